@@ -1,0 +1,186 @@
+#include "sim/base/table_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/base/nearest_name.hpp"
+
+namespace foretoken {
+namespace {
+
+template <class T>
+bool take(const Value& value, T& out) {
+  if (const auto* exact = std::get_if<T>(&value.data)) {
+    out = *exact;
+    return true;
+  }
+  return false;
+}
+
+bool take(const Value& value, int& out) {
+  const auto* integer = std::get_if<std::int64_t>(&value.data);
+  if (integer == nullptr || *integer < std::numeric_limits<int>::min() ||
+      *integer > std::numeric_limits<int>::max()) {
+    return false;
+  }
+  out = static_cast<int>(*integer);
+  return true;
+}
+
+bool take(const Value& value, std::uint64_t& out) {
+  const auto* integer = std::get_if<std::int64_t>(&value.data);
+  if (integer == nullptr || *integer < 0) return false;
+  out = static_cast<std::uint64_t>(*integer);
+  return true;
+}
+
+bool take(const Value& value, double& out) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
+    out = static_cast<double>(*integer);
+    return true;
+  }
+  const auto* number = std::get_if<double>(&value.data);
+  if (number == nullptr || !std::isfinite(*number)) return false;
+  out = *number;
+  return true;
+}
+
+template <class T>
+bool take(const Value& value, std::vector<T>& out) {
+  const auto* array = std::get_if<ValueArray>(&value.data);
+  if (array == nullptr) return false;
+  std::vector<T> elements(array->size());
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    if (!take((*array)[i], elements[i])) return false;
+  }
+  out = std::move(elements);
+  return true;
+}
+
+// What stands there instead, so that "must be an integer from 0 up" can end in "not -1".
+std::string found(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
+    return fmt::format("{}", *integer);
+  }
+  if (const auto* number = std::get_if<double>(&value.data)) return fmt::format("{}", *number);
+  return std::string(type_name(value));
+}
+
+template <class T>
+std::string misfit(const Value& value, const std::vector<T>&) {
+  const auto* array = std::get_if<ValueArray>(&value.data);
+  if (array == nullptr) return "not " + found(value);
+  T ignored{};
+  const auto wrong =
+      std::ranges::find_if(*array, [&](const Value& element) { return !take(element, ignored); });
+  return fmt::format("but element {} is {}", wrong - array->begin() + 1, found(*wrong));
+}
+
+template <class T>
+std::string misfit(const Value& value, const T&) {
+  return "not " + found(value);
+}
+
+}  // namespace
+
+TableReader::TableReader(const Value& table, Diagnostics& diagnostics, std::string name)
+    : table_(&table), diagnostics_(&diagnostics), name_(std::move(name)) {
+  FORETOKEN_CHECK(table.is_object(), "TableReader on {}", type_name(table));
+}
+
+#define FORETOKEN_READ(type, expected)                                              \
+  bool TableReader::read(std::string_view key, type& out) {                         \
+    const Value* value = find(key);                                                 \
+    if (value == nullptr) return false;                                             \
+    if (take(*value, out)) return true;                                             \
+    return fail(key, fmt::format("must be " expected ", {}", misfit(*value, out))); \
+  }
+FORETOKEN_READ(bool, "true or false")
+FORETOKEN_READ(int, "an integer up to 2147483647")
+FORETOKEN_READ(std::int64_t, "an integer")
+FORETOKEN_READ(std::uint64_t, "an integer from 0 up")
+FORETOKEN_READ(double, "a finite number")
+FORETOKEN_READ(std::string, "a string")
+FORETOKEN_READ(std::vector<int>, "an array of integers")
+FORETOKEN_READ(std::vector<double>, "an array of finite numbers")
+FORETOKEN_READ(std::vector<std::string>, "an array of strings")
+#undef FORETOKEN_READ
+
+const Value* TableReader::find(std::string_view key) {
+  if (std::ranges::find(asked_, key) == asked_.end()) asked_.emplace_back(key);
+  return table_->find(key);
+}
+
+const Value* TableReader::find_table(std::string_view key) {
+  const Value* value = find(key);
+  if (value == nullptr) return nullptr;
+  if (value->is_object()) return value;
+  fail(key, fmt::format("must be a table, not {}", type_name(*value)));
+  return nullptr;
+}
+
+void TableReader::expect(std::string_view key, bool condition, std::string_view message) {
+  if (!condition && std::ranges::find(failed_, key) == failed_.end()) fail(key, message);
+}
+
+bool TableReader::fail(std::string_view key, std::string_view message) {
+  failed_.emplace_back(key);
+  diagnostics_->add(position(key),
+                    fmt::format("{}{}{}: {}", name_, name_.empty() ? "" : ".", key, message));
+  return false;
+}
+
+void TableReader::finish() {
+  std::vector<std::string_view> known(asked_.begin(), asked_.end());
+  for (const auto& [key, value] : std::get<ValueObject>(table_->data)) {
+    if (std::ranges::find(asked_, key) != asked_.end()) continue;
+    const std::string_view noun = value.is_object() && name_.empty() ? "table" : "key";
+    const std::string where = name_.empty() ? "" : fmt::format(" in [{}]", name_);
+    const std::string_view nearest = nearest_name(key, known);
+    const std::string remedy = nearest.empty() ? fmt::format(". Known: {}", fmt::join(known, ", "))
+                                               : fmt::format("; did you mean '{}'?", nearest);
+    diagnostics_->add(value.position, fmt::format("unknown {} '{}'{}{}", noun, key, where, remedy));
+  }
+}
+
+Value TableReader::take_rest() {
+  Value rest;
+  rest.position = table_->position;
+  for (const auto& [key, value] : std::get<ValueObject>(table_->data)) {
+    if (std::ranges::find(asked_, key) == asked_.end()) rest.set(key, value);
+  }
+  for (const auto& [key, value] : std::get<ValueObject>(rest.data)) asked_.push_back(key);
+  return rest;
+}
+
+void TableReader::also_known(const std::vector<std::string>& keys) {
+  asked_.insert(asked_.end(), keys.begin(), keys.end());
+}
+
+SourcePosition TableReader::position(std::string_view key) const {
+  const Value* value = table_->find(key);
+  return value == nullptr ? table_->position : value->position;
+}
+
+bool TableReader::read_quantity_text(std::string_view key, std::string& out,
+                                     std::string_view example) {
+  const Value* value = find(key);
+  if (value == nullptr) return false;
+  if (take(*value, out)) return true;
+  return fail(key, fmt::format("must be a quantity in quotes, for example \"{}\", not {}", example,
+                               found(*value)));
+}
+
+bool TableReader::fail_unknown_name(std::string_view key, const std::string& name,
+                                    const std::vector<std::string_view>& known) {
+  return fail(key, unknown_name_message("value", name, known));
+}
+
+void TableReader::report_missing(std::string_view key) {
+  failed_.emplace_back(key);
+  diagnostics_->add(table_->position, name_.empty() ? fmt::format("'{}' is missing", key)
+                                                    : fmt::format("[{}] lacks '{}'", name_, key));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,207 @@
+#include "sim/base/toml.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+namespace foretoken {
+namespace {
+
+SourcePosition position_of(const toml::source_region& region, const std::string& source) {
+  return {source, static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
+}
+
+// Dotted keys nest without a limit in toml++; convert() and ~Value recurse.
+constexpr int levels_max = 100;
+
+Value convert(const toml::node& node, const std::string& source, int level = 0) {
+  if (level > levels_max) {
+    throw ConfigError(position_of(node.source(), source),
+                      fmt::format("nests deeper than {} levels", levels_max));
+  }
+  Value value;
+  if (const auto* table = node.as_table()) {
+    for (const auto& [key, child] : *table) {
+      Value member = convert(child, source, level + 1);
+      member.position = position_of(key.source(), source);
+      std::get<ValueObject>(value.data).emplace_back(std::string(key.str()), std::move(member));
+    }
+    // toml++ sorts keys; the order of the file is what a person expects to get back.
+    std::ranges::stable_sort(std::get<ValueObject>(value.data), [](const auto& a, const auto& b) {
+      return std::pair(a.second.position.line, a.second.position.column) <
+             std::pair(b.second.position.line, b.second.position.column);
+    });
+  } else if (const auto* array = node.as_array()) {
+    ValueArray elements;
+    for (const toml::node& child : *array) elements.push_back(convert(child, source, level + 1));
+    value.data = std::move(elements);
+  } else if (const auto* boolean = node.as_boolean()) {
+    value.data = boolean->get();
+  } else if (const auto* integer = node.as_integer()) {
+    value.data = integer->get();
+  } else if (const auto* number = node.as_floating_point()) {
+    value.data = number->get();
+  } else if (const auto* text = node.as_string()) {
+    value.data = text->get();
+  } else {
+    throw ConfigError(position_of(node.source(), source),
+                      "dates and times are not used here; write a string");
+  }
+  value.position = position_of(node.source(), source);
+  return value;
+}
+
+bool is_bare_key(std::string_view key) {
+  return !key.empty() && std::ranges::all_of(key, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-';
+  });
+}
+
+std::string toml_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string key_text(std::string_view key) {
+  return is_bare_key(key) ? std::string(key) : toml_string(key);
+}
+
+std::string number_text(double number) {
+  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string inline_text(const Value& value) {
+  return std::visit(
+      [](const auto& data) -> std::string {
+        using Data = std::decay_t<decltype(data)>;
+        if constexpr (std::is_same_v<Data, std::string>) {
+          return toml_string(data);
+        } else if constexpr (std::is_same_v<Data, double>) {
+          return number_text(data);
+        } else if constexpr (std::is_same_v<Data, ValueArray>) {
+          std::string text = "[";
+          for (const Value& element : data) {
+            if (text.size() > 1) text += ", ";
+            text += inline_text(element);
+          }
+          return text + "]";
+        } else if constexpr (std::is_same_v<Data, ValueObject>) {
+          std::string text = "{ ";
+          for (const auto& [key, member] : data) {
+            if (text.size() > 2) text += ", ";
+            text += key_text(key) + " = " + inline_text(member);
+          }
+          return text + " }";
+        } else {
+          return fmt::format("{}", data);
+        }
+      },
+      value.data);
+}
+
+// A position within "value = …" would point at text that the user never wrote.
+void place_at(Value& value, const SourcePosition& position) {
+  value.position = position;
+  if (auto* array = std::get_if<ValueArray>(&value.data)) {
+    for (Value& element : *array) place_at(element, position);
+  } else if (auto* object = std::get_if<ValueObject>(&value.data)) {
+    for (auto& [key, member] : *object) place_at(member, position);
+  }
+}
+
+Value override_value(std::string_view text, const std::string& source) {
+  Value value = std::string(text);
+  try {
+    const Value parsed = parse_toml(fmt::format("value = {}", text), source);
+    // More than one member: the text went on with lines of its own.
+    if (std::get<ValueObject>(parsed.data).size() == 1) value = *parsed.find("value");
+  } catch (const ConfigError&) {
+    // A bare word, which stays the string it is.
+  }
+  place_at(value, {source});
+  return value;
+}
+
+}  // namespace
+
+Value parse_toml(std::string_view text, const std::string& source) {
+  try {
+    const toml::table table = toml::parse(text, source);
+    return convert(table, source);
+  } catch (const toml::parse_error& error) {
+    throw ConfigError(position_of(error.source(), source), std::string(error.description()));
+  }
+}
+
+Value load_toml(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    throw ConfigError({path.string()}, "cannot read this file; check the path");
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return parse_toml(text, path.string());
+}
+
+void apply_override(Value& root, std::string_view assignment) {
+  const std::string source = fmt::format("--set {}", assignment);
+  const auto equals = assignment.find('=');
+  std::string_view rest = assignment.substr(0, equals);
+  while (rest.ends_with(' ')) rest.remove_suffix(1);
+  if (equals == std::string_view::npos || rest.empty() || rest.starts_with('.') ||
+      rest.ends_with('.') || rest.find("..") != std::string_view::npos) {
+    throw ConfigError({source}, "expected table.key=value, for example engine.sequences_max=128");
+  }
+  Value value = override_value(assignment.substr(equals + 1), source);
+
+  Value* table = &root;
+  for (auto dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
+    const std::string_view key = rest.substr(0, dot);
+    if (table->find(key) == nullptr) {
+      Value created;
+      created.position = {source};
+      table->set(key, std::move(created));
+    }
+    table = const_cast<Value*>(table->find(key));
+    if (!table->is_object()) {
+      throw ConfigError({source}, fmt::format("'{}' is {}, not a table", key, type_name(*table)));
+    }
+    rest.remove_prefix(dot + 1);
+  }
+  table->set(rest, std::move(value));
+}
+
+std::string to_toml(const Value& root) {
+  std::string text;
+  const auto& members = std::get<ValueObject>(root.data);
+  for (const auto& [key, value] : members) {
+    if (!value.is_object()) text += key_text(key) + " = " + inline_text(value) + "\n";
+  }
+  for (const auto& [key, value] : members) {
+    if (!value.is_object()) continue;
+    if (!text.empty()) text += "\n";
+    text += fmt::format("[{}]\n", key_text(key));
+    for (const auto& [name, member] : std::get<ValueObject>(value.data)) {
+      text += key_text(name) + " = " + inline_text(member) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace foretoken

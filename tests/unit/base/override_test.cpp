@@ -1,0 +1,77 @@
+// "--set table.key=value": what the value becomes, where it lands and what its position says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/toml.hpp"
+
+namespace foretoken {
+namespace {
+
+using testing::ThrowsMessage;
+
+std::string after(std::string_view before, std::string_view assignment) {
+  Value root = parse_toml(before, "a.toml");
+  apply_override(root, assignment);
+  return to_toml(root);
+}
+
+TEST(Override, ReplacesInPlace) {
+  EXPECT_EQ(after("[run]\nseed = 1\nwarmup = 2\n", "run.seed=7"), "[run]\nseed = 7\nwarmup = 2\n");
+}
+
+TEST(Override, CreatesTables) {
+  EXPECT_EQ(after("", "slo.ttft=500 ms"), "[slo]\nttft = \"500 ms\"\n");
+  EXPECT_EQ(after("", "workload.prompt_tokens.mean=12"),
+            "[workload]\nprompt_tokens = { mean = 12 }\n");
+}
+
+TEST(Override, ReadsTomlValues) {
+  EXPECT_EQ(after("", "a.x=1.5"), "[a]\nx = 1.5\n");
+  EXPECT_EQ(after("", "a.x=true"), "[a]\nx = true\n");
+  EXPECT_EQ(after("", "a.x=[1, 2]"), "[a]\nx = [1, 2]\n");
+  EXPECT_EQ(after("", "a.x={ y = 1 }"), "[a]\nx = { y = 1 }\n");
+  EXPECT_EQ(after("", "a.x=\"1\""), "[a]\nx = \"1\"\n");
+}
+
+TEST(Override, ABareWordIsAString) {
+  EXPECT_EQ(after("", "model.name=qwen3-8b"), "[model]\nname = \"qwen3-8b\"\n");
+  EXPECT_EQ(after("", "model.name="), "[model]\nname = \"\"\n");
+  EXPECT_EQ(after("", "trace.path=a=b.csv"), "[trace]\npath = \"a=b.csv\"\n");
+  EXPECT_EQ(after("", "run.day=2024-01-01"), "[run]\nday = \"2024-01-01\"\n");
+}
+
+TEST(Override, AValueCannotSmuggleInAnotherKey) {
+  EXPECT_EQ(after("", "a.x=1\ny = 2"), "[a]\nx = \"1\\u000ay = 2\"\n");
+}
+
+TEST(Override, ForgivesSpacesAroundEquals) {
+  EXPECT_EQ(after("", "run.seed = 7"), "[run]\nseed = 7\n");
+}
+
+TEST(Override, PositionsNameTheOption) {
+  Value root;
+  apply_override(root, "workload.prompt_tokens={ mean = 1 }");
+  const Value* tokens = root.find("workload")->find("prompt_tokens");
+  const std::string expected = "--set workload.prompt_tokens={ mean = 1 }";
+  EXPECT_EQ(root.find("workload")->position.text(), expected);
+  EXPECT_EQ(tokens->position.text(), expected);
+  EXPECT_EQ(tokens->find("mean")->position.text(), expected);
+}
+
+TEST(Override, RefusesWhatIsNoAssignment) {
+  for (const std::string text : {"run.seed", "=1", ".seed=1", "run.=1", "run..seed=1", ""}) {
+    EXPECT_THAT(
+        [&] { after("", text); },
+        ThrowsMessage<ConfigError>(
+            "--set " + text + ": expected table.key=value, for example engine.sequences_max=128"))
+        << text;
+  }
+}
+
+TEST(Override, RefusesToGoThroughAValue) {
+  EXPECT_THAT([] { after("[run]\nseed = 1\n", "run.seed.x=1"); },
+              ThrowsMessage<ConfigError>("--set run.seed.x=1: 'seed' is an integer, not a table"));
+}
+
+}  // namespace
+}  // namespace foretoken
