@@ -1,0 +1,136 @@
+// Names and hashes of kernels. The hash is on the hot path (one lookup a kernel a step), so it
+// mixes whole 64-bit words. Fields are taken by structured bindings: a struct that gains a field
+// does not compile until its hash covers it.
+#include "kernels/kernel.hpp"
+
+#include <array>
+#include <bit>
+#include <type_traits>
+
+namespace foretoken {
+namespace {
+
+/// In the order of the variant; a collective is called by its operation instead.
+constexpr auto type_names = std::to_array<std::string_view>(
+    {"gemm", "attention", "mla", "rms_norm", "fused_add_rms_norm", "qk_norm", "rope", "kv_write",
+     "silu_and_mul", "embedding", "sampling", "topk_routing", "fused_moe", "collective"});
+static_assert(type_names.size() == std::variant_size_v<Kernel>);
+
+/// Each step is a bijection of the state for a given word and of the word for a given state: two
+/// kernels that differ in one field never collide.
+class WordHash {
+ public:
+  explicit WordHash(std::uint64_t first) : state_(first + 1) {}
+
+  template <class... Fields>
+  void add(const Fields&... fields) {
+    (mix(fields), ...);
+  }
+
+  [[nodiscard]] std::uint64_t value() const {
+    std::uint64_t folded = state_ ^ (state_ >> 32);
+    folded *= spread;
+    return folded ^ (folded >> 29);
+  }
+
+ private:
+  // Odd 64-bit constants: the golden ratio, and the square root of two, as binary fractions.
+  static constexpr std::uint64_t scramble = 0x9e3779b97f4a7c15ULL;
+  static constexpr std::uint64_t spread = 0x6a09e667f3bcc909ULL;
+
+  void word(std::uint64_t bits) { state_ = std::rotl(state_ ^ (bits * scramble), 29) * spread; }
+
+  template <class Integer>
+  requires std::is_integral_v<Integer> || std::is_enum_v<Integer>
+  void mix(Integer field) { word(static_cast<std::uint64_t>(field)); }
+
+  void mix(double field) { word(std::bit_cast<std::uint64_t>(field + 0.0)); }  // -0 equals 0
+
+  void mix(const SequenceSlice& slice) {
+    const auto& [query_tokens, context_tokens] = slice;
+    add(query_tokens, context_tokens);
+  }
+
+  void mix(const LoadSums& sums) {
+    const auto& [sequences, query_tokens, context_tokens, context_max, query_max, pairs] = sums;
+    add(sequences, query_tokens, context_tokens, context_max, query_max, pairs);
+  }
+
+  void mix(const AttentionLoad& load) {
+    const auto& [prefill, decode, sequences] = load;
+    add(prefill, decode, sequences);
+  }
+
+  void mix(const Routing& routing) {
+    const auto& [kind, parameter, counts] = routing;
+    add(kind, parameter, counts);
+  }
+
+  template <class Element>
+  void mix(const std::vector<Element>& elements) {
+    word(elements.size());
+    for (const Element& element : elements) mix(element);
+  }
+
+  std::uint64_t state_;
+};
+
+void add(WordHash& hash, const Attention& kernel) {
+  const auto& [query_heads, kv_heads, head_dim, dtype, kv_dtype, causal, window, page_tokens,
+               load] = kernel;
+  hash.add(query_heads, kv_heads, head_dim, dtype, kv_dtype, causal, window, page_tokens, load);
+}
+
+void add(WordHash& hash, const Mla& kernel) {
+  const auto& [query_heads, latent_dim, rope_dim, dtype, kv_dtype, load] = kernel;
+  hash.add(query_heads, latent_dim, rope_dim, dtype, kv_dtype, load);
+}
+
+void add(WordHash& hash, const KvWrite& kernel) {
+  const auto& [tokens, kv_heads, head_dim, dtype, kv_dtype] = kernel;
+  hash.add(tokens, kv_heads, head_dim, dtype, kv_dtype);
+}
+
+void add(WordHash& hash, const FusedMoe& kernel) {
+  const auto& [tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing] = kernel;
+  hash.add(tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing);
+}
+
+void add(WordHash& hash, const Sampling& kernel) {
+  const auto& [rows, vocabulary] = kernel;
+  hash.add(rows, vocabulary);
+}
+
+/// The structs of three fields: tokens, dim, dtype, and top-k routing.
+template <class ThreeFields>
+requires std::is_same_v<ThreeFields, RmsNorm> || std::is_same_v<ThreeFields, FusedAddRmsNorm> ||
+    std::is_same_v<ThreeFields, SiluAndMul> || std::is_same_v<ThreeFields, Embedding> ||
+    std::is_same_v<ThreeFields, TopKRouting>
+void add(WordHash& hash, const ThreeFields& kernel) {
+  const auto& [first, second, third] = kernel;
+  hash.add(first, second, third);
+}
+
+/// The structs of four fields.
+template <class FourFields>
+requires std::is_same_v<FourFields, Gemm> || std::is_same_v<FourFields, QkNorm> ||
+    std::is_same_v<FourFields, Rope> || std::is_same_v<FourFields, Collective>
+void add(WordHash& hash, const FourFields& kernel) {
+  const auto& [first, second, third, fourth] = kernel;
+  hash.add(first, second, third, fourth);
+}
+
+}  // namespace
+
+std::string_view kernel_name(const Kernel& kernel) {
+  if (const auto* collective = std::get_if<Collective>(&kernel)) return enum_name(collective->op);
+  return type_names[kernel.index()];
+}
+
+std::uint64_t kernel_hash(const Kernel& kernel) {
+  WordHash hash(kernel.index());
+  std::visit([&](const auto& alternative) { add(hash, alternative); }, kernel);
+  return hash.value();
+}
+
+}  // namespace foretoken

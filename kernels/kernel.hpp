@@ -1,0 +1,153 @@
+// The kernels an LLM forward pass is made of, as plain structs: what is computed and on which
+// shapes, nothing about how long it takes. Shapes are those of one rank, after sharding.
+// A KernelSequence is what the workload generator hands to the pricing side.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "hardware/dtype.hpp"
+#include "kernels/attention_load.hpp"
+#include "kernels/routing.hpp"
+
+namespace foretoken {
+
+/// C[m,n] = A[m,k] W[n,k]^T; m is the number of tokens. `dtype` is the weights' format; the
+/// activations are quantised to match where the format is below 16 bit.
+struct Gemm {
+  std::int64_t m = 0, n = 0, k = 0;
+  DType dtype = DType::bf16;
+  friend bool operator==(const Gemm&, const Gemm&) = default;
+};
+
+/// Self-attention over a paged KV cache, mixed prefill and decode.
+struct Attention {
+  int query_heads = 0, kv_heads = 0, head_dim = 0;
+  DType dtype = DType::bf16;
+  DType kv_dtype = DType::bf16;
+  bool causal = true;
+  std::int64_t window = 0;  // keys a query sees at most; 0 = all
+  int page_tokens = 16;
+  AttentionLoad load = {};
+  friend bool operator==(const Attention&, const Attention&) = default;
+};
+
+/// DeepSeek's multi-head latent attention on the compressed cache.
+struct Mla {
+  int query_heads = 0;
+  int latent_dim = 512, rope_dim = 64;
+  DType dtype = DType::bf16;
+  DType kv_dtype = DType::bf16;
+  AttentionLoad load = {};
+  friend bool operator==(const Mla&, const Mla&) = default;
+};
+
+struct RmsNorm {
+  std::int64_t tokens = 0, dim = 0;
+  DType dtype = DType::bf16;
+  friend bool operator==(const RmsNorm&, const RmsNorm&) = default;
+};
+/// residual += x; x = norm(residual).
+struct FusedAddRmsNorm {
+  std::int64_t tokens = 0, dim = 0;
+  DType dtype = DType::bf16;
+  friend bool operator==(const FusedAddRmsNorm&, const FusedAddRmsNorm&) = default;
+};
+/// Norm of each query and key head on its own (Qwen3).
+struct QkNorm {
+  std::int64_t tokens = 0;
+  int heads = 0, head_dim = 0;  // heads: query and KV heads together
+  DType dtype = DType::bf16;
+  friend bool operator==(const QkNorm&, const QkNorm&) = default;
+};
+struct Rope {
+  std::int64_t tokens = 0;
+  int heads = 0, head_dim = 0;  // heads: query and KV heads together
+  DType dtype = DType::bf16;
+  friend bool operator==(const Rope&, const Rope&) = default;
+};
+struct KvWrite {
+  std::int64_t tokens = 0;
+  int kv_heads = 0, head_dim = 0;
+  DType dtype = DType::bf16, kv_dtype = DType::bf16;
+  friend bool operator==(const KvWrite&, const KvWrite&) = default;
+};
+/// out[t, dim] = silu(x[t, :dim]) * x[t, dim:]; `dim` is half the input's width.
+struct SiluAndMul {
+  std::int64_t tokens = 0, dim = 0;
+  DType dtype = DType::bf16;
+  friend bool operator==(const SiluAndMul&, const SiluAndMul&) = default;
+};
+struct Embedding {
+  std::int64_t tokens = 0, dim = 0;
+  DType dtype = DType::bf16;
+  friend bool operator==(const Embedding&, const Embedding&) = default;
+};
+/// Softmax, top-k/top-p and draw over the vocabulary, one row a sequence that gets a token.
+struct Sampling {
+  std::int64_t rows = 0, vocabulary = 0;
+  friend bool operator==(const Sampling&, const Sampling&) = default;
+};
+/// Top-k of the router's logits and softmax over them.
+struct TopKRouting {
+  std::int64_t tokens = 0;
+  int experts = 0, topk = 0;
+  friend bool operator==(const TopKRouting&, const TopKRouting&) = default;
+};
+/// Align, gate-up GEMM, activation, down GEMM, weighted sum over the top k. `tokens` are this
+/// rank's batch before routing; `intermediate` is the full width before `tp` divides it; `experts`
+/// is the full number before `ep` divides it.
+struct FusedMoe {
+  std::int64_t tokens = 0;
+  int experts = 0, topk = 0;
+  std::int64_t hidden = 0, intermediate = 0;
+  DType dtype = DType::bf16;
+  int tp = 1, ep = 1;
+  Routing routing = {};
+  friend bool operator==(const FusedMoe&, const FusedMoe&) = default;
+};
+
+enum class CollectiveOp { all_reduce, all_gather, reduce_scatter, all_to_all, send_recv };
+template <>
+struct EnumNames<CollectiveOp> {
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"});
+};
+/// Which ranks take part: the tensor-parallel group of a stage, the expert-parallel group, or the
+/// same rank of the next pipeline stage.
+enum class CommGroup { tensor_parallel, expert_parallel, next_stage };
+
+/// `bytes` is the whole buffer as NCCL's tests count it (all_gather and reduce_scatter: the
+/// gathered size; all_to_all and send_recv: what one rank sends).
+struct Collective {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  CommGroup group = CommGroup::tensor_parallel;
+  int ranks = 1;
+  double bytes = 0;
+  friend bool operator==(const Collective&, const Collective&) = default;
+};
+
+using Kernel = std::variant<Gemm, Attention, Mla, RmsNorm, FusedAddRmsNorm, QkNorm, Rope, KvWrite,
+                            SiluAndMul, Embedding, Sampling, TopKRouting, FusedMoe, Collective>;
+
+/// The name of the kernel's type as `foretoken predict` spells it: "gemm", "fused_add_rms_norm" …
+std::string_view kernel_name(const Kernel& kernel);
+
+/// A hash of everything that decides the kernel's price.
+std::uint64_t kernel_hash(const Kernel& kernel);
+
+/// A kernel, what it does in the model ("qkv_proj"), and how often this stage runs it.
+/// `role` points at a string literal or at a name the model owns.
+struct KernelCall {
+  std::string_view role;
+  Kernel kernel;
+  int calls = 1;
+};
+
+/// One pipeline stage's kernels in launch order; equal layers are folded into `calls`.
+using KernelSequence = std::vector<KernelCall>;
+
+}  // namespace foretoken

@@ -1,0 +1,241 @@
+// Reads the cases of `foretoken predict`: one small reader a kernel, and checks that let nothing
+// impossible through, since predictors assume sound shapes.
+#include "kernels/kernel_case.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/kernel_case_fields.hpp"
+#include "sim/base/nearest_name.hpp"
+#include "sim/base/table_reader.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int experts_max = 65'536;  // histograms are built in memory
+constexpr double bytes_max = 1e15;
+
+constexpr auto frameworks =
+    std::to_array<std::string_view>({"vllm", "sglang", "trtllm", "pytorch"});
+
+void read_dtypes(TableReader& table, DType& dtype, DType& kv_dtype) {
+  table.read("dtype", dtype);
+  kv_dtype = activation_dtype(dtype);
+  table.read("kv_dtype", kv_dtype);
+}
+
+Kernel read_gemm(TableReader& table) {
+  Gemm gemm;
+  require_size(table, "m", gemm.m);
+  require_size(table, "n", gemm.n);
+  require_size(table, "k", gemm.k);
+  table.read("dtype", gemm.dtype);
+  return gemm;
+}
+
+Kernel read_attention(TableReader& table) {
+  Attention attention;
+  require_size(table, "query_heads", attention.query_heads);
+  require_size(table, "kv_heads", attention.kv_heads);
+  require_size(table, "head_dim", attention.head_dim);
+  read_dtypes(table, attention.dtype, attention.kv_dtype);
+  table.read("causal", attention.causal);
+  table.read("window", attention.window);
+  table.expect("window", attention.window >= 0 && attention.window <= case_size_max,
+               "must be from 0 (all keys) to 1000000000");
+  read_size(table, "page_tokens", attention.page_tokens);
+  if (attention.query_heads > 0 && attention.kv_heads > 0) {
+    table.expect("kv_heads", attention.query_heads % attention.kv_heads == 0,
+                 fmt::format("must divide query_heads ({})", attention.query_heads));
+  }
+  attention.load = read_load(table);
+  return attention;
+}
+
+Kernel read_mla(TableReader& table) {
+  Mla mla;
+  require_size(table, "query_heads", mla.query_heads);
+  read_size(table, "latent_dim", mla.latent_dim);
+  read_size(table, "rope_dim", mla.rope_dim);
+  read_dtypes(table, mla.dtype, mla.kv_dtype);
+  mla.load = read_load(table);
+  return mla;
+}
+
+template <class TokensAndDim>
+Kernel read_rows(TableReader& table) {
+  TokensAndDim kernel;
+  require_size(table, "tokens", kernel.tokens);
+  require_size(table, "dim", kernel.dim);
+  table.read("dtype", kernel.dtype);
+  return kernel;
+}
+
+template <class TokensAndHeads>
+Kernel read_heads(TableReader& table) {
+  TokensAndHeads kernel;
+  require_size(table, "tokens", kernel.tokens);
+  require_size(table, "heads", kernel.heads);
+  require_size(table, "head_dim", kernel.head_dim);
+  table.read("dtype", kernel.dtype);
+  return kernel;
+}
+
+Kernel read_kv_write(TableReader& table) {
+  KvWrite kernel;
+  require_size(table, "tokens", kernel.tokens);
+  require_size(table, "kv_heads", kernel.kv_heads);
+  require_size(table, "head_dim", kernel.head_dim);
+  read_dtypes(table, kernel.dtype, kernel.kv_dtype);
+  return kernel;
+}
+
+Kernel read_sampling(TableReader& table) {
+  Sampling kernel;
+  require_size(table, "rows", kernel.rows);
+  require_size(table, "vocabulary", kernel.vocabulary);
+  return kernel;
+}
+
+void read_experts(TableReader& table, int& experts, int& topk) {
+  require_size(table, "experts", experts);
+  table.expect("experts", experts <= experts_max, "must be from 1 to 65536");
+  require_size(table, "topk", topk);
+  if (experts > 0) {
+    table.expect("topk", topk <= experts, fmt::format("must be at most experts ({})", experts));
+  }
+}
+
+Kernel read_topk_routing(TableReader& table) {
+  TopKRouting kernel;
+  require_size(table, "tokens", kernel.tokens);
+  read_experts(table, kernel.experts, kernel.topk);
+  return kernel;
+}
+
+Kernel read_fused_moe(TableReader& table) {
+  FusedMoe moe;
+  require_size(table, "tokens", moe.tokens);
+  read_experts(table, moe.experts, moe.topk);
+  require_size(table, "hidden", moe.hidden);
+  require_size(table, "intermediate", moe.intermediate);
+  table.read("dtype", moe.dtype);
+  read_size(table, "tp", moe.tp);
+  read_size(table, "ep", moe.ep);
+  if (moe.tp > 0) {
+    table.expect("tp", moe.intermediate % moe.tp == 0,
+                 fmt::format("must divide intermediate ({})", moe.intermediate));
+  }
+  if (moe.ep > 0) {
+    table.expect("ep", moe.experts % moe.ep == 0,
+                 fmt::format("must divide experts ({})", moe.experts));
+  }
+  moe.routing = read_routing(table, moe.tokens * moe.topk, moe.experts);
+  return moe;
+}
+
+template <CollectiveOp op>
+Kernel read_collective(TableReader& table) {
+  Collective collective;
+  collective.op = op;
+  if (op == CollectiveOp::all_to_all) collective.group = CommGroup::expert_parallel;
+  if (op == CollectiveOp::send_recv) collective.group = CommGroup::next_stage;
+  require_size(table, "ranks", collective.ranks);
+  table.require("bytes", collective.bytes);
+  table.expect("bytes", collective.bytes >= 1 && collective.bytes <= bytes_max,
+               "must be from 1 to 1e15");
+  return collective;
+}
+
+struct CaseReader {
+  std::string_view name;
+  Kernel (*read)(TableReader& table);
+};
+
+constexpr auto readers = std::to_array<CaseReader>({
+    {"gemm", read_gemm},
+    {"attention", read_attention},
+    {"mla", read_mla},
+    {"rms_norm", read_rows<RmsNorm>},
+    {"fused_add_rms_norm", read_rows<FusedAddRmsNorm>},
+    {"silu_and_mul", read_rows<SiluAndMul>},
+    {"embedding", read_rows<Embedding>},
+    {"qk_norm", read_heads<QkNorm>},
+    {"rope", read_heads<Rope>},
+    {"kv_write", read_kv_write},
+    {"sampling", read_sampling},
+    {"topk_routing", read_topk_routing},
+    {"fused_moe", read_fused_moe},
+    {"all_reduce", read_collective<CollectiveOp::all_reduce>},
+    {"all_gather", read_collective<CollectiveOp::all_gather>},
+    {"reduce_scatter", read_collective<CollectiveOp::reduce_scatter>},
+    {"all_to_all", read_collective<CollectiveOp::all_to_all>},
+    {"send_recv", read_collective<CollectiveOp::send_recv>},
+});
+
+void read_nodes(TableReader& table, const Collective& collective, int& nodes) {
+  read_size(table, "nodes", nodes);
+  if (nodes > 0) {
+    table.expect("nodes", collective.ranks % nodes == 0,
+                 fmt::format("must divide ranks ({})", collective.ranks));
+  }
+}
+
+void read_framework(TableReader& table, std::string& framework) {
+  table.read("framework", framework);
+  table.expect(
+      "framework", std::ranges::find(frameworks, framework) != frameworks.end(),
+      unknown_name_message("framework", framework, {frameworks.begin(), frameworks.end()}));
+}
+
+/// The reader for the kernel that the case names.
+const CaseReader& reader_for(const Value& object) {
+  const Value* name = object.find("kernel");
+  if (name == nullptr) {
+    throw ConfigError(object.position, fmt::format("'kernel' is missing; one of {}",
+                                                   fmt::join(kernel_case_names(), ", ")));
+  }
+  if (!name->is_string()) {
+    throw ConfigError(name->position,
+                      fmt::format("kernel: must be a string, not {}", type_name(*name)));
+  }
+  const auto& text = std::get<std::string>(name->data);
+  const auto found = std::ranges::find(readers, text, &CaseReader::name);
+  if (found == readers.end()) {
+    throw ConfigError(name->position, unknown_name_message("kernel", text, kernel_case_names()));
+  }
+  return *found;
+}
+
+}  // namespace
+
+std::vector<std::string_view> kernel_case_names() {
+  std::vector<std::string_view> names;
+  for (const CaseReader& reader : readers) names.push_back(reader.name);
+  return names;
+}
+
+KernelCase read_kernel_case(const Value& object) {
+  if (!object.is_object()) {
+    throw ConfigError(object.position, fmt::format("a case must be an object such as "
+                                                   "{{\"kernel\": \"gemm\", …}}, not {}",
+                                                   type_name(object)));
+  }
+  const CaseReader& reader = reader_for(object);
+  Diagnostics diagnostics;
+  TableReader table(object, diagnostics, std::string(reader.name));
+  KernelCase kernel_case;
+  table.find("kernel");
+  table.find("id");  // the user's own label
+  kernel_case.kernel = reader.read(table);
+  if (const auto* collective = std::get_if<Collective>(&kernel_case.kernel)) {
+    read_nodes(table, *collective, kernel_case.nodes);
+  }
+  read_framework(table, kernel_case.framework);
+  table.read("kernel_source", kernel_case.kernel_source);
+  table.finish();
+  diagnostics.throw_if_any();
+  return kernel_case;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,47 @@
+// What a kernel has to do whatever the implementation: operations on each pipe, and the bytes that
+// must come in and go out. Pure counting, shared by the predictors that need it; how tiles re-read
+// operands and how many SMs are busy is a decomposer's business.
+// What it leaves out: page tables, scales of block formats on activations, and padding.
+#pragma once
+
+#include "kernels/kernel.hpp"
+#include "sim/base/quantity.hpp"
+
+namespace foretoken {
+
+struct KernelWork {
+  double tensor_flops = 0;  // matrix products; a multiply-add counts as 2
+  /// Format of those products. fp32: on the FMA pipes where the GPU has no fp32 matrix path.
+  DType tensor_dtype = DType::bf16;
+  double fma_ops = 0;  // fp32 lanes: a fused multiply-add, an add or a multiply is 1 each
+  double xu_ops = 0;   // exp2, reciprocal, reciprocal square root
+  Bytes dram_bytes;    // what starts or ends in memory, each byte once
+  Bytes weight_bytes;  // the part of dram_bytes that is weights
+  /// dram_bytes, and what the launches inside one kernel hand to each other (read and written).
+  Bytes l2_bytes;
+
+  friend bool operator==(const KernelWork&, const KernelWork&) = default;
+};
+
+/// Throws PredictionError for a collective, which moves bytes between GPUs and not inside one.
+KernelWork kernel_work(const Kernel& kernel);
+
+/// Query-key pairs of a load. Exact from a list of sequences, and from sums without a window;
+/// from sums with a window, or without a causal mask, see the bounds in kernel_work_attention.cpp.
+double attention_pairs(const AttentionLoad& load, bool causal, std::int64_t window);
+/// Tokens whose keys and values are read, each once a sequence: a window spares those that no query
+/// of the sequence sees. From sums an upper bound, exact when no or every context exceeds its
+/// window.
+double kv_tokens_read(const AttentionLoad& load, std::int64_t window);
+KernelWork attention_work(const Attention& kernel);
+KernelWork mla_work(const Mla& kernel);
+
+/// What the rank with most to do gets of a MoE layer's routed tokens.
+struct MoeShare {
+  std::int64_t assignments = 0;     // token-expert pairs
+  std::int64_t active_experts = 0;  // experts with at least one token: weights that are read
+};
+MoeShare busiest_rank_share(const FusedMoe& kernel);
+KernelWork moe_work(const FusedMoe& kernel);
+
+}  // namespace foretoken

@@ -1,0 +1,226 @@
+// Cases of `foretoken predict`: what each key becomes, and the text of every mistake.
+#include "kernels/kernel_case.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/unit/kernels/example_gpu.hpp"
+
+namespace foretoken {
+namespace {
+
+KernelCase read(std::string_view json) {
+  return read_kernel_case(parse_json(json, {"cases.jsonl", 3}));
+}
+
+std::string error_of(std::string_view json) {
+  try {
+    read(json);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(KernelCase, GemmAndWhoseItIs) {
+  const KernelCase plain = read(R"({"kernel": "gemm", "m": 1, "n": 2, "k": 3})");
+  EXPECT_EQ(plain.kernel, Kernel(Gemm{1, 2, 3, DType::bf16}));
+  EXPECT_EQ(plain.framework, "vllm");
+  EXPECT_EQ(plain.kernel_source, "");
+  const KernelCase named =
+      read(R"({"id": "a7", "kernel": "gemm", "m": 1, "n": 2, "k": 3, "dtype": "fp8_block",
+               "framework": "sglang", "kernel_source": "deep_gemm"})");
+  EXPECT_EQ(named.kernel, Kernel(Gemm{1, 2, 3, DType::fp8_block}));
+  EXPECT_EQ(named.framework, "sglang");
+  EXPECT_EQ(named.kernel_source, "deep_gemm");
+}
+
+TEST(KernelCase, Attention) {
+  EXPECT_EQ(kernel_of(R"({"kernel": "attention", "query_heads": 32, "kv_heads": 8, "head_dim": 128,
+                          "query_tokens": [512, 1], "context_tokens": [2048, 100]})"),
+            Kernel(Attention{32, 8, 128, DType::bf16, DType::bf16, true, 0, 16,
+                             AttentionLoad::exact({{512, 2048}, {1, 100}})}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "attention", "query_heads": 32, "kv_heads": 8, "head_dim": 128,
+                          "dtype": "fp16", "kv_dtype": "fp8", "causal": false, "window": 4096,
+                          "page_tokens": 64, "query_tokens": [2], "context_tokens": [2]})"),
+            Kernel(Attention{32, 8, 128, DType::fp16, DType::fp8, false, 4096, 64,
+                             AttentionLoad::exact({{2, 2}})}));
+  // The cache has the activations' format unless told otherwise.
+  const Kernel fp16 = kernel_of(R"({"kernel": "attention", "query_heads": 1, "kv_heads": 1,
+      "head_dim": 64, "dtype": "fp16", "query_tokens": [1], "context_tokens": [1]})");
+  EXPECT_EQ(std::get<Attention>(fp16).kv_dtype, DType::fp16);
+}
+
+TEST(KernelCase, OtherKernels) {
+  EXPECT_EQ(kernel_of(R"({"kernel": "mla", "query_heads": 16, "kv_dtype": "fp8",
+                          "query_tokens": [1], "context_tokens": [900]})"),
+            Kernel(Mla{16, 512, 64, DType::bf16, DType::fp8, AttentionLoad::exact({{1, 900}})}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "rms_norm", "tokens": 4, "dim": 8, "dtype": "fp16"})"),
+            Kernel(RmsNorm{4, 8, DType::fp16}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "fused_add_rms_norm", "tokens": 4, "dim": 8})"),
+            Kernel(FusedAddRmsNorm{4, 8}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "silu_and_mul", "tokens": 4, "dim": 8})"),
+            Kernel(SiluAndMul{4, 8}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "embedding", "tokens": 4, "dim": 8})"),
+            Kernel(Embedding{4, 8}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "qk_norm", "tokens": 4, "heads": 2, "head_dim": 64})"),
+            Kernel(QkNorm{4, 2, 64}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "rope", "tokens": 4, "heads": 2, "head_dim": 64})"),
+            Kernel(Rope{4, 2, 64}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "kv_write", "tokens": 4, "kv_heads": 2, "head_dim": 64,
+                          "kv_dtype": "fp8"})"),
+            Kernel(KvWrite{4, 2, 64, DType::bf16, DType::fp8}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "sampling", "rows": 4, "vocabulary": 1000})"),
+            Kernel(Sampling{4, 1000}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "topk_routing", "tokens": 4, "experts": 8, "topk": 2})"),
+            Kernel(TopKRouting{4, 8, 2}));
+}
+
+Routing routing_of(const std::string& member) {
+  const Kernel kernel = kernel_of(R"({"kernel": "fused_moe", "tokens": 4, "experts": 3, "topk": 2,
+                                      "hidden": 64, "intermediate": 32)" +
+                                  member + "}");
+  return std::get<FusedMoe>(kernel).routing;
+}
+
+TEST(KernelCase, FusedMoe) {
+  EXPECT_EQ(kernel_of(R"({"kernel": "fused_moe", "tokens": 4, "experts": 8, "topk": 2,
+                          "hidden": 64, "intermediate": 32, "dtype": "fp8", "tp": 2, "ep": 4})"),
+            Kernel(FusedMoe{4, 8, 2, 64, 32, DType::fp8, 2, 4, {}}));
+  EXPECT_EQ(routing_of(""), Routing{});
+  EXPECT_EQ(routing_of(R"(, "routing": "balanced")"), Routing{});
+  EXPECT_EQ(routing_of(R"(, "routing": "power_law:1.2")"),
+            (Routing{Routing::Kind::power_law, 1.2, {}}));
+  const Routing balancedness{Routing::Kind::balancedness, 0.8, {}};
+  EXPECT_EQ(routing_of(R"(, "routing": "balancedness:0.8")"), balancedness);
+  EXPECT_EQ(routing_of(R"(, "routing": 0.8)"), balancedness);
+  EXPECT_EQ(routing_of(R"(, "balancedness": 0.8)"), balancedness);
+  const Routing histogram{Routing::Kind::histogram, 0, {5, 0, 3}};
+  EXPECT_EQ(routing_of(R"(, "routing": [5, 0, 3])"), histogram);
+  EXPECT_EQ(routing_of(R"(, "histogram": [5, 0, 3])"), histogram);
+}
+
+TEST(KernelCase, Collectives) {
+  const KernelCase reduce =
+      read(R"({"kernel": "all_reduce", "ranks": 16, "nodes": 2, "bytes": 1048576})");
+  EXPECT_EQ(reduce.kernel,
+            Kernel(Collective{CollectiveOp::all_reduce, CommGroup::tensor_parallel, 16, 1048576}));
+  EXPECT_EQ(reduce.nodes, 2);
+  const KernelCase send = read(R"({"kernel": "send_recv", "ranks": 2, "bytes": 1e6})");
+  EXPECT_EQ(send.kernel,
+            Kernel(Collective{CollectiveOp::send_recv, CommGroup::next_stage, 2, 1e6}));
+  EXPECT_EQ(send.nodes, 1);
+}
+
+// A kernel that the generator can emit can also be asked for, under the name that reports use.
+TEST(KernelCase, KnowsEveryKernelByItsName) {
+  std::set<std::string_view> names = {
+      kernel_name(Gemm{}),      kernel_name(Attention{}),       kernel_name(Mla{}),
+      kernel_name(RmsNorm{}),   kernel_name(FusedAddRmsNorm{}), kernel_name(QkNorm{}),
+      kernel_name(Rope{}),      kernel_name(KvWrite{}),         kernel_name(SiluAndMul{}),
+      kernel_name(Embedding{}), kernel_name(Sampling{}),        kernel_name(TopKRouting{}),
+      kernel_name(FusedMoe{})};
+  ASSERT_EQ(names.size() + 1, std::variant_size_v<Kernel>);
+  for (const std::string_view op : EnumNames<CollectiveOp>::names) names.insert(op);
+  const auto known = kernel_case_names();
+  EXPECT_EQ(std::set<std::string_view>(known.begin(), known.end()), names);
+}
+
+TEST(KernelCase, NamesTheNearestKernel) {
+  EXPECT_EQ(error_of(R"({"kernel": "gem", "m": 1})"),
+            "cases.jsonl:3: unknown kernel 'gem'; did you mean 'gemm'? Known: gemm, attention, "
+            "mla, rms_norm, fused_add_rms_norm, silu_and_mul, embedding, qk_norm, rope, kv_write, "
+            "sampling, topk_routing, fused_moe, all_reduce, all_gather, reduce_scatter, "
+            "all_to_all, send_recv");
+  EXPECT_EQ(error_of(R"({"kernel": 7})"),
+            "cases.jsonl:3: kernel: must be a string, not an integer");
+  EXPECT_EQ(error_of("[1]"),
+            "cases.jsonl:3: a case must be an object such as {\"kernel\": \"gemm\", …}, not an "
+            "array");
+  EXPECT_TRUE(error_of("{}").starts_with("cases.jsonl:3: 'kernel' is missing; one of gemm, "));
+}
+
+TEST(KernelCase, ReportsAllMistakesOfACaseTogether) {
+  EXPECT_EQ(error_of(R"({"kernel": "gemm", "m": "8", "n": 0, "dtype": "bf61", "extra": 1,
+                         "framework": "vlm", "kernel_source": 3})"),
+            "cases.jsonl:3: gemm.m: must be an integer, not a string\n"
+            "cases.jsonl:3: gemm.n: must be from 1 to 1000000000\n"
+            "cases.jsonl:3: [gemm] lacks 'k'\n"
+            "cases.jsonl:3: gemm.dtype: unknown value 'bf61'; did you mean 'bf16'? Known: bf16, "
+            "fp16, fp8, fp8_block, nvfp4, mxfp4, int8, fp32\n"
+            "cases.jsonl:3: gemm.framework: unknown framework 'vlm'; did you mean 'vllm'? Known: "
+            "vllm, sglang, trtllm, pytorch\n"
+            "cases.jsonl:3: gemm.kernel_source: must be a string, not 3\n"
+            "cases.jsonl:3: unknown key 'extra' in [gemm]. Known: kernel, id, m, n, k, dtype, "
+            "framework, kernel_source");
+}
+
+std::string attention_error(const std::string& members) {
+  return error_of(R"({"kernel": "attention", "head_dim": 128, )" + members + "}");
+}
+
+TEST(KernelCase, AttentionMistakes) {
+  EXPECT_EQ(attention_error(R"("query_heads": 8, "kv_heads": 3, "query_tokens": [1, 2],
+                               "context_tokens": [4])"),
+            "cases.jsonl:3: attention.kv_heads: must divide query_heads (8)\n"
+            "cases.jsonl:3: attention.query_tokens: needs one number a sequence, as "
+            "context_tokens does; there are 2 and 1");
+  EXPECT_EQ(attention_error(R"("query_heads": 8, "kv_heads": 8, "query_tokens": [1, 5],
+                               "context_tokens": [4, 4], "window": -1)"),
+            "cases.jsonl:3: attention.window: must be from 0 (all keys) to 1000000000\n"
+            "cases.jsonl:3: attention.context_tokens: sequence 2: a context of 4 with 5 query "
+            "tokens; contexts include the queries and are at most 1000000000");
+  EXPECT_EQ(attention_error(R"("query_heads": 8, "kv_heads": 8, "query_tokens": [0],
+                               "context_tokens": [4])"),
+            "cases.jsonl:3: attention.query_tokens: sequence 1: 0 tokens; must be from 1 to "
+            "1000000000");
+  EXPECT_EQ(attention_error(R"("query_heads": 8, "kv_heads": 8, "query_tokens": [],
+                               "context_tokens": [])"),
+            "cases.jsonl:3: attention.query_tokens: needs one number a sequence, as "
+            "context_tokens does; there are 0 and 0");
+  // A size that is wrong itself makes no second message about what it should divide.
+  EXPECT_EQ(attention_error(R"("query_heads": -8, "kv_heads": 3, "query_tokens": [1],
+                               "context_tokens": [4])"),
+            "cases.jsonl:3: attention.query_heads: must be from 1 to 1000000000");
+}
+
+std::string moe_error(const std::string& members) {
+  return error_of(R"({"kernel": "fused_moe", "tokens": 4, "hidden": 64, )" + members + "}");
+}
+
+TEST(KernelCase, FusedMoeMistakes) {
+  EXPECT_EQ(moe_error(R"("experts": 8, "topk": 9, "intermediate": 30, "tp": 4, "ep": 3)"),
+            "cases.jsonl:3: fused_moe.topk: must be at most experts (8)\n"
+            "cases.jsonl:3: fused_moe.tp: must divide intermediate (30)\n"
+            "cases.jsonl:3: fused_moe.ep: must divide experts (8)");
+  const std::string fine = R"("experts": 3, "topk": 2, "intermediate": 32, )";
+  EXPECT_EQ(moe_error(fine + R"("histogram": [8, 0])"),
+            "cases.jsonl:3: fused_moe.histogram: needs one count an expert: 2 given, experts is 3");
+  EXPECT_EQ(moe_error(fine + R"("routing": [8, 0, 1])"),
+            "cases.jsonl:3: fused_moe.routing: adds up to 9, but tokens x topk is 8");
+  EXPECT_EQ(moe_error(fine + R"("routing": [9, 0, -1])"),
+            "cases.jsonl:3: fused_moe.routing: counts must not be negative");
+  EXPECT_EQ(moe_error(fine + R"("routing": 1.5)"),
+            "cases.jsonl:3: fused_moe.routing: must be a balancedness above 0 and at most 1");
+  EXPECT_EQ(moe_error(fine + R"("routing": "zipf")"),
+            "cases.jsonl:3: unknown routing 'zipf'; write \"balanced\", \"power_law:1.2\" or "
+            "\"balancedness:0.8\"");
+  EXPECT_EQ(moe_error(fine + R"("routing": "balanced", "histogram": [8, 0, 0])"),
+            "cases.jsonl:3: fused_moe.routing: give one of routing, balancedness and histogram");
+  EXPECT_EQ(moe_error(R"("experts": 100000, "topk": 2, "intermediate": 32)"),
+            "cases.jsonl:3: fused_moe.experts: must be from 1 to 65536");
+}
+
+TEST(KernelCase, CollectiveMistakes) {
+  EXPECT_EQ(error_of(R"({"kernel": "all_gather", "ranks": 8, "nodes": 3, "bytes": -1})"),
+            "cases.jsonl:3: all_gather.bytes: must be from 1 to 1e15\n"
+            "cases.jsonl:3: all_gather.nodes: must divide ranks (8)");
+  EXPECT_EQ(error_of(R"({"kernel": "gemm", "m": 1, "n": 1, "k": 1, "nodes": 2})"),
+            "cases.jsonl:3: unknown key 'nodes' in [gemm]. Known: kernel, id, m, n, k, dtype, "
+            "framework, kernel_source");
+}
+
+}  // namespace
+}  // namespace foretoken
