@@ -1,0 +1,118 @@
+// Whether a layout fits a model, told before anything runs: what does not divide, and which values
+// would.
+#include <algorithm>
+#include <functional>
+
+#include "models/parallel_layout.hpp"
+
+namespace foretoken {
+namespace {
+
+/// "1", "1 or 2", "1, 2 or 4".
+std::string any_of(const std::vector<int>& values) {
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += i + 1 == values.size() ? " or " : ", ";
+    text += std::to_string(values[i]);
+  }
+  return text;
+}
+
+std::vector<int> values_up_to(int maximum, const std::function<bool(int)>& fits) {
+  std::vector<int> values;
+  for (int value = 1; value <= maximum; ++value) {
+    if (fits(value)) values.push_back(value);
+  }
+  return values;
+}
+
+/// Why `tensor` ranks cannot share the model's attention, MLP and vocabulary, or "".
+std::string tensor_problem(const Transformer& model, int tensor) {
+  if (model.query_heads % tensor != 0) {
+    return fmt::format("does not divide the {} query heads", model.query_heads);
+  }
+  if (model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0) {
+    return fmt::format("neither divides nor is a multiple of the {} KV heads", model.kv_heads);
+  }
+  if (model.intermediate % tensor != 0) {
+    return fmt::format("does not divide the MLP width {}", model.intermediate);
+  }
+  if (model.moe && model.moe->shared_intermediate % tensor != 0) {
+    return fmt::format("does not divide the shared expert's width {}",
+                       model.moe->shared_intermediate);
+  }
+  if (padded_vocabulary(model) % tensor != 0) {
+    return fmt::format("does not divide the padded vocabulary {}", padded_vocabulary(model));
+  }
+  return "";
+}
+
+bool expert_fits(const Transformer& model, int tensor, int expert) {
+  return model.moe->experts % expert == 0 && tensor % expert == 0 &&
+         model.moe->intermediate % (tensor / expert) == 0;
+}
+
+/// Why the experts cannot be spread over ranks that share the rest well, or "".
+std::string expert_problem(const Transformer& model, const ParallelLayout& layout) {
+  if (!model.moe) return layout.expert == 1 ? "" : "needs experts, and there are none in";
+  if (model.moe->experts % layout.expert != 0) {
+    return fmt::format("does not divide the {} experts of", model.moe->experts);
+  }
+  if (layout.tensor % layout.expert != 0) {
+    return fmt::format("does not divide tensor_parallel = {}, whose ranks hold the experts of",
+                       layout.tensor);
+  }
+  if (model.moe->intermediate % (layout.tensor / layout.expert) != 0) {
+    return fmt::format("leaves {} ranks to cut the width {} of each expert of",
+                       layout.tensor / layout.expert, model.moe->intermediate);
+  }
+  return "";
+}
+
+void check_expert(const Transformer& model, const ParallelLayout& layout,
+                  const SourcePosition& position, Diagnostics& diagnostics) {
+  const std::string problem = expert_problem(model, layout);
+  if (problem.empty()) return;
+  std::vector<int> fitting = {1};
+  if (model.moe) {
+    fitting = values_up_to(std::min(layout.tensor, model.moe->experts),
+                           [&](int expert) { return expert_fits(model, layout.tensor, expert); });
+  }
+  const std::string remedy =
+      fitting.empty() ? "use another tensor_parallel" : "use " + any_of(fitting);
+  diagnostics.add(position, fmt::format("expert_parallel = {} {} {}; {}", layout.expert, problem,
+                                        model.name, remedy));
+}
+
+}  // namespace
+
+void check_layout(const Transformer& model, const ParallelLayout& layout,
+                  const SourcePosition& position, Diagnostics& diagnostics) {
+  bool is_countable = true;
+  const auto expect_positive = [&](std::string_view key, int value) {
+    if (value >= 1) return;
+    diagnostics.add(position, fmt::format("{} = {} must be at least 1", key, value));
+    is_countable = false;
+  };
+  expect_positive("tensor_parallel", layout.tensor);
+  expect_positive("pipeline_parallel", layout.pipeline);
+  expect_positive("expert_parallel", layout.expert);
+  if (!is_countable) return;
+
+  if (layout.pipeline > model.layers) {
+    diagnostics.add(
+        position, fmt::format("pipeline_parallel = {} exceeds the {} layers of {}; use at most {}",
+                              layout.pipeline, model.layers, model.name, model.layers));
+  }
+  const std::string problem = tensor_problem(model, layout.tensor);
+  if (problem.empty()) {
+    check_expert(model, layout, position, diagnostics);
+    return;
+  }
+  const std::vector<int> fitting = values_up_to(
+      model.query_heads, [&](int tensor) { return tensor_problem(model, tensor).empty(); });
+  diagnostics.add(position, fmt::format("tensor_parallel = {} {} of {}; use {}", layout.tensor,
+                                        problem, model.name, any_of(fitting)));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,142 @@
+// A model as TOML, read and written: the format of specs/*.toml.
+#include "models/model_fields.hpp"
+#include "models/transformer.hpp"
+#include "sim/base/toml.hpp"
+
+namespace foretoken {
+namespace {
+
+void read_identity(TableReader& table, Transformer& model) {
+  if (table.require("name", model.name)) {
+    table.expect("name", is_model_name(model.name),
+                 "must be lower-case letters, digits, '-', '_' and '.', and not end in .toml or "
+                 ".json");
+  }
+  model.title = model.name;
+  table.read("title", model.title);
+  read_within(table, "parameters_published", model.parameters_published, 0,
+              static_cast<std::int64_t>(parameters_limit));
+}
+
+void read_attention(TableReader& table, Transformer& model) {
+  const bool query = require_count(table, "query_heads", model.query_heads, heads_limit);
+  if (require_count(table, "kv_heads", model.kv_heads, heads_limit) && query) {
+    table.expect(
+        "kv_heads", model.query_heads % model.kv_heads == 0,
+        fmt::format("{} does not divide the {} query heads", model.kv_heads, model.query_heads));
+  }
+  require_count(table, "head_dim", model.head_dim, head_dim_limit);
+  table.read("qkv_bias", model.qkv_bias);
+  table.read("output_bias", model.output_bias);
+  table.read("qk_norm", model.qk_norm);
+  table.read("qk_norm_full", model.qk_norm_full);
+  table.expect("qk_norm_full", !(model.qk_norm && model.qk_norm_full),
+               "excludes qk_norm: heads are normed on their own or all together");
+}
+
+void read_window_pattern(TableReader& table, Transformer& model) {
+  std::vector<int> pattern;
+  if (!table.read("window_pattern", pattern)) return;
+  for (const int window : pattern) {
+    table.expect("window_pattern", window >= 0, "windows are tokens from 0 (full attention) up");
+  }
+  model.window_pattern.assign(pattern.begin(), pattern.end());
+}
+
+MoeConfig read_moe(const Value& root, const Transformer& model, Diagnostics& diagnostics) {
+  TableReader table(root, diagnostics, "moe");
+  MoeConfig moe;
+  if (require_count(table, "experts", moe.experts, experts_limit) &&
+      require_count(table, "topk", moe.topk, experts_limit)) {
+    table.expect("topk", moe.topk <= moe.experts,
+                 fmt::format("{} exceeds the {} experts", moe.topk, moe.experts));
+  }
+  require_count(table, "intermediate", moe.intermediate, width_limit);
+  read_within(table, "shared_intermediate", moe.shared_intermediate, 0, width_limit);
+  read_within(table, "dense_layers", moe.dense_layers, 0, layers_limit);
+  if (model.layers > 0) {
+    table.expect("dense_layers", moe.dense_layers < model.layers,
+                 fmt::format("must leave at least one of the {} layers to the experts; without "
+                             "experts, leave [moe] out",
+                             model.layers));
+  }
+  table.finish();
+  return moe;
+}
+
+void set_if(Value& table, std::string_view key, bool value) {
+  if (value) table.set(key, true);
+}
+
+void set_if(Value& table, std::string_view key, std::int64_t value) {
+  if (value != 0) table.set(key, value);
+}
+
+Value moe_table(const MoeConfig& moe) {
+  Value table;
+  table.set("experts", moe.experts);
+  table.set("topk", moe.topk);
+  table.set("intermediate", moe.intermediate);
+  set_if(table, "shared_intermediate", moe.shared_intermediate);
+  set_if(table, "dense_layers", std::int64_t{moe.dense_layers});
+  return table;
+}
+
+}  // namespace
+
+Transformer read_model(const Value& root) {
+  Diagnostics diagnostics;
+  TableReader table(root, diagnostics, "");
+  Transformer model;
+  read_identity(table, model);
+  require_count(table, "layers", model.layers, layers_limit);
+  require_count(table, "hidden", model.hidden, width_limit);
+  read_attention(table, model);
+  require_count(table, "vocabulary", model.vocabulary, vocabulary_limit);
+  require_count(table, "context_max", model.context_max, context_limit);
+  table.read("tied_embeddings", model.tied_embeddings);
+  read_window_pattern(table, model);
+  if (const Value* moe = table.find_table("moe")) model.moe = read_moe(*moe, model, diagnostics);
+  if (!model.moe || model.moe->dense_layers > 0) {
+    require_count(table, "intermediate", model.intermediate, width_limit);
+  } else {
+    std::int64_t unused = 0;
+    if (table.read("intermediate", unused)) {
+      table.expect("intermediate", unused == 0,
+                   "is the width of a dense MLP, and every layer has experts; set "
+                   "moe.dense_layers or leave it out");
+    }
+  }
+  table.finish();
+  check_parameter_limit(model, root.position, diagnostics);
+  diagnostics.throw_if_any();
+  return model;
+}
+
+std::string model_toml(const Transformer& model) {
+  Value table;
+  table.set("name", model.name);
+  table.set("title", model.title);
+  set_if(table, "parameters_published", model.parameters_published);
+  table.set("layers", model.layers);
+  table.set("hidden", model.hidden);
+  set_if(table, "intermediate", model.intermediate);
+  table.set("query_heads", model.query_heads);
+  table.set("kv_heads", model.kv_heads);
+  table.set("head_dim", model.head_dim);
+  table.set("vocabulary", model.vocabulary);
+  table.set("context_max", model.context_max);
+  set_if(table, "tied_embeddings", model.tied_embeddings);
+  set_if(table, "qkv_bias", model.qkv_bias);
+  set_if(table, "output_bias", model.output_bias);
+  set_if(table, "qk_norm", model.qk_norm);
+  set_if(table, "qk_norm_full", model.qk_norm_full);
+  if (!model.window_pattern.empty()) {
+    table.set("window_pattern",
+              ValueArray(model.window_pattern.begin(), model.window_pattern.end()));
+  }
+  if (model.moe) table.set("moe", moe_table(*model.moe));
+  return to_toml(table);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,227 @@
+// Builds the operator graphs and counts over them. Vertices are inserted in the order in which an
+// engine launches them; edges carry what each operator reads, residuals included.
+#include "models/operator_graph.hpp"
+
+#include <functional>
+#include <queue>
+
+namespace foretoken {
+namespace {
+
+using Vertex = OperatorGraph::vertex_descriptor;
+
+/// Adds operators to a graph, each with the operators whose results it reads.
+class GraphBuilder {
+ public:
+  Vertex add(const Operator& op, std::initializer_list<Vertex> inputs = {}) {
+    const Vertex vertex = boost::add_vertex(op, graph_);
+    for (const Vertex input : inputs) boost::add_edge(input, vertex, graph_);
+    return vertex;
+  }
+  OperatorGraph take() { return std::move(graph_); }
+
+ private:
+  OperatorGraph graph_;
+};
+
+Operator norm(std::string_view role, std::int64_t width, bool fused_add) {
+  return {.kind = OperatorKind::norm,
+          .role = role,
+          .in_features = width,
+          .fused_add = fused_add,
+          .parameters = width};
+}
+
+Operator linear(std::string_view role, Shard shard, std::int64_t in, std::int64_t out,
+                bool bias = false) {
+  return {.kind = OperatorKind::linear,
+          .role = role,
+          .shard = shard,
+          .in_features = in,
+          .out_features = out,
+          .bias = bias,
+          .parameters = in * out + (bias ? out : 0)};
+}
+
+Operator with_all_reduce(Operator op, std::string_view role) {
+  op.all_reduce = role;
+  return op;
+}
+
+/// A norm over all heads of a rank's group together.
+Operator heads_norm(std::string_view role, std::int64_t width) {
+  Operator op = norm(role, width, false);
+  op.heads = true;
+  return op;
+}
+
+/// From the normed input to the attention block's output projection.
+Vertex add_attention(GraphBuilder& graph, const Transformer& model, int layer, Vertex input) {
+  const std::int64_t query_width = std::int64_t{model.query_heads} * model.head_dim;
+  const std::int64_t kv_width = std::int64_t{model.kv_heads} * model.head_dim;
+  Operator qkv =
+      linear("qkv_proj", Shard::column, model.hidden, query_width + 2 * kv_width, model.qkv_bias);
+  qkv.heads = true;
+  Vertex last = graph.add(qkv, {input});
+  if (model.qk_norm) {
+    last = graph.add({.kind = OperatorKind::qk_norm,
+                      .role = "qk_norm",
+                      .in_features = model.head_dim,
+                      .parameters = std::int64_t{2} * model.head_dim},
+                     {last});
+  }
+  if (model.qk_norm_full) {
+    const Vertex query = graph.add(heads_norm("q_norm", query_width), {last});
+    last = graph.add(heads_norm("k_norm", kv_width), {last, query});
+  }
+  const Vertex rope = graph.add({.kind = OperatorKind::rope, .role = "rope"}, {last});
+  const Vertex written = graph.add({.kind = OperatorKind::kv_write, .role = "kv_write"}, {rope});
+  const Vertex attention = graph.add(
+      {.kind = OperatorKind::attention, .role = "attention", .window = model.window(layer)},
+      {rope, written});
+  return graph.add(
+      with_all_reduce(linear("o_proj", Shard::row, query_width, model.hidden, model.output_bias),
+                      "attention_all_reduce"),
+      {attention});
+}
+
+void add_dense_mlp(GraphBuilder& graph, const Transformer& model, Vertex input) {
+  const std::int64_t width = model.intermediate;
+  const Vertex gate_up =
+      graph.add(linear("gate_up_proj", Shard::column, model.hidden, 2 * width), {input});
+  const Vertex activation = graph.add({.kind = OperatorKind::activation,
+                                       .role = "activation",
+                                       .shard = Shard::column,
+                                       .in_features = width},
+                                      {gate_up});
+  graph.add(with_all_reduce(linear("down_proj", Shard::row, width, model.hidden), "mlp_all_reduce"),
+            {activation});
+}
+
+/// The expert that every token passes. It runs first; the routed experts' result is added to its
+/// partial sum, and both are reduced at once.
+Vertex add_shared_expert(GraphBuilder& graph, const Transformer& model, Vertex input) {
+  const std::int64_t width = model.moe->shared_intermediate;
+  const Vertex gate_up =
+      graph.add(linear("shared_gate_up_proj", Shard::column, model.hidden, 2 * width), {input});
+  const Vertex activation = graph.add({.kind = OperatorKind::activation,
+                                       .role = "shared_activation",
+                                       .shard = Shard::column,
+                                       .in_features = width},
+                                      {gate_up});
+  return graph.add(linear("shared_down_proj", Shard::row, width, model.hidden), {activation});
+}
+
+void add_experts(GraphBuilder& graph, const Transformer& model, Vertex input) {
+  const MoeConfig& moe = *model.moe;
+  Vertex carried = input;
+  if (moe.shared_intermediate > 0) carried = add_shared_expert(graph, model, input);
+  const Vertex router =
+      graph.add(linear("router", Shard::replicated, model.hidden, moe.experts), {input});
+  const Vertex topk =
+      graph.add({.kind = OperatorKind::topk_routing, .role = "topk_routing"}, {router});
+  graph.add({.kind = OperatorKind::experts,
+             .role = "experts",
+             .shard = Shard::row,
+             .in_features = model.hidden,
+             .out_features = moe.intermediate,
+             .all_reduce = "moe_all_reduce",
+             .parameters = moe.experts * 3 * model.hidden * moe.intermediate},
+            {carried, topk});
+}
+
+std::int64_t sum_parameters(const OperatorGraph& graph, const MoeConfig* active_experts_of) {
+  std::int64_t sum = 0;
+  for (const Vertex vertex : boost::make_iterator_range(boost::vertices(graph))) {
+    const Operator& op = graph[vertex];
+    const bool is_routed = op.kind == OperatorKind::experts && active_experts_of != nullptr;
+    sum += is_routed ? op.parameters / active_experts_of->experts * active_experts_of->topk
+                     : op.parameters;
+  }
+  return sum;
+}
+
+/// `active_experts_of` is nullptr to count all experts.
+std::int64_t count_parameters(const Transformer& model, const MoeConfig* active_experts_of) {
+  std::int64_t sum =
+      sum_parameters(input_graph(model), nullptr) + sum_parameters(output_graph(model), nullptr);
+  for (int layer = 0; layer < model.layers; ++layer) {
+    sum += sum_parameters(layer_graph(model, layer), active_experts_of);
+  }
+  return sum;
+}
+
+}  // namespace
+
+OperatorGraph layer_graph(const Transformer& model, int layer) {
+  FORETOKEN_CHECK(layer >= 0 && layer < model.layers, "layer {} of {}", layer, model.layers);
+  GraphBuilder graph;
+  // Layer 0 has no residual yet to add; every later norm takes the previous block's output in.
+  const Vertex input_norm = graph.add(norm("input_norm", model.hidden, layer > 0));
+  const Vertex projected = add_attention(graph, model, layer, input_norm);
+  const Vertex mlp_norm =
+      graph.add(norm("post_attention_norm", model.hidden, true), {input_norm, projected});
+  if (model.is_moe_layer(layer)) {
+    add_experts(graph, model, mlp_norm);
+  } else {
+    add_dense_mlp(graph, model, mlp_norm);
+  }
+  return graph.take();
+}
+
+OperatorGraph input_graph(const Transformer& model) {
+  GraphBuilder graph;
+  graph.add({.kind = OperatorKind::embedding,
+             .role = "embedding",
+             .shard = Shard::vocabulary,
+             .in_features = model.hidden,
+             .all_reduce = "embedding_all_reduce",
+             .parameters = model.vocabulary * model.hidden});
+  return graph.take();
+}
+
+OperatorGraph output_graph(const Transformer& model) {
+  GraphBuilder graph;
+  const Vertex final_norm = graph.add(norm("final_norm", model.hidden, true));
+  Operator head = linear("lm_head", Shard::vocabulary, model.hidden, model.vocabulary);
+  if (model.tied_embeddings) head.parameters = 0;
+  const Vertex logits = graph.add(head, {final_norm});
+  graph.add({.kind = OperatorKind::sampling, .role = "sampling"}, {logits});
+  return graph.take();
+}
+
+std::vector<Operator> launch_order(const OperatorGraph& graph) {
+  // Kahn's algorithm with the smallest ready vertex first. (boost::topological_sort keeps no
+  // particular order among operators that do not depend on each other.)
+  std::vector<std::size_t> waiting_for(boost::num_vertices(graph));
+  std::priority_queue<Vertex, std::vector<Vertex>, std::greater<>> ready;
+  for (const Vertex vertex : boost::make_iterator_range(boost::vertices(graph))) {
+    waiting_for[vertex] = boost::in_degree(vertex, graph);
+    if (waiting_for[vertex] == 0) ready.push(vertex);
+  }
+  std::vector<Operator> order;
+  while (!ready.empty()) {
+    const Vertex vertex = ready.top();
+    ready.pop();
+    order.push_back(graph[vertex]);
+    for (const auto edge : boost::make_iterator_range(boost::out_edges(vertex, graph))) {
+      const Vertex reader = boost::target(edge, graph);
+      if (--waiting_for[reader] == 0) ready.push(reader);
+    }
+  }
+  FORETOKEN_CHECK(order.size() == boost::num_vertices(graph), "the operator graph has a cycle");
+  return order;
+}
+
+std::int64_t parameter_count(const Transformer& model) { return count_parameters(model, nullptr); }
+
+std::int64_t active_parameter_count(const Transformer& model) {
+  return count_parameters(model, model.moe ? &*model.moe : nullptr);
+}
+
+Bytes kv_bytes_per_token(const Transformer& model, DType kv_dtype) {
+  const std::int64_t elements = std::int64_t{2} * model.layers * model.kv_heads * model.head_dim;
+  return Bytes(static_cast<double>(elements) * bytes_per_element(kv_dtype));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,74 @@
+// One transformer layer (or the parts before and after the layers) as a directed acyclic graph of
+// operators with kinds and unsharded shapes. Parameters and KV bytes are counted from it, and the
+// workload generator walks it, so that what is counted is what is priced.
+#pragma once
+
+#include <boost/graph/adjacency_list.hpp>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "models/transformer.hpp"
+
+namespace foretoken {
+
+enum class OperatorKind {
+  embedding,  // width = hidden, vocabulary rows
+  norm,       // RMSNorm; after a residual add when `fused_add`
+  linear,     // in -> out features
+  qk_norm,
+  rope,
+  kv_write,
+  attention,
+  activation,  // SiLU(gate) * up
+  topk_routing,
+  experts,  // the routed experts together
+  sampling,
+};
+
+/// How tensor parallelism cuts an operator's weights: not at all, its outputs (column), its inputs
+/// (row: each rank is left with a partial sum), or the rows of the vocabulary.
+enum class Shard { replicated, column, row, vocabulary };
+
+struct Operator {
+  OperatorKind kind = OperatorKind::linear;
+  std::string_view role;  // "qkv_proj": names a row of every table of kernels
+  Shard shard = Shard::replicated;
+  std::int64_t in_features = 0;   // linear: input width; norm, activation, embedding: width
+  std::int64_t out_features = 0;  // linear: output width; experts: width of one expert
+  bool bias = false;
+  bool fused_add = false;
+  /// linear: columns are cut by heads, and KV heads replicate when TP exceeds them.
+  /// norm: spans all heads together, so that the ranks' heads are gathered first (OLMoE).
+  bool heads = false;
+  /// Role of the all-reduce that adds up the ranks' partial sums right after the operator; "" =
+  /// none. (A shared expert's sum waits for the routed experts'.)
+  std::string_view all_reduce = {};
+  std::int64_t window = 0;      // attention
+  std::int64_t parameters = 0;  // weights it owns, unsharded; a tied LM head owns none
+};
+
+using OperatorGraph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Operator>;
+
+/// The graph of layer `layer`.
+OperatorGraph layer_graph(const Transformer& model, int layer);
+/// Embedding (before layer 0).
+OperatorGraph input_graph(const Transformer& model);
+/// Final norm, LM head, sampling (after the last layer).
+OperatorGraph output_graph(const Transformer& model);
+
+/// Operators in launch order: topological, and in the order of insertion where edges leave a
+/// choice.
+std::vector<Operator> launch_order(const OperatorGraph& graph);
+
+/// All parameters, counted over the graphs; tied embeddings once.
+std::int64_t parameter_count(const Transformer& model);
+/// Parameters that one token passes through: all of them but the experts that are not among its top
+/// k. The embedding and the LM head count, as in the figures that Mistral (12.9e9 for Mixtral 8x7B)
+/// and Qwen (3.3e9 for Qwen3-30B-A3B) publish.
+std::int64_t active_parameter_count(const Transformer& model);
+/// Key and value bytes of one token over all layers, unsharded.
+Bytes kv_bytes_per_token(const Transformer& model, DType kv_dtype);
+
+}  // namespace foretoken

@@ -1,0 +1,85 @@
+// Finds a model: inside the program by name, or in a user's file by path.
+#include "models/transformer.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <span>
+
+#include "sim/base/embedded.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/nearest_name.hpp"
+#include "sim/base/toml.hpp"
+
+namespace foretoken {
+
+// Generated at build time from specs/ (CMakeLists.txt).
+std::span<const EmbeddedFile> embedded_models();
+
+namespace {
+
+bool is_path(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.ends_with(".toml") ||
+         text.ends_with(".json");
+}
+
+/// "mistralai/Mixtral-8x7B-v0.1" becomes "mixtral-8x7b-v0.1".
+std::string kebab_name(std::string_view text) {
+  while (text.ends_with('/')) text.remove_suffix(1);
+  if (const auto slash = text.rfind('/'); slash != std::string_view::npos) {
+    text.remove_prefix(slash + 1);
+  }
+  std::string name;
+  for (const unsigned char c : text) {
+    const bool keep = std::isalnum(c) != 0 || c == '.' || c == '_';
+    name += keep ? static_cast<char>(std::tolower(c)) : '-';
+  }
+  return name;
+}
+
+/// What an imported model is called: its own name for itself, else its folder's (every Hugging Face
+/// file is called config.json), else the file's.
+std::string imported_name(const Value& config, const std::filesystem::path& path) {
+  if (const Value* own = config.is_object() ? config.find("_name_or_path") : nullptr;
+      own != nullptr && own->is_string()) {
+    const std::string name = kebab_name(std::get<std::string>(own->data));
+    if (name.find_first_not_of(".-") != std::string::npos) return name;
+  }
+  const std::string folder = path.parent_path().filename().string();
+  if (path.filename() == "config.json" && folder.find_first_not_of('.') != std::string::npos) {
+    return kebab_name(folder);
+  }
+  return kebab_name(path.stem().string());
+}
+
+Transformer load_file(const std::string& path, const SourcePosition& asked_at) {
+  if (!std::filesystem::exists(path)) {
+    throw ConfigError(asked_at, fmt::format("the model file '{}' does not exist", path));
+  }
+  if (!path.ends_with(".json")) return read_model(load_toml(path));
+  const Value config = load_json(path);
+  return import_hugging_face(config, imported_name(config, path));
+}
+
+}  // namespace
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_models()) names.emplace_back(file.stem);
+  std::ranges::sort(names);
+  return names;
+}
+
+Transformer load_model(const std::string& name_or_path, const SourcePosition& asked_at) {
+  if (is_path(name_or_path)) return load_file(name_or_path, asked_at);
+  const auto files = embedded_models();
+  const auto found = std::ranges::find(files, name_or_path, &EmbeddedFile::stem);
+  if (found == files.end()) {
+    const std::vector<std::string> names = model_names();
+    throw ConfigError(asked_at,
+                      unknown_name_message("model", name_or_path, {names.begin(), names.end()}));
+  }
+  return read_model(parse_toml(found->text, fmt::format("models/specs/{}.toml", found->stem)));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,76 @@
+// A decoder-only transformer as its config describes it: dimensions, heads, MLP or experts, and
+// which layers use which attention window. Read from specs/*.toml, any TOML path, or a Hugging Face
+// config.json. What it leaves out: weights' values, tokenizers, training.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hardware/dtype.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/value.hpp"
+
+namespace foretoken {
+
+/// Mixture of experts in place of the dense MLP.
+struct MoeConfig {
+  int experts = 0;
+  int topk = 0;
+  std::int64_t intermediate = 0;         // width of one expert
+  std::int64_t shared_intermediate = 0;  // width of the always-active shared expert; 0 = none
+  int dense_layers = 0;                  // leading layers that keep a dense MLP
+  friend bool operator==(const MoeConfig&, const MoeConfig&) = default;
+};
+
+struct Transformer {
+  std::string name;   // "llama-3.1-8b"
+  std::string title;  // "Llama 3.1 8B"
+  int layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t intermediate = 0;  // dense MLP width; 0 when every layer is MoE
+  int query_heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  std::int64_t vocabulary = 0;
+  std::int64_t context_max = 0;  // positions the model was made for
+  bool tied_embeddings = false;  // LM head shares the embedding's weights
+  bool qkv_bias = false;
+  bool output_bias = false;
+  bool qk_norm = false;       // RMSNorm on each query and key head (width head_dim)
+  bool qk_norm_full = false;  // RMSNorm over all query (key) heads together (OLMoE)
+  std::optional<MoeConfig> moe;
+  /// Sliding windows by layer, repeating: {} = full attention everywhere; {4096, 0} = every other.
+  std::vector<std::int64_t> window_pattern;
+  /// Published number of parameters, for `model show` and the test; 0 = not known.
+  std::int64_t parameters_published = 0;
+
+  [[nodiscard]] bool is_moe_layer(int layer) const { return moe && layer >= moe->dense_layers; }
+  [[nodiscard]] std::int64_t window(int layer) const {
+    if (window_pattern.empty()) return 0;
+    return window_pattern[static_cast<std::size_t>(layer) % window_pattern.size()];
+  }
+  friend bool operator==(const Transformer&, const Transformer&) = default;
+};
+
+/// Names of the models inside the program, sorted.
+std::vector<std::string> model_names();
+
+/// A built-in model by name, a TOML path (has a '/' or ends in ".toml"), or a path to a Hugging
+/// Face config.json (ends in ".json"; named after its "_name_or_path", else after its folder or
+/// file). An unknown name or a file that does not exist is a ConfigError at `asked_at`.
+Transformer load_model(const std::string& name_or_path, const SourcePosition& asked_at);
+
+/// Reads a parsed TOML spec; all mistakes are thrown together.
+Transformer read_model(const Value& root);
+
+/// Reads a parsed Hugging Face config. An architecture that the generator cannot expand is a
+/// ConfigError that lists the ones it can. `name` is what the model will be called.
+Transformer import_hugging_face(const Value& config, const std::string& name);
+
+/// The spec as TOML text that read_model accepts.
+std::string model_toml(const Transformer& model);
+
+}  // namespace foretoken

@@ -1,0 +1,215 @@
+// config.json files of each architecture, shortened to the keys that matter, against the specs.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "models/transformer.hpp"
+#include "sim/base/json.hpp"
+
+namespace foretoken {
+namespace {
+
+Value config(std::string_view text) { return parse_json(text, {"config.json"}); }
+
+/// `config` with some members set, each a {"key": value} of `changes`.
+Value changed(Value base, std::string_view changes) {
+  const Value members = config(changes);
+  for (const auto& [key, value] : std::get<ValueObject>(members.data)) base.set(key, value);
+  return base;
+}
+
+std::vector<std::string> mistakes(const Value& value) {
+  std::vector<std::string> found;
+  try {
+    import_hugging_face(value, "imported");
+  } catch (const ConfigError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) found.push_back(diagnostic.message);
+  }
+  return found;
+}
+
+/// The spec `name` as an import looks: nobody published its size under this name.
+Transformer spec(const std::string& name) {
+  Transformer model = load_model(name, {});
+  model.parameters_published = 0;
+  model.title = model.name;
+  return model;
+}
+
+Value llama() {
+  return config(R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false,
+    "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
+    "max_position_embeddings": 131072, "mlp_bias": false, "num_attention_heads": 32,
+    "num_hidden_layers": 32, "num_key_value_heads": 8, "rope_theta": 500000.0,
+    "tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 128256})");
+}
+
+Value qwen3_moe() {
+  return config(R"({"architectures": ["Qwen3MoeForCausalLM"], "decoder_sparse_step": 1,
+    "head_dim": 128, "hidden_size": 2048, "intermediate_size": 6144,
+    "max_position_embeddings": 40960, "max_window_layers": 48, "mlp_only_layers": [],
+    "moe_intermediate_size": 768, "num_attention_heads": 32, "num_experts": 128,
+    "num_experts_per_tok": 8, "num_hidden_layers": 48, "num_key_value_heads": 4,
+    "sliding_window": null, "tie_word_embeddings": false, "use_sliding_window": false,
+    "vocab_size": 151936})");
+}
+
+TEST(HuggingFace, Llama) {
+  EXPECT_EQ(import_hugging_face(llama(), "llama-3.1-8b"), spec("llama-3.1-8b"));
+}
+
+TEST(HuggingFace, LlamaWithoutKvHeadsHasOnePerQueryHead) {
+  const Value value = config(R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4096,
+    "intermediate_size": 11008, "max_position_embeddings": 4096, "num_attention_heads": 32,
+    "num_hidden_layers": 32, "vocab_size": 32000})");
+  EXPECT_EQ(import_hugging_face(value, "llama-2-7b"), spec("llama-2-7b"));
+}
+
+TEST(HuggingFace, LlamaAttentionBiasIsOnAllFourProjections) {
+  const Transformer model =
+      import_hugging_face(changed(llama(), R"({"attention_bias": true})"), "biased");
+  EXPECT_TRUE(model.qkv_bias);
+  EXPECT_TRUE(model.output_bias);
+}
+
+TEST(HuggingFace, MistralUsesItsSlidingWindowOnEveryLayer) {
+  const Value value = changed(llama(), R"({"architectures": ["MistralForCausalLM"],
+    "sliding_window": 4096, "vocab_size": 32000})");
+  EXPECT_THAT(import_hugging_face(value, "mistral").window_pattern, testing::ElementsAre(4096));
+  const Value full = changed(llama(), R"({"architectures": ["MistralForCausalLM"]})");
+  EXPECT_THAT(import_hugging_face(full, "mistral").window_pattern, testing::IsEmpty());
+}
+
+TEST(HuggingFace, Qwen2HasQkvBiasOnlyAndNoWindowUnlessAsked) {
+  const Value value = config(R"({"architectures": ["Qwen2ForCausalLM"], "hidden_size": 5120,
+    "intermediate_size": 13824, "max_position_embeddings": 131072, "max_window_layers": 48,
+    "num_attention_heads": 40, "num_hidden_layers": 48, "num_key_value_heads": 8,
+    "sliding_window": 131072, "use_sliding_window": false, "vocab_size": 152064})");
+  EXPECT_EQ(import_hugging_face(value, "qwen2.5-14b"), spec("qwen2.5-14b"));
+}
+
+TEST(HuggingFace, QwenWindowsBeginAfterTheFullLayers) {
+  const Value value = changed(llama(), R"({"architectures": ["Qwen2ForCausalLM"],
+    "num_hidden_layers": 4, "max_window_layers": 3, "sliding_window": 4096,
+    "use_sliding_window": true})");
+  EXPECT_THAT(import_hugging_face(value, "windowed").window_pattern,
+              testing::ElementsAre(0, 0, 0, 4096));
+}
+
+TEST(HuggingFace, LayerTypesBecomeTheShortestPattern) {
+  const Value value = changed(llama(), R"({"architectures": ["Qwen3ForCausalLM"],
+    "num_hidden_layers": 4, "sliding_window": 512, "use_sliding_window": true,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]
+    })");
+  EXPECT_THAT(import_hugging_face(value, "mixed").window_pattern, testing::ElementsAre(512, 0));
+}
+
+TEST(HuggingFace, Qwen3HasItsOwnHeadDimQkNormAndTiedEmbeddings) {
+  const Value value = config(R"({"architectures": ["Qwen3ForCausalLM"], "head_dim": 128,
+    "hidden_size": 1024, "intermediate_size": 3072, "max_position_embeddings": 40960,
+    "num_attention_heads": 16, "num_hidden_layers": 28, "num_key_value_heads": 8,
+    "sliding_window": null, "tie_word_embeddings": true, "use_sliding_window": false,
+    "vocab_size": 151936})");
+  EXPECT_EQ(import_hugging_face(value, "qwen3-0.6b"), spec("qwen3-0.6b"));
+}
+
+TEST(HuggingFace, Qwen3Moe) {
+  EXPECT_EQ(import_hugging_face(qwen3_moe(), "qwen3-30b-a3b"), spec("qwen3-30b-a3b"));
+}
+
+TEST(HuggingFace, Qwen3MoeLeadingDenseLayersKeepTheDenseWidth) {
+  const Value value = changed(qwen3_moe(), R"({"mlp_only_layers": [0, 1]})");
+  const Transformer model = import_hugging_face(value, "mixed");
+  EXPECT_EQ(model.moe->dense_layers, 2);
+  EXPECT_EQ(model.intermediate, 6144);
+}
+
+TEST(HuggingFace, Qwen3MoeDenseLayersInBetweenAreRefused) {
+  EXPECT_THAT(mistakes(changed(qwen3_moe(), R"({"mlp_only_layers": [0, 5]})")),
+              testing::ElementsAre("mlp_only_layers: makes layer 5 dense after layer 1 has "
+                                   "experts; only the first layers can be dense"));
+  EXPECT_THAT(mistakes(changed(qwen3_moe(), R"({"decoder_sparse_step": 2})")),
+              testing::ElementsAre("decoder_sparse_step: makes layer 2 dense after layer 1 has "
+                                   "experts; only the first layers can be dense"));
+}
+
+TEST(HuggingFace, Mixtral) {
+  const Value value = config(R"({"architectures": ["MixtralForCausalLM"], "hidden_size": 4096,
+    "intermediate_size": 14336, "max_position_embeddings": 32768, "num_attention_heads": 32,
+    "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8,
+    "num_local_experts": 8, "sliding_window": null, "tie_word_embeddings": false,
+    "vocab_size": 32000})");
+  EXPECT_EQ(import_hugging_face(value, "mixtral-8x7b"), spec("mixtral-8x7b"));
+}
+
+TEST(HuggingFace, Olmoe) {
+  const Value value = config(R"({"architectures": ["OlmoeForCausalLM"], "attention_bias": false,
+    "clip_qkv": null, "hidden_size": 2048, "intermediate_size": 1024,
+    "max_position_embeddings": 4096, "num_attention_heads": 16, "num_experts": 64,
+    "num_experts_per_tok": 8, "num_hidden_layers": 16, "num_key_value_heads": 16,
+    "tie_word_embeddings": false, "vocab_size": 50304})");
+  EXPECT_EQ(import_hugging_face(value, "olmoe-1b-7b"), spec("olmoe-1b-7b"));
+}
+
+TEST(HuggingFace, UnknownArchitectureListsTheKnown) {
+  EXPECT_THAT(
+      mistakes(changed(llama(), R"({"architectures": ["DeepseekV3ForCausalLM"]})")),
+      testing::ElementsAre(testing::AllOf(
+          testing::StartsWith("unknown architecture 'DeepseekV3ForCausalLM'"),
+          testing::EndsWith("Known: LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, "
+                            "Qwen3ForCausalLM, Qwen3MoeForCausalLM, MixtralForCausalLM, "
+                            "OlmoeForCausalLM; a model built like one of these can be described "
+                            "in TOML"))));
+}
+
+TEST(HuggingFace, NoArchitecture) {
+  EXPECT_THAT(mistakes(config("{}")), testing::ElementsAre("'architectures' is missing"));
+  EXPECT_THAT(mistakes(config(R"({"architectures": []})")),
+              testing::ElementsAre("architectures: must name one architecture"));
+  EXPECT_THAT(mistakes(config("[1]")),
+              testing::ElementsAre("a Hugging Face config must be one JSON object"));
+}
+
+TEST(HuggingFace, ReportsAllMistakesTogether) {
+  EXPECT_THAT(
+      mistakes(config(R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 100,
+        "intermediate_size": "wide", "max_position_embeddings": 4096, "num_attention_heads": 32,
+        "hidden_act": "gelu", "mlp_bias": true, "vocab_size": -1})")),
+      testing::UnorderedElementsAre(
+          "'num_hidden_layers' is missing",
+          "num_attention_heads: 32 does not divide hidden_size = 100, and there is no head_dim",
+          "intermediate_size: must be an integer, not a string",
+          "vocab_size: must be from 1 to 64000000, not -1",
+          "hidden_act: 'gelu' cannot be expanded; silu can",
+          "mlp_bias: MLPs with a bias cannot be expanded"));
+}
+
+class ImportedName : public testing::Test {
+ protected:
+  /// Writes llama() with `changes` to `folder`/`file` and returns the name it is loaded under.
+  static std::string load(const std::string& folder, const std::string& file,
+                          std::string_view changes) {
+    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / folder / file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << to_json(changed(llama(), changes));
+    return load_model(path.string(), {}).name;
+  }
+};
+
+TEST_F(ImportedName, IsItsOwn) {
+  EXPECT_EQ(load("somewhere", "config.json", R"({"_name_or_path": "meta-llama/Llama-3.1-8B"})"),
+            "llama-3.1-8b");
+}
+
+TEST_F(ImportedName, ElseItsFolders) {
+  EXPECT_EQ(load("My Llama", "config.json", "{}"), "my-llama");
+  EXPECT_EQ(load("My Llama", "config.json", R"({"_name_or_path": "./"})"), "my-llama");
+}
+
+TEST_F(ImportedName, ElseItsFiles) {
+  EXPECT_EQ(load("x", "llama_tuned.json", "{}"), "llama_tuned");
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,231 @@
+// Layouts: which layers, heads and bytes a rank gets, and which layouts are refused and how.
+#include "models/parallel_layout.hpp"
+
+#include <gmock/gmock.h>
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+
+Transformer model(const std::string& name) { return load_model(name, {}); }
+
+std::vector<int> layer_counts(int layers, int pipeline) {
+  Transformer toy;
+  toy.layers = layers;
+  const ParallelLayout layout{.pipeline = pipeline};
+  std::vector<int> counts;
+  int next = 0;
+  for (int stage = 0; stage < pipeline; ++stage) {
+    const LayerRange range = stage_layers(toy, layout, stage);
+    EXPECT_EQ(range.first, next);
+    next = range.end;
+    counts.push_back(range.count());
+  }
+  EXPECT_EQ(next, layers);
+  return counts;
+}
+
+TEST(StageLayers, EvenSplit) { EXPECT_THAT(layer_counts(32, 4), ElementsAre(8, 8, 8, 8)); }
+
+// vLLM: base = layers / stages; partitions[-2], [-3] … get the remainder one each.
+TEST(StageLayers, RemainderGoesToTheStagesBeforeTheLast) {
+  EXPECT_THAT(layer_counts(94, 4), ElementsAre(23, 24, 24, 23));
+  EXPECT_THAT(layer_counts(32, 3), ElementsAre(11, 11, 10));
+  EXPECT_THAT(layer_counts(5, 2), ElementsAre(3, 2));
+  EXPECT_THAT(layer_counts(94, 8), ElementsAre(11, 12, 12, 12, 12, 12, 12, 11));
+  EXPECT_THAT(layer_counts(3, 3), ElementsAre(1, 1, 1));
+}
+
+TEST(Heads, ReplicateWhenTensorParallelExceedsThem) {
+  const Transformer llama = model("llama-3.1-70b");
+  EXPECT_EQ(query_heads_per_rank(llama, {.tensor = 16}), 4);
+  EXPECT_EQ(kv_heads_per_rank(llama, {.tensor = 4}), 2);
+  EXPECT_EQ(kv_heads_per_rank(llama, {.tensor = 8}), 1);
+  EXPECT_EQ(kv_heads_per_rank(llama, {.tensor = 16}), 1);
+}
+
+TEST(Vocabulary, IsPaddedTo64) {
+  Transformer toy;
+  toy.vocabulary = 1000;
+  EXPECT_EQ(padded_vocabulary(toy), 1024);
+  toy.vocabulary = 1024;
+  EXPECT_EQ(padded_vocabulary(toy), 1024);
+}
+
+TEST(WeightBytes, OneRankHasAll) {
+  EXPECT_EQ(weight_bytes_per_rank(model("llama-3.1-8b"), {}, 0, DType::bf16),
+            Bytes(2.0 * 8'030'261'248));
+}
+
+// Linear layers: 32 x (4096 x 6144 + 4096 x 4096 + 3 x 4096 x 14336) = 6,979,321,856 at 1 B.
+// The rest, 8,030,261,248 - 6,979,321,856 = 1,050,939,392, at 2 B.
+TEST(WeightBytes, QuantisedFormatsHoldForLinearLayersOnly) {
+  EXPECT_EQ(weight_bytes_per_rank(model("llama-3.1-8b"), {}, 0, DType::fp8),
+            Bytes(6'979'321'856.0 + 2 * 1'050'939'392.0));
+  // nvfp4: 0.5 + 1/16 B an element.
+  EXPECT_EQ(weight_bytes_per_rank(model("llama-3.1-8b"), {}, 0, DType::nvfp4),
+            Bytes(6'979'321'856.0 * 0.5625 + 2 * 1'050'939'392.0));
+}
+
+// Norms, 32 x 2 x 4096 + 4096 = 266,240, are on both ranks; the rest is halved:
+// (8,030,261,248 - 266,240) / 2 + 266,240 = 4,015,263,744 parameters.
+TEST(WeightBytes, TwoRanks) {
+  EXPECT_EQ(weight_bytes_per_rank(model("llama-3.1-8b"), {.tensor = 2}, 0, DType::bf16),
+            Bytes(2 * 4'015'263'744.0));
+}
+
+// A layer: qkv 8192 x (4 + 1 + 1) x 128 = 6,291,456 (the 8 KV heads are there twice);
+// o 512 x 8192 = 4,194,304; MLP 3 x 8192 x 1792 = 44,040,192; norms 16,384: 54,542,336.
+// 80 of them, the final norm 8,192 and 2 x 8192 x 128256 / 16 = 131,334,144: 4,494,729,216.
+TEST(WeightBytes, KvHeadsReplicate) {
+  EXPECT_EQ(weight_bytes_per_rank(model("llama-3.1-70b"), {.tensor = 16}, 0, DType::bf16),
+            Bytes(2 * 4'494'729'216.0));
+}
+
+TEST(WeightBytes, ExpertParallelismMovesExpertsButNotBytes) {
+  const Transformer moe = model("qwen3-30b-a3b");
+  const Bytes cut = weight_bytes_per_rank(moe, {.tensor = 4}, 0, DType::bf16);
+  EXPECT_EQ(weight_bytes_per_rank(moe, {.tensor = 4, .expert = 4}, 0, DType::bf16), cut);
+  EXPECT_EQ(weight_bytes_per_rank(moe, {.tensor = 4, .expert = 2}, 0, DType::bf16), cut);
+}
+
+TEST(WeightBytes, TiedEmbeddingIsCopiedToTheLastStage) {
+  const Transformer tied = model("qwen3-0.6b");
+  const ParallelLayout two{.pipeline = 2};
+  const Bytes both = weight_bytes_per_rank(tied, two, 0, DType::bf16) +
+                     weight_bytes_per_rank(tied, two, 1, DType::bf16);
+  EXPECT_EQ(both, Bytes(2.0 * static_cast<double>(596'049'920 + 151'936 * 1'024)));
+}
+
+/// Parameters that every tensor-parallel rank has whole.
+std::int64_t replicated_parameters(const Transformer& transformer) {
+  std::int64_t sum = 0;
+  const auto add = [&](const OperatorGraph& graph) {
+    for (const Operator& op : launch_order(graph)) {
+      if (op.shard == Shard::replicated) sum += op.parameters;
+    }
+  };
+  for (int layer = 0; layer < transformer.layers; ++layer) add(layer_graph(transformer, layer));
+  add(output_graph(transformer));
+  return sum;
+}
+
+// No rank lacks a weight, and none but the replicated ones is stored twice (TP up to 4 divides the
+// KV heads of every spec, and 64 divides every vocabulary).
+TEST(WeightBytes, RanksTogetherHoldEachParameterOnce) {
+  for (const std::string& name : model_names()) {
+    const Transformer transformer = model(name);
+    for (const int tensor : {1, 2, 4}) {
+      for (const int pipeline : {1, 2, 3, 5}) {
+        const ParallelLayout layout{.tensor = tensor, .pipeline = pipeline};
+        double stored = 0;
+        for (int stage = 0; stage < pipeline; ++stage) {
+          stored += weight_bytes_per_rank(transformer, layout, stage, DType::bf16).value() / 2;
+        }
+        std::int64_t expected =
+            parameter_count(transformer) + (tensor - 1) * replicated_parameters(transformer);
+        if (transformer.tied_embeddings && pipeline > 1) {
+          expected += transformer.vocabulary * transformer.hidden;
+        }
+        EXPECT_EQ(stored * tensor, static_cast<double>(expected))
+            << name << " TP" << tensor << " PP" << pipeline;
+      }
+    }
+  }
+}
+
+TEST(KvBytesPerRank, ByHand) {
+  const Transformer llama = model("llama-3.1-70b");
+  // 2 x 80 layers x 2 heads x 128 x 2 B
+  EXPECT_EQ(kv_bytes_per_token_per_rank(llama, {.tensor = 4}, 0, DType::bf16), Bytes(81'920));
+  // 2 x 80 x 1 x 128 x 2, at TP 8 and, replicated, at TP 16
+  EXPECT_EQ(kv_bytes_per_token_per_rank(llama, {.tensor = 8}, 0, DType::bf16), Bytes(40'960));
+  EXPECT_EQ(kv_bytes_per_token_per_rank(llama, {.tensor = 16}, 0, DType::bf16), Bytes(40'960));
+  // 94 layers on 4 stages: 23, 24, 24, 23 of 2 x 4 x 128 x 1 B
+  const ParallelLayout four{.pipeline = 4};
+  EXPECT_EQ(kv_bytes_per_token_per_rank(model("qwen3-235b-a22b"), four, 0, DType::fp8),
+            Bytes(23 * 1'024));
+  EXPECT_EQ(kv_bytes_per_token_per_rank(model("qwen3-235b-a22b"), four, 1, DType::fp8),
+            Bytes(24 * 1'024));
+}
+
+std::vector<std::string> problems(const std::string& name, const ParallelLayout& layout) {
+  Diagnostics diagnostics;
+  check_layout(model(name), layout, {"chat.toml", 7, 1}, diagnostics);
+  try {
+    diagnostics.throw_if_any();
+  } catch (const ConfigError& error) {
+    std::vector<std::string> messages;
+    for (const Diagnostic& diagnostic : error.diagnostics()) {
+      EXPECT_EQ(diagnostic.position.text(), "chat.toml:7:1");
+      messages.push_back(diagnostic.message);
+    }
+    return messages;
+  }
+  return {};
+}
+
+TEST(CheckLayout, FittingLayouts) {
+  EXPECT_THAT(problems("llama-3.1-8b", {}), testing::IsEmpty());
+  EXPECT_THAT(problems("llama-3.1-70b", {.tensor = 16, .pipeline = 80}), testing::IsEmpty());
+  EXPECT_THAT(problems("qwen3-30b-a3b", {.tensor = 8, .expert = 8}), testing::IsEmpty());
+  EXPECT_THAT(problems("mixtral-8x7b", {.tensor = 8, .expert = 2}), testing::IsEmpty());
+}
+
+TEST(CheckLayout, TensorParallel) {
+  EXPECT_THAT(problems("llama-3.1-8b", {.tensor = 3}),
+              ElementsAre("tensor_parallel = 3 does not divide the 32 query heads of llama-3.1-8b; "
+                          "use 1, 2, 4, 8, 16 or 32"));
+  EXPECT_THAT(problems("qwen2.5-14b", {.tensor = 5}),
+              ElementsAre("tensor_parallel = 5 neither divides nor is a multiple of the 8 KV heads "
+                          "of qwen2.5-14b; use 1, 2, 4 or 8"));
+  // 13824 = 2^9 x 27
+  EXPECT_THAT(problems("qwen2.5-14b", {.tensor = 40}),
+              ElementsAre("tensor_parallel = 40 does not divide the MLP width 13824 of "
+                          "qwen2.5-14b; use 1, 2, 4 or 8"));
+}
+
+TEST(CheckLayout, PipelineParallel) {
+  EXPECT_THAT(problems("llama-3.1-8b", {.pipeline = 33}),
+              ElementsAre("pipeline_parallel = 33 exceeds the 32 layers of llama-3.1-8b; use at "
+                          "most 32"));
+}
+
+TEST(CheckLayout, ExpertParallel) {
+  EXPECT_THAT(problems("llama-3.1-8b", {.tensor = 2, .expert = 2}),
+              ElementsAre("expert_parallel = 2 needs experts, and there are none in llama-3.1-8b; "
+                          "use 1"));
+  EXPECT_THAT(problems("mixtral-8x7b", {.tensor = 8, .expert = 3}),
+              ElementsAre("expert_parallel = 3 does not divide the 8 experts of mixtral-8x7b; use "
+                          "1, 2, 4 or 8"));
+  EXPECT_THAT(problems("mixtral-8x7b", {.tensor = 2, .expert = 4}),
+              ElementsAre("expert_parallel = 4 does not divide tensor_parallel = 2, whose ranks "
+                          "hold the experts of mixtral-8x7b; use 1 or 2"));
+}
+
+TEST(CheckLayout, ExpertWidth) {
+  Transformer odd = model("mixtral-8x7b");
+  odd.name = "odd";
+  odd.moe->intermediate = 14'338;  // 2 x 7169
+  Diagnostics diagnostics;
+  check_layout(odd, {.tensor = 4}, {}, diagnostics);
+  try {
+    diagnostics.throw_if_any();
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.diagnostics().front().message,
+              "expert_parallel = 1 leaves 4 ranks to cut the width 14338 of each expert of odd; "
+              "use 2 or 4");
+  }
+}
+
+TEST(CheckLayout, SeveralProblemsAtOnce) {
+  EXPECT_THAT(problems("llama-3.1-8b", {.tensor = 3, .pipeline = 40}), testing::SizeIs(2));
+  EXPECT_THAT(problems("llama-3.1-8b", {.tensor = 0, .pipeline = -1}),
+              ElementsAre("tensor_parallel = 0 must be at least 1",
+                          "pipeline_parallel = -1 must be at least 1"));
+}
+
+}  // namespace
+}  // namespace foretoken
