@@ -1,0 +1,334 @@
+// The kernels of a stage: their order, one rank's shapes worked out by hand, and sums that hold for
+// every model.
+#include "workloads/generator.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+
+Transformer model(const std::string& name) { return load_model(name, {}); }
+
+/// 100 new tokens, of which 4 sequences get one.
+BatchShape batch_of_100() {
+  return {.tokens = 100,
+          .logit_rows = 4,
+          .attention = AttentionLoad::exact({{97, 97}, {1, 500}, {1, 600}, {1, 700}})};
+}
+
+std::vector<std::string> roles(const KernelSequence& sequence) {
+  std::vector<std::string> found;
+  for (const KernelCall& call : sequence) {
+    found.push_back(fmt::format("{} x{}", call.role, call.calls));
+  }
+  return found;
+}
+
+const KernelCall& find(const KernelSequence& sequence, std::string_view role) {
+  const auto found = std::ranges::find(sequence, role, &KernelCall::role);
+  FORETOKEN_CHECK(found != sequence.end(), "no kernel '{}'", role);
+  return *found;
+}
+
+template <class T>
+const T& kernel(const KernelSequence& sequence, std::string_view role) {
+  return std::get<T>(find(sequence, role).kernel);
+}
+
+bool contains(const KernelSequence& sequence, std::string_view role) {
+  return std::ranges::find(sequence, role, &KernelCall::role) != sequence.end();
+}
+
+Collective tensor_collective(CollectiveOp op, int ranks, double bytes) {
+  return {.op = op, .group = CommGroup::tensor_parallel, .ranks = ranks, .bytes = bytes};
+}
+
+TEST(Generate, DenseModelOnOneRank) {
+  const KernelSequence sequence = generate(model("llama-3.1-8b"), {}, {}, batch_of_100(), 0);
+  EXPECT_THAT(roles(sequence),
+              ElementsAre("embedding x1", "input_norm x1", "input_norm x31", "qkv_proj x32",
+                          "rope x32", "kv_write x32", "attention x32", "o_proj x32",
+                          "post_attention_norm x32", "gate_up_proj x32", "activation x32",
+                          "down_proj x32", "final_norm x1", "lm_head x1", "sampling x1"));
+  EXPECT_EQ(kernel<Embedding>(sequence, "embedding"), (Embedding{100, 4096}));
+  EXPECT_EQ(sequence[1].kernel, Kernel(RmsNorm{100, 4096}));
+  EXPECT_EQ(sequence[2].kernel, Kernel(FusedAddRmsNorm{100, 4096}));
+  // (32 + 2 x 8) heads x 128
+  EXPECT_EQ(kernel<Gemm>(sequence, "qkv_proj"), (Gemm{100, 6144, 4096}));
+  EXPECT_EQ(kernel<Rope>(sequence, "rope"), (Rope{100, 40, 128}));
+  EXPECT_EQ(kernel<KvWrite>(sequence, "kv_write"), (KvWrite{100, 8, 128}));
+  EXPECT_EQ(
+      kernel<Attention>(sequence, "attention"),
+      (Attention{
+          .query_heads = 32, .kv_heads = 8, .head_dim = 128, .load = batch_of_100().attention}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "o_proj"), (Gemm{100, 4096, 4096}));
+  EXPECT_EQ(kernel<FusedAddRmsNorm>(sequence, "post_attention_norm"), (FusedAddRmsNorm{100, 4096}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "gate_up_proj"), (Gemm{100, 28672, 4096}));
+  EXPECT_EQ(kernel<SiluAndMul>(sequence, "activation"), (SiluAndMul{100, 14336}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "down_proj"), (Gemm{100, 4096, 14336}));
+  EXPECT_EQ(kernel<FusedAddRmsNorm>(sequence, "final_norm"), (FusedAddRmsNorm{100, 4096}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "lm_head"), (Gemm{4, 128256, 4096}));
+  EXPECT_EQ(kernel<Sampling>(sequence, "sampling"), (Sampling{4, 128256}));
+}
+
+TEST(Generate, DenseModelOnTwoRanks) {
+  const KernelSequence sequence =
+      generate(model("llama-3.1-8b"), {.tensor = 2}, {}, batch_of_100(), 0);
+  EXPECT_THAT(
+      roles(sequence),
+      ElementsAre("embedding x1", "embedding_all_reduce x1", "input_norm x1", "input_norm x31",
+                  "qkv_proj x32", "rope x32", "kv_write x32", "attention x32", "o_proj x32",
+                  "attention_all_reduce x32", "post_attention_norm x32", "gate_up_proj x32",
+                  "activation x32", "down_proj x32", "mlp_all_reduce x32", "final_norm x1",
+                  "lm_head x1", "logits_all_gather x1", "sampling x1"));
+  // (16 + 2 x 4) x 128
+  EXPECT_EQ(kernel<Gemm>(sequence, "qkv_proj"), (Gemm{100, 3072, 4096}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "o_proj"), (Gemm{100, 4096, 2048}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "gate_up_proj"), (Gemm{100, 14336, 4096}));
+  EXPECT_EQ(kernel<SiluAndMul>(sequence, "activation"), (SiluAndMul{100, 7168}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "down_proj"), (Gemm{100, 4096, 7168}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "lm_head"), (Gemm{4, 64128, 4096}));
+  EXPECT_EQ(kernel<Sampling>(sequence, "sampling"), (Sampling{4, 128256}));
+  // 100 x 4096 x 2 B
+  const Collective all_reduce = tensor_collective(CollectiveOp::all_reduce, 2, 819'200);
+  EXPECT_EQ(kernel<Collective>(sequence, "embedding_all_reduce"), all_reduce);
+  EXPECT_EQ(kernel<Collective>(sequence, "attention_all_reduce"), all_reduce);
+  EXPECT_EQ(kernel<Collective>(sequence, "mlp_all_reduce"), all_reduce);
+  // 4 x 128256 x 2 B
+  EXPECT_EQ(kernel<Collective>(sequence, "logits_all_gather"),
+            tensor_collective(CollectiveOp::all_gather, 2, 1'026'048));
+}
+
+TEST(Generate, KvHeadsAreCutAndThenReplicated) {
+  const Transformer llama = model("llama-3.1-70b");
+  const KernelSequence four = generate(llama, {.tensor = 4}, {}, batch_of_100(), 0);
+  // (16 + 2 x 2) x 128
+  EXPECT_EQ(kernel<Gemm>(four, "qkv_proj"), (Gemm{100, 2560, 8192}));
+  EXPECT_EQ(kernel<Attention>(four, "attention").kv_heads, 2);
+  const KernelSequence sixteen = generate(llama, {.tensor = 16}, {}, batch_of_100(), 0);
+  // (4 + 2 x 1) x 128: half of the 8 KV heads' copies are duplicates
+  EXPECT_EQ(kernel<Gemm>(sixteen, "qkv_proj"), (Gemm{100, 768, 8192}));
+  EXPECT_EQ(kernel<Attention>(sixteen, "attention").query_heads, 4);
+  EXPECT_EQ(kernel<Attention>(sixteen, "attention").kv_heads, 1);
+  EXPECT_EQ(kernel<KvWrite>(sixteen, "kv_write"), (KvWrite{100, 1, 128}));
+  EXPECT_EQ(kernel<Gemm>(sixteen, "o_proj"), (Gemm{100, 8192, 512}));
+}
+
+TEST(Generate, ExpertsOverFourRanks) {
+  const Routing skewed{.kind = Routing::Kind::power_law, .parameter = 1.2, .counts = {}};
+  const KernelSequence sequence = generate(model("qwen3-30b-a3b"), {.tensor = 4, .expert = 4},
+                                           {.routing = skewed}, batch_of_100(), 0);
+  EXPECT_THAT(
+      roles(sequence),
+      ElementsAre("embedding x1", "embedding_all_reduce x1", "input_norm x1", "input_norm x47",
+                  "qkv_proj x48", "qk_norm x48", "rope x48", "kv_write x48", "attention x48",
+                  "o_proj x48", "attention_all_reduce x48", "post_attention_norm x48", "router x48",
+                  "topk_routing x48", "experts x48", "moe_all_reduce x48", "final_norm x1",
+                  "lm_head x1", "logits_all_gather x1", "sampling x1"));
+  // 32 / 4 query heads and 4 / 4 KV heads
+  EXPECT_EQ(kernel<QkNorm>(sequence, "qk_norm"), (QkNorm{100, 9, 128}));
+  // The router is whole on every rank.
+  EXPECT_EQ(kernel<Gemm>(sequence, "router"), (Gemm{100, 128, 2048}));
+  EXPECT_EQ(kernel<TopKRouting>(sequence, "topk_routing"), (TopKRouting{100, 128, 8}));
+  EXPECT_EQ(kernel<FusedMoe>(sequence, "experts"),
+            (FusedMoe{100, 128, 8, 2048, 768, DType::bf16, /*tp=*/1, /*ep=*/4, skewed}));
+  EXPECT_EQ(kernel<Collective>(sequence, "moe_all_reduce"),
+            tensor_collective(CollectiveOp::all_reduce, 4, 100 * 2048 * 2));
+}
+
+TEST(Generate, ExpertsCutByWhatExpertParallelismLeaves) {
+  const KernelSequence cut = generate(model("mixtral-8x7b"), {.tensor = 2}, {}, batch_of_100(), 0);
+  EXPECT_EQ(kernel<FusedMoe>(cut, "experts"),
+            (FusedMoe{100, 8, 2, 4096, 14336, DType::bf16, /*tp=*/2, /*ep=*/1, {}}));
+  const KernelSequence both =
+      generate(model("mixtral-8x7b"), {.tensor = 8, .expert = 4}, {}, batch_of_100(), 0);
+  EXPECT_EQ(kernel<FusedMoe>(both, "experts").tp, 2);
+  EXPECT_EQ(kernel<FusedMoe>(both, "experts").ep, 4);
+}
+
+TEST(Generate, QuantisationLeavesRouterHeadAndActivationsIn16Bit) {
+  const KernelSequence sequence = generate(
+      model("qwen3-30b-a3b"), {}, {.dtype = DType::fp8, .kv_dtype = DType::fp8}, batch_of_100(), 0);
+  EXPECT_EQ(kernel<Gemm>(sequence, "qkv_proj").dtype, DType::fp8);
+  EXPECT_EQ(kernel<Gemm>(sequence, "o_proj").dtype, DType::fp8);
+  EXPECT_EQ(kernel<FusedMoe>(sequence, "experts").dtype, DType::fp8);
+  EXPECT_EQ(kernel<Gemm>(sequence, "router").dtype, DType::bf16);
+  EXPECT_EQ(kernel<Gemm>(sequence, "lm_head").dtype, DType::bf16);
+  EXPECT_EQ(kernel<KvWrite>(sequence, "kv_write"), (KvWrite{100, 4, 128, DType::bf16, DType::fp8}));
+  EXPECT_EQ(kernel<Attention>(sequence, "attention").dtype, DType::bf16);
+  EXPECT_EQ(kernel<Attention>(sequence, "attention").kv_dtype, DType::fp8);
+}
+
+TEST(Generate, NormOverAllHeadsGathersThemFirst) {
+  const KernelSequence sequence =
+      generate(model("olmoe-1b-7b"), {.tensor = 2}, {}, batch_of_100(), 0);
+  // 100 x 16 heads x 128 x 2 B, for the queries and again for the keys
+  const Kernel gather = tensor_collective(CollectiveOp::all_gather, 2, 409'600);
+  const auto at = std::ranges::find(sequence, "q_norm", &KernelCall::role);
+  EXPECT_EQ((at - 1)->kernel, gather);
+  EXPECT_EQ(at->kernel, Kernel(RmsNorm{100, 2048}));
+  EXPECT_EQ((at + 1)->kernel, gather);
+  EXPECT_EQ((at + 2)->kernel, Kernel(RmsNorm{100, 2048}));
+  EXPECT_EQ((at + 2)->role, "k_norm");
+}
+
+TEST(Generate, FirstOfTwoStages) {
+  const KernelSequence sequence =
+      generate(model("llama-3.1-8b"), {.tensor = 2, .pipeline = 2}, {}, batch_of_100(), 0);
+  EXPECT_EQ(sequence.front().role, "embedding");
+  EXPECT_EQ(find(sequence, "attention").calls, 16);
+  EXPECT_FALSE(contains(sequence, "final_norm"));
+  EXPECT_FALSE(contains(sequence, "lm_head"));
+  EXPECT_EQ(sequence.back().role, "pipeline_send");
+  // Hidden states and residual, 2 x 100 x 4096 x 2 B, half of it from each rank.
+  EXPECT_EQ(sequence.back().kernel,
+            Kernel(Collective{CollectiveOp::send_recv, CommGroup::next_stage, 2, 819'200}));
+}
+
+TEST(Generate, LastOfTwoStages) {
+  const KernelSequence sequence =
+      generate(model("llama-3.1-8b"), {.tensor = 2, .pipeline = 2}, {}, batch_of_100(), 1);
+  EXPECT_EQ(sequence.front().role, "pipeline_all_gather");
+  EXPECT_EQ(sequence.front().kernel,
+            Kernel(tensor_collective(CollectiveOp::all_gather, 2, 1'638'400)));
+  // The residual came along: every norm adds.
+  EXPECT_EQ(sequence[1].role, "input_norm");
+  EXPECT_EQ(sequence[1].calls, 16);
+  EXPECT_EQ(sequence[1].kernel, Kernel(FusedAddRmsNorm{100, 4096}));
+  EXPECT_EQ(sequence.back().role, "sampling");
+}
+
+TEST(Generate, OneRankAStageGathersNothing) {
+  const KernelSequence sequence =
+      generate(model("llama-3.1-8b"), {.pipeline = 2}, {}, batch_of_100(), 1);
+  EXPECT_EQ(sequence.front().role, "input_norm");
+}
+
+TEST(Generate, LayersFoldByWindowAndByExperts) {
+  Transformer mixed = model("llama-3.1-8b");
+  mixed.layers = 6;
+  mixed.moe = MoeConfig{
+      .experts = 8, .topk = 2, .intermediate = 512, .shared_intermediate = 256, .dense_layers = 1};
+  mixed.window_pattern = {4096, 0};
+  // Layer 0: window, dense. 1, 3, 5: full, experts. 2, 4: window, experts.
+  std::vector<std::string> attentions;
+  const KernelSequence sequence = generate(mixed, {.tensor = 2}, {}, batch_of_100(), 0);
+  for (const KernelCall& call : sequence) {
+    if (call.role != "attention") continue;
+    attentions.push_back(
+        fmt::format("window {} x{}", std::get<Attention>(call.kernel).window, call.calls));
+  }
+  EXPECT_THAT(attentions, ElementsAre("window 4096 x1", "window 0 x3", "window 4096 x2"));
+  EXPECT_EQ(find(sequence, "input_norm").kernel, Kernel(RmsNorm{100, 4096}));
+  EXPECT_EQ(find(sequence, "input_norm").calls, 1);
+  EXPECT_EQ(find(sequence, "gate_up_proj").calls, 1);
+  EXPECT_EQ(kernel<Gemm>(sequence, "shared_down_proj"), (Gemm{100, 4096, 128}));
+  const auto down = std::ranges::find(sequence, "shared_down_proj", &KernelCall::role);
+  EXPECT_EQ((down + 1)->role, "router") << "the shared expert's sum is reduced with the others'";
+}
+
+TEST(Generate, NoLogitsNoHead) {
+  BatchShape batch = batch_of_100();
+  batch.logit_rows = 0;
+  const KernelSequence sequence = generate(model("llama-3.1-8b"), {.tensor = 2}, {}, batch, 0);
+  EXPECT_EQ(sequence.back().role, "final_norm");
+}
+
+TEST(Generate, EmptyBatchAndUnknownStageAreBugs) {
+  EXPECT_THROW(generate(model("llama-3.1-8b"), {}, {}, {}, 0), InternalError);
+  EXPECT_THROW(generate(model("llama-3.1-8b"), {}, {}, batch_of_100(), 1), InternalError);
+}
+
+TEST(StageProgram, ServesOneBatchAfterAnother) {
+  const Transformer llama = model("llama-3.1-8b");
+  const StageProgram program(llama, {}, {}, 0);
+  BatchShape other{.tokens = 7, .logit_rows = 7, .attention = AttentionLoad::exact({{7, 7}})};
+  EXPECT_EQ(kernel<Gemm>(program.kernels(batch_of_100()), "qkv_proj").m, 100);
+  const KernelSequence again = program.kernels(other);
+  EXPECT_EQ(kernel<Gemm>(again, "qkv_proj").m, 7);
+  EXPECT_EQ(kernel<Gemm>(again, "lm_head").m, 7);
+  EXPECT_EQ(kernel<Attention>(again, "attention").load, other.attention);
+}
+
+/// Multiply-adds of a sequence's matrix products on one rank, the routed experts' tokens evenly
+/// spread.
+double multiply_adds(const KernelSequence& sequence) {
+  double sum = 0;
+  for (const KernelCall& call : sequence) {
+    double once = 0;
+    if (const auto* gemm = std::get_if<Gemm>(&call.kernel)) {
+      once = static_cast<double>(gemm->m) * static_cast<double>(gemm->n) *
+             static_cast<double>(gemm->k);
+    } else if (const auto* moe = std::get_if<FusedMoe>(&call.kernel)) {
+      once = static_cast<double>(moe->tokens * moe->topk) * 3.0 * static_cast<double>(moe->hidden) *
+             static_cast<double>(moe->intermediate) / (moe->tp * moe->ep);
+    }
+    sum += once * call.calls;
+  }
+  return sum;
+}
+
+/// Active parameters that are no matrix a token is multiplied with: the embedding (unless it is
+/// the LM head too), norms and biases.
+std::int64_t unmultiplied_parameters(const Transformer& m) {
+  const std::int64_t heads = m.query_heads + m.kv_heads;
+  std::int64_t layer = 2 * m.hidden;
+  if (m.qk_norm) layer += std::int64_t{2} * m.head_dim;
+  if (m.qk_norm_full) layer += heads * m.head_dim;
+  if (m.qkv_bias) layer += (heads + m.kv_heads) * m.head_dim;
+  return m.layers * layer + m.hidden + (m.tied_embeddings ? 0 : m.vocabulary * m.hidden);
+}
+
+// What is counted is what is priced: a token that gets logits is multiplied once with every active
+// weight, however the weights are spread (the router, whole on every rank, is computed TP times).
+TEST(Generate, MatrixProductsEqualTheActiveParameters) {
+  const BatchShape batch{.tokens = 10, .logit_rows = 10, .attention = {}};
+  for (const std::string& name : model_names()) {
+    const Transformer transformer = model(name);
+    const std::int64_t weights =
+        active_parameter_count(transformer) - unmultiplied_parameters(transformer);
+    for (const ParallelLayout layout :
+         {ParallelLayout{}, {.tensor = 2}, {.tensor = 4, .pipeline = 3}}) {
+      double sum = 0;
+      for (int stage = 0; stage < layout.pipeline; ++stage) {
+        sum += layout.tensor * multiply_adds(generate(transformer, layout, {}, batch, stage));
+      }
+      std::int64_t expected = 10 * weights;
+      if (transformer.moe) {
+        expected += 10 * (layout.tensor - 1) * transformer.layers * transformer.hidden *
+                    transformer.moe->experts;
+      }
+      EXPECT_EQ(sum, static_cast<double>(expected)) << name << " TP" << layout.tensor;
+    }
+  }
+}
+
+TEST(Generate, CallsAddUpToTheLayers) {
+  for (const std::string& name : model_names()) {
+    const Transformer transformer = model(name);
+    for (const int pipeline : {1, 2, 3, 4}) {
+      const ParallelLayout layout{.tensor = 2, .pipeline = pipeline};
+      std::map<std::string_view, int> calls;
+      for (int stage = 0; stage < pipeline; ++stage) {
+        for (const KernelCall& call : generate(transformer, layout, {}, batch_of_100(), stage)) {
+          calls[call.role] += call.calls;
+        }
+      }
+      for (const char* role : {"input_norm", "qkv_proj", "rope", "kv_write", "attention", "o_proj",
+                               "attention_all_reduce", "post_attention_norm"}) {
+        EXPECT_EQ(calls[role], transformer.layers) << name << " PP" << pipeline << " " << role;
+      }
+      EXPECT_EQ(calls["mlp_all_reduce"] + calls["moe_all_reduce"], transformer.layers) << name;
+      EXPECT_EQ(calls["pipeline_send"], pipeline - 1);
+      EXPECT_EQ(calls["pipeline_all_gather"], pipeline - 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,43 @@
+// A request as the outside world sends it: when it arrives, how much it reads and writes, and what
+// it shares with others. What becomes of it is sim/serving's business.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/base/ids.hpp"
+#include "sim/base/quantity.hpp"
+
+namespace foretoken {
+
+struct Request {
+  RequestId id;
+  Seconds arrival;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t output_tokens = 0;  // at least 1
+  /// Hashes of the prompt's consecutive blocks (Mooncake: 512 tokens each); empty = nothing shared.
+  std::vector<std::uint64_t> prefix_hashes;
+};
+
+/// Requests in order of arrival, ids counting from 0.
+class RequestSource {
+ public:
+  virtual ~RequestSource() = default;
+
+  /// The next request, or nullopt when none is known: for good (open traffic has ended), or until
+  /// the next on_finished (closed loop).
+  virtual std::optional<Request> next() = 0;
+
+  /// A request ended at `now`. Closed-loop sources let that user send the next one.
+  virtual void on_finished(RequestId id, Seconds now) { (void)id, (void)now; }
+
+  /// Requests it will yield in all if that is known beforehand, for progress bars.
+  [[nodiscard]] virtual std::optional<std::int64_t> expected() const { return std::nullopt; }
+
+  /// Lines of a trace that were skipped as malformed (skip_bad_lines).
+  [[nodiscard]] virtual std::int64_t skipped_lines() const { return 0; }
+};
+
+}  // namespace foretoken

@@ -1,0 +1,27 @@
+#include "workloads/requests/trace.hpp"
+
+#include <algorithm>
+
+namespace foretoken {
+
+void Trace::add(const TraceRow& row) {
+  rows_.push_back({row.arrival_ns, hashes_.size(),
+                   static_cast<std::uint32_t>(row.prefix_hashes.size()), row.prompt_tokens,
+                   row.output_tokens});
+  hashes_.insert(hashes_.end(), row.prefix_hashes.begin(), row.prefix_hashes.end());
+}
+
+void Trace::finish() {
+  if (rows_.empty()) return;
+  std::ranges::stable_sort(rows_, {}, &Row::arrival_ns);
+  const std::int64_t first = rows_.front().arrival_ns;
+  for (Row& row : rows_) row.arrival_ns -= first;
+}
+
+void Trace::set_origin(std::string format, bool has_arrivals, std::int64_t skipped_lines) {
+  format_ = std::move(format);
+  has_arrivals_ = has_arrivals;
+  skipped_lines_ = skipped_lines;
+}
+
+}  // namespace foretoken

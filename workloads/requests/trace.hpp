@@ -1,0 +1,64 @@
+// A recorded trace in memory: when requests came, how long they were, which prefixes they shared.
+// Rows are in order of arrival (a stable sort: rows of one date keep the file's order) and times
+// count from the earliest. Which file format it came from is trace_format.hpp's business.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/base/quantity.hpp"
+
+namespace foretoken {
+
+/// One request as a line of a trace tells it.
+struct TraceRow {
+  std::int64_t arrival_ns = 0;  // from any origin; 0 if the format has no times
+  int prompt_tokens = 1;
+  int output_tokens = 1;
+  std::vector<std::uint64_t> prefix_hashes;
+};
+
+class Trace {
+ public:
+  /// Adds a row; finish() must follow the last.
+  void add(const TraceRow& row);
+  /// Sorts by arrival and moves the earliest to 0.
+  void finish();
+
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  [[nodiscard]] Seconds arrival(std::size_t row) const {
+    return Seconds(static_cast<double>(rows_[row].arrival_ns) / 1e9);
+  }
+  [[nodiscard]] int prompt_tokens(std::size_t row) const { return rows_[row].prompt_tokens; }
+  [[nodiscard]] int output_tokens(std::size_t row) const { return rows_[row].output_tokens; }
+  [[nodiscard]] std::span<const std::uint64_t> prefix_hashes(std::size_t row) const {
+    return {hashes_.data() + rows_[row].hashes_begin, rows_[row].hashes};
+  }
+  /// From the first arrival to the last.
+  [[nodiscard]] Seconds span() const { return rows_.empty() ? Seconds() : arrival(size() - 1); }
+
+  [[nodiscard]] const std::string& format() const { return format_; }
+  [[nodiscard]] bool has_arrivals() const { return has_arrivals_; }
+  /// Malformed lines that were left out on request.
+  [[nodiscard]] std::int64_t skipped_lines() const { return skipped_lines_; }
+
+  void set_origin(std::string format, bool has_arrivals, std::int64_t skipped_lines);
+
+ private:
+  struct Row {
+    std::int64_t arrival_ns;
+    std::size_t hashes_begin;
+    std::uint32_t hashes;
+    std::int32_t prompt_tokens;
+    std::int32_t output_tokens;
+  };
+  std::vector<Row> rows_;
+  std::vector<std::uint64_t> hashes_;
+  std::string format_;
+  bool has_arrivals_ = true;
+  std::int64_t skipped_lines_ = 0;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,30 @@
+// What the lines of several trace formats have in common: comma-separated fields, token counts,
+// times. Each function throws BadLine with the field's name and what it must be.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/value.hpp"
+
+namespace foretoken {
+
+/// The fields between commas, without surrounding blanks. Quotes have no meaning.
+std::vector<std::string_view> comma_fields(std::string_view line);
+
+/// A line of JSON, which must be an object.
+Value json_line(std::string_view line);
+
+/// A token count from 1 to 2147483647.
+int token_count(std::string_view text, std::string_view name);
+int token_count(const Value& row, std::string_view key);
+
+/// A finite number of units (1 or 0.001 s), at most 4e9 s from 0 (the year 2096 in Unix time).
+std::int64_t time_ns(std::string_view text, std::string_view name, double unit_s);
+std::int64_t time_ns(const Value& row, std::string_view key, double unit_s);
+
+/// The member `key` as hashes, or none if it is absent.
+std::vector<std::uint64_t> hashes(const Value& row, std::string_view key);
+
+}  // namespace foretoken

@@ -1,0 +1,26 @@
+// The trace formats that come with Foretoken, the more specific before the general.
+#include "workloads/requests/trace_format.hpp"
+
+namespace foretoken {
+
+std::unique_ptr<TraceFormat> azure_trace();
+std::unique_ptr<TraceFormat> mooncake_trace();
+std::unique_ptr<TraceFormat> csv_trace();
+std::unique_ptr<TraceFormat> jsonl_trace();
+
+TraceFormatRegistry trace_format_registry() {
+  TraceFormatRegistry registry("trace format");
+  registry.add("azure",
+               "CSV of Azure's LLM inference traces: TIMESTAMP,ContextTokens,GeneratedTokens",
+               azure_trace);
+  registry.add("mooncake",
+               "JSON lines of Mooncake's traces: timestamp (ms), input_length, "
+               "output_length, hash_ids",
+               mooncake_trace);
+  registry.add("csv", "CSV with a header: arrival_s,prompt_tokens,output_tokens", csv_trace);
+  registry.add("jsonl", "JSON lines: {\"arrival_s\":…, \"prompt_tokens\":…, \"output_tokens\":…}",
+               jsonl_trace);
+  return registry;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,30 @@
+// JSON lines, for traces from one's own logs: one object a line with arrival_s, prompt_tokens,
+// output_tokens and, if prompts share prefixes, prefix_hashes (an integer for each full or part
+// block of the prompt, covering everything before it). Other members are ignored.
+#include "workloads/requests/trace_fields.hpp"
+#include "workloads/requests/trace_format.hpp"
+
+namespace foretoken {
+namespace {
+
+class Jsonl final : public TraceFormat {
+ public:
+  bool recognises(std::string_view first_line) const override {
+    return first_line.starts_with('{') &&
+           first_line.find("\"prompt_tokens\"") != std::string_view::npos;
+  }
+
+  bool take_header(std::string_view) override { return false; }
+
+  TraceRow parse(std::string_view line) const override {
+    const Value row = json_line(line);
+    return {time_ns(row, "arrival_s", 1.0), token_count(row, "prompt_tokens"),
+            token_count(row, "output_tokens"), hashes(row, "prefix_hashes")};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<TraceFormat> jsonl_trace() { return std::make_unique<Jsonl>(); }
+
+}  // namespace foretoken

@@ -1,0 +1,88 @@
+#include "workloads/requests/traffic.hpp"
+
+#include <utility>
+
+namespace foretoken {
+namespace {
+
+/// Transformed arrivals up to the limits.
+class LimitedTimes {
+ public:
+  LimitedTimes(const Traffic& traffic, const RandomStreams& random)
+      : times_(transformed(traffic.arrivals->start(random.stream("arrivals")), traffic.transform)),
+        limits_(traffic.limits) {}
+
+  std::optional<Arrival> next() {
+    if (limits_.requests && sent_ >= *limits_.requests) return std::nullopt;
+    const std::optional<Arrival> arrival = times_->next();
+    if (!arrival || (limits_.duration && arrival->time >= *limits_.duration)) return std::nullopt;
+    ++sent_;
+    return arrival;
+  }
+  void on_finished(Seconds now) { times_->on_finished(now); }
+  [[nodiscard]] std::int64_t sent() const { return sent_; }
+
+ private:
+  std::unique_ptr<ArrivalTimes> times_;
+  TrafficLimits limits_;
+  std::int64_t sent_ = 0;
+};
+
+class TrafficSource final : public RequestSource {
+ public:
+  TrafficSource(const Traffic& traffic, const RandomStreams& random)
+      : traffic_(traffic),
+        random_(random),
+        times_(traffic, random),
+        prompt_random_(random.stream("prompt_tokens")),
+        output_random_(random.stream("output_tokens")) {}
+
+  std::optional<Request> next() override {
+    const auto number = static_cast<std::size_t>(times_.sent());
+    const std::optional<Arrival> arrival = times_.next();
+    if (!arrival) return std::nullopt;
+    const std::size_t row = arrival->trace_row.value_or(number);
+    Request request;
+    request.id = RequestId{static_cast<std::uint32_t>(number)};
+    request.arrival = arrival->time;
+    request.prompt_tokens = traffic_.prompt_tokens->sample(prompt_random_, row);
+    request.output_tokens = traffic_.output_tokens->sample(output_random_, row);
+    if (traffic_.prompt_tokens->uses_trace()) {
+      const auto hashes = traffic_.trace->prefix_hashes(row % traffic_.trace->size());
+      request.prefix_hashes.assign(hashes.begin(), hashes.end());
+    }
+    return request;
+  }
+
+  void on_finished(RequestId, Seconds now) override { times_.on_finished(now); }
+
+  std::optional<std::int64_t> expected() const override {
+    const TrafficLimits& limits = traffic_.limits;
+    const bool limited_by_time = limits.duration || traffic_.transform.window;
+    if (!traffic_.arrivals->is_finite() && !limited_by_time) return limits.requests;
+    if (traffic_.arrivals->waits_for_answers()) return std::nullopt;
+    // The times depend on nothing but the seed, so they can be counted beforehand.
+    LimitedTimes dry_run(traffic_, random_);
+    while (dry_run.next()) continue;
+    return dry_run.sent();
+  }
+
+  std::int64_t skipped_lines() const override {
+    return traffic_.trace == nullptr ? 0 : traffic_.trace->skipped_lines();
+  }
+
+ private:
+  Traffic traffic_;
+  RandomStreams random_;
+  LimitedTimes times_;
+  RandomStream prompt_random_;
+  RandomStream output_random_;
+};
+
+}  // namespace
+
+std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random) {
+  return std::make_unique<TrafficSource>(traffic, random);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,33 @@
+// Traffic in full: who arrives when and how long each is, as validated, and the RequestSource that
+// plays it. Arrivals, lengths and time transforms meet here and nowhere else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "workloads/requests/arrival_process.hpp"
+#include "workloads/requests/length_distribution.hpp"
+#include "workloads/requests/request.hpp"
+#include "workloads/requests/time_transform.hpp"
+
+namespace foretoken {
+
+struct TrafficLimits {
+  std::optional<std::int64_t> requests;
+  std::optional<Seconds> duration;  // nobody arrives at or after it
+};
+
+struct Traffic {
+  std::shared_ptr<const ArrivalProcess> arrivals;
+  TimeTransform transform;
+  TrafficLimits limits;
+  std::shared_ptr<const LengthDistribution> prompt_tokens;
+  std::shared_ptr<const LengthDistribution> output_tokens;
+  std::shared_ptr<const Trace> trace;  // null if nothing comes from one
+};
+
+/// A fresh source. Streams: "arrivals", "prompt_tokens", "output_tokens".
+std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random);
+
+}  // namespace foretoken

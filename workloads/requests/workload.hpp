@@ -1,0 +1,56 @@
+// The [workload] table: how requests arrive and how long they are, from generators or a trace.
+// Arrival processes, length distributions and trace formats are families with a catalog each.
+//
+//   arrivals        "poisson" | "gamma" | "interval" (rate; gamma: burstiness), "closed_loop"
+//                   (users, think_time), "all_at_once", "trace" (the default where a trace is
+//                   named)
+//   requests        how many in all;  duration: none arrives at or after it. Traffic that does not
+//                   end by itself needs one of the two, or a window
+//   prompt_tokens   an integer or { distribution = "fixed" | "uniform" | "lognormal" | "zipf" |
+//   output_tokens   "trace", ... }; the trace's where a trace is named and the key is absent
+//   trace           path;  trace_format: found from the first line if absent;  skip_bad_lines
+//   window, rate_scale, diurnal   see time_transform.hpp
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "sim/base/random.hpp"
+#include "sim/base/table_reader.hpp"
+#include "workloads/requests/arrival_process.hpp"
+#include "workloads/requests/length_distribution.hpp"
+#include "workloads/requests/request.hpp"
+#include "workloads/requests/trace_format.hpp"
+
+namespace foretoken {
+
+/// A [workload] that was read and validated: everything needed to start sources from it.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  /// A fresh source; the same seed gives the same requests. It may outlive the workload.
+  [[nodiscard]] virtual std::unique_ptr<RequestSource> start(const RandomStreams& random) const = 0;
+  /// The table as resolved: defaults filled in, reads back to the same workload.
+  [[nodiscard]] virtual Value resolved() const = 0;
+};
+
+struct WorkloadOptions {
+  std::filesystem::path base_folder;  // relative trace paths start here
+  bool skip_bad_lines = false;        // go on past malformed trace lines and count them
+};
+
+/// The variants a [workload] may name.
+struct WorkloadCatalog {
+  ArrivalRegistry arrivals = arrival_registry();
+  LengthRegistry lengths = length_registry();
+  TraceFormatRegistry trace_formats = trace_format_registry();
+};
+
+/// Reads the [workload] table and finishes the reader. Reports every mistake to the reader's
+/// diagnostics, including a trace that cannot be read, is malformed or empty. Returns nullptr if
+/// the diagnostics hold any mistake, also one that was there before.
+std::unique_ptr<Workload> read_workload(TableReader& table, const WorkloadOptions& options,
+                                        const WorkloadCatalog& catalog = {});
+
+}  // namespace foretoken
