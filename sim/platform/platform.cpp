@@ -1,0 +1,193 @@
+// Two clocks that agree: the event heap decides what comes next, SimGrid decides when flows end.
+// While no flow is active nothing in SimGrid can happen, so events are handled one after the other
+// without asking it (its clock is brought up before a flow starts and when the run ends). While
+// flows are active, SimGrid is asked to wake us at the heap's next date and handles what ends
+// before. Handlers are called from the heap only, so every call has a place in (date, sequence).
+#include "sim/platform/platform.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/base/fingerprint.hpp"
+#include "sim/platform/collective_plan.hpp"
+#include "sim/platform/event_heap.hpp"
+#include "sim/platform/transfers.hpp"
+
+namespace foretoken {
+
+class Platform::Impl final : FlowListener, EventHandler {
+ public:
+  explicit Impl(const ClusterSpec& cluster) : network_(*this), topology_(cluster, network_) {}
+
+  Seconds now() const { return now_; }
+
+  void at(Seconds date, EventHandler& handler, std::uint64_t tag) {
+    FORETOKEN_CHECK(date >= now_ && std::isfinite(date.value()), "an event at {} s, now is {} s",
+                    date.value(), now_.value());
+    heap_.push(date, handler, tag);
+  }
+
+  void send(GpuId from, GpuId to, Bytes size, Caller caller) {
+    if (from == to) return at(now_, *caller.handler, caller.tag);
+    const std::array pair = {from, to};
+    transfer(CollectiveOp::send_recv, pair, size, 1, Pace::bulk, caller);
+  }
+
+  enum class Pace { bulk, stepwise };
+
+  void transfer(CollectiveOp op, std::span<const GpuId> group, Bytes size, int repeats, Pace pace,
+                Caller caller) {
+    FORETOKEN_CHECK(repeats >= 0, "{} repeats of a collective", repeats);
+    CollectivePlan plan = plan_collective(topology_, op, group, size);
+    const std::int64_t steps = std::int64_t{plan.steps} * repeats;
+    const std::int64_t rounds = pace == Pace::bulk ? 1 : steps;
+    if (plan.flows.empty() || steps == 0) {
+      const Seconds latencies = plan.step_latency * static_cast<double>(steps);
+      return at(now_ + latencies, *caller.handler, caller.tag);
+    }
+    const std::int64_t whole_steps = steps / rounds;
+    const auto steps_a_round = static_cast<double>(whole_steps);
+    for (PlannedFlow& flow : plan.flows) flow.size *= steps_a_round;
+    begin_round(
+        transfers_.add({std::move(plan.flows), plan.step_latency * steps_a_round, rounds, caller}));
+  }
+
+  void run() {
+    FORETOKEN_CHECK(!running_, "run() called from a handler");
+    running_ = true;
+    advance();
+    network_.run();
+    running_ = false;
+    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+    FORETOKEN_CHECK(stopped_ || heap_.empty(), "time ended at {} s before the last event",
+                    now_.value());
+  }
+
+  void stop() { stopped_ = true; }
+
+  Counters counters() const { return {events_, flows_, fingerprint_.value()}; }
+
+ private:
+  void begin_round(std::uint32_t transfer) {
+    // The latency of the round, then its flows: an event of our own, which is not counted.
+    heap_.push(now_ + transfers_[transfer].latency, *this, transfer);
+  }
+
+  /// A round's latency is over.
+  void on_event(std::uint64_t tag) override {
+    transfers_.make_ready(static_cast<std::uint32_t>(tag));
+  }
+
+  void on_flow_end(std::uint32_t owner) noexcept override {
+    now_ = std::max(now_, network_.clock());
+    switch (transfers_.end_flow(owner)) {
+      case Transfers::Progress::round_running:
+        return;
+      case Transfers::Progress::round_over:
+        begin_round(owner);
+        break;
+      case Transfers::Progress::all_over: {
+        const Caller caller = transfers_.remove(owner);
+        heap_.push(now_, *caller.handler, caller.tag);
+        break;
+      }
+    }
+    network_.wake_at(heap_.next_date());
+  }
+
+  void on_wake(Seconds date) noexcept override {
+    now_ = std::max(now_, date);
+    advance();
+  }
+
+  /// Handles events until SimGrid has to be asked what comes first, or none are left.
+  void advance() noexcept {
+    try {
+      while (handle_now() && skip_ahead()) {
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      stopped_ = true;
+    }
+    if (stopped_) network_.abandon();
+  }
+
+  /// Handles the events of now and starts the flows they asked for; false: cannot go on from here.
+  bool handle_now() {
+    while (!stopped_ && !heap_.empty() && heap_.next_date() <= now_) call(heap_.pop());
+    if (stopped_) return false;
+    if (!transfers_.any_ready()) return true;
+    if (network_.clock() < now_) {
+      network_.wake_at(now_);
+      return false;
+    }
+    flows_ += transfers_.start_ready(network_);
+    return true;
+  }
+
+  /// Moves on to the next event's date if no flow can end before; false: SimGrid will wake us.
+  bool skip_ahead() {
+    if (heap_.empty()) {
+      if (network_.clock() < now_) network_.wake_at(now_);
+      return false;
+    }
+    if (network_.active_flows() > 0) {
+      network_.wake_at(heap_.next_date());
+      return false;
+    }
+    now_ = heap_.next_date();
+    return true;
+  }
+
+  void call(const Event& event) {
+    if (event.handler == this) return on_event(event.tag);
+    ++events_;
+    fingerprint_.add(now_.value()).add(event.tag);
+    event.handler->on_event(event.tag);
+  }
+
+  FlowNetwork network_;
+  ClusterTopology topology_;
+  EventHeap heap_;
+  Transfers transfers_;
+  Seconds now_;
+  bool running_ = false;
+  bool stopped_ = false;
+  std::exception_ptr failure_;
+  std::uint64_t events_ = 0;
+  std::uint64_t flows_ = 0;
+  Fingerprint fingerprint_;
+};
+
+Platform::Platform(const ClusterSpec& cluster) : impl_(std::make_unique<Impl>(cluster)) {}
+Platform::~Platform() = default;
+
+Seconds Platform::now() const { return impl_->now(); }
+
+void Platform::at(Seconds date, EventHandler& handler, std::uint64_t tag) {
+  impl_->at(date, handler, tag);
+}
+
+void Platform::send(GpuId from, GpuId to, Bytes size, EventHandler& handler, std::uint64_t tag) {
+  impl_->send(from, to, size, {&handler, tag});
+}
+
+void Platform::collective(CollectiveOp op, std::span<const GpuId> group, Bytes size, int repeats,
+                          EventHandler& handler, std::uint64_t tag) {
+  impl_->transfer(op, group, size, repeats, Impl::Pace::bulk, {&handler, tag});
+}
+
+void Platform::collective_stepwise(CollectiveOp op, std::span<const GpuId> group, Bytes size,
+                                   EventHandler& handler, std::uint64_t tag) {
+  impl_->transfer(op, group, size, 1, Impl::Pace::stepwise, {&handler, tag});
+}
+
+void Platform::run() { impl_->run(); }
+void Platform::stop() { impl_->stop(); }
+Platform::Counters Platform::counters() const { return impl_->counters(); }
+
+}  // namespace foretoken
