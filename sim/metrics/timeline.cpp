@@ -1,0 +1,84 @@
+#include "sim/metrics/timeline.hpp"
+
+#include <algorithm>
+
+namespace foretoken {
+
+LoadCurve::Bucket& LoadCurve::at(double time) {
+  auto index = static_cast<std::size_t>(time / width_);
+  while (index >= buckets_max) {
+    for (std::size_t i = 0; i < buckets_.size(); i += 2) {
+      Bucket merged = buckets_[i];
+      if (i + 1 < buckets_.size()) {
+        const Bucket& other = buckets_[i + 1];
+        merged.running_s += other.running_s;
+        merged.waiting_s += other.waiting_s;
+        merged.kv_block_s += other.kv_block_s;
+        merged.output_tokens += other.output_tokens;
+      }
+      buckets_[i / 2] = merged;
+    }
+    buckets_.resize((buckets_.size() + 1) / 2);
+    width_ *= 2.0;
+    index = static_cast<std::size_t>(time / width_);
+  }
+  if (index >= buckets_.size()) buckets_.resize(index + 1);
+  return buckets_[index];
+}
+
+void LoadCurve::add_load(Seconds from, Seconds to, const ReplicaLoad& load) {
+  (void)at(to.value());  // widens first: the width must not change under the loop
+  double begin = from.value();
+  while (begin < to.value()) {
+    const auto index = static_cast<std::size_t>(begin / width_);
+    // The next border; rounding may put it at `begin` itself, then the rest goes here.
+    double end = std::min(to.value(), static_cast<double>(index + 1) * width_);
+    if (end <= begin) end = to.value();
+    Bucket& bucket = at(begin);
+    bucket.running_s += load.running * (end - begin);
+    bucket.waiting_s += load.waiting * (end - begin);
+    bucket.kv_block_s += load.kv_used * (end - begin);
+    begin = end;
+  }
+}
+
+void LoadCurve::add_tokens(Seconds time, double tokens) {
+  at(time.value()).output_tokens += tokens;
+}
+
+void Timeline::record_step(Seconds start, Seconds end, bool is_first_stage, std::int64_t sequences,
+                           const ReplicaLoad& load) {
+  busy_ += end - start;
+  if (!is_first_stage) return;
+  first_stage_busy_ += end - start;
+  load_.add_load(start, end, load);
+  ++steps_;
+  step_sequences_ += sequences;
+  step_sequences_max_ = std::max(step_sequences_max_, sequences);
+  kv_used_peak_ = std::max(kv_used_peak_, load.kv_used);
+  kv_block_seconds_ += load.kv_used * (end - start).value();
+}
+
+void Timeline::record_gap(Seconds now, Seconds gap, std::int64_t count) {
+  if (now >= warmup_) gaps_.add(gap, count);
+}
+
+void Timeline::record_tokens(Seconds now, std::int64_t tokens) {
+  load_.add_tokens(now, static_cast<double>(tokens));
+}
+
+void Timeline::record_request(const RequestRecord& record) { requests_.push_back(record); }
+
+double Timeline::kv_used_mean() const {
+  return first_stage_busy_ > Seconds(0.0) ? kv_block_seconds_ / first_stage_busy_.value() : 0.0;
+}
+
+bool SloLimits::is_met_by(const RequestRecord& record) const {
+  const auto holds = [](Seconds limit, Seconds value) {
+    return limit < Seconds(0.0) || value <= limit;
+  };
+  return record.status == RequestStatus::completed && holds(ttft, record.ttft()) &&
+         holds(tpot, record.tpot()) && holds(end_to_end, record.end_to_end());
+}
+
+}  // namespace foretoken

@@ -1,0 +1,81 @@
+// Load over time, gaps between tokens, and what counts towards an SLO.
+
+#include "sim/metrics/timeline.hpp"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+TEST(LoadCurve, SpreadsALoadOverTheBucketsItCovers) {
+  LoadCurve curve;  // buckets of 1/64 s
+  const double width = curve.width().value();
+  curve.add_load(Seconds(0.5 * width), Seconds(2.25 * width), {.running = 4, .waiting = 1});
+  ASSERT_EQ(curve.buckets().size(), 3U);
+  EXPECT_DOUBLE_EQ(curve.buckets()[0].running_s, 4 * 0.5 * width);
+  EXPECT_DOUBLE_EQ(curve.buckets()[1].running_s, 4 * width);
+  EXPECT_DOUBLE_EQ(curve.buckets()[2].running_s, 4 * 0.25 * width);
+  EXPECT_DOUBLE_EQ(curve.buckets()[2].waiting_s, 0.25 * width);
+}
+
+TEST(LoadCurve, WidensInsteadOfGrowingAndLosesNothing) {
+  LoadCurve curve;
+  double expected = 0;
+  for (int i = 0; i < 5000; ++i) {
+    curve.add_load(Seconds(i * 0.7), Seconds(i * 0.7 + 0.5), {.running = 1.0 + i % 3});
+    curve.add_tokens(Seconds(i * 0.7), 2);
+    expected += 0.5 * (1.0 + i % 3);
+  }
+  EXPECT_LE(curve.buckets().size(), LoadCurve::buckets_max);
+  double running = 0, tokens = 0;
+  for (const LoadCurve::Bucket& bucket : curve.buckets()) {
+    running += bucket.running_s;
+    tokens += bucket.output_tokens;
+  }
+  EXPECT_NEAR(running, expected, 1e-9 * expected);
+  EXPECT_DOUBLE_EQ(tokens, 10'000);
+}
+
+TEST(Timeline, CountsOnlyFirstStagesAsIterations) {
+  Timeline timeline(Seconds(0.0));
+  timeline.record_step(Seconds(0.0), Seconds(1.0), true, 8, {.kv_used = 10});
+  timeline.record_step(Seconds(1.0), Seconds(1.5), false, 8, {.kv_used = 10});
+  timeline.record_step(Seconds(1.0), Seconds(4.0), true, 4, {.kv_used = 30});
+  EXPECT_EQ(timeline.steps(), 2);
+  EXPECT_EQ(timeline.step_sequences(), 12);
+  EXPECT_EQ(timeline.step_sequences_max(), 8);
+  EXPECT_DOUBLE_EQ(timeline.busy().value(), 4.5);
+  EXPECT_DOUBLE_EQ(timeline.kv_used_peak(), 30);
+  EXPECT_DOUBLE_EQ(timeline.kv_used_mean(), (10.0 * 1 + 30.0 * 3) / 4);
+}
+
+TEST(Timeline, LeavesTheWarmupOut) {
+  Timeline timeline(Seconds(10.0));
+  timeline.record_gap(Seconds(9.0), Seconds(0.5), 7);
+  timeline.record_gap(Seconds(11.0), Seconds(0.25), 3);
+  EXPECT_EQ(timeline.gaps().summary().count, 3);
+  RequestRecord early, late;
+  early.arrival = Seconds(9.9);
+  late.arrival = Seconds(10.0);
+  EXPECT_FALSE(timeline.is_counted(early));
+  EXPECT_TRUE(timeline.is_counted(late));
+}
+
+TEST(SloLimits, AllTargetsMustHoldAndFailureNeverDoes) {
+  RequestRecord record;
+  record.arrival = Seconds(1.0);
+  record.first_token = Seconds(1.5);
+  record.finished = Seconds(2.5);
+  record.output_tokens = 11;  // TPOT 0.1 s
+  record.status = RequestStatus::completed;
+  EXPECT_TRUE((SloLimits{}.is_met_by(record)));
+  EXPECT_TRUE((SloLimits{.ttft = Seconds(0.5), .tpot = Seconds(0.1)}.is_met_by(record)));
+  EXPECT_FALSE((SloLimits{.ttft = Seconds(0.49)}.is_met_by(record)));
+  EXPECT_FALSE((SloLimits{.tpot = Seconds(0.09)}.is_met_by(record)));
+  EXPECT_FALSE((SloLimits{.end_to_end = Seconds(1.4)}.is_met_by(record)));
+  record.status = RequestStatus::failed;
+  EXPECT_FALSE((SloLimits{}.is_met_by(record)));
+}
+
+}  // namespace
+}  // namespace foretoken
