@@ -1,0 +1,206 @@
+#include "sim/serving/replica.hpp"
+
+#include <algorithm>
+
+namespace foretoken {
+
+Replica::Replica(ReplicaConfig config, Platform& platform, std::unique_ptr<KvCache> cache,
+                 std::unique_ptr<Scheduler> scheduler, Timeline& timeline,
+                 ReplicaListener& listener, StepObserver* observer)
+    : config_(std::move(config)),
+      platform_(platform),
+      cache_(std::move(cache)),
+      scheduler_(std::move(scheduler)),
+      timeline_(timeline),
+      listener_(listener),
+      observer_(observer),
+      slots_(stage_count()),
+      stage_busy_(stage_count()),
+      stage_queue_(stage_count()) {
+  for (Slot& slot : slots_) slot.batch.lists_sequences = config_.lists_sequences;
+}
+
+std::uint64_t Replica::tag(EventKind kind, std::size_t stage, std::size_t slot) {
+  return static_cast<std::uint64_t>(kind) | stage << 8 | slot << 32;
+}
+
+void Replica::on_event(std::uint64_t tag) {
+  const auto kind = static_cast<EventKind>(tag & 0xff);
+  const std::size_t stage = tag >> 8 & 0xffffff;
+  const std::size_t slot = tag >> 32;
+  switch (kind) {
+    case EventKind::computed:
+      slots_[slot].communication_from = platform_.now();
+      return communicate(stage, slot);
+    case EventKind::communicated:
+      return communicate(stage, slot);
+    case EventKind::sent:
+      if (--slots_[slot].sends_open > 0) return;
+      stage_queue_[stage].push_back(slot);
+      return serve_queue(stage);
+  }
+}
+
+Sequence& Replica::new_sequence(const Request& request) {
+  if (free_sequences_.empty()) free_sequences_.push_back(&sequences_.emplace_back());
+  Sequence& sequence = *free_sequences_.back();
+  free_sequences_.pop_back();
+  sequence = Sequence();
+  sequence.prompt_tokens = request.prompt_tokens;
+  sequence.output_tokens = request.output_tokens;
+  sequence.record.id = request.id;
+  sequence.record.replica = config_.id;
+  sequence.record.arrival = request.arrival;
+  sequence.record.prompt_tokens = request.prompt_tokens;
+  return sequence;
+}
+
+void Replica::submit(const Request& request) {
+  Sequence& sequence = new_sequence(request);
+  const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
+  if (tokens > config_.context_max || cache_->blocks_for(tokens) > cache_->blocks()) {
+    return end(sequence, RequestStatus::failed);
+  }
+  scheduler_->enqueue(sequence);
+  start_next_step();
+}
+
+void Replica::abandon() {
+  for (Sequence& sequence : sequences_) {
+    if (std::ranges::find(free_sequences_, &sequence) != free_sequences_.end()) continue;
+    sequence.record.output_tokens = sequence.produced;
+    timeline_.record_request(sequence.record);
+  }
+}
+
+void Replica::start_next_step() {
+  if (stage_busy_[0]) return;
+  const auto free_slot = std::ranges::find(slots_, false, &Slot::busy);
+  if (free_slot == slots_.end()) return;
+  free_slot->batch.clear();
+  free_slot->batch.scheduled_at = platform_.now();
+  scheduler_->next_batch(platform_.now(), free_slot->batch);
+  if (free_slot->batch.empty()) return;
+  free_slot->busy = true;
+  start_stage(0, static_cast<std::size_t>(free_slot - slots_.begin()));
+}
+
+void Replica::start_stage(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  stage_busy_[stage] = true;
+  slot.started = platform_.now();
+  slot.price = config_.pricers[stage]->price(slot.batch.shape);
+  slot.shared_next = 0;
+  Seconds time = slot.price.time;
+  if (stage == 0) {
+    time += config_.host_time;
+    host_time_total_ += config_.host_time;
+  }
+  platform_.at(platform_.now() + time, *this, tag(EventKind::computed, stage, slot_index));
+}
+
+void Replica::communicate(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  if (slot.shared_next < slot.price.shared.size()) {
+    const SharedCollective& next = slot.price.shared[slot.shared_next++];
+    return platform_.collective(next.op, config_.stage_gpus[stage], next.size, next.repeats, *this,
+                                tag(EventKind::communicated, stage, slot_index));
+  }
+  shared_communication_ += platform_.now() - slot.communication_from;
+  finish_stage(stage, slot_index);
+}
+
+void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  const Seconds now = platform_.now();
+  stage_busy_[stage] = false;
+  timeline_.record_step(
+      slot.started, now, stage == 0, static_cast<std::int64_t>(slot.batch.entries.size()),
+      {static_cast<double>(scheduler_->running()), static_cast<double>(scheduler_->waiting()),
+       static_cast<double>(cache_->used())});
+  if (observer_ != nullptr) {
+    observer_->on_step(config_.id, static_cast<int>(stage), slot.started, now - slot.started,
+                       slot.batch);
+  }
+  if (is_last(stage)) {
+    complete(slot_index);
+  } else {
+    send_onwards(stage, slot_index);
+  }
+  // The stage is free: its queue goes on, or the scheduler fills it.
+  if (stage == 0 || is_last(stage)) start_next_step();
+  if (stage > 0) serve_queue(stage);
+}
+
+void Replica::send_onwards(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  const std::uint64_t arrival = tag(EventKind::sent, stage + 1, slot_index);
+  const GroupLinks& links = config_.send_links[stage];
+  if (links.ranks > 0) {
+    slot.sends_open = 1;
+    const Seconds time = collective_time(CollectiveOp::send_recv, links, slot.price.send_per_rank);
+    return platform_.at(platform_.now() + time, *this, arrival);
+  }
+  const std::vector<GpuId>& from = config_.stage_gpus[stage];
+  const std::vector<GpuId>& to = config_.stage_gpus[stage + 1];
+  slot.sends_open = static_cast<int>(from.size());
+  for (std::size_t rank = 0; rank < from.size(); ++rank) {
+    platform_.send(from[rank], to[rank], slot.price.send_per_rank, *this, arrival);
+  }
+}
+
+void Replica::serve_queue(std::size_t stage) {
+  if (stage_busy_[stage] || stage_queue_[stage].empty()) return;
+  const std::size_t slot = stage_queue_[stage].front();
+  stage_queue_[stage].pop_front();
+  start_stage(stage, slot);
+}
+
+void Replica::complete(std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  count_tokens(slot.batch);
+  for (const BatchEntry& entry : slot.batch.entries) {
+    if (entry.samples && entry.sequence->is_done()) end(*entry.sequence, RequestStatus::completed);
+  }
+  slot.busy = false;
+}
+
+/// Gives every sequence that samples its token. Most have waited equally long for it, so the gaps
+/// are recorded in runs of equal ones.
+void Replica::count_tokens(const Batch& batch) {
+  const Seconds now = platform_.now();
+  Seconds gap;
+  std::int64_t equal_gaps = 0;
+  for (const BatchEntry& entry : batch.entries) {
+    Sequence& sequence = *entry.sequence;
+    --sequence.steps_in_flight;
+    if (!entry.samples) continue;
+    if (sequence.produced++ == 0) {
+      sequence.record.first_token = now;
+    } else {
+      const Seconds own_gap = now - sequence.last_token;
+      if (own_gap != gap && equal_gaps > 0) {
+        timeline_.record_gap(now, gap, equal_gaps);
+        equal_gaps = 0;
+      }
+      gap = own_gap;
+      ++equal_gaps;
+    }
+    sequence.last_token = now;
+  }
+  if (equal_gaps > 0) timeline_.record_gap(now, gap, equal_gaps);
+  timeline_.record_tokens(now, batch.shape.logit_rows);
+}
+
+void Replica::end(Sequence& sequence, RequestStatus status) {
+  RequestRecord record = sequence.record;
+  record.status = status;
+  record.output_tokens = sequence.produced;
+  if (status == RequestStatus::completed) record.finished = platform_.now();
+  scheduler_->remove(sequence);
+  free_sequences_.push_back(&sequence);
+  timeline_.record_request(record);
+  listener_.on_request_ended(record);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,46 @@
+// The contract of every scheduler: which sequences run in the next step and with how many tokens
+// each, under the engine's limits and the KV cache's blocks. It decides; it does not know time
+// spent, links or prices.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "sim/base/registry.hpp"
+#include "sim/base/table_reader.hpp"
+#include "sim/serving/batch.hpp"
+#include "sim/serving/kv_cache.hpp"
+
+namespace foretoken {
+
+struct SchedulerLimits {
+  std::int64_t batch_tokens_max = 8192;  // new tokens a step
+  int sequences_max = 256;               // sequences running
+};
+
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+
+  /// A new sequence waits. It must be able to fit the KV cache alone.
+  virtual void enqueue(Sequence& sequence) = 0;
+
+  /// Fills `batch` (empty on entry) with the next step and advances its sequences' `computed` and
+  /// `steps_in_flight`. Leaves it empty when nothing can run now: nothing waits, or everything that
+  /// runs is in flight. If no step is in flight and a sequence waits, it must not stay empty.
+  virtual void next_batch(Seconds now, Batch& batch) = 0;
+
+  /// `sequence` has produced its last token or was given up: forget it and free its blocks.
+  virtual void remove(Sequence& sequence) = 0;
+
+  [[nodiscard]] virtual std::int64_t waiting() const = 0;
+  [[nodiscard]] virtual std::int64_t running() const = 0;
+};
+
+using SchedulerFactory = std::function<std::unique_ptr<Scheduler>(
+    TableReader& options, const SchedulerLimits& limits, KvCache& cache)>;
+
+/// The built-in schedulers (schedulers/catalog.cpp).
+Registry<SchedulerFactory> scheduler_catalog();
+
+}  // namespace foretoken

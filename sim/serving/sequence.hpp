@@ -1,0 +1,31 @@
+// A request inside an engine: how far it is computed and what it holds. The scheduler owns the
+// queues, the replica owns the sequences.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/metrics/request_metrics.hpp"
+#include "workloads/requests/request.hpp"
+
+namespace foretoken {
+
+struct Sequence {
+  std::int64_t prompt_tokens = 0;
+  std::int64_t output_tokens = 0;  // to produce
+  std::int64_t produced = 0;
+  /// Tokens whose keys and values are in the cache or being computed by a step in flight. It is
+  /// advanced when a step is scheduled; preemption sets it back to 0.
+  std::int64_t computed = 0;
+  std::int64_t blocks = 0;  // KV blocks held
+  int steps_in_flight = 0;
+  Seconds last_token;
+  RequestRecord record;
+
+  /// Tokens that exist: prompt and what was produced.
+  [[nodiscard]] std::int64_t known_tokens() const { return prompt_tokens + produced; }
+  /// Tokens still to be computed before the next one can be drawn; 0 = waits for a step in flight.
+  [[nodiscard]] std::int64_t missing_tokens() const { return known_tokens() - computed; }
+  [[nodiscard]] bool is_done() const { return produced >= output_tokens; }
+};
+
+}  // namespace foretoken

@@ -1,0 +1,122 @@
+// The replica's loop on a real clock: requests that can never fit, and who is told of what.
+
+#include "sim/serving/replica.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/serving/front_end.hpp"
+
+namespace foretoken {
+namespace {
+
+class FixedPrice final : public Predictor {
+ public:
+  [[nodiscard]] Prediction predict(const Kernel&, const GpuSpec&) const override {
+    return {Seconds(1e-3), Bound::dram, Origin::analytic};
+  }
+};
+
+/// Requests given as a list.
+class ListSource final : public RequestSource {
+ public:
+  explicit ListSource(std::vector<Request> requests) : requests_(std::move(requests)) {}
+  std::optional<Request> next() override {
+    if (next_ == requests_.size()) return std::nullopt;
+    return requests_[next_++];
+  }
+  void on_finished(RequestId id, Seconds now) override { finished.emplace_back(id, now); }
+  std::vector<std::pair<RequestId, Seconds>> finished;
+
+ private:
+  std::vector<Request> requests_;
+  std::size_t next_ = 0;
+};
+
+Request request(std::uint32_t id, double arrival, std::int64_t prompt, std::int64_t output) {
+  Request made;
+  made.id = {id};
+  made.arrival = Seconds(arrival);
+  made.prompt_tokens = prompt;
+  made.output_tokens = output;
+  return made;
+}
+
+class ReplicaTest : public ::testing::Test {
+ protected:
+  void run(std::vector<Request> requests, std::int64_t blocks = 100) {
+    source = std::make_unique<ListSource>(std::move(requests));
+    Platform platform(usual_cluster(gpu, 1));
+    Diagnostics diagnostics;
+    const Value empty;
+    TableReader options(empty, diagnostics, "");
+    FrontEnd front_end(platform, *source, router_catalog().find("round_robin", {}).make(options));
+    auto cache = std::make_unique<KvCache>(blocks, 16);
+    auto scheduler = scheduler_catalog().find("vllm_v1", {}).make(options, {}, *cache);
+    ReplicaConfig config;
+    config.stage_gpus = {{GpuId{0}}};
+    config.pricers = {&pricer};
+    config.send_links = {GroupLinks{}};
+    config.context_max = 2000;
+    Replica replica(config, platform, std::move(cache), std::move(scheduler), timeline, front_end,
+                    nullptr);
+    front_end.add_replica(replica);
+    front_end.start();
+    platform.run();
+    replica.abandon();
+    step_s = 1e-3 * launches();
+  }
+
+  /// Every launch costs 1 ms, so a step costs as many as it has.
+  [[nodiscard]] int launches() const {
+    BatchShape shape;
+    shape.tokens = shape.logit_rows = 1;
+    int calls = 0;
+    for (const KernelCall& call : generate(model, {}, {}, shape, 0)) calls += call.calls;
+    return calls;
+  }
+
+  Transformer model = load_model("qwen3-0.6b", {});
+  GpuSpec gpu = load_gpu("h200-sxm", {});
+  FixedPrice predictor;
+  StagePricer pricer{model, {}, {}, 0, GroupLinks{}, predictor, gpu};
+  Timeline timeline{Seconds(0.0)};
+  std::unique_ptr<ListSource> source;
+  double step_s = 0;
+};
+
+TEST_F(ReplicaTest, DatesFollowFromTheStepsByHand) {
+  // Two requests of 3 and 2 tokens arrive together; steps end after 1, 2 and 3 step lengths.
+  run({request(0, 0.0, 50, 3), request(1, 0.0, 70, 2)});
+  ASSERT_EQ(timeline.requests().size(), 2U);
+  const RequestRecord& first = timeline.requests()[0];
+  const RequestRecord& second = timeline.requests()[1];
+  EXPECT_EQ(second.id.value, 1U);
+  EXPECT_NEAR(first.scheduled.value(), 0.0, 1e-12);
+  // The first arrival starts a step at once; the second joins at the next.
+  EXPECT_NEAR(first.first_token.value(), step_s, 1e-9);
+  EXPECT_NEAR(second.scheduled.value(), step_s, 1e-9);
+  EXPECT_NEAR(second.first_token.value(), 2 * step_s, 1e-9);
+  EXPECT_NEAR(first.finished.value(), 3 * step_s, 1e-9);
+  EXPECT_NEAR(second.finished.value(), 3 * step_s, 1e-9);
+  EXPECT_NEAR(first.tpot().value(), step_s, 1e-9);
+  EXPECT_EQ(timeline.steps(), 3);
+  EXPECT_EQ(source->finished.size(), 2U);
+}
+
+TEST_F(ReplicaTest, FailsWhatTheCacheCanNeverHoldAndServesTheRest) {
+  run({request(0, 0.0, 1700, 10), request(1, 0.5, 100, 2)});  // 1,710 tokens; the cache holds 1,600
+  ASSERT_EQ(timeline.requests().size(), 2U);
+  EXPECT_EQ(timeline.requests()[0].status, RequestStatus::failed);
+  EXPECT_EQ(timeline.requests()[1].status, RequestStatus::completed);
+  EXPECT_EQ(source->finished.size(), 2U);
+}
+
+TEST_F(ReplicaTest, FailsWhatIsLongerThanTheContext) {
+  run({request(0, 0.0, 1990, 20), request(1, 0.0, 1990, 10)}, 200);  // context_max is 2,000
+  ASSERT_EQ(timeline.requests().size(), 2U);
+  EXPECT_EQ(timeline.requests()[0].status, RequestStatus::failed);
+  EXPECT_EQ(timeline.requests()[1].status, RequestStatus::completed);
+}
+
+}  // namespace
+}  // namespace foretoken
