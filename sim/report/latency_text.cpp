@@ -1,0 +1,80 @@
+#include "sim/report/latency_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/report/number_text.hpp"
+
+namespace foretoken {
+namespace {
+
+/// A latency row in one unit, with as many decimals as give its typical value three digits.
+struct LatencyScale {
+  std::string_view unit;
+  double per_ms = 1;
+  int decimals = 1;
+};
+LatencyScale latency_scale(const LatencyRow& row) {
+  LatencyScale scale{"ms", 1.0};
+  if (row.mean >= 1000) scale = {"s", 1e-3};
+  if (row.mean < 0.1) scale = {"µs", 1e3};
+  const double typical = (row.p50 > 0 ? std::min(row.p50, row.mean) : row.mean) * scale.per_ms;
+  scale.decimals = typical >= 100 ? 0 : typical >= 10 ? 1 : 2;
+  return scale;
+}
+
+struct LatencyColumn {
+  std::string_view name;
+  double LatencyRow::*figure;
+};
+constexpr auto latency_columns = std::to_array<LatencyColumn>({{"mean", &LatencyRow::mean},
+                                                               {"p50", &LatencyRow::p50},
+                                                               {"p90", &LatencyRow::p90},
+                                                               {"p95", &LatencyRow::p95},
+                                                               {"p99", &LatencyRow::p99},
+                                                               {"max", &LatencyRow::max}});
+
+TextTable latency_table(const Report& report, const std::vector<LatencyColumn>& figures,
+                        int label_columns, const TextTable::Layout& layout) {
+  constexpr int figure_columns = 6;
+  const int cell_room =
+      (layout.width - layout.indent - label_columns) / figure_columns - layout.gap;
+  const int cell_min = std::clamp(cell_room, 0, 8);
+  std::vector<TextColumn> columns = {{"latency", Align::left, label_columns}};
+  for (const LatencyColumn& figure : figures) {
+    columns.push_back({std::string(figure.name), Align::right, cell_min});
+  }
+  TextTable table(columns);
+  const Ink ink(layout.colour);
+  const auto add = [&](std::string_view name, const LatencyRow& row) {
+    const bool empty = row.max == 0;  // nothing of the kind was measured
+    const LatencyScale scale = latency_scale(row);
+    std::vector<std::string> cells = {
+        fmt::format("{:<4}  {}", name, ink.quiet(empty ? "" : scale.unit))};
+    for (const LatencyColumn& figure : figures) {
+      cells.push_back(empty ? "–" : grouped(row.*figure.figure * scale.per_ms, scale.decimals));
+    }
+    table.add_row(cells);
+  };
+  add("TTFT", report.ttft_ms);
+  add("TPOT", report.tpot_ms);
+  add("ITL", report.itl_ms);
+  add("E2E", report.e2e_ms);
+  return table;
+}
+
+}  // namespace
+
+std::string latency_text(const Report& report, int label_columns, const TextTable::Layout& layout) {
+  std::vector<LatencyColumn> figures(latency_columns.begin(), latency_columns.end());
+  for (const std::string_view dispensable : {"p95", "p90", "max"}) {
+    const TextTable table = latency_table(report, figures, label_columns, layout);
+    if (table.natural_width(layout) <= layout.width) break;
+    std::erase_if(figures, [&](const LatencyColumn& f) { return f.name == dispensable; });
+  }
+  return latency_table(report, figures, label_columns, layout).text(layout);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,111 @@
+// Everything a run found out, as plain numbers. sim/run fills it; the writers beside this header
+// turn it into a terminal table, report.json, requests.csv. This room knows no other but sim/base.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/value.hpp"
+
+namespace foretoken {
+
+/// A latency metric over requests (or tokens), in milliseconds.
+struct LatencyRow {
+  double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, max = 0;
+};
+
+struct RequestRow {
+  std::uint32_t id = 0, replica = 0;
+  double arrival_s = 0;
+  std::optional<double> scheduled_s, first_token_s, finished_s;  // nullopt = never happened
+  std::int64_t prompt_tokens = 0, output_tokens = 0;
+  std::optional<double> ttft_ms, tpot_ms, e2e_ms;
+  int preemptions = 0;
+  std::string status;  // "completed", "failed", "unfinished"
+};
+
+/// One point of the timeline: averages over [time_s, time_s + interval).
+struct TimelinePoint {
+  double time_s = 0;
+  double running = 0;  // sequences in the batch, all replicas together
+  double waiting = 0;  // requests queued
+  double kv_used = 0;  // share of KV blocks in use, 0 to 1
+  double output_tokens_per_s = 0;
+};
+
+struct NamedSeconds {
+  std::string name;  // kernel family or communication: "gemm", "attention", "all_reduce"
+  double seconds = 0;
+};
+struct NamedCount {
+  std::string name;
+  std::int64_t count = 0;
+};
+
+struct Report {
+  std::string title;  // "Llama 3.1 8B (bf16) on 1x NVIDIA H200 SXM"
+  Value scenario;     // the resolved scenario
+  std::uint64_t seed = 0;
+  std::string version;
+
+  struct Requests {
+    std::int64_t arrived = 0, completed = 0, failed = 0, unfinished = 0;
+    std::int64_t skipped_lines = 0;  // malformed trace lines passed over on request
+  } requests;
+
+  double duration_s = 0;  // simulated: first arrival to last event counted
+  struct Throughput {
+    double requests_per_s = 0, input_tokens_per_s = 0, output_tokens_per_s = 0;
+  } throughput;
+  int gpus = 1;
+
+  LatencyRow ttft_ms, tpot_ms, itl_ms, e2e_ms;
+
+  struct Slo {
+    std::vector<std::string> targets;  // "ttft <= 500 ms"; empty = none was set
+    double percentile = 99;            // share of requests that should meet them, in per cent
+    double attainment = 1;             // share of arrived requests that met all targets, 0 to 1
+    double goodput_per_s = 0;
+    bool met = true;  // attainment >= percentile / 100
+  } slo;
+
+  struct Kv {
+    std::int64_t blocks = 0;  // of one replica
+    std::int64_t block_tokens = 0;
+    double peak = 0;  // highest share in use on any replica, 0 to 1
+    double mean = 0;
+    std::int64_t preemptions = 0;
+  } kv;
+
+  double gpu_busy = 0;    // share of GPU time with a step running, 0 to 1
+  double batch_mean = 0;  // sequences a step
+  std::int64_t batch_max = 0;
+  std::int64_t iterations = 0;
+  std::vector<NamedSeconds> time_by;     // GPU time by kernel family, largest first
+  std::vector<NamedCount> origins;       // kernel prices by origin
+  std::vector<NamedCount> memory_bytes;  // of one GPU: weights, activations, KV …
+
+  struct Cost {
+    double per_hour = 0, per_million_output_tokens = 0;  // USD
+  };
+  std::optional<Cost> cost;
+  std::optional<double> energy_j_per_token;
+
+  std::vector<TimelinePoint> timeline;
+  double timeline_interval_s = 0;
+  std::uint64_t event_fingerprint = 0;
+  std::vector<RequestRow> rows;  // one a request, by id
+};
+
+/// report.json's object (docs in the README, "report.json"). Rows and wall time are not in it.
+Value report_value(const Report& report);
+
+/// The table a person reads, at most `width` columns. `colour` switches ANSI colours on.
+std::string report_table(const Report& report, bool colour, int width = 100);
+
+/// requests.csv with its header line. Numbers have fixed decimals so that files compare bytewise.
+std::string requests_csv(const Report& report);
+
+}  // namespace foretoken

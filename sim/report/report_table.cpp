@@ -1,0 +1,284 @@
+// The table that `simulate` prints: the outcome first (requests, throughput, latency, SLO, cost),
+// then the reason why (memory, GPU load, where the time went, how it went over time). One section a
+// method; sections are separated by blank lines and left out when there is nothing to say.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/base/unit_text.hpp"
+#include "sim/report/charts.hpp"
+#include "sim/report/latency_text.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/report/report.hpp"
+#include "sim/report/terminal_text.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int indent = 2;
+constexpr int gap = 2;
+constexpr int width_smallest = 40;    // below this nothing readable is left; columns
+constexpr int label_min = 11;         // "predictions"
+constexpr int label_max = 18;         // "fused_add_rms_norm"
+constexpr int label_max_narrow = 14;  // on terminals below 80 columns
+constexpr int chart_min = 8, chart_max = 60;
+constexpr int beside_chart = 6 + 2 + 10;  // "71.2 %", gap, "12,345.6 s"
+constexpr std::size_t families_shown = 8;
+
+/// The longest labels of a report are names of kernel families; all sections align to them.
+int label_columns(const Report& report, int width) {
+  int longest = label_min;
+  for (const NamedSeconds& family : report.time_by) {
+    longest = std::max(longest, display_width(family.name));
+  }
+  return std::min(longest, width < 80 ? label_max_narrow : label_max);
+}
+
+/// Rounded down, because 98.97 % must not read as having reached 99 %.
+std::string attained(double share) {
+  const double hundredths = std::floor(share * 1e4 + 1e-6);  // 1e-6: 0.29 * 1e4 is 2899.9999…
+  return fmt::format("{:g} %", hundredths / 100);
+}
+
+std::string dollars(double amount) {
+  const bool small = amount != 0 && amount < 0.01;
+  return fmt::format("${}", small ? brief(amount) : grouped(amount, 2));
+}
+
+/// A stable name as words: "kv_cache" is "KV cache".
+std::string spelled(std::string_view name) {
+  std::string words(name);
+  std::ranges::replace(words, '_', ' ');
+  if (words.starts_with("kv")) words.replace(0, 2, "KV");
+  return words;
+}
+
+/// The upper end of a sparkline: an average of sequences, which often is a whole number.
+std::string sequences(double value) {
+  return value == std::floor(value) ? grouped(value, 0) : brief(value);
+}
+
+/// `seconds` in the unit and with the decimals that suit `longest`, so that a column compares.
+std::string in_unit_of(double longest, double seconds) {
+  if (longest < 1) return grouped(seconds * 1e3, longest < 0.1 ? 2 : 1) + " ms";
+  return grouped(seconds, longest < 100 ? 2 : 1) + " s";
+}
+
+class ReportText {
+ public:
+  ReportText(const Report& report, bool colour, int width)
+      : report_(report),
+        ink_(colour),
+        colour_(colour),
+        width_(std::max(width, width_smallest)),
+        label_(label_columns(report, width_)),
+        chart_(std::clamp(width_ - margin() - gap - beside_chart, chart_min, chart_max)) {}
+
+  [[nodiscard]] std::string text() const {
+    std::string result;
+    for (const std::string& section :
+         {title(), requests() + throughput(), latency_text(report_, label_, layout()),
+          objective() + price(), memory() + load(), time_by(), over_time()}) {
+      if (section.empty()) continue;
+      if (!result.empty()) result += '\n';
+      result += section;
+    }
+    return result;
+  }
+
+ private:
+  /// Columns before the text of a line that has a label.
+  [[nodiscard]] int margin() const { return indent + label_ + gap; }
+  [[nodiscard]] TextTable::Layout layout() const {
+    return {.width = width_, .indent = indent, .gap = gap, .colour = colour_};
+  }
+
+  /// "label  part · part · part", wrapped between parts.
+  [[nodiscard]] std::string facts(std::string_view label,
+                                  const std::vector<std::string>& parts) const {
+    constexpr int separator_width = 3;
+    std::string result = std::string(indent, ' ') + padded(ink_.quiet(label), label_, Align::left) +
+                         std::string(gap, ' ');
+    int column = margin();
+    for (const std::string& whole : parts) {
+      const std::string part = fitted(whole, width_ - margin());
+      const int columns = display_width(part);
+      if (column > margin() && column + separator_width + columns > width_) {
+        result += '\n' + std::string(static_cast<std::size_t>(margin()), ' ');
+        column = margin();
+      } else if (column > margin()) {
+        result += ink_.quiet(" · ");
+        column += separator_width;
+      }
+      result += part;
+      column += columns;
+    }
+    return result + '\n';
+  }
+
+  [[nodiscard]] std::string title() const {
+    if (report_.title.empty()) return {};
+    return std::string(indent, ' ') + ink_.strong(fitted(report_.title, width_ - indent)) + '\n';
+  }
+
+  [[nodiscard]] std::string requests() const {
+    const auto& requests = report_.requests;
+    std::string result = facts(
+        "requests",
+        {fmt::format("{} of {} completed", grouped(requests.completed), grouped(requests.arrived)),
+         duration(report_.duration_s) + " simulated"});
+    std::vector<std::string> warnings;
+    const auto warn = [&](std::int64_t count, const std::string& noun, std::string_view what) {
+      if (count > 0)
+        warnings.push_back(ink_.warning(fmt::format("{} {}", counted(count, noun), what)));
+    };
+    warn(requests.failed, "request", "failed");
+    warn(requests.unfinished, "request", "unfinished at the end");
+    warn(requests.skipped_lines, "malformed trace line", "skipped");
+    if (!warnings.empty()) result += facts("warning", warnings);
+    return result;
+  }
+
+  [[nodiscard]] std::string throughput() const {
+    const auto line = [&](std::string_view label, double share) {
+      const Report::Throughput& rates = report_.throughput;
+      return facts(label, {brief(rates.requests_per_s * share) + " requests/s",
+                           brief(rates.input_tokens_per_s * share) + " input tokens/s",
+                           brief(rates.output_tokens_per_s * share) + " output tokens/s"});
+    };
+    if (report_.gpus <= 1) return line("throughput", 1);
+    return line("throughput", 1) + line("per GPU", 1.0 / report_.gpus);
+  }
+
+  [[nodiscard]] std::string objective() const {
+    const Report::Slo& slo = report_.slo;
+    if (slo.targets.empty()) return {};
+    std::vector<std::string> parts = {fmt::format("{} met by {} of requests ({:g} % wanted)",
+                                                  slo.met ? ink_.good("✓") : ink_.bad("✗"),
+                                                  attained(slo.attainment), slo.percentile)};
+    for (std::string target : slo.targets) {
+      if (const auto sign = target.find("<="); sign != std::string::npos)
+        target.replace(sign, 2, "≤");
+      parts.push_back(target);
+    }
+    return facts("SLO", parts) + facts("goodput", {brief(slo.goodput_per_s) + " requests/s"});
+  }
+
+  [[nodiscard]] std::string price() const {
+    std::string result;
+    if (report_.cost) {
+      result += facts("cost", {dollars(report_.cost->per_hour) + " an hour",
+                               dollars(report_.cost->per_million_output_tokens) +
+                                   " per million output tokens"});
+    }
+    if (report_.energy_j_per_token) {
+      result += facts("energy", {brief(*report_.energy_j_per_token) + " J per output token"});
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::string memory() const {
+    std::string result;
+    if (const Report::Kv& kv = report_.kv; kv.blocks > 0) {
+      const std::string preemptions = kv.preemptions > 0
+                                          ? ink_.warning(counted(kv.preemptions, "preemption"))
+                                          : "no preemptions";
+      const bool replicas =
+          std::ranges::any_of(report_.rows, [](const RequestRow& row) { return row.replica > 0; });
+      result +=
+          facts("KV cache",
+                {fmt::format("peak {}", percent(kv.peak)), fmt::format("mean {}", percent(kv.mean)),
+                 fmt::format("{} × {} = {} tokens{}", grouped(kv.blocks), kv.block_tokens,
+                             grouped(kv.blocks * kv.block_tokens), replicas ? " a replica" : ""),
+                 preemptions});
+    }
+    std::vector<std::string> parts;
+    for (const NamedCount& part : report_.memory_bytes) {
+      parts.push_back(spelled(part.name) + " " + readable(Bytes(static_cast<double>(part.count))));
+    }
+    if (!parts.empty()) result += facts("GPU memory", parts);
+    return result;
+  }
+
+  [[nodiscard]] std::string load() const {
+    std::string result =
+        facts("GPU busy",
+              {percent(report_.gpu_busy) + " of the time", counted(report_.iterations, "iteration"),
+               fmt::format("batch mean {}, max {}", grouped(report_.batch_mean, 1),
+                           grouped(report_.batch_max))});
+    std::vector<std::string> parts;
+    for (const NamedCount& origin : report_.origins) {
+      parts.push_back(grouped(origin.count) + " " + spelled(origin.name));
+    }
+    if (!parts.empty()) result += facts("predictions", parts);
+    return result;
+  }
+
+  /// The kernel families to show: the largest, and one for all others where there are many.
+  [[nodiscard]] std::vector<NamedSeconds> families() const {
+    std::vector<NamedSeconds> shown = report_.time_by;
+    if (shown.size() <= families_shown + 1) return shown;
+    const std::size_t others = shown.size() - families_shown;
+    NamedSeconds rest{fmt::format("{} others", others)};
+    for (std::size_t i = families_shown; i < shown.size(); ++i) rest.seconds += shown[i].seconds;
+    shown.resize(families_shown);
+    shown.push_back(rest);
+    return shown;
+  }
+
+  [[nodiscard]] std::string time_by() const {
+    double total = 0;
+    double longest = 0;
+    const std::vector<NamedSeconds> shown = families();
+    for (const NamedSeconds& family : shown) {
+      total += family.seconds;
+      longest = std::max(longest, family.seconds);
+    }
+    if (!(total > 0)) return {};
+    TextTable table({{"", Align::left, label_},
+                     {"", Align::left, chart_},
+                     {"", Align::right, 0},
+                     {"", Align::right, 0}});
+    for (const NamedSeconds& family : shown) {
+      table.add_row({fitted(family.name, label_), ink_.chart(bar(family.seconds / longest, chart_)),
+                     percent(family.seconds / total), in_unit_of(longest, family.seconds)});
+    }
+    return std::string(indent, ' ') + ink_.strong("where the time went") + '\n' +
+           table.text(layout());
+  }
+
+  [[nodiscard]] std::string over_time() const {
+    if (report_.timeline.empty()) return {};
+    const std::string begin = duration(report_.timeline.front().time_s);
+    const std::string end = duration(report_.timeline.back().time_s + report_.timeline_interval_s);
+    const std::string axis = begin + padded(end, chart_ - display_width(begin), Align::right);
+    TextTable table({{"over time", Align::left, label_}, {axis, Align::left, chart_}, {}});
+    const auto add = [&](std::string_view name, double TimelinePoint::*figure, auto scale_text) {
+      std::vector<double> values;
+      for (const TimelinePoint& point : report_.timeline) values.push_back(point.*figure);
+      const double top = std::ranges::max(values);
+      table.add_row({std::string(name), ink_.chart(sparkline(values, chart_)),
+                     ink_.quiet(top > 0 ? fmt::format("0 to {}", scale_text(top)) : "0")});
+    };
+    add("running", &TimelinePoint::running, sequences);
+    add("waiting", &TimelinePoint::waiting, sequences);
+    add("KV in use", &TimelinePoint::kv_used, percent);
+    return table.text(layout());
+  }
+
+  const Report& report_;
+  Ink ink_;
+  bool colour_;
+  int width_, label_, chart_;
+};
+
+}  // namespace
+
+std::string report_table(const Report& report, bool colour, int width) {
+  return ReportText(report, colour, width).text();
+}
+
+}  // namespace foretoken

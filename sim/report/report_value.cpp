@@ -1,0 +1,120 @@
+// report.json's object. Its names are stable: other programs read them; README.md in this folder
+// says what each means. Every figure passes through rounded(); the scenario is kept to the last
+// bit, because running it again has to give the same bytes.
+#include <fmt/format.h>
+
+#include "sim/report/report.hpp"
+#include "sim/report/rounding.hpp"
+
+namespace foretoken {
+namespace {
+
+Value latency_value(const LatencyRow& row) {
+  return ValueObject{{"mean", rounded(row.mean)}, {"p50", rounded(row.p50)},
+                     {"p90", rounded(row.p90)},   {"p95", rounded(row.p95)},
+                     {"p99", rounded(row.p99)},   {"max", rounded(row.max)}};
+}
+
+Value requests_value(const Report::Requests& requests) {
+  return ValueObject{{"arrived", requests.arrived},
+                     {"completed", requests.completed},
+                     {"failed", requests.failed},
+                     {"unfinished", requests.unfinished},
+                     {"skipped_lines", requests.skipped_lines}};
+}
+
+Value throughput_value(const Report& report) {
+  const auto rates = [&](double share) {
+    const Report::Throughput& all = report.throughput;
+    return ValueObject{{"requests_per_s", rounded(all.requests_per_s * share)},
+                       {"input_tokens_per_s", rounded(all.input_tokens_per_s * share)},
+                       {"output_tokens_per_s", rounded(all.output_tokens_per_s * share)}};
+  };
+  ValueObject value = rates(1.0);
+  value.emplace_back("per_gpu", rates(1.0 / report.gpus));
+  return value;
+}
+
+Value slo_value(const Report::Slo& slo) {
+  ValueArray targets;
+  for (const std::string& target : slo.targets) targets.emplace_back(target);
+  return ValueObject{{"targets", targets},
+                     {"percentile", rounded(slo.percentile)},
+                     {"attainment", rounded(slo.attainment)},
+                     {"goodput_per_s", rounded(slo.goodput_per_s)},
+                     {"met", slo.met}};
+}
+
+Value kv_value(const Report::Kv& kv) {
+  return ValueObject{{"blocks", kv.blocks},
+                     {"block_tokens", kv.block_tokens},
+                     {"peak", rounded(kv.peak)},
+                     {"mean", rounded(kv.mean)},
+                     {"preemptions", kv.preemptions}};
+}
+
+Value counts_value(const std::vector<NamedCount>& counts) {
+  Value value;
+  for (const NamedCount& entry : counts) value.set(entry.name, entry.count);
+  return value;
+}
+
+Value time_by_value(const std::vector<NamedSeconds>& families) {
+  Value value;
+  for (const NamedSeconds& family : families) value.set(family.name, rounded(family.seconds));
+  return value;
+}
+
+Value cost_value(const Report::Cost& cost) {
+  return ValueObject{{"per_hour", rounded(cost.per_hour)},
+                     {"per_million_output_tokens", rounded(cost.per_million_output_tokens)}};
+}
+
+Value timeline_value(const Report& report) {
+  const auto column = [&](double TimelinePoint::*figure) {
+    ValueArray values;
+    values.reserve(report.timeline.size());
+    for (const TimelinePoint& point : report.timeline) values.emplace_back(rounded(point.*figure));
+    return values;
+  };
+  return ValueObject{{"interval_s", rounded(report.timeline_interval_s)},
+                     {"time_s", column(&TimelinePoint::time_s)},
+                     {"running", column(&TimelinePoint::running)},
+                     {"waiting", column(&TimelinePoint::waiting)},
+                     {"kv_used", column(&TimelinePoint::kv_used)},
+                     {"output_tokens_per_s", column(&TimelinePoint::output_tokens_per_s)}};
+}
+
+}  // namespace
+
+Value report_value(const Report& report) {
+  ValueObject value = {
+      {"scenario", report.scenario},
+      // A seed comes out of a scenario, whose integers are signed.
+      {"seed", static_cast<std::int64_t>(report.seed)},
+      {"version", report.version},
+      {"requests", requests_value(report.requests)},
+      {"duration_s", rounded(report.duration_s)},
+      {"throughput", throughput_value(report)},
+      {"ttft_ms", latency_value(report.ttft_ms)},
+      {"tpot_ms", latency_value(report.tpot_ms)},
+      {"itl_ms", latency_value(report.itl_ms)},
+      {"e2e_ms", latency_value(report.e2e_ms)},
+      {"slo", slo_value(report.slo)},
+      {"kv", kv_value(report.kv)},
+      {"gpu_busy", rounded(report.gpu_busy)},
+      {"batch", ValueObject{{"mean", rounded(report.batch_mean)}, {"max", report.batch_max}}},
+      {"iterations", report.iterations},
+      {"time_by", time_by_value(report.time_by)},
+      {"origins", counts_value(report.origins)},
+      {"memory_bytes", counts_value(report.memory_bytes)}};
+  if (report.cost) value.emplace_back("cost", cost_value(*report.cost));
+  if (report.energy_j_per_token) {
+    value.emplace_back("energy_j_per_token", rounded(*report.energy_j_per_token));
+  }
+  value.emplace_back("timeline", timeline_value(report));
+  value.emplace_back("event_fingerprint", fmt::format("{:016x}", report.event_fingerprint));
+  return value;
+}
+
+}  // namespace foretoken

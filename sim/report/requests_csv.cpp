@@ -1,0 +1,46 @@
+// requests.csv: one line a request, by id. Dates to the microsecond, latencies to the microsecond
+// too (milliseconds with three decimals); what never happened is an empty cell.
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "sim/report/report.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr std::string_view header =
+    "id,replica,arrival_s,scheduled_s,first_token_s,finished_s,prompt_tokens,output_tokens,"
+    "ttft_ms,tpot_ms,e2e_ms,preemptions,status\n";
+
+constexpr int decimals_s = 6;
+constexpr int decimals_ms = 3;
+
+void append_number(fmt::memory_buffer& out, const std::optional<double>& value, int decimals) {
+  if (value) fmt::format_to(std::back_inserter(out), "{:.{}f}", *value, decimals);
+  out.push_back(',');
+}
+
+void append_row(fmt::memory_buffer& out, const RequestRow& row) {
+  fmt::format_to(std::back_inserter(out), "{},{},", row.id, row.replica);
+  append_number(out, row.arrival_s, decimals_s);
+  append_number(out, row.scheduled_s, decimals_s);
+  append_number(out, row.first_token_s, decimals_s);
+  append_number(out, row.finished_s, decimals_s);
+  fmt::format_to(std::back_inserter(out), "{},{},", row.prompt_tokens, row.output_tokens);
+  append_number(out, row.ttft_ms, decimals_ms);
+  append_number(out, row.tpot_ms, decimals_ms);
+  append_number(out, row.e2e_ms, decimals_ms);
+  fmt::format_to(std::back_inserter(out), "{},{}\n", row.preemptions, row.status);
+}
+
+}  // namespace
+
+std::string requests_csv(const Report& report) {
+  fmt::memory_buffer out;
+  out.append(header);
+  for (const RequestRow& row : report.rows) append_row(out, row);
+  return fmt::to_string(out);
+}
+
+}  // namespace foretoken

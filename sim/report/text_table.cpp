@@ -1,0 +1,102 @@
+#include "sim/report/text_table.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/base/error.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int column_width_min = 6;  // a text column is not cut below "abcde…"
+
+/// Columns of a line whose cells are `widths` wide.
+int line_width(const std::vector<int>& widths, const TextTable::Layout& layout) {
+  const int gaps = layout.gap * std::max(0, static_cast<int>(widths.size()) - 1);
+  return layout.indent + gaps + std::accumulate(widths.begin(), widths.end(), 0);
+}
+
+void remove_trailing_spaces(std::string& text) { text.erase(text.find_last_not_of(' ') + 1); }
+
+}  // namespace
+
+void TextTable::check_cells(const Row& cells) const {
+  FORETOKEN_CHECK(cells.size() == columns_.size(), "a row of {} cells in a table of {} columns",
+                  cells.size(), columns_.size());
+}
+
+void TextTable::add_row(std::vector<std::string> cells) {
+  check_cells(cells);
+  rows_.push_back(std::move(cells));
+}
+
+void TextTable::set_total(std::vector<std::string> cells) {
+  check_cells(cells);
+  total_ = std::move(cells);
+}
+
+std::vector<int> TextTable::natural_widths() const {
+  std::vector<int> widths;
+  for (const TextColumn& column : columns_) {
+    widths.push_back(std::max(column.width_min, display_width(column.header)));
+  }
+  const auto widen = [&](const Row& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], display_width(row[i]));
+    }
+  };
+  std::ranges::for_each(rows_, widen);
+  if (total_) widen(*total_);
+  return widths;
+}
+
+int TextTable::natural_width(const Layout& layout) const {
+  return line_width(natural_widths(), layout);
+}
+
+std::vector<int> TextTable::fitting_widths(const Layout& layout) const {
+  std::vector<int> widths = natural_widths();
+  for (int excess = line_width(widths, layout) - layout.width; excess > 0; --excess) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (columns_[i].align == Align::right || widths[i] <= column_width_min) continue;
+      if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
+    }
+    if (widest == widths.size()) break;
+    --widths[widest];
+  }
+  return widths;
+}
+
+std::string TextTable::line(const Row& cells, const std::vector<int>& widths,
+                            const Layout& layout) const {
+  std::string result(static_cast<std::size_t>(layout.indent), ' ');
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) result.append(static_cast<std::size_t>(layout.gap), ' ');
+    result += padded(fitted(cells[i], widths[i]), widths[i], columns_[i].align);
+  }
+  remove_trailing_spaces(result);
+  return fitted(result, layout.width) + '\n';
+}
+
+std::string TextTable::text(const Layout& layout) const {
+  const Ink ink(layout.colour);
+  const std::vector<int> widths = fitting_widths(layout);
+  std::string result;
+  if (std::ranges::any_of(columns_, [](const TextColumn& c) { return !c.header.empty(); })) {
+    Row headers;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      headers.push_back(ink.quiet(fitted(columns_[i].header, widths[i])));
+    }
+    result += line(headers, widths, layout);
+  }
+  for (const Row& row : rows_) result += line(row, widths, layout);
+  if (total_) {
+    const int rule = std::min(line_width(widths, layout), layout.width) - layout.indent;
+    result += std::string(static_cast<std::size_t>(layout.indent), ' ') +
+              ink.quiet(repeated("─", rule)) + '\n' + line(*total_, widths, layout);
+  }
+  return result;
+}
+
+}  // namespace foretoken

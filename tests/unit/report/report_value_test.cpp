@@ -1,0 +1,93 @@
+// report.json: the exact document of a small report (names are promised to other programs), and
+// what the rounding does to numbers.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "sim/base/error.hpp"
+#include "sim/base/json.hpp"
+#include "sim/report/rounding.hpp"
+#include "tests/unit/report/sample_report.hpp"
+
+namespace foretoken {
+namespace {
+
+TEST(Rounded, KeepsNineSignificantDigits) {
+  EXPECT_EQ(rounded(100.0 / 3), 33.3333333);
+  EXPECT_EQ(rounded(1234567890123.0), 1234567890000.0);
+  EXPECT_EQ(rounded(1.23456789051e-7), 1.23456789e-7);
+  EXPECT_EQ(rounded(-0.1), -0.1);
+}
+
+TEST(Rounded, SwallowsTheLastBits) {
+  const double nudged = std::nextafter(0.3, 1.0);
+  EXPECT_NE(nudged, 0.3);
+  EXPECT_EQ(rounded(nudged), 0.3);
+}
+
+TEST(Rounded, IsItsOwnFixedPointAcrossTheRangeOfADouble) {
+  for (double value = 1.0 / 3 * 1e-300; value < 1e300; value *= 17) {
+    EXPECT_EQ(rounded(rounded(value)), rounded(value));
+    EXPECT_NEAR(rounded(value), value, value * 0.5e-8);
+  }
+}
+
+TEST(Rounded, ZeroHasNoSign) { EXPECT_FALSE(std::signbit(rounded(-0.0))); }
+
+TEST(Rounded, RefusesWhatIsNoNumber) {
+  EXPECT_THROW(rounded(std::nan("")), InternalError);
+  EXPECT_THROW(rounded(std::numeric_limits<double>::infinity()), InternalError);
+}
+
+TEST(ReportValue, IsThisDocument) {
+  EXPECT_EQ(to_json(report_value(sample_report()), -1),
+            R"({"scenario":{"model":{"name":"tiny-1b"},"rate":0.12345678901234566},)"
+            R"("seed":7,"version":"0.1.0",)"
+            R"("requests":{"arrived":4,"completed":2,"failed":1,"unfinished":1,)"
+            R"("skipped_lines":1},"duration_s":8.0,)"
+            R"("throughput":{"requests_per_s":0.25,"input_tokens_per_s":1536.0,)"
+            R"("output_tokens_per_s":33.3333333,"per_gpu":{"requests_per_s":0.125,)"
+            R"("input_tokens_per_s":768.0,"output_tokens_per_s":16.6666667}},)"
+            R"("ttft_ms":{"mean":50.0,"p50":48.3,"p90":60.0,"p95":61.5,"p99":62.0,"max":1234.5},)"
+            R"("tpot_ms":{"mean":7.0,"p50":6.5,"p90":7.25,"p95":7.5,"p99":8.0,"max":9.0},)"
+            R"("itl_ms":{"mean":0.05,"p50":0.04,"p90":0.06,"p95":0.07,"p99":0.08,"max":0.1},)"
+            R"("e2e_ms":{"mean":2000.0,"p50":1500.0,"p90":2500.0,"p95":3000.0,"p99":3500.0,)"
+            R"("max":4000.0},)"
+            R"("slo":{"targets":["ttft <= 500 ms","tpot <= 50 ms"],"percentile":99.0,)"
+            R"("attainment":0.5,"goodput_per_s":0.25,"met":false},)"
+            R"("kv":{"blocks":1000,"block_tokens":16,"peak":0.5,"mean":0.25,"preemptions":1},)"
+            R"("gpu_busy":0.75,"batch":{"mean":1.5,"max":3},"iterations":1234,)"
+            R"("time_by":{"gemm":6.0,"attention":1.5,"all_reduce":0.5},)"
+            R"("origins":{"analytic":20,"measured":3},)"
+            R"("memory_bytes":{"weights":2147483648,"kv_cache":8589934592},)"
+            R"("cost":{"per_hour":6.5,"per_million_output_tokens":54.17},)"
+            R"("energy_j_per_token":12.345,)"
+            R"("timeline":{"interval_s":2.0,"time_s":[0.0,2.0,4.0,6.0],)"
+            R"("running":[1.0,2.0,3.0,0.0],"waiting":[0.0,0.0,4.0,0.0],)"
+            R"("kv_used":[0.125,0.25,0.5,0.0],"output_tokens_per_s":[10.0,20.0,30.0,0.0]},)"
+            R"("event_fingerprint":"0000000000abcdef"})");
+}
+
+TEST(ReportValue, LeavesCostAndEnergyOutWhereUnknown) {
+  const Value value = report_value(Report{});
+  EXPECT_EQ(value.find("cost"), nullptr);
+  EXPECT_EQ(value.find("energy_j_per_token"), nullptr);
+  EXPECT_NE(value.find("timeline"), nullptr);
+}
+
+TEST(ReportValue, OfAnEmptyRunHasEmptyTablesAndArrays) {
+  const Value value = report_value(Report{});
+  EXPECT_EQ(to_json(*value.find("time_by"), -1), "{}");
+  EXPECT_EQ(to_json(*value.find("memory_bytes"), -1), "{}");
+  EXPECT_EQ(to_json(*value.find("slo")->find("targets"), -1), "[]");
+  EXPECT_EQ(to_json(*value.find("timeline")->find("running"), -1), "[]");
+}
+
+TEST(ReportValue, DoesNotTouchTheScenariosDigits) {
+  const Value value = report_value(sample_report());
+  EXPECT_EQ(std::get<double>(value.find("scenario")->find("rate")->data), 0.12345678901234566);
+}
+
+}  // namespace
+}  // namespace foretoken
