@@ -1,0 +1,99 @@
+// A what-if question as a file: model, cluster, deployment, engine, predictor, traffic, SLO and
+// run. Loading validates everything that can be known without running, fills in defaults, and
+// reports all mistakes of the file together with their places. A Scenario is plain data; sim/run
+// builds the rooms from it. What needs the engine's own variants (scheduler, router, predictor
+// options) is kept as a VariantChoice and checked when sim/run builds them, still before time 0.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hardware/cluster.hpp"
+#include "models/parallel_layout.hpp"
+#include "models/transformer.hpp"
+#include "sim/base/value.hpp"
+#include "workloads/generator.hpp"
+#include "workloads/requests/workload.hpp"
+
+namespace foretoken {
+
+/// A variant by name with its own options, as they stand in the file.
+struct VariantChoice {
+  std::string name;
+  Value options = {};            // an object: the keys of the table that belong to the variant
+  SourcePosition position = {};  // of the name
+  std::vector<std::string> table_keys = {};  // the keys of the table that do not
+};
+
+struct Deployment {
+  ParallelLayout layout;
+  int replicas = 1;
+  VariantChoice router{"round_robin"};
+};
+
+/// Aggregate prices a batch's attention from sums; exact lists every sequence.
+enum class AttentionDetail { aggregate, exact };
+template <>
+struct EnumNames<AttentionDetail> {
+  static constexpr auto names = std::to_array<std::string_view>({"aggregate", "exact"});
+};
+
+struct EngineSettings {
+  VariantChoice scheduler{"vllm_v1"};
+  std::int64_t batch_tokens_max = 8192;  // new tokens a step
+  int sequences_max = 256;               // sequences a step
+  int block_tokens = 16;                 // tokens of a KV block
+  double memory_utilization = 0.9;       // share of GPU memory the engine may take
+  std::int64_t kv_blocks = 0;            // 0 = computed from memory; else given (a recorded value)
+  Seconds host_time;                     // added to every step: work on the CPU between steps
+};
+
+/// Latency targets; nullopt = none.
+struct SloTargets {
+  std::optional<Seconds> ttft, tpot, e2e;
+  double percentile = 99;  // share of requests, in per cent, that should meet all targets
+};
+
+struct RunSettings {
+  std::uint64_t seed = 1;
+  Seconds warmup;                  // requests that arrive before are served but not counted
+  std::optional<Seconds> horizon;  // the run is cut here; nullopt = until the last request ends
+};
+
+struct Scenario {
+  std::string model_name;  // as asked for: name or path
+  std::string cluster_name;
+  Transformer model;
+  ClusterSpec cluster;
+  ExecutionSettings execution;
+  Deployment deployment;
+  EngineSettings engine;
+  VariantChoice predictor{"roofline"};
+  AttentionDetail attention = AttentionDetail::aggregate;
+  std::shared_ptr<const Workload> workload;
+  SloTargets slo;
+  RunSettings run;
+
+  SourcePosition model_position, cluster_position, deployment_position, engine_position;
+};
+
+struct ScenarioOptions {
+  std::filesystem::path base_folder;  // relative paths in the scenario start here
+  bool skip_bad_lines = false;
+};
+
+/// Reads a parsed scenario. Throws ConfigError with every mistake found.
+Scenario read_scenario(const Value& root, const ScenarioOptions& options);
+
+/// Loads a file, applies `--set` overrides ("table.key=value"), reads it.
+Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                       bool skip_bad_lines = false);
+
+/// The scenario with every default written out: to_toml() of it, loaded again, is the same
+/// scenario.
+Value resolved_scenario(const Scenario& scenario);
+
+}  // namespace foretoken

@@ -1,0 +1,101 @@
+// Scenarios from text: defaults, overrides, the resolved form, and messages.
+
+#include "sim/scenario/scenario.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/base/toml.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr const char* minimal = R"([model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h200-sxm-8"
+[workload]
+arrivals = "poisson"
+rate = "4 /s"
+requests = 10
+prompt_tokens = 100
+output_tokens = 10
+)";
+
+Scenario read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  Value root = parse_toml(text, "s.toml");
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  return read_scenario(root, {"."});
+}
+
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    (void)read(text, overrides);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Scenario, FillsInDefaults) {
+  const Scenario scenario = read(minimal);
+  EXPECT_EQ(scenario.model.layers, 32);
+  EXPECT_EQ(scenario.cluster.gpu_count(), 8);
+  EXPECT_EQ(scenario.execution.dtype, DType::bf16);
+  EXPECT_EQ(scenario.deployment.router.name, "round_robin");
+  EXPECT_EQ(scenario.engine.batch_tokens_max, 8192);
+  EXPECT_EQ(scenario.engine.sequences_max, 256);
+  EXPECT_EQ(scenario.engine.block_tokens, 16);
+  EXPECT_DOUBLE_EQ(scenario.engine.memory_utilization, 0.9);
+  EXPECT_FALSE(scenario.slo.ttft.has_value());
+  EXPECT_EQ(scenario.run.seed, 1U);
+}
+
+TEST(Scenario, OverridesWinAndKeepTheirPlaceForMessages) {
+  const Scenario scenario =
+      read(minimal, {"deployment.tensor_parallel=4", "model.dtype=fp8", "slo.ttft=200 ms"});
+  EXPECT_EQ(scenario.deployment.layout.tensor, 4);
+  EXPECT_EQ(scenario.execution.dtype, DType::fp8);
+  EXPECT_EQ(scenario.execution.kv_dtype, DType::bf16);
+  EXPECT_DOUBLE_EQ(scenario.slo.ttft->value(), 0.2);
+  EXPECT_EQ(error_of(minimal, {"engine.block_tokens=-1"}),
+            "--set engine.block_tokens=-1: engine.block_tokens: must be at least 1, not -1");
+}
+
+TEST(Scenario, TheResolvedFormReadsBackToItself) {
+  const Scenario scenario = read(minimal, {"slo.tpot=33.3 ms", "run.warmup=1 s", "run.horizon=1 h",
+                                           "engine.host_time=123 us"});
+  const std::string once = to_toml(resolved_scenario(scenario));
+  const std::string twice = to_toml(resolved_scenario(read(once)));
+  EXPECT_EQ(once, twice);
+  EXPECT_NE(once.find("batch_tokens_max = 8192"), std::string::npos);
+}
+
+TEST(Scenario, ReportsEveryMistakeInOrderOfTheFile) {
+  EXPECT_EQ(error_of(std::string(minimal) + "[engine]\nmemory_utilization = 2\nsequences_max = 0\n"
+                                            "[slo]\npercentile = 101\n[runn]\n"),
+            "s.toml:12:1: engine.memory_utilization: is a share of the GPU's memory: above 0, at "
+            "most 1\n"
+            "s.toml:13:1: engine.sequences_max: must be at least 1, not 0\n"
+            "s.toml:15:1: slo.percentile: is in per cent of the requests: above 0, at most 100\n"
+            "s.toml:16:2: unknown table 'runn'; did you mean 'run'?");
+}
+
+TEST(Scenario, RefusesABudgetBelowTheSequences) {
+  EXPECT_EQ(error_of(minimal, {"engine.batch_tokens_max=100"}),
+            "--set engine.batch_tokens_max=100: engine.batch_tokens_max: 100 is below "
+            "sequences_max = 256: every decoding sequence needs a token of the budget; raise it or "
+            "lower sequences_max");
+}
+
+TEST(Scenario, ChecksTheLayoutAgainstModelAndCluster) {
+  EXPECT_EQ(error_of(minimal, {"deployment.tensor_parallel=3"}),
+            "--set deployment.tensor_parallel=3: tensor_parallel = 3 does not divide the 32 query "
+            "heads of llama-3.1-8b; use 1, 2, 4, 8, 16 or 32");
+  EXPECT_EQ(error_of(minimal, {"deployment.tensor_parallel=4", "deployment.replicas=3"}),
+            "--set deployment.tensor_parallel=4: 3 replica(s) x tensor_parallel 4 x "
+            "pipeline_parallel 1 need 12 GPUs, but cluster 'h200-sxm-8' has 8; lower one of them "
+            "or name a larger cluster");
+}
+
+}  // namespace
+}  // namespace foretoken
