@@ -1,0 +1,161 @@
+#include "sim/run/deployment.hpp"
+
+#include <algorithm>
+
+#include "sim/base/unit_text.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Makes the variant that `choice` names and reports options it does not know.
+template <class Factory, class... Arguments>
+auto make_variant(const Registry<Factory>& registry, const VariantChoice& choice,
+                  const std::string& table_name, Arguments&&... arguments) {
+  const auto& entry = registry.find(choice.name, choice.position);
+  Diagnostics diagnostics;
+  TableReader options(choice.options, diagnostics, table_name);
+  options.also_known(choice.table_keys);
+  auto made = entry.make(options, std::forward<Arguments>(arguments)...);
+  options.finish();
+  diagnostics.throw_if_any();
+  return made;
+}
+
+bool same_links(const GroupLinks& a, const GroupLinks& b) {
+  return a.ranks == b.ranks && a.nodes == b.nodes && a.latency == b.latency &&
+         a.bandwidth == b.bandwidth && a.is_private == b.is_private;
+}
+
+MemoryLimits memory_limits(const EngineSettings& engine) {
+  return {engine.memory_utilization, engine.batch_tokens_max, engine.sequences_max};
+}
+
+void add_time(PriceTotals& totals, std::string_view family, Seconds time) {
+  if (time > Seconds(0.0)) totals.time_by.emplace_back(family, time);
+}
+
+}  // namespace
+
+DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalogs)
+    : scenario_(scenario), catalogs_(catalogs) {
+  Diagnostics diagnostics;
+  const ParallelLayout& layout = scenario.deployment.layout;
+  diagnostics.attempt(
+      [&] { predictor_ = make_variant(catalogs.predictors, scenario.predictor, "predictor"); });
+  diagnostics.attempt([&] { (void)make_router(); });
+  diagnostics.attempt([&] {
+    KvCache scratch(1, scenario.engine.block_tokens);
+    (void)make_variant(catalogs.schedulers, scenario.engine.scheduler, "engine", SchedulerLimits{},
+                       scratch);
+  });
+  diagnostics.attempt([&] {
+    placements_ = place_replicas(scenario.cluster, layout, scenario.deployment.replicas,
+                                 scenario.deployment_position);
+  });
+  diagnostics.attempt([&] {
+    const MemoryLimits limits = memory_limits(scenario.engine);
+    memory_ = plan_memory(scenario.model, layout, scenario.execution, scenario.cluster.gpu, limits);
+    kv_blocks_ = memory_.kv_blocks;
+    if (scenario.engine.kv_blocks > 0) {
+      kv_blocks_ = scenario.engine.kv_blocks;
+    } else {
+      check_memory(memory_, scenario.model, layout, scenario.cluster.gpu, limits,
+                   scenario.model_position);
+    }
+  });
+  diagnostics.throw_if_any();
+  check_traffic_fits();
+}
+
+std::int64_t DeployedEngine::context_max() const {
+  return scenario_.model.context_max > 0 ? scenario_.model.context_max
+                                         : std::numeric_limits<std::int64_t>::max();
+}
+
+/// A KV pool that not even the shortest of the first requests fits into can serve nothing.
+void DeployedEngine::check_traffic_fits() const {
+  constexpr int requests_looked_at = 10'000;
+  const std::int64_t pool = kv_blocks_ * scenario_.engine.block_tokens;
+  const auto source = scenario_.workload->start(RandomStreams(scenario_.run.seed));
+  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  for (int i = 0; i < requests_looked_at && shortest > pool; ++i) {
+    const auto request = source->next();
+    if (!request) break;
+    shortest = std::min(shortest, request->prompt_tokens + request->output_tokens);
+  }
+  if (shortest <= pool || shortest == std::numeric_limits<std::int64_t>::max()) return;
+  throw ConfigError(
+      scenario_.engine_position,
+      fmt::format("the KV cache holds {} tokens ({} blocks of {}), less than the shortest request "
+                  "({} tokens); {} are missing. {}",
+                  pool, kv_blocks_, scenario_.engine.block_tokens, shortest, shortest - pool,
+                  scenario_.engine.kv_blocks > 0
+                      ? "Raise kv_blocks, or set it to 0 to have it computed"
+                      : "Raise memory_utilization, tensor_parallel or pipeline_parallel, or use a "
+                        "smaller kv_dtype"));
+}
+
+std::unique_ptr<Router> DeployedEngine::make_router() const {
+  return make_variant(catalogs_.routers, scenario_.deployment.router, "deployment");
+}
+
+StagePricer& DeployedEngine::pricer_for(int stage, const GroupLinks& links) {
+  for (PricerEntry& entry : pricers_) {
+    if (entry.stage == stage && same_links(entry.links, links)) return *entry.pricer;
+  }
+  pricers_.push_back({stage, links,
+                      std::make_unique<StagePricer>(scenario_.model, scenario_.deployment.layout,
+                                                    scenario_.execution, stage, links, *predictor_,
+                                                    scenario_.cluster.gpu)});
+  return *pricers_.back().pricer;
+}
+
+ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacement& placement) {
+  ReplicaConfig config;
+  config.id = id;
+  config.stage_gpus = placement;
+  config.context_max = context_max();
+  config.host_time = scenario_.engine.host_time;
+  config.lists_sequences = scenario_.attention == AttentionDetail::exact;
+  for (std::size_t stage = 0; stage < placement.size(); ++stage) {
+    config.pricers.push_back(
+        &pricer_for(static_cast<int>(stage), group_links(scenario_.cluster, placement[stage])));
+    GroupLinks send;
+    send.ranks = 0;
+    if (stage + 1 < placement.size()) {
+      const std::vector<GpuId> pair = {placement[stage].front(), placement[stage + 1].front()};
+      const GroupLinks links = group_links(scenario_.cluster, pair);
+      if (links.is_private) send = links;
+    }
+    config.send_links.push_back(send);
+  }
+  return config;
+}
+
+void DeployedEngine::start_replicas(Platform& platform, Timeline& timeline,
+                                    ReplicaListener& listener, StepObserver* observer) {
+  for (std::size_t i = 0; i < placements_.size(); ++i) {
+    const SchedulerLimits limits{scenario_.engine.batch_tokens_max, scenario_.engine.sequences_max};
+    auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens);
+    auto scheduler =
+        make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
+    replicas_.push_back(std::make_unique<Replica>(
+        replica_config({static_cast<std::uint32_t>(i)}, placements_[i]), platform, std::move(cache),
+        std::move(scheduler), timeline, listener, observer));
+  }
+}
+
+PriceTotals DeployedEngine::totals() const {
+  PriceTotals totals;
+  for (const PricerEntry& entry : pricers_) entry.pricer->add_to(totals);
+  Seconds communication, host;
+  for (const auto& replica : replicas_) {
+    communication += replica->shared_communication();
+    host += replica->host_time_total();
+  }
+  add_time(totals, "shared_communication", communication);
+  add_time(totals, "host", host);
+  return totals;
+}
+
+}  // namespace foretoken

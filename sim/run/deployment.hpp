@@ -1,0 +1,52 @@
+// The engine side of a run, built from a Scenario: memory plan, predictor, stage prices shared by
+// equal stages, and the replicas with their schedulers. Internal to sim/run.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/run/placement.hpp"
+#include "sim/run/run.hpp"
+
+namespace foretoken {
+
+class DeployedEngine {
+ public:
+  /// Checks everything that can fail before time 0 and throws ConfigError with all of it.
+  DeployedEngine(const Scenario& scenario, const Catalogs& catalogs);
+
+  /// Makes the replicas. The arguments must outlive them.
+  void start_replicas(Platform& platform, Timeline& timeline, ReplicaListener& listener,
+                      StepObserver* observer);
+
+  [[nodiscard]] std::unique_ptr<Router> make_router() const;
+  [[nodiscard]] const MemoryPlan& memory() const { return memory_; }
+  [[nodiscard]] std::int64_t kv_blocks() const { return kv_blocks_; }
+  [[nodiscard]] std::vector<std::unique_ptr<Replica>>& replicas() { return replicas_; }
+  /// Longest prompt + output that is served.
+  [[nodiscard]] std::int64_t context_max() const;
+  /// GPU time by kernel family (communication and host time included), and launches by origin.
+  [[nodiscard]] PriceTotals totals() const;
+
+ private:
+  void check_traffic_fits() const;
+  StagePricer& pricer_for(int stage, const GroupLinks& links);
+  ReplicaConfig replica_config(ReplicaId id, const ReplicaPlacement& placement);
+
+  const Scenario& scenario_;
+  const Catalogs& catalogs_;
+  std::unique_ptr<Predictor> predictor_;
+  std::vector<ReplicaPlacement> placements_;
+  MemoryPlan memory_;
+  std::int64_t kv_blocks_ = 0;
+  struct PricerEntry {
+    int stage;
+    GroupLinks links;
+    std::unique_ptr<StagePricer> pricer;
+  };
+  std::vector<PricerEntry> pricers_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,51 @@
+// From a Scenario to a Report: builds the rooms, runs the simulation, sums up. A process can run
+// one scenario (sim/platform says why); whoever needs several forks a child for each.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernels/predictor.hpp"
+#include "sim/report/report.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/serving/memory_plan.hpp"
+#include "sim/serving/replica.hpp"
+#include "sim/serving/router.hpp"
+#include "sim/serving/scheduler.hpp"
+
+namespace foretoken {
+
+/// The variants a scenario can name. Plug-ins add theirs before the run.
+struct Catalogs {
+  Registry<PredictorFactory> predictors = predictor_catalog();
+  Registry<SchedulerFactory> schedulers = scheduler_catalog();
+  Registry<RouterFactory> routers = router_catalog();
+};
+
+struct Progress {
+  std::int64_t ended = 0;                // requests
+  std::optional<std::int64_t> expected;  // of all requests, if known
+  Seconds now;                           // simulated
+};
+
+struct RunOptions {
+  StepObserver* observer = nullptr;
+  std::function<void(const Progress&)> progress;  // after every request that ends
+};
+
+/// Runs `scenario` to its end or horizon. Throws ConfigError for what only shows when the rooms are
+/// built (unknown variants, a model that does not fit), before time 0.
+Report run_scenario(const Scenario& scenario, const Catalogs& catalogs,
+                    const RunOptions& options = {});
+
+/// The predictor called `name` with default options; an unknown name is a ConfigError at `position`.
+std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,
+                                          const std::string& name, const SourcePosition& position);
+
+/// The version of this build, "0.1.0".
+std::string version();
+
+}  // namespace foretoken

@@ -1,0 +1,59 @@
+#include "sim/run/step_log.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+namespace foretoken {
+
+StepLog::StepLog(const std::filesystem::path& path)
+    : path_(path.string()), file_(std::fopen(path_.c_str(), "wb")) {
+  if (file_ == nullptr) {
+    throw ConfigError({path_}, "cannot write this file: " + std::generic_category().message(errno));
+  }
+}
+
+StepLog::~StepLog() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds duration,
+                      const Batch& batch) {
+  line_.clear();
+  const auto out = std::back_inserter(line_);
+  fmt::format_to(out,
+                 R"({{"start_s":{:.9f},"duration_s":{:.9f},"replica":{},"stage":{},"prefill":[)",
+                 start.value(), duration.value(), replica.value, stage);
+  decode_contexts_.clear();
+  const char* separator = "";
+  for (const BatchEntry& entry : batch.entries) {
+    if (entry.new_tokens == 1) {
+      decode_contexts_.push_back(entry.context_tokens);
+      continue;
+    }
+    fmt::format_to(out, "{}[{},{}]", separator, entry.new_tokens, entry.context_tokens);
+    separator = ",";
+  }
+  line_ += R"(],"decode":[)";
+  std::ranges::sort(decode_contexts_);
+  separator = "";
+  for (auto first = decode_contexts_.begin(); first != decode_contexts_.end();) {
+    const auto end = std::upper_bound(first, decode_contexts_.end(), *first);
+    fmt::format_to(out, "{}[{},{}]", separator, *first, end - first);
+    separator = ",";
+    first = end;
+  }
+  line_ += "]}\n";
+  std::fwrite(line_.data(), 1, line_.size(), file_);
+}
+
+void StepLog::close() {
+  const bool is_fine = std::ferror(file_) == 0;
+  const bool is_closed = std::fclose(file_) == 0;
+  file_ = nullptr;
+  if (!is_fine || !is_closed) throw ConfigError({path_}, "could not be written whole; disk full?");
+}
+
+}  // namespace foretoken

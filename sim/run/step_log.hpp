@@ -1,0 +1,35 @@
+// `--steps FILE`: every step of every stage as one JSON line, compact enough to keep and complete
+// enough for a real executor to replay:
+//   {"start_s":1.25,"duration_s":0.013,"replica":0,"stage":0,"prefill":[[512,512]],"decode":[[830,1]]}
+// prefill: [new tokens, context tokens after the step] a sequence; decode: [context, sequences].
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "sim/serving/replica.hpp"
+
+namespace foretoken {
+
+class StepLog final : public StepObserver {
+ public:
+  /// Opens `path` for writing; ConfigError if that fails.
+  explicit StepLog(const std::filesystem::path& path);
+  ~StepLog() override;
+  StepLog(const StepLog&) = delete;
+  StepLog& operator=(const StepLog&) = delete;
+
+  void on_step(ReplicaId replica, int stage, Seconds start, Seconds duration,
+               const Batch& batch) override;
+  /// Writes what is buffered; ConfigError if the file could not take it all.
+  void close();
+
+ private:
+  std::string path_;
+  std::FILE* file_;
+  std::string line_;
+  std::vector<std::int64_t> decode_contexts_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,52 @@
+// Which GPUs replicas get.
+
+#include "sim/run/placement.hpp"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+ClusterSpec cluster_of(int nodes, int gpus) {
+  ClusterSpec cluster;
+  cluster.name = "test";
+  cluster.nodes = nodes;
+  cluster.node.gpus = gpus;
+  return cluster;
+}
+
+std::vector<std::uint32_t> flat(const ReplicaPlacement& placement) {
+  std::vector<std::uint32_t> ids;
+  for (const auto& stage : placement) {
+    for (const GpuId gpu : stage) ids.push_back(gpu.value);
+  }
+  return ids;
+}
+
+TEST(Placement, FillsNodesInOrder) {
+  const auto placed = place_replicas(cluster_of(2, 4), {.tensor = 2, .pipeline = 2}, 2, {});
+  ASSERT_EQ(placed.size(), 2U);
+  EXPECT_EQ(flat(placed[0]), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(flat(placed[1]), (std::vector<std::uint32_t>{4, 5, 6, 7}));
+}
+
+TEST(Placement, AGroupThatFitsANodeDoesNotStraddleTwo) {
+  const auto placed = place_replicas(cluster_of(2, 6), {.tensor = 4}, 2, {});
+  EXPECT_EQ(flat(placed[1]), (std::vector<std::uint32_t>{6, 7, 8, 9}));
+}
+
+TEST(Placement, ALargeGroupTakesWholeNodes) {
+  const auto placed = place_replicas(cluster_of(2, 4), {.tensor = 8}, 1, {});
+  EXPECT_EQ(flat(placed[0]), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  try {
+    (void)place_replicas(cluster_of(3, 4), {.tensor = 6}, 1, {"a.toml", 4, 1});
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "a.toml:4:1: tensor_parallel = 6 is more than a node's 4 GPUs and no multiple of "
+                 "them; use 4 or 8");
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
