@@ -1,0 +1,123 @@
+// foretoken gpu: the GPUs that are known, one in full, and a check of a TOML file for a part that
+// nobody has built.
+
+#include "hardware/gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/unit_text.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace foretoken {
+namespace {
+
+std::string tera(double rate) { return rate > 0.0 ? fmt::format("{:.0f}", rate / 1e12) : "-"; }
+
+TextTable::Layout layout() {
+  return {.width = terminal_width(stdout), .colour = shows_colour(stdout)};
+}
+
+int list_gpus() {
+  TextTable table({{"name", Align::left},
+                   {"SMs", Align::right},
+                   {"MHz", Align::right},
+                   {"bf16 TFLOP/s", Align::right},
+                   {"fp8", Align::right},
+                   {"fp4", Align::right},
+                   {"DRAM GB/s", Align::right},
+                   {"memory", Align::right},
+                   {"W", Align::right},
+                   {"USD/h", Align::right}});
+  for (const std::string& name : gpu_names()) {
+    const GpuSpec gpu = load_gpu(name, {});
+    table.add_row(
+        {gpu.name, fmt::format("{}", gpu.sm_count), fmt::format("{:.0f}", gpu.clock.value() / 1e6),
+         tera(gpu.tensor_rate(DType::bf16).value()), tera(gpu.tensor_rate(DType::fp8).value()),
+         tera(std::max(gpu.tensor_rate(DType::nvfp4), gpu.tensor_rate(DType::mxfp4)).value()),
+         fmt::format("{:.0f}", gpu.dram_bandwidth.value() / 1e9), readable(gpu.memory_capacity),
+         fmt::format("{:.0f}", gpu.power.value()),
+         gpu.price ? fmt::format("{:.2f}", gpu.price->value()) : "-"});
+  }
+  fmt::print("{}", table.text(layout()));
+  return 0;
+}
+
+int show_gpu(const std::string& name) {
+  const GpuSpec gpu = load_gpu(name, {"gpu show"});
+  TextTable table({{"", Align::left}, {"", Align::left}});
+  const auto row = [&](const char* key, const std::string& value) { table.add_row({key, value}); };
+  const auto gigabytes = [](BytesPerSecond rate) {
+    return rate > BytesPerSecond(0.0) ? fmt::format("{:.0f} GB/s", rate.value() / 1e9) : "none";
+  };
+  row("architecture", fmt::format("{} {}", enum_name(gpu.vendor), gpu.architecture));
+  if (gpu.compute_capability > 0) {
+    row("compute capability",
+        fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10));
+  }
+  row("SMs", fmt::format("{} at {:.0f} MHz", gpu.sm_count, gpu.clock.value() / 1e6));
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (gpu.tensor_rate(dtype).value() <= 0.0) continue;
+    row(fmt::format("tensor {}", enum_name(dtype)).c_str(),
+        fmt::format("{:.1f} TFLOP/s ({:.0f} operations a cycle a SM)",
+                    gpu.tensor_rate(dtype).value() / 1e12, gpu.tensor_ops_per_cycle_sm[i]));
+  }
+  row("fp32 pipes", fmt::format("{:.1f} TFLOP/s", gpu.fma_rate().value() / 1e12));
+  row("memory",
+      fmt::format("{} at {}", readable(gpu.memory_capacity), gigabytes(gpu.dram_bandwidth)));
+  row("L2", fmt::format("{} at {}", readable(gpu.l2_size), gigabytes(gpu.l2_bandwidth)));
+  row("shared memory", fmt::format("{} a SM", readable(gpu.shared_size_sm)));
+  row("NVLink", gigabytes(gpu.nvlink_bandwidth));
+  row("PCIe", gigabytes(gpu.pcie_bandwidth));
+  row("power", fmt::format("{:.0f} W", gpu.power.value()));
+  row("launch latency", readable(gpu.launch_latency));
+  row("price", gpu.price ? fmt::format("{:.2f} USD/h", gpu.price->value()) : "not known");
+  fmt::print("{} ({})\n{}", Ink(shows_colour(stdout)).strong(gpu.title), gpu.name,
+             table.text(layout()));
+  return 0;
+}
+
+int check_gpu_file(const std::string& path) {
+  const GpuSpec gpu = load_gpu(path, {"gpu check"});
+  const Ink ink(shows_colour(stdout));
+  bool is_wrong = false;
+  const auto findings = check_gpu(gpu);
+  for (const GpuFinding& finding : findings) {
+    const bool is_error = finding.level == GpuFinding::Level::error;
+    is_wrong = is_wrong || is_error;
+    const std::string level = is_error                                      ? ink.bad("error")
+                              : finding.level == GpuFinding::Level::warning ? ink.warning("warning")
+                                                                            : ink.quiet("note");
+    fmt::print("{}: {}: {}: {}\n", path, level, finding.key, finding.message);
+  }
+  if (findings.empty()) fmt::print("{}: {} is complete and plausible\n", path, gpu.name);
+  return is_wrong ? 1 : 0;
+}
+
+}  // namespace
+
+void add_gpu(CLI::App& program, Action& chosen) {
+  CLI::App* command = program.add_subcommand("gpu", "List, show and check GPU specifications");
+  command->require_subcommand(1);
+  command->add_subcommand("list", "All GPUs inside the program")->callback([&chosen] {
+    chosen = list_gpus;
+  });
+  auto name = std::make_shared<std::string>();
+  CLI::App* show = command->add_subcommand("show", "One GPU in full");
+  show->add_option("gpu", *name, "Name or TOML path")->required();
+  show->callback([name, &chosen] { chosen = [name] { return show_gpu(*name); }; });
+  CLI::App* check = command->add_subcommand(
+      "check", "Say what is missing or implausible in a TOML file; status 1 if something is wrong");
+  check->add_option("file", *name, "TOML path")->required();
+  check->callback([name, &chosen] { chosen = [name] { return check_gpu_file(*name); }; });
+  command->footer(
+      examples("  foretoken gpu list\n  foretoken gpu show h200-sxm\n"
+               "  foretoken gpu check examples/gpus/imaginary-x1.toml"));
+}
+
+}  // namespace foretoken

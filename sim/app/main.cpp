@@ -1,0 +1,93 @@
+// The foretoken program: finds the subcommand, runs it, and turns every kind of failure into one
+// clear message and an exit status: 0 fine, 1 ran but something failed, 2 the user's mistake,
+// 3 our bug.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "sim/app/subcommand.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/nearest_name.hpp"
+#include "sim/run/run.hpp"
+
+namespace foretoken {
+
+std::string examples(const std::string& lines) { return "Examples:\n" + lines; }
+
+namespace {
+
+int fail(int status, const std::string& message) {
+  std::fflush(stdout);
+  fmt::print(stderr, "foretoken: {}\n", message);
+  return status;
+}
+
+/// A misspelt subcommand: CLI11 would only call it "not expected".
+std::string unknown_subcommand(const CLI::App& program, const std::string& name) {
+  std::vector<std::string_view> known;
+  std::vector<std::string> names;
+  for (const CLI::App* subcommand : program.get_subcommands({})) {
+    names.push_back(subcommand->get_name());
+  }
+  known.assign(names.begin(), names.end());
+  return unknown_name_message("command", name, known);
+}
+
+int run(int argc, char** argv) {
+  CLI::App program(
+      "Foretoken predicts TTFT, TPOT, throughput and cost of LLM serving before anyone rents the "
+      "GPUs.\nStart with: foretoken simulate examples/quickstart.toml",
+      "foretoken");
+  program.set_version_flag("--version", "foretoken " + version());
+  program.require_subcommand(0, 1);
+  program.footer("Exit status: 0 fine, 1 ran but something failed, 2 a mistake in what was asked.");
+
+  Action chosen;
+  add_simulate(program, chosen);
+  add_step(program, chosen);
+  add_predict(program, chosen);
+  add_gpu(program, chosen);
+  add_model(program, chosen);
+  add_cluster(program, chosen);
+  add_list(program, chosen);
+
+  if (argc > 1 && argv[1][0] != '-') {
+    const std::string name = argv[1];
+    const auto subcommands = program.get_subcommands({});
+    if (std::ranges::none_of(subcommands, [&](auto* s) { return s->get_name() == name; })) {
+      return fail(2, unknown_subcommand(program, name));
+    }
+  }
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);
+    return fail(2, std::string(error.what()) + "\nRun with --help for the options and examples.");
+  }
+  if (!chosen) {
+    fmt::print("{}", program.help());
+    return 0;
+  }
+  return chosen();
+}
+
+}  // namespace
+}  // namespace foretoken
+
+int main(int argc, char** argv) {
+  using namespace foretoken;
+  try {
+    return run(argc, argv);
+  } catch (const ConfigError& error) {
+    return fail(2, error.what());
+  } catch (const PredictionError& error) {
+    return fail(2, fmt::format("cannot price this: {}", error.what()));
+  } catch (const InternalError& error) {
+    return fail(3, fmt::format("internal error, please report it:\n{}", error.what()));
+  } catch (const std::exception& error) {
+    return fail(1, error.what());
+  }
+}

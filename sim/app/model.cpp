@@ -1,0 +1,125 @@
+// foretoken model: the models that are known, one in full, and the import of a Hugging Face config.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "models/operator_graph.hpp"
+#include "models/parallel_layout.hpp"
+#include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/unit_text.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace foretoken {
+namespace {
+
+std::string billions(std::int64_t count) {
+  return fmt::format("{:.2f} B", static_cast<double>(count) / 1e9);
+}
+
+TextTable::Layout layout() {
+  return {.width = terminal_width(stdout), .colour = shows_colour(stdout)};
+}
+
+std::string expert_text(const Transformer& model) {
+  return model.moe ? fmt::format("{} of {}", model.moe->topk, model.moe->experts) : "-";
+}
+
+int list_models() {
+  TextTable table({{"name", Align::left},
+                   {"parameters", Align::right},
+                   {"active", Align::right},
+                   {"layers", Align::right},
+                   {"hidden", Align::right},
+                   {"heads/KV", Align::right},
+                   {"experts", Align::right},
+                   {"KV a token", Align::right},
+                   {"context", Align::right}});
+  for (const std::string& name : model_names()) {
+    const Transformer model = load_model(name, {});
+    table.add_row(
+        {model.name, billions(parameter_count(model)), billions(active_parameter_count(model)),
+         fmt::format("{}", model.layers), fmt::format("{}", model.hidden),
+         fmt::format("{}/{}", model.query_heads, model.kv_heads), expert_text(model),
+         readable(kv_bytes_per_token(model, DType::bf16)), fmt::format("{}", model.context_max)});
+  }
+  fmt::print("{}", table.text(layout()));
+  return 0;
+}
+
+void print_layer(const Transformer& model) {
+  fmt::print("Operators of layer {}\n", model.layers - 1);
+  TextTable table({{"operator", Align::left},
+                   {"in", Align::right},
+                   {"out", Align::right},
+                   {"parameters", Align::right}});
+  const auto size = [](std::int64_t value) {
+    return value > 0 ? fmt::format("{}", value) : std::string();
+  };
+  for (const Operator& op : launch_order(layer_graph(model, model.layers - 1))) {
+    table.add_row(
+        {std::string(op.role), size(op.in_features), size(op.out_features), size(op.parameters)});
+  }
+  fmt::print("{}", table.text(layout()));
+}
+
+int show_model(const std::string& name) {
+  const Transformer model = load_model(name, {"model show"});
+  TextTable table({{"", Align::left}, {"", Align::left}});
+  const auto row = [&](const char* key, const std::string& value) { table.add_row({key, value}); };
+  const std::int64_t parameters = parameter_count(model);
+  row("parameters",
+      model.parameters_published > 0
+          ? fmt::format("{} counted, {} published", parameters, model.parameters_published)
+          : fmt::format("{}", parameters));
+  row("active a token", billions(active_parameter_count(model)));
+  row("layers", fmt::format("{}", model.layers));
+  row("hidden", fmt::format("{}", model.hidden));
+  if (model.intermediate > 0) row("intermediate", fmt::format("{}", model.intermediate));
+  row("attention", fmt::format("{} query heads, {} KV heads of {}", model.query_heads,
+                               model.kv_heads, model.head_dim));
+  if (model.moe) {
+    row("experts", fmt::format("{} of {}, {} wide", model.moe->topk, model.moe->experts,
+                               model.moe->intermediate));
+  }
+  row("vocabulary", fmt::format("{}", model.vocabulary));
+  row("context", fmt::format("{} tokens", model.context_max));
+  row("weights in bf16", readable(weight_bytes_per_rank(model, {}, 0, DType::bf16)));
+  row("KV cache a token", readable(kv_bytes_per_token(model, DType::bf16)) + " in bf16");
+  fmt::print("{} ({})\n{}", Ink(shows_colour(stdout)).strong(model.title), model.name,
+             table.text(layout()));
+  print_layer(model);
+  return 0;
+}
+
+int import_model(const std::string& path) {
+  fmt::print("{}", model_toml(load_model(path, {"model import"})));
+  return 0;
+}
+
+}  // namespace
+
+void add_model(CLI::App& program, Action& chosen) {
+  CLI::App* command = program.add_subcommand("model", "List, show and import models");
+  command->require_subcommand(1);
+  command->add_subcommand("list", "All models inside the program")->callback([&chosen] {
+    chosen = list_models;
+  });
+  auto name = std::make_shared<std::string>();
+  CLI::App* show = command->add_subcommand("show", "One model in full");
+  show->add_option("model", *name, "Name, TOML path or config.json")->required();
+  show->callback([name, &chosen] { chosen = [name] { return show_model(*name); }; });
+  CLI::App* import =
+      command->add_subcommand("import", "Print a Hugging Face config.json as a model TOML file");
+  import->add_option("config", *name, "Path to config.json")->required();
+  import->callback([name, &chosen] { chosen = [name] { return import_model(*name);
+};
+}  // namespace foretoken
+);
+command->footer(
+    examples("  foretoken model list\n  foretoken model show qwen3-30b-a3b\n"
+             "  foretoken model import config.json > my-model.toml"));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,36 @@
+#include "sim/app/progress_bar.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+
+namespace foretoken {
+
+void ProgressBar::update(const Progress& progress) {
+  if (!enabled_ || Clock::now() < next_) return;
+  next_ = Clock::now() + std::chrono::milliseconds(100);
+  constexpr int cells = 30;
+  std::string bar;
+  if (progress.expected && *progress.expected > 0) {
+    const double share =
+        static_cast<double>(progress.ended) / static_cast<double>(*progress.expected);
+    for (int i = 0; i < cells; ++i) bar += i < share * cells ? "█" : "░";
+    bar += fmt::format(" {:3.0f} %  {} of {} requests", share * 100.0, progress.ended,
+                       *progress.expected);
+  } else {
+    bar = fmt::format("{} requests", progress.ended);
+  }
+  fmt::print(stderr, "\r\x1b[K  {}, {:.0f} s simulated", bar, progress.now.value());
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void ProgressBar::clear() {
+  if (!drawn_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,98 @@
+// foretoken simulate: a scenario in; a table, report.json, requests.csv and the resolved scenario
+// out.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "sim/app/progress_bar.hpp"
+#include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/toml.hpp"
+#include "sim/run/step_log.hpp"
+
+namespace foretoken {
+namespace {
+
+struct SimulateOptions {
+  std::string scenario;
+  std::vector<std::string> overrides;
+  std::string out_folder;
+  std::string steps_path;
+  bool json = false;
+  bool quiet = false;
+  bool skip_bad_lines = false;
+};
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw ConfigError({path.string()}, "cannot write this file; check the path and space");
+}
+
+void write_folder(const std::filesystem::path& folder, const Report& report) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw ConfigError({folder.string()}, "cannot make this folder: " + error.message());
+  write_file(folder / "report.json", to_json(report_value(report)) + "\n");
+  write_file(folder / "requests.csv", requests_csv(report));
+  write_file(folder / "scenario.toml", to_toml(report.scenario));
+}
+
+int simulate(const SimulateOptions& options) {
+  std::vector<std::string> overrides = options.overrides;
+  if (options.skip_bad_lines) overrides.emplace_back("workload.skip_bad_lines=true");
+  const Scenario scenario = load_scenario(options.scenario, overrides);
+
+  std::unique_ptr<StepLog> steps;
+  if (!options.steps_path.empty()) steps = std::make_unique<StepLog>(options.steps_path);
+  ProgressBar bar(!options.quiet && is_terminal(stderr));
+  RunOptions run_options;
+  run_options.observer = steps.get();
+  run_options.progress = [&](const Progress& progress) { bar.update(progress); };
+  const Report report = run_scenario(scenario, Catalogs(), run_options);
+  bar.clear();
+  if (steps != nullptr) steps->close();
+
+  if (!options.out_folder.empty()) write_folder(options.out_folder, report);
+  if (options.json) {
+    fmt::print("{}\n", to_json(report_value(report)));
+  } else if (!options.quiet) {
+    fmt::print("{}", report_table(report, shows_colour(stdout), terminal_width(stdout)));
+    if (!options.out_folder.empty()) {
+      fmt::print("\nWrote report.json, requests.csv and scenario.toml to {}\n", options.out_folder);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<SimulateOptions>();
+  CLI::App* command = program.add_subcommand("simulate", "Run a scenario and report what it says");
+  command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
+  command
+      ->add_option("--set", options->overrides,
+                   "Change a key of the scenario for this run, as table.key=value; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--out", options->out_folder,
+                      "Folder for report.json, requests.csv and the resolved scenario.toml");
+  command->add_option("--steps", options->steps_path, "Write every engine step here (JSON lines)");
+  command->add_flag("--json", options->json, "Print report.json's object alone");
+  command->add_flag("--skip-bad-lines", options->skip_bad_lines,
+                    "Pass over malformed trace lines and count them");
+  command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
+  command->footer(
+      examples("  foretoken simulate examples/quickstart.toml\n"
+               "  foretoken simulate examples/quickstart.toml --set cluster.name=h100-sxm-1\n"
+               "  foretoken simulate examples/quickstart.toml --set \"workload.rate=8 /s\" --json\n"
+               "  foretoken simulate examples/quickstart.toml --out results --steps steps.jsonl"));
+  command->callback([options, &chosen] { chosen = [options] { return simulate(*options); }; });
+}
+
+}  // namespace foretoken

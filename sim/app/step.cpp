@@ -1,0 +1,228 @@
+// foretoken step: prices one engine iteration and says which kernels it is made of.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+
+#include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
+#include "sim/report/rounding.hpp"
+#include "sim/report/text_table.hpp"
+#include "sim/run/run.hpp"
+#include "sim/run/step_price.hpp"
+
+namespace foretoken {
+namespace {
+
+struct StepOptions {
+  std::string model, gpu, cluster, prefill, decode, predictor = "roofline";
+  std::string dtype = "bf16", kv_dtype, routing = "balanced";
+  ParallelLayout layout;
+  int block_tokens = 16;
+  double host_us = 0;
+  bool json = false;
+};
+
+std::string_view next_piece(std::string_view& rest, char separator) {
+  const auto end = rest.find(separator);
+  const std::string_view piece = rest.substr(0, end);
+  rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  return piece;
+}
+
+std::int64_t parse_count(std::string_view text, const char* option, std::string_view whole) {
+  std::int64_t count = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (status != std::errc() || end != text.data() + text.size() || count < 1) {
+    throw ConfigError(
+        {option}, fmt::format("'{}' is not {}", whole,
+                              std::string_view(option) == "--prefill"
+                                  ? "COUNTxTOKENS or COUNTxTOKENS@CACHED, as in 1x2048,1x512@4096"
+                                  : "COUNTxCONTEXT, as in 64x1024,8x4096"));
+  }
+  return count;
+}
+
+/// "2x512@4096,1x64": COUNTxTOKENS[@ALREADY_CACHED] for prompts, COUNTxCONTEXT for decodes.
+void add_slices(const std::string& text, const char* option, bool is_prefill,
+                std::vector<SequenceSlice>& slices) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view piece = next_piece(rest, ',');
+    std::string_view body = piece;
+    const std::string_view count_text = next_piece(body, 'x');
+    const std::int64_t count = parse_count(count_text, option, piece);
+    const std::string_view tokens_text = is_prefill ? next_piece(body, '@') : body;
+    const std::int64_t tokens = parse_count(tokens_text, option, piece);
+    SequenceSlice slice{is_prefill ? tokens : 1, tokens};
+    if (is_prefill && piece.find('@') != std::string_view::npos) {
+      slice.context_tokens += body == "0" ? 0 : parse_count(body, option, piece);
+    }
+    if (count > 1'000'000)
+      throw ConfigError({option}, fmt::format("{} sequences are too many", count));
+    slices.insert(slices.end(), static_cast<std::size_t>(count), slice);
+  }
+}
+
+template <class Enum>
+Enum parse_option(const std::string& text, const char* option) {
+  if (const auto value = parse_enum<Enum>(text)) return *value;
+  const auto& names = EnumNames<Enum>::names;
+  throw ConfigError({option}, unknown_name_message("value", text, {names.begin(), names.end()}));
+}
+
+BatchShape batch_of(const StepOptions& options) {
+  std::vector<SequenceSlice> slices;
+  add_slices(options.prefill, "--prefill", true, slices);
+  add_slices(options.decode, "--decode", false, slices);
+  if (slices.empty()) {
+    throw ConfigError({"step"}, "names no work; give --prefill 1x2048 or --decode 64x1024");
+  }
+  BatchShape batch;
+  batch.logit_rows = static_cast<std::int64_t>(slices.size());
+  batch.attention = AttentionLoad::exact(std::move(slices));
+  batch.tokens = batch.attention.query_tokens();
+  return batch;
+}
+
+ClusterSpec cluster_of(const StepOptions& options) {
+  if (options.cluster.empty() == options.gpu.empty()) {
+    throw ConfigError({"step"}, "needs exactly one of --gpu and --cluster");
+  }
+  if (!options.cluster.empty()) return load_cluster(options.cluster, {"--cluster"});
+  return usual_cluster(load_gpu(options.gpu, {"--gpu"}), options.layout.ranks());
+}
+
+Value kernels_value(const std::vector<StepKernel>& kernels) {
+  ValueArray rows;
+  for (const StepKernel& kernel : kernels) {
+    Value row;
+    row.set("name", kernel.role);
+    row.set("kernel", kernel.kernel);
+    row.set("calls", kernel.calls);
+    row.set("time_us", rounded(kernel.time.value() * 1e6));
+    row.set("bound_by", std::string(enum_name(kernel.bound_by)));
+    row.set("origin", std::string(enum_name(kernel.origin)));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Value step_value(const StepCost& cost, double host_us) {
+  Value value;
+  const double compute_us = cost.compute().value() * 1e6;
+  const double communication_us = cost.communication().value() * 1e6;
+  value.set("total_us", rounded(compute_us + communication_us + host_us));
+  value.set("compute_us", rounded(compute_us));
+  value.set("communication_us", rounded(communication_us));
+  value.set("host_us", host_us);
+  std::vector<StepKernel> all;
+  for (const auto& stage : cost.stages) all.insert(all.end(), stage.begin(), stage.end());
+  value.set("kernels", kernels_value(all));
+  if (cost.stages.size() > 1) {
+    ValueArray stages;
+    for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+      Value stage;
+      stage.set("stage", static_cast<int>(i));
+      stage.set("compute_us", rounded(cost.compute(i).value() * 1e6));
+      stage.set("communication_us", rounded(cost.communication(i).value() * 1e6));
+      stage.set("kernels", kernels_value(cost.stages[i]));
+      stages.push_back(std::move(stage));
+    }
+    value.set("stages", std::move(stages));
+  }
+  return value;
+}
+
+void print_table(const StepOptions& options, const StepCost& cost, const BatchShape& batch) {
+  const Ink ink(shows_colour(stdout));
+  const double total_us = (cost.compute() + cost.communication()).value() * 1e6 + options.host_us;
+  fmt::print("{}\n", ink.strong(fmt::format("One step of {}: {} new tokens of {} sequences",
+                                            options.model, batch.tokens, batch.logit_rows)));
+  TextTable table({{"kernel", Align::left},
+                   {"type", Align::left},
+                   {"calls", Align::right},
+                   {"time us", Align::right},
+                   {"share", Align::right},
+                   {"bound by", Align::left},
+                   {"price from", Align::left}});
+  for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+    for (const StepKernel& kernel : cost.stages[i]) {
+      const double time_us = kernel.time.value() * 1e6;
+      const std::string name =
+          cost.stages.size() > 1 ? fmt::format("{}: {}", i, kernel.role) : kernel.role;
+      table.add_row(
+          {name, kernel.kernel, fmt::format("{}", kernel.calls), fmt::format("{:.1f}", time_us),
+           fmt::format("{:.1f} %", 100.0 * time_us / total_us),
+           std::string(enum_name(kernel.bound_by)), std::string(enum_name(kernel.origin))});
+    }
+  }
+  table.set_total({"total", "", "", fmt::format("{:.1f}", total_us), "", "", ""});
+  fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
+  fmt::print("  compute {:.1f} us, communication {:.1f} us, host {:.1f} us\n",
+             cost.compute().value() * 1e6, cost.communication().value() * 1e6, options.host_us);
+}
+
+int step(const StepOptions& options) {
+  ExecutionSettings execution;
+  execution.dtype = parse_option<DType>(options.dtype, "--dtype");
+  execution.kv_dtype = options.kv_dtype.empty()
+                           ? activation_dtype(execution.dtype)
+                           : parse_option<DType>(options.kv_dtype, "--kv-dtype");
+  execution.block_tokens = options.block_tokens;
+  execution.routing = parse_routing(options.routing, {"--routing"});
+  const Transformer model = load_model(options.model, {"--model"});
+  const ClusterSpec cluster = cluster_of(options);
+  Diagnostics diagnostics;
+  check_layout(model, options.layout, {"step"}, diagnostics);
+  diagnostics.throw_if_any();
+
+  const BatchShape batch = batch_of(options);
+  const auto predictor = make_predictor(Catalogs().predictors, options.predictor, {"--predictor"});
+  const StepCost cost = price_step(model, options.layout, execution, cluster, *predictor, batch);
+  if (options.json) {
+    fmt::print("{}\n", to_json(step_value(cost, options.host_us)));
+  } else {
+    print_table(options, cost, batch);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_step(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<StepOptions>();
+  CLI::App* command =
+      program.add_subcommand("step", "Price one engine iteration, kernel by kernel");
+  command->add_option("--model", options->model, "Model: name, TOML or config.json")->required();
+  command->add_option("--gpu", options->gpu, "GPU: name or TOML");
+  command->add_option("--cluster", options->cluster, "Cluster: name or TOML");
+  command->add_option("--tp", options->layout.tensor, "Tensor-parallel ranks")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--pp", options->layout.pipeline, "Pipeline stages")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--ep", options->layout.expert, "Expert-parallel ranks")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--dtype", options->dtype, "Format of weights: bf16, fp8, nvfp4 ...");
+  command->add_option("--kv-dtype", options->kv_dtype, "Format of the KV cache");
+  command->add_option("--predictor", options->predictor, "Predictor (see: foretoken list)");
+  command->add_option("--prefill", options->prefill, "Prompts: COUNTxTOKENS[@ALREADY_CACHED],...");
+  command->add_option("--decode", options->decode, "Decoding sequences: COUNTxCONTEXT,...");
+  command->add_option("--routing", options->routing,
+                      "MoE: balanced, power_law:EXPONENT or balancedness:B");
+  command->add_option("--block-tokens", options->block_tokens, "Tokens of a KV block")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--host-us", options->host_us, "Host time added to the step")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->footer(examples(
+      "  foretoken step --model llama-3.1-8b --gpu h200-sxm --decode 64x1024\n"
+      "  foretoken step --model llama-3.1-70b --cluster h100-sxm-8 --tp 4 "
+      "--prefill 1x2048,1x512@4096 --decode 32x2000\n"
+      "  foretoken step --model qwen3-30b-a3b --gpu l40s --dtype fp8 --decode 8x512 --json"));
+  command->callback([options, &chosen] { chosen = [options] { return step(*options); }; });
+}
+
+}  // namespace foretoken

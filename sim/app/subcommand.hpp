@@ -1,0 +1,25 @@
+// The contract of every subcommand: it adds itself to the command line and, if the user names it,
+// says through `chosen` what is to be run. One file a subcommand; main.cpp has the only catch.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace foretoken {
+
+/// What the user asked for; returns the exit status (0 fine, 1 ran but something failed).
+using Action = std::function<int()>;
+
+void add_simulate(CLI::App& program, Action& chosen);
+void add_step(CLI::App& program, Action& chosen);
+void add_predict(CLI::App& program, Action& chosen);
+void add_gpu(CLI::App& program, Action& chosen);
+void add_model(CLI::App& program, Action& chosen);
+void add_cluster(CLI::App& program, Action& chosen);
+void add_list(CLI::App& program, Action& chosen);
+
+/// Examples at the end of a subcommand's --help.
+std::string examples(const std::string& lines);
+
+}  // namespace foretoken
