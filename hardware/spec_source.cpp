@@ -37,7 +37,8 @@ Value parse_spec(const EmbeddedFile& file, std::string_view folder) {
 
 Value load_spec_file(const std::string& path, std::string_view kind,
                      const SourcePosition& asked_at) {
-  if (!std::filesystem::exists(path)) {
+  std::error_code unreachable;
+  if (!std::filesystem::exists(path, unreachable)) {
     throw ConfigError(asked_at, fmt::format("the {} file '{}' does not exist", kind, path));
   }
   return load_toml(path);

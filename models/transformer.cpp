@@ -53,7 +53,8 @@ std::string imported_name(const Value& config, const std::filesystem::path& path
 }
 
 Transformer load_file(const std::string& path, const SourcePosition& asked_at) {
-  if (!std::filesystem::exists(path)) {
+  std::error_code unreachable;
+  if (!std::filesystem::exists(path, unreachable)) {
     throw ConfigError(asked_at, fmt::format("the model file '{}' does not exist", path));
   }
   if (!path.ends_with(".json")) return read_model(load_toml(path));

@@ -1,6 +1,7 @@
 #include "sim/base/error.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 namespace foretoken {
@@ -52,11 +53,15 @@ bool Diagnostics::attempt(const std::function<void()>& load) {
 
 void Diagnostics::throw_if_any() const {
   if (entries_.empty()) return;
-  // A person mends a file from top to bottom; files stay in the order they were first complained of.
+  // A person mends a file from top to bottom; files stay in the order they were first complained
+  // of.
   const auto key = [&](const Diagnostic& entry) {
     const auto first = std::ranges::find(entries_, entry.position.file,
                                          [](const Diagnostic& e) { return e.position.file; });
-    return std::tuple(first - entries_.begin(), entry.position.line, entry.position.column);
+    // What concerns a whole file (line 0) sums up its lines.
+    const int line =
+        entry.position.line == 0 ? std::numeric_limits<int>::max() : entry.position.line;
+    return std::tuple(first - entries_.begin(), line, entry.position.column);
   };
   std::vector<Diagnostic> sorted = entries_;
   std::ranges::stable_sort(sorted, {}, key);

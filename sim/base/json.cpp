@@ -86,7 +86,8 @@ Value parse_json(std::string_view text, const SourcePosition& position) {
 
 Value load_json(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
+  std::error_code unreachable;
+  if (!file || std::filesystem::is_directory(path, unreachable)) {
     throw ConfigError({path.string()}, "cannot read this file; check the path");
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -152,7 +152,8 @@ Value parse_toml(std::string_view text, const std::string& source) {
 
 Value load_toml(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
+  std::error_code unreachable;
+  if (!file || std::filesystem::is_directory(path, unreachable)) {
     throw ConfigError({path.string()}, "cannot read this file; check the path");
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -27,17 +27,36 @@ TEST(Diagnostics, NothingAddedThrowsNothing) {
   EXPECT_NO_THROW(diagnostics.throw_if_any());
 }
 
-TEST(Diagnostics, ReportsAllMistakesInOrderOfDiscovery) {
-  Diagnostics diagnostics;
-  diagnostics.add({"a.toml", 9, 1}, "second");
-  diagnostics.add({"a.toml", 2, 1}, "first");
+std::string reported(const Diagnostics& diagnostics) {
   try {
     diagnostics.throw_if_any();
-    FAIL() << "must throw";
   } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(), "a.toml:9:1: second\na.toml:2:1: first");
-    EXPECT_EQ(error.diagnostics().size(), 2U);
+    return error.what();
   }
+  return "";
+}
+
+TEST(Diagnostics, ReportsAllMistakesInTheOrderOfTheFile) {
+  Diagnostics diagnostics;
+  diagnostics.add({"a.toml", 9, 1}, "third");
+  diagnostics.add({"a.toml", 2, 7}, "second");
+  diagnostics.add({"a.toml", 2, 1}, "first");
+  EXPECT_EQ(reported(diagnostics), "a.toml:2:1: first\na.toml:2:7: second\na.toml:9:1: third");
+}
+
+TEST(Diagnostics, KeepsFilesInOrderOfDiscovery) {
+  Diagnostics diagnostics;
+  diagnostics.add({"z.toml", 9, 1}, "one");
+  diagnostics.add({"a.toml", 1, 1}, "three");
+  diagnostics.add({"z.toml", 2, 1}, "none");
+  EXPECT_EQ(reported(diagnostics), "z.toml:2:1: none\nz.toml:9:1: one\na.toml:1:1: three");
+}
+
+TEST(Diagnostics, WhatConcernsAWholeFileComesAfterItsLines) {
+  Diagnostics diagnostics;
+  diagnostics.add({"a.csv"}, "2 malformed lines");
+  diagnostics.add({"a.csv", 5}, "not a number");
+  EXPECT_EQ(reported(diagnostics), "a.csv:5: not a number\na.csv: 2 malformed lines");
 }
 
 TEST(Diagnostics, AttemptKeepsAConfigErrorsMistakes) {

@@ -120,6 +120,9 @@ TEST(Toml, AFileThatCannotBeReadSaysSo) {
               ThrowsMessage<ConfigError>("no/such.toml: cannot read this file; check the path"));
   EXPECT_THAT([] { load_toml("/"); },
               ThrowsMessage<ConfigError>("/: cannot read this file; check the path"));
+  const std::string too_long(5000, 'a');
+  EXPECT_THAT([&] { load_toml(too_long); },
+              ThrowsMessage<ConfigError>(too_long + ": cannot read this file; check the path"));
 }
 
 }  // namespace

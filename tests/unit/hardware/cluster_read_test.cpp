@@ -119,9 +119,9 @@ oversubscription = 0.5
                "rack.toml:3:1: nodes: must be at least 1\n"
                "rack.toml:8:1: node.link_efficiency: must be above 0 and at most 1\n"
                "rack.toml:10:1: node.nic_bandwidth: must be greater than 0\n"
+               "rack.toml:11:2: [fabric] lacks 'nodes_per_leaf'\n"
                "rack.toml:14:1: fabric.oversubscription: must be at least 1 (1 is a non-blocking "
-               "tree)\n"
-               "rack.toml:11:2: [fabric] lacks 'nodes_per_leaf'");
+               "tree)");
 }
 
 TEST(ClusterRead, OversubscriptionWithoutATree) {

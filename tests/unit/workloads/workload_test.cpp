@@ -163,9 +163,9 @@ TEST(WorkloadErrors, TimeTransforms) {
             "s.toml:7:1: workload.window: '3' has no unit; write for example \"500 ms\" (s, ms, "
             "us, ns, min, h)");
   EXPECT_EQ(transform_errors("diurnal = { amplitude = 1.5, period = \"0 s\", top = 1 }"),
-            "s.toml:7:30: workload.diurnal.period: must be longer than 0 s\n"
             "s.toml:7:13: workload.diurnal.amplitude: must be from 0 (none) to 1 (no requests at "
             "the trough)\n"
+            "s.toml:7:30: workload.diurnal.period: must be longer than 0 s\n"
             "s.toml:7:46: unknown key 'top' in [workload.diurnal]. Known: period, amplitude, peak");
 }
 
@@ -179,8 +179,8 @@ TEST(WorkloadErrors, AnUnknownKeyNamesTheNearest) {
 TEST(WorkloadErrors, AllOfATableTogether) {
   EXPECT_EQ(errors("arrivals = \"poisson\"\nrate = \"-1 /s\"\nrequests = 0\nprompt_tokens = 0\n"
                    "output_tokens = 2\nrate_scale = 0"),
-            "s.toml:4:1: workload.requests: must be at least 1\n"
             "s.toml:3:1: workload.rate: must be above 0, for example \"4 /s\"\n"
+            "s.toml:4:1: workload.requests: must be at least 1\n"
             "s.toml:5:1: workload.prompt_tokens: must be at least 1\n"
             "s.toml:7:1: workload.rate_scale: must be from 1e-6 to 1e6; 2.0 doubles the rate");
 }
