@@ -66,6 +66,12 @@ class WordHash {
     add(kind, parameter, counts);
   }
 
+  void mix(const Implementation& implementation) {
+    const auto& [framework, source, is_cold] = implementation;
+    word(static_cast<std::uint64_t>(framework) | static_cast<std::uint64_t>(source) << 8 |
+         static_cast<std::uint64_t>(is_cold) << 16);
+  }
+
   template <class Element>
   void mix(const std::vector<Element>& elements) {
     word(elements.size());
@@ -76,14 +82,15 @@ class WordHash {
 };
 
 void add(WordHash& hash, const Attention& kernel) {
-  const auto& [query_heads, kv_heads, head_dim, dtype, kv_dtype, causal, window, page_tokens,
-               load] = kernel;
-  hash.add(query_heads, kv_heads, head_dim, dtype, kv_dtype, causal, window, page_tokens, load);
+  const auto& [query_heads, kv_heads, head_dim, dtype, kv_dtype, causal, window, page_tokens, load,
+               implementation] = kernel;
+  hash.add(query_heads, kv_heads, head_dim, dtype, kv_dtype, causal, window, page_tokens, load,
+           implementation);
 }
 
 void add(WordHash& hash, const Mla& kernel) {
-  const auto& [query_heads, latent_dim, rope_dim, dtype, kv_dtype, load] = kernel;
-  hash.add(query_heads, latent_dim, rope_dim, dtype, kv_dtype, load);
+  const auto& [query_heads, latent_dim, rope_dim, dtype, kv_dtype, load, implementation] = kernel;
+  hash.add(query_heads, latent_dim, rope_dim, dtype, kv_dtype, load, implementation);
 }
 
 void add(WordHash& hash, const KvWrite& kernel) {
@@ -92,8 +99,14 @@ void add(WordHash& hash, const KvWrite& kernel) {
 }
 
 void add(WordHash& hash, const FusedMoe& kernel) {
-  const auto& [tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing] = kernel;
-  hash.add(tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing);
+  const auto& [tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing,
+               implementation] = kernel;
+  hash.add(tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing, implementation);
+}
+
+void add(WordHash& hash, const Gemm& kernel) {
+  const auto& [m, n, k, dtype, implementation] = kernel;
+  hash.add(m, n, k, dtype, implementation);
 }
 
 void add(WordHash& hash, const Sampling& kernel) {
@@ -113,8 +126,8 @@ void add(WordHash& hash, const ThreeFields& kernel) {
 
 /// The structs of four fields.
 template <class FourFields>
-requires std::is_same_v<FourFields, Gemm> || std::is_same_v<FourFields, QkNorm> ||
-    std::is_same_v<FourFields, Rope> || std::is_same_v<FourFields, Collective>
+requires std::is_same_v<FourFields, QkNorm> || std::is_same_v<FourFields, Rope> ||
+    std::is_same_v<FourFields, Collective>
 void add(WordHash& hash, const FourFields& kernel) {
   const auto& [first, second, third, fourth] = kernel;
   hash.add(first, second, third, fourth);

@@ -11,6 +11,7 @@
 
 #include "hardware/dtype.hpp"
 #include "kernels/attention_load.hpp"
+#include "kernels/implementation.hpp"
 #include "kernels/routing.hpp"
 
 namespace foretoken {
@@ -20,6 +21,7 @@ namespace foretoken {
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
   DType dtype = DType::bf16;
+  Implementation implementation = {};
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
@@ -30,8 +32,9 @@ struct Attention {
   DType kv_dtype = DType::bf16;
   bool causal = true;
   std::int64_t window = 0;  // keys a query sees at most; 0 = all
-  int page_tokens = 16;
+  int page_tokens = 16;     // of the KV cache; 0 = keys lie in one piece (ragged)
   AttentionLoad load = {};
+  Implementation implementation = {};
   friend bool operator==(const Attention&, const Attention&) = default;
 };
 
@@ -42,6 +45,7 @@ struct Mla {
   DType dtype = DType::bf16;
   DType kv_dtype = DType::bf16;
   AttentionLoad load = {};
+  Implementation implementation = {};
   friend bool operator==(const Mla&, const Mla&) = default;
 };
 
@@ -107,6 +111,7 @@ struct FusedMoe {
   DType dtype = DType::bf16;
   int tp = 1, ep = 1;
   Routing routing = {};
+  Implementation implementation = {};
   friend bool operator==(const FusedMoe&, const FusedMoe&) = default;
 };
 

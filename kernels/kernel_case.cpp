@@ -15,9 +15,6 @@ namespace {
 constexpr int experts_max = 65'536;  // histograms are built in memory
 constexpr double bytes_max = 1e15;
 
-constexpr auto frameworks =
-    std::to_array<std::string_view>({"vllm", "sglang", "trtllm", "pytorch"});
-
 void read_dtypes(TableReader& table, DType& dtype, DType& kv_dtype) {
   table.read("dtype", dtype);
   kv_dtype = activation_dtype(dtype);
@@ -181,11 +178,35 @@ void read_nodes(TableReader& table, const Collective& collective, int& nodes) {
   }
 }
 
-void read_framework(TableReader& table, std::string& framework) {
-  table.read("framework", framework);
-  table.expect(
-      "framework", std::ranges::find(frameworks, framework) != frameworks.end(),
-      unknown_name_message("framework", framework, {frameworks.begin(), frameworks.end()}));
+void read_implementation(TableReader& table, KernelCase& kernel_case) {
+  Implementation& implementation = kernel_case.implementation;
+  table.read("framework", implementation.framework);
+  table.read("cold", implementation.is_cold);
+  std::string source;
+  if (table.read("kernel_source", source) && !source.empty()) {
+    if (const auto known = find_kernel_source(source)) {
+      implementation.source = *known;
+    } else {
+      kernel_case.note = fmt::format(
+          "kernel_source '{}' is not known: priced as the framework's own choice", source);
+    }
+  }
+  std::visit(
+      [&](auto& kernel) {
+        if constexpr (requires { kernel.implementation; }) kernel.implementation = implementation;
+      },
+      kernel_case.kernel);
+}
+
+/// Keys near a known one are misspellings; all others are the caller's own.
+void report_misspellings(const Value& object, TableReader& table) {
+  constexpr std::size_t letters_min = 4;  // shorter keys are near everything
+  const std::vector<std::string_view> known(table.asked().begin(), table.asked().end());
+  for (const auto& [key, value] : std::get<ValueObject>(object.data)) {
+    if (key.size() < letters_min || std::ranges::find(known, key) != known.end()) continue;
+    const std::string_view nearest = nearest_name(key, known);
+    if (!nearest.empty()) table.fail(key, fmt::format("unknown key; did you mean '{}'?", nearest));
+  }
 }
 
 /// The reader for the kernel that the case names.
@@ -231,9 +252,8 @@ KernelCase read_kernel_case(const Value& object) {
   if (const auto* collective = std::get_if<Collective>(&kernel_case.kernel)) {
     read_nodes(table, *collective, kernel_case.nodes);
   }
-  read_framework(table, kernel_case.framework);
-  table.read("kernel_source", kernel_case.kernel_source);
-  table.finish();
+  read_implementation(table, kernel_case);
+  report_misspellings(object, table);
   diagnostics.throw_if_any();
   return kernel_case;
 }

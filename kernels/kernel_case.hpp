@@ -13,9 +13,11 @@ namespace foretoken {
 
 struct KernelCase {
   Kernel kernel;
-  std::string framework = "vllm";  // vllm, sglang, trtllm or pytorch: whose implementation
-  std::string kernel_source;       // which of its implementations; "" = what it would choose
-  int nodes = 1;                   // collectives: over how many nodes the ranks are spread
+  /// Whose code, as the case names it; the kernel carries it too where its type has a choice.
+  Implementation implementation;
+  /// What the reader could not take at its word, for the answer: an unknown kernel_source.
+  std::string note;
+  int nodes = 1;  // collectives: over how many nodes the ranks are spread
 };
 
 /// Kernels a case may name, in the order they are documented.
@@ -38,8 +40,12 @@ std::vector<std::string_view> kernel_case_names();
 ///                                 one of routing ("balanced", "power_law:1.2", "balancedness:0.8",
 ///                                 a balancedness or a histogram), balancedness, histogram[]
 ///   all_reduce, all_gather, reduce_scatter, all_to_all, send_recv      ranks, bytes, [nodes]
-/// and for every kernel [framework, kernel_source, id]. dtype defaults to bf16, kv_dtype to the
-/// format of the activations. Throws ConfigError with every mistake of the case.
+/// and for every kernel [framework, kernel_source, cold, id]. `cold` (default false) asks for
+/// inputs from DRAM as in serving, instead of the repeated buffer of benchmark tables. Keys that
+/// are unknown and near no known one are the caller's own and pass; a likely misspelling is a
+/// mistake. A kernel_source that is not recognised is priced as what the framework would choose,
+/// and `note` says so. dtype defaults to bf16, kv_dtype to the format of the activations. Throws
+/// ConfigError with every mistake of the case.
 KernelCase read_kernel_case(const Value& object);
 
 }  // namespace foretoken

@@ -18,6 +18,8 @@ struct ExecutionSettings {
   DType kv_dtype = DType::bf16;
   int block_tokens = 16;  // KV page
   Routing routing = {};   // MoE
+  /// Whose kernels run. Serving is cold: each layer reads weights of its own.
+  Implementation implementation = {.is_cold = true};
 };
 
 /// One engine iteration as the kernels see it.

@@ -115,7 +115,8 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
                     .kv_dtype = settings_.kv_dtype,
                     .window = op.window,
                     .page_tokens = settings_.block_tokens,
-                    .load = {}},
+                    .load = {},
+                    .implementation = settings_.implementation},
           calls);
       break;
     case OperatorKind::activation:
@@ -158,7 +159,8 @@ void StageProgram::Builder::add_linear(const Operator& op, int calls) {
   add(op.role,
       Gemm{.n = shape.out_features,
            .k = shape.in_features,
-           .dtype = is_quantised ? settings_.dtype : activation_},
+           .dtype = is_quantised ? settings_.dtype : activation_,
+           .implementation = settings_.implementation},
       calls, rows);
   if (is_head) {
     add_collective("logits_all_gather", CollectiveOp::all_gather,
@@ -175,7 +177,8 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
                .dtype = settings_.dtype,
                .tp = layout_.tensor / layout_.expert,
                .ep = layout_.expert,
-               .routing = settings_.routing},
+               .routing = settings_.routing,
+               .implementation = settings_.implementation},
       calls);
 }
 

@@ -70,10 +70,12 @@ Value answer(const CasePricer& pricer, const std::string& line) {
   Value object = parse_json(line, {});
   if (!object.is_object())
     throw ConfigError({}, "expected a JSON object, as in {\"kernel\":\"gemm\",...}");
-  const Prediction prediction = pricer.price(read_kernel_case(object));
+  const KernelCase asked = read_kernel_case(object);
+  const Prediction prediction = pricer.price(asked);
   object.set("time_us", rounded(prediction.time.value() * 1e6));
   object.set("bound_by", std::string(enum_name(prediction.bound_by)));
   object.set("origin", std::string(enum_name(prediction.origin)));
+  if (!asked.note.empty()) object.set("note", asked.note);
   return object;
 }
 

@@ -34,13 +34,14 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   if (!file) throw ConfigError({path.string()}, "cannot write this file; check the path and space");
 }
 
-void write_folder(const std::filesystem::path& folder, const Report& report) {
+void write_folder(const std::filesystem::path& folder, const Scenario& scenario,
+                  const Report& report) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw ConfigError({folder.string()}, "cannot make this folder: " + error.message());
   write_file(folder / "report.json", to_json(report_value(report)) + "\n");
   write_file(folder / "requests.csv", requests_csv(report));
-  write_file(folder / "scenario.toml", to_toml(report.scenario));
+  write_file(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));
 }
 
 int simulate(const SimulateOptions& options) {
@@ -58,7 +59,7 @@ int simulate(const SimulateOptions& options) {
   bar.clear();
   if (steps != nullptr) steps->close();
 
-  if (!options.out_folder.empty()) write_folder(options.out_folder, report);
+  if (!options.out_folder.empty()) write_folder(options.out_folder, scenario, report);
   if (options.json) {
     fmt::print("{}\n", to_json(report_value(report)));
   } else if (!options.quiet) {

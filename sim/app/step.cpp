@@ -18,7 +18,8 @@ namespace {
 
 struct StepOptions {
   std::string model, gpu, cluster, prefill, decode, predictor = "roofline";
-  std::string dtype = "bf16", kv_dtype, routing = "balanced";
+  std::string dtype = "bf16", kv_dtype, routing = "balanced", framework = "vllm";
+  bool warm = false;
   ParallelLayout layout;
   int block_tokens = 16;
   double host_us = 0;
@@ -172,6 +173,8 @@ int step(const StepOptions& options) {
                            ? activation_dtype(execution.dtype)
                            : parse_option<DType>(options.kv_dtype, "--kv-dtype");
   execution.block_tokens = options.block_tokens;
+  execution.implementation.framework = parse_option<Framework>(options.framework, "--framework");
+  execution.implementation.is_cold = !options.warm;
   execution.routing = parse_routing(options.routing, {"--routing"});
   const Transformer model = load_model(options.model, {"--model"});
   const ClusterSpec cluster = cluster_of(options);
@@ -210,6 +213,8 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--predictor", options->predictor, "Predictor (see: foretoken list)");
   command->add_option("--prefill", options->prefill, "Prompts: COUNTxTOKENS[@ALREADY_CACHED],...");
   command->add_option("--decode", options->decode, "Decoding sequences: COUNTxCONTEXT,...");
+  command->add_option("--framework", options->framework, "Whose kernels: vllm, sglang, trtllm");
+  command->add_flag("--warm", options->warm, "Weights and KV in L2 where they fit (default: cold)");
   command->add_option("--routing", options->routing,
                       "MoE: balanced, power_law:EXPONENT or balancedness:B");
   command->add_option("--block-tokens", options->block_tokens, "Tokens of a KV block")

@@ -1,6 +1,7 @@
 #include "sim/run/summary.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "sim/base/unit_text.hpp"
 #include "sim/run/run.hpp"
@@ -25,6 +26,25 @@ std::string run_title(const Scenario& scenario) {
     text += fmt::format(", {} replicas", scenario.deployment.replicas);
   }
   return text;
+}
+
+/// The resolved scenario with paths as seen from the working folder where they lie below it: a
+/// report should read the same wherever the files were checked out.
+Value scenario_seen_from_here(const Scenario& scenario) {
+  Value root = resolved_scenario(scenario);
+  const std::filesystem::path here = std::filesystem::current_path();
+  for (const auto& [table_name, key] :
+       {std::pair{"model", "name"}, {"cluster", "name"}, {"workload", "trace"}}) {
+    Value table = *root.find(table_name);
+    const Value* path = table.find(key);
+    if (path == nullptr || !path->is_string()) continue;
+    const std::filesystem::path given = std::get<std::string>(path->data);
+    const std::filesystem::path relative = given.lexically_relative(here);
+    if (!given.is_absolute() || relative.empty() || *relative.begin() == "..") continue;
+    table.set(key, relative.generic_string());
+    root.set(table_name, std::move(table));
+  }
+  return root;
 }
 
 /// Requests that count, the time they took, and everything per request.
@@ -185,7 +205,7 @@ std::vector<RequestRow> request_rows(const Timeline& timeline) {
 Report summarize_run(const Scenario& scenario, const RunOutcome& outcome) {
   Report report;
   report.title = run_title(scenario);
-  report.scenario = resolved_scenario(scenario);
+  report.scenario = scenario_seen_from_here(scenario);
   report.seed = scenario.run.seed;
   report.version = version();
   report.gpus = scenario.deployment.layout.ranks() * scenario.deployment.replicas;

@@ -91,6 +91,7 @@ void read_engine(TableReader table, Scenario& scenario) {
                "is a share of the GPU's memory: above 0, at most 1");
   table.read("kv_blocks", engine.kv_blocks);
   table.expect("kv_blocks", engine.kv_blocks >= 0, "must be at least 1 (or 0: from memory)");
+  table.read("framework", scenario.execution.implementation.framework);
   table.read("host_time", engine.host_time);
   table.expect("host_time", engine.host_time >= Seconds(0.0), "must not be negative");
   table.expect("batch_tokens_max", engine.batch_tokens_max >= engine.sequences_max,
@@ -106,6 +107,9 @@ void read_predictor(TableReader table, Scenario& scenario) {
   table.read("name", scenario.predictor.name);
   scenario.predictor.position = table.position("name");
   table.read("attention", scenario.attention);
+  CacheState cache = CacheState::cold;
+  table.read("cache", cache);
+  scenario.execution.implementation.is_cold = cache == CacheState::cold;
   take_options(table, scenario.predictor);
 }
 
@@ -238,6 +242,7 @@ Value resolved_scenario(const Scenario& scenario) {
   engine.set("block_tokens", scenario.engine.block_tokens);
   engine.set("memory_utilization", scenario.engine.memory_utilization);
   engine.set("kv_blocks", scenario.engine.kv_blocks);
+  engine.set("framework", std::string(enum_name(scenario.execution.implementation.framework)));
   engine.set("host_time", exact_text(scenario.engine.host_time));
   append(engine, scenario.engine.scheduler.options);
   root.set("engine", engine);
@@ -245,6 +250,7 @@ Value resolved_scenario(const Scenario& scenario) {
   Value predictor;
   predictor.set("name", scenario.predictor.name);
   predictor.set("attention", std::string(enum_name(scenario.attention)));
+  predictor.set("cache", scenario.execution.implementation.is_cold ? "cold" : "warm");
   append(predictor, scenario.predictor.options);
   root.set("predictor", predictor);
 

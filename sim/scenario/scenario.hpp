@@ -41,6 +41,14 @@ struct EnumNames<AttentionDetail> {
   static constexpr auto names = std::to_array<std::string_view>({"aggregate", "exact"});
 };
 
+/// Cold: every kernel finds its weights and KV in DRAM, as in serving. Warm: in L2 where they fit,
+/// as benchmark tables that repeat one buffer measure it.
+enum class CacheState { cold, warm };
+template <>
+struct EnumNames<CacheState> {
+  static constexpr auto names = std::to_array<std::string_view>({"cold", "warm"});
+};
+
 struct EngineSettings {
   VariantChoice scheduler{"vllm_v1"};
   std::int64_t batch_tokens_max = 8192;  // new tokens a step

@@ -35,9 +35,16 @@ const KernelCall& find(const KernelSequence& sequence, std::string_view role) {
   return *found;
 }
 
+/// The kernel's shape: whose implementation it is, and that serving is cold, is checked here.
 template <class T>
-const T& kernel(const KernelSequence& sequence, std::string_view role) {
-  return std::get<T>(find(sequence, role).kernel);
+T kernel(const KernelSequence& sequence, std::string_view role) {
+  T shape = std::get<T>(find(sequence, role).kernel);
+  if constexpr (requires { shape.implementation; }) {
+    EXPECT_EQ(shape.implementation, ExecutionSettings{}.implementation);
+    EXPECT_TRUE(shape.implementation.is_cold);
+    shape.implementation = {};
+  }
+  return shape;
 }
 
 bool contains(const KernelSequence& sequence, std::string_view role) {
