@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Installs what Foretoken needs to build and to test, on Debian 12: the one step that the quickstart,
+# the tests and CI share. Asks dpkg first, so that a second call changes nothing and returns at once.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build pkg-config ccache git ca-certificates
+  libsimgrid-dev libboost-graph-dev libeigen3-dev libtomlplusplus-dev libcli11-dev
+  nlohmann-json3-dev libfmt-dev zlib1g-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
+)
+
+missing=()
+installed=$(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
+for package in "${packages[@]}"; do
+  grep -qx "$package installed" <<<"$installed" || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+  echo "These Debian packages are missing: ${missing[*]}" >&2
+  echo "Run as root: apt-get install --no-install-recommends ${missing[*]}" >&2
+  exit 1
+fi
+echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+# The log is only worth reading when something fails.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+  cat "$log" >&2
+  exit 1
+fi

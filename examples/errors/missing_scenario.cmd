@@ -1,0 +1,1 @@
+simulate examples/nowhere.toml

@@ -1,0 +1,1 @@
+simulat examples/quickstart.toml

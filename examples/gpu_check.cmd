@@ -1,0 +1,1 @@
+gpu check examples/gpus/imaginary-x1.toml

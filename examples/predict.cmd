@@ -1,0 +1,1 @@
+predict --cluster h100-sxm-8x2 examples/kernels.jsonl

@@ -1,0 +1,118 @@
+// What a reviewer would otherwise have to say each time: files stay small and say what they are,
+// libraries neither print nor exit, and nothing that could make two runs differ gets in.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <regex>
+
+#include "tests/architecture/source_tree.hpp"
+
+namespace foretoken::architecture {
+namespace {
+
+constexpr std::ptrdiff_t lines_max = 500;
+
+std::vector<SourceFile> rooms_and_tests() {
+  std::vector<SourceFile> files = room_files();
+  for (const char* folder : {"tests", "examples"}) {
+    std::ranges::move(files_below(folder, {".hpp", ".cpp"}), std::back_inserter(files));
+  }
+  return files;
+}
+
+/// The rooms that are libraries: all but the program itself and calibration's own programs.
+bool is_library(const SourceFile& file) {
+  return !file.path.starts_with("sim/app/") && !file.path.starts_with("calibration/");
+}
+
+/// Reports each match of `pattern` in the code of `files`, comments and strings left out.
+void expect_absent(const std::vector<SourceFile>& files, const char* pattern, const char* remedy) {
+  const std::regex forbidden(pattern);
+  for (const SourceFile& file : files) {
+    const SourceFile code{file.path, code_only(file.text)};
+    for (std::sregex_iterator match(code.text.begin(), code.text.end(), forbidden), end;
+         match != end; ++match) {
+      ADD_FAILURE() << place(code, static_cast<std::size_t>(match->position())) << ": '"
+                    << match->str() << "': " << remedy;
+    }
+  }
+}
+
+std::vector<SourceFile> libraries() {
+  std::vector<SourceFile> files = room_files();
+  std::erase_if(files, [](const SourceFile& file) { return !is_library(file); });
+  return files;
+}
+
+TEST(HouseRules, FilesStaySmall) {
+  for (const SourceFile& file : rooms_and_tests()) {
+    EXPECT_LE(std::ranges::count(file.text, '\n'), lines_max)
+        << file.path << " has grown into two rooms";
+  }
+}
+
+TEST(HouseRules, NoDrawersForEverything) {
+  const std::regex drawer("(^|[/_])(utils?|helpers?|managers?|common|misc)([._/]|$)");
+  for (const SourceFile& file : rooms_and_tests()) {
+    EXPECT_FALSE(std::regex_search(file.path, drawer)) << file.path << ": name what it does";
+  }
+}
+
+TEST(HouseRules, NamesAreSnakeCase) {
+  const std::regex snake("[a-z0-9_]+\\.[a-z]+");
+  for (const SourceFile& file : rooms_and_tests()) {
+    EXPECT_TRUE(std::regex_match(file.name(), snake)) << file.path;
+  }
+}
+
+TEST(HouseRules, HeadersOpenWithWhatTheyAre) {
+  for (const SourceFile& file : rooms_and_tests()) {
+    if (file.extension() != ".hpp") continue;
+    EXPECT_TRUE(file.text.starts_with("// ")) << file.path << " opens without a comment";
+    EXPECT_NE(file.text.find("\n#pragma once\n"), std::string::npos) << file.path;
+  }
+}
+
+TEST(HouseRules, NothingIsLeftForLater) {
+  // Put together here, so that this file does not match itself.
+  const std::regex marker(std::string("\\b(TO") + "DO|FIX" + "ME|XX" + "X|HA" + "CK)\\b");
+  std::vector<SourceFile> files = rooms_and_tests();
+  for (const char* folder :
+       {"sim", "models", "workloads", "hardware", "kernels", "calibration", "tests", "examples"}) {
+    std::ranges::move(files_below(folder, {".txt", ".cmake", ".sh", ".toml"}),
+                      std::back_inserter(files));
+  }
+  for (const SourceFile& file : files) {
+    std::smatch match;
+    EXPECT_FALSE(std::regex_search(file.text, match, marker)) << file.path << ": " << match.str();
+  }
+}
+
+TEST(HouseRules, HeadersOpenNoNamespaceForOthers) {
+  std::vector<SourceFile> headers = rooms_and_tests();
+  std::erase_if(headers, [](const SourceFile& file) { return file.extension() != ".hpp"; });
+  expect_absent(headers, "using namespace", "a header must not do that to its includers");
+}
+
+TEST(HouseRules, LibrariesNeitherPrintNorExit) {
+  expect_absent(libraries(),
+                "std::(cout|cerr|clog)\\b|\\b(printf|fprintf|puts|perror)\\(|fmt::print\\(|"
+                "\\b(std::)?(_?exit|abort|terminate|quick_exit)\\(",
+                "return a value or throw; sim/app prints and main decides the status");
+}
+
+TEST(HouseRules, ChecksAreAlwaysOn) {
+  expect_absent(libraries(), "\\bassert\\(",
+                "use FORETOKEN_CHECK, or ConfigError for a user's mistake");
+}
+
+TEST(HouseRules, NothingMakesTwoRunsDiffer) {
+  expect_absent(libraries(),
+                "std::random_device|\\b(std::)?s?rand\\(|std::chrono::|\\btime\\(nullptr|"
+                "std::\\w+_distribution\\b|std::shuffle\\b|std::hash<\\w+\\*>",
+                "use RandomStreams with Boost.Random; the simulated clock is the only clock");
+}
+
+}  // namespace
+}  // namespace foretoken::architecture

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Accepts what the program says today as what it should say: rewrites the golden files, the expected
+# error messages and the outputs in README.md, then shows what changed. Read the change before you
+# commit it, and name it in CHANGELOG.md under "Changed behaviour".
+#
+#   tests/bless.sh            everything
+#   tests/bless.sh NAME…      only these examples or error cases; README is one too
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+bash .ci/install.sh
+[ -f build/release/build.ninja ] || cmake --preset release
+cmake --build --preset release --target foretoken
+foretoken=$PWD/build/release/foretoken
+
+wanted() {  # NAME, one of the arguments or no arguments at all
+  local name=$1 asked
+  shift
+  [ $# -eq 0 ] && return 0
+  for asked in "$@"; do [ "$asked" = "$name" ] && return 0; done
+  return 1
+}
+
+shopt -s nullglob
+for file in examples/*.toml examples/*.cmd; do
+  name=$(basename "${file%.*}")
+  wanted "$name" "$@" || continue
+  case $file in *.toml) kind=report ;; *) kind=output ;; esac
+  bash tests/golden/check.sh "$foretoken" "$kind" "$name" --bless
+done
+cases=(examples/errors/*.toml examples/errors/*.cmd)
+for name in $(printf '%s\n' "${cases[@]}" | sed 's|.*/||; s|\.[a-z]*$||' | sort -u); do
+  wanted "$name" "$@" || continue
+  bash tests/errors/check.sh "$foretoken" "$name" --bless
+done
+wanted README "$@" && bash tests/golden/check_readme.sh "$foretoken" --bless
+git --no-pager diff --stat -- tests/golden examples/errors README.md

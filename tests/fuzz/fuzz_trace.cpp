@@ -1,0 +1,59 @@
+// Any bytes as a trace file, plain or gzip, in every format and with the format to be found out:
+// loading ends in a Trace whose rows are in order and hold tokens, or in a ConfigError. The first
+// byte chooses the format and whether bad lines are skipped; the rest is the file, which lives in
+// memory so that no disk slows the fuzzer down.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+#include "workloads/requests/trace_format.hpp"
+
+namespace {
+
+using namespace foretoken;
+
+/// A file that exists only in memory and has a path.
+class MemoryFile {
+ public:
+  MemoryFile(const std::uint8_t* data, std::size_t size) : descriptor_(memfd_create("trace", 0)) {
+    FORETOKEN_CHECK(descriptor_ >= 0, "memfd_create failed");
+    FORETOKEN_CHECK(write(descriptor_, data, size) == static_cast<ssize_t>(size), "short write");
+  }
+  ~MemoryFile() { close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  [[nodiscard]] std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+void check(const Trace& trace) {
+  FORETOKEN_CHECK(trace.size() > 0, "an empty trace was accepted");
+  FORETOKEN_CHECK(trace.arrival(0) == Seconds(0.0), "the first row is not at time 0");
+  for (std::size_t row = 0; row < trace.size(); ++row) {
+    FORETOKEN_CHECK(row == 0 || trace.arrival(row) >= trace.arrival(row - 1), "row {}", row);
+    FORETOKEN_CHECK(trace.prompt_tokens(row) >= 1 && trace.output_tokens(row) >= 1, "row {}", row);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  static const TraceFormatRegistry formats = trace_format_registry();
+  const std::size_t choice = data[0] % (2 * (formats.entries().size() + 1));
+  const bool skip_bad_lines = choice % 2 == 1;
+  const std::size_t entry = choice / 2;
+  const std::string format = entry == formats.entries().size() ? "" : formats.entries()[entry].name;
+  const MemoryFile file(data + 1, size - 1);
+  try {
+    check(*load_trace(file.path(), format, skip_bad_lines, formats));
+  } catch (const ConfigError&) {
+    return 0;  // what a malformed trace has to end in
+  }
+  return 0;
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Fuzzes every loader for the given time each (60 seconds unless told), with clang's libFuzzer under
+# AddressSanitizer and UndefinedBehaviorSanitizer. A finding is written to tests/fuzz/corpus, where
+# the ordinary tests replay it from then on.
+#
+#   tests/fuzz/run.sh [SECONDS [TARGET…]]      targets: scenario trace kernel_case
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+seconds=${1:-60}
+shift || true
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(scenario trace kernel_case)
+
+bash .ci/install.sh
+if ! command -v clang++ >/dev/null; then
+  apt-get install -y --no-install-recommends clang libclang-rt-14-dev llvm
+fi
+cmake --preset fuzz >/dev/null
+cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}"
+
+for target in "${targets[@]}"; do
+  found=tests/fuzz/corpus/$target
+  grown=build/fuzz/corpus/$target  # what the fuzzer learns on its way is not worth keeping
+  mkdir -p "$grown"
+  seeds=("$found")
+  [ "$target" = scenario ] && seeds+=(examples examples/errors)
+  echo "== fuzz_$target: $seconds s"
+  build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -max_len=4096 -timeout=10 \
+    -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -artifact_prefix="$found/" \
+    "$grown" "${seeds[@]}"
+done

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# What README.md shows is what the program prints: each block after a line
+#   <!-- output of: foretoken ARGUMENTS -->
+# is held against the output of that command, byte for byte.
+#
+#   check_readme.sh FORETOKEN           compares
+#   check_readme.sh FORETOKEN --bless   rewrites the blocks of README.md
+set -euo pipefail
+foretoken=$1 bless=${2:-}
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The blocks, as 1.cmd and 1.shown, 2.cmd …
+awk -v work="$work" '
+  /^<!-- output of: foretoken .* -->$/ {
+    block = work "/" ++count
+    sub(/^<!-- output of: foretoken /, ""); sub(/ -->$/, "")
+    print > (block ".cmd"); close(block ".cmd")
+    awaited = 1; next
+  }
+  awaited && /^```/ { awaited = 0; inside = 1; printf "" > (block ".shown"); next }
+  inside && /^```/ { inside = 0; close(block ".shown"); next }
+  inside { print > (block ".shown") }
+' README.md
+[ -f "$work/1.cmd" ] || { echo "README.md shows no output; this test has lost its marker" >&2; exit 1; }
+
+status=0
+for command in "$work"/*.cmd; do
+  eval "set -- $(cat "$command")"
+  "$foretoken" "$@" >"${command%.cmd}.actual" </dev/null
+  [ "$bless" = --bless ] && continue
+  diff -u --label "README.md: foretoken $*" --label "what it prints" "${command%.cmd}.shown" \
+    "${command%.cmd}.actual" >&2 || status=1
+done
+if [ "$bless" = --bless ]; then
+  awk -v work="$work" '
+    inside && /^```/ { inside = 0 }
+    inside { next }
+    { print }
+    /^<!-- output of: foretoken .* -->$/ { ++count; awaited = 1 }
+    awaited && /^```/ {
+      awaited = 0; inside = 1
+      while ((getline line < (work "/" count ".actual")) > 0) print line
+    }
+  ' README.md >"$work/README.md"
+  cp "$work/README.md" README.md
+elif [ "$status" -ne 0 ]; then
+  echo "README.md is out of date; bash tests/bless.sh README shows it today's output." >&2
+fi
+exit "$status"
