@@ -33,6 +33,8 @@ class MemoPredictor final : public Predictor {
   [[nodiscard]] const OriginCounts& origin_counts() const { return origins_; }
   [[nodiscard]] std::size_t size() const { return memo_.size(); }
   [[nodiscard]] const GpuSpec& gpu() const { return gpu_; }
+  /// The predictor behind the memo, for kernels that hardly ever repeat.
+  [[nodiscard]] const Predictor& inner() const { return *inner_; }
 
  private:
   // Not noexcept on purpose: libstdc++ then stores each node's hash instead of recomputing it.

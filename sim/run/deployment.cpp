@@ -40,8 +40,10 @@ DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalog
     : scenario_(scenario), catalogs_(catalogs) {
   Diagnostics diagnostics;
   const ParallelLayout& layout = scenario.deployment.layout;
-  diagnostics.attempt(
-      [&] { predictor_ = make_variant(catalogs.predictors, scenario.predictor, "predictor"); });
+  diagnostics.attempt([&] {
+    predictor_ = std::make_unique<MemoPredictor>(
+        make_variant(catalogs.predictors, scenario.predictor, "predictor"), scenario.cluster.gpu);
+  });
   diagnostics.attempt([&] { (void)make_router(); });
   diagnostics.attempt([&] {
     KvCache scratch(1, scenario.engine.block_tokens);
@@ -103,10 +105,10 @@ StagePricer& DeployedEngine::pricer_for(int stage, const GroupLinks& links) {
   for (PricerEntry& entry : pricers_) {
     if (entry.stage == stage && same_links(entry.links, links)) return *entry.pricer;
   }
-  pricers_.push_back({stage, links,
-                      std::make_unique<StagePricer>(scenario_.model, scenario_.deployment.layout,
-                                                    scenario_.execution, stage, links, *predictor_,
-                                                    scenario_.cluster.gpu)});
+  pricers_.push_back(
+      {stage, links,
+       std::make_unique<StagePricer>(scenario_.model, scenario_.deployment.layout,
+                                     scenario_.execution, stage, links, *predictor_)});
   return *pricers_.back().pricer;
 }
 

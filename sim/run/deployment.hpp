@@ -36,7 +36,7 @@ class DeployedEngine {
 
   const Scenario& scenario_;
   const Catalogs& catalogs_;
-  std::unique_ptr<Predictor> predictor_;
+  std::unique_ptr<MemoPredictor> predictor_;
   std::vector<ReplicaPlacement> placements_;
   MemoryPlan memory_;
   std::int64_t kv_blocks_ = 0;

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "sim/serving/decode_lattice.hpp"
+
 namespace foretoken {
 namespace {
-
-AttentionLoad* load_of(Kernel& kernel) {
-  if (auto* attention = std::get_if<Attention>(&kernel)) return &attention->load;
-  if (auto* mla = std::get_if<Mla>(&kernel)) return &mla->load;
-  return nullptr;
-}
 
 void add_time(std::vector<std::pair<std::string_view, Seconds>>& times, std::string_view family,
               Seconds time) {
@@ -30,8 +26,8 @@ std::uint64_t template_key(const BatchShape& batch) {
 
 StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
                          const ExecutionSettings& execution, int stage, const GroupLinks& links,
-                         const Predictor& predictor, const GpuSpec& gpu)
-    : program_(model, layout, execution, stage), links_(links), predictor_(predictor), gpu_(gpu) {}
+                         const MemoPredictor& predictor)
+    : program_(model, layout, execution, stage), links_(links), predictor_(predictor) {}
 
 StagePrice StagePricer::price(const BatchShape& batch) {
   FORETOKEN_CHECK(batch.tokens < (std::int64_t{1} << 31), "a step of {} tokens", batch.tokens);
@@ -41,13 +37,18 @@ StagePrice StagePricer::price(const BatchShape& batch) {
   ++step.uses;
   Seconds time = step.fixed_time;
   for (AttentionSlot& slot : step.attention) {
-    *load_of(slot.kernel) = batch.attention;
-    const Prediction prediction = predictor_.predict(slot.kernel, gpu_);
+    const Prediction prediction = price_attention(slot.kernel, batch.attention);
     time += prediction.time * slot.calls;
     attention_time_ += prediction.time * slot.calls;
     attention_launches_[static_cast<std::size_t>(prediction.origin)] += slot.calls;
   }
   return {time, step.send_per_rank, step.shared};
+}
+
+Prediction StagePricer::price_attention(Kernel& kernel, const AttentionLoad& load) const {
+  if (is_decode_sum(load)) return price_decode(kernel, load, predictor_);
+  *attention_load_of(kernel) = load;
+  return predictor_.inner().predict(kernel, predictor_.gpu());  // hardly ever comes again
 }
 
 StagePricer::Template StagePricer::make_template(const BatchShape& batch) const {
@@ -58,11 +59,11 @@ StagePricer::Template StagePricer::make_template(const BatchShape& batch) const 
       continue;
     }
     AttentionSlot slot{call.kernel, call.calls};
-    if (load_of(slot.kernel) != nullptr) {
+    if (attention_load_of(slot.kernel) != nullptr) {
       made.attention.push_back(std::move(slot));
       continue;
     }
-    const Prediction prediction = predictor_.predict(call.kernel, gpu_);
+    const Prediction prediction = predictor_.predict(call.kernel);
     made.fixed_time += prediction.time * call.calls;
     add_time(made.time_by, kernel_name(call.kernel), prediction.time * call.calls);
     made.launches_by_origin[static_cast<std::size_t>(prediction.origin)] += call.calls;

@@ -1,7 +1,7 @@
 // What one step costs on one pipeline stage: the generator's kernels priced by the predictor, and
 // collectives over private links by their closed form. All but attention depends on the batch's
 // token counts alone, so it is priced once for each (tokens, logit rows) and looked up afterwards;
-// attention is priced every step from the batch's load.
+// attention is priced every step from the batch's load (decode_lattice.hpp).
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/collectives.hpp"
-#include "kernels/predictor.hpp"
+#include "kernels/memo_predictor.hpp"
 #include "workloads/generator.hpp"
 
 namespace foretoken {
@@ -38,11 +38,10 @@ struct PriceTotals {
 
 class StagePricer {
  public:
-  /// Everything passed must outlive the pricer. `links` are those of the stage's tensor-parallel
-  /// group.
+  /// `predictor` must outlive the pricer. `links` are those of the stage's tensor-parallel group.
   StagePricer(const Transformer& model, const ParallelLayout& layout,
               const ExecutionSettings& execution, int stage, const GroupLinks& links,
-              const Predictor& predictor, const GpuSpec& gpu);
+              const MemoPredictor& predictor);
 
   StagePrice price(const BatchShape& batch);
 
@@ -65,13 +64,13 @@ class StagePricer {
     std::int64_t uses = 0;
   };
 
+  Prediction price_attention(Kernel& kernel, const AttentionLoad& load) const;
   Template make_template(const BatchShape& batch) const;
   void add_collective(const KernelCall& call, Template& made) const;
 
   StageProgram program_;
   GroupLinks links_;
-  const Predictor& predictor_;
-  const GpuSpec& gpu_;
+  const MemoPredictor& predictor_;
   std::deque<Template> templates_;  // in order of first use: sums must not depend on hashing
   std::unordered_map<std::uint64_t, Template*> template_of_;  // by (tokens, logit rows)
   Seconds attention_time_;

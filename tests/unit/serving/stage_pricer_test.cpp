@@ -37,7 +37,7 @@ class StagePricerTest : public ::testing::Test {
       const auto* collective = std::get_if<Collective>(&call.kernel);
       const Seconds once = collective != nullptr
                                ? collective_time(collective->op, links, Bytes(collective->bytes))
-                               : predictor->predict(call.kernel, gpu).time;
+                               : predictor->predict(call.kernel).time;
       total += once * call.calls;
     }
     return total;
@@ -46,12 +46,12 @@ class StagePricerTest : public ::testing::Test {
   Transformer model = load_model("llama-3.1-8b", {});
   GpuSpec gpu = load_gpu("h200-sxm", {});
   ExecutionSettings execution;
-  std::unique_ptr<Predictor> predictor = roofline();
+  std::unique_ptr<MemoPredictor> predictor = std::make_unique<MemoPredictor>(roofline(), gpu);
 };
 
 TEST_F(StagePricerTest, EqualsTheSumOverKernelsSeenAndUnseen) {
   GroupLinks links;
-  StagePricer pricer(model, {}, execution, 0, links, *predictor, gpu);
+  StagePricer pricer(model, {}, execution, 0, links, *predictor);
   for (const std::int64_t context : {100, 700, 4000}) {  // the same template, other attention
     const BatchShape shape = batch(100, context);
     EXPECT_NEAR(pricer.price(shape).time / plain_sum({}, shape, links), 1.0, 1e-12);
@@ -66,13 +66,13 @@ TEST_F(StagePricerTest, PricesPrivateCollectivesAndLeavesSharedOnes) {
   links.latency = Seconds(2e-6);
   links.bandwidth = BytesPerSecond(300e9);
   const BatchShape shape = batch(256, 256);
-  StagePricer private_pricer(model, layout, execution, 0, links, *predictor, gpu);
+  StagePricer private_pricer(model, layout, execution, 0, links, *predictor);
   const StagePrice with = private_pricer.price(shape);
   EXPECT_TRUE(with.shared.empty());
   EXPECT_NEAR(with.time / plain_sum(layout, shape, links), 1.0, 1e-12);
 
   links.is_private = false;
-  StagePricer shared_pricer(model, layout, execution, 0, links, *predictor, gpu);
+  StagePricer shared_pricer(model, layout, execution, 0, links, *predictor);
   const StagePrice without = shared_pricer.price(shape);
   EXPECT_LT(without.time, with.time);
   int repeats = 0;
@@ -83,7 +83,7 @@ TEST_F(StagePricerTest, PricesPrivateCollectivesAndLeavesSharedOnes) {
 }
 
 TEST_F(StagePricerTest, CountsTimeByFamilyAndLaunchesByOrigin) {
-  StagePricer pricer(model, {}, execution, 0, GroupLinks{}, *predictor, gpu);
+  StagePricer pricer(model, {}, execution, 0, GroupLinks{}, *predictor);
   Seconds total;
   for (int i = 0; i < 3; ++i) total += pricer.price(batch(64, 64 + i)).time;
   PriceTotals totals;
@@ -101,8 +101,8 @@ TEST_F(StagePricerTest, CountsTimeByFamilyAndLaunchesByOrigin) {
 TEST_F(StagePricerTest, SendsHiddenStatesFromEveryStageButTheLast) {
   ParallelLayout layout;
   layout.pipeline = 2;
-  StagePricer first(model, layout, execution, 0, GroupLinks{}, *predictor, gpu);
-  StagePricer last(model, layout, execution, 1, GroupLinks{}, *predictor, gpu);
+  StagePricer first(model, layout, execution, 0, GroupLinks{}, *predictor);
+  StagePricer last(model, layout, execution, 1, GroupLinks{}, *predictor);
   // Hidden states and residual: 2 * 10 tokens * 4096 * 2 B.
   EXPECT_DOUBLE_EQ(first.price(batch(10, 10)).send_per_rank.value(), 163840.0);
   EXPECT_DOUBLE_EQ(last.price(batch(10, 10)).send_per_rank.value(), 0.0);

@@ -1,0 +1,56 @@
+#include "sim/serving/decode_lattice.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace foretoken {
+namespace {
+
+/// Distance of lattice points around `value`, with 2^bits points an octave; at least 1.
+std::int64_t lattice_step(std::int64_t value, int bits) {
+  const int octave = std::bit_width(static_cast<std::uint64_t>(value)) - 1;
+  return octave > bits ? std::int64_t{1} << (octave - bits) : 1;
+}
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+}  // namespace
+
+AttentionLoad* attention_load_of(Kernel& kernel) {
+  if (auto* attention = std::get_if<Attention>(&kernel)) return &attention->load;
+  if (auto* mla = std::get_if<Mla>(&kernel)) return &mla->load;
+  return nullptr;
+}
+
+bool is_decode_sum(const AttentionLoad& load) {
+  return load.prefill.sequences == 0 && load.decode.sequences > 0 && load.sequences.empty();
+}
+
+Prediction price_decode(Kernel& kernel, const AttentionLoad& load, const MemoPredictor& predictor) {
+  constexpr int context_bits = 4, longest_bits = 2;
+  AttentionLoad& scratch = *attention_load_of(kernel);
+  scratch.prefill = {};
+  scratch.sequences.clear();
+  scratch.decode = load.decode;
+  scratch.decode.context_tokens_max = round_up(
+      load.decode.context_tokens_max,
+      lattice_step(std::max<std::int64_t>(1, load.decode.context_tokens_max), longest_bits));
+  const auto price_at = [&](std::int64_t context_tokens) {
+    scratch.decode.context_tokens = context_tokens;
+    scratch.decode.causal_pairs = static_cast<double>(context_tokens);
+    return predictor.predict(kernel);
+  };
+  const std::int64_t context_tokens = load.decode.context_tokens;
+  const std::int64_t step = lattice_step(context_tokens, context_bits);
+  const std::int64_t below = context_tokens / step * step;
+  Prediction price = price_at(below);
+  if (below == context_tokens) return price;
+  const Prediction above = price_at(below + step);
+  const double share = static_cast<double>(context_tokens - below) / static_cast<double>(step);
+  price.time += (above.time - price.time) * share;
+  return price;
+}
+
+}  // namespace foretoken

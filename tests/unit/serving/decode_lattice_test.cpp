@@ -1,0 +1,75 @@
+// Interpolated decode attention against the predictor itself.
+
+#include "sim/serving/decode_lattice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace foretoken {
+namespace {
+
+/// A price that is a given function of sequences and context sum; counts how often it is asked.
+class FormulaPredictor final : public Predictor {
+ public:
+  using Formula = double (*)(const LoadSums&);
+  FormulaPredictor(Formula formula, std::int64_t& calls) : formula_(formula), calls_(calls) {}
+  [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec&) const override {
+    ++calls_;
+    return {Seconds(formula_(std::get<Attention>(kernel).load.decode)), Bound::dram,
+            Origin::analytic};
+  }
+
+ private:
+  Formula formula_;
+  std::int64_t& calls_;
+};
+
+AttentionLoad decode_load(std::int64_t sequences, std::int64_t context) {
+  AttentionLoad load;
+  for (std::int64_t i = 0; i < sequences; ++i) load.decode.add({1, context + i % 7});
+  return load;
+}
+
+double linear(const LoadSums& sums) {
+  return 3e-6 + 1e-9 * static_cast<double>(sums.context_tokens) +
+         1e-8 * static_cast<double>(sums.sequences);
+}
+
+double curved(const LoadSums& sums) {
+  return 3e-6 + 1e-8 * std::pow(static_cast<double>(sums.context_tokens), 0.7);
+}
+
+TEST(DecodeLattice, IsExactForPricesLinearInTheSum) {
+  std::int64_t calls = 0;
+  const MemoPredictor predictor(std::make_unique<FormulaPredictor>(linear, calls), GpuSpec{});
+  Kernel kernel = Attention{};
+  for (std::int64_t context = 1; context < 5000; context += 13) {
+    const AttentionLoad load = decode_load(17, context);
+    EXPECT_NEAR(price_decode(kernel, load, predictor).time.value() / linear(load.decode), 1.0,
+                1e-12);
+  }
+}
+
+TEST(DecodeLattice, FollowsASmoothCurveAndAsksSeldom) {
+  std::int64_t calls = 0;
+  const MemoPredictor predictor(std::make_unique<FormulaPredictor>(curved, calls), GpuSpec{});
+  Kernel kernel = Attention{};
+  for (std::int64_t context = 1; context < 20000; ++context) {
+    const AttentionLoad load = decode_load(8, context);
+    ASSERT_NEAR(price_decode(kernel, load, predictor).time.value() / curved(load.decode), 1.0,
+                5e-4);
+  }
+  EXPECT_LT(calls, 600);  // 15 octaves of 16 points, and the longest context's 4
+}
+
+TEST(DecodeLattice, LeavesListsAndPrefillsAlone) {
+  EXPECT_TRUE(is_decode_sum(decode_load(3, 100)));
+  EXPECT_FALSE(is_decode_sum(AttentionLoad::exact({{1, 100}, {1, 200}})));
+  AttentionLoad mixed = decode_load(3, 100);
+  mixed.prefill.add({10, 10});
+  EXPECT_FALSE(is_decode_sum(mixed));
+}
+
+}  // namespace
+}  // namespace foretoken
