@@ -1,0 +1,92 @@
+// Reads the command line by hand: the program shall build where only the CUDA toolkit is.
+#include "options.hpp"
+
+#include <stdexcept>
+
+namespace foretoken::measure {
+
+const char* const usage = R"(usage: foretoken-measure FAMILY... [options]
+  FAMILY         a kernel family, "all", "small" (all but GEMM) or "microbench"
+  --out DIR      where FAMILY.csv and microbench.json go (default .)
+  --seconds S    stop each family after S seconds (default: measure all its shapes)
+  --few N        only N shapes that cover the family best, for adapting to a new GPU
+  --shapes FILE  GEMM: lines m,n,k to measure instead of the built-in layers
+  --gemm-api A   bf16 GEMM through "lt" (default: it tells the split of k) or "gemmex", which is
+                 what PyTorch calls; both choose the same kernels
+  --limit N      stop each family after N shapes
+  --memory GB    of random inputs (default 24, at most 40 % of what is free)
+  --settle MS    run long kernels this long before their sustained time (default 40, 0: none)
+  --repeat N     measure the first N shapes again at the end (default 100): the noise floor
+  --seed N       order of the shapes, and the random ones (default 1)
+  --device N     CUDA device (default 0)
+  --once         launch each shape once and do not time it, for a profiler such as ncu
+  --list         print the families and their numbers of shapes
+)";
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 >= argc) throw std::runtime_error(word + " needs a value");
+      return argv[++i];
+    };
+    if (word == "--out")
+      options.out = value();
+    else if (word == "--seconds")
+      options.seconds = std::stod(value());
+    else if (word == "--few")
+      options.few = std::stoi(value());
+    else if (word == "--limit")
+      options.limit = std::stoull(value());
+    else if (word == "--memory")
+      options.memory_gb = std::stod(value());
+    else if (word == "--settle")
+      options.settle_ms = std::stod(value());
+    else if (word == "--shapes")
+      options.family.shapes_file = value();
+    else if (word == "--gemm-api")
+      options.family.gemm_api = value();
+    else if (word == "--repeat")
+      options.repeat = std::stoi(value());
+    else if (word == "--seed")
+      options.family.seed = std::stoull(value());
+    else if (word == "--device")
+      options.device = std::stoi(value());
+    else if (word == "--once")
+      options.once = true;
+    else if (word == "--list")
+      options.list = true;
+    else if (word.starts_with("-"))
+      throw std::runtime_error("unknown option " + word);
+    else
+      options.families.push_back(word);
+  }
+  if (options.families.empty()) options.families = {options.list ? "all" : ""};
+  if (options.family.gemm_api != "gemmex" && options.family.gemm_api != "lt")
+    throw std::runtime_error("--gemm-api is gemmex or lt, not " + options.family.gemm_api);
+  return options;
+}
+
+std::vector<std::string> chosen_families(const std::vector<std::string>& words) {
+  std::vector<std::string> chosen;
+  for (const std::string& word : words) {
+    bool known = word == "microbench";
+    if (known) chosen.push_back(word);
+    for (const FamilyEntry& entry : families()) {
+      const std::string name(entry.name);
+      const bool small = !name.starts_with("gemm");
+      if (word != name && word != "all" && !(word == "small" && small)) continue;
+      known = true;
+      chosen.push_back(name);
+    }
+    if (word == "all") chosen.push_back("microbench");
+    if (known) continue;
+    std::string names = "all, small, microbench";
+    for (const FamilyEntry& entry : families()) names += ", " + std::string(entry.name);
+    throw std::runtime_error("no family \"" + word + "\"; there are " + names);
+  }
+  return chosen;
+}
+
+}  // namespace foretoken::measure
