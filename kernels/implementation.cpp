@@ -36,6 +36,7 @@ constexpr auto aliases = std::to_array<Alias>({
     {"flashinferfp8block", KernelSource::deep_gemm},
     {"flashinfer", KernelSource::flashinfer_fa2},
     {"fused_moe", KernelSource::triton},
+    {"torch_flash", KernelSource::flash_attention_2},
     {"torch", KernelSource::cublas},
     {"cublas", KernelSource::cublas},
     {"default", KernelSource::automatic},

@@ -2,6 +2,10 @@
 # Bytes are written as escapes, so that quotes, backslashes and binary files need no care.
 set(text "#include <array>\n#include \"sim/base/embedded.hpp\"\n\nnamespace foretoken {\n")
 string(APPEND text "std::span<const EmbeddedFile> ${FUNCTION}() {\n")
+if(NOT FILES)  # to_array takes no empty list
+  file(WRITE ${OUTPUT} "${text}  return {};\n}\n}  // namespace foretoken\n")
+  return()
+endif()
 string(APPEND text "  static constexpr auto files = std::to_array<EmbeddedFile>({\n")
 foreach(file IN LISTS FILES)
   get_filename_component(stem ${file} NAME_WLE)

@@ -1,0 +1,149 @@
+// FlashAttention-2 and -3 as frameworks call them, the closed and Triton kernels, latent attention.
+#include <gmock/gmock.h>
+
+#include "kernels/decomposition.hpp"
+#include "tests/unit/kernels/toy_gpu.hpp"
+
+namespace foretoken {
+namespace {
+
+Attention attention(KernelSource source, std::vector<SequenceSlice> slices) {
+  Attention kernel;
+  kernel.query_heads = 32;
+  kernel.kv_heads = 8;
+  kernel.head_dim = 128;
+  kernel.load = AttentionLoad::exact(std::move(slices));
+  kernel.implementation.source = source;
+  return kernel;
+}
+
+GpuSpec a100() { return load_gpu("a100-sxm", {}); }
+GpuSpec h200() { return load_gpu("h200-sxm", {}); }
+
+// 4 sequences x 8 KV heads = 32 CTAs on 216 slots; 8,192 keys are 64 blocks of 128. 6 splits fill
+// 192 / 216 = 89 % of a round, 5 fill 74 %; the best is 27 splits (4 rounds, all full): 85 % of
+// that is reached by 6 first, and 64 / 6 = 11 blocks, 64 / 5 = 13.
+TEST(FlashAttention2, DecodePacksHeadsAndSplits) {
+  const auto kernel =
+      attention(KernelSource::flash_attention_2, std::vector<SequenceSlice>(4, {1, 8192}));
+  const Decomposition result = decompose(kernel, a100());
+  EXPECT_TRUE(result.plan->is_split);
+  EXPECT_EQ(result.plan->cta_tile_q, 64);
+  EXPECT_EQ(result.launches[0].shape.grid_y, 6);
+  EXPECT_EQ(result.launches[0].task_count(), 4 * 8 * 6);
+  EXPECT_EQ(result.launches[1].name, "flash_attention_2_combine");
+}
+
+// A window keeps heads apart: a CTA a query head.
+TEST(FlashAttention2, AWindowRunsACtaAQueryHead) {
+  auto kernel =
+      attention(KernelSource::flash_attention_2, std::vector<SequenceSlice>(4, {1, 8192}));
+  kernel.window = 1024;
+  const Decomposition result = decompose(kernel, a100());
+  EXPECT_EQ(result.launches.size(), 1);
+  EXPECT_EQ(result.launches[0].task_count(), 4 * 32);
+}
+
+// 1,000 query tokens are 16 tiles of 64 rows for each of 32 heads.
+TEST(FlashAttention2, PrefillRunsACtaATile) {
+  const auto kernel = attention(KernelSource::flash_attention_2, {{1000, 1000}});
+  EXPECT_EQ(decompose(kernel, a100()).launches[0].task_count(), 16 * 32);
+}
+
+// One sequence of 65,536 keys: 512 blocks x 8 heads, a tenth more than a SM's share is
+// ceil(1.1 x 4,096 / 132) = 35 blocks, 15 splits.
+TEST(FlashAttention3, SplitsALongContextByItsShare) {
+  const auto kernel = attention(KernelSource::flash_attention_3, {{1, 65536}});
+  const Decomposition result = decompose(kernel, h200());
+  EXPECT_EQ(result.launches[0].task_count(), 15 * 8);
+  EXPECT_TRUE(result.plan->is_split);
+  EXPECT_EQ(result.launches.back().name, "flash_attention_3_combine");
+}
+
+// 4 query heads of 1,024 tokens are packed into 32 tiles of 128 rows, the longest first.
+TEST(FlashAttention3, PacksQueryHeadsAndStartsWithTheLongest) {
+  const auto kernel = attention(KernelSource::flash_attention_3, {{1024, 1024}});
+  const Launch launch = decompose(kernel, h200()).launches[0];
+  EXPECT_EQ(launch.task_count(), 32 * 8);
+  EXPECT_GT(launch.tasks.front().task.tensor_ops, launch.tasks.back().task.tensor_ops);
+  EXPECT_EQ(resident_ctas(launch.shape, h200()), 1);
+}
+
+TEST(FlashAttention3, Fp8ScoresRunOnTheFp8Path) {
+  auto kernel = attention(KernelSource::flash_attention_3, {{1024, 1024}});
+  kernel.dtype = kernel.kv_dtype = DType::fp8;
+  EXPECT_EQ(decompose(kernel, h200()).launches[0].tensor_dtype, DType::fp8);
+}
+
+// No implementation follows the real kernel of a closed source: each says what stands in.
+TEST(AttentionDecomposition, ApproximationsAreDeclared) {
+  for (const KernelSource source :
+       {KernelSource::trtllm, KernelSource::triton, KernelSource::flash_attention_4}) {
+    EXPECT_NE(decompose(attention(source, {{1, 100}}), h200()).approximation, "")
+        << enum_name(source);
+  }
+  for (const KernelSource source :
+       {KernelSource::flash_attention_2, KernelSource::flash_attention_3,
+        KernelSource::flashinfer_fa2, KernelSource::flashinfer_fa3,
+        KernelSource::flashinfer_decode}) {
+    EXPECT_EQ(decompose(attention(source, {{1, 100}}), h200()).approximation, "")
+        << enum_name(source);
+  }
+}
+
+// Every source must at least load each key and value once for each KV head, and multiply what the
+// mask lets through.
+TEST(AttentionDecomposition, NoSourceDoesLessThanTheWork) {
+  const std::vector<SequenceSlice> slices = {{1, 5000}, {300, 900}, {77, 77}, {1, 1}};
+  const double pairs = AttentionLoad::exact(slices).prefill.causal_pairs +
+                       AttentionLoad::exact(slices).decode.causal_pairs;
+  const double keys = 5000 + 900 + 77 + 1;
+  for (const KernelSource source :
+       {KernelSource::trtllm, KernelSource::triton, KernelSource::flash_attention_2,
+        KernelSource::flash_attention_3, KernelSource::flash_attention_4,
+        KernelSource::flashinfer_fa2, KernelSource::flashinfer_fa3,
+        KernelSource::flashinfer_decode_tc}) {
+    const auto kernel = attention(source, slices);
+    Task sum;
+    const GpuSpec gpu = h200();
+    for (const Launch& launch : decompose(kernel, gpu).launches) {
+      const Task total = summarise(schedule(launch, gpu)).total;
+      sum.tensor_ops += total.tensor_ops;
+      sum.bytes_loaded += total.bytes_loaded;
+    }
+    EXPECT_GE(sum.tensor_ops, 4 * pairs * 32 * 128) << enum_name(source);
+    EXPECT_GE(sum.bytes_loaded, keys * 8 * 512) << enum_name(source);
+  }
+}
+
+Mla mla(KernelSource source, std::vector<SequenceSlice> slices) {
+  Mla kernel;
+  kernel.query_heads = 128;
+  kernel.load = AttentionLoad::exact(std::move(slices));
+  kernel.implementation.source = source;
+  return kernel;
+}
+
+// 128 heads are 2 row tiles; 4,096 keys are 64 blocks: 3 sequences make 384 blocks over 132 CTAs,
+// runs of 2 or 3. A block's key is 576 values that serve as value too.
+TEST(MlaDecomposition, FlashMlaCutsBlocksIntoEqualRuns) {
+  const auto kernel = mla(KernelSource::flash_mla, std::vector<SequenceSlice>(3, {1, 4096}));
+  const Launch launch = decompose(kernel, h200()).launches[0];
+  EXPECT_EQ(launch.task_count(), 2 * 64 * 3);
+  EXPECT_DOUBLE_EQ(launch.tasks[0].task.tensor_ops, 2.0 * 64 * 64 * (576 + 512));
+  EXPECT_DOUBLE_EQ(launch.tasks[0].task.bytes_loaded, 64 * 576 * 2);
+  EXPECT_EQ(summarise(schedule(launch, h200())).busiest_tasks, 3);
+}
+
+// Unabsorbed: 256 tokens are 2 tiles a head, keys of 192 and values of 128.
+TEST(MlaDecomposition, PrefillIsOrdinaryAttention) {
+  const auto kernel = mla(KernelSource::triton, {{256, 256}});
+  const Decomposition result = decompose(kernel, a100());
+  ASSERT_EQ(result.launches.size(), 1);
+  EXPECT_EQ(result.launches[0].task_count(), 2 * 128);
+  EXPECT_DOUBLE_EQ(result.launches[0].tasks[0].task.tensor_ops,
+                   2.0 * 128 * 256 * (192 + 128));  // the last tile comes first
+}
+
+}  // namespace
+}  // namespace foretoken
