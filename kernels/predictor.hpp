@@ -22,13 +22,14 @@ struct EnumNames<Bound> {
       {"tensor", "fma", "xu", "dram", "l2", "shared", "launch", "network"});
 };
 
-/// analytic: a formula over the specification. learned: a trained model. measured: a table of
-/// launches on this very GPU.
-enum class Origin { analytic, learned, measured };
+/// analytic: a formula over the specification. learned: a model trained on this GPU among others.
+/// measured: a table of launches on this very GPU. transferred: a model trained on other GPUs,
+/// applied to this one's specification. adapted: that, corrected by a few launches on this GPU.
+enum class Origin { analytic, learned, measured, transferred, adapted };
 template <>
 struct EnumNames<Origin> {
-  static constexpr auto names =
-      std::to_array<std::string_view>({"analytic", "learned", "measured"});
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"analytic", "learned", "measured", "transferred", "adapted"});
 };
 
 struct Prediction {

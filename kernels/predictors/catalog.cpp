@@ -3,14 +3,24 @@
 
 namespace foretoken {
 
+std::unique_ptr<Predictor> make_synperf(TableReader& options);
+std::unique_ptr<Predictor> make_linear(TableReader& options);
 std::unique_ptr<Predictor> make_roofline(TableReader& options);
 
 Registry<PredictorFactory> predictor_catalog() {
   Registry<PredictorFactory> catalog("predictor");
+  catalog.add("synperf",
+              "first-order time of the kernel's family, corrected by networks trained on measured "
+              "launches; prices GPUs that nobody measured from their specification",
+              make_synperf);
   catalog.add("roofline",
               "busiest of tensor, FMA, XU, DRAM and L2 at full rate, plus a launch: an optimistic "
               "bound",
               make_roofline);
+  catalog.add("linear",
+              "least squares on the time at full rate of math and memory, by kernel family: a "
+              "baseline",
+              make_linear);
   return catalog;
 }
 

@@ -1,0 +1,186 @@
+#include "kernels/artifact.hpp"
+
+#include <cmath>
+
+#include "kernels/half_text.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/table_reader.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr std::string_view format_name = "foretoken artifact 1";
+std::vector<float> read_numbers(TableReader& table, std::string_view key, std::size_t count) {
+  std::string text;
+  table.require(key, text);
+  auto numbers = decode_halves(text, count);
+  if (!numbers) table.fail(key, fmt::format("must be base64 of {} half-precision numbers", count));
+  return numbers.value_or(std::vector<float>(count));
+}
+
+NetworkLayer read_layer(const Value& value, Diagnostics& diagnostics) {
+  TableReader table(value, diagnostics, "layer");
+  NetworkLayer layer;
+  table.require("inputs", layer.inputs);
+  table.require("outputs", layer.outputs);
+  const bool is_sound = layer.inputs > 0 && layer.inputs <= network_width_max &&
+                        layer.outputs > 0 && layer.outputs <= network_width_max;
+  table.expect("inputs", is_sound, "a layer's sizes must be from 1 to 512");
+  if (!is_sound) return layer;
+  const auto outputs = static_cast<std::size_t>(layer.outputs);
+  layer.weights = read_numbers(table, "weights", outputs * static_cast<std::size_t>(layer.inputs));
+  layer.bias = read_numbers(table, "bias", outputs);
+  return layer;
+}
+
+FeatureScale read_feature(const Value& value, Diagnostics& diagnostics) {
+  TableReader table(value, diagnostics, "feature");
+  FeatureScale feature;
+  double mean = 0, deviation = 1, low = 0, high = 0;
+  table.require("name", feature.name);
+  table.require("mean", mean);
+  table.require("deviation", deviation);
+  table.expect("deviation", deviation > 0, "must be above 0");
+  table.require("low", low);
+  table.require("high", high);
+  table.expect("high", high >= low, "must be at least low");
+  feature.mean = static_cast<float>(mean);
+  feature.deviation = static_cast<float>(deviation);
+  feature.low = static_cast<float>(low);
+  feature.high = static_cast<float>(high);
+  return feature;
+}
+
+/// The elements of an array, each through `read`; anything else than an array has none.
+template <class Element>
+std::vector<Element> read_array(const Value* value, Diagnostics& diagnostics,
+                                Element (*read)(const Value&, Diagnostics&)) {
+  std::vector<Element> elements;
+  if (value == nullptr || !value->is_array()) return elements;
+  for (const Value& element : std::get<ValueArray>(value->data)) {
+    if (element.is_object()) elements.push_back(read(element, diagnostics));
+  }
+  return elements;
+}
+
+std::vector<NetworkLayer> read_layers(const Value& network, Diagnostics& diagnostics) {
+  return read_array<NetworkLayer>(network.find("layers"), diagnostics, read_layer);
+}
+
+bool chains(const std::vector<NetworkLayer>& layers, std::size_t inputs) {
+  for (const NetworkLayer& layer : layers) {
+    if (static_cast<std::size_t>(layer.inputs) != inputs) return false;
+    inputs = static_cast<std::size_t>(layer.outputs);
+  }
+  return !layers.empty() && inputs == 1;
+}
+
+Ensemble read_ensemble(TableReader& table, const std::string& file, Diagnostics& diagnostics) {
+  auto features = read_array<FeatureScale>(table.find("features"), diagnostics, read_feature);
+  auto layers =
+      read_array<std::vector<NetworkLayer>>(table.find("networks"), diagnostics, read_layers);
+  diagnostics.throw_if_any();
+  std::vector<Network> networks;
+  for (auto& network : layers) {
+    if (!chains(network, features.size())) {
+      throw ConfigError({file}, "the layers of a network do not fit each other or the features");
+    }
+    networks.emplace_back(std::move(network));
+  }
+  if (networks.empty()) throw ConfigError({file}, "networks: must hold at least one network");
+  return {std::move(features), std::move(networks)};
+}
+
+std::map<std::string, double> read_errors(const Value* value) {
+  std::map<std::string, double> errors;
+  if (value == nullptr || !value->is_object()) return errors;
+  for (const auto& [gpu, error] : std::get<ValueObject>(value->data)) {
+    if (const auto* number = std::get_if<double>(&error.data)) errors[gpu] = *number;
+  }
+  return errors;
+}
+
+double rounded_error(double error) { return std::round(error * 1e5) / 1e5; }
+
+Value feature_value(const FeatureScale& feature) {
+  // As text of the float's own digits: a double would print nine digits of noise.
+  const auto shortest = [](float number) { return std::stod(fmt::format("{}", number)); };
+  return ValueObject{{"name", feature.name},
+                     {"mean", shortest(feature.mean)},
+                     {"deviation", shortest(feature.deviation)},
+                     {"low", shortest(feature.low)},
+                     {"high", shortest(feature.high)}};
+}
+
+Value network_value(const Network& network) {
+  ValueArray layers;
+  for (const NetworkLayer& layer : network.layers()) {
+    layers.emplace_back(ValueObject{{"inputs", layer.inputs},
+                                    {"outputs", layer.outputs},
+                                    {"weights", encode_halves(layer.weights)},
+                                    {"bias", encode_halves(layer.bias)}});
+  }
+  return ValueObject{{"layers", std::move(layers)}};
+}
+
+}  // namespace
+
+Artifact read_artifact(std::string_view text, const std::string& file) {
+  const Value root = parse_json(text, {file});
+  if (!root.is_object()) throw ConfigError({file}, "must be a JSON object");
+  Diagnostics diagnostics;
+  TableReader table(root, diagnostics, "");
+  std::string format, family;
+  int version = 0;
+  table.require("format", format);
+  table.expect("format", format == format_name,
+               fmt::format("must be '{}'; train it again with this version", format_name));
+  table.require("family", family);
+  table.require("version", version);
+  diagnostics.throw_if_any();
+  std::vector<std::string> gpus;
+  double error_seen = 0, error_unseen_gpu = 0;
+  table.require("gpus", gpus);
+  table.require("error_seen", error_seen);
+  table.read("error_unseen_gpu", error_unseen_gpu);
+  const Value* provenance = table.find("provenance");
+  Artifact artifact{std::move(family),
+                    version,
+                    provenance != nullptr ? *provenance : Value(),
+                    std::move(gpus),
+                    error_seen,
+                    error_unseen_gpu,
+                    read_errors(table.find("error_by_gpu")),
+                    read_ensemble(table, file, diagnostics)};
+  diagnostics.throw_if_any();
+  return artifact;
+}
+
+std::string write_artifact(const Artifact& artifact) {
+  ValueArray features, networks, gpus;
+  for (const FeatureScale& feature : artifact.ensemble.features()) {
+    features.push_back(feature_value(feature));
+  }
+  for (const Network& network : artifact.ensemble.networks()) {
+    networks.push_back(network_value(network));
+  }
+  for (const std::string& gpu : artifact.gpus) gpus.emplace_back(gpu);
+  ValueObject by_gpu;
+  for (const auto& [gpu, error] : artifact.error_by_gpu) {
+    by_gpu.emplace_back(gpu, rounded_error(error));
+  }
+  return to_json(Value(ValueObject{{"format", std::string(format_name)},
+                                   {"family", artifact.family},
+                                   {"version", artifact.version},
+                                   {"provenance", artifact.provenance},
+                                   {"gpus", std::move(gpus)},
+                                   {"error_seen", rounded_error(artifact.error_seen)},
+                                   {"error_unseen_gpu", rounded_error(artifact.error_unseen_gpu)},
+                                   {"error_by_gpu", std::move(by_gpu)},
+                                   {"features", std::move(features)},
+                                   {"networks", std::move(networks)}}),
+                 1) +
+         "\n";
+}
+
+}  // namespace foretoken

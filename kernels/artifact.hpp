@@ -1,0 +1,43 @@
+// What training leaves behind for one estimator family: networks, how their inputs were scaled,
+// from which data they come and how well they did on data held out. One JSON file a family,
+// calibration/artifacts/<family>.json, compiled into the program; weights are half precision in
+// base64, which costs 0.05 % of a weight and a quarter of the room of decimal text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/network.hpp"
+#include "sim/base/embedded.hpp"
+#include "sim/base/value.hpp"
+
+namespace foretoken {
+
+struct Artifact {
+  std::string family;  // EstimatorFamily::name()
+  int version = 0;     // EstimatorFamily::version() it was trained for
+  /// Data, rows, seed, trainer: written by the trainer, read by people.
+  Value provenance;
+  std::vector<std::string> gpus;  // trained on
+  /// Mean absolute relative error on layouts held out: of GPUs trained on, by GPU (names) and of
+  /// all; and of GPUs that were not trained on, where that was measured (0: not).
+  double error_seen = 0;
+  double error_unseen_gpu = 0;
+  std::map<std::string, double> error_by_gpu;
+  Ensemble ensemble;
+};
+
+/// Throws ConfigError for a file of another format or with damaged weights.
+Artifact read_artifact(std::string_view text, const std::string& file);
+std::string write_artifact(const Artifact& artifact);
+
+/// The artifacts inside the program (generated, CMakeLists.txt), by family.
+std::span<const EmbeddedFile> embedded_artifacts();
+/// Constants of the baselines, calibration/artifacts/baselines/*.json.
+std::span<const EmbeddedFile> embedded_baselines();
+
+}  // namespace foretoken

@@ -1,0 +1,65 @@
+// The contract between pricing and learning. A family (bf16 GEMM, decode attention, …) says which
+// kernels it covers, a first-order time T that is right in kind (roofs, L2, fixed cost), and the
+// features of what is left. Training fits log(measured / T) on the features (calibration/train);
+// pricing multiplies T by the exponential of the network's answer. Both call the same functions, so
+// what was trained is what is priced.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/gpu.hpp"
+#include "kernels/kernel.hpp"
+#include "kernels/predictor.hpp"
+
+namespace foretoken {
+
+/// Features are written in order; their number and meaning are fixed by feature_names().
+class FeatureSink {
+ public:
+  explicit FeatureSink(std::span<float> out) : out_(out) {}
+  void add(double value) {
+    FORETOKEN_CHECK(used_ < out_.size(), "more than {} features", out_.size());
+    out_[used_++] = static_cast<float>(value);
+  }
+  [[nodiscard]] std::size_t used() const { return used_; }
+
+ private:
+  std::span<float> out_;
+  std::size_t used_ = 0;
+};
+
+struct FirstOrder {
+  Seconds time;
+  Bound bound_by = Bound::launch;
+};
+
+class EstimatorFamily {
+ public:
+  virtual ~EstimatorFamily() = default;
+
+  /// "gemm_16bit": names the artifact, calibration/artifacts/<name>.*, and rows of every table.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Raise it when features or T change: an artifact of another version is refused.
+  [[nodiscard]] virtual int version() const = 0;
+  [[nodiscard]] virtual const std::vector<std::string>& feature_names() const = 0;
+
+  [[nodiscard]] virtual bool covers(const Kernel& kernel, const GpuSpec& gpu) const = 0;
+  /// Only for covered kernels. Throws PredictionError where the GPU has no path for the dtype.
+  [[nodiscard]] virtual FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const = 0;
+  /// Writes feature_names().size() features. No allocation: it is on the path of unseen kernels.
+  virtual void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const = 0;
+  /// What is added to a price when the launch is cold (weights and KV from DRAM); tables are warm.
+  [[nodiscard]] virtual Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const = 0;
+};
+
+/// All families (estimators/families.cpp), the first that covers a kernel wins.
+const std::vector<const EstimatorFamily*>& estimator_families();
+
+/// The family of a kernel, or nullptr.
+const EstimatorFamily* family_of(const Kernel& kernel, const GpuSpec& gpu);
+
+}  // namespace foretoken

@@ -1,0 +1,21 @@
+// How a step that has prefill and decode sequences together is priced: as two launches, each by the
+// family that knows its kind, less what they share. For predictors; families cover pure loads only.
+#pragma once
+
+#include "kernels/estimator.hpp"
+
+namespace foretoken {
+
+struct MixedAttention {
+  Kernel prefill, decode;  // priced apart
+  /// Fixed cost that both prices contain and one launch pays once.
+  Seconds shared;
+};
+
+/// Splits an Attention or Mla with both kinds of sequences (checked). vLLM's FlashAttention-2 takes
+/// a mixed step in one launch that neither packs query heads nor splits contexts, up to four times
+/// slower for its decode sequences than a pure decode step (RTX 4090): there `decode` is a prefill
+/// load of one query each, which the prefill family covers.
+MixedAttention split_mixed_attention(const Kernel& kernel, const GpuSpec& gpu);
+
+}  // namespace foretoken

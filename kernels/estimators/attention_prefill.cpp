@@ -1,0 +1,105 @@
+// Prefill attention: whole prompts and chunks with cached context. FlashAttention-2 and 3,
+// FlashInfer and TensorRT-LLM in one family, Triton and FlashAttention-4 in another. The tables
+// have whole prompts only; a chunk is the same kernel with fewer query tiles over longer contexts,
+// which the first-order time follows and the features describe by what they share with prompts
+// (keys a query, keys a tile, CTAs), so that the network says nothing new about chunks.
+//
+// Cold: queries, keys and values of the new tokens were just written and are as warm as in a
+// benchmark; the cached context of a chunk comes from DRAM.
+#include "kernels/estimators/attention_prefill_model.hpp"
+
+namespace foretoken {
+namespace {
+
+const std::vector<std::string>& names() {
+  static const std::vector<std::string> list = with_setting_names(
+      {"tensor_share",        "exponential_share", "memory_share",     "cta_share",
+       "longest_share",       "fixed_share",       "log_ctas_a_sm",    "wave_fill",
+       "log_waves",           "log_keys",          "log_queries",      "log_group",
+       "log_head_dim",        "has_small_cache",   "has_fp8_products", "has_window",
+       "log_context_windows", "log_row_padding",   "log_key_padding",  "log_working_set",
+       "log_splits",          "log_sequences",     "log_kv_heads"},
+      false);
+  return list;
+}
+
+void write(const Attention& kernel, const AttentionSetting& setting, const PrefillEstimate& e,
+           FeatureSink& out) {
+  const AttentionShape shape = attention_shape(kernel, e.has_window);
+  for (const double part : {e.tensor, e.exponentials, e.memory, e.ctas, e.longest, e.fixed}) {
+    out.add(std::log(part / e.total + 1e-3));
+  }
+  out.add(log_of(e.ctas_a_sm));
+  const double waves = std::ceil(e.ctas_a_sm);
+  out.add(e.ctas_a_sm / waves);
+  out.add(log_of(waves));
+  out.add(log_of(shape.keys));
+  // A chunk deep in its context is like a prompt whose queries see as many keys.
+  out.add(log_of(std::max(shape.queries, 2 * shape.keys)));
+  out.add(log_of(shape.group));
+  out.add(log_of(shape.head_dim));
+  out.add(shape.has_small_cache);
+  out.add(e.has_fp8_products);
+  out.add(kernel.window > 0);
+  const auto window = static_cast<double>(kernel.window);
+  out.add(kernel.window > 0 ? std::clamp(log_of(shape.context / window), -3.0, 3.0) : 0);
+  out.add(log_of(e.row_padding));
+  out.add(log_of(e.key_padding));
+  out.add(std::clamp(log_of(e.working_set), -3.0, 2.5));
+  out.add(log_of(e.splits));
+  out.add(log_of(shape.sequences));
+  out.add(log_of(shape.kv_heads));
+  add_setting(setting, false, out);
+}
+
+class PrefillFamily final : public EstimatorFamily {
+ public:
+  PrefillFamily(std::string_view name, bool is_triton) : name_(name), is_triton_(is_triton) {}
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] int version() const override { return 1; }
+  [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names(); }
+
+  [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
+    const auto* attention = std::get_if<Attention>(&kernel);
+    if (attention == nullptr || !is_pure(attention->load, false)) return false;
+    const AttentionCode code = attention_setting(kernel, gpu).code;
+    return (code == AttentionCode::triton || code == AttentionCode::fa4) == is_triton_;
+  }
+
+  [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
+    const PrefillEstimate estimate = price(kernel, gpu);
+    return {Seconds(estimate.total * 1e-6), estimate.bound};
+  }
+
+  void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
+    write(std::get<Attention>(kernel), attention_setting(kernel, gpu), price(kernel, gpu), out);
+  }
+
+  [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
+    const PrefillEstimate estimate = price(kernel, gpu);
+    return Seconds((estimate.total_cold - estimate.total) * 1e-6);
+  }
+
+ private:
+  static PrefillEstimate price(const Kernel& kernel, const GpuSpec& gpu) {
+    return estimate_prefill(std::get<Attention>(kernel), attention_setting(kernel, gpu), gpu);
+  }
+
+  std::string_view name_;
+  bool is_triton_;
+};
+
+}  // namespace
+
+const EstimatorFamily& attention_prefill_family() {
+  static const PrefillFamily family("attention_prefill", false);
+  return family;
+}
+
+const EstimatorFamily& attention_prefill_triton_family() {
+  static const PrefillFamily family("attention_prefill_triton", true);
+  return family;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,71 @@
+// The estimator families. A family is one file beside this one: a class in an anonymous namespace
+// and a function that hands out its only instance,
+//     const EstimatorFamily& gemm_16bit_family() { static const Gemm16Bit family; return family; }
+// To add one: declare the function below, add it to the list (the first that covers a kernel wins),
+// train it (foretoken-calibrate train --family gemm_16bit) and commit the artifact.
+#include "kernels/estimator.hpp"
+
+namespace foretoken {
+
+const EstimatorFamily& gemm_16bit_family();
+const EstimatorFamily& gemm_fp8_family();
+const EstimatorFamily& gemm_fp8_block_family();
+const EstimatorFamily& gemm_4bit_family();
+
+const EstimatorFamily& moe_triton_16bit_family();
+const EstimatorFamily& moe_triton_8bit_family();
+const EstimatorFamily& moe_trtllm_family();
+const EstimatorFamily& moe_cutlass_family();
+
+const EstimatorFamily& attention_decode_family();
+const EstimatorFamily& attention_decode_triton_family();
+const EstimatorFamily& attention_prefill_family();
+const EstimatorFamily& attention_prefill_triton_family();
+const EstimatorFamily& mla_decode_family();
+const EstimatorFamily& mla_prefill_family();
+
+const EstimatorFamily& rms_norm_family();
+const EstimatorFamily& fused_add_rms_norm_family();
+const EstimatorFamily& qk_norm_family();
+const EstimatorFamily& silu_and_mul_family();
+const EstimatorFamily& rope_family();
+const EstimatorFamily& kv_write_family();
+const EstimatorFamily& embedding_family();
+const EstimatorFamily& sampling_family();
+const EstimatorFamily& topk_routing_family();
+
+const std::vector<const EstimatorFamily*>& estimator_families() {
+  static const std::vector<const EstimatorFamily*> families = {&gemm_16bit_family(),
+                                                               &gemm_fp8_family(),
+                                                               &gemm_fp8_block_family(),
+                                                               &gemm_4bit_family(),
+                                                               &moe_triton_16bit_family(),
+                                                               &moe_triton_8bit_family(),
+                                                               &moe_trtllm_family(),
+                                                               &moe_cutlass_family(),
+                                                               &attention_decode_family(),
+                                                               &attention_decode_triton_family(),
+                                                               &attention_prefill_family(),
+                                                               &attention_prefill_triton_family(),
+                                                               &mla_decode_family(),
+                                                               &mla_prefill_family(),
+                                                               &rms_norm_family(),
+                                                               &fused_add_rms_norm_family(),
+                                                               &qk_norm_family(),
+                                                               &silu_and_mul_family(),
+                                                               &rope_family(),
+                                                               &kv_write_family(),
+                                                               &embedding_family(),
+                                                               &sampling_family(),
+                                                               &topk_routing_family()};
+  return families;
+}
+
+const EstimatorFamily* family_of(const Kernel& kernel, const GpuSpec& gpu) {
+  for (const EstimatorFamily* family : estimator_families()) {
+    if (family->covers(kernel, gpu)) return family;
+  }
+  return nullptr;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,179 @@
+// Matrix products, one family a format: libraries, tiles and the quantisation before the product
+// differ so much that one network over all formats is worse on each. Frameworks are told apart by a
+// feature. Formats nobody has measured are priced by the nearest relative: fp16 as bf16 (same
+// tensor rate and libraries), int8 as fp8 (same bytes and CUTLASS kernels; A100's int8 takes the
+// tiles of compute capability 8.9), mxfp4 as nvfp4 (scales are half as many). fp32 is not covered.
+// fp8_block in Triton is priced as DeepGEMM: its only rows are bound by the host.
+#include <algorithm>
+
+#include "kernels/estimators/gemm_model.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Operands that a repeated launch finds in L2 come later when they are in DRAM: our H200 launches,
+/// cold against AIConfigurator's, where bandwidth is no limit (0.1 to 0.4 us).
+constexpr double cold_latency_us = 0.3;
+
+class GemmFamily final : public EstimatorFamily {
+ public:
+  GemmFamily(std::string_view name, int version, std::vector<DType> dtypes,
+             const GemmConstants& constants)
+      : name_(name), version_(version), dtypes_(std::move(dtypes)), constants_(constants) {}
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] int version() const override { return version_; }
+  [[nodiscard]] const std::vector<std::string>& feature_names() const override {
+    return gemm_feature_names();
+  }
+
+  /// By format alone: a GPU without a path for it is a PredictionError of first_order().
+  [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec&) const override {
+    const auto* gemm = std::get_if<Gemm>(&kernel);
+    return gemm != nullptr && std::ranges::find(dtypes_, gemm->dtype) != dtypes_.end();
+  }
+
+  [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
+    const GemmEstimate e = estimate(kernel, gpu, false);
+    return {Seconds(e.total * 1e-6), bound_by(e)};
+  }
+
+  void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
+    write_gemm_features(std::get<Gemm>(kernel), gpu, estimate(kernel, gpu, false), out);
+  }
+
+  [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
+    const GemmEstimate warm = estimate(kernel, gpu, false);
+    const double extra = estimate(kernel, gpu, true).total - warm.total;
+    return Seconds((std::max(extra, 0.0) + cold_latency_us * warm.hot) * 1e-6);
+  }
+
+ private:
+  [[nodiscard]] GemmEstimate estimate(const Kernel& kernel, const GpuSpec& gpu,
+                                      bool is_cold) const {
+    return estimate_gemm(std::get<Gemm>(kernel), gpu, constants_, is_cold);
+  }
+
+  static Bound bound_by(const GemmEstimate& e) {
+    const std::pair<double, Bound> parts[] = {
+        {e.launch + e.quantise + e.reduction + e.tile_latency, Bound::launch},
+        {std::max({e.math, e.power, e.tile_math}), Bound::tensor},
+        {e.dram, Bound::dram},
+        {std::max(e.l2, e.tile_load), Bound::l2},
+    };
+    return std::ranges::max_element(parts, {}, &std::pair<double, Bound>::first)->second;
+  }
+
+  std::string_view name_;
+  int version_;
+  std::vector<DType> dtypes_;
+  GemmConstants constants_;
+};
+
+GemmConstants constants_16bit() {
+  return {.tiles = TileRule::cublas,
+          .k_loop_cycles = {7.2, 2.2},
+          .tile_cycles = {860, 450},
+          .load_share = {0.94, 4.8},
+          .store_share = {2.7, 1.1},
+          .tensor_efficiency = 0.97,
+          .dram_efficiency = 0.83,
+          .l2_efficiency = 0.75,
+          .picojoules_per_flop = 1.32,
+          .energy_exponent = -0.57,
+          .idle_power_share = 0.19,
+          .l2_share_monolithic = 0.91,
+          .l2_share_split = 0.31,
+          .reread_share = 0.3,
+          .split_us = 2.7,
+          .launch_factor = 1.0};
+}
+
+GemmConstants constants_fp8() {
+  return {.tiles = TileRule::scaled_mm,
+          .k_loop_cycles = {7.2, 2.5},
+          .tile_cycles = {710, 1960},
+          .load_share = {1.36, 3.1},
+          .store_share = {5.1, 2.1},
+          .tensor_efficiency = 0.97,
+          .dram_efficiency = 0.77,
+          .l2_efficiency = 0.55,
+          .picojoules_per_flop = 1.43,
+          .energy_exponent = -0.61,
+          .idle_power_share = 0.33,
+          .l2_share_monolithic = 0.91,
+          .l2_share_split = 0.69,
+          .reread_share = 0.29,
+          .split_us = 2.7,  // cuBLAS alone; as in 16 bit
+          .launch_factor = 1.07,
+          .quantise_us = {1.6, 1.6},
+          .quantise_bytes = {4.7, 0.92},
+          .quantise_row_ns = 3.3};
+}
+
+GemmConstants constants_fp8_block() {
+  return {.tiles = TileRule::deep_gemm,
+          .k_loop_cycles = {7.3, 3.4},
+          .tile_cycles = {730, 3270},
+          .load_share = {1.36, 3.2},
+          .store_share = {4.5, 1.4},
+          .tensor_efficiency = 0.79,
+          .dram_efficiency = 0.91,
+          .l2_efficiency = 0.53,
+          .picojoules_per_flop = 1.88,
+          .energy_exponent = -1.28,
+          .idle_power_share = 0.66,
+          .l2_share_monolithic = 0.96,
+          .l2_share_split = 0.385,
+          .reread_share = 0.28,
+          .launch_factor = 1.24,
+          .quantise_us = {9.0, 9.0},
+          .quantise_bytes = {2.7, 2.7},
+          .quantises_on_blackwell_only = true};
+}
+
+// Measured on the B200 alone: constants that it does not pin down are those of 16 bit.
+GemmConstants constants_4bit() {
+  return {.tiles = TileRule::cute_dsl,
+          .k_loop_cycles = {8.0, 3.9},
+          .tile_cycles = {860, 420},
+          .load_share = {0.985, 2.85},
+          .store_share = {2.3, 0.88},
+          .tensor_efficiency = 0.69,
+          .dram_efficiency = 1.15,
+          .l2_efficiency = 0.64,
+          .picojoules_per_flop = 1.45,
+          .energy_exponent = -0.39,
+          .idle_power_share = 0.13,
+          .l2_share_monolithic = 0.96,
+          .l2_share_split = 0.376,
+          .reread_share = 0.32,
+          .launch_factor = 1.23,
+          .quantise_us = {2.2, 4.6},
+          .quantise_bytes = {5.7, 1.8},
+          .quantise_row_ns = 0.27};
+}
+
+}  // namespace
+
+const EstimatorFamily& gemm_16bit_family() {
+  static const GemmFamily family("gemm_16bit", 1, {DType::bf16, DType::fp16}, constants_16bit());
+  return family;
+}
+
+const EstimatorFamily& gemm_fp8_family() {
+  static const GemmFamily family("gemm_fp8", 1, {DType::fp8, DType::int8}, constants_fp8());
+  return family;
+}
+
+const EstimatorFamily& gemm_fp8_block_family() {
+  static const GemmFamily family("gemm_fp8_block", 1, {DType::fp8_block}, constants_fp8_block());
+  return family;
+}
+
+const EstimatorFamily& gemm_4bit_family() {
+  static const GemmFamily family("gemm_4bit", 1, {DType::nvfp4, DType::mxfp4}, constants_4bit());
+  return family;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,200 @@
+#include "kernels/estimators/moe_load.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretoken {
+namespace {
+
+/// Quantiles of the power law that stand for a rank's experts: more experts than this share one.
+constexpr int quantiles_max = 64;
+
+/// Steeper laws are the same to a rank (one expert has everything) and overflow.
+constexpr double exponent_max = 30;
+
+/// Integral of x^(power - 1) from `low` to `high`.
+double power_integral(double low, double high, double power) {
+  if (std::abs(power) < 1e-9) return std::log(high / low);
+  return (std::pow(high, power) - std::pow(low, power)) / power;
+}
+
+/// Density x^-exponent over [low, high].
+struct PowerLaw {
+  double exponent, low, high;
+
+  [[nodiscard]] double moment(int order) const {
+    return power_integral(low, high, order + 1 - exponent) /
+           power_integral(low, high, 1 - exponent);
+  }
+  /// The value below which a share `u` of the experts is.
+  [[nodiscard]] double quantile(double u) const {
+    const double power = 1 - exponent;
+    if (std::abs(power) < 1e-9) return low * std::pow(high / low, u);
+    const double first = std::pow(low, power);
+    return std::pow(first + u * (std::pow(high, power) - first), 1 / power);
+  }
+};
+
+/// The expected largest of `draws` standard normal numbers: the normal quantile of Blom's plotting
+/// position (draws - 0.375) / (draws + 0.25); within 0.03 for 2 to 512 draws.
+double expected_maximum(int draws) {
+  if (draws < 2) return 0;
+  const double share = (draws - 0.375) / (draws + 0.25);
+  const double root = std::sqrt(-2 * std::log(1 - share));
+  // Abramowitz and Stegun 26.2.22.
+  return root - (2.30753 + 0.27061 * root) / (1 + 0.99229 * root + 0.04481 * root * root);
+}
+
+/// Expected assignments on the busiest of the ranks: each holds `held` independent draws, whose sum
+/// is nearly normal; Cornish and Fisher's term corrects for the skew that few draws keep.
+double busiest_share(const PowerLaw& law, double assignments, int held, int ranks) {
+  if (ranks == 1) return assignments;
+  const double mean = law.moment(1);
+  const double variance = std::max(law.moment(2) - mean * mean, 1e-12);
+  const double skew =
+      (law.moment(3) - 3 * mean * law.moment(2) + 2 * mean * mean * mean) / std::pow(variance, 1.5);
+  double z = expected_maximum(ranks);
+  z += (z * z - 1) / 6 * skew / std::sqrt(held);
+  const double excess = std::max(z, 0.0) * std::sqrt(variance) / mean / std::sqrt(held);
+  const double all_at_high = held * assignments / (double(held) * ranks) * law.high / mean;
+  return std::min({assignments, assignments / ranks * (1 + excess), all_at_high});
+}
+
+/// Rounded counts of the quantiles, made to add up to `target`.
+class RoundedLoads {
+ public:
+  RoundedLoads(const PowerLaw& law, int held, double target, double tokens)
+      : points_(std::min(held, quantiles_max)), weight_(double(held) / points_) {
+    double sum = 0;
+    for (int i = 0; i < points_; ++i) {
+      counts_[at(i)] = law.quantile((i + 0.5) / points_);
+      sum += counts_[at(i)];
+    }
+    for (int i = 0; i < points_; ++i) {
+      counts_[at(i)] = std::round(std::min(counts_[at(i)] / sum * target / weight_, tokens));
+      rounded_ += counts_[at(i)] * weight_;
+    }
+    settle(target, tokens);
+  }
+
+  void add_to(ExpertLoad& load) const {
+    for (int i = 0; i < points_; ++i) {
+      const double filled = i == part_filled_ ? part_ : 0;
+      load.add(weight_ - filled, counts_[at(i)]);
+      load.add(filled, counts_[at(i)] + 1);
+    }
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  /// What rounding lost goes to the emptiest experts, one each; what it added is taken from the
+  /// busiest.
+  void settle(double target, double tokens) {
+    double missing = target - rounded_;
+    for (int i = 0; i < points_ && missing > 0 && counts_[at(i)] == 0; ++i) {
+      if (missing < weight_) {
+        part_filled_ = i;
+        part_ = missing;
+        return;
+      }
+      counts_[at(i)] = 1;
+      missing -= weight_;
+    }
+    if (missing > 0) {
+      for (int i = 0; i < points_; ++i) {
+        counts_[at(i)] = std::min(counts_[at(i)] + missing / (points_ * weight_), tokens);
+      }
+    }
+    double& largest = counts_[at(points_ - 1)];
+    if (missing < 0) largest = std::max(largest + missing / weight_, 1.0);
+  }
+
+  int points_;
+  double weight_;                               // experts a quantile stands for
+  std::array<double, quantiles_max> counts_{};  // ascending
+  double rounded_ = 0;
+  int part_filled_ = -1;  // quantile of which only `part_` experts got one more
+  double part_ = 0;
+};
+
+/// The first `assignments % experts` experts have one more than the rest; dealt to the ranks in
+/// turn they make rank 0 the busiest.
+ExpertLoad balanced_load(const FusedMoe& kernel) {
+  const std::int64_t assignments = kernel.tokens * kernel.topk;
+  const auto held_by_rank_0 = [&](std::int64_t count) {
+    return (count + kernel.ep - 1) / kernel.ep;
+  };
+  const std::int64_t each = assignments / kernel.experts;
+  const std::int64_t more = held_by_rank_0(assignments % kernel.experts);
+  ExpertLoad load;
+  load.add(static_cast<double>(more), static_cast<double>(each + 1));
+  load.add(static_cast<double>(held_by_rank_0(kernel.experts) - more), static_cast<double>(each));
+  return load;
+}
+
+ExpertLoad power_law_load(const FusedMoe& kernel) {
+  const auto tokens = static_cast<double>(kernel.tokens);
+  const double assignments = tokens * kernel.topk;
+  const int held = (kernel.experts + kernel.ep - 1) / kernel.ep;
+  const bool is_crowded = assignments > kernel.experts;
+  const PowerLaw law{std::min(kernel.routing.parameter, exponent_max), is_crowded ? 1.0 : 0.01,
+                     is_crowded ? std::max(0.8 * tokens, 1.001) : 2.0};
+  // Where even the most popular expert rounds to nothing, assignments are dealt out evenly.
+  if (law.high / law.moment(1) * assignments / kernel.experts < 0.5) return balanced_load(kernel);
+  const double share = std::min(busiest_share(law, assignments, held, kernel.ep), held * tokens);
+  ExpertLoad load;
+  RoundedLoads(law, held, std::max(share, std::min(1.0, assignments)), tokens).add_to(load);
+  return load;
+}
+
+/// Given counts stay on their ranks (consecutive experts); popular experts of an unknown order are
+/// dealt out in turn, as busiest_rank_share does.
+ExpertLoad counted_load(const FusedMoe& kernel) {
+  const auto counts = expert_counts(kernel.routing, kernel.tokens * kernel.topk, kernel.experts);
+  const auto ranks = static_cast<std::size_t>(kernel.ep);
+  const std::size_t held = (counts.size() + ranks - 1) / ranks;
+  const bool keeps_order = kernel.routing.kind == Routing::Kind::histogram;
+  std::vector<ExpertLoad> loads(ranks);
+  for (std::size_t expert = 0; expert < counts.size(); ++expert) {
+    loads[keeps_order ? expert / held : expert % ranks].add(1, static_cast<double>(counts[expert]));
+  }
+  return *std::ranges::max_element(loads, {}, &ExpertLoad::assignments);
+}
+
+}  // namespace
+
+double ExpertLoad::tiles_of(int rows) const {
+  const auto found = std::ranges::find(moe_tile_rows, rows);
+  FORETOKEN_CHECK(found != moe_tile_rows.end(), "no tiles of {} rows are counted", rows);
+  return tiles[static_cast<std::size_t>(found - moe_tile_rows.begin())];
+}
+
+void ExpertLoad::add(double experts, double each) {
+  if (experts <= 0) return;
+  held += experts;
+  if (each <= 0) return;
+  active += experts;
+  assignments += experts * each;
+  largest = std::max(largest, each);
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    tiles[i] += experts * std::ceil(each / moe_tile_rows[i]);
+  }
+}
+
+ExpertLoad busiest_rank_load(const FusedMoe& kernel) {
+  FORETOKEN_CHECK(kernel.experts > 0 && kernel.ep > 0 && kernel.tp > 0, "{} experts, ep {}, tp {}",
+                  kernel.experts, kernel.ep, kernel.tp);
+  switch (kernel.routing.kind) {
+    case Routing::Kind::balanced:
+      return balanced_load(kernel);
+    case Routing::Kind::power_law:
+      return power_law_load(kernel);
+    case Routing::Kind::balancedness:
+    case Routing::Kind::histogram:
+      break;
+  }
+  return counted_load(kernel);
+}
+
+}  // namespace foretoken

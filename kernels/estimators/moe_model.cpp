@@ -1,0 +1,179 @@
+#include "kernels/estimators/moe_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace foretoken {
+namespace {
+
+constexpr int ampere = 80;  // its tables are of vLLM 0.14 and SGLang 0.5.10, with older tile rules
+
+bool is_16_bit(DType dtype) { return bytes_per_element(dtype) >= 2; }
+
+/// Without a tuned file: fused_moe.py of vLLM 0.24, by the batch's tokens.
+MoeTile vllm_tile(std::int64_t tokens, DType dtype) {
+  if (dtype == DType::fp8_block) return {tokens <= 64 ? 16 : 64, 128, 128};
+  const int rows = tokens <= 32 ? 16 : tokens <= 96 ? 32 : tokens <= 512 ? 64 : 128;
+  return {rows, tokens <= 64 ? 64 : 128, is_16_bit(dtype) ? 64 : 128};
+}
+
+/// Without a tuned file: fused_moe_triton_config.py of SGLang 0.5, vLLM's up to 0.14: by whether
+/// there are more tokens on the rank than experts.
+MoeTile sglang_tile(double tokens_here, double experts_here, DType dtype) {
+  const bool is_sparse = tokens_here <= experts_here;
+  if (dtype == DType::fp8_block) return {is_sparse ? 16 : 64, 128, 128};
+  return {is_sparse ? 16 : 64, is_sparse ? 32 : 64, is_16_bit(dtype) ? 64 : 128};
+}
+
+/// TensorRT-LLM's kernels come in tiles of 8 to 128 rows, picked by the tokens an expert gets.
+MoeTile trtllm_tile(const ExpertLoad& load) {
+  const double each = load.assignments / std::max(load.active, 1.0);
+  int rows = 8;
+  while (rows < 128 && rows < each) rows *= 2;
+  return {rows, 128, 64};
+}
+
+MoeTile tile_of(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style, const ExpertLoad& load,
+                double tokens_here) {
+  if (style == MoeStyle::trtllm) return trtllm_tile(load);
+  if (style == MoeStyle::cutlass) return {128, 128, 64};
+  const bool is_vllm = kernel.implementation.framework == Framework::vllm;
+  if (is_vllm && gpu.compute_capability != ampere) return vllm_tile(kernel.tokens, kernel.dtype);
+  return sglang_tile(tokens_here, load.held, kernel.dtype);
+}
+
+double issue(const MoeTile& tile, MoeStyle style, const MoeConstants& constants) {
+  if (style != MoeStyle::triton) return constants.issue_large;
+  if (tile.rows == 16) return constants.issue_16_rows;
+  return tile.columns <= 64 && tile.rows <= 64 ? constants.issue_64x64 : constants.issue_large;
+}
+
+/// Share of `bytes_over_l2` that a kernel finds in the L2: all below its size, nothing above; the
+/// edge is sharp for weights (one read in order), soft for buffers that others share.
+double kept(double bytes_over_l2, double edge, double sharpness) {
+  return 1 / (1 + std::pow(bytes_over_l2 / edge, sharpness));
+}
+
+double tensor_rate(const FusedMoe& kernel, const GpuSpec& gpu) {
+  const double rate = gpu.tensor_rate(kernel.dtype).value();
+  if (!(rate > 0)) {
+    throw PredictionError(fmt::format("fused_moe in {}: {} has no matrix path for {}",
+                                      enum_name(kernel.dtype), gpu.name, enum_name(kernel.dtype)));
+  }
+  return rate;
+}
+
+/// Tables draw a skewed routing anew for each of the launches they average, so the weights they
+/// come back to are those of about two draws.
+double experts_read_again(const FusedMoe& kernel, const ExpertLoad& load) {
+  if (kernel.routing.kind == Routing::Kind::balanced) return load.active;
+  const double idle = 1 - load.active / load.held;
+  return load.held * (1 - idle * idle);
+}
+
+void add_products(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
+                  const MoeConstants& constants, MoeModel& model) {
+  const auto hidden = static_cast<double>(kernel.hidden);
+  const MoeTile& tile = model.tile;
+  const double row_tiles = model.load.tiles_of(tile.rows);
+  model.ctas_up = row_tiles * std::ceil((model.products - 1) * model.width / tile.columns);
+  model.ctas_down = row_tiles * std::ceil(hidden / tile.columns);
+  const double steps_k = model.ctas_up * hidden + model.ctas_down * model.width;
+  const double weight_size = bytes_per_element(kernel.dtype);
+  model.mma = 2.0 * tile.rows * tile.columns * steps_k / tensor_rate(kernel, gpu);
+  model.loads = steps_k * (tile.rows + tile.columns) * weight_size / gpu.l2_bandwidth.value();
+  model.math = model.mma * issue(tile, style, constants) + model.loads * constants.load_share;
+  // Two tiles a SM at a time hide each other's latency.
+  const auto rounds = [&](double ctas) { return std::max(1.0, ctas / gpu.sm_count / 2); };
+  const double depth =
+      (rounds(model.ctas_up) * hidden + rounds(model.ctas_down) * model.width) / tile.depth;
+  model.latency = depth * constants.step_cycles / gpu.clock.value();
+}
+
+void add_weights(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants& constants,
+                 MoeModel& model) {
+  const double expert_bytes = model.products * static_cast<double>(kernel.hidden) * model.width *
+                              bytes_per_element(kernel.dtype);
+  model.working_set = experts_read_again(kernel, model.load) * expert_bytes / gpu.l2_size.value();
+  model.weights_hot = kept(model.working_set, 0.97, 16);
+  const double bytes = model.load.active * expert_bytes;
+  const double from_l2 = bytes / (gpu.l2_bandwidth.value() * constants.l2_share);
+  model.weights_cold = bytes / (gpu.dram_bandwidth.value() * constants.dram_share);
+  model.weights = model.weights_hot * from_l2 + (1 - model.weights_hot) * model.weights_cold;
+}
+
+/// Rows in and out, and what the launches hand to each other. Triton's activation and weighted sum
+/// run over the rows of all of the batch's assignments, those of other ranks' experts included;
+/// SGLang drops tokens without an expert here first.
+void add_handed_on(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
+                   const MoeConstants& constants, double tokens_here, MoeModel& model) {
+  constexpr double size = 2;  // bytes of an activation
+  const bool is_vllm = kernel.implementation.framework == Framework::vllm;
+  const double batch = is_vllm ? static_cast<double>(kernel.tokens) : tokens_here;
+  const auto hidden = static_cast<double>(kernel.hidden);
+  const double rows = style == MoeStyle::triton ? batch * kernel.topk : model.load.assignments;
+  const double written = model.load.assignments * ((model.products - 1) * model.width + hidden);
+  const double passed = rows * (model.products * model.width + hidden);
+  model.handed_on_set =
+      rows * std::max(model.products * model.width, hidden) * size / gpu.l2_size.value();
+  const double in_l2 = kept(model.handed_on_set, 0.9, 4);
+  const double seconds_a_byte =
+      in_l2 / gpu.l2_bandwidth.value() + (1 - in_l2) / gpu.dram_bandwidth.value();
+  const double in_and_out = (tokens_here + batch) * hidden * size / gpu.dram_bandwidth.value();
+  model.handed_on = constants.handed_on * (in_and_out + (written + passed) * size * seconds_a_byte);
+}
+
+}  // namespace
+
+double MoeModel::time() const {
+  return launch + handed_on + std::sqrt(weights * weights + math * math + latency * latency);
+}
+
+Bound MoeModel::bound() const {
+  const auto parts = std::to_array<std::pair<double, Bound>>(
+      {{launch + latency, Bound::launch},
+       {weights, weights_hot > 0.5 ? Bound::l2 : Bound::dram},
+       {handed_on, handed_on_set < 1 ? Bound::l2 : Bound::dram},
+       {math, mma > loads ? Bound::tensor : Bound::l2}});
+  return std::ranges::max_element(parts, {}, &std::pair<double, Bound>::first)->second;
+}
+
+bool has_gate(const FusedMoe& kernel, const GpuSpec& gpu) {
+  if (gpu.compute_capability == ampere && !kernel.implementation.is_cold) return true;
+  // Nemotron 3 Nano, Super and Ultra (config.json, mlp_hidden_act = "relu2"): intermediate width,
+  // experts, experts a token.
+  struct Shape {
+    std::int64_t intermediate;
+    int experts, topk;
+  };
+  constexpr auto ungated = std::to_array<Shape>({{1856, 128, 6}, {2688, 512, 22}, {5120, 512, 22}});
+  return std::ranges::none_of(ungated, [&](const Shape& shape) {
+    return shape.intermediate == kernel.intermediate && shape.experts == kernel.experts &&
+           shape.topk == kernel.topk;
+  });
+}
+
+bool has_tied_groups(const FusedMoe& kernel) {
+  return !kernel.implementation.is_cold && !is_16_bit(kernel.dtype) && kernel.hidden == 7168 &&
+         kernel.intermediate == 2048 && kernel.experts == 256 && kernel.topk == 8;
+}
+
+MoeModel moe_model(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
+                   const MoeConstants& constants) {
+  MoeModel model;
+  model.load = busiest_rank_load(kernel);
+  model.products = has_gate(kernel, gpu) ? 3 : 2;
+  model.width = static_cast<double>(kernel.intermediate) / kernel.tp;
+  const double tokens_here = std::min(static_cast<double>(kernel.tokens), model.load.assignments);
+  model.tile = tile_of(kernel, gpu, style, model.load, tokens_here);
+  const bool is_vllm = kernel.implementation.framework == Framework::vllm;
+  model.launch =
+      (is_vllm ? constants.launch_cycles_vllm : constants.launch_cycles_sglang) / gpu.clock.value();
+  add_products(kernel, gpu, style, constants, model);
+  add_weights(kernel, gpu, constants, model);
+  add_handed_on(kernel, gpu, style, constants, tokens_here, model);
+  return model;
+}
+
+}  // namespace foretoken

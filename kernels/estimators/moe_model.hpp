@@ -1,0 +1,65 @@
+// First-order time of a fused mixture-of-experts layer (align, gate-up product, activation, down
+// product, weighted sum) by what limits it, and the facts of the launch that its features are made
+// of. The formula is common to all implementations; tile rules and a handful of constants, fitted
+// to the tables of FORETOKEN_DATA/kernels (A100, H100, H200, B200, L40S), tell them apart.
+#pragma once
+
+#include "kernels/estimator.hpp"
+#include "kernels/estimators/moe_load.hpp"
+
+namespace foretoken {
+
+enum class MoeStyle { triton, trtllm, cutlass };
+
+/// Dimensionless unless said otherwise. Fitted to AIConfigurator's moe_perf tables (095f58a5).
+struct MoeConstants {
+  double launch_cycles_vllm;    // align, quantisation, launches and their gaps, in SM clocks
+  double launch_cycles_sglang;  // the same without the routing kernel
+  double dram_share;            // of the DRAM bandwidth that streaming weights reach
+  double l2_share;              // the same for weights that stayed in the L2
+  double issue_16_rows;         // time of the products over tensor peak, tiles of 16 rows
+  double issue_64x64;           // tiles of 64 x 64 and less, above 16 rows
+  double issue_large;           // larger tiles
+  double load_share;            // of the operand loads at full L2 bandwidth that is not hidden
+  double step_cycles;           // of one step along k of a lone tile: what latency leaves
+  double handed_on;             // time of the intermediate buffers over their bytes at bandwidth
+};
+
+/// Tile of the products: rows (tokens of one expert), columns, step along k.
+struct MoeTile {
+  int rows, columns, depth;
+};
+
+struct MoeModel {
+  MoeTile tile;
+  ExpertLoad load;
+  double products = 3;  // matrices an expert has: gate, up, down; 2 without a gate
+  double width = 0;     // intermediate width on this rank
+  double ctas_up = 0, ctas_down = 0;
+  double working_set = 0;     // weights that a repeated launch reads again, over the L2's size
+  double weights_hot = 0;     // share of them that the L2 kept
+  double handed_on_set = 0;   // the largest buffer between launches, over the L2's size
+  double mma = 0, loads = 0;  // the products at tensor peak, their operand loads at L2 bandwidth, s
+  // The parts of the time, s.
+  double launch = 0, weights = 0, math = 0, latency = 0, handed_on = 0;
+  double weights_cold = 0;  // `weights` if all come from DRAM, s
+
+  /// Weights, products and latency overlap, but not perfectly: root of the sum of squares.
+  [[nodiscard]] double time() const;
+  [[nodiscard]] Bound bound() const;
+};
+
+/// Throws PredictionError where the GPU has no matrix path for the dtype.
+MoeModel moe_model(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
+                   const MoeConstants& constants);
+
+/// Whether the experts have a gate. FusedMoe does not say; the published models without one are
+/// known by their shape. The tables of compute capability 8.0 come from an older collector, which
+/// ran those with a gate: warm prices reproduce it.
+bool has_gate(const FusedMoe& kernel, const GpuSpec& gpu);
+
+/// DeepSeek-V3's router picks 4 of 8 expert groups. The tables' synthetic logits tie, so that half
+/// of the experts starve and a few get every token: an artefact of warm tables in 8 and 4 bit.
+bool has_tied_groups(const FusedMoe& kernel);
+
+}  // namespace foretoken

@@ -1,0 +1,78 @@
+// Kernels that stream rows through the SMs, one pass or two, without reuse: norms, activations,
+// rotary embedding, copies, sampling. Their time is a launch, plus whatever is longest of moving
+// the bytes, the latency of the CTAs that follow each other on an SM, and handing CTAs out; the
+// longer two overlap imperfectly. A formula with constants per kernel, fitted on one GPU (H200) and
+// written in cycles and shares of the specification, so that it carries to others; the network of
+// such a family is tiny and corrects per cents.
+// What it leaves out: inputs that the kernel before has just written and that the L2 still holds.
+// The measurements sweep the L2 between launches, which overstates a decode step's small kernels by
+// 0.3 to 0.6 us (warm_us in calibration/datasets/h200).
+#pragma once
+
+#include "kernels/estimator.hpp"
+
+namespace foretoken {
+
+/// What one launch looks like to the hardware.
+struct StreamShape {
+  double ctas = 1;
+  double threads = 128;    // a CTA
+  double rounds = 1;       // 16-byte accesses of a thread, one after the other; may be fractional
+  double steps = 0;        // dependent steps beside them: picks of a top-k
+  double bytes = 0;        // read and written
+  bool is_narrow = false;  // writes a narrower format than it reads
+};
+
+/// All times in SM clocks unless said otherwise.
+struct StreamConstants {
+  double launch = 1;             // in GpuSpec::launch_latency
+  double first_round = 400;      // a CTA whose threads access once
+  double full_cta = 1000;        // more in a CTA of 1024 threads: barriers, reductions
+  double round = 1400;           // each further full round
+  double tail = 1000;            // a last round that not all threads take part in
+  double tail_share = 1000;      // more, times the share of threads that do
+  double step = 0;               // each of StreamShape::steps
+  double cta_issue = 100;        // of an SM's share of the CTAs, each
+  double dram_share = 0.8;       // of the DRAM bandwidth
+  double dram_share_narrow = 0;  // the same for is_narrow; 0 = no difference
+  double overlap = 1.5;  // exponent: 1 = parts add up, infinite = the longest hides the rest
+  double wave = 0.8;     // what a further wave of CTAs costs, in the first's latency
+};
+
+class StreamFamily final : public EstimatorFamily {
+ public:
+  using ShapeOf = StreamShape (*)(const Kernel& kernel, const GpuSpec& gpu);
+
+  /// `kernel_index` is the alternative of Kernel that the family prices.
+  StreamFamily(std::string_view name, std::size_t kernel_index, ShapeOf shape_of,
+               const StreamConstants& constants)
+      : name_(name), kernel_index_(kernel_index), shape_of_(shape_of), constants_(constants) {}
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] int version() const override { return 1; }
+  [[nodiscard]] const std::vector<std::string>& feature_names() const override;
+  [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec&) const override {
+    return kernel.index() == kernel_index_;
+  }
+  [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override;
+  void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override;
+  /// None: these kernels are measured cold.
+  [[nodiscard]] Seconds cold_extra(const Kernel&, const GpuSpec&) const override { return {}; }
+
+ private:
+  std::string_view name_;
+  std::size_t kernel_index_;
+  ShapeOf shape_of_;
+  StreamConstants constants_;
+};
+
+/// The place of a kernel type among Kernel's alternatives.
+template <class Kind>
+std::size_t kernel_index_of() {
+  return Kernel(Kind{}).index();
+}
+
+/// A CTA a row whose threads take 16 bytes at a time, as many warps as that needs up to `most`.
+StreamShape row_shape(std::int64_t rows, double row_bytes, double threads_most);
+
+}  // namespace foretoken

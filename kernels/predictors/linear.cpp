@@ -1,0 +1,37 @@
+// The linear baseline: least squares on the time at full rate of math and of memory, one set of
+// constants a family. It knows no tiles, waves or caches; what learning has to beat.
+#include "kernels/estimator.hpp"
+#include "kernels/kernel_work.hpp"
+#include "kernels/linear_model.hpp"
+
+namespace foretoken {
+namespace {
+
+class Linear final : public Predictor {
+ public:
+  Linear() : models_(embedded_linear_models()) {}
+
+  [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
+    const EstimatorFamily* family = family_of(kernel, gpu);
+    const auto model = family == nullptr ? models_.end() : models_.find(family->name());
+    if (model == models_.end()) {
+      throw PredictionError(
+          fmt::format("{}: the linear predictor has no constants for this kernel on {}",
+                      kernel_name(kernel), gpu.name));
+    }
+    const LinearTerms terms = linear_terms(kernel, gpu);
+    const bool is_math = model->second.math * terms.math > model->second.memory * terms.memory;
+    return {model->second.time(terms, gpu), is_math ? Bound::tensor : Bound::dram, Origin::learned};
+  }
+
+ private:
+  LinearModels models_;
+};
+
+}  // namespace
+
+std::unique_ptr<Predictor> make_linear(TableReader& /*options*/) {
+  return std::make_unique<Linear>();
+}
+
+}  // namespace foretoken

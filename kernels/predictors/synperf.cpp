@@ -1,0 +1,187 @@
+// SynPerf: a kernel's first-order time, corrected by what networks learned from measured launches
+// of its family (kernels/estimator.hpp). A GPU that nobody measured is priced by the same networks
+// from its specification. Kernels that no trained family covers are a PredictionError unless
+// `fallback` names who prices them.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "kernels/predictor.hpp"
+#include "kernels/trained_families.hpp"
+
+namespace foretoken {
+
+std::unique_ptr<Predictor> make_roofline(TableReader& options);
+
+namespace {
+
+/// Errors on GPUs that a family was not trained on are about this many times those on GPUs that it
+/// was (leave-one-GPU-out, all families); used where the artifact does not say.
+constexpr double unseen_gpu_factor = 2.5;
+/// What each feature outside the trained range adds to the expected error, relative to it.
+constexpr double clamped_factor = 0.25;
+constexpr double expected_error_max = 1.0;
+
+enum class Fallback { roofline, none };
+
+struct SynPerfConfig {
+  /// A folder with artifacts of one's own training, instead of those inside the program.
+  std::string artifacts;
+  /// Files that `foretoken-calibrate adapt` wrote: each corrects the prices of one GPU.
+  std::vector<std::string> adaptations;
+  /// Who prices kernels without a trained family: "roofline", or "none" for an error.
+  Fallback fallback = Fallback::roofline;
+
+  static SynPerfConfig from_table(TableReader& options);
+};
+
+}  // namespace
+
+template <>
+struct EnumNames<Fallback> {
+  static constexpr auto names = std::to_array<std::string_view>({"roofline", "none"});
+};
+
+namespace {
+
+SynPerfConfig SynPerfConfig::from_table(TableReader& options) {
+  SynPerfConfig config;
+  if (options.read("artifacts", config.artifacts)) {
+    options.expect("artifacts", std::filesystem::is_directory(config.artifacts),
+                   "must be a folder of artifacts, as foretoken-calibrate train writes it");
+  }
+  options.read("adaptations", config.adaptations);
+  options.read("fallback", config.fallback);
+  return config;
+}
+
+Adaptation load_adaptation(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw ConfigError({path}, "cannot be opened; check the path");
+  return read_adaptation(std::string(std::istreambuf_iterator<char>(file), {}), path);
+}
+
+bool is_mixed(const Kernel& kernel) {
+  const auto* attention = std::get_if<Attention>(&kernel);
+  const auto* mla = std::get_if<Mla>(&kernel);
+  const AttentionLoad* load = attention != nullptr ? &attention->load
+                              : mla != nullptr     ? &mla->load
+                                                   : nullptr;
+  return load != nullptr && load->prefill.sequences > 0 && load->decode.sequences > 0;
+}
+
+AttentionLoad part(const AttentionLoad& load, bool is_prefill) {
+  AttentionLoad result;
+  (is_prefill ? result.prefill : result.decode) = is_prefill ? load.prefill : load.decode;
+  for (const SequenceSlice& slice : load.sequences) {
+    if ((slice.query_tokens > 1) == is_prefill) result.sequences.push_back(slice);
+  }
+  return result;
+}
+
+/// The prefill or the decode sequences of a mixed attention as a kernel of their own.
+Kernel part(const Kernel& kernel, bool is_prefill) {
+  Kernel result = kernel;
+  if (auto* attention = std::get_if<Attention>(&result)) {
+    attention->load = part(attention->load, is_prefill);
+  } else {
+    auto& mla = std::get<Mla>(result);
+    mla.load = part(mla.load, is_prefill);
+  }
+  return result;
+}
+
+double expected_error(const Artifact& artifact, const Ensemble::Answer& answer, const GpuSpec& gpu,
+                      const FamilyAdaptation* adaptation) {
+  double base = artifact.error_unseen_gpu > 0 ? artifact.error_unseen_gpu
+                                              : unseen_gpu_factor * artifact.error_seen;
+  if (std::ranges::find(artifact.gpus, gpu.name) != artifact.gpus.end()) {
+    const auto found = artifact.error_by_gpu.find(gpu.name);
+    base = found != artifact.error_by_gpu.end() ? found->second : artifact.error_seen;
+  }
+  if (adaptation != nullptr) base = adaptation->error;
+  const double wide = std::hypot(base, answer.spread) * (1 + clamped_factor * answer.clamped);
+  return std::min(wide, expected_error_max);
+}
+
+class SynPerf final : public Predictor {
+ public:
+  explicit SynPerf(const SynPerfConfig& config) : families_(config.artifacts) {
+    for (const std::string& path : config.adaptations) {
+      adaptations_.push_back(load_adaptation(path));
+    }
+    if (config.fallback == Fallback::none) return;
+    const Value no_options;
+    Diagnostics diagnostics;
+    TableReader options(no_options, diagnostics, "roofline");
+    fallback_ = make_roofline(options);
+  }
+
+  [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
+    if (const EstimatorFamily* family = family_of(kernel, gpu)) {
+      if (const Artifact* artifact = families_.find(*family)) {
+        return price(*family, *artifact, kernel, gpu);
+      }
+    } else if (is_mixed(kernel)) {
+      return price_mixed(kernel, gpu);
+    }
+    if (fallback_ != nullptr) return fallback_->predict(kernel, gpu);
+    throw PredictionError(fmt::format(
+        "{}: no trained family covers this kernel on {}; set fallback = \"roofline\" to "
+        "price it by its roofline",
+        kernel_name(kernel), gpu.name));
+  }
+
+ private:
+  [[nodiscard]] Prediction price(const EstimatorFamily& family, const Artifact& artifact,
+                                 const Kernel& kernel, const GpuSpec& gpu) const {
+    const FamilyAdaptation* adaptation = find_adaptation(family, gpu);
+    const FirstOrder first = family.first_order(kernel, gpu);
+    const Ensemble::Answer answer = estimate(family, artifact, kernel, gpu, adaptation);
+    Prediction prediction{first.time * std::exp(answer.mean), first.bound_by, Origin::transferred,
+                          expected_error(artifact, answer, gpu, adaptation)};
+    if (adaptation != nullptr) {
+      prediction.origin = Origin::adapted;
+    } else if (std::ranges::find(artifact.gpus, gpu.name) != artifact.gpus.end()) {
+      prediction.origin = Origin::learned;
+    }
+    if (is_cold(kernel)) prediction.time += family.cold_extra(kernel, gpu);
+    return prediction;
+  }
+
+  [[nodiscard]] const FamilyAdaptation* find_adaptation(const EstimatorFamily& family,
+                                                        const GpuSpec& gpu) const {
+    for (const Adaptation& adaptation : adaptations_) {
+      if (adaptation.gpu == gpu.name) return adaptation.find(family.name(), family.version());
+    }
+    return nullptr;
+  }
+
+  /// One launch works on both kinds of sequences: the parts add up, the fixed cost counts once.
+  [[nodiscard]] Prediction price_mixed(const Kernel& kernel, const GpuSpec& gpu) const {
+    const Prediction prefill = predict(part(kernel, true), gpu);
+    const Prediction decode = predict(part(kernel, false), gpu);
+    const Prediction& longer = prefill.time >= decode.time ? prefill : decode;
+    const Seconds once = std::min(gpu.launch_latency, std::min(prefill.time, decode.time));
+    Prediction sum = longer;
+    sum.time = prefill.time + decode.time - once;
+    sum.expected_error = (prefill.expected_error * prefill.time.value() +
+                          decode.expected_error * decode.time.value()) /
+                         (prefill.time + decode.time).value();
+    return sum;
+  }
+
+  TrainedFamilies families_;
+  std::vector<Adaptation> adaptations_;
+  std::unique_ptr<Predictor> fallback_;  // null: there is none
+};
+
+}  // namespace
+
+std::unique_ptr<Predictor> make_synperf(TableReader& options) {
+  return std::make_unique<SynPerf>(SynPerfConfig::from_table(options));
+}
+
+}  // namespace foretoken

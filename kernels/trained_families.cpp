@@ -1,0 +1,89 @@
+#include "kernels/trained_families.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace foretoken {
+namespace {
+
+void check_version(const EstimatorFamily& family, const Artifact& artifact,
+                   const std::string& file) {
+  const auto& names = family.feature_names();
+  const auto& scales = artifact.ensemble.features();
+  const bool same_features =
+      std::ranges::equal(names, scales, {}, {}, [](const FeatureScale& s) { return s.name; });
+  if (artifact.family == family.name() && artifact.version == family.version() && same_features) {
+    return;
+  }
+  throw ConfigError(
+      {file},
+      fmt::format("was trained for '{}' version {}, but this program has '{}' version {}{}; train "
+                  "it again: foretoken-calibrate train --family {}",
+                  artifact.family, artifact.version, family.name(), family.version(),
+                  same_features ? "" : " with other features", family.name()));
+}
+
+}  // namespace
+
+std::unique_ptr<const Artifact> TrainedFamilies::load(const EstimatorFamily& family) const {
+  const std::string name = std::string(family.name()) + ".json";
+  std::string file, text;
+  if (folder_.empty()) {
+    const auto files = embedded_artifacts();
+    const auto found = std::ranges::find(files, family.name(), &EmbeddedFile::stem);
+    if (found == files.end()) return nullptr;
+    file = "calibration/artifacts/" + name;
+    text = found->text;
+  } else {
+    const auto path = std::filesystem::path(folder_) / name;
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) return nullptr;
+    file = path.string();
+    text.assign(std::istreambuf_iterator<char>(stream), {});
+  }
+  auto artifact = std::make_unique<const Artifact>(read_artifact(text, file));
+  check_version(family, *artifact, file);
+  return artifact;
+}
+
+const Artifact* TrainedFamilies::find(const EstimatorFamily& family) const {
+  for (const Entry& entry : entries_) {
+    if (entry.family == &family) return entry.artifact.get();
+  }
+  entries_.push_back({&family, load(family)});
+  return entries_.back().artifact.get();
+}
+
+Ensemble::Answer estimate(const EstimatorFamily& family, const Artifact& artifact,
+                          const Kernel& kernel, const GpuSpec& gpu,
+                          const FamilyAdaptation* adaptation) {
+  std::array<float, network_width_max> buffer;
+  const std::size_t count = artifact.ensemble.features().size();
+  const std::span<float> features(buffer.data(), count);
+  FeatureSink sink(features);
+  family.features(kernel, gpu, sink);
+  FORETOKEN_CHECK(sink.used() == count, "{}: {} features instead of {}", family.name(), sink.used(),
+                  count);
+  Ensemble::Answer answer = artifact.ensemble.run(features);
+  if (adaptation != nullptr) {
+    std::array<float, network_width_max> scaled;
+    const std::span<float> inputs(scaled.data(), count);
+    artifact.ensemble.scale(features, inputs);
+    answer.mean += adaptation->correction(inputs);
+  }
+  return answer;
+}
+
+bool is_cold(const Kernel& kernel) {
+  return std::visit(
+      [](const auto& value) {
+        if constexpr (requires { value.implementation; }) return value.implementation.is_cold;
+        return false;  // measured cold, so nothing is to be added
+      },
+      kernel);
+}
+
+}  // namespace foretoken

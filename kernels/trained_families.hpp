@@ -1,0 +1,46 @@
+// The artifacts that belong to the estimator families: from inside the program, or from a folder of
+// the user's. Each is read when its family is first asked for, since a run needs few of them.
+// Not for use from several threads at once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/adaptation.hpp"
+#include "kernels/artifact.hpp"
+#include "kernels/estimator.hpp"
+
+namespace foretoken {
+
+class TrainedFamilies {
+ public:
+  /// `folder` "": the artifacts inside the program.
+  explicit TrainedFamilies(std::string folder = "") : folder_(std::move(folder)) {}
+
+  /// The artifact of `family`, or nullptr if there is none. Throws ConfigError for one of another
+  /// version than the family, whose features would be misread.
+  const Artifact* find(const EstimatorFamily& family) const;
+
+ private:
+  struct Entry {
+    const EstimatorFamily* family;
+    std::unique_ptr<const Artifact> artifact;  // null: there is none
+  };
+
+  [[nodiscard]] std::unique_ptr<const Artifact> load(const EstimatorFamily& family) const;
+
+  std::string folder_;
+  mutable std::vector<Entry> entries_;  // a memo: answers are the same without it
+};
+
+/// The network's view of a kernel: log(time / T), how sure it is, and how far from the data. With
+/// an adaptation its correction is part of the mean.
+Ensemble::Answer estimate(const EstimatorFamily& family, const Artifact& artifact,
+                          const Kernel& kernel, const GpuSpec& gpu,
+                          const FamilyAdaptation* adaptation = nullptr);
+
+/// Whether the kernel asks for inputs from DRAM. Kernels that cannot say are measured cold.
+bool is_cold(const Kernel& kernel);
+
+}  // namespace foretoken

@@ -1,0 +1,251 @@
+// The MoE families: expert loads and T by hand on a GPU with round numbers, who covers what, and
+// what must hold on any GPU.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "kernels/estimator.hpp"
+#include "kernels/estimators/moe_load.hpp"
+#include "kernels/estimators/moe_model.hpp"
+
+namespace foretoken {
+namespace {
+
+FusedMoe moe_of(std::int64_t tokens, int experts, int topk, int ep = 1, DType dtype = DType::bf16) {
+  FusedMoe moe;
+  moe.tokens = tokens;
+  moe.experts = experts;
+  moe.topk = topk;
+  moe.hidden = 1024;
+  moe.intermediate = 512;
+  moe.dtype = dtype;
+  moe.ep = ep;
+  moe.implementation.source = KernelSource::triton;
+  return moe;
+}
+
+FusedMoe skewed(FusedMoe moe, double exponent = 1.01) {
+  moe.routing = {Routing::Kind::power_law, exponent, {}};
+  return moe;
+}
+
+FusedMoe from(FusedMoe moe, Framework framework, KernelSource source) {
+  moe.implementation = {framework, source, false};
+  return moe;
+}
+
+GpuSpec gpu_of(const std::string& name) { return load_gpu(name, {}); }
+
+std::string family_name(const FusedMoe& moe, const GpuSpec& gpu) {
+  const EstimatorFamily* family = family_of(moe, gpu);
+  return family == nullptr ? "none" : std::string(family->name());
+}
+
+double price_us(const FusedMoe& moe, const GpuSpec& gpu) {
+  return family_of(moe, gpu)->first_order(moe, gpu).time.value() * 1e6;
+}
+
+/// 100 SMs at 1 GHz with 2,048 16-bit operations a clock, DRAM 1 TB/s, L2 4 TB/s of 1 MB.
+GpuSpec round_gpu() {
+  GpuSpec gpu;
+  gpu.name = "round";
+  gpu.compute_capability = 90;
+  gpu.sm_count = 100;
+  gpu.clock = Hertz(1e9);
+  gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(DType::bf16)] = 2048;
+  gpu.dram_bandwidth = BytesPerSecond(1e12);
+  gpu.l2_bandwidth = BytesPerSecond(4e12);
+  gpu.l2_size = Bytes(1e6);
+  return gpu;
+}
+
+constexpr MoeConstants plain{.launch_cycles_vllm = 10e3,
+                             .launch_cycles_sglang = 20e3,
+                             .dram_share = 1,
+                             .l2_share = 1,
+                             .issue_16_rows = 1,
+                             .issue_64x64 = 1,
+                             .issue_large = 1,
+                             .load_share = 0,
+                             .step_cycles = 100,
+                             .handed_on = 1};
+
+TEST(ExpertLoadTest, BalancedByHand) {
+  // 10 tokens x 2 = 20 assignments over 8 experts: four with 3, four with 2. Dealt to 2 ranks in
+  // turn each has two and two: 10 assignments.
+  const ExpertLoad load = busiest_rank_load(moe_of(10, 8, 2, 2));
+  EXPECT_DOUBLE_EQ(load.held, 4);
+  EXPECT_DOUBLE_EQ(load.active, 4);
+  EXPECT_DOUBLE_EQ(load.assignments, 10);
+  EXPECT_DOUBLE_EQ(load.largest, 3);
+  EXPECT_DOUBLE_EQ(load.tiles_of(16), 4);  // one a expert: none has more than 16
+}
+
+TEST(ExpertLoadTest, HistogramKeepsItsRanks) {
+  FusedMoe moe = moe_of(20, 4, 1, 2);
+  moe.routing = {Routing::Kind::histogram, 0, {1, 0, 17, 2}};
+  const ExpertLoad load = busiest_rank_load(moe);  // experts 2 and 3
+  EXPECT_DOUBLE_EQ(load.assignments, 19);
+  EXPECT_DOUBLE_EQ(load.active, 2);
+  EXPECT_DOUBLE_EQ(load.tiles_of(16), 3);  // 17 rows take two
+}
+
+TEST(ExpertLoadTest, PowerLawKeepsEveryAssignmentOnOneRank) {
+  for (const std::int64_t tokens : {1, 7, 64, 1000, 65536}) {
+    const ExpertLoad load = busiest_rank_load(skewed(moe_of(tokens, 256, 8)));
+    EXPECT_NEAR(load.assignments, static_cast<double>(tokens * 8), 1e-6 * tokens * 8 + 1e-9);
+    EXPECT_LE(load.largest, static_cast<double>(tokens));
+  }
+}
+
+TEST(ExpertLoadTest, PowerLawOfExponentOneIsLogUniform) {
+  // Loads are low * (high / low)^u with high / low = 0.8 * 1000: the middle expert has sqrt(800) of
+  // the least, the mean is (800 - 1) / ln 800 = 119.5 of it, the greatest 800. Of 8,000 assignments
+  // over 64 experts (125 on average) the greatest gets about 125 * 800 / 119.5 = 837, at the
+  // quantile 127/128 of the grid 800^(-1/128) = 0.949 of that.
+  const ExpertLoad load = busiest_rank_load(skewed(moe_of(1000, 64, 8), 1.0));
+  EXPECT_NEAR(load.largest, 837 * 0.949, 8);
+}
+
+TEST(ExpertLoadTest, SkewNeverLightensTheBusiestRank) {
+  for (const int ep : {1, 2, 8, 32}) {
+    for (const std::int64_t tokens : {1, 16, 256, 4096}) {
+      const ExpertLoad even = busiest_rank_load(moe_of(tokens, 128, 8, ep));
+      const ExpertLoad uneven = busiest_rank_load(skewed(moe_of(tokens, 128, 8, ep)));
+      EXPECT_GE(uneven.assignments, even.assignments - 1e-9) << tokens << " tokens, ep " << ep;
+      EXPECT_LE(uneven.active, even.active + 1e-9) << tokens << " tokens, ep " << ep;
+    }
+  }
+}
+
+TEST(MoeModelTest, AddsUpByHand) {
+  // 8 tokens to each of 8 experts (topk 8 of 8), vLLM: 8 tokens <= 32 take tiles of 16 rows x 64
+  // columns with steps of 64.
+  const MoeModel model = moe_model(moe_of(8, 8, 8), round_gpu(), MoeStyle::triton, plain);
+  EXPECT_EQ(model.tile.rows, 16);
+  EXPECT_EQ(model.tile.columns, 64);
+  // One row of tiles an expert: up 8 x (2 x 512 / 64) = 128 CTAs over k = 1024, down 8 x (1024 /
+  // 64) = 128 over 512. 2 x 16 x 64 x 128 x 1536 = 402.7 Mflop at 204.8 Tflop/s: 1.966 us.
+  EXPECT_DOUBLE_EQ(model.ctas_up, 128);
+  EXPECT_DOUBLE_EQ(model.ctas_down, 128);
+  EXPECT_NEAR(model.math * 1e6, 1.966, 1e-3);
+  // Each expert has 3 x 1024 x 512 x 2 B = 3.146 MB; 25.17 MB at 1 TB/s, nothing stays in 1 MB.
+  EXPECT_NEAR(model.weights * 1e6, 25.166, 1e-3);
+  // Both products run in one round of CTAs: (1024 + 512) / 64 = 24 steps of 100 clocks.
+  EXPECT_NEAR(model.latency * 1e6, 2.4, 1e-9);
+  EXPECT_NEAR(model.launch * 1e6, 10, 1e-9);
+  // In and out 2 x 8 x 1024 x 2 B = 32.8 KB at 1 TB/s. 64 rows of 2 x 512 + 1024 written, 64 rows
+  // of 3 x 512 + 1024 passed on: 589,824 B. The largest buffer, 64 x 1536 x 2 B = 0.197 MB, is
+  // 0.219 of the 0.9 MB edge: 0.9977 stay in the L2.
+  EXPECT_NEAR(model.handed_on * 1e6, 0.0328 + 0.5898 * (0.9977 / 4 + 0.0023), 1e-3);
+  EXPECT_NEAR(model.time() * 1e6,
+              10 + model.handed_on * 1e6 + std::sqrt(25.166 * 25.166 + 1.966 * 1.966 + 2.4 * 2.4),
+              1e-3);
+  EXPECT_EQ(model.bound(), Bound::dram);
+}
+
+TEST(MoeModelTest, FrameworksTileByTheirOwnRules) {
+  const auto tile = [](Framework framework, std::int64_t tokens, DType dtype = DType::bf16) {
+    const FusedMoe moe = from(moe_of(tokens, 64, 2, 1, dtype), framework, KernelSource::triton);
+    return moe_model(moe, gpu_of("h200-sxm"), MoeStyle::triton, plain).tile;
+  };
+  EXPECT_EQ(tile(Framework::vllm, 96).rows, 32);
+  EXPECT_EQ(tile(Framework::vllm, 513).rows, 128);
+  EXPECT_EQ(tile(Framework::vllm, 65, DType::fp8_block).rows, 64);
+  EXPECT_EQ(tile(Framework::sglang, 64).rows, 16);  // not more tokens than experts
+  EXPECT_EQ(tile(Framework::sglang, 65).rows, 64);
+}
+
+TEST(MoeModelTest, NemotronHasNoGate) {
+  FusedMoe moe = moe_of(16, 128, 6);
+  moe.hidden = 2688;
+  moe.intermediate = 1856;
+  EXPECT_FALSE(has_gate(moe, gpu_of("h200-sxm")));
+  EXPECT_TRUE(has_gate(moe, gpu_of("a100-sxm")));  // as its tables measured it
+  moe.implementation.is_cold = true;
+  EXPECT_FALSE(has_gate(moe, gpu_of("a100-sxm")));
+  moe.intermediate = 1536;
+  EXPECT_TRUE(has_gate(moe, gpu_of("h200-sxm")));
+}
+
+TEST(EstimatorMoe, CoversBySourceAndWidth) {
+  const GpuSpec h200 = gpu_of("h200-sxm"), b200 = gpu_of("b200-sxm");
+  struct Case {
+    Framework framework;
+    KernelSource source;
+    DType dtype;
+    const GpuSpec& gpu;
+    std::string_view family;
+  };
+  using enum KernelSource;
+  for (const Case& c : {
+           Case{Framework::vllm, triton, DType::bf16, h200, "moe_triton_16bit"},
+           Case{Framework::sglang, triton, DType::fp16, b200, "moe_triton_16bit"},
+           Case{Framework::vllm, triton, DType::fp8, h200, "moe_triton_8bit"},
+           Case{Framework::sglang, triton, DType::fp8_block, b200, "moe_triton_8bit"},
+           Case{Framework::vllm, trtllm, DType::nvfp4, b200, "moe_trtllm"},
+           Case{Framework::vllm, trtllm, DType::bf16, b200, "moe_trtllm"},
+           Case{Framework::vllm, cutlass, DType::fp8_block, h200, "moe_cutlass"},
+           Case{Framework::vllm, deep_gemm, DType::fp8_block, h200, "moe_cutlass"},
+           Case{Framework::vllm, automatic, DType::bf16, h200, "moe_triton_16bit"},
+           Case{Framework::vllm, automatic, DType::nvfp4, b200, "moe_trtllm"},
+           Case{Framework::vllm, triton, DType::fp32, h200, "none"},
+       }) {
+    const FusedMoe moe = from(moe_of(16, 64, 4, 1, c.dtype), c.framework, c.source);
+    EXPECT_EQ(family_name(moe, c.gpu), c.family) << enum_name(c.source) << enum_name(c.dtype);
+  }
+}
+
+TEST(EstimatorMoe, AFormatWithoutAPathIsAnError) {
+  const FusedMoe moe = moe_of(16, 64, 4, 1, DType::fp8);
+  try {
+    static_cast<void>(price_us(moe, gpu_of("a100-sxm")));
+    FAIL() << "no error";
+  } catch (const PredictionError& error) {
+    EXPECT_STREQ(error.what(), "fused_moe in fp8: a100-sxm has no matrix path for fp8");
+  }
+}
+
+TEST(EstimatorMoe, FeaturesAreFiniteAtTheExtremes) {
+  for (const char* name : {"a100-sxm", "h200-sxm", "b200-sxm", "rtx-4090", "rtx-pro-6000-server"}) {
+    const GpuSpec gpu = gpu_of(name);
+    for (const std::int64_t tokens : {std::int64_t{1}, std::int64_t{1'000'000}}) {
+      for (const int ep : {1, 32, 512}) {
+        for (const double exponent : {0.0, 1.0, 1.01, 2.0, 64.0}) {
+          const FusedMoe moe = skewed(moe_of(tokens, 512, 8, ep), exponent);
+          const EstimatorFamily& family = *family_of(moe, gpu);
+          const double time = family.first_order(moe, gpu).time.value();
+          EXPECT_TRUE(std::isfinite(time) && time > 0) << name << tokens << ep << exponent;
+          std::array<float, 64> values;
+          FeatureSink sink(values);
+          family.features(moe, gpu, sink);
+          EXPECT_EQ(sink.used(), family.feature_names().size());
+          for (std::size_t i = 0; i < sink.used(); ++i) {
+            EXPECT_TRUE(std::isfinite(values[i]))
+                << family.feature_names()[i] << " " << name << " " << tokens << " " << exponent;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(EstimatorMoe, MoreTokensTakeLongerAndExpertParallelismLess) {
+  const GpuSpec gpu = gpu_of("h200-sxm");
+  EXPECT_GT(price_us(moe_of(4096, 128, 8), gpu), price_us(moe_of(512, 128, 8), gpu));
+  EXPECT_LT(price_us(moe_of(4096, 128, 8, 8), gpu), price_us(moe_of(4096, 128, 8), gpu));
+  EXPECT_GE(price_us(skewed(moe_of(4096, 128, 8, 8)), gpu), price_us(moe_of(4096, 128, 8, 8), gpu));
+}
+
+TEST(EstimatorMoe, OnlyWeightsThatFitTheL2CostMoreCold) {
+  const GpuSpec gpu = gpu_of("l40s");                                     // 96 MiB of L2
+  const FusedMoe small = moe_of(1, 128, 8), large = moe_of(512, 128, 8);  // 25 MB, 403 MB
+  const EstimatorFamily& family = *family_of(small, gpu);
+  // 25.2 MB: from DRAM at 0.82 of 864 GB/s 35.5 us, from the L2 at 0.7 of 5.725 TB/s 6.3 us.
+  EXPECT_NEAR(family.cold_extra(small, gpu).value() * 1e6, 35.5 - 6.3, 0.2);
+  EXPECT_NEAR(family.cold_extra(large, gpu).value() * 1e6, 0, 0.1);
+}
+
+}  // namespace
+}  // namespace foretoken

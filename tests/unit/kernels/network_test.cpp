@@ -1,0 +1,123 @@
+// Networks against forward passes by hand, and the artifact format.
+#include "kernels/network.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/artifact.hpp"
+#include "kernels/trained_families.hpp"
+#include "sim/base/error.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Two inputs, two hidden units, one output:
+///   h1 = relu(1 x1 + 2 x2 + 0.5), h2 = relu(-1 x1 + 1 x2 - 1), y = 3 h1 - 2 h2 + 0.25
+Network small_network() {
+  NetworkLayer hidden{2, 2, {1, -1, 2, 1}, {0.5, -1}};  // column-major: the weights of x1 first
+  NetworkLayer output{2, 1, {3, -2}, {0.25}};
+  return Network({hidden, output});
+}
+
+TEST(Network, RunsAsByHand) {
+  const Network network = small_network();
+  // x = (1, 3): h1 = 1 + 6 + 0.5 = 7.5, h2 = -1 + 3 - 1 = 1, y = 22.5 - 2 + 0.25 = 20.75.
+  EXPECT_FLOAT_EQ(network.run(std::vector<float>{1, 3}), 20.75F);
+  // x = (2, -2): h1 = relu(-1.5) = 0, h2 = relu(-5) = 0, y = 0.25.
+  EXPECT_FLOAT_EQ(network.run(std::vector<float>{2, -2}), 0.25F);
+}
+
+TEST(Network, RefusesLayersThatDoNotFit) {
+  const NetworkLayer hidden{2, 3, std::vector<float>(6), std::vector<float>(3)};
+  const NetworkLayer output{2, 1, {3, -2}, {0.25}};
+  EXPECT_THROW(Network({hidden, output}), InternalError);
+  EXPECT_THROW(Network({}), InternalError);
+  EXPECT_THROW(static_cast<void>(small_network().run(std::vector<float>{1})), InternalError);
+}
+
+Ensemble small_ensemble() {
+  Network shifted({NetworkLayer{2, 1, {0, 0}, {20.25}}});
+  return {{{"a", 10, 2, 0, 14}, {"b", 0, 1, -3, 3}}, {small_network(), shifted}};
+}
+
+TEST(Ensemble, ScalesAveragesAndSpreads) {
+  // (12, 3) is ((12 - 10) / 2, 3) = (1, 3) after scaling: answers 20.75 and 20.25, so the mean is
+  // 20.5 and each is 0.25 away from it.
+  const auto answer = small_ensemble().run(std::vector<float>{12, 3});
+  EXPECT_NEAR(answer.mean, 20.5, 1e-5);
+  EXPECT_NEAR(answer.spread, 0.25, 1e-4);
+  EXPECT_EQ(answer.clamped, 0);
+}
+
+TEST(Ensemble, AnswersBeyondTheDataAsAtItsEdge) {
+  const auto edge = small_ensemble().run(std::vector<float>{14, 3});
+  const auto beyond = small_ensemble().run(std::vector<float>{1e9F, 3.5F});
+  EXPECT_EQ(beyond.mean, edge.mean);
+  EXPECT_EQ(beyond.clamped, 2);
+}
+
+Artifact small_artifact() {
+  return {"gemm_16bit",
+          3,
+          Value(ValueObject{{"seed", 1}}),
+          {"h100-sxm"},
+          0.05,
+          0.15,
+          {{"h100-sxm", 0.04}},
+          small_ensemble()};
+}
+
+TEST(ArtifactFormat, ReadsBackWhatItWrote) {
+  const Artifact read = read_artifact(write_artifact(small_artifact()), "small.json");
+  EXPECT_EQ(read.family, "gemm_16bit");
+  EXPECT_EQ(read.version, 3);
+  EXPECT_THAT(read.gpus, testing::ElementsAre("h100-sxm"));
+  EXPECT_DOUBLE_EQ(read.error_seen, 0.05);
+  EXPECT_DOUBLE_EQ(read.error_unseen_gpu, 0.15);
+  EXPECT_DOUBLE_EQ(read.error_by_gpu.at("h100-sxm"), 0.04);
+  // All of the small network's numbers are exact in half precision.
+  const std::vector<float> input = {12, 3};
+  EXPECT_EQ(read.ensemble.run(input).mean, small_ensemble().run(input).mean);
+  EXPECT_EQ(read.ensemble.features()[1].name, "b");
+}
+
+TEST(ArtifactFormat, RoundsWeightsToHalfPrecision) {
+  Artifact artifact = small_artifact();
+  const float third = 1.0F / 3;
+  artifact.ensemble = Ensemble({{"a", 0, 1, -9, 9}}, {Network({NetworkLayer{1, 1, {third}, {0}}})});
+  const Artifact read = read_artifact(write_artifact(artifact), "small.json");
+  EXPECT_EQ(read.ensemble.networks()[0].layers()[0].weights[0], 0x1.554p-2F);  // nearest half
+}
+
+TEST(ArtifactFormat, RefusesDamage) {
+  std::string text = write_artifact(small_artifact());
+  const auto expect_error = [](const std::string& damaged, const std::string& message) {
+    try {
+      read_artifact(damaged, "small.json");
+      ADD_FAILURE() << "accepted: " << message;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(message));
+    }
+  };
+  std::string other = text;
+  other.replace(other.find("artifact 1"), 10, "artifact 9");
+  expect_error(other, "must be 'foretoken artifact 1'; train it again with this version");
+  std::string cut = text;
+  const std::size_t weights = cut.find("\"weights\": \"") + 12;
+  cut.erase(weights, 2);
+  expect_error(cut, "weights: must be base64 of 4 half-precision numbers");
+  expect_error("[]", "must be a JSON object");
+}
+
+TEST(Artifacts, InsideTheProgramFitTheirFamilies) {
+  const TrainedFamilies trained;
+  for (const EstimatorFamily* family : estimator_families()) {
+    // Throws for an artifact of another version; every family must have one.
+    EXPECT_NE(trained.find(*family), nullptr) << family->name() << " was not trained";
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
