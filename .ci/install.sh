@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Installs what Foretoken needs to build and to test, on Debian 12: the one step that the quickstart,
 # the tests and CI share. Asks dpkg first, so that a second call changes nothing and returns at once.
+#
+#   install.sh                what the program needs
+#   install.sh --calibration  and what training its predictors needs (LibTorch; the tests use it)
 set -euo pipefail
 
 packages=(
@@ -9,6 +12,7 @@ packages=(
   nlohmann-json3-dev libfmt-dev zlib1g-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
+[ "${1:-}" = --calibration ] && packages+=(libtorch-dev libopenblas0-pthread)
 
 missing=()
 installed=$(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)

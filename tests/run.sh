@@ -14,7 +14,7 @@ if [ "${1:-}" = --fast ]; then
 fi
 [ -t 1 ] && arguments+=(--progress)
 
-bash .ci/install.sh
+bash .ci/install.sh --calibration
 cmake --preset release -DFORETOKEN_TESTS=ON -DFORETOKEN_BENCHMARKS=ON >/dev/null
 cmake --build --preset release
 exec ctest --preset release --parallel "$(nproc)" --no-label-summary "${arguments[@]}" "$@"

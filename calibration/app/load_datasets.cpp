@@ -1,0 +1,37 @@
+#include "calibration/app/load_datasets.hpp"
+
+#include <filesystem>
+#include <iterator>
+
+namespace foretoken {
+
+DatasetOptions::DatasetOptions() {
+  const char* const in_the_source_tree = "calibration/datasets";
+  if (std::filesystem::is_directory(in_the_source_tree)) own = in_the_source_tree;
+}
+
+void DatasetOptions::add_to(CLI::App& subcommand) {
+  subcommand.add_option("--data", data, "Public measurements, a folder laid out as FORETOKEN_DATA")
+      ->envname("FORETOKEN_DATA");
+  subcommand.add_option("--own", own,
+                        "Measurements in Foretoken's own format, a folder; \"\" for none (default: "
+                        "calibration/datasets where it is)");
+}
+
+Dataset load_datasets(const DatasetOptions& options, const KeepSample& keep) {
+  if (options.data.empty() && options.own.empty()) {
+    throw ConfigError({"--data"},
+                      "no measurements are given; name a folder with --data (or FORETOKEN_DATA) or "
+                      "--own");
+  }
+  Dataset dataset;
+  if (!options.data.empty()) dataset = load_foretoken_data(options.data, keep);
+  if (!options.own.empty()) {
+    Dataset own = load_own_measurements(options.own, keep);
+    std::ranges::move(own.samples, std::back_inserter(dataset.samples));
+    dataset.rows_left_out += own.rows_left_out;
+  }
+  return dataset;
+}
+
+}  // namespace foretoken

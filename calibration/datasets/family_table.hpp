@@ -1,0 +1,63 @@
+// The samples of one estimator family as numbers: features, first-order time and measured time.
+// Built by the same functions that price kernels, so that what is trained is what is priced.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibration/datasets/dataset.hpp"
+#include "kernels/estimator.hpp"
+
+namespace foretoken {
+
+struct FamilyRow {
+  int gpu = 0;     // index into FamilyTable::gpus
+  int source = 0;  // index into FamilyTable::sources
+  bool is_held_out = false;
+  bool is_new_model = false;  // the layout before sharding is a held-out one
+  std::uint64_t layout = 0;   // hash of the layout
+  double measured = 0;        // s
+  double first_order = 0;     // s
+  double cold_extra = 0;      // s; 0 for a warm sample
+  /// log((measured - cold_extra) / first_order): what a network learns.
+  double log_ratio = 0;
+};
+
+struct FamilyTable {
+  const EstimatorFamily* family = nullptr;
+  std::size_t features = 0;   // a row
+  std::vector<float> inputs;  // rows x features, row by row
+  std::vector<FamilyRow> rows;
+  std::vector<std::string> gpus;
+  std::vector<std::string> sources;  // "vllm FlashAttention …": framework and the file's own name
+  std::vector<Kernel> kernels;       // of each row, if asked for
+  std::int64_t unpriced = 0;         // samples without first-order time on their GPU
+
+  [[nodiscard]] std::span<const float> input(std::size_t row) const {
+    return std::span(inputs).subspan(row * features, features);
+  }
+  /// The rows that `indices` name, as a table.
+  [[nodiscard]] FamilyTable subset(std::span<const std::size_t> indices) const;
+};
+
+/// GPU specs by name or path, each loaded once.
+class GpuSpecs {
+ public:
+  const GpuSpec& find(const std::string& name);
+
+ private:
+  std::map<std::string, GpuSpec, std::less<>> specs_;
+};
+
+/// The samples that `family` prices (the first family to cover them). `with_kernels` keeps the
+/// kernels too, for other predictors to price.
+FamilyTable tabulate(const EstimatorFamily& family, const Dataset& dataset,
+                     bool with_kernels = false);
+
+/// The family called `name`; a ConfigError lists the known ones.
+const EstimatorFamily& find_family(const std::string& name);
+
+}  // namespace foretoken

@@ -1,0 +1,106 @@
+// Which file of a FORETOKEN_DATA folder is read by which importer.
+#include <algorithm>
+#include <map>
+
+#include "calibration/datasets/exclusions.hpp"
+#include "calibration/datasets/importer.hpp"
+
+namespace foretoken {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TableFormat {
+  std::string_view name;  // before the first '.' of the file's name
+  void (*import)(const MeasuredFile& file, SampleSink& sink);
+};
+
+constexpr auto aiconfigurator_tables = std::to_array<TableFormat>({
+    {"gemm_perf", import_gemm_perf},
+    {"context_attention_perf", import_context_attention_perf},
+    {"generation_attention_perf", import_generation_attention_perf},
+    {"context_mla_perf", import_mla_perf},
+    {"generation_mla_perf", import_mla_perf},
+    {"moe_perf", import_moe_perf},
+});
+
+/// Files of a folder in the order of their names, so that datasets do not depend on the file
+/// system.
+std::vector<fs::path> sorted_entries(const fs::path& folder) {
+  std::error_code unreadable;
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable))
+    entries.push_back(entry.path());
+  std::ranges::sort(entries);
+  return entries;
+}
+
+/// "h100_sxm" → "h100-sxm".
+std::string gpu_of_folder(const fs::path& folder) {
+  std::string name = folder.filename().string();
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+/// "moe_perf.vllm.csv.gz" → {"moe_perf", "vllm"}.
+std::pair<std::string, std::string> table_and_framework(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const std::size_t dot = name.find('.');
+  if (dot == std::string::npos) return {name, ""};
+  return {name.substr(0, dot), name.substr(dot + 1, name.find('.', dot + 1) - dot - 1)};
+}
+
+void import_gpu_folder(const fs::path& folder, SampleSink& sink) {
+  for (const fs::path& path : sorted_entries(folder)) {
+    const auto [table, framework_name] = table_and_framework(path);
+    const auto format = std::ranges::find(aiconfigurator_tables, table, &TableFormat::name);
+    const auto framework = parse_enum<Framework>(framework_name);
+    if (format == aiconfigurator_tables.end() || !framework) continue;
+    format->import({path, gpu_of_folder(folder), *framework}, sink);
+  }
+}
+
+}  // namespace
+
+const GpuSpec& SampleSink::gpu(const std::string& name) {
+  if (gpu_name_ != name) {
+    gpu_ = load_gpu(name, {"dataset"});
+    gpu_name_ = name;
+  }
+  return gpu_;
+}
+
+void SampleSink::add(Sample&& sample) {
+  if (keep_ && !keep_(sample)) return;
+  if (exclusion_reason(sample, gpu(sample.gpu))) {
+    ++dataset_.rows_left_out;
+    return;
+  }
+  dataset_.samples.push_back(std::move(sample));
+}
+
+Dataset load_foretoken_data(const fs::path& folder, const KeepSample& keep) {
+  if (!fs::is_directory(folder / "kernels")) {
+    throw ConfigError({folder.string()},
+                      "has no folder 'kernels'; give the folder that FORETOKEN_DATA's README "
+                      "describes");
+  }
+  Dataset dataset;
+  SampleSink sink(dataset, keep);
+  const fs::path rtx4090 = folder / "kernels" / "rtx4090_vllm019";
+  for (const fs::path& entry : sorted_entries(folder / "kernels")) {
+    if (entry != rtx4090) import_gpu_folder(entry, sink);
+  }
+  if (fs::exists(rtx4090)) {
+    for (const char* name : {"dense.csv", "per_sequence.csv"}) {
+      import_llmservingsim_dense({rtx4090 / "tp1" / name, "rtx-4090"}, sink);
+    }
+    import_llmservingsim_attention({rtx4090 / "tp1" / "attention.csv", "rtx-4090"}, sink);
+  }
+  for (const fs::path& path : sorted_entries(folder / "h200_flashinfer")) {
+    import_flashinfer({path, "h200-sxm", Framework::pytorch}, sink);
+  }
+  return dataset;
+}
+
+}  // namespace foretoken

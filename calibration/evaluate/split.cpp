@@ -1,0 +1,78 @@
+#include "calibration/evaluate/split.hpp"
+
+#include <algorithm>
+
+namespace foretoken {
+namespace {
+
+/// The GPUs that have tables of all the main families.
+const std::vector<std::string> main_gpus = {"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm", "l40s"};
+
+Fold without_gpus(const FamilyTable& table, const std::string& name,
+                  const std::vector<std::string>& gpus) {
+  Fold fold;
+  fold.name = name + " left out";
+  fold.training.without_gpus = gpus;
+  fold.judged = rows_of_gpus(table, gpus);
+  return fold;
+}
+
+/// Moves some rows, picked without looking at them, from the judged to the adapting ones.
+void spare_launches(const FamilyTable& table, Fold& fold) {
+  fold.name += fmt::format(", {} launches", adapting_launches);
+  if (fold.judged.size() < 2 * adapting_launches) {
+    fold.judged.clear();  // too few to learn from some and judge on others
+    return;
+  }
+  fold.adapting = picked(table, fold.judged, adapting_launches);
+  std::erase_if(fold.judged,
+                [&](std::size_t row) { return std::ranges::binary_search(fold.adapting, row); });
+}
+
+Fold held_out_layouts(const FamilyTable& table) {
+  Fold fold;
+  fold.name = "layouts held out";
+  fold.judged = held_out_rows(table);
+  return fold;
+}
+
+Fold held_out_models(const FamilyTable& table) {
+  Fold fold;
+  fold.name = "models held out";
+  fold.training.with_held_out = true;
+  fold.training.without_new_models = true;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    if (table.rows[row].is_new_model) fold.judged.push_back(row);
+  }
+  return fold;
+}
+
+}  // namespace
+
+std::vector<Fold> folds_of(const FamilyTable& table, Split split) {
+  std::vector<Fold> folds;
+  switch (split) {
+    case Split::seen:
+      folds.push_back(held_out_layouts(table));
+      break;
+    case Split::gpu:
+      for (const std::string& gpu : main_gpus) folds.push_back(without_gpus(table, gpu, {gpu}));
+      break;
+    case Split::few:
+      for (const std::string& gpu : main_gpus) {
+        folds.push_back(without_gpus(table, gpu, {gpu}));
+        spare_launches(table, folds.back());
+      }
+      break;
+    case Split::hopper:
+      folds.push_back(without_gpus(table, "hopper", {"h100-sxm", "h200-sxm"}));
+      break;
+    case Split::model:
+      folds.push_back(held_out_models(table));
+      break;
+  }
+  std::erase_if(folds, [](const Fold& fold) { return fold.judged.empty(); });
+  return folds;
+}
+
+}  // namespace foretoken

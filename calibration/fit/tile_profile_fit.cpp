@@ -1,0 +1,185 @@
+// Rows, labels and scores of tile profiles. cuBLAS names tiles in its own order: the first number
+// runs along our n.
+#include "calibration/fit/tile_profile_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <tuple>
+
+#include "calibration/datasets/csv_rows.hpp"
+#include "calibration/datasets/dataset.hpp"
+#include "calibration/datasets/importer.hpp"
+#include "calibration/fit/grow_tree.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int leaf_rows_min = 2;
+constexpr int common_rows_min = 40;  // launches that make a tile common
+
+struct ProfiledGemm {
+  GemmShape shape;
+  TileConfig tile;  // split included
+  Cluster cluster;
+  bool is_held_out = false;
+};
+
+std::vector<ProfiledGemm> read_rows(CsvRows& csv) {
+  const auto column = [&](std::string_view name) { return csv.column(name); };
+  const int m = column("m"), n = column("n"), k = column("k");
+  const int tile_m = column("tile_m"), tile_n = column("tile_n"), tile_k = column("tile_k");
+  const int stages = column("stages"), split = column("split_k_plan");
+  const int cluster_m = column("cluster_m"), cluster_n = column("cluster_n");
+  const auto integer = [&](int at) { return static_cast<int>(csv.integer(at)); };
+  std::vector<ProfiledGemm> rows;
+  while (csv.next()) {
+    if (csv.text(tile_m).empty() || integer(tile_m) == 0) continue;  // no tile in the name
+    ProfiledGemm row;
+    row.shape = {csv.integer(m), csv.integer(n), csv.integer(k)};
+    row.tile = {.m = integer(tile_n),
+                .n = integer(tile_m),
+                .k = integer(tile_k),
+                .stages = integer(stages),
+                .split_k = std::max(1, integer(split))};
+    row.cluster = {std::max(1, integer(cluster_n)), std::max(1, integer(cluster_m))};
+    row.is_held_out =
+        is_held_out_layout(gemm_layout({.m = row.shape.m, .n = row.shape.n, .k = row.shape.k}));
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// The tile alone: what the first tree decides.
+TileConfig plain(TileConfig tile) {
+  tile.split_k = tile.cluster_m = tile.cluster_n = 1;
+  return tile;
+}
+
+template <class Label>
+class Labels {
+ public:
+  int number(const Label& label) {
+    const auto [found, is_new] = numbers_.try_emplace(label, static_cast<int>(values.size()));
+    if (is_new) values.push_back(label);
+    return found->second;
+  }
+  std::vector<Label> values;
+
+ private:
+  std::map<Label, int> numbers_;
+};
+
+struct TileOrder {
+  auto operator()(const TileConfig& a, const TileConfig& b) const {
+    return std::tie(a.m, a.n, a.k, a.stages) < std::tie(b.m, b.n, b.k, b.stages);
+  }
+};
+
+/// The most frequent first.
+void take_tiles(const std::vector<ProfiledGemm>& rows, TileProfile& profile,
+                std::map<TileConfig, int, TileOrder>& labels) {
+  std::map<TileConfig, int, TileOrder> counts;
+  for (const ProfiledGemm& row : rows) ++counts[plain(row.tile)];
+  std::vector<std::pair<TileConfig, int>> ordered(counts.begin(), counts.end());
+  std::ranges::stable_sort(ordered, std::greater<>{},
+                           [](const auto& entry) { return entry.second; });
+  for (const auto& [tile, count] : ordered) {
+    labels[tile] = static_cast<int>(profile.tiles.size());
+    profile.tiles.push_back(tile);
+    profile.common_tiles += count >= common_rows_min || profile.common_tiles < 2 ? 1 : 0;
+  }
+}
+
+TileProfile grow(const std::vector<ProfiledGemm>& rows, int sm_count) {
+  TileProfile profile;
+  std::map<TileConfig, int, TileOrder> tiles;
+  take_tiles(rows, profile, tiles);
+  Labels<int> splits;
+  Labels<Cluster> clusters;
+  std::vector<std::vector<float>> shapes, details;
+  std::vector<int> tile_labels, split_labels, cluster_labels;
+  for (const ProfiledGemm& row : rows) {
+    const auto shape = tile_features(row.shape, sm_count, profile.common());
+    const auto detail = detail_features(row.shape, row.tile, sm_count);
+    shapes.emplace_back(shape.begin(), shape.end());
+    details.emplace_back(detail.begin(), detail.end());
+    tile_labels.push_back(tiles.at(plain(row.tile)));
+    split_labels.push_back(splits.number(row.tile.split_k));
+    cluster_labels.push_back(clusters.number(row.cluster));
+  }
+  profile.splits = splits.values;
+  profile.clusters = clusters.values;
+  profile.tile = grow_tree(shapes, tile_labels, leaf_rows_min);
+  profile.split = grow_tree(details, split_labels, leaf_rows_min);
+  profile.cluster = grow_tree(details, cluster_labels, leaf_rows_min);
+  return profile;
+}
+
+double rounds_of(const GemmShape& shape, const TileConfig& tile, int sm_count) {
+  const auto along = [](std::int64_t size, int step) {
+    return std::ceil(static_cast<double>(size) / step);
+  };
+  const double tiles = along(shape.m, tile.m) * along(shape.n, tile.n) * tile.split_k;
+  return std::ceil(tiles / sm_count) * tile.m * tile.n / tile.split_k;
+}
+
+TileScore score(const TileProfile& profile, const std::vector<ProfiledGemm>& rows, int sm_count) {
+  TileScore result;
+  for (const ProfiledGemm& row : rows) {
+    const TileConfig chosen = profile.choose(row.shape, sm_count);
+    const bool same_tile = plain(chosen) == plain(row.tile);
+    const double ratio =
+        rounds_of(row.shape, chosen, sm_count) / rounds_of(row.shape, row.tile, sm_count);
+    ++result.rows;
+    result.tile += same_tile ? 1 : 0;
+    result.tile_and_split += same_tile && chosen.split_k == row.tile.split_k ? 1 : 0;
+    result.same_rounds += std::abs(ratio - 1) <= 0.05 ? 1 : 0;
+  }
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, result.rows));
+  result.tile /= count;
+  result.tile_and_split /= count;
+  result.same_rounds /= count;
+  return result;
+}
+
+}  // namespace
+
+TileProfileFit fit_tile_profile(const std::filesystem::path& csv_path) {
+  CsvRows csv(csv_path);
+  const std::vector<ProfiledGemm> rows = read_rows(csv);
+  const std::string sms(csv.provenance("sm_count"));
+  const int sm_count = sms.empty() ? 0 : std::stoi(sms);
+  if (rows.empty() || sm_count <= 0) {
+    throw ConfigError({csv_path.string()},
+                      "holds no profiled tile, or no '# sm_count' line: measure it with "
+                      "foretoken-measure");
+  }
+  std::vector<ProfiledGemm> seen;
+  std::vector<ProfiledGemm> held_out;
+  for (const ProfiledGemm& row : rows) (row.is_held_out ? held_out : seen).push_back(row);
+  TileProfileFit fit;
+  fit.rows = static_cast<std::int64_t>(rows.size());
+  fit.gpu = csv.provenance("gpu");
+  fit.cublas = csv.provenance("cublas");
+  if (!seen.empty()) fit.held_out = score(grow(seen, sm_count), held_out, sm_count);
+  fit.profile = grow(rows, sm_count);
+  return fit;
+}
+
+std::string write_fit(const TileProfileFit& fit, const std::string& source) {
+  const auto share = [](double value) { return std::round(value * 1000) / 1000; };
+  return write_tile_profile(fit.profile,
+                            {{"data", source},
+                             {"gpu", fit.gpu},
+                             {"cublas", fit.cublas},
+                             {"made_by", "foretoken-calibrate tiles"},
+                             {"rows", fit.rows},
+                             {"held_out_rows", fit.held_out.rows},
+                             {"held_out_same_tile", share(fit.held_out.tile)},
+                             {"held_out_same_tile_and_split", share(fit.held_out.tile_and_split)},
+                             {"held_out_same_rounds", share(fit.held_out.same_rounds)}});
+}
+
+}  // namespace foretoken

@@ -1,0 +1,128 @@
+#include "calibration/train/train_family.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace foretoken {
+namespace {
+
+constexpr int trainer_version = 1;
+constexpr std::size_t judged_rows_max = 20'000;  // of a GPU; judging more tells no more
+/// GPUs with fewer rows than this cannot be left out in a way that means something.
+constexpr std::size_t unseen_rows_min = 500;
+constexpr std::size_t unseen_rows_max_per_group = 4'000;
+
+TrainingSet training_set(const FamilyTable& table, const Rows& rows) {
+  TrainingSet set;
+  set.features = table.features;
+  set.names = table.family->feature_names();
+  for (const std::size_t row : rows) {
+    const auto values = table.input(row);
+    set.inputs.insert(set.inputs.end(), values.begin(), values.end());
+    set.log_ratios.push_back(static_cast<float>(table.rows[row].log_ratio));
+    set.groups.push_back(table.rows[row].layout);
+  }
+  return set;
+}
+
+/// Rows by "gpu source", for people who wonder what an artifact knows.
+Value data_summary(const FamilyTable& table, const Rows& rows) {
+  std::map<std::string, std::int64_t> counts;
+  for (const std::size_t row : rows) {
+    const FamilyRow& data = table.rows[row];
+    ++counts[fmt::format("{}: {}", table.gpus[static_cast<std::size_t>(data.gpu)],
+                         table.sources[static_cast<std::size_t>(data.source)])];
+  }
+  ValueObject summary;
+  for (const auto& [name, count] : counts) summary.emplace_back(name, count);
+  return summary;
+}
+
+Value provenance(const FamilyTable& table, const Rows& rows, const FamilyTraining& training,
+                 const TrainReport& report) {
+  const TrainOptions network = sized_for(training.network, rows.size());
+  ValueArray widths, without;
+  for (const int width : network.widths) widths.emplace_back(width);
+  for (const std::string& gpu : training.rows.without_gpus) without.emplace_back(gpu);
+  return ValueObject{{"trainer", fmt::format("foretoken-calibrate train {}", trainer_version)},
+                     {"seed", static_cast<std::int64_t>(network.seed)},
+                     {"widths", std::move(widths)},
+                     {"loss", network.loss == Loss::mape ? "mape" : "quantile"},
+                     {"epochs", report.epochs},
+                     {"layouts_held_out", !training.rows.with_held_out},
+                     {"without_gpus", std::move(without)},
+                     {"rows", static_cast<std::int64_t>(rows.size())},
+                     {"rows_by_source", data_summary(table, rows)}};
+}
+
+std::vector<std::string> gpus_of(const FamilyTable& table, const Rows& rows) {
+  std::set<std::string> names;
+  for (const std::size_t row : rows) {
+    names.insert(table.gpus[static_cast<std::size_t>(table.rows[row].gpu)]);
+  }
+  return {names.begin(), names.end()};
+}
+
+Artifact train_rows(const FamilyTable& table, const Rows& rows, const FamilyTraining& training) {
+  TrainReport report;
+  Ensemble ensemble = train(training_set(table, rows), training.network, report);
+  return {std::string(table.family->name()),
+          table.family->version(),
+          provenance(table, rows, training, report),
+          gpus_of(table, rows),
+          report.validation_error,
+          0,
+          {},
+          std::move(ensemble)};
+}
+
+/// The mean error over GPUs, each priced by a small ensemble that never saw it (nor its twin of the
+/// same architecture, or a sibling would make it look easy).
+double unseen_error(const FamilyTable& table, const FamilyTraining& training) {
+  GpuSpecs specs;
+  FamilyTraining quick = training;
+  quick.network.members = 1;
+  quick.rows.rows_max_per_group = unseen_rows_max_per_group;
+  double sum = 0;
+  int count = 0;
+  std::set<std::string> architectures;
+  for (const std::string& gpu : table.gpus) architectures.insert(specs.find(gpu).architecture);
+  for (const std::string& architecture : architectures) {
+    std::vector<std::string> left_out;
+    for (const std::string& gpu : table.gpus) {
+      if (specs.find(gpu).architecture == architecture) left_out.push_back(gpu);
+    }
+    const Rows judged = rows_of_gpus(table, left_out);
+    quick.rows.without_gpus = left_out;
+    const Rows rows = training_rows(table, quick.rows);
+    if (judged.size() < unseen_rows_min || rows.size() < unseen_rows_min) continue;
+    sum += score_rows(table, thinned(judged, judged_rows_max), train_rows(table, rows, quick)).mape;
+    ++count;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+}  // namespace
+
+Artifact train_family(const FamilyTable& table, const FamilyTraining& training) {
+  const Rows rows = training_rows(table, training.rows);
+  if (rows.empty()) {
+    throw ConfigError({"train"}, fmt::format("no measurements of family '{}' are left to train on",
+                                             table.family->name()));
+  }
+  Artifact artifact = train_rows(table, rows, training);
+  // With nothing held out the error stays that of the validation layouts.
+  if (!training.rows.with_held_out) {
+    const Rows judged = thinned(held_out_rows(table), judged_rows_max);
+    if (!judged.empty()) artifact.error_seen = score_rows(table, judged, artifact).mape;
+    for (const std::string& gpu : artifact.gpus) {
+      const Rows of_gpu = thinned(held_out_rows(table, gpu), judged_rows_max);
+      if (!of_gpu.empty()) artifact.error_by_gpu[gpu] = score_rows(table, of_gpu, artifact).mape;
+    }
+  }
+  if (training.with_unseen_error) artifact.error_unseen_gpu = unseen_error(table, training);
+  return artifact;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,36 @@
+// A folder laid out as FORETOKEN_DATA, made of a few lines by a test and removed after it.
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace foretoken {
+
+class DataFolder {
+ public:
+  DataFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "foretoken-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+    std::filesystem::create_directories(path_ / "kernels");
+  }
+  ~DataFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  DataFolder(const DataFolder&) = delete;
+  DataFolder& operator=(const DataFolder&) = delete;
+
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name) << text;
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace foretoken
