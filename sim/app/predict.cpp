@@ -10,6 +10,7 @@
 
 #include "kernels/collectives.hpp"
 #include "kernels/kernel_case.hpp"
+#include "sim/app/explanation_value.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/base/json.hpp"
 #include "sim/report/rounding.hpp"
@@ -19,7 +20,8 @@ namespace foretoken {
 namespace {
 
 struct PredictOptions {
-  std::string gpu, cluster, predictor = "roofline", cases;
+  std::string gpu, cluster, predictor = "synperf", cases;
+  bool explain = false;
 };
 
 /// `ranks` GPUs spread evenly over the first `nodes` nodes.
@@ -41,7 +43,7 @@ std::vector<GpuId> spread_group(const ClusterSpec& cluster, int ranks, int nodes
 
 class CasePricer {
  public:
-  explicit CasePricer(const PredictOptions& options) {
+  explicit CasePricer(const PredictOptions& options) : explains_(options.explain) {
     if (options.cluster.empty() == options.gpu.empty()) {
       throw ConfigError({"predict"}, "needs exactly one of --gpu and --cluster");
     }
@@ -60,7 +62,14 @@ class CasePricer {
     return {time, Bound::network, Origin::analytic};
   }
 
+  /// The kernel's launches, where they were asked for and the case is no collective.
+  [[nodiscard]] std::optional<Value> explanation(const KernelCase& asked) const {
+    if (!explains_ || std::holds_alternative<Collective>(asked.kernel)) return std::nullopt;
+    return explanation_value(explain(asked.kernel, gpu_));
+  }
+
  private:
+  bool explains_;
   std::optional<ClusterSpec> cluster_;
   GpuSpec gpu_;
   std::unique_ptr<Predictor> predictor_;
@@ -75,7 +84,11 @@ Value answer(const CasePricer& pricer, const std::string& line) {
   object.set("time_us", rounded(prediction.time.value() * 1e6));
   object.set("bound_by", std::string(enum_name(prediction.bound_by)));
   object.set("origin", std::string(enum_name(prediction.origin)));
+  if (prediction.expected_error > 0.0) {
+    object.set("expected_error", rounded(prediction.expected_error));
+  }
   if (!asked.note.empty()) object.set("note", asked.note);
+  if (auto explanation = pricer.explanation(asked)) object.set("explain", std::move(*explanation));
   return object;
 }
 
@@ -128,6 +141,9 @@ void add_predict(CLI::App& program, Action& chosen) {
   command->add_option("--gpu", options->gpu, "GPU: name or TOML");
   command->add_option("--cluster", options->cluster, "Cluster: name or TOML, for collectives too");
   command->add_option("--predictor", options->predictor, "Predictor (see: foretoken list)");
+  command->add_flag(
+      "--explain", options->explain,
+      "Add how each kernel is cut into launches and tasks, and the busiest SM's cycles");
   command->add_option("cases", options->cases, "File of JSON lines, or - for standard input")
       ->required();
   command->footer(

@@ -17,7 +17,7 @@ namespace foretoken {
 namespace {
 
 struct StepOptions {
-  std::string model, gpu, cluster, prefill, decode, predictor = "roofline";
+  std::string model, gpu, cluster, prefill, decode, predictor = "synperf";
   std::string dtype = "bf16", kv_dtype, routing = "balanced", framework = "vllm";
   bool warm = false;
   ParallelLayout layout;

@@ -79,7 +79,7 @@ struct Scenario {
   ExecutionSettings execution;
   Deployment deployment;
   EngineSettings engine;
-  VariantChoice predictor{"roofline"};
+  VariantChoice predictor{"synperf"};
   AttentionDetail attention = AttentionDetail::aggregate;
   std::shared_ptr<const Workload> workload;
   SloTargets slo;

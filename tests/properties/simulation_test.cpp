@@ -23,6 +23,8 @@ prompt_tokens = 700
 output_tokens = 20
 [engine]
 batch_tokens_max = 256
+[predictor]
+name = "roofline"
 )";
 
 TEST(SimulationProperties, ALoneRequestTakesTheSumOfItsSteps) {
@@ -180,6 +182,34 @@ TEST(SimulationProperties, AggregateAttentionPricesStepsAsExactDoesUnderRoofline
     ASSERT_NEAR(aggregate / step.duration, 1.0, 1e-9);
   }
   EXPECT_GT(mixed, 10U) << "too few steps mix prefill and decode";
+}
+
+TEST(SimulationProperties, AggregateAttentionStaysNearExactUnderSynPerf) {
+  // Learned prices see a batch's spread only through its sums. On the steps of a real mixture the
+  // whole step must agree within 2 % on average, and no step may be off by more than 10 %.
+  const Scenario scenario = scenario_from(
+      one_request, {"workload.requests=60", "predictor.name=synperf", "predictor.attention=exact",
+                    "engine.batch_tokens_max=2048", "engine.sequences_max=64",
+                    "workload.prompt_tokens={distribution='lognormal',mean=700,p99=4000}",
+                    "workload.output_tokens={distribution='lognormal',mean=60,p99=300}"});
+  StepRecorder recorder;
+  RunOptions options;
+  options.observer = &recorder;
+  (void)run_scenario(scenario, Catalogs(), options);
+  const auto predictor = make_predictor(Catalogs().predictors, "synperf", {});
+  double error_sum = 0;
+  for (StepRecorder::Step& step : recorder.steps) {
+    step.shape.attention.sequences.clear();
+    const Seconds aggregate =
+        price_step(scenario.model, {}, scenario.execution, scenario.cluster, *predictor, step.shape)
+            .compute();
+    const double error = std::abs(aggregate / step.duration - 1.0);
+    ASSERT_LE(error, 0.10);
+    error_sum += error;
+  }
+  const double mean_error = error_sum / static_cast<double>(recorder.steps.size());
+  RecordProperty("mean_error_percent", fmt::format("{:.3f}", 100 * mean_error));
+  EXPECT_LE(mean_error, 0.02);
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+predict --gpu h200-sxm --explain examples/kernels.jsonl
