@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/predictor.hpp"
 #include "kernels/trained_families.hpp"
 
@@ -70,27 +71,6 @@ bool is_mixed(const Kernel& kernel) {
                               : mla != nullptr     ? &mla->load
                                                    : nullptr;
   return load != nullptr && load->prefill.sequences > 0 && load->decode.sequences > 0;
-}
-
-AttentionLoad part(const AttentionLoad& load, bool is_prefill) {
-  AttentionLoad result;
-  (is_prefill ? result.prefill : result.decode) = is_prefill ? load.prefill : load.decode;
-  for (const SequenceSlice& slice : load.sequences) {
-    if ((slice.query_tokens > 1) == is_prefill) result.sequences.push_back(slice);
-  }
-  return result;
-}
-
-/// The prefill or the decode sequences of a mixed attention as a kernel of their own.
-Kernel part(const Kernel& kernel, bool is_prefill) {
-  Kernel result = kernel;
-  if (auto* attention = std::get_if<Attention>(&result)) {
-    attention->load = part(attention->load, is_prefill);
-  } else {
-    auto& mla = std::get<Mla>(result);
-    mla.load = part(mla.load, is_prefill);
-  }
-  return result;
 }
 
 double expected_error(const Artifact& artifact, const Ensemble::Answer& answer, const GpuSpec& gpu,
@@ -159,12 +139,14 @@ class SynPerf final : public Predictor {
     return nullptr;
   }
 
-  /// One launch works on both kinds of sequences: the parts add up, the fixed cost counts once.
+  /// Both kinds of sequences are priced apart, and what one launch pays once is taken off.
   [[nodiscard]] Prediction price_mixed(const Kernel& kernel, const GpuSpec& gpu) const {
-    const Prediction prefill = predict(part(kernel, true), gpu);
-    const Prediction decode = predict(part(kernel, false), gpu);
+    const MixedAttention parts = split_mixed_attention(kernel, gpu);
+    const Prediction prefill = predict(parts.prefill, gpu);
+    const Prediction decode = predict(parts.decode, gpu);
     const Prediction& longer = prefill.time >= decode.time ? prefill : decode;
-    const Seconds once = std::min(gpu.launch_latency, std::min(prefill.time, decode.time));
+    // Never below the longer part alone.
+    const Seconds once = std::min(parts.shared, std::min(prefill.time, decode.time));
     Prediction sum = longer;
     sum.time = prefill.time + decode.time - once;
     sum.expected_error = (prefill.expected_error * prefill.time.value() +
