@@ -170,7 +170,7 @@ GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConst
   const double peak = gpu.tensor_rate(gemm.dtype).value();
   if (!(peak > 0)) {
     throw PredictionError(fmt::format(
-        "gemm in {}: {} has no matrix path for it; use a format that `foretoken gpu {}` lists",
+        "gemm in {}: {} has no matrix path for it; use a format that `foretoken gpu show {}` lists",
         enum_name(gemm.dtype), gpu.name, gpu.name));
   }
   FORETOKEN_CHECK(gemm.m > 0 && gemm.n > 0 && gemm.k > 0, "gemm of {} x {} x {}", gemm.m, gemm.n,

@@ -144,6 +144,7 @@ TEST(EstimatorGemm, SaysWhichGpuHasNoPath) {
       [&] { (void)family_of(gemm, gpu)->first_order(gemm, gpu); },
       testing::ThrowsMessage<PredictionError>(
           "gemm in nvfp4: a100-sxm has no matrix path for it; use a format that `foretoken gpu "
+          "show "
           "a100-sxm` lists"));
 }
 
