@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
 
   Action chosen;
   add_simulate(program, chosen);
+  add_compare(program, chosen);
   add_step(program, chosen);
   add_predict(program, chosen);
   add_gpu(program, chosen);

@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
 #include <memory>
 
+#include "sim/app/output_file.hpp"
 #include "sim/app/progress_bar.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
@@ -27,18 +26,9 @@ struct SimulateOptions {
   bool skip_bad_lines = false;
 };
 
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw ConfigError({path.string()}, "cannot write this file; check the path and space");
-}
-
 void write_folder(const std::filesystem::path& folder, const Scenario& scenario,
                   const Report& report) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw ConfigError({folder.string()}, "cannot make this folder: " + error.message());
+  make_folder(folder);
   write_file(folder / "report.json", to_json(report_value(report)) + "\n");
   write_file(folder / "requests.csv", requests_csv(report));
   write_file(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));

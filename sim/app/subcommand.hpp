@@ -12,6 +12,7 @@ namespace foretoken {
 using Action = std::function<int()>;
 
 void add_simulate(CLI::App& program, Action& chosen);
+void add_compare(CLI::App& program, Action& chosen);
 void add_step(CLI::App& program, Action& chosen);
 void add_predict(CLI::App& program, Action& chosen);
 void add_gpu(CLI::App& program, Action& chosen);

@@ -93,6 +93,7 @@ Value report_value(const Report& report) {
       // A seed comes out of a scenario, whose integers are signed.
       {"seed", static_cast<std::int64_t>(report.seed)},
       {"version", report.version},
+      {"gpus", report.gpus},
       {"requests", requests_value(report.requests)},
       {"duration_s", rounded(report.duration_s)},
       {"throughput", throughput_value(report)},

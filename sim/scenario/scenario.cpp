@@ -4,9 +4,12 @@
 
 #include "sim/base/table_reader.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/scenario/replica_count.hpp"
 
 namespace foretoken {
 namespace {
+
+constexpr int replicas_auto = 0;  // until all tables are read
 
 /// A path in a scenario is relative to the scenario's folder; a plain name stays as it is.
 std::string resolve_path(const std::string& name, const std::filesystem::path& base_folder) {
@@ -62,12 +65,26 @@ void read_positive(TableReader& table, std::string_view key, int& out) {
   table.expect(key, out >= 1, fmt::format("must be at least 1, not {}", out));
 }
 
+/// A number, or "auto": as many as the cluster holds, which is known when all tables are read.
+void read_replicas(TableReader& table, Deployment& deployment) {
+  const Value* given = table.find("replicas");
+  if (given == nullptr || !given->is_string()) {
+    read_positive(table, "replicas", deployment.replicas);
+    return;
+  }
+  if (std::get<std::string>(given->data) != "auto") {
+    table.fail("replicas", "must be a number or \"auto\" (as many as the cluster holds)");
+    return;
+  }
+  deployment.replicas = replicas_auto;
+}
+
 void read_deployment(TableReader table, Scenario& scenario) {
   Deployment& deployment = scenario.deployment;
   read_positive(table, "tensor_parallel", deployment.layout.tensor);
   read_positive(table, "pipeline_parallel", deployment.layout.pipeline);
   read_positive(table, "expert_parallel", deployment.layout.expert);
-  read_positive(table, "replicas", deployment.replicas);
+  read_replicas(table, deployment);
   table.read("data_parallel_attention", deployment.layout.data_parallel_attention);
   table.expect("data_parallel_attention", !deployment.layout.data_parallel_attention,
                "is not simulated yet; use tensor_parallel with expert_parallel");
@@ -197,6 +214,10 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   read_slo(section(file, "slo"), scenario.slo);
   read_run(section(file, "run"), scenario.run);
   file.finish();
+  if (diagnostics.empty() && scenario.deployment.replicas == replicas_auto) {
+    scenario.deployment.replicas =
+        std::max(1, replicas_that_fit(scenario.cluster, scenario.deployment.layout));
+  }
   if (diagnostics.empty()) check_fit(scenario, diagnostics);
   diagnostics.throw_if_any();
   return scenario;

@@ -3,6 +3,7 @@
 #
 #   check.sh FORETOKEN report NAME            simulate examples/NAME.toml --json  =  tests/golden/NAME.json
 #   check.sh FORETOKEN output NAME            the arguments in examples/NAME.cmd  =  tests/golden/NAME.txt
+#                                             (what it writes goes below $work)
 #   check.sh FORETOKEN rerun NAME             --out, then the resolved scenario again: identical files
 #   check.sh FORETOKEN report|output NAME --bless   writes the golden file instead
 set -euo pipefail
@@ -35,7 +36,8 @@ case $kind in
     ;;
   output)
     eval "set -- $(cat "examples/$name.cmd")"
-    "$foretoken" "$@" >"$work/actual"
+    # Files that a command writes belong below $work, whose name differs from run to run.
+    "$foretoken" "$@" | sed "s|$work/||g" >"$work/actual"
     compare "$work/actual" "tests/golden/$name.txt"
     ;;
   rerun)

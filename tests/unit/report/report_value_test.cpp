@@ -43,7 +43,7 @@ TEST(Rounded, RefusesWhatIsNoNumber) {
 TEST(ReportValue, IsThisDocument) {
   EXPECT_EQ(to_json(report_value(sample_report()), -1),
             R"({"scenario":{"model":{"name":"tiny-1b"},"rate":0.12345678901234566},)"
-            R"("seed":7,"version":"0.1.0",)"
+            R"("seed":7,"version":"0.1.0","gpus":2,)"
             R"("requests":{"arrived":4,"completed":2,"failed":1,"unfinished":1,)"
             R"("skipped_lines":1},"duration_s":8.0,)"
             R"("throughput":{"requests_per_s":0.25,"input_tokens_per_s":1536.0,)"

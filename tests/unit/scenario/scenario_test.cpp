@@ -97,5 +97,25 @@ TEST(Scenario, ChecksTheLayoutAgainstModelAndCluster) {
             "or name a larger cluster");
 }
 
+TEST(Scenario, AutoReplicasFillTheCluster) {
+  EXPECT_EQ(read(minimal, {"deployment.replicas=auto"}).deployment.replicas, 8);
+  EXPECT_EQ(read(minimal, {"deployment.replicas=auto", "deployment.tensor_parallel=2",
+                           "deployment.pipeline_parallel=3"})
+                .deployment.replicas,
+            1);  // four groups of two, three a replica
+  EXPECT_EQ(read(minimal, {"deployment.replicas=auto", "cluster.name=h200-sxm-8x3",
+                           "deployment.tensor_parallel=16"})
+                .deployment.replicas,
+            1);  // a group takes two whole nodes
+  EXPECT_EQ(error_of(minimal, {"deployment.replicas=many"}),
+            "--set deployment.replicas=many: deployment.replicas: must be a number or \"auto\" (as "
+            "many as the cluster "
+            "holds)");
+  const Scenario scenario = read(minimal, {"deployment.replicas=auto"});
+  EXPECT_EQ(std::get<std::int64_t>(
+                resolved_scenario(scenario).find("deployment")->find("replicas")->data),
+            8);
+}
+
 }  // namespace
 }  // namespace foretoken

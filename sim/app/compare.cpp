@@ -1,0 +1,165 @@
+// foretoken compare: which layout? A scenario and values of TP, PP, EP and replicas in; one table,
+// compare.csv and compare.json out. Finished runs are on disk before the next one is looked at, so
+// that Ctrl-C loses nothing and --resume goes on.
+#include "sim/planner/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "sim/app/forking_runner.hpp"
+#include "sim/app/output_file.hpp"
+#include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
+#include "sim/run/run.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
+
+struct CompareOptions {
+  std::string scenario;
+  std::vector<std::string> overrides;
+  std::vector<std::string> tensor = {"1", "2", "4", "8"}, pipeline = {"1"}, expert, replicas;
+  std::string out_folder;
+  std::size_t jobs = 0;
+  bool resume = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+std::vector<LayoutChoice> choices_of(const CompareOptions& options) {
+  std::vector<LayoutChoice> choices = {{"deployment.tensor_parallel", "TP", options.tensor},
+                                       {"deployment.pipeline_parallel", "PP", options.pipeline}};
+  if (!options.expert.empty()) {
+    choices.push_back({"deployment.expert_parallel", "EP", options.expert});
+  }
+  if (!options.replicas.empty()) {
+    choices.push_back({"deployment.replicas", "rep", options.replicas});
+  }
+  return choices;
+}
+
+std::vector<std::string> with(std::vector<std::string> overrides, const RunRequest& request) {
+  overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
+  return overrides;
+}
+
+/// A comparison keeps no timelines: they are most of a report, and nobody lays them side by side.
+Value run_layout(const CompareOptions& options, const RunRequest& request) {
+  const Scenario scenario = load_scenario(options.scenario, with(options.overrides, request));
+  Report report = run_scenario(scenario, Catalogs());
+  report.timeline.clear();
+  return report_value(report);
+}
+
+/// Throws what is wrong with the scenario whatever the layout is: every layout complains alike.
+void check_scenario(const CompareOptions& options, const std::vector<LayoutChoice>& choices) {
+  std::optional<ConfigError> first;
+  for (const Layout& layout : combinations(choices)) {
+    try {
+      (void)load_scenario(options.scenario, with(options.overrides, layout.request(choices)));
+      return;
+    } catch (const ConfigError& error) {
+      if (first && std::string(first->what()) != error.what()) return;
+      first = error;
+    }
+  }
+  throw *first;
+}
+
+/// All that the figures depend on but the data files that a scenario names.
+std::string question(const CompareOptions& options, const std::vector<LayoutChoice>& choices) {
+  std::ifstream file(options.scenario, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf() << '\n' << version();
+  for (const std::string& override : options.overrides) text << '\n' << override;
+  for (const LayoutChoice& choice : choices) {
+    text << '\n' << choice.key;
+    for (const std::string& value : choice.values) text << ' ' << value;
+  }
+  return text.str();
+}
+
+void show_progress(bool shown, std::size_t finished, std::size_t wanted) {
+  if (!shown) return;
+  fmt::print(stderr, "\r\x1b[K  {} of {} layouts", finished, wanted);
+  if (finished == wanted) fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+}
+
+int compare(const CompareOptions& options) {
+  const std::vector<LayoutChoice> choices = choices_of(options);
+  check_scenario(options, choices);
+  const std::filesystem::path folder =
+      options.out_folder.empty()
+          ? std::filesystem::path(options.scenario).stem().string() + ".compare"
+          : options.out_folder;
+  make_folder(folder);
+  RowStore store(folder / "rows.jsonl", question(options, choices), combinations(choices).size(),
+                 options.resume ? RowStore::Mode::resume : RowStore::Mode::fresh);
+  ForkingRunner runner(options.jobs,
+                       [&](const RunRequest& request) { return run_layout(options, request); });
+  const bool shows_progress = !options.quiet && is_terminal(stderr);
+  const Comparison comparison =
+      compare_layouts(choices, runner, store, [&](std::size_t finished, std::size_t wanted) {
+        show_progress(shows_progress, finished, wanted);
+      });
+  write_file(folder / "compare.csv", comparison_csv(comparison));
+  write_file(folder / "compare.json", to_json(comparison_value(comparison)) + "\n");
+  if (options.json) {
+    fmt::print("{}\n", to_json(comparison_value(comparison)));
+  } else if (!options.quiet) {
+    fmt::print("{}\n  Wrote compare.csv and compare.json to {}\n",
+               comparison_table(comparison, shows_colour(stdout), terminal_width(stdout)),
+               folder.string());
+  }
+  if (!comparison.is_complete) {
+    fmt::print(stderr,
+               "foretoken: stopped; {} of {} layouts are finished and kept in {}. The same command "
+               "with --resume goes on\n",
+               comparison.rows.size(), combinations(choices).size(), folder.string());
+    return status_interrupted;
+  }
+  const auto ran = [](const ComparedLayout& row) { return row.figures.has_value(); };
+  return std::ranges::any_of(comparison.rows, ran) ? 0 : 1;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command =
+      program.add_subcommand("compare", "Run several parallel layouts and set them side by side");
+  command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
+  const auto values = [&](const char* name, std::vector<std::string>& out, const char* text) {
+    command->add_option(name, out, text)->delimiter(',')->allow_extra_args(false);
+  };
+  values("--tp", options->tensor, "Tensor-parallel sizes, as 1,2,4,8 (the default)");
+  values("--pp", options->pipeline, "Pipeline-parallel sizes, as 1,2,4 (default 1)");
+  values("--ep", options->expert, "Expert-parallel sizes (default: the scenario's)");
+  values("--replicas", options->replicas,
+         "Numbers of replicas; auto: as many as the cluster holds (default: the scenario's)");
+  command
+      ->add_option("--set", options->overrides,
+                   "Change a key of the scenario for all layouts, as table.key=value; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--out", options->out_folder,
+                      "Folder for rows, compare.csv and compare.json (default: SCENARIO.compare)");
+  command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)");
+  command->add_flag("--resume", options->resume, "Keep the runs that an earlier call finished");
+  command->add_flag("--json", options->json, "Print compare.json's object alone");
+  command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
+  command->footer(examples(
+      "  foretoken compare examples/quickstart.toml --set cluster.name=h100-sxm-8 --tp 1,2,4,8\n"
+      "  foretoken compare examples/tensor_parallel.toml --tp 2,4,8 --pp 1,2 --replicas auto\n"
+      "  foretoken compare examples/tensor_parallel.toml --out results --resume"));
+  command->callback([options, &chosen] { chosen = [options] { return compare(*options); }; });
+}
+
+}  // namespace foretoken

@@ -1,0 +1,112 @@
+#include "sim/planner/compare.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace foretoken {
+namespace {
+
+struct Goal {
+  std::string_view name;
+  /// Smaller is better; nullopt: the row does not say.
+  std::optional<double> (*value)(const RunFigures&);
+};
+
+constexpr auto goals = std::to_array<Goal>({
+    {"lowest TTFT p99", [](const RunFigures& f) -> std::optional<double> { return f.ttft_p99_ms; }},
+    {"lowest TPOT p99", [](const RunFigures& f) -> std::optional<double> { return f.tpot_p99_ms; }},
+    {"highest throughput",
+     [](const RunFigures& f) -> std::optional<double> { return -f.output_tokens_per_s; }},
+    {"highest throughput per GPU",
+     [](const RunFigures& f) -> std::optional<double> { return -f.output_tokens_per_s_gpu; }},
+    {"highest goodput",
+     [](const RunFigures& f) -> std::optional<double> {
+       if (!f.has_slo) return std::nullopt;
+       return -f.goodput_per_s;
+     }},
+    {"highest goodput per GPU",
+     [](const RunFigures& f) -> std::optional<double> {
+       if (!f.has_slo) return std::nullopt;
+       return -f.goodput_per_s / f.gpus;
+     }},
+    {"lowest cost per token",
+     [](const RunFigures& f) -> std::optional<double> { return f.dollars_per_million; }},
+});
+
+std::string name_of(const std::vector<LayoutChoice>& choices, const Layout& layout) {
+  std::string name;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    name += (i > 0 ? " " : "") + choices[i].key + "=" + layout.values[i];
+  }
+  return name;
+}
+
+bool is_served(const ComparedLayout& row) {
+  return row.figures && row.figures->completed > 0 && row.figures->failed == 0;
+}
+
+}  // namespace
+
+std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows) {
+  std::vector<BestLayout> best;
+  for (const Goal& goal : goals) {
+    std::optional<std::size_t> found;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      if (!is_served(rows[row])) continue;
+      const auto value = goal.value(*rows[row].figures);
+      if (!value || *value >= least) continue;
+      least = *value;
+      found = row;
+    }
+    if (found) best.push_back({std::string(goal.name), *found});
+  }
+  return best;
+}
+
+Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& runner,
+                           RowStore& store, const CompareProgress& progress) {
+  const std::vector<Layout> layouts = combinations(choices);
+  std::vector<std::optional<RunOutcome>> outcomes(layouts.size());
+  std::size_t finished = 0;
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    const std::string name = name_of(choices, layouts[i]);
+    const auto row = std::ranges::find(store.rows(), name, &StoredRow::name);
+    if (row == store.rows().end()) continue;
+    outcomes[i] = row->outcome;
+    ++finished;
+  }
+  Comparison comparison;
+  std::size_t next = 0, running = 0;
+  const auto start_some = [&] {
+    for (; next < layouts.size() && running < runner.slots(); ++next) {
+      if (outcomes[next]) continue;
+      runner.start(next, layouts[next].request(choices));
+      ++running;
+    }
+  };
+  if (progress) progress(finished, layouts.size());
+  for (start_some(); running > 0; start_some()) {
+    auto over = runner.wait();
+    if (!over) {
+      comparison.is_complete = false;
+      break;
+    }
+    --running;
+    store.add({name_of(choices, layouts[over->ticket]), over->outcome});
+    outcomes[over->ticket] = std::move(over->outcome);
+    if (progress) progress(++finished, layouts.size());
+  }
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    if (!outcomes[i]) continue;
+    ComparedLayout row{layouts[i], std::move(*outcomes[i]), std::nullopt};
+    if (row.outcome.status == RunStatus::ran) row.figures = figures_of(row.outcome.report);
+    comparison.rows.push_back(std::move(row));
+  }
+  comparison.choices = std::move(choices);
+  comparison.best = best_layouts(comparison.rows);
+  return comparison;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,53 @@
+// Which layout? Runs every one that was asked for, each in a process of its own, and sets their
+// figures side by side; says why a layout cannot be and which one is best by each goal.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/planner/layout_choices.hpp"
+#include "sim/planner/row_store.hpp"
+#include "sim/planner/run_figures.hpp"
+
+namespace foretoken {
+
+struct ComparedLayout {
+  Layout layout;
+  RunOutcome outcome;
+  std::optional<RunFigures> figures;  // if it ran
+};
+
+/// "lowest TTFT p99" and the row that has it.
+struct BestLayout {
+  std::string goal;
+  std::size_t row = 0;
+};
+
+struct Comparison {
+  std::vector<LayoutChoice> choices;
+  std::vector<ComparedLayout> rows;  // those that finished, in the order of combinations()
+  std::vector<BestLayout> best;
+  bool is_complete = true;  // false: stopped by the user
+};
+
+/// Told when a run is over: how many are, and how many there are.
+using CompareProgress = std::function<void(std::size_t finished, std::size_t wanted)>;
+
+/// Rows that `store` holds already are not run again; each new one goes into it at once.
+Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& runner,
+                           RowStore& store, const CompareProgress& progress);
+
+/// The best row by each goal. Only runs that served every request they were sent count; with an
+/// SLO the goals that count it come too. Of equal rows the first wins.
+std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows);
+
+/// The table a person reads, at most `width` columns.
+std::string comparison_table(const Comparison& comparison, bool colour, int width);
+/// compare.csv: a line a layout, infeasible ones with their reason.
+std::string comparison_csv(const Comparison& comparison);
+/// compare.json's object.
+Value comparison_value(const Comparison& comparison);
+
+}  // namespace foretoken

@@ -1,0 +1,221 @@
+// A comparison as a table for the terminal, as CSV and as JSON. The table names what did not run
+// below the ones that did, with its reason in full: that is what one has to act on.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/planner/compare.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/report/rounding.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace foretoken {
+namespace {
+
+/// A figure of the table, of compare.csv and of compare.json, by its name there.
+struct Column {
+  std::string_view name;    // "ttft_p50_ms"
+  std::string_view header;  // "TTFT p50"; "" = not in the table
+  double (*value)(const RunFigures&);
+  bool is_count = false;
+};
+
+constexpr auto columns = std::to_array<Column>({
+    {"gpus", "GPUs", [](const RunFigures& f) { return static_cast<double>(f.gpus); }, true},
+    {"replicas", "", [](const RunFigures& f) { return static_cast<double>(f.replicas); }, true},
+    {"ttft_p50_ms", "", [](const RunFigures& f) { return f.ttft_p50_ms; }},
+    {"ttft_p99_ms", "TTFT p99", [](const RunFigures& f) { return f.ttft_p99_ms; }},
+    {"tpot_p50_ms", "", [](const RunFigures& f) { return f.tpot_p50_ms; }},
+    {"tpot_p99_ms", "TPOT p99", [](const RunFigures& f) { return f.tpot_p99_ms; }},
+    {"e2e_p50_ms", "", [](const RunFigures& f) { return f.e2e_p50_ms; }},
+    {"requests_per_s", "", [](const RunFigures& f) { return f.requests_per_s; }},
+    {"output_tokens_per_s", "tok/s", [](const RunFigures& f) { return f.output_tokens_per_s; }},
+    {"output_tokens_per_s_gpu", "/GPU",
+     [](const RunFigures& f) { return f.output_tokens_per_s_gpu; }},
+});
+constexpr auto slo_columns = std::to_array<Column>({
+    {"attainment", "", [](const RunFigures& f) { return f.attainment; }},
+    {"goodput_per_s", "good/s", [](const RunFigures& f) { return f.goodput_per_s; }},
+    {"goodput_per_s_gpu", "/GPU", [](const RunFigures& f) { return f.goodput_per_s / f.gpus; }},
+});
+
+bool any_slo(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.rows,
+                             [](const auto& row) { return row.figures && row.figures->has_slo; });
+}
+
+bool any_price(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.rows, [](const auto& row) {
+    return row.figures && row.figures->dollars_per_million;
+  });
+}
+
+std::vector<Column> columns_of(const Comparison& comparison) {
+  std::vector<Column> all(columns.begin(), columns.end());
+  if (any_slo(comparison)) all.insert(all.end(), slo_columns.begin(), slo_columns.end());
+  return all;
+}
+
+/// The number that "auto" turned out to be, where it ran.
+std::string value_text(const ComparedLayout& row, std::size_t choice) {
+  const std::string& value = row.layout.values[choice];
+  if (value != "auto" || !row.figures) return value;
+  return fmt::format("{}", row.figures->replicas);
+}
+
+/// "TP 4, PP 2": of rows that did not run, and of the best ones.
+std::string layout_text(const Comparison& comparison, const ComparedLayout& row) {
+  std::string text;
+  for (std::size_t i = 0; i < comparison.choices.size(); ++i) {
+    text +=
+        fmt::format("{}{} {}", i > 0 ? ", " : "", comparison.choices[i].label, value_text(row, i));
+  }
+  return text;
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+std::string table_of_runs(const Comparison& comparison, bool colour, int width) {
+  std::vector<Column> shown;
+  for (const Column& column : columns_of(comparison)) {
+    if (!column.header.empty()) shown.push_back(column);
+  }
+  const bool priced = any_price(comparison);
+  const Ink ink(colour);
+  std::vector<TextColumn> headers;
+  for (const LayoutChoice& choice : comparison.choices) {
+    headers.push_back({choice.label, Align::right});
+  }
+  for (const Column& column : shown) headers.push_back({std::string(column.header), Align::right});
+  if (priced) headers.push_back({"$/M tok", Align::right});
+  headers.push_back({"bound by"});
+  headers.push_back({""});
+  TextTable table(std::move(headers));
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+    const ComparedLayout& row = comparison.rows[i];
+    if (!row.figures) continue;
+    std::vector<std::string> cells;
+    for (std::size_t c = 0; c < comparison.choices.size(); ++c) {
+      cells.push_back(value_text(row, c));
+    }
+    for (const Column& column : shown) {
+      const double value = column.value(*row.figures);
+      cells.push_back(column.is_count ? fmt::format("{:.0f}", value) : brief(value));
+    }
+    if (priced) {
+      const auto dollars = row.figures->dollars_per_million;
+      cells.push_back(dollars ? fmt::format("{:.2f}", *dollars) : "");
+    }
+    cells.push_back(row.figures->bound);
+    const auto stars = std::ranges::count(comparison.best, i, &BestLayout::row);
+    cells.push_back(stars > 0 ? ink.good(repeated("★", static_cast<int>(stars))) : "");
+    table.add_row(std::move(cells));
+  }
+  return table.text({.width = width, .colour = colour});
+}
+
+/// The reasons why layouts cannot be, each with all layouts it holds for.
+std::string impossible_text(const Comparison& comparison, const Ink& ink) {
+  std::vector<std::pair<std::string, std::string>> reasons;  // message, layouts
+  for (const ComparedLayout& row : comparison.rows) {
+    if (row.figures) continue;
+    const auto known = std::ranges::find(reasons, row.outcome.message,
+                                         [](const auto& reason) { return reason.first; });
+    if (known == reasons.end()) {
+      reasons.emplace_back(row.outcome.message, layout_text(comparison, row));
+    } else {
+      known->second += " · " + layout_text(comparison, row);
+    }
+  }
+  if (reasons.empty()) return "";
+  std::string text = fmt::format("\n  {}\n", ink.strong("not possible"));
+  for (const auto& [message, layouts] : reasons) {
+    text += fmt::format("  {} {}: {}\n", ink.bad("✗"), layouts, message);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string comparison_table(const Comparison& comparison, bool colour, int width) {
+  const Ink ink(colour);
+  std::string text = table_of_runs(comparison, colour, width);
+  text += ink.quiet(
+      fmt::format("  latencies in ms · output tokens{} per second · $ per million output tokens\n",
+                  any_slo(comparison) ? " and requests within the SLO" : ""));
+  if (!comparison.best.empty()) text += '\n';
+  for (const BestLayout& best : comparison.best) {
+    text += fmt::format("  {} {:<28}{}\n", ink.good("★"), best.goal,
+                        layout_text(comparison, comparison.rows[best.row]));
+  }
+  text += impossible_text(comparison, ink);
+  return text;
+}
+
+std::string comparison_csv(const Comparison& comparison) {
+  const std::vector<Column> figures = columns_of(comparison);
+  std::string text;
+  for (const LayoutChoice& choice : comparison.choices) text += choice.key + ',';
+  text += "status";
+  for (const Column& column : figures) text += fmt::format(",{}", column.name);
+  text += ",dollars_per_million_output_tokens,bound,best,reason\n";
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+    const ComparedLayout& row = comparison.rows[i];
+    for (const std::string& value : row.layout.values) text += csv_cell(value) + ',';
+    text += enum_name(row.outcome.status);
+    for (const Column& column : figures) {
+      text += ',';
+      if (row.figures) text += fmt::format("{}", rounded(column.value(*row.figures)));
+    }
+    text += ',';
+    if (row.figures && row.figures->dollars_per_million) {
+      text += fmt::format("{}", *row.figures->dollars_per_million);
+    }
+    std::string best;
+    for (const BestLayout& goal : comparison.best) {
+      if (goal.row == i) best += (best.empty() ? "" : "; ") + goal.goal;
+    }
+    text += fmt::format(",{},{},{}\n", row.figures ? csv_cell(row.figures->bound) : "",
+                        csv_cell(best), csv_cell(row.outcome.message));
+  }
+  return text;
+}
+
+Value comparison_value(const Comparison& comparison) {
+  const std::vector<Column> figures = columns_of(comparison);
+  ValueArray rows;
+  for (const ComparedLayout& row : comparison.rows) {
+    Value layout;
+    for (std::size_t i = 0; i < comparison.choices.size(); ++i) {
+      layout.set(comparison.choices[i].key, row.layout.values[i]);
+    }
+    Value value;
+    value.set("layout", layout);
+    value.set("status", std::string(enum_name(row.outcome.status)));
+    if (!row.outcome.message.empty()) value.set("reason", row.outcome.message);
+    if (row.figures) {
+      for (const Column& column : figures) {
+        value.set(column.name, rounded(column.value(*row.figures)));
+      }
+      if (row.figures->dollars_per_million) {
+        value.set("dollars_per_million_output_tokens", *row.figures->dollars_per_million);
+      }
+      value.set("bound", row.figures->bound);
+    }
+    rows.emplace_back(std::move(value));
+  }
+  ValueArray best;
+  for (const BestLayout& goal : comparison.best) {
+    best.emplace_back(
+        ValueObject{{"goal", goal.goal}, {"row", static_cast<std::int64_t>(goal.row)}});
+  }
+  return ValueObject{
+      {"complete", comparison.is_complete}, {"rows", std::move(rows)}, {"best", std::move(best)}};
+}
+
+}  // namespace foretoken

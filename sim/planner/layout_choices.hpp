@@ -1,0 +1,28 @@
+// The layouts to compare: every combination of the values asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/planner/scenario_runner.hpp"
+
+namespace foretoken {
+
+/// A key of the scenario and the values to try, as they stand on the command line.
+struct LayoutChoice {
+  std::string key;    // "deployment.tensor_parallel"
+  std::string label;  // "TP": the column's header
+  std::vector<std::string> values;
+};
+
+/// One combination: a value for each choice, in the choices' order.
+struct Layout {
+  std::vector<std::string> values;
+  [[nodiscard]] RunRequest request(const std::vector<LayoutChoice>& choices) const;
+};
+
+/// All combinations, the last choice changing fastest. A choice without values is a ConfigError,
+/// one value twice likewise.
+std::vector<Layout> combinations(const std::vector<LayoutChoice>& choices);
+
+}  // namespace foretoken

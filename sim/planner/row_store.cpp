@@ -1,0 +1,116 @@
+#include "sim/planner/row_store.hpp"
+
+#include <sstream>
+
+#include "sim/base/fingerprint.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/table_reader.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr std::string_view format_name = "foretoken comparison rows 1";
+
+std::string header_line(const std::string& question) {
+  const std::uint64_t print = Fingerprint().add(std::string_view(question)).value();
+  return to_json(ValueObject{{"format", std::string(format_name)},
+                             {"question", fmt::format("{:016x}", print)}},
+                 -1);
+}
+
+struct StoreText {
+  std::string header;
+  std::vector<StoredRow> rows;
+};
+
+/// The whole lines of the file; {} if there is none.
+StoreText read_store(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {};
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string all = text.str();
+  StoreText store;
+  std::size_t start = 0;
+  for (int line = 1;; ++line) {
+    const std::size_t end = all.find('\n', start);
+    if (end == std::string::npos) return store;  // what is left was cut off
+    const std::string_view content = std::string_view(all).substr(start, end - start);
+    if (line == 1) {
+      store.header = content;
+    } else {
+      const SourcePosition position{path.string(), line};
+      const Value row = parse_json(content, position);
+      const Value* name = row.find("name");
+      const Value* outcome = row.find("outcome");
+      if (name == nullptr || !name->is_string() || outcome == nullptr) {
+        throw ConfigError(position, "is no row of a comparison; remove the file to start over");
+      }
+      store.rows.push_back({std::get<std::string>(name->data), read_outcome(*outcome)});
+    }
+    start = end + 1;
+  }
+}
+
+}  // namespace
+
+Value outcome_value(const RunOutcome& outcome) {
+  Value value;
+  value.set("status", std::string(enum_name(outcome.status)));
+  if (!outcome.message.empty()) value.set("message", outcome.message);
+  if (outcome.status == RunStatus::ran) value.set("report", outcome.report);
+  return value;
+}
+
+RunOutcome read_outcome(const Value& value) {
+  RunOutcome outcome;
+  Diagnostics diagnostics;
+  TableReader reader(value, diagnostics, "outcome");
+  reader.require("status", outcome.status);
+  reader.read("message", outcome.message);
+  if (const Value* report = reader.find_table("report")) outcome.report = *report;
+  diagnostics.throw_if_any();
+  return outcome;
+}
+
+RowStore::RowStore(const std::filesystem::path& path, const std::string& question,
+                   std::size_t rows_wanted, Mode mode)
+    : path_(path) {
+  const std::string header = header_line(question);
+  StoreText found = read_store(path);
+  if (mode == Mode::fresh && !found.header.empty() && found.rows.size() < rows_wanted &&
+      found.header == header) {
+    throw ConfigError({path.string()},
+                      fmt::format("holds {} of {} runs of this comparison, which was interrupted; "
+                                  "continue it with --resume, or remove the file to start over",
+                                  found.rows.size(), rows_wanted));
+  }
+  if (mode == Mode::resume && !found.header.empty()) {
+    if (found.header != header) {
+      throw ConfigError({path.string()},
+                        "holds runs of another scenario, other layouts or another version; name "
+                        "another folder with --out, or leave out --resume to start over");
+    }
+    rows_ = std::move(found.rows);
+  }
+  // Written anew, so that a line that was cut off is gone.
+  const std::filesystem::path fresh = path_.string() + ".new";
+  file_.open(fresh, std::ios::binary | std::ios::trunc);
+  file_ << header << '\n';
+  for (const StoredRow& row : rows_) add(row);
+  file_.flush();
+  std::error_code error;
+  std::filesystem::rename(fresh, path_, error);
+  if (!file_ || error) {
+    throw ConfigError({path_.string()}, "cannot write this file; check the path and space");
+  }
+}
+
+void RowStore::add(const StoredRow& row) {
+  file_ << to_json(ValueObject{{"name", row.name}, {"outcome", outcome_value(row.outcome)}}, -1)
+        << '\n';
+  file_.flush();
+  if (!file_) throw ConfigError({path_.string()}, "cannot write this file; check the space");
+}
+
+}  // namespace foretoken

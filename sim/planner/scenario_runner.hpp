@@ -1,0 +1,52 @@
+// How the planner has scenarios run without knowing how: a process simulates once, so the app
+// passes a runner that forks a child a run, and another launcher may pass one that starts programs.
+// Runs are independent; they finish in any order, and what is made of them must not depend on it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/enum_names.hpp"
+#include "sim/base/value.hpp"
+
+namespace foretoken {
+
+/// A scenario with keys changed ("table.key=value", as --set takes them).
+struct RunRequest {
+  std::vector<std::string> overrides;
+};
+
+/// infeasible: the layout cannot be (a ConfigError, such as a model that does not fit). failed: it
+/// could, but the run did not end.
+enum class RunStatus { ran, infeasible, failed };
+template <>
+struct EnumNames<RunStatus> {
+  static constexpr auto names = std::to_array<std::string_view>({"ran", "infeasible", "failed"});
+};
+
+struct RunOutcome {
+  RunStatus status = RunStatus::ran;
+  std::string message = {};  // why not, on one line; empty if it ran
+  Value report = {};         // report.json's object without its timeline, if it ran
+};
+
+class ScenarioRunner {
+ public:
+  struct Finished {
+    std::size_t ticket = 0;
+    RunOutcome outcome;
+  };
+
+  virtual ~ScenarioRunner() = default;
+  /// How many runs at once are worth while, at least 1.
+  [[nodiscard]] virtual std::size_t slots() const = 0;
+  /// Starts a run; `ticket` comes back with its outcome.
+  virtual void start(std::size_t ticket, const RunRequest& request) = 0;
+  /// Waits for the next run to finish. nullopt: the user asked to stop; runs in progress are
+  /// abandoned, and nothing more is to be started.
+  virtual std::optional<Finished> wait() = 0;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,208 @@
+// Comparisons with a runner that makes up its outcomes: order, reasons, best rows, and what an
+// interruption leaves behind.
+
+#include "sim/planner/compare.hpp"
+
+#include <gmock/gmock.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+
+#include "sim/base/json.hpp"
+
+namespace foretoken {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::vector<LayoutChoice> choices = {{"deployment.tensor_parallel", "TP", {"1", "2", "4"}},
+                                           {"deployment.pipeline_parallel", "PP", {"1", "2"}}};
+
+/// A report of a run whose throughput is `rate` tokens/s on `gpus` GPUs.
+Value report(int gpus, double rate, double ttft_ms) {
+  const auto latency = [](double p50) { return ValueObject{{"p50", p50}, {"p99", 2 * p50}}; };
+  const ValueObject per_gpu = {{"output_tokens_per_s", rate / gpus}};
+  return ValueObject{
+      {"scenario", ValueObject{{"deployment", ValueObject{{"replicas", 1}}}}},
+      {"gpus", gpus},
+      {"requests", ValueObject{{"arrived", 10}, {"completed", 10}, {"failed", 0}}},
+      {"throughput",
+       ValueObject{
+           {"requests_per_s", rate / 100}, {"output_tokens_per_s", rate}, {"per_gpu", per_gpu}}},
+      {"ttft_ms", latency(ttft_ms)},
+      {"tpot_ms", latency(5.0)},
+      {"e2e_ms", latency(900.0)},
+      {"slo", ValueObject{{"targets", ValueArray{}}, {"attainment", 1.0}, {"goodput_per_s", 0.0}}},
+      {"kv", ValueObject{{"preemptions", 0}, {"peak", 0.2}}},
+      {"gpu_busy", 0.9},
+      {"time_by", ValueObject{{"gemm", 6.0}, {"attention", 2.0}}}};
+}
+
+/// Finishes the runs in reverse order; TP 4 with PP 2 is infeasible; stops after `stop_after`.
+class MadeUpRunner final : public ScenarioRunner {
+ public:
+  explicit MadeUpRunner(int stop_after = 1000) : left_(stop_after) {}
+  [[nodiscard]] std::size_t slots() const override { return 3; }
+  void start(std::size_t ticket, const RunRequest& request) override {
+    ++started;
+    running_.push_front({ticket, outcome_of(request)});
+  }
+  std::optional<Finished> wait() override {
+    if (left_-- == 0) return std::nullopt;
+    Finished finished = running_.front();
+    running_.pop_front();
+    return finished;
+  }
+  int started = 0;
+
+ private:
+  static RunOutcome outcome_of(const RunRequest& request) {
+    const int tensor = request.overrides[0].back() - '0';
+    const int pipeline = request.overrides[1].back() - '0';
+    if (tensor == 4 && pipeline == 2) return {RunStatus::infeasible, "too many GPUs", {}};
+    // Twice the GPUs bring 1.5 times the tokens; pipelines cost latency.
+    const double rate = tensor == 1 ? 100 : tensor == 2 ? 150 : 225;
+    return {RunStatus::ran, "", report(tensor * pipeline, rate, 80.0 / tensor + pipeline)};
+  }
+  int left_;
+  std::deque<Finished> running_;
+};
+
+class CompareTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::filesystem::path rows() const { return folder_ / "rows.jsonl"; }
+  [[nodiscard]] RowStore store(RowStore::Mode mode, const std::string& question = "q") const {
+    return {rows(), question, 6, mode};
+  }
+  [[nodiscard]] std::string error_of(RowStore::Mode mode, const std::string& question) const {
+    try {
+      (void)store(mode, question);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+ private:
+  std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
+                                  (std::string("foretoken_compare_") +
+                                   ::testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(CompareTest, RowsStandInTheOrderOfTheValuesWhateverFinishesFirst) {
+  MadeUpRunner runner;
+  RowStore file = store(RowStore::Mode::fresh);
+  const Comparison comparison = compare_layouts(choices, runner, file, {});
+  ASSERT_EQ(comparison.rows.size(), 6U);
+  EXPECT_THAT(comparison.rows[0].layout.values, ElementsAre("1", "1"));
+  EXPECT_THAT(comparison.rows[1].layout.values, ElementsAre("1", "2"));
+  EXPECT_THAT(comparison.rows[4].layout.values, ElementsAre("4", "1"));
+  EXPECT_EQ(comparison.rows[5].outcome.message, "too many GPUs");
+  EXPECT_TRUE(comparison.is_complete);
+  EXPECT_DOUBLE_EQ(comparison.rows[4].figures->output_tokens_per_s_gpu, 225.0 / 4);
+  EXPECT_EQ(comparison.rows[0].figures->bound, "gemm 75 %");
+}
+
+TEST_F(CompareTest, NamesTheBestByEachGoal) {
+  MadeUpRunner runner;
+  RowStore file = store(RowStore::Mode::fresh);
+  const Comparison comparison = compare_layouts(choices, runner, file, {});
+  std::vector<std::pair<std::string, std::size_t>> best;
+  for (const BestLayout& goal : comparison.best) best.emplace_back(goal.goal, goal.row);
+  EXPECT_THAT(best, ElementsAre(std::pair("lowest TTFT p99", 4U),               // 80 / 4 + 1
+                                std::pair("lowest TPOT p99", 0U),               // all equal
+                                std::pair("highest throughput", 4U),            // 225
+                                std::pair("highest throughput per GPU", 0U)));  // 100 / 1
+}
+
+TEST_F(CompareTest, ARunThatLostRequestsIsNeverBest) {
+  ComparedLayout lossy{{{"1"}}, {RunStatus::ran, "", {}}, RunFigures{}};
+  lossy.figures->completed = 5;
+  lossy.figures->failed = 1;
+  lossy.figures->gpus = 1;
+  ComparedLayout whole = lossy;
+  whole.figures->failed = 0;
+  whole.figures->ttft_p99_ms = 100;
+  for (const BestLayout& best : best_layouts({lossy, whole})) EXPECT_EQ(best.row, 1U) << best.goal;
+  EXPECT_TRUE(best_layouts({lossy}).empty());
+}
+
+TEST_F(CompareTest, ResumesWhereItWasStoppedAndEndsAlike) {
+  std::string whole;
+  {
+    MadeUpRunner runner;
+    RowStore file = store(RowStore::Mode::fresh);
+    whole = comparison_csv(compare_layouts(choices, runner, file, {}));
+  }
+  std::filesystem::remove(rows());
+  {
+    MadeUpRunner runner(2);
+    RowStore file = store(RowStore::Mode::fresh);
+    const Comparison stopped = compare_layouts(choices, runner, file, {});
+    EXPECT_FALSE(stopped.is_complete);
+    EXPECT_EQ(stopped.rows.size(), 2U);
+  }
+  EXPECT_THAT(error_of(RowStore::Mode::fresh, "q"), HasSubstr("holds 2 of 6 runs"));
+  MadeUpRunner runner;
+  RowStore file = store(RowStore::Mode::resume);
+  EXPECT_EQ(comparison_csv(compare_layouts(choices, runner, file, {})), whole);
+  EXPECT_EQ(runner.started, 4);
+}
+
+TEST_F(CompareTest, ALineThatWasCutOffIsRunAgain) {
+  {
+    MadeUpRunner runner;
+    RowStore file = store(RowStore::Mode::fresh);
+    (void)compare_layouts(choices, runner, file, {});
+  }
+  std::filesystem::resize_file(rows(), std::filesystem::file_size(rows()) - 7);
+  EXPECT_EQ(store(RowStore::Mode::resume).rows().size(), 5U);
+}
+
+TEST_F(CompareTest, RowsOfAnotherQuestionAreNotMixedIn) {
+  { (void)store(RowStore::Mode::fresh, "one"); }
+  EXPECT_THAT(error_of(RowStore::Mode::resume, "two"), HasSubstr("another scenario"));
+  std::ofstream(rows(), std::ios::app) << "{\"name\": 3}\n";
+  EXPECT_THAT(error_of(RowStore::Mode::resume, "one"), HasSubstr("rows.jsonl:2"));
+}
+
+TEST(LayoutChoices, AreAllCombinations) {
+  const auto layouts = combinations(choices);
+  ASSERT_EQ(layouts.size(), 6U);
+  EXPECT_THAT(layouts[3].request(choices).overrides,
+              ElementsAre("deployment.tensor_parallel=2", "deployment.pipeline_parallel=2"));
+  EXPECT_THROW((void)combinations({{"k", "TP", {"1", "1"}}}), ConfigError);
+  EXPECT_THROW((void)combinations({{"k", "TP", {}}}), ConfigError);
+}
+
+TEST(ComparisonOutput, FoldsLayoutsThatFailForOneReasonAndQuotesCsv) {
+  Comparison comparison;
+  comparison.choices = {{"deployment.tensor_parallel", "TP", {"3", "5"}}};
+  for (const char* value : {"3", "5"}) {
+    comparison.rows.push_back(
+        {{{value}}, {RunStatus::infeasible, "does not divide, \"sorry\"", {}}, std::nullopt});
+  }
+  EXPECT_THAT(comparison_table(comparison, false, 100),
+              HasSubstr("✗ TP 3 · TP 5: does not divide"));
+  EXPECT_THAT(comparison_csv(comparison), HasSubstr(",\"does not divide, \"\"sorry\"\"\"\n"));
+}
+
+TEST(RunFigures, SayWhatBoundsARun) {
+  Value idle = report(1, 10, 10);
+  idle.set("gpu_busy", 0.2);
+  EXPECT_EQ(figures_of(idle).bound, "traffic (GPUs 20 % busy)");
+  Value full = report(1, 10, 10);
+  full.set("kv", ValueObject{{"preemptions", 3}, {"peak", 0.5}});
+  EXPECT_EQ(figures_of(full).bound, "KV cache full");
+}
+
+}  // namespace
+}  // namespace foretoken
