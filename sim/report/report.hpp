@@ -77,6 +77,9 @@ struct Report {
     double peak = 0;  // highest share in use on any replica, 0 to 1
     double mean = 0;
     std::int64_t preemptions = 0;
+    /// Share of prompt tokens found in the cache, 0 to 1; nullopt = no prompts share anything, or
+    /// the engine does not look.
+    std::optional<double> prefix_hit_rate = std::nullopt;
   } kv;
 
   double gpu_busy = 0;    // share of GPU time with a step running, 0 to 1

@@ -194,6 +194,9 @@ class ReportText {
                  fmt::format("{} × {} = {} tokens{}", grouped(kv.blocks), kv.block_tokens,
                              grouped(kv.blocks * kv.block_tokens), replicas ? " a replica" : ""),
                  preemptions});
+      if (kv.prefix_hit_rate) {
+        result += facts("prefix cache", {percent(*kv.prefix_hit_rate) + " of prompt tokens found"});
+      }
     }
     std::vector<std::string> parts;
     for (const NamedCount& part : report_.memory_bytes) {

@@ -46,11 +46,13 @@ Value slo_value(const Report::Slo& slo) {
 }
 
 Value kv_value(const Report::Kv& kv) {
-  return ValueObject{{"blocks", kv.blocks},
-                     {"block_tokens", kv.block_tokens},
-                     {"peak", rounded(kv.peak)},
-                     {"mean", rounded(kv.mean)},
-                     {"preemptions", kv.preemptions}};
+  ValueObject value = {{"blocks", kv.blocks},
+                       {"block_tokens", kv.block_tokens},
+                       {"peak", rounded(kv.peak)},
+                       {"mean", rounded(kv.mean)},
+                       {"preemptions", kv.preemptions}};
+  if (kv.prefix_hit_rate) value.emplace_back("prefix_hit_rate", rounded(*kv.prefix_hit_rate));
+  return value;
 }
 
 Value counts_value(const std::vector<NamedCount>& counts) {

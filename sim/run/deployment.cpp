@@ -138,13 +138,23 @@ void DeployedEngine::start_replicas(Platform& platform, Timeline& timeline,
                                     ReplicaListener& listener, StepObserver* observer) {
   for (std::size_t i = 0; i < placements_.size(); ++i) {
     const SchedulerLimits limits{scenario_.engine.batch_tokens_max, scenario_.engine.sequences_max};
-    auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens);
+    auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
+                                           scenario_.engine.prefix_caching);
     auto scheduler =
         make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
     replicas_.push_back(std::make_unique<Replica>(
         replica_config({static_cast<std::uint32_t>(i)}, placements_[i]), platform, std::move(cache),
         std::move(scheduler), timeline, listener, observer));
   }
+}
+
+PrefixTotals DeployedEngine::prefixes() const {
+  PrefixTotals totals;
+  for (const auto& replica : replicas_) {
+    totals.tokens_asked += replica->cache().prefix_totals().tokens_asked;
+    totals.tokens_found += replica->cache().prefix_totals().tokens_found;
+  }
+  return totals;
 }
 
 PriceTotals DeployedEngine::totals() const {

@@ -26,6 +26,8 @@ class DeployedEngine {
   [[nodiscard]] std::vector<std::unique_ptr<Replica>>& replicas() { return replicas_; }
   /// Longest prompt + output that is served.
   [[nodiscard]] std::int64_t context_max() const;
+  /// Of all replicas.
+  [[nodiscard]] PrefixTotals prefixes() const;
   /// GPU time by kernel family (communication and host time included), and launches by origin.
   [[nodiscard]] PriceTotals totals() const;
 

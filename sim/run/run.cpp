@@ -63,8 +63,9 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   FORETOKEN_CHECK(timeline.requests().size() == static_cast<std::size_t>(front_end.arrived()),
                   "{} requests arrived, {} were accounted for", front_end.arrived(),
                   timeline.requests().size());
-  return summarize_run(scenario, {timeline, engine.totals(), engine.memory(), engine.kv_blocks(),
-                                  platform.counters(), platform.now(), source->skipped_lines()});
+  return summarize_run(
+      scenario, {timeline, engine.totals(), engine.memory(), engine.kv_blocks(), engine.prefixes(),
+                 platform.counters(), platform.now(), source->skipped_lines()});
 }
 
 std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,

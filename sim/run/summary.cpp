@@ -48,7 +48,7 @@ Value scenario_seen_from_here(const Scenario& scenario) {
 }
 
 /// Requests that count, the time they took, and everything per request.
-void add_requests(const Scenario& scenario, const RunOutcome& outcome, Report& report) {
+void add_requests(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
   SloLimits limits;
   if (scenario.slo.ttft) limits.ttft = *scenario.slo.ttft;
   if (scenario.slo.tpot) limits.tpot = *scenario.slo.tpot;
@@ -110,11 +110,18 @@ void add_slo_targets(const SloTargets& slo, Report& report) {
   report.slo.met = report.slo.attainment >= slo.percentile / 100.0;
 }
 
-void add_load(const Scenario& scenario, const RunOutcome& outcome, Report& report) {
+void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
   const Timeline& timeline = outcome.timeline;
   const auto blocks = static_cast<double>(outcome.kv_blocks);
   report.kv.blocks = outcome.kv_blocks;
   report.kv.block_tokens = scenario.engine.block_tokens;
+  if (scenario.workload->prefix_block_tokens() > 0 && scenario.engine.prefix_caching) {
+    const PrefixTotals& prefixes = outcome.prefixes;
+    report.kv.prefix_hit_rate = prefixes.tokens_asked > 0
+                                    ? static_cast<double>(prefixes.tokens_found) /
+                                          static_cast<double>(prefixes.tokens_asked)
+                                    : 0.0;
+  }
   report.kv.peak = timeline.kv_used_peak() / blocks;
   report.kv.mean = timeline.kv_used_mean() / blocks;
   report.iterations = timeline.steps();
@@ -133,7 +140,7 @@ void add_load(const Scenario& scenario, const RunOutcome& outcome, Report& repor
   }
 }
 
-void add_prices(const Scenario& scenario, const RunOutcome& outcome, Report& report) {
+void add_prices(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
   Seconds host;
   for (const auto& [family, time] : outcome.totals.time_by) {
     report.time_by.push_back({std::string(family), time.value()});
@@ -202,7 +209,7 @@ std::vector<RequestRow> request_rows(const Timeline& timeline) {
 
 }  // namespace
 
-Report summarize_run(const Scenario& scenario, const RunOutcome& outcome) {
+Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   Report report;
   report.title = run_title(scenario);
   report.scenario = scenario_seen_from_here(scenario);

@@ -5,21 +5,23 @@
 #include "sim/platform/platform.hpp"
 #include "sim/report/report.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/serving/kv_cache.hpp"
 #include "sim/serving/memory_plan.hpp"
 #include "sim/serving/stage_pricer.hpp"
 
 namespace foretoken {
 
-struct RunOutcome {
+struct SimulatedRun {
   const Timeline& timeline;
   PriceTotals totals;
   MemoryPlan memory;
   std::int64_t kv_blocks = 0;
+  PrefixTotals prefixes;
   Platform::Counters counters;
   Seconds ended;  // date of the last event
   std::int64_t skipped_lines = 0;
 };
 
-Report summarize_run(const Scenario& scenario, const RunOutcome& outcome);
+Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome);
 
 }  // namespace foretoken

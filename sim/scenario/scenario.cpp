@@ -108,6 +108,7 @@ void read_engine(TableReader table, Scenario& scenario) {
                "is a share of the GPU's memory: above 0, at most 1");
   table.read("kv_blocks", engine.kv_blocks);
   table.expect("kv_blocks", engine.kv_blocks >= 0, "must be at least 1 (or 0: from memory)");
+  table.read("prefix_caching", engine.prefix_caching);
   table.read("framework", scenario.execution.implementation.framework);
   table.read("host_time", engine.host_time);
   table.expect("host_time", engine.host_time >= Seconds(0.0), "must not be negative");
@@ -181,6 +182,17 @@ void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
   }
 }
 
+/// Shared prefixes are whole KV blocks.
+void check_prefix_blocks(const Scenario& scenario, Diagnostics& diagnostics) {
+  const int prefix_tokens = scenario.workload->prefix_block_tokens();
+  if (!scenario.engine.prefix_caching || prefix_tokens % scenario.engine.block_tokens == 0) return;
+  diagnostics.add(scenario.engine_position,
+                  fmt::format("the workload's prefix hashes stand for {} tokens each, which is no "
+                              "multiple of block_tokens = {}; choose a block_tokens that divides "
+                              "it, or set prefix_caching = false",
+                              prefix_tokens, scenario.engine.block_tokens));
+}
+
 void append(Value& table, const Value& options) {
   for (const auto& [key, value] : std::get<ValueObject>(options.data)) table.set(key, value);
 }
@@ -218,7 +230,10 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
     scenario.deployment.replicas =
         std::max(1, replicas_that_fit(scenario.cluster, scenario.deployment.layout));
   }
-  if (diagnostics.empty()) check_fit(scenario, diagnostics);
+  if (diagnostics.empty()) {
+    check_fit(scenario, diagnostics);
+    check_prefix_blocks(scenario, diagnostics);
+  }
   diagnostics.throw_if_any();
   return scenario;
 }
@@ -263,6 +278,7 @@ Value resolved_scenario(const Scenario& scenario) {
   engine.set("block_tokens", scenario.engine.block_tokens);
   engine.set("memory_utilization", scenario.engine.memory_utilization);
   engine.set("kv_blocks", scenario.engine.kv_blocks);
+  engine.set("prefix_caching", scenario.engine.prefix_caching);
   engine.set("framework", std::string(enum_name(scenario.execution.implementation.framework)));
   engine.set("host_time", exact_text(scenario.engine.host_time));
   append(engine, scenario.engine.scheduler.options);

@@ -56,6 +56,7 @@ struct EngineSettings {
   int block_tokens = 16;                 // tokens of a KV block
   double memory_utilization = 0.9;       // share of GPU memory the engine may take
   std::int64_t kv_blocks = 0;            // 0 = computed from memory; else given (a recorded value)
+  bool prefix_caching = true;            // prompts share the KV blocks of equal beginnings
   Seconds host_time;                     // added to every step: work on the CPU between steps
 };
 

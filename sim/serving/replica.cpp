@@ -52,6 +52,13 @@ Sequence& Replica::new_sequence(const Request& request) {
   sequence.record.replica = config_.id;
   sequence.record.arrival = request.arrival;
   sequence.record.prompt_tokens = request.prompt_tokens;
+  if (request.prefix_block_tokens > 0) {
+    sequence.prefix_chunk_tokens = request.prefix_block_tokens;
+    const auto whole = request.prompt_tokens / request.prefix_block_tokens;
+    const auto known = static_cast<std::int64_t>(request.prefix_hashes.size());
+    sequence.prefix_hashes.assign(request.prefix_hashes.begin(),
+                                  request.prefix_hashes.begin() + std::min(whole, known));
+  }
   return sequence;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 #include "sim/metrics/request_metrics.hpp"
 #include "workloads/requests/request.hpp"
@@ -16,7 +18,18 @@ struct Sequence {
   /// Tokens whose keys and values are in the cache or being computed by a step in flight. It is
   /// advanced when a step is scheduled; preemption sets it back to 0.
   std::int64_t computed = 0;
-  std::int64_t blocks = 0;  // KV blocks held
+  std::int64_t blocks = 0;  // KV blocks held, shared ones included
+
+  // Prefix sharing: the prompt's chunks by hash, and those that the KV cache knows this sequence to
+  // use (KvCache keeps these up to date).
+  static constexpr std::int64_t no_chunk = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::uint64_t> prefix_hashes;  // of whole chunks
+  std::int64_t prefix_chunk_tokens = 0;
+  std::vector<std::uint32_t> chunks;
+  std::int64_t chunk_blocks = 0;          // blocks of these
+  std::size_t next_chunk = 0;             // to be published,
+  std::int64_t next_chunk_at = no_chunk;  // when so many tokens are held
+
   int steps_in_flight = 0;
   Seconds last_token;
   RequestRecord record;

@@ -103,7 +103,7 @@ std::shared_ptr<const Trace> load_trace(const std::filesystem::path& path, std::
                                                 bad_lines.count()));
   }
   trace->finish();
-  trace->set_origin(entry.name, reader->has_arrivals(),
+  trace->set_origin(entry.name, reader->has_arrivals(), reader->prefix_block_tokens(),
                     static_cast<std::int64_t>(bad_lines.count()));
   return trace;
 }

@@ -17,8 +17,10 @@ struct Request {
   Seconds arrival;
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  // at least 1
-  /// Hashes of the prompt's consecutive blocks (Mooncake: 512 tokens each); empty = nothing shared.
-  std::vector<std::uint64_t> prefix_hashes;
+  /// Hashes of the prompt's consecutive blocks of `prefix_block_tokens`, each covering everything
+  /// before it (the last may be part full); empty = nothing shared.
+  std::vector<std::uint64_t> prefix_hashes = {};
+  int prefix_block_tokens = 0;
 };
 
 /// Requests in order of arrival, ids counting from 0.

@@ -39,12 +39,17 @@ class Trace {
   /// From the first arrival to the last.
   [[nodiscard]] Seconds span() const { return rows_.empty() ? Seconds() : arrival(size() - 1); }
 
+  [[nodiscard]] bool shares_prefixes() const { return !hashes_.empty(); }
+  /// Prompt tokens that one hash stands for, as the format has it.
+  [[nodiscard]] int prefix_block_tokens() const { return prefix_block_tokens_; }
+
   [[nodiscard]] const std::string& format() const { return format_; }
   [[nodiscard]] bool has_arrivals() const { return has_arrivals_; }
   /// Malformed lines that were left out on request.
   [[nodiscard]] std::int64_t skipped_lines() const { return skipped_lines_; }
 
-  void set_origin(std::string format, bool has_arrivals, std::int64_t skipped_lines);
+  void set_origin(std::string format, bool has_arrivals, int prefix_block_tokens,
+                  std::int64_t skipped_lines);
 
  private:
   struct Row {
@@ -58,6 +63,7 @@ class Trace {
   std::vector<std::uint64_t> hashes_;
   std::string format_;
   bool has_arrivals_ = true;
+  int prefix_block_tokens_ = 0;
   std::int64_t skipped_lines_ = 0;
 };
 

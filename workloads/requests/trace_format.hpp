@@ -36,6 +36,9 @@ class TraceFormat {
   /// Reads one line (without its end). Throws BadLine.
   [[nodiscard]] virtual TraceRow parse(std::string_view line) const = 0;
 
+  /// Prompt tokens that one prefix hash stands for, unless the scenario says otherwise.
+  [[nodiscard]] virtual int prefix_block_tokens() const { return 512; }
+
   /// Whether rows have times; known after take_header().
   [[nodiscard]] virtual bool has_arrivals() const { return true; }
 };

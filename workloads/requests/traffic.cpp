@@ -50,6 +50,7 @@ class TrafficSource final : public RequestSource {
     if (traffic_.prompt_tokens->uses_trace()) {
       const auto hashes = traffic_.trace->prefix_hashes(row % traffic_.trace->size());
       request.prefix_hashes.assign(hashes.begin(), hashes.end());
+      request.prefix_block_tokens = traffic_.prefix_block_tokens;
     }
     return request;
   }

@@ -25,6 +25,7 @@ struct Traffic {
   std::shared_ptr<const LengthDistribution> prompt_tokens;
   std::shared_ptr<const LengthDistribution> output_tokens;
   std::shared_ptr<const Trace> trace;  // null if nothing comes from one
+  int prefix_block_tokens = 0;         // of the trace's hashes
 };
 
 /// A fresh source. Streams: "arrivals", "prompt_tokens", "output_tokens".

@@ -24,6 +24,8 @@ class TrafficWorkload final : public Workload {
     return start_traffic(traffic_, random);
   }
 
+  int prefix_block_tokens() const override { return traffic_.prefix_block_tokens; }
+
   Value resolved() const override {
     Value table;
     table.set("arrivals", arrivals_);
@@ -33,6 +35,9 @@ class TrafficWorkload final : public Workload {
     if (traffic_.trace != nullptr) {
       table.set("trace", origin_.path.string());
       table.set("trace_format", traffic_.trace->format());
+      if (traffic_.prefix_block_tokens > 0) {
+        table.set("prefix_block_tokens", traffic_.prefix_block_tokens);
+      }
       // Written only where it matters, so that a clean trace resolves the same with and without.
       if (traffic_.trace->skipped_lines() > 0) table.set("skip_bad_lines", true);
     }
@@ -62,6 +67,7 @@ class WorkloadReader {
         read_lengths(table_, "prompt_tokens", {LengthOf::prompt, traffic_.trace}, catalog_.lengths);
     traffic_.output_tokens =
         read_lengths(table_, "output_tokens", {LengthOf::output, traffic_.trace}, catalog_.lengths);
+    read_prefix_blocks();
     traffic_.transform = read_time_transform(table_);
     table_.finish();
     if (traffic_.arrivals != nullptr) check_limits();
@@ -99,6 +105,18 @@ class WorkloadReader {
       traffic_.trace = load_trace(file, format, origin_.skip_bad_lines, catalog_.trace_formats);
     });
     report_trace(problems);
+  }
+
+  /// Prompts of other lengths than the trace's share nothing with each other.
+  void read_prefix_blocks() {
+    const bool shares = traffic_.trace != nullptr && traffic_.trace->shares_prefixes() &&
+                        traffic_.prompt_tokens != nullptr && traffic_.prompt_tokens->uses_trace();
+    if (shares) traffic_.prefix_block_tokens = traffic_.trace->prefix_block_tokens();
+    if (!table_.read("prefix_block_tokens", traffic_.prefix_block_tokens)) return;
+    table_.expect("prefix_block_tokens", traffic_.prefix_block_tokens >= 1, "must be at least 1");
+    table_.expect("prefix_block_tokens", shares,
+                  "has no meaning without a trace whose requests have prefix hashes and whose "
+                  "prompt lengths are used; remove it");
   }
 
   /// What concerns the file as a whole is told where the scenario names it, lines where they stand.

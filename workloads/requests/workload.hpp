@@ -9,6 +9,8 @@
 //   prompt_tokens   an integer or { distribution = "fixed" | "uniform" | "lognormal" | "zipf" |
 //   output_tokens   "trace", ... }; the trace's where a trace is named and the key is absent
 //   trace           path;  trace_format: found from the first line if absent;  skip_bad_lines
+//   prefix_block_tokens   prompt tokens that one prefix hash of the trace stands for; 512, as in
+//                   Mooncake's, if absent
 //   window, rate_scale, diurnal   see time_transform.hpp
 #pragma once
 
@@ -31,6 +33,8 @@ class Workload {
   virtual ~Workload() = default;
   /// A fresh source; the same seed gives the same requests. It may outlive the workload.
   [[nodiscard]] virtual std::unique_ptr<RequestSource> start(const RandomStreams& random) const = 0;
+  /// Prompt tokens a prefix hash of its requests; 0 = they share nothing.
+  [[nodiscard]] virtual int prefix_block_tokens() const { return 0; }
   /// The table as resolved: defaults filled in, reads back to the same workload.
   [[nodiscard]] virtual Value resolved() const = 0;
 };

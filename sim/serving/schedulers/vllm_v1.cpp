@@ -2,7 +2,7 @@
 // admits waiting ones while the token budget, the sequence limit and KV blocks last. Prefill and
 // decode mix in one batch; a prompt longer than the budget is cut into chunks. When blocks run out
 // the sequence admitted last gives all of its blocks back and is recomputed later.
-// Left out: prefix caching, priorities, encoder inputs.
+// Left out: priorities, encoder inputs.
 
 #include <algorithm>
 #include <deque>
@@ -110,9 +110,15 @@ class VllmV1 final : public Scheduler {
     preempted_ = true;
   }
 
+  /// Lets a waiting sequence in, from behind the part of its prompt that is cached.
   bool admit(Sequence& sequence, Batch& batch) {
+    const PrefixMatch match = cache_.match_prefix(sequence);
+    sequence.computed = match.tokens;
     const std::int64_t tokens = chunk(sequence);
-    if (!cache_.grow(sequence, tokens)) return false;
+    if (!cache_.start(sequence, match, match.tokens + tokens)) {
+      sequence.computed = 0;
+      return false;
+    }
     schedule(sequence, tokens, batch);
     return true;
   }

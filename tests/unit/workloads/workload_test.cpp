@@ -344,6 +344,7 @@ TEST_F(WorkloadTraces, TheResolvedTableIsWritten) {
                 (folder_ / "t.jsonl").string() +
                 "\"\n"
                 "trace_format = \"mooncake\"\n"
+                "prefix_block_tokens = 512\n"
                 "window = [\"1 s\", \"60 s\"]\n"
                 "\n[prompt_tokens]\ndistribution = \"trace\"\n"
                 "\n[output_tokens]\ndistribution = \"trace\"\n");
