@@ -1,15 +1,30 @@
 // Reads cluster specs: TOML with the GPU's name, [node] and [fabric], into the plain ClusterSpec,
 // and checks that what is joined has links to be joined by. Names like "h200-sxm-8x4" are
-// cluster_name.cpp's.
+// cluster_name.cpp's, plausibility is cluster_check.cpp's.
 #include "hardware/cluster.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 
+#include "hardware/node_wiring.hpp"
 #include "hardware/spec_source.hpp"
 #include "sim/base/table_reader.hpp"
 
 namespace foretoken {
 namespace {
+
+// Four times the largest clusters of 2025, twice the largest NVLink domain announced (576), and
+// the widest servers; so that links can be counted in 32 bits and a slip of the keyboard is
+// noticed.
+constexpr int nodes_max = 100'000;
+constexpr int per_node_max = 1'024;
+constexpr int sockets_max = 16;
+constexpr int routers_max = 256;
+
+void expect_at_most(TableReader& table, std::string_view key, int value, int limit) {
+  table.expect(key, value <= limit, fmt::format("must be at most {}", limit));
+}
 
 /// A GPU's file stands relative to the cluster's.
 std::string resolved(const std::string& gpu, const SourcePosition& position) {
@@ -27,22 +42,85 @@ void require_positive(TableReader& table, std::string_view key, Quantity<Dimensi
   if (table.require(key, out)) table.expect(key, out.value() > 0.0, "must be greater than 0");
 }
 
+/// Reports `key` where the value was given though `applies` does not hold.
+template <class T>
+void read_where(TableReader& table, std::string_view key, T& out, bool applies,
+                std::string_view where) {
+  const bool given = table.find(key) != nullptr;
+  table.read(key, out);
+  table.expect(key, applies || !given, fmt::format("is for {} only", where));
+}
+
+void require_count(TableReader& table, std::string_view key, int& out) {
+  if (table.require(key, out)) table.expect(key, out >= 1, "must be at least 1");
+}
+
+void expect_not_negative(TableReader& table, std::string_view key, BytesPerSecond rate) {
+  table.expect(key, rate.value() >= 0.0, "must not be negative");
+}
+
+/// "2-3" as two GPUs of the node; nullopt if it is anything else.
+std::optional<GpuPair> parse_pair(std::string_view text, int gpus) {
+  const auto dash = text.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  GpuPair pair;
+  const auto parse = [gpus](std::string_view digits, int& out) {
+    const char* end = digits.data() + digits.size();
+    const auto result = std::from_chars(digits.data(), end, out);
+    return result.ec == std::errc() && result.ptr == end && out >= 0 && out < gpus;
+  };
+  const bool fine = parse(text.substr(0, dash), pair.first) &&
+                    parse(text.substr(dash + 1), pair.second) && pair.first != pair.second;
+  return fine ? std::optional(pair) : std::nullopt;
+}
+
+/// Pairs that are listed several times are joined by as many wires.
+void read_pairs(TableReader& table, NodeSpec& node) {
+  std::vector<std::string> texts;
+  read_where(table, "pairs", texts, node.link == NodeLink::pairwise, "link = \"pairwise\"");
+  for (const std::string& text : texts) {
+    const auto pair = parse_pair(text, node.gpus);
+    table.expect(
+        "pairs", pair.has_value(),
+        fmt::format("'{}' names no two GPUs of the node; write \"0-1\" with numbers from 0 "
+                    "to {}",
+                    text, node.gpus - 1));
+    if (pair) node.pairs.push_back(*pair);
+  }
+}
+
+/// What a GPU's own file says of one link.
+BytesPerSecond usual_bandwidth(const GpuSpec& gpu, const NodeSpec& node) {
+  switch (node.link) {
+    case NodeLink::single:
+      return {};
+    case NodeLink::nvswitch:
+      return gpu.nvlink_bandwidth;
+    case NodeLink::pairwise:  // a mesh shares out what the GPU has
+      return node.pairs.empty() && node.gpus > 1 ? gpu.nvlink_bandwidth / (node.gpus - 1.0)
+                                                 : BytesPerSecond();
+    case NodeLink::pcie:
+      break;
+  }
+  return gpu.pcie_bandwidth;
+}
+
 void read_node_link(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
   if (node.gpus > 1) {
     table.require("link", node.link);
     table.expect("link", node.link != NodeLink::single,
-                 "\"single\" is for one GPU; write \"nvswitch\" or \"pcie\"");
+                 "\"single\" is for one GPU; write \"nvswitch\", \"pairwise\" or \"pcie\"");
   } else {
     table.read("link", node.link);
   }
-  const bool is_nvswitch = node.link == NodeLink::nvswitch;
-  node.link_bandwidth = node.link == NodeLink::single ? BytesPerSecond()
-                        : is_nvswitch                 ? gpu.nvlink_bandwidth
-                                                      : gpu.pcie_bandwidth;
+  read_pairs(table, node);
+  node.link_bandwidth = usual_bandwidth(gpu, node);
   if (table.read("link_bandwidth", node.link_bandwidth)) {
     table.expect("link_bandwidth", node.link_bandwidth.value() > 0.0, "must be greater than 0");
-  } else if (is_nvswitch && !gpu.name.empty()) {
-    table.expect("link", gpu.nvlink_bandwidth.value() > 0.0,
+  } else if (!node.pairs.empty()) {
+    table.fail("link_bandwidth", "is missing; give one wire's, in one direction");
+  } else if (node.link != NodeLink::single && !gpu.name.empty()) {
+    table.expect("link", node.link_bandwidth.value() > 0.0 || node.gpus == 1,
                  fmt::format("{} has no NVLink; write \"pcie\", or give link_bandwidth", gpu.name));
   }
   if (node.link == NodeLink::single) {
@@ -51,17 +129,78 @@ void read_node_link(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
     require_positive(table, "link_latency", node.link_latency);
   }
   read_share(table, "link_efficiency", node.link_efficiency);
+}
+
+/// Two GPUs that neither a wire nor one GPU between them joins, if there are such.
+std::optional<GpuPair> first_pair_over_pcie(const NodeSpec& node) {
+  if (node.link != NodeLink::pairwise) return std::nullopt;
+  const NodeWiring wiring(node, false);
+  for (int a = 0; a < node.gpus; ++a)
+    for (int b = a + 1; b < node.gpus; ++b)
+      if (wiring.way(a, b) > NodeWiring::Way::relay) return GpuPair{a, b};
+  return std::nullopt;
+}
+
+/// The PCIe tree: the node's links where link is "pcie", else what stands beside them.
+void read_pcie(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
+  const bool is_pcie = node.link == NodeLink::pcie;
+  NicPlace place{};
+  if (table.read("nics_at", place)) {
+    node.nics_at = place;
+    table.expect("nics_at", !is_pcie || node.nics_at != NicPlace::gpu,
+                 "\"gpu\" is for GPUs with NVLink; write \"switch\" or \"host\"");
+  }
+  const auto over_pcie = first_pair_over_pcie(node);
+  const bool carries = over_pcie.has_value() || node.nic_place() != NicPlace::gpu;
+  if (carries && !is_pcie) node.pcie_bandwidth = gpu.pcie_bandwidth;
+  const auto beside = [&](std::string_view key, auto& out) {
+    read_where(table, key, out, !is_pcie,
+               fmt::format("nodes with other links; on PCIe nodes it is link_{}", key.substr(5)));
+  };
+  beside("pcie_bandwidth", node.pcie_bandwidth);
+  expect_not_negative(table, "pcie_bandwidth", node.pcie_bandwidth);
+  beside("pcie_latency", node.pcie_latency);
+  beside("pcie_efficiency", node.pcie_efficiency);
+  table.expect("pcie_efficiency", node.pcie_efficiency > 0.0 && node.pcie_efficiency <= 1.0,
+               "must be above 0 and at most 1");
+  if (over_pcie) {
+    table.expect(
+        "pcie_latency", node.pcie_latency.value() > 0.0,
+        fmt::format("is missing: no wire joins GPUs {} and {}, nor one GPU between them, so "
+                    "they talk over PCIe",
+                    over_pcie->first, over_pcie->second));
+  }
+  table.read("gpus_per_switch", node.gpus_per_switch);
+  table.expect("gpus_per_switch", node.gpus_per_switch >= 0, "must not be negative");
+  table.expect("nics_at", node.nics_at != NicPlace::pcie_switch || node.gpus_per_switch > 0,
+               "is \"switch\", but gpus_per_switch says that there is none");
+  read_where(table, "switch_bandwidth", node.switch_bandwidth, node.gpus_per_switch > 0,
+             "nodes with gpus_per_switch");
+  expect_not_negative(table, "switch_bandwidth", node.switch_bandwidth);
+  table.read("sockets", node.sockets);
+  table.expect("sockets", node.sockets >= 1, "must be at least 1");
+  expect_at_most(table, "sockets", node.sockets, sockets_max);
   table.read("host_bandwidth", node.host_bandwidth);
-  table.expect("host_bandwidth", node.host_bandwidth.value() >= 0.0, "must not be negative");
+  expect_not_negative(table, "host_bandwidth", node.host_bandwidth);
+  read_where(table, "socket_bandwidth", node.socket_bandwidth, node.sockets > 1,
+             "nodes with several sockets");
+  expect_not_negative(table, "socket_bandwidth", node.socket_bandwidth);
 }
 
 void read_node(TableReader table, const GpuSpec& gpu, int nodes, NodeSpec& node) {
   if (table.require("gpus", node.gpus)) {
     table.expect("gpus", node.gpus >= 1, "must be at least 1");
+    expect_at_most(table, "gpus", node.gpus, per_node_max);
+    node.gpus = std::clamp(node.gpus, 1, per_node_max);
   }
+  table.read("trays", node.trays);
+  table.expect("trays", node.trays >= 1 && node.gpus % std::max(1, node.trays) == 0,
+               fmt::format("must divide the node's {} GPUs", node.gpus));
   read_node_link(table, gpu, node);
+  read_pcie(table, gpu, node);
   table.read("nics", node.nics);
   table.expect("nics", node.nics >= 0, "must not be negative");
+  expect_at_most(table, "nics", node.nics, per_node_max);
   table.expect(
       "nics", nodes <= 1 || node.nics > 0,
       fmt::format("is 0, but {} nodes need network cards; give nics and nic_bandwidth", nodes));
@@ -74,30 +213,94 @@ void read_node(TableReader table, const GpuSpec& gpu, int nodes, NodeSpec& node)
   table.finish();
 }
 
+void read_tree(TableReader& table, FabricSpec& fabric) {
+  const bool is_fat = fabric.kind == FabricKind::fat_tree;
+  const bool is_tree = is_fat || fabric.kind == FabricKind::rail_optimized;
+  constexpr std::string_view trees = "kind = \"fat_tree\" and \"rail_optimized\"";
+  constexpr std::string_view fat = "kind = \"fat_tree\"";
+  const auto read_ratio = [&](std::string_view key, double& out, bool applies,
+                              std::string_view where) {
+    read_where(table, key, out, applies, where);
+    table.expect(key, out >= 1.0, "must be at least 1 (1 is a non-blocking tree)");
+  };
+  read_ratio("oversubscription", fabric.oversubscription, is_tree, trees);
+  if (is_fat) {
+    require_count(table, "nodes_per_leaf", fabric.nodes_per_leaf);
+  } else {
+    read_where(table, "nodes_per_leaf", fabric.nodes_per_leaf, is_tree, trees);
+    table.expect("nodes_per_leaf", fabric.nodes_per_leaf >= 0, "must not be negative");
+  }
+  read_where(table, "leaves_per_pod", fabric.leaves_per_pod, is_fat, fat);
+  table.expect("leaves_per_pod", fabric.leaves_per_pod >= 0, "must not be negative");
+  read_ratio("pod_oversubscription", fabric.pod_oversubscription, fabric.leaves_per_pod > 0,
+             "a fat tree with leaves_per_pod");
+}
+
+void read_dragonfly(TableReader& table, int nodes, FabricSpec& fabric) {
+  const bool is_dragonfly = fabric.kind == FabricKind::dragonfly;
+  constexpr std::string_view dragonfly = "kind = \"dragonfly\"";
+  if (!is_dragonfly) {
+    read_where(table, "nodes_per_router", fabric.nodes_per_router, false, dragonfly);
+    read_where(table, "routers_per_group", fabric.routers_per_group, false, dragonfly);
+    read_where(table, "global_links_per_router", fabric.global_links_per_router, false, dragonfly);
+    read_where(table, "local_bandwidth", fabric.local_bandwidth, false, dragonfly);
+    read_where(table, "global_bandwidth", fabric.global_bandwidth, false, dragonfly);
+    return;
+  }
+  require_count(table, "nodes_per_router", fabric.nodes_per_router);
+  require_count(table, "routers_per_group", fabric.routers_per_group);
+  require_count(table, "global_links_per_router", fabric.global_links_per_router);
+  require_positive(table, "local_bandwidth", fabric.local_bandwidth);
+  require_positive(table, "global_bandwidth", fabric.global_bandwidth);
+  const std::int64_t group_nodes =
+      std::int64_t{1} * fabric.nodes_per_router * fabric.routers_per_group;
+  if (group_nodes < 1) return;
+  const std::int64_t others = (nodes + group_nodes - 1) / group_nodes - 1;
+  const std::int64_t links =
+      std::int64_t{1} * fabric.routers_per_group * fabric.global_links_per_router;
+  table.expect("global_links_per_router", links >= others,
+               fmt::format("gives a group {} global links, too few to reach its {} other groups; "
+                           "raise it, or put more nodes into a group",
+                           links, others));
+  expect_at_most(table, "routers_per_group", fabric.routers_per_group, routers_max);
+  expect_at_most(table, "global_links_per_router", fabric.global_links_per_router, routers_max);
+}
+
+void read_torus(TableReader& table, int nodes, FabricSpec& fabric) {
+  constexpr std::string_view torus = "kind = \"torus\"";
+  if (fabric.kind != FabricKind::torus) {
+    read_where(table, "dimensions", fabric.dimensions, false, torus);
+    read_where(table, "link_bandwidth", fabric.link_bandwidth, false, torus);
+    return;
+  }
+  if (table.require("dimensions", fabric.dimensions)) {
+    std::int64_t product = fabric.dimensions.empty() ? 0 : 1;
+    for (const int size : fabric.dimensions) {
+      product = std::min<std::int64_t>(product * std::max(0, size), 1'000'000'000);
+    }
+    table.expect("dimensions", fabric.dimensions.size() <= 8, "must be 8 numbers or fewer");
+    table.expect("dimensions", product == nodes,
+                 fmt::format("make a torus of {} nodes, but nodes is {}", product, nodes));
+  }
+  require_positive(table, "link_bandwidth", fabric.link_bandwidth);
+}
+
 void read_fabric(TableReader table, int nodes, FabricSpec& fabric) {
   table.read("kind", fabric.kind);
   table.expect("kind", nodes <= 1 || fabric.kind != FabricKind::none,
                fmt::format("is \"none\", but {} nodes need a network; write \"single_switch\", "
-                           "\"rail_optimized\" or \"fat_tree\"",
+                           "\"rail_optimized\", \"fat_tree\", \"dragonfly\" or \"torus\"",
                            nodes));
   if (fabric.kind == FabricKind::none) {
     table.read("latency", fabric.latency);
   } else {
     require_positive(table, "latency", fabric.latency);
   }
-  table.read("oversubscription", fabric.oversubscription);
-  table.expect("oversubscription", fabric.oversubscription >= 1.0,
-               "must be at least 1 (1 is a non-blocking tree)");
-  if (fabric.kind == FabricKind::fat_tree) {
-    if (table.require("nodes_per_leaf", fabric.nodes_per_leaf)) {
-      table.expect("nodes_per_leaf", fabric.nodes_per_leaf >= 1, "must be at least 1");
-    }
-  } else {
-    table.read("nodes_per_leaf", fabric.nodes_per_leaf);
-    table.expect("oversubscription", fabric.oversubscription == 1.0,
-                 "is for kind = \"fat_tree\" only");
-    table.expect("nodes_per_leaf", fabric.nodes_per_leaf == 0, "is for kind = \"fat_tree\" only");
-  }
+  table.read("switch_latency", fabric.switch_latency);
+  table.expect("switch_latency", fabric.switch_latency.value() >= 0.0, "must not be negative");
+  read_tree(table, fabric);
+  read_dragonfly(table, nodes, fabric);
+  read_torus(table, nodes, fabric);
   table.finish();
 }
 
@@ -121,6 +324,7 @@ ClusterSpec read_cluster(const Value& root) {
   read_gpu_of(top, cluster);
   top.read("nodes", cluster.nodes);
   top.expect("nodes", cluster.nodes >= 1, "must be at least 1");
+  expect_at_most(top, "nodes", cluster.nodes, nodes_max);
   const auto table_of = [&](std::string_view key) {
     return spec_table(top.find(key) == nullptr ? nullptr : top.find_table(key), root);
   };

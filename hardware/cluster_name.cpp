@@ -75,12 +75,15 @@ ClusterSpec scaled(ClusterSpec chassis, std::string name, const Counts& counts) 
   chassis.nodes = counts.nodes;
   chassis.node.gpus = counts.gpus;
   chassis.node.nics = (chassis.node.nics * counts.gpus + gpus - 1) / gpus;
+  const int gpus_per_tray = gpus / chassis.node.trays;
+  chassis.node.trays = counts.gpus % gpus_per_tray == 0 ? counts.gpus / gpus_per_tray : 1;
   if (counts.gpus == 1) {
     chassis.node.link = NodeLink::single;
     chassis.node.link_bandwidth = {};
     chassis.node.link_latency = {};
     chassis.node.link_efficiency = 1.0;
     chassis.node.host_bandwidth = {};
+    chassis.node.trays = 1;
   }
   return chassis;
 }

@@ -1,12 +1,18 @@
-// foretoken cluster: the clusters that are known, and one in full. Any "<gpu>-<GPUs a
-// node>[x<nodes>]" works besides the names that are listed.
+// foretoken cluster: the clusters that are known, one in full (as text or as a drawing for
+// Graphviz), and a check of a TOML file. Any "<gpu>-<GPUs a node>[x<nodes>]" works besides the
+// names that are listed.
 
 #include "hardware/cluster.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
+#include "hardware/wiring.hpp"
+#include "kernels/collectives.hpp"
+#include "kernels/group_traffic.hpp"
+#include "sim/app/findings.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/unit_text.hpp"
@@ -15,12 +21,17 @@
 namespace foretoken {
 namespace {
 
+// A table of ways from one GPU stays readable to this many lines; what lies between is left out.
+constexpr std::size_t ways_shown_max = 8;
+// Rates of the whole cluster at once are found by going over all its GPUs.
+constexpr int gpus_summed_max = 20'000;
+
 TextTable::Layout layout() {
   return {.width = terminal_width(stdout), .colour = shows_colour(stdout)};
 }
 
 std::string gigabytes(BytesPerSecond rate) {
-  return fmt::format("{:.0f} GB/s", rate.value() / 1e9);
+  return fmt::format("{:.4g} GB/s", rate.value() / 1e9);
 }
 
 std::string link_text(const NodeSpec& node) {
@@ -51,36 +62,293 @@ int list_clusters() {
   return 0;
 }
 
-int show_cluster(const std::string& name) {
-  const ClusterSpec cluster = load_cluster(name, {"cluster show"});
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+/// What joins the GPUs of a node, as wired.
+std::string node_link_text(const NodeSpec& node) {
+  const std::string rate = fmt::format("{}, {} of it reached", gigabytes(node.link_bandwidth),
+                                       percent(node.link_efficiency));
+  switch (node.link) {
+    case NodeLink::single:
+      break;
+    case NodeLink::nvswitch:
+      return "NVSwitch, a GPU " + rate;
+    case NodeLink::pairwise:
+      return node.pairs.empty() ? "a wire between every two, each " + rate
+                                : fmt::format("{} wires, each {}", node.pairs.size(), rate);
+    case NodeLink::pcie:
+      return "PCIe, a GPU " + rate;
+  }
+  return "-";
+}
+
+std::string tree_text(const NodeSpec& node) {
+  std::string text;
+  const auto add = [&text](const std::string& part) {
+    if (!text.empty()) text += ", ";
+    text += part;
+  };
+  if (node.link != NodeLink::pcie) {
+    if (node.pcie_bandwidth.value() <= 0) return text;
+    add("a GPU " + gigabytes(node.pcie_bandwidth));
+  }
+  if (node.gpus_per_switch > 0) add(fmt::format("{} GPUs a switch", node.gpus_per_switch));
+  if (node.switch_bandwidth.value() > 0)
+    add(fmt::format("uplinks of {}", gigabytes(node.switch_bandwidth)));
+  if (node.sockets > 1) add(fmt::format("{} sockets", node.sockets));
+  if (node.host_bandwidth.value() > 0)
+    add(fmt::format("host bridge {}", gigabytes(node.host_bandwidth)));
+  if (node.socket_bandwidth.value() > 0)
+    add(fmt::format("between sockets {}", gigabytes(node.socket_bandwidth)));
+  return text;
+}
+
+std::string nics_text(const NodeSpec& node) {
+  constexpr auto places = std::to_array<std::string_view>(
+      {"next to the GPUs", "on the PCIe switches", "on the host bridges"});
+  return fmt::format("{} a node, {} each, {} of it reached, {}", node.nics,
+                     gigabytes(node.nic_bandwidth), percent(node.nic_efficiency),
+                     places[static_cast<std::size_t>(node.nic_place())]);
+}
+
+std::string ratio_text(double ratio) {
+  return ratio == 1 ? "not oversubscribed" : fmt::format("oversubscribed {:.3g} to 1", ratio);
+}
+
+std::string shape_text(const ClusterSpec& cluster) {
+  const FabricSpec& fabric = cluster.fabric;
+  switch (fabric.kind) {
+    case FabricKind::none:
+      return "none";
+    case FabricKind::single_switch:
+      return "one switch that never blocks";
+    case FabricKind::rail_optimized:
+      return fmt::format("{} rails over {} nodes, joined by a spine, {}", cluster.node.nics,
+                         fabric.nodes_per_leaf > 0 ? fabric.nodes_per_leaf : cluster.nodes,
+                         ratio_text(fabric.oversubscription));
+    case FabricKind::fat_tree: {
+      std::string text = fmt::format("fat tree, {} nodes a leaf, {}", fabric.nodes_per_leaf,
+                                     ratio_text(fabric.oversubscription));
+      if (fabric.leaves_per_pod > 0) {
+        text += fmt::format("; {} leaves a pod, {}", fabric.leaves_per_pod,
+                            ratio_text(fabric.pod_oversubscription));
+      }
+      return text;
+    }
+    case FabricKind::dragonfly: {
+      const FabricWiring wiring(cluster);
+      return fmt::format(
+          "dragonfly, {} group(s) of {} routers with {} node(s) each; {} between routers, {} x {} "
+          "between groups",
+          wiring.groups(), fabric.routers_per_group, fabric.nodes_per_router,
+          gigabytes(fabric.local_bandwidth), wiring.global_links_per_pair(),
+          gigabytes(fabric.global_bandwidth));
+    }
+    case FabricKind::torus:
+      break;
+  }
+  return fmt::format("torus of {}, {} to each neighbour", fmt::join(fabric.dimensions, " x "),
+                     gigabytes(fabric.link_bandwidth));
+}
+
+std::string spec_text(const ClusterSpec& cluster) {
   TextTable table({{"", Align::left}, {"", Align::left}});
   const auto row = [&](const char* key, const std::string& value) { table.add_row({key, value}); };
+  const NodeSpec& node = cluster.node;
   row("GPUs", fmt::format("{} x {}", cluster.gpu_count(), cluster.gpu.title));
-  row("nodes", fmt::format("{} of {} GPUs", cluster.nodes, cluster.node.gpus));
-  row("in a node", link_text(cluster.node));
-  if (cluster.node.link != NodeLink::single) {
-    row("link latency", readable(cluster.node.link_latency));
-    row("link efficiency", fmt::format("{:.0f} %", 100.0 * cluster.node.link_efficiency));
+  row("nodes", fmt::format("{} of {} GPUs{}", cluster.nodes, node.gpus,
+                           node.trays > 1 ? fmt::format(" on {} trays", node.trays) : ""));
+  if (node.gpus > 1) row("in a node", node_link_text(node));
+  const std::string tree = tree_text(node);
+  if (!tree.empty()) row("PCIe", tree);
+  if (node.nics > 0) row("network cards", nics_text(node));
+  if (cluster.nodes > 1) row("fabric", shape_text(cluster));
+  return table.text(layout());
+}
+
+/// How GPU 0 reaches GPUs of one kind, with the first of them.
+struct Reach {
+  std::string way;
+  GpuId first;
+  int gpus = 1;
+  BytesPerSecond rate;  // alone
+  Seconds latency;
+};
+
+std::string_view way_text(NodeWiring::Way way) {
+  switch (way) {
+    case NodeWiring::Way::wire:
+      return "a wire";
+    case NodeWiring::Way::nvswitch:
+      return "NVSwitch";
+    case NodeWiring::Way::relay:
+      return "wires over a GPU between";
+    case NodeWiring::Way::pcie_switch:
+      return "the same PCIe switch";
+    case NodeWiring::Way::bridge:
+      return "the host bridge";
+    case NodeWiring::Way::sockets:
+      break;
   }
-  row("between nodes", fabric_text(cluster));
-  if (cluster.nodes > 1) row("fabric latency", readable(cluster.fabric.latency));
-  fmt::print("{}\n{}", Ink(shows_colour(stdout)).strong(cluster.name), table.text(layout()));
+  return "the other socket's bridge";
+}
+
+std::string fabric_way_text(FabricKind kind, int further) {
+  switch (kind) {
+    case FabricKind::dragonfly:
+      return further == 0 ? "network: the same router" : fmt::format("network: {} hop(s)", further);
+    case FabricKind::torus:
+      return fmt::format("network: {} hop(s)", further + 1);
+    case FabricKind::rail_optimized:
+    case FabricKind::fat_tree:
+      return further == 0   ? "network: the same leaf"
+             : further == 2 ? "network: over the spine"
+                            : "network: over the core";
+    default:
+      return "network";
+  }
+}
+
+Reach reach_of(const Wiring& wiring, GpuId to) {
+  const ClusterSpec& cluster = wiring.cluster();
+  Reach reach;
+  reach.first = to;
+  reach.rate = full_rate(wiring, send_traffic(wiring, {0}, to).shares);
+  reach.latency = wiring.latency({0}, to);
+  const int node = cluster.node_of(to);
+  if (node == 0) {
+    reach.way = way_text(wiring.node().way(0, static_cast<int>(to.value)));
+  } else {
+    const int rail = wiring.own_nics(to).front();
+    reach.way = fabric_way_text(cluster.fabric.kind,
+                                wiring.fabric().further_switches({0, 0}, {node, rail}));
+  }
+  return reach;
+}
+
+/// The kinds of GPUs that GPU 0 sees: all of its node, the GPU in its place on every other node
+/// and, where it matters, the one on the next rail.
+std::vector<Reach> reaches(const ClusterSpec& cluster) {
+  const Wiring wiring(cluster);
+  const auto gpus = static_cast<std::uint32_t>(cluster.node.gpus);
+  std::vector<GpuId> others;
+  for (std::uint32_t gpu = 1; gpu < gpus; ++gpu) others.push_back({gpu});
+  for (int node = 1; node < cluster.nodes; ++node)
+    others.push_back({static_cast<std::uint32_t>(node) * gpus});
+  if (cluster.fabric.kind == FabricKind::rail_optimized && cluster.nodes > 1 && gpus > 1)
+    others.push_back({gpus + 1});
+  std::vector<Reach> kinds;
+  for (const GpuId to : others) {
+    const Reach reach = reach_of(wiring, to);
+    const auto same = std::ranges::find_if(kinds, [&](const Reach& kind) {
+      return kind.way == reach.way && kind.rate == reach.rate && kind.latency == reach.latency;
+    });
+    if (same == kinds.end()) {
+      kinds.push_back(reach);
+    } else {
+      ++same->gpus;
+    }
+  }
+  std::ranges::stable_sort(kinds, {}, &Reach::latency);
+  return kinds;
+}
+
+std::string reach_text(const ClusterSpec& cluster) {
+  TextTable table({{"from GPU 0 to", Align::left},
+                   {"over", Align::left},
+                   {"one transfer", Align::right},
+                   {"latency", Align::right}});
+  const std::vector<Reach> kinds = reaches(cluster);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (kinds.size() > ways_shown_max && i + 2 > ways_shown_max && i + 1 < kinds.size()) {
+      if (i + 2 == ways_shown_max) table.add_row({"...", "", "", ""});
+      continue;
+    }
+    const Reach& reach = kinds[i];
+    const std::string node =
+        cluster.nodes > 1 ? fmt::format(" (node {})", cluster.node_of(reach.first)) : "";
+    table.add_row({fmt::format("GPU {}{}", reach.first.value, node), reach.way,
+                   gigabytes(reach.rate), readable(reach.latency)});
+  }
+  return table.text(layout());
+}
+
+std::vector<GpuId> gpus_up_to(int count) {
+  std::vector<GpuId> gpus(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) gpus[i] = {static_cast<std::uint32_t>(i)};
+  return gpus;
+}
+
+/// What each GPU has when all are busy.
+std::string rates_text(const ClusterSpec& cluster) {
+  TextTable table(
+      {{"all at once", Align::left}, {"ring", Align::right}, {"exchange", Align::right}});
+  const auto row = [&](const std::string& who, int gpus) {
+    const GroupLinks links = group_links(cluster, gpus_up_to(gpus));
+    const bool own_rate = links.exchange_bandwidth.value() > 0;
+    table.add_row({who, gigabytes(links.bandwidth),
+                   gigabytes(own_rate ? links.exchange_bandwidth : links.bandwidth)});
+  };
+  const int gpus = cluster.node.gpus;
+  if (gpus > 1) row(fmt::format("the {} GPUs of a node, each", gpus), gpus);
+  if (cluster.nodes > 1 && cluster.gpu_count() <= gpus_summed_max)
+    row(fmt::format("all {} GPUs, each", cluster.gpu_count()), cluster.gpu_count());
+  return table.text(layout());
+}
+
+std::string bisection_text(const ClusterSpec& cluster) {
+  const NodeSpec& node = cluster.node;
+  const BytesPerSecond sent =
+      node.nic_bandwidth * (node.nic_efficiency * node.nics * (cluster.nodes / 2));
+  const BytesPerSecond cut = FabricWiring(cluster).bisection();
+  const bool is_cut = cut.value() > 0 && cut < sent;
+  return fmt::format("  Between the halves of the cluster: {}, {} of what the NICs send.\n",
+                     gigabytes(is_cut ? cut : sent), percent(is_cut ? cut / sent : 1));
+}
+
+int show_cluster(const std::string& name) {
+  const ClusterSpec cluster = load_cluster(name, {"cluster show"});
+  fmt::print("{}\n{}", Ink(shows_colour(stdout)).strong(cluster.name), spec_text(cluster));
+  if (cluster.gpu_count() == 1) return 0;
+  fmt::print("\n{}\n{}", reach_text(cluster), rates_text(cluster));
+  if (cluster.nodes > 1) fmt::print("{}", bisection_text(cluster));
   return 0;
+}
+
+int draw_cluster(const std::string& name) {
+  fmt::print("{}", cluster_dot(load_cluster(name, {"cluster show"})));
+  return 0;
+}
+
+int check_cluster_file(const std::string& path) {
+  const ClusterSpec cluster = load_cluster(path, {"cluster check"});
+  return print_findings(path, cluster.name, check_cluster(cluster));
 }
 
 }  // namespace
 
 void add_cluster(CLI::App& program, Action& chosen) {
-  CLI::App* command = program.add_subcommand("cluster", "List and show clusters");
+  CLI::App* command = program.add_subcommand("cluster", "List, show and check clusters");
   command->require_subcommand(1);
   command->add_subcommand("list", "All clusters inside the program")->callback([&chosen] {
     chosen = list_clusters;
   });
   auto name = std::make_shared<std::string>();
-  CLI::App* show = command->add_subcommand("show", "One cluster in full");
+  auto as_dot = std::make_shared<bool>(false);
+  CLI::App* show = command->add_subcommand("show", "One cluster in full: wiring, rates, latencies");
   show->add_option("cluster", *name, "Name or TOML path")->required();
-  show->callback([name, &chosen] { chosen = [name] { return show_cluster(*name); }; });
-  command->footer(examples("  foretoken cluster list\n  foretoken cluster show h100-sxm-8x4"));
+  show->add_flag("--dot", *as_dot, "Print a drawing for Graphviz instead");
+  show->callback([name, as_dot, &chosen] {
+    chosen = [name, as_dot] { return *as_dot ? draw_cluster(*name) : show_cluster(*name); };
+  });
+  CLI::App* check = command->add_subcommand(
+      "check", "Say what is implausible in a TOML file; status 1 if something is wrong");
+  check->add_option("file", *name, "TOML path")->required();
+  check->callback([name, &chosen] { chosen = [name] { return check_cluster_file(*name); }; });
+  command->footer(
+      examples("  foretoken cluster list\n  foretoken cluster show h100-sxm-8x4\n"
+               "  foretoken cluster show --dot mi300x-8 | dot -Tsvg > mi300x.svg\n"
+               "  foretoken cluster check examples/clusters/cube_mesh.toml"));
 }
 
 }  // namespace foretoken

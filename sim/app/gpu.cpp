@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/app/findings.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/unit_text.hpp"
@@ -84,19 +85,7 @@ int show_gpu(const std::string& name) {
 
 int check_gpu_file(const std::string& path) {
   const GpuSpec gpu = load_gpu(path, {"gpu check"});
-  const Ink ink(shows_colour(stdout));
-  bool is_wrong = false;
-  const auto findings = check_gpu(gpu);
-  for (const GpuFinding& finding : findings) {
-    const bool is_error = finding.level == GpuFinding::Level::error;
-    is_wrong = is_wrong || is_error;
-    const std::string level = is_error                                      ? ink.bad("error")
-                              : finding.level == GpuFinding::Level::warning ? ink.warning("warning")
-                                                                            : ink.quiet("note");
-    fmt::print("{}: {}: {}: {}\n", path, level, finding.key, finding.message);
-  }
-  if (findings.empty()) fmt::print("{}: {} is complete and plausible\n", path, gpu.name);
-  return is_wrong ? 1 : 0;
+  return print_findings(path, gpu.name, check_gpu(gpu));
 }
 
 }  // namespace

@@ -3,20 +3,14 @@
 // would favour short routes); callers add it as a delay. Nothing above this file includes SimGrid.
 #pragma once
 
-#include <boost/container/static_vector.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "hardware/route.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace foretoken {
-
-/// A link is one direction of a wire; the opposite direction is another link.
-using LinkIndex = std::uint32_t;
-/// The links a flow takes, each once. The longest route there is: GPU, host bridge, NIC and leaf
-/// uplink on either side.
-using Route = boost::container::static_vector<LinkIndex, 8>;
 
 /// Called from inside SimGrid's loop, so neither may throw.
 class FlowListener {

@@ -79,8 +79,8 @@ TEST(ClusterRead, NoGpus) {
 
 TEST(ClusterRead, SeveralGpusWithoutALink) {
   expect_error("name = \"rack\"\ngpu = \"l4\"\n[node]\ngpus = 2\nlink = \"single\"\n",
-               "rack.toml:5:1: node.link: \"single\" is for one GPU; write \"nvswitch\" or "
-               "\"pcie\"");
+               "rack.toml:5:1: node.link: \"single\" is for one GPU; write \"nvswitch\", "
+               "\"pairwise\" or \"pcie\"");
   expect_error("name = \"rack\"\ngpu = \"l4\"\n[node]\ngpus = 2\n",
                "rack.toml:3:2: [node] lacks 'link'");
 }
@@ -97,7 +97,7 @@ TEST(ClusterRead, NodesWithoutNetwork) {
                "rack.toml:4:2: node.nics: is 0, but 2 nodes need network cards; give nics and "
                "nic_bandwidth\n"
                "rack.toml:6:2: fabric.kind: is \"none\", but 2 nodes need a network; write "
-               "\"single_switch\", \"rail_optimized\" or \"fat_tree\"");
+               "\"single_switch\", \"rail_optimized\", \"fat_tree\", \"dragonfly\" or \"torus\"");
 }
 
 TEST(ClusterRead, SharesAndFactors) {
@@ -127,8 +127,9 @@ oversubscription = 0.5
 TEST(ClusterRead, OversubscriptionWithoutATree) {
   expect_error(
       "name = \"rack\"\ngpu = \"l4\"\n[node]\ngpus = 1\n[fabric]\n"
-      "kind = \"rail_optimized\"\nlatency = \"4 us\"\noversubscription = 2\n",
-      "rack.toml:8:1: fabric.oversubscription: is for kind = \"fat_tree\" only");
+      "kind = \"single_switch\"\nlatency = \"4 us\"\noversubscription = 2\n",
+      "rack.toml:8:1: fabric.oversubscription: is for kind = \"fat_tree\" and \"rail_optimized\" "
+      "only");
 }
 
 TEST(ClusterRead, AnUnknownGpuTravelsWithTheOtherMistakes) {

@@ -37,11 +37,33 @@ TEST(ClusterSpecs, EveryGpuHasExactlyOneChassis) {
 TEST(ClusterSpecs, LinksFollowTheGpu) {
   for (const std::string& name : cluster_names()) {
     const ClusterSpec cluster = load_cluster(name, {});
-    const bool has_nvlink = cluster.gpu.nvlink_bandwidth.value() > 0.0;
-    EXPECT_EQ(cluster.node.link, has_nvlink ? NodeLink::nvswitch : NodeLink::pcie) << name;
-    EXPECT_EQ(cluster.node.link_bandwidth,
-              has_nvlink ? cluster.gpu.nvlink_bandwidth : cluster.gpu.pcie_bandwidth)
-        << name;
+    const GpuSpec& gpu = cluster.gpu;
+    switch (cluster.node.link) {
+      case NodeLink::nvswitch:
+        EXPECT_EQ(cluster.node.link_bandwidth, gpu.nvlink_bandwidth) << name;
+        break;
+      case NodeLink::pcie:
+        EXPECT_EQ(cluster.node.link_bandwidth, gpu.pcie_bandwidth) << name;
+        EXPECT_EQ(gpu.nvlink_bandwidth, BytesPerSecond(0)) << name;
+        break;
+      case NodeLink::pairwise:
+        if (cluster.node.pairs.empty()) {
+          EXPECT_DOUBLE_EQ(cluster.node.link_bandwidth.value() * (cluster.node.gpus - 1),
+                           gpu.nvlink_bandwidth.value())
+              << name;
+        }
+        break;
+      case NodeLink::single:
+        ADD_FAILURE() << name;
+    }
+  }
+}
+
+// What the program says of its own clusters: nothing worse than a note.
+TEST(ClusterSpecs, EachIsPlausible) {
+  for (const std::string& name : cluster_names()) {
+    for (const Finding& finding : check_cluster(load_cluster(name, {})))
+      EXPECT_EQ(finding.level, Finding::Level::note) << name << ": " << finding.message;
   }
 }
 
@@ -68,6 +90,7 @@ TEST(ClusterSpecs, Nvl72IsOneNodeOf72) {
   const ClusterSpec cluster = load_cluster("gb200-72", {});
   EXPECT_EQ(cluster.nodes, 1);
   EXPECT_EQ(cluster.node.gpus, 72);
+  EXPECT_EQ(cluster.node.trays, 18);
   EXPECT_EQ(cluster.node.nics, 72);
 }
 

@@ -1,0 +1,1 @@
+cluster check examples/clusters/torus.toml

@@ -1,0 +1,1 @@
+cluster show --dot examples/clusters/pcie_switches.toml

@@ -1,0 +1,1 @@
+cluster show examples/clusters/cube_mesh.toml

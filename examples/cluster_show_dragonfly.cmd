@@ -1,0 +1,1 @@
+cluster show examples/clusters/dragonfly.toml

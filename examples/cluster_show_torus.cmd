@@ -1,0 +1,1 @@
+cluster show examples/clusters/torus.toml

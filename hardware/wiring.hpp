@@ -1,0 +1,62 @@
+// All links of a cluster and the way through them between any two GPUs: the nodes' links side by
+// side (node_wiring.hpp), then the fabric's (fabric_wiring.hpp). Everything is computed from the
+// spec when asked for, so a wiring is made in a microsecond and has no table that grows with the
+// cluster. It knows bandwidths and latencies, but neither time nor who else is sending.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hardware/cluster.hpp"
+#include "hardware/fabric_wiring.hpp"
+#include "hardware/node_wiring.hpp"
+#include "hardware/route.hpp"
+#include "sim/base/ids.hpp"
+
+namespace foretoken {
+
+class Wiring {
+ public:
+  /// `cluster` must outlive the wiring.
+  explicit Wiring(const ClusterSpec& cluster);
+
+  [[nodiscard]] const ClusterSpec& cluster() const { return cluster_; }
+  [[nodiscard]] const NodeWiring& node() const { return node_; }
+  [[nodiscard]] const FabricWiring& fabric() const { return fabric_; }
+
+  [[nodiscard]] LinkIndex link_count() const { return fabric_first_ + fabric_.link_count(); }
+  /// Payload rate: bandwidth times the share that large transfers reach.
+  [[nodiscard]] BytesPerSecond capacity(LinkIndex link) const;
+  [[nodiscard]] std::string name(LinkIndex link) const;  // "node 2 gpu 3 out"
+
+  /// Between two GPUs of one node.
+  [[nodiscard]] Route route_inside(GpuId from, GpuId to) const;
+
+  /// Between GPUs of different nodes, out of NIC `from_nic` of the one and into `to_nic` of the
+  /// other (counted in their nodes).
+  [[nodiscard]] Route route_between(GpuId from, int from_nic, GpuId to, int to_nic) const;
+
+  /// Of one message between two GPUs; across nodes, over the first NIC of each.
+  [[nodiscard]] Seconds latency(GpuId from, GpuId to) const;
+  /// The same between nodes over the NICs named.
+  [[nodiscard]] Seconds latency_between(int from_node, int from_nic, int to_node, int to_nic) const;
+
+  /// The NICs next to a GPU, counted in its node.
+  [[nodiscard]] std::vector<int> own_nics(GpuId gpu) const;
+
+  /// Whether GPUs of the node that are not in `members` (by number in the node) use its link too.
+  [[nodiscard]] bool is_shared(LinkIndex link, const std::vector<bool>& members) const;
+
+ private:
+  void check_gpu(GpuId gpu) const;
+  [[nodiscard]] int slot_of(GpuId gpu) const;
+  [[nodiscard]] LinkIndex base_of(int node) const;
+
+  const ClusterSpec& cluster_;
+  NodeWiring node_;
+  FabricWiring fabric_;
+  LinkIndex fabric_first_;
+};
+
+}  // namespace foretoken

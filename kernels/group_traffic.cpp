@@ -1,0 +1,234 @@
+#include "kernels/group_traffic.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "sim/base/error.hpp"
+
+namespace foretoken {
+namespace {
+
+/// The ranks of a group on one node, and the NICs over which they leave it.
+struct NodeGroup {
+  std::vector<GpuId> gpus;
+  std::vector<int> rails;
+};
+
+/// As many of the node's NICs as the group may use, those next to its GPUs first.
+std::vector<int> rails_of(const Wiring& wiring, const std::vector<GpuId>& gpus, std::size_t count) {
+  std::vector<int> rails;
+  const auto add = [&rails, count](int nic) {
+    if (rails.size() < count && std::ranges::find(rails, nic) == rails.end()) rails.push_back(nic);
+  };
+  for (const GpuId gpu : gpus) std::ranges::for_each(wiring.own_nics(gpu), add);
+  for (int nic = 0; nic < wiring.cluster().node.nics; ++nic) add(nic);
+  return rails;
+}
+
+std::vector<NodeGroup> split_by_node(const Wiring& wiring, std::span<const GpuId> group) {
+  const ClusterSpec& cluster = wiring.cluster();
+  FORETOKEN_CHECK(!group.empty(), "traffic of no GPU");
+  std::vector<GpuId> sorted(group.begin(), group.end());
+  std::ranges::sort(sorted);
+  FORETOKEN_CHECK(std::ranges::adjacent_find(sorted) == sorted.end(),
+                  "a GPU is twice in a collective");
+  FORETOKEN_CHECK(sorted.back().value < static_cast<std::uint32_t>(cluster.gpu_count()),
+                  "GPU {} of a cluster of {}", sorted.back().value, cluster.gpu_count());
+  std::vector<NodeGroup> nodes;
+  for (const GpuId gpu : sorted) {
+    if (nodes.empty() || cluster.node_of(nodes.back().gpus.back()) != cluster.node_of(gpu))
+      nodes.emplace_back();
+    nodes.back().gpus.push_back(gpu);
+  }
+  if (nodes.size() == 1) return nodes;
+
+  // A GPU lends the NICs next to it, and at least one; the node with the fewest ranks decides,
+  // since a rail has two ends.
+  std::size_t ranks_min = sorted.size();
+  for (const NodeGroup& node : nodes) ranks_min = std::min(ranks_min, node.gpus.size());
+  const int nics_per_gpu = std::max(1, cluster.node.nics / cluster.node.gpus);
+  const std::size_t rails =
+      std::min(static_cast<std::size_t>(cluster.node.nics), ranks_min * nics_per_gpu);
+  for (NodeGroup& node : nodes) node.rails = rails_of(wiring, node.gpus, rails);
+  return nodes;
+}
+
+class Traffic {
+ public:
+  explicit Traffic(const Wiring& wiring) : wiring_(wiring) {}
+
+  void inside(GpuId from, GpuId to, double share) {
+    result_.shares.push_back({wiring_.route_inside(from, to), share});
+    slowest(wiring_.latency(from, to));
+  }
+
+  /// Over rails `first` to `last` (exclusive) of both nodes.
+  void between(GpuId from, const NodeGroup& from_node, GpuId to, const NodeGroup& to_node,
+               std::size_t first, std::size_t last, double share) {
+    const ClusterSpec& cluster = wiring_.cluster();
+    for (std::size_t i = first; i < last; ++i) {
+      const int out = from_node.rails[i];
+      const int in = to_node.rails[i];
+      result_.shares.push_back(
+          {wiring_.route_between(from, out, to, in), share / static_cast<double>(last - first)});
+      slowest(wiring_.latency_between(cluster.node_of(from), out, cluster.node_of(to), in));
+    }
+  }
+
+  /// `from` sends `share` over all its wires to the other ranks of the node.
+  void over_wires(GpuId from, const std::vector<GpuId>& ranks, double share) {
+    int wires = 0;
+    for (const GpuId to : ranks) wires += wires_between(from, to);
+    for (const GpuId to : ranks) {
+      const int joined = wires_between(from, to);
+      if (joined > 0) inside(from, to, share * joined / wires);
+    }
+  }
+
+  [[nodiscard]] int wires_between(GpuId from, GpuId to) const {
+    const auto gpus = static_cast<std::uint32_t>(wiring_.cluster().node.gpus);
+    return wiring_.node().wires(static_cast<int>(from.value % gpus),
+                                static_cast<int>(to.value % gpus));
+  }
+
+  GroupTraffic take() { return std::move(result_); }
+
+ private:
+  void slowest(Seconds latency) { result_.latency = std::max(result_.latency, latency); }
+
+  const Wiring& wiring_;
+  GroupTraffic result_;
+};
+
+/// Whether wires between the ranks themselves join them all.
+bool are_wired_together(const Traffic& traffic, const std::vector<GpuId>& ranks) {
+  std::vector<GpuId> reached = {ranks.front()};
+  std::vector<GpuId> left(ranks.begin() + 1, ranks.end());
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const GpuId from = reached[i];
+    const auto [joined, last] = std::ranges::partition(
+        left, [&](GpuId to) { return traffic.wires_between(from, to) == 0; });
+    reached.insert(reached.end(), joined, last);
+    left.erase(joined, last);
+  }
+  return left.empty();
+}
+
+void add_ring_inside(Traffic& traffic, const std::vector<GpuId>& ranks, bool closes) {
+  const std::size_t hops = closes ? ranks.size() : ranks.size() - 1;
+  const bool has_wires = ranks.size() > 1 && are_wired_together(traffic, ranks);
+  for (std::size_t i = 0; i < hops; ++i) {
+    if (has_wires) {
+      traffic.over_wires(ranks[i], ranks, 1);
+    } else {
+      traffic.inside(ranks[i], ranks[(i + 1) % ranks.size()], 1);
+    }
+  }
+}
+
+/// Whether GPUs of a node differ in how they reach each other, so that who talks to whom matters.
+bool has_near_and_far(const NodeSpec& node) {
+  if (node.link == NodeLink::pairwise) return true;
+  return node.link == NodeLink::pcie && (node.gpus_per_switch > 0 || node.sockets > 1);
+}
+
+/// `staying` is what a rank sends inside its node, of 1 in all.
+void add_exchange_inside(Traffic& traffic, const NodeSpec& node, const std::vector<GpuId>& ranks,
+                         double staying) {
+  const std::size_t k = ranks.size();
+  if (k < 2) return;
+  const std::size_t targets = has_near_and_far(node) ? k - 1 : 1;
+  for (std::size_t i = 0; i < k; ++i)
+    for (std::size_t step = 1; step <= targets; ++step)
+      traffic.inside(ranks[i], ranks[(i + step) % k], staying / static_cast<double>(targets));
+}
+
+/// How many nodes further round the others are that a node exchanges with.
+std::vector<std::size_t> shifts_between(const Wiring& wiring, std::size_t nodes) {
+  if (wiring.fabric().link_count() == 0) return {1};
+  std::vector<std::size_t> shifts;
+  if (nodes <= exchange_shifts + 1) {
+    for (std::size_t shift = 1; shift < nodes; ++shift) shifts.push_back(shift);
+  } else {
+    for (std::size_t i = 0; i < exchange_shifts; ++i)
+      shifts.push_back((2 * i + 1) * nodes / (2 * exchange_shifts));
+  }
+  return shifts;
+}
+
+}  // namespace
+
+GroupTraffic ring_traffic(const Wiring& wiring, std::span<const GpuId> group) {
+  Traffic traffic(wiring);
+  const std::vector<NodeGroup> nodes = split_by_node(wiring, group);
+  if (group.size() == 1) return traffic.take();
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeGroup& node = nodes[n];
+    add_ring_inside(traffic, node.gpus, nodes.size() == 1);
+    if (nodes.size() == 1) break;
+    const NodeGroup& next = nodes[(n + 1) % nodes.size()];
+    traffic.between(node.gpus.back(), node, next.gpus.front(), next, 0, node.rails.size(), 1);
+  }
+  return traffic.take();
+}
+
+GroupTraffic exchange_traffic(const Wiring& wiring, std::span<const GpuId> group) {
+  Traffic traffic(wiring);
+  const std::vector<NodeGroup> nodes = split_by_node(wiring, group);
+  if (group.size() == 1) return traffic.take();
+  const std::vector<std::size_t> shifts = shifts_between(wiring, nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeGroup& node = nodes[n];
+    const std::size_t k = node.gpus.size();
+    // Of the messages of a rank, k-1 stay in its node of k ranks.
+    const double staying = static_cast<double>(k - 1) / static_cast<double>(group.size() - 1);
+    add_exchange_inside(traffic, wiring.cluster().node, node.gpus, staying);
+    if (nodes.size() == 1) continue;
+    for (std::size_t i = 0; i < k; ++i) {
+      // Ranks share the rails out evenly: some each, or one each, or (no multiple) all each.
+      const std::size_t rails = node.rails.size();
+      std::size_t first = 0, last = rails;
+      if (rails % k == 0) first = i * (rails / k), last = first + rails / k;
+      if (k % rails == 0) first = i % rails, last = first + 1;
+      for (const std::size_t shift : shifts) {
+        const NodeGroup& target = nodes[(n + shift) % nodes.size()];
+        traffic.between(node.gpus[i], node, target.gpus[i % target.gpus.size()], target, first,
+                        last, (1 - staying) / static_cast<double>(shifts.size()));
+      }
+    }
+  }
+  return traffic.take();
+}
+
+GroupTraffic send_traffic(const Wiring& wiring, GpuId from, GpuId to) {
+  Traffic traffic(wiring);
+  const std::vector<GpuId> pair = {from, to};
+  const std::vector<NodeGroup> nodes = split_by_node(wiring, pair);
+  if (nodes.size() == 1) {
+    traffic.inside(from, to, 1);
+  } else {
+    const bool ascending = nodes.front().gpus.front() == from;
+    const NodeGroup& source = ascending ? nodes.front() : nodes.back();
+    const NodeGroup& target = ascending ? nodes.back() : nodes.front();
+    traffic.between(from, source, to, target, 0, source.rails.size(), 1);
+  }
+  return traffic.take();
+}
+
+BytesPerSecond full_rate(const Wiring& wiring, std::span<const TrafficShare> shares) {
+  std::vector<std::pair<LinkIndex, double>> loads;
+  for (const TrafficShare& share : shares)
+    for (const LinkIndex link : share.route) loads.emplace_back(link, share.share);
+  std::ranges::stable_sort(loads, {}, &std::pair<LinkIndex, double>::first);
+  double rate = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < loads.size();) {
+    const LinkIndex link = loads[i].first;
+    double load = 0;
+    for (; i < loads.size() && loads[i].first == link; ++i) load += loads[i].second;
+    if (load > 0) rate = std::min(rate, wiring.capacity(link).value() / load);
+  }
+  return BytesPerSecond(rate);
+}
+
+}  // namespace foretoken

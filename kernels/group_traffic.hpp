@@ -1,0 +1,43 @@
+// What a group of GPUs sends over which links in one step of a ring, of an exchange or of a send:
+// the one description that both the closed forms (collectives.hpp) and sim/platform's flows are
+// made of, so that they agree where nobody else uses the links. It knows neither bytes nor time: a
+// share of 1 is what one rank sends in a step.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "hardware/wiring.hpp"
+#include "sim/base/ids.hpp"
+
+namespace foretoken {
+
+struct TrafficShare {
+  Route route;
+  double share = 1;
+};
+
+struct GroupTraffic {
+  std::vector<TrafficShare> shares;
+  Seconds latency;  // of the slowest way taken
+};
+
+/// Every rank sends to the next, node by node, and the last to the first. In a node of pairwise
+/// wires that join the group without others' help, a rank's share is spread over all its wires to
+/// the group (the library runs as many rings as it takes to use them). Between nodes it is striped
+/// over the NICs next to the group's GPUs (a ring a rail). No GPU may be in `group` twice
+/// (checked).
+GroupTraffic ring_traffic(const Wiring& wiring, std::span<const GpuId> group);
+
+/// Every rank sends to every other. Between more than `exchange_shifts + 1` nodes of a fabric that
+/// has links of its own, each node sends to that many others, evenly spread round the nodes; on a
+/// fabric without, to the next only: its NICs are as busy.
+GroupTraffic exchange_traffic(const Wiring& wiring, std::span<const GpuId> group);
+inline constexpr int exchange_shifts = 4;
+
+GroupTraffic send_traffic(const Wiring& wiring, GpuId from, GpuId to);
+
+/// The rate of a share of 1 at which the fullest link is full; infinite if there is no traffic.
+BytesPerSecond full_rate(const Wiring& wiring, std::span<const TrafficShare> shares);
+
+}  // namespace foretoken
