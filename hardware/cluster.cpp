@@ -42,13 +42,13 @@ void require_positive(TableReader& table, std::string_view key, Quantity<Dimensi
   if (table.require(key, out)) table.expect(key, out.value() > 0.0, "must be greater than 0");
 }
 
-/// Reports `key` where the value was given though `applies` does not hold.
+/// Reports `key` where the value was given though `applies` does not hold; `hint` ends the message.
 template <class T>
 void read_where(TableReader& table, std::string_view key, T& out, bool applies,
-                std::string_view where) {
+                std::string_view where, std::string_view hint = "") {
   const bool given = table.find(key) != nullptr;
   table.read(key, out);
-  table.expect(key, applies || !given, fmt::format("is for {} only", where));
+  table.expect(key, applies || !given, fmt::format("is for {} only{}", where, hint));
 }
 
 void require_count(TableReader& table, std::string_view key, int& out) {
@@ -154,8 +154,8 @@ void read_pcie(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
   const bool carries = over_pcie.has_value() || node.nic_place() != NicPlace::gpu;
   if (carries && !is_pcie) node.pcie_bandwidth = gpu.pcie_bandwidth;
   const auto beside = [&](std::string_view key, auto& out) {
-    read_where(table, key, out, !is_pcie,
-               fmt::format("nodes with other links; on PCIe nodes it is link_{}", key.substr(5)));
+    read_where(table, key, out, !is_pcie, "nodes with other links",
+               fmt::format("; here write link_{}", key.substr(5)));
   };
   beside("pcie_bandwidth", node.pcie_bandwidth);
   expect_not_negative(table, "pcie_bandwidth", node.pcie_bandwidth);

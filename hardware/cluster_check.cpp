@@ -136,13 +136,15 @@ class Checker {
                         cluster_.gpu.pcie_bandwidth.value());
     }
     if (own <= 0) return;
+    const double reached = own * (is_pcie ? node_.link_efficiency : node_.pcie_efficiency);
     const auto check_shared = [&](std::string_view key, BytesPerSecond rate,
                                   std::string_view what) {
-      if (rate.value() <= 0 || rate.value() >= own * (1 - rate_tolerance)) return;
+      if (rate.value() <= 0 || rate.value() >= reached * (1 - rate_tolerance)) return;
       add(Level::warning, key,
-          fmt::format("{} is less than the {} of one GPU's link, though {} carries several; check "
+          fmt::format("{} is less than the {} that one GPU's link reaches, though {} carries "
+                      "several; check "
                       "the number and its unit",
-                      gigabytes(rate.value()), gigabytes(own), what));
+                      gigabytes(rate.value()), gigabytes(reached), what));
     };
     check_shared("node.host_bandwidth", node_.host_bandwidth, "a host bridge");
     check_shared("node.switch_bandwidth", node_.switch_bandwidth, "a switch's uplink");

@@ -64,6 +64,14 @@ class Drawing {
     line("  {} -- {} [label=\"{}\", penwidth={}];", a, b, label, wires);
   }
 
+  /// Puts `count` things beside each other, in order.
+  void row(std::string_view what, int count) {
+    if (count < 2) return;
+    std::string names;
+    for (int i = 0; i < count; ++i) names += fmt::format("{}{}{}", i > 0 ? " -- " : "", what, i);
+    line("  {{ rank=same; {} [style=invis]; }}", names);
+  }
+
   [[nodiscard]] bool has_network() const {
     return cluster_.nodes > 1 && cluster_.fabric.kind != FabricKind::none;
   }
@@ -84,6 +92,7 @@ class Drawing {
       box("gpus", plural(node_.gpus, "GPU"), gpu_colour);
     } else {
       for (int i = 0; i < node_.gpus; ++i) box(gpu(i), fmt::format("GPU {}", i), gpu_colour);
+      if (node_.pairs.empty()) row("gpu", node_.gpus);
     }
     if (node_.link == NodeLink::nvswitch && node_.gpus > 1) draw_nvswitch();
     if (node_.link == NodeLink::pairwise) draw_wires();
@@ -95,14 +104,28 @@ class Drawing {
   void draw_nvswitch() {
     box("nvswitch", fmt::format("NVSwitch\\n{} a GPU", rate_text(node_.link_bandwidth)),
         switch_colour);
-    for (int i = 0; i < (folds_ ? 1 : node_.gpus); ++i) {
-      // GPUs stand between NVSwitch and their cards.
-      edge("nvswitch", gpu(i), folds_ ? fmt::format("{} x", node_.gpus) : "");
-    }
+    join_gpus("nvswitch");
+  }
+
+  /// GPUs stand between `hub` and their cards.
+  void join_gpus(const std::string& hub) {
+    for (int i = 0; i < (folds_ ? 1 : node_.gpus); ++i)
+      edge(hub, gpu(i), folds_ ? fmt::format("{} x", node_.gpus) : "");
   }
 
   void draw_wires() {
-    if (folds_) return edge("gpus", "gpus", "a wire of " + rate_text(node_.link_bandwidth));
+    if (node_.pairs.empty()) {  // 28 lines between 8 GPUs would say less
+      box("mesh",
+          fmt::format("full mesh\\na wire of {}\\nbetween every two",
+                      rate_text(node_.link_bandwidth)),
+          switch_colour);
+      return join_gpus("mesh");
+    }
+    if (folds_) {
+      return edge(
+          "gpus", "gpus",
+          fmt::format("{} wires of {}", node_.pairs.size(), rate_text(node_.link_bandwidth)));
+    }
     bool is_labelled = false;
     for (int a = 0; a < node_.gpus; ++a) {
       for (int b = a + 1; b < node_.gpus; ++b) {
@@ -135,6 +158,7 @@ class Drawing {
           fmt::format("host bridge {}\\n{}", i, rate_text(node_.host_bandwidth)), bridge_colour);
       if (i > 0) edge("socket0", fmt::format("socket{}", i), rate_text(node_.socket_bandwidth));
     }
+    row("socket", sockets);
     if (node_.gpus_per_switch > 0 && !folds_) {
       for (int i = 0; i < switch_count(); ++i) {
         const std::string id = fmt::format("switch{}", i);
@@ -154,6 +178,7 @@ class Drawing {
           nic_colour);
       return edge("gpus", "nics");
     }
+    row("nic", node_.nics);
     for (int i = 0; i < node_.nics; ++i) {
       box(nic(i), fmt::format("NIC {}\\n{}", i, rate_text(node_.nic_bandwidth)), nic_colour);
       if (node_.nic_place() == NicPlace::host) {
@@ -219,6 +244,7 @@ class Drawing {
       edge("others", id);
       edge(id, "spine", i == 0 ? ratio_text(fabric_.oversubscription) : "");
     }
+    if (!folds_) row("rail", rails);
     if (units > 1) {
       folded("units", fmt::format("{} of {} nodes", plural(units - 1, "more unit"), unit));
       edge("units", "spine");

@@ -74,7 +74,7 @@ FabricWiring::FabricWiring(const ClusterSpec& cluster) : cluster_(cluster) {
       global_links_ = routers * fabric.global_links_per_router / (groups_ - 1);
       FORETOKEN_CHECK(global_links_ > 0, "{} groups of {} global links", groups_,
                       routers * fabric.global_links_per_router);
-      link_count_ += static_cast<LinkIndex>(groups_ * (groups_ - 1) * global_links_);
+      link_count_ += static_cast<LinkIndex>(groups_ * (groups_ - 1));
       return;
     }
     case FabricKind::torus:
@@ -93,7 +93,8 @@ BytesPerSecond FabricWiring::capacity(LinkIndex link) const {
   const double efficiency = cluster_.node.nic_efficiency;
   switch (fabric.kind) {
     case FabricKind::dragonfly:
-      return efficiency * (link < global_first_ ? fabric.local_bandwidth : fabric.global_bandwidth);
+      return efficiency * (link < global_first_ ? fabric.local_bandwidth
+                                                : fabric.global_bandwidth * global_links_);
     case FabricKind::torus:
       return efficiency * fabric.link_bandwidth;
     default:
@@ -125,10 +126,9 @@ std::string FabricWiring::name(LinkIndex link) const {
     return fmt::format("router {} to {}", from, from - self + other + (other >= self ? 1 : 0));
   }
   const int index = static_cast<int>(link - global_first_);
-  const int from = index / global_links_ / (groups_ - 1);
-  const int other = index / global_links_ % (groups_ - 1);
-  return fmt::format("group {} to {} link {}", from, other + (other >= from ? 1 : 0),
-                     index % global_links_);
+  const int from = index / (groups_ - 1);
+  const int other = index % (groups_ - 1);
+  return fmt::format("group {} to {}", from, other + (other >= from ? 1 : 0));
 }
 
 int FabricWiring::leaf_of(Nic nic) const {
@@ -191,11 +191,13 @@ void FabricWiring::append_dragonfly(Route& route, LinkIndex base, int from_node,
   const int from_group = from / routers;
   const int to_group = to / routers;
   if (from_group == to_group) return append_local(route, base, from, to);
-  const int link = (from % routers + to % routers) % global_links_;
-  append_local(route, base, from, from_group * routers + gateway(from_group, to_group, link));
+  const int group_nodes = routers * fabric.nodes_per_router;
+  const int out = gateway(from_group, to_group, from_node % group_nodes % global_links_);
+  const int in = gateway(to_group, from_group, to_node % group_nodes % global_links_);
+  append_local(route, base, from, from_group * routers + out);
   const int pair = from_group * (groups_ - 1) + among_others(from_group, to_group);
-  route.push_back(base + global_first_ + static_cast<LinkIndex>(pair * global_links_ + link));
-  append_local(route, base, to_group * routers + gateway(to_group, from_group, link), to);
+  route.push_back(base + global_first_ + static_cast<LinkIndex>(pair));
+  append_local(route, base, to_group * routers + in, to);
 }
 
 void FabricWiring::append_torus(Route& route, LinkIndex base, int from_node, int to_node) const {
@@ -239,6 +241,25 @@ int FabricWiring::further_switches(Nic from, Nic to) const {
   return fabric.kind == FabricKind::torus ? std::max(0, hops - 1) : hops;
 }
 
+std::vector<int> FabricWiring::shape() const {
+  const FabricSpec& fabric = cluster_.fabric;
+  const int leaf = fabric.nodes_per_leaf;
+  switch (fabric.kind) {
+    case FabricKind::torus:
+      return fabric.dimensions;
+    case FabricKind::dragonfly:
+      return {groups_, fabric.routers_per_group, fabric.nodes_per_router};
+    case FabricKind::rail_optimized:
+    case FabricKind::fat_tree:
+      if (leaf == 0) break;
+      if (pods_ > 1) return {pods_, fabric.leaves_per_pod, leaf};
+      return {ceiling(cluster_.nodes, leaf), leaf};
+    default:
+      break;
+  }
+  return {cluster_.nodes};
+}
+
 BytesPerSecond FabricWiring::bisection() const {
   const FabricSpec& fabric = cluster_.fabric;
   if (fabric.kind == FabricKind::torus) {
@@ -253,7 +274,7 @@ BytesPerSecond FabricWiring::bisection() const {
       return capacity(0) * (half * (fabric.routers_per_group - half));
     }
     const int half = groups_ / 2;
-    return capacity(global_first_) * (half * (groups_ - half) * global_links_);
+    return capacity(global_first_) * (half * (groups_ - half));
   }
   if (link_count_ == 0) return {};
   // Half of the uplinks of the stage that carries least.

@@ -4,9 +4,11 @@
 // NICs send (oversubscription 1) has none. Rules of the way:
 //   rail_optimized, fat_tree   over the lowest stage that both stand under, spread evenly over its
 //                              uplinks (adaptive routing)
-//   dragonfly                  minimal: at most one local, one global and one local link. Where two
-//                              groups are joined by several global links, the routers at both ends
-//                              choose one of them
+//   dragonfly                  minimal: at most one local, one global and one local link. The
+//   global
+//                              links between two groups share their traffic evenly (adaptive
+//                              routing); a node's place in its group says at whose router it gets
+//                              on and off
 //   torus                      dimension by dimension, the shorter way round
 #pragma once
 
@@ -39,6 +41,10 @@ class FabricWiring {
   /// What the fabric carries from any half of the nodes to the other where that is least, had the
   /// nodes NICs without limit; 0 = no limit of its own.
   [[nodiscard]] BytesPerSecond bisection() const;
+
+  /// How nodes are numbered, the stage farthest from them first: {leaves, nodes of a leaf}, or the
+  /// dimensions of a torus. The last leaf, pod or group may be filled in part.
+  [[nodiscard]] std::vector<int> shape() const;
 
   /// Of a dragonfly.
   [[nodiscard]] int groups() const { return groups_; }

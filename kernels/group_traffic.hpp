@@ -29,11 +29,11 @@ struct GroupTraffic {
 /// (checked).
 GroupTraffic ring_traffic(const Wiring& wiring, std::span<const GpuId> group);
 
-/// Every rank sends to every other. Between more than `exchange_shifts + 1` nodes of a fabric that
-/// has links of its own, each node sends to that many others, evenly spread round the nodes; on a
-/// fabric without, to the next only: its NICs are as busy.
+/// Every rank sends to every other. Between nodes of a fabric without links of its own, to the next
+/// node only: its NICs are as busy. Else to all others, of which eight stand for more, near and far
+/// as the others are; and where that makes too many flows, each rank of a node to some of the
+/// eight.
 GroupTraffic exchange_traffic(const Wiring& wiring, std::span<const GpuId> group);
-inline constexpr int exchange_shifts = 4;
 
 GroupTraffic send_traffic(const Wiring& wiring, GpuId from, GpuId to);
 

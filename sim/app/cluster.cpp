@@ -31,6 +31,7 @@ TextTable::Layout layout() {
 }
 
 std::string gigabytes(BytesPerSecond rate) {
+  if (rate.value() >= 1e13) return fmt::format("{:.3g} TB/s", rate.value() / 1e12);
   return fmt::format("{:.4g} GB/s", rate.value() / 1e9);
 }
 
@@ -41,7 +42,7 @@ std::string link_text(const NodeSpec& node) {
 
 std::string fabric_text(const ClusterSpec& cluster) {
   if (cluster.nodes == 1) return "-";
-  return fmt::format("{}, {} NICs of {} a node", enum_name(cluster.fabric.kind), cluster.node.nics,
+  return fmt::format("{}, {} x {} a node", enum_name(cluster.fabric.kind), cluster.node.nics,
                      gigabytes(cluster.node.nic_bandwidth));
 }
 
@@ -82,25 +83,26 @@ std::string node_link_text(const NodeSpec& node) {
   return "-";
 }
 
-std::string tree_text(const NodeSpec& node) {
-  std::string text;
-  const auto add = [&text](const std::string& part) {
-    if (!text.empty()) text += ", ";
-    text += part;
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+Rows tree_rows(const NodeSpec& node) {
+  Rows rows;
+  const auto limited = [](BytesPerSecond rate) {
+    return rate.value() > 0 ? gigabytes(rate) : "no limit";
   };
   if (node.link != NodeLink::pcie) {
-    if (node.pcie_bandwidth.value() <= 0) return text;
-    add("a GPU " + gigabytes(node.pcie_bandwidth));
+    rows.emplace_back("PCIe",
+                      fmt::format("a GPU {}, {} of it reached", gigabytes(node.pcie_bandwidth),
+                                  percent(node.pcie_efficiency)));
   }
-  if (node.gpus_per_switch > 0) add(fmt::format("{} GPUs a switch", node.gpus_per_switch));
-  if (node.switch_bandwidth.value() > 0)
-    add(fmt::format("uplinks of {}", gigabytes(node.switch_bandwidth)));
-  if (node.sockets > 1) add(fmt::format("{} sockets", node.sockets));
-  if (node.host_bandwidth.value() > 0)
-    add(fmt::format("host bridge {}", gigabytes(node.host_bandwidth)));
-  if (node.socket_bandwidth.value() > 0)
-    add(fmt::format("between sockets {}", gigabytes(node.socket_bandwidth)));
-  return text;
+  if (node.gpus_per_switch > 0) {
+    rows.emplace_back("PCIe switches", fmt::format("{} GPUs each, uplink {}", node.gpus_per_switch,
+                                                   limited(node.switch_bandwidth)));
+  }
+  rows.emplace_back("host bridges",
+                    fmt::format("{}, {} each", node.sockets, limited(node.host_bandwidth)));
+  if (node.sockets > 1) rows.emplace_back("between sockets", limited(node.socket_bandwidth));
+  return rows;
 }
 
 std::string nics_text(const NodeSpec& node) {
@@ -115,40 +117,51 @@ std::string ratio_text(double ratio) {
   return ratio == 1 ? "not oversubscribed" : fmt::format("oversubscribed {:.3g} to 1", ratio);
 }
 
-std::string shape_text(const ClusterSpec& cluster) {
+Rows dragonfly_rows(const ClusterSpec& cluster) {
+  const FabricSpec& fabric = cluster.fabric;
+  const FabricWiring wiring(cluster);
+  Rows rows;
+  rows.emplace_back(
+      "fabric", fmt::format("dragonfly of {} groups; a group: {} routers of {} nodes",
+                            wiring.groups(), fabric.routers_per_group, fabric.nodes_per_router));
+  rows.emplace_back("between routers", gigabytes(fabric.local_bandwidth));
+  if (wiring.groups() > 1) {
+    rows.emplace_back("between groups",
+                      fmt::format("{} links of {}", wiring.global_links_per_pair(),
+                                  gigabytes(fabric.global_bandwidth)));
+  }
+  return rows;
+}
+
+Rows fabric_rows(const ClusterSpec& cluster) {
   const FabricSpec& fabric = cluster.fabric;
   switch (fabric.kind) {
     case FabricKind::none:
-      return "none";
+      return {};
     case FabricKind::single_switch:
-      return "one switch that never blocks";
+      return {{"fabric", "one switch that never blocks"}};
     case FabricKind::rail_optimized:
-      return fmt::format("{} rails over {} nodes, joined by a spine, {}", cluster.node.nics,
-                         fabric.nodes_per_leaf > 0 ? fabric.nodes_per_leaf : cluster.nodes,
-                         ratio_text(fabric.oversubscription));
+      return {
+          {"fabric", fmt::format("{} rails over {} nodes, joined by a spine, {}", cluster.node.nics,
+                                 fabric.nodes_per_leaf > 0 ? fabric.nodes_per_leaf : cluster.nodes,
+                                 ratio_text(fabric.oversubscription))}};
     case FabricKind::fat_tree: {
-      std::string text = fmt::format("fat tree, {} nodes a leaf, {}", fabric.nodes_per_leaf,
-                                     ratio_text(fabric.oversubscription));
+      Rows rows = {{"fabric", fmt::format("fat tree, {} nodes a leaf, {}", fabric.nodes_per_leaf,
+                                          ratio_text(fabric.oversubscription))}};
       if (fabric.leaves_per_pod > 0) {
-        text += fmt::format("; {} leaves a pod, {}", fabric.leaves_per_pod,
-                            ratio_text(fabric.pod_oversubscription));
+        rows.emplace_back("pods", fmt::format("{} leaves each, {}", fabric.leaves_per_pod,
+                                              ratio_text(fabric.pod_oversubscription)));
       }
-      return text;
+      return rows;
     }
-    case FabricKind::dragonfly: {
-      const FabricWiring wiring(cluster);
-      return fmt::format(
-          "dragonfly, {} group(s) of {} routers with {} node(s) each; {} between routers, {} x {} "
-          "between groups",
-          wiring.groups(), fabric.routers_per_group, fabric.nodes_per_router,
-          gigabytes(fabric.local_bandwidth), wiring.global_links_per_pair(),
-          gigabytes(fabric.global_bandwidth));
-    }
+    case FabricKind::dragonfly:
+      return dragonfly_rows(cluster);
     case FabricKind::torus:
       break;
   }
-  return fmt::format("torus of {}, {} to each neighbour", fmt::join(fabric.dimensions, " x "),
-                     gigabytes(fabric.link_bandwidth));
+  return {{"fabric",
+           fmt::format("torus of {}, {} to each neighbour", fmt::join(fabric.dimensions, " x "),
+                       gigabytes(fabric.link_bandwidth))}};
 }
 
 std::string spec_text(const ClusterSpec& cluster) {
@@ -159,10 +172,12 @@ std::string spec_text(const ClusterSpec& cluster) {
   row("nodes", fmt::format("{} of {} GPUs{}", cluster.nodes, node.gpus,
                            node.trays > 1 ? fmt::format(" on {} trays", node.trays) : ""));
   if (node.gpus > 1) row("in a node", node_link_text(node));
-  const std::string tree = tree_text(node);
-  if (!tree.empty()) row("PCIe", tree);
+  const auto rows = [&](const Rows& all) {
+    for (const auto& [key, value] : all) table.add_row({key, value});
+  };
+  if (node.link == NodeLink::pcie || node.pcie_bandwidth.value() > 0) rows(tree_rows(node));
   if (node.nics > 0) row("network cards", nics_text(node));
-  if (cluster.nodes > 1) row("fabric", shape_text(cluster));
+  if (cluster.nodes > 1) rows(fabric_rows(cluster));
   return table.text(layout());
 }
 
