@@ -145,8 +145,7 @@ void add_exchange_inside(Traffic& traffic, const NodeSpec& node, const std::vect
 }
 
 // Nodes that stand for all others in an exchange; a power of two, for shift_of(). Against all pairs
-// the rate of 8 to 64 nodes differs by up to 15 % on trees and dragonflies and 30 % on tori (a
-// test).
+// the rate of 12 to 64 nodes differs by up to a sixth (a test).
 constexpr std::size_t shifts_max = 8;
 // Flows of an exchange that SimGrid shares out in about a millisecond.
 constexpr std::size_t flows_max = 512;
