@@ -115,14 +115,26 @@ ClusterSpec load_by_path(const std::string& path, const SourcePosition& asked_at
                         ", or any <gpu>-<GPUs a node>[x<nodes>], or a path to a TOML file");
 }
 
+/// "; did you mean 'h100-sxm-8x128-superpod'?", or "": of names that are more than counts.
+std::string nearest_named(const std::string& name) {
+  const std::vector<std::string> names = cluster_names();
+  std::vector<std::string_view> named;
+  for (const std::string& known : names) {
+    const auto rest = after_gpu(known, gpu_of(known));
+    if (rest && !parse_counts(*rest)) named.push_back(known);
+  }
+  const std::string_view nearest = nearest_name(name, named);
+  return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
+}
+
 void check_counts(const std::string& name, const std::string& gpu,
                   const std::optional<Counts>& counts, const SourcePosition& asked_at) {
   if (!counts) {
     throw ConfigError(asked_at,
                       fmt::format("cluster '{0}': after '{1}-' comes the number of GPUs a node, "
                                   "then 'x' and the number of nodes if there are several: {1}-8 or "
-                                  "{1}-8x4",
-                                  name, gpu));
+                                  "{1}-8x4{2}",
+                                  name, gpu, nearest_named(name)));
   }
   if (counts->gpus < 1 || counts->gpus > gpus_per_node_max) {
     throw ConfigError(asked_at, fmt::format("cluster '{}': a node has 1 to {} GPUs; write more as "

@@ -1,0 +1,1 @@
+cluster check examples/errors/clusters/pairs.toml
