@@ -22,6 +22,13 @@ struct Decomposer {
   const GpuSpec& gpu;
 
   Decomposition operator()(const Gemm& k) const { return by_source(gemm_decomposers(), k, gpu); }
+  /// The tasks of one product, as often as there are products.
+  Decomposition operator()(const BatchedGemm& k) const {
+    Decomposition result = (*this)(Gemm{.m = k.m, .n = k.n, .k = k.k, .dtype = k.dtype});
+    for (Launch& launch : result.launches) launch.repeats *= k.batch;
+    result.approximation = "each product is cut as if it were launched alone";
+    return result;
+  }
   Decomposition operator()(const Attention& k) const {
     return by_source(attention_decomposers(), k, gpu);
   }

@@ -13,7 +13,8 @@ namespace {
 /// In the order of the variant; a collective is called by its operation instead.
 constexpr auto type_names = std::to_array<std::string_view>(
     {"gemm", "attention", "mla", "rms_norm", "fused_add_rms_norm", "qk_norm", "rope", "kv_write",
-     "silu_and_mul", "embedding", "sampling", "topk_routing", "fused_moe", "collective"});
+     "silu_and_mul", "embedding", "sampling", "topk_routing", "fused_moe", "collective",
+     "batched_gemm"});
 static_assert(type_names.size() == std::variant_size_v<Kernel>);
 
 /// Each step is a bijection of the state for a given word and of the word for a given state: two
@@ -107,6 +108,11 @@ void add(WordHash& hash, const FusedMoe& kernel) {
 void add(WordHash& hash, const Gemm& kernel) {
   const auto& [m, n, k, dtype, implementation] = kernel;
   hash.add(m, n, k, dtype, implementation);
+}
+
+void add(WordHash& hash, const BatchedGemm& kernel) {
+  const auto& [batch, m, n, k, dtype] = kernel;
+  hash.add(batch, m, n, k, dtype);
 }
 
 void add(WordHash& hash, const Sampling& kernel) {

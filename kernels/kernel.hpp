@@ -25,6 +25,15 @@ struct Gemm {
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
+/// `batch` products of one shape, each with weights of its own: the up-projections of latent
+/// attention, one a query head.
+struct BatchedGemm {
+  int batch = 1;
+  std::int64_t m = 0, n = 0, k = 0;
+  DType dtype = DType::bf16;
+  friend bool operator==(const BatchedGemm&, const BatchedGemm&) = default;
+};
+
 /// Self-attention over a paged KV cache, mixed prefill and decode.
 struct Attention {
   int query_heads = 0, kv_heads = 0, head_dim = 0;
@@ -38,7 +47,9 @@ struct Attention {
   friend bool operator==(const Attention&, const Attention&) = default;
 };
 
-/// DeepSeek's multi-head latent attention on the compressed cache.
+/// DeepSeek's multi-head latent attention on the compressed cache. Prompts' keys and values are
+/// expanded from the latent as part of it; what decodes do instead (queries and results passed
+/// through the up-projections) is a BatchedGemm before and after.
 struct Mla {
   int query_heads = 0;
   int latent_dim = 512, rope_dim = 64;
@@ -121,8 +132,8 @@ struct EnumNames<CollectiveOp> {
   static constexpr auto names = std::to_array<std::string_view>(
       {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"});
 };
-/// Which ranks take part: the tensor-parallel group of a stage, the expert-parallel group, or the
-/// same rank of the next pipeline stage.
+/// Which ranks take part: a tensor-parallel group of a stage, all ranks of a stage (they share the
+/// experts), or the same rank of the next pipeline stage.
 enum class CommGroup { tensor_parallel, expert_parallel, next_stage };
 
 /// `bytes` is the whole buffer as NCCL's tests count it (all_gather and reduce_scatter: the
@@ -136,7 +147,8 @@ struct Collective {
 };
 
 using Kernel = std::variant<Gemm, Attention, Mla, RmsNorm, FusedAddRmsNorm, QkNorm, Rope, KvWrite,
-                            SiluAndMul, Embedding, Sampling, TopKRouting, FusedMoe, Collective>;
+                            SiluAndMul, Embedding, Sampling, TopKRouting, FusedMoe, Collective,
+                            BatchedGemm>;
 
 /// The name of the kernel's type as `foretoken predict` spells it: "gemm", "fused_add_rms_norm" …
 std::string_view kernel_name(const Kernel& kernel);
@@ -150,6 +162,7 @@ struct KernelCall {
   std::string_view role;
   Kernel kernel;
   int calls = 1;
+  int segment = 0;  // run of computation or communication it belongs to (workloads/segments.hpp)
 };
 
 /// One pipeline stage's kernels in launch order; equal layers are folded into `calls`.

@@ -30,6 +30,16 @@ Kernel read_gemm(TableReader& table) {
   return gemm;
 }
 
+Kernel read_batched_gemm(TableReader& table) {
+  BatchedGemm gemm;
+  require_size(table, "batch", gemm.batch);
+  require_size(table, "m", gemm.m);
+  require_size(table, "n", gemm.n);
+  require_size(table, "k", gemm.k);
+  table.read("dtype", gemm.dtype);
+  return gemm;
+}
+
 Kernel read_attention(TableReader& table) {
   Attention attention;
   require_size(table, "query_heads", attention.query_heads);
@@ -151,6 +161,7 @@ struct CaseReader {
 
 constexpr auto readers = std::to_array<CaseReader>({
     {"gemm", read_gemm},
+    {"batched_gemm", read_batched_gemm},
     {"attention", read_attention},
     {"mla", read_mla},
     {"rms_norm", read_rows<RmsNorm>},

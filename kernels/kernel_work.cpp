@@ -46,6 +46,17 @@ KernelWork work_of(const Gemm& kernel) {
   return work;
 }
 
+KernelWork work_of(const BatchedGemm& kernel) {
+  const Gemm one{.m = kernel.m, .n = kernel.n, .k = kernel.k, .dtype = kernel.dtype};
+  KernelWork work = work_of(one);
+  work.tensor_flops *= kernel.batch;
+  work.fma_ops *= kernel.batch;
+  work.weight_bytes *= kernel.batch;
+  work.dram_bytes *= kernel.batch;
+  work.l2_bytes *= kernel.batch;
+  return work;
+}
+
 KernelWork work_of(const Attention& kernel) { return attention_work(kernel); }
 KernelWork work_of(const Mla& kernel) { return mla_work(kernel); }
 KernelWork work_of(const FusedMoe& kernel) { return moe_work(kernel); }

@@ -31,7 +31,7 @@ std::string tensor_problem(const Transformer& model, int tensor) {
   if (model.query_heads % tensor != 0) {
     return fmt::format("does not divide the {} query heads", model.query_heads);
   }
-  if (model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0) {
+  if (!model.mla && model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0) {
     return fmt::format("neither divides nor is a multiple of the {} KV heads", model.kv_heads);
   }
   if (model.intermediate % tensor != 0) {
@@ -47,9 +47,9 @@ std::string tensor_problem(const Transformer& model, int tensor) {
   return "";
 }
 
-bool expert_fits(const Transformer& model, int tensor, int expert) {
-  return model.moe->experts % expert == 0 && tensor % expert == 0 &&
-         model.moe->intermediate % (tensor / expert) == 0;
+bool expert_fits(const Transformer& model, int ranks, int expert) {
+  return model.moe->experts % expert == 0 && ranks % expert == 0 &&
+         model.moe->intermediate % (ranks / expert) == 0;
 }
 
 /// Why the experts cannot be spread over ranks that share the rest well, or "".
@@ -58,13 +58,17 @@ std::string expert_problem(const Transformer& model, const ParallelLayout& layou
   if (model.moe->experts % layout.expert != 0) {
     return fmt::format("does not divide the {} experts of", model.moe->experts);
   }
-  if (layout.tensor % layout.expert != 0) {
-    return fmt::format("does not divide tensor_parallel = {}, whose ranks hold the experts of",
-                       layout.tensor);
+  const int ranks = layout.stage_ranks();
+  if (ranks % layout.expert != 0) {
+    const std::string ranks_text =
+        layout.data_parallel_attention > 1
+            ? fmt::format("tensor_parallel x data_parallel_attention = {}", ranks)
+            : fmt::format("tensor_parallel = {}", ranks);
+    return fmt::format("does not divide {}, whose ranks hold the experts of", ranks_text);
   }
-  if (model.moe->intermediate % (layout.tensor / layout.expert) != 0) {
+  if (model.moe->intermediate % (ranks / layout.expert) != 0) {
     return fmt::format("leaves {} ranks to cut the width {} of each expert of",
-                       layout.tensor / layout.expert, model.moe->intermediate);
+                       ranks / layout.expert, model.moe->intermediate);
   }
   return "";
 }
@@ -75,8 +79,9 @@ void check_expert(const Transformer& model, const ParallelLayout& layout,
   if (problem.empty()) return;
   std::vector<int> fitting = {1};
   if (model.moe) {
-    fitting = values_up_to(std::min(layout.tensor, model.moe->experts),
-                           [&](int expert) { return expert_fits(model, layout.tensor, expert); });
+    fitting = values_up_to(
+        std::min(layout.stage_ranks(), model.moe->experts),
+        [&](int expert) { return expert_fits(model, layout.stage_ranks(), expert); });
   }
   const std::string remedy =
       fitting.empty() ? "use another tensor_parallel" : "use " + any_of(fitting);
@@ -97,7 +102,17 @@ void check_layout(const Transformer& model, const ParallelLayout& layout,
   expect_positive("tensor_parallel", layout.tensor);
   expect_positive("pipeline_parallel", layout.pipeline);
   expect_positive("expert_parallel", layout.expert);
+  expect_positive("data_parallel_attention", layout.data_parallel_attention);
   if (!is_countable) return;
+
+  if (layout.data_parallel_attention > 1 && !model.moe) {
+    diagnostics.add(position,
+                    fmt::format("data_parallel_attention = {} needs experts to share, and there are "
+                                "none in {}; use replicas = {}",
+                                layout.data_parallel_attention, model.name,
+                                layout.data_parallel_attention));
+    return;
+  }
 
   if (layout.pipeline > model.layers) {
     diagnostics.add(

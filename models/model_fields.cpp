@@ -9,8 +9,17 @@ namespace foretoken {
 void check_parameter_limit(const Transformer& model, const SourcePosition& position,
                            Diagnostics& diagnostics) {
   const auto number = [](auto value) { return static_cast<double>(value); };
-  const double attention = 2.0 * number(model.hidden) * number(model.query_heads + model.kv_heads) *
-                           number(model.head_dim);
+  double attention = 2.0 * number(model.hidden) * number(model.query_heads + model.kv_heads) *
+                     number(model.head_dim);
+  if (model.mla) {
+    const MlaConfig& mla = *model.mla;
+    attention += (number(mla.query_rank) + number(mla.kv_rank) + number(mla.rope_dim)) *
+                     number(model.hidden) +
+                 number(model.query_heads) *
+                     (number(mla.query_rank) * number(model.head_dim) +
+                      number(mla.kv_rank) * number(mla.nope_dim + mla.value_dim) +
+                      number(mla.value_dim) * number(model.hidden));
+  }
   const double dense = 3.0 * number(model.hidden) * number(model.intermediate);
   double experts = 0;
   if (model.moe) {

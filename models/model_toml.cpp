@@ -18,8 +18,43 @@ void read_identity(TableReader& table, Transformer& model) {
               static_cast<std::int64_t>(parameters_limit));
 }
 
+MlaConfig read_mla(const Value& root, Diagnostics& diagnostics) {
+  TableReader table(root, diagnostics, "mla");
+  MlaConfig mla;
+  read_within(table, "query_rank", mla.query_rank, 0, width_limit);
+  require_count(table, "kv_rank", mla.kv_rank, width_limit);
+  require_count(table, "nope_dim", mla.nope_dim, head_dim_limit);
+  require_count(table, "rope_dim", mla.rope_dim, head_dim_limit);
+  require_count(table, "value_dim", mla.value_dim, head_dim_limit);
+  table.finish();
+  return mla;
+}
+
+/// What latent attention has no use for.
+void refuse_grouped_queries(TableReader& table) {
+  for (const char* key : {"kv_heads", "head_dim"}) {
+    if (table.find(key) != nullptr) {
+      table.fail(key, "belongs to grouped-query attention; [mla] says the heads' widths");
+    }
+  }
+  for (const char* key : {"qkv_bias", "qk_norm", "qk_norm_full", "attention_sinks"}) {
+    bool in_use = false;
+    if (table.read(key, in_use)) table.expect(key, !in_use, "cannot be combined with [mla]");
+  }
+  if (table.find("window_pattern") != nullptr) {
+    table.fail("window_pattern", "cannot be combined with [mla]: latent attention sees all keys");
+  }
+}
+
 void read_attention(TableReader& table, Transformer& model) {
   const bool query = require_count(table, "query_heads", model.query_heads, heads_limit);
+  table.read("output_bias", model.output_bias);
+  if (const Value* mla = table.find_table("mla")) {
+    model.mla = read_mla(*mla, table.diagnostics());
+    model.kv_heads = model.query_heads;
+    model.head_dim = model.mla->nope_dim + model.mla->rope_dim;
+    return refuse_grouped_queries(table);
+  }
   if (require_count(table, "kv_heads", model.kv_heads, heads_limit) && query) {
     table.expect(
         "kv_heads", model.query_heads % model.kv_heads == 0,
@@ -27,7 +62,7 @@ void read_attention(TableReader& table, Transformer& model) {
   }
   require_count(table, "head_dim", model.head_dim, head_dim_limit);
   table.read("qkv_bias", model.qkv_bias);
-  table.read("output_bias", model.output_bias);
+  table.read("attention_sinks", model.attention_sinks);
   table.read("qk_norm", model.qk_norm);
   table.read("qk_norm_full", model.qk_norm_full);
   table.expect("qk_norm_full", !(model.qk_norm && model.qk_norm_full),
@@ -43,7 +78,7 @@ void read_window_pattern(TableReader& table, Transformer& model) {
   model.window_pattern.assign(pattern.begin(), pattern.end());
 }
 
-MoeConfig read_moe(const Value& root, const Transformer& model, Diagnostics& diagnostics) {
+MoeConfig read_moe(const Value& root, Transformer& model, Diagnostics& diagnostics) {
   TableReader table(root, diagnostics, "moe");
   MoeConfig moe;
   if (require_count(table, "experts", moe.experts, experts_limit) &&
@@ -54,12 +89,17 @@ MoeConfig read_moe(const Value& root, const Transformer& model, Diagnostics& dia
   require_count(table, "intermediate", moe.intermediate, width_limit);
   read_within(table, "shared_intermediate", moe.shared_intermediate, 0, width_limit);
   read_within(table, "dense_layers", moe.dense_layers, 0, layers_limit);
+  table.read("router_bias", moe.router_bias);
+  table.read("expert_bias", moe.expert_bias);
   if (model.layers > 0) {
     table.expect("dense_layers", moe.dense_layers < model.layers,
                  fmt::format("must leave at least one of the {} layers to the experts; without "
                              "experts, leave [moe] out",
                              model.layers));
   }
+  const DType linear = model.released ? model.released->linear : DType::bf16;
+  DType experts = linear;
+  if (table.read("dtype", experts)) model.released = WeightFormats(linear, experts);
   table.finish();
   return moe;
 }
@@ -72,13 +112,28 @@ void set_if(Value& table, std::string_view key, std::int64_t value) {
   if (value != 0) table.set(key, value);
 }
 
-Value moe_table(const MoeConfig& moe) {
+Value mla_table(const MlaConfig& mla) {
+  Value table;
+  set_if(table, "query_rank", std::int64_t{mla.query_rank});
+  table.set("kv_rank", mla.kv_rank);
+  table.set("nope_dim", mla.nope_dim);
+  table.set("rope_dim", mla.rope_dim);
+  table.set("value_dim", mla.value_dim);
+  return table;
+}
+
+Value moe_table(const MoeConfig& moe, const std::optional<WeightFormats>& released) {
   Value table;
   table.set("experts", moe.experts);
   table.set("topk", moe.topk);
   table.set("intermediate", moe.intermediate);
   set_if(table, "shared_intermediate", moe.shared_intermediate);
   set_if(table, "dense_layers", std::int64_t{moe.dense_layers});
+  set_if(table, "router_bias", moe.router_bias);
+  set_if(table, "expert_bias", moe.expert_bias);
+  if (released && released->experts != released->linear) {
+    table.set("dtype", std::string(enum_name(released->experts)));
+  }
   return table;
 }
 
@@ -95,7 +150,10 @@ Transformer read_model(const Value& root) {
   require_count(table, "vocabulary", model.vocabulary, vocabulary_limit);
   require_count(table, "context_max", model.context_max, context_limit);
   table.read("tied_embeddings", model.tied_embeddings);
-  read_window_pattern(table, model);
+  if (!model.mla) read_window_pattern(table, model);
+  table.read("post_norms", model.post_norms);
+  DType released = DType::bf16;
+  if (table.read("dtype", released)) model.released = WeightFormats(released);
   if (const Value* moe = table.find_table("moe")) model.moe = read_moe(*moe, model, diagnostics);
   if (!model.moe || model.moe->dense_layers > 0) {
     require_count(table, "intermediate", model.intermediate, width_limit);
@@ -122,8 +180,10 @@ std::string model_toml(const Transformer& model) {
   table.set("hidden", model.hidden);
   set_if(table, "intermediate", model.intermediate);
   table.set("query_heads", model.query_heads);
-  table.set("kv_heads", model.kv_heads);
-  table.set("head_dim", model.head_dim);
+  if (!model.mla) {
+    table.set("kv_heads", model.kv_heads);
+    table.set("head_dim", model.head_dim);
+  }
   table.set("vocabulary", model.vocabulary);
   table.set("context_max", model.context_max);
   set_if(table, "tied_embeddings", model.tied_embeddings);
@@ -131,11 +191,15 @@ std::string model_toml(const Transformer& model) {
   set_if(table, "output_bias", model.output_bias);
   set_if(table, "qk_norm", model.qk_norm);
   set_if(table, "qk_norm_full", model.qk_norm_full);
+  set_if(table, "attention_sinks", model.attention_sinks);
+  set_if(table, "post_norms", model.post_norms);
+  if (model.released) table.set("dtype", std::string(enum_name(model.released->linear)));
   if (!model.window_pattern.empty()) {
     table.set("window_pattern",
               ValueArray(model.window_pattern.begin(), model.window_pattern.end()));
   }
-  if (model.moe) table.set("moe", moe_table(*model.moe));
+  if (model.mla) table.set("mla", mla_table(*model.mla));
+  if (model.moe) table.set("moe", moe_table(*model.moe, model.released));
   return to_toml(table);
 }
 

@@ -40,7 +40,13 @@ Operator linear(std::string_view role, Shard shard, std::int64_t in, std::int64_
           .in_features = in,
           .out_features = out,
           .bias = bias,
+          .quantised = shard == Shard::column || shard == Shard::row,
           .parameters = in * out + (bias ? out : 0)};
+}
+
+Operator of_moe(Operator op) {
+  op.of_moe = true;
+  return op;
 }
 
 Operator with_all_reduce(Operator op, std::string_view role) {
@@ -55,8 +61,57 @@ Operator heads_norm(std::string_view role, std::int64_t width) {
   return op;
 }
 
+/// Latent attention as vLLM runs it. The up-projection of keys and values (kv_b_proj) is part of the
+/// attention kernel for prompts; decodes pass it head by head, queries before attention and results
+/// behind it.
+Vertex add_latent_attention(GraphBuilder& graph, const Transformer& model, Vertex input) {
+  const MlaConfig& mla = *model.mla;
+  const std::int64_t heads = model.query_heads;
+  const std::int64_t query_width = heads * (mla.nope_dim + mla.rope_dim);
+  const std::int64_t cached = std::int64_t{mla.kv_rank} + mla.rope_dim;
+  const auto down_projection = [&](std::string_view role, std::int64_t width) {
+    Operator op = linear(role, Shard::replicated, model.hidden, width);
+    op.quantised = true;
+    return graph.add(op, {input});
+  };
+  Vertex query = 0, latent = 0;
+  if (mla.query_rank > 0) {
+    latent = down_projection("qkv_a_proj", mla.query_rank + cached);
+    const Vertex normed = graph.add(norm("q_a_norm", mla.query_rank, false), {latent});
+    query = graph.add(linear("q_b_proj", Shard::column, mla.query_rank, query_width), {normed});
+  } else {
+    query = graph.add(linear("q_proj", Shard::column, model.hidden, query_width), {input});
+    latent = down_projection("kv_a_proj", cached);
+  }
+  const Vertex kv_normed = graph.add(norm("kv_a_norm", mla.kv_rank, false), {latent});
+  const Vertex rope =
+      graph.add({.kind = OperatorKind::rope, .role = "rope"}, {query, kv_normed, latent});
+  const Vertex written = graph.add({.kind = OperatorKind::kv_write, .role = "kv_write"}, {rope});
+  const auto head_projection = [&](std::string_view role, std::int64_t in, std::int64_t out,
+                                   Vertex from) {
+    return graph.add({.kind = OperatorKind::head_projection,
+                      .role = role,
+                      .shard = Shard::column,
+                      .in_features = in,
+                      .out_features = out,
+                      .parameters = heads * in * out},
+                     {from});
+  };
+  const Vertex absorbed = head_projection("q_absorb", mla.nope_dim, mla.kv_rank, rope);
+  const Vertex attention = graph.add({.kind = OperatorKind::attention,
+                                      .role = "attention",
+                                      .shard = Shard::column},
+                                     {absorbed, rope, written});
+  const Vertex values = head_projection("v_up_proj", mla.kv_rank, mla.value_dim, attention);
+  return graph.add(with_all_reduce(linear("o_proj", Shard::row, heads * mla.value_dim, model.hidden,
+                                          model.output_bias),
+                                   "attention_all_reduce"),
+                   {values});
+}
+
 /// From the normed input to the attention block's output projection.
 Vertex add_attention(GraphBuilder& graph, const Transformer& model, int layer, Vertex input) {
+  if (model.mla) return add_latent_attention(graph, model, input);
   const std::int64_t query_width = std::int64_t{model.query_heads} * model.head_dim;
   const std::int64_t kv_width = std::int64_t{model.kv_heads} * model.head_dim;
   Operator qkv =
@@ -77,7 +132,11 @@ Vertex add_attention(GraphBuilder& graph, const Transformer& model, int layer, V
   const Vertex rope = graph.add({.kind = OperatorKind::rope, .role = "rope"}, {last});
   const Vertex written = graph.add({.kind = OperatorKind::kv_write, .role = "kv_write"}, {rope});
   const Vertex attention = graph.add(
-      {.kind = OperatorKind::attention, .role = "attention", .window = model.window(layer)},
+      {.kind = OperatorKind::attention,
+       .role = "attention",
+       .shard = Shard::column,
+       .window = model.window(layer),
+       .parameters = model.attention_sinks ? std::int64_t{model.query_heads} : 0},
       {rope, written});
   return graph.add(
       with_all_reduce(linear("o_proj", Shard::row, query_width, model.hidden, model.output_bias),
@@ -85,7 +144,7 @@ Vertex add_attention(GraphBuilder& graph, const Transformer& model, int layer, V
       {attention});
 }
 
-void add_dense_mlp(GraphBuilder& graph, const Transformer& model, Vertex input) {
+Vertex add_dense_mlp(GraphBuilder& graph, const Transformer& model, Vertex input) {
   const std::int64_t width = model.intermediate;
   const Vertex gate_up =
       graph.add(linear("gate_up_proj", Shard::column, model.hidden, 2 * width), {input});
@@ -94,40 +153,47 @@ void add_dense_mlp(GraphBuilder& graph, const Transformer& model, Vertex input) 
                                        .shard = Shard::column,
                                        .in_features = width},
                                       {gate_up});
-  graph.add(with_all_reduce(linear("down_proj", Shard::row, width, model.hidden), "mlp_all_reduce"),
-            {activation});
+  return graph.add(
+      with_all_reduce(linear("down_proj", Shard::row, width, model.hidden), "mlp_all_reduce"),
+      {activation});
 }
 
 /// The expert that every token passes. It runs first; the routed experts' result is added to its
 /// partial sum, and both are reduced at once.
 Vertex add_shared_expert(GraphBuilder& graph, const Transformer& model, Vertex input) {
   const std::int64_t width = model.moe->shared_intermediate;
-  const Vertex gate_up =
-      graph.add(linear("shared_gate_up_proj", Shard::column, model.hidden, 2 * width), {input});
+  const Vertex gate_up = graph.add(
+      of_moe(linear("shared_gate_up_proj", Shard::column, model.hidden, 2 * width)), {input});
   const Vertex activation = graph.add({.kind = OperatorKind::activation,
                                        .role = "shared_activation",
                                        .shard = Shard::column,
-                                       .in_features = width},
+                                       .in_features = width,
+                                       .of_moe = true},
                                       {gate_up});
-  return graph.add(linear("shared_down_proj", Shard::row, width, model.hidden), {activation});
+  return graph.add(of_moe(linear("shared_down_proj", Shard::row, width, model.hidden)),
+                   {activation});
 }
 
-void add_experts(GraphBuilder& graph, const Transformer& model, Vertex input) {
+Vertex add_experts(GraphBuilder& graph, const Transformer& model, Vertex input) {
   const MoeConfig& moe = *model.moe;
   Vertex carried = input;
   if (moe.shared_intermediate > 0) carried = add_shared_expert(graph, model, input);
-  const Vertex router =
-      graph.add(linear("router", Shard::replicated, model.hidden, moe.experts), {input});
-  const Vertex topk =
-      graph.add({.kind = OperatorKind::topk_routing, .role = "topk_routing"}, {router});
-  graph.add({.kind = OperatorKind::experts,
-             .role = "experts",
-             .shard = Shard::row,
-             .in_features = model.hidden,
-             .out_features = moe.intermediate,
-             .all_reduce = "moe_all_reduce",
-             .parameters = moe.experts * 3 * model.hidden * moe.intermediate},
-            {carried, topk});
+  const Vertex router = graph.add(
+      of_moe(linear("router", Shard::replicated, model.hidden, moe.experts, moe.router_bias)),
+      {input});
+  const Vertex topk = graph.add(
+      {.kind = OperatorKind::topk_routing, .role = "topk_routing", .of_moe = true}, {router});
+  const std::int64_t biases = moe.expert_bias ? 2 * moe.intermediate + model.hidden : 0;
+  return graph.add({.kind = OperatorKind::experts,
+                    .role = "experts",
+                    .shard = Shard::row,
+                    .in_features = model.hidden,
+                    .out_features = moe.intermediate,
+                    .bias = moe.expert_bias,
+                    .of_moe = true,
+                    .all_reduce = "moe_all_reduce",
+                    .parameters = moe.experts * (3 * model.hidden * moe.intermediate + biases)},
+                   {carried, topk});
 }
 
 std::int64_t sum_parameters(const OperatorGraph& graph, const MoeConfig* active_experts_of) {
@@ -158,14 +224,16 @@ OperatorGraph layer_graph(const Transformer& model, int layer) {
   GraphBuilder graph;
   // Layer 0 has no residual yet to add; every later norm takes the previous block's output in.
   const Vertex input_norm = graph.add(norm("input_norm", model.hidden, layer > 0));
-  const Vertex projected = add_attention(graph, model, layer, input_norm);
-  const Vertex mlp_norm =
-      graph.add(norm("post_attention_norm", model.hidden, true), {input_norm, projected});
-  if (model.is_moe_layer(layer)) {
-    add_experts(graph, model, mlp_norm);
-  } else {
-    add_dense_mlp(graph, model, mlp_norm);
+  Vertex projected = add_attention(graph, model, layer, input_norm);
+  if (model.post_norms) {
+    projected = graph.add(norm("post_attention_norm", model.hidden, false), {projected});
   }
+  const std::string_view before_mlp = model.post_norms ? "pre_mlp_norm" : "post_attention_norm";
+  const Vertex mlp_norm =
+      graph.add(norm(before_mlp, model.hidden, true), {input_norm, projected});
+  const Vertex mlp = model.is_moe_layer(layer) ? add_experts(graph, model, mlp_norm)
+                                               : add_dense_mlp(graph, model, mlp_norm);
+  if (model.post_norms) graph.add(norm("post_mlp_norm", model.hidden, false), {mlp});
   return graph.take();
 }
 
@@ -220,7 +288,10 @@ std::int64_t active_parameter_count(const Transformer& model) {
 }
 
 Bytes kv_bytes_per_token(const Transformer& model, DType kv_dtype) {
-  const std::int64_t elements = std::int64_t{2} * model.layers * model.kv_heads * model.head_dim;
+  const std::int64_t a_layer =
+      model.mla ? std::int64_t{model.mla->kv_rank} + model.mla->rope_dim
+                : std::int64_t{2} * model.kv_heads * model.head_dim;
+  const std::int64_t elements = model.layers * a_layer;
   return Bytes(static_cast<double>(elements) * bytes_per_element(kv_dtype));
 }
 

@@ -19,8 +19,9 @@ enum class OperatorKind {
   qk_norm,
   rope,
   kv_write,
+  head_projection,  // latent attention: each head's own in -> out features, for decodes
   attention,
-  activation,  // SiLU(gate) * up
+  activation,  // SiLU(gate) * up, or GELU in place of SiLU, which costs the same
   topk_routing,
   experts,  // the routed experts together
   sampling,
@@ -38,9 +39,13 @@ struct Operator {
   std::int64_t out_features = 0;  // linear: output width; experts: width of one expert
   bool bias = false;
   bool fused_add = false;
+  /// linear: the weights are in the checkpoint's format, not in 16 bit as routers and LM heads.
+  bool quantised = false;
   /// linear: columns are cut by heads, and KV heads replicate when TP exceeds them.
   /// norm: spans all heads together, so that the ranks' heads are gathered first (OLMoE).
   bool heads = false;
+  /// Router, top-k, shared and routed experts: what works on tokens once they leave attention.
+  bool of_moe = false;
   /// Role of the all-reduce that adds up the ranks' partial sums right after the operator; "" =
   /// none. (A shared expert's sum waits for the routed experts'.)
   std::string_view all_reduce = {};
@@ -68,7 +73,8 @@ std::int64_t parameter_count(const Transformer& model);
 /// k. The embedding and the LM head count, as in the figures that Mistral (12.9e9 for Mixtral 8x7B)
 /// and Qwen (3.3e9 for Qwen3-30B-A3B) publish.
 std::int64_t active_parameter_count(const Transformer& model);
-/// Key and value bytes of one token over all layers, unsharded.
+/// Key and value bytes of one token over all layers, unsharded: with latent attention, those of the
+/// latent and the rotary key.
 Bytes kv_bytes_per_token(const Transformer& model, DType kv_dtype);
 
 }  // namespace foretoken

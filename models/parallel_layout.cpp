@@ -12,12 +12,16 @@ constexpr std::int64_t vocabulary_padding = 64;
 
 /// Parameters of one rank, split by the format they are stored in.
 struct ParameterSplit {
-  std::int64_t quantised = 0;  // in the weights' dtype
-  std::int64_t plain = 0;      // in 16 bit
+  std::int64_t linear = 0;
+  std::int64_t experts = 0;
+  std::int64_t plain = 0;     // in 16 bit
+  std::int64_t absorbed = 0;  // in the format of `linear`, and again in 16 bit if that is narrower
 
   ParameterSplit& operator+=(const ParameterSplit& other) {
-    quantised += other.quantised;
+    linear += other.linear;
+    experts += other.experts;
     plain += other.plain;
+    absorbed += other.absorbed;
     return *this;
   }
 };
@@ -27,10 +31,17 @@ ParameterSplit linear_parameters(const Operator& op, const Transformer& model,
   const LinearShape shape = shape_per_rank(op, model, layout);
   const std::int64_t weights = shape.in_features * shape.out_features;
   ParameterSplit split;
-  const bool is_quantised = op.shard == Shard::column || op.shard == Shard::row;
-  (is_quantised ? split.quantised : split.plain) = weights;
+  (op.quantised ? split.linear : split.plain) = weights;
   if (op.bias) split.plain += shape.out_features;
   return split;
+}
+
+/// `expert` whole shares of the other ranks' slices each.
+ParameterSplit expert_parameters(const Operator& op, const Transformer& model,
+                                 const ParallelLayout& layout) {
+  const std::int64_t weights = model.moe->experts * 3 * op.in_features * op.out_features;
+  return {.experts = weights / layout.stage_ranks(),
+          .plain = (op.parameters - weights) / layout.stage_ranks()};
 }
 
 ParameterSplit layer_parameters(const Operator& op, const Transformer& model,
@@ -39,7 +50,11 @@ ParameterSplit layer_parameters(const Operator& op, const Transformer& model,
     case OperatorKind::linear:
       return linear_parameters(op, model, layout);
     case OperatorKind::experts:
-      return {.quantised = op.parameters / layout.tensor};  // ep whole shares of tp / ep slices
+      return expert_parameters(op, model, layout);
+    case OperatorKind::head_projection:
+      return {.absorbed = op.parameters / layout.tensor};
+    case OperatorKind::attention:
+      return {.plain = op.parameters / layout.tensor};  // sinks: a number a head
     default:
       return {.plain = op.parameters};  // norms: every rank has them whole
   }
@@ -92,6 +107,7 @@ LinearShape shape_per_rank(const Operator& linear, const Transformer& model,
                            const ParallelLayout& layout) {
   FORETOKEN_CHECK(linear.kind == OperatorKind::linear, "{} is no linear operator", linear.role);
   LinearShape shape{linear.in_features, linear.out_features};
+  if (linear.of_moe && layout.data_parallel_attention > 1) return shape;
   switch (linear.shard) {
     case Shard::replicated:
       break;
@@ -112,7 +128,7 @@ LinearShape shape_per_rank(const Operator& linear, const Transformer& model,
 }
 
 Bytes weight_bytes_per_rank(const Transformer& model, const ParallelLayout& layout, int stage,
-                            DType dtype) {
+                            const WeightFormats& formats) {
   ParameterSplit split;
   const LayerRange range = stage_layers(model, layout, stage);
   for (int layer = range.first; layer < range.end; ++layer) {
@@ -123,14 +139,20 @@ Bytes weight_bytes_per_rank(const Transformer& model, const ParallelLayout& layo
   }
   split.plain += vocabulary_matrices(model, layout, stage) * model.hidden *
                  (padded_vocabulary(model) / layout.tensor);
-  return Bytes(static_cast<double>(split.quantised) * bytes_per_element(dtype) +
-               static_cast<double>(split.plain) * bytes_per_element(activation_dtype(dtype)));
+  const double narrow = bytes_per_element(formats.linear);
+  const double wide = bytes_per_element(activation_dtype(formats.linear));
+  return Bytes(static_cast<double>(split.linear) * narrow +
+               static_cast<double>(split.experts) * bytes_per_element(formats.experts) +
+               static_cast<double>(split.plain) * wide +
+               static_cast<double>(split.absorbed) * (narrow < wide ? narrow + wide : wide));
 }
 
 Bytes kv_bytes_per_token_per_rank(const Transformer& model, const ParallelLayout& layout, int stage,
                                   DType kv_dtype) {
-  const std::int64_t elements = std::int64_t{2} * stage_layers(model, layout, stage).count() *
-                                kv_heads_per_rank(model, layout) * model.head_dim;
+  const std::int64_t a_layer =
+      model.mla ? std::int64_t{model.mla->kv_rank} + model.mla->rope_dim
+                : std::int64_t{2} * kv_heads_per_rank(model, layout) * model.head_dim;
+  const std::int64_t elements = stage_layers(model, layout, stage).count() * a_layer;
   return Bytes(static_cast<double>(elements) * bytes_per_element(kv_dtype));
 }
 

@@ -1,7 +1,9 @@
-// How a model is cut over the GPUs of one replica: tensor, pipeline and expert parallelism, as vLLM
-// shards (KV heads replicate when TP exceeds them; vocabulary padded to a multiple of 64).
-// Experts are spread over the tensor-parallel ranks: `expert` groups of ranks hold whole experts,
-// and the tensor / expert ranks of a group cut each expert's width.
+// How a model is cut over the GPUs of one replica: tensor, pipeline and expert parallelism and data
+// parallel attention, as vLLM shards (KV heads replicate when TP exceeds them, the latent of MLA is
+// on every rank; vocabulary padded to a multiple of 64).
+// A stage's ranks are `data_parallel_attention` groups of `tensor` ranks. A group has all layers
+// but the experts, and sequences and a KV cache of its own. Experts are spread over all ranks of the
+// stage: `expert` sets of ranks hold whole experts, and the ranks of a set cut each expert's width.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +16,11 @@ namespace foretoken {
 struct ParallelLayout {
   int tensor = 1;
   int pipeline = 1;
-  int expert = 1;  // ranks that share the experts; divides tensor
-  bool data_parallel_attention = false;
+  int expert = 1;  // sets of ranks that share the experts; divides stage_ranks()
+  int data_parallel_attention = 1;  // groups of `tensor` ranks with sequences of their own
 
-  [[nodiscard]] int ranks() const { return tensor * pipeline; }
+  [[nodiscard]] int stage_ranks() const { return tensor * data_parallel_attention; }
+  [[nodiscard]] int ranks() const { return stage_ranks() * pipeline; }
 };
 
 /// Half-open range of layers.
@@ -33,8 +36,9 @@ LayerRange stage_layers(const Transformer& model, const ParallelLayout& layout, 
 
 /// Adds a diagnostic at `position` for every way in which `layout` does not fit `model`: TP that
 /// does not divide the query heads, MLP width or padded vocabulary, KV heads that neither divide
-/// nor are divided by TP, more stages than layers, EP that does not divide the experts or TP. Each
-/// says which values fit. All functions below need a layout that fits.
+/// nor are divided by TP, more stages than layers, EP that does not divide the experts or a stage's
+/// ranks, data parallel attention without experts (that is what replicas are for). Each says which
+/// values fit. All functions below need a layout that fits.
 void check_layout(const Transformer& model, const ParallelLayout& layout,
                   const SourcePosition& position, Diagnostics& diagnostics);
 
@@ -48,16 +52,17 @@ std::int64_t padded_vocabulary(const Transformer& model);
 struct LinearShape {
   std::int64_t in_features = 0, out_features = 0;
 };
-/// One rank's part of a linear operator, for its GEMM as well as its bytes.
+/// One rank's part of a linear operator, for its GEMM as well as its bytes. With data parallel
+/// attention every rank holds the shared expert whole.
 LinearShape shape_per_rank(const Operator& linear, const Transformer& model,
                            const ParallelLayout& layout);
 
-/// Weight bytes on one rank of `stage` (embedding on the first, LM head on the last stage). `dtype`
-/// holds for the linear layers and the experts; embedding, LM head, norms, biases and router stay
-/// in activation_dtype(dtype), as in released FP8 checkpoints.
+/// Weight bytes on one rank of `stage` (embedding on the first, LM head on the last stage). Latent
+/// attention keeps its up-projection twice where `formats` are below 16 bit: decodes run on a copy in
+/// 16 bit (vLLM).
 Bytes weight_bytes_per_rank(const Transformer& model, const ParallelLayout& layout, int stage,
-                            DType dtype);
-/// KV bytes of one token on one rank of `stage`.
+                            const WeightFormats& formats);
+/// KV bytes of one token on one rank of `stage` that has the token.
 Bytes kv_bytes_per_token_per_rank(const Transformer& model, const ParallelLayout& layout, int stage,
                                   DType kv_dtype);
 

@@ -22,7 +22,32 @@ struct MoeConfig {
   std::int64_t intermediate = 0;         // width of one expert
   std::int64_t shared_intermediate = 0;  // width of the always-active shared expert; 0 = none
   int dense_layers = 0;                  // leading layers that keep a dense MLP
+  bool router_bias = false;  // a number an expert: a bias (gpt-oss) or a correction (DeepSeek-V3)
+  bool expert_bias = false;  // biases on both products of every expert (gpt-oss)
   friend bool operator==(const MoeConfig&, const MoeConfig&) = default;
+};
+
+/// Multi-head latent attention (DeepSeek-V2, section 2.1): keys and values of all heads are cached
+/// as one latent vector and one rotary key a token.
+struct MlaConfig {
+  int query_rank = 0;  // width of the queries' own latent; 0 = queries are projected directly
+  int kv_rank = 0;     // width of the cached latent
+  int nope_dim = 0;    // of each head's queries and keys, the part without rotary embedding
+  int rope_dim = 0;    // and the part with it; the key's is shared by all heads
+  int value_dim = 0;   // of each head's values
+  friend bool operator==(const MlaConfig&, const MlaConfig&) = default;
+};
+
+/// Number formats of a checkpoint's weights: of the experts, and of the other linear layers.
+/// Embedding, LM head, norms, biases and routers stay in activation_dtype(linear) in all of them.
+struct WeightFormats {
+  DType linear = DType::bf16;
+  DType experts = DType::bf16;
+
+  WeightFormats() = default;
+  WeightFormats(DType both) : linear(both), experts(both) {}
+  WeightFormats(DType of_linear, DType of_experts) : linear(of_linear), experts(of_experts) {}
+  friend bool operator==(const WeightFormats&, const WeightFormats&) = default;
 };
 
 struct Transformer {
@@ -32,8 +57,8 @@ struct Transformer {
   std::int64_t hidden = 0;
   std::int64_t intermediate = 0;  // dense MLP width; 0 when every layer is MoE
   int query_heads = 0;
-  int kv_heads = 0;
-  int head_dim = 0;
+  int kv_heads = 0;  // latent attention: as many as query heads
+  int head_dim = 0;  // latent attention: nope_dim + rope_dim
   std::int64_t vocabulary = 0;
   std::int64_t context_max = 0;  // positions the model was made for
   bool tied_embeddings = false;  // LM head shares the embedding's weights
@@ -41,9 +66,14 @@ struct Transformer {
   bool output_bias = false;
   bool qk_norm = false;       // RMSNorm on each query and key head (width head_dim)
   bool qk_norm_full = false;  // RMSNorm over all query (key) heads together (OLMoE)
+  bool attention_sinks = false;  // a learned score beside the keys' in each head (gpt-oss)
+  bool post_norms = false;       // further norms behind attention and MLP (Gemma)
+  std::optional<MlaConfig> mla;  // in place of grouped-query attention
   std::optional<MoeConfig> moe;
   /// Sliding windows by layer, repeating: {} = full attention everywhere; {4096, 0} = every other.
   std::vector<std::int64_t> window_pattern;
+  /// Formats in which the weights were published, where that is not bf16 throughout.
+  std::optional<WeightFormats> released;
   /// Published number of parameters, for `model show` and the test; 0 = not known.
   std::int64_t parameters_published = 0;
 

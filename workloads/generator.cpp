@@ -1,6 +1,10 @@
 // Fills a batch's rows into a stage's program.
 #include "workloads/generator.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/kernel_work.hpp"
 #include "workloads/stage_builder.hpp"
 
 namespace foretoken {
@@ -9,34 +13,92 @@ namespace {
 /// Sets the one member of a kernel that counts rows.
 struct FillRows {
   const BatchShape& batch;
-  std::int64_t rows;
+  double rows;
   double bytes_per_row;
 
-  void operator()(Gemm& kernel) const { kernel.m = rows; }
+  void operator()(Gemm& kernel) const { kernel.m = count(); }
+  void operator()(BatchedGemm& kernel) const { kernel.m = count(); }
   void operator()(Attention& kernel) const { kernel.load = batch.attention; }
   void operator()(Mla& kernel) const { kernel.load = batch.attention; }
-  void operator()(Sampling& kernel) const { kernel.rows = rows; }
-  void operator()(Collective& kernel) const {
-    kernel.bytes = bytes_per_row * static_cast<double>(rows);
-  }
+  void operator()(Sampling& kernel) const { kernel.rows = count(); }
+  void operator()(Collective& kernel) const { kernel.bytes = bytes_per_row * rows; }
   template <class Other>
   void operator()(Other& kernel) const {
-    kernel.tokens = rows;
+    kernel.tokens = count();
   }
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(rows); }
 };
+
+std::int64_t shares(std::int64_t tokens, int ranks) { return (tokens + ranks - 1) / ranks; }
+
+/// Expected number of the `kernel.ep` sets of experts that a token visits, if its top k are any of
+/// the experts: each set of h is missed with probability C(E - h, k) / C(E, k).
+double sets_visited(const FusedMoe& kernel) {
+  const int held = kernel.experts / kernel.ep;
+  double missed = 1;
+  for (int i = 0; i < kernel.topk; ++i) {
+    missed *= std::max(0.0, static_cast<double>(kernel.experts - held - i)) / (kernel.experts - i);
+  }
+  return kernel.ep * (1 - missed);
+}
 
 }  // namespace
 
 StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layout,
                            const ExecutionSettings& settings, int stage)
-    : steps_(Builder(model, layout, settings, stage).build()) {}
+    : tensor_(layout.tensor), stage_ranks_(layout.stage_ranks()) {
+  Builder builder(model, layout, settings, stage);
+  steps_ = builder.build();
+  blocks_ = builder.take_blocks();
+  for (const Step& step : steps_) {
+    if (const auto* experts = std::get_if<FusedMoe>(&step.call.kernel)) experts_ = *experts;
+  }
+}
 
-KernelSequence StageProgram::kernels(const BatchShape& batch) const {
+/// Every token goes once to each set of experts that it visits, and to all ranks of the set. The
+/// rank with the most tokens sends most; the one with the most popular experts receives most.
+double StageProgram::exchange_rows(std::int64_t tokens, std::int64_t tokens_max) const {
+  const double copies = sets_visited(experts_) * stage_ranks_ / experts_.ep;
+  const double sent = static_cast<double>(shares(tokens_max, tensor_)) * copies;
+  FusedMoe experts = experts_;
+  experts.tokens = tokens;
+  const double even = static_cast<double>(tokens) * experts.topk / experts.ep;
+  const double busiest = static_cast<double>(busiest_rank_share(experts).assignments);
+  const double received = static_cast<double>(tokens) * copies / stage_ranks_ * busiest / even;
+  return std::max(sent, received);
+}
+
+double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
+  const std::int64_t all = batch.stage_tokens > 0 ? batch.stage_tokens : batch.tokens;
+  const std::int64_t most = batch.stage_tokens_max > 0 ? batch.stage_tokens_max : batch.tokens;
+  switch (step.rows) {
+    case Rows::tokens:
+      break;
+    case Rows::logits:
+      return static_cast<double>(batch.logit_rows);
+    case Rows::decodes:
+      return static_cast<double>(batch.attention.decode.query_tokens);
+    case Rows::share:
+      return static_cast<double>(shares(batch.tokens, tensor_));
+    case Rows::stage:
+      return static_cast<double>(all);
+    case Rows::padded_stage:
+      return static_cast<double>(shares(most, tensor_) * stage_ranks_);
+    case Rows::most:
+      return static_cast<double>(most);
+    case Rows::exchange:
+      return exchange_rows(all, most);
+  }
+  return static_cast<double>(batch.tokens);
+}
+
+KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) const {
   FORETOKEN_CHECK(batch.tokens > 0, "a batch of {} tokens", batch.tokens);
   KernelSequence sequence;
   sequence.reserve(steps_.size());
   for (const Step& step : steps_) {
-    const std::int64_t rows = step.rows == Rows::tokens ? batch.tokens : batch.logit_rows;
+    if (part != StagePart::all && part_of(step.rows) != part) continue;
+    const double rows = rows_of(step, batch);
     if (rows == 0) continue;
     KernelCall& call = sequence.emplace_back(step.call);
     std::visit(FillRows{batch, rows, step.bytes_per_row}, call.kernel);

@@ -1,33 +1,67 @@
 // From (model, layout, batch shape) to the kernels of each pipeline stage: the middle of the path
 // of a request, between the scheduler that says who runs and the predictor that says how long.
 // Order and sharding follow vLLM; ALL shapes are those of one rank. Pure functions.
+// With data parallel attention, ranks work on batches of their own up to the router; then tokens
+// meet at the experts, wherever these are, and come back. What is left out: routing that is limited
+// to few nodes, redundant experts, and padding of all ranks' batches to one size for CUDA graphs.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/kernel.hpp"
 #include "models/operator_graph.hpp"
 #include "models/parallel_layout.hpp"
+#include "workloads/segments.hpp"
 
 namespace foretoken {
+
+/// How tokens reach the experts of other attention ranks and come back: each token to the ranks that
+/// have its experts (DeepEP's dispatch and combine), or all tokens to all ranks (all-gather, and a
+/// reduce-scatter of the partial sums).
+enum class ExpertExchange { all_to_all, all_gather };
+template <>
+struct EnumNames<ExpertExchange> {
+  static constexpr auto names = std::to_array<std::string_view>({"all_to_all", "all_gather"});
+};
+
+/// Whether a step's batch is split in two, so that one half computes while the other communicates
+/// (DeepSeek's and SGLang's two-batch overlap).
+enum class Overlap { none, two_batch };
+template <>
+struct EnumNames<Overlap> {
+  static constexpr auto names = std::to_array<std::string_view>({"none", "two_batch"});
+};
 
 /// Number formats and settings that do not change from step to step.
 struct ExecutionSettings {
   DType dtype = DType::bf16;  // weights (and, through activation_dtype, activations)
+  std::optional<DType> expert_dtype = {};  // of the routed experts' weights; nullopt = dtype
   DType kv_dtype = DType::bf16;
   int block_tokens = 16;  // KV page
   Routing routing = {};   // MoE
+  ExpertExchange expert_exchange = ExpertExchange::all_to_all;  // data parallel attention
+  Overlap overlap = Overlap::none;
   /// Whose kernels run. Serving is cold: each layer reads weights of its own.
   Implementation implementation = {.is_cold = true};
+
+  [[nodiscard]] WeightFormats formats() const { return {dtype, expert_dtype.value_or(dtype)}; }
 };
 
-/// One engine iteration as the kernels see it.
+/// One engine iteration as the kernels of one attention rank see it.
 struct BatchShape {
   std::int64_t tokens = 0;      // new tokens of all sequences together
   std::int64_t logit_rows = 0;  // sequences that get a token from this step
   AttentionLoad attention = {};
+  /// Data parallel attention: new tokens of all attention ranks together, and of the rank with most.
+  /// 0 = `tokens`.
+  std::int64_t stage_tokens = 0, stage_tokens_max = 0;
 };
+
+/// What depends on one attention rank's batch, or on the batches of all; without data parallel
+/// attention everything is local.
+enum class StagePart { all, local, joint };
 
 /// What one pipeline stage launches, worked out once; a batch then only fills in its rows. Replicas
 /// keep one per stage, since this costs a fraction of expanding the layers for every batch.
@@ -38,16 +72,33 @@ class StageProgram {
                const ExecutionSettings& settings, int stage);
 
   /// The kernels for `batch`, in launch order. Layers with the same operators (window, dense or
-  /// MoE) are folded into KernelCall::calls where the first of them stands. Tensor-parallel
-  /// collectives are included. A later stage begins with "pipeline_all_gather" and all but the last
-  /// end in "pipeline_send": vLLM sends hidden states and residual, each rank its 1/TP slice, which
-  /// the receiving ranks gather (TP > 1). Without logit_rows there is no LM head. `batch.tokens`
-  /// must be positive (checked); it may exceed the attention's, for engines that pad.
-  [[nodiscard]] KernelSequence kernels(const BatchShape& batch) const;
+  /// MoE) are folded into KernelCall::calls where the first of them stands. Collectives are
+  /// included. A later stage begins with "pipeline_all_gather" and all but the last end in
+  /// "pipeline_send": vLLM sends hidden states and residual, each rank its 1/TP slice, which the
+  /// receiving ranks gather (TP > 1). Without logit_rows there is no LM head. `batch.tokens` must be
+  /// positive (checked); it may exceed the attention's, for engines that pad.
+  [[nodiscard]] KernelSequence kernels(const BatchShape& batch,
+                                       StagePart part = StagePart::all) const;
+
+  /// The runs of computation and communication that KernelCall::segment numbers.
+  [[nodiscard]] const std::vector<SegmentBlock>& blocks() const { return blocks_; }
 
  private:
-  /// A call per batch, but for its number of rows: new tokens, or sequences that get a token.
-  enum class Rows { tokens, logits };
+  /// What a kernel's number of rows follows.
+  enum class Rows {
+    tokens,
+    logits,        // sequences that get a token
+    decodes,       // new tokens of sequences that decode
+    share,         // each tensor-parallel rank's part of its group's tokens
+    stage,         // tokens of all attention ranks
+    padded_stage,  // the same if all had as many as the one with most
+    most,          // tokens of the attention rank with most
+    exchange,      // tokens that the busiest rank sends or receives
+  };
+  static constexpr StagePart part_of(Rows rows) {
+    return rows >= Rows::stage ? StagePart::joint : StagePart::local;
+  }
+  /// A call per batch, but for its number of rows.
   struct Step {
     KernelCall call;
     Rows rows = Rows::tokens;
@@ -55,7 +106,14 @@ class StageProgram {
   };
   class Builder;
 
+  [[nodiscard]] double rows_of(const Step& step, const BatchShape& batch) const;
+  [[nodiscard]] double exchange_rows(std::int64_t tokens, std::int64_t tokens_max) const;
+
+  int tensor_;
+  int stage_ranks_;
+  FusedMoe experts_;  // without tokens; experts = 0: a dense model
   std::vector<Step> steps_;
+  std::vector<SegmentBlock> blocks_;
 };
 
 /// StageProgram(model, layout, settings, stage).kernels(batch), for a single batch.

@@ -49,17 +49,20 @@ std::vector<StageProgram::Builder::LayerGroup> StageProgram::Builder::layer_grou
 }
 
 void StageProgram::Builder::add_receive() {
+  start_block(1);
   add_collective("pipeline_all_gather", CollectiveOp::all_gather,
                  activation_bytes(2 * model_.hidden), 1);
 }
 
 void StageProgram::Builder::add_send() {
+  start_block(1);
   add("pipeline_send",
       Collective{.op = CollectiveOp::send_recv, .group = CommGroup::next_stage, .ranks = 2}, 1);
   steps_.back().bytes_per_row = activation_bytes(2 * model_.hidden) / layout_.tensor;
 }
 
 void StageProgram::Builder::add_group(const LayerGroup& group) {
+  start_block(group.layers);
   for (Operator& op : launch_order(layer_graph(model_, group.last))) {
     // Layer 0 differs from its like in one kernel: its first norm has no residual to add.
     const bool splits = group.has_first_of_model && group.layers > 1 && op.role == "input_norm";
@@ -73,11 +76,11 @@ void StageProgram::Builder::add_group(const LayerGroup& group) {
 }
 
 void StageProgram::Builder::add_graph(const OperatorGraph& graph) {
+  start_block(1);
   for (const Operator& op : launch_order(graph)) add_operator(op, 1);
 }
 
 void StageProgram::Builder::add_operator(const Operator& op, int calls) {
-  const int head_dim = model_.head_dim;
   switch (op.kind) {
     case OperatorKind::embedding:
       add(op.role, Embedding{.dim = op.in_features, .dtype = activation_}, calls);
@@ -90,42 +93,40 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
       break;
     case OperatorKind::qk_norm:
       add(op.role,
-          QkNorm{.heads = query_heads_ + kv_heads_, .head_dim = head_dim, .dtype = activation_},
+          QkNorm{.heads = query_heads_ + kv_heads_,
+                 .head_dim = model_.head_dim,
+                 .dtype = activation_},
           calls);
       break;
     case OperatorKind::rope:
-      add(op.role,
-          Rope{.heads = query_heads_ + kv_heads_, .head_dim = head_dim, .dtype = activation_},
-          calls);
+      add_rope(op, calls);
       break;
     case OperatorKind::kv_write:
+      add_kv_write(op, calls);
+      break;
+    case OperatorKind::head_projection:
       add(op.role,
-          KvWrite{.kv_heads = kv_heads_,
-                  .head_dim = head_dim,
-                  .dtype = activation_,
-                  .kv_dtype = settings_.kv_dtype},
-          calls);
+          BatchedGemm{.batch = query_heads_,
+                      .n = op.out_features,
+                      .k = op.in_features,
+                      .dtype = activation_},
+          calls, Rows::decodes);
       break;
     case OperatorKind::attention:
-      add(op.role,
-          Attention{.query_heads = query_heads_,
-                    .kv_heads = kv_heads_,
-                    .head_dim = head_dim,
-                    .dtype = activation_,
-                    .kv_dtype = settings_.kv_dtype,
-                    .window = op.window,
-                    .page_tokens = settings_.block_tokens,
-                    .load = {},
-                    .implementation = settings_.implementation},
-          calls);
+      add_attention(op, calls);
       break;
     case OperatorKind::activation:
-      add(op.role, SiluAndMul{.dim = op.in_features / layout_.tensor, .dtype = activation_}, calls);
+      add(op.role,
+          SiluAndMul{.dim = is_whole(op) ? op.in_features : op.in_features / layout_.tensor,
+                     .dtype = activation_},
+          calls, rows_of(op));
       break;
     case OperatorKind::topk_routing:
-      add(op.role, TopKRouting{.experts = model_.moe->experts, .topk = model_.moe->topk}, calls);
+      add(op.role, TopKRouting{.experts = model_.moe->experts, .topk = model_.moe->topk}, calls,
+          rows_of(op));
       break;
     case OperatorKind::experts:
+      if (shares_attention()) return add_exchanged_experts(op, calls);
       add_experts(op, calls);
       break;
     case OperatorKind::sampling:
@@ -135,6 +136,52 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
   if (!op.all_reduce.empty()) {
     add_collective(op.all_reduce, CollectiveOp::all_reduce, activation_bytes(model_.hidden), calls);
   }
+}
+
+void StageProgram::Builder::add_rope(const Operator& op, int calls) {
+  // Latent attention: the key's rotary part is one head for all.
+  const int heads = model_.mla ? query_heads_ + 1 : query_heads_ + kv_heads_;
+  const int dim = model_.mla ? model_.mla->rope_dim : model_.head_dim;
+  add(op.role, Rope{.heads = heads, .head_dim = dim, .dtype = activation_}, calls);
+}
+
+void StageProgram::Builder::add_kv_write(const Operator& op, int calls) {
+  KvWrite write{.kv_heads = kv_heads_,
+                .head_dim = model_.head_dim,
+                .dtype = activation_,
+                .kv_dtype = settings_.kv_dtype};
+  if (model_.mla) {
+    // KvWrite counts keys and values; a token's latent and rotary key are as much as both of a head
+    // of half their width.
+    write.kv_heads = 1;
+    write.head_dim = (model_.mla->kv_rank + model_.mla->rope_dim + 1) / 2;
+  }
+  add(op.role, write, calls);
+}
+
+void StageProgram::Builder::add_attention(const Operator& op, int calls) {
+  if (model_.mla) {
+    return add(op.role,
+               Mla{.query_heads = query_heads_,
+                   .latent_dim = model_.mla->kv_rank,
+                   .rope_dim = model_.mla->rope_dim,
+                   .dtype = activation_,
+                   .kv_dtype = settings_.kv_dtype,
+                   .load = {},
+                   .implementation = settings_.implementation},
+               calls);
+  }
+  add(op.role,
+      Attention{.query_heads = query_heads_,
+                .kv_heads = kv_heads_,
+                .head_dim = model_.head_dim,
+                .dtype = activation_,
+                .kv_dtype = settings_.kv_dtype,
+                .window = op.window,
+                .page_tokens = settings_.block_tokens,
+                .load = {},
+                .implementation = settings_.implementation},
+      calls);
 }
 
 void StageProgram::Builder::add_norm(const Operator& op, int calls) {
@@ -153,13 +200,12 @@ void StageProgram::Builder::add_norm(const Operator& op, int calls) {
 
 void StageProgram::Builder::add_linear(const Operator& op, int calls) {
   const LinearShape shape = shape_per_rank(op, model_, layout_);
-  const bool is_quantised = op.shard == Shard::column || op.shard == Shard::row;
   const bool is_head = op.shard == Shard::vocabulary;
-  const Rows rows = is_head ? Rows::logits : Rows::tokens;
+  const Rows rows = is_head ? Rows::logits : rows_of(op);
   add(op.role,
       Gemm{.n = shape.out_features,
            .k = shape.in_features,
-           .dtype = is_quantised ? settings_.dtype : activation_,
+           .dtype = op.quantised ? settings_.dtype : activation_,
            .implementation = settings_.implementation},
       calls, rows);
   if (is_head) {
@@ -174,12 +220,51 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
                .topk = model_.moe->topk,
                .hidden = op.in_features,
                .intermediate = op.out_features,
-               .dtype = settings_.dtype,
-               .tp = layout_.tensor / layout_.expert,
+               .dtype = settings_.formats().experts,
+               .tp = layout_.stage_ranks() / layout_.expert,
                .ep = layout_.expert,
                .routing = settings_.routing,
                .implementation = settings_.implementation},
-      calls);
+      calls, shares_attention() ? Rows::stage : Rows::tokens);
+}
+
+void StageProgram::Builder::add_exchanged_experts(const Operator& op, int calls) {
+  const double combined = activation_bytes(model_.hidden);
+  if (settings_.expert_exchange == ExpertExchange::all_gather) {
+    add_stage_collective("moe_all_gather", CollectiveOp::all_gather, combined, calls,
+                         Rows::padded_stage);
+    add_experts(op, calls);
+    add_stage_collective("moe_reduce_scatter", CollectiveOp::reduce_scatter, combined, calls,
+                         Rows::padded_stage);
+  } else {
+    add_stage_collective("moe_dispatch", CollectiveOp::all_to_all, dispatched_bytes(), calls,
+                         Rows::exchange);
+    add_experts(op, calls);
+    add_stage_collective("moe_combine", CollectiveOp::all_to_all, combined, calls, Rows::exchange);
+  }
+  add_collective("moe_share_all_gather", CollectiveOp::all_gather, combined, calls, Rows::most);
+}
+
+double StageProgram::Builder::dispatched_bytes() const {
+  // DeepEP sends tokens to fp8 experts in fp8, with an fp32 scale for 128 values.
+  constexpr double scale_bytes = 4.0 / 128.0;
+  const DType dtype = settings_.formats().experts;
+  if (dtype == DType::fp8 || dtype == DType::fp8_block) {
+    return static_cast<double>(model_.hidden) * (bytes_per_element(dtype) + scale_bytes);
+  }
+  return activation_bytes(model_.hidden);
+}
+
+StageProgram::Rows StageProgram::Builder::rows_of(const Operator& op) const {
+  return is_whole(op) ? Rows::share : Rows::tokens;
+}
+
+void StageProgram::Builder::add_stage_collective(std::string_view role, CollectiveOp op,
+                                                 double bytes_per_row, int calls, Rows rows) {
+  add(role,
+      Collective{.op = op, .group = CommGroup::expert_parallel, .ranks = layout_.stage_ranks()},
+      calls, rows);
+  steps_.back().bytes_per_row = bytes_per_row;
 }
 
 void StageProgram::Builder::add_collective(std::string_view role, CollectiveOp op,
@@ -191,7 +276,24 @@ void StageProgram::Builder::add_collective(std::string_view role, CollectiveOp o
 }
 
 void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls, Rows rows) {
-  steps_.push_back({.call = {role, std::move(kernel), calls}, .rows = rows});
+  const auto* collective = std::get_if<Collective>(&kernel);
+  const bool communicates = collective != nullptr && collective->group != CommGroup::next_stage;
+  const int segment = segment_of(communicates ? Stream::communication : Stream::compute);
+  steps_.push_back({.call = {role, std::move(kernel), calls, segment}, .rows = rows});
+}
+
+void StageProgram::Builder::start_block(int repeats) {
+  const int first =
+      blocks_.empty()
+          ? 0
+          : blocks_.back().first_segment + static_cast<int>(blocks_.back().segments.size());
+  blocks_.push_back({.first_segment = first, .segments = {}, .repeats = repeats});
+}
+
+int StageProgram::Builder::segment_of(Stream stream) {
+  SegmentBlock& block = blocks_.back();
+  if (block.segments.empty() || block.segments.back() != stream) block.segments.push_back(stream);
+  return block.first_segment + static_cast<int>(block.segments.size()) - 1;
 }
 
 double StageProgram::Builder::activation_bytes(std::int64_t elements) const {

@@ -12,6 +12,8 @@ class StageProgram::Builder {
 
   /// All steps in launch order.
   std::vector<Step> build();
+  /// The blocks of the steps that build() returned.
+  std::vector<SegmentBlock> take_blocks() { return std::move(blocks_); }
 
  private:
   /// Layers of the stage that launch the same kernels.
@@ -30,12 +32,30 @@ class StageProgram::Builder {
   /// The kernels of one operator, `calls` times each.
   void add_operator(const Operator& op, int calls);
   void add_norm(const Operator& op, int calls);
+  void add_rope(const Operator& op, int calls);
+  void add_kv_write(const Operator& op, int calls);
+  void add_attention(const Operator& op, int calls);
   void add_linear(const Operator& op, int calls);
   void add_experts(const Operator& op, int calls);
+  /// The experts, and what brings the tokens of all attention ranks to them and back.
+  void add_exchanged_experts(const Operator& op, int calls);
+  /// A collective over all ranks of the stage.
+  void add_stage_collective(std::string_view role, CollectiveOp op, double bytes_per_row, int calls,
+                            Rows rows);
   /// A collective of the tensor-parallel group; nothing when there is only one rank.
   void add_collective(std::string_view role, CollectiveOp op, double bytes_per_row, int calls,
                       Rows rows = Rows::tokens);
   void add(std::string_view role, Kernel kernel, int calls, Rows rows = Rows::tokens);
+  void start_block(int repeats);
+  /// The number of the block's current segment, a new one if `stream` is another than before.
+  int segment_of(Stream stream);
+
+  /// Bytes of a token on its way to the experts.
+  [[nodiscard]] double dispatched_bytes() const;
+  /// Whether every rank runs `op` whole on its own share of the tokens (router, shared expert).
+  [[nodiscard]] bool is_whole(const Operator& op) const { return op.of_moe && shares_attention(); }
+  [[nodiscard]] Rows rows_of(const Operator& op) const;
+  [[nodiscard]] bool shares_attention() const { return layout_.data_parallel_attention > 1; }
 
   /// Bytes of `elements` activations.
   [[nodiscard]] double activation_bytes(std::int64_t elements) const;
@@ -48,6 +68,7 @@ class StageProgram::Builder {
   const int query_heads_;
   const int kv_heads_;
   std::vector<Step> steps_;
+  std::vector<SegmentBlock> blocks_;
 };
 
 }  // namespace foretoken

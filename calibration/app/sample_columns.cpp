@@ -36,6 +36,13 @@ struct ColumnsOf {
     add_implementation(columns, kernel.implementation);
     return columns;
   }
+  Columns operator()(const BatchedGemm& kernel) const {
+    return {{"batch", text(kernel.batch)},
+            {"m", text(kernel.m)},
+            {"n", text(kernel.n)},
+            {"k", text(kernel.k)},
+            {"dtype", std::string(enum_name(kernel.dtype))}};
+  }
   Columns operator()(const Attention& kernel) const {
     Columns columns = {{"query_heads", text(kernel.query_heads)},
                        {"kv_heads", text(kernel.kv_heads)},

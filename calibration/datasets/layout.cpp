@@ -10,6 +10,9 @@ constexpr std::uint64_t held_out_percent = 15;
 
 struct LayoutOf {
   std::string operator()(const Gemm& kernel) const { return gemm_layout(kernel); }
+  std::string operator()(const BatchedGemm& kernel) const {
+    return fmt::format("{} x n{} k{}", kernel.batch, kernel.n, kernel.k);
+  }
   std::string operator()(const Attention& kernel) const { return attention_layout(kernel); }
   std::string operator()(const Mla& kernel) const { return mla_layout(kernel); }
   std::string operator()(const FusedMoe& kernel) const { return moe_layout(kernel); }

@@ -41,7 +41,9 @@ int list_models() {
     table.add_row(
         {model.name, billions(parameter_count(model)), billions(active_parameter_count(model)),
          fmt::format("{}", model.layers), fmt::format("{}", model.hidden),
-         fmt::format("{}/{}", model.query_heads, model.kv_heads), expert_text(model),
+         model.mla ? fmt::format("{}/latent", model.query_heads)
+                   : fmt::format("{}/{}", model.query_heads, model.kv_heads),
+         expert_text(model),
          readable(kv_bytes_per_token(model, DType::bf16)), fmt::format("{}", model.context_max)});
   }
   fmt::print("{}", table.text(layout()));
@@ -64,6 +66,15 @@ void print_layer(const Transformer& model) {
   fmt::print("{}", table.text(layout()));
 }
 
+std::string attention_text(const Transformer& model) {
+  if (model.mla) {
+    return fmt::format("{} query heads on a latent of {} and a rotary key of {}", model.query_heads,
+                       model.mla->kv_rank, model.mla->rope_dim);
+  }
+  return fmt::format("{} query heads, {} KV heads of {}", model.query_heads, model.kv_heads,
+                     model.head_dim);
+}
+
 int show_model(const std::string& name) {
   const Transformer model = load_model(name, {"model show"});
   TextTable table({{"", Align::left}, {"", Align::left}});
@@ -77,8 +88,7 @@ int show_model(const std::string& name) {
   row("layers", fmt::format("{}", model.layers));
   row("hidden", fmt::format("{}", model.hidden));
   if (model.intermediate > 0) row("intermediate", fmt::format("{}", model.intermediate));
-  row("attention", fmt::format("{} query heads, {} KV heads of {}", model.query_heads,
-                               model.kv_heads, model.head_dim));
+  row("attention", attention_text(model));
   if (model.moe) {
     row("experts", fmt::format("{} of {}, {} wide", model.moe->topk, model.moe->experts,
                                model.moe->intermediate));
@@ -86,6 +96,13 @@ int show_model(const std::string& name) {
   row("vocabulary", fmt::format("{}", model.vocabulary));
   row("context", fmt::format("{} tokens", model.context_max));
   row("weights in bf16", readable(weight_bytes_per_rank(model, {}, 0, DType::bf16)));
+  if (model.released) {
+    row("weights as published", fmt::format("{} in {}, experts in {}",
+                                            readable(weight_bytes_per_rank(model, {}, 0,
+                                                                           *model.released)),
+                                            enum_name(model.released->linear),
+                                            enum_name(model.released->experts)));
+  }
   row("KV cache a token", readable(kv_bytes_per_token(model, DType::bf16)) + " in bf16");
   fmt::print("{} ({})\n{}", Ink(shows_colour(stdout)).strong(model.title), model.name,
              table.text(layout()));

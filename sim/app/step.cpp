@@ -18,7 +18,7 @@ namespace {
 
 struct StepOptions {
   std::string model, gpu, cluster, prefill, decode, predictor = "synperf";
-  std::string dtype = "bf16", kv_dtype, routing = "balanced", framework = "vllm";
+  std::string dtype, expert_dtype, kv_dtype, routing = "balanced", framework = "vllm";
   bool warm = false;
   ParallelLayout layout;
   int block_tokens = 16;
@@ -85,6 +85,8 @@ BatchShape batch_of(const StepOptions& options) {
   batch.logit_rows = static_cast<std::int64_t>(slices.size());
   batch.attention = AttentionLoad::exact(std::move(slices));
   batch.tokens = batch.attention.query_tokens();
+  batch.stage_tokens = batch.tokens * options.layout.data_parallel_attention;
+  batch.stage_tokens_max = batch.tokens;
   return batch;
 }
 
@@ -167,8 +169,19 @@ void print_table(const StepOptions& options, const StepCost& cost, const BatchSh
 }
 
 int step(const StepOptions& options) {
+  const Transformer model = load_model(options.model, {"--model"});
   ExecutionSettings execution;
-  execution.dtype = parse_option<DType>(options.dtype, "--dtype");
+  if (model.released) {
+    execution.dtype = model.released->linear;
+    execution.expert_dtype = model.released->experts;
+  }
+  if (!options.dtype.empty()) {
+    execution.dtype = parse_option<DType>(options.dtype, "--dtype");
+    execution.expert_dtype.reset();
+  }
+  if (!options.expert_dtype.empty()) {
+    execution.expert_dtype = parse_option<DType>(options.expert_dtype, "--expert-dtype");
+  }
   execution.kv_dtype = options.kv_dtype.empty()
                            ? activation_dtype(execution.dtype)
                            : parse_option<DType>(options.kv_dtype, "--kv-dtype");
@@ -176,7 +189,6 @@ int step(const StepOptions& options) {
   execution.implementation.framework = parse_option<Framework>(options.framework, "--framework");
   execution.implementation.is_cold = !options.warm;
   execution.routing = parse_routing(options.routing, {"--routing"});
-  const Transformer model = load_model(options.model, {"--model"});
   const ClusterSpec cluster = cluster_of(options);
   Diagnostics diagnostics;
   check_layout(model, options.layout, {"step"}, diagnostics);
@@ -206,9 +218,14 @@ void add_step(CLI::App& program, Action& chosen) {
       ->check(CLI::PositiveNumber);
   command->add_option("--pp", options->layout.pipeline, "Pipeline stages")
       ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--dp", options->layout.data_parallel_attention,
+                   "Attention ranks (groups of TP) that share the experts, each with this batch")
+      ->check(CLI::PositiveNumber);
   command->add_option("--ep", options->layout.expert, "Expert-parallel ranks")
       ->check(CLI::PositiveNumber);
-  command->add_option("--dtype", options->dtype, "Format of weights: bf16, fp8, nvfp4 ...");
+  command->add_option("--dtype", options->dtype, "Format of weights: bf16, fp8, nvfp4 ... (default: as published)");
+  command->add_option("--expert-dtype", options->expert_dtype, "Format of the experts' weights");
   command->add_option("--kv-dtype", options->kv_dtype, "Format of the KV cache");
   command->add_option("--predictor", options->predictor, "Predictor (see: foretoken list)");
   command->add_option("--prefill", options->prefill, "Prompts: COUNTxTOKENS[@ALREADY_CACHED],...");

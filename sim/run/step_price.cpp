@@ -24,6 +24,9 @@ StepKernel price_collective(const KernelCall& call, const ClusterSpec& cluster,
                             const ReplicaPlacement& placement, std::size_t stage) {
   const auto& collective = std::get<Collective>(call.kernel);
   std::vector<GpuId> group = placement[stage];
+  if (collective.group == CommGroup::tensor_parallel) {
+    group.resize(static_cast<std::size_t>(collective.ranks));
+  }
   if (collective.group == CommGroup::next_stage) {
     group = {placement[stage].front(), placement[stage + 1].front()};
   }

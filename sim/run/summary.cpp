@@ -14,13 +14,22 @@ LatencyRow in_milliseconds(const Summary& seconds) {
           seconds.p95 * 1e3,  seconds.p99 * 1e3, seconds.max * 1e3};
 }
 
+std::string formats_text(const ExecutionSettings& execution) {
+  std::string text(enum_name(execution.dtype));
+  if (execution.expert_dtype) text += fmt::format(", experts {}", enum_name(*execution.expert_dtype));
+  return text;
+}
+
 std::string run_title(const Scenario& scenario) {
   const ParallelLayout& layout = scenario.deployment.layout;
   std::string text =
-      fmt::format("{} ({}) on {} x {}", scenario.model.title, enum_name(scenario.execution.dtype),
+      fmt::format("{} ({}) on {} x {}", scenario.model.title, formats_text(scenario.execution),
                   layout.ranks() * scenario.deployment.replicas, scenario.cluster.gpu.title);
   if (layout.tensor > 1) text += fmt::format(", TP{}", layout.tensor);
   if (layout.pipeline > 1) text += fmt::format(", PP{}", layout.pipeline);
+  if (layout.data_parallel_attention > 1) {
+    text += fmt::format(", attention DP{}", layout.data_parallel_attention);
+  }
   if (layout.expert > 1) text += fmt::format(", EP{}", layout.expert);
   if (scenario.deployment.replicas > 1) {
     text += fmt::format(", {} replicas", scenario.deployment.replicas);

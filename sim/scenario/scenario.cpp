@@ -19,6 +19,18 @@ std::string resolve_path(const std::string& name, const std::filesystem::path& b
   return std::filesystem::absolute(base_folder / name).lexically_normal().string();
 }
 
+/// A format of the experts' own. One that the other layers have too is none.
+void read_expert_format(TableReader& table, Scenario& scenario) {
+  ExecutionSettings& execution = scenario.execution;
+  DType experts = execution.formats().experts;
+  if (table.read("expert_dtype", experts)) {
+    table.expect("expert_dtype", scenario.model.moe.has_value() || scenario.model.layers == 0,
+                 fmt::format("is for experts, and there are none in {}", scenario.model.name));
+    execution.expert_dtype = experts;
+  }
+  if (execution.expert_dtype == execution.dtype) execution.expert_dtype.reset();
+}
+
 void read_model_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
   std::string routing = routing_text(scenario.execution.routing);
   if (table.require("name", scenario.model_name)) {
@@ -27,7 +39,12 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
     table.diagnostics().attempt(
         [&] { scenario.model = load_model(scenario.model_name, scenario.model_position); });
   }
-  table.read("dtype", scenario.execution.dtype);
+  const WeightFormats released = scenario.model.released.value_or(WeightFormats());
+  if (!table.read("dtype", scenario.execution.dtype)) {
+    scenario.execution.dtype = released.linear;
+    if (released.experts != released.linear) scenario.execution.expert_dtype = released.experts;
+  }
+  read_expert_format(table, scenario);
   scenario.execution.kv_dtype = activation_dtype(scenario.execution.dtype);
   if (table.read("kv_dtype", scenario.execution.kv_dtype)) {
     table.expect("kv_dtype",
@@ -85,9 +102,11 @@ void read_deployment(TableReader table, Scenario& scenario) {
   read_positive(table, "pipeline_parallel", deployment.layout.pipeline);
   read_positive(table, "expert_parallel", deployment.layout.expert);
   read_replicas(table, deployment);
-  table.read("data_parallel_attention", deployment.layout.data_parallel_attention);
-  table.expect("data_parallel_attention", !deployment.layout.data_parallel_attention,
-               "is not simulated yet; use tensor_parallel with expert_parallel");
+  read_positive(table, "data_parallel_attention", deployment.layout.data_parallel_attention);
+  if (table.read("expert_exchange", scenario.execution.expert_exchange)) {
+    table.expect("expert_exchange", deployment.layout.data_parallel_attention > 1,
+                 "is for tokens of several attention ranks; set data_parallel_attention");
+  }
   table.read("router", deployment.router.name);
   deployment.router.position = table.position("router");
   scenario.deployment_position = table.position("tensor_parallel");
@@ -110,6 +129,11 @@ void read_engine(TableReader table, Scenario& scenario) {
   table.expect("kv_blocks", engine.kv_blocks >= 0, "must be at least 1 (or 0: from memory)");
   table.read("prefix_caching", engine.prefix_caching);
   table.read("framework", scenario.execution.implementation.framework);
+  table.read("overlap", scenario.execution.overlap);
+  table.expect("overlap",
+               scenario.execution.overlap == Overlap::none ||
+                   scenario.deployment.layout.stage_ranks() > 1,
+               "hides communication, and with one GPU a stage there is none; leave it out");
   table.read("host_time", engine.host_time);
   table.expect("host_time", engine.host_time >= Seconds(0.0), "must not be negative");
   table.expect("batch_tokens_max", engine.batch_tokens_max >= engine.sequences_max,
@@ -168,16 +192,20 @@ TableReader section(TableReader& file, const std::string& name) {
 }
 
 void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
-  check_layout(scenario.model, scenario.deployment.layout, scenario.deployment_position,
-               diagnostics);
-  const int needed = scenario.deployment.layout.ranks() * scenario.deployment.replicas;
+  const ParallelLayout& layout = scenario.deployment.layout;
+  check_layout(scenario.model, layout, scenario.deployment_position, diagnostics);
+  const int needed = layout.ranks() * scenario.deployment.replicas;
   if (needed > scenario.cluster.gpu_count()) {
     diagnostics.add(
         scenario.deployment_position,
-        fmt::format("{} replica(s) x tensor_parallel {} x pipeline_parallel {} need {} GPUs, but "
+        fmt::format("{} replica(s) x tensor_parallel {}{} x pipeline_parallel {} need {} GPUs, but "
                     "cluster '{}' has {}; lower one of them or name a larger cluster",
-                    scenario.deployment.replicas, scenario.deployment.layout.tensor,
-                    scenario.deployment.layout.pipeline, needed, scenario.cluster.name,
+                    scenario.deployment.replicas, layout.tensor,
+                    layout.data_parallel_attention > 1
+                        ? fmt::format(" x data_parallel_attention {}",
+                                      layout.data_parallel_attention)
+                        : "",
+                    layout.pipeline, needed, scenario.cluster.name,
                     scenario.cluster.gpu_count()));
   }
 }
@@ -251,6 +279,9 @@ Value resolved_scenario(const Scenario& scenario) {
   Value model;
   model.set("name", scenario.model_name);
   model.set("dtype", std::string(enum_name(scenario.execution.dtype)));
+  if (scenario.execution.expert_dtype) {
+    model.set("expert_dtype", std::string(enum_name(*scenario.execution.expert_dtype)));
+  }
   model.set("kv_dtype", std::string(enum_name(scenario.execution.kv_dtype)));
   if (scenario.model.moe) {
     model.set("expert_routing", routing_text(scenario.execution.routing));
@@ -266,6 +297,10 @@ Value resolved_scenario(const Scenario& scenario) {
   deployment.set("tensor_parallel", layout.tensor);
   deployment.set("pipeline_parallel", layout.pipeline);
   deployment.set("expert_parallel", layout.expert);
+  if (layout.data_parallel_attention > 1) {
+    deployment.set("data_parallel_attention", layout.data_parallel_attention);
+    deployment.set("expert_exchange", std::string(enum_name(scenario.execution.expert_exchange)));
+  }
   deployment.set("replicas", scenario.deployment.replicas);
   deployment.set("router", scenario.deployment.router.name);
   append(deployment, scenario.deployment.router.options);
@@ -280,6 +315,9 @@ Value resolved_scenario(const Scenario& scenario) {
   engine.set("kv_blocks", scenario.engine.kv_blocks);
   engine.set("prefix_caching", scenario.engine.prefix_caching);
   engine.set("framework", std::string(enum_name(scenario.execution.implementation.framework)));
+  if (scenario.execution.overlap != Overlap::none) {
+    engine.set("overlap", std::string(enum_name(scenario.execution.overlap)));
+  }
   engine.set("host_time", exact_text(scenario.engine.host_time));
   append(engine, scenario.engine.scheduler.options);
   root.set("engine", engine);

@@ -40,7 +40,7 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
   plan.activations = activation_bytes(model, layout, execution, limits);
   plan.runtime = runtime_bytes;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
-    const Bytes weights = weight_bytes_per_rank(model, layout, stage, execution.dtype);
+    const Bytes weights = weight_bytes_per_rank(model, layout, stage, execution.formats());
     const Bytes block = execution.block_tokens *
                         kv_bytes_per_token_per_rank(model, layout, stage, execution.kv_dtype);
     const Bytes budget =

@@ -96,6 +96,8 @@ TEST(KernelCase, OtherKernels) {
             Kernel(Sampling{4, 1000}));
   EXPECT_EQ(kernel_of(R"({"kernel": "topk_routing", "tokens": 4, "experts": 8, "topk": 2})"),
             Kernel(TopKRouting{4, 8, 2}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "batched_gemm", "batch": 16, "m": 4, "n": 512, "k": 128})"),
+            Kernel(BatchedGemm{16, 4, 512, 128}));
 }
 
 Routing routing_of(const std::string& member) {
@@ -141,7 +143,7 @@ TEST(KernelCase, KnowsEveryKernelByItsName) {
       kernel_name(RmsNorm{}),   kernel_name(FusedAddRmsNorm{}), kernel_name(QkNorm{}),
       kernel_name(Rope{}),      kernel_name(KvWrite{}),         kernel_name(SiluAndMul{}),
       kernel_name(Embedding{}), kernel_name(Sampling{}),        kernel_name(TopKRouting{}),
-      kernel_name(FusedMoe{})};
+      kernel_name(FusedMoe{}),  kernel_name(BatchedGemm{})};
   ASSERT_EQ(names.size() + 1, std::variant_size_v<Kernel>);
   for (const std::string_view op : EnumNames<CollectiveOp>::names) names.insert(op);
   const auto known = kernel_case_names();
@@ -150,10 +152,10 @@ TEST(KernelCase, KnowsEveryKernelByItsName) {
 
 TEST(KernelCase, NamesTheNearestKernel) {
   EXPECT_EQ(error_of(R"({"kernel": "gem", "m": 1})"),
-            "cases.jsonl:3: unknown kernel 'gem'; did you mean 'gemm'? Known: gemm, attention, "
-            "mla, rms_norm, fused_add_rms_norm, silu_and_mul, embedding, qk_norm, rope, kv_write, "
-            "sampling, topk_routing, fused_moe, all_reduce, all_gather, reduce_scatter, "
-            "all_to_all, send_recv");
+            "cases.jsonl:3: unknown kernel 'gem'; did you mean 'gemm'? Known: gemm, "
+            "batched_gemm, attention, mla, rms_norm, fused_add_rms_norm, silu_and_mul, embedding, "
+            "qk_norm, rope, kv_write, sampling, topk_routing, fused_moe, all_reduce, all_gather, "
+            "reduce_scatter, all_to_all, send_recv");
   EXPECT_EQ(error_of(R"({"kernel": 7})"),
             "cases.jsonl:3: kernel: must be a string, not an integer");
   EXPECT_EQ(error_of("[1]"),

@@ -157,6 +157,7 @@ TEST(KernelName, IsTheTypeOrTheCollectivesOperation) {
   EXPECT_EQ(kernel_name(Gemm{}), "gemm");
   EXPECT_EQ(kernel_name(FusedAddRmsNorm{}), "fused_add_rms_norm");
   EXPECT_EQ(kernel_name(TopKRouting{}), "topk_routing");
+  EXPECT_EQ(kernel_name(BatchedGemm{}), "batched_gemm");
   EXPECT_EQ(kernel_name(FusedMoe{}), "fused_moe");
   EXPECT_EQ(kernel_name(Collective{.op = CollectiveOp::reduce_scatter}), "reduce_scatter");
   std::set<std::string_view> names;

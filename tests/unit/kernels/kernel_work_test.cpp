@@ -40,6 +40,14 @@ TEST(KernelWork, GemmBelow16BitQuantisesItsInput) {
   EXPECT_EQ(work.fma_ops, 2.0 * 100 * 300);
 }
 
+TEST(KernelWork, BatchedGemmIsSoManyProducts) {
+  const KernelWork one = kernel_work(Gemm{.m = 4, .n = 512, .k = 128});
+  const KernelWork sixteen = kernel_work(BatchedGemm{.batch = 16, .m = 4, .n = 512, .k = 128});
+  EXPECT_EQ(sixteen.tensor_flops, 16.0 * 2 * 4 * 512 * 128);
+  EXPECT_EQ(sixteen.weight_bytes, Bytes(16.0 * 512 * 128 * 2));
+  EXPECT_EQ(sixteen.dram_bytes, 16.0 * one.dram_bytes);
+}
+
 TEST(KernelWork, GemmInFp32QuantisesNothing) {
   const KernelWork work = kernel_work(Gemm{10, 20, 30, DType::fp32});
   EXPECT_EQ(work.dram_bytes.value(), (10 * 30 + 20 * 30 + 10 * 20) * 4);

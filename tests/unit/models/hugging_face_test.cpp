@@ -59,6 +59,80 @@ TEST(HuggingFace, Llama) {
   EXPECT_EQ(import_hugging_face(llama(), "llama-3.1-8b"), spec("llama-3.1-8b"));
 }
 
+Value deepseek_v3() {
+  return config(R"({"architectures": ["DeepseekV3ForCausalLM"], "first_k_dense_replace": 3,
+    "hidden_act": "silu", "hidden_size": 7168, "intermediate_size": 18432, "kv_lora_rank": 512,
+    "max_position_embeddings": 163840, "moe_intermediate_size": 2048, "moe_layer_freq": 1,
+    "n_routed_experts": 256, "n_shared_experts": 1, "num_attention_heads": 128,
+    "num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 128,
+    "num_nextn_predict_layers": 1, "q_lora_rank": 1536, "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64, "tie_word_embeddings": false, "v_head_dim": 128, "vocab_size": 129280,
+    "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}})");
+}
+
+TEST(HuggingFace, DeepseekV3) {
+  EXPECT_EQ(import_hugging_face(deepseek_v3(), "deepseek-v3"), spec("deepseek-v3"));
+}
+
+TEST(HuggingFace, DeepseekV2LiteHasNoQueryLatent) {
+  const Value value = config(R"({"architectures": ["DeepseekV2ForCausalLM"],
+    "first_k_dense_replace": 1, "hidden_size": 2048, "intermediate_size": 10944,
+    "kv_lora_rank": 512, "max_position_embeddings": 163840, "moe_intermediate_size": 1408,
+    "n_routed_experts": 64, "n_shared_experts": 2, "num_attention_heads": 16,
+    "num_experts_per_tok": 6, "num_hidden_layers": 27, "num_key_value_heads": 16,
+    "q_lora_rank": null, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+    "vocab_size": 102400})");
+  EXPECT_EQ(import_hugging_face(value, "deepseek-v2-lite"), spec("deepseek-v2-lite"));
+}
+
+TEST(HuggingFace, DeepseekMistakesAreToldTogether) {
+  const Value value = changed(deepseek_v3(), R"({"moe_layer_freq": 2, "kv_lora_rank": 0})");
+  EXPECT_THAT(mistakes(value),
+              testing::UnorderedElementsAre("kv_lora_rank: must be from 1 to 4000000, not 0",
+                                            "moe_layer_freq: makes layers between MoE layers "
+                                            "dense; only the first layers can be dense"));
+}
+
+TEST(HuggingFace, GptOss) {
+  std::string types;
+  for (int layer = 0; layer < 24; ++layer) {
+    types += layer % 2 == 0 ? R"("sliding_attention")" : R"(, "full_attention", )";
+  }
+  types.resize(types.size() - 2);
+  const Value value = config(fmt::format(R"({{"architectures": ["GptOssForCausalLM"],
+    "attention_bias": true, "head_dim": 64, "hidden_act": "silu", "hidden_size": 2880,
+    "intermediate_size": 2880, "layer_types": [{}], "max_position_embeddings": 131072,
+    "num_attention_heads": 64, "num_experts_per_tok": 4, "num_hidden_layers": 24,
+    "num_key_value_heads": 8, "num_local_experts": 32, "sliding_window": 128,
+    "swiglu_limit": 7.0, "tie_word_embeddings": false, "vocab_size": 201088,
+    "quantization_config": {{"quant_method": "mxfp4"}}}})",
+                                         types));
+  EXPECT_EQ(import_hugging_face(value, "gpt-oss-20b"), spec("gpt-oss-20b"));
+}
+
+TEST(HuggingFace, GemmaWithVisionIsItsTextConfig) {
+  const Value value = config(R"({"architectures": ["Gemma3ForConditionalGeneration"],
+    "text_config": {"head_dim": 256, "hidden_size": 3840, "intermediate_size": 15360,
+      "max_position_embeddings": 131072, "num_attention_heads": 16, "num_hidden_layers": 48,
+      "num_key_value_heads": 8, "sliding_window": 1024, "vocab_size": 262208},
+    "vision_config": {"hidden_size": 1152}})");
+  EXPECT_EQ(import_hugging_face(value, "gemma-3-12b"), spec("gemma-3-12b"));
+  const Value bare = config(R"({"architectures": ["Gemma3ForConditionalGeneration"]})");
+  EXPECT_THAT(mistakes(bare),
+              testing::ElementsAre("Gemma3ForConditionalGeneration needs a \"text_config\" that "
+                                   "describes its language model"));
+}
+
+TEST(HuggingFace, Glm4Moe) {
+  const Value value = config(R"({"architectures": ["Glm4MoeForCausalLM"], "attention_bias": true,
+    "first_k_dense_replace": 3, "head_dim": 128, "hidden_act": "silu", "hidden_size": 5120,
+    "intermediate_size": 12288, "max_position_embeddings": 131072, "moe_intermediate_size": 1536,
+    "n_routed_experts": 160, "n_shared_experts": 1, "num_attention_heads": 96,
+    "num_experts_per_tok": 8, "num_hidden_layers": 92, "num_key_value_heads": 8,
+    "use_qk_norm": true, "vocab_size": 151552})");
+  EXPECT_EQ(import_hugging_face(value, "glm-4.5"), spec("glm-4.5"));
+}
+
 TEST(HuggingFace, LlamaWithoutKvHeadsHasOnePerQueryHead) {
   const Value value = config(R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4096,
     "intermediate_size": 11008, "max_position_embeddings": 4096, "num_attention_heads": 32,
@@ -154,13 +228,15 @@ TEST(HuggingFace, Olmoe) {
 
 TEST(HuggingFace, UnknownArchitectureListsTheKnown) {
   EXPECT_THAT(
-      mistakes(changed(llama(), R"({"architectures": ["DeepseekV3ForCausalLM"]})")),
+      mistakes(changed(llama(), R"({"architectures": ["Llama4ForConditionalGeneration"]})")),
       testing::ElementsAre(testing::AllOf(
-          testing::StartsWith("unknown architecture 'DeepseekV3ForCausalLM'"),
+          testing::StartsWith("unknown architecture 'Llama4ForConditionalGeneration'"),
           testing::EndsWith("Known: LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, "
                             "Qwen3ForCausalLM, Qwen3MoeForCausalLM, MixtralForCausalLM, "
-                            "OlmoeForCausalLM; a model built like one of these can be described "
-                            "in TOML"))));
+                            "OlmoeForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
+                            "Glm4MoeForCausalLM, GptOssForCausalLM, Gemma3ForCausalLM, "
+                            "Gemma3ForConditionalGeneration; a model built like one of these can "
+                            "be described in TOML"))));
 }
 
 TEST(HuggingFace, NoArchitecture) {

@@ -69,8 +69,54 @@ TEST(ModelToml, WritesBackEveryMember) {
   model.tied_embeddings = model.qkv_bias = model.output_bias = model.qk_norm_full = true;
   model.window_pattern = {512, 0};
   model.moe = MoeConfig{
-      .experts = 8, .topk = 2, .intermediate = 32, .shared_intermediate = 48, .dense_layers = 1};
+      .experts = 8, .topk = 2, .intermediate = 32, .shared_intermediate = 48, .dense_layers = 1,
+      .router_bias = true, .expert_bias = true};
+  model.attention_sinks = model.post_norms = true;
+  model.released = WeightFormats(DType::fp8, DType::mxfp4);
   EXPECT_EQ(read_model(parse_toml(model_toml(model), "toy.toml")), model);
+}
+
+constexpr std::string_view latent_text = R"(name = "latent"
+layers = 2
+hidden = 64
+intermediate = 128
+query_heads = 4
+vocabulary = 640
+context_max = 1024
+[mla]
+kv_rank = 16
+nope_dim = 8
+rope_dim = 4
+value_dim = 6
+)";
+
+TEST(ModelToml, LatentAttentionSaysTheHeadsWidths) {
+  const Transformer model = read_model(parse_toml(latent_text, "latent.toml"));
+  EXPECT_EQ(model.kv_heads, 4);
+  EXPECT_EQ(model.head_dim, 12);
+  EXPECT_EQ(model.mla, (MlaConfig{.kv_rank = 16, .nope_dim = 8, .rope_dim = 4, .value_dim = 6}));
+}
+
+TEST(ModelToml, LatentAttentionExcludesGroupedQueries) {
+  const std::string text = replaced(std::string(latent_text), "query_heads = 4",
+                                    "query_heads = 4\nkv_heads = 2\nqk_norm = true\n"
+                                    "window_pattern = [128]");
+  EXPECT_THAT(mistakes(text),
+              testing::UnorderedElementsAre(
+                  "6: kv_heads: belongs to grouped-query attention; [mla] says the heads' widths",
+                  "7: qk_norm: cannot be combined with [mla]",
+                  "8: window_pattern: cannot be combined with [mla]: latent attention sees all "
+                  "keys"));
+}
+
+TEST(ModelToml, FormatsAreThoseOfTheCheckpoint) {
+  const std::string moe =
+      "[moe]\nexperts = 4\ntopk = 1\nintermediate = 32\ndense_layers = 1\ndtype = \"mxfp4\"\n";
+  EXPECT_EQ(read_model(parse_toml(std::string(dense_text) + moe, "m")).released,
+            WeightFormats(DType::bf16, DType::mxfp4));
+  EXPECT_EQ(read_model(parse_toml(std::string(dense_text) + "dtype = \"fp8\"\n", "m")).released,
+            WeightFormats(DType::fp8));
+  EXPECT_EQ(read_model(parse_toml(dense_text, "m")).released, std::nullopt);
 }
 
 TEST(ModelToml, LoadsAFileByPath) {

@@ -53,6 +53,49 @@ TEST(LayerGraph, MoeLayerInLaunchOrder) {
                           "o_proj", "post_attention_norm", "router", "topk_routing", "experts"));
 }
 
+TEST(LayerGraph, LatentAttentionInLaunchOrder) {
+  const OperatorGraph graph = layer_graph(load_model("deepseek-v3", {}), 5);
+  EXPECT_THAT(roles(graph),
+              ElementsAre("input_norm", "qkv_a_proj", "q_a_norm", "q_b_proj", "kv_a_norm", "rope",
+                          "kv_write", "q_absorb", "attention", "v_up_proj", "o_proj",
+                          "post_attention_norm", "shared_gate_up_proj", "shared_activation",
+                          "shared_down_proj", "router", "topk_routing", "experts"));
+  const auto operators = launch_order(graph);
+  EXPECT_EQ(find(operators, "qkv_a_proj").out_features, 1536 + 512 + 64);
+  EXPECT_EQ(find(operators, "qkv_a_proj").shard, Shard::replicated);
+  EXPECT_TRUE(find(operators, "qkv_a_proj").quantised);
+  EXPECT_FALSE(find(operators, "router").quantised);
+  EXPECT_EQ(find(operators, "q_b_proj").out_features, 128 * 192);
+  EXPECT_EQ(find(operators, "q_absorb").parameters, 128 * 128 * 512);
+  EXPECT_EQ(find(operators, "o_proj").in_features, 128 * 128);
+}
+
+TEST(LayerGraph, QueriesWithoutLatentAreProjectedDirectly) {
+  EXPECT_THAT(roles(layer_graph(load_model("deepseek-v2-lite", {}), 0)),
+              ElementsAre("input_norm", "q_proj", "kv_a_proj", "kv_a_norm", "rope", "kv_write",
+                          "q_absorb", "attention", "v_up_proj", "o_proj", "post_attention_norm",
+                          "gate_up_proj", "activation", "down_proj"));
+}
+
+TEST(LayerGraph, GemmaNormsBehindAttentionAndMlpToo) {
+  const OperatorGraph graph = layer_graph(load_model("gemma-3-12b", {}), 5);
+  EXPECT_THAT(roles(graph), ElementsAre("input_norm", "qkv_proj", "qk_norm", "rope", "kv_write",
+                                        "attention", "o_proj", "post_attention_norm",
+                                        "pre_mlp_norm", "gate_up_proj", "activation", "down_proj",
+                                        "post_mlp_norm"));
+  const auto operators = launch_order(graph);
+  EXPECT_FALSE(find(operators, "post_attention_norm").fused_add);
+  EXPECT_TRUE(find(operators, "pre_mlp_norm").fused_add);
+  EXPECT_EQ(find(operators, "attention").window, 0);
+  const auto local = launch_order(layer_graph(load_model("gemma-3-12b", {}), 4));
+  EXPECT_EQ(find(local, "attention").window, 1024);
+}
+
+TEST(KvBytes, LatentAttentionCachesOneLatentAndOneRotaryKey) {
+  // 61 layers x (512 + 64) x 2 B
+  EXPECT_EQ(kv_bytes_per_token(load_model("deepseek-v3", {}), DType::bf16), Bytes(70'272));
+}
+
 TEST(LayerGraph, NormOverAllHeadsIsTwoNorms) {
   const auto operators = launch_order(layer_graph(load_model("olmoe-1b-7b", {}), 0));
   EXPECT_EQ(find(operators, "q_norm").in_features, 16 * 128);

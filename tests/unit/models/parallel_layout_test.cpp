@@ -104,6 +104,8 @@ std::int64_t replicated_parameters(const Transformer& transformer) {
   const auto add = [&](const OperatorGraph& graph) {
     for (const Operator& op : launch_order(graph)) {
       if (op.shard == Shard::replicated) sum += op.parameters;
+      const bool has_whole_bias = op.kind == OperatorKind::linear && op.shard == Shard::row;
+      if (has_whole_bias && op.bias) sum += op.out_features;
     }
   };
   for (int layer = 0; layer < transformer.layers; ++layer) add(layer_graph(transformer, layer));
@@ -111,12 +113,13 @@ std::int64_t replicated_parameters(const Transformer& transformer) {
   return sum;
 }
 
-// No rank lacks a weight, and none but the replicated ones is stored twice (TP up to 4 divides the
-// KV heads of every spec, and 64 divides every vocabulary).
+// No rank lacks a weight, and none but the replicated ones is stored twice (where TP divides the KV
+// heads; 64 divides every vocabulary).
 TEST(WeightBytes, RanksTogetherHoldEachParameterOnce) {
   for (const std::string& name : model_names()) {
     const Transformer transformer = model(name);
     for (const int tensor : {1, 2, 4}) {
+      if (transformer.kv_heads % tensor != 0) continue;
       for (const int pipeline : {1, 2, 3, 5}) {
         const ParallelLayout layout{.tensor = tensor, .pipeline = pipeline};
         double stored = 0;
@@ -225,6 +228,80 @@ TEST(CheckLayout, SeveralProblemsAtOnce) {
   EXPECT_THAT(problems("llama-3.1-8b", {.tensor = 0, .pipeline = -1}),
               ElementsAre("tensor_parallel = 0 must be at least 1",
                           "pipeline_parallel = -1 must be at least 1"));
+}
+
+/// Latent attention with 4 heads and 8 experts in layers 1 and 2; numbers that multiply easily.
+Transformer latent_model() {
+  Transformer model;
+  model.name = "latent";
+  model.layers = 3;
+  model.hidden = 64;
+  model.intermediate = 128;
+  model.query_heads = model.kv_heads = 4;
+  model.head_dim = 12;
+  model.vocabulary = 640;
+  model.mla = MlaConfig{.kv_rank = 16, .nope_dim = 8, .rope_dim = 4, .value_dim = 6};
+  model.moe = MoeConfig{
+      .experts = 8, .topk = 2, .intermediate = 32, .shared_intermediate = 48, .dense_layers = 1};
+  return model;
+}
+
+// Each of 4 attention ranks, in bf16. A layer's attention: q_proj 64 x 48 = 3072, kv_a 64 x 20 =
+// 1280, its norm 16, up-projections 4 x 16 x (8 + 6) = 896, o_proj 24 x 64 = 1536, norms 128: 6928.
+// Dense MLP 3 x 64 x 128 = 24576. MoE layer: shared 3 x 64 x 48 = 9216 whole, router 512, two of
+// the eight experts 2 x 3 x 64 x 32 = 12288. Embedding and head 2 x 40960, final norm 64.
+TEST(DataParallelAttention, EveryRankHasAllButTheExperts) {
+  const std::int64_t parameters =
+      3 * 6928 + 24576 + 2 * (9216 + 512 + 12288) + 2 * 40960 + 64;
+  const ParallelLayout layout{.expert = 4, .data_parallel_attention = 4};
+  EXPECT_EQ(weight_bytes_per_rank(latent_model(), layout, 0, DType::bf16),
+            Bytes(2.0 * static_cast<double>(parameters)));
+  EXPECT_EQ(layout.ranks(), 4);
+}
+
+// Two groups of two ranks: attention and dense MLP are cut in two, the shared expert is whole.
+TEST(DataParallelAttention, GroupsCutAttentionButNotTheSharedExpert) {
+  // q_proj 64 x 24, kv_a whole, norm whole, up-projections and o_proj halved.
+  const std::int64_t attention = 1536 + 1280 + 16 + 448 + 768 + 128;
+  const std::int64_t parameters =
+      3 * attention + 12288 + 2 * (9216 + 512 + 12288) + 2 * 20480 + 64;
+  EXPECT_EQ(weight_bytes_per_rank(latent_model(),
+                                  {.tensor = 2, .expert = 4, .data_parallel_attention = 2}, 0,
+                                  DType::bf16),
+            Bytes(2.0 * static_cast<double>(parameters)));
+}
+
+// In fp8 the up-projections (3 layers x 896) are there twice: in fp8 and in bf16.
+TEST(WeightBytes, FormatsMixAndUpProjectionsAreKeptTwice) {
+  const double linear = 3 * (3072 + 1280 + 1536) + 24576 + 2 * 9216;
+  const double experts = 2 * 8 * 3 * 64 * 32;
+  const double plain = 3 * (16 + 128) + 2 * 512 + 2 * 40960 + 64;
+  const double up = 3 * 896;
+  EXPECT_EQ(weight_bytes_per_rank(latent_model(), {}, 0, {DType::fp8_block, DType::mxfp4}),
+            Bytes(linear + experts * (0.5 + 1.0 / 32) + 2 * plain + 3 * up));
+}
+
+TEST(KvBytes, TheLatentIsOnEveryRank) {
+  for (const int tensor : {1, 2, 4}) {
+    // 3 layers x (16 + 4) x 2 B
+    EXPECT_EQ(kv_bytes_per_token_per_rank(latent_model(), {.tensor = tensor}, 0, DType::bf16),
+              Bytes(120));
+  }
+}
+
+TEST(CheckLayout, DataParallelAttentionNeedsExpertsAndSpreadsThem) {
+  EXPECT_THAT(problems("llama-3.1-8b", {.data_parallel_attention = 4}),
+              ElementsAre("data_parallel_attention = 4 needs experts to share, and there are none "
+                          "in llama-3.1-8b; use replicas = 4"));
+  EXPECT_THAT(problems("deepseek-v3", {.expert = 32, .data_parallel_attention = 32}),
+              testing::IsEmpty());
+  EXPECT_THAT(
+      problems("deepseek-v3", {.tensor = 2, .expert = 32, .data_parallel_attention = 8}),
+      ElementsAre("expert_parallel = 32 does not divide tensor_parallel x "
+                  "data_parallel_attention = 16, whose ranks hold the experts of deepseek-v3; use "
+                  "1, 2, 4, 8 or 16"));
+  EXPECT_THAT(problems("deepseek-v3", {.data_parallel_attention = 0}),
+              ElementsAre("data_parallel_attention = 0 must be at least 1"));
 }
 
 }  // namespace
