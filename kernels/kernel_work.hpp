@@ -4,6 +4,7 @@
 // What it leaves out: page tables, scales of block formats on activations, and padding.
 #pragma once
 
+#include "hardware/gpu.hpp"
 #include "kernels/kernel.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -43,5 +44,8 @@ struct MoeShare {
 };
 MoeShare busiest_rank_share(const FusedMoe& kernel);
 KernelWork moe_work(const FusedMoe& kernel);
+/// The format in which `gpu` multiplies `kernel`'s experts. Those stored in 4 bit are unpacked to
+/// 16 bit where it has no 4-bit path (gpt-oss on Hopper: vLLM's Triton and Marlin kernels).
+DType product_format(const FusedMoe& kernel, const GpuSpec& gpu);
 
 }  // namespace foretoken

@@ -54,6 +54,12 @@ MoeShare busiest_rank_share(const FusedMoe& kernel) {
   return busiest;
 }
 
+DType product_format(const FusedMoe& kernel, const GpuSpec& gpu) {
+  const bool is_stored_only =
+      bytes_per_element(kernel.dtype) < 1 && !(gpu.tensor_rate(kernel.dtype).value() > 0);
+  return is_stored_only ? activation_dtype(kernel.dtype) : kernel.dtype;
+}
+
 KernelWork moe_work(const FusedMoe& kernel) {
   const MoeShare share = busiest_rank_share(kernel);
   const auto assignments = static_cast<double>(share.assignments);

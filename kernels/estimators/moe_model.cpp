@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/kernel_work.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -56,7 +58,7 @@ double kept(double bytes_over_l2, double edge, double sharpness) {
 }
 
 double tensor_rate(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const double rate = gpu.tensor_rate(kernel.dtype).value();
+  const double rate = gpu.tensor_rate(product_format(kernel, gpu)).value();
   if (!(rate > 0)) {
     throw PredictionError(fmt::format("fused_moe in {}: {} has no matrix path for {}",
                                       enum_name(kernel.dtype), gpu.name, enum_name(kernel.dtype)));

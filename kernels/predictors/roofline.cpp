@@ -61,6 +61,9 @@ class Roofline final : public Predictor {
 
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
     KernelWork work = kernel_work(kernel);
+    if (const auto* moe = std::get_if<FusedMoe>(&kernel)) {
+      work.tensor_dtype = product_format(*moe, gpu);
+    }
     const double tensor_rate = gpu.tensor_rate(work.tensor_dtype).value();
     if (work.tensor_flops > 0 && !(tensor_rate > 0)) {
       if (work.tensor_dtype != DType::fp32) no_path(kernel, work.tensor_dtype, gpu);

@@ -101,9 +101,11 @@ std::unique_ptr<Router> DeployedEngine::make_router() const {
   return make_variant(catalogs_.routers, scenario_.deployment.router, "deployment");
 }
 
-StagePricer& DeployedEngine::pricer_for(int stage, const GroupLinks& links) {
+StagePricer& DeployedEngine::pricer_for(int stage, const StageLinks& links) {
   for (PricerEntry& entry : pricers_) {
-    if (entry.stage == stage && same_links(entry.links, links)) return *entry.pricer;
+    const bool has_links = same_links(entry.links.tensor, links.tensor) &&
+                           same_links(entry.links.stage, links.stage);
+    if (entry.stage == stage && has_links) return *entry.pricer;
   }
   pricers_.push_back(
       {stage, links,
@@ -119,9 +121,12 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.context_max = context_max();
   config.host_time = scenario_.engine.host_time;
   config.lists_sequences = scenario_.attention == AttentionDetail::exact;
+  const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
   for (std::size_t stage = 0; stage < placement.size(); ++stage) {
-    config.pricers.push_back(
-        &pricer_for(static_cast<int>(stage), group_links(scenario_.cluster, placement[stage])));
+    const std::span<const GpuId> gpus = placement[stage];
+    config.pricers.push_back(&pricer_for(
+        static_cast<int>(stage), {group_links(scenario_.cluster, gpus.first(tensor)),
+                                  group_links(scenario_.cluster, gpus)}));
     GroupLinks send;
     send.ranks = 0;
     if (stage + 1 < placement.size()) {
@@ -138,21 +143,26 @@ void DeployedEngine::start_replicas(Platform& platform, Timeline& timeline,
                                     ReplicaListener& listener, StepObserver* observer) {
   for (std::size_t i = 0; i < placements_.size(); ++i) {
     const SchedulerLimits limits{scenario_.engine.batch_tokens_max, scenario_.engine.sequences_max};
-    auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
-                                           scenario_.engine.prefix_caching);
-    auto scheduler =
-        make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
+    AttentionRanks ranks;
+    for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
+      auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
+                                             scenario_.engine.prefix_caching);
+      auto scheduler =
+          make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
+      ranks.add(std::move(cache), std::move(scheduler));
+    }
     replicas_.push_back(std::make_unique<Replica>(
-        replica_config({static_cast<std::uint32_t>(i)}, placements_[i]), platform, std::move(cache),
-        std::move(scheduler), timeline, listener, observer));
+        replica_config({static_cast<std::uint32_t>(i)}, placements_[i]), platform,
+        std::move(ranks), timeline, listener, observer));
   }
 }
 
 PrefixTotals DeployedEngine::prefixes() const {
   PrefixTotals totals;
   for (const auto& replica : replicas_) {
-    totals.tokens_asked += replica->cache().prefix_totals().tokens_asked;
-    totals.tokens_found += replica->cache().prefix_totals().tokens_found;
+    const PrefixTotals own = replica->ranks().prefix_totals();
+    totals.tokens_asked += own.tokens_asked;
+    totals.tokens_found += own.tokens_found;
   }
   return totals;
 }

@@ -22,6 +22,7 @@ class DeployedEngine {
 
   [[nodiscard]] std::unique_ptr<Router> make_router() const;
   [[nodiscard]] const MemoryPlan& memory() const { return memory_; }
+  /// Of one attention rank.
   [[nodiscard]] std::int64_t kv_blocks() const { return kv_blocks_; }
   [[nodiscard]] std::vector<std::unique_ptr<Replica>>& replicas() { return replicas_; }
   /// Longest prompt + output that is served.
@@ -33,7 +34,7 @@ class DeployedEngine {
 
  private:
   void check_traffic_fits() const;
-  StagePricer& pricer_for(int stage, const GroupLinks& links);
+  StagePricer& pricer_for(int stage, const StageLinks& links);
   ReplicaConfig replica_config(ReplicaId id, const ReplicaPlacement& placement);
 
   const Scenario& scenario_;
@@ -44,7 +45,7 @@ class DeployedEngine {
   std::int64_t kv_blocks_ = 0;
   struct PricerEntry {
     int stage;
-    GroupLinks links;
+    StageLinks links;
     std::unique_ptr<StagePricer> pricer;
   };
   std::vector<PricerEntry> pricers_;

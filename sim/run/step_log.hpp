@@ -1,6 +1,7 @@
 // `--steps FILE`: every step of every stage as one JSON line, compact enough to keep and complete
 // enough for a real executor to replay:
 //   {"start_s":1.25,"duration_s":0.013,"replica":0,"stage":0,"prefill":[[512,512]],"decode":[[830,1]]}
+// With data parallel attention a step is a line for each rank with work; "rank" is left out for 0.
 // prefill: [new tokens, context tokens after the step] a sequence; decode: [context, sequences].
 #pragma once
 

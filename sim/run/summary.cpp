@@ -121,8 +121,9 @@ void add_slo_targets(const SloTargets& slo, Report& report) {
 
 void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
   const Timeline& timeline = outcome.timeline;
-  const auto blocks = static_cast<double>(outcome.kv_blocks);
-  report.kv.blocks = outcome.kv_blocks;
+  report.kv.blocks =
+      outcome.kv_blocks * scenario.deployment.layout.data_parallel_attention;
+  const auto blocks = static_cast<double>(report.kv.blocks);
   report.kv.block_tokens = scenario.engine.block_tokens;
   if (scenario.workload->prefix_block_tokens() > 0 && scenario.engine.prefix_caching) {
     const PrefixTotals& prefixes = outcome.prefixes;

@@ -15,7 +15,7 @@ struct SimulatedRun {
   const Timeline& timeline;
   PriceTotals totals;
   MemoryPlan memory;
-  std::int64_t kv_blocks = 0;
+  std::int64_t kv_blocks = 0;  // of one attention rank
   PrefixTotals prefixes;
   Platform::Counters counters;
   Seconds ended;  // date of the last event

@@ -1,4 +1,4 @@
-// One engine step: who runs, how many tokens each, and the sums its kernels are priced from.
+// One engine step of one attention rank: who runs, how many tokens each, and the sums its kernels are priced from.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct Batch {
   std::vector<BatchEntry> entries;
   BatchShape shape;
   Seconds scheduled_at;
+  int attention_rank = 0;
   bool lists_sequences = false;  // exact attention: shape lists every sequence
 
   void clear() {

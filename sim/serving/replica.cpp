@@ -4,20 +4,24 @@
 
 namespace foretoken {
 
-Replica::Replica(ReplicaConfig config, Platform& platform, std::unique_ptr<KvCache> cache,
-                 std::unique_ptr<Scheduler> scheduler, Timeline& timeline,
-                 ReplicaListener& listener, StepObserver* observer)
+Replica::Replica(ReplicaConfig config, Platform& platform, AttentionRanks ranks,
+                 Timeline& timeline, ReplicaListener& listener, StepObserver* observer)
     : config_(std::move(config)),
       platform_(platform),
-      cache_(std::move(cache)),
-      scheduler_(std::move(scheduler)),
+      ranks_(std::move(ranks)),
       timeline_(timeline),
       listener_(listener),
       observer_(observer),
       slots_(stage_count()),
       stage_busy_(stage_count()),
       stage_queue_(stage_count()) {
-  for (Slot& slot : slots_) slot.batch.lists_sequences = config_.lists_sequences;
+  for (Slot& slot : slots_) {
+    slot.batches.resize(ranks_.size());
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      slot.batches[rank].attention_rank = static_cast<int>(rank);
+      slot.batches[rank].lists_sequences = config_.lists_sequences;
+    }
+  }
 }
 
 std::uint64_t Replica::tag(EventKind kind, std::size_t stage, std::size_t slot) {
@@ -33,11 +37,14 @@ void Replica::on_event(std::uint64_t tag) {
       slots_[slot].communication_from = platform_.now();
       return communicate(stage, slot);
     case EventKind::communicated:
+      if (--slots_[slot].transfers_open > 0) return;
       return communicate(stage, slot);
     case EventKind::sent:
-      if (--slots_[slot].sends_open > 0) return;
+      if (--slots_[slot].transfers_open > 0) return;
       stage_queue_[stage].push_back(slot);
       return serve_queue(stage);
+    case EventKind::overlapped:
+      return finish_stage(stage, slot);
   }
 }
 
@@ -65,10 +72,10 @@ Sequence& Replica::new_sequence(const Request& request) {
 void Replica::submit(const Request& request) {
   Sequence& sequence = new_sequence(request);
   const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
-  if (tokens > config_.context_max || cache_->blocks_for(tokens) > cache_->blocks()) {
+  if (tokens > config_.context_max || !ranks_.can_hold(tokens)) {
     return end(sequence, RequestStatus::failed);
   }
-  scheduler_->enqueue(sequence);
+  ranks_.enqueue(sequence);
   start_next_step();
 }
 
@@ -84,21 +91,31 @@ void Replica::start_next_step() {
   if (stage_busy_[0]) return;
   const auto free_slot = std::ranges::find(slots_, false, &Slot::busy);
   if (free_slot == slots_.end()) return;
-  free_slot->batch.clear();
-  free_slot->batch.scheduled_at = platform_.now();
-  scheduler_->next_batch(platform_.now(), free_slot->batch);
-  if (free_slot->batch.empty()) return;
+  for (Batch& batch : free_slot->batches) {
+    batch.clear();
+    batch.scheduled_at = platform_.now();
+  }
+  if (!ranks_.next_batches(platform_.now(), free_slot->batches)) return;
   free_slot->busy = true;
   start_stage(0, static_cast<std::size_t>(free_slot - slots_.begin()));
+}
+
+StagePrice Replica::price(std::size_t stage, const Slot& slot) {
+  StagePricer& pricer = *config_.pricers[stage];
+  if (slot.batches.size() == 1) return pricer.price(slot.batches.front().shape);
+  shapes_.clear();
+  for (const Batch& batch : slot.batches) shapes_.push_back(batch.shape);
+  return pricer.price(shapes_);
 }
 
 void Replica::start_stage(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
   stage_busy_[stage] = true;
   slot.started = platform_.now();
-  slot.price = config_.pricers[stage]->price(slot.batch.shape);
+  slot.price = price(stage, slot);
   slot.shared_next = 0;
-  Seconds time = slot.price.time;
+  // Collectives that overlap with computation start with it, others after it.
+  Seconds time = slot.price.overlap ? Seconds(0.0) : slot.price.time;
   if (stage == 0) {
     time += config_.host_time;
     host_time_total_ += config_.host_time;
@@ -108,27 +125,52 @@ void Replica::start_stage(std::size_t stage, std::size_t slot_index) {
 
 void Replica::communicate(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
-  if (slot.shared_next < slot.price.shared.size()) {
-    const SharedCollective& next = slot.price.shared[slot.shared_next++];
-    return platform_.collective(next.op, config_.stage_gpus[stage], next.size, next.repeats, *this,
-                                tag(EventKind::communicated, stage, slot_index));
+  if (slot.shared_next == slot.price.shared.size()) return end_communication(stage, slot_index);
+  start_collective(slot.price.shared[slot.shared_next++], stage, slot_index);
+}
+
+/// The tensor-parallel groups of all attention ranks communicate at the same time.
+void Replica::start_collective(const SharedCollective& collective, std::size_t stage,
+                               std::size_t slot_index) {
+  const std::span<const GpuId> gpus = config_.stage_gpus[stage];
+  const std::size_t groups =
+      collective.group == CommGroup::tensor_parallel ? ranks_.size() : std::size_t{1};
+  const std::size_t size = gpus.size() / groups;
+  slots_[slot_index].transfers_open = static_cast<int>(groups);
+  for (std::size_t group = 0; group < groups; ++group) {
+    platform_.collective(collective.op, gpus.subspan(group * size, size), collective.size,
+                         collective.repeats, *this,
+                         tag(EventKind::communicated, stage, slot_index));
   }
-  shared_communication_ += platform_.now() - slot.communication_from;
-  finish_stage(stage, slot_index);
+}
+
+/// A step whose collectives were simulated beside its computation ends when its critical path does,
+/// with transfers as long as they have turned out.
+void Replica::end_communication(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  const Seconds taken = platform_.now() - slot.communication_from;
+  shared_communication_ += taken;
+  if (!slot.price.overlap) return finish_stage(stage, slot_index);
+  const Seconds whole = slot.price.overlap->time(taken / slot.price.overlap->shared_time());
+  platform_.at(std::max(platform_.now(), slot.communication_from + whole), *this,
+               tag(EventKind::overlapped, stage, slot_index));
 }
 
 void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
   const Seconds now = platform_.now();
   stage_busy_[stage] = false;
-  timeline_.record_step(
-      slot.started, now, stage == 0, static_cast<std::int64_t>(slot.batch.entries.size()),
-      {static_cast<double>(scheduler_->running()), static_cast<double>(scheduler_->waiting()),
-       static_cast<double>(cache_->used())});
-  if (observer_ != nullptr) {
+  std::int64_t sequences = 0;
+  for (const Batch& batch : slot.batches) {
+    sequences += static_cast<std::int64_t>(batch.entries.size());
+    if (observer_ == nullptr || batch.empty()) continue;
     observer_->on_step(config_.id, static_cast<int>(stage), slot.started, now - slot.started,
-                       slot.batch);
+                       batch);
   }
+  timeline_.record_step(
+      slot.started, now, stage == 0, sequences,
+      {static_cast<double>(ranks_.running()), static_cast<double>(ranks_.waiting()),
+       static_cast<double>(ranks_.blocks_used())});
   if (is_last(stage)) {
     complete(slot_index);
   } else {
@@ -144,13 +186,13 @@ void Replica::send_onwards(std::size_t stage, std::size_t slot_index) {
   const std::uint64_t arrival = tag(EventKind::sent, stage + 1, slot_index);
   const GroupLinks& links = config_.send_links[stage];
   if (links.ranks > 0) {
-    slot.sends_open = 1;
+    slot.transfers_open = 1;
     const Seconds time = collective_time(CollectiveOp::send_recv, links, slot.price.send_per_rank);
     return platform_.at(platform_.now() + time, *this, arrival);
   }
   const std::vector<GpuId>& from = config_.stage_gpus[stage];
   const std::vector<GpuId>& to = config_.stage_gpus[stage + 1];
-  slot.sends_open = static_cast<int>(from.size());
+  slot.transfers_open = static_cast<int>(from.size());
   for (std::size_t rank = 0; rank < from.size(); ++rank) {
     platform_.send(from[rank], to[rank], slot.price.send_per_rank, *this, arrival);
   }
@@ -165,9 +207,14 @@ void Replica::serve_queue(std::size_t stage) {
 
 void Replica::complete(std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
-  count_tokens(slot.batch);
-  for (const BatchEntry& entry : slot.batch.entries) {
-    if (entry.samples && entry.sequence->is_done()) end(*entry.sequence, RequestStatus::completed);
+  for (const Batch& batch : slot.batches) {
+    if (!batch.empty()) count_tokens(batch);
+  }
+  for (const Batch& batch : slot.batches) {
+    for (const BatchEntry& entry : batch.entries) {
+      const bool is_done = entry.samples && entry.sequence->is_done();
+      if (is_done) end(*entry.sequence, RequestStatus::completed);
+    }
   }
   slot.busy = false;
 }
@@ -204,7 +251,7 @@ void Replica::end(Sequence& sequence, RequestStatus status) {
   record.status = status;
   record.output_tokens = sequence.produced;
   if (status == RequestStatus::completed) record.finished = platform_.now();
-  scheduler_->remove(sequence);
+  ranks_.remove(sequence);
   free_sequences_.push_back(&sequence);
   timeline_.record_request(record);
   listener_.on_request_ended(record);

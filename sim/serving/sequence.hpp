@@ -2,6 +2,7 @@
 // queues, the replica owns the sequences.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -31,6 +32,7 @@ struct Sequence {
   std::int64_t next_chunk_at = no_chunk;  // when so many tokens are held
 
   int steps_in_flight = 0;
+  std::size_t attention_rank = 0;  // whose scheduler and KV cache it is in
   Seconds last_token;
   RequestRecord record;
 

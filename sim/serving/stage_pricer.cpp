@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/serving/decode_lattice.hpp"
+#include "sim/serving/half_batch.hpp"
 
 namespace foretoken {
 namespace {
@@ -17,73 +18,235 @@ void add_time(std::vector<std::pair<std::string_view, Seconds>>& times, std::str
   }
 }
 
-std::uint64_t template_key(const BatchShape& batch) {
-  return static_cast<std::uint64_t>(batch.tokens) << 32 |
-         static_cast<std::uint64_t>(batch.logit_rows);
+std::uint64_t template_key(std::int64_t first, std::int64_t second) {
+  FORETOKEN_CHECK(first < (std::int64_t{1} << 31), "a step of {} tokens", first);
+  return static_cast<std::uint64_t>(first) << 32 | static_cast<std::uint64_t>(second);
 }
+
+/// Whether the kernel's price follows the attention load and not just the number of tokens.
+bool follows_load(Kernel& kernel) {
+  return attention_load_of(kernel) != nullptr || std::holds_alternative<BatchedGemm>(kernel);
+}
+
+/// An attention rank without sequences takes part with one token.
+std::int64_t tokens_of(const BatchShape& rank) { return std::max<std::int64_t>(rank.tokens, 1); }
 
 }  // namespace
 
-StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
-                         const ExecutionSettings& execution, int stage, const GroupLinks& links,
-                         const MemoPredictor& predictor)
-    : program_(model, layout, execution, stage), links_(links), predictor_(predictor) {}
+Seconds OverlappedStep::time(double stretch) const {
+  const auto stretched = [stretch](const Half& half) {
+    std::vector<Seconds> times = half.known;
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] += half.shared[i] * stretch;
+    return times;
+  };
+  return schedule_->critical_path(stretched(first_), stretched(second_));
+}
 
-StagePrice StagePricer::price(const BatchShape& batch) {
-  FORETOKEN_CHECK(batch.tokens < (std::int64_t{1} << 31), "a step of {} tokens", batch.tokens);
-  Template*& known = template_of_[template_key(batch)];
-  if (known == nullptr) known = &templates_.emplace_back(make_template(batch));
-  Template& step = *known;
-  ++step.uses;
-  Seconds time = step.fixed_time;
-  for (AttentionSlot& slot : step.attention) {
-    const Prediction prediction = price_attention(slot.kernel, batch.attention);
-    time += prediction.time * slot.calls;
-    attention_time_ += prediction.time * slot.calls;
-    attention_launches_[static_cast<std::size_t>(prediction.origin)] += slot.calls;
+Seconds OverlappedStep::shared_time() const {
+  Seconds sum;
+  for (const Half* half : {&first_, &second_}) {
+    for (const Seconds time : half->shared) sum += time;
   }
-  return {time, step.send_per_rank, step.shared};
+  return sum;
 }
 
-Prediction StagePricer::price_attention(Kernel& kernel, const AttentionLoad& load) const {
-  if (is_decode_sum(load)) return price_decode(kernel, load, predictor_);
-  *attention_load_of(kernel) = load;
-  return predictor_.inner().predict(kernel, predictor_.gpu());  // hardly ever comes again
+StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
+                         const ExecutionSettings& execution, int stage, const StageLinks& links,
+                         const MemoPredictor& predictor)
+    : program_(model, layout, execution, stage), links_(links), predictor_(predictor) {
+  if (execution.overlap == Overlap::two_batch) {
+    schedule_.emplace(program_.blocks());
+    for (const SegmentBlock& block : program_.blocks()) segment_count_ += block.segments.size();
+  }
 }
 
-StagePricer::Template StagePricer::make_template(const BatchShape& batch) const {
+StagePrice StagePricer::price(std::span<const BatchShape> ranks) {
+  if (schedule_) {
+    std::vector<BatchShape> first, second;
+    bool splits = false;
+    for (const BatchShape& rank : ranks) {
+      auto halves = split_in_half(rank);
+      splits |= halves.second.tokens > 0;
+      first.push_back(std::move(halves.first));
+      second.push_back(std::move(halves.second));
+    }
+    if (splits) return overlap(first, second);
+  }
+  Pass pass = run(ranks);
+  return {pass.time, pass.send_per_rank, std::move(pass.shared)};
+}
+
+StagePrice StagePricer::overlap(std::span<const BatchShape> first,
+                                std::span<const BatchShape> second) {
+  Pass one = run(first);
+  Pass other = run(second);
+  StagePrice price;
+  price.send_per_rank = one.send_per_rank + other.send_per_rank;
+  price.shared = std::move(one.shared);
+  price.shared.insert(price.shared.end(), other.shared.begin(), other.shared.end());
+  OverlappedStep step(*schedule_, std::move(one.segments), std::move(other.segments));
+  price.time = step.time(1);
+  if (!price.shared.empty()) price.overlap = std::move(step);
+  return price;
+}
+
+StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
+  if (ranks.size() > 1) return run_together(ranks);
+  const BatchShape& batch = ranks.front();
+  Template& step = template_for(template_of_, template_key(batch.tokens, batch.logit_rows), batch,
+                                StagePart::all);
+  price_slots(step, batch.attention);
+  Pass pass;
+  add(step, pass);
+  add_slots(step, pass);
+  return pass;
+}
+
+StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
+  BatchShape all;
+  for (const BatchShape& rank : ranks) {
+    all.stage_tokens += tokens_of(rank);
+    all.stage_tokens_max = std::max(all.stage_tokens_max, tokens_of(rank));
+  }
+  all.tokens = all.stage_tokens_max;
+
+  Template* slowest = nullptr;
+  Seconds longest;
+  std::vector<SlotPrice> slowest_slots;
+  for (const BatchShape& rank : ranks) {
+    if (rank.tokens == 0) continue;
+    Template& step = template_for(template_of_, template_key(rank.tokens, rank.logit_rows), rank,
+                                  StagePart::local);
+    const Seconds time = step.fixed_time + price_slots(step, rank.attention);
+    if (slowest != nullptr && time <= longest) continue;
+    slowest = &step;
+    longest = time;
+    slowest_slots = slot_prices_;
+  }
+  FORETOKEN_CHECK(slowest != nullptr, "a step of {} ranks without work", ranks.size());
+  Pass pass;
+  add(*slowest, pass);
+  slot_prices_ = std::move(slowest_slots);
+  add_slots(*slowest, pass);
+  add(template_for(joint_template_of_, template_key(all.stage_tokens, all.stage_tokens_max), all,
+                   StagePart::joint),
+      pass);
+  return pass;
+}
+
+void StagePricer::add(Template& step, Pass& pass) {
+  ++step.uses;
+  pass.time += step.fixed_time;
+  pass.send_per_rank += step.send_per_rank;
+  pass.shared.insert(pass.shared.end(), step.shared.begin(), step.shared.end());
+  if (!schedule_) return;
+  pass.segments.known.resize(segment_count_);
+  pass.segments.shared.resize(segment_count_);
+  for (std::size_t i = 0; i < segment_count_; ++i) {
+    pass.segments.known[i] += step.segments.known[i];
+    pass.segments.shared[i] += step.segments.shared[i];
+  }
+}
+
+Seconds StagePricer::price_slots(Template& step, const AttentionLoad& load) {
+  slot_prices_.clear();
+  Seconds sum;
+  for (LoadSlot& slot : step.slots) {
+    SlotPrice& price = slot_prices_.emplace_back(price_slot(slot.kernel, load));
+    price.time *= slot.calls;
+    sum += price.time;
+  }
+  return sum;
+}
+
+void StagePricer::add_slots(const Template& step, Pass& pass) {
+  for (std::size_t i = 0; i < step.slots.size(); ++i) {
+    const LoadSlot& slot = step.slots[i];
+    const SlotPrice& price = slot_prices_[i];
+    if (price.time == Seconds(0.0)) continue;
+    pass.time += price.time;
+    if (schedule_) add_segment_time(pass.segments.known, slot.segment, price.time);
+    add_time(slot_time_by_, kernel_name(slot.kernel), price.time);
+    slot_launches_[static_cast<std::size_t>(price.origin)] += slot.calls;
+  }
+}
+
+StagePricer::SlotPrice StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) const {
+  Prediction prediction;
+  if (auto* batched = std::get_if<BatchedGemm>(&kernel)) {
+    batched->m = load.decode.query_tokens;
+    if (batched->m == 0) return {};
+    prediction = predictor_.predict(kernel);
+  } else if (is_decode_sum(load)) {
+    prediction = price_decode(kernel, load, predictor_);
+  } else {
+    *attention_load_of(kernel) = load;
+    prediction = predictor_.inner().predict(kernel, predictor_.gpu());  // hardly ever comes again
+  }
+  return {prediction.time, prediction.origin};
+}
+
+StagePricer::Template& StagePricer::template_for(TemplateMap& known, std::uint64_t key,
+                                                 const BatchShape& batch, StagePart part) {
+  Template*& found = known[key];
+  if (found == nullptr) found = &templates_.emplace_back(make_template(batch, part));
+  return *found;
+}
+
+StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart part) const {
+  // Other batches of as many tokens may have decodes: their kernels need a slot.
+  batch.attention.decode.query_tokens = std::max<std::int64_t>(batch.attention.decode.query_tokens, 1);
   Template made;
-  for (const KernelCall& call : program_.kernels(batch)) {
+  if (schedule_) {
+    made.segments.known.resize(segment_count_);
+    made.segments.shared.resize(segment_count_);
+  }
+  for (const KernelCall& call : program_.kernels(batch, part)) {
     if (std::holds_alternative<Collective>(call.kernel)) {
       add_collective(call, made);
       continue;
     }
-    AttentionSlot slot{call.kernel, call.calls};
-    if (attention_load_of(slot.kernel) != nullptr) {
-      made.attention.push_back(std::move(slot));
+    LoadSlot slot{call.kernel, call.calls, call.segment};
+    if (follows_load(slot.kernel)) {
+      made.slots.push_back(std::move(slot));
       continue;
     }
     const Prediction prediction = predictor_.predict(call.kernel);
-    made.fixed_time += prediction.time * call.calls;
-    add_time(made.time_by, kernel_name(call.kernel), prediction.time * call.calls);
+    const Seconds time = prediction.time * call.calls;
+    made.fixed_time += time;
+    if (schedule_) add_segment_time(made.segments.known, call.segment, time);
+    add_time(made.time_by, kernel_name(call.kernel), time);
     made.launches_by_origin[static_cast<std::size_t>(prediction.origin)] += call.calls;
   }
   return made;
+}
+
+void StagePricer::add_segment_time(std::vector<Seconds>& segments, int segment,
+                                   Seconds time) const {
+  segments[static_cast<std::size_t>(segment)] += time;
 }
 
 void StagePricer::add_collective(const KernelCall& call, Template& made) const {
   const auto& collective = std::get<Collective>(call.kernel);
   if (collective.group == CommGroup::next_stage) {
     made.send_per_rank = Bytes(collective.bytes);
-  } else if (links_.is_private) {
-    const Seconds time =
-        collective_time(collective.op, links_, Bytes(collective.bytes)) * call.calls;
-    made.fixed_time += time;
-    add_time(made.time_by, kernel_name(call.kernel), time);
-    made.launches_by_origin[static_cast<std::size_t>(Origin::analytic)] += call.calls;
-  } else {
-    made.shared.push_back({collective.op, Bytes(collective.bytes), call.calls});
+    return;
   }
+  const GroupLinks& links =
+      collective.group == CommGroup::expert_parallel ? links_.stage : links_.tensor;
+  const Seconds time = collective_time(collective.op, links, Bytes(collective.bytes)) * call.calls;
+  if (schedule_) {
+    add_segment_time(links.is_private ? made.segments.known : made.segments.shared, call.segment,
+                     time);
+  }
+  if (!links.is_private) {
+    made.shared.push_back(
+        {collective.op, Bytes(collective.bytes), call.calls, collective.group});
+    return;
+  }
+  made.fixed_time += time;
+  add_time(made.time_by, kernel_name(call.kernel), time);
+  made.launches_by_origin[static_cast<std::size_t>(Origin::analytic)] += call.calls;
 }
 
 void StagePricer::add_to(PriceTotals& totals) const {
@@ -94,9 +257,9 @@ void StagePricer::add_to(PriceTotals& totals) const {
       totals.launches_by_origin[i] += step.launches_by_origin[i] * step.uses;
     }
   }
-  if (attention_time_ > Seconds(0.0)) add_time(totals.time_by, "attention", attention_time_);
-  for (std::size_t i = 0; i < attention_launches_.size(); ++i) {
-    totals.launches_by_origin[i] += attention_launches_[i];
+  for (const auto& [family, time] : slot_time_by_) add_time(totals.time_by, family, time);
+  for (std::size_t i = 0; i < slot_launches_.size(); ++i) {
+    totals.launches_by_origin[i] += slot_launches_[i];
   }
 }
 

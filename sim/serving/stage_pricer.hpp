@@ -2,11 +2,13 @@
 // collectives over private links by their closed form. All but attention depends on the batch's
 // token counts alone, so it is priced once for each (tokens, logit rows) and looked up afterwards;
 // attention is priced every step from the batch's load (decode_lattice.hpp).
+// Attention ranks of one stage step together: the slowest decides, then all meet at the experts.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "kernels/collectives.hpp"
 #include "kernels/memo_predictor.hpp"
 #include "workloads/generator.hpp"
+#include "workloads/two_batch.hpp"
 
 namespace foretoken {
 
@@ -22,15 +25,48 @@ struct SharedCollective {
   CollectiveOp op;
   Bytes size;
   int repeats;
+  CommGroup group;
+};
+
+/// The links of a stage's groups.
+struct StageLinks {
+  GroupLinks tensor;  // of each tensor-parallel group
+  GroupLinks stage;   // of all ranks; used with data parallel attention
+
+  StageLinks(GroupLinks of_tensor) : tensor(of_tensor), stage(of_tensor) {}
+  StageLinks(GroupLinks of_tensor, GroupLinks of_stage) : tensor(of_tensor), stage(of_stage) {}
+};
+
+/// A step in two halves whose communication the platform simulates meanwhile.
+class OverlappedStep {
+ public:
+  /// Time by segment of either half: what is known, and what shared links take when uncontended.
+  struct Half {
+    std::vector<Seconds> known, shared;
+  };
+  OverlappedStep(const TwoBatchSchedule& schedule, Half first, Half second)
+      : schedule_(&schedule), first_(std::move(first)), second_(std::move(second)) {}
+
+  /// Of the whole step, if its transfers take `stretch` times as long as uncontended.
+  [[nodiscard]] Seconds time(double stretch) const;
+  /// Of all transfers one after the other, uncontended.
+  [[nodiscard]] Seconds shared_time() const;
+
+ private:
+  const TwoBatchSchedule* schedule_;
+  Half first_, second_;
 };
 
 struct StagePrice {
-  Seconds time;                              // kernels and private collectives, one after the other
-  Bytes send_per_rank;                       // hidden states for the next stage; 0 = last stage
-  std::span<const SharedCollective> shared;  // valid until the pricer is destroyed
+  Seconds time;         // kernels and private collectives: one after the other, or their overlap
+  Bytes send_per_rank;  // hidden states for the next stage; 0 = last stage
+  std::vector<SharedCollective> shared = {};
+  /// With shared collectives that overlap: they start with the step.
+  std::optional<OverlappedStep> overlap = {};
 };
 
-/// Seconds of GPU time by kernel family, or launches by origin, summed over all priced steps.
+/// Seconds of GPU time by kernel family (hidden communication included), or launches by origin,
+/// summed over all priced steps.
 struct PriceTotals {
   std::vector<std::pair<std::string_view, Seconds>> time_by;
   std::array<std::int64_t, EnumNames<Origin>::names.size()> launches_by_origin{};
@@ -38,43 +74,76 @@ struct PriceTotals {
 
 class StagePricer {
  public:
-  /// `predictor` must outlive the pricer. `links` are those of the stage's tensor-parallel group.
+  /// `predictor` must outlive the pricer, and the pricer its prices.
   StagePricer(const Transformer& model, const ParallelLayout& layout,
-              const ExecutionSettings& execution, int stage, const GroupLinks& links,
+              const ExecutionSettings& execution, int stage, const StageLinks& links,
               const MemoPredictor& predictor);
 
-  StagePrice price(const BatchShape& batch);
+  StagePrice price(const BatchShape& batch) { return price(std::span(&batch, 1)); }
+
+  /// A step of all attention ranks, at least one of which has work. A rank with none runs a batch of
+  /// one token, for the sake of the experts that it holds.
+  StagePrice price(std::span<const BatchShape> ranks);
 
   /// Adds this pricer's sums to `totals`.
   void add_to(PriceTotals& totals) const;
 
  private:
-  struct AttentionSlot {
-    Kernel kernel;  // an Attention or Mla whose load is filled in for each step
+  struct LoadSlot {
+    Kernel kernel;  // an Attention, Mla or BatchedGemm whose load is filled in for each step
     int calls;
+    int segment;
   };
-  /// A step with its attention cut out.
+  /// A step, or one part of it, with what depends on its attention load cut out.
   struct Template {
     Seconds fixed_time;
     Bytes send_per_rank;
-    std::vector<AttentionSlot> attention;
+    std::vector<LoadSlot> slots;
     std::vector<SharedCollective> shared;
+    OverlappedStep::Half segments;  // with overlap
     std::vector<std::pair<std::string_view, Seconds>> time_by;
     std::array<std::int64_t, EnumNames<Origin>::names.size()> launches_by_origin{};
     std::int64_t uses = 0;
   };
+  /// A batch, or half of one, from end to end.
+  struct Pass {
+    Seconds time;
+    Bytes send_per_rank;
+    std::vector<SharedCollective> shared;
+    OverlappedStep::Half segments;
+  };
+  struct SlotPrice {
+    Seconds time;  // of all calls
+    Origin origin = Origin::analytic;
+  };
+  using TemplateMap = std::unordered_map<std::uint64_t, Template*>;
 
-  Prediction price_attention(Kernel& kernel, const AttentionLoad& load) const;
-  Template make_template(const BatchShape& batch) const;
+  Pass run(std::span<const BatchShape> ranks);
+  Pass run_together(std::span<const BatchShape> ranks);
+  StagePrice overlap(std::span<const BatchShape> first, std::span<const BatchShape> second);
+  /// Prices the slots of `step` under `load` into slot_prices_ and returns their sum.
+  Seconds price_slots(Template& step, const AttentionLoad& load);
+  void add(Template& step, Pass& pass);
+  void add_slots(const Template& step, Pass& pass);
+
+  [[nodiscard]] SlotPrice price_slot(Kernel& kernel, const AttentionLoad& load) const;
+  Template& template_for(TemplateMap& known, std::uint64_t key, const BatchShape& batch,
+                         StagePart part);
+  Template make_template(BatchShape batch, StagePart part) const;
   void add_collective(const KernelCall& call, Template& made) const;
+  void add_segment_time(std::vector<Seconds>& segments, int segment, Seconds time) const;
 
   StageProgram program_;
-  GroupLinks links_;
+  StageLinks links_;
   const MemoPredictor& predictor_;
+  std::optional<TwoBatchSchedule> schedule_;  // with overlap
+  std::size_t segment_count_ = 0;
   std::deque<Template> templates_;  // in order of first use: sums must not depend on hashing
-  std::unordered_map<std::uint64_t, Template*> template_of_;  // by (tokens, logit rows)
-  Seconds attention_time_;
-  std::array<std::int64_t, EnumNames<Origin>::names.size()> attention_launches_{};
+  TemplateMap template_of_;         // of all or the local part, by (tokens, logit rows)
+  TemplateMap joint_template_of_;   // by (tokens of all ranks, of the rank with most)
+  std::vector<SlotPrice> slot_prices_;
+  std::vector<std::pair<std::string_view, Seconds>> slot_time_by_;
+  std::array<std::int64_t, EnumNames<Origin>::names.size()> slot_launches_{};
 };
 
 }  // namespace foretoken

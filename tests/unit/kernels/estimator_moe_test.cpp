@@ -8,6 +8,7 @@
 #include "kernels/estimator.hpp"
 #include "kernels/estimators/moe_load.hpp"
 #include "kernels/estimators/moe_model.hpp"
+#include "kernels/kernel_work.hpp"
 
 namespace foretoken {
 namespace {
@@ -205,6 +206,17 @@ TEST(EstimatorMoe, AFormatWithoutAPathIsAnError) {
   } catch (const PredictionError& error) {
     EXPECT_STREQ(error.what(), "fused_moe in fp8: a100-sxm has no matrix path for fp8");
   }
+}
+
+// Hopper has no 4-bit path: mxfp4 experts cost the weights' bytes in decode and 16-bit products in
+// prefill, so they beat bf16 where memory decides and do not lose much where it does not.
+TEST(EstimatorMoe, FourBitExpertsAreUnpackedWhereThereIsNoPath) {
+  const GpuSpec h200 = gpu_of("h200-sxm");
+  EXPECT_EQ(product_format(moe_of(16, 32, 4, 1, DType::mxfp4), h200), DType::bf16);
+  EXPECT_EQ(product_format(moe_of(16, 32, 4, 1, DType::mxfp4), gpu_of("b200-sxm")), DType::mxfp4);
+  EXPECT_EQ(product_format(moe_of(16, 32, 4, 1, DType::fp8), gpu_of("a100-sxm")), DType::fp8);
+  EXPECT_LT(price_us(moe_of(16, 32, 4, 1, DType::mxfp4), h200),
+            price_us(moe_of(16, 32, 4, 1, DType::bf16), h200));
 }
 
 TEST(EstimatorMoe, FeaturesAreFiniteAtTheExtremes) {

@@ -57,8 +57,9 @@ class ReplicaTest : public ::testing::Test {
     config.pricers = {&pricer};
     config.send_links = {GroupLinks{}};
     config.context_max = 2000;
-    Replica replica(config, platform, std::move(cache), std::move(scheduler), timeline, front_end,
-                    nullptr);
+    AttentionRanks ranks;
+    ranks.add(std::move(cache), std::move(scheduler));
+    Replica replica(config, platform, std::move(ranks), timeline, front_end, nullptr);
     front_end.add_replica(replica);
     front_end.start();
     platform.run();

@@ -108,5 +108,140 @@ TEST_F(StagePricerTest, SendsHiddenStatesFromEveryStageButTheLast) {
   EXPECT_DOUBLE_EQ(last.price(batch(10, 10)).send_per_rank.value(), 0.0);
 }
 
+GroupLinks links_of(int ranks, double bandwidth) {
+  GroupLinks links;
+  links.ranks = ranks;
+  links.latency = Seconds(2e-6);
+  links.bandwidth = BytesPerSecond(bandwidth);
+  return links;
+}
+
+class DataParallelPricerTest : public StagePricerTest {
+ protected:
+  DataParallelPricerTest() { model = load_model("mixtral-8x7b", {}); }
+
+  /// By hand from the generator: the parts of the slowest rank, and what all do together.
+  Seconds by_hand(std::span<const BatchShape> ranks) {
+    BatchShape all;
+    Seconds slowest;
+    const StageProgram program(model, layout, execution, 0);
+    for (const BatchShape& rank : ranks) {
+      all.stage_tokens += std::max<std::int64_t>(rank.tokens, 1);
+      all.stage_tokens_max = std::max(all.stage_tokens_max, rank.tokens);
+      if (rank.tokens == 0) continue;
+      slowest = std::max(slowest, sum(program.kernels(rank, StagePart::local)));
+    }
+    all.tokens = all.stage_tokens_max;
+    return slowest + sum(program.kernels(all, StagePart::joint));
+  }
+
+  Seconds sum(const KernelSequence& kernels) {
+    Seconds total;
+    for (const KernelCall& call : kernels) {
+      const auto* collective = std::get_if<Collective>(&call.kernel);
+      const Seconds once = collective != nullptr
+                               ? collective_time(collective->op, links, Bytes(collective->bytes))
+                               : predictor->predict(call.kernel).time;
+      total += once * call.calls;
+    }
+    return total;
+  }
+
+  ParallelLayout layout{.expert = 4, .data_parallel_attention = 4};
+  GroupLinks links = links_of(4, 300e9);
+};
+
+TEST_F(DataParallelPricerTest, TheSlowestAttentionRankDecides) {
+  StagePricer pricer(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  // Most tokens, longest contexts and nothing at all on different ranks.
+  const std::vector<BatchShape> ranks = {batch(300, 300), batch(20, 90000), batch(10, 500), {}};
+  EXPECT_NEAR(pricer.price(ranks).time / by_hand(ranks), 1.0, 1e-12);
+  const std::vector<BatchShape> prefill = {batch(300, 300), batch(20, 500), batch(10, 500), {}};
+  EXPECT_NEAR(pricer.price(prefill).time / by_hand(prefill), 1.0, 1e-12);
+  EXPECT_LT(pricer.price(prefill).time, pricer.price(ranks).time);
+}
+
+TEST_F(DataParallelPricerTest, TheRankWithThePopularExpertsDecidesToo) {
+  const std::vector<BatchShape> ranks(4, batch(256, 256));
+  StagePricer even(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  execution.routing = parse_routing("balancedness:0.8", {});
+  StagePricer skewed(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  EXPECT_GT(skewed.price(ranks).time, 1.05 * even.price(ranks).time);
+}
+
+TEST_F(DataParallelPricerTest, SharedLinksAreLeftToThePlatformByGroup) {
+  links.is_private = false;
+  StagePricer pricer(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  const StagePrice price = pricer.price(std::vector<BatchShape>(4, batch(256, 256)));
+  ASSERT_EQ(price.shared.size(), 2U);  // dispatch and combine of 32 layers
+  for (const SharedCollective& collective : price.shared) {
+    EXPECT_EQ(collective.op, CollectiveOp::all_to_all);
+    EXPECT_EQ(collective.group, CommGroup::expert_parallel);
+    EXPECT_EQ(collective.repeats, 32);
+  }
+}
+
+TEST_F(DataParallelPricerTest, TwoBatchOverlapIsTheCriticalPathOfBothHalves) {
+  links = links_of(4, 20e9);  // slow enough to matter
+  const std::vector<BatchShape> ranks(4, batch(512, 512));
+  StagePricer plain(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  execution.overlap = Overlap::two_batch;
+  StagePricer overlapping(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+
+  // Each half is a prompt's chunk of 256 tokens. Their segments by hand, from the generator.
+  const StageProgram program(model, layout, execution, 0);
+  const auto segments_of = [&](std::int64_t context) {
+    BatchShape half = batch(256, context);
+    half.logit_rows = context == 256 ? 1 : 0;
+    half.stage_tokens = 4 * 256;
+    half.stage_tokens_max = 256;
+    std::vector<Seconds> segments(64);
+    for (const KernelCall& call : program.kernels(half)) {
+      segments[static_cast<std::size_t>(call.segment)] += sum({call});
+    }
+    return segments;
+  };
+  const Seconds path =
+      TwoBatchSchedule(program.blocks()).critical_path(segments_of(256), segments_of(512));
+  const StagePrice price = overlapping.price(ranks);
+  EXPECT_NEAR(price.time / path, 1.0, 1e-12);
+  EXPECT_LT(price.time, plain.price(ranks).time);
+  EXPECT_FALSE(price.overlap.has_value()) << "private links need no simulation";
+}
+
+TEST_F(DataParallelPricerTest, OverlapOnSharedLinksStretchesWithThem) {
+  links = links_of(4, 20e9);
+  execution.overlap = Overlap::two_batch;
+  const std::vector<BatchShape> ranks(4, batch(512, 512));
+  StagePricer on_private(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  const Seconds known = on_private.price(ranks).time;
+  links.is_private = false;
+  StagePricer on_shared(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  const StagePrice price = on_shared.price(ranks);
+  ASSERT_TRUE(price.overlap.has_value());
+  EXPECT_NEAR(price.overlap->time(1) / known, 1.0, 1e-12);
+  EXPECT_GT(price.overlap->time(3), price.overlap->time(1));
+  EXPECT_GE(price.overlap->time(50), 50 * price.overlap->shared_time());
+  Seconds transfers;
+  for (const SharedCollective& collective : price.shared) {
+    transfers += collective_time(collective.op, links, collective.size) * collective.repeats;
+  }
+  EXPECT_NEAR(price.overlap->shared_time() / transfers, 1.0, 1e-12);
+}
+
+// Latent attention: two batches of as many tokens, one with decodes and one without, share
+// everything but what follows the load.
+TEST_F(StagePricerTest, UpProjectionsFollowTheDecodesOfEachStep) {
+  model = load_model("deepseek-v2-lite", {});
+  StagePricer pricer(model, {}, execution, 0, GroupLinks{}, *predictor);
+  BatchShape prompt = batch(8, 8);
+  BatchShape decodes = prompt;
+  decodes.attention = AttentionLoad::exact(std::vector<SequenceSlice>(8, {1, 100}));
+  decodes.attention.sequences.clear();
+  for (const BatchShape& shape : {prompt, decodes, prompt}) {
+    EXPECT_NEAR(pricer.price(shape).time / plain_sum({}, shape, GroupLinks{}), 1.0, 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace foretoken

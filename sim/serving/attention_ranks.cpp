@@ -1,0 +1,73 @@
+#include "sim/serving/attention_ranks.hpp"
+
+#include <algorithm>
+
+namespace foretoken {
+namespace {
+
+/// What a waiting sequence counts beside a running one (vLLM).
+constexpr std::int64_t waiting_weight = 4;
+
+}  // namespace
+
+void AttentionRanks::add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler) {
+  ranks_.push_back({std::move(cache), std::move(scheduler)});
+}
+
+bool AttentionRanks::can_hold(std::int64_t tokens) const {
+  const KvCache& cache = *ranks_.front().cache;  // all are of one size
+  return cache.blocks_for(tokens) <= cache.blocks();
+}
+
+void AttentionRanks::enqueue(Sequence& sequence) {
+  const auto load = [](const Rank& rank) {
+    return waiting_weight * rank.scheduler->waiting() + rank.scheduler->running();
+  };
+  const auto chosen = std::ranges::min_element(ranks_, {}, load);
+  sequence.attention_rank = static_cast<std::size_t>(chosen - ranks_.begin());
+  chosen->scheduler->enqueue(sequence);
+}
+
+void AttentionRanks::remove(Sequence& sequence) {
+  ranks_[sequence.attention_rank].scheduler->remove(sequence);
+}
+
+bool AttentionRanks::next_batches(Seconds now, std::span<Batch> batches) {
+  FORETOKEN_CHECK(batches.size() == ranks_.size(), "{} batches for {} ranks", batches.size(),
+                  ranks_.size());
+  bool any = false;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    ranks_[i].scheduler->next_batch(now, batches[i]);
+    any |= !batches[i].empty();
+  }
+  return any;
+}
+
+std::int64_t AttentionRanks::waiting() const {
+  std::int64_t sum = 0;
+  for (const Rank& rank : ranks_) sum += rank.scheduler->waiting();
+  return sum;
+}
+
+std::int64_t AttentionRanks::running() const {
+  std::int64_t sum = 0;
+  for (const Rank& rank : ranks_) sum += rank.scheduler->running();
+  return sum;
+}
+
+std::int64_t AttentionRanks::blocks_used() const {
+  std::int64_t sum = 0;
+  for (const Rank& rank : ranks_) sum += rank.cache->used();
+  return sum;
+}
+
+PrefixTotals AttentionRanks::prefix_totals() const {
+  PrefixTotals totals;
+  for (const Rank& rank : ranks_) {
+    totals.tokens_asked += rank.cache->prefix_totals().tokens_asked;
+    totals.tokens_found += rank.cache->prefix_totals().tokens_found;
+  }
+  return totals;
+}
+
+}  // namespace foretoken

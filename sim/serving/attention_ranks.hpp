@@ -1,0 +1,45 @@
+// The engines of a replica's attention ranks: each has a scheduler and a KV cache of its own, and a
+// sequence stays on the rank that took it. Without data parallel attention there is one.
+// Everything here is a sum over the ranks or a choice among them; when they step is the replica's.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/serving/scheduler.hpp"
+
+namespace foretoken {
+
+class AttentionRanks {
+ public:
+  /// Adds a rank. `scheduler` works on `cache`.
+  void add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler);
+
+  /// Whether a rank's cache could hold a sequence of `tokens` alone.
+  [[nodiscard]] bool can_hold(std::int64_t tokens) const;
+
+  /// The sequence waits at the least loaded rank: the fewest sequences, waiting ones counted
+  /// fourfold, the first among equals (vLLM's DPLBAsyncMPClient).
+  void enqueue(Sequence& sequence);
+  void remove(Sequence& sequence);
+
+  /// Fills each rank's batch, all empty on entry. Returns whether any has work.
+  bool next_batches(Seconds now, std::span<Batch> batches);
+
+  [[nodiscard]] std::size_t size() const { return ranks_.size(); }
+  [[nodiscard]] std::int64_t waiting() const;
+  [[nodiscard]] std::int64_t running() const;
+  [[nodiscard]] std::int64_t blocks_used() const;
+  /// A rank finds the prefixes of its own sequences only.
+  [[nodiscard]] PrefixTotals prefix_totals() const;
+
+ private:
+  struct Rank {
+    std::unique_ptr<KvCache> cache;
+    std::unique_ptr<Scheduler> scheduler;
+  };
+  std::vector<Rank> ranks_;
+};
+
+}  // namespace foretoken
