@@ -146,9 +146,9 @@ struct Collective {
   friend bool operator==(const Collective&, const Collective&) = default;
 };
 
-using Kernel = std::variant<Gemm, Attention, Mla, RmsNorm, FusedAddRmsNorm, QkNorm, Rope, KvWrite,
-                            SiluAndMul, Embedding, Sampling, TopKRouting, FusedMoe, Collective,
-                            BatchedGemm>;
+using Kernel =
+    std::variant<Gemm, Attention, Mla, RmsNorm, FusedAddRmsNorm, QkNorm, Rope, KvWrite, SiluAndMul,
+                 Embedding, Sampling, TopKRouting, FusedMoe, Collective, BatchedGemm>;
 
 /// The name of the kernel's type as `foretoken predict` spells it: "gemm", "fused_add_rms_norm" …
 std::string_view kernel_name(const Kernel& kernel);

@@ -79,9 +79,9 @@ void check_expert(const Transformer& model, const ParallelLayout& layout,
   if (problem.empty()) return;
   std::vector<int> fitting = {1};
   if (model.moe) {
-    fitting = values_up_to(
-        std::min(layout.stage_ranks(), model.moe->experts),
-        [&](int expert) { return expert_fits(model, layout.stage_ranks(), expert); });
+    fitting = values_up_to(std::min(layout.stage_ranks(), model.moe->experts), [&](int expert) {
+      return expert_fits(model, layout.stage_ranks(), expert);
+    });
   }
   const std::string remedy =
       fitting.empty() ? "use another tensor_parallel" : "use " + any_of(fitting);
@@ -106,11 +106,11 @@ void check_layout(const Transformer& model, const ParallelLayout& layout,
   if (!is_countable) return;
 
   if (layout.data_parallel_attention > 1 && !model.moe) {
-    diagnostics.add(position,
-                    fmt::format("data_parallel_attention = {} needs experts to share, and there are "
-                                "none in {}; use replicas = {}",
-                                layout.data_parallel_attention, model.name,
-                                layout.data_parallel_attention));
+    diagnostics.add(
+        position,
+        fmt::format("data_parallel_attention = {} needs experts to share, and there are "
+                    "none in {}; use replicas = {}",
+                    layout.data_parallel_attention, model.name, layout.data_parallel_attention));
     return;
   }
 

@@ -28,7 +28,7 @@ struct Architecture {
   bool post_norms = false;
   bool tied_embeddings = false;  // unless the config says otherwise
   WindowUse window = WindowUse::never;
-  int window_period = 1;  // by_pattern: the last of so many layers is full
+  int window_period = 1;              // by_pattern: the last of so many layers is full
   std::string_view experts_key = {};  // "" = dense
   std::string_view expert_width_key = {};
   DenseLayers dense_layers = DenseLayers::none;

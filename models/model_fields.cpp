@@ -13,12 +13,12 @@ void check_parameter_limit(const Transformer& model, const SourcePosition& posit
                      number(model.head_dim);
   if (model.mla) {
     const MlaConfig& mla = *model.mla;
-    attention += (number(mla.query_rank) + number(mla.kv_rank) + number(mla.rope_dim)) *
-                     number(model.hidden) +
-                 number(model.query_heads) *
-                     (number(mla.query_rank) * number(model.head_dim) +
-                      number(mla.kv_rank) * number(mla.nope_dim + mla.value_dim) +
-                      number(mla.value_dim) * number(model.hidden));
+    attention +=
+        (number(mla.query_rank) + number(mla.kv_rank) + number(mla.rope_dim)) *
+            number(model.hidden) +
+        number(model.query_heads) * (number(mla.query_rank) * number(model.head_dim) +
+                                     number(mla.kv_rank) * number(mla.nope_dim + mla.value_dim) +
+                                     number(mla.value_dim) * number(model.hidden));
   }
   const double dense = 3.0 * number(model.hidden) * number(model.intermediate);
   double experts = 0;

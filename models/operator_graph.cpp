@@ -61,9 +61,9 @@ Operator heads_norm(std::string_view role, std::int64_t width) {
   return op;
 }
 
-/// Latent attention as vLLM runs it. The up-projection of keys and values (kv_b_proj) is part of the
-/// attention kernel for prompts; decodes pass it head by head, queries before attention and results
-/// behind it.
+/// Latent attention as vLLM runs it. The up-projection of keys and values (kv_b_proj) is part of
+/// the attention kernel for prompts; decodes pass it head by head, queries before attention and
+/// results behind it.
 Vertex add_latent_attention(GraphBuilder& graph, const Transformer& model, Vertex input) {
   const MlaConfig& mla = *model.mla;
   const std::int64_t heads = model.query_heads;
@@ -98,10 +98,9 @@ Vertex add_latent_attention(GraphBuilder& graph, const Transformer& model, Verte
                      {from});
   };
   const Vertex absorbed = head_projection("q_absorb", mla.nope_dim, mla.kv_rank, rope);
-  const Vertex attention = graph.add({.kind = OperatorKind::attention,
-                                      .role = "attention",
-                                      .shard = Shard::column},
-                                     {absorbed, rope, written});
+  const Vertex attention =
+      graph.add({.kind = OperatorKind::attention, .role = "attention", .shard = Shard::column},
+                {absorbed, rope, written});
   const Vertex values = head_projection("v_up_proj", mla.kv_rank, mla.value_dim, attention);
   return graph.add(with_all_reduce(linear("o_proj", Shard::row, heads * mla.value_dim, model.hidden,
                                           model.output_bias),
@@ -131,13 +130,13 @@ Vertex add_attention(GraphBuilder& graph, const Transformer& model, int layer, V
   }
   const Vertex rope = graph.add({.kind = OperatorKind::rope, .role = "rope"}, {last});
   const Vertex written = graph.add({.kind = OperatorKind::kv_write, .role = "kv_write"}, {rope});
-  const Vertex attention = graph.add(
-      {.kind = OperatorKind::attention,
-       .role = "attention",
-       .shard = Shard::column,
-       .window = model.window(layer),
-       .parameters = model.attention_sinks ? std::int64_t{model.query_heads} : 0},
-      {rope, written});
+  const Vertex attention =
+      graph.add({.kind = OperatorKind::attention,
+                 .role = "attention",
+                 .shard = Shard::column,
+                 .window = model.window(layer),
+                 .parameters = model.attention_sinks ? std::int64_t{model.query_heads} : 0},
+                {rope, written});
   return graph.add(
       with_all_reduce(linear("o_proj", Shard::row, query_width, model.hidden, model.output_bias),
                       "attention_all_reduce"),
@@ -229,8 +228,7 @@ OperatorGraph layer_graph(const Transformer& model, int layer) {
     projected = graph.add(norm("post_attention_norm", model.hidden, false), {projected});
   }
   const std::string_view before_mlp = model.post_norms ? "pre_mlp_norm" : "post_attention_norm";
-  const Vertex mlp_norm =
-      graph.add(norm(before_mlp, model.hidden, true), {input_norm, projected});
+  const Vertex mlp_norm = graph.add(norm(before_mlp, model.hidden, true), {input_norm, projected});
   const Vertex mlp = model.is_moe_layer(layer) ? add_experts(graph, model, mlp_norm)
                                                : add_dense_mlp(graph, model, mlp_norm);
   if (model.post_norms) graph.add(norm("post_mlp_norm", model.hidden, false), {mlp});
@@ -288,9 +286,8 @@ std::int64_t active_parameter_count(const Transformer& model) {
 }
 
 Bytes kv_bytes_per_token(const Transformer& model, DType kv_dtype) {
-  const std::int64_t a_layer =
-      model.mla ? std::int64_t{model.mla->kv_rank} + model.mla->rope_dim
-                : std::int64_t{2} * model.kv_heads * model.head_dim;
+  const std::int64_t a_layer = model.mla ? std::int64_t{model.mla->kv_rank} + model.mla->rope_dim
+                                         : std::int64_t{2} * model.kv_heads * model.head_dim;
   const std::int64_t elements = model.layers * a_layer;
   return Bytes(static_cast<double>(elements) * bytes_per_element(kv_dtype));
 }

@@ -2,8 +2,9 @@
 // parallel attention, as vLLM shards (KV heads replicate when TP exceeds them, the latent of MLA is
 // on every rank; vocabulary padded to a multiple of 64).
 // A stage's ranks are `data_parallel_attention` groups of `tensor` ranks. A group has all layers
-// but the experts, and sequences and a KV cache of its own. Experts are spread over all ranks of the
-// stage: `expert` sets of ranks hold whole experts, and the ranks of a set cut each expert's width.
+// but the experts, and sequences and a KV cache of its own. Experts are spread over all ranks of
+// the stage: `expert` sets of ranks hold whole experts, and the ranks of a set cut each expert's
+// width.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace foretoken {
 struct ParallelLayout {
   int tensor = 1;
   int pipeline = 1;
-  int expert = 1;  // sets of ranks that share the experts; divides stage_ranks()
+  int expert = 1;                   // sets of ranks that share the experts; divides stage_ranks()
   int data_parallel_attention = 1;  // groups of `tensor` ranks with sequences of their own
 
   [[nodiscard]] int stage_ranks() const { return tensor * data_parallel_attention; }
@@ -58,8 +59,8 @@ LinearShape shape_per_rank(const Operator& linear, const Transformer& model,
                            const ParallelLayout& layout);
 
 /// Weight bytes on one rank of `stage` (embedding on the first, LM head on the last stage). Latent
-/// attention keeps its up-projection twice where `formats` are below 16 bit: decodes run on a copy in
-/// 16 bit (vLLM).
+/// attention keeps its up-projection twice where `formats` are below 16 bit: decodes run on a copy
+/// in 16 bit (vLLM).
 Bytes weight_bytes_per_rank(const Transformer& model, const ParallelLayout& layout, int stage,
                             const WeightFormats& formats);
 /// KV bytes of one token on one rank of `stage` that has the token.

@@ -17,9 +17,9 @@
 
 namespace foretoken {
 
-/// How tokens reach the experts of other attention ranks and come back: each token to the ranks that
-/// have its experts (DeepEP's dispatch and combine), or all tokens to all ranks (all-gather, and a
-/// reduce-scatter of the partial sums).
+/// How tokens reach the experts of other attention ranks and come back: each token to the ranks
+/// that have its experts (DeepEP's dispatch and combine), or all tokens to all ranks (all-gather,
+/// and a reduce-scatter of the partial sums).
 enum class ExpertExchange { all_to_all, all_gather };
 template <>
 struct EnumNames<ExpertExchange> {
@@ -36,11 +36,11 @@ struct EnumNames<Overlap> {
 
 /// Number formats and settings that do not change from step to step.
 struct ExecutionSettings {
-  DType dtype = DType::bf16;  // weights (and, through activation_dtype, activations)
+  DType dtype = DType::bf16;               // weights (and, through activation_dtype, activations)
   std::optional<DType> expert_dtype = {};  // of the routed experts' weights; nullopt = dtype
   DType kv_dtype = DType::bf16;
-  int block_tokens = 16;  // KV page
-  Routing routing = {};   // MoE
+  int block_tokens = 16;                                        // KV page
+  Routing routing = {};                                         // MoE
   ExpertExchange expert_exchange = ExpertExchange::all_to_all;  // data parallel attention
   Overlap overlap = Overlap::none;
   /// Whose kernels run. Serving is cold: each layer reads weights of its own.
@@ -54,8 +54,8 @@ struct BatchShape {
   std::int64_t tokens = 0;      // new tokens of all sequences together
   std::int64_t logit_rows = 0;  // sequences that get a token from this step
   AttentionLoad attention = {};
-  /// Data parallel attention: new tokens of all attention ranks together, and of the rank with most.
-  /// 0 = `tokens`.
+  /// Data parallel attention: new tokens of all attention ranks together, and of the rank with
+  /// most. 0 = `tokens`.
   std::int64_t stage_tokens = 0, stage_tokens_max = 0;
 };
 
@@ -75,8 +75,8 @@ class StageProgram {
   /// MoE) are folded into KernelCall::calls where the first of them stands. Collectives are
   /// included. A later stage begins with "pipeline_all_gather" and all but the last end in
   /// "pipeline_send": vLLM sends hidden states and residual, each rank its 1/TP slice, which the
-  /// receiving ranks gather (TP > 1). Without logit_rows there is no LM head. `batch.tokens` must be
-  /// positive (checked); it may exceed the attention's, for engines that pad.
+  /// receiving ranks gather (TP > 1). Without logit_rows there is no LM head. `batch.tokens` must
+  /// be positive (checked); it may exceed the attention's, for engines that pad.
   [[nodiscard]] KernelSequence kernels(const BatchShape& batch,
                                        StagePart part = StagePart::all) const;
 

@@ -93,9 +93,8 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
       break;
     case OperatorKind::qk_norm:
       add(op.role,
-          QkNorm{.heads = query_heads_ + kv_heads_,
-                 .head_dim = model_.head_dim,
-                 .dtype = activation_},
+          QkNorm{
+              .heads = query_heads_ + kv_heads_, .head_dim = model_.head_dim, .dtype = activation_},
           calls);
       break;
     case OperatorKind::rope:
@@ -283,10 +282,9 @@ void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls,
 }
 
 void StageProgram::Builder::start_block(int repeats) {
-  const int first =
-      blocks_.empty()
-          ? 0
-          : blocks_.back().first_segment + static_cast<int>(blocks_.back().segments.size());
+  const int first = blocks_.empty() ? 0
+                                    : blocks_.back().first_segment +
+                                          static_cast<int>(blocks_.back().segments.size());
   blocks_.push_back({.first_segment = first, .segments = {}, .repeats = repeats});
 }
 

@@ -30,8 +30,7 @@ class TwoBatchSchedule {
     double share = 1;  // of the segment's repeats
   };
   /// Vertices are in topological order.
-  using Graph =
-      boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Task>;
+  using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Task>;
 
   Graph graph_;
 };

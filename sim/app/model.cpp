@@ -38,13 +38,13 @@ int list_models() {
                    {"context", Align::right}});
   for (const std::string& name : model_names()) {
     const Transformer model = load_model(name, {});
-    table.add_row(
-        {model.name, billions(parameter_count(model)), billions(active_parameter_count(model)),
-         fmt::format("{}", model.layers), fmt::format("{}", model.hidden),
-         model.mla ? fmt::format("{}/latent", model.query_heads)
-                   : fmt::format("{}/{}", model.query_heads, model.kv_heads),
-         expert_text(model),
-         readable(kv_bytes_per_token(model, DType::bf16)), fmt::format("{}", model.context_max)});
+    table.add_row({model.name, billions(parameter_count(model)),
+                   billions(active_parameter_count(model)), fmt::format("{}", model.layers),
+                   fmt::format("{}", model.hidden),
+                   model.mla ? fmt::format("{}/latent", model.query_heads)
+                             : fmt::format("{}/{}", model.query_heads, model.kv_heads),
+                   expert_text(model), readable(kv_bytes_per_token(model, DType::bf16)),
+                   fmt::format("{}", model.context_max)});
   }
   fmt::print("{}", table.text(layout()));
   return 0;
@@ -97,11 +97,10 @@ int show_model(const std::string& name) {
   row("context", fmt::format("{} tokens", model.context_max));
   row("weights in bf16", readable(weight_bytes_per_rank(model, {}, 0, DType::bf16)));
   if (model.released) {
-    row("weights as published", fmt::format("{} in {}, experts in {}",
-                                            readable(weight_bytes_per_rank(model, {}, 0,
-                                                                           *model.released)),
-                                            enum_name(model.released->linear),
-                                            enum_name(model.released->experts)));
+    row("weights as published",
+        fmt::format("{} in {}, experts in {}",
+                    readable(weight_bytes_per_rank(model, {}, 0, *model.released)),
+                    enum_name(model.released->linear), enum_name(model.released->experts)));
   }
   row("KV cache a token", readable(kv_bytes_per_token(model, DType::bf16)) + " in bf16");
   fmt::print("{} ({})\n{}", Ink(shows_colour(stdout)).strong(model.title), model.name,

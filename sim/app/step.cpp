@@ -224,7 +224,8 @@ void add_step(CLI::App& program, Action& chosen) {
       ->check(CLI::PositiveNumber);
   command->add_option("--ep", options->layout.expert, "Expert-parallel ranks")
       ->check(CLI::PositiveNumber);
-  command->add_option("--dtype", options->dtype, "Format of weights: bf16, fp8, nvfp4 ... (default: as published)");
+  command->add_option("--dtype", options->dtype,
+                      "Format of weights: bf16, fp8, nvfp4 ... (default: as published)");
   command->add_option("--expert-dtype", options->expert_dtype, "Format of the experts' weights");
   command->add_option("--kv-dtype", options->kv_dtype, "Format of the KV cache");
   command->add_option("--predictor", options->predictor, "Predictor (see: foretoken list)");

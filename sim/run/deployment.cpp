@@ -103,8 +103,8 @@ std::unique_ptr<Router> DeployedEngine::make_router() const {
 
 StagePricer& DeployedEngine::pricer_for(int stage, const StageLinks& links) {
   for (PricerEntry& entry : pricers_) {
-    const bool has_links = same_links(entry.links.tensor, links.tensor) &&
-                           same_links(entry.links.stage, links.stage);
+    const bool has_links =
+        same_links(entry.links.tensor, links.tensor) && same_links(entry.links.stage, links.stage);
     if (entry.stage == stage && has_links) return *entry.pricer;
   }
   pricers_.push_back(
@@ -124,9 +124,9 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
   for (std::size_t stage = 0; stage < placement.size(); ++stage) {
     const std::span<const GpuId> gpus = placement[stage];
-    config.pricers.push_back(&pricer_for(
-        static_cast<int>(stage), {group_links(scenario_.cluster, gpus.first(tensor)),
-                                  group_links(scenario_.cluster, gpus)}));
+    config.pricers.push_back(
+        &pricer_for(static_cast<int>(stage), {group_links(scenario_.cluster, gpus.first(tensor)),
+                                              group_links(scenario_.cluster, gpus)}));
     GroupLinks send;
     send.ranks = 0;
     if (stage + 1 < placement.size()) {
@@ -151,9 +151,9 @@ void DeployedEngine::start_replicas(Platform& platform, Timeline& timeline,
           make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
       ranks.add(std::move(cache), std::move(scheduler));
     }
-    replicas_.push_back(std::make_unique<Replica>(
-        replica_config({static_cast<std::uint32_t>(i)}, placements_[i]), platform,
-        std::move(ranks), timeline, listener, observer));
+    replicas_.push_back(
+        std::make_unique<Replica>(replica_config({static_cast<std::uint32_t>(i)}, placements_[i]),
+                                  platform, std::move(ranks), timeline, listener, observer));
   }
 }
 

@@ -23,8 +23,7 @@ void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds durat
                       const Batch& batch) {
   line_.clear();
   const auto out = std::back_inserter(line_);
-  fmt::format_to(out,
-                 R"({{"start_s":{:.9f},"duration_s":{:.9f},"replica":{},"stage":{},)",
+  fmt::format_to(out, R"({{"start_s":{:.9f},"duration_s":{:.9f},"replica":{},"stage":{},)",
                  start.value(), duration.value(), replica.value, stage);
   if (batch.attention_rank > 0) fmt::format_to(out, R"("rank":{},)", batch.attention_rank);
   line_ += R"("prefill":[)";

@@ -16,7 +16,8 @@ LatencyRow in_milliseconds(const Summary& seconds) {
 
 std::string formats_text(const ExecutionSettings& execution) {
   std::string text(enum_name(execution.dtype));
-  if (execution.expert_dtype) text += fmt::format(", experts {}", enum_name(*execution.expert_dtype));
+  if (execution.expert_dtype)
+    text += fmt::format(", experts {}", enum_name(*execution.expert_dtype));
   return text;
 }
 
@@ -121,8 +122,7 @@ void add_slo_targets(const SloTargets& slo, Report& report) {
 
 void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
   const Timeline& timeline = outcome.timeline;
-  report.kv.blocks =
-      outcome.kv_blocks * scenario.deployment.layout.data_parallel_attention;
+  report.kv.blocks = outcome.kv_blocks * scenario.deployment.layout.data_parallel_attention;
   const auto blocks = static_cast<double>(report.kv.blocks);
   report.kv.block_tokens = scenario.engine.block_tokens;
   if (scenario.workload->prefix_block_tokens() > 0 && scenario.engine.prefix_caching) {

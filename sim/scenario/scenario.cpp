@@ -130,10 +130,10 @@ void read_engine(TableReader table, Scenario& scenario) {
   table.read("prefix_caching", engine.prefix_caching);
   table.read("framework", scenario.execution.implementation.framework);
   table.read("overlap", scenario.execution.overlap);
-  table.expect("overlap",
-               scenario.execution.overlap == Overlap::none ||
-                   scenario.deployment.layout.stage_ranks() > 1,
-               "hides communication, and with one GPU a stage there is none; leave it out");
+  table.expect(
+      "overlap",
+      scenario.execution.overlap == Overlap::none || scenario.deployment.layout.stage_ranks() > 1,
+      "hides communication, and with one GPU a stage there is none; leave it out");
   table.read("host_time", engine.host_time);
   table.expect("host_time", engine.host_time >= Seconds(0.0), "must not be negative");
   table.expect("batch_tokens_max", engine.batch_tokens_max >= engine.sequences_max,
@@ -198,15 +198,14 @@ void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
   if (needed > scenario.cluster.gpu_count()) {
     diagnostics.add(
         scenario.deployment_position,
-        fmt::format("{} replica(s) x tensor_parallel {}{} x pipeline_parallel {} need {} GPUs, but "
-                    "cluster '{}' has {}; lower one of them or name a larger cluster",
-                    scenario.deployment.replicas, layout.tensor,
-                    layout.data_parallel_attention > 1
-                        ? fmt::format(" x data_parallel_attention {}",
-                                      layout.data_parallel_attention)
-                        : "",
-                    layout.pipeline, needed, scenario.cluster.name,
-                    scenario.cluster.gpu_count()));
+        fmt::format(
+            "{} replica(s) x tensor_parallel {}{} x pipeline_parallel {} need {} GPUs, but "
+            "cluster '{}' has {}; lower one of them or name a larger cluster",
+            scenario.deployment.replicas, layout.tensor,
+            layout.data_parallel_attention > 1
+                ? fmt::format(" x data_parallel_attention {}", layout.data_parallel_attention)
+                : "",
+            layout.pipeline, needed, scenario.cluster.name, scenario.cluster.gpu_count()));
   }
 }
 

@@ -1,4 +1,5 @@
-// One engine step of one attention rank: who runs, how many tokens each, and the sums its kernels are priced from.
+// One engine step of one attention rank: who runs, how many tokens each, and the sums its kernels
+// are priced from.
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,7 @@ SlicePair cut(const SequenceSlice& slice) {
 std::pair<LoadSums, LoadSums> split_many(const LoadSums& sums) {
   LoadSums second = sums;
   second.sequences = sums.sequences / 2;
-  const double share =
-      static_cast<double>(second.sequences) / static_cast<double>(sums.sequences);
+  const double share = static_cast<double>(second.sequences) / static_cast<double>(sums.sequences);
   const auto part = [share](std::int64_t value) {
     return static_cast<std::int64_t>(static_cast<double>(value) * share);
   };

@@ -4,8 +4,8 @@
 
 namespace foretoken {
 
-Replica::Replica(ReplicaConfig config, Platform& platform, AttentionRanks ranks,
-                 Timeline& timeline, ReplicaListener& listener, StepObserver* observer)
+Replica::Replica(ReplicaConfig config, Platform& platform, AttentionRanks ranks, Timeline& timeline,
+                 ReplicaListener& listener, StepObserver* observer)
     : config_(std::move(config)),
       platform_(platform),
       ranks_(std::move(ranks)),

@@ -1,7 +1,7 @@
-// One copy of the model: attention ranks (schedulers and KV caches) and pipeline stages. Its loop is
-// the only loop of the simulation: take the next batches, price them stage by stage, wait, hand out
-// tokens, again. As many steps are in flight as there are stages, so pipeline bubbles come out of
-// the simulation. Attention ranks step together.
+// One copy of the model: attention ranks (schedulers and KV caches) and pipeline stages. Its loop
+// is the only loop of the simulation: take the next batches, price them stage by stage, wait, hand
+// out tokens, again. As many steps are in flight as there are stages, so pipeline bubbles come out
+// of the simulation. Attention ranks step together.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ class ReplicaListener {
   virtual void on_request_ended(const RequestRecord& record) = 0;
 };
 
-/// Sees every step of every stage, once for each attention rank with work, for `--steps` and traces.
+/// Sees every step of every stage, once for each attention rank with work, for `--steps` and
+/// traces.
 class StepObserver {
  public:
   virtual ~StepObserver() = default;
@@ -65,9 +66,9 @@ class Replica final : public EventHandler {
 
  private:
   enum class EventKind : std::uint64_t { computed, communicated, sent, overlapped };
-  struct Slot {  // a step in flight
+  struct Slot {                  // a step in flight
     std::vector<Batch> batches;  // by attention rank
-    Seconds started;  // of the current stage
+    Seconds started;             // of the current stage
     Seconds communication_from;
     std::size_t shared_next = 0;  // collectives of the current stage that were started
     StagePrice price;

@@ -195,7 +195,8 @@ StagePricer::Template& StagePricer::template_for(TemplateMap& known, std::uint64
 
 StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart part) const {
   // Other batches of as many tokens may have decodes: their kernels need a slot.
-  batch.attention.decode.query_tokens = std::max<std::int64_t>(batch.attention.decode.query_tokens, 1);
+  batch.attention.decode.query_tokens =
+      std::max<std::int64_t>(batch.attention.decode.query_tokens, 1);
   Template made;
   if (schedule_) {
     made.segments.known.resize(segment_count_);
@@ -240,8 +241,7 @@ void StagePricer::add_collective(const KernelCall& call, Template& made) const {
                      time);
   }
   if (!links.is_private) {
-    made.shared.push_back(
-        {collective.op, Bytes(collective.bytes), call.calls, collective.group});
+    made.shared.push_back({collective.op, Bytes(collective.bytes), call.calls, collective.group});
     return;
   }
   made.fixed_time += time;

@@ -81,8 +81,8 @@ class StagePricer {
 
   StagePrice price(const BatchShape& batch) { return price(std::span(&batch, 1)); }
 
-  /// A step of all attention ranks, at least one of which has work. A rank with none runs a batch of
-  /// one token, for the sake of the experts that it holds.
+  /// A step of all attention ranks, at least one of which has work. A rank with none runs a batch
+  /// of one token, for the sake of the experts that it holds.
   StagePrice price(std::span<const BatchShape> ranks);
 
   /// Adds this pricer's sums to `totals`.

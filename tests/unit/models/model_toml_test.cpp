@@ -68,9 +68,13 @@ TEST(ModelToml, WritesBackEveryMember) {
   model.title = "A \"toy\"";
   model.tied_embeddings = model.qkv_bias = model.output_bias = model.qk_norm_full = true;
   model.window_pattern = {512, 0};
-  model.moe = MoeConfig{
-      .experts = 8, .topk = 2, .intermediate = 32, .shared_intermediate = 48, .dense_layers = 1,
-      .router_bias = true, .expert_bias = true};
+  model.moe = MoeConfig{.experts = 8,
+                        .topk = 2,
+                        .intermediate = 32,
+                        .shared_intermediate = 48,
+                        .dense_layers = 1,
+                        .router_bias = true,
+                        .expert_bias = true};
   model.attention_sinks = model.post_norms = true;
   model.released = WeightFormats(DType::fp8, DType::mxfp4);
   EXPECT_EQ(read_model(parse_toml(model_toml(model), "toy.toml")), model);

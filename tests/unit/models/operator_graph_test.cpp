@@ -79,10 +79,10 @@ TEST(LayerGraph, QueriesWithoutLatentAreProjectedDirectly) {
 
 TEST(LayerGraph, GemmaNormsBehindAttentionAndMlpToo) {
   const OperatorGraph graph = layer_graph(load_model("gemma-3-12b", {}), 5);
-  EXPECT_THAT(roles(graph), ElementsAre("input_norm", "qkv_proj", "qk_norm", "rope", "kv_write",
-                                        "attention", "o_proj", "post_attention_norm",
-                                        "pre_mlp_norm", "gate_up_proj", "activation", "down_proj",
-                                        "post_mlp_norm"));
+  EXPECT_THAT(roles(graph),
+              ElementsAre("input_norm", "qkv_proj", "qk_norm", "rope", "kv_write", "attention",
+                          "o_proj", "post_attention_norm", "pre_mlp_norm", "gate_up_proj",
+                          "activation", "down_proj", "post_mlp_norm"));
   const auto operators = launch_order(graph);
   EXPECT_FALSE(find(operators, "post_attention_norm").fused_add);
   EXPECT_TRUE(find(operators, "pre_mlp_norm").fused_add);

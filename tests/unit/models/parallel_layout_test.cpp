@@ -251,8 +251,7 @@ Transformer latent_model() {
 // Dense MLP 3 x 64 x 128 = 24576. MoE layer: shared 3 x 64 x 48 = 9216 whole, router 512, two of
 // the eight experts 2 x 3 x 64 x 32 = 12288. Embedding and head 2 x 40960, final norm 64.
 TEST(DataParallelAttention, EveryRankHasAllButTheExperts) {
-  const std::int64_t parameters =
-      3 * 6928 + 24576 + 2 * (9216 + 512 + 12288) + 2 * 40960 + 64;
+  const std::int64_t parameters = 3 * 6928 + 24576 + 2 * (9216 + 512 + 12288) + 2 * 40960 + 64;
   const ParallelLayout layout{.expert = 4, .data_parallel_attention = 4};
   EXPECT_EQ(weight_bytes_per_rank(latent_model(), layout, 0, DType::bf16),
             Bytes(2.0 * static_cast<double>(parameters)));
@@ -263,12 +262,11 @@ TEST(DataParallelAttention, EveryRankHasAllButTheExperts) {
 TEST(DataParallelAttention, GroupsCutAttentionButNotTheSharedExpert) {
   // q_proj 64 x 24, kv_a whole, norm whole, up-projections and o_proj halved.
   const std::int64_t attention = 1536 + 1280 + 16 + 448 + 768 + 128;
-  const std::int64_t parameters =
-      3 * attention + 12288 + 2 * (9216 + 512 + 12288) + 2 * 20480 + 64;
-  EXPECT_EQ(weight_bytes_per_rank(latent_model(),
-                                  {.tensor = 2, .expert = 4, .data_parallel_attention = 2}, 0,
-                                  DType::bf16),
-            Bytes(2.0 * static_cast<double>(parameters)));
+  const std::int64_t parameters = 3 * attention + 12288 + 2 * (9216 + 512 + 12288) + 2 * 20480 + 64;
+  EXPECT_EQ(
+      weight_bytes_per_rank(
+          latent_model(), {.tensor = 2, .expert = 4, .data_parallel_attention = 2}, 0, DType::bf16),
+      Bytes(2.0 * static_cast<double>(parameters)));
 }
 
 // In fp8 the up-projections (3 layers x 896) are there twice: in fp8 and in bf16.

@@ -13,9 +13,9 @@ TEST(Specs, HaveStableNames) {
   EXPECT_THAT(model_names(),
               ElementsAre("deepseek-r1", "deepseek-v2-lite", "deepseek-v3", "gemma-3-12b",
                           "gemma-3-1b", "gemma-3-27b", "glm-4.5", "glm-4.5-air", "gpt-oss-120b",
-                          "gpt-oss-20b", "kimi-k2", "llama-2-7b", "llama-3.1-405b", "llama-3.1-70b", "llama-3.1-8b",
-                          "mixtral-8x22b", "mixtral-8x7b", "olmoe-1b-7b", "qwen2.5-14b",
-                          "qwen2.5-32b", "qwen2.5-72b", "qwen3-0.6b", "qwen3-14b",
+                          "gpt-oss-20b", "kimi-k2", "llama-2-7b", "llama-3.1-405b", "llama-3.1-70b",
+                          "llama-3.1-8b", "mixtral-8x22b", "mixtral-8x7b", "olmoe-1b-7b",
+                          "qwen2.5-14b", "qwen2.5-32b", "qwen2.5-72b", "qwen3-0.6b", "qwen3-14b",
                           "qwen3-235b-a22b", "qwen3-30b-a3b", "qwen3-32b", "qwen3-8b"));
 }
 
@@ -32,8 +32,8 @@ TEST(Specs, CountExactlyThePublishedParameters) {
   }
 }
 
-// What their authors say of the models: "37B activated" (embedding left out), 5.1B and 3.6B (gpt-oss,
-// likewise without the embedding).
+// What their authors say of the models: "37B activated" (embedding left out), 5.1B and 3.6B
+// (gpt-oss, likewise without the embedding).
 TEST(Specs, ActivateWhatTheirModelCardsSay) {
   const auto activated = [](const char* name) {
     const Transformer model = load_model(name, {});

@@ -61,9 +61,8 @@ TEST(HalfBatch, HalvesAddUpWhateverTheMixture) {
         EXPECT_EQ(first.tokens + second.tokens, whole.tokens);
         EXPECT_EQ(first.logit_rows + second.logit_rows, whole.logit_rows);
         EXPECT_EQ(first.attention.decode.sequences + second.attention.decode.sequences, decodes);
-        EXPECT_NEAR(
-            first.attention.prefill.causal_pairs + second.attention.prefill.causal_pairs,
-            whole.attention.prefill.causal_pairs, 1e-6);
+        EXPECT_NEAR(first.attention.prefill.causal_pairs + second.attention.prefill.causal_pairs,
+                    whole.attention.prefill.causal_pairs, 1e-6);
         EXPECT_GE(first.tokens, second.tokens - (lists ? 62 : 0));
       }
     }

@@ -307,8 +307,8 @@ std::int64_t replicated_weights(const Transformer& m) {
   std::int64_t sum = 0;
   if (m.moe) sum += (m.layers - m.moe->dense_layers) * m.hidden * m.moe->experts;
   if (m.mla) {
-    sum += m.layers * m.hidden *
-           (std::int64_t{m.mla->query_rank} + m.mla->kv_rank + m.mla->rope_dim);
+    sum +=
+        m.layers * m.hidden * (std::int64_t{m.mla->query_rank} + m.mla->kv_rank + m.mla->rope_dim);
   }
   return sum;
 }
@@ -395,8 +395,8 @@ TEST(Generate, LatentAttentionWithoutDecodesAbsorbsNothing) {
 }
 
 TEST(Generate, ExpertsMayHaveAFormatOfTheirOwn) {
-  const KernelSequence sequence = generate(
-      model("gpt-oss-20b"), {}, {.expert_dtype = DType::mxfp4}, batch_of_100(), 0);
+  const KernelSequence sequence =
+      generate(model("gpt-oss-20b"), {}, {.expert_dtype = DType::mxfp4}, batch_of_100(), 0);
   EXPECT_EQ(kernel<Gemm>(sequence, "qkv_proj").dtype, DType::bf16);
   EXPECT_EQ(kernel<FusedMoe>(sequence, "experts").dtype, DType::mxfp4);
 }
@@ -418,15 +418,14 @@ Transformer small_moe() {
 TEST(Generate, DataParallelAttentionSendsTokensToTheExpertsAndBack) {
   const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
   const KernelSequence sequence = generate(small_moe(), layout, {}, batch_beside_60(), 0);
-  EXPECT_THAT(roles(sequence),
-              ElementsAre("embedding x1", "embedding_all_reduce x1", "input_norm x1",
-                          "input_norm x31", "qkv_proj x32", "rope x32", "kv_write x32",
-                          "attention x32", "o_proj x32", "attention_all_reduce x32",
-                          "post_attention_norm x32", "shared_gate_up_proj x32",
-                          "shared_activation x32", "shared_down_proj x32", "router x32",
-                          "topk_routing x32", "moe_dispatch x32", "experts x32",
-                          "moe_combine x32", "moe_share_all_gather x32", "final_norm x1",
-                          "lm_head x1", "logits_all_gather x1", "sampling x1"));
+  EXPECT_THAT(
+      roles(sequence),
+      ElementsAre("embedding x1", "embedding_all_reduce x1", "input_norm x1", "input_norm x31",
+                  "qkv_proj x32", "rope x32", "kv_write x32", "attention x32", "o_proj x32",
+                  "attention_all_reduce x32", "post_attention_norm x32", "shared_gate_up_proj x32",
+                  "shared_activation x32", "shared_down_proj x32", "router x32", "topk_routing x32",
+                  "moe_dispatch x32", "experts x32", "moe_combine x32", "moe_share_all_gather x32",
+                  "final_norm x1", "lm_head x1", "logits_all_gather x1", "sampling x1"));
   // Attention: half the heads, all of the group's tokens. Router and shared expert: half of the
   // tokens, whole weights.
   EXPECT_EQ(kernel<Gemm>(sequence, "qkv_proj"), (Gemm{100, 3072, 4096}));
@@ -472,9 +471,8 @@ TEST(Generate, BlockScaledTokensTravelInFp8) {
 
 TEST(Generate, AllGatherBringsAllTokensToAllRanks) {
   const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
-  const KernelSequence sequence =
-      generate(small_moe(), layout, {.expert_exchange = ExpertExchange::all_gather},
-               batch_beside_60(), 0);
+  const KernelSequence sequence = generate(
+      small_moe(), layout, {.expert_exchange = ExpertExchange::all_gather}, batch_beside_60(), 0);
   EXPECT_FALSE(contains(sequence, "moe_dispatch"));
   // Four ranks with 50 tokens each, as the busier group has them.
   const auto gather = kernel<Collective>(sequence, "moe_all_gather");

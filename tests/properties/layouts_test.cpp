@@ -1,0 +1,177 @@
+// Laws of parallel layouts, whatever they are: no request hangs or is lost, and slower links make
+// nothing faster. Requests cannot be cancelled yet; when they can, the first law is theirs too.
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "sim/run/step_price.hpp"
+#include "tests/properties/forked_run.hpp"
+
+namespace foretoken {
+namespace {
+
+/// A scenario with a random layout, batch limits, KV pool and traffic, small enough to take
+/// milliseconds. The numbers of mt19937 are the same everywhere; distributions are not, so modulo.
+struct RandomCase {
+  explicit RandomCase(std::uint32_t seed) : random(seed) {}
+  std::uint32_t below(std::uint32_t count) { return random() % count; }
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return *(values.begin() + below(static_cast<std::uint32_t>(values.size())));
+  }
+  std::mt19937 random;
+};
+
+std::string random_scenario(std::uint32_t seed, bool has_experts) {
+  RandomCase pick(seed);
+  const int tensor = pick.one_of({1, 2, 4});
+  const int pipeline = static_cast<int>(1 + pick.below(6));
+  const int attention = has_experts ? pick.one_of({1, 2, 4}) : 1;
+  const int ranks = tensor * attention;
+  const int expert = has_experts ? pick.one_of({1, ranks, ranks / (ranks > 1 ? 2 : 1)}) : 1;
+  const int tokens_max = pick.one_of({48, 64, 200, 1024});
+  std::string text = fmt::format(
+      R"(
+[model]
+name = "{}"
+[cluster]
+name = "h200-sxm-8x{}"
+[deployment]
+tensor_parallel = {}
+pipeline_parallel = {}
+{}
+expert_parallel = {}
+replicas = {}
+router = "least_outstanding"
+[engine]
+batch_tokens_max = {}
+sequences_max = {}
+block_tokens = {}
+kv_blocks = {}
+host_time = "{} us"
+{}
+[predictor]
+name = "roofline"
+attention = "{}"
+[workload]
+arrivals = "{}"
+requests = {}
+prompt_tokens = {{ distribution = "uniform", min = 1, max = 600 }}
+output_tokens = {{ distribution = "uniform", min = 1, max = 90 }}
+)",
+      has_experts ? pick.one_of({"qwen3-30b-a3b", "deepseek-v2-lite"}) : "llama-3.1-8b",
+      2 * pipeline * ((ranks + 7) / 8), tensor, pipeline,
+      attention > 1 ? fmt::format("data_parallel_attention = {}", attention) : "", expert,
+      1 + pick.below(2), tokens_max, 1 + pick.below(static_cast<std::uint32_t>(tokens_max)),
+      pick.one_of({1, 16, 64}), 0, pick.below(2) * 300,
+      ranks > 1 && pick.below(2) == 1 ? "overlap = \"two_batch\"" : "",
+      pick.one_of({"aggregate", "exact"}), "all_at_once", 20 + pick.below(60));
+  return text;
+}
+
+/// Blocks that hold one to three of the longest requests: many preemptions.
+std::string tight_pool(std::uint32_t seed, const Scenario& scenario) {
+  RandomCase pick(seed + 1'000'000);
+  const std::int64_t longest = 690 / scenario.engine.block_tokens + 1;
+  return fmt::format("engine.kv_blocks={}", longest * (1 + pick.below(3)));
+}
+
+/// Runs it and checks that every request got every token in order of time. Returns preemptions.
+double run_and_check(const std::string& text, std::uint32_t seed) {
+  const Scenario scenario = scenario_from(
+      text, {tight_pool(seed, scenario_from(text)), fmt::format("run.seed={}", seed)});
+  StepRecorder recorder;
+  RunOptions options;
+  options.observer = &recorder;
+  const Report report = run_scenario(scenario, Catalogs(), options);
+  FORETOKEN_CHECK(report.requests.completed == report.requests.arrived, "{} of {} completed",
+                  report.requests.completed, report.requests.arrived);
+  std::int64_t drawn = 0, output_tokens = 0;
+  for (const StepRecorder::Step& step : recorder.steps) {
+    FORETOKEN_CHECK(step.duration > Seconds(0.0), "a step of no time");
+    if (step.stage == scenario.deployment.layout.pipeline - 1) drawn += step.shape.logit_rows;
+  }
+  for (const RequestRow& row : report.rows) {
+    output_tokens += row.output_tokens;
+    FORETOKEN_CHECK(row.arrival_s <= *row.scheduled_s && *row.scheduled_s < *row.first_token_s &&
+                        *row.first_token_s <= *row.finished_s,
+                    "request {} out of order", row.id);
+  }
+  FORETOKEN_CHECK(drawn == output_tokens, "{} tokens drawn, {} counted", drawn, output_tokens);
+  return static_cast<double>(report.kv.preemptions);
+}
+
+void nothing_is_lost(bool has_experts) {
+  double preemptions = 0;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    const std::string text = random_scenario(seed, has_experts);
+    const auto result = in_child([&] { return run_and_check(text, seed); });
+    ASSERT_TRUE(result.has_value()) << "seed " << seed << text;
+    preemptions += *result;
+  }
+  EXPECT_GT(preemptions, 100) << "the pools were meant to be too small";
+}
+
+TEST(LayoutProperties, NoRequestIsLostInRandomDenseLayouts) { nothing_is_lost(false); }
+TEST(LayoutProperties, NoRequestIsLostInRandomExpertLayouts) { nothing_is_lost(true); }
+
+/// The scenario with links of `share` the speed, and latencies as much longer.
+Scenario with_links(Scenario scenario, double share) {
+  NodeSpec& node = scenario.cluster.node;
+  node.link_bandwidth *= share;
+  node.nic_bandwidth *= share;
+  node.link_latency *= 1 / share;
+  scenario.cluster.fabric.latency *= 1 / share;
+  return scenario;
+}
+
+std::string fitting_scenario(std::uint32_t seed) {
+  std::string text = random_scenario(seed, seed % 2 == 0);
+  text.replace(text.find("block_tokens"), 0, "memory_utilization = 0.95\n");
+  return text;
+}
+
+// All requests are there from the start and all fit, so batches do not depend on when a step ends.
+TEST(LayoutProperties, SlowerLinksNeverMakeARunFaster) {
+  int slowed = 0;
+  for (std::uint32_t seed = 1; seed <= 25; ++seed) {
+    const std::string text = fitting_scenario(seed);
+    double before = 0;
+    for (const double share : {1.0, 0.5, 0.1}) {
+      const auto duration = in_child([&] {
+        const Report report = run_scenario(
+            with_links(scenario_from(text, {fmt::format("run.seed={}", seed)}), share), Catalogs());
+        FORETOKEN_CHECK(report.kv.preemptions == 0, "not all fit");
+        return report.duration_s;
+      });
+      ASSERT_TRUE(duration.has_value()) << "seed " << seed << text;
+      EXPECT_GE(*duration, before * (1 - 1e-12)) << "seed " << seed << ", links " << share << text;
+      slowed += *duration > before * 1.001 && share < 1 ? 1 : 0;
+      before = *duration;
+    }
+  }
+  EXPECT_GT(slowed, 30) << "most layouts communicate";
+}
+
+TEST(LayoutProperties, SlowerLinksNeverMakeAStepFaster) {
+  const auto predictor = make_predictor(Catalogs().predictors, "roofline", {});
+  BatchShape batch;
+  batch.attention = AttentionLoad::exact({{300, 300}, {1, 700}, {1, 90}});
+  batch.tokens = 302;
+  batch.logit_rows = 3;
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    const Scenario scenario = scenario_from(random_scenario(seed, seed % 2 == 0));
+    Seconds before;
+    for (const double share : {4.0, 1.0, 0.5, 0.1, 0.01}) {
+      const Scenario slower = with_links(scenario, share);
+      const StepCost cost = price_step(slower.model, slower.deployment.layout, slower.execution,
+                                       slower.cluster, *predictor, batch);
+      EXPECT_GE(cost.compute() + cost.communication(), before) << "seed " << seed;
+      before = cost.compute() + cost.communication();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,164 @@
+// Pipelines by hand: stages of unequal length, batches that queue in front of them, and the bubbles
+// that come out.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/serving/replica.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr double launch_s = 1e-3;
+
+class FixedPrice final : public Predictor {
+ public:
+  [[nodiscard]] Prediction predict(const Kernel&, const GpuSpec&) const override {
+    return {Seconds(launch_s), Bound::dram, Origin::analytic};
+  }
+};
+
+class Nobody final : public ReplicaListener {
+ public:
+  void on_request_ended(const RequestRecord&) override {}
+};
+
+struct StageSpan {
+  int stage;
+  double start, end;
+};
+
+class Spans final : public StepObserver {
+ public:
+  void on_step(ReplicaId, int stage, Seconds start, Seconds duration, const Batch&) override {
+    spans.push_back({stage, start.value(), (start + duration).value()});
+  }
+  std::vector<StageSpan> spans;
+};
+
+class PipelineTest : public ::testing::Test {
+ protected:
+  /// `prompts` requests of 64 tokens with one output token each, one prompt a step.
+  void run(int stages, int prompts) {
+    layout.pipeline = stages;
+    const ClusterSpec cluster = usual_cluster(gpu, stages);
+    Platform platform(cluster);
+    Diagnostics diagnostics;
+    const Value empty;
+    TableReader options(empty, diagnostics, "");
+    ReplicaConfig config;
+    config.context_max = 1000;
+    std::vector<std::unique_ptr<StagePricer>> pricers;
+    for (int stage = 0; stage < stages; ++stage) {
+      pricers.push_back(std::make_unique<StagePricer>(model, layout, ExecutionSettings{}, stage,
+                                                      GroupLinks{}, predictor));
+      config.pricers.push_back(pricers.back().get());
+      config.stage_gpus.push_back({GpuId{static_cast<std::uint32_t>(stage)}});
+      GroupLinks send;
+      send.ranks = 2;
+      send.latency = Seconds(send_s);
+      send.bandwidth = BytesPerSecond(1e30);  // the latency is all it takes
+      config.send_links.push_back(send);
+    }
+    auto cache = std::make_unique<KvCache>(1000, 16);
+    auto scheduler =
+        scheduler_catalog().find("vllm_v1", {}).make(options, {.batch_tokens_max = 64}, *cache);
+    AttentionRanks ranks;
+    ranks.add(std::move(cache), std::move(scheduler));
+    Nobody nobody;
+    Replica replica(std::move(config), platform, std::move(ranks), timeline, nobody, &observer);
+    for (int i = 0; i < prompts; ++i) {
+      Request request;
+      request.id = {static_cast<std::uint32_t>(i)};
+      request.prompt_tokens = 64;
+      request.output_tokens = 1;
+      replica.submit(request);
+    }
+    platform.run();
+    replica.abandon();
+  }
+
+  /// Launches of a stage, 1 ms each.
+  [[nodiscard]] double stage_s(int stage) const {
+    BatchShape shape{.tokens = 64, .logit_rows = 1, .attention = {}};
+    double calls = 0;
+    for (const KernelCall& call : generate(model, layout, {}, shape, stage)) {
+      if (!std::holds_alternative<Collective>(call.kernel)) calls += call.calls;
+    }
+    return calls * launch_s;
+  }
+
+  Transformer model = load_model("qwen3-0.6b", {});
+  GpuSpec gpu = load_gpu("h200-sxm", {});
+  MemoPredictor predictor{std::make_unique<FixedPrice>(), gpu};
+  ParallelLayout layout;
+  Timeline timeline{Seconds(0.0)};
+  Spans observer;
+  double send_s = 0.5e-3;
+};
+
+// 28 layers on 3 stages: 9, 10 and 9. A layer is 11 launches; the first stage adds the embedding,
+// the last norm, LM head and sampling: 100, 110 and 102 ms. With three prompts, one a step:
+//   stage 0   0-100      100-200      200-300
+//   stage 1   100.5-210.5  210.5-320.5  320.5-430.5
+//   stage 2   211-313      321-423      431-533
+// The slower middle stage is always busy; the last waits 8 ms before each step.
+TEST_F(PipelineTest, UnequalStagesByHand) {
+  run(3, 3);
+  EXPECT_NEAR(stage_s(0), 0.100, 1e-12);
+  EXPECT_NEAR(stage_s(1), 0.110, 1e-12);
+  EXPECT_NEAR(stage_s(2), 0.102, 1e-12);
+  const std::vector<StageSpan> expected = {
+      {0, 0.0, 0.1},       {0, 0.1, 0.2},       {0, 0.2, 0.3},
+      {1, 0.1005, 0.2105}, {1, 0.2105, 0.3205}, {1, 0.3205, 0.4305},
+      {2, 0.2110, 0.3130}, {2, 0.3210, 0.4230}, {2, 0.4310, 0.5330},
+  };
+  std::vector<StageSpan> spans = observer.spans;
+  std::ranges::stable_sort(spans, {}, &StageSpan::stage);
+  ASSERT_EQ(spans.size(), expected.size());
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    EXPECT_EQ(spans[i].stage, expected[i].stage);
+    EXPECT_NEAR(spans[i].start, expected[i].start, 1e-9) << i;
+    EXPECT_NEAR(spans[i].end, expected[i].end, 1e-9) << i;
+  }
+}
+
+// As many steps are in flight as there are stages: the fourth prompt enters when the first leaves,
+// at 313 ms, though the first stage is free from 300 ms on.
+TEST_F(PipelineTest, NoMoreStepsInFlightThanStages) {
+  run(3, 4);
+  ASSERT_EQ(timeline.requests().size(), 4U);
+  std::vector<double> first_stage;
+  for (const StageSpan& span : observer.spans) {
+    if (span.stage == 0) first_stage.push_back(span.start);
+  }
+  ASSERT_EQ(first_stage.size(), 4U);
+  EXPECT_NEAR(first_stage[3], 0.313, 1e-9);
+}
+
+// Any number of equal steps through stages of any length is a flow shop: a step starts on a stage
+// when it has arrived and the stage is free, and on the first when a slot is.
+TEST_F(PipelineTest, LongQueuesFollowTheFlowShopRecurrence) {
+  constexpr int stages = 5, prompts = 40;
+  run(stages, prompts);
+  std::vector<std::array<double, stages>> ends(prompts);
+  for (int step = 0; step < prompts; ++step) {
+    const auto at = [&](int s) -> std::array<double, stages>& {
+      return ends[static_cast<std::size_t>(s)];
+    };
+    double ready = step >= stages ? at(step - stages)[stages - 1] : 0.0;
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+      if (step > 0) ready = std::max(ready, at(step - 1)[stage]);
+      at(step)[stage] = ready + stage_s(static_cast<int>(stage));
+      ready = at(step)[stage] + send_s;
+    }
+  }
+  ASSERT_EQ(timeline.requests().size(), static_cast<std::size_t>(prompts));
+  for (std::size_t i = 0; i < prompts; ++i) {
+    EXPECT_NEAR(timeline.requests()[i].finished.value(), ends[i][stages - 1], 1e-9) << i;
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
