@@ -83,8 +83,10 @@ void check_expert(const Transformer& model, const ParallelLayout& layout,
       return expert_fits(model, layout.stage_ranks(), expert);
     });
   }
-  const std::string remedy =
-      fitting.empty() ? "use another tensor_parallel" : "use " + any_of(fitting);
+  const std::string_view other_ranks = layout.data_parallel_attention > 1
+                                           ? "use another data_parallel_attention"
+                                           : "use another tensor_parallel";
+  const std::string remedy = fitting.empty() ? std::string(other_ranks) : "use " + any_of(fitting);
   diagnostics.add(position, fmt::format("expert_parallel = {} {} {}; {}", layout.expert, problem,
                                         model.name, remedy));
 }

@@ -25,7 +25,8 @@ constexpr int status_interrupted = 130;  // as shells call a program that SIGINT
 struct CompareOptions {
   std::string scenario;
   std::vector<std::string> overrides;
-  std::vector<std::string> tensor = {"1", "2", "4", "8"}, pipeline = {"1"}, expert, replicas;
+  std::vector<std::string> tensor = {"1", "2", "4", "8"}, pipeline = {"1"}, attention, expert,
+                           replicas;
   std::string out_folder;
   std::size_t jobs = 0;
   bool resume = false;
@@ -36,6 +37,9 @@ struct CompareOptions {
 std::vector<LayoutChoice> choices_of(const CompareOptions& options) {
   std::vector<LayoutChoice> choices = {{"deployment.tensor_parallel", "TP", options.tensor},
                                        {"deployment.pipeline_parallel", "PP", options.pipeline}};
+  if (!options.attention.empty()) {
+    choices.push_back({"deployment.data_parallel_attention", "DP", options.attention});
+  }
   if (!options.expert.empty()) {
     choices.push_back({"deployment.expert_parallel", "EP", options.expert});
   }
@@ -142,6 +146,8 @@ void add_compare(CLI::App& program, Action& chosen) {
   };
   values("--tp", options->tensor, "Tensor-parallel sizes, as 1,2,4,8 (the default)");
   values("--pp", options->pipeline, "Pipeline-parallel sizes, as 1,2,4 (default 1)");
+  values("--dp", options->attention,
+         "Attention ranks that share the experts (default: the scenario's)");
   values("--ep", options->expert, "Expert-parallel sizes (default: the scenario's)");
   values("--replicas", options->replicas,
          "Numbers of replicas; auto: as many as the cluster holds (default: the scenario's)");

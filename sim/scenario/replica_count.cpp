@@ -10,7 +10,7 @@ int replicas_that_fit(const ClusterSpec& cluster, const ParallelLayout& layout) 
   } else if (layout.tensor % per_node == 0) {
     groups = cluster.nodes / (layout.tensor / per_node);
   }
-  return groups / layout.pipeline;
+  return groups / (layout.pipeline * layout.data_parallel_attention);
 }
 
 }  // namespace foretoken

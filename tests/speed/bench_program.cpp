@@ -1,6 +1,7 @@
 // The program as its users meet it: start-up alone (aim: 100 ms), and a whole simulation with
 // requests and engine iterations a second (aim: 10,000 and 100,000), as a child process each time.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cstdio>
@@ -49,6 +50,23 @@ void ProgramSimulate(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(iterations), benchmark::Counter::kIsRate);
 }
 BENCHMARK(ProgramSimulate)->Arg(1000)->Arg(20000)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+/// Cost grows with the replicas: `replicas/s` should stay as they double, up to 1,024 GPUs.
+void ProgramReplicas(benchmark::State& state) {
+  const auto replicas = state.range(0);
+  const std::string arguments = fmt::format(
+      "simulate examples/thousand_gpus.toml --quiet --set cluster.name=h100-sxm-8x{0} "
+      "--set deployment.replicas={0} --set workload.requests={1} --set 'workload.rate={2} /s'",
+      replicas, 40 * replicas, 5 * replicas);
+  for (auto _ : state) output_of(arguments);
+  state.counters["replicas/s"] = benchmark::Counter(
+      static_cast<double>(state.iterations() * replicas), benchmark::Counter::kIsRate);
+}
+BENCHMARK(ProgramReplicas)
+    ->RangeMultiplier(2)
+    ->Range(16, 128)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace foretoken
