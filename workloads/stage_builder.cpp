@@ -213,57 +213,8 @@ void StageProgram::Builder::add_linear(const Operator& op, int calls) {
   }
 }
 
-void StageProgram::Builder::add_experts(const Operator& op, int calls) {
-  add(op.role,
-      FusedMoe{.experts = model_.moe->experts,
-               .topk = model_.moe->topk,
-               .hidden = op.in_features,
-               .intermediate = op.out_features,
-               .dtype = settings_.formats().experts,
-               .tp = layout_.stage_ranks() / layout_.expert,
-               .ep = layout_.expert,
-               .routing = settings_.routing,
-               .implementation = settings_.implementation},
-      calls, shares_attention() ? Rows::stage : Rows::tokens);
-}
-
-void StageProgram::Builder::add_exchanged_experts(const Operator& op, int calls) {
-  const double combined = activation_bytes(model_.hidden);
-  if (settings_.expert_exchange == ExpertExchange::all_gather) {
-    add_stage_collective("moe_all_gather", CollectiveOp::all_gather, combined, calls,
-                         Rows::padded_stage);
-    add_experts(op, calls);
-    add_stage_collective("moe_reduce_scatter", CollectiveOp::reduce_scatter, combined, calls,
-                         Rows::padded_stage);
-  } else {
-    add_stage_collective("moe_dispatch", CollectiveOp::all_to_all, dispatched_bytes(), calls,
-                         Rows::exchange);
-    add_experts(op, calls);
-    add_stage_collective("moe_combine", CollectiveOp::all_to_all, combined, calls, Rows::exchange);
-  }
-  add_collective("moe_share_all_gather", CollectiveOp::all_gather, combined, calls, Rows::most);
-}
-
-double StageProgram::Builder::dispatched_bytes() const {
-  // DeepEP sends tokens to fp8 experts in fp8, with an fp32 scale for 128 values.
-  constexpr double scale_bytes = 4.0 / 128.0;
-  const DType dtype = settings_.formats().experts;
-  if (dtype == DType::fp8 || dtype == DType::fp8_block) {
-    return static_cast<double>(model_.hidden) * (bytes_per_element(dtype) + scale_bytes);
-  }
-  return activation_bytes(model_.hidden);
-}
-
 StageProgram::Rows StageProgram::Builder::rows_of(const Operator& op) const {
   return is_whole(op) ? Rows::share : Rows::tokens;
-}
-
-void StageProgram::Builder::add_stage_collective(std::string_view role, CollectiveOp op,
-                                                 double bytes_per_row, int calls, Rows rows) {
-  add(role,
-      Collective{.op = op, .group = CommGroup::expert_parallel, .ranks = layout_.stage_ranks()},
-      calls, rows);
-  steps_.back().bytes_per_row = bytes_per_row;
 }
 
 void StageProgram::Builder::add_collective(std::string_view role, CollectiveOp op,

@@ -45,7 +45,7 @@ const std::map<std::string, Names> libraries = {
     {"c10/", {"calibration/train"}},
     {"CLI/", {"sim/app", "calibration"}},
     {"zlib.h", {"workloads"}},
-    {"boost/graph/", {"models"}},
+    {"boost/graph/", {"models", "workloads"}},
     {"boost/random/", {"workloads"}},
     {"Eigen/", {"kernels", "calibration"}},
     {"cuda", {"calibration/measure"}},

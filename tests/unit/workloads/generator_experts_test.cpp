@@ -1,0 +1,153 @@
+// Latent attention, formats that mix, and attention ranks that share experts: one rank's kernels
+// worked out by hand.
+#include "tests/unit/workloads/generator_fixture.hpp"
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+
+// One prompt of 97 tokens and 3 decodes; 128 heads on one rank.
+TEST(Generate, LatentAttention) {
+  const KernelSequence sequence =
+      generate(model("deepseek-v3"), {}, {.dtype = DType::fp8_block}, batch_of_100(), 0);
+  const auto expect = [&](std::string_view role, Gemm gemm) {
+    EXPECT_EQ(kernel<Gemm>(sequence, role), gemm) << role;
+  };
+  expect("qkv_a_proj", {100, 2112, 7168, DType::fp8_block});
+  expect("q_b_proj", {100, 24576, 1536, DType::fp8_block});
+  expect("o_proj", {100, 7168, 16384, DType::fp8_block});
+  expect("router", {100, 256, 7168, DType::bf16});
+  EXPECT_EQ(kernel<RmsNorm>(sequence, "q_a_norm"), (RmsNorm{100, 1536}));
+  EXPECT_EQ(kernel<RmsNorm>(sequence, "kv_a_norm"), (RmsNorm{100, 512}));
+  EXPECT_EQ(kernel<Rope>(sequence, "rope"), (Rope{100, 129, 64}));
+  EXPECT_EQ(kernel<KvWrite>(sequence, "kv_write"), (KvWrite{100, 1, 288}));
+  // Only the decodes pass the up-projections head by head.
+  EXPECT_EQ(kernel<BatchedGemm>(sequence, "q_absorb"), (BatchedGemm{128, 3, 512, 128}));
+  EXPECT_EQ(kernel<BatchedGemm>(sequence, "v_up_proj"), (BatchedGemm{128, 3, 128, 512}));
+  EXPECT_EQ(kernel<Mla>(sequence, "attention"),
+            (Mla{.query_heads = 128, .load = batch_of_100().attention}));
+  EXPECT_EQ(find(sequence, "gate_up_proj").calls, 3);
+  EXPECT_EQ(find(sequence, "experts").calls, 58);
+}
+
+TEST(Generate, LatentAttentionWithoutDecodesAbsorbsNothing) {
+  const BatchShape prompt{
+      .tokens = 97, .logit_rows = 1, .attention = AttentionLoad::exact({{97, 97}})};
+  EXPECT_FALSE(contains(generate(model("deepseek-v3"), {}, {}, prompt, 0), "q_absorb"));
+}
+
+TEST(Generate, ExpertsMayHaveAFormatOfTheirOwn) {
+  const KernelSequence sequence =
+      generate(model("gpt-oss-20b"), {}, {.expert_dtype = DType::mxfp4}, batch_of_100(), 0);
+  EXPECT_EQ(kernel<Gemm>(sequence, "qkv_proj").dtype, DType::bf16);
+  EXPECT_EQ(kernel<FusedMoe>(sequence, "experts").dtype, DType::mxfp4);
+}
+
+// Two groups of two ranks with 100 and 60 tokens; 8 experts on 4 ranks, two each.
+BatchShape batch_beside_60() {
+  BatchShape batch = batch_of_100();
+  batch.stage_tokens = 160;
+  batch.stage_tokens_max = 100;
+  return batch;
+}
+
+Transformer small_moe() {
+  Transformer toy = model("mixtral-8x7b");
+  toy.moe->shared_intermediate = 1024;
+  return toy;
+}
+
+TEST(Generate, DataParallelAttentionSendsTokensToTheExpertsAndBack) {
+  const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
+  const KernelSequence sequence = generate(small_moe(), layout, {}, batch_beside_60(), 0);
+  EXPECT_THAT(
+      roles(sequence),
+      ElementsAre("embedding x1", "embedding_all_reduce x1", "input_norm x1", "input_norm x31",
+                  "qkv_proj x32", "rope x32", "kv_write x32", "attention x32", "o_proj x32",
+                  "attention_all_reduce x32", "post_attention_norm x32", "shared_gate_up_proj x32",
+                  "shared_activation x32", "shared_down_proj x32", "router x32", "topk_routing x32",
+                  "moe_dispatch x32", "experts x32", "moe_combine x32", "moe_share_all_gather x32",
+                  "final_norm x1", "lm_head x1", "logits_all_gather x1", "sampling x1"));
+  // Attention: half the heads, all of the group's tokens. Router and shared expert: half of the
+  // tokens, whole weights.
+  EXPECT_EQ(kernel<Gemm>(sequence, "qkv_proj"), (Gemm{100, 3072, 4096}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "router"), (Gemm{50, 8, 4096}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "shared_gate_up_proj"), (Gemm{50, 2048, 4096}));
+  EXPECT_EQ(kernel<SiluAndMul>(sequence, "shared_activation"), (SiluAndMul{50, 1024}));
+  const auto experts = kernel<FusedMoe>(sequence, "experts");
+  EXPECT_EQ(experts.tokens, 160);
+  EXPECT_EQ(experts.ep, 4);
+  EXPECT_EQ(experts.tp, 1);
+  // A token's top 2 of 8 miss a given pair with probability 6/8 x 5/7 = 15/28: it visits
+  // 4 x 13/28 = 13/7 ranks. The busier group's ranks send 50 tokens each; each rank receives
+  // 160 / 4 = 40 on average, and no more with balanced routing.
+  const auto dispatch = kernel<Collective>(sequence, "moe_dispatch");
+  EXPECT_EQ(dispatch.op, CollectiveOp::all_to_all);
+  EXPECT_EQ(dispatch.group, CommGroup::expert_parallel);
+  EXPECT_EQ(dispatch.ranks, 4);
+  EXPECT_NEAR(dispatch.bytes, 50.0 * 13 / 7 * 4096 * 2, 1e-6);
+  EXPECT_EQ(kernel<Collective>(sequence, "moe_combine").bytes, dispatch.bytes);
+  EXPECT_EQ(kernel<Collective>(sequence, "moe_share_all_gather"),
+            tensor_collective(CollectiveOp::all_gather, 2, 100.0 * 4096 * 2));
+}
+
+// Expert 0 takes everything: the rank that has it receives all 160 tokens' two assignments.
+TEST(Generate, TheRankWithThePopularExpertsDecidesTheExchange) {
+  const ParallelLayout layout{.expert = 4, .data_parallel_attention = 4};
+  ExecutionSettings settings;
+  settings.routing = {Routing::Kind::histogram, 0, {1, 0, 0, 0, 0, 0, 0, 0}};
+  const KernelSequence sequence = generate(small_moe(), layout, settings, batch_beside_60(), 0);
+  // 320 assignments where 320 / 4 would be even: four times the 40 that a rank receives on average.
+  EXPECT_NEAR(kernel<Collective>(sequence, "moe_dispatch").bytes, 160.0 * 13 / 7 * 4096 * 2, 1e-6);
+}
+
+TEST(Generate, BlockScaledTokensTravelInFp8) {
+  const ParallelLayout layout{.expert = 4, .data_parallel_attention = 4};
+  const KernelSequence sequence =
+      generate(small_moe(), layout, {.dtype = DType::fp8_block}, batch_beside_60(), 0);
+  const double rows = 100.0 * 13 / 7;
+  EXPECT_NEAR(kernel<Collective>(sequence, "moe_dispatch").bytes, rows * 4096 * (1 + 4.0 / 128),
+              1e-6);
+  EXPECT_NEAR(kernel<Collective>(sequence, "moe_combine").bytes, rows * 4096 * 2, 1e-6);
+}
+
+TEST(Generate, AllGatherBringsAllTokensToAllRanks) {
+  const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
+  const KernelSequence sequence = generate(
+      small_moe(), layout, {.expert_exchange = ExpertExchange::all_gather}, batch_beside_60(), 0);
+  EXPECT_FALSE(contains(sequence, "moe_dispatch"));
+  // Four ranks with 50 tokens each, as the busier group has them.
+  const auto gather = kernel<Collective>(sequence, "moe_all_gather");
+  EXPECT_EQ(gather.op, CollectiveOp::all_gather);
+  EXPECT_EQ(gather.bytes, 200.0 * 4096 * 2);
+  EXPECT_EQ(kernel<Collective>(sequence, "moe_reduce_scatter").bytes, gather.bytes);
+}
+
+TEST(StageProgram, LocalAndJointPartsAddUpToAll) {
+  const StageProgram program(small_moe(), {.expert = 4, .data_parallel_attention = 4}, {}, 0);
+  const BatchShape batch = batch_beside_60();
+  const KernelSequence joint = program.kernels(batch, StagePart::joint);
+  EXPECT_THAT(roles(joint), ElementsAre("moe_dispatch x32", "experts x32", "moe_combine x32"));
+  EXPECT_EQ(program.kernels(batch, StagePart::local).size() + joint.size(),
+            program.kernels(batch).size());
+}
+
+TEST(StageProgram, SegmentsFollowWhoComputesAndWhoCommunicates) {
+  const StageProgram program(model("llama-3.1-8b"), {.tensor = 2}, {}, 0);
+  constexpr Stream compute = Stream::compute, communication = Stream::communication;
+  ASSERT_EQ(program.blocks().size(), 3U);
+  EXPECT_THAT(program.blocks()[0].segments, ElementsAre(compute, communication));
+  EXPECT_THAT(program.blocks()[1].segments,
+              ElementsAre(compute, communication, compute, communication));
+  EXPECT_EQ(program.blocks()[1].first_segment, 2);
+  EXPECT_EQ(program.blocks()[1].repeats, 32);
+  EXPECT_THAT(program.blocks()[2].segments, ElementsAre(compute, communication, compute));
+  const KernelSequence sequence = program.kernels(batch_of_100());
+  EXPECT_EQ(find(sequence, "attention").segment, 2);
+  EXPECT_EQ(find(sequence, "attention_all_reduce").segment, 3);
+  EXPECT_EQ(find(sequence, "lm_head").segment, 6);
+}
+
+}  // namespace
+}  // namespace foretoken
