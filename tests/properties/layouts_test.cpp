@@ -173,5 +173,42 @@ TEST(LayoutProperties, SlowerLinksNeverMakeAStepFaster) {
   }
 }
 
+// Sixteen attention ranks on two nodes, one of which has the only prompt: the transfers are flows
+// that the platform simulates beside the computation, alone on their links.
+TEST(LayoutProperties, AnOverlappedStepAcrossNodesTakesItsCriticalPath) {
+  const Scenario scenario = scenario_from(R"(
+[model]
+name = "qwen3-30b-a3b"
+[cluster]
+name = "h200-sxm-8x2"
+[deployment]
+data_parallel_attention = 16
+expert_parallel = 16
+[engine]
+overlap = "two_batch"
+[predictor]
+name = "roofline"
+[workload]
+arrivals = "all_at_once"
+requests = 1
+prompt_tokens = 2000
+output_tokens = 1
+)");
+  std::vector<GpuId> gpus;
+  for (std::uint32_t gpu = 0; gpu < 16; ++gpu) gpus.push_back({gpu});
+  const MemoPredictor predictor(make_predictor(Catalogs().predictors, "roofline", {}),
+                                scenario.cluster.gpu);
+  StagePricer pricer(scenario.model, scenario.deployment.layout, scenario.execution, 0,
+                     {GroupLinks{}, group_links(scenario.cluster, gpus)}, predictor);
+  std::vector<BatchShape> ranks(16);
+  ranks[0].attention.prefill.add({2000, 2000});
+  ranks[0].tokens = 2000;
+  ranks[0].logit_rows = 1;
+  const StagePrice price = pricer.price(ranks);
+  ASSERT_TRUE(price.overlap.has_value());
+  const Report report = run_scenario(scenario, Catalogs());
+  EXPECT_NEAR(report.ttft_ms.mean / 1e3 / price.time.value(), 1.0, 1e-6);
+}
+
 }  // namespace
 }  // namespace foretoken

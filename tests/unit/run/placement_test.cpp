@@ -48,5 +48,16 @@ TEST(Placement, ALargeGroupTakesWholeNodes) {
   }
 }
 
+TEST(Placement, AttentionRanksOfAStageStandInARow) {
+  // Three groups of 3 on nodes of 8: two a node, so the third group starts the second node.
+  const ClusterSpec cluster = load_cluster("h200-sxm-8x2", {});
+  const ParallelLayout layout{.tensor = 3, .data_parallel_attention = 3};
+  const auto placements = place_replicas(cluster, layout, 1, {});
+  ASSERT_EQ(placements[0].size(), 1U);
+  std::vector<std::uint32_t> gpus;
+  for (const GpuId gpu : placements[0][0]) gpus.push_back(gpu.value);
+  EXPECT_EQ(gpus, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 8, 9, 10}));
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -117,5 +117,25 @@ TEST(Scenario, AutoReplicasFillTheCluster) {
             8);
 }
 
+std::string asking_for(const std::string& model, const std::string& rest = "") {
+  return fmt::format(
+      "[model]\nname = \"{}\"\n{}\n[cluster]\nname = \"h200-sxm-8\"\n[workload]\n"
+      "arrivals = \"all_at_once\"\nrequests = 1\nprompt_tokens = 10\n"
+      "output_tokens = 1\n",
+      model, rest);
+}
+
+WeightFormats formats_of(const std::string& text) {
+  return read_scenario(parse_toml(text, "s.toml"), {"."}).execution.formats();
+}
+
+TEST(Scenario, WithoutADtypeModelsRunAsPublished) {
+  EXPECT_EQ(formats_of(asking_for("gpt-oss-20b")), WeightFormats(DType::bf16, DType::mxfp4));
+  EXPECT_EQ(formats_of(asking_for("qwen3-30b-a3b")), WeightFormats(DType::bf16));
+  EXPECT_EQ(formats_of(asking_for("gpt-oss-20b", "dtype = \"bf16\"")), WeightFormats(DType::bf16));
+  EXPECT_EQ(formats_of(asking_for("qwen3-30b-a3b", "dtype = \"fp8\"\nexpert_dtype = \"nvfp4\"")),
+            WeightFormats(DType::fp8, DType::nvfp4));
+}
+
 }  // namespace
 }  // namespace foretoken
