@@ -60,16 +60,22 @@ void check_memory(const MemoryPlan& plan, const Transformer& model, const Parall
                   const GpuSpec& gpu, const MemoryLimits& limits, const SourcePosition& position) {
   if (plan.kv_blocks > 0) return;
   const Bytes missing = plan.kv_block - plan.kv_budget;
+  // More of them leave each fewer experts; without any, replicas would not help.
+  const std::string attention_ranks =
+      layout.data_parallel_attention > 1
+          ? fmt::format(", data_parallel_attention (now {})", layout.data_parallel_attention)
+          : "";
   throw ConfigError(
       position,
-      fmt::format("{} does not fit on {}: each GPU needs {} of weights, {} of activations and {} "
-                  "for the runtime, but memory_utilization = {} of {} leaves {}; {} are missing. "
-                  "Raise tensor_parallel (now {}) or pipeline_parallel (now {}), choose a smaller "
-                  "dtype or a GPU with more memory",
-                  model.name, gpu.name, readable(plan.weights), readable(plan.activations),
-                  readable(plan.runtime), limits.utilization, readable(plan.capacity),
-                  readable(limits.utilization * plan.capacity), readable(missing), layout.tensor,
-                  layout.pipeline));
+      fmt::format(
+          "{} does not fit on {}: each GPU needs {} of weights, {} of activations and {} "
+          "for the runtime, but memory_utilization = {} of {} leaves {}; {} are missing. "
+          "Raise tensor_parallel (now {}){} or pipeline_parallel (now {}), choose a smaller "
+          "dtype or a GPU with more memory",
+          model.name, gpu.name, readable(plan.weights), readable(plan.activations),
+          readable(plan.runtime), limits.utilization, readable(plan.capacity),
+          readable(limits.utilization * plan.capacity), readable(missing), layout.tensor,
+          attention_ranks, layout.pipeline));
 }
 
 }  // namespace foretoken
