@@ -91,16 +91,25 @@ Ensemble read_ensemble(TableReader& table, const std::string& file, Diagnostics&
   return {std::move(features), std::move(networks)};
 }
 
-std::map<std::string, double> read_errors(const Value* value) {
-  std::map<std::string, double> errors;
-  if (value == nullptr || !value->is_object()) return errors;
-  for (const auto& [gpu, error] : std::get<ValueObject>(value->data)) {
-    if (const auto* number = std::get_if<double>(&error.data)) errors[gpu] = *number;
+std::map<std::string, double> read_by_gpu(const Value* value) {
+  std::map<std::string, double> shares;
+  if (value == nullptr || !value->is_object()) return shares;
+  for (const auto& [gpu, share] : std::get<ValueObject>(value->data)) {
+    if (const auto* number = std::get_if<double>(&share.data)) shares[gpu] = *number;
+    if (const auto* whole = std::get_if<std::int64_t>(&share.data)) {
+      shares[gpu] = static_cast<double>(*whole);
+    }
   }
-  return errors;
+  return shares;
 }
 
 double rounded_error(double error) { return std::round(error * 1e5) / 1e5; }
+
+Value by_gpu_value(const std::map<std::string, double>& shares) {
+  ValueObject object;
+  for (const auto& [gpu, share] : shares) object.emplace_back(gpu, rounded_error(share));
+  return object;
+}
 
 Value feature_value(const FeatureScale& feature) {
   // As text of the float's own digits: a double would print nine digits of noise.
@@ -139,10 +148,12 @@ Artifact read_artifact(std::string_view text, const std::string& file) {
   table.require("version", version);
   diagnostics.throw_if_any();
   std::vector<std::string> gpus;
-  double error_seen = 0, error_unseen_gpu = 0;
+  double error_seen = 0, error_unseen_gpu = 0, quantile = 0;
   table.require("gpus", gpus);
   table.require("error_seen", error_seen);
   table.read("error_unseen_gpu", error_unseen_gpu);
+  table.read("quantile", quantile);
+  table.expect("quantile", quantile >= 0 && quantile < 1, "must be from 0 (none) to below 1");
   const Value* provenance = table.find("provenance");
   Artifact artifact{std::move(family),
                     version,
@@ -150,8 +161,10 @@ Artifact read_artifact(std::string_view text, const std::string& file) {
                     std::move(gpus),
                     error_seen,
                     error_unseen_gpu,
-                    read_errors(table.find("error_by_gpu")),
-                    read_ensemble(table, file, diagnostics)};
+                    read_by_gpu(table.find("error_by_gpu")),
+                    read_ensemble(table, file, diagnostics),
+                    quantile,
+                    read_by_gpu(table.find("coverage"))};
   diagnostics.throw_if_any();
   return artifact;
 }
@@ -165,22 +178,21 @@ std::string write_artifact(const Artifact& artifact) {
     networks.push_back(network_value(network));
   }
   for (const std::string& gpu : artifact.gpus) gpus.emplace_back(gpu);
-  ValueObject by_gpu;
-  for (const auto& [gpu, error] : artifact.error_by_gpu) {
-    by_gpu.emplace_back(gpu, rounded_error(error));
+  ValueObject file{{"format", std::string(format_name)},
+                   {"family", artifact.family},
+                   {"version", artifact.version},
+                   {"provenance", artifact.provenance},
+                   {"gpus", std::move(gpus)},
+                   {"error_seen", rounded_error(artifact.error_seen)},
+                   {"error_unseen_gpu", rounded_error(artifact.error_unseen_gpu)},
+                   {"error_by_gpu", by_gpu_value(artifact.error_by_gpu)}};
+  if (artifact.quantile > 0) {
+    file.emplace_back("quantile", artifact.quantile);
+    file.emplace_back("coverage", by_gpu_value(artifact.coverage));
   }
-  return to_json(Value(ValueObject{{"format", std::string(format_name)},
-                                   {"family", artifact.family},
-                                   {"version", artifact.version},
-                                   {"provenance", artifact.provenance},
-                                   {"gpus", std::move(gpus)},
-                                   {"error_seen", rounded_error(artifact.error_seen)},
-                                   {"error_unseen_gpu", rounded_error(artifact.error_unseen_gpu)},
-                                   {"error_by_gpu", std::move(by_gpu)},
-                                   {"features", std::move(features)},
-                                   {"networks", std::move(networks)}}),
-                 1) +
-         "\n";
+  file.emplace_back("features", std::move(features));
+  file.emplace_back("networks", std::move(networks));
+  return to_json(Value(std::move(file)), 1) + "\n";
 }
 
 }  // namespace foretoken

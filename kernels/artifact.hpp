@@ -29,6 +29,11 @@ struct Artifact {
   double error_unseen_gpu = 0;
   std::map<std::string, double> error_by_gpu;
   Ensemble ensemble;
+  /// 0: trained for the time to expect. Else a ceiling: trained for the efficiency that this share
+  /// of launches stays below, and `coverage`, the share that did on layouts held out, by GPU and
+  /// ("all") of all; its errors are 0, since it is not meant to meet the measured time.
+  double quantile = 0;
+  std::map<std::string, double> coverage = {};
 };
 
 /// Throws ConfigError for a file of another format or with damaged weights.
@@ -37,6 +42,8 @@ std::string write_artifact(const Artifact& artifact);
 
 /// The artifacts inside the program (generated, CMakeLists.txt), by family.
 std::span<const EmbeddedFile> embedded_artifacts();
+/// The ceilings, calibration/artifacts/ceilings/*.json, by family.
+std::span<const EmbeddedFile> embedded_ceilings();
 /// Constants of the baselines, calibration/artifacts/baselines/*.json.
 std::span<const EmbeddedFile> embedded_baselines();
 

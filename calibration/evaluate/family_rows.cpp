@@ -90,6 +90,13 @@ double predicted_time(const FamilyTable& table, std::size_t row, const Artifact&
   return data.first_order * std::exp(mean) + data.cold_extra;
 }
 
+double coverage(const FamilyTable& table, const Rows& rows, const Artifact& ceiling) {
+  const auto below = std::ranges::count_if(rows, [&](std::size_t row) {
+    return table.rows[row].measured >= predicted_time(table, row, ceiling);
+  });
+  return rows.empty() ? 0 : static_cast<double>(below) / static_cast<double>(rows.size());
+}
+
 Score score_rows(const FamilyTable& table, const Rows& rows, const Artifact& artifact) {
   ScoreBoard board;
   for (const std::size_t row : rows) {

@@ -36,6 +36,8 @@ Rows picked(const FamilyTable& table, const Rows& rows, std::size_t count);
 
 /// Seconds, as the synperf predictor would say.
 double predicted_time(const FamilyTable& table, std::size_t row, const Artifact& artifact);
+/// Share of rows that are no more efficient (take no less time) than a ceiling says.
+double coverage(const FamilyTable& table, const Rows& rows, const Artifact& ceiling);
 Score score_rows(const FamilyTable& table, const Rows& rows, const Artifact& artifact);
 
 }  // namespace foretoken

@@ -48,7 +48,9 @@ Value provenance(const FamilyTable& table, const Rows& rows, const FamilyTrainin
   return ValueObject{{"trainer", fmt::format("foretoken-calibrate train {}", trainer_version)},
                      {"seed", static_cast<std::int64_t>(network.seed)},
                      {"widths", std::move(widths)},
-                     {"loss", network.loss == Loss::mape ? "mape" : "quantile"},
+                     {"loss", network.loss == Loss::mape
+                                  ? std::string("mape")
+                                  : fmt::format("quantile {}", network.quantile)},
                      {"epochs", report.epochs},
                      {"layouts_held_out", !training.rows.with_held_out},
                      {"without_gpus", std::move(without)},
@@ -64,6 +66,10 @@ std::vector<std::string> gpus_of(const FamilyTable& table, const Rows& rows) {
   return {names.begin(), names.end()};
 }
 
+bool is_ceiling(const FamilyTraining& training) {
+  return training.network.loss == Loss::quantile;
+}
+
 Artifact train_rows(const FamilyTable& table, const Rows& rows, const FamilyTraining& training) {
   TrainReport report;
   Ensemble ensemble = train(training_set(table, rows), training.network, report);
@@ -71,10 +77,11 @@ Artifact train_rows(const FamilyTable& table, const Rows& rows, const FamilyTrai
           table.family->version(),
           provenance(table, rows, training, report),
           gpus_of(table, rows),
-          report.validation_error,
+          is_ceiling(training) ? 0 : report.validation_error,
           0,
           {},
-          std::move(ensemble)};
+          std::move(ensemble),
+          is_ceiling(training) ? training.network.quantile : 0};
 }
 
 /// The mean error over GPUs, each priced by a small ensemble that never saw it (nor its twin of the
@@ -103,6 +110,23 @@ double unseen_error(const FamilyTable& table, const FamilyTraining& training) {
   return count > 0 ? sum / count : 0;
 }
 
+/// Fills in what the artifact says of its own layouts held out: errors, or a ceiling's coverage.
+void judge_held_out(const FamilyTable& table, Artifact& artifact) {
+  const Rows all = thinned(held_out_rows(table), judged_rows_max);
+  const bool is_ceiling = artifact.quantile > 0;
+  if (!all.empty() && is_ceiling) artifact.coverage["all"] = coverage(table, all, artifact);
+  if (!all.empty() && !is_ceiling) artifact.error_seen = score_rows(table, all, artifact).mape;
+  for (const std::string& gpu : artifact.gpus) {
+    const Rows of_gpu = thinned(held_out_rows(table, gpu), judged_rows_max);
+    if (of_gpu.empty()) continue;
+    if (is_ceiling) {
+      artifact.coverage[gpu] = coverage(table, of_gpu, artifact);
+    } else {
+      artifact.error_by_gpu[gpu] = score_rows(table, of_gpu, artifact).mape;
+    }
+  }
+}
+
 }  // namespace
 
 Artifact train_family(const FamilyTable& table, const FamilyTraining& training) {
@@ -113,15 +137,10 @@ Artifact train_family(const FamilyTable& table, const FamilyTraining& training) 
   }
   Artifact artifact = train_rows(table, rows, training);
   // With nothing held out the error stays that of the validation layouts.
-  if (!training.rows.with_held_out) {
-    const Rows judged = thinned(held_out_rows(table), judged_rows_max);
-    if (!judged.empty()) artifact.error_seen = score_rows(table, judged, artifact).mape;
-    for (const std::string& gpu : artifact.gpus) {
-      const Rows of_gpu = thinned(held_out_rows(table, gpu), judged_rows_max);
-      if (!of_gpu.empty()) artifact.error_by_gpu[gpu] = score_rows(table, of_gpu, artifact).mape;
-    }
+  if (!training.rows.with_held_out) judge_held_out(table, artifact);
+  if (training.with_unseen_error && !is_ceiling(training)) {
+    artifact.error_unseen_gpu = unseen_error(table, training);
   }
-  if (training.with_unseen_error) artifact.error_unseen_gpu = unseen_error(table, training);
   return artifact;
 }
 

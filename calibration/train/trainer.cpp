@@ -150,6 +150,26 @@ double validation_loss(nn::Sequential& network, const Tensors& tensors, const to
   return loss_of(error, targets, options).item<double>();
 }
 
+/// How much longer a time must be predicted for the share `quantile` of these rows to be slower
+/// (less efficient) than predicted: that quantile of log(predicted / measured), nearest rank.
+float quantile_shift(nn::Sequential& network, const Tensors& tensors, const torch::Tensor& rows,
+                     const TrainOptions& options) {
+  const torch::NoGradGuard no_gradients;
+  const torch::Tensor errors =
+      log_errors(network, tensors.inputs.index_select(0, rows),
+                 tensors.targets.index_select(0, rows), options.head);
+  const torch::Tensor sorted = std::get<0>(errors.sort());
+  const std::int64_t count = sorted.size(0);
+  const auto rank = static_cast<std::int64_t>(
+      std::ceil(options.quantile * static_cast<double>(count)));
+  return sorted[std::clamp<std::int64_t>(rank, 1, count) - 1].item<float>();
+}
+
+void shift_answers(nn::Sequential& network, float shift) {
+  const torch::NoGradGuard no_gradients;
+  network->ptr(network->size() - 1)->as<nn::Linear>()->bias.sub_(shift);
+}
+
 void run_epoch(nn::Sequential& network, torch::optim::AdamW& optimizer, const Tensors& tensors,
                const torch::Tensor& rows, const TrainOptions& options) {
   const torch::Tensor order = rows.index_select(0, torch::randperm(rows.size(0)));
@@ -196,6 +216,9 @@ nn::Sequential train_member(const Tensors& tensors, const TrainOptions& options,
   }
   restore(network, best_state);
   network->eval();
+  if (options.loss == Loss::quantile && options.head == Head::log_ratio) {
+    shift_answers(network, quantile_shift(network, tensors, split.validation, options));
+  }
   report.epochs = std::max(report.epochs, epoch);
   report.validation_error += best / options.members;
   return network;

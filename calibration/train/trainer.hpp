@@ -12,7 +12,9 @@
 namespace foretoken {
 
 /// mape: mean of |predicted - measured| / measured. quantile: pinball loss on the efficiency
-/// T / time at `quantile`, which learns what only the best launches reach.
+/// T / time at `quantile`, which learns what only the best launches reach; each network's answer is
+/// then shifted so that this share of its validation rows lies below it (conformal quantile
+/// regression), since training fits the rows it sees more tightly than those it does not.
 enum class Loss { mape, quantile };
 
 /// log_ratio: the network answers log(time / T). efficiency: it answers through a sigmoid T / time,

@@ -4,6 +4,7 @@
 
 #include "calibration/train/trainer.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -106,6 +107,36 @@ TEST(Trainer, LearnsAQuantile) {
   const Ensemble ensemble = train(set, options, report);
   const float input[] = {1.0F};
   EXPECT_NEAR(ensemble.run(input).mean, 0.3285, 0.02);
+}
+
+TEST(Trainer, AQuantileHoldsOnRowsItDidNotSee) {
+  // Many inputs of noise invite a network to learn its rows by heart; the shift by validation rows
+  // keeps the share of new rows below the ceiling near what was asked for.
+  RandomStream stream = RandomStreams(9).stream("noise");
+  const auto noise = [&](int rows) {
+    TrainingSet set;
+    set.features = 12;
+    for (int f = 0; f < 12; ++f) set.names.push_back(fmt::format("noise{}", f));
+    for (int row = 0; row < rows; ++row) {
+      for (int f = 0; f < 12; ++f) set.inputs.push_back(static_cast<float>(uniform(stream)));
+      set.log_ratios.push_back(static_cast<float>(-std::log(0.4 + 0.4 * uniform(stream))));
+      set.groups.push_back(static_cast<std::uint64_t>(row));
+    }
+    return set;
+  };
+  TrainOptions options = quick();
+  options.loss = Loss::quantile;
+  options.widths = {64, 32};
+  TrainReport report;
+  const Ensemble ensemble = train(noise(3000), options, report);
+  const TrainingSet fresh = noise(2000);
+  int below = 0;
+  for (std::size_t row = 0; row < 2000; ++row) {
+    const double ceiling =
+        ensemble.run(std::span(fresh.inputs).subspan(row * 12, 12)).mean;  // log(time / T)
+    below += fresh.log_ratios[row] >= ceiling ? 1 : 0;
+  }
+  EXPECT_NEAR(below / 2000.0, 0.8, 0.06);  // the mean of two members lies a little above each
 }
 
 }  // namespace

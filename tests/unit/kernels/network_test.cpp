@@ -83,6 +83,16 @@ TEST(ArtifactFormat, ReadsBackWhatItWrote) {
   EXPECT_EQ(read.ensemble.features()[1].name, "b");
 }
 
+TEST(ArtifactFormat, KeepsWhatACeilingIs) {
+  Artifact ceiling = small_artifact();
+  ceiling.quantile = 0.8;
+  ceiling.coverage = {{"all", 0.79}, {"h100-sxm", 1.0}};
+  const Artifact read = read_artifact(write_artifact(ceiling), "small.json");
+  EXPECT_DOUBLE_EQ(read.quantile, 0.8);
+  EXPECT_EQ(read.coverage, ceiling.coverage);
+  EXPECT_EQ(read_artifact(write_artifact(small_artifact()), "small.json").quantile, 0);
+}
+
 TEST(ArtifactFormat, RoundsWeightsToHalfPrecision) {
   Artifact artifact = small_artifact();
   const float third = 1.0F / 3;
