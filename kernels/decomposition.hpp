@@ -31,9 +31,9 @@ struct TaskGroup {
 };
 
 /// hardware: the GPU hands CTAs to SMs. persistent: CTA w of W takes tiles w, w + W, … stream_k:
-/// the iterations of all tiles, one task each, are cut into W runs of equal length. assigned: the
-/// decomposer says (FA3's heap).
-enum class Scheduling { hardware, persistent, stream_k, assigned };
+/// the iterations of all tiles, one task each, are cut into W runs of equal length. least_loaded:
+/// the host gives each task to the CTA with least to do (FA3's heap).
+enum class Scheduling { hardware, persistent, stream_k, least_loaded };
 
 struct LaunchShape {
   std::int64_t grid_x = 1, grid_y = 1, grid_z = 1;
@@ -51,8 +51,10 @@ struct Launch {
   /// In launch order. The whole list is launched `repeats` times over (one pass a head).
   std::vector<TaskGroup> tasks;
   std::int64_t repeats = 1;
-  /// scheduling = assigned: the CTA of each task in the order of `tasks`, repeats included.
-  std::vector<std::uint16_t> assigned_cta;
+  /// scheduling = least_loaded: what the host reckons a task of each group to cost.
+  std::vector<float> costs;
+  /// scheduling = least_loaded: every pass is placed as the first one is.
+  bool are_passes_alike = false;
 
   [[nodiscard]] std::int64_t task_count() const {
     std::int64_t count = 0;

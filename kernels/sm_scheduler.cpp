@@ -1,11 +1,13 @@
 // Where tasks run. Three closed forms (one round of equal tasks after the other, a launch that fits
-// on the GPU at once, persistent CTAs) and one simulation: unequal tasks in more CTAs than fit,
-// each going to the slot that retires first. Only loads by SM are kept, never the lists themselves.
+// on the GPU at once, persistent CTAs) and two simulations (slot_heap.hpp): unequal tasks in more
+// CTAs than fit, each going to the slot that retires first, and plans that give each task to the CTA
+// with least to do. Only loads by SM are kept, never the lists themselves.
 #include "kernels/sm_scheduler.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+
+#include "kernels/slot_heap.hpp"
 
 namespace foretoken {
 namespace {
@@ -70,41 +72,6 @@ void deal_in_turn(const Launch& launch, std::vector<SmLoad>& sms) {
   round.finish();
 }
 
-/// CTA slots ordered by when they fall free, the lower slot first among equals: a binary heap of
-/// integers (time in sixteenths of a cycle, then slot) whose head is replaced in place.
-class SlotHeap {
- public:
-  static constexpr int slot_bits = 14;  // up to 16,384 slots: 256 SMs x 64 CTAs
-
-  explicit SlotHeap(std::size_t slots) : entries_(slots) {
-    std::iota(entries_.begin(), entries_.end(), std::uint64_t{0});  // sorted, hence a heap
-  }
-
-  [[nodiscard]] std::size_t first_slot() const { return entries_[0] & ((1U << slot_bits) - 1); }
-
-  /// The first slot takes a task of that many ticks.
-  void occupy_first(std::uint64_t task_ticks) {
-    const std::uint64_t entry = entries_[0] + task_ticks;
-    const std::size_t size = entries_.size();
-    std::uint64_t* const heap = entries_.data();
-    std::size_t hole = 0;
-    for (std::size_t child = 1; child < size; child = 2 * hole + 1) {
-      if (child + 1 < size) child += heap[child + 1] < heap[child] ? 1 : 0;
-      if (entry <= heap[child]) break;
-      heap[hole] = heap[child];
-      hole = child;
-    }
-    heap[hole] = entry;
-  }
-
-  static std::uint64_t ticks(double cycles) {
-    return static_cast<std::uint64_t>(cycles * 16.0 + 0.5) << slot_bits;
-  }
-
- private:
-  std::vector<std::uint64_t> entries_;
-};
-
 /// The first CTAs fill the SMs in turn, layer by layer; every other one goes where one retires.
 void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, std::size_t slots,
                           std::vector<SmLoad>& sms) {
@@ -150,17 +117,35 @@ void cut_into_runs(const Launch& launch, std::int64_t ctas, Visit visit) {
   }
 }
 
-void place_assigned(const Launch& launch, std::vector<SmLoad>& sms) {
-  FORETOKEN_CHECK(static_cast<std::int64_t>(launch.assigned_cta.size()) == launch.task_count(),
-                  "{}: {} CTAs for {} tasks", launch.name, launch.assigned_cta.size(),
-                  launch.task_count());
-  const std::uint16_t* cta = launch.assigned_cta.data();
-  for (std::int64_t pass = 0; pass < launch.repeats; ++pass) {
-    for (const TaskGroup& group : launch.tasks) {
-      for (std::int64_t left = group.count; left > 0; --left) {
-        add(sms[*cta++ % sms.size()], group.task, 1);
-      }
+/// One pass, each task to the CTA with least to do so far.
+void place_pass(const Launch& launch, LeastLoadedHeap& heap, std::vector<SmLoad>& ctas) {
+  for (std::size_t i = 0; i < launch.tasks.size(); ++i) {
+    const TaskGroup& group = launch.tasks[i];
+    for (std::int64_t left = group.count; left > 0; --left) {
+      add(ctas[heap.give(launch.costs[i])], group.task, 1);
     }
+  }
+}
+
+void place_on_least_loaded(const Launch& launch, std::vector<SmLoad>& sms) {
+  FORETOKEN_CHECK(launch.costs.size() == launch.tasks.size(), "{}: {} costs for {} task groups",
+                  launch.name, launch.costs.size(), launch.tasks.size());
+  const std::int64_t passes = launch.are_passes_alike ? 1 : launch.repeats;
+  std::vector<SmLoad> ctas(static_cast<std::size_t>(std::max<std::int64_t>(1, launch.shape.grid_x)));
+  LeastLoadedHeap heap(ctas.size());
+  if (launch.tasks.size() == 1) {
+    // Equal tasks go round and round: it is only open who starts.
+    RoundRobin round(ctas);
+    round.deal(launch.tasks[0].task, launch.tasks[0].count * passes);
+    round.finish();
+  } else {
+    for (std::int64_t pass = 0; pass < passes; ++pass) place_pass(launch, heap, ctas);
+  }
+  const std::int64_t copies = launch.repeats / passes;
+  for (std::size_t cta = 0; cta < ctas.size(); ++cta) {
+    SmLoad& sm = sms[cta % sms.size()];
+    add(sm, ctas[cta].sum, copies);
+    sm.tasks += (ctas[cta].tasks - 1) * copies;
   }
 }
 
@@ -222,8 +207,8 @@ SmSchedule schedule(const Launch& launch, const GpuSpec& gpu) {
         add(result.sms[static_cast<std::size_t>(cta) % result.sms.size()], task, count);
       });
       break;
-    case Scheduling::assigned:
-      place_assigned(launch, result.sms);
+    case Scheduling::least_loaded:
+      place_on_least_loaded(launch, result.sms);
       break;
   }
   return result;

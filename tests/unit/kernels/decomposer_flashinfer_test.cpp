@@ -1,7 +1,12 @@
 // FlashInfer's plans by hand; tests/accuracy/flashinfer_launches_test.cpp has 3,942 recorded ones.
 #include <gmock/gmock.h>
 
-#include "kernels/decomposition.hpp"
+#include <algorithm>
+#include <random>
+#include <tuple>
+
+#include "kernels/decomposers/decomposer.hpp"
+#include "kernels/sm_scheduler.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
 namespace foretoken {
@@ -161,7 +166,7 @@ TEST(FlashInferFa3, ListsWorkFromTheLongestContext) {
   EXPECT_DOUBLE_EQ(launch.tasks[0].task.bytes_loaded, 128 * 256 + 1024 * 512);
   EXPECT_DOUBLE_EQ(launch.tasks[1].task.bytes_loaded, 128 * 256 + 896 * 512);
   EXPECT_DOUBLE_EQ(launch.tasks[2].task.bytes_loaded, 128 * 256 + 128 * 512);
-  EXPECT_NE(launch.assigned_cta[0], launch.assigned_cta[1]);
+  EXPECT_THAT(launch.costs, testing::ElementsAre(256 + 1024, 256 + 896, 256 + 128));
 }
 
 // More than 4,096 tiles: one schedule for all heads, on a grid with a row a head.
@@ -170,9 +175,77 @@ TEST(FlashInferFa3, HugeBatchesShareOneScheduleAmongHeads) {
       attention(KernelSource::flashinfer_fa3, 2, 2, std::vector<SequenceSlice>(2100, {129, 129}));
   const Launch launch = decompose(kernel, h200()).launches[0];
   EXPECT_EQ(launch.shape.grid_y, 2);
-  const auto half = launch.assigned_cta.begin() + 4200;
-  EXPECT_EQ(std::vector<std::uint16_t>(launch.assigned_cta.begin(), half),
-            std::vector<std::uint16_t>(half, launch.assigned_cta.end()));
+  EXPECT_TRUE(launch.are_passes_alike);
+  // 4,200 tiles a head on 132 SMs: 31 or 32 each, twice over.
+  EXPECT_EQ(launch.task_count(), 8400);
+  EXPECT_EQ(summarise(schedule(launch, h200())).busiest_tasks, 2 * 32);
+}
+
+/// FlashInfer's plan as its host code makes it: heads, requests from the longest context, tiles
+/// from the last, each to the cheapest entry of a heap kept by the standard library. Loads by SM.
+std::vector<SmLoad> plain_plan(const Attention& kernel, int ctas) {
+  std::vector<SequenceSlice> slices = kernel.load.sequences;
+  std::sort(slices.begin(), slices.end(),
+            [](const auto& a, const auto& b) { return a.context_tokens > b.context_tokens; });
+  std::vector<std::pair<int, float>> heap;
+  for (int cta = 0; cta < ctas; ++cta) heap.emplace_back(cta, 0.0F);
+  const auto costs_more = [](const auto& a, const auto& b) { return a.second > b.second; };
+  const AttentionTile tile = attention_tile(kernel, 128, kernel.causal ? 128 : 192);
+  std::vector<SmLoad> loads(static_cast<std::size_t>(ctas));
+  for (int head = 0; head < kernel.query_heads; ++head) {
+    for (const SequenceSlice& slice : slices) {
+      for (std::int64_t t = ceil_div(slice.query_tokens, 128); t-- > 0;) {
+        const std::int64_t before = slice.context_tokens - slice.query_tokens;
+        const std::int64_t keys =
+            kernel.causal ? std::min(before + (t + 1) * 128, slice.context_tokens)
+                          : slice.context_tokens;
+        std::pop_heap(heap.begin(), heap.end(), costs_more);
+        auto& [cta, cost] = heap.back();
+        const Task task = attention_task(tile, keys);
+        SmLoad& load = loads[static_cast<std::size_t>(cta)];
+        load.sum.tensor_ops += task.tensor_ops;
+        load.sum.bytes_loaded += task.bytes_loaded;
+        ++load.tasks;
+        cost += static_cast<float>(256 + keys);
+        std::push_heap(heap.begin(), heap.end(), costs_more);
+      }
+    }
+  }
+  return loads;
+}
+
+std::vector<std::tuple<double, double, std::int64_t>> sorted(const std::vector<SmLoad>& loads) {
+  std::vector<std::tuple<double, double, std::int64_t>> result;
+  for (const SmLoad& load : loads) {
+    result.emplace_back(load.sum.tensor_ops, load.sum.bytes_loaded, load.tasks);
+  }
+  std::ranges::sort(result);
+  return result;
+}
+
+// Every SM gets what the plain heap gives it: equal requests, ties in all places, and none at all.
+TEST(FlashInferFa3, PlansAsThePlainHeapDoes) {
+  std::mt19937 engine(20261122);
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1));
+  };
+  for (int trial = 0; trial < 300; ++trial) {
+    const int grain = pick(0, 2) == 0 ? 1 : 128;  // multiples of a tile tie all the time
+    const bool is_equal = pick(0, 3) == 0;
+    std::vector<SequenceSlice> slices;
+    for (int count = pick(1, 12); count > 0; --count) {
+      const std::int64_t queries = grain * static_cast<std::int64_t>(pick(1, grain == 1 ? 1500 : 12));
+      const std::int64_t before = pick(0, 1) * grain * pick(0, 30);
+      slices.push_back({queries, queries + before});
+      if (is_equal) slices.back() = slices.front();
+    }
+    Attention kernel = attention(KernelSource::flashinfer_fa3, pick(1, 24), 1, slices);
+    kernel.page_tokens = 0;
+    kernel.causal = pick(0, 3) > 0;
+    const Launch launch = decompose(kernel, h200()).launches[0];
+    ASSERT_EQ(sorted(schedule(launch, h200()).sms), sorted(plain_plan(kernel, 132)))
+        << "trial " << trial;
+  }
 }
 
 // Sums only: four sequences with 10 queries and 4,002 keys become 3,3,2,2 on 1,001,1,001,1,000,…

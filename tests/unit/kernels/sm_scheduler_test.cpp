@@ -125,18 +125,34 @@ TEST(Schedule, StreamKCutsIntoEqualRuns) {
   EXPECT_THAT(cycles_by_sm(placed), ElementsAre(3, 2, 30, 20));
 }
 
-TEST(Schedule, AssignedTasksGoWhereTheDecomposerSays) {
-  Launch launch = launch_of({{busy_task(1), 2}, {busy_task(10), 1}});
-  launch.scheduling = Scheduling::assigned;
+// Costs 5, 4, 3 go to three idle CTAs; then 3 to the one with 3, and 3 to the one with 4.
+TEST(Schedule, TasksGoToTheLeastLoadedCta) {
+  Launch launch = launch_of({{busy_task(50), 1}, {busy_task(40), 1}, {busy_task(30), 3}});
+  launch.scheduling = Scheduling::least_loaded;
+  launch.costs = {5, 4, 3};
   launch.shape.grid_x = 3;
-  launch.assigned_cta = {2, 0, 2};
-  EXPECT_THAT(cycles_by_sm(schedule(launch, toy_gpu(3, 1))), ElementsAre(1, 0, 11));
+  EXPECT_THAT(cycles_by_sm(schedule(launch, toy_gpu(3, 1))),
+              testing::UnorderedElementsAre(50, 70, 60));
 }
 
-TEST(Schedule, AssignmentMustCoverTheTasks) {
-  Launch launch = launch_of({{busy_task(1), 2}});
-  launch.scheduling = Scheduling::assigned;
-  launch.assigned_cta = {0};
+// Alike: the second pass goes where the first went, 5 + 5 and 1 + 1, instead of evening out.
+TEST(Schedule, PassesMayBePlacedAlike) {
+  Launch launch = launch_of({{busy_task(5), 1}, {busy_task(1), 1}});
+  launch.scheduling = Scheduling::least_loaded;
+  launch.costs = {5, 1};
+  launch.shape.grid_x = 2;
+  launch.repeats = 2;
+  EXPECT_THAT(cycles_by_sm(schedule(launch, toy_gpu(2, 1))),
+              testing::UnorderedElementsAre(5 + 1, 1 + 5));
+  launch.are_passes_alike = true;
+  EXPECT_THAT(cycles_by_sm(schedule(launch, toy_gpu(2, 1))),
+              testing::UnorderedElementsAre(5 + 5, 1 + 1));
+}
+
+TEST(Schedule, CostsMustCoverTheTasks) {
+  Launch launch = launch_of({{busy_task(1), 2}, {busy_task(2), 1}});
+  launch.scheduling = Scheduling::least_loaded;
+  launch.costs = {1};
   EXPECT_THROW(schedule(launch, toy_gpu(3, 1)), InternalError);
 }
 
@@ -157,10 +173,11 @@ Launch random_launch(std::mt19937& engine) {
   launch.scheduling = static_cast<Scheduling>(pick(0, 3));
   launch.shape.threads = 32 * pick(1, 16);
   launch.shape.grid_x = pick(1, 30);
-  if (launch.scheduling == Scheduling::assigned) {
-    for (std::int64_t i = launch.task_count(); i > 0; --i) {
-      launch.assigned_cta.push_back(static_cast<std::uint16_t>(pick(0, 29)));
+  if (launch.scheduling == Scheduling::least_loaded) {
+    for (std::size_t i = 0; i < launch.tasks.size(); ++i) {
+      launch.costs.push_back(static_cast<float>(pick(0, 500)));
     }
+    launch.are_passes_alike = pick(0, 1) == 1;
   }
   return launch;
 }
