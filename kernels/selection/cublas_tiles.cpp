@@ -37,6 +37,16 @@ constexpr auto hopper_tiles = std::to_array<TileConfig>({
 
 constexpr auto splits = std::to_array<int>({2, 4, 8});
 
+const TileProfile* wide_profile() {
+  static const TileProfile* const profile = find_tile_profile("cublas13_h200_bf16");
+  return profile;
+}
+
+const TileProfile* narrow_profile() {
+  static const TileProfile* const profile = find_tile_profile("cublas13_h200_fp8");
+  return profile;
+}
+
 }  // namespace
 
 bool is_cublas_persistent(const GpuSpec& gpu) {
@@ -47,9 +57,8 @@ bool is_cublas_persistent(const GpuSpec& gpu) {
 TileConfig choose_cublas_tile(const Gemm& kernel, const GpuSpec& gpu) {
   const GemmShape shape{kernel.m, kernel.n, kernel.k};
   if (is_cublas_persistent(gpu)) {
-    static const TileProfile* const wide = find_tile_profile("cublas13_h200_bf16");
-    static const TileProfile* const narrow = find_tile_profile("cublas13_h200_fp8");
-    const TileProfile* const profile = bytes_per_element(kernel.dtype) < 2 ? narrow : wide;
+    const TileProfile* const profile =
+        bytes_per_element(kernel.dtype) < 2 ? narrow_profile() : wide_profile();
     if (profile != nullptr) return profile->choose(shape, gpu.sm_count);
   }
   const std::span<const TileConfig> family =

@@ -1,6 +1,7 @@
 // Features of the profile's trees, and its file format.
 #include "kernels/selection/tile_profile.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -211,17 +212,15 @@ TileProfile read_tile_profile(const Value& root) {
 }
 
 const TileProfile* find_tile_profile(std::string_view name) {
-  // Read on the first question: most runs never decompose a product.
-  static const std::map<std::string, TileProfile, std::less<>> profiles = [] {
-    std::map<std::string, TileProfile, std::less<>> read;
-    for (const EmbeddedFile& file : embedded_tile_profiles()) {
-      const std::string stem(file.stem);
-      read.emplace(stem, read_tile_profile(parse_json(file.text, {stem + ".json"})));
-    }
-    return read;
-  }();
-  const auto found = profiles.find(name);
-  return found == profiles.end() ? nullptr : &found->second;
+  // Each is read when it is first asked for (2 ms): most runs multiply in one format, or none.
+  static std::map<std::string, TileProfile, std::less<>> profiles;
+  if (const auto known = profiles.find(name); known != profiles.end()) return &known->second;
+  const auto files = embedded_tile_profiles();
+  const auto file = std::ranges::find(files, name, &EmbeddedFile::stem);
+  if (file == files.end()) return nullptr;
+  const std::string path = fmt::format("{}.json", name);
+  TileProfile profile = read_tile_profile(parse_json(file->text, {path}));
+  return &profiles.emplace(name, std::move(profile)).first->second;
 }
 
 }  // namespace foretoken
