@@ -9,8 +9,17 @@
 namespace foretoken {
 namespace {
 
-void check_version(const EstimatorFamily& family, const Artifact& artifact,
+void check_version(const EstimatorFamily& family, const Artifact& artifact, TrainedFor purpose,
                    const std::string& file) {
+  const bool is_ceiling = purpose == TrainedFor::ceiling;
+  const std::string_view option = is_ceiling ? " --quantile 0.8" : "";
+  if (is_ceiling != (artifact.quantile > 0)) {
+    throw ConfigError({file}, fmt::format("was trained for {}, not for {}; train it again: "
+                                          "foretoken-calibrate train --family {}{}",
+                                          is_ceiling ? "the time to expect" : "a ceiling",
+                                          is_ceiling ? "a ceiling" : "the time to expect",
+                                          family.name(), option));
+  }
   const auto& names = family.feature_names();
   const auto& scales = artifact.ensemble.features();
   const bool same_features =
@@ -21,9 +30,9 @@ void check_version(const EstimatorFamily& family, const Artifact& artifact,
   throw ConfigError(
       {file},
       fmt::format("was trained for '{}' version {}, but this program has '{}' version {}{}; train "
-                  "it again: foretoken-calibrate train --family {}",
+                  "it again: foretoken-calibrate train --family {}{}",
                   artifact.family, artifact.version, family.name(), family.version(),
-                  same_features ? "" : " with other features", family.name()));
+                  same_features ? "" : " with other features", family.name(), option));
 }
 
 }  // namespace
@@ -32,10 +41,11 @@ std::unique_ptr<const Artifact> TrainedFamilies::load(const EstimatorFamily& fam
   const std::string name = std::string(family.name()) + ".json";
   std::string file, text;
   if (folder_.empty()) {
-    const auto files = embedded_artifacts();
+    const bool is_ceiling = purpose_ == TrainedFor::ceiling;
+    const auto files = is_ceiling ? embedded_ceilings() : embedded_artifacts();
     const auto found = std::ranges::find(files, family.name(), &EmbeddedFile::stem);
     if (found == files.end()) return nullptr;
-    file = "calibration/artifacts/" + name;
+    file = (is_ceiling ? "calibration/artifacts/ceilings/" : "calibration/artifacts/") + name;
     text = found->text;
   } else {
     const auto path = std::filesystem::path(folder_) / name;
@@ -45,7 +55,7 @@ std::unique_ptr<const Artifact> TrainedFamilies::load(const EstimatorFamily& fam
     text.assign(std::istreambuf_iterator<char>(stream), {});
   }
   auto artifact = std::make_unique<const Artifact>(read_artifact(text, file));
-  check_version(family, *artifact, file);
+  check_version(family, *artifact, purpose_, file);
   return artifact;
 }
 

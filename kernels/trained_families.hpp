@@ -13,13 +13,18 @@
 
 namespace foretoken {
 
+/// time: what to expect (calibration/artifacts). ceiling: what the best launches reach (ceilings/ in
+/// the same folder).
+enum class TrainedFor { time, ceiling };
+
 class TrainedFamilies {
  public:
   /// `folder` "": the artifacts inside the program.
-  explicit TrainedFamilies(std::string folder = "") : folder_(std::move(folder)) {}
+  explicit TrainedFamilies(std::string folder = "", TrainedFor purpose = TrainedFor::time)
+      : folder_(std::move(folder)), purpose_(purpose) {}
 
   /// The artifact of `family`, or nullptr if there is none. Throws ConfigError for one of another
-  /// version than the family, whose features would be misread.
+  /// version than the family, whose features would be misread, or of the other purpose.
   const Artifact* find(const EstimatorFamily& family) const;
 
  private:
@@ -31,6 +36,7 @@ class TrainedFamilies {
   [[nodiscard]] std::unique_ptr<const Artifact> load(const EstimatorFamily& family) const;
 
   std::string folder_;
+  TrainedFor purpose_;
   mutable std::vector<Entry> entries_;  // a memo: answers are the same without it
 };
 

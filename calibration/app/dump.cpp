@@ -16,6 +16,7 @@ struct DumpOptions {
   DatasetOptions datasets;
   std::string kernel, family, out;
   std::int64_t every = 1;
+  bool as_cases = false;
 };
 
 void check_kernel_name(const std::string& name) {
@@ -73,6 +74,31 @@ class Dump {
   GpuSpecs gpus_;
 };
 
+/// Quoted where a comma would end it.
+std::string cell(const std::string& text) {
+  return text.find(',') == std::string::npos ? text : fmt::format("\"{}\"", text);
+}
+
+/// Our own dataset format: what `foretoken diagnose` and --own read.
+void write_cases(std::ostream& out, const Dataset& dataset) {
+  out << "# format: foretoken dataset 1\n# program: foretoken-calibrate dump --cases\n";
+  bool has_header = false;
+  for (const Sample& sample : dataset.samples) {
+    Columns columns = case_columns(sample.kernel);
+    columns.emplace_back("kernel_source", cell(sample.source_name));
+    columns.emplace_back("gpu", sample.gpu);
+    columns.emplace_back("time_us", fmt::format("{:.6g}", sample.time.value() * 1e6));
+    std::string header, line;
+    for (const auto& [name, value] : columns) {
+      header += fmt::format("{}{}", header.empty() ? "" : ",", name);
+      line += fmt::format("{}{}", line.empty() ? "" : ",", value);
+    }
+    if (!has_header) out << header << '\n';
+    has_header = true;
+    out << line << '\n';
+  }
+}
+
 int dump(const DumpOptions& options) {
   if (options.kernel.empty() == options.family.empty()) {
     throw ConfigError({"dump"}, "needs exactly one of --kernel and --family");
@@ -89,8 +115,12 @@ int dump(const DumpOptions& options) {
   });
   std::ofstream file(options.out);
   if (!file) throw ConfigError({options.out}, "cannot be written");
-  Dump writer(file, family);
-  for (const Sample& sample : dataset.samples) writer.write(sample);
+  if (options.as_cases) {
+    write_cases(file, dataset);
+  } else {
+    Dump writer(file, family);
+    for (const Sample& sample : dataset.samples) writer.write(sample);
+  }
   fmt::print("{} samples to {}, {} unusable rows left out\n", dataset.samples.size(), options.out,
              dataset.rows_left_out);
   return 0;
@@ -106,6 +136,9 @@ void add_dump(CLI::App& program, Action& chosen) {
   command->add_option("--family", options->family, "Estimator family: adds T and features");
   command->add_option("--every", options->every, "Keep one sample in so many")
       ->check(CLI::PositiveNumber);
+  command->add_flag("--cases", options->as_cases,
+                    "Write the dataset format of calibration/datasets instead, which foretoken "
+                    "diagnose reads");
   command->add_option("--out", options->out, "The CSV to write")->required();
   command->callback([options, &chosen] { chosen = [options] { return dump(*options); }; });
 }

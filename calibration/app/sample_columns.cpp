@@ -104,7 +104,81 @@ struct ColumnsOf {
   }
 };
 
+/// "7*3|9": runs of equal entries.
+std::string run_list(const std::vector<std::pair<std::int64_t, std::int64_t>>& runs) {
+  std::string list;
+  for (const auto& [value, count] : runs) {
+    if (!list.empty()) list += '|';
+    list += count == 1 ? text(value) : fmt::format("{}*{}", value, count);
+  }
+  return list;
+}
+
+void add_sequences(Columns& columns, const AttentionLoad& load) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> queries, contexts;
+  for (const LoadSums* sums : {&load.prefill, &load.decode}) {
+    if (sums->sequences == 0 || !load.sequences.empty()) continue;
+    queries.emplace_back(sums->query_tokens / sums->sequences, sums->sequences);
+    contexts.emplace_back(sums->context_tokens / sums->sequences, sums->sequences);
+  }
+  for (const SequenceSlice& slice : load.sequences) {
+    queries.emplace_back(slice.query_tokens, 1);
+    contexts.emplace_back(slice.context_tokens, 1);
+  }
+  columns.emplace_back("query_tokens", run_list(queries));
+  columns.emplace_back("context_tokens", run_list(contexts));
+}
+
+struct CaseOf {
+  Columns operator()(const Attention& kernel) const {
+    Columns columns = {{"query_heads", text(kernel.query_heads)},
+                       {"kv_heads", text(kernel.kv_heads)},
+                       {"head_dim", text(kernel.head_dim)},
+                       {"dtype", std::string(enum_name(kernel.dtype))},
+                       {"kv_dtype", std::string(enum_name(kernel.kv_dtype))},
+                       {"causal", kernel.causal ? "1" : "0"},
+                       {"window", text(kernel.window)},
+                       {"page_tokens", kernel.page_tokens > 0 ? text(kernel.page_tokens) : ""}};
+    add_sequences(columns, kernel.load);
+    return columns;
+  }
+  Columns operator()(const Mla& kernel) const {
+    Columns columns = {{"query_heads", text(kernel.query_heads)},
+                       {"dtype", std::string(enum_name(kernel.dtype))},
+                       {"kv_dtype", std::string(enum_name(kernel.kv_dtype))}};
+    add_sequences(columns, kernel.load);
+    return columns;
+  }
+  template <class Other>
+  Columns operator()(const Other& kernel) const {
+    Columns columns = ColumnsOf()(kernel);
+    std::erase_if(columns, [](const auto& column) {
+      return column.first == "framework" || column.first == "source" || column.first == "cold";
+    });
+    return columns;
+  }
+};
+
+Implementation implementation_of(const Kernel& kernel) {
+  return std::visit(
+      [](const auto& value) -> Implementation {
+        if constexpr (requires { value.implementation; }) return value.implementation;
+        return {.is_cold = true};
+      },
+      kernel);
+}
+
 }  // namespace
+
+Columns case_columns(const Kernel& kernel) {
+  const Implementation implementation = implementation_of(kernel);
+  Columns columns = {{"kernel", std::string(kernel_name(kernel))},
+                     {"framework", std::string(enum_name(implementation.framework))},
+                     {"cold", implementation.is_cold ? "1" : "0"}};
+  const Columns shape = std::visit(CaseOf(), kernel);
+  columns.insert(columns.end(), shape.begin(), shape.end());
+  return columns;
+}
 
 Columns kernel_columns(const Kernel& kernel) { return std::visit(ColumnsOf{}, kernel); }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "calibration/datasets/csv_rows.hpp"
+#include "workloads/measurements/csv_rows.hpp"
 #include "calibration/datasets/dataset.hpp"
 
 namespace foretoken {

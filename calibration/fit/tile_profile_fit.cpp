@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include "calibration/datasets/csv_rows.hpp"
+#include "workloads/measurements/csv_rows.hpp"
 #include "calibration/datasets/dataset.hpp"
 #include "calibration/datasets/importer.hpp"
 #include "calibration/fit/grow_tree.hpp"

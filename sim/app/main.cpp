@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
   add_compare(program, chosen);
   add_step(program, chosen);
   add_predict(program, chosen);
+  add_diagnose(program, chosen);
   add_gpu(program, chosen);
   add_model(program, chosen);
   add_cluster(program, chosen);

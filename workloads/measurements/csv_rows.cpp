@@ -1,4 +1,4 @@
-#include "calibration/datasets/csv_rows.hpp"
+#include "workloads/measurements/csv_rows.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,0 +1,40 @@
+#include "kernels/ceiling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretoken {
+namespace {
+
+/// Kernels that cannot say are measured with their inputs in DRAM.
+bool reads_dram(const Kernel& kernel) {
+  return std::visit(
+      [](const auto& value) {
+        if constexpr (requires { value.implementation; }) return value.implementation.is_cold;
+        return true;
+      },
+      kernel);
+}
+
+}  // namespace
+
+PerformanceGap performance_gap(const Ceiling& ceiling, Seconds measured) {
+  return {ceiling.roof.time / measured, ceiling.efficiency()};
+}
+
+std::optional<Ceiling> Ceilings::find(const Kernel& kernel, const GpuSpec& gpu) const {
+  const EstimatorFamily* const family = family_of(kernel, gpu);
+  if (family == nullptr) return std::nullopt;
+  const Artifact* const artifact = families_.find(*family);
+  if (artifact == nullptr) return std::nullopt;
+  const double log_ratio = estimate(*family, *artifact, kernel, gpu).mean;
+  Ceiling ceiling{family->name(), family->first_order(kernel, gpu).time * std::exp(log_ratio),
+                  roof_of(kernel, gpu, reads_dram(kernel)), Origin::transferred};
+  if (is_cold(kernel)) ceiling.time += family->cold_extra(kernel, gpu);
+  if (std::ranges::find(artifact->gpus, gpu.name) != artifact->gpus.end()) {
+    ceiling.origin = Origin::learned;
+  }
+  return ceiling;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,83 @@
+#include "kernels/kernel_shape.hpp"
+
+#include <fmt/format.h>
+
+namespace foretoken {
+namespace {
+
+/// "8 prompts of 2048", "3 chunks of 512 on 4096", "256 decodes of 1200"; means where they differ.
+std::string load_shape(const AttentionLoad& load) {
+  std::string text;
+  const auto append = [&](const LoadSums& sums, bool is_decode) {
+    if (sums.sequences == 0) return;
+    const std::int64_t queries = sums.query_tokens / sums.sequences;
+    const std::int64_t context = sums.context_tokens / sums.sequences;
+    if (!text.empty()) text += " + ";
+    if (is_decode) {
+      text += fmt::format("{} decodes of {}", sums.sequences, context);
+    } else if (queries == context) {
+      text += fmt::format("{} prompts of {}", sums.sequences, queries);
+    } else {
+      text += fmt::format("{} chunks of {} in {}", sums.sequences, queries, context);
+    }
+  };
+  append(load.prefill, false);
+  append(load.decode, true);
+  return text;
+}
+
+struct ShapeOf {
+  std::string operator()(const Gemm& k) const {
+    return fmt::format("m {} n {} k {} {}", k.m, k.n, k.k, enum_name(k.dtype));
+  }
+  std::string operator()(const Attention& k) const {
+    return fmt::format("{} heads on {} of {}, {}{}{}", k.query_heads, k.kv_heads, k.head_dim,
+                       load_shape(k.load), dtypes(k.dtype, k.kv_dtype),
+                       k.window > 0 ? fmt::format(" window {}", k.window) : "");
+  }
+  std::string operator()(const Mla& k) const {
+    return fmt::format("{} heads, {}{}", k.query_heads, load_shape(k.load),
+                       dtypes(k.dtype, k.kv_dtype));
+  }
+  std::string operator()(const FusedMoe& k) const {
+    return fmt::format("{} tokens, top {} of {}, {} x {} {}, tp {} ep {}, {}", k.tokens, k.topk,
+                       k.experts, k.hidden, k.intermediate, enum_name(k.dtype), k.tp, k.ep,
+                       routing_shape(k.routing));
+  }
+  std::string operator()(const KvWrite& k) const {
+    return fmt::format("{} tokens, {} heads of {}", k.tokens, k.kv_heads, k.head_dim);
+  }
+  std::string operator()(const Sampling& k) const {
+    return fmt::format("{} rows of {}", k.rows, k.vocabulary);
+  }
+  std::string operator()(const TopKRouting& k) const {
+    return fmt::format("{} tokens, top {} of {}", k.tokens, k.topk, k.experts);
+  }
+  std::string operator()(const Collective& k) const {
+    return fmt::format("{} ranks, {} bytes", k.ranks, k.bytes);
+  }
+  template <class Rows>
+  std::string operator()(const Rows& k) const {
+    if constexpr (requires { k.dim; }) {
+      return fmt::format("{} tokens of {}", k.tokens, k.dim);
+    } else {
+      return fmt::format("{} tokens, {} heads of {}", k.tokens, k.heads, k.head_dim);
+    }
+  }
+
+  static std::string dtypes(DType dtype, DType kv_dtype) {
+    if (dtype == kv_dtype) return fmt::format(" {}", enum_name(dtype));
+    return fmt::format(" {}, cache {}", enum_name(dtype), enum_name(kv_dtype));
+  }
+
+  /// A histogram of hundreds of experts says little as a list.
+  static std::string routing_shape(const Routing& routing) {
+    return routing.kind == Routing::Kind::histogram ? "histogram" : routing_text(routing);
+  }
+};
+
+}  // namespace
+
+std::string kernel_shape(const Kernel& kernel) { return std::visit(ShapeOf{}, kernel); }
+
+}  // namespace foretoken

@@ -1,0 +1,122 @@
+// The diagnosis as a person reads it: who underperforms, how gaps are spread, which points are worst.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/report/charts.hpp"
+#include "sim/report/gap_report.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr auto chart_gaps = std::to_array<double>({0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5});
+constexpr int bar_columns = 50;
+
+std::string summary(const GapReport& report, const Ink& ink) {
+  const auto below = std::ranges::count_if(
+      report.points, [&](const GapPoint& point) { return point.gap() > report.threshold; });
+  const double share =
+      report.points.empty() ? 0 : static_cast<double>(below) / static_cast<double>(report.points.size());
+  std::string text = fmt::format(
+      "{} against the ceiling that the best fifth of comparable launches reach\n{} ({}) lie more "
+      "than {:.2f} of efficiency below it\n",
+      counted(static_cast<std::int64_t>(report.points.size()), "measured point"), ink.strong(grouped(below)),
+      percent(share), report.threshold);
+  if (report.without_ceiling > 0) {
+    text += ink.quiet(fmt::format("{} left out: {}\n", grouped(report.without_ceiling),
+                                  report.without_ceiling_why));
+  }
+  return text;
+}
+
+std::string group_table(const GapReport& report, const TextTable::Layout& layout) {
+  const Ink ink(layout.colour);
+  TextTable table({{"GPU"},
+                   {"family"},
+                   {"source"},
+                   {"points", Align::right},
+                   {"below", Align::right},
+                   {"share", Align::right},
+                   {"median gap", Align::right},
+                   {"p80", Align::right},
+                   {"p90", Align::right}});
+  for (const GapGroup& group : gap_groups(report)) {
+    const bool is_gpu = group.family.empty();
+    const auto name = [&](const std::string& text) { return is_gpu ? ink.strong(text) : text; };
+    table.add_row({is_gpu ? name(group.gpu) : "", is_gpu ? name("all") : group.family, group.source,
+                   grouped(group.points), grouped(group.underperforming), percent(group.share()),
+                   fmt::format("{:.3f}", group.median), fmt::format("{:.3f}", group.p80),
+                   fmt::format("{:.3f}", group.p90)});
+  }
+  return table.text(layout);
+}
+
+std::string distribution(const GapReport& report, const Ink& ink) {
+  std::vector<double> gaps;
+  for (const GapPoint& point : report.points) gaps.push_back(point.gap());
+  std::ranges::sort(gaps);
+  std::vector<double> steps(chart_gaps.begin(), chart_gaps.end());
+  if (std::ranges::find(steps, report.threshold) == steps.end()) {
+    steps.push_back(report.threshold);
+    std::ranges::sort(steps);
+  }
+  std::string text;
+  for (const double step : steps) {
+    const double share = cumulative_share(gaps, step);
+    text += fmt::format("  gap <= {:.2f}  {}  {:>7}{}\n", step,
+                        padded(ink.chart(bar(share, bar_columns)), bar_columns, Align::left),
+                        percent(share), step == report.threshold ? "  beyond: underperforming" : "");
+  }
+  return text;
+}
+
+/// Of "folder/file:line" what tells rows of one dataset apart.
+std::string file_name(const std::string& place) {
+  const std::size_t slash = place.rfind('/');
+  return slash == std::string::npos ? place : place.substr(slash + 1);
+}
+
+std::string worst_table(const std::vector<GapPoint>& points, const TextTable::Layout& layout) {
+  TextTable table({{"gap", Align::right},
+                   {"us", Align::right},
+                   {"could be", Align::right},
+                   {"GPU"},
+                   {"bound"},
+                   {"SM pipe"},
+                   {"waves", Align::right},
+                   {"tail", Align::right},
+                   {"shape"},
+                   {"row"}});
+  for (const GapPoint& point : points) {
+    const bool has_tasks = !point.pipe.empty();
+    table.add_row({fmt::format("{:.3f}", point.gap()), brief(point.measured_us),
+                   brief(point.ceiling_us), point.gpu, point.bound_by, point.pipe,
+                   has_tasks ? fmt::format("{:.2f}", point.waves) : "",
+                   has_tasks ? fmt::format("{:.2f}", point.imbalance) : "", point.shape,
+                   file_name(point.place)});
+  }
+  return table.text(layout);
+}
+
+}  // namespace
+
+std::string gap_text(const GapReport& report, const GapTextOptions& options) {
+  const Ink ink(options.colour);
+  const TextTable::Layout layout{.width = options.width, .colour = options.colour};
+  std::string text = summary(report, ink);
+  if (report.points.empty()) return text;
+  text += fmt::format("\n{}\n{}\n{}", group_table(report, layout),
+                      ink.strong("Share of points with at most this gap"),
+                      distribution(report, ink));
+  const auto worst = worst_points(report, options.worst);
+  if (worst.empty()) return text;
+  text += fmt::format("\n{}{}\n{}", ink.strong("Worst points"),
+                      ink.quiet("  tail: busiest SM / mean SM on its busiest pipe"),
+                      worst_table(worst, layout));
+  return text;
+}
+
+}  // namespace foretoken

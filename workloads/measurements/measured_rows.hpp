@@ -1,0 +1,70 @@
+// Measured kernel launches, one a row: our own datasets (calibration/datasets/README.md), whose first
+// columns are the keys of a `foretoken predict` case, and JSON lines of such cases with their time.
+// Both the calibration tools and `foretoken diagnose` read them here, so that a row means the same to
+// both.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel_case.hpp"
+#include "sim/base/quantity.hpp"
+#include "workloads/measurements/csv_rows.hpp"
+
+namespace foretoken {
+
+struct MeasuredLaunch {
+  /// `cold` where the row says so; a row that does not is cold, as our measurements are.
+  Kernel kernel;
+  std::string gpu;  // a specification's name, or a TOML file's path
+  Seconds time;     // median
+  /// CSV: the same launch repeated on one buffer, where that was measured too.
+  std::optional<Seconds> warm_time;
+  std::string source_name;  // kernel_source as the file spells it
+  std::string id;           // the user's own label, "" if none
+  /// A shape measured a second time to tell the noise, or fp8 products in the slow accumulation that
+  /// serving frameworks turn off: not for training.
+  bool is_aside = false;
+  SourcePosition position;
+};
+
+/// The launches of one file in its order. A `.csv` or `.csv.gz` is a dataset: it needs the columns
+/// `kernel` and `time_us` and names its GPU in a column `gpu`, in a line "# gpu_spec: NAME", or by
+/// the driver's name in "# gpu: NAME". Anything else is JSON lines: a case each, with `time_us` and
+/// `gpu`. Plain or gzip.
+class MeasuredRows {
+ public:
+  /// `gpu` "": as the file says. Throws ConfigError for a file that cannot be read or lacks a column.
+  explicit MeasuredRows(const std::filesystem::path& path, std::string gpu = "");
+  ~MeasuredRows();
+  MeasuredRows(const MeasuredRows&) = delete;
+  MeasuredRows& operator=(const MeasuredRows&) = delete;
+
+  /// The next launch; false at the end. Throws ConfigError, with file and line, for a malformed one;
+  /// the next call goes on behind it.
+  bool next(MeasuredLaunch& launch);
+
+  /// Whether a CSV says that it is a dataset with times; others (operation counters, foreign tables)
+  /// may lie beside them.
+  static bool is_dataset(const CsvRows& rows);
+
+ private:
+  class Source;
+  class CsvSource;
+  class JsonSource;
+  std::unique_ptr<Source> source_;
+};
+
+/// The files to read for `path`: itself, or all CSVs below a folder, in the order of their paths.
+std::vector<std::filesystem::path> measured_files(const std::filesystem::path& path);
+
+/// Sets what a kernel says of its inputs; kernels that cannot say are always cold.
+void set_cold(Kernel& kernel, bool is_cold);
+
+/// Whether the kernel's type can say whose code runs it and whether its inputs are cold.
+bool has_implementation(const Kernel& kernel);
+
+}  // namespace foretoken
