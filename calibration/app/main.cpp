@@ -26,6 +26,7 @@ int run(int argc, char** argv) {
   add_fit(program, chosen);
   add_tiles(program, chosen);
   add_evaluate(program, chosen);
+  add_coverage(program, chosen);
   add_adapt(program, chosen);
   try {
     program.parse(argc, argv);

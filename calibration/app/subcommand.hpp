@@ -20,6 +20,7 @@ void add_train(CLI::App& program, Action& chosen);
 void add_fit(CLI::App& program, Action& chosen);
 void add_tiles(CLI::App& program, Action& chosen);
 void add_evaluate(CLI::App& program, Action& chosen);
+void add_coverage(CLI::App& program, Action& chosen);
 void add_adapt(CLI::App& program, Action& chosen);
 
 /// --widths, --epochs … of the subcommands that train.

@@ -37,8 +37,9 @@ void print_scores(const Artifact& artifact) {
   const bool is_ceiling = artifact.quantile > 0;
   if (is_ceiling) {
     const auto all = artifact.coverage.find("all");
-    fmt::print("held-out layouts below the ceiling {:.1f} %",
-               all != artifact.coverage.end() ? 100 * all->second : 0);
+    fmt::print("held-out layouts below the ceiling {}",
+               all != artifact.coverage.end() ? fmt::format("{:.1f} %", 100 * all->second)
+                                              : "unknown: none is held out");
   } else {
     fmt::print("held-out layouts {:.1f} %", 100 * artifact.error_seen);
   }

@@ -23,10 +23,9 @@ TENSOR_OPS = "sm__ops_path_tensor_src_bf16_dst_fp32"
 XU = "sm__inst_executed_pipe_xu"  # warps: 32 operations each
 COUNTERS = [TENSOR_OPS + ".sum", TENSOR_OPS + ".max", TENSOR_OPS + ".min"]
 OPTIONAL = [XU + ".sum", XU + ".max", "sm__cycles_active.max", "sm__cycles_active.avg",
-            "dram__bytes_read.sum", "lts__t_sectors_op_read.sum", "gpu__time_duration.sum"]
+            "gpu__time_duration.sum"]
 COLUMNS = ["tensor_ops_total", "tensor_ops_max_sm", "tensor_ops_min_sm", "xu_warps_total",
-           "xu_warps_max_sm", "sm_active_cycles_max", "sm_active_cycles_mean", "dram_read_bytes",
-           "l2_read_sectors", "ncu_time_us"]
+           "xu_warps_max_sm", "sm_active_cycles_max", "sm_active_cycles_mean", "ncu_time_us"]
 CASE = ["kernel", "framework", "kernel_source", "query_heads", "kv_heads", "head_dim",
         "query_tokens", "context_tokens", "dtype", "kv_dtype", "causal"]
 HEADS = [(32, 8), (64, 8), (8, 1), (28, 4), (32, 32), (16, 16), (40, 8), (5, 1), (12, 4), (2, 2)]

@@ -88,17 +88,27 @@ std::string worst_table(const std::vector<GapPoint>& points, const TextTable::La
                    {"SM pipe"},
                    {"waves", Align::right},
                    {"tail", Align::right},
-                   {"shape"},
                    {"row"}});
   for (const GapPoint& point : points) {
     const bool has_tasks = !point.pipe.empty();
     table.add_row({fmt::format("{:.3f}", point.gap()), brief(point.measured_us),
                    brief(point.ceiling_us), point.gpu, point.bound_by, point.pipe,
                    has_tasks ? fmt::format("{:.2f}", point.waves) : "",
-                   has_tasks ? fmt::format("{:.2f}", point.imbalance) : "", point.shape,
+                   has_tasks ? fmt::format("{:.2f}", point.imbalance) : "",
                    file_name(point.place)});
   }
-  return table.text(layout);
+  // Under each line of the table, what was launched.
+  const Ink ink(layout.colour);
+  const std::string lines = table.text(layout);
+  std::size_t begin = lines.find('\n') + 1;  // behind the header
+  std::string text = lines.substr(0, begin);
+  for (const GapPoint& point : points) {
+    const std::size_t end = lines.find('\n', begin) + 1;
+    const std::string launched = fmt::format("         {}: {}", point.source, point.shape);
+    text += lines.substr(begin, end - begin) + ink.quiet(fitted(launched, layout.width)) + "\n";
+    begin = end;
+  }
+  return text;
 }
 
 }  // namespace

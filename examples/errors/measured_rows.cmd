@@ -1,0 +1,1 @@
+diagnose examples/errors/measured_rows.csv
