@@ -50,6 +50,52 @@ TEST(FlashAttention2, PrefillRunsACtaATile) {
   EXPECT_EQ(decompose(kernel, a100()).launches[0].task_count(), 16 * 32);
 }
 
+Attention torch_attention(std::vector<SequenceSlice> slices) {
+  Attention kernel = attention(KernelSource::flash_attention_2, std::move(slices));
+  kernel.implementation.framework = Framework::pytorch;
+  return kernel;
+}
+
+// 300 and 100 queries of 32 heads in tiles of 128 rows and steps of 64 keys: the grid is as wide as
+// the longest needs (3), the second sequence's CTAs 2 and 3 have nothing to do. Causal tiles see
+// 128, 256 and 300 keys, 2, 4 and 5 steps; 100 keys are 2. A step is 4 x 128 x 64 x 128 operations.
+TEST(FlashAttention2, PyTorchsGridIsAsWideAsTheLongestSequence) {
+  const Launch launch = decompose(torch_attention({{300, 300}, {100, 100}}), h200()).launches[0];
+  EXPECT_EQ(launch.shape.ctas(), 3 * 2 * 32);
+  EXPECT_EQ(launch.task_count(), 3 * 2 * 32);
+  EXPECT_EQ(resident_ctas(launch.shape, h200()), 2);
+  const double step = 4.0 * 128 * 64 * 128;
+  EXPECT_EQ(summarise(schedule(launch, h200())).total.tensor_ops, 32 * step * (2 + 4 + 5 + 2));
+}
+
+// Ada has less shared memory: tiles of 64 rows under a causal mask.
+TEST(FlashAttention2, PyTorchsTileFollowsTheSharedMemory) {
+  const GpuSpec l40s = load_gpu("l40s", {});
+  const auto launch = decompose(torch_attention({{300, 300}, {100, 100}}), l40s).launches[0];
+  EXPECT_EQ(launch.shape.grid_x, 5);
+  auto full = torch_attention({{300, 300}, {100, 100}});
+  full.causal = false;
+  EXPECT_EQ(decompose(full, l40s).launches[0].shape.grid_x, 3);
+}
+
+// 2 x 4 KV heads on 264 slots and 36 blocks of 128 keys: 18 splits give 144 / 264, as good as 36
+// (288 / 264 take two rounds); the parts are 2 blocks each. The 7 query heads of a KV head share a
+// tile of 64 rows; 2 x 28 rows are combined by fours.
+TEST(FlashAttention2, PyTorchSplitsADecode) {
+  Attention kernel = torch_attention({{1, 4507}, {1, 4507}});
+  kernel.query_heads = 28;
+  kernel.kv_heads = 4;
+  const Decomposition result = decompose(kernel, h200());
+  ASSERT_EQ(result.launches.size(), 2);
+  EXPECT_EQ(result.launches[0].shape.grid_y, 18);
+  EXPECT_EQ(result.launches[0].shape.grid_z, 2 * 4);
+  EXPECT_EQ(result.launches[0].task_count(), 18 * 2 * 4);
+  EXPECT_EQ(result.launches[1].shape.grid_x, 14);
+  // Unequal contexts have the same grid and fewer keys.
+  kernel.load = AttentionLoad::exact({{1, 4507}, {1, 100}});
+  EXPECT_EQ(decompose(kernel, h200()).launches[0].task_count(), 18 * 2 * 4);
+}
+
 // One sequence of 65,536 keys: 512 blocks x 8 heads, a tenth more than a SM's share is
 // ceil(1.1 x 4,096 / 132) = 35 blocks, 15 splits.
 TEST(FlashAttention3, SplitsALongContextByItsShare) {
