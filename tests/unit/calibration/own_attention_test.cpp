@@ -1,0 +1,43 @@
+// PyTorch's FlashAttention-2 on our H200, layouts that training never saw, as the shipped artifacts
+// price it: a source that is in no public table.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "calibration/datasets/dataset.hpp"
+#include "calibration/evaluate/score.hpp"
+#include "kernels/predictor.hpp"
+
+namespace foretoken {
+namespace {
+
+TEST(OwnAttention, IsPricedOnLayoutsHeldOut) {
+  const Dataset dataset = load_own_measurements(
+      std::string(FORETOKEN_SOURCE_DIR) + "/calibration/datasets/h200/attention_torch.csv.gz",
+      [](const Sample& sample) { return is_held_out_layout(sample.layout); });
+  const Value no_options;
+  Diagnostics diagnostics;
+  TableReader options(no_options, diagnostics, "synperf");
+  const auto predictor = predictor_catalog().find("synperf", {}).make(options);
+  const GpuSpec gpu = load_gpu("h200-sxm", {});
+  std::map<std::string, ScoreBoard> boards;
+  for (const Sample& sample : dataset.samples) {
+    const AttentionLoad& load = std::get<Attention>(sample.kernel).load;
+    if (load.prefill.sequences > 0 && load.decode.sequences > 0) continue;  // mixed: two prices
+    const std::string kind = load.decode.sequences > 0 ? " decode" : " prefill";
+    boards[sample.source_name + kind].add(predictor->predict(sample.kernel, gpu).time.value(),
+                                          sample.time.value());
+  }
+  for (const auto& [kind, board] : boards) {
+    const Score score = board.score();
+    std::cout << fmt::format("{:28} {:3} launches, {:.1f} % off, median {:.1f} %\n", kind, score.rows,
+                             100 * score.mape, 100 * score.median);
+  }
+  EXPECT_LE(boards["torch_flash decode"].score().mape, 0.09);
+  EXPECT_LE(boards["torch_flash prefill"].score().mape, 0.09);
+  // Few and unequal prompts; the first-order time knows their mean only.
+  EXPECT_LE(boards["torch_flash_varlen prefill"].score().mape, 0.30);
+}
+
+}  // namespace
+}  // namespace foretoken
