@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iostream>
 #include <map>
 #include <memory>
 
@@ -15,6 +14,7 @@
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/nearest_name.hpp"
 #include "sim/report/gap_report.hpp"
 #include "sim/report/number_text.hpp"
 #include "workloads/measurements/measured_rows.hpp"
@@ -183,7 +183,15 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file.flush()) throw ConfigError({path}, "cannot be written; check the folder");
 }
 
+void check_names(const DiagnoseOptions& options) {
+  if (!options.gpu.empty()) static_cast<void>(load_gpu(options.gpu, {"--gpu"}));
+  const auto names = kernel_case_names();
+  if (options.kernel.empty() || std::ranges::find(names, options.kernel) != names.end()) return;
+  throw ConfigError({"--kernel"}, unknown_name_message("kernel", options.kernel, names));
+}
+
 int diagnose(const DiagnoseOptions& options) {
+  check_names(options);
   Diagnosis diagnosis(options);
   for (const std::string& dataset : options.datasets) {
     const auto files = measured_files(dataset);
