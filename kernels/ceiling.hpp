@@ -18,8 +18,8 @@ namespace foretoken {
 
 struct Ceiling {
   std::string_view family;
-  Seconds time;  // a launch at the ceiling takes this long
-  Roof roof;     // the theoretical time
+  Seconds time;                     // a launch at the ceiling takes this long
+  Roof roof;                        // the theoretical time
   Origin origin = Origin::learned;  // learned: from this GPU among others; transferred: from others
 
   /// Of a launch at the ceiling; above 1 where data that counts as DRAM traffic came from the L2.
@@ -40,8 +40,7 @@ PerformanceGap performance_gap(const Ceiling& ceiling, Seconds measured);
 class Ceilings {
  public:
   /// `folder` "": the ceilings inside the program.
-  explicit Ceilings(std::string folder = "")
-      : families_(std::move(folder), TrainedFor::ceiling) {}
+  explicit Ceilings(std::string folder = "") : families_(std::move(folder), TrainedFor::ceiling) {}
 
   /// nullopt for a kernel that no family with a ceiling covers. Throws PredictionError where the
   /// GPU has no path for the kernel.

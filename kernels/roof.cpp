@@ -62,9 +62,8 @@ Roof roof_of(const Kernel& kernel, const GpuSpec& gpu, bool is_cold, const RoofS
   }
   roof.raise(Bound::l2, work.l2_bytes.value(), gpu.l2_bandwidth.value());
   if (!std::isfinite(roof.time())) {
-    throw PredictionError(
-        fmt::format("{}: the spec of {} has no {} rate, which this kernel needs",
-                    kernel_name(kernel), gpu.name, enum_name(roof.bound())));
+    throw PredictionError(fmt::format("{}: the spec of {} has no {} rate, which this kernel needs",
+                                      kernel_name(kernel), gpu.name, enum_name(roof.bound())));
   }
   return {Seconds(roof.time()), roof.bound()};
 }

@@ -20,8 +20,8 @@ struct Roof {
 };
 
 /// `is_cold`: what starts or ends in memory passes through DRAM. Otherwise it does so only where it
-/// is more than the L2 holds. Throws PredictionError where the GPU has no path for the format, or no
-/// rate for a pipe that the kernel needs.
+/// is more than the L2 holds. Throws PredictionError where the GPU has no path for the format, or
+/// no rate for a pipe that the kernel needs.
 Roof roof_of(const Kernel& kernel, const GpuSpec& gpu, bool is_cold = true,
              const RoofShares& shares = {});
 

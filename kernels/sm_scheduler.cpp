@@ -1,7 +1,7 @@
 // Where tasks run. Three closed forms (one round of equal tasks after the other, a launch that fits
 // on the GPU at once, persistent CTAs) and two simulations (slot_heap.hpp): unequal tasks in more
-// CTAs than fit, each going to the slot that retires first, and plans that give each task to the CTA
-// with least to do. Only loads by SM are kept, never the lists themselves.
+// CTAs than fit, each going to the slot that retires first, and plans that give each task to the
+// CTA with least to do. Only loads by SM are kept, never the lists themselves.
 #include "kernels/sm_scheduler.hpp"
 
 #include <algorithm>
@@ -131,7 +131,8 @@ void place_on_least_loaded(const Launch& launch, std::vector<SmLoad>& sms) {
   FORETOKEN_CHECK(launch.costs.size() == launch.tasks.size(), "{}: {} costs for {} task groups",
                   launch.name, launch.costs.size(), launch.tasks.size());
   const std::int64_t passes = launch.are_passes_alike ? 1 : launch.repeats;
-  std::vector<SmLoad> ctas(static_cast<std::size_t>(std::max<std::int64_t>(1, launch.shape.grid_x)));
+  std::vector<SmLoad> ctas(
+      static_cast<std::size_t>(std::max<std::int64_t>(1, launch.shape.grid_x)));
   LeastLoadedHeap heap(ctas.size());
   if (launch.tasks.size() == 1) {
     // Equal tasks go round and round: it is only open who starts.

@@ -13,8 +13,8 @@
 
 namespace foretoken {
 
-/// time: what to expect (calibration/artifacts). ceiling: what the best launches reach (ceilings/ in
-/// the same folder).
+/// time: what to expect (calibration/artifacts). ceiling: what the best launches reach (ceilings/
+/// in the same folder).
 enum class TrainedFor { time, ceiling };
 
 class TrainedFamilies {

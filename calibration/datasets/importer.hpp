@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/measurements/csv_rows.hpp"
 #include "calibration/datasets/dataset.hpp"
+#include "workloads/measurements/csv_rows.hpp"
 
 namespace foretoken {
 

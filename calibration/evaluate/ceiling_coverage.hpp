@@ -18,8 +18,8 @@ struct CoverageLine {
   }
 };
 
-/// Of the samples on held-out layouts that have a ceiling, by family and then by GPU, a family's own
-/// line first.
+/// Of the samples on held-out layouts that have a ceiling, by family and then by GPU, a family's
+/// own line first.
 std::vector<CoverageLine> ceiling_coverage(const Dataset& dataset, const Ceilings& ceilings);
 
 }  // namespace foretoken

@@ -8,10 +8,10 @@
 #include <map>
 #include <tuple>
 
-#include "workloads/measurements/csv_rows.hpp"
 #include "calibration/datasets/dataset.hpp"
 #include "calibration/datasets/importer.hpp"
 #include "calibration/fit/grow_tree.hpp"
+#include "workloads/measurements/csv_rows.hpp"
 
 namespace foretoken {
 namespace {

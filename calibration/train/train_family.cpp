@@ -45,17 +45,17 @@ Value provenance(const FamilyTable& table, const Rows& rows, const FamilyTrainin
   ValueArray widths, without;
   for (const int width : network.widths) widths.emplace_back(width);
   for (const std::string& gpu : training.rows.without_gpus) without.emplace_back(gpu);
-  return ValueObject{{"trainer", fmt::format("foretoken-calibrate train {}", trainer_version)},
-                     {"seed", static_cast<std::int64_t>(network.seed)},
-                     {"widths", std::move(widths)},
-                     {"loss", network.loss == Loss::mape
-                                  ? std::string("mape")
-                                  : fmt::format("quantile {}", network.quantile)},
-                     {"epochs", report.epochs},
-                     {"layouts_held_out", !training.rows.with_held_out},
-                     {"without_gpus", std::move(without)},
-                     {"rows", static_cast<std::int64_t>(rows.size())},
-                     {"rows_by_source", data_summary(table, rows)}};
+  return ValueObject{
+      {"trainer", fmt::format("foretoken-calibrate train {}", trainer_version)},
+      {"seed", static_cast<std::int64_t>(network.seed)},
+      {"widths", std::move(widths)},
+      {"loss", network.loss == Loss::mape ? std::string("mape")
+                                          : fmt::format("quantile {}", network.quantile)},
+      {"epochs", report.epochs},
+      {"layouts_held_out", !training.rows.with_held_out},
+      {"without_gpus", std::move(without)},
+      {"rows", static_cast<std::int64_t>(rows.size())},
+      {"rows_by_source", data_summary(table, rows)}};
 }
 
 std::vector<std::string> gpus_of(const FamilyTable& table, const Rows& rows) {
@@ -66,9 +66,7 @@ std::vector<std::string> gpus_of(const FamilyTable& table, const Rows& rows) {
   return {names.begin(), names.end()};
 }
 
-bool is_ceiling(const FamilyTraining& training) {
-  return training.network.loss == Loss::quantile;
-}
+bool is_ceiling(const FamilyTraining& training) { return training.network.loss == Loss::quantile; }
 
 Artifact train_rows(const FamilyTable& table, const Rows& rows, const FamilyTraining& training) {
   TrainReport report;

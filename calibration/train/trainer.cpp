@@ -155,13 +155,12 @@ double validation_loss(nn::Sequential& network, const Tensors& tensors, const to
 float quantile_shift(nn::Sequential& network, const Tensors& tensors, const torch::Tensor& rows,
                      const TrainOptions& options) {
   const torch::NoGradGuard no_gradients;
-  const torch::Tensor errors =
-      log_errors(network, tensors.inputs.index_select(0, rows),
-                 tensors.targets.index_select(0, rows), options.head);
+  const torch::Tensor errors = log_errors(network, tensors.inputs.index_select(0, rows),
+                                          tensors.targets.index_select(0, rows), options.head);
   const torch::Tensor sorted = std::get<0>(errors.sort());
   const std::int64_t count = sorted.size(0);
-  const auto rank = static_cast<std::int64_t>(
-      std::ceil(options.quantile * static_cast<double>(count)));
+  const auto rank =
+      static_cast<std::int64_t>(std::ceil(options.quantile * static_cast<double>(count)));
   return sorted[std::clamp<std::int64_t>(rank, 1, count) - 1].item<float>();
 }
 

@@ -1,9 +1,9 @@
-// FlashAttention-2. On a paged cache, as vLLM (and SGLang on A100) calls it: its split-KV kernel with
-// 64 query rows a CTA. A step of decodes only packs a KV head's query heads into one tile and may
-// split contexts; anything else, and any window, runs one CTA a query head. With keys in one piece,
-// as PyTorch calls it: larger tiles by head size, and splits for small batches of prompts too. Rules:
-// flash-attention 2.7, csrc/flash_attn/flash_api.cpp. What it leaves out: fp8 caches, which this
-// kernel cannot read.
+// FlashAttention-2. On a paged cache, as vLLM (and SGLang on A100) calls it: its split-KV kernel
+// with 64 query rows a CTA. A step of decodes only packs a KV head's query heads into one tile and
+// may split contexts; anything else, and any window, runs one CTA a query head. With keys in one
+// piece, as PyTorch calls it: larger tiles by head size, and splits for small batches of prompts
+// too. Rules: flash-attention 2.7, csrc/flash_attn/flash_api.cpp. What it leaves out: fp8 caches,
+// which this kernel cannot read.
 #include <algorithm>
 #include <cmath>
 
@@ -54,13 +54,13 @@ struct DenseTile {
   int threads = 128;
 };
 
-/// flash_fwd_launch_template.h without dropout. Compute capabilities 8.6 and 8.9 have a third of the
-/// shared memory; head_dim 256 takes the larger tile where only one CTA fits in any case.
+/// flash_fwd_launch_template.h without dropout. Compute capabilities 8.6 and 8.9 have a third of
+/// the shared memory; head_dim 256 takes the larger tile where only one CTA fits in any case.
 DenseTile dense_tile(int head_dim, bool is_causal, const GpuSpec& gpu) {
   const bool is_small_ampere = gpu.compute_capability > 80 && gpu.compute_capability < 90;
   if (head_dim <= 64) return {128, 128, 128};
-  if (head_dim <= 128 && is_small_ampere) return is_causal ? DenseTile{64, 64, 128}
-                                                           : DenseTile{128, 32, 128};
+  if (head_dim <= 128 && is_small_ampere)
+    return is_causal ? DenseTile{64, 64, 128} : DenseTile{128, 32, 128};
   if (head_dim <= 128) return {128, 64, 128};
   if (head_dim <= 192) return {128, 64, 256};
   const double two_ctas = 4.0 * head_dim * (64 + 2 * 64);
@@ -78,8 +78,7 @@ void append_dense_head(const std::vector<SliceRun>& runs, const AttentionTile& t
     const std::int64_t used = ceil_div(run.slice.query_tokens, tile.rows);
     for (std::int64_t t = 0; t < used; ++t) {
       const std::int64_t end = std::min(run.slice.query_tokens, (t + 1) * tile.rows);
-      const KeySpan seen =
-          visible_keys(run.slice, t * tile.rows, end, is_causal, kernel.window);
+      const KeySpan seen = visible_keys(run.slice, t * tile.rows, end, is_causal, kernel.window);
       append_tasks(one, attention_task(tile, seen.size()), 1);
     }
     append_tasks(one, Task{}, columns - used);
@@ -113,7 +112,8 @@ Launch combine_launch(std::int64_t rows, std::int64_t splits, int head_dim) {
   return uniform_launch("flash_attention_2_combine", task, ceil_div(rows, rows_cta), threads, 40);
 }
 
-/// PyTorch's own copy of FlashAttention-2 (2.11: aten/src/ATen/native/transformers/cuda/flash_attn).
+/// PyTorch's own copy of FlashAttention-2 (2.11:
+/// aten/src/ATen/native/transformers/cuda/flash_attn).
 Decomposition decompose_dense(const Attention& kernel, const GpuSpec& gpu) {
   std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
   std::int64_t batch = 0;
@@ -175,8 +175,7 @@ Decomposition decompose_dense(const Attention& kernel, const GpuSpec& gpu) {
                               .is_split = is_split};
   result.launches.push_back(std::move(launch));
   if (is_split) {
-    result.launches.push_back(
-        combine_launch(batch * heads * queries_max, splits, kernel.head_dim));
+    result.launches.push_back(combine_launch(batch * heads * queries_max, splits, kernel.head_dim));
   }
   return result;
 }

@@ -90,9 +90,8 @@ Decomposition decompose_flashinfer_fa3(const Attention& kernel, const GpuSpec& g
                   .shared_memory = Bytes(
                       (tile_q + 2.0 * stages * tile_kv) * kernel.head_dim * size + barriers_bytes)};
   Decomposition result;
-  result.plan = AttentionPlan{.cta_tile_q = tile_q,
-                              .cta_tile_kv = tile_kv,
-                              .padded_batch = works * kernel.query_heads};
+  result.plan = AttentionPlan{
+      .cta_tile_q = tile_q, .cta_tile_kv = tile_kv, .padded_batch = works * kernel.query_heads};
   result.launches.push_back(std::move(launch));
   return result;
 }

@@ -43,8 +43,8 @@ struct TileProfile {
   [[nodiscard]] TileConfig choose(const GemmShape& shape, int sm_count) const;
 };
 
-/// The profile that travels in the program (calibration/artifacts/tiles), or nullptr. Not for use from
-/// several threads at once.
+/// The profile that travels in the program (calibration/artifacts/tiles), or nullptr. Not for use
+/// from several threads at once.
 const TileProfile* find_tile_profile(std::string_view name);
 
 /// `provenance`: where it comes from and how well it does, in order.

@@ -225,9 +225,11 @@ void add_diagnose(CLI::App& program, Action& chosen) {
                    "Measured launches: datasets (.csv, .csv.gz), folders of them, or JSON lines of "
                    "cases with time_us and gpu")
       ->required();
-  command->add_option("--gpu", options->gpu, "Where they were measured: name or TOML (default: as "
-                                             "the files say)");
-  command->add_option("--kernel", options->kernel, "Only this type of kernel (fused_moe, gemm, ...)");
+  command->add_option("--gpu", options->gpu,
+                      "Where they were measured: name or TOML (default: as "
+                      "the files say)");
+  command->add_option("--kernel", options->kernel,
+                      "Only this type of kernel (fused_moe, gemm, ...)");
   command
       ->add_option("--gap", options->gap,
                    "A launch underperforms when its efficiency is so far below its ceiling")

@@ -13,16 +13,16 @@ namespace foretoken {
 
 struct GapPoint {
   std::string gpu, family, source;
-  std::string shape;       // for people
-  std::string place;       // "file:line"
+  std::string shape;  // for people
+  std::string place;  // "file:line"
   double measured_us = 0;
-  double ceiling_us = 0;   // what a launch at the ceiling takes
-  double efficiency = 0;   // roof / measured
-  double ceiling = 0;      // roof / ceiling_us
-  std::string bound_by;    // the resource that the roof is made of
-  std::string pipe;        // with most cycles on the busiest SM; "" = the kernel has no tasks
-  double waves = 0;        // CTAs / (SMs x resident)
-  double imbalance = 0;    // busiest SM / mean SM on that pipe: 1.5 = half of the time is a tail
+  double ceiling_us = 0;  // what a launch at the ceiling takes
+  double efficiency = 0;  // roof / measured
+  double ceiling = 0;     // roof / ceiling_us
+  std::string bound_by;   // the resource that the roof is made of
+  std::string pipe;       // with most cycles on the busiest SM; "" = the kernel has no tasks
+  double waves = 0;       // CTAs / (SMs x resident)
+  double imbalance = 0;   // busiest SM / mean SM on that pipe: 1.5 = half of the time is a tail
   bool is_transferred = false;  // the ceiling was learned on other GPUs
 
   [[nodiscard]] double gap() const { return ceiling - efficiency; }

@@ -1,4 +1,5 @@
-// The diagnosis for other programs: JSON with the groups and the worst points, CSV with every point.
+// The diagnosis for other programs: JSON with the groups and the worst points, CSV with every
+// point.
 #include <fmt/format.h>
 
 #include <algorithm>

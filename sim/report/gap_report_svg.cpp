@@ -1,5 +1,5 @@
-// The diagnosis as one picture (the paper's Figure 7): how gaps are spread on each GPU, and how many
-// of its points underperform. Plain SVG, nothing to load.
+// The diagnosis as one picture (the paper's Figure 7): how gaps are spread on each GPU, and how
+// many of its points underperform. Plain SVG, nothing to load.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,8 +82,8 @@ std::string axes(double end, double threshold) {
   }
   const double x = plot_left + plot_width * std::min(1.0, threshold / end);
   text += line(x, plot_top, x, bottom, "class=\"threshold\"");
-  text += label(plot_left + plot_width / 2, bottom + 40, "middle",
-                "gap: efficiency below the ceiling");
+  text +=
+      label(plot_left + plot_width / 2, bottom + 40, "middle", "gap: efficiency below the ceiling");
   text += label(plot_left, plot_top - 14, "start", "share of points with at most this gap");
   return text;
 }

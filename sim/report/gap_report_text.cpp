@@ -1,4 +1,5 @@
-// The diagnosis as a person reads it: who underperforms, how gaps are spread, which points are worst.
+// The diagnosis as a person reads it: who underperforms, how gaps are spread, which points are
+// worst.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,13 +19,14 @@ constexpr int bar_columns = 50;
 std::string summary(const GapReport& report, const Ink& ink) {
   const auto below = std::ranges::count_if(
       report.points, [&](const GapPoint& point) { return point.gap() > report.threshold; });
-  const double share =
-      report.points.empty() ? 0 : static_cast<double>(below) / static_cast<double>(report.points.size());
+  const double share = report.points.empty()
+                           ? 0
+                           : static_cast<double>(below) / static_cast<double>(report.points.size());
   std::string text = fmt::format(
       "{} against the ceiling that the best fifth of comparable launches reach\n{} ({}) lie more "
       "than {:.2f} of efficiency below it\n",
-      counted(static_cast<std::int64_t>(report.points.size()), "measured point"), ink.strong(grouped(below)),
-      percent(share), report.threshold);
+      counted(static_cast<std::int64_t>(report.points.size()), "measured point"),
+      ink.strong(grouped(below)), percent(share), report.threshold);
   if (report.without_ceiling > 0) {
     text += ink.quiet(fmt::format("{} left out: {}\n", grouped(report.without_ceiling),
                                   report.without_ceiling_why));
@@ -66,9 +68,10 @@ std::string distribution(const GapReport& report, const Ink& ink) {
   std::string text;
   for (const double step : steps) {
     const double share = cumulative_share(gaps, step);
-    text += fmt::format("  gap <= {:.2f}  {}  {:>7}{}\n", step,
-                        padded(ink.chart(bar(share, bar_columns)), bar_columns, Align::left),
-                        percent(share), step == report.threshold ? "  beyond: underperforming" : "");
+    text +=
+        fmt::format("  gap <= {:.2f}  {}  {:>7}{}\n", step,
+                    padded(ink.chart(bar(share, bar_columns)), bar_columns, Align::left),
+                    percent(share), step == report.threshold ? "  beyond: underperforming" : "");
   }
   return text;
 }
@@ -91,11 +94,10 @@ std::string worst_table(const std::vector<GapPoint>& points, const TextTable::La
                    {"row"}});
   for (const GapPoint& point : points) {
     const bool has_tasks = !point.pipe.empty();
-    table.add_row({fmt::format("{:.3f}", point.gap()), brief(point.measured_us),
-                   brief(point.ceiling_us), point.gpu, point.bound_by, point.pipe,
-                   has_tasks ? fmt::format("{:.2f}", point.waves) : "",
-                   has_tasks ? fmt::format("{:.2f}", point.imbalance) : "",
-                   file_name(point.place)});
+    table.add_row(
+        {fmt::format("{:.3f}", point.gap()), brief(point.measured_us), brief(point.ceiling_us),
+         point.gpu, point.bound_by, point.pipe, has_tasks ? fmt::format("{:.2f}", point.waves) : "",
+         has_tasks ? fmt::format("{:.2f}", point.imbalance) : "", file_name(point.place)});
   }
   // Under each line of the table, what was launched.
   const Ink ink(layout.colour);
@@ -118,9 +120,9 @@ std::string gap_text(const GapReport& report, const GapTextOptions& options) {
   const TextTable::Layout layout{.width = options.width, .colour = options.colour};
   std::string text = summary(report, ink);
   if (report.points.empty()) return text;
-  text += fmt::format("\n{}\n{}\n{}", group_table(report, layout),
-                      ink.strong("Share of points with at most this gap"),
-                      distribution(report, ink));
+  text +=
+      fmt::format("\n{}\n{}\n{}", group_table(report, layout),
+                  ink.strong("Share of points with at most this gap"), distribution(report, ink));
   const auto worst = worst_points(report, options.worst);
   if (worst.empty()) return text;
   text += fmt::format("\n{}{}\n{}", ink.strong("Worst points"),

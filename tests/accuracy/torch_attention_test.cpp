@@ -1,5 +1,5 @@
-// PyTorch 2.11's attention on our H200 (calibration/datasets/h200) against its decomposition: grids and
-// shared memory of every FlashAttention-2 launch whose time was taken, and SynPerf's Table VII:
+// PyTorch 2.11's attention on our H200 (calibration/datasets/h200) against its decomposition: grids
+// and shared memory of every FlashAttention-2 launch whose time was taken, and SynPerf's Table VII:
 // tensor operations in all and on the busiest SM, as Nsight Compute counted them.
 #include <gtest/gtest.h>
 
@@ -30,8 +30,8 @@ std::string grids(const Decomposition& decomposition) {
   return text;
 }
 
-// A single prompt is launched in another way by the interface for variable lengths than by the dense
-// one, which is the one assumed: the only rows that differ.
+// A single prompt is launched in another way by the interface for variable lengths than by the
+// dense one, which is the one assumed: the only rows that differ.
 TEST(TorchAttention, LaunchesAsRecorded) {
   const std::string path =
       std::string(FORETOKEN_SOURCE_DIR) + "/calibration/datasets/h200/attention_torch.csv.gz";

@@ -41,8 +41,8 @@ void decompose_and_place(benchmark::State& state, const Kernel& kernel) {
   for (auto _ : state) benchmark::DoNotOptimize(analyze(decompose(kernel, h200()), h200()));
 }
 
-#define FORETOKEN_BENCH_ATTENTION(name, ...)                                \
-  BENCHMARK_CAPTURE(decompose_only, name, attention(__VA_ARGS__));          \
+#define FORETOKEN_BENCH_ATTENTION(name, ...)                       \
+  BENCHMARK_CAPTURE(decompose_only, name, attention(__VA_ARGS__)); \
   BENCHMARK_CAPTURE(decompose_and_place, name, attention(__VA_ARGS__))
 
 FORETOKEN_BENCH_ATTENTION(flashinfer_fa3_8x2048_64_heads, KernelSource::flashinfer_fa3, 64,
@@ -55,8 +55,8 @@ FORETOKEN_BENCH_ATTENTION(flashinfer_fa3_256_chunks_64_heads, KernelSource::flas
                           unequal(256, 16));
 FORETOKEN_BENCH_ATTENTION(flashinfer_fa2_8x2048_64_heads, KernelSource::flashinfer_fa2, 64,
                           equal(8, 2048));
-FORETOKEN_BENCH_ATTENTION(flashinfer_decode_256_contexts_64_heads, KernelSource::flashinfer_decode_tc,
-                          64, unequal(256, 1));
+FORETOKEN_BENCH_ATTENTION(flashinfer_decode_256_contexts_64_heads,
+                          KernelSource::flashinfer_decode_tc, 64, unequal(256, 1));
 FORETOKEN_BENCH_ATTENTION(flash_attention_3_8x2048_64_heads, KernelSource::flash_attention_3, 64,
                           equal(8, 2048));
 FORETOKEN_BENCH_ATTENTION(flash_attention_3_256_contexts_64_heads, KernelSource::flash_attention_3,

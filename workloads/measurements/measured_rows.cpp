@@ -237,7 +237,8 @@ class MeasuredRows::JsonSource final : public Source {
     launch.time = Seconds(sound_time(time_us(object, launch.position), launch.position));
     launch.gpu = gpu_.empty() ? text_member(object, "gpu") : gpu_;
     if (launch.gpu.empty()) {
-      throw ConfigError(launch.position, "'gpu' is missing: name the GPU that this was measured on");
+      throw ConfigError(launch.position,
+                        "'gpu' is missing: name the GPU that this was measured on");
     }
     launch.source_name = text_member(object, "kernel_source");
     launch.id = text_member(object, "id");

@@ -1,7 +1,7 @@
-// Measured kernel launches, one a row: our own datasets (calibration/datasets/README.md), whose first
-// columns are the keys of a `foretoken predict` case, and JSON lines of such cases with their time.
-// Both the calibration tools and `foretoken diagnose` read them here, so that a row means the same to
-// both.
+// Measured kernel launches, one a row: our own datasets (calibration/datasets/README.md), whose
+// first columns are the keys of a `foretoken predict` case, and JSON lines of such cases with their
+// time. Both the calibration tools and `foretoken diagnose` read them here, so that a row means the
+// same to both.
 #pragma once
 
 #include <filesystem>
@@ -25,8 +25,8 @@ struct MeasuredLaunch {
   std::optional<Seconds> warm_time;
   std::string source_name;  // kernel_source as the file spells it
   std::string id;           // the user's own label, "" if none
-  /// A shape measured a second time to tell the noise, or fp8 products in the slow accumulation that
-  /// serving frameworks turn off: not for training.
+  /// A shape measured a second time to tell the noise, or fp8 products in the slow accumulation
+  /// that serving frameworks turn off: not for training.
   bool is_aside = false;
   SourcePosition position;
 };
@@ -37,18 +37,19 @@ struct MeasuredLaunch {
 /// `gpu`. Plain or gzip.
 class MeasuredRows {
  public:
-  /// `gpu` "": as the file says. Throws ConfigError for a file that cannot be read or lacks a column.
+  /// `gpu` "": as the file says. Throws ConfigError for a file that cannot be read or lacks a
+  /// column.
   explicit MeasuredRows(const std::filesystem::path& path, std::string gpu = "");
   ~MeasuredRows();
   MeasuredRows(const MeasuredRows&) = delete;
   MeasuredRows& operator=(const MeasuredRows&) = delete;
 
-  /// The next launch; false at the end. Throws ConfigError, with file and line, for a malformed one;
-  /// the next call goes on behind it.
+  /// The next launch; false at the end. Throws ConfigError, with file and line, for a malformed
+  /// one; the next call goes on behind it.
   bool next(MeasuredLaunch& launch);
 
-  /// Whether a CSV says that it is a dataset with times; others (operation counters, foreign tables)
-  /// may lie beside them.
+  /// Whether a CSV says that it is a dataset with times; others (operation counters, foreign
+  /// tables) may lie beside them.
   static bool is_dataset(const CsvRows& rows);
 
  private:

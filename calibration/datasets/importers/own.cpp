@@ -1,5 +1,5 @@
-// Our own measurements (workloads/measurements): time_us is cold; where the row has a warm_us too, it
-// is a second sample.
+// Our own measurements (workloads/measurements): time_us is cold; where the row has a warm_us too,
+// it is a second sample.
 #include "calibration/datasets/importer.hpp"
 #include "workloads/measurements/measured_rows.hpp"
 

@@ -13,8 +13,8 @@ namespace {
 void expect_coverage(const Dataset& dataset, std::size_t launches_min, double low, double high,
                      std::set<std::string> families) {
   for (const CoverageLine& line : ceiling_coverage(dataset, Ceilings())) {
-    std::cout << fmt::format("{:26} {:10} {:8} launches, {:5.1f} % below the ceiling\n", line.family,
-                             line.gpu, line.launches, 100 * line.share());
+    std::cout << fmt::format("{:26} {:10} {:8} launches, {:5.1f} % below the ceiling\n",
+                             line.family, line.gpu, line.launches, 100 * line.share());
     if (line.gpu != "all" || line.launches < launches_min) continue;
     families.erase(line.family);
     EXPECT_GE(line.share(), low) << line.family;
@@ -29,8 +29,8 @@ Dataset held_out(const std::function<Dataset(const KeepSample&)>& load) {
 
 TEST(CeilingCoverage, HoldsOnOurOwnProducts) {
   const Dataset dataset = held_out([](const KeepSample& keep) {
-    return load_own_measurements(
-        std::string(FORETOKEN_SOURCE_DIR) + "/calibration/datasets/h200", keep);
+    return load_own_measurements(std::string(FORETOKEN_SOURCE_DIR) + "/calibration/datasets/h200",
+                                 keep);
   });
   expect_coverage(dataset, 1000, 0.7, 0.95, {"gemm_16bit", "gemm_fp8"});
 }

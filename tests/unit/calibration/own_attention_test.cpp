@@ -30,8 +30,8 @@ TEST(OwnAttention, IsPricedOnLayoutsHeldOut) {
   }
   for (const auto& [kind, board] : boards) {
     const Score score = board.score();
-    std::cout << fmt::format("{:28} {:3} launches, {:.1f} % off, median {:.1f} %\n", kind, score.rows,
-                             100 * score.mape, 100 * score.median);
+    std::cout << fmt::format("{:28} {:3} launches, {:.1f} % off, median {:.1f} %\n", kind,
+                             score.rows, 100 * score.mape, 100 * score.median);
   }
   EXPECT_LE(boards["torch_flash decode"].score().mape, 0.09);
   EXPECT_LE(boards["torch_flash prefill"].score().mape, 0.09);

@@ -28,11 +28,11 @@ class CeilingTest : public testing::Test {
     std::vector<FeatureScale> scales;
     for (const std::string& name : family.feature_names()) scales.push_back({name, 0, 1, -99, 99});
     const auto inputs = static_cast<int>(scales.size());
-    Network constant(
-        std::vector<NetworkLayer>{
-            {inputs, 1, std::vector<float>(static_cast<std::size_t>(inputs)), {answer}}});
-    Artifact artifact{std::string(family.name()), family.version(), Value(), {"h200-sxm"}, 0, 0, {},
-                      Ensemble(scales, {constant})};
+    Network constant(std::vector<NetworkLayer>{
+        {inputs, 1, std::vector<float>(static_cast<std::size_t>(inputs)), {answer}}});
+    Artifact artifact{
+        std::string(family.name()),  family.version(), Value(), {"h200-sxm"}, 0, 0, {},
+        Ensemble(scales, {constant})};
     artifact.quantile = quantile;
     std::ofstream(folder_ / (std::string(family.name()) + ".json")) << write_artifact(artifact);
   }
@@ -42,7 +42,8 @@ class CeilingTest : public testing::Test {
 
 // 0.25 of efficiency: with the roof at 3 us and 4 us at the ceiling (0.75), 6 us are 0.5.
 TEST(PerformanceGap, IsCeilingMinusEfficiency) {
-  const Ceiling ceiling{"gemm_16bit", Seconds(4e-6), {Seconds(3e-6), Bound::tensor}, Origin::learned};
+  const Ceiling ceiling{
+      "gemm_16bit", Seconds(4e-6), {Seconds(3e-6), Bound::tensor}, Origin::learned};
   const PerformanceGap gap = performance_gap(ceiling, Seconds(6e-6));
   EXPECT_DOUBLE_EQ(gap.ceiling, 0.75);
   EXPECT_DOUBLE_EQ(gap.efficiency, 0.5);
@@ -106,7 +107,8 @@ TEST(KernelShape, SaysWhatOneWouldAsk) {
   EXPECT_EQ(kernel_shape(Gemm{64, 4096, 512, DType::fp8}), "m 64 n 4096 k 512 fp8");
   Attention attention{.query_heads = 8, .kv_heads = 2, .head_dim = 128};
   attention.load = AttentionLoad::exact({{16, 16}, {16, 16}, {1, 100}, {1, 300}});
-  EXPECT_EQ(kernel_shape(attention), "8 heads on 2 of 128, 2 prompts of 16 + 2 decodes of 200 bf16");
+  EXPECT_EQ(kernel_shape(attention),
+            "8 heads on 2 of 128, 2 prompts of 16 + 2 decodes of 200 bf16");
   attention.load = AttentionLoad::exact({{16, 48}});
   attention.kv_dtype = DType::fp8;
   attention.window = 64;

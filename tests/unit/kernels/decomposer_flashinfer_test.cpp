@@ -196,9 +196,9 @@ std::vector<SmLoad> plain_plan(const Attention& kernel, int ctas) {
     for (const SequenceSlice& slice : slices) {
       for (std::int64_t t = ceil_div(slice.query_tokens, 128); t-- > 0;) {
         const std::int64_t before = slice.context_tokens - slice.query_tokens;
-        const std::int64_t keys =
-            kernel.causal ? std::min(before + (t + 1) * 128, slice.context_tokens)
-                          : slice.context_tokens;
+        const std::int64_t keys = kernel.causal
+                                      ? std::min(before + (t + 1) * 128, slice.context_tokens)
+                                      : slice.context_tokens;
         std::pop_heap(heap.begin(), heap.end(), costs_more);
         auto& [cta, cost] = heap.back();
         const Task task = attention_task(tile, keys);
@@ -234,7 +234,8 @@ TEST(FlashInferFa3, PlansAsThePlainHeapDoes) {
     const bool is_equal = pick(0, 3) == 0;
     std::vector<SequenceSlice> slices;
     for (int count = pick(1, 12); count > 0; --count) {
-      const std::int64_t queries = grain * static_cast<std::int64_t>(pick(1, grain == 1 ? 1500 : 12));
+      const std::int64_t queries =
+          grain * static_cast<std::int64_t>(pick(1, grain == 1 ? 1500 : 12));
       const std::int64_t before = pick(0, 1) * grain * pick(0, 30);
       slices.push_back({queries, queries + before});
       if (is_equal) slices.back() = slices.front();

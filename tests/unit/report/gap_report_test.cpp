@@ -84,7 +84,8 @@ TEST(GapReport, TextNamesWhoUnderperforms) {
   const std::string text = gap_text(sample(), {});
   EXPECT_THAT(text, testing::HasSubstr("2 (28.6 %) lie more than 0.10"));
   EXPECT_THAT(text, testing::ContainsRegex("a40 +all +5 +2 +40\\.0 %"));
-  EXPECT_THAT(text, testing::ContainsRegex("0\\.250 +40\\.0 +20\\.0 +a40 +dram +l2 +1\\.25 +1\\.50"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex("0\\.250 +40\\.0 +20\\.0 +a40 +dram +l2 +1\\.25 +1\\.50"));
   EXPECT_THAT(text, testing::HasSubstr("moe.csv:7"));
 }
 
@@ -121,7 +122,8 @@ TEST(GapReport, SvgHasALineAndABarAGpu) {
   const std::string svg = gap_svg(report);
   const auto count = [&](const std::string& part) {
     int found = 0;
-    for (std::size_t at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1)) ++found;
+    for (std::size_t at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1))
+      ++found;
     return found;
   };
   EXPECT_EQ(count("<polyline"), 3);

@@ -75,10 +75,10 @@ TEST_F(MeasuredRowsTest, ReadsADataset) {
 }
 
 TEST_F(MeasuredRowsTest, ReadsListsAndFlags) {
-  const auto launches = read(
-      write("attention.csv",
-            "kernel,query_heads,kv_heads,head_dim,query_tokens,context_tokens,causal,cold,gpu,time_us\n"
-            "attention,8,2,128,1*3|7,10*2|20|7,0,0,l40s,5\n"));
+  const auto launches = read(write(
+      "attention.csv",
+      "kernel,query_heads,kv_heads,head_dim,query_tokens,context_tokens,causal,cold,gpu,time_us\n"
+      "attention,8,2,128,1*3|7,10*2|20|7,0,0,l40s,5\n"));
   ASSERT_EQ(launches.size(), 1);
   const auto& attention = std::get<Attention>(launches[0].kernel);
   const std::vector<SequenceSlice> expected = {{1, 10}, {1, 10}, {1, 20}, {7, 7}};
@@ -89,10 +89,11 @@ TEST_F(MeasuredRowsTest, ReadsListsAndFlags) {
 }
 
 TEST_F(MeasuredRowsTest, ReadsJsonLines) {
-  const auto launches = read(write(
-      "cases.jsonl",
-      "{\"kernel\":\"rms_norm\",\"tokens\":4,\"dim\":512,\"time_us\":3,\"gpu\":\"l40s\",\"id\":\"a\"}\n"
-      "\n{\"kernel\":\"rms_norm\",\"tokens\":8,\"dim\":512,\"time_us\":4.5,\"gpu\":\"h200-sxm\"}\n"));
+  const auto launches = read(write("cases.jsonl",
+                                   "{\"kernel\":\"rms_norm\",\"tokens\":4,\"dim\":512,\"time_us\":"
+                                   "3,\"gpu\":\"l40s\",\"id\":\"a\"}\n"
+                                   "\n{\"kernel\":\"rms_norm\",\"tokens\":8,\"dim\":512,\"time_"
+                                   "us\":4.5,\"gpu\":\"h200-sxm\"}\n"));
   ASSERT_EQ(launches.size(), 2);
   EXPECT_EQ(launches[0].id, "a");
   EXPECT_EQ(launches[0].gpu, "l40s");
@@ -106,7 +107,8 @@ TEST_F(MeasuredRowsTest, SaysWhichRowIsWrong) {
   const std::string header = "# gpu_spec: h200-sxm\nkernel,m,n,k,time_us\n";
   EXPECT_EQ(mistake("a.csv", header + "gemm,1,2,3,4\ngemm,1,2,3\n"),
             "a.csv:4: has 4 cells where the header has 5 columns");
-  EXPECT_EQ(mistake("b.csv", header + "gemm,1,2,3,-4\n"), "b.csv:3: time_us: must be above 0, not -4");
+  EXPECT_EQ(mistake("b.csv", header + "gemm,1,2,3,-4\n"),
+            "b.csv:3: time_us: must be above 0, not -4");
   EXPECT_EQ(mistake("c.csv", header + "gemm,1,2,3,fast\n"),
             "c.csv:3: time_us: must be a number, not 'fast'");
   EXPECT_THAT(mistake("d.csv", header + "gem,1,2,3,4\n"),
@@ -117,14 +119,17 @@ TEST_F(MeasuredRowsTest, SaysWhichRowIsWrong) {
             "f.csv: no known GPU is called 'Abacus 3'; add a line '# gpu_spec: NAME'");
   EXPECT_EQ(mistake("g.csv", "# gpu_spec: l40s\nkernel,m\n"),
             "g.csv: has no column 'time_us'; its columns are kernel, m");
-  EXPECT_EQ(mistake("h.jsonl", "{\"kernel\":\"sampling\",\"rows\":1,\"vocabulary\":9,\"gpu\":\"l40s\"}\n"),
+  EXPECT_EQ(mistake("h.jsonl",
+                    "{\"kernel\":\"sampling\",\"rows\":1,\"vocabulary\":9,\"gpu\":\"l40s\"}\n"),
             "h.jsonl:1: 'time_us' is missing: how long the launch took");
-  EXPECT_EQ(mistake("i.jsonl", "{\"kernel\":\"sampling\",\"rows\":1,\"vocabulary\":9,\"time_us\":2}\n"),
-            "i.jsonl:1: 'gpu' is missing: name the GPU that this was measured on");
+  EXPECT_EQ(
+      mistake("i.jsonl", "{\"kernel\":\"sampling\",\"rows\":1,\"vocabulary\":9,\"time_us\":2}\n"),
+      "i.jsonl:1: 'gpu' is missing: name the GPU that this was measured on");
 }
 
 TEST_F(MeasuredRowsTest, GoesOnBehindABadRow) {
-  MeasuredRows rows(write("a.csv", "# gpu_spec: l40s\nkernel,m,n,k,time_us\ngemm,0,2,3,4\ngemm,1,2,3,4\n"));
+  MeasuredRows rows(
+      write("a.csv", "# gpu_spec: l40s\nkernel,m,n,k,time_us\ngemm,0,2,3,4\ngemm,1,2,3,4\n"));
   MeasuredLaunch launch;
   EXPECT_THROW(rows.next(launch), ConfigError);
   EXPECT_TRUE(rows.next(launch));
@@ -136,7 +141,8 @@ TEST_F(MeasuredRowsTest, FindsTheCsvsOfAFolderInOrder) {
   write("b.csv", "");
   write("a.csv.gz", "");
   write("notes.txt", "");
-  EXPECT_THAT(measured_files(folder_), testing::ElementsAre(folder_ / "a.csv.gz", folder_ / "b.csv"));
+  EXPECT_THAT(measured_files(folder_),
+              testing::ElementsAre(folder_ / "a.csv.gz", folder_ / "b.csv"));
   EXPECT_THAT(measured_files(folder_ / "notes.txt"), testing::ElementsAre(folder_ / "notes.txt"));
   EXPECT_THROW(measured_files(folder_ / "nowhere"), ConfigError);
 }
