@@ -1,9 +1,7 @@
-// Fused mixture-of-experts layers, one family a kind of kernel, since what limits Triton's tiles
-// says little about TensorRT-LLM's or CUTLASS's: Triton in 16 bit and below (both frameworks, told
-// apart by features), TensorRT-LLM's kernels for Blackwell in every format, grouped CUTLASS
-// products. DeepGEMM's and CuTe's experts, which no table has, are priced as CUTLASS: grouped
-// persistent products too. Formats nobody has measured go with their nearest relative (int8 and
-// mxfp4 in Triton with fp8).
+// Fused mixture-of-experts layers by closed or grouped kernels: TensorRT-LLM's for Blackwell in
+// every format, grouped CUTLASS products. DeepGEMM's and CuTe's experts, which no table has, are
+// priced as CUTLASS: grouped persistent products too. Triton's, whose tiles are known, are in
+// triton_moe.cpp.
 //
 // Cold: the tables repeat one layer's weights, which stay in the L2 only where the active experts
 // fit, at a few tokens on GPUs with a large L2. There a layer of a real model, whose weights were
@@ -12,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/decomposition.hpp"
 #include "kernels/estimators/moe_model.hpp"
 
 namespace foretoken {
@@ -85,27 +82,10 @@ void write_features(const FusedMoe& kernel, const GpuSpec& gpu, const MoeModel& 
   out.add(log_ratio(static_cast<double>(kernel.tokens)));
 }
 
-MoeStyle style_of(const FusedMoe& kernel, const GpuSpec& gpu) {
-  KernelSource source = kernel.implementation.source;
-  if (source == KernelSource::automatic) source = resolve_implementation(kernel, gpu).source;
-  switch (source) {
-    case KernelSource::trtllm:
-      return MoeStyle::trtllm;
-    case KernelSource::cutlass:
-    case KernelSource::deep_gemm:
-    case KernelSource::cute_dsl:
-      return MoeStyle::cutlass;
-    default:
-      return MoeStyle::triton;
-  }
-}
-
-enum class Width { any, bits_16, below_16 };
-
 class MoeFamily final : public EstimatorFamily {
  public:
-  MoeFamily(std::string_view name, MoeStyle style, Width width, const MoeConstants& constants)
-      : name_(name), style_(style), width_(width), constants_(constants) {}
+  MoeFamily(std::string_view name, MoeStyle style, const MoeConstants& constants)
+      : name_(name), style_(style), constants_(constants) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] int version() const override { return 1; }
@@ -113,10 +93,7 @@ class MoeFamily final : public EstimatorFamily {
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto* moe = std::get_if<FusedMoe>(&kernel);
-    if (moe == nullptr || moe->dtype == DType::fp32) return false;
-    const bool is_16_bit = bytes_per_element(moe->dtype) >= 2;
-    if (width_ != Width::any && is_16_bit != (width_ == Width::bits_16)) return false;
-    return style_of(*moe, gpu) == style_;
+    return moe != nullptr && moe->dtype != DType::fp32 && moe_style(*moe, gpu) == style_;
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -142,13 +119,12 @@ class MoeFamily final : public EstimatorFamily {
     MoeConstants constants = constants_;
     const bool is_slow = style_ == MoeStyle::cutlass && bytes_per_element(moe.dtype) >= 2 &&
                          moe.implementation.framework == Framework::sglang;
-    if (is_slow) constants.issue_large *= 8.3;
+    if (is_slow) constants.issue *= 8.3;
     return moe_model(moe, gpu, style_, constants);
   }
 
   std::string_view name_;
   MoeStyle style_;
-  Width width_;
   MoeConstants constants_;
 };
 
@@ -157,45 +133,13 @@ class MoeFamily final : public EstimatorFamily {
 // Constants: 12,000 rows of each family drawn from the tables, GPUs and frameworks weighing alike;
 // least soft-absolute error of log T, held near physical guesses. T alone is then within 16 %
 // (cutlass) to 22 %.
-const EstimatorFamily& moe_triton_16bit_family() {
-  static const MoeFamily family("moe_triton_16bit", MoeStyle::triton, Width::bits_16,
-                                {.launch_cycles_vllm = 70e3,
-                                 .launch_cycles_sglang = 77e3,
-                                 .dram_share = 0.82,
-                                 .l2_share = 0.7,
-                                 .issue_16_rows = 2.2,
-                                 .issue_64x64 = 3.0,
-                                 .issue_large = 1.0,
-                                 .load_share = 0.23,
-                                 .step_cycles = 90,
-                                 .handed_on = 2.6});
-  return family;
-}
-
-const EstimatorFamily& moe_triton_8bit_family() {
-  static const MoeFamily family("moe_triton_8bit", MoeStyle::triton, Width::below_16,
-                                {.launch_cycles_vllm = 74e3,
-                                 .launch_cycles_sglang = 77e3,
-                                 .dram_share = 0.87,
-                                 .l2_share = 0.7,
-                                 .issue_16_rows = 2.4,
-                                 .issue_64x64 = 2.4,
-                                 .issue_large = 1.2,
-                                 .load_share = 0.5,
-                                 .step_cycles = 148,
-                                 .handed_on = 2.8});
-  return family;
-}
-
 const EstimatorFamily& moe_trtllm_family() {
-  static const MoeFamily family("moe_trtllm", MoeStyle::trtllm, Width::any,
+  static const MoeFamily family("moe_trtllm", MoeStyle::trtllm,
                                 {.launch_cycles_vllm = 45e3,
                                  .launch_cycles_sglang = 47e3,
                                  .dram_share = 0.89,
                                  .l2_share = 0.7,
-                                 .issue_16_rows = 1.5,
-                                 .issue_64x64 = 1.5,
-                                 .issue_large = 1.5,
+                                 .issue = 1.5,
                                  .load_share = 0.15,
                                  .step_cycles = 30,
                                  .handed_on = 2.7});
@@ -203,14 +147,12 @@ const EstimatorFamily& moe_trtllm_family() {
 }
 
 const EstimatorFamily& moe_cutlass_family() {
-  static const MoeFamily family("moe_cutlass", MoeStyle::cutlass, Width::any,
+  static const MoeFamily family("moe_cutlass", MoeStyle::cutlass,
                                 {.launch_cycles_vllm = 53e3,
                                  .launch_cycles_sglang = 66e3,
                                  .dram_share = 1.0,
                                  .l2_share = 0.7,
-                                 .issue_16_rows = 1.35,
-                                 .issue_64x64 = 1.35,
-                                 .issue_large = 1.35,
+                                 .issue = 1.35,
                                  .load_share = 0.3,
                                  .step_cycles = 150,
                                  .handed_on = 4.8});

@@ -4,29 +4,15 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/decomposition.hpp"
 #include "kernels/kernel_work.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr int ampere = 80;  // its tables are of vLLM 0.14 and SGLang 0.5.10, with older tile rules
+constexpr int ampere = 80;  // its tables are of vLLM 0.14 and SGLang 0.5.10
 
 bool is_16_bit(DType dtype) { return bytes_per_element(dtype) >= 2; }
-
-/// Without a tuned file: fused_moe.py of vLLM 0.24, by the batch's tokens.
-MoeTile vllm_tile(std::int64_t tokens, DType dtype) {
-  if (dtype == DType::fp8_block) return {tokens <= 64 ? 16 : 64, 128, 128};
-  const int rows = tokens <= 32 ? 16 : tokens <= 96 ? 32 : tokens <= 512 ? 64 : 128;
-  return {rows, tokens <= 64 ? 64 : 128, is_16_bit(dtype) ? 64 : 128};
-}
-
-/// Without a tuned file: fused_moe_triton_config.py of SGLang 0.5, vLLM's up to 0.14: by whether
-/// there are more tokens on the rank than experts.
-MoeTile sglang_tile(double tokens_here, double experts_here, DType dtype) {
-  const bool is_sparse = tokens_here <= experts_here;
-  if (dtype == DType::fp8_block) return {is_sparse ? 16 : 64, 128, 128};
-  return {is_sparse ? 16 : 64, is_sparse ? 32 : 64, is_16_bit(dtype) ? 64 : 128};
-}
 
 /// TensorRT-LLM's kernels come in tiles of 8 to 128 rows, picked by the tokens an expert gets.
 MoeTile trtllm_tile(const ExpertLoad& load) {
@@ -34,21 +20,6 @@ MoeTile trtllm_tile(const ExpertLoad& load) {
   int rows = 8;
   while (rows < 128 && rows < each) rows *= 2;
   return {rows, 128, 64};
-}
-
-MoeTile tile_of(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style, const ExpertLoad& load,
-                double tokens_here) {
-  if (style == MoeStyle::trtllm) return trtllm_tile(load);
-  if (style == MoeStyle::cutlass) return {128, 128, 64};
-  const bool is_vllm = kernel.implementation.framework == Framework::vllm;
-  if (is_vllm && gpu.compute_capability != ampere) return vllm_tile(kernel.tokens, kernel.dtype);
-  return sglang_tile(tokens_here, load.held, kernel.dtype);
-}
-
-double issue(const MoeTile& tile, MoeStyle style, const MoeConstants& constants) {
-  if (style != MoeStyle::triton) return constants.issue_large;
-  if (tile.rows == 16) return constants.issue_16_rows;
-  return tile.columns <= 64 && tile.rows <= 64 ? constants.issue_64x64 : constants.issue_large;
 }
 
 /// Share of `bytes_over_l2` that a kernel finds in the L2: all below its size, nothing above; the
@@ -74,8 +45,8 @@ double experts_read_again(const FusedMoe& kernel, const ExpertLoad& load) {
   return load.held * (1 - idle * idle);
 }
 
-void add_products(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
-                  const MoeConstants& constants, MoeModel& model) {
+void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants& constants,
+                  MoeModel& model) {
   const auto hidden = static_cast<double>(kernel.hidden);
   const MoeTile& tile = model.tile;
   const double row_tiles = model.load.tiles_of(tile.rows);
@@ -85,7 +56,7 @@ void add_products(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
   const double weight_size = bytes_per_element(kernel.dtype);
   model.mma = 2.0 * tile.rows * tile.columns * steps_k / tensor_rate(kernel, gpu);
   model.loads = steps_k * (tile.rows + tile.columns) * weight_size / gpu.l2_bandwidth.value();
-  model.math = model.mma * issue(tile, style, constants) + model.loads * constants.load_share;
+  model.math = model.mma * constants.issue + model.loads * constants.load_share;
   // Two tiles a SM at a time hide each other's latency.
   const auto rounds = [&](double ctas) { return std::max(1.0, ctas / gpu.sm_count / 2); };
   const double depth =
@@ -105,16 +76,14 @@ void add_weights(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants&
   model.weights = model.weights_hot * from_l2 + (1 - model.weights_hot) * model.weights_cold;
 }
 
-/// Rows in and out, and what the launches hand to each other. Triton's activation and weighted sum
-/// run over the rows of all of the batch's assignments, those of other ranks' experts included;
-/// SGLang drops tokens without an expert here first.
-void add_handed_on(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
-                   const MoeConstants& constants, double tokens_here, MoeModel& model) {
+/// Rows in and out, and what the launches hand to each other.
+void add_handed_on(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants& constants,
+                   double tokens_here, MoeModel& model) {
   constexpr double size = 2;  // bytes of an activation
   const bool is_vllm = kernel.implementation.framework == Framework::vllm;
   const double batch = is_vllm ? static_cast<double>(kernel.tokens) : tokens_here;
   const auto hidden = static_cast<double>(kernel.hidden);
-  const double rows = style == MoeStyle::triton ? batch * kernel.topk : model.load.assignments;
+  const double rows = model.load.assignments;
   const double written = model.load.assignments * ((model.products - 1) * model.width + hidden);
   const double passed = rows * (model.products * model.width + hidden);
   model.handed_on_set =
@@ -161,6 +130,21 @@ bool has_tied_groups(const FusedMoe& kernel) {
          kernel.intermediate == 2048 && kernel.experts == 256 && kernel.topk == 8;
 }
 
+MoeStyle moe_style(const FusedMoe& kernel, const GpuSpec& gpu) {
+  KernelSource source = kernel.implementation.source;
+  if (source == KernelSource::automatic) source = resolve_implementation(kernel, gpu).source;
+  switch (source) {
+    case KernelSource::trtllm:
+      return MoeStyle::trtllm;
+    case KernelSource::cutlass:
+    case KernelSource::deep_gemm:
+    case KernelSource::cute_dsl:
+      return MoeStyle::cutlass;
+    default:
+      return MoeStyle::triton;
+  }
+}
+
 MoeModel moe_model(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
                    const MoeConstants& constants) {
   MoeModel model;
@@ -168,13 +152,13 @@ MoeModel moe_model(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
   model.products = has_gate(kernel, gpu) ? 3 : 2;
   model.width = static_cast<double>(kernel.intermediate) / kernel.tp;
   const double tokens_here = std::min(static_cast<double>(kernel.tokens), model.load.assignments);
-  model.tile = tile_of(kernel, gpu, style, model.load, tokens_here);
+  model.tile = style == MoeStyle::trtllm ? trtllm_tile(model.load) : MoeTile{128, 128, 64};
   const bool is_vllm = kernel.implementation.framework == Framework::vllm;
   model.launch =
       (is_vllm ? constants.launch_cycles_vllm : constants.launch_cycles_sglang) / gpu.clock.value();
-  add_products(kernel, gpu, style, constants, model);
+  add_products(kernel, gpu, constants, model);
   add_weights(kernel, gpu, constants, model);
-  add_handed_on(kernel, gpu, style, constants, tokens_here, model);
+  add_handed_on(kernel, gpu, constants, tokens_here, model);
   return model;
 }
 

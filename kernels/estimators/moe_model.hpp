@@ -1,7 +1,8 @@
 // First-order time of a fused mixture-of-experts layer (align, gate-up product, activation, down
-// product, weighted sum) by what limits it, and the facts of the launch that its features are made
-// of. The formula is common to all implementations; tile rules and a handful of constants, fitted
-// to the tables of FORETOKEN_DATA/kernels (A100, H100, H200, B200, L40S), tell them apart.
+// product, weighted sum) in closed or grouped kernels (TensorRT-LLM's, CUTLASS's) by what limits
+// it, and the facts of the launch that its features are made of. Tile rules and a handful of
+// constants, fitted to the tables of FORETOKEN_DATA/kernels (H100, H200, B200), tell them apart.
+// Triton's kernels, whose tiles are known, have a model of their own (triton_moe_model.hpp).
 #pragma once
 
 #include "kernels/estimator.hpp"
@@ -11,15 +12,16 @@ namespace foretoken {
 
 enum class MoeStyle { triton, trtllm, cutlass };
 
+/// Whose kernels run a layer; `automatic` sources are resolved for the GPU first.
+MoeStyle moe_style(const FusedMoe& kernel, const GpuSpec& gpu);
+
 /// Dimensionless unless said otherwise. Fitted to AIConfigurator's moe_perf tables (095f58a5).
 struct MoeConstants {
   double launch_cycles_vllm;    // align, quantisation, launches and their gaps, in SM clocks
   double launch_cycles_sglang;  // the same without the routing kernel
   double dram_share;            // of the DRAM bandwidth that streaming weights reach
   double l2_share;              // the same for weights that stayed in the L2
-  double issue_16_rows;         // time of the products over tensor peak, tiles of 16 rows
-  double issue_64x64;           // tiles of 64 x 64 and less, above 16 rows
-  double issue_large;           // larger tiles
+  double issue;                 // time of the products over tensor peak
   double load_share;            // of the operand loads at full L2 bandwidth that is not hidden
   double step_cycles;           // of one step along k of a lone tile: what latency leaves
   double handed_on;             // time of the intermediate buffers over their bytes at bandwidth
@@ -49,7 +51,7 @@ struct MoeModel {
   [[nodiscard]] Bound bound() const;
 };
 
-/// Throws PredictionError where the GPU has no matrix path for the dtype.
+/// For trtllm and cutlass. Throws PredictionError where the GPU has no matrix path for the dtype.
 MoeModel moe_model(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
                    const MoeConstants& constants);
 
