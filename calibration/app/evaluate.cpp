@@ -15,7 +15,7 @@ namespace {
 
 struct EvaluateCommand {
   DatasetOptions datasets;
-  std::string family = "all", split = "seen", artifacts, json;
+  std::string family = "all", split = "seen", fold, artifacts, json;
   std::vector<std::string> predictors = {"synperf", "roofline", "linear"};
   std::size_t rows_max = 20'000;
   bool by_source = false;
@@ -54,6 +54,7 @@ class Evaluation {
 
   void run(const FamilyTable& table) {
     for (const Fold& fold : folds_of(table, split_)) {
+      if (fold.name.find(command_.fold) == std::string::npos) continue;
       for (const std::string& name : command_.predictors) {
         judge(table, fold, name,
               split_ == Split::seen ? shipped(table, name) : retrained(table, fold, name));
@@ -156,6 +157,9 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_option("--split", command->split,
                          "seen: layouts held out (in seconds); gpu, hopper, few, model: trained "
                          "again without them (slow)");
+  subcommand->add_option("--fold", command->fold,
+                         "Only the folds whose name has this text (\"l40s\"; several processes can "
+                         "share a split)");
   subcommand->add_option("--artifacts", command->artifacts,
                          "Folder of artifacts to judge instead of those inside (split seen)");
   subcommand->add_option("--judge", command->rows_max, "At most so many rows of a fold");

@@ -18,6 +18,12 @@ int index_of(std::vector<std::string>& names, const std::string& name) {
   return static_cast<int>(std::ranges::find(names, name) - names.begin());
 }
 
+/// FNV-1a's low bits mix poorly over short texts; the high half is folded in.
+int draw_of_model(std::string_view unsharded) {
+  const std::uint64_t hash = Fingerprint().add(unsharded).value();
+  return static_cast<int>((hash ^ (hash >> 32)) % model_draws);
+}
+
 std::string source_label(const Sample& sample) {
   std::string framework;
   std::visit(
@@ -85,7 +91,7 @@ FamilyTable tabulate(const EstimatorFamily& family, const Dataset& dataset, bool
     row.gpu = index_of(table.gpus, sample.gpu);
     row.source = index_of(table.sources, source_label(sample));
     row.is_held_out = is_held_out_layout(sample.layout);
-    row.is_new_model = is_held_out_layout(std::string(unsharded_layout(sample.layout)));
+    row.model_draw = draw_of_model(unsharded_layout(sample.layout));
     row.layout = Fingerprint().add(std::string_view(sample.layout)).value();
     row.measured = sample.time.value();
     row.cold_extra = is_cold(sample.kernel) ? family.cold_extra(sample.kernel, gpu).value() : 0.0;

@@ -13,11 +13,14 @@
 
 namespace foretoken {
 
+/// Models (layouts before sharding) are held out in turn, each in one of so many draws.
+inline constexpr int model_draws = 5;
+
 struct FamilyRow {
   int gpu = 0;     // index into FamilyTable::gpus
   int source = 0;  // index into FamilyTable::sources
   bool is_held_out = false;
-  bool is_new_model = false;  // the layout before sharding is a held-out one
+  int model_draw = 0;         // which of model_draws holds out the layout before sharding
   std::uint64_t layout = 0;   // hash of the layout
   double measured = 0;        // s
   double first_order = 0;     // s

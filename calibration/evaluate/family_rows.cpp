@@ -41,7 +41,7 @@ Rows training_rows(const FamilyTable& table, const RowChoice& choice) {
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const FamilyRow& data = table.rows[row];
     if (data.is_held_out && !choice.with_held_out) continue;
-    if (data.is_new_model && choice.without_new_models) continue;
+    if (choice.without_model_draw == data.model_draw) continue;
     if (names(choice.without_gpus, table.gpus[static_cast<std::size_t>(data.gpu)])) continue;
     rows.push_back(row);
   }

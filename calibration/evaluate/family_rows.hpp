@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ using Rows = std::vector<std::size_t>;
 struct RowChoice {
   std::vector<std::string> without_gpus;
   bool with_held_out = false;       // also rows of held-out layouts
-  bool without_new_models = false;  // no row of a model whose layout is held out before sharding
+  std::optional<int> without_model_draw;  // no row of a model that this draw holds out
   /// At most so many rows of one GPU and source, chosen by a hash; 0 = all.
   std::size_t rows_max_per_group = 0;
 };

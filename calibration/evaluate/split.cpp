@@ -36,13 +36,13 @@ Fold held_out_layouts(const FamilyTable& table) {
   return fold;
 }
 
-Fold held_out_models(const FamilyTable& table) {
+Fold held_out_models(const FamilyTable& table, int draw) {
   Fold fold;
-  fold.name = "models held out";
+  fold.name = fmt::format("models held out, {} of {}", draw + 1, model_draws);
   fold.training.with_held_out = true;
-  fold.training.without_new_models = true;
+  fold.training.without_model_draw = draw;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    if (table.rows[row].is_new_model) fold.judged.push_back(row);
+    if (table.rows[row].model_draw == draw) fold.judged.push_back(row);
   }
   return fold;
 }
@@ -68,7 +68,7 @@ std::vector<Fold> folds_of(const FamilyTable& table, Split split) {
       folds.push_back(without_gpus(table, "hopper", {"h100-sxm", "h200-sxm"}));
       break;
     case Split::model:
-      folds.push_back(held_out_models(table));
+      for (int draw = 0; draw < model_draws; ++draw) folds.push_back(held_out_models(table, draw));
       break;
   }
   std::erase_if(folds, [](const Fold& fold) { return fold.judged.empty(); });

@@ -10,8 +10,8 @@
 namespace foretoken {
 
 /// seen: layouts held out, GPUs known. gpu: each GPU of the main five left out in turn. hopper:
-/// H100 and H200 left out together, since they are siblings. model: expert layouts held out before
-/// sharding.
+/// H100 and H200 left out together, since they are siblings. model: layouts held out before sharding,
+/// a fifth of them at a time.
 enum class Split { seen, gpu, hopper, few, model };
 template <>
 struct EnumNames<Split> {
