@@ -1,5 +1,6 @@
 #include "kernels/artifact.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/half_text.hpp"
@@ -132,7 +133,66 @@ Value network_value(const Network& network) {
   return ValueObject{{"layers", std::move(layers)}};
 }
 
+constexpr double unseen_generation_share = 0.5;
+/// Of the rows: fewer (a few hundred RTX 4090 launches among 60,000) teach a network little.
+constexpr double generation_rows_min = 0.05;
+
+/// Of built-in GPUs by name; 0 for others.
+int compute_capability_of(const std::string& gpu) {
+  static std::map<std::string, int> known;  // a memo: answers are the same without it
+  const auto found = known.find(gpu);
+  if (found != known.end()) return found->second;
+  const auto names = gpu_names();
+  const bool is_built_in = std::ranges::find(names, gpu) != names.end();
+  return known[gpu] = is_built_in ? load_gpu(gpu, {"artifact"}).compute_capability : 0;
+}
+
+/// Rows by compute capability, from "rows_by_source": {"h100-sxm: vllm ...": 6000, ...}; all alike
+/// where the file does not say.
+std::map<int, double> rows_by_generation(const std::vector<std::string>& gpus,
+                                         const Value& provenance) {
+  std::map<int, double> rows;
+  const Value* by_source = provenance.is_object() ? provenance.find("rows_by_source") : nullptr;
+  if (by_source == nullptr || !by_source->is_object()) {
+    for (const std::string& gpu : gpus) rows[compute_capability_of(gpu)] += 1;
+    return rows;
+  }
+  for (const auto& [name, count] : std::get<ValueObject>(by_source->data)) {
+    const auto* number = std::get_if<std::int64_t>(&count.data);
+    if (number == nullptr) continue;
+    rows[compute_capability_of(name.substr(0, name.find(':')))] += static_cast<double>(*number);
+  }
+  return rows;
+}
+
+/// Parts that run the same kernels with the same tiles. From Hopper on one major number is one
+/// generation (10.0 and 10.3); 8.0, 8.6 and 8.9 differ in tensor rates, shared memory and formats.
+bool same_generation(int a, int b) {
+  constexpr int hopper = 90;
+  return a == b || (a >= hopper && a / 10 == b / 10);
+}
+
 }  // namespace
+
+std::vector<int> trained_generations(const std::vector<std::string>& gpus,
+                                     const Value& provenance) {
+  const auto rows = rows_by_generation(gpus, provenance);
+  double all = 0;
+  for (const auto& [generation, count] : rows) all += count;
+  std::vector<int> generations;
+  for (const auto& [generation, count] : rows) {
+    if (generation > 0 && count >= generation_rows_min * all) generations.push_back(generation);
+  }
+  return generations;
+}
+
+double Artifact::network_share(const GpuSpec& gpu) const {
+  const bool is_known = std::ranges::find(gpus, gpu.name) != gpus.end() ||
+                        std::ranges::any_of(generations, [&](int generation) {
+                          return same_generation(generation, gpu.compute_capability);
+                        });
+  return is_known ? 1 : unseen_generation_share;
+}
 
 Artifact read_artifact(std::string_view text, const std::string& file) {
   const Value root = parse_json(text, {file});
@@ -163,9 +223,11 @@ Artifact read_artifact(std::string_view text, const std::string& file) {
                     error_unseen_gpu,
                     read_by_gpu(table.find("error_by_gpu")),
                     read_ensemble(table, file, diagnostics),
+                    {},
                     quantile,
                     read_by_gpu(table.find("coverage"))};
   diagnostics.throw_if_any();
+  artifact.generations = trained_generations(artifact.gpus, artifact.provenance);
   return artifact;
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hardware/gpu.hpp"
 #include "kernels/network.hpp"
 #include "sim/base/embedded.hpp"
 #include "sim/base/value.hpp"
@@ -29,12 +30,24 @@ struct Artifact {
   double error_unseen_gpu = 0;
   std::map<std::string, double> error_by_gpu;
   Ensemble ensemble;
+  /// Compute capabilities that gave a twentieth of the rows or more, from `gpus` and `provenance`.
+  std::vector<int> generations = {};
   /// 0: trained for the time to expect. Else a ceiling: trained for the efficiency that this share
   /// of launches stays below, and `coverage`, the share that did on layouts held out, by GPU and
   /// ("all") of all; its errors are 0, since it is not meant to meet the measured time.
   double quantile = 0;
   std::map<std::string, double> coverage = {};
+
+  /// What part of the networks' answer, log(time / T), a price on `gpu` takes over: all where they
+  /// saw the GPU or enough of its generation, half elsewhere. What a network has learned from other
+  /// generations about the tiles and caches of one it never saw is as often wrong as right, while T
+  /// is made from the GPU's own specification. With any of five GPUs left out, half of the answer
+  /// is better than all of it in every large family where no sibling stays in (README).
+  [[nodiscard]] double network_share(const GpuSpec& gpu) const;
 };
+
+/// What Artifact::generations says of these; `gpus` that are no built-in ones count for nothing.
+std::vector<int> trained_generations(const std::vector<std::string>& gpus, const Value& provenance);
 
 /// Throws ConfigError for a file of another format or with damaged weights.
 Artifact read_artifact(std::string_view text, const std::string& file);

@@ -78,7 +78,11 @@ Ensemble::Answer estimate(const EstimatorFamily& family, const Artifact& artifac
   FORETOKEN_CHECK(sink.used() == count, "{}: {} features instead of {}", family.name(), sink.used(),
                   count);
   Ensemble::Answer answer = artifact.ensemble.run(features);
-  if (adaptation != nullptr) {
+  if (adaptation == nullptr) {
+    const double share = artifact.network_share(gpu);
+    answer.mean *= share;
+    answer.spread *= share;
+  } else {
     std::array<float, network_width_max> scaled;
     const std::span<float> inputs(scaled.data(), count);
     artifact.ensemble.scale(features, inputs);

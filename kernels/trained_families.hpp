@@ -40,8 +40,9 @@ class TrainedFamilies {
   mutable std::vector<Entry> entries_;  // a memo: answers are the same without it
 };
 
-/// The network's view of a kernel: log(time / T), how sure it is, and how far from the data. With
-/// an adaptation its correction is part of the mean.
+/// The network's view of a kernel: log(time / T), how sure it is, and how far from the data; on
+/// GPUs unlike those it saw only its share (Artifact::network_share). With an adaptation all of it,
+/// and the correction.
 Ensemble::Answer estimate(const EstimatorFamily& family, const Artifact& artifact,
                           const Kernel& kernel, const GpuSpec& gpu,
                           const FamilyAdaptation* adaptation = nullptr);

@@ -52,6 +52,7 @@ FamilyTable FamilyTable::subset(std::span<const std::size_t> indices) const {
   part.family = family;
   part.features = features;
   part.gpus = gpus;
+  part.specs = specs;
   part.sources = sources;
   for (const std::size_t row : indices) {
     part.rows.push_back(rows[row]);
@@ -89,6 +90,7 @@ FamilyTable tabulate(const EstimatorFamily& family, const Dataset& dataset, bool
                       family.feature_names()[i]);
     }
     row.gpu = index_of(table.gpus, sample.gpu);
+    if (table.specs.size() < table.gpus.size()) table.specs.push_back(gpu);
     row.source = index_of(table.sources, source_label(sample));
     row.is_held_out = is_held_out_layout(sample.layout);
     row.model_draw = draw_of_model(unsharded_layout(sample.layout));

@@ -35,6 +35,7 @@ struct FamilyTable {
   std::vector<float> inputs;  // rows x features, row by row
   std::vector<FamilyRow> rows;
   std::vector<std::string> gpus;
+  std::vector<GpuSpec> specs;        // of these GPUs
   std::vector<std::string> sources;  // "vllm FlashAttention …": framework and the file's own name
   std::vector<Kernel> kernels;       // of each row, if asked for
   std::int64_t unpriced = 0;         // samples without first-order time on their GPU

@@ -86,7 +86,8 @@ Rows picked(const FamilyTable& table, const Rows& rows, std::size_t count) {
 
 double predicted_time(const FamilyTable& table, std::size_t row, const Artifact& artifact) {
   const FamilyRow& data = table.rows[row];
-  const double mean = artifact.ensemble.run(table.input(row)).mean;
+  const GpuSpec& gpu = table.specs[static_cast<std::size_t>(data.gpu)];
+  const double mean = artifact.network_share(gpu) * artifact.ensemble.run(table.input(row)).mean;
   return data.first_order * std::exp(mean) + data.cold_extra;
 }
 

@@ -71,14 +71,18 @@ bool is_ceiling(const FamilyTraining& training) { return training.network.loss =
 Artifact train_rows(const FamilyTable& table, const Rows& rows, const FamilyTraining& training) {
   TrainReport report;
   Ensemble ensemble = train(training_set(table, rows), training.network, report);
+  Value origin = provenance(table, rows, training, report);
+  std::vector<std::string> gpus = gpus_of(table, rows);
+  std::vector<int> generations = trained_generations(gpus, origin);
   return {std::string(table.family->name()),
           table.family->version(),
-          provenance(table, rows, training, report),
-          gpus_of(table, rows),
+          std::move(origin),
+          std::move(gpus),
           is_ceiling(training) ? 0 : report.validation_error,
           0,
           {},
           std::move(ensemble),
+          std::move(generations),
           is_ceiling(training) ? training.network.quantile : 0};
 }
 
