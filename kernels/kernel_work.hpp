@@ -37,12 +37,6 @@ double kv_tokens_read(const AttentionLoad& load, std::int64_t window);
 KernelWork attention_work(const Attention& kernel);
 KernelWork mla_work(const Mla& kernel);
 
-/// What the rank with most to do gets of a MoE layer's routed tokens.
-struct MoeShare {
-  std::int64_t assignments = 0;     // token-expert pairs
-  std::int64_t active_experts = 0;  // experts with at least one token: weights that are read
-};
-MoeShare busiest_rank_share(const FusedMoe& kernel);
 KernelWork moe_work(const FusedMoe& kernel);
 /// The format in which `gpu` multiplies `kernel`'s experts. Those stored in 4 bit are unpacked to
 /// 16 bit where it has no 4-bit path (gpt-oss on Hopper: vLLM's Triton and Marlin kernels).

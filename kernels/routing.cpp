@@ -1,6 +1,6 @@
-// From "how skewed is the routing" to integer counts per expert. Popularity follows a power law
-// p_i ~ i^-exponent; a target balancedness is turned into an exponent by solving for the entropy,
-// which falls monotonically with the exponent. Counts are expectations rounded by largest
+// From "how skewed is the routing" to integer counts per expert. A power law's experts are the
+// quantiles of its density; a target balancedness is met by shares p_i ~ i^-s, s found by solving
+// for the entropy, which falls monotonically with it. Counts are expectations rounded by largest
 // remainder, not draws: the same step costs the same each time.
 #include "kernels/routing.hpp"
 
@@ -27,7 +27,7 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-std::vector<double> power_law(double exponent, int experts) {
+std::vector<double> rank_shares(double exponent, int experts) {
   std::vector<double> shares(static_cast<std::size_t>(experts));
   double total = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -48,13 +48,40 @@ double relative_entropy(const std::vector<double>& shares) {
   return entropy / std::log(static_cast<double>(shares.size()));
 }
 
+/// Steeper popularity laws are the same to a rank (one expert has everything) and overflow.
+constexpr double popularity_exponent_max = 30;
+
+/// Integral of x^(power - 1) from `low` to `high`.
+double power_integral(double low, double high, double power) {
+  if (std::abs(power) < 1e-9) return std::log(high / low);
+  return (std::pow(high, power) - std::pow(low, power)) / power;
+}
+
+/// Shares of the experts, the most popular first, none above one assignment a token: what is above
+/// goes to the others in proportion.
+std::vector<double> popularity_shares(const PopularityLaw& law, int topk, int experts) {
+  std::vector<double> shares(static_cast<std::size_t>(experts));
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    shares[i] = law.quantile(1 - (static_cast<double>(i) + 0.5) / experts);
+  }
+  const double most = 1.0 / topk;
+  double left = 1, rest = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& share : shares) {
+    const double scaled = std::min(most, share / rest * left);
+    rest -= share;
+    left -= scaled;
+    share = scaled;
+  }
+  return shares;
+}
+
 /// Beyond this exponent the second expert gets less than 2^-64 of the first's: one expert has all.
 constexpr double exponent_max = 64.0;
 
 double exponent_for(double balancedness, int experts) {
   if (experts < 2 || balancedness >= 1.0) return 0.0;
   const auto excess = [&](double exponent) {
-    return relative_entropy(power_law(exponent, experts)) - balancedness;
+    return relative_entropy(rank_shares(exponent, experts)) - balancedness;
   };
   if (excess(exponent_max) >= 0) return exponent_max;
   std::uintmax_t iterations = 100;  // about 10 are needed
@@ -143,17 +170,38 @@ std::string routing_text(const Routing& routing) {
   return fmt::format("histogram of {} experts", routing.counts.size());
 }
 
-std::vector<std::int64_t> expert_counts(const Routing& routing, std::int64_t assignments,
+double PopularityLaw::moment(int order) const {
+  return power_integral(low, high, order + 1 - exponent) / power_integral(low, high, 1 - exponent);
+}
+
+double PopularityLaw::quantile(double u) const {
+  const double power = 1 - exponent;
+  if (std::abs(power) < 1e-9) return low * std::pow(high / low, u);
+  const double first = std::pow(low, power);
+  return std::pow(first + u * (std::pow(high, power) - first), 1 / power);
+}
+
+PopularityLaw popularity_law(double exponent, std::int64_t tokens, int topk, int experts) {
+  const bool is_crowded = tokens * topk > experts;
+  return {std::min(exponent, popularity_exponent_max), is_crowded ? 1.0 : 0.01,
+          is_crowded ? std::max(0.8 * static_cast<double>(tokens), 1.001) : 2.0};
+}
+
+std::vector<std::int64_t> expert_counts(const Routing& routing, std::int64_t tokens, int topk,
                                         int experts) {
-  FORETOKEN_CHECK(experts > 0 && assignments >= 0, "{} assignments over {} experts", assignments,
-                  experts);
+  FORETOKEN_CHECK(experts > 0 && topk > 0 && tokens >= 0, "{} tokens, {} of {} experts", tokens,
+                  topk, experts);
+  const std::int64_t assignments = tokens * topk;
   switch (routing.kind) {
     case Routing::Kind::balanced:
       return equal_counts(assignments, experts);
     case Routing::Kind::power_law:
-      return largest_remainder(power_law(routing.parameter, experts), assignments);
+      return largest_remainder(
+          popularity_shares(popularity_law(routing.parameter, tokens, topk, experts), topk,
+                            experts),
+          assignments);
     case Routing::Kind::balancedness:
-      return largest_remainder(power_law(exponent_for(routing.parameter, experts), experts),
+      return largest_remainder(rank_shares(exponent_for(routing.parameter, experts), experts),
                                assignments);
     case Routing::Kind::histogram:
       break;
@@ -165,9 +213,9 @@ std::vector<std::int64_t> expert_counts(const Routing& routing, std::int64_t ass
   return largest_remainder(shares_of(routing.counts), assignments);
 }
 
-std::vector<std::int64_t> expert_histogram(const Routing& routing, std::int64_t assignments,
+std::vector<std::int64_t> expert_histogram(const Routing& routing, std::int64_t tokens, int topk,
                                            int experts) {
-  std::vector<std::int64_t> counts = expert_counts(routing, assignments, experts);
+  std::vector<std::int64_t> counts = expert_counts(routing, tokens, topk, experts);
   std::ranges::stable_sort(counts, std::ranges::greater());
   return counts;
 }

@@ -10,12 +10,15 @@
 
 namespace foretoken {
 
-/// Where a histogram comes from: all experts alike, a power law p_i ~ i^-exponent, a target
-/// balancedness (entropy over ln E, by a power law solved for it), or given counts.
+/// Where an expert's share of the assignments comes from:
+/// balanced      all experts alike
+/// power_law     popularities drawn from a density x^-exponent (popularity_law)
+/// balancedness  a target for entropy over ln E, met by shares p_i ~ i^-s with s solved for it
+/// histogram     given counts
 struct Routing {
   enum class Kind { balanced, power_law, balancedness, histogram };
   Kind kind = Kind::balanced;
-  double parameter = 0.0;            // exponent, or balancedness in (0, 1]
+  double parameter = 0.0;            // exponent from 0 up, or balancedness in (0, 1]
   std::vector<std::int64_t> counts;  // histogram: assignments by expert
 
   friend bool operator==(const Routing&, const Routing&) = default;
@@ -26,15 +29,31 @@ Routing parse_routing(std::string_view text, const SourcePosition& position);
 /// The text that parse_routing reads back; a histogram, which has no such text, is described.
 std::string routing_text(const Routing& routing);
 
-/// Expected assignments of each expert by its number, adding up exactly to `assignments`. A given
+/// Popularities of experts: density x^-exponent over [low, high].
+struct PopularityLaw {
+  double exponent, low, high;
+
+  /// Mean of x^order.
+  [[nodiscard]] double moment(int order) const;
+  /// The popularity that a share `u` of the experts stays below.
+  [[nodiscard]] double quantile(double u) const;
+};
+
+/// A power law as AIConfigurator's collector draws it (collector/helper.py, 095f58a5), from which
+/// the measured tables come: over [1, 0.8 tokens] where there are more assignments than experts,
+/// over [0.01, 2] otherwise; scaled to the assignments, at most one a token. Near exponent 1 that
+/// is log-uniform, far flatter than Zipf's p_i ~ i^-exponent.
+PopularityLaw popularity_law(double exponent, std::int64_t tokens, int topk, int experts);
+
+/// Expected assignments of each expert by its number, adding up exactly to tokens x topk. A given
 /// histogram keeps its order (scaled if its sum differs); in the other kinds expert 0 is the most
-/// popular, since nothing is known about which expert it is.
-std::vector<std::int64_t> expert_counts(const Routing& routing, std::int64_t assignments,
+/// popular, since nothing is known about which expert it is. A power law's experts are its
+/// quantiles (i + 1/2) / E. Deterministic: largest remainder instead of draws.
+std::vector<std::int64_t> expert_counts(const Routing& routing, std::int64_t tokens, int topk,
                                         int experts);
 
-/// Expected assignments per expert for `assignments` = tokens x topk, as integers that add up
-/// exactly (largest remainder), in descending order. Deterministic.
-std::vector<std::int64_t> expert_histogram(const Routing& routing, std::int64_t assignments,
+/// The same in descending order.
+std::vector<std::int64_t> expert_histogram(const Routing& routing, std::int64_t tokens, int topk,
                                            int experts);
 
 /// Entropy of the histogram over ln E: 1 = all alike, 0 = one expert takes all.

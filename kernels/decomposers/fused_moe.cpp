@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/decomposers/gemm_launch.hpp"
+#include "kernels/expert_load.hpp"
 
 namespace foretoken {
 namespace {
@@ -16,26 +17,6 @@ struct MoeTile {
   TileConfig tile;
   GemmLaunchOptions options;
 };
-
-/// Rows of each expert that the busiest rank holds (the one with most assignments). Ranks hold
-/// consecutive experts of a given histogram; popular experts of a distribution are dealt in turn.
-std::vector<std::int64_t> busiest_rank_rows(const FusedMoe& kernel) {
-  const std::int64_t assignments = kernel.tokens * kernel.topk;
-  const std::vector<std::int64_t> all = expert_counts(kernel.routing, assignments, kernel.experts);
-  const auto ranks = static_cast<std::size_t>(kernel.ep);
-  if (ranks == 1) return all;
-  const std::size_t local = (all.size() + ranks - 1) / ranks;
-  const bool is_given = kernel.routing.kind == Routing::Kind::histogram;
-  std::vector<std::vector<std::int64_t>> held(ranks);
-  std::vector<std::int64_t> totals(ranks, 0);
-  for (std::size_t expert = 0; expert < all.size(); ++expert) {
-    const std::size_t rank = is_given ? expert / local : expert % ranks;
-    held[rank].push_back(all[expert]);
-    totals[rank] += all[expert];
-  }
-  const auto busiest = std::ranges::max_element(totals) - totals.begin();
-  return held[static_cast<std::size_t>(busiest)];
-}
 
 MoeTile triton_config(int m, int n, int k, int stages, int warps) {
   return {{.m = m, .n = n, .k = k, .stages = stages}, {.threads = 32 * warps, .registers = 255}};

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "kernels/estimator.hpp"
-#include "kernels/estimators/moe_load.hpp"
+#include "kernels/expert_load.hpp"
 
 namespace foretoken {
 

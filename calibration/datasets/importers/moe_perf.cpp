@@ -6,7 +6,7 @@
 namespace foretoken {
 namespace {
 
-/// "balanced", or "power_law_1.01" for p_i ~ i^-1.01.
+/// "balanced", or "power_law_1.01" for popularities of density x^-1.01.
 Routing table_routing(const CsvRows& rows, int column) {
   std::string text(rows.text(column));
   constexpr std::string_view power_law = "power_law_";

@@ -4,10 +4,13 @@
 
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/estimator.hpp"
-#include "kernels/estimators/moe_load.hpp"
 #include "kernels/estimators/moe_model.hpp"
+#include "kernels/estimators/triton_moe_model.hpp"
+#include "kernels/estimators/tuned_moe_shapes.hpp"
+#include "kernels/expert_load.hpp"
 #include "kernels/kernel_work.hpp"
 
 namespace foretoken {
@@ -58,19 +61,29 @@ GpuSpec round_gpu() {
   gpu.dram_bandwidth = BytesPerSecond(1e12);
   gpu.l2_bandwidth = BytesPerSecond(4e12);
   gpu.l2_size = Bytes(1e6);
+  gpu.shared_size_sm = Bytes(100 * 1024);
+  gpu.registers_sm = 65536;
+  gpu.threads_sm = 2048;
   return gpu;
 }
 
-constexpr MoeConstants plain{.launch_cycles_vllm = 10e3,
-                             .launch_cycles_sglang = 20e3,
-                             .dram_share = 1,
-                             .l2_share = 1,
-                             .issue_16_rows = 1,
-                             .issue_64x64 = 1,
-                             .issue_large = 1,
-                             .load_share = 0,
-                             .step_cycles = 100,
-                             .handed_on = 1};
+constexpr TritonMoeConstants plain{.launch_cycles_vllm = 10e3,
+                                   .launch_cycles_sglang = 20e3,
+                                   .launch_cycles_sglang_routed = 30e3,
+                                   .dram_share = 1,
+                                   .narrow_share = 0.5,
+                                   .l2_share = 1,
+                                   .issue_16_rows = 1,
+                                   .issue_64x64 = 1,
+                                   .issue_large = 1,
+                                   .load_share = 0,
+                                   .step_cycles = 100,
+                                   .overlap = 2,
+                                   .empty_cycles = 1000,
+                                   .zeroed_share = 1,
+                                   .handed_on = 1,
+                                   .handed_on_sm = 0,
+                                   .unaligned_rows = 1};
 
 TEST(ExpertLoadTest, BalancedByHand) {
   // 10 tokens x 2 = 20 assignments over 8 experts: four with 3, four with 2. Dealt to 2 ranks in
@@ -81,6 +94,37 @@ TEST(ExpertLoadTest, BalancedByHand) {
   EXPECT_DOUBLE_EQ(load.assignments, 10);
   EXPECT_DOUBLE_EQ(load.largest, 3);
   EXPECT_DOUBLE_EQ(load.tiles_of(16), 4);  // one a expert: none has more than 16
+}
+
+TEST(ExpertLoadTest, BalancedClosedFormEqualsTheCounts) {
+  for (const int experts : {1, 4, 8, 60}) {
+    for (const int ep : {1, 2, 4}) {
+      if (experts % ep != 0) continue;
+      for (std::int64_t tokens = 0; tokens < 70; ++tokens) {
+        FusedMoe moe = moe_of(tokens, experts, 1, ep);
+        const ExpertLoad closed = busiest_rank_load(moe);
+        moe.routing = {Routing::Kind::balancedness, 1.0, {}};  // the same, by the general way
+        const ExpertLoad walked = busiest_rank_load(moe);
+        ASSERT_EQ(closed.assignments, walked.assignments) << experts << " " << ep << " " << tokens;
+        ASSERT_EQ(closed.active, walked.active) << experts << " " << ep << " " << tokens;
+      }
+    }
+  }
+}
+
+TEST(ExpertLoadTest, RowsAreTheLoadsOfTheSameRank) {
+  FusedMoe given = moe_of(20, 4, 1, 2);
+  given.routing = {Routing::Kind::histogram, 0, {1, 0, 17, 2}};
+  EXPECT_EQ(busiest_rank_rows(given), (std::vector<std::int64_t>{17, 2}));
+  EXPECT_EQ(busiest_rank_rows(moe_of(10, 8, 2, 2)), (std::vector<std::int64_t>{3, 3, 2, 2}));
+  for (const int ep : {1, 4}) {
+    const FusedMoe moe = skewed(moe_of(1000, 64, 8, ep));
+    const ExpertLoad load = busiest_rank_load(moe);
+    const auto rows = busiest_rank_rows(moe);
+    EXPECT_EQ(static_cast<double>(rows.size()), load.held);
+    const auto sum = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+    EXPECT_NEAR(static_cast<double>(sum), load.assignments, 0.01 * load.assignments);
+  }
 }
 
 TEST(ExpertLoadTest, HistogramKeepsItsRanks) {
@@ -120,42 +164,100 @@ TEST(ExpertLoadTest, SkewNeverLightensTheBusiestRank) {
   }
 }
 
-TEST(MoeModelTest, AddsUpByHand) {
+TEST(TritonMoeModelTest, AddsUpByHand) {
   // 8 tokens to each of 8 experts (topk 8 of 8), vLLM: 8 tokens <= 32 take tiles of 16 rows x 64
   // columns with steps of 64.
-  const MoeModel model = moe_model(moe_of(8, 8, 8), round_gpu(), MoeStyle::triton, plain);
+  const TritonMoeModel model = triton_moe_model(moe_of(8, 8, 8), round_gpu(), plain);
   EXPECT_EQ(model.tile.rows, 16);
   EXPECT_EQ(model.tile.columns, 64);
   // One row of tiles an expert: up 8 x (2 x 512 / 64) = 128 CTAs over k = 1024, down 8 x (1024 /
-  // 64) = 128 over 512. 2 x 16 x 64 x 128 x 1536 = 402.7 Mflop at 204.8 Tflop/s: 1.966 us.
+  // 64) = 128 over 512.
   EXPECT_DOUBLE_EQ(model.ctas_up, 128);
   EXPECT_DOUBLE_EQ(model.ctas_down, 128);
-  EXPECT_NEAR(model.math * 1e6, 1.966, 1e-3);
+  // A CTA's stages take 3 x (16 + 64) x 64 x 2 B + 1 KB = 31 KiB of 100: 3 at a time.
+  EXPECT_DOUBLE_EQ(model.resident, 3);
+  // A step is 2 x 16 x 64 x 64 / 2048 = 64 clocks; 1.28 CTAs a SM take 81.9, less than the latency
+  // of 100. 16 steps up and 8 down: 2,400 clocks at 1 GHz.
+  EXPECT_DOUBLE_EQ(model.mma, 64);
+  EXPECT_NEAR(model.math * 1e6, 2.4, 1e-9);
   // Each expert has 3 x 1024 x 512 x 2 B = 3.146 MB; 25.17 MB at 1 TB/s, nothing stays in 1 MB.
   EXPECT_NEAR(model.weights * 1e6, 25.166, 1e-3);
-  // Both products run in one round of CTAs: (1024 + 512) / 64 = 24 steps of 100 clocks.
-  EXPECT_NEAR(model.latency * 1e6, 2.4, 1e-9);
   EXPECT_NEAR(model.launch * 1e6, 10, 1e-9);
+  EXPECT_EQ(model.empty, 0);
   // In and out 2 x 8 x 1024 x 2 B = 32.8 KB at 1 TB/s. 64 rows of 2 x 512 + 1024 written, 64 rows
   // of 3 x 512 + 1024 passed on: 589,824 B. The largest buffer, 64 x 1536 x 2 B = 0.197 MB, is
   // 0.219 of the 0.9 MB edge: 0.9977 stay in the L2.
   EXPECT_NEAR(model.handed_on * 1e6, 0.0328 + 0.5898 * (0.9977 / 4 + 0.0023), 1e-3);
   EXPECT_NEAR(model.time() * 1e6,
-              10 + model.handed_on * 1e6 + std::sqrt(25.166 * 25.166 + 1.966 * 1.966 + 2.4 * 2.4),
-              1e-3);
+              10 + model.handed_on * 1e6 + std::sqrt(25.166 * 25.166 + 2.4 * 2.4), 1e-3);
   EXPECT_EQ(model.bound(), Bound::dram);
 }
 
-TEST(MoeModelTest, FrameworksTileByTheirOwnRules) {
+TEST(TritonMoeModelTest, RoundsOfResidentTilesFollowEachOther) {
+  // 1,000 tokens to each of 8 experts, vLLM: tiles of 128 x 128, steps of 64: 1,024 clocks. Rows: 8
+  // tiles an expert. Up 64 x 8 = 512 CTAs, down 64 x 8 = 512, one a SM at a time (97 KiB of 100):
+  // 5 full rounds and 0.12 of one, which is a whole one: 6 x 1,024 clocks x (16 + 8) steps.
+  const TritonMoeModel model = triton_moe_model(moe_of(1000, 8, 8), round_gpu(), plain);
+  EXPECT_DOUBLE_EQ(model.resident, 1);
+  EXPECT_NEAR(model.math * 1e6, 6 * 1024 * 24 * 1e-3, 1e-6);
+}
+
+TEST(TritonMoeModelTest, OtherRanksTilesStartAndEnd) {
+  // 64 tokens x 4 over 64 experts, 4 each, 16 of them here: of 64 row tiles (tokens <= 96: 32 rows)
+  // 48 are other ranks'. Up 2 x 512 / 64 = 16 columns of tiles, down 16: 1,536 CTAs of 1,000 clocks
+  // on 100 SMs.
+  const TritonMoeModel model = triton_moe_model(moe_of(64, 64, 4, 4), round_gpu(), plain);
+  EXPECT_DOUBLE_EQ(model.empty_ctas, 1536);
+  EXPECT_NEAR(model.empty * 1e6, 15.36, 1e-9);
+}
+
+TEST(TritonMoeModelTest, FrameworksTileByTheirOwnRules) {
   const auto tile = [](Framework framework, std::int64_t tokens, DType dtype = DType::bf16) {
     const FusedMoe moe = from(moe_of(tokens, 64, 2, 1, dtype), framework, KernelSource::triton);
-    return moe_model(moe, gpu_of("h200-sxm"), MoeStyle::triton, plain).tile;
+    return triton_moe_model(moe, gpu_of("h200-sxm"), plain).tile;
   };
   EXPECT_EQ(tile(Framework::vllm, 96).rows, 32);
   EXPECT_EQ(tile(Framework::vllm, 513).rows, 128);
   EXPECT_EQ(tile(Framework::vllm, 65, DType::fp8_block).rows, 64);
   EXPECT_EQ(tile(Framework::sglang, 64).rows, 16);  // not more tokens than experts
   EXPECT_EQ(tile(Framework::sglang, 65).rows, 64);
+  EXPECT_EQ(tile(Framework::sglang, 65).depth, 32);
+}
+
+TEST(TritonMoeModelTest, TunedShapesTakeTilesOfTheirRows) {
+  EXPECT_TRUE(is_tuned_moe_shape(Framework::vllm, "h200-sxm", 128, 384));
+  EXPECT_TRUE(is_tuned_moe_shape(Framework::sglang, "h200-sxm", 512, 128));
+  EXPECT_FALSE(is_tuned_moe_shape(Framework::vllm, "h200-sxm", 512, 128));  // SGLang's own
+  EXPECT_FALSE(is_tuned_moe_shape(Framework::vllm, "my-gpu", 128, 384));
+  FusedMoe moe = moe_of(1024, 128, 8);  // 64 rows an expert
+  moe.intermediate = 384;
+  const TritonMoeModel tuned = triton_moe_model(moe, gpu_of("h200-sxm"), plain);
+  EXPECT_TRUE(tuned.is_tuned);
+  EXPECT_EQ(tuned.tile.rows, 64);
+  EXPECT_EQ(triton_moe_model(moe, gpu_of("b200-sxm"), plain).tile.rows, 128);  // vLLM's default
+}
+
+TEST(TritonMoeModelTest, OnlySomeTablesMultiplyRemoteRows) {
+  FusedMoe mixtral = moe_of(1000, 8, 2, 8);
+  mixtral.hidden = 4096;
+  mixtral.intermediate = 14336;
+  mixtral.implementation.framework = Framework::sglang;
+  const GpuSpec h200 = gpu_of("h200-sxm");
+  EXPECT_TRUE(multiplies_remote_rows(mixtral, h200));
+  // 250 of 1,000 tokens have an expert here; all their 500 pairs are multiplied.
+  const TritonMoeModel model = triton_moe_model(mixtral, h200, plain);
+  EXPECT_DOUBLE_EQ(model.tokens_run, 250);
+  EXPECT_DOUBLE_EQ(model.rows_run, 500);
+  FusedMoe other = mixtral;
+  other.implementation.framework = Framework::vllm;
+  EXPECT_FALSE(multiplies_remote_rows(other, h200));
+  other = mixtral;
+  other.implementation.is_cold = true;
+  EXPECT_FALSE(multiplies_remote_rows(other, h200));
+  other = mixtral;
+  other.intermediate = 4096;
+  EXPECT_FALSE(multiplies_remote_rows(other, h200));
+  EXPECT_TRUE(multiplies_remote_rows(other, gpu_of("a100-sxm")));
 }
 
 TEST(MoeModelTest, NemotronHasNoGate) {

@@ -179,37 +179,22 @@ TEST(KernelWork, FusedMoeReadsOnlyActiveExperts) {
             kernel_work(moe_with({})).tensor_flops);
 }
 
-TEST(BusiestRank, HistogramsSplitByExpertNumber) {
+TEST(KernelWork, FusedMoeWorksForTheBusiestRank) {
   // Two ranks of four: 20 + 1 + 1 tokens on three experts, 10 on four.
   const Routing routing{Routing::Kind::histogram, 0, {20, 0, 1, 1, 4, 2, 2, 2}};
-  const MoeShare share = busiest_rank_share(moe_with(routing, 2));
-  EXPECT_EQ(share.assignments, 22);
-  EXPECT_EQ(share.active_experts, 4);  // of the other rank: both are waited for
+  const KernelWork work = kernel_work(moe_with(routing, 2));
+  EXPECT_EQ(work.tensor_flops, 6.0 * 22 * 64 * 32);
+  EXPECT_EQ(work.weight_bytes.value(), 3 * 3 * 64 * 32 * 2);
 }
 
-TEST(BusiestRank, PopularExpertsAreDealtOut) {
-  // p ~ 1 .. 1/8 (sum 2.718) of 32: 12, 6, 4, 3, 2, 2, 2, 1 by largest remainder; ranks get
-  // 12 + 4 + 2 + 2 and 6 + 3 + 2 + 1.
-  const MoeShare share = busiest_rank_share(moe_with({Routing::Kind::power_law, 1.0, {}}, 2));
-  EXPECT_EQ(share.assignments, 20);
-  EXPECT_EQ(share.active_experts, 4);
-}
-
-TEST(BusiestRank, BalancedClosedFormEqualsTheHistogram) {
-  for (const int experts : {1, 4, 8, 60}) {
-    for (const int ep : {1, 2, 4}) {
-      if (experts % ep != 0) continue;
-      for (std::int64_t tokens = 0; tokens < 70; ++tokens) {
-        FusedMoe moe{tokens, experts, 1, 64, 32, DType::bf16, 1, ep, {}};
-        const MoeShare closed = busiest_rank_share(moe);
-        moe.routing = {Routing::Kind::power_law, 0.0, {}};  // the same shares, by the general way
-        const MoeShare walked = busiest_rank_share(moe);
-        ASSERT_EQ(closed.assignments, walked.assignments) << experts << " " << ep << " " << tokens;
-        ASSERT_EQ(closed.active_experts, walked.active_experts)
-            << experts << " " << ep << " " << tokens;
-      }
-    }
-  }
+TEST(KernelWork, FusedMoeReadsAPowerLawAsTheTablesDo) {
+  // 16 tokens x 2 over 8 experts: log-uniform over [1, 12.8]; the quantiles 15/16 .. 1/16
+  // are 10.91, 7.93, 5.77, 4.19, 3.05, 2.22, 1.61, 1.17, in
+  // all 36.86: 9.5, 6.9, 5.0, 3.6, 2.6, 1.9, 1.4, 1.0 of 32 round to 32 (9, 7, 5, 4, 3, 2, 1, 1):
+  // no expert is idle.
+  const KernelWork work = kernel_work(moe_with({Routing::Kind::power_law, 1.0, {}}));
+  EXPECT_EQ(work.tensor_flops, 6.0 * 32 * 64 * 32);
+  EXPECT_EQ(work.weight_bytes.value(), 8 * 3 * 64 * 32 * 2);
 }
 
 TEST(KernelWork, CollectivesAreRefused) {

@@ -66,7 +66,32 @@ Artifact small_artifact() {
           0.05,
           0.15,
           {{"h100-sxm", 0.04}},
-          small_ensemble()};
+          small_ensemble(),
+          {90}};
+}
+
+TEST(NetworkShare, HalfOnGenerationsThatFewRowsCameFrom) {
+  Artifact artifact = small_artifact();
+  const auto share = [&](const char* gpu) { return artifact.network_share(load_gpu(gpu, {})); };
+  EXPECT_EQ(share("h100-sxm"), 1);
+  EXPECT_EQ(share("h20"), 1);  // 9.0 too
+  EXPECT_EQ(share("l40s"), 0.5);
+  // 10.0 and 10.3 are one generation, 12.0 is another; 8.0 and 8.6 are two.
+  artifact.generations = {100, 80};
+  EXPECT_EQ(share("b300-sxm"), 1);
+  EXPECT_EQ(share("rtx-pro-6000-server"), 0.5);
+  EXPECT_EQ(share("rtx-a6000"), 0.5);
+}
+
+TEST(NetworkShare, GenerationsNeedATwentiethOfTheRows) {
+  const Value rows(ValueObject{{"h100-sxm: vllm a", 5000},
+                               {"h200-sxm: vllm a", 4500},
+                               {"rtx-4090: vllm a", 499},
+                               {"my-gpu: vllm a", 900}});
+  const std::vector<std::string> gpus = {"h100-sxm", "h200-sxm", "my-gpu", "rtx-4090"};
+  EXPECT_EQ(trained_generations(gpus, Value(ValueObject{{"rows_by_source", rows}})),
+            std::vector{90});
+  EXPECT_EQ(trained_generations(gpus, Value()), (std::vector{89, 90}));  // rows are not known
 }
 
 TEST(ArtifactFormat, ReadsBackWhatItWrote) {

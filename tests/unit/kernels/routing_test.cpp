@@ -49,24 +49,41 @@ TEST(Routing, MistakesAreNamed) {
 }
 
 TEST(ExpertHistogram, Balanced) {
-  EXPECT_THAT(expert_histogram({}, 10, 4), ElementsAre(3, 3, 2, 2));
-  EXPECT_THAT(expert_histogram({}, 2, 4), ElementsAre(1, 1, 0, 0));
-  EXPECT_THAT(expert_histogram({}, 0, 2), ElementsAre(0, 0));
+  EXPECT_THAT(expert_histogram({}, 10, 1, 4), ElementsAre(3, 3, 2, 2));
+  EXPECT_THAT(expert_histogram({}, 1, 2, 4), ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(expert_histogram({}, 0, 1, 2), ElementsAre(0, 0));
+}
+
+TEST(PopularityLaw, ByHand) {
+  // 100 tokens x 2 over 4 experts: density 1 / x over [1, 80].
+  const PopularityLaw law = popularity_law(1.0, 100, 2, 4);
+  EXPECT_DOUBLE_EQ(law.low, 1);
+  EXPECT_DOUBLE_EQ(law.high, 80);
+  EXPECT_NEAR(law.quantile(0.5), std::sqrt(80.0), 1e-9);
+  EXPECT_NEAR(law.moment(1), 79 / std::log(80.0), 1e-9);  // integral of 1 over that of 1 / x
+  // Exponent 0 is uniform: the middle is 40.5, and so is the mean.
+  const PopularityLaw flat = popularity_law(0.0, 100, 2, 4);
+  EXPECT_NEAR(flat.quantile(0.5), 40.5, 1e-9);
+  EXPECT_NEAR(flat.moment(1), 40.5, 1e-9);
+  // No more assignments than experts: over [0.01, 2].
+  EXPECT_DOUBLE_EQ(popularity_law(1.0, 2, 2, 4).high, 2);
 }
 
 TEST(ExpertHistogram, PowerLawByHand) {
-  // p ~ 1, 1/2, 1/3, sum 11/6: shares 6/11, 3/11, 2/11 of 10 = 5.45, 2.73, 1.82.
-  // Floors 5, 2, 1 leave 2, for the remainders .82 and .73.
+  // Log-uniform over [1, 80]: quantiles 7/8, 5/8, 3/8, 1/8 are 80 to that
+  // power: 46.26, 15.47, 5.17, 1.73, in all 68.62. Of 200 assignments the first would get 134.8,
+  // but a token asks for an expert once: 100. The others share 100 as 15.47, 5.17, 1.73
+  // of 22.37: 69.2, 23.1, 7.7.
   const Routing routing{Routing::Kind::power_law, 1.0, {}};
-  EXPECT_THAT(expert_histogram(routing, 10, 3), ElementsAre(5, 3, 2));
+  EXPECT_THAT(expert_histogram(routing, 100, 2, 4), ElementsAre(100, 69, 23, 8));
 }
 
 TEST(ExpertHistogram, GivenCountsKeepTheirOrderByExpertAndScale) {
   const Routing routing{Routing::Kind::histogram, 0, {1, 0, 3}};
-  EXPECT_THAT(expert_counts(routing, 4, 3), ElementsAre(1, 0, 3));
-  EXPECT_THAT(expert_histogram(routing, 4, 3), ElementsAre(3, 1, 0));
+  EXPECT_THAT(expert_counts(routing, 4, 1, 3), ElementsAre(1, 0, 3));
+  EXPECT_THAT(expert_histogram(routing, 4, 1, 3), ElementsAre(3, 1, 0));
   // 10 x (1/4, 0, 3/4) = 2.5, 0, 7.5: the tie goes to the lower number.
-  EXPECT_THAT(expert_counts(routing, 10, 3), ElementsAre(3, 0, 7));
+  EXPECT_THAT(expert_counts(routing, 10, 1, 3), ElementsAre(3, 0, 7));
 }
 
 TEST(ExpertHistogram, AddsUpExactlyAndDescends) {
@@ -75,7 +92,7 @@ TEST(ExpertHistogram, AddsUpExactlyAndDescends) {
         Routing{Routing::Kind::balancedness, 0.5, {}},
         Routing{Routing::Kind::histogram, 0, {5, 1, 0, 0, 9, 2, 2, 2, 1, 1, 1, 3, 3, 0, 7, 4}}}) {
     for (const std::int64_t assignments : {0L, 1L, 7L, 16L, 1000L, 65536L * 8L, 123456789012L}) {
-      const auto histogram = expert_histogram(routing, assignments, 16);
+      const auto histogram = expert_histogram(routing, assignments, 1, 16);
       EXPECT_EQ(sum(histogram), assignments) << routing_text(routing);
       EXPECT_TRUE(std::ranges::is_sorted(histogram, std::ranges::greater()));
       EXPECT_GE(histogram.back(), 0);
@@ -95,7 +112,7 @@ TEST(ExpertHistogram, BalancednessFindsTheKnownExponent) {
                              Known{256, 0.5, 1.480}, Known{256, 0.8, 0.959}}) {
     constexpr std::int64_t assignments = 1'000'000'000;
     const auto histogram = expert_histogram({Routing::Kind::balancedness, known.balancedness, {}},
-                                            assignments, known.experts);
+                                            assignments, 1, known.experts);
     // p_1 / p_2 = 2^exponent.
     EXPECT_NEAR(std::log2(static_cast<double>(histogram[0]) / static_cast<double>(histogram[1])),
                 known.exponent, 0.0006)
@@ -105,11 +122,11 @@ TEST(ExpertHistogram, BalancednessFindsTheKnownExponent) {
 }
 
 TEST(ExpertHistogram, BalancednessAtItsEnds) {
-  EXPECT_THAT(expert_histogram({Routing::Kind::balancedness, 1.0, {}}, 8, 4),
+  EXPECT_THAT(expert_histogram({Routing::Kind::balancedness, 1.0, {}}, 8, 1, 4),
               ElementsAre(2, 2, 2, 2));
-  EXPECT_THAT(expert_histogram({Routing::Kind::balancedness, 1e-300, {}}, 8, 4),
+  EXPECT_THAT(expert_histogram({Routing::Kind::balancedness, 1e-300, {}}, 8, 1, 4),
               ElementsAre(8, 0, 0, 0));
-  EXPECT_THAT(expert_histogram({Routing::Kind::balancedness, 0.5, {}}, 8, 1), ElementsAre(8));
+  EXPECT_THAT(expert_histogram({Routing::Kind::balancedness, 0.5, {}}, 8, 1, 1), ElementsAre(8));
 }
 
 TEST(Balancedness, ByHand) {

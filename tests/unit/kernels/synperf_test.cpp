@@ -44,7 +44,8 @@ class SynPerfTest : public testing::Test {
                             0.04,
                             0.12,
                             {},
-                            Ensemble(scales, networks)};
+                            Ensemble(scales, networks),
+                            {90}};
     std::ofstream(folder_ / (std::string(family.name()) + ".json")) << write_artifact(artifact);
   }
 

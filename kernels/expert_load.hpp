@@ -1,17 +1,17 @@
 // How a mixture-of-experts step loads the rank that the layer waits for: assignments, experts with
-// work, and how much filling experts up to tiles of rows adds. Shared by the MoE estimator
-// families; nothing is allocated except for routings given by histogram or balancedness.
+// work, and how much filling experts up to tiles of rows adds. The one reading of a routing
+// (routing.hpp) that rooflines, decomposers and estimators share; nothing is allocated except for
+// routings given by histogram or balancedness, and for rows.
 //
-// A power law is read as AIConfigurator's benchmark collector means it (collector/helper.py,
-// 095f58a5): each expert's popularity is drawn from a density x^-exponent over
-// [1, 0.8 tokens] (over [0.01, 2] where there are no more assignments than experts), scaled to the
-// assignments, rounded, at most one a token; consecutive experts share a rank and the busiest rank
-// is measured. Near exponent 1 that is log-uniform and far flatter than Zipf's p_i ~ i^-exponent.
-// What it leaves out: the draw's luck. Quantiles stand in for draws, so equal steps cost the same.
+// With a power law ranks hold independent draws of the law, and the busiest is taken as the tables
+// take it. What it leaves out: the draw's luck. Quantiles stand in for draws, so equal steps cost
+// the same.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "kernels/kernel.hpp"
 
@@ -34,6 +34,10 @@ struct ExpertLoad {
   void add(double experts, double assignments);
 };
 
+/// The rank with most assignments.
 ExpertLoad busiest_rank_load(const FusedMoe& kernel);
+
+/// Assignments of each of that rank's experts, rounded to whole rows.
+std::vector<std::int64_t> busiest_rank_rows(const FusedMoe& kernel);
 
 }  // namespace foretoken

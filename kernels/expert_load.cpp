@@ -1,4 +1,4 @@
-#include "kernels/estimators/moe_load.hpp"
+#include "kernels/expert_load.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,32 +8,6 @@ namespace {
 
 /// Quantiles of the power law that stand for a rank's experts: more experts than this share one.
 constexpr int quantiles_max = 64;
-
-/// Steeper laws are the same to a rank (one expert has everything) and overflow.
-constexpr double exponent_max = 30;
-
-/// Integral of x^(power - 1) from `low` to `high`.
-double power_integral(double low, double high, double power) {
-  if (std::abs(power) < 1e-9) return std::log(high / low);
-  return (std::pow(high, power) - std::pow(low, power)) / power;
-}
-
-/// Density x^-exponent over [low, high].
-struct PowerLaw {
-  double exponent, low, high;
-
-  [[nodiscard]] double moment(int order) const {
-    return power_integral(low, high, order + 1 - exponent) /
-           power_integral(low, high, 1 - exponent);
-  }
-  /// The value below which a share `u` of the experts is.
-  [[nodiscard]] double quantile(double u) const {
-    const double power = 1 - exponent;
-    if (std::abs(power) < 1e-9) return low * std::pow(high / low, u);
-    const double first = std::pow(low, power);
-    return std::pow(first + u * (std::pow(high, power) - first), 1 / power);
-  }
-};
 
 /// The expected largest of `draws` standard normal numbers: the normal quantile of Blom's plotting
 /// position (draws - 0.375) / (draws + 0.25); within 0.03 for 2 to 512 draws.
@@ -47,7 +21,7 @@ double expected_maximum(int draws) {
 
 /// Expected assignments on the busiest of the ranks: each holds `held` independent draws, whose sum
 /// is nearly normal; Cornish and Fisher's term corrects for the skew that few draws keep.
-double busiest_share(const PowerLaw& law, double assignments, int held, int ranks) {
+double busiest_share(const PopularityLaw& law, double assignments, int held, int ranks) {
   if (ranks == 1) return assignments;
   const double mean = law.moment(1);
   const double variance = std::max(law.moment(2) - mean * mean, 1e-12);
@@ -63,7 +37,7 @@ double busiest_share(const PowerLaw& law, double assignments, int held, int rank
 /// Rounded counts of the quantiles, made to add up to `target`.
 class RoundedLoads {
  public:
-  RoundedLoads(const PowerLaw& law, int held, double target, double tokens)
+  RoundedLoads(const PopularityLaw& law, int held, double target, double tokens)
       : points_(std::min(held, quantiles_max)), weight_(double(held) / points_) {
     double sum = 0;
     for (int i = 0; i < points_; ++i) {
@@ -77,11 +51,12 @@ class RoundedLoads {
     settle(target, tokens);
   }
 
-  void add_to(ExpertLoad& load) const {
+  template <class Visitor>
+  void visit(const Visitor& visitor) const {
     for (int i = 0; i < points_; ++i) {
       const double filled = i == part_filled_ ? part_ : 0;
-      load.add(weight_ - filled, counts_[at(i)]);
-      load.add(filled, counts_[at(i)] + 1);
+      visitor(weight_ - filled, counts_[at(i)]);
+      visitor(filled, counts_[at(i)] + 1);
     }
   }
 
@@ -118,48 +93,76 @@ class RoundedLoads {
   double part_ = 0;
 };
 
+// A visitor is called with (experts, assignments of each) until all of the rank's experts are
+// named.
+
 /// The first `assignments % experts` experts have one more than the rest; dealt to the ranks in
 /// turn they make rank 0 the busiest.
-ExpertLoad balanced_load(const FusedMoe& kernel) {
+template <class Visitor>
+void visit_balanced(const FusedMoe& kernel, const Visitor& visitor) {
   const std::int64_t assignments = kernel.tokens * kernel.topk;
   const auto held_by_rank_0 = [&](std::int64_t count) {
     return (count + kernel.ep - 1) / kernel.ep;
   };
   const std::int64_t each = assignments / kernel.experts;
   const std::int64_t more = held_by_rank_0(assignments % kernel.experts);
-  ExpertLoad load;
-  load.add(static_cast<double>(more), static_cast<double>(each + 1));
-  load.add(static_cast<double>(held_by_rank_0(kernel.experts) - more), static_cast<double>(each));
-  return load;
+  visitor(static_cast<double>(more), static_cast<double>(each + 1));
+  visitor(static_cast<double>(held_by_rank_0(kernel.experts) - more), static_cast<double>(each));
 }
 
-ExpertLoad power_law_load(const FusedMoe& kernel) {
+template <class Visitor>
+void visit_power_law(const FusedMoe& kernel, const Visitor& visitor) {
   const auto tokens = static_cast<double>(kernel.tokens);
   const double assignments = tokens * kernel.topk;
   const int held = (kernel.experts + kernel.ep - 1) / kernel.ep;
-  const bool is_crowded = assignments > kernel.experts;
-  const PowerLaw law{std::min(kernel.routing.parameter, exponent_max), is_crowded ? 1.0 : 0.01,
-                     is_crowded ? std::max(0.8 * tokens, 1.001) : 2.0};
+  const PopularityLaw law =
+      popularity_law(kernel.routing.parameter, kernel.tokens, kernel.topk, kernel.experts);
   // Where even the most popular expert rounds to nothing, assignments are dealt out evenly.
-  if (law.high / law.moment(1) * assignments / kernel.experts < 0.5) return balanced_load(kernel);
+  if (law.high / law.moment(1) * assignments / kernel.experts < 0.5) {
+    visit_balanced(kernel, visitor);
+    return;
+  }
   const double share = std::min(busiest_share(law, assignments, held, kernel.ep), held * tokens);
-  ExpertLoad load;
-  RoundedLoads(law, held, std::max(share, std::min(1.0, assignments)), tokens).add_to(load);
-  return load;
+  RoundedLoads(law, held, std::max(share, std::min(1.0, assignments)), tokens).visit(visitor);
 }
 
 /// Given counts stay on their ranks (consecutive experts); popular experts of an unknown order are
-/// dealt out in turn, as busiest_rank_share does.
-ExpertLoad counted_load(const FusedMoe& kernel) {
-  const auto counts = expert_counts(kernel.routing, kernel.tokens * kernel.topk, kernel.experts);
+/// dealt out in turn.
+template <class Visitor>
+void visit_counted(const FusedMoe& kernel, const Visitor& visitor) {
+  const auto counts = expert_counts(kernel.routing, kernel.tokens, kernel.topk, kernel.experts);
   const auto ranks = static_cast<std::size_t>(kernel.ep);
   const std::size_t held = (counts.size() + ranks - 1) / ranks;
   const bool keeps_order = kernel.routing.kind == Routing::Kind::histogram;
-  std::vector<ExpertLoad> loads(ranks);
+  const auto rank_of = [&](std::size_t expert) {
+    return keeps_order ? expert / held : expert % ranks;
+  };
+  std::vector<std::int64_t> sums(ranks);
   for (std::size_t expert = 0; expert < counts.size(); ++expert) {
-    loads[keeps_order ? expert / held : expert % ranks].add(1, static_cast<double>(counts[expert]));
+    sums[rank_of(expert)] += counts[expert];
   }
-  return *std::ranges::max_element(loads, {}, &ExpertLoad::assignments);
+  const auto busiest = static_cast<std::size_t>(std::ranges::max_element(sums) - sums.begin());
+  for (std::size_t expert = 0; expert < counts.size(); ++expert) {
+    if (rank_of(expert) == busiest) visitor(1.0, static_cast<double>(counts[expert]));
+  }
+}
+
+template <class Visitor>
+void visit_busiest_rank(const FusedMoe& kernel, const Visitor& visitor) {
+  FORETOKEN_CHECK(kernel.experts > 0 && kernel.ep > 0 && kernel.tp > 0, "{} experts, ep {}, tp {}",
+                  kernel.experts, kernel.ep, kernel.tp);
+  switch (kernel.routing.kind) {
+    case Routing::Kind::balanced:
+      visit_balanced(kernel, visitor);
+      return;
+    case Routing::Kind::power_law:
+      visit_power_law(kernel, visitor);
+      return;
+    case Routing::Kind::balancedness:
+    case Routing::Kind::histogram:
+      break;
+  }
+  visit_counted(kernel, visitor);
 }
 
 }  // namespace
@@ -183,18 +186,19 @@ void ExpertLoad::add(double experts, double each) {
 }
 
 ExpertLoad busiest_rank_load(const FusedMoe& kernel) {
-  FORETOKEN_CHECK(kernel.experts > 0 && kernel.ep > 0 && kernel.tp > 0, "{} experts, ep {}, tp {}",
-                  kernel.experts, kernel.ep, kernel.tp);
-  switch (kernel.routing.kind) {
-    case Routing::Kind::balanced:
-      return balanced_load(kernel);
-    case Routing::Kind::power_law:
-      return power_law_load(kernel);
-    case Routing::Kind::balancedness:
-    case Routing::Kind::histogram:
-      break;
-  }
-  return counted_load(kernel);
+  ExpertLoad load;
+  visit_busiest_rank(kernel, [&](double experts, double each) { load.add(experts, each); });
+  return load;
+}
+
+std::vector<std::int64_t> busiest_rank_rows(const FusedMoe& kernel) {
+  std::vector<std::int64_t> rows;
+  double named = 0;  // experts so far; those of a quantile need not be a whole number
+  visit_busiest_rank(kernel, [&](double experts, double each) {
+    named += experts;
+    rows.resize(static_cast<std::size_t>(std::llround(named)), std::llround(each));
+  });
+  return rows;
 }
 
 }  // namespace foretoken
