@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/kernel_work.hpp"
+#include "kernels/expert_load.hpp"
 #include "workloads/stage_builder.hpp"
 
 namespace foretoken {
@@ -63,7 +63,7 @@ double StageProgram::exchange_rows(std::int64_t tokens, std::int64_t tokens_max)
   FusedMoe experts = experts_;
   experts.tokens = tokens;
   const double even = static_cast<double>(tokens) * experts.topk / experts.ep;
-  const double busiest = static_cast<double>(busiest_rank_share(experts).assignments);
+  const double busiest = busiest_rank_load(experts).assignments;
   const double received = static_cast<double>(tokens) * copies / stage_ranks_ * busiest / even;
   return std::max(sent, received);
 }

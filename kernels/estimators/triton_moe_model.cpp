@@ -40,6 +40,11 @@ MoeTile tuned_tile(double rows_expert) {
   return {rows, rows == 16 ? 64 : 128, 64};
 }
 
+/// Tables of compute capability 8.0 are of older versions; a server (cold) runs today's.
+bool has_vllm_tile(const FusedMoe& kernel, const GpuSpec& gpu) {
+  return is_vllm(kernel) && (gpu.compute_capability != ampere || kernel.implementation.is_cold);
+}
+
 /// Tokens with an expert on the rank.
 double tokens_here(const FusedMoe& kernel, const ExpertLoad& load) {
   return std::min(static_cast<double>(kernel.tokens), load.assignments);
@@ -52,7 +57,7 @@ void choose_tile(const FusedMoe& kernel, const GpuSpec& gpu, TritonMoeModel& mod
                                       static_cast<int>(kernel.intermediate / kernel.tp));
   if (model.is_tuned) {
     model.tile = tuned_tile(model.rows_run / std::max(model.load.active, 1.0));
-  } else if (is_vllm(kernel) && gpu.compute_capability != ampere) {
+  } else if (has_vllm_tile(kernel, gpu)) {
     model.tile = vllm_tile(kernel.tokens, kernel.dtype);
   } else {
     model.tile = sglang_tile(model.tokens_run, model.load.held, kernel.dtype);

@@ -222,6 +222,11 @@ TEST(TritonMoeModelTest, FrameworksTileByTheirOwnRules) {
   EXPECT_EQ(tile(Framework::sglang, 64).rows, 16);  // not more tokens than experts
   EXPECT_EQ(tile(Framework::sglang, 65).rows, 64);
   EXPECT_EQ(tile(Framework::sglang, 65).depth, 32);
+  // A100's tables are of vLLM 0.14, which had SGLang's rule; servers run today's.
+  FusedMoe moe = from(moe_of(8, 4, 2), Framework::vllm, KernelSource::triton);
+  EXPECT_EQ(triton_moe_model(moe, gpu_of("a100-sxm"), plain).tile.rows, 64);
+  moe.implementation.is_cold = true;
+  EXPECT_EQ(triton_moe_model(moe, gpu_of("a100-sxm"), plain).tile.rows, 16);
 }
 
 TEST(TritonMoeModelTest, TunedShapesTakeTilesOfTheirRows) {
