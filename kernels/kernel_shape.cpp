@@ -30,6 +30,9 @@ struct ShapeOf {
   std::string operator()(const Gemm& k) const {
     return fmt::format("m {} n {} k {} {}", k.m, k.n, k.k, enum_name(k.dtype));
   }
+  std::string operator()(const BatchedGemm& k) const {
+    return fmt::format("{} of m {} n {} k {} {}", k.batch, k.m, k.n, k.k, enum_name(k.dtype));
+  }
   std::string operator()(const Attention& k) const {
     return fmt::format("{} heads on {} of {}, {}{}{}", k.query_heads, k.kv_heads, k.head_dim,
                        load_shape(k.load), dtypes(k.dtype, k.kv_dtype),
