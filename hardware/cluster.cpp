@@ -26,6 +26,15 @@ void expect_at_most(TableReader& table, std::string_view key, int value, int lim
   table.expect(key, value <= limit, fmt::format("must be at most {}", limit));
 }
 
+/// The measured fabric most like this one: the link's kind, then the GPU's generation.
+std::string usual_protocols(NodeLink link, const GpuSpec& gpu) {
+  if (link == NodeLink::pcie || link == NodeLink::single) return "pcie";
+  if (link == NodeLink::pairwise) return "nvswitch-ampere";  // wires of NVLink, no switch that adds
+  if (gpu.architecture == "hopper") return "nvswitch-hopper";
+  if (gpu.architecture.starts_with("blackwell")) return "nvswitch-blackwell";
+  return "nvswitch-ampere";
+}
+
 /// A GPU's file stands relative to the cluster's.
 std::string resolved(const std::string& gpu, const SourcePosition& position) {
   if (!is_spec_path(gpu)) return gpu;
@@ -187,7 +196,18 @@ void read_pcie(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
   expect_not_negative(table, "socket_bandwidth", node.socket_bandwidth);
 }
 
-void read_node(TableReader table, const GpuSpec& gpu, int nodes, NodeSpec& node) {
+/// `protocols = "name"` of a table, else the default's.
+FabricCosts read_protocols(TableReader& table, const std::string& usual) {
+  std::string name = usual;
+  FabricCosts costs;
+  table.read("protocols", name);
+  const SourcePosition position = table.position("protocols");
+  table.diagnostics().attempt([&] { costs = load_fabric(resolved(name, position), position); });
+  return costs;
+}
+
+void read_node(TableReader table, const GpuSpec& gpu, int nodes, NodeSpec& node,
+               FabricCosts& protocols) {
   if (table.require("gpus", node.gpus)) {
     table.expect("gpus", node.gpus >= 1, "must be at least 1");
     expect_at_most(table, "gpus", node.gpus, per_node_max);
@@ -210,6 +230,7 @@ void read_node(TableReader table, const GpuSpec& gpu, int nodes, NodeSpec& node)
     table.read("nic_bandwidth", node.nic_bandwidth);
   }
   read_share(table, "nic_efficiency", node.nic_efficiency);
+  protocols = read_protocols(table, usual_protocols(node.link, gpu));
   table.finish();
 }
 
@@ -285,7 +306,7 @@ void read_torus(TableReader& table, int nodes, FabricSpec& fabric) {
   require_positive(table, "link_bandwidth", fabric.link_bandwidth);
 }
 
-void read_fabric(TableReader table, int nodes, FabricSpec& fabric) {
+void read_fabric(TableReader table, int nodes, FabricSpec& fabric, FabricCosts& protocols) {
   table.read("kind", fabric.kind);
   table.expect("kind", nodes <= 1 || fabric.kind != FabricKind::none,
                fmt::format("is \"none\", but {} nodes need a network; write \"single_switch\", "
@@ -301,6 +322,7 @@ void read_fabric(TableReader table, int nodes, FabricSpec& fabric) {
   read_tree(table, fabric);
   read_dragonfly(table, nodes, fabric);
   read_torus(table, nodes, fabric);
+  protocols = read_protocols(table, "rdma");
   table.finish();
 }
 
@@ -329,9 +351,11 @@ ClusterSpec read_cluster(const Value& root) {
     return spec_table(top.find(key) == nullptr ? nullptr : top.find_table(key), root);
   };
   const Value node = table_of("node");
-  read_node(TableReader(node, diagnostics, "node"), cluster.gpu, cluster.nodes, cluster.node);
+  read_node(TableReader(node, diagnostics, "node"), cluster.gpu, cluster.nodes, cluster.node,
+            cluster.comm.inside);
   const Value fabric = table_of("fabric");
-  read_fabric(TableReader(fabric, diagnostics, "fabric"), cluster.nodes, cluster.fabric);
+  read_fabric(TableReader(fabric, diagnostics, "fabric"), cluster.nodes, cluster.fabric,
+              cluster.comm.across);
   top.finish();
   diagnostics.throw_if_any();
   return cluster;

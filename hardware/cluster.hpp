@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hardware/comm_parameters.hpp"
 #include "hardware/gpu.hpp"
 #include "sim/base/ids.hpp"
 
@@ -113,6 +114,7 @@ struct ClusterSpec {
   int nodes = 1;
   NodeSpec node;
   FabricSpec fabric;
+  CommParameters comm;  // what collectives cost on these links
 
   [[nodiscard]] int gpu_count() const { return nodes * node.gpus; }
   [[nodiscard]] int node_of(GpuId gpu_id) const {

@@ -12,9 +12,10 @@
 
 namespace foretoken {
 
-// Generated at build time from specs/gpus and specs/clusters (CMakeLists.txt).
+// Generated at build time from specs/gpus, specs/clusters and specs/fabrics (CMakeLists.txt).
 std::span<const EmbeddedFile> embedded_gpus();
 std::span<const EmbeddedFile> embedded_clusters();
+std::span<const EmbeddedFile> embedded_fabrics();
 
 /// Anything with a '/' or ending in ".toml" is a path; all else is a name.
 bool is_spec_path(std::string_view name_or_path);

@@ -1,40 +1,47 @@
-// What communication costs when nobody else uses the links: closed forms over the number of ranks,
-// message size, latency and bandwidth. sim/platform's flows agree with them uncontended (a test
-// shows it); contention is sim/platform's.
+// The links a group of GPUs communicates over when nobody else uses them. What a collective costs
+// on them is collective_cost.hpp's; contention is sim/platform's.
 #pragma once
 
 #include <span>
 
 #include "hardware/cluster.hpp"
-#include "kernels/kernel.hpp"
 #include "sim/base/ids.hpp"
 
 namespace foretoken {
 
-/// The links a group of GPUs communicates over, as its slowest neighbours see them.
+/// As the group's slowest ranks see them. A bandwidth is the rate at which a rank sends when the
+/// fullest link of that traffic is full, per direction and with the cluster's efficiencies;
+/// protocols reach a share of it. "0: …" says what a field that is not set means.
 struct GroupLinks {
   int ranks = 1;
   int nodes = 1;
   int ranks_per_node_min = 1;
   int ranks_per_node_max = 1;
-  Seconds latency;           // of one message between ring neighbours
-  BytesPerSecond bandwidth;  // per rank and direction, protocol efficiency included
-  /// The same when every rank talks to every other, so that all of a node's ranks leave it at once;
-  /// 0: as above.
-  Seconds exchange_latency;
-  BytesPerSecond exchange_bandwidth;
+
+  // A ring over all ranks, node by node.
+  Seconds inside_latency;           // of a hop between GPUs of one node
+  Seconds across_latency;           // of a hop between nodes
+  BytesPerSecond inside_bandwidth;  // hops inside nodes alone; 0: one rank a node
+  BytesPerSecond node_bandwidth;    // hops between nodes alone, of a whole node; 0: one node
+  BytesPerSecond bandwidth;         // all hops together; 0: the smaller of the two
+
+  // Every rank to every other, in proportion to the ranks there are inside and outside its node.
+  Seconds exchange_latency;           // 0: as a ring's hop
+  BytesPerSecond exchange_inside;     // what stays alone; 0: as inside_bandwidth
+  BytesPerSecond exchange_across;     // what leaves alone; 0: a node's bandwidth over its ranks
+  BytesPerSecond exchange_bandwidth;  // both together; 0: the smaller of the two
+  bool exchange_mixes = false;        // some link carries what stays and what leaves
+
+  // Equal nodes: rings inside each, and rings of the ranks of one slot.
+  BytesPerSecond node_ring_bandwidth;  // 0: as inside_bandwidth
+  BytesPerSecond rail_bandwidth;       // 0: a node's bandwidth over its ranks
+
+  bool is_fully_connected = false;  // each rank reads every other's memory over wires of NVLink
   bool is_private = true;  // no link of the ring is shared with GPUs outside the group: memoisable
+  friend bool operator==(const GroupLinks&, const GroupLinks&) = default;
 };
 
 /// `group` must not be empty (checked).
 GroupLinks group_links(const ClusterSpec& cluster, std::span<const GpuId> group);
-
-/// Ring algorithms with n ranks, a = latency, B = bandwidth, S = `size` as NCCL's tests count it:
-///   all_reduce       2 (n-1) (a + S / (n B))
-///   all_gather, reduce_scatter   (n-1) (a + S / (n B))
-///   all_to_all       (n-1) (a_x + S / (n B_x))  S = what one rank sends in all, _x: exchange
-///   send_recv        a + S / B
-/// n = 1 costs nothing.
-Seconds collective_time(CollectiveOp op, const GroupLinks& links, Bytes size);
 
 }  // namespace foretoken

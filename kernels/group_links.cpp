@@ -47,12 +47,62 @@ bool are_private(const Wiring& wiring, std::span<const GpuId> group,
   });
 }
 
+/// Whether every two of `group`, which stands on one node, are joined by NVLink or the like.
+bool are_fully_connected(const Wiring& wiring, std::span<const GpuId> group) {
+  const NodeSpec& node = wiring.cluster().node;
+  if (node.link != NodeLink::pairwise) return node.link == NodeLink::nvswitch;
+  const auto slot = [&](GpuId gpu) { return static_cast<int>(gpu.value) % node.gpus; };
+  for (const GpuId a : group)
+    for (const GpuId b : group)
+      if (a != b && wiring.node().wires(slot(a), slot(b)) == 0) return false;
+  return true;
+}
+
+bool have_common_link(std::span<const TrafficShare> a, std::span<const TrafficShare> b) {
+  std::vector<LinkIndex> links;
+  for (const TrafficShare& share : a)
+    links.insert(links.end(), share.route.begin(), share.route.end());
+  std::ranges::sort(links);
+  return std::ranges::any_of(b, [&](const TrafficShare& share) {
+    return std::ranges::any_of(
+        share.route, [&](LinkIndex link) { return std::ranges::binary_search(links, link); });
+  });
+}
+
+/// As full_rate(); 0 if there is no traffic.
+BytesPerSecond rate_of(const Wiring& wiring, const std::vector<TrafficShare>& shares) {
+  return shares.empty() ? BytesPerSecond(0) : full_rate(wiring, shares);
+}
+
+void read_ring(const Wiring& wiring, std::span<const GpuId> group, GroupLinks& links) {
+  const GroupTraffic ring = ring_traffic(wiring, group);
+  links.inside_latency = ring.inside_latency;
+  links.across_latency = ring.across_latency;
+  links.inside_bandwidth = rate_of(wiring, shares_of(ring, false));
+  links.node_bandwidth = rate_of(wiring, shares_of(ring, true));
+  links.bandwidth = full_rate(wiring, ring.shares);
+  links.is_private = links.nodes == 1 && are_private(wiring, group, ring.shares);
+}
+
+void read_exchange(const Wiring& wiring, std::span<const GpuId> group, GroupLinks& links) {
+  const GroupTraffic exchange = exchange_traffic(wiring, group);
+  const std::vector<TrafficShare> inside = shares_of(exchange, false);
+  const std::vector<TrafficShare> across = shares_of(exchange, true);
+  links.exchange_latency = exchange.latency;
+  links.exchange_inside = rate_of(wiring, inside);
+  links.exchange_across = rate_of(wiring, across);
+  links.exchange_bandwidth = full_rate(wiring, exchange.shares);
+  links.exchange_mixes = have_common_link(inside, across);
+}
+
 }  // namespace
 
 GroupLinks group_links(const ClusterSpec& cluster, std::span<const GpuId> group) {
   FORETOKEN_CHECK(!group.empty(), "a group of no GPUs");
+  for (const GpuId gpu : group)
+    FORETOKEN_CHECK(gpu.value < static_cast<std::uint32_t>(cluster.gpu_count()),
+                    "GPU {} of a cluster of {}", gpu.value, cluster.gpu_count());
   const Wiring wiring(cluster);
-  const GroupTraffic ring = ring_traffic(wiring, group);
   const Spread spread = spread_of(cluster, group);
   GroupLinks links;
   links.ranks = static_cast<int>(group.size());
@@ -60,13 +110,14 @@ GroupLinks group_links(const ClusterSpec& cluster, std::span<const GpuId> group)
   links.ranks_per_node_min = spread.ranks_min;
   links.ranks_per_node_max = spread.ranks_max;
   if (links.ranks == 1) return links;
-  links.latency = ring.latency;
-  links.bandwidth = full_rate(wiring, ring.shares);
-  links.is_private = links.nodes == 1 && are_private(wiring, group, ring.shares);
-  const GroupTraffic exchange = exchange_traffic(wiring, group);
-  const BytesPerSecond exchange_rate = full_rate(wiring, exchange.shares);
-  if (exchange_rate != links.bandwidth) links.exchange_bandwidth = exchange_rate;
-  if (exchange.latency != links.latency) links.exchange_latency = exchange.latency;
+  read_ring(wiring, group, links);
+  read_exchange(wiring, group, links);
+  if (links.nodes == 1) {
+    links.is_fully_connected = are_fully_connected(wiring, group);
+  } else if (spread.ranks_min == spread.ranks_max && spread.ranks_max > 1) {
+    links.node_ring_bandwidth = full_rate(wiring, node_ring_traffic(wiring, group).shares);
+    links.rail_bandwidth = full_rate(wiring, rail_traffic(wiring, group).shares);
+  }
   return links;
 }
 

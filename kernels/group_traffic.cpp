@@ -59,8 +59,8 @@ class Traffic {
   explicit Traffic(const Wiring& wiring) : wiring_(wiring) {}
 
   void inside(GpuId from, GpuId to, double share) {
-    result_.shares.push_back({wiring_.route_inside(from, to), share});
-    slowest(wiring_.latency(from, to));
+    result_.shares.push_back({wiring_.route_inside(from, to), share, false});
+    slowest(result_.inside_latency, wiring_.latency(from, to));
   }
 
   /// Over rails `first` to `last` (exclusive) of both nodes.
@@ -70,9 +70,10 @@ class Traffic {
     for (std::size_t i = first; i < last; ++i) {
       const int out = from_node.rails[i];
       const int in = to_node.rails[i];
-      result_.shares.push_back(
-          {wiring_.route_between(from, out, to, in), share / static_cast<double>(last - first)});
-      slowest(wiring_.latency_between(cluster.node_of(from), out, cluster.node_of(to), in));
+      result_.shares.push_back({wiring_.route_between(from, out, to, in),
+                                share / static_cast<double>(last - first), true});
+      slowest(result_.across_latency,
+              wiring_.latency_between(cluster.node_of(from), out, cluster.node_of(to), in));
     }
   }
 
@@ -95,7 +96,10 @@ class Traffic {
   GroupTraffic take() { return std::move(result_); }
 
  private:
-  void slowest(Seconds latency) { result_.latency = std::max(result_.latency, latency); }
+  void slowest(Seconds& of_kind, Seconds latency) {
+    of_kind = std::max(of_kind, latency);
+    result_.latency = std::max(result_.latency, latency);
+  }
 
   const Wiring& wiring_;
   GroupTraffic result_;
@@ -113,6 +117,16 @@ bool are_wired_together(const Traffic& traffic, const std::vector<GpuId>& ranks)
     left.erase(joined, last);
   }
   return left.empty();
+}
+
+/// Rails that rank `i` of a node takes, first and end: ranks share them out evenly, some each, or
+/// one each, or (no multiple) all each.
+std::pair<std::size_t, std::size_t> rails_of_rank(const NodeGroup& node, std::size_t i) {
+  const std::size_t rails = node.rails.size();
+  const std::size_t k = node.gpus.size();
+  if (k % rails == 0) return {i % rails, i % rails + 1};
+  if (rails % k == 0) return {i * (rails / k), (i + 1) * (rails / k)};
+  return {0, rails};
 }
 
 void add_ring_inside(Traffic& traffic, const std::vector<GpuId>& ranks, bool closes) {
@@ -229,6 +243,34 @@ GroupTraffic ring_traffic(const Wiring& wiring, std::span<const GpuId> group) {
   return traffic.take();
 }
 
+GroupTraffic node_ring_traffic(const Wiring& wiring, std::span<const GpuId> group) {
+  Traffic traffic(wiring);
+  for (const NodeGroup& node : split_by_node(wiring, group))
+    if (node.gpus.size() > 1) add_ring_inside(traffic, node.gpus, true);
+  return traffic.take();
+}
+
+GroupTraffic rail_traffic(const Wiring& wiring, std::span<const GpuId> group) {
+  Traffic traffic(wiring);
+  const std::vector<NodeGroup> nodes = split_by_node(wiring, group);
+  for (std::size_t n = 0; nodes.size() > 1 && n < nodes.size(); ++n) {
+    const NodeGroup& node = nodes[n];
+    const NodeGroup& next = nodes[(n + 1) % nodes.size()];
+    for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+      const auto [first, last] = rails_of_rank(node, i);
+      traffic.between(node.gpus[i], node, next.gpus[i % next.gpus.size()], next, first, last, 1);
+    }
+  }
+  return traffic.take();
+}
+
+std::vector<TrafficShare> shares_of(const GroupTraffic& traffic, bool is_across) {
+  std::vector<TrafficShare> shares;
+  for (const TrafficShare& share : traffic.shares)
+    if (share.is_across == is_across) shares.push_back(share);
+  return shares;
+}
+
 GroupTraffic exchange_traffic(const Wiring& wiring, std::span<const GpuId> group) {
   Traffic traffic(wiring);
   const std::vector<NodeGroup> nodes = split_by_node(wiring, group);
@@ -245,11 +287,7 @@ GroupTraffic exchange_traffic(const Wiring& wiring, std::span<const GpuId> group
     add_exchange_inside(traffic, wiring.cluster().node, node.gpus, staying);
     if (nodes.size() == 1) continue;
     for (std::size_t i = 0; i < k; ++i) {
-      // Ranks share the rails out evenly: some each, or one each, or (no multiple) all each.
-      const std::size_t rails = node.rails.size();
-      std::size_t first = 0, last = rails;
-      if (rails % k == 0) first = i * (rails / k), last = first + rails / k;
-      if (k % rails == 0) first = i % rails, last = first + 1;
+      const auto [first, last] = rails_of_rank(node, i);
       const std::vector<Shift> taken = shifts_of_rank(shifts, i, k, takes_all);
       for (const Shift& shift : taken) {
         const NodeGroup& target = nodes[shift.apply(n)];

@@ -15,11 +15,13 @@ namespace foretoken {
 struct TrafficShare {
   Route route;
   double share = 1;
+  bool is_across = false;  // leaves the node
 };
 
 struct GroupTraffic {
   std::vector<TrafficShare> shares;
-  Seconds latency;  // of the slowest way taken
+  Seconds latency;                         // of the slowest way taken
+  Seconds inside_latency, across_latency;  // of the slowest inside a node, and between nodes
 };
 
 /// Every rank sends to the next, node by node, and the last to the first. In a node of pairwise
@@ -29,6 +31,12 @@ struct GroupTraffic {
 /// (checked).
 GroupTraffic ring_traffic(const Wiring& wiring, std::span<const GpuId> group);
 
+/// A ring in every node of its own.
+GroupTraffic node_ring_traffic(const Wiring& wiring, std::span<const GpuId> group);
+
+/// Every rank sends to its like on the next node, over the NICs next to it.
+GroupTraffic rail_traffic(const Wiring& wiring, std::span<const GpuId> group);
+
 /// Every rank sends to every other. Between nodes of a fabric without links of its own, to the next
 /// node only: its NICs are as busy. Else to all others, of which eight stand for more, near and far
 /// as the others are; and where that makes too many flows, each rank of a node to some of the
@@ -36,6 +44,9 @@ GroupTraffic ring_traffic(const Wiring& wiring, std::span<const GpuId> group);
 GroupTraffic exchange_traffic(const Wiring& wiring, std::span<const GpuId> group);
 
 GroupTraffic send_traffic(const Wiring& wiring, GpuId from, GpuId to);
+
+/// Only what stays inside nodes, or only what leaves them.
+std::vector<TrafficShare> shares_of(const GroupTraffic& traffic, bool is_across);
 
 /// The rate of a share of 1 at which the fullest link is full; infinite if there is no traffic.
 BytesPerSecond full_rate(const Wiring& wiring, std::span<const TrafficShare> shares);

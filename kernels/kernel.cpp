@@ -130,10 +130,14 @@ void add(WordHash& hash, const ThreeFields& kernel) {
   hash.add(first, second, third);
 }
 
+void add(WordHash& hash, const Collective& kernel) {
+  const auto& [op, group, ranks, bytes, experts] = kernel;
+  hash.add(op, group, ranks, bytes, experts.experts, experts.topk, experts.mode);
+}
+
 /// The structs of four fields.
 template <class FourFields>
-requires std::is_same_v<FourFields, QkNorm> || std::is_same_v<FourFields, Rope> ||
-    std::is_same_v<FourFields, Collective>
+requires std::is_same_v<FourFields, QkNorm> || std::is_same_v<FourFields, Rope>
 void add(WordHash& hash, const FourFields& kernel) {
   const auto& [first, second, third, fourth] = kernel;
   hash.add(first, second, third, fourth);

@@ -126,23 +126,51 @@ struct FusedMoe {
   friend bool operator==(const FusedMoe&, const FusedMoe&) = default;
 };
 
-enum class CollectiveOp { all_reduce, all_gather, reduce_scatter, all_to_all, send_recv };
+enum class CollectiveOp {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  send_recv,
+  broadcast,
+  expert_dispatch,
+  expert_combine
+};
 template <>
 struct EnumNames<CollectiveOp> {
   static constexpr auto names = std::to_array<std::string_view>(
-      {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"});
+      {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast",
+       "expert_dispatch", "expert_combine"});
 };
 /// Which ranks take part: a tensor-parallel group of a stage, all ranks of a stage (they share the
 /// experts), or the same rank of the next pipeline stage.
 enum class CommGroup { tensor_parallel, expert_parallel, next_stage };
 
+/// How tokens travel to their experts' ranks and back (DeepEP's two sets of kernels). normal: a
+/// token crosses once to each node and is forwarded there, for throughput. low_latency: it is sent
+/// straight to each of its experts.
+enum class ExpertMode { normal, low_latency };
+template <>
+struct EnumNames<ExpertMode> {
+  static constexpr auto names = std::to_array<std::string_view>({"normal", "low_latency"});
+};
+
+/// What decides where the tokens of an expert exchange go.
+struct ExpertTraffic {
+  int experts = 0, topk = 0;
+  ExpertMode mode = ExpertMode::normal;
+  friend bool operator==(const ExpertTraffic&, const ExpertTraffic&) = default;
+};
+
 /// `bytes` is the whole buffer as NCCL's tests count it (all_gather and reduce_scatter: the
-/// gathered size; all_to_all and send_recv: what one rank sends).
+/// gathered size; all_to_all, send_recv and broadcast: what one rank sends). Expert dispatch and
+/// combine: one copy of each token of one rank, in the format it travels in (scales included).
 struct Collective {
   CollectiveOp op = CollectiveOp::all_reduce;
   CommGroup group = CommGroup::tensor_parallel;
   int ranks = 1;
   double bytes = 0;
+  ExpertTraffic experts = {};
   friend bool operator==(const Collective&, const Collective&) = default;
 };
 

@@ -151,6 +151,14 @@ Kernel read_collective(TableReader& table) {
   table.require("bytes", collective.bytes);
   table.expect("bytes", collective.bytes >= 1 && collective.bytes <= bytes_max,
                "must be from 1 to 1e15");
+  if constexpr (op == CollectiveOp::expert_dispatch || op == CollectiveOp::expert_combine) {
+    collective.group = CommGroup::expert_parallel;
+    require_size(table, "experts", collective.experts.experts);
+    require_size(table, "topk", collective.experts.topk);
+    table.expect("topk", collective.experts.topk <= collective.experts.experts,
+                 fmt::format("must not exceed experts ({})", collective.experts.experts));
+    table.read("mode", collective.experts.mode);
+  }
   return collective;
 }
 
@@ -179,6 +187,9 @@ constexpr auto readers = std::to_array<CaseReader>({
     {"reduce_scatter", read_collective<CollectiveOp::reduce_scatter>},
     {"all_to_all", read_collective<CollectiveOp::all_to_all>},
     {"send_recv", read_collective<CollectiveOp::send_recv>},
+    {"broadcast", read_collective<CollectiveOp::broadcast>},
+    {"expert_dispatch", read_collective<CollectiveOp::expert_dispatch>},
+    {"expert_combine", read_collective<CollectiveOp::expert_combine>},
 });
 
 void read_nodes(TableReader& table, const Collective& collective, int& nodes) {

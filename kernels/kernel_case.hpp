@@ -39,7 +39,9 @@ std::vector<std::string_view> kernel_case_names();
 ///   and
 ///                                 one of routing ("balanced", "power_law:1.2", "balancedness:0.8",
 ///                                 a balancedness or a histogram), balancedness, histogram[]
-///   all_reduce, all_gather, reduce_scatter, all_to_all, send_recv      ranks, bytes, [nodes]
+///   all_reduce, all_gather, reduce_scatter, all_to_all, send_recv,
+///   broadcast                     ranks, bytes, [nodes]
+///   expert_dispatch, expert_combine      ranks, bytes, experts, topk, [mode, nodes]
 /// and for every kernel [framework, kernel_source, cold, id]. `cold` (default false) asks for
 /// inputs from DRAM as in serving, instead of the repeated buffer of benchmark tables. Keys that
 /// are unknown and near no known one are the caller's own and pass; a likely misspelling is a

@@ -33,5 +33,10 @@ for name in $(printf '%s\n' "${cases[@]}" | sed 's|.*/||; s|\.[a-z]*$||' | sort 
   wanted "$name" "$@" || continue
   bash tests/errors/check.sh "$foretoken" "$name" --bless
 done
+if wanted contention "$@"; then
+  cmake --build --preset release --target foretoken_contention
+  bash tests/golden/check.sh "$PWD/build/release/tests/golden/foretoken_contention" program contention \
+    --bless
+fi
 wanted README "$@" && bash tests/golden/check_readme.sh "$foretoken" --bless
 git --no-pager diff --stat -- tests/golden examples/errors README.md

@@ -21,7 +21,16 @@ struct FillRows {
   void operator()(Attention& kernel) const { kernel.load = batch.attention; }
   void operator()(Mla& kernel) const { kernel.load = batch.attention; }
   void operator()(Sampling& kernel) const { kernel.rows = count(); }
-  void operator()(Collective& kernel) const { kernel.bytes = bytes_per_row * rows; }
+  void operator()(Collective& kernel) const {
+    kernel.bytes = bytes_per_row * rows;
+    // SGLang takes DeepEP's low-latency kernels for decodes, up to 128 tokens a rank (its
+    // num_max_dispatch_tokens_per_rank), and the normal ones for prompts.
+    constexpr double low_latency_tokens_max = 128;
+    if (kernel.experts.topk > 0) {
+      kernel.experts.mode =
+          rows <= low_latency_tokens_max ? ExpertMode::low_latency : ExpertMode::normal;
+    }
+  }
   template <class Other>
   void operator()(Other& kernel) const {
     kernel.tokens = count();
@@ -55,10 +64,14 @@ StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layou
   }
 }
 
+double StageProgram::copies_of_a_token() const {
+  return sets_visited(experts_) * stage_ranks_ / experts_.ep;
+}
+
 /// Every token goes once to each set of experts that it visits, and to all ranks of the set. The
 /// rank with the most tokens sends most; the one with the most popular experts receives most.
 double StageProgram::exchange_rows(std::int64_t tokens, std::int64_t tokens_max) const {
-  const double copies = sets_visited(experts_) * stage_ranks_ / experts_.ep;
+  const double copies = copies_of_a_token();
   const double sent = static_cast<double>(shares(tokens_max, tensor_)) * copies;
   FusedMoe experts = experts_;
   experts.tokens = tokens;
@@ -88,6 +101,8 @@ double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
       return static_cast<double>(most);
     case Rows::exchange:
       return exchange_rows(all, most);
+    case Rows::exchanged:
+      return exchange_rows(all, most) / copies_of_a_token();
   }
   return static_cast<double>(batch.tokens);
 }

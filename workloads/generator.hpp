@@ -18,12 +18,14 @@
 namespace foretoken {
 
 /// How tokens reach the experts of other attention ranks and come back: each token to the ranks
-/// that have its experts (DeepEP's dispatch and combine), or all tokens to all ranks (all-gather,
-/// and a reduce-scatter of the partial sums).
-enum class ExpertExchange { all_to_all, all_gather };
+/// that have its experts (by NCCL's all-to-all, or by DeepEP's kernels, which copy it once to each
+/// node or straight to each expert), or all tokens to all ranks (all-gather, and a reduce-scatter
+/// of the partial sums). DeepEP needs whole experts: as many sets of them as ranks.
+enum class ExpertExchange { all_to_all, all_gather, deepep };
 template <>
 struct EnumNames<ExpertExchange> {
-  static constexpr auto names = std::to_array<std::string_view>({"all_to_all", "all_gather"});
+  static constexpr auto names =
+      std::to_array<std::string_view>({"all_to_all", "all_gather", "deepep"});
 };
 
 /// Whether a step's batch is split in two, so that one half computes while the other communicates
@@ -93,7 +95,8 @@ class StageProgram {
     stage,         // tokens of all attention ranks
     padded_stage,  // the same if all had as many as the one with most
     most,          // tokens of the attention rank with most
-    exchange,      // tokens that the busiest rank sends or receives
+    exchange,      // copies of tokens that the busiest rank sends or receives
+    exchanged,     // the same as tokens, each with its copies
   };
   static constexpr StagePart part_of(Rows rows) {
     return rows >= Rows::stage ? StagePart::joint : StagePart::local;
@@ -107,6 +110,7 @@ class StageProgram {
   class Builder;
 
   [[nodiscard]] double rows_of(const Step& step, const BatchShape& batch) const;
+  [[nodiscard]] double copies_of_a_token() const;
   [[nodiscard]] double exchange_rows(std::int64_t tokens, std::int64_t tokens_max) const;
 
   int tensor_;

@@ -25,6 +25,15 @@ void StageProgram::Builder::add_exchanged_experts(const Operator& op, int calls)
     add_experts(op, calls);
     add_stage_collective("moe_reduce_scatter", CollectiveOp::reduce_scatter, combined, calls,
                          Rows::padded_stage);
+  } else if (settings_.expert_exchange == ExpertExchange::deepep) {
+    const ExpertTraffic traffic{model_.moe->experts, model_.moe->topk};
+    const auto add_half = [&](std::string_view role, CollectiveOp half, double bytes_per_row) {
+      add_stage_collective(role, half, bytes_per_row, calls, Rows::exchanged);
+      std::get<Collective>(steps_.back().call.kernel).experts = traffic;
+    };
+    add_half("moe_dispatch", CollectiveOp::expert_dispatch, dispatched_bytes());
+    add_experts(op, calls);
+    add_half("moe_combine", CollectiveOp::expert_combine, combined);
   } else {
     add_stage_collective("moe_dispatch", CollectiveOp::all_to_all, dispatched_bytes(), calls,
                          Rows::exchange);

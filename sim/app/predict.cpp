@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/collectives.hpp"
+#include "kernels/collective_cost.hpp"
 #include "kernels/kernel_case.hpp"
 #include "sim/app/explanation_value.hpp"
 #include "sim/app/subcommand.hpp"
@@ -57,8 +57,8 @@ class CasePricer {
     if (collective == nullptr) return predictor_->predict(asked.kernel, gpu_);
     if (!cluster_) throw ConfigError({}, "a collective needs --cluster instead of --gpu");
     const auto group = spread_group(*cluster_, collective->ranks, asked.nodes);
-    const Seconds time =
-        collective_time(collective->op, group_links(*cluster_, group), Bytes(collective->bytes));
+    const Seconds time = collective_time(call_of(*collective, "auto"),
+                                         group_links(*cluster_, group), cluster_->comm);
     return {time, Bound::network, Origin::analytic};
   }
 

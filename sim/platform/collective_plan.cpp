@@ -1,5 +1,5 @@
-// What moves over which links is kernels/group_traffic.hpp's; here it becomes flows of bytes. A
-// flow is held to its share of the rate at which the fullest link of the group is full.
+// Who sends over which links is kernels/group_traffic.hpp's; here it becomes flows of bytes, each
+// held to its share of the rate at which its phase moves.
 #include "sim/platform/collective_plan.hpp"
 
 #include "kernels/group_traffic.hpp"
@@ -8,44 +8,57 @@
 namespace foretoken {
 namespace {
 
-int steps_of(CollectiveOp op, int ranks) {
-  switch (op) {
-    case CollectiveOp::all_reduce:
-      return 2 * (ranks - 1);
-    case CollectiveOp::all_gather:
-    case CollectiveOp::reduce_scatter:
-    case CollectiveOp::all_to_all:
-      return ranks - 1;
-    case CollectiveOp::send_recv:
+GroupTraffic traffic_of(const Wiring& wiring, TrafficPattern pattern,
+                        std::span<const GpuId> group) {
+  switch (pattern) {
+    case TrafficPattern::ring:
+      return ring_traffic(wiring, group);
+    case TrafficPattern::ring_of_node:
+      return node_ring_traffic(wiring, group);
+    case TrafficPattern::rails:
+      return rail_traffic(wiring, group);
+    case TrafficPattern::exchange:
+      return exchange_traffic(wiring, group);
+    case TrafficPattern::pair:
       break;
   }
-  return 1;
+  return send_traffic(wiring, group[0], group[1]);
+}
+
+std::vector<PlannedFlow> plan_flows(const Wiring& wiring, const CollectivePhase& phase,
+                                    const GroupLinks& links, std::span<const GpuId> group) {
+  GroupTraffic traffic = traffic_of(wiring, phase.pattern, group);
+  // An exchange's shares are those of bytes spread evenly over the others; the phase may say that
+  // more of them stay (experts of one node share a copy of a token that crosses).
+  double inside = 1, across = 1;
+  if (phase.pattern == TrafficPattern::exchange && links.nodes > 1) {
+    const double staying = (links.ranks_per_node_max - 1.0) / (links.ranks - 1);
+    inside = staying > 0 ? phase.inside_share / staying : 0;
+    across = (1 - phase.inside_share) / (1 - staying);
+  }
+  std::vector<PlannedFlow> flows;
+  for (TrafficShare& share : traffic.shares) {
+    const double portion = share.share * (share.is_across ? across : inside);
+    if (portion <= 0) continue;
+    flows.push_back({std::move(share.route), phase.bytes * portion, phase.rate * portion});
+  }
+  return flows;
 }
 
 }  // namespace
 
-CollectivePlan plan_collective(const ClusterTopology& topology, CollectiveOp op,
-                               std::span<const GpuId> group, Bytes size) {
-  FORETOKEN_CHECK(!group.empty(), "a collective of no GPU");
-  FORETOKEN_CHECK(size.value() >= 0, "a collective of {} B", size.value());
+CollectivePlan plan_collective(const Wiring& wiring, const CollectiveCall& call,
+                               const GroupLinks& links, std::span<const GpuId> group) {
+  FORETOKEN_CHECK(call.size.value() >= 0, "a collective of {} B", call.size.value());
+  FORETOKEN_CHECK(call.op != CollectiveOp::send_recv || group.size() <= 2,
+                  "send_recv between {} GPUs", group.size());
   CollectivePlan plan;
-  if (group.size() == 1) return plan;
-
-  const bool is_send = op == CollectiveOp::send_recv;
-  FORETOKEN_CHECK(!is_send || group.size() == 2, "send_recv between {} GPUs", group.size());
-  const Wiring& wiring = topology.wiring();
-  GroupTraffic traffic = op == CollectiveOp::all_to_all ? exchange_traffic(wiring, group)
-                                                        : ring_traffic(wiring, group);
-  const BytesPerSecond rate = full_rate(wiring, traffic.shares);
-  plan.steps = steps_of(op, static_cast<int>(group.size()));
-  plan.step_latency = traffic.latency;
-  if (size.value() == 0) return plan;
-
-  // A send goes at the rate of a ring of two, of which it is one direction.
-  if (is_send) traffic = send_traffic(wiring, group[0], group[1]);
-  const Bytes moved = is_send ? size : size / static_cast<double>(group.size());
-  for (TrafficShare& share : traffic.shares)
-    plan.flows.push_back({std::move(share.route), moved * share.share, rate * share.share});
+  for (const CollectivePhase& phase : collective_cost(call, links, wiring.cluster().comm).phases) {
+    PlannedPhase& planned = plan.emplace_back();
+    planned.steps = phase.steps;
+    planned.latency = phase.latency;
+    if (phase.bytes.value() > 0) planned.flows = plan_flows(wiring, phase, links, group);
+  }
   return plan;
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <exception>
+#include <map>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -34,26 +35,23 @@ class Platform::Impl final : FlowListener, EventHandler {
   void send(GpuId from, GpuId to, Bytes size, Caller caller) {
     if (from == to) return at(now_, *caller.handler, caller.tag);
     const std::array pair = {from, to};
-    transfer(CollectiveOp::send_recv, pair, size, 1, Pace::bulk, caller);
+    transfer({.op = CollectiveOp::send_recv, .size = size}, pair, 1, Pace::bulk, caller);
   }
 
   enum class Pace { bulk, stepwise };
 
-  void transfer(CollectiveOp op, std::span<const GpuId> group, Bytes size, int repeats, Pace pace,
+  void transfer(const CollectiveCall& call, std::span<const GpuId> group, int repeats, Pace pace,
                 Caller caller) {
     FORETOKEN_CHECK(repeats >= 0, "{} repeats of a collective", repeats);
-    CollectivePlan plan = plan_collective(topology_, op, group, size);
-    const std::int64_t steps = std::int64_t{plan.steps} * repeats;
-    const std::int64_t rounds = pace == Pace::bulk ? 1 : steps;
-    if (plan.flows.empty() || steps == 0) {
-      const Seconds latencies = plan.step_latency * static_cast<double>(steps);
-      return at(now_ + latencies, *caller.handler, caller.tag);
+    Transfer transfer{{}, caller};
+    Seconds latencies;
+    for (PlannedPhase& phase : plan_collective(topology_.wiring(), call, links_of(group), group)) {
+      latencies += phase.latency * repeats;
+      if (!phase.flows.empty() && repeats > 0)
+        transfer.rounds.push_back(rounds_of(std::move(phase), repeats, pace));
     }
-    const std::int64_t whole_steps = steps / rounds;
-    const auto steps_a_round = static_cast<double>(whole_steps);
-    for (PlannedFlow& flow : plan.flows) flow.size *= steps_a_round;
-    begin_round(
-        transfers_.add({std::move(plan.flows), plan.step_latency * steps_a_round, rounds, caller}));
+    if (transfer.rounds.empty()) return at(now_ + latencies, *caller.handler, caller.tag);
+    begin_round(transfers_.add(std::move(transfer)));
   }
 
   void run() {
@@ -72,9 +70,25 @@ class Platform::Impl final : FlowListener, EventHandler {
   Counters counters() const { return {events_, flows_, fingerprint_.value()}; }
 
  private:
+  /// Groups come again and again; working their links out takes longer than a transfer.
+  const GroupLinks& links_of(std::span<const GpuId> group) {
+    const auto [known, is_new] = links_of_.try_emplace({group.begin(), group.end()});
+    if (is_new) known->second = group_links(topology_.cluster(), group);
+    return known->second;
+  }
+
+  static TransferRounds rounds_of(PlannedPhase phase, int repeats, Pace pace) {
+    if (pace == Pace::bulk) {
+      for (PlannedFlow& flow : phase.flows) flow.size *= repeats;
+      return {std::move(phase.flows), phase.latency * repeats, 1};
+    }
+    for (PlannedFlow& flow : phase.flows) flow.size = flow.size / phase.steps;
+    return {std::move(phase.flows), phase.latency / phase.steps, phase.steps};
+  }
+
   void begin_round(std::uint32_t transfer) {
     // The latency of the round, then its flows: an event of our own, which is not counted.
-    heap_.push(now_ + transfers_[transfer].latency, *this, transfer);
+    heap_.push(now_ + transfers_.round(transfer).latency, *this, transfer);
   }
 
   /// A round's latency is over.
@@ -154,6 +168,7 @@ class Platform::Impl final : FlowListener, EventHandler {
   ClusterTopology topology_;
   EventHeap heap_;
   Transfers transfers_;
+  std::map<std::vector<GpuId>, GroupLinks> links_of_;
   Seconds now_;
   bool running_ = false;
   bool stopped_ = false;
@@ -176,14 +191,14 @@ void Platform::send(GpuId from, GpuId to, Bytes size, EventHandler& handler, std
   impl_->send(from, to, size, {&handler, tag});
 }
 
-void Platform::collective(CollectiveOp op, std::span<const GpuId> group, Bytes size, int repeats,
+void Platform::collective(const CollectiveCall& call, std::span<const GpuId> group, int repeats,
                           EventHandler& handler, std::uint64_t tag) {
-  impl_->transfer(op, group, size, repeats, Impl::Pace::bulk, {&handler, tag});
+  impl_->transfer(call, group, repeats, Impl::Pace::bulk, {&handler, tag});
 }
 
-void Platform::collective_stepwise(CollectiveOp op, std::span<const GpuId> group, Bytes size,
+void Platform::collective_stepwise(const CollectiveCall& call, std::span<const GpuId> group,
                                    EventHandler& handler, std::uint64_t tag) {
-  impl_->transfer(op, group, size, 1, Impl::Pace::stepwise, {&handler, tag});
+  impl_->transfer(call, group, 1, Impl::Pace::stepwise, {&handler, tag});
 }
 
 void Platform::run() { impl_->run(); }

@@ -1,7 +1,7 @@
 // The simulated cluster: one clock, timed events and transfers, on SimGrid. The only room that
 // includes SimGrid. Compute is a delay (an event at a date); data that crosses links shared with
 // others is a flow whose speed SimGrid decides; collectives inside a private domain have a closed
-// form (kernels/collectives.hpp) and are the caller's delay.
+// form (kernels/collective_cost.hpp) and are the caller's delay.
 //
 // A process simulates once: SimGrid's clock never resets, and a second Platform in one process is
 // an InternalError.
@@ -12,7 +12,7 @@
 #include <span>
 
 #include "hardware/cluster.hpp"
-#include "kernels/kernel.hpp"
+#include "kernels/collective_cost.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -42,15 +42,15 @@ class Platform {
   /// that the links' other flows leave. Zero bytes take the latency alone; from == to, no time.
   void send(GpuId from, GpuId to, Bytes size, EventHandler& handler, std::uint64_t tag);
 
-  /// `repeats` equal collectives one after the other over `group`, as one bulk flow per ring
-  /// neighbour (or pair) plus the steps' latencies. Uncontended it takes
-  /// repeats * collective_time(op, group_links(cluster, group), size).
-  void collective(CollectiveOp op, std::span<const GpuId> group, Bytes size, int repeats,
+  /// `repeats` equal collectives one after the other over `group`: for each phase one bulk flow per
+  /// neighbour (or pair) after the steps' latencies. Uncontended it takes
+  /// repeats * collective_time(call, group_links(cluster, group), cluster.comm).
+  void collective(const CollectiveCall& call, std::span<const GpuId> group, int repeats,
                   EventHandler& handler, std::uint64_t tag);
 
-  /// The same step by step: every ring step's flows start when the step before has ended. Slow;
-  /// exists to validate the bulk form.
-  void collective_stepwise(CollectiveOp op, std::span<const GpuId> group, Bytes size,
+  /// The same step by step: every step's flows start when the step before has ended. Slow; exists
+  /// to validate the bulk form.
+  void collective_stepwise(const CollectiveCall& call, std::span<const GpuId> group,
                            EventHandler& handler, std::uint64_t tag);
 
   /// Handles events until none are left or stop() was called. What a handler throws comes out of

@@ -1,6 +1,6 @@
 // Transfers in progress: rounds of flows that start together after a latency; the next round begins
 // when the last flow of the round before has ended. A send is one round of one flow, a bulk
-// collective one long round, a stepwise collective a round for every ring step.
+// collective one long round a phase, a stepwise collective a round for every step of every phase.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,15 @@ struct Caller {
   std::uint64_t tag = 0;
 };
 
-struct Transfer {
-  std::vector<PlannedFlow> flows;  // of one round
+/// `repeats` equal rounds, one after the other.
+struct TransferRounds {
+  std::vector<PlannedFlow> flows;  // of one round, at least one
   Seconds latency;                 // before each round
-  std::int64_t rounds = 1;
+  std::int64_t repeats = 1;
+};
+
+struct Transfer {
+  std::vector<TransferRounds> rounds;
   Caller caller;
 };
 
@@ -28,8 +33,9 @@ class Transfers {
  public:
   /// Returns the transfer's number, which is free again once it is over.
   std::uint32_t add(Transfer transfer);
-  [[nodiscard]] const Transfer& operator[](std::uint32_t number) const {
-    return slots_[number].transfer;
+  /// The round that is due or running.
+  [[nodiscard]] const TransferRounds& round(std::uint32_t number) const {
+    return slots_[number].transfer.rounds[slots_[number].at];
   }
 
   /// The round's latency is over: its flows are to be started soon.
@@ -47,6 +53,7 @@ class Transfers {
  private:
   struct Slot {
     Transfer transfer;
+    std::size_t at = 0;  // in transfer.rounds
     std::size_t flows_running = 0;
   };
 

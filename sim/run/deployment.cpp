@@ -21,11 +21,6 @@ auto make_variant(const Registry<Factory>& registry, const VariantChoice& choice
   return made;
 }
 
-bool same_links(const GroupLinks& a, const GroupLinks& b) {
-  return a.ranks == b.ranks && a.nodes == b.nodes && a.latency == b.latency &&
-         a.bandwidth == b.bandwidth && a.is_private == b.is_private;
-}
-
 MemoryLimits memory_limits(const EngineSettings& engine) {
   return {engine.memory_utilization, engine.batch_tokens_max, engine.sequences_max};
 }
@@ -37,7 +32,9 @@ void add_time(PriceTotals& totals, std::string_view family, Seconds time) {
 }  // namespace
 
 DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalogs)
-    : scenario_(scenario), catalogs_(catalogs) {
+    : scenario_(scenario),
+      catalogs_(catalogs),
+      comm_{scenario.cluster.comm, scenario.deployment.all_reduce} {
   Diagnostics diagnostics;
   const ParallelLayout& layout = scenario.deployment.layout;
   diagnostics.attempt([&] {
@@ -54,6 +51,7 @@ DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalog
     placements_ = place_replicas(scenario.cluster, layout, scenario.deployment.replicas,
                                  scenario.deployment_position);
   });
+  diagnostics.attempt([&] { check_all_reduce(); });
   diagnostics.attempt([&] {
     const MemoryLimits limits = memory_limits(scenario.engine);
     memory_ = plan_memory(scenario.model, layout, scenario.execution, scenario.cluster.gpu, limits);
@@ -72,6 +70,26 @@ DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalog
 std::int64_t DeployedEngine::context_max() const {
   return scenario_.model.context_max > 0 ? scenario_.model.context_max
                                          : std::numeric_limits<std::int64_t>::max();
+}
+
+/// An algorithm by name must serve every stage's group.
+void DeployedEngine::check_all_reduce() const {
+  for (const ReplicaPlacement& replica : placements_) {
+    for (const std::vector<GpuId>& stage : replica) {
+      const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
+      const GroupLinks links = group_links(scenario_.cluster, std::span(stage).first(tensor));
+      if (may_all_reduce(comm_.all_reduce, links, comm_.parameters)) continue;
+      std::vector<std::string_view> able;
+      for (const std::string_view name : all_reduce_names()) {
+        if (may_all_reduce(name, links, comm_.parameters)) able.push_back(name);
+      }
+      throw ConfigError(scenario_.deployment_position,
+                        fmt::format("all_reduce = \"{}\" does not serve {} GPUs on {} node(s) of "
+                                    "cluster {}; use one of {}",
+                                    comm_.all_reduce, links.ranks, links.nodes,
+                                    scenario_.cluster.name, fmt::join(able, ", ")));
+    }
+  }
 }
 
 /// A KV pool that not even the shortest of the first requests fits into can serve nothing.
@@ -103,14 +121,12 @@ std::unique_ptr<Router> DeployedEngine::make_router() const {
 
 StagePricer& DeployedEngine::pricer_for(int stage, const StageLinks& links) {
   for (PricerEntry& entry : pricers_) {
-    const bool has_links =
-        same_links(entry.links.tensor, links.tensor) && same_links(entry.links.stage, links.stage);
-    if (entry.stage == stage && has_links) return *entry.pricer;
+    if (entry.stage == stage && entry.links == links) return *entry.pricer;
   }
   pricers_.push_back(
       {stage, links,
        std::make_unique<StagePricer>(scenario_.model, scenario_.deployment.layout,
-                                     scenario_.execution, stage, links, *predictor_)});
+                                     scenario_.execution, stage, links, comm_, *predictor_)});
   return *pricers_.back().pricer;
 }
 
@@ -120,6 +136,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.stage_gpus = placement;
   config.context_max = context_max();
   config.host_time = scenario_.engine.host_time;
+  config.comm = scenario_.cluster.comm;
   config.lists_sequences = scenario_.attention == AttentionDetail::exact;
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
   for (std::size_t stage = 0; stage < placement.size(); ++stage) {

@@ -34,11 +34,13 @@ class DeployedEngine {
 
  private:
   void check_traffic_fits() const;
+  void check_all_reduce() const;
   StagePricer& pricer_for(int stage, const StageLinks& links);
   ReplicaConfig replica_config(ReplicaId id, const ReplicaPlacement& placement);
 
   const Scenario& scenario_;
   const Catalogs& catalogs_;
+  CommSettings comm_;
   std::unique_ptr<MemoPredictor> predictor_;
   std::vector<ReplicaPlacement> placements_;
   MemoryPlan memory_;

@@ -1,6 +1,6 @@
 #include "sim/run/step_price.hpp"
 
-#include "kernels/collectives.hpp"
+#include "kernels/collective_cost.hpp"
 #include "sim/run/placement.hpp"
 
 namespace foretoken {
@@ -31,7 +31,7 @@ StepKernel price_collective(const KernelCall& call, const ClusterSpec& cluster,
     group = {placement[stage].front(), placement[stage + 1].front()};
   }
   const Seconds time =
-      collective_time(collective.op, group_links(cluster, group), Bytes(collective.bytes));
+      collective_time(call_of(collective, "auto"), group_links(cluster, group), cluster.comm);
   return {std::string(call.role),
           std::string(kernel_name(call.kernel)),
           call.calls,

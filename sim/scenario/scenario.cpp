@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/collective_cost.hpp"
+#include "sim/base/nearest_name.hpp"
 #include "sim/base/table_reader.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/scenario/replica_count.hpp"
@@ -102,10 +104,22 @@ void read_deployment(TableReader table, Scenario& scenario) {
   read_positive(table, "pipeline_parallel", deployment.layout.pipeline);
   read_positive(table, "expert_parallel", deployment.layout.expert);
   read_replicas(table, deployment);
+  table.read("all_reduce", deployment.all_reduce);
+  const std::vector<std::string_view> algorithms = all_reduce_names();
+  if (std::ranges::find(algorithms, deployment.all_reduce) == algorithms.end()) {
+    table.fail("all_reduce", unknown_name_message("algorithm", deployment.all_reduce, algorithms));
+  }
   read_positive(table, "data_parallel_attention", deployment.layout.data_parallel_attention);
   if (table.read("expert_exchange", scenario.execution.expert_exchange)) {
     table.expect("expert_exchange", deployment.layout.data_parallel_attention > 1,
                  "is for tokens of several attention ranks; set data_parallel_attention");
+    const ParallelLayout& layout = deployment.layout;
+    table.expect("expert_exchange",
+                 scenario.execution.expert_exchange != ExpertExchange::deepep ||
+                     layout.expert == layout.stage_ranks(),
+                 fmt::format("is \"deepep\", which needs whole experts on every rank; set "
+                             "expert_parallel to {}",
+                             layout.stage_ranks()));
   }
   table.read("router", deployment.router.name);
   deployment.router.position = table.position("router");
@@ -301,6 +315,7 @@ Value resolved_scenario(const Scenario& scenario) {
     deployment.set("expert_exchange", std::string(enum_name(scenario.execution.expert_exchange)));
   }
   deployment.set("replicas", scenario.deployment.replicas);
+  deployment.set("all_reduce", scenario.deployment.all_reduce);
   deployment.set("router", scenario.deployment.router.name);
   append(deployment, scenario.deployment.router.options);
   root.set("deployment", deployment);

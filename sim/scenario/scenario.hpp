@@ -31,6 +31,7 @@ struct VariantChoice {
 struct Deployment {
   ParallelLayout layout;
   int replicas = 1;
+  std::string all_reduce = "auto";  // algorithm: kernels/collective_cost.hpp
   VariantChoice router{"round_robin"};
 };
 

@@ -138,9 +138,8 @@ void Replica::start_collective(const SharedCollective& collective, std::size_t s
   const std::size_t size = gpus.size() / groups;
   slots_[slot_index].transfers_open = static_cast<int>(groups);
   for (std::size_t group = 0; group < groups; ++group) {
-    platform_.collective(collective.op, gpus.subspan(group * size, size), collective.size,
-                         collective.repeats, *this,
-                         tag(EventKind::communicated, stage, slot_index));
+    platform_.collective(collective.call, gpus.subspan(group * size, size), collective.repeats,
+                         *this, tag(EventKind::communicated, stage, slot_index));
   }
 }
 
@@ -187,7 +186,8 @@ void Replica::send_onwards(std::size_t stage, std::size_t slot_index) {
   const GroupLinks& links = config_.send_links[stage];
   if (links.ranks > 0) {
     slot.transfers_open = 1;
-    const Seconds time = collective_time(CollectiveOp::send_recv, links, slot.price.send_per_rank);
+    const CollectiveCall send{.op = CollectiveOp::send_recv, .size = slot.price.send_per_rank};
+    const Seconds time = collective_time(send, links, config_.comm);
     return platform_.at(platform_.now() + time, *this, arrival);
   }
   const std::vector<GpuId>& from = config_.stage_gpus[stage];

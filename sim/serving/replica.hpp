@@ -40,6 +40,7 @@ struct ReplicaConfig {
   /// By stage: closed form of the send to the next stage where its links are private, else ranks =
   /// 0 and the platform simulates it. The last stage's is unused.
   std::vector<GroupLinks> send_links;
+  CommParameters comm;
   std::int64_t context_max = 0;  // longest prompt + output that is served
   Seconds host_time;             // before every step
   bool lists_sequences = false;  // exact attention

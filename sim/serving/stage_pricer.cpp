@@ -52,8 +52,8 @@ Seconds OverlappedStep::shared_time() const {
 
 StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
                          const ExecutionSettings& execution, int stage, const StageLinks& links,
-                         const MemoPredictor& predictor)
-    : program_(model, layout, execution, stage), links_(links), predictor_(predictor) {
+                         const CommSettings& comm, const MemoPredictor& predictor)
+    : program_(model, layout, execution, stage), links_(links), comm_(comm), predictor_(predictor) {
   if (execution.overlap == Overlap::two_batch) {
     schedule_.emplace(program_.blocks());
     for (const SegmentBlock& block : program_.blocks()) segment_count_ += block.segments.size();
@@ -229,19 +229,20 @@ void StagePricer::add_segment_time(std::vector<Seconds>& segments, int segment,
 
 void StagePricer::add_collective(const KernelCall& call, Template& made) const {
   const auto& collective = std::get<Collective>(call.kernel);
+  const CollectiveCall asked = call_of(collective, comm_.all_reduce);
   if (collective.group == CommGroup::next_stage) {
     made.send_per_rank = Bytes(collective.bytes);
     return;
   }
   const GroupLinks& links =
       collective.group == CommGroup::expert_parallel ? links_.stage : links_.tensor;
-  const Seconds time = collective_time(collective.op, links, Bytes(collective.bytes)) * call.calls;
+  const Seconds time = collective_time(asked, links, comm_.parameters) * call.calls;
   if (schedule_) {
     add_segment_time(links.is_private ? made.segments.known : made.segments.shared, call.segment,
                      time);
   }
   if (!links.is_private) {
-    made.shared.push_back({collective.op, Bytes(collective.bytes), call.calls, collective.group});
+    made.shared.push_back({asked, call.calls, collective.group});
     return;
   }
   made.fixed_time += time;

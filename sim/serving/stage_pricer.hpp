@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernels/collectives.hpp"
+#include "kernels/collective_cost.hpp"
 #include "kernels/memo_predictor.hpp"
 #include "workloads/generator.hpp"
 #include "workloads/two_batch.hpp"
@@ -22,8 +22,7 @@ namespace foretoken {
 
 /// A collective over links that others use too: the platform simulates it.
 struct SharedCollective {
-  CollectiveOp op;
-  Bytes size;
+  CollectiveCall call;
   int repeats;
   CommGroup group;
 };
@@ -35,6 +34,7 @@ struct StageLinks {
 
   StageLinks(GroupLinks of_tensor) : tensor(of_tensor), stage(of_tensor) {}
   StageLinks(GroupLinks of_tensor, GroupLinks of_stage) : tensor(of_tensor), stage(of_stage) {}
+  friend bool operator==(const StageLinks&, const StageLinks&) = default;
 };
 
 /// A step in two halves whose communication the platform simulates meanwhile.
@@ -74,10 +74,10 @@ struct PriceTotals {
 
 class StagePricer {
  public:
-  /// `predictor` must outlive the pricer, and the pricer its prices.
+  /// `comm` and `predictor` must outlive the pricer, and the pricer its prices.
   StagePricer(const Transformer& model, const ParallelLayout& layout,
               const ExecutionSettings& execution, int stage, const StageLinks& links,
-              const MemoPredictor& predictor);
+              const CommSettings& comm, const MemoPredictor& predictor);
 
   StagePrice price(const BatchShape& batch) { return price(std::span(&batch, 1)); }
 
@@ -135,6 +135,7 @@ class StagePricer {
 
   StageProgram program_;
   StageLinks links_;
+  const CommSettings& comm_;
   const MemoPredictor& predictor_;
   std::optional<TwoBatchSchedule> schedule_;  // with overlap
   std::size_t segment_count_ = 0;

@@ -5,7 +5,8 @@
 #   check.sh FORETOKEN output NAME            the arguments in examples/NAME.cmd  =  tests/golden/NAME.txt
 #                                             (what it writes goes below $work)
 #   check.sh FORETOKEN rerun NAME             --out, then the resolved scenario again: identical files
-#   check.sh FORETOKEN report|output NAME --bless   writes the golden file instead
+#   check.sh PROGRAM program NAME             another program without arguments  =  tests/golden/NAME.txt
+#   check.sh FORETOKEN report|output|program NAME --bless   writes the golden file instead
 set -euo pipefail
 foretoken=$1 kind=$2 name=$3 bless=${4:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -40,6 +41,10 @@ case $kind in
     "$foretoken" "$@" | sed "s|$work/||g" >"$work/actual"
     compare "$work/actual" "tests/golden/$name.txt"
     ;;
+  program)
+    "$foretoken" >"$work/actual"
+    compare "$work/actual" "tests/golden/$name.txt"
+    ;;
   rerun)
     "$foretoken" simulate "examples/$name.toml" --quiet --out "$work/first"
     "$foretoken" simulate "$work/first/scenario.toml" --quiet --out "$work/second"
@@ -49,7 +54,7 @@ case $kind in
     }
     ;;
   *)
-    echo "check.sh: unknown kind '$kind' (report, output, rerun)" >&2
+    echo "check.sh: unknown kind '$kind' (report, output, program, rerun)" >&2
     exit 2
     ;;
 esac

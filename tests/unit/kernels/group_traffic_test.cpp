@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/collectives.hpp"
+#include "kernels/collective_cost.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/toml.hpp"
 
@@ -52,7 +52,7 @@ TEST(GroupTraffic, AGroupInAMeshUsesAllWiresBetweenItsRanks) {
   EXPECT_DOUBLE_EQ(exchange_rate(mesh, first_gpus(8)), 420);
   // Nobody else uses the wires between two GPUs.
   EXPECT_TRUE(group_links(mesh, gpus({2, 5})).is_private);
-  EXPECT_EQ(group_links(mesh, first_gpus(8)).latency, Seconds(2e-6));
+  EXPECT_EQ(group_links(mesh, first_gpus(8)).inside_latency, Seconds(2e-6));
 }
 
 // A ring 0-1-2-3 of wires of 25 GB/s, 0-1 doubled.
@@ -74,7 +74,7 @@ TEST(GroupTraffic, RanksWithoutAWireBorrowThoseOfOthers) {
   // 0 and 2 over GPU 1, whose wire to 0 is double.
   const GroupLinks links = group_links(cluster, gpus({0, 2}));
   EXPECT_DOUBLE_EQ(gigabytes(links.bandwidth), 25);
-  EXPECT_EQ(links.latency, Seconds(4e-6));
+  EXPECT_EQ(links.inside_latency, Seconds(4e-6));
   EXPECT_FALSE(links.is_private);
   // Everyone to everyone: 0-2 and 1-3 pass over others. 0 to 2 over 1, 1 to 3 over 0 (double
   // wires), so 0-1 carries 1/3 of 0 to 1, of 0 to 2 and of 1 to 3 (there back): two thirds on 0 to
@@ -90,9 +90,9 @@ TEST(GroupTraffic, BridgedPairsFallBackToPcie) {
                  "pairs = [\"0-1\", \"2-3\"]\npcie_bandwidth = \"25 GB/s\"\n"
                  "pcie_efficiency = 0.8\npcie_latency = \"6 us\"");
   EXPECT_DOUBLE_EQ(ring_rate(cluster, gpus({2, 3})), 300);
-  EXPECT_EQ(group_links(cluster, gpus({2, 3})).latency, Seconds(2e-6));
+  EXPECT_EQ(group_links(cluster, gpus({2, 3})).inside_latency, Seconds(2e-6));
   EXPECT_DOUBLE_EQ(ring_rate(cluster, first_gpus(4)), 20);
-  EXPECT_EQ(group_links(cluster, first_gpus(4)).latency, Seconds(6e-6));
+  EXPECT_EQ(group_links(cluster, first_gpus(4)).inside_latency, Seconds(6e-6));
   // Two of a rank's three messages leave over PCIe: 20 x 3 / 2.
   EXPECT_DOUBLE_EQ(exchange_rate(cluster, first_gpus(4)), 30);
 }
@@ -128,10 +128,10 @@ TEST(GroupTraffic, RailsOfOneUnitDoNotMeetTheSpine) {
                  "kind = \"rail_optimized\"\nnodes_per_leaf = 2\noversubscription = 4\n"
                  "switch_latency = \"1 us\"");
   EXPECT_DOUBLE_EQ(ring_rate(cluster, first_gpus(4)), 50);
-  EXPECT_DOUBLE_EQ(group_links(cluster, first_gpus(4)).latency.value(), 5e-6);
+  EXPECT_DOUBLE_EQ(group_links(cluster, first_gpus(4)).across_latency.value(), 5e-6);
   // Each rail carries half of the ring over its leaf's 12.5.
   EXPECT_DOUBLE_EQ(ring_rate(cluster, first_gpus(8)), 25);
-  EXPECT_DOUBLE_EQ(group_links(cluster, first_gpus(8)).latency.value(), 7e-6);
+  EXPECT_DOUBLE_EQ(group_links(cluster, first_gpus(8)).across_latency.value(), 7e-6);
 }
 
 // Nodes of one GPU on a ring of 8 with links of 10 GB/s and NICs of 25.
@@ -146,7 +146,7 @@ TEST(GroupTraffic, OnATorusARingIsFasterThanAnExchange) {
   EXPECT_NEAR(exchange_rate(cluster, first_gpus(8)), 7.0, 2.0);
   // Every second node: two links a hop.
   EXPECT_DOUBLE_EQ(ring_rate(cluster, gpus({0, 2, 4, 6})), 10);
-  EXPECT_DOUBLE_EQ(group_links(cluster, gpus({0, 2, 4, 6})).latency.value(), 6e-6);
+  EXPECT_DOUBLE_EQ(group_links(cluster, gpus({0, 2, 4, 6})).across_latency.value(), 6e-6);
   EXPECT_DOUBLE_EQ(group_links(cluster, first_gpus(8)).exchange_latency.value(), 8e-6);
 }
 
@@ -255,8 +255,10 @@ TEST(GroupTraffic, ASlowerLinkMakesNoGroupFaster) {
           const GroupLinks after = group_links(slow, group);
           for (const auto op : {CollectiveOp::all_reduce, CollectiveOp::all_to_all}) {
             for (const double size : {0.0, 1e9}) {
-              EXPECT_GE(collective_time(op, after, Bytes(size)).value(),
-                        collective_time(op, before, Bytes(size)).value() * (1 - 1e-12))
+              EXPECT_GE(
+                  collective_time({.op = op, .size = Bytes(size)}, after, slow.comm).value(),
+                  collective_time({.op = op, .size = Bytes(size)}, before, fast.comm).value() *
+                      (1 - 1e-12))
                   << node << "\n"
                   << fabric << "\nchange " << change;
             }

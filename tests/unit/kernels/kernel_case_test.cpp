@@ -1,6 +1,7 @@
 // Cases of `foretoken predict`: what each key becomes, and the text of every mistake.
 #include "kernels/kernel_case.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -137,6 +138,20 @@ TEST(KernelCase, Collectives) {
 }
 
 // A kernel that the generator can emit can also be asked for, under the name that reports use.
+TEST(KernelCase, ReadsAnExpertExchange) {
+  const KernelCase combine = read(
+      R"({"kernel": "expert_combine", "ranks": 16, "nodes": 2, "bytes": 1e6, "experts": 256,
+          "topk": 8, "mode": "low_latency"})");
+  EXPECT_EQ(combine.kernel, Kernel(Collective{CollectiveOp::expert_combine,
+                                              CommGroup::expert_parallel,
+                                              16,
+                                              1e6,
+                                              {256, 8, ExpertMode::low_latency}}));
+  EXPECT_THAT(error_of(R"({"kernel": "expert_dispatch", "ranks": 8, "bytes": 1, "experts": 4,
+                           "topk": 8})"),
+              ::testing::HasSubstr("topk: must not exceed experts (4)"));
+}
+
 TEST(KernelCase, KnowsEveryKernelByItsName) {
   std::set<std::string_view> names = {
       kernel_name(Gemm{}),      kernel_name(Attention{}),       kernel_name(Mla{}),
@@ -155,7 +170,7 @@ TEST(KernelCase, NamesTheNearestKernel) {
             "cases.jsonl:3: unknown kernel 'gem'; did you mean 'gemm'? Known: gemm, "
             "batched_gemm, attention, mla, rms_norm, fused_add_rms_norm, silu_and_mul, embedding, "
             "qk_norm, rope, kv_write, sampling, topk_routing, fused_moe, all_reduce, all_gather, "
-            "reduce_scatter, all_to_all, send_recv");
+            "reduce_scatter, all_to_all, send_recv, broadcast, expert_dispatch, expert_combine");
   EXPECT_EQ(error_of(R"({"kernel": 7})"),
             "cases.jsonl:3: kernel: must be a string, not an integer");
   EXPECT_EQ(error_of("[1]"),

@@ -182,8 +182,7 @@ Platform::Counters random_run(std::uint64_t seed, std::vector<double>* dates) {
         platform.send(from, to, size, recorder, tag + 1);
         break;
       case 1:
-        platform.collective(CollectiveOp::all_reduce, first_gpus(1 + random() % 8), size, 2,
-                            recorder, tag + 1);
+        platform.collective({.size = size}, first_gpus(1 + random() % 8), 2, recorder, tag + 1);
         break;
       default:
         platform.at(platform.now() + Seconds(uniform(random) * 0.01), recorder, tag + 1);

@@ -14,6 +14,16 @@ namespace foretoken::testing {
 constexpr double giga = 1e9;
 constexpr double micro = 1e-6;
 
+/// Rings and direct sends at the links' full rate, without launch, further latency or own part, so
+/// that sums stay simple.
+inline FabricCosts plain_fabric() {
+  FabricCosts fabric;
+  fabric.name = "plain";
+  fabric.of(Protocol::simple).share = 1;
+  fabric.of(Protocol::direct).share = 1;
+  return fabric;
+}
+
 /// 80 GB/s a GPU port (100 at efficiency 0.8) and 2 us inside a node; NICs of 20 GB/s (25 at 0.8)
 /// and 5 us between nodes, one a GPU unless said otherwise.
 inline ClusterSpec nvswitch_cluster(int gpus, int nodes = 1, int nics = -1) {
@@ -25,6 +35,7 @@ inline ClusterSpec nvswitch_cluster(int gpus, int nodes = 1, int nics = -1) {
   cluster.node.link_bandwidth = BytesPerSecond(100 * giga);
   cluster.node.link_efficiency = 0.8;
   cluster.node.link_latency = Seconds(2 * micro);
+  cluster.comm = {plain_fabric(), plain_fabric()};
   if (nodes == 1) return cluster;
   cluster.node.nics = nics < 0 ? gpus : nics;
   cluster.node.nic_bandwidth = BytesPerSecond(25 * giga);

@@ -114,6 +114,45 @@ TEST(Transfer, TwoNodesShareTheirOneNic) {
   EXPECT_NEAR(recorder.date_of(4), 2 * micro + 0.1, exact);
 }
 
+// Two replicas of two pipeline stages each, and two KV transfers, out of one node through its one
+// NIC of 20 GB/s. Stage 0 of replica A is on GPU 0, of B on GPU 1; a prefill GPU 2 hands KV to two
+// decode nodes.
+//   0 s      A and B send 1 GB each, GPU 2 starts KV of 5 GB to node 1 and 4 GB to node 2:
+//            four flows leave by one NIC, 5 GB/s each.
+//   0.2 s    A and B are done; the KV has 4 GB and 3 GB left, 10 GB/s each.
+//   0.5 s    the second is done; the first has 1 GB left, 20 GB/s: 0.55 s.
+// On the way in, node 1 takes A's, B's and the first KV flow: 15 of its 20 GB/s, no limit.
+TEST(Transfer, KvAndPipelineSendsShareTheNicTheyLeaveBy) {
+  Platform platform(nvswitch_cluster(4, 3, 1));
+  Recorder recorder(platform);
+  platform.send({0}, {4}, Bytes(1 * giga), recorder, 1);
+  platform.send({1}, {5}, Bytes(1 * giga), recorder, 2);
+  platform.send({2}, {6}, Bytes(5 * giga), recorder, 3);
+  platform.send({2}, {8}, Bytes(4 * giga), recorder, 4);
+  platform.run();
+  EXPECT_NEAR(recorder.date_of(1), 5 * micro + 0.2, exact);
+  EXPECT_NEAR(recorder.date_of(2), 5 * micro + 0.2, exact);
+  EXPECT_NEAR(recorder.date_of(4), 5 * micro + 0.5, exact);
+  EXPECT_NEAR(recorder.date_of(3), 5 * micro + 0.55, exact);
+}
+
+// Max-min, not equal shares: the KV of 0->8 meets two other flows on the NIC into node 2 and gets a
+// third of it, 20/3 GB/s; the pipeline send 1->4 takes what that leaves of their common NIC, 40/3.
+//   4 GB / (40/3) = 0.3 s; by then the three have moved 2 GB each of 3 GB; still a third each: 0.45
+//   s.
+TEST(Transfer, WhatOneFlowCannotUseGoesToItsNeighbour) {
+  Platform platform(nvswitch_cluster(4, 4, 1));
+  Recorder recorder(platform);
+  platform.send({0}, {8}, Bytes(3 * giga), recorder, 1);
+  platform.send({1}, {4}, Bytes(4 * giga), recorder, 2);
+  platform.send({12}, {9}, Bytes(3 * giga), recorder, 3);
+  platform.send({5}, {10}, Bytes(3 * giga), recorder, 4);
+  platform.run();
+  EXPECT_NEAR(recorder.date_of(2), 5 * micro + 0.3, exact);
+  for (const std::uint64_t tag : {1, 3, 4})
+    EXPECT_NEAR(recorder.date_of(tag), 5 * micro + 0.45, exact);
+}
+
 TEST(Transfer, GpusWithNicsOfTheirOwnDoNotShare) {
   Platform platform(nvswitch_cluster(2, 2));
   Recorder recorder(platform);

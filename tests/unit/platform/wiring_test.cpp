@@ -4,7 +4,7 @@
 // nodes.
 #include <gtest/gtest.h>
 
-#include "kernels/collectives.hpp"
+#include "kernels/collective_cost.hpp"
 #include "platform_fixture.hpp"
 
 namespace foretoken::testing {
@@ -82,7 +82,8 @@ void expect_agreement(const ClusterSpec& cluster, const std::vector<std::vector<
   Platform platform(cluster);
   Recorder recorder(platform);
   const auto start = [&](std::uint64_t number) {
-    platform.collective(cases[number].op, cases[number].group, size, 1, recorder, number);
+    platform.collective({.op = cases[number].op, .size = size}, cases[number].group, 1, recorder,
+                        number);
   };
   recorder.then = [&](std::uint64_t number) {
     if (number + 1 < cases.size()) start(number + 1);
@@ -93,7 +94,9 @@ void expect_agreement(const ClusterSpec& cluster, const std::vector<std::vector<
   double begin = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Case& c = cases[i];
-    const double expected = collective_time(c.op, group_links(cluster, c.group), size).value();
+    const double expected =
+        collective_time({.op = c.op, .size = size}, group_links(cluster, c.group), cluster.comm)
+            .value();
     EXPECT_NEAR(recorder.calls[i].date - begin, expected, expected * 1e-9 + 1e-12)
         << enum_name(c.op) << " of " << c.group.size() << " from GPU " << c.group.front().value;
     begin = recorder.calls[i].date;

@@ -79,7 +79,8 @@ class ReplicaTest : public ::testing::Test {
   Transformer model = load_model("qwen3-0.6b", {});
   GpuSpec gpu = load_gpu("h200-sxm", {});
   MemoPredictor predictor{std::make_unique<FixedPrice>(), gpu};
-  StagePricer pricer{model, {}, {}, 0, GroupLinks{}, predictor};
+  CommSettings comm;
+  StagePricer pricer{model, {}, {}, 0, GroupLinks{}, comm, predictor};
   Timeline timeline{Seconds(0.0)};
   std::unique_ptr<ListSource> source;
   double step_s = 0;

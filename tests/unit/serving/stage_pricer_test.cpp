@@ -35,9 +35,9 @@ class StagePricerTest : public ::testing::Test {
     Seconds total;
     for (const KernelCall& call : generate(model, layout, execution, shape, 0)) {
       const auto* collective = std::get_if<Collective>(&call.kernel);
-      const Seconds once = collective != nullptr
-                               ? collective_time(collective->op, links, Bytes(collective->bytes))
-                               : predictor->predict(call.kernel).time;
+      const Seconds once = collective != nullptr ? collective_time(call_of(*collective, "ring"),
+                                                                   links, comm.parameters)
+                                                 : predictor->predict(call.kernel).time;
       total += once * call.calls;
     }
     return total;
@@ -46,12 +46,13 @@ class StagePricerTest : public ::testing::Test {
   Transformer model = load_model("llama-3.1-8b", {});
   GpuSpec gpu = load_gpu("h200-sxm", {});
   ExecutionSettings execution;
+  CommSettings comm{{load_fabric("nvswitch-hopper", {}), {}}, "ring"};
   std::unique_ptr<MemoPredictor> predictor = std::make_unique<MemoPredictor>(roofline(), gpu);
 };
 
 TEST_F(StagePricerTest, EqualsTheSumOverKernelsSeenAndUnseen) {
   GroupLinks links;
-  StagePricer pricer(model, {}, execution, 0, links, *predictor);
+  StagePricer pricer(model, {}, execution, 0, links, comm, *predictor);
   for (const std::int64_t context : {100, 700, 4000}) {  // the same template, other attention
     const BatchShape shape = batch(100, context);
     EXPECT_NEAR(pricer.price(shape).time / plain_sum({}, shape, links), 1.0, 1e-12);
@@ -62,28 +63,28 @@ TEST_F(StagePricerTest, PricesPrivateCollectivesAndLeavesSharedOnes) {
   ParallelLayout layout;
   layout.tensor = 2;
   GroupLinks links;
-  links.ranks = 2;
-  links.latency = Seconds(2e-6);
-  links.bandwidth = BytesPerSecond(300e9);
+  links.ranks = links.ranks_per_node_max = links.ranks_per_node_min = 2;
+  links.inside_latency = Seconds(2e-6);
+  links.inside_bandwidth = BytesPerSecond(300e9);
   const BatchShape shape = batch(256, 256);
-  StagePricer private_pricer(model, layout, execution, 0, links, *predictor);
+  StagePricer private_pricer(model, layout, execution, 0, links, comm, *predictor);
   const StagePrice with = private_pricer.price(shape);
   EXPECT_TRUE(with.shared.empty());
   EXPECT_NEAR(with.time / plain_sum(layout, shape, links), 1.0, 1e-12);
 
   links.is_private = false;
-  StagePricer shared_pricer(model, layout, execution, 0, links, *predictor);
+  StagePricer shared_pricer(model, layout, execution, 0, links, comm, *predictor);
   const StagePrice without = shared_pricer.price(shape);
   EXPECT_LT(without.time, with.time);
   int repeats = 0;
   for (const SharedCollective& collective : without.shared) {
-    if (collective.op == CollectiveOp::all_reduce) repeats += collective.repeats;
+    if (collective.call.op == CollectiveOp::all_reduce) repeats += collective.repeats;
   }
   EXPECT_EQ(repeats, 1 + 2 * model.layers);  // the embedding's, then two a layer
 }
 
 TEST_F(StagePricerTest, CountsTimeByFamilyAndLaunchesByOrigin) {
-  StagePricer pricer(model, {}, execution, 0, GroupLinks{}, *predictor);
+  StagePricer pricer(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
   Seconds total;
   for (int i = 0; i < 3; ++i) total += pricer.price(batch(64, 64 + i)).time;
   PriceTotals totals;
@@ -101,8 +102,8 @@ TEST_F(StagePricerTest, CountsTimeByFamilyAndLaunchesByOrigin) {
 TEST_F(StagePricerTest, SendsHiddenStatesFromEveryStageButTheLast) {
   ParallelLayout layout;
   layout.pipeline = 2;
-  StagePricer first(model, layout, execution, 0, GroupLinks{}, *predictor);
-  StagePricer last(model, layout, execution, 1, GroupLinks{}, *predictor);
+  StagePricer first(model, layout, execution, 0, GroupLinks{}, comm, *predictor);
+  StagePricer last(model, layout, execution, 1, GroupLinks{}, comm, *predictor);
   // Hidden states and residual: 2 * 10 tokens * 4096 * 2 B.
   EXPECT_DOUBLE_EQ(first.price(batch(10, 10)).send_per_rank.value(), 163840.0);
   EXPECT_DOUBLE_EQ(last.price(batch(10, 10)).send_per_rank.value(), 0.0);

@@ -58,6 +58,26 @@ Transformer small_moe() {
   return toy;
 }
 
+// Rank 0 of the fuller group sends 50 tokens, more than the busiest receives of 160 / 4; their
+// copies are the exchange's to count.
+TEST(Generate, DeepEpSendsTokensOfOneRank) {
+  const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
+  ExecutionSettings settings;
+  settings.expert_exchange = ExpertExchange::deepep;
+  BatchShape batch = batch_beside_60();
+  const auto dispatch = [&] {
+    return kernel<Collective>(generate(small_moe(), layout, settings, batch, 0), "moe_dispatch");
+  };
+  EXPECT_EQ(dispatch(), (Collective{CollectiveOp::expert_dispatch,
+                                    CommGroup::expert_parallel,
+                                    4,
+                                    50 * 4096 * 2.0,
+                                    {8, 2, ExpertMode::low_latency}}));
+  batch.tokens = batch.stage_tokens_max = 1000;
+  batch.stage_tokens = 1060;
+  EXPECT_EQ(dispatch().experts.mode, ExpertMode::normal);
+}
+
 TEST(Generate, DataParallelAttentionSendsTokensToTheExpertsAndBack) {
   const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
   const KernelSequence sequence = generate(small_moe(), layout, {}, batch_beside_60(), 0);

@@ -1,0 +1,45 @@
+// NCCL's ring: in every step each rank passes one n-th of the data to the next. All-reduce goes
+// round twice (reduce-scatter, all-gather). A broadcast is a chain: all S bytes over every hop.
+#include "kernels/collective_algorithm.hpp"
+#include "kernels/collective_phases.hpp"
+
+namespace foretoken {
+namespace {
+
+bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+  const bool is_known = op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather ||
+                        op == CollectiveOp::reduce_scatter || op == CollectiveOp::broadcast;
+  return is_known && is_any_offered(ring_protocols, links, parameters);
+}
+
+double own_part(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+  const OwnPart& own =
+      links.ranks_per_node_max > 1 ? parameters.inside.own_part : parameters.across.own_part;
+  if (op == CollectiveOp::all_reduce) return own.all_reduce;
+  return op == CollectiveOp::all_gather ? own.all_gather : own.reduce_scatter;
+}
+
+CollectivePhase phase_of(Protocol protocol, const CollectiveCall& call, const GroupLinks& links,
+                         const CommParameters& parameters) {
+  if (call.op == CollectiveOp::broadcast) {
+    CollectivePhase phase = ring_phase(protocol, links, parameters, 1, call.size, 0);
+    phase.bytes = call.size;
+    return phase;
+  }
+  return ring_phase(protocol, links, parameters, call.op == CollectiveOp::all_reduce ? 2 : 1,
+                    call.size, own_part(call.op, links, parameters));
+}
+
+CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
+                    const CommParameters& parameters) {
+  return cheapest(ring_protocols, links, parameters, [&](Protocol protocol) {
+    return CollectiveCost{"ring", protocol, {phase_of(protocol, call, links, parameters)}};
+  });
+}
+
+}  // namespace
+
+extern const CollectiveAlgorithm ring_algorithm;
+const CollectiveAlgorithm ring_algorithm = {"ring", true, serves, cost};
+
+}  // namespace foretoken

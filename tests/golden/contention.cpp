@@ -1,0 +1,188 @@
+// What each algorithm costs alone, then how far bulk flows differ from step-by-step ones when
+// collectives contend: a table, one row a situation. Alone they agree
+// (unit.platform.CollectiveAgreement); sharing links they need not, since a bulk flow is always on
+// its links while a stepwise ring leaves them idle between its steps and waits at every step for
+// its slowest hop.
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/collective_cost.hpp"
+#include "sim/platform/platform.hpp"
+
+namespace foretoken {
+namespace {
+
+struct Work {
+  CollectiveCall call;
+  std::vector<GpuId> group;
+};
+
+struct Situation {
+  const char* title;
+  const char* cluster;
+  std::vector<Work> work;  // all begin at 0; the table's times are the first one's end
+};
+
+std::vector<GpuId> range(std::uint32_t first, std::uint32_t count) {
+  std::vector<GpuId> gpus;
+  for (std::uint32_t i = 0; i < count; ++i) gpus.push_back({first + i});
+  return gpus;
+}
+
+Work all_reduce(double size, std::vector<GpuId> group) {
+  return {{.size = Bytes(size), .algorithm = "ring"}, std::move(group)};
+}
+
+Work send(double size, std::uint32_t from, std::uint32_t to) {
+  return {{.op = CollectiveOp::send_recv, .size = Bytes(size)}, {{from}, {to}}};
+}
+
+Work all_to_all(double size, std::vector<GpuId> group) {
+  return {{.op = CollectiveOp::all_to_all, .size = Bytes(size)}, std::move(group)};
+}
+
+class Ends : public EventHandler {
+ public:
+  explicit Ends(Platform& platform) : platform_(platform) {}
+  void on_event(std::uint64_t work) override {
+    if (work == 0) first = platform_.now().value();
+  }
+  double first = 0;
+
+ private:
+  Platform& platform_;
+};
+
+double simulated(const Situation& situation, bool stepwise) {
+  Platform platform(load_cluster(situation.cluster, {}));
+  Ends ends(platform);
+  for (std::size_t i = 0; i < situation.work.size(); ++i) {
+    const Work& work = situation.work[i];
+    if (stepwise) {
+      platform.collective_stepwise(work.call, work.group, ends, i);
+    } else {
+      platform.collective(work.call, work.group, 1, ends, i);
+    }
+  }
+  platform.run();
+  return ends.first;
+}
+
+/// In a child: a process simulates once.
+double in_child(const std::function<double()>& run) {
+  auto* result = static_cast<double*>(
+      mmap(nullptr, sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  std::fflush(stdout);  // the child must not print it again
+  const pid_t child = fork();
+  if (child == 0) {
+    *result = run();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  const double value = *result;
+  munmap(result, sizeof(double));
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? value : -1;
+}
+
+std::vector<Situation> situations() {
+  const auto two_nodes = range(0, 16);
+  return {
+      {"one all-reduce of 16, alone", "h100-sxm-8x4", {all_reduce(64e6, two_nodes)}},
+      {"two equal all-reduces of 16, one group",
+       "h100-sxm-8x4",
+       {all_reduce(64e6, two_nodes), all_reduce(64e6, two_nodes)}},
+      {"all-reduce of 64 MB beside one of 8 MB",
+       "h100-sxm-8x4",
+       {all_reduce(64e6, two_nodes), all_reduce(8e6, two_nodes)}},
+      {"all-reduce of 8 MB beside one of 64 MB",
+       "h100-sxm-8x4",
+       {all_reduce(8e6, two_nodes), all_reduce(64e6, two_nodes)}},
+      {"all-reduce of 256 kB beside one of 64 MB",
+       "h100-sxm-8x4",
+       {all_reduce(256e3, two_nodes), all_reduce(64e6, two_nodes)}},
+      {"two small all-reduces (64 kB), one group",
+       "h100-sxm-8x4",
+       {all_reduce(64e3, two_nodes), all_reduce(64e3, two_nodes)}},
+      {"all-reduce of 16 and a KV send on one NIC",
+       "h100-sxm-8x4",
+       {all_reduce(64e6, two_nodes), send(200e6, 0, 8)}},
+      {"all-reduce of 16 and KV sends on all NICs",
+       "h100-sxm-8x4",
+       {all_reduce(64e6, two_nodes), send(20e6, 0, 8), send(20e6, 1, 9), send(20e6, 2, 10),
+        send(20e6, 3, 11), send(20e6, 4, 12), send(20e6, 5, 13), send(20e6, 6, 14),
+        send(20e6, 7, 15)}},
+      {"all-reduce and all-to-all of 16",
+       "h100-sxm-8x4",
+       {all_reduce(64e6, two_nodes), all_to_all(64e6, two_nodes)}},
+      {"rings of 16 that share one node",
+       "h100-sxm-8x4",
+       {all_reduce(64e6, two_nodes), all_reduce(64e6, range(8, 16))}},
+      {"four pairs on one PCIe host bridge",
+       "l40s-8",
+       {all_reduce(16e6, range(0, 2)), all_reduce(16e6, range(2, 2)), all_reduce(16e6, range(4, 2)),
+        all_reduce(16e6, range(6, 2))}},
+  };
+}
+
+struct Priced {
+  std::string_view algorithm;
+  CollectiveOp op;
+  const char* cluster;
+  std::uint32_t ranks;
+};
+
+constexpr Priced priced[] = {
+    {"ring", CollectiveOp::all_reduce, "h100-sxm-8", 8},
+    {"nvls", CollectiveOp::all_reduce, "h100-sxm-8", 8},
+    {"one_shot", CollectiveOp::all_reduce, "h100-sxm-8", 8},
+    {"two_shot", CollectiveOp::all_reduce, "h100-sxm-8", 8},
+    {"direct", CollectiveOp::all_to_all, "h100-sxm-8", 8},
+    {"ring", CollectiveOp::all_reduce, "h100-sxm-8x4", 32},
+    {"tree", CollectiveOp::all_reduce, "h100-sxm-8x4", 32},
+    {"hierarchical", CollectiveOp::all_reduce, "h100-sxm-8x4", 32},
+    {"direct", CollectiveOp::all_to_all, "h100-sxm-8x4", 32},
+    {"expert_exchange", CollectiveOp::expert_dispatch, "h100-sxm-8x4", 32},
+};
+
+/// Microseconds, uncontended.
+double price(const Priced& row, double size) {
+  const ClusterSpec cluster = load_cluster(row.cluster, {});
+  const CollectiveCall call{.op = row.op,
+                            .size = Bytes(size),
+                            .experts = {256, 8, ExpertMode::low_latency},
+                            .algorithm = row.algorithm};
+  return collective_time(call, group_links(cluster, range(0, row.ranks)), cluster.comm).value() *
+         1e6;
+}
+
+}  // namespace
+}  // namespace foretoken
+
+int main() {
+  using namespace foretoken;
+  fmt::print("{:<16} {:<16} {:>5} {:>12} {:>12} {:>12}\n", "algorithm", "collective", "ranks",
+             "us at 16 kB", "1 MB", "64 MB");
+  for (const Priced& row : priced) {
+    fmt::print("{:<16} {:<16} {:>5} {:>12.1f} {:>12.1f} {:>12.1f}\n", row.algorithm,
+               enum_name(row.op), row.ranks, price(row, 16e3), price(row, 1e6), price(row, 64e6));
+  }
+  fmt::print("\n{:<44} {:>10} {:>12} {:>11}\n", "situation", "bulk us", "stepwise us",
+             "difference");
+  for (const Situation& situation : situations()) {
+    const double bulk = in_child([&] { return simulated(situation, false); });
+    const double stepwise = in_child([&] { return simulated(situation, true); });
+    // Rounded, and -0.0 is 0.0.
+    const double difference = std::round(1000 * (bulk / stepwise - 1)) / 10 + 0.0;
+    fmt::print("{:<44} {:>10.1f} {:>12.1f} {:>9.1f} %\n", situation.title, bulk * 1e6,
+               stepwise * 1e6, difference);
+  }
+}
