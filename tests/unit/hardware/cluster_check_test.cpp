@@ -104,6 +104,7 @@ TEST(ClusterCheck, Latencies) {
                                "5000 us is more than a message between nodes takes (1 to 50 us); "
                                "check the number and its unit"));
   cluster.fabric.latency = Seconds(1.2e-6);
+  cluster.node.link_latency = Seconds(1.8e-6);
   expect_only(cluster, finding(Level::warning, "fabric.latency",
                                "1.2 us between nodes is less than the 1.8 us inside a node"));
   cluster = plausible();
@@ -154,7 +155,7 @@ TEST(ClusterCheck, ASharedBridgeSlowerThanOneOfItsGpus) {
       check_cluster(cluster),
       testing::Contains(finding(
           Level::warning, "node.host_bandwidth",
-          "12.6 GB/s is less than the 20.16 GB/s that one GPU's link reaches, though a host "
+          "12.6 GB/s is less than the 28.35 GB/s that one GPU's link reaches, though a host "
           "bridge carries several; check the number and its unit")));
 }
 
