@@ -107,26 +107,6 @@ int words_shared(const std::string& gpu, const std::vector<std::string>& driver_
   return shared;
 }
 
-/// The built-in GPU that the driver's name ("NVIDIA H200") stands for, or the one that the file
-/// names itself.
-std::string gpu_of(const CsvRows& rows, const fs::path& path) {
-  if (const auto spec = rows.provenance("gpu_spec"); !spec.empty()) return std::string(spec);
-  const auto driver_words = words_of(rows.provenance("gpu"));
-  std::string best;
-  int best_shared = 0;
-  for (const std::string& name : gpu_names()) {
-    const int shared = words_shared(name, driver_words);
-    if (shared > best_shared) {
-      best = name;
-      best_shared = shared;
-    }
-  }
-  if (!best.empty()) return best;
-  throw ConfigError({path.string()},
-                    fmt::format("no known GPU is called '{}'; add a line '# gpu_spec: NAME'",
-                                rows.provenance("gpu")));
-}
-
 double sound_time(double time_us, const SourcePosition& position) {
   if (std::isfinite(time_us) && time_us > 0) return time_us * 1e-6;
   throw ConfigError(position, fmt::format("time_us: must be above 0, not {}", time_us));
@@ -154,6 +134,24 @@ KernelCase read_case_at(const Value& object, const SourcePosition& position) {
 
 }  // namespace
 
+std::string measured_gpu(const CsvRows& rows, const fs::path& path) {
+  if (const auto spec = rows.provenance("gpu_spec"); !spec.empty()) return std::string(spec);
+  const auto driver_words = words_of(rows.provenance("gpu"));
+  std::string best;
+  int best_shared = 0;
+  for (const std::string& name : gpu_names()) {
+    const int shared = words_shared(name, driver_words);
+    if (shared > best_shared) {
+      best = name;
+      best_shared = shared;
+    }
+  }
+  if (!best.empty()) return best;
+  throw ConfigError({path.string()},
+                    fmt::format("no known GPU is called '{}'; add a line '# gpu_spec: NAME'",
+                                rows.provenance("gpu")));
+}
+
 class MeasuredRows::Source {
  public:
   virtual ~Source() = default;
@@ -174,7 +172,7 @@ class MeasuredRows::CsvSource final : public Source {
     if (rows_.column("kernel") > time_) {
       throw ConfigError({path.string()}, "the columns of the case must stand before time_us");
     }
-    if (gpu_.empty() && gpu_column_ < 0) gpu_ = gpu_of(rows_, path);
+    if (gpu_.empty() && gpu_column_ < 0) gpu_ = measured_gpu(rows_, path);
     for (int i = 0; i < time_; ++i) says_cold_ = says_cold_ || name(i) == "cold";
   }
 
@@ -293,7 +291,8 @@ MeasuredRows::~MeasuredRows() = default;
 bool MeasuredRows::next(MeasuredLaunch& launch) { return source_->next(launch); }
 
 bool MeasuredRows::is_dataset(const CsvRows& rows) {
-  return rows.provenance("format") == "foretoken dataset 1" && rows.find("time_us") >= 0;
+  return rows.provenance("format") == "foretoken dataset 1" && rows.find("kernel") >= 0 &&
+         rows.find("time_us") >= 0;
 }
 
 std::vector<fs::path> measured_files(const fs::path& path) {

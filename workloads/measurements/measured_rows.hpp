@@ -59,6 +59,10 @@ class MeasuredRows {
   std::unique_ptr<Source> source_;
 };
 
+/// The GPU that a dataset was measured on: what "# gpu_spec: NAME" says, or the built-in one that the
+/// driver's name ("NVIDIA H200") stands for. Throws ConfigError if that is none.
+std::string measured_gpu(const CsvRows& rows, const std::filesystem::path& path);
+
 /// The files to read for `path`: itself, or all CSVs below a folder, in the order of their paths.
 std::vector<std::filesystem::path> measured_files(const std::filesystem::path& path);
 

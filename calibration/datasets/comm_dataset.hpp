@@ -1,0 +1,61 @@
+// Measured communication, whatever file it came from: our own CSVs (README.md beside this header)
+// or the comm folder of FORETOKEN_DATA. A sample is an operation, who ran it on which GPUs, and how
+// long it took.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/quantity.hpp"
+
+namespace foretoken {
+
+struct CommSample {
+  std::string gpu;  // "h100-sxm"; the node is the GPU's usual chassis
+  int nodes = 1;
+  int ranks = 2;
+  /// all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv; dispatch and combine
+  /// of experts' tokens.
+  std::string operation;
+  /// Who ran it: nccl; vllm, sglang, trtllm (their own all-reduce, which hands large messages to
+  /// NCCL); deepep_normal, deepep_ll; one_shot, two_shot (our own kernels over peer memory).
+  std::string library;
+  std::string version;  // "2.27.3"; "" = the file does not say
+  /// graph: inside a CUDA graph. eager: every call enqueued by the host. torch: likewise, timed by
+  /// PyTorch's profiler. bench: a benchmark of the library's authors.
+  std::string launch;
+  std::string algorithm = "auto";  // named to the library, or its own choice
+  std::string protocol = "auto";
+  double element_bytes = 2;
+  /// As kernels/collectives.hpp counts a message. dispatch and combine: the tokens of one rank,
+  /// each once, in the format they are sent in.
+  double bytes = 0;
+  Seconds time;
+  std::string origin;  // "aiconfigurator", "vidur", "foretoken"
+  // dispatch and combine only.
+  std::int64_t tokens = 0;  // of one rank
+  int hidden = 0, topk = 0, experts = 0;
+  int sms = 0;  // that carry the messages; 0 = the library's own choice
+};
+
+struct CommDataset {
+  std::vector<CommSample> samples;
+  std::map<std::string, std::int64_t, std::less<>> left_out;  // rows by reason
+};
+
+/// Everything below FORETOKEN_DATA's comm folder. Left out, and counted:
+/// - the L40S with more than two GPUs: the host offered no peer-to-peer copies there;
+/// - rows that repeat another version's file to the last digit: copies, not measurements;
+/// - hiccups: rows at least 1.5 times as long as both neighbours in size of the same curve.
+/// Throws ConfigError with file and line for a row it cannot read.
+CommDataset load_comm_data(const std::filesystem::path& foretoken_data);
+
+/// Our own measurements: files of `foretoken-measure-comm` below `path`, or that one file. Repeated
+/// rows (pass 1) are left out.
+CommDataset load_own_comm(const std::filesystem::path& path);
+
+}  // namespace foretoken
