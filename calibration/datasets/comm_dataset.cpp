@@ -14,15 +14,15 @@ namespace {
 namespace fs = std::filesystem;
 
 struct TableFormat {
-  std::string_view suffix;  // of "<library>-<version>-<table>.csv.gz"
+  std::string_view suffix;  // of "<library>-<version>-<table>", the file's name without .csv[.gz]
   void (*import)(const CommFile& file, CommDataset& dataset);
 };
 
 constexpr auto tables = std::to_array<TableFormat>({
-    {"-nccl_perf.csv.gz", import_nccl_perf},
-    {"-custom_allreduce_perf.csv.gz", import_custom_allreduce_perf},
-    {"-wideep_deepep_normal_perf.csv.gz", import_deepep_normal},
-    {"-wideep_deepep_ll_perf.csv.gz", import_deepep_low_latency},
+    {"-nccl_perf", import_nccl_perf},
+    {"-custom_allreduce_perf", import_custom_allreduce_perf},
+    {"-wideep_deepep_normal_perf", import_deepep_normal},
+    {"-wideep_deepep_ll_perf", import_deepep_low_latency},
 });
 
 /// Machines of Vidur's profiles, whose tables are named after the operation.
@@ -39,7 +39,7 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
 std::uint64_t contents_of(std::span<const CommSample> samples) {
   Fingerprint contents;
   for (const CommSample& sample : samples) {
-    contents.add(std::string_view(sample.library)).add(std::string_view(sample.operation));
+    contents.add(enum_name(sample.library)).add(enum_name(sample.op));
     for (const double number : {sample.bytes, sample.time.value(), double(sample.ranks)})
       contents.add(number);
   }
@@ -66,7 +66,8 @@ void import_gpu_folder(const fs::path& folder, CommDataset& dataset) {
   std::ranges::replace(gpu, '_', '-');
   std::vector<std::uint64_t> contents;
   for (const fs::path& path : sorted_entries(folder)) {
-    const std::string name = path.filename().string();
+    std::string name = path.filename().string();
+    name.resize(std::min(name.size(), name.rfind(".csv")));
     for (const TableFormat& table : tables) {
       if (!name.ends_with(table.suffix)) continue;
       const std::size_t version = name.find('-') + 1, end = name.size() - table.suffix.size();
@@ -90,8 +91,9 @@ void leave_out_broken(CommDataset& dataset) {
 /// All but the size.
 auto curve_of(const CommSample& sample) {
   return std::tie(sample.gpu, sample.origin, sample.library, sample.version, sample.launch,
-                  sample.algorithm, sample.protocol, sample.operation, sample.nodes, sample.ranks,
-                  sample.element_bytes, sample.hidden, sample.topk, sample.experts, sample.sms);
+                  sample.algorithm, sample.protocol, sample.op, sample.nodes, sample.ranks,
+                  sample.element_bytes, sample.hidden, sample.experts.topk, sample.experts.experts,
+                  sample.experts.mode, sample.sms);
 }
 
 /// A row must not be much longer than a larger message of the same curve, nor than a smaller one.

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/measured_communication.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace foretoken {
@@ -18,27 +19,20 @@ struct CommSample {
   std::string gpu;  // "h100-sxm"; the node is the GPU's usual chassis
   int nodes = 1;
   int ranks = 2;
-  /// all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv; dispatch and combine
-  /// of experts' tokens.
-  std::string operation;
-  /// Who ran it: nccl; vllm, sglang, trtllm (their own all-reduce, which hands large messages to
-  /// NCCL); deepep_normal, deepep_ll; one_shot, two_shot (our own kernels over peer memory).
-  std::string library;
+  CollectiveOp op = CollectiveOp::all_reduce;
+  CommLibrary library = CommLibrary::nccl;
   std::string version;  // "2.27.3"; "" = the file does not say
-  /// graph: inside a CUDA graph. eager: every call enqueued by the host. torch: likewise, timed by
-  /// PyTorch's profiler. bench: a benchmark of the library's authors.
-  std::string launch;
+  CommLaunch launch = CommLaunch::bench;
   std::string algorithm = "auto";  // named to the library, or its own choice
   std::string protocol = "auto";
   double element_bytes = 2;
-  /// As kernels/collectives.hpp counts a message. dispatch and combine: the tokens of one rank,
-  /// each once, in the format they are sent in.
-  double bytes = 0;
+  double bytes = 0;  // as Collective::bytes counts them
   Seconds time;
   std::string origin;  // "aiconfigurator", "vidur", "foretoken"
-  // dispatch and combine only.
+  // expert_dispatch and expert_combine only.
+  ExpertTraffic experts;
   std::int64_t tokens = 0;  // of one rank
-  int hidden = 0, topk = 0, experts = 0;
+  int hidden = 0;
   int sms = 0;  // that carry the messages; 0 = the library's own choice
 };
 

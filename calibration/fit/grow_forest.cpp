@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 
@@ -18,12 +17,10 @@ namespace {
 
 using RowNumbers = std::vector<std::uint32_t>;
 
-/// Five significant digits: what to_value() writes and from_value() reads.
-float short_number(float value) {
-  const std::string text = fmt::format("{:.5g}", value);
-  float result = 0;
-  std::from_chars(text.data(), text.data() + text.size(), result);
-  return result;
+/// What to_value() writes and from_value() reads.
+float as_half(float value) {
+  const auto read = decode_halves(encode_halves({value}), 1);
+  return read->front();
 }
 
 struct Cut {
@@ -108,11 +105,10 @@ class Grower {
       if (here == next || i + 1 < leaf) continue;
       const auto count = static_cast<double>(i + 1);
       const double above = sum - below;
-      const double gain =
-          below * below / count + above * above / (size - count) - sum * sum / size;
+      const double gain = below * below / count + above * above / (size - count) - sum * sum / size;
       if (gain <= best.gain + 1e-12) continue;
-      const float middle = short_number(here + (next - here) / 2);
-      if (middle < here || middle >= next) continue;  // closer than the digits tell
+      const float middle = as_half(here + (next - here) / 2);
+      if (middle < here || middle >= next) continue;  // closer than half precision tells
       best = {static_cast<int>(feature), middle, gain};
     }
     return true;

@@ -31,24 +31,26 @@ constexpr auto element_formats =
 
 struct NamedOperation {
   std::string_view name;
-  std::string_view operation;
+  CollectiveOp op;
 };
-constexpr auto operations = std::to_array<NamedOperation>({{"all_reduce", "all_reduce"},
-                                                           {"all_gather", "all_gather"},
-                                                           {"reduce_scatter", "reduce_scatter"},
-                                                           {"alltoall", "all_to_all"}});
+constexpr auto operations =
+    std::to_array<NamedOperation>({{"all_reduce", CollectiveOp::all_reduce},
+                                   {"all_gather", CollectiveOp::all_gather},
+                                   {"reduce_scatter", CollectiveOp::reduce_scatter},
+                                   {"alltoall", CollectiveOp::all_to_all}});
 
 struct Source {
   std::string_view name;
-  std::string_view library;
-  std::string_view launch;
+  CommLibrary library;
+  CommLaunch launch;
 };
-constexpr auto sources = std::to_array<Source>({{"NCCL", "nccl", "bench"},
-                                                {"vLLM_custom_graph", "vllm", "graph"},
-                                                {"vLLM_custom_eager", "vllm", "eager"},
-                                                {"SGLang_CustomAllReduce_graph", "sglang", "graph"},
-                                                {"SGLang_CustomAllReduce_eager", "sglang", "eager"},
-                                                {"TRTLLM", "trtllm", "graph"}});
+constexpr auto sources =
+    std::to_array<Source>({{"NCCL", CommLibrary::nccl, CommLaunch::bench},
+                           {"vLLM_custom_graph", CommLibrary::vllm, CommLaunch::graph},
+                           {"vLLM_custom_eager", CommLibrary::vllm, CommLaunch::eager},
+                           {"SGLang_CustomAllReduce_graph", CommLibrary::sglang, CommLaunch::graph},
+                           {"SGLang_CustomAllReduce_eager", CommLibrary::sglang, CommLaunch::eager},
+                           {"TRTLLM", CommLibrary::trtllm, CommLaunch::graph}});
 
 void import_table(const CommFile& file, std::string_view dtype_column, CommDataset& dataset) {
   CsvRows rows(file.path);
@@ -59,7 +61,7 @@ void import_table(const CommFile& file, std::string_view dtype_column, CommDatas
     CommSample sample;
     sample.gpu = file.gpu;
     sample.ranks = static_cast<int>(rows.integer(gpus));
-    sample.operation = known(operations, rows, operation).operation;
+    sample.op = known(operations, rows, operation).op;
     const Source& by = known(sources, rows, source);
     sample.library = by.library;
     sample.launch = by.launch;

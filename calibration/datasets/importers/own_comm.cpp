@@ -1,10 +1,23 @@
 // Files of foretoken-measure-comm. Rows of pass 1 repeat others: they tell the noise.
-#include <optional>
-
 #include "calibration/datasets/comm_importer.hpp"
 #include "hardware/dtype.hpp"
+#include "sim/base/nearest_name.hpp"
 
 namespace foretoken {
+
+namespace {
+
+/// A cell as the enumerator that it names.
+template <class Enum>
+Enum parsed(const CsvRows& rows, int column) {
+  if (const auto value = parse_enum<Enum>(rows.text(column))) return *value;
+  const auto& names = EnumNames<Enum>::names;
+  throw ConfigError(rows.position(),
+                    unknown_name_message(rows.columns()[static_cast<std::size_t>(column)],
+                                         rows.text(column), {names.begin(), names.end()}));
+}
+
+}  // namespace
 
 void import_own_comm(const CommFile& file, CommDataset& dataset) {
   CsvRows rows(file.path);
@@ -19,25 +32,20 @@ void import_own_comm(const CommFile& file, CommDataset& dataset) {
       ++dataset.left_out["measured again, for the noise"];
       continue;
     }
-    const auto format = parse_enum<DType>(rows.text(dtype));
-    if (!format) {
-      throw ConfigError(rows.position(),
-                        fmt::format("unknown number format '{}'", rows.text(dtype)));
-    }
     CommSample sample;
     sample.gpu = file.gpu;
     sample.nodes = static_cast<int>(rows.integer(nodes));
     sample.ranks = static_cast<int>(rows.integer(ranks));
-    sample.operation = rows.text(operation);
+    sample.op = parsed<CollectiveOp>(rows, operation);
     const bool is_own_kernel = rows.text(library) == "foretoken_cuda";
-    sample.library = rows.text(is_own_kernel ? algorithm : library);
+    sample.library = parsed<CommLibrary>(rows, is_own_kernel ? algorithm : library);
     sample.version = rows.text(version);
-    sample.launch = rows.text(launch);
+    sample.launch = parsed<CommLaunch>(rows, launch);
     if (!is_own_kernel) {
       sample.algorithm = rows.text(algorithm);
       sample.protocol = rows.text(protocol);
     }
-    sample.element_bytes = bytes_per_element(*format);
+    sample.element_bytes = bytes_per_element(parsed<DType>(rows, dtype));
     sample.bytes = rows.number(bytes);
     sample.time = Seconds(rows.number(time) * 1e-6);
     sample.origin = "foretoken";

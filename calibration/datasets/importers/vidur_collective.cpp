@@ -12,8 +12,13 @@ void import_vidur_collective(const CommFile& file, CommDataset& dataset) {
   while (rows.next()) {
     CommSample sample;
     sample.gpu = file.gpu;
-    sample.operation = rows.text(operation);
-    const int median = rows.column("time_stats." + sample.operation + ".median");
+    const auto op = parse_enum<CollectiveOp>(rows.text(operation));
+    if (!op) {
+      throw ConfigError(rows.position(),
+                        fmt::format("unknown collective '{}'", rows.text(operation)));
+    }
+    sample.op = *op;
+    const int median = rows.column(fmt::format("time_stats.{}.median", rows.text(operation)));
     sample.ranks = static_cast<int>(rows.integer(ranks));
     const std::int64_t devices = rows.integer(per_node);
     if (devices < 1 || sample.ranks % devices != 0) {
@@ -21,8 +26,8 @@ void import_vidur_collective(const CommFile& file, CommDataset& dataset) {
                                                      sample.ranks, devices));
     }
     sample.nodes = static_cast<int>(sample.ranks / devices);
-    sample.library = "nccl";
-    sample.launch = "torch";
+    sample.library = CommLibrary::nccl;
+    sample.launch = CommLaunch::torch;
     sample.bytes = static_cast<double>(rows.integer(size));
     sample.time = Seconds(rows.number(median) * 1e-3);
     sample.origin = "vidur";

@@ -1,0 +1,41 @@
+// Measured communication as rows that can be priced: what constants are fitted to, forests grown on
+// and predictions judged by.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibration/datasets/comm_dataset.hpp"
+#include "kernels/measured_communication.hpp"
+
+namespace foretoken {
+
+/// The clusters that GPUs were measured in, each loaded once: the usual chassis with 8 GPUs.
+class MeasuredClusters {
+ public:
+  const ClusterSpec& find(const std::string& gpu, int nodes);
+
+ private:
+  std::map<std::string, ClusterSpec, std::less<>> clusters_;
+};
+
+/// Rows of a curve closer than this many to an octave are one row.
+inline constexpr double comm_sizes_an_octave = 8;
+
+inline constexpr int deepep_sms_min = 20;  // its default, which serving engines keep
+
+/// A measured call with everything that prices it. Rows of several versions are one point: their
+/// geometric mean.
+struct CommRow {
+  CommPoint point;
+  Seconds time;
+  std::string gpu;
+};
+
+/// The samples as rows, in an order of their own: sizes of a curve that are closer than an eighth
+/// of an octave are one row. Only calls whose algorithm the library chose.
+std::vector<CommRow> comm_rows(std::span<const CommSample> samples);
+
+}  // namespace foretoken

@@ -1,0 +1,40 @@
+#include "calibration/fit/judge_comm.hpp"
+
+#include "calibration/fit/comm_fit.hpp"
+
+namespace foretoken {
+namespace {
+
+CommReport::Line line_of(const CommFold& fold, const CommRow& row) {
+  const CommPoint& point = row.point;
+  std::string operation(enum_name(point.op));
+  if (point.library == CommLibrary::deepep)
+    operation += fmt::format(" {}", enum_name(point.experts.mode));
+  if (point.links.nodes > 1)
+    operation += fmt::format(" {}x{}", point.links.nodes, point.links.ranks / point.links.nodes);
+  return {fold.name, fmt::format("{} {}", enum_name(point.library), enum_name(point.launch)),
+          operation, row.gpu, std::string(size_band(point.bytes))};
+}
+
+}  // namespace
+
+void judge_communication(const std::vector<CommRow>& rows, CommSplit split,
+                         const ForestOptions& options, CommReport& report) {
+  for (const CommFold& fold : comm_folds(rows, split)) {
+    const MeasuredCommunication fitted = fit_communication(fold.training, options, 0);
+    for (const CommRow& row : fold.judged) {
+      const MeasuredFabric* const fabric =
+          fold.is_new_gpu ? fitted.nearest(row.point) : fitted.find(row.gpu);
+      try {
+        if (fabric == nullptr) throw PredictionError("measured on no other fabric");
+        const Seconds forest = fitted.time_on(*fabric, row.point);
+        const Seconds formula = MeasuredCommunication::first_order(row.point, fabric->parameters);
+        report.add(line_of(fold, row), forest.value(), formula.value(), row.time.value());
+      } catch (const PredictionError&) {
+        report.count_unpriced(fold.name);
+      }
+    }
+  }
+}
+
+}  // namespace foretoken

@@ -1,0 +1,314 @@
+// Looking a call up in the database, and reading and writing it.
+#include "kernels/measured_communication.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/base/embedded.hpp"
+#include "sim/base/json.hpp"
+
+namespace foretoken {
+
+std::span<const EmbeddedFile> embedded_comm();
+
+namespace {
+
+constexpr double rate_tolerance = 0.02;  // of a link rate that counts as the same
+
+/// How a call is made of a library, for the closed form.
+CollectiveCall call_of(const CommPoint& point) {
+  CollectiveCall call;
+  call.op = point.op;
+  call.size = Bytes(point.bytes);
+  call.experts = point.experts;
+  call.in_graph = point.launch != CommLaunch::eager;
+  call.reduces_in_switch = point.element_bytes > 1;
+  switch (point.library) {
+    case CommLibrary::nccl:
+    case CommLibrary::deepep:
+      call.algorithm = "nccl";
+      break;
+    case CommLibrary::one_shot:
+    case CommLibrary::two_shot:
+      call.algorithm = enum_name(point.library);
+      break;
+    case CommLibrary::vllm:
+    case CommLibrary::sglang:
+    case CommLibrary::trtllm:
+      break;  // "auto"
+  }
+  return call;
+}
+
+bool is_curve_of(const MeasuredCurve& curve, const CommPoint& point) {
+  return curve.op == point.op && curve.library == point.library && curve.launch == point.launch &&
+         curve.nodes == point.links.nodes &&
+         (point.library != CommLibrary::deepep || curve.mode == point.experts.mode);
+}
+
+const MeasuredCurve* find_curve(const MeasuredFabric& fabric, const CommPoint& point) {
+  const auto found = std::ranges::find_if(
+      fabric.curves, [&](const MeasuredCurve& curve) { return is_curve_of(curve, point); });
+  return found == fabric.curves.end() ? nullptr : &*found;
+}
+
+bool covers(const MeasuredCurve& curve, int ranks) {
+  return curve.ranks.front() <= ranks && ranks <= curve.ranks.back();
+}
+
+/// In octaves of the link rate; another generation counts as a third of one.
+double distance(const MeasuredFabric& fabric, const CommPoint& point) {
+  constexpr double generation = 1.0 / 3;
+  const bool is_other = fabric.compute_capability / 10 != point.compute_capability / 10;
+  return std::abs(std::log2(fabric.link_rate / point.link_rate)) + (is_other ? generation : 0);
+}
+
+bool is_same_fabric(const MeasuredFabric& fabric, const CommPoint& point) {
+  return fabric.compute_capability == point.compute_capability &&
+         std::abs(fabric.link_rate / point.link_rate - 1) < rate_tolerance;
+}
+
+std::string described(const CommPoint& point) {
+  return fmt::format("{} of {} by {} ({})", enum_name(point.op), point.links.ranks,
+                     enum_name(point.library), enum_name(point.launch));
+}
+
+const ValueArray& array_in(const Value& value, std::string_view key) {
+  const Value* const member = value.is_object() ? value.find(key) : nullptr;
+  if (member == nullptr || !member->is_array())
+    throw ConfigError(value.position, fmt::format("the database needs an array '{}'", key));
+  return std::get<ValueArray>(member->data);
+}
+
+double number_in(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value.data))
+    return static_cast<double>(*integer);
+  if (const auto* number = std::get_if<double>(&value.data)) return *number;
+  throw ConfigError(value.position, "must be a number");
+}
+
+double number_in(const Value& value, std::string_view key) {
+  const Value* const member = value.is_object() ? value.find(key) : nullptr;
+  if (member == nullptr)
+    throw ConfigError(value.position, fmt::format("the database needs a number '{}'", key));
+  return number_in(*member);
+}
+
+const std::string& text_in(const Value& value, std::string_view key) {
+  const Value* const member = value.is_object() ? value.find(key) : nullptr;
+  if (member == nullptr || !member->is_string())
+    throw ConfigError(value.position, fmt::format("the database needs a text '{}'", key));
+  return std::get<std::string>(member->data);
+}
+
+template <class Enum>
+Enum enum_in(const Value& value, std::string_view key) {
+  const std::string& name = text_in(value, key);
+  if (const auto known = parse_enum<Enum>(name)) return *known;
+  throw ConfigError(value.position, fmt::format("{}: '{}' is not known", key, name));
+}
+
+Value written(const MeasuredCurve& curve) {
+  ValueArray ranks;
+  ValueArray sizes;
+  for (const int count : curve.ranks) ranks.emplace_back(count);
+  for (const double size : curve.sizes) sizes.emplace_back(static_cast<std::int64_t>(size));
+  return ValueObject{{"op", std::string(enum_name(curve.op))},
+                     {"library", std::string(enum_name(curve.library))},
+                     {"launch", std::string(enum_name(curve.launch))},
+                     {"mode", std::string(enum_name(curve.mode))},
+                     {"nodes", curve.nodes},
+                     {"ranks", std::move(ranks)},
+                     {"sizes", std::move(sizes)}};
+}
+
+MeasuredCurve read_curve(const Value& value) {
+  MeasuredCurve curve;
+  curve.op = enum_in<CollectiveOp>(value, "op");
+  curve.library = enum_in<CommLibrary>(value, "library");
+  curve.launch = enum_in<CommLaunch>(value, "launch");
+  curve.mode = enum_in<ExpertMode>(value, "mode");
+  curve.nodes = static_cast<int>(number_in(value, "nodes"));
+  for (const Value& count : array_in(value, "ranks"))
+    curve.ranks.push_back(static_cast<int>(number_in(count)));
+  for (const Value& size : array_in(value, "sizes")) curve.sizes.push_back(number_in(size));
+  const bool is_sound = !curve.ranks.empty() && !curve.sizes.empty() && curve.sizes.front() > 0 &&
+                        std::ranges::is_sorted(curve.ranks) && std::ranges::is_sorted(curve.sizes);
+  if (!is_sound) throw ConfigError(value.position, "a curve needs ascending ranks and sizes");
+  return curve;
+}
+
+}  // namespace
+
+CommPoint point_on(const ClusterSpec& cluster, int nodes, int ranks) {
+  const int per_node = nodes > 0 ? ranks / nodes : 0;
+  if (nodes < 1 || ranks < 1 || ranks % nodes != 0 || nodes > cluster.nodes ||
+      per_node > cluster.node.gpus) {
+    throw ConfigError({},
+                      fmt::format("{} ranks on {} node(s) do not fit cluster '{}' ({} nodes of "
+                                  "{} GPUs)",
+                                  ranks, nodes, cluster.name, cluster.nodes, cluster.node.gpus));
+  }
+  std::vector<GpuId> group;
+  for (int node = 0; node < nodes; ++node) {
+    for (int gpu = 0; gpu < per_node; ++gpu)
+      group.push_back({static_cast<std::uint32_t>(node * cluster.node.gpus + gpu)});
+  }
+  CommPoint point;
+  point.links = group_links(cluster, group);
+  point.link_rate = cluster.node.link_bandwidth * cluster.node.link_efficiency;
+  point.compute_capability = cluster.gpu.compute_capability;
+  return point;
+}
+
+const MeasuredCommunication& MeasuredCommunication::built_in() {
+  static const MeasuredCommunication database = [] {
+    FORETOKEN_CHECK(embedded_comm().size() == 1, "{} databases of communication",
+                    embedded_comm().size());
+    return from_value(parse_json(embedded_comm().front().text, {"measured.json"}));
+  }();
+  return database;
+}
+
+Seconds MeasuredCommunication::first_order(const CommPoint& point,
+                                           const CommParameters& parameters) {
+  return collective_time(call_of(point), point.links, parameters);
+}
+
+MeasuredCommunication::Features MeasuredCommunication::features(const CommPoint& point,
+                                                                Seconds first_order) {
+  const auto ranks = static_cast<float>(point.links.ranks);
+  const auto size = static_cast<float>(std::log2(point.bytes));
+  return {size,
+          size - std::log2(ranks),
+          ranks,
+          static_cast<float>(point.links.nodes),
+          static_cast<float>(point.element_bytes),
+          static_cast<float>(point.op),
+          static_cast<float>(point.library),
+          static_cast<float>(point.launch),
+          static_cast<float>(std::log2(point.link_rate.value())),
+          static_cast<float>(point.compute_capability),
+          static_cast<float>(point.sms),
+          static_cast<float>(point.experts.topk),
+          static_cast<float>(point.experts.experts) +
+              (point.experts.mode == ExpertMode::low_latency ? 0.5F : 0.0F),
+          static_cast<float>(std::log2(first_order.value()))};
+}
+
+Seconds MeasuredCommunication::corrected(const CommPoint& point,
+                                         const CommParameters& parameters) const {
+  const Seconds closed_form = first_order(point, parameters);
+  return closed_form * std::exp(correction_.predict(features(point, closed_form)));
+}
+
+Seconds MeasuredCommunication::time(const CommPoint& point, const CommParameters& parameters,
+                                    const std::vector<double>& sizes) const {
+  const auto at = [&](double size) {
+    CommPoint knot = point;
+    knot.bytes = size;
+    return knot;
+  };
+  if (point.bytes <= sizes.front()) return corrected(at(sizes.front()), parameters);
+  const Seconds closed_form = first_order(point, parameters);
+  if (point.bytes >= sizes.back()) {
+    const CommPoint last = at(sizes.back());
+    return corrected(last, parameters) * (closed_form / first_order(last, parameters));
+  }
+  const auto above = std::ranges::upper_bound(sizes, point.bytes);
+  const CommPoint low = at(*(above - 1)), high = at(*above);
+  const Seconds low_time = corrected(low, parameters), high_time = corrected(high, parameters);
+  const double weight = std::log(point.bytes / low.bytes) / std::log(high.bytes / low.bytes);
+  const double low_log = std::log(low_time / first_order(low, parameters));
+  const double high_log = std::log(high_time / first_order(high, parameters));
+  const Seconds between = closed_form * std::exp(low_log + weight * (high_log - low_log));
+  return std::clamp(between, std::min(low_time, high_time), std::max(low_time, high_time));
+}
+
+Prediction MeasuredCommunication::price(const CommPoint& point, std::string_view gpu) const {
+  bool knows_fabric = false;
+  for (const bool own : {true, false}) {  // what was measured on this very GPU goes first
+    for (const MeasuredFabric& fabric : fabrics_) {
+      if (!is_same_fabric(fabric, point) || (fabric.name == gpu) != own) continue;
+      knows_fabric = true;
+      const MeasuredCurve* const curve = find_curve(fabric, point);
+      if (curve == nullptr || !covers(*curve, point.links.ranks)) continue;
+      return {time(point, fabric.parameters, curve->sizes), Bound::network,
+              own ? Origin::measured : Origin::transferred, expected_error_};
+    }
+  }
+  if (!knows_fabric) {
+    std::string known;
+    for (const MeasuredFabric& fabric : fabrics_)
+      known += (known.empty() ? "" : ", ") + fabric.name;
+    throw PredictionError(
+        fmt::format("communication between {}s was not measured, only that of {}", gpu, known));
+  }
+  throw PredictionError(fmt::format("{} was not measured on {}", described(point), gpu));
+}
+
+Seconds MeasuredCommunication::time_on(const MeasuredFabric& fabric, const CommPoint& point) const {
+  const MeasuredCurve* const curve = find_curve(fabric, point);
+  if (curve == nullptr)
+    throw PredictionError(fmt::format("{} was not measured on {}", described(point), fabric.name));
+  return time(point, fabric.parameters, curve->sizes);
+}
+
+const MeasuredFabric* MeasuredCommunication::find(std::string_view name) const {
+  const auto found = std::ranges::find(fabrics_, name, &MeasuredFabric::name);
+  return found == fabrics_.end() ? nullptr : &*found;
+}
+
+const MeasuredFabric* MeasuredCommunication::nearest(const CommPoint& point) const {
+  const MeasuredFabric* best = nullptr;
+  for (const MeasuredFabric& fabric : fabrics_) {
+    if (find_curve(fabric, point) == nullptr) continue;
+    if (best == nullptr || distance(fabric, point) < distance(*best, point)) best = &fabric;
+  }
+  return best;
+}
+
+Value MeasuredCommunication::to_value() const {
+  ValueArray fabrics;
+  for (const MeasuredFabric& fabric : fabrics_) {
+    ValueArray curves;
+    for (const MeasuredCurve& curve : fabric.curves) curves.push_back(written(curve));
+    fabrics.emplace_back(ValueObject{{"name", fabric.name},
+                                     {"compute_capability", fabric.compute_capability},
+                                     {"link_rate", fabric.link_rate.value()},
+                                     {"inside", fabric_table(fabric.parameters.inside)},
+                                     {"across", fabric_table(fabric.parameters.across)},
+                                     {"curves", std::move(curves)}});
+  }
+  return ValueObject{{"expected_error", expected_error_},
+                     {"fabrics", std::move(fabrics)},
+                     {"forest", correction_.to_value()}};
+}
+
+MeasuredCommunication MeasuredCommunication::from_value(const Value& value) {
+  std::vector<MeasuredFabric> fabrics;
+  for (const Value& written_fabric : array_in(value, "fabrics")) {
+    MeasuredFabric fabric;
+    fabric.name = text_in(written_fabric, "name");
+    fabric.compute_capability = static_cast<int>(number_in(written_fabric, "compute_capability"));
+    fabric.link_rate = BytesPerSecond(number_in(written_fabric, "link_rate"));
+    for (const auto& [key, costs] : {std::pair("inside", &fabric.parameters.inside),
+                                     std::pair("across", &fabric.parameters.across)}) {
+      const Value* const table = written_fabric.find(key);
+      if (table == nullptr)
+        throw ConfigError(written_fabric.position, fmt::format("a fabric needs '{}'", key));
+      *costs = read_fabric_costs(*table);
+    }
+    for (const Value& curve : array_in(written_fabric, "curves"))
+      fabric.curves.push_back(read_curve(curve));
+    fabrics.push_back(std::move(fabric));
+  }
+  const Value* const forest = value.find("forest");
+  if (forest == nullptr) throw ConfigError(value.position, "the database needs a 'forest'");
+  return MeasuredCommunication(std::move(fabrics),
+                               RegressionForest::from_value(*forest, feature_count),
+                               number_in(value, "expected_error"));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,124 @@
+// Prices communication from a database of measurements: the closed form (collective_cost.hpp) with
+// constants fitted to a fabric, times a correction that a random forest learned from what was
+// measured there, as SynPerf does it. Between two measured sizes the correction is interpolated and
+// the time stays between theirs. What nobody measured on such a fabric has no price here.
+// calibration/fit/comm_fit.cpp makes it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/collective_cost.hpp"
+#include "kernels/predictor.hpp"
+#include "kernels/regression_forest.hpp"
+
+namespace foretoken {
+
+/// Whose kernels. vllm, sglang and trtllm are the all-reduces of these frameworks, which hand large
+/// messages to NCCL; one_shot and two_shot are ours, over peer memory.
+enum class CommLibrary { nccl, vllm, sglang, trtllm, deepep, one_shot, two_shot };
+template <>
+struct EnumNames<CommLibrary> {
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"nccl", "vllm", "sglang", "trtllm", "deepep", "one_shot", "two_shot"});
+};
+
+/// How calls were issued. graph: inside a CUDA graph. eager: one by one by the host. torch: so,
+/// timed by PyTorch's profiler. bench: by a benchmark in C++, faster than the GPU takes them.
+enum class CommLaunch { graph, eager, torch, bench };
+template <>
+struct EnumNames<CommLaunch> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"graph", "eager", "torch", "bench"});
+};
+
+/// A call, who makes it and between which GPUs.
+struct CommPoint {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  double bytes = 0;  // as Collective::bytes counts them
+  ExpertTraffic experts = {};
+  CommLibrary library = CommLibrary::nccl;
+  CommLaunch launch = CommLaunch::graph;
+  double element_bytes = 2;
+  int sms = 0;  // deepep: that carry the messages; 0 = its own choice
+  GroupLinks links;
+  BytesPerSecond link_rate;    // of a GPU inside its node, efficiency included
+  int compute_capability = 0;  // of the GPUs
+};
+
+/// `ranks` GPUs, spread evenly over the first `nodes` nodes of a cluster; the rest of the point is
+/// the caller's. Throws ConfigError if they do not fit.
+CommPoint point_on(const ClusterSpec& cluster, int nodes, int ranks);
+
+/// What of a fabric was measured: sizes ascending, ranks ascending.
+struct MeasuredCurve {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  CommLibrary library = CommLibrary::nccl;
+  CommLaunch launch = CommLaunch::graph;
+  ExpertMode mode = ExpertMode::normal;
+  int nodes = 1;
+  std::vector<int> ranks;
+  std::vector<double> sizes;
+  friend bool operator==(const MeasuredCurve&, const MeasuredCurve&) = default;
+};
+
+struct MeasuredFabric {
+  std::string name;            // "h100-sxm": the cluster's GPU
+  int compute_capability = 0;  // of its GPUs
+  BytesPerSecond link_rate;    // as CommPoint's
+  CommParameters parameters;   // fitted to it
+  std::vector<MeasuredCurve> curves;
+};
+
+class MeasuredCommunication {
+ public:
+  static constexpr int feature_count = 14;
+  using Features = std::array<float, feature_count>;
+
+  MeasuredCommunication(std::vector<MeasuredFabric> fabrics, RegressionForest correction,
+                        double expected_error)
+      : fabrics_(std::move(fabrics)),
+        correction_(std::move(correction)),
+        expected_error_(expected_error) {}
+
+  /// calibration/artifacts/comm/measured.json, compiled in.
+  static const MeasuredCommunication& built_in();
+
+  /// Throws PredictionError that says what is missing: no fabric with GPUs of this generation and
+  /// link rate, or none on which this operation was measured with so many ranks. A message smaller
+  /// than the smallest measured one costs what that costs; one larger than the largest grows as the
+  /// closed form does.
+  [[nodiscard]] Prediction price(const CommPoint& point, std::string_view gpu) const;
+
+  /// The time of a call with the constants and sizes of a fabric, measured there or not. Throws
+  /// PredictionError if the fabric has no such operation of this library at all.
+  [[nodiscard]] Seconds time_on(const MeasuredFabric& fabric, const CommPoint& point) const;
+
+  /// The fabric called `name`, or nullptr.
+  [[nodiscard]] const MeasuredFabric* find(std::string_view name) const;
+  /// The fabric most like the point's that knows its operation, or nullptr.
+  [[nodiscard]] const MeasuredFabric* nearest(const CommPoint& point) const;
+
+  /// What the closed form says with a fabric's constants.
+  static Seconds first_order(const CommPoint& point, const CommParameters& parameters);
+  /// Of a point whose first-order time is known: what the forest is grown on.
+  static Features features(const CommPoint& point, Seconds first_order);
+
+  [[nodiscard]] const std::vector<MeasuredFabric>& fabrics() const { return fabrics_; }
+  [[nodiscard]] const RegressionForest& correction() const { return correction_; }
+
+  [[nodiscard]] Value to_value() const;
+  /// Throws ConfigError for a value that is no such database.
+  static MeasuredCommunication from_value(const Value& value);
+
+ private:
+  [[nodiscard]] Seconds time(const CommPoint& point, const CommParameters& parameters,
+                             const std::vector<double>& sizes) const;
+  [[nodiscard]] Seconds corrected(const CommPoint& point, const CommParameters& parameters) const;
+
+  std::vector<MeasuredFabric> fabrics_;
+  RegressionForest correction_;
+  double expected_error_;
+};
+
+}  // namespace foretoken
