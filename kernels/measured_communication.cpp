@@ -16,41 +16,43 @@ namespace {
 
 constexpr double rate_tolerance = 0.02;  // of a link rate that counts as the same
 
-/// How a call is made of a library, for the closed form.
-CollectiveCall call_of(const CommPoint& point) {
-  CollectiveCall call;
-  call.op = point.op;
-  call.size = Bytes(point.bytes);
-  call.experts = point.experts;
-  call.in_graph = point.launch != CommLaunch::eager;
-  call.reduces_in_switch = point.element_bytes > 1;
-  switch (point.library) {
-    case CommLibrary::nccl:
-    case CommLibrary::deepep:
-      call.algorithm = "nccl";
+/// Of the n-1 others, how many ranks a token goes to whose `topk` experts are drawn evenly.
+double ranks_reached(int ranks, int topk) {
+  return (ranks - 1) * (1 - std::pow(1 - 1.0 / ranks, topk));
+}
+
+struct Traffic {
+  double steps, share;
+};
+
+Traffic traffic_of(const CommPoint& point) {
+  const double others = point.ranks - 1;
+  const double share = others / point.ranks;
+  switch (point.op) {
+    case CollectiveOp::all_reduce:
+      return {2 * others, 2 * share};
+    case CollectiveOp::all_gather:
+    case CollectiveOp::reduce_scatter:
+      return {others, share};
+    case CollectiveOp::all_to_all:
+      return {1, share};
+    case CollectiveOp::broadcast:
+      return {others, 1};
+    case CollectiveOp::send_recv:
+      return {1, 1};
+    case CollectiveOp::expert_dispatch:
+    case CollectiveOp::expert_combine:
       break;
-    case CommLibrary::one_shot:
-    case CommLibrary::two_shot:
-      call.algorithm = enum_name(point.library);
-      break;
-    case CommLibrary::vllm:
-    case CommLibrary::sglang:
-    case CommLibrary::trtllm:
-      break;  // "auto"
   }
-  return call;
+  const bool is_direct = point.experts.mode == ExpertMode::low_latency;
+  return {1,
+          is_direct ? point.experts.topk * share : ranks_reached(point.ranks, point.experts.topk)};
 }
 
 bool is_curve_of(const MeasuredCurve& curve, const CommPoint& point) {
   return curve.op == point.op && curve.library == point.library && curve.launch == point.launch &&
-         curve.nodes == point.links.nodes &&
+         curve.nodes == point.nodes &&
          (point.library != CommLibrary::deepep || curve.mode == point.experts.mode);
-}
-
-const MeasuredCurve* find_curve(const MeasuredFabric& fabric, const CommPoint& point) {
-  const auto found = std::ranges::find_if(
-      fabric.curves, [&](const MeasuredCurve& curve) { return is_curve_of(curve, point); });
-  return found == fabric.curves.end() ? nullptr : &*found;
 }
 
 bool covers(const MeasuredCurve& curve, int ranks) {
@@ -70,7 +72,7 @@ bool is_same_fabric(const MeasuredFabric& fabric, const CommPoint& point) {
 }
 
 std::string described(const CommPoint& point) {
-  return fmt::format("{} of {} by {} ({})", enum_name(point.op), point.links.ranks,
+  return fmt::format("{} of {} by {} ({})", enum_name(point.op), point.ranks,
                      enum_name(point.library), enum_name(point.launch));
 }
 
@@ -120,6 +122,9 @@ Value written(const MeasuredCurve& curve) {
                      {"mode", std::string(enum_name(curve.mode))},
                      {"nodes", curve.nodes},
                      {"ranks", std::move(ranks)},
+                     {"launch_us", curve.law.launch.value() * 1e6},
+                     {"step_us", curve.law.step.value() * 1e6},
+                     {"rate_gb_s", curve.law.rate.value() * 1e-9},
                      {"sizes", std::move(sizes)}};
 }
 
@@ -130,33 +135,36 @@ MeasuredCurve read_curve(const Value& value) {
   curve.launch = enum_in<CommLaunch>(value, "launch");
   curve.mode = enum_in<ExpertMode>(value, "mode");
   curve.nodes = static_cast<int>(number_in(value, "nodes"));
+  curve.law = {Seconds(number_in(value, "launch_us") * 1e-6),
+               Seconds(number_in(value, "step_us") * 1e-6),
+               BytesPerSecond(number_in(value, "rate_gb_s") * 1e9)};
   for (const Value& count : array_in(value, "ranks"))
     curve.ranks.push_back(static_cast<int>(number_in(count)));
   for (const Value& size : array_in(value, "sizes")) curve.sizes.push_back(number_in(size));
   const bool is_sound = !curve.ranks.empty() && !curve.sizes.empty() && curve.sizes.front() > 0 &&
-                        std::ranges::is_sorted(curve.ranks) && std::ranges::is_sorted(curve.sizes);
+                        std::ranges::is_sorted(curve.ranks) &&
+                        std::ranges::is_sorted(curve.sizes) && curve.law.rate.value() > 0;
   if (!is_sound) throw ConfigError(value.position, "a curve needs ascending ranks and sizes");
   return curve;
 }
 
 }  // namespace
 
+const MeasuredCurve* MeasuredFabric::find(const CommPoint& point) const {
+  const auto found = std::ranges::find_if(
+      curves, [&](const MeasuredCurve& curve) { return is_curve_of(curve, point); });
+  return found == curves.end() ? nullptr : &*found;
+}
+
+Seconds CommLaw::time(const CommPoint& point) const {
+  const Traffic traffic = traffic_of(point);
+  return launch + step * traffic.steps + Bytes(point.bytes * traffic.share) / rate;
+}
+
 CommPoint point_on(const ClusterSpec& cluster, int nodes, int ranks) {
-  const int per_node = nodes > 0 ? ranks / nodes : 0;
-  if (nodes < 1 || ranks < 1 || ranks % nodes != 0 || nodes > cluster.nodes ||
-      per_node > cluster.node.gpus) {
-    throw ConfigError({},
-                      fmt::format("{} ranks on {} node(s) do not fit cluster '{}' ({} nodes of "
-                                  "{} GPUs)",
-                                  ranks, nodes, cluster.name, cluster.nodes, cluster.node.gpus));
-  }
-  std::vector<GpuId> group;
-  for (int node = 0; node < nodes; ++node) {
-    for (int gpu = 0; gpu < per_node; ++gpu)
-      group.push_back({static_cast<std::uint32_t>(node * cluster.node.gpus + gpu)});
-  }
   CommPoint point;
-  point.links = group_links(cluster, group);
+  point.nodes = nodes;
+  point.ranks = ranks;
   point.link_rate = cluster.node.link_bandwidth * cluster.node.link_efficiency;
   point.compute_capability = cluster.gpu.compute_capability;
   return point;
@@ -171,19 +179,14 @@ const MeasuredCommunication& MeasuredCommunication::built_in() {
   return database;
 }
 
-Seconds MeasuredCommunication::first_order(const CommPoint& point,
-                                           const CommParameters& parameters) {
-  return collective_time(call_of(point), point.links, parameters);
-}
-
 MeasuredCommunication::Features MeasuredCommunication::features(const CommPoint& point,
                                                                 Seconds first_order) {
-  const auto ranks = static_cast<float>(point.links.ranks);
+  const auto ranks = static_cast<float>(point.ranks);
   const auto size = static_cast<float>(std::log2(point.bytes));
   return {size,
           size - std::log2(ranks),
           ranks,
-          static_cast<float>(point.links.nodes),
+          static_cast<float>(point.nodes),
           static_cast<float>(point.element_bytes),
           static_cast<float>(point.op),
           static_cast<float>(point.library),
@@ -197,32 +200,30 @@ MeasuredCommunication::Features MeasuredCommunication::features(const CommPoint&
           static_cast<float>(std::log2(first_order.value()))};
 }
 
-Seconds MeasuredCommunication::corrected(const CommPoint& point,
-                                         const CommParameters& parameters) const {
-  const Seconds closed_form = first_order(point, parameters);
-  return closed_form * std::exp(correction_.predict(features(point, closed_form)));
+Seconds MeasuredCommunication::corrected(const CommPoint& point, const CommLaw& law) const {
+  const Seconds first_order = law.time(point);
+  return first_order * std::exp(correction_.predict(features(point, first_order)));
 }
 
-Seconds MeasuredCommunication::time(const CommPoint& point, const CommParameters& parameters,
+Seconds MeasuredCommunication::time(const CommPoint& point, const CommLaw& law,
                                     const std::vector<double>& sizes) const {
   const auto at = [&](double size) {
     CommPoint knot = point;
     knot.bytes = size;
     return knot;
   };
-  if (point.bytes <= sizes.front()) return corrected(at(sizes.front()), parameters);
-  const Seconds closed_form = first_order(point, parameters);
+  if (point.bytes <= sizes.front()) return corrected(at(sizes.front()), law);
   if (point.bytes >= sizes.back()) {
     const CommPoint last = at(sizes.back());
-    return corrected(last, parameters) * (closed_form / first_order(last, parameters));
+    return corrected(last, law) * (law.time(point) / law.time(last));
   }
   const auto above = std::ranges::upper_bound(sizes, point.bytes);
   const CommPoint low = at(*(above - 1)), high = at(*above);
-  const Seconds low_time = corrected(low, parameters), high_time = corrected(high, parameters);
+  const Seconds low_time = corrected(low, law), high_time = corrected(high, law);
   const double weight = std::log(point.bytes / low.bytes) / std::log(high.bytes / low.bytes);
-  const double low_log = std::log(low_time / first_order(low, parameters));
-  const double high_log = std::log(high_time / first_order(high, parameters));
-  const Seconds between = closed_form * std::exp(low_log + weight * (high_log - low_log));
+  const double low_log = std::log(low_time / law.time(low));
+  const double high_log = std::log(high_time / law.time(high));
+  const Seconds between = law.time(point) * std::exp(low_log + weight * (high_log - low_log));
   return std::clamp(between, std::min(low_time, high_time), std::max(low_time, high_time));
 }
 
@@ -232,9 +233,9 @@ Prediction MeasuredCommunication::price(const CommPoint& point, std::string_view
     for (const MeasuredFabric& fabric : fabrics_) {
       if (!is_same_fabric(fabric, point) || (fabric.name == gpu) != own) continue;
       knows_fabric = true;
-      const MeasuredCurve* const curve = find_curve(fabric, point);
-      if (curve == nullptr || !covers(*curve, point.links.ranks)) continue;
-      return {time(point, fabric.parameters, curve->sizes), Bound::network,
+      const MeasuredCurve* const curve = fabric.find(point);
+      if (curve == nullptr || !covers(*curve, point.ranks)) continue;
+      return {time(point, curve->law, curve->sizes), Bound::network,
               own ? Origin::measured : Origin::transferred, expected_error_};
     }
   }
@@ -249,10 +250,12 @@ Prediction MeasuredCommunication::price(const CommPoint& point, std::string_view
 }
 
 Seconds MeasuredCommunication::time_on(const MeasuredFabric& fabric, const CommPoint& point) const {
-  const MeasuredCurve* const curve = find_curve(fabric, point);
+  const MeasuredCurve* const curve = fabric.find(point);
   if (curve == nullptr)
     throw PredictionError(fmt::format("{} was not measured on {}", described(point), fabric.name));
-  return time(point, fabric.parameters, curve->sizes);
+  CommLaw law = curve->law;
+  law.rate *= point.link_rate / fabric.link_rate;
+  return time(point, law, curve->sizes);
 }
 
 const MeasuredFabric* MeasuredCommunication::find(std::string_view name) const {
@@ -263,7 +266,7 @@ const MeasuredFabric* MeasuredCommunication::find(std::string_view name) const {
 const MeasuredFabric* MeasuredCommunication::nearest(const CommPoint& point) const {
   const MeasuredFabric* best = nullptr;
   for (const MeasuredFabric& fabric : fabrics_) {
-    if (find_curve(fabric, point) == nullptr) continue;
+    if (fabric.find(point) == nullptr) continue;
     if (best == nullptr || distance(fabric, point) < distance(*best, point)) best = &fabric;
   }
   return best;
@@ -277,8 +280,6 @@ Value MeasuredCommunication::to_value() const {
     fabrics.emplace_back(ValueObject{{"name", fabric.name},
                                      {"compute_capability", fabric.compute_capability},
                                      {"link_rate", fabric.link_rate.value()},
-                                     {"inside", fabric_table(fabric.parameters.inside)},
-                                     {"across", fabric_table(fabric.parameters.across)},
                                      {"curves", std::move(curves)}});
   }
   return ValueObject{{"expected_error", expected_error_},
@@ -293,13 +294,6 @@ MeasuredCommunication MeasuredCommunication::from_value(const Value& value) {
     fabric.name = text_in(written_fabric, "name");
     fabric.compute_capability = static_cast<int>(number_in(written_fabric, "compute_capability"));
     fabric.link_rate = BytesPerSecond(number_in(written_fabric, "link_rate"));
-    for (const auto& [key, costs] : {std::pair("inside", &fabric.parameters.inside),
-                                     std::pair("across", &fabric.parameters.across)}) {
-      const Value* const table = written_fabric.find(key);
-      if (table == nullptr)
-        throw ConfigError(written_fabric.position, fmt::format("a fabric needs '{}'", key));
-      *costs = read_fabric_costs(*table);
-    }
     for (const Value& curve : array_in(written_fabric, "curves"))
       fabric.curves.push_back(read_curve(curve));
     fabrics.push_back(std::move(fabric));

@@ -1,14 +1,15 @@
-// Prices communication from a database of measurements: the closed form (collective_cost.hpp) with
-// constants fitted to a fabric, times a correction that a random forest learned from what was
-// measured there, as SynPerf does it. Between two measured sizes the correction is interpolated and
-// the time stays between theirs. What nobody measured on such a fabric has no price here.
-// calibration/fit/comm_fit.cpp makes it.
+// Prices communication from a database of measurements, as SynPerf does it: a first-order law (a
+// launch, steps, bytes over a rate) fitted to each curve, times a correction that a random forest
+// learned from everything that was measured. Between two measured sizes the correction is
+// interpolated and the time stays between theirs. What nobody measured on such a fabric has no
+// price here. It stands apart from the formulas of collectives.hpp: better ones change no price of
+// it. calibration/fit/comm_fit.cpp makes it.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/collectives.hpp"
 #include "kernels/predictor.hpp"
 #include "kernels/regression_forest.hpp"
 
@@ -41,14 +42,25 @@ struct CommPoint {
   CommLaunch launch = CommLaunch::graph;
   double element_bytes = 2;
   int sms = 0;  // deepep: that carry the messages; 0 = its own choice
-  GroupLinks links;
+  int nodes = 1, ranks = 2;
   BytesPerSecond link_rate;    // of a GPU inside its node, efficiency included
   int compute_capability = 0;  // of the GPUs
 };
 
-/// `ranks` GPUs, spread evenly over the first `nodes` nodes of a cluster; the rest of the point is
-/// the caller's. Throws ConfigError if they do not fit.
+/// A point between GPUs of this cluster's kind; the rest of it is the caller's.
 CommPoint point_on(const ClusterSpec& cluster, int nodes, int ranks);
+
+/// launch + steps * step + bytes * traffic / rate, with the steps and the traffic of rings and of
+/// pairwise exchanges: all_reduce 2 (n-1) and 2 (n-1) / n, all_gather and reduce_scatter half of
+/// both, all_to_all 1 and (n-1) / n, broadcast n-1 and 1, send_recv 1 and 1; expert exchange 1 and
+/// the other ranks that a token goes to (low_latency: its experts there), drawn evenly.
+struct CommLaw {
+  Seconds launch, step;
+  BytesPerSecond rate;
+
+  [[nodiscard]] Seconds time(const CommPoint& point) const;
+  friend bool operator==(const CommLaw&, const CommLaw&) = default;
+};
 
 /// What of a fabric was measured: sizes ascending, ranks ascending.
 struct MeasuredCurve {
@@ -59,6 +71,7 @@ struct MeasuredCurve {
   int nodes = 1;
   std::vector<int> ranks;
   std::vector<double> sizes;
+  CommLaw law;  // fitted to it
   friend bool operator==(const MeasuredCurve&, const MeasuredCurve&) = default;
 };
 
@@ -66,8 +79,11 @@ struct MeasuredFabric {
   std::string name;            // "h100-sxm": the cluster's GPU
   int compute_capability = 0;  // of its GPUs
   BytesPerSecond link_rate;    // as CommPoint's
-  CommParameters parameters;   // fitted to it
   std::vector<MeasuredCurve> curves;
+
+  /// The curve of the point's operation, library, launch and nodes, whatever its ranks and size;
+  /// nullptr if there is none.
+  [[nodiscard]] const MeasuredCurve* find(const CommPoint& point) const;
 };
 
 class MeasuredCommunication {
@@ -87,11 +103,11 @@ class MeasuredCommunication {
   /// Throws PredictionError that says what is missing: no fabric with GPUs of this generation and
   /// link rate, or none on which this operation was measured with so many ranks. A message smaller
   /// than the smallest measured one costs what that costs; one larger than the largest grows as the
-  /// closed form does.
+  /// law does.
   [[nodiscard]] Prediction price(const CommPoint& point, std::string_view gpu) const;
 
-  /// The time of a call with the constants and sizes of a fabric, measured there or not. Throws
-  /// PredictionError if the fabric has no such operation of this library at all.
+  /// The time of a call with a fabric's law and sizes, at the point's own link rate, measured there
+  /// or not. Throws PredictionError if the fabric has no such operation of this library at all.
   [[nodiscard]] Seconds time_on(const MeasuredFabric& fabric, const CommPoint& point) const;
 
   /// The fabric called `name`, or nullptr.
@@ -99,8 +115,6 @@ class MeasuredCommunication {
   /// The fabric most like the point's that knows its operation, or nullptr.
   [[nodiscard]] const MeasuredFabric* nearest(const CommPoint& point) const;
 
-  /// What the closed form says with a fabric's constants.
-  static Seconds first_order(const CommPoint& point, const CommParameters& parameters);
   /// Of a point whose first-order time is known: what the forest is grown on.
   static Features features(const CommPoint& point, Seconds first_order);
 
@@ -112,9 +126,9 @@ class MeasuredCommunication {
   static MeasuredCommunication from_value(const Value& value);
 
  private:
-  [[nodiscard]] Seconds time(const CommPoint& point, const CommParameters& parameters,
+  [[nodiscard]] Seconds time(const CommPoint& point, const CommLaw& law,
                              const std::vector<double>& sizes) const;
-  [[nodiscard]] Seconds corrected(const CommPoint& point, const CommParameters& parameters) const;
+  [[nodiscard]] Seconds corrected(const CommPoint& point, const CommLaw& law) const;
 
   std::vector<MeasuredFabric> fabrics_;
   RegressionForest correction_;

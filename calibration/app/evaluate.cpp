@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "calibration/app/comm.hpp"
 #include "calibration/app/subcommand.hpp"
 #include "calibration/evaluate/report.hpp"
 #include "calibration/evaluate/split.hpp"
@@ -18,7 +19,7 @@ struct EvaluateCommand {
   std::string family = "all", split = "seen", fold, artifacts, json;
   std::vector<std::string> predictors = {"synperf", "roofline", "linear"};
   std::size_t rows_max = 20'000;
-  bool by_source = false;
+  bool by_source = false, comm = false, is_split_given = false;
   FamilyTraining training;
 
   EvaluateCommand() {
@@ -125,6 +126,11 @@ class Evaluation {
 };
 
 int evaluate(const EvaluateCommand& command) {
+  if (command.comm) {
+    EvaluateComm communication{command.datasets, "all", command.json, {}};
+    if (command.is_split_given) communication.split = command.split;
+    return evaluate_comm(communication);
+  }
   std::vector<const EstimatorFamily*> families = estimator_families();
   if (command.family != "all") families = {&find_family(command.family)};
   Evaluation evaluation(command);
@@ -154,19 +160,25 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   command->datasets.add_to(*subcommand);
   subcommand->add_option("--family", command->family, "Which one, or all");
   subcommand->add_option("--predictor", command->predictors, "May be repeated")->take_all();
-  subcommand->add_option("--split", command->split,
-                         "seen: layouts held out (in seconds); gpu, hopper, few, model: trained "
-                         "again without them (slow)");
+  auto* const split = subcommand->add_option(
+      "--split", command->split,
+      "seen: layouts held out (in seconds); gpu, hopper, few, model: trained again without them "
+      "(slow). With --comm: sizes, ranks, nodes, gpu (default: all of them)");
   subcommand->add_option("--fold", command->fold,
                          "Only the folds whose name has this text (\"l40s\"; several processes can "
                          "share a split)");
   subcommand->add_option("--artifacts", command->artifacts,
                          "Folder of artifacts to judge instead of those inside (split seen)");
   subcommand->add_option("--judge", command->rows_max, "At most so many rows of a fold");
+  subcommand->add_flag("--comm", command->comm,
+                       "Judge the prices of communication instead of those of kernels");
   subcommand->add_flag("--by-source", command->by_source, "A line for each kernel source too");
   subcommand->add_option("--json", command->json, "Also write the table to this file");
   add_network_options(*subcommand, command->training);
-  subcommand->callback([command, &chosen] { chosen = [command] { return evaluate(*command); }; });
+  subcommand->callback([command, split, &chosen] {
+    command->is_split_given = split->count() > 0;
+    chosen = [command] { return evaluate(*command); };
+  });
 }
 
 }  // namespace foretoken

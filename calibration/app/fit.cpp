@@ -1,8 +1,10 @@
-// foretoken-calibrate fit: the constants of the linear baseline.
+// foretoken-calibrate fit: the constants of the linear baseline, or with --comm what prices
+// communication.
 #include <fmt/format.h>
 
 #include <fstream>
 
+#include "calibration/app/comm.hpp"
 #include "calibration/app/subcommand.hpp"
 #include "calibration/fit/linear.hpp"
 
@@ -12,9 +14,18 @@ namespace {
 struct FitCommand {
   DatasetOptions datasets;
   std::string out = "calibration/artifacts/baselines/linear.json";
+  std::string fabrics;
+  bool comm = false, is_out_given = false;
 };
 
 int fit(const FitCommand& command) {
+  if (command.comm) {
+    FitComm communication;
+    communication.datasets = command.datasets;
+    if (command.is_out_given) communication.out = command.out;
+    communication.fabrics = command.fabrics;
+    return fit_comm(communication);
+  }
   LinearModels models;
   for (const EstimatorFamily* family : estimator_families()) {
     GpuSpecs specs;
@@ -36,11 +47,19 @@ int fit(const FitCommand& command) {
 }  // namespace
 
 void add_fit(CLI::App& program, Action& chosen) {
-  auto* subcommand = program.add_subcommand("fit", "Fit the constants of the linear baseline");
+  auto* subcommand = program.add_subcommand(
+      "fit", "Fit the constants of the linear baseline, or those of communication");
   auto command = std::make_shared<FitCommand>();
   command->datasets.add_to(*subcommand);
-  subcommand->add_option("--out", command->out, "The file to write");
-  subcommand->callback([command, &chosen] { chosen = [command] { return fit(*command); }; });
+  auto* const out = subcommand->add_option("--out", command->out, "The file to write");
+  subcommand->add_flag("--comm", command->comm,
+                       "Fit what prices communication: constants of each fabric and a forest");
+  subcommand->add_option("--fabrics", command->fabrics,
+                         "With --comm: also write each fabric's constants to this folder (TOML)");
+  subcommand->callback([command, out, &chosen] {
+    command->is_out_given = out->count() > 0;
+    chosen = [command] { return fit(*command); };
+  });
 }
 
 }  // namespace foretoken

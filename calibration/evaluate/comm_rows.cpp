@@ -8,7 +8,7 @@ namespace {
 
 CommRow row_of(const CommSample& sample, MeasuredClusters& clusters) {
   CommRow row;
-  row.point = point_on(clusters.find(sample.gpu, sample.nodes), sample.nodes, sample.ranks);
+  row.point = point_on(clusters.find(sample.gpu), sample.nodes, sample.ranks);
   row.point.op = sample.op;
   row.point.bytes = sample.bytes;
   row.point.experts = sample.experts;
@@ -30,8 +30,8 @@ auto row_key(const CommSample& sample) {
 
 }  // namespace
 
-const ClusterSpec& MeasuredClusters::find(const std::string& gpu, int nodes) {
-  const std::string name = fmt::format("{}-8x{}", gpu, nodes);
+const ClusterSpec& MeasuredClusters::find(const std::string& gpu) {
+  const std::string name = gpu + "-8";
   const auto found = clusters_.find(name);
   if (found != clusters_.end()) return found->second;
   return clusters_.emplace(name, load_cluster(name, {"dataset"})).first->second;

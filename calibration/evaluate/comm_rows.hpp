@@ -15,7 +15,7 @@ namespace foretoken {
 /// The clusters that GPUs were measured in, each loaded once: the usual chassis with 8 GPUs.
 class MeasuredClusters {
  public:
-  const ClusterSpec& find(const std::string& gpu, int nodes);
+  const ClusterSpec& find(const std::string& gpu);
 
  private:
   std::map<std::string, ClusterSpec, std::less<>> clusters_;

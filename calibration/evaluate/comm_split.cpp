@@ -32,12 +32,12 @@ std::vector<CommFold> comm_folds(const std::vector<CommRow>& rows, CommSplit spl
       break;
     case CommSplit::ranks:
       folds.push_back(fold_of("8 GPUs from 2 and 4", rows, [](const CommRow& row) {
-        return row.point.links.nodes == 1 && row.point.links.ranks == ranks_judged;
+        return row.point.nodes == 1 && row.point.ranks == ranks_judged;
       }));
       break;
     case CommSplit::nodes:
       folds.push_back(fold_of("16 ranks on 2 nodes", rows, [](const CommRow& row) {
-        return row.point.links.nodes == 2 && row.point.links.ranks == ranks_of_two_nodes;
+        return row.point.nodes == 2 && row.point.ranks == ranks_of_two_nodes;
       }));
       break;
     case CommSplit::gpu: {

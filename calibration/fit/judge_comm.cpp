@@ -10,8 +10,7 @@ CommReport::Line line_of(const CommFold& fold, const CommRow& row) {
   std::string operation(enum_name(point.op));
   if (point.library == CommLibrary::deepep)
     operation += fmt::format(" {}", enum_name(point.experts.mode));
-  if (point.links.nodes > 1)
-    operation += fmt::format(" {}x{}", point.links.nodes, point.links.ranks / point.links.nodes);
+  if (point.nodes > 1) operation += fmt::format(" {}x{}", point.nodes, point.ranks / point.nodes);
   return {fold.name, fmt::format("{} {}", enum_name(point.library), enum_name(point.launch)),
           operation, row.gpu, std::string(size_band(point.bytes))};
 }
@@ -28,7 +27,7 @@ void judge_communication(const std::vector<CommRow>& rows, CommSplit split,
       try {
         if (fabric == nullptr) throw PredictionError("measured on no other fabric");
         const Seconds forest = fitted.time_on(*fabric, row.point);
-        const Seconds formula = MeasuredCommunication::first_order(row.point, fabric->parameters);
+        const Seconds formula = fabric->find(row.point)->law.time(row.point);
         report.add(line_of(fold, row), forest.value(), formula.value(), row.time.value());
       } catch (const PredictionError&) {
         report.count_unpriced(fold.name);

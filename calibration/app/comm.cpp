@@ -1,0 +1,80 @@
+// evaluate --comm and fit --comm: measured communication as a predictor.
+#include "calibration/app/comm.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "calibration/fit/comm_fit.hpp"
+#include "calibration/fit/judge_comm.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/nearest_name.hpp"
+#include "sim/base/toml.hpp"
+
+namespace foretoken {
+namespace {
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush()) throw ConfigError({path}, "cannot be written");
+}
+
+std::vector<CommSplit> splits_of(const std::string& name) {
+  if (name == "all") return {CommSplit::sizes, CommSplit::ranks, CommSplit::nodes, CommSplit::gpu};
+  if (const auto split = parse_enum<CommSplit>(name)) return {*split};
+  const auto& names = EnumNames<CommSplit>::names;
+  std::vector<std::string_view> known(names.begin(), names.end());
+  known.emplace_back("all");
+  throw ConfigError({"--split"}, unknown_name_message("split of communication", name, known));
+}
+
+}  // namespace
+
+std::vector<CommRow> load_comm_rows(const DatasetOptions& options) {
+  if (options.data.empty() && options.own.empty()) {
+    throw ConfigError({"--data"},
+                      "no measurements are given; name a folder with --data (or FORETOKEN_DATA) or "
+                      "--own");
+  }
+  CommDataset dataset;
+  if (!options.data.empty()) dataset = load_comm_data(options.data);
+  if (!options.own.empty()) {
+    CommDataset own = load_own_comm(options.own);
+    std::ranges::move(own.samples, std::back_inserter(dataset.samples));
+    for (const auto& [reason, rows] : own.left_out) dataset.left_out[reason] += rows;
+  }
+  if (dataset.samples.empty()) {
+    throw ConfigError({options.own},
+                      "has no measured communication; foretoken-measure-comm "
+                      "writes comm.csv");
+  }
+  for (const auto& [reason, rows] : dataset.left_out)
+    fmt::print(stderr, "{} rows left out: {}\n", rows, reason);
+  return comm_rows(dataset.samples);
+}
+
+int evaluate_comm(const EvaluateComm& command) {
+  const std::vector<CommRow> rows = load_comm_rows(command.datasets);
+  CommReport report;
+  for (const CommSplit split : splits_of(command.split))
+    judge_communication(rows, split, command.forest, report);
+  fmt::print("{}", report.text());
+  if (!command.json.empty()) write_file(command.json, to_json(report.json()) + "\n");
+  return 0;
+}
+
+int fit_comm(const FitComm& command) {
+  const std::vector<CommRow> rows = load_comm_rows(command.datasets);
+  CommReport report;
+  judge_communication(rows, CommSplit::sizes, command.forest, report);
+  const double error = report.forest().mape;
+  const MeasuredCommunication fitted = fit_communication(rows, command.forest, error);
+  write_file(command.out, to_json(fitted.to_value(), 0) + "\n");
+  fmt::print("{} rows, {} fabrics, {} trees, error of sizes left out {:.1f} % -> {}\n", rows.size(),
+             fitted.fabrics().size(), fitted.correction().trees().size(), 100 * error, command.out);
+  return 0;
+}
+
+}  // namespace foretoken
