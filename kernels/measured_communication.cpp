@@ -2,8 +2,8 @@
 #include "kernels/measured_communication.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "sim/base/embedded.hpp"
 #include "sim/base/json.hpp"
@@ -15,6 +15,10 @@ std::span<const EmbeddedFile> embedded_comm();
 namespace {
 
 constexpr double rate_tolerance = 0.02;  // of a link rate that counts as the same
+
+/// How much of a correction goes for more or fewer ranks than a curve was measured with: forests do
+/// not extrapolate, and protocols change elsewhere.
+constexpr double extrapolation_trust = 0.5;
 
 /// Of the n-1 others, how many ranks a token goes to whose `topk` experts are drawn evenly.
 double ranks_reached(int ranks, int topk) {
@@ -111,20 +115,29 @@ Enum enum_in(const Value& value, std::string_view key) {
   throw ConfigError(value.position, fmt::format("{}: '{}' is not known", key, name));
 }
 
+/// What the artifact holds of a number that is fitted; next to nothing is nothing.
+double four_digits(double value) {
+  constexpr double next_to_nothing = 1e-3;
+  const std::string text = fmt::format("{:.4g}", value < next_to_nothing ? 0.0 : value);
+  double result = 0;
+  std::from_chars(text.data(), text.data() + text.size(), result);
+  return result;
+}
+
 Value written(const MeasuredCurve& curve) {
   ValueArray ranks;
   ValueArray sizes;
   for (const int count : curve.ranks) ranks.emplace_back(count);
   for (const double size : curve.sizes) sizes.emplace_back(static_cast<std::int64_t>(size));
+  ValueArray law;
+  for (const double number : curve.law.numbers()) law.emplace_back(number);
   return ValueObject{{"op", std::string(enum_name(curve.op))},
                      {"library", std::string(enum_name(curve.library))},
                      {"launch", std::string(enum_name(curve.launch))},
                      {"mode", std::string(enum_name(curve.mode))},
                      {"nodes", curve.nodes},
                      {"ranks", std::move(ranks)},
-                     {"launch_us", curve.law.launch.value() * 1e6},
-                     {"step_us", curve.law.step.value() * 1e6},
-                     {"rate_gb_s", curve.law.rate.value() * 1e-9},
+                     {"law", std::move(law)},
                      {"sizes", std::move(sizes)}};
 }
 
@@ -135,15 +148,18 @@ MeasuredCurve read_curve(const Value& value) {
   curve.launch = enum_in<CommLaunch>(value, "launch");
   curve.mode = enum_in<ExpertMode>(value, "mode");
   curve.nodes = static_cast<int>(number_in(value, "nodes"));
-  curve.law = {Seconds(number_in(value, "launch_us") * 1e-6),
-               Seconds(number_in(value, "step_us") * 1e-6),
-               BytesPerSecond(number_in(value, "rate_gb_s") * 1e9)};
+  std::vector<double> law;
+  for (const Value& number : array_in(value, "law")) law.push_back(number_in(number));
+  if (law.size() != 6)
+    throw ConfigError(value.position, "a curve's law is two lines of three numbers");
+  curve.law = CommLaw::from_numbers(law);
   for (const Value& count : array_in(value, "ranks"))
     curve.ranks.push_back(static_cast<int>(number_in(count)));
   for (const Value& size : array_in(value, "sizes")) curve.sizes.push_back(number_in(size));
   const bool is_sound = !curve.ranks.empty() && !curve.sizes.empty() && curve.sizes.front() > 0 &&
                         std::ranges::is_sorted(curve.ranks) &&
-                        std::ranges::is_sorted(curve.sizes) && curve.law.rate.value() > 0;
+                        std::ranges::is_sorted(curve.sizes) &&
+                        curve.law.lines[0].rate.value() > 0 && curve.law.lines[1].rate.value() > 0;
   if (!is_sound) throw ConfigError(value.position, "a curve needs ascending ranks and sizes");
   return curve;
 }
@@ -158,7 +174,29 @@ const MeasuredCurve* MeasuredFabric::find(const CommPoint& point) const {
 
 Seconds CommLaw::time(const CommPoint& point) const {
   const Traffic traffic = traffic_of(point);
-  return launch + step * traffic.steps + Bytes(point.bytes * traffic.share) / rate;
+  const auto along = [&](const CommLine& line) {
+    return line.launch + line.step * traffic.steps + Bytes(point.bytes * traffic.share) / line.rate;
+  };
+  return std::min(along(lines[0]), along(lines[1]));
+}
+
+std::vector<double> CommLaw::numbers() const {
+  std::vector<double> result;
+  for (const CommLine& line : lines) {
+    result.insert(result.end(),
+                  {four_digits(line.launch.value() * 1e6), four_digits(line.step.value() * 1e6),
+                   four_digits(line.rate.value() * 1e-9)});
+  }
+  return result;
+}
+
+CommLaw CommLaw::from_numbers(std::span<const double> numbers) {
+  CommLaw law;
+  for (std::size_t i = 0; i < law.lines.size(); ++i) {
+    law.lines[i] = {Seconds(numbers[3 * i] * 1e-6), Seconds(numbers[3 * i + 1] * 1e-6),
+                    BytesPerSecond(numbers[3 * i + 2] * 1e9)};
+  }
+  return law;
 }
 
 CommPoint point_on(const ClusterSpec& cluster, int nodes, int ranks) {
@@ -200,26 +238,29 @@ MeasuredCommunication::Features MeasuredCommunication::features(const CommPoint&
           static_cast<float>(std::log2(first_order.value()))};
 }
 
-Seconds MeasuredCommunication::corrected(const CommPoint& point, const CommLaw& law) const {
+Seconds MeasuredCommunication::corrected(const CommPoint& point, const CommLaw& law,
+                                         double trust) const {
   const Seconds first_order = law.time(point);
-  return first_order * std::exp(correction_.predict(features(point, first_order)));
+  return first_order * std::exp(trust * correction_.predict(features(point, first_order)));
 }
 
-Seconds MeasuredCommunication::time(const CommPoint& point, const CommLaw& law,
-                                    const std::vector<double>& sizes) const {
+Seconds MeasuredCommunication::time(const CommPoint& point, const MeasuredCurve& curve,
+                                    const CommLaw& law) const {
+  const std::vector<double>& sizes = curve.sizes;
+  const double trust = covers(curve, point.ranks) ? 1 : extrapolation_trust;
   const auto at = [&](double size) {
     CommPoint knot = point;
     knot.bytes = size;
     return knot;
   };
-  if (point.bytes <= sizes.front()) return corrected(at(sizes.front()), law);
+  if (point.bytes <= sizes.front()) return corrected(at(sizes.front()), law, trust);
   if (point.bytes >= sizes.back()) {
     const CommPoint last = at(sizes.back());
-    return corrected(last, law) * (law.time(point) / law.time(last));
+    return corrected(last, law, trust) * (law.time(point) / law.time(last));
   }
   const auto above = std::ranges::upper_bound(sizes, point.bytes);
   const CommPoint low = at(*(above - 1)), high = at(*above);
-  const Seconds low_time = corrected(low, law), high_time = corrected(high, law);
+  const Seconds low_time = corrected(low, law, trust), high_time = corrected(high, law, trust);
   const double weight = std::log(point.bytes / low.bytes) / std::log(high.bytes / low.bytes);
   const double low_log = std::log(low_time / law.time(low));
   const double high_log = std::log(high_time / law.time(high));
@@ -235,7 +276,7 @@ Prediction MeasuredCommunication::price(const CommPoint& point, std::string_view
       knows_fabric = true;
       const MeasuredCurve* const curve = fabric.find(point);
       if (curve == nullptr || !covers(*curve, point.ranks)) continue;
-      return {time(point, curve->law, curve->sizes), Bound::network,
+      return {time(point, *curve, curve->law), Bound::network,
               own ? Origin::measured : Origin::transferred, expected_error_};
     }
   }
@@ -254,8 +295,8 @@ Seconds MeasuredCommunication::time_on(const MeasuredFabric& fabric, const CommP
   if (curve == nullptr)
     throw PredictionError(fmt::format("{} was not measured on {}", described(point), fabric.name));
   CommLaw law = curve->law;
-  law.rate *= point.link_rate / fabric.link_rate;
-  return time(point, law, curve->sizes);
+  for (CommLine& line : law.lines) line.rate *= point.link_rate / fabric.link_rate;
+  return time(point, *curve, law);
 }
 
 const MeasuredFabric* MeasuredCommunication::find(std::string_view name) const {

@@ -1,11 +1,13 @@
 // Prices communication from a database of measurements, as SynPerf does it: a first-order law (a
-// launch, steps, bytes over a rate) fitted to each curve, times a correction that a random forest
-// learned from everything that was measured. Between two measured sizes the correction is
-// interpolated and the time stays between theirs. What nobody measured on such a fabric has no
-// price here. It stands apart from the formulas of collectives.hpp: better ones change no price of
-// it. calibration/fit/comm_fit.cpp makes it.
+// launch, steps, bytes over a rate, for short and for long messages) fitted to each curve, times a
+// correction that a random forest learned from everything that was measured. Between two measured
+// sizes the correction is interpolated and the time stays between theirs. What nobody measured on
+// such a fabric has no price here. It stands apart from the formulas of collectives.hpp: better
+// ones change no price of it. calibration/fit/comm_fit.cpp makes it.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,11 +56,20 @@ CommPoint point_on(const ClusterSpec& cluster, int nodes, int ranks);
 /// pairwise exchanges: all_reduce 2 (n-1) and 2 (n-1) / n, all_gather and reduce_scatter half of
 /// both, all_to_all 1 and (n-1) / n, broadcast n-1 and 1, send_recv 1 and 1; expert exchange 1 and
 /// the other ranks that a token goes to (low_latency: its experts there), drawn evenly.
-struct CommLaw {
+struct CommLine {
   Seconds launch, step;
   BytesPerSecond rate;
+  friend bool operator==(const CommLine&, const CommLine&) = default;
+};
+
+/// The faster of two lines: a protocol for short messages and one for long ones.
+struct CommLaw {
+  std::array<CommLine, 2> lines;
 
   [[nodiscard]] Seconds time(const CommPoint& point) const;
+  /// In microseconds and GB/s of four digits: what an artifact holds. A forest is grown on these.
+  [[nodiscard]] std::vector<double> numbers() const;
+  static CommLaw from_numbers(std::span<const double> numbers);
   friend bool operator==(const CommLaw&, const CommLaw&) = default;
 };
 
@@ -126,9 +137,9 @@ class MeasuredCommunication {
   static MeasuredCommunication from_value(const Value& value);
 
  private:
-  [[nodiscard]] Seconds time(const CommPoint& point, const CommLaw& law,
-                             const std::vector<double>& sizes) const;
-  [[nodiscard]] Seconds corrected(const CommPoint& point, const CommLaw& law) const;
+  [[nodiscard]] Seconds time(const CommPoint& point, const MeasuredCurve& curve,
+                             const CommLaw& law) const;
+  [[nodiscard]] Seconds corrected(const CommPoint& point, const CommLaw& law, double trust) const;
 
   std::vector<MeasuredFabric> fabrics_;
   RegressionForest correction_;

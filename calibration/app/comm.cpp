@@ -5,8 +5,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 
 #include "calibration/fit/comm_fit.hpp"
+#include "calibration/fit/fabric_fit.hpp"
 #include "calibration/fit/judge_comm.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -21,12 +24,34 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file.flush()) throw ConfigError({path}, "cannot be written");
 }
 
+/// Which rows a database was made from, and by what.
+Value provenance_of(const std::vector<CommRow>& rows) {
+  std::map<std::string, std::int64_t> by_origin;
+  for (const CommRow& row : rows) ++by_origin[row.origin];
+  Value origins;
+  for (const auto& [origin, count] : by_origin) origins.set(origin, count);
+  return ValueObject{{"command", "foretoken-calibrate fit --comm"},
+                     {"rows", std::move(origins)},
+                     {"sources",
+                      "aiconfigurator: ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0); vidur: "
+                      "microsoft/vidur 7d475133 (MIT); foretoken: calibration/datasets"}};
+}
+
+void write_fabrics(const FabricConstants& constants, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  for (const auto& [gpu, parameters] : constants) {
+    const std::string path = (std::filesystem::path(folder) / gpu).string() + ".toml";
+    write_file(path, to_toml(fabric_table(parameters.inside)));
+    fmt::print("constants of {} -> {}\n", gpu, path);
+  }
+}
+
 std::vector<CommSplit> splits_of(const std::string& name) {
   if (name == "all") return {CommSplit::sizes, CommSplit::ranks, CommSplit::nodes, CommSplit::gpu};
   if (const auto split = parse_enum<CommSplit>(name)) return {*split};
   const auto& names = EnumNames<CommSplit>::names;
   std::vector<std::string_view> known(names.begin(), names.end());
-  known.emplace_back("all");
+  known.insert(known.end(), {"all", "shipped"});
   throw ConfigError({"--split"}, unknown_name_message("split of communication", name, known));
 }
 
@@ -58,8 +83,12 @@ std::vector<CommRow> load_comm_rows(const DatasetOptions& options) {
 int evaluate_comm(const EvaluateComm& command) {
   const std::vector<CommRow> rows = load_comm_rows(command.datasets);
   CommReport report;
-  for (const CommSplit split : splits_of(command.split))
-    judge_communication(rows, split, command.forest, report);
+  if (command.split == "shipped") {
+    judge_shipped(rows, report);
+  } else {
+    for (const CommSplit split : splits_of(command.split))
+      judge_communication(rows, split, command.forest, report);
+  }
   fmt::print("{}", report.text());
   if (!command.json.empty()) write_file(command.json, to_json(report.json()) + "\n");
   return 0;
@@ -71,7 +100,10 @@ int fit_comm(const FitComm& command) {
   judge_communication(rows, CommSplit::sizes, command.forest, report);
   const double error = report.forest().mape;
   const MeasuredCommunication fitted = fit_communication(rows, command.forest, error);
-  write_file(command.out, to_json(fitted.to_value(), 0) + "\n");
+  Value artifact = fitted.to_value();
+  artifact.set("made_from", provenance_of(rows));
+  write_file(command.out, to_json(artifact, 1) + "\n");
+  if (!command.fabrics.empty()) write_fabrics(fit_fabrics(rows), command.fabrics);
   fmt::print("{} rows, {} fabrics, {} trees, error of sizes left out {:.1f} % -> {}\n", rows.size(),
              fitted.fabrics().size(), fitted.correction().trees().size(), 100 * error, command.out);
   return 0;

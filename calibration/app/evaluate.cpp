@@ -163,7 +163,8 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   auto* const split = subcommand->add_option(
       "--split", command->split,
       "seen: layouts held out (in seconds); gpu, hopper, few, model: trained again without them "
-      "(slow). With --comm: sizes, ranks, nodes, gpu (default: all of them)");
+      "(slow). With --comm: sizes, ranks, nodes, gpu (default: all of them, half a minute) or "
+      "shipped");
   subcommand->add_option("--fold", command->fold,
                          "Only the folds whose name has this text (\"l40s\"; several processes can "
                          "share a split)");

@@ -6,9 +6,29 @@
 namespace foretoken {
 namespace {
 
+constexpr int nodes_max = 8;
+
+/// `ranks` GPUs spread evenly over the first `nodes` nodes.
+std::vector<GpuId> spread_group(const ClusterSpec& cluster, int nodes, int ranks) {
+  if (nodes < 1 || nodes > cluster.nodes || ranks < nodes || ranks % nodes != 0 ||
+      ranks / nodes > cluster.node.gpus) {
+    throw ConfigError({}, fmt::format("{} ranks on {} node(s) were measured, which do not fit {} "
+                                      "nodes of {} GPUs",
+                                      ranks, nodes, cluster.nodes, cluster.node.gpus));
+  }
+  std::vector<GpuId> group;
+  for (int node = 0; node < nodes; ++node) {
+    for (int gpu = 0; gpu < ranks / nodes; ++gpu)
+      group.push_back({static_cast<std::uint32_t>(node * cluster.node.gpus + gpu)});
+  }
+  return group;
+}
+
 CommRow row_of(const CommSample& sample, MeasuredClusters& clusters) {
   CommRow row;
-  row.point = point_on(clusters.find(sample.gpu), sample.nodes, sample.ranks);
+  const ClusterSpec& cluster = clusters.find(sample.gpu);
+  row.point = point_on(cluster, sample.nodes, sample.ranks);
+  row.links = group_links(cluster, spread_group(cluster, sample.nodes, sample.ranks));
   row.point.op = sample.op;
   row.point.bytes = sample.bytes;
   row.point.experts = sample.experts;
@@ -18,6 +38,7 @@ CommRow row_of(const CommSample& sample, MeasuredClusters& clusters) {
   row.point.sms = sample.sms;
   row.time = sample.time;
   row.gpu = sample.gpu;
+  row.origin = sample.origin;
   return row;
 }
 
@@ -31,7 +52,7 @@ auto row_key(const CommSample& sample) {
 }  // namespace
 
 const ClusterSpec& MeasuredClusters::find(const std::string& gpu) {
-  const std::string name = gpu + "-8";
+  const std::string name = fmt::format("{}-8x{}", gpu, nodes_max);
   const auto found = clusters_.find(name);
   if (found != clusters_.end()) return found->second;
   return clusters_.emplace(name, load_cluster(name, {"dataset"})).first->second;

@@ -12,7 +12,8 @@
 
 namespace foretoken {
 
-/// The clusters that GPUs were measured in, each loaded once: the usual chassis with 8 GPUs.
+/// The clusters that GPUs were measured in, each loaded once: the usual chassis with 8 GPUs, as
+/// many nodes as any row has.
 class MeasuredClusters {
  public:
   const ClusterSpec& find(const std::string& gpu);
@@ -30,8 +31,10 @@ inline constexpr int deepep_sms_min = 20;  // its default, which serving engines
 /// geometric mean.
 struct CommRow {
   CommPoint point;
+  GroupLinks links;  // of its ranks, in the usual chassis
   Seconds time;
   std::string gpu;
+  std::string origin;  // as CommSample's
 };
 
 /// The samples as rows, in an order of their own: sizes of a curve that are closer than an eighth

@@ -34,28 +34,17 @@ MeasuredCurve curve_of(std::span<const CommRow* const> rows) {
   return curve;
 }
 
-/// Four digits: what the artifact holds.
-double rounded(double value) {
-  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 3);
-  return std::round(value / unit) * unit;
-}
-
 CommLaw law_of(std::span<const CommRow* const> rows, bool has_ranks) {
-  const auto law = [](std::span<const double> numbers) {
-    return CommLaw{Seconds(numbers[0] * 1e-6), Seconds(numbers[1] * 1e-6),
-                   BytesPerSecond(numbers[2] * 1e9)};
-  };
   // us, us, GB/s. With one number of ranks nothing tells steps from the launch.
-  const std::vector<double> start = {5, has_ranks ? 1.0 : 0.0, 100};
-  std::vector<double> numbers = pattern_search(start, [&](std::span<const double> tried) {
+  const double step = has_ranks ? 1 : 0;
+  const std::vector<double> start = {5, step, 20, 15, step, 200};
+  const std::vector<double> numbers = pattern_search(start, [&](std::span<const double> tried) {
     double sum = 0;
     for (const CommRow* const row : rows)
-      sum += log_loss(law(tried).time(row->point).value(), row->time.value());
+      sum += log_loss(CommLaw::from_numbers(tried).time(row->point).value(), row->time.value());
     return sum;
   });
-  for (double& number : numbers)
-    if (number > 0) number = rounded(number);
-  return law(numbers);
+  return CommLaw::from_numbers(CommLaw::from_numbers(numbers).numbers());
 }
 
 std::vector<MeasuredCurve> curves_of(std::span<const CommRow* const> rows) {

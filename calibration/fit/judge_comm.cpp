@@ -1,6 +1,7 @@
 #include "calibration/fit/judge_comm.hpp"
 
 #include "calibration/fit/comm_fit.hpp"
+#include "calibration/fit/fabric_fit.hpp"
 
 namespace foretoken {
 namespace {
@@ -17,23 +18,39 @@ CommReport::Line line_of(const CommFold& fold, const CommRow& row) {
 
 }  // namespace
 
+namespace {
+
+void judge(const CommFold& fold, const MeasuredCommunication& database,
+           const FabricConstants& constants, CommReport& report) {
+  for (const CommRow& row : fold.judged) {
+    const MeasuredFabric* const fabric =
+        fold.is_new_gpu ? database.nearest(row.point) : database.find(row.gpu);
+    try {
+      if (fabric == nullptr) throw PredictionError("measured on no other fabric");
+      const Seconds forest = database.time_on(*fabric, row.point);
+      const Seconds formula = closed_form(row, constants.at(fabric->name));
+      report.add(line_of(fold, row), forest.value(), formula.value(), row.time.value());
+    } catch (const PredictionError&) {
+      report.count_unpriced(fold.name);
+    }
+  }
+}
+
+}  // namespace
+
 void judge_communication(const std::vector<CommRow>& rows, CommSplit split,
                          const ForestOptions& options, CommReport& report) {
   for (const CommFold& fold : comm_folds(rows, split)) {
-    const MeasuredCommunication fitted = fit_communication(fold.training, options, 0);
-    for (const CommRow& row : fold.judged) {
-      const MeasuredFabric* const fabric =
-          fold.is_new_gpu ? fitted.nearest(row.point) : fitted.find(row.gpu);
-      try {
-        if (fabric == nullptr) throw PredictionError("measured on no other fabric");
-        const Seconds forest = fitted.time_on(*fabric, row.point);
-        const Seconds formula = fabric->find(row.point)->law.time(row.point);
-        report.add(line_of(fold, row), forest.value(), formula.value(), row.time.value());
-      } catch (const PredictionError&) {
-        report.count_unpriced(fold.name);
-      }
-    }
+    judge(fold, fit_communication(fold.training, options, 0), fit_fabrics(fold.training), report);
   }
+}
+
+void judge_shipped(const std::vector<CommRow>& rows, CommReport& report) {
+  const CommFold all{"as shipped", {}, rows};
+  MeasuredClusters clusters;
+  FabricConstants constants;
+  for (const CommRow& row : rows) constants.emplace(row.gpu, clusters.find(row.gpu).comm);
+  judge(all, MeasuredCommunication::built_in(), constants, report);
 }
 
 }  // namespace foretoken
