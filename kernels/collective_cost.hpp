@@ -9,6 +9,7 @@
 #pragma once
 
 #include <boost/container/static_vector.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,10 +52,26 @@ struct CollectiveCost {
   [[nodiscard]] Seconds time() const;
 };
 
+/// Who prices what was not measured: the closed form, or nobody.
+enum class CommFallback { none, model };
+template <>
+struct EnumNames<CommFallback> {
+  static constexpr auto names = std::to_array<std::string_view>({"none", "model"});
+};
+
+/// Prices from the database of measurements (communication_price.hpp): where to look them up.
+struct MeasuredPrices {
+  GpuSpec gpu;
+  BytesPerSecond link_rate;               // of a GPU inside its node, link_efficiency included
+  Framework framework = Framework::vllm;  // whose all-reduce "auto" is
+  CommFallback fallback = CommFallback::none;
+};
+
 /// What a run chooses for all its collectives.
 struct CommSettings {
   CommParameters parameters;
   std::string all_reduce = "auto";
+  std::optional<MeasuredPrices> measured = {};  // nullopt: the closed form prices all
 };
 
 struct CollectiveCall {

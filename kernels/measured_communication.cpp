@@ -268,26 +268,30 @@ Seconds MeasuredCommunication::time(const CommPoint& point, const MeasuredCurve&
   return std::clamp(between, std::min(low_time, high_time), std::max(low_time, high_time));
 }
 
-Prediction MeasuredCommunication::price(const CommPoint& point, std::string_view gpu) const {
-  bool knows_fabric = false;
+std::optional<Prediction> MeasuredCommunication::find_price(const CommPoint& point,
+                                                            std::string_view gpu) const {
   for (const bool own : {true, false}) {  // what was measured on this very GPU goes first
     for (const MeasuredFabric& fabric : fabrics_) {
       if (!is_same_fabric(fabric, point) || (fabric.name == gpu) != own) continue;
-      knows_fabric = true;
       const MeasuredCurve* const curve = fabric.find(point);
       if (curve == nullptr || !covers(*curve, point.ranks)) continue;
-      return {time(point, *curve, curve->law), Bound::network,
-              own ? Origin::measured : Origin::transferred, expected_error_};
+      return Prediction{time(point, *curve, curve->law), Bound::network,
+                        own ? Origin::measured : Origin::transferred, expected_error_};
     }
   }
-  if (!knows_fabric) {
-    std::string known;
-    for (const MeasuredFabric& fabric : fabrics_)
-      known += (known.empty() ? "" : ", ") + fabric.name;
-    throw PredictionError(
-        fmt::format("communication between {}s was not measured, only that of {}", gpu, known));
+  return std::nullopt;
+}
+
+Prediction MeasuredCommunication::price(const CommPoint& point, std::string_view gpu) const {
+  if (const auto found = find_price(point, gpu)) return *found;
+  std::string known;
+  for (const MeasuredFabric& fabric : fabrics_) {
+    if (is_same_fabric(fabric, point))
+      throw PredictionError(fmt::format("{} was not measured on {}", described(point), gpu));
+    known += (known.empty() ? "" : ", ") + fabric.name;
   }
-  throw PredictionError(fmt::format("{} was not measured on {}", described(point), gpu));
+  throw PredictionError(fmt::format(
+      "communication between GPUs as {} was not measured, only between those of {}", gpu, known));
 }
 
 Seconds MeasuredCommunication::time_on(const MeasuredFabric& fabric, const CommPoint& point) const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -116,6 +117,9 @@ class MeasuredCommunication {
   /// than the smallest measured one costs what that costs; one larger than the largest grows as the
   /// law does.
   [[nodiscard]] Prediction price(const CommPoint& point, std::string_view gpu) const;
+  /// The same, or nullopt.
+  [[nodiscard]] std::optional<Prediction> find_price(const CommPoint& point,
+                                                     std::string_view gpu) const;
 
   /// The time of a call with a fabric's law and sizes, at the point's own link rate, measured there
   /// or not. Throws PredictionError if the fabric has no such operation of this library at all.

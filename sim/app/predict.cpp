@@ -8,11 +8,12 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication_price.hpp"
 #include "kernels/kernel_case.hpp"
 #include "sim/app/explanation_value.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/nearest_name.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/run/run.hpp"
 
@@ -20,7 +21,7 @@ namespace foretoken {
 namespace {
 
 struct PredictOptions {
-  std::string gpu, cluster, predictor = "synperf", cases;
+  std::string gpu, cluster, predictor = "synperf", communication = "model", cases;
   bool explain = false;
 };
 
@@ -50,6 +51,17 @@ class CasePricer {
     if (!options.cluster.empty()) cluster_ = load_cluster(options.cluster, {"--cluster"});
     gpu_ = cluster_ ? cluster_->gpu : load_gpu(options.gpu, {"--gpu"});
     predictor_ = make_predictor(Catalogs().predictors, options.predictor, {"--predictor"});
+    const auto source = parse_enum<CommSource>(options.communication);
+    if (!source) {
+      const auto& names = EnumNames<CommSource>::names;
+      throw ConfigError({"--communication"},
+                        unknown_name_message("source of prices", options.communication,
+                                             {names.begin(), names.end()}));
+    }
+    if (!cluster_) return;
+    comm_.parameters = cluster_->comm;
+    if (*source == CommSource::measured)
+      comm_.measured = measured_prices(*cluster_, Framework::vllm, CommFallback::none);
   }
 
   [[nodiscard]] Prediction price(const KernelCase& asked) const {
@@ -57,9 +69,7 @@ class CasePricer {
     if (collective == nullptr) return predictor_->predict(asked.kernel, gpu_);
     if (!cluster_) throw ConfigError({}, "a collective needs --cluster instead of --gpu");
     const auto group = spread_group(*cluster_, collective->ranks, asked.nodes);
-    const Seconds time = collective_time(call_of(*collective, "auto"),
-                                         group_links(*cluster_, group), cluster_->comm);
-    return {time, Bound::network, Origin::analytic};
+    return price_communication(*collective, group_links(*cluster_, group), comm_);
   }
 
   /// The kernel's launches, where they were asked for and the case is no collective.
@@ -72,6 +82,7 @@ class CasePricer {
   bool explains_;
   std::optional<ClusterSpec> cluster_;
   GpuSpec gpu_;
+  CommSettings comm_;
   std::unique_ptr<Predictor> predictor_;
 };
 
@@ -141,6 +152,8 @@ void add_predict(CLI::App& program, Action& chosen) {
   command->add_option("--gpu", options->gpu, "GPU: name or TOML");
   command->add_option("--cluster", options->cluster, "Cluster: name or TOML, for collectives too");
   command->add_option("--predictor", options->predictor, "Predictor (see: foretoken list)");
+  command->add_option("--communication", options->communication,
+                      "Who prices collectives: model (formulas) or measured (a database)");
   command->add_flag(
       "--explain", options->explain,
       "Add how each kernel is cut into launches and tasks, and the busiest SM's cycles");

@@ -35,6 +35,10 @@ DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalog
     : scenario_(scenario),
       catalogs_(catalogs),
       comm_{scenario.cluster.comm, scenario.deployment.all_reduce} {
+  if (scenario.communication == CommSource::measured) {
+    comm_.measured = measured_prices(scenario.cluster, scenario.execution.implementation.framework,
+                                     scenario.communication_fallback);
+  }
   Diagnostics diagnostics;
   const ParallelLayout& layout = scenario.deployment.layout;
   diagnostics.attempt([&] {

@@ -163,6 +163,11 @@ void read_predictor(TableReader table, Scenario& scenario) {
   table.read("name", scenario.predictor.name);
   scenario.predictor.position = table.position("name");
   table.read("attention", scenario.attention);
+  table.read("communication", scenario.communication);
+  if (table.read("communication_fallback", scenario.communication_fallback)) {
+    table.expect("communication_fallback", scenario.communication == CommSource::measured,
+                 "belongs to communication = \"measured\"; leave it out");
+  }
   CacheState cache = CacheState::cold;
   table.read("cache", cache);
   scenario.execution.implementation.is_cold = cache == CacheState::cold;
@@ -340,6 +345,11 @@ Value resolved_scenario(const Scenario& scenario) {
   predictor.set("name", scenario.predictor.name);
   predictor.set("attention", std::string(enum_name(scenario.attention)));
   predictor.set("cache", scenario.execution.implementation.is_cold ? "cold" : "warm");
+  if (scenario.communication == CommSource::measured) {
+    predictor.set("communication", "measured");
+    predictor.set("communication_fallback",
+                  std::string(enum_name(scenario.communication_fallback)));
+  }
   append(predictor, scenario.predictor.options);
   root.set("predictor", predictor);
 

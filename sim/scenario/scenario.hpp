@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hardware/cluster.hpp"
+#include "kernels/communication_price.hpp"
 #include "models/parallel_layout.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/value.hpp"
@@ -83,6 +84,8 @@ struct Scenario {
   EngineSettings engine;
   VariantChoice predictor{"synperf"};
   AttentionDetail attention = AttentionDetail::aggregate;
+  CommSource communication = CommSource::model;  // who prices collectives over private links
+  CommFallback communication_fallback = CommFallback::none;  // measured: for what was not
   std::shared_ptr<const Workload> workload;
   SloTargets slo;
   RunSettings run;

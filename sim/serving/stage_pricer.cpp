@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/communication_price.hpp"
 #include "sim/serving/decode_lattice.hpp"
 #include "sim/serving/half_batch.hpp"
 
@@ -229,25 +230,27 @@ void StagePricer::add_segment_time(std::vector<Seconds>& segments, int segment,
 
 void StagePricer::add_collective(const KernelCall& call, Template& made) const {
   const auto& collective = std::get<Collective>(call.kernel);
-  const CollectiveCall asked = call_of(collective, comm_.all_reduce);
   if (collective.group == CommGroup::next_stage) {
     made.send_per_rank = Bytes(collective.bytes);
     return;
   }
   const GroupLinks& links =
       collective.group == CommGroup::expert_parallel ? links_.stage : links_.tensor;
-  const Seconds time = collective_time(asked, links, comm_.parameters) * call.calls;
-  if (schedule_) {
-    add_segment_time(links.is_private ? made.segments.known : made.segments.shared, call.segment,
-                     time);
-  }
   if (!links.is_private) {
+    const CollectiveCall asked = call_of(collective, comm_.all_reduce);
+    if (schedule_) {
+      add_segment_time(made.segments.shared, call.segment,
+                       collective_time(asked, links, comm_.parameters) * call.calls);
+    }
     made.shared.push_back({asked, call.calls, collective.group});
     return;
   }
+  const Prediction prediction = price_communication(collective, links, comm_);
+  const Seconds time = prediction.time * call.calls;
+  if (schedule_) add_segment_time(made.segments.known, call.segment, time);
   made.fixed_time += time;
   add_time(made.time_by, kernel_name(call.kernel), time);
-  made.launches_by_origin[static_cast<std::size_t>(Origin::analytic)] += call.calls;
+  made.launches_by_origin[static_cast<std::size_t>(prediction.origin)] += call.calls;
 }
 
 void StagePricer::add_to(PriceTotals& totals) const {

@@ -1,0 +1,91 @@
+#include "kernels/communication_price.hpp"
+
+#include "kernels/measured_communication.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Libraries that may have run a collective, the likeliest first.
+std::vector<CommLibrary> libraries_of(const Collective& collective, const CommSettings& settings) {
+  if (collective.op == CollectiveOp::expert_dispatch ||
+      collective.op == CollectiveOp::expert_combine) {
+    return {CommLibrary::deepep};
+  }
+  if (collective.op != CollectiveOp::all_reduce || settings.all_reduce == "nccl")
+    return {CommLibrary::nccl};
+  if (const auto own = parse_enum<CommLibrary>(settings.all_reduce)) return {*own};
+  if (settings.all_reduce != "auto") return {};
+  switch (settings.measured->framework) {
+    case Framework::vllm:
+      return {CommLibrary::vllm, CommLibrary::nccl};
+    case Framework::sglang:
+      return {CommLibrary::sglang, CommLibrary::nccl};
+    case Framework::trtllm:
+      return {CommLibrary::trtllm, CommLibrary::nccl};
+    case Framework::pytorch:
+      break;
+  }
+  return {CommLibrary::nccl};
+}
+
+Prediction measured_price(const Collective& collective, const GroupLinks& links,
+                          const CommSettings& settings) {
+  constexpr int deepep_sms = 20;  // its default, which serving engines keep
+  const MeasuredPrices& prices = *settings.measured;
+  if (links.nodes > 1) {
+    throw PredictionError(fmt::format("{} over {} nodes was not measured on such a network",
+                                      enum_name(collective.op), links.nodes));
+  }
+  const std::vector<CommLibrary> libraries = libraries_of(collective, settings);
+  if (libraries.empty()) {
+    throw PredictionError(
+        fmt::format("all_reduce = \"{}\" was not measured by name", settings.all_reduce));
+  }
+  CommPoint point;
+  point.nodes = links.nodes;
+  point.ranks = links.ranks;
+  point.link_rate = prices.link_rate;
+  point.compute_capability = prices.gpu.compute_capability;
+  point.op = collective.op;
+  point.bytes = collective.bytes;
+  point.experts = collective.experts;
+  if (collective.experts.mode == ExpertMode::normal && libraries[0] == CommLibrary::deepep)
+    point.sms = deepep_sms;
+  for (const CommLibrary library : libraries) {
+    point.library = library;
+    for (const CommLaunch launch : {CommLaunch::graph, CommLaunch::bench}) {
+      point.launch = launch;
+      const auto price = MeasuredCommunication::built_in().find_price(point, prices.gpu.name);
+      if (price) return *price;
+    }
+  }
+  return MeasuredCommunication::built_in().price(point, prices.gpu.name);  // says what is missing
+}
+
+}  // namespace
+
+MeasuredPrices measured_prices(const ClusterSpec& cluster, Framework framework,
+                               CommFallback fallback) {
+  return {cluster.gpu, cluster.node.link_bandwidth * cluster.node.link_efficiency, framework,
+          fallback};
+}
+
+Prediction price_communication(const Collective& collective, const GroupLinks& links,
+                               const CommSettings& settings) {
+  if (links.ranks > 1 && settings.measured) {
+    try {
+      return measured_price(collective, links, settings);
+    } catch (const PredictionError& error) {
+      if (settings.measured->fallback == CommFallback::none) {
+        throw PredictionError(fmt::format(
+            "{}; the formulas price it (communication = \"model\", or communication_fallback = "
+            "\"model\" in a scenario)",
+            error.what()));
+      }
+    }
+  }
+  const CollectiveCall call = call_of(collective, settings.all_reduce);
+  return {collective_time(call, links, settings.parameters), Bound::network, Origin::analytic};
+}
+
+}  // namespace foretoken
