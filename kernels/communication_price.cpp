@@ -53,11 +53,14 @@ Prediction measured_price(const Collective& collective, const GroupLinks& links,
     point.sms = deepep_sms;
   for (const CommLibrary library : libraries) {
     point.library = library;
+    std::optional<Prediction> transferred;
     for (const CommLaunch launch : {CommLaunch::graph, CommLaunch::bench}) {
       point.launch = launch;
       const auto price = MeasuredCommunication::built_in().find_price(point, prices.gpu.name);
-      if (price) return *price;
+      if (price && price->origin == Origin::measured) return *price;
+      if (!transferred) transferred = price;
     }
+    if (transferred) return *transferred;
   }
   return MeasuredCommunication::built_in().price(point, prices.gpu.name);  // says what is missing
 }

@@ -16,6 +16,9 @@ namespace {
 
 constexpr double rate_tolerance = 0.02;  // of a link rate that counts as the same
 
+/// Slower links are PCIe, whose hosts differ too much for a sibling GPU to stand in.
+constexpr BytesPerSecond switched_rate_min(100e9);
+
 /// How much of a correction goes for more or fewer ranks than a curve was measured with: forests do
 /// not extrapolate, and protocols change elsewhere.
 constexpr double extrapolation_trust = 0.5;
@@ -193,7 +196,7 @@ std::vector<double> CommLaw::numbers() const {
 CommLaw CommLaw::from_numbers(std::span<const double> numbers) {
   CommLaw law;
   for (std::size_t i = 0; i < law.lines.size(); ++i) {
-    law.lines[i] = {Seconds(numbers[3 * i] * 1e-6), Seconds(numbers[3 * i + 1] * 1e-6),
+    law.lines[i] = {Seconds(numbers[3 * i] / 1e6), Seconds(numbers[3 * i + 1] / 1e6),
                     BytesPerSecond(numbers[3 * i + 2] * 1e9)};
   }
   return law;
@@ -273,6 +276,7 @@ std::optional<Prediction> MeasuredCommunication::find_price(const CommPoint& poi
   for (const bool own : {true, false}) {  // what was measured on this very GPU goes first
     for (const MeasuredFabric& fabric : fabrics_) {
       if (!is_same_fabric(fabric, point) || (fabric.name == gpu) != own) continue;
+      if (!own && point.link_rate < switched_rate_min) continue;
       const MeasuredCurve* const curve = fabric.find(point);
       if (curve == nullptr || !covers(*curve, point.ranks)) continue;
       return Prediction{time(point, *curve, curve->law), Bound::network,

@@ -112,10 +112,10 @@ class MeasuredCommunication {
   /// calibration/artifacts/comm/measured.json, compiled in.
   static const MeasuredCommunication& built_in();
 
-  /// Throws PredictionError that says what is missing: no fabric with GPUs of this generation and
-  /// link rate, or none on which this operation was measured with so many ranks. A message smaller
-  /// than the smallest measured one costs what that costs; one larger than the largest grows as the
-  /// law does.
+  /// From a fabric with the caller's GPU, or behind an NVSwitch with a sibling's on links of the
+  /// same rate. Throws PredictionError that says what is missing: such a fabric, or one on which
+  /// this operation was measured with so many ranks. A message smaller than the smallest measured
+  /// one costs what that costs; one larger than the largest grows as the law does.
   [[nodiscard]] Prediction price(const CommPoint& point, std::string_view gpu) const;
   /// The same, or nullopt.
   [[nodiscard]] std::optional<Prediction> find_price(const CommPoint& point,

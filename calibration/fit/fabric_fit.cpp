@@ -57,14 +57,14 @@ void unpack(std::span<const double> numbers, CommParameters& parameters) {
   std::size_t at = 0;
   for (FabricCosts* costs : {&parameters.inside, &parameters.across}) {
     for (ProtocolCosts& protocol : costs->protocols) {
-      protocol.launch = Seconds(numbers[at++] * 1e-6);
-      protocol.step = Seconds(numbers[at++] * 1e-6);
+      protocol.launch = Seconds(numbers[at++] / 1e6);
+      protocol.step = Seconds(numbers[at++] / 1e6);
       protocol.share = std::min(1.0, numbers[at++]);
     }
     OwnPart& own = costs->own_part;
     for (double* part : {&own.all_reduce, &own.all_gather, &own.reduce_scatter, &own.all_to_all})
       *part = std::min(1.0, numbers[at++]);
-    costs->host_floor = Seconds(numbers[at++] * 1e-6);
+    costs->host_floor = Seconds(numbers[at++] / 1e6);
   }
 }
 

@@ -50,6 +50,22 @@ TEST(Scenario, FillsInDefaults) {
   EXPECT_EQ(scenario.run.seed, 1U);
 }
 
+TEST(Scenario, ChoosesWhoPricesCommunication) {
+  EXPECT_EQ(read(minimal).communication, CommSource::model);
+  const Scenario measured =
+      read(minimal, {"predictor.communication=measured", "predictor.communication_fallback=model"});
+  EXPECT_EQ(measured.communication, CommSource::measured);
+  EXPECT_EQ(measured.communication_fallback, CommFallback::model);
+  const Scenario again = read(to_toml(resolved_scenario(measured)));
+  EXPECT_EQ(again.communication, CommSource::measured);
+  EXPECT_EQ(again.communication_fallback, CommFallback::model);
+  EXPECT_NE(error_of(minimal, {"predictor.communication=measurd"}).find("did you mean 'measured'?"),
+            std::string::npos);
+  EXPECT_NE(error_of(minimal, {"predictor.communication_fallback=model"})
+                .find("belongs to communication = \"measured\""),
+            std::string::npos);
+}
+
 TEST(Scenario, OverridesWinAndKeepTheirPlaceForMessages) {
   const Scenario scenario =
       read(minimal, {"deployment.tensor_parallel=4", "model.dtype=fp8", "slo.ttft=200 ms"});
