@@ -198,8 +198,9 @@ output_tokens = 1
   for (std::uint32_t gpu = 0; gpu < 16; ++gpu) gpus.push_back({gpu});
   const MemoPredictor predictor(make_predictor(Catalogs().predictors, "roofline", {}),
                                 scenario.cluster.gpu);
+  const CommSettings comm{scenario.cluster.comm};
   StagePricer pricer(scenario.model, scenario.deployment.layout, scenario.execution, 0,
-                     {GroupLinks{}, group_links(scenario.cluster, gpus)}, predictor);
+                     {GroupLinks{}, group_links(scenario.cluster, gpus)}, comm, predictor);
   std::vector<BatchShape> ranks(16);
   ranks[0].attention.prefill.add({2000, 2000});
   ranks[0].tokens = 2000;

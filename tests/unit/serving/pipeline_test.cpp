@@ -49,16 +49,17 @@ class PipelineTest : public ::testing::Test {
     TableReader options(empty, diagnostics, "");
     ReplicaConfig config;
     config.context_max = 1000;
+    config.comm.inside.of(Protocol::direct).share = 1;
     std::vector<std::unique_ptr<StagePricer>> pricers;
     for (int stage = 0; stage < stages; ++stage) {
       pricers.push_back(std::make_unique<StagePricer>(model, layout, ExecutionSettings{}, stage,
-                                                      GroupLinks{}, predictor));
+                                                      GroupLinks{}, comm, predictor));
       config.pricers.push_back(pricers.back().get());
       config.stage_gpus.push_back({GpuId{static_cast<std::uint32_t>(stage)}});
       GroupLinks send;
-      send.ranks = 2;
-      send.latency = Seconds(send_s);
-      send.bandwidth = BytesPerSecond(1e30);  // the latency is all it takes
+      send.ranks = send.ranks_per_node_max = send.ranks_per_node_min = 2;
+      send.inside_latency = Seconds(send_s);
+      send.inside_bandwidth = BytesPerSecond(1e30);  // the latency is all it takes
       config.send_links.push_back(send);
     }
     auto cache = std::make_unique<KvCache>(1000, 16);
@@ -93,6 +94,7 @@ class PipelineTest : public ::testing::Test {
   GpuSpec gpu = load_gpu("h200-sxm", {});
   MemoPredictor predictor{std::make_unique<FixedPrice>(), gpu};
   ParallelLayout layout;
+  CommSettings comm;
   Timeline timeline{Seconds(0.0)};
   Spans observer;
   double send_s = 0.5e-3;

@@ -111,9 +111,9 @@ TEST_F(StagePricerTest, SendsHiddenStatesFromEveryStageButTheLast) {
 
 GroupLinks links_of(int ranks, double bandwidth) {
   GroupLinks links;
-  links.ranks = ranks;
-  links.latency = Seconds(2e-6);
-  links.bandwidth = BytesPerSecond(bandwidth);
+  links.ranks = links.ranks_per_node_max = links.ranks_per_node_min = ranks;
+  links.inside_latency = Seconds(2e-6);
+  links.inside_bandwidth = BytesPerSecond(bandwidth);
   return links;
 }
 
@@ -140,9 +140,9 @@ class DataParallelPricerTest : public StagePricerTest {
     Seconds total;
     for (const KernelCall& call : kernels) {
       const auto* collective = std::get_if<Collective>(&call.kernel);
-      const Seconds once = collective != nullptr
-                               ? collective_time(collective->op, links, Bytes(collective->bytes))
-                               : predictor->predict(call.kernel).time;
+      const Seconds once = collective != nullptr ? collective_time(call_of(*collective, "ring"),
+                                                                   links, comm.parameters)
+                                                 : predictor->predict(call.kernel).time;
       total += once * call.calls;
     }
     return total;
@@ -153,7 +153,7 @@ class DataParallelPricerTest : public StagePricerTest {
 };
 
 TEST_F(DataParallelPricerTest, TheSlowestAttentionRankDecides) {
-  StagePricer pricer(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  StagePricer pricer(model, layout, execution, 0, {GroupLinks{}, links}, comm, *predictor);
   // Most tokens, longest contexts and nothing at all on different ranks.
   const std::vector<BatchShape> ranks = {batch(300, 300), batch(20, 90000), batch(10, 500), {}};
   EXPECT_NEAR(pricer.price(ranks).time / by_hand(ranks), 1.0, 1e-12);
@@ -164,19 +164,19 @@ TEST_F(DataParallelPricerTest, TheSlowestAttentionRankDecides) {
 
 TEST_F(DataParallelPricerTest, TheRankWithThePopularExpertsDecidesToo) {
   const std::vector<BatchShape> ranks(4, batch(256, 256));
-  StagePricer even(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  StagePricer even(model, layout, execution, 0, {GroupLinks{}, links}, comm, *predictor);
   execution.routing = parse_routing("balancedness:0.8", {});
-  StagePricer skewed(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  StagePricer skewed(model, layout, execution, 0, {GroupLinks{}, links}, comm, *predictor);
   EXPECT_GT(skewed.price(ranks).time, 1.05 * even.price(ranks).time);
 }
 
 TEST_F(DataParallelPricerTest, SharedLinksAreLeftToThePlatformByGroup) {
   links.is_private = false;
-  StagePricer pricer(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  StagePricer pricer(model, layout, execution, 0, {GroupLinks{}, links}, comm, *predictor);
   const StagePrice price = pricer.price(std::vector<BatchShape>(4, batch(256, 256)));
   ASSERT_EQ(price.shared.size(), 2U);  // dispatch and combine of 32 layers
   for (const SharedCollective& collective : price.shared) {
-    EXPECT_EQ(collective.op, CollectiveOp::all_to_all);
+    EXPECT_EQ(collective.call.op, CollectiveOp::all_to_all);
     EXPECT_EQ(collective.group, CommGroup::expert_parallel);
     EXPECT_EQ(collective.repeats, 32);
   }
@@ -185,9 +185,9 @@ TEST_F(DataParallelPricerTest, SharedLinksAreLeftToThePlatformByGroup) {
 TEST_F(DataParallelPricerTest, TwoBatchOverlapIsTheCriticalPathOfBothHalves) {
   links = links_of(4, 20e9);  // slow enough to matter
   const std::vector<BatchShape> ranks(4, batch(512, 512));
-  StagePricer plain(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  StagePricer plain(model, layout, execution, 0, {GroupLinks{}, links}, comm, *predictor);
   execution.overlap = Overlap::two_batch;
-  StagePricer overlapping(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  StagePricer overlapping(model, layout, execution, 0, {GroupLinks{}, links}, comm, *predictor);
 
   // Each half is a prompt's chunk of 256 tokens. Their segments by hand, from the generator.
   const StageProgram program(model, layout, execution, 0);
@@ -214,10 +214,10 @@ TEST_F(DataParallelPricerTest, OverlapOnSharedLinksStretchesWithThem) {
   links = links_of(4, 20e9);
   execution.overlap = Overlap::two_batch;
   const std::vector<BatchShape> ranks(4, batch(512, 512));
-  StagePricer on_private(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  StagePricer on_private(model, layout, execution, 0, {GroupLinks{}, links}, comm, *predictor);
   const Seconds known = on_private.price(ranks).time;
   links.is_private = false;
-  StagePricer on_shared(model, layout, execution, 0, {GroupLinks{}, links}, *predictor);
+  StagePricer on_shared(model, layout, execution, 0, {GroupLinks{}, links}, comm, *predictor);
   const StagePrice price = on_shared.price(ranks);
   ASSERT_TRUE(price.overlap.has_value());
   EXPECT_NEAR(price.overlap->time(1) / known, 1.0, 1e-12);
@@ -225,7 +225,7 @@ TEST_F(DataParallelPricerTest, OverlapOnSharedLinksStretchesWithThem) {
   EXPECT_GE(price.overlap->time(50), 50 * price.overlap->shared_time());
   Seconds transfers;
   for (const SharedCollective& collective : price.shared) {
-    transfers += collective_time(collective.op, links, collective.size) * collective.repeats;
+    transfers += collective_time(collective.call, links, comm.parameters) * collective.repeats;
   }
   EXPECT_NEAR(price.overlap->shared_time() / transfers, 1.0, 1e-12);
 }
@@ -234,7 +234,7 @@ TEST_F(DataParallelPricerTest, OverlapOnSharedLinksStretchesWithThem) {
 // everything but what follows the load.
 TEST_F(StagePricerTest, UpProjectionsFollowTheDecodesOfEachStep) {
   model = load_model("deepseek-v2-lite", {});
-  StagePricer pricer(model, {}, execution, 0, GroupLinks{}, *predictor);
+  StagePricer pricer(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
   BatchShape prompt = batch(8, 8);
   BatchShape decodes = prompt;
   decodes.attention = AttentionLoad::exact(std::vector<SequenceSlice>(8, {1, 100}));
