@@ -7,6 +7,7 @@
 
 #include "calibration/datasets/comm_importer.hpp"
 #include "sim/base/fingerprint.hpp"
+#include "workloads/measurements/measured_rows.hpp"
 
 namespace foretoken {
 namespace {
