@@ -187,6 +187,7 @@ std::vector<int> trained_generations(const std::vector<std::string>& gpus,
 }
 
 double Artifact::network_share(const GpuSpec& gpu) const {
+  if (head != Head::log_ratio) return 1;
   const bool is_known = std::ranges::find(gpus, gpu.name) != gpus.end() ||
                         std::ranges::any_of(generations, [&](int generation) {
                           return same_generation(generation, gpu.compute_capability);
@@ -214,6 +215,8 @@ Artifact read_artifact(std::string_view text, const std::string& file) {
   table.read("error_unseen_gpu", error_unseen_gpu);
   table.read("quantile", quantile);
   table.expect("quantile", quantile >= 0 && quantile < 1, "must be from 0 (none) to below 1");
+  Head head = Head::log_ratio;
+  table.read("head", head);
   const Value* provenance = table.find("provenance");
   Artifact artifact{std::move(family),
                     version,
@@ -223,6 +226,7 @@ Artifact read_artifact(std::string_view text, const std::string& file) {
                     error_unseen_gpu,
                     read_by_gpu(table.find("error_by_gpu")),
                     read_ensemble(table, file, diagnostics),
+                    head,
                     {},
                     quantile,
                     read_by_gpu(table.find("coverage"))};
@@ -243,6 +247,7 @@ std::string write_artifact(const Artifact& artifact) {
   ValueObject file{{"format", std::string(format_name)},
                    {"family", artifact.family},
                    {"version", artifact.version},
+                   {"head", std::string(enum_name(artifact.head))},
                    {"provenance", artifact.provenance},
                    {"gpus", std::move(gpus)},
                    {"error_seen", rounded_error(artifact.error_seen)},

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hardware/gpu.hpp"
+#include "kernels/head.hpp"
 #include "kernels/network.hpp"
 #include "sim/base/embedded.hpp"
 #include "sim/base/value.hpp"
@@ -30,6 +31,7 @@ struct Artifact {
   double error_unseen_gpu = 0;
   std::map<std::string, double> error_by_gpu;
   Ensemble ensemble;
+  Head head = Head::log_ratio;
   /// Compute capabilities that gave a twentieth of the rows or more, from `gpus` and `provenance`.
   std::vector<int> generations = {};
   /// 0: trained for the time to expect. Else a ceiling: trained for the efficiency that this share
@@ -42,7 +44,8 @@ struct Artifact {
   /// saw the GPU or enough of its generation, half elsewhere. What a network has learned from other
   /// generations about the tiles and caches of one it never saw is as often wrong as right, while T
   /// is made from the GPU's own specification. With any of five GPUs left out, half of the answer
-  /// is better than all of it in every large family where no sibling stays in (README).
+  /// is better than all of it in every large family where no sibling stays in (README). All too of
+  /// networks with another head, the baselines': they answer as their papers have it.
   [[nodiscard]] double network_share(const GpuSpec& gpu) const;
 };
 

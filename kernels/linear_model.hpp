@@ -31,7 +31,7 @@ LinearTerms linear_terms(const Kernel& kernel, const GpuSpec& gpu);
 
 using LinearModels = std::map<std::string, LinearModel, std::less<>>;  // by family
 
-/// JSON, as `foretoken-calibrate fit` writes it. Throws ConfigError.
+/// JSON, as `foretoken-calibrate train --baseline linear` writes it. Throws ConfigError.
 LinearModels read_linear_models(std::string_view text, const std::string& file);
 std::string write_linear_models(const LinearModels& models);
 

@@ -41,11 +41,9 @@ std::unique_ptr<const Artifact> TrainedFamilies::load(const EstimatorFamily& fam
   const std::string name = std::string(family.name()) + ".json";
   std::string file, text;
   if (folder_.empty()) {
-    const bool is_ceiling = purpose_ == TrainedFor::ceiling;
-    const auto files = is_ceiling ? embedded_ceilings() : embedded_artifacts();
-    const auto found = std::ranges::find(files, family.name(), &EmbeddedFile::stem);
-    if (found == files.end()) return nullptr;
-    file = (is_ceiling ? "calibration/artifacts/ceilings/" : "calibration/artifacts/") + name;
+    const auto found = std::ranges::find(embedded_, family.name(), &EmbeddedFile::stem);
+    if (found == embedded_.end()) return nullptr;
+    file = embedded_folder_ + "/" + name;
     text = found->text;
   } else {
     const auto path = std::filesystem::path(folder_) / name;
@@ -65,6 +63,15 @@ const Artifact* TrainedFamilies::find(const EstimatorFamily& family) const {
   }
   entries_.push_back({&family, load(family)});
   return entries_.back().artifact.get();
+}
+
+double log_ratio(const EstimatorFamily& family, const Artifact& artifact, const Kernel& kernel,
+                 const GpuSpec& gpu) {
+  std::array<float, network_width_max> buffer;
+  const std::span<float> features(buffer.data(), artifact.ensemble.features().size());
+  FeatureSink sink(features);
+  family.features(kernel, gpu, sink);
+  return artifact.network_share(gpu) * log_ratio(artifact.head, artifact.ensemble, features);
 }
 
 Ensemble::Answer estimate(const EstimatorFamily& family, const Artifact& artifact,
@@ -89,6 +96,15 @@ Ensemble::Answer estimate(const EstimatorFamily& family, const Artifact& artifac
     answer.mean += adaptation->correction(inputs);
   }
   return answer;
+}
+
+bool is_mixed(const Kernel& kernel) {
+  const auto* attention = std::get_if<Attention>(&kernel);
+  const auto* mla = std::get_if<Mla>(&kernel);
+  const AttentionLoad* load = attention != nullptr ? &attention->load
+                              : mla != nullptr     ? &mla->load
+                                                   : nullptr;
+  return load != nullptr && load->prefill.sequences > 0 && load->decode.sequences > 0;
 }
 
 bool is_cold(const Kernel& kernel) {

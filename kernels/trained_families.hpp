@@ -21,7 +21,19 @@ class TrainedFamilies {
  public:
   /// `folder` "": the artifacts inside the program.
   explicit TrainedFamilies(std::string folder = "", TrainedFor purpose = TrainedFor::time)
-      : folder_(std::move(folder)), purpose_(purpose) {}
+      : TrainedFamilies(std::move(folder),
+                        purpose == TrainedFor::ceiling ? embedded_ceilings() : embedded_artifacts(),
+                        purpose == TrainedFor::ceiling ? "calibration/artifacts/ceilings"
+                                                       : "calibration/artifacts",
+                        purpose) {}
+  /// `folder` "": those of `embedded`, whose place in the source tree (for messages) is
+  /// `embedded_folder`.
+  TrainedFamilies(std::string folder, std::span<const EmbeddedFile> embedded,
+                  std::string embedded_folder, TrainedFor purpose = TrainedFor::time)
+      : folder_(std::move(folder)),
+        embedded_(embedded),
+        embedded_folder_(std::move(embedded_folder)),
+        purpose_(purpose) {}
 
   /// The artifact of `family`, or nullptr if there is none. Throws ConfigError for one of another
   /// version than the family, whose features would be misread, or of the other purpose.
@@ -36,9 +48,16 @@ class TrainedFamilies {
   [[nodiscard]] std::unique_ptr<const Artifact> load(const EstimatorFamily& family) const;
 
   std::string folder_;
+  std::span<const EmbeddedFile> embedded_;
+  std::string embedded_folder_;
   TrainedFor purpose_;
   mutable std::vector<Entry> entries_;  // a memo: answers are the same without it
 };
+
+/// log(time / T) as the artifact's networks have it, whatever their head, and on GPUs unlike those
+/// they saw its share (Artifact::network_share).
+double log_ratio(const EstimatorFamily& family, const Artifact& artifact, const Kernel& kernel,
+                 const GpuSpec& gpu);
 
 /// The network's view of a kernel: log(time / T), how sure it is, and how far from the data; on
 /// GPUs unlike those it saw only its share (Artifact::network_share). With an adaptation all of it,
@@ -46,6 +65,9 @@ class TrainedFamilies {
 Ensemble::Answer estimate(const EstimatorFamily& family, const Artifact& artifact,
                           const Kernel& kernel, const GpuSpec& gpu,
                           const FamilyAdaptation* adaptation = nullptr);
+
+/// Attention with prefill and decode sequences, which no family covers whole.
+bool is_mixed(const Kernel& kernel);
 
 /// Whether the kernel asks for inputs from DRAM. Kernels that cannot say are measured cold.
 bool is_cold(const Kernel& kernel);

@@ -1,14 +1,17 @@
 // foretoken-calibrate evaluate: how far each predictor is from measurements it was not made from.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstring>
 #include <fstream>
+#include <set>
 
+#include "calibration/app/columns.hpp"
 #include "calibration/app/comm.hpp"
+#include "calibration/app/processes.hpp"
+#include "calibration/app/step_prices.hpp"
 #include "calibration/app/subcommand.hpp"
 #include "calibration/evaluate/report.hpp"
-#include "calibration/evaluate/split.hpp"
-#include "calibration/fit/adapt.hpp"
-#include "calibration/fit/linear.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken {
@@ -17,110 +20,213 @@ namespace {
 struct EvaluateCommand {
   DatasetOptions datasets;
   std::string family = "all", split = "seen", fold, artifacts, json;
-  std::vector<std::string> predictors = {"synperf", "roofline", "linear"};
+  std::vector<std::string> columns = {"synperf", "roofline", "linear", "neusight"};
   std::size_t rows_max = 20'000;
-  bool by_source = false, comm = false, is_split_given = false;
-  FamilyTraining training;
-
-  EvaluateCommand() {
-    training.rows.rows_max_per_group = 6'000;
-    training.network.members = 2;
-  }
+  int jobs = 1;
+  bool is_brief = false, by_source = false, with_details = false;
+  bool comm = false, is_split_given = false;
+  TrainingFlags flags;
 };
 
-/// Seconds for a row of the table; throws PredictionError where there is no price.
-using PriceRow = std::function<double(std::size_t row)>;
-
-const GpuSpec& gpu_of(const FamilyTable& table, std::size_t row, GpuSpecs& specs) {
-  return specs.find(table.gpus[static_cast<std::size_t>(table.rows[row].gpu)]);
+std::string packed(const std::vector<double>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double)};
 }
 
-std::unique_ptr<Predictor> make_predictor(const std::string& name, const std::string& artifacts) {
-  Value options;
-  if (name == "synperf") {
-    options.set("fallback", Value("none"));
-    if (!artifacts.empty()) options.set("artifacts", Value(artifacts));
+std::vector<double> unpacked(const std::string& bytes) {
+  std::vector<double> numbers(bytes.size() / sizeof(double));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+Split read_split(const std::string& name) {
+  if (const auto split = parse_enum<Split>(name)) return *split;
+  const auto& names = EnumNames<Split>::names;
+  throw ConfigError({"--split"}, unknown_name_message("split", name, {names.begin(), names.end()}));
+}
+
+std::vector<const EstimatorFamily*> asked_families(const std::string& name) {
+  if (name != "all") return {&find_family(name)};
+  return estimator_families();
+}
+
+/// The columns by name. "all" stands for every one.
+std::vector<std::string> asked_columns(const std::vector<std::string>& names) {
+  const std::vector<std::string_view> known = column_names();
+  if (names == std::vector<std::string>{"all"}) return {known.begin(), known.end()};
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) {
+      throw ConfigError({"--predictor"}, unknown_name_message("predictor", name, known));
+    }
   }
-  Diagnostics diagnostics;
-  TableReader reader(options, diagnostics, name);
-  auto predictor = predictor_catalog().find(name, {"--predictor"}).make(reader);
-  diagnostics.throw_if_any();
-  return predictor;
+  return names;
 }
 
 class Evaluation {
  public:
   explicit Evaluation(const EvaluateCommand& command)
-      : command_(command), split_(read_split(command.split)) {}
-
-  void run(const FamilyTable& table) {
-    for (const Fold& fold : folds_of(table, split_)) {
-      if (fold.name.find(command_.fold) == std::string::npos) continue;
-      for (const std::string& name : command_.predictors) {
-        judge(table, fold, name,
-              split_ == Split::seen ? shipped(table, name) : retrained(table, fold, name));
-      }
+      : command_(command),
+        split_(read_split(command.split)),
+        columns_(asked_columns(command.columns)),
+        settings_{command.artifacts, Recipes(command.flags.recipes_path()), &command.flags} {
+    if (split_ == Split::steps) {
+      load_steps();
+    } else {
+      load(asked_families(command.family));
     }
   }
 
-  [[nodiscard]] const EvaluationReport& report() const { return report_; }
+  EvaluationReport run() {
+    if (split_ == Split::steps) {
+      run_steps();
+    } else {
+      run_folds();
+    }
+    return std::move(report_);
+  }
 
  private:
-  static Split read_split(const std::string& name) {
-    if (const auto split = parse_enum<Split>(name)) return *split;
-    const auto& names = EnumNames<Split>::names;
-    throw ConfigError({"--split"},
-                      unknown_name_message("split", name, {names.begin(), names.end()}));
+  struct Job {
+    const FamilyTable* table;
+    const Fold* fold;
+  };
+
+  [[nodiscard]] bool trains(const std::string& column) const {
+    return is_never_shipped(column) || (split_ != Split::seen && split_ != Split::own);
   }
 
-  PriceRow shipped(const FamilyTable& table, const std::string& name) {
-    std::shared_ptr<Predictor> predictor = make_predictor(name, command_.artifacts);
-    return [this, &table, predictor](std::size_t row) {
-      return predictor->predict(table.kernels[row], gpu_of(table, row, specs_)).time.value();
-    };
+  void load(const std::vector<const EstimatorFamily*>& families) {
+    const bool needs_all =
+        std::ranges::any_of(columns_, [&](const std::string& column) { return trains(column); });
+    GpuSpecs specs;
+    const Dataset dataset = load_datasets(command_.datasets, [&](const Sample& sample) {
+      const bool is_judged = is_held_out_layout(sample.layout) ||
+                             (split_ == Split::own && sample.origin.starts_with("foretoken_"));
+      if (!needs_all && !is_judged) return false;
+      const EstimatorFamily* family = family_of(sample.kernel, specs.find(sample.gpu));
+      return std::ranges::find(families, family) != families.end();
+    });
+    tables_ = tabulate_all(families, dataset, true);
   }
 
-  PriceRow retrained(const FamilyTable& table, const Fold& fold, const std::string& name) {
-    FamilyTraining training = command_.training;
-    training.rows = fold.training;
-    training.rows.rows_max_per_group = command_.training.rows.rows_max_per_group;
-    if (name == "synperf") {
-      auto artifact = std::make_shared<const Artifact>(train_family_or_explain(table, training));
-      if (!fold.adapting.empty()) {
-        const FamilyAdaptation adaptation = fit_adaptation(table, fold.adapting, *artifact);
-        return [&table, artifact, adaptation](std::size_t row) {
-          return adapted_time(table, row, *artifact, adaptation);
-        };
-      }
-      return [&table, artifact](std::size_t row) { return predicted_time(table, row, *artifact); };
+  /// The steps, and the families of their kernels.
+  void load_steps() {
+    GpuSpecs specs;
+    const Dataset layers = load_datasets(
+        command_.datasets, [](const Sample& sample) { return sample.origin == "llmservingsim"; });
+    steps_ = measured_steps(layers);
+    if (steps_.empty()) {
+      throw ConfigError({"--split"},
+                        "there are no measured steps in --data; FORETOKEN_DATA has "
+                        "those of kernels/rtx4090_vllm019");
     }
-    if (name == "linear") {
-      const LinearModel model = fit_linear(table, training_rows(table, training.rows));
-      return [this, &table, model](std::size_t row) {
-        const GpuSpec& gpu = gpu_of(table, row, specs_);
-        return model.time(linear_terms(table.kernels[row], gpu), gpu).value();
-      };
+    std::set<const EstimatorFamily*> used;
+    for (const MeasuredStep& step : steps_) {
+      for (const MeasuredStep::Part& part : step.parts) {
+        used.insert(family_of(part.kernel, specs.find(step.gpu)));
+      }
     }
-    return shipped(table, name);
+    std::vector<const EstimatorFamily*> families;
+    for (const EstimatorFamily* family : estimator_families()) {
+      if (used.contains(family)) families.push_back(family);
+    }
+    load(families);
   }
 
-  void judge(const FamilyTable& table, const Fold& fold, const std::string& predictor,
-             const PriceRow& price) {
-    for (const std::size_t row : thinned(fold.judged, command_.rows_max)) {
-      const FamilyRow& data = table.rows[row];
-      const EvaluationReport::Line line = {std::string(table.family->name()), fold.name,
-                                           table.gpus[static_cast<std::size_t>(data.gpu)],
-                                           table.sources[static_cast<std::size_t>(data.source)]};
-      try {
-        report_.add(line, predictor, price(row), data.measured);
-      } catch (const PredictionError&) {
-        report_.count_unpriced(predictor);
+  void run_folds() {
+    std::vector<std::vector<Fold>> folds;
+    std::vector<Job> jobs;
+    for (const FamilyTable& table : tables_) folds.push_back(judging_folds(table));
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      for (Fold& fold : folds[i]) {
+        fold.judged = thinned(fold.judged, command_.rows_max);
+        jobs.push_back({&tables_[i], &fold});
       }
+    }
+    const std::vector<std::string> answers =
+        in_processes(jobs.size() * columns_.size(), command_.jobs, [&](std::size_t i) {
+          return packed(prices(jobs[i / columns_.size()], columns_[i % columns_.size()]));
+        });
+    for (std::size_t job = 0; job < jobs.size(); ++job) {
+      std::vector<std::vector<double>> by_column;
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        by_column.push_back(unpacked(answers[job * columns_.size() + i]));
+      }
+      judge(jobs[job], by_column);
+    }
+  }
+
+  /// Those that leave something to learn from: a family measured on one GPU has no other.
+  [[nodiscard]] std::vector<Fold> judging_folds(const FamilyTable& table) const {
+    const FamilyTraining training = settings_.training("synperf", *table.family);
+    std::vector<Fold> folds = folds_of(table, split_, training.rows);
+    std::erase_if(folds, [&](const Fold& fold) {
+      return fold.name.find(command_.fold) == std::string::npos;
+    });
+    if (trains("synperf")) {
+      std::erase_if(folds, [&](const Fold& fold) {
+        return training_rows(table, within(training, fold).rows).empty();
+      });
+    }
+    return folds;
+  }
+
+  std::vector<double> prices(const Job& job, const std::string& column) {
+    const FamilyTable& table = *job.table;
+    const PriceKernel price = trains(column) ? trained_prices(column, table, *job.fold, settings_)
+                                             : shipped_prices(column, settings_);
+    std::vector<double> answers;
+    for (const std::size_t row : job.fold->judged) {
+      const std::string& gpu = table.gpus[static_cast<std::size_t>(table.rows[row].gpu)];
+      answers.push_back(price_or_nothing(price, table.kernels[row], specs_.find(gpu)));
+    }
+    return answers;
+  }
+
+  void judge(const Job& job, const std::vector<std::vector<double>>& by_column) {
+    for (std::size_t i = 0; i < job.fold->judged.size(); ++i) {
+      const FamilyTable& table = *job.table;
+      const FamilyRow& data = table.rows[job.fold->judged[i]];
+      add({std::string(table.family->name()), job.fold->name,
+           table.gpus[static_cast<std::size_t>(data.gpu)],
+           table.sources[static_cast<std::size_t>(data.source)]},
+          data.measured, i, by_column);
+    }
+  }
+
+  /// All columns, or none of them where one has no price: errors are of the same rows.
+  void add(const EvaluationReport::Line& line, double measured, std::size_t i,
+           const std::vector<std::vector<double>>& by_column) {
+    bool is_priced = true;
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      if (!std::isnan(by_column[column][i])) continue;
+      report_.count_unpriced(columns_[column]);
+      is_priced = false;
+    }
+    if (!is_priced) return;
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      report_.add(line, columns_[column], by_column[column][i], measured);
+    }
+  }
+
+  void run_steps() {
+    const std::vector<std::string> answers =
+        in_processes(columns_.size(), command_.jobs, [&](std::size_t column) {
+          return packed(step_prices(columns_[column], steps_, tables_, settings_));
+        });
+    std::vector<std::vector<double>> by_column;
+    for (const std::string& answer : answers) by_column.push_back(unpacked(answer));
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      add({"step", steps_fold().name, steps_[i].gpu, steps_[i].kind}, steps_[i].measured, i,
+          by_column);
     }
   }
 
   const EvaluateCommand& command_;
   Split split_;
+  std::vector<std::string> columns_;
+  ColumnSettings settings_;
+  std::vector<FamilyTable> tables_;
+  std::vector<MeasuredStep> steps_;
   EvaluationReport report_;
   GpuSpecs specs_;
 };
@@ -131,22 +237,12 @@ int evaluate(const EvaluateCommand& command) {
     if (command.is_split_given) communication.split = command.split;
     return evaluate_comm(communication);
   }
-  std::vector<const EstimatorFamily*> families = estimator_families();
-  if (command.family != "all") families = {&find_family(command.family)};
-  Evaluation evaluation(command);
-  const bool held_out_only = command.split == "seen";
-  for (const EstimatorFamily* family : families) {
-    GpuSpecs specs;
-    const Dataset dataset = load_datasets(command.datasets, [&](const Sample& sample) {
-      if (held_out_only && !is_held_out_layout(sample.layout)) return false;
-      return family_of(sample.kernel, specs.find(sample.gpu)) == family;
-    });
-    evaluation.run(tabulate(*family, dataset, true));
-  }
-  fmt::print("{}", evaluation.report().text(command.by_source));
+  const EvaluationReport report = Evaluation(command).run();
+  fmt::print("{}{}", report.text({command.is_brief, command.by_source, command.with_details}),
+             report.verdict());
   if (command.json.empty()) return 0;
   std::ofstream file(command.json);
-  file << to_json(evaluation.report().json()) << '\n';
+  file << to_json(report.json()) << '\n';
   if (!file.flush()) throw ConfigError({command.json}, "cannot be written");
   return 0;
 }
@@ -159,23 +255,35 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   auto command = std::make_shared<EvaluateCommand>();
   command->datasets.add_to(*subcommand);
   subcommand->add_option("--family", command->family, "Which one, or all");
-  subcommand->add_option("--predictor", command->predictors, "May be repeated")->take_all();
+  subcommand
+      ->add_option("--predictor", command->columns,
+                   fmt::format("One or more of {}; or all (those with 'paper' or 'without' are "
+                               "trained first: minutes)",
+                               fmt::join(column_names(), ", ")))
+      ->delimiter(',')
+      ->take_all();
   auto* const split = subcommand->add_option(
       "--split", command->split,
-      "seen: layouts held out (in seconds); gpu, hopper, few, model: trained again without them "
-      "(slow). With --comm: sizes, ranks, nodes, gpu (default: all of them, half a minute) or "
+      "seen: layouts held out; own: our own launches (both in seconds); gpu, "
+      "hopper, few, model, steps: trained again without them (minutes). With "
+      "--comm: sizes, ranks, nodes, gpu (default: all of them, half a minute) or "
       "shipped");
   subcommand->add_option("--fold", command->fold,
                          "Only the folds whose name has this text (\"l40s\"; several processes can "
                          "share a split)");
   subcommand->add_option("--artifacts", command->artifacts,
-                         "Folder of artifacts to judge instead of those inside (split seen)");
+                         "Folder of artifacts to judge instead of those inside (seen, own)");
   subcommand->add_option("--judge", command->rows_max, "At most so many rows of a fold");
   subcommand->add_flag("--comm", command->comm,
                        "Judge the prices of communication instead of those of kernels");
+  subcommand->add_option("--jobs", command->jobs, "So many families, folds and predictors at once")
+      ->check(CLI::PositiveNumber);
+  subcommand->add_flag("--brief", command->is_brief, "Only a line a family, all GPUs together");
   subcommand->add_flag("--by-source", command->by_source, "A line for each kernel source too");
+  subcommand->add_flag("--details", command->with_details,
+                       "Median, p90 and bias of every predictor, not only of the first");
   subcommand->add_option("--json", command->json, "Also write the table to this file");
-  add_network_options(*subcommand, command->training);
+  command->flags.add_to(*subcommand);
   subcommand->callback([command, split, &chosen] {
     command->is_split_given = split->count() > 0;
     chosen = [command] { return evaluate(*command); };

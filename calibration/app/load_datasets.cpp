@@ -1,7 +1,6 @@
 #include "calibration/app/load_datasets.hpp"
 
 #include <filesystem>
-#include <iterator>
 
 namespace foretoken {
 
@@ -27,9 +26,7 @@ Dataset load_datasets(const DatasetOptions& options, const KeepSample& keep) {
   Dataset dataset;
   if (!options.data.empty()) dataset = load_foretoken_data(options.data, keep);
   if (!options.own.empty()) {
-    Dataset own = load_own_measurements(options.own, keep);
-    std::ranges::move(own.samples, std::back_inserter(dataset.samples));
-    dataset.rows_left_out += own.rows_left_out;
+    append(dataset, load_own_measurements(options.own, keep));
   }
   return dataset;
 }

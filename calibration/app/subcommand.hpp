@@ -23,7 +23,4 @@ void add_evaluate(CLI::App& program, Action& chosen);
 void add_coverage(CLI::App& program, Action& chosen);
 void add_adapt(CLI::App& program, Action& chosen);
 
-/// --widths, --epochs … of the subcommands that train.
-void add_network_options(CLI::App& command, FamilyTraining& training);
-
 }  // namespace foretoken

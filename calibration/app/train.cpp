@@ -1,103 +1,198 @@
-// foretoken-calibrate train: networks for estimator families, from measurements to artifacts.
+// foretoken-calibrate train: from measurements to artifacts, each as its recipe says. With --all
+// everything that is shipped: the networks of the estimator families, NeuSight's, the constants of
+// the linear baseline, and which tiles cuBLAS takes.
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "calibration/app/family_trainer.hpp"
+#include "calibration/app/processes.hpp"
 #include "calibration/app/subcommand.hpp"
+#include "calibration/app/training_flags.hpp"
+#include "calibration/fit/linear.hpp"
+#include "calibration/fit/tile_profile_fit.hpp"
+#include "kernels/neusight.hpp"
 
 namespace foretoken {
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr std::size_t ceiling_rows_max_per_group = 10'000;
+
 struct TrainCommand {
   DatasetOptions datasets;
   std::string family = "all";
-  std::string out;
+  std::string out, baseline;
   double quantile = 0;
-  FamilyTraining training;
-
-  TrainCommand() { training.rows.rows_max_per_group = 10'000; }
+  bool all = false, with_held_out = false, with_unseen_error = false;
+  int jobs = 1;
+  TrainingFlags flags;
 };
 
-/// The dataset is loaded once for all families: each takes its own samples from it.
 std::vector<const EstimatorFamily*> asked_families(const std::string& name) {
   if (name != "all") return {&find_family(name)};
   return estimator_families();
 }
 
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::filesystem::create_directories(path.parent_path());
+void write_file(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
   std::ofstream file(path, std::ios::binary);
   file << text;
   if (!file.flush()) throw ConfigError({path.string()}, "cannot be written");
 }
 
-void print_scores(const Artifact& artifact) {
+std::string scores(const std::string& name, const Artifact& artifact, const fs::path& path) {
   const bool is_ceiling = artifact.quantile > 0;
+  std::string line = fmt::format("{}: held-out layouts {:.1f} %", name, 100 * artifact.error_seen);
   if (is_ceiling) {
     const auto all = artifact.coverage.find("all");
-    fmt::print("held-out layouts below the ceiling {}",
-               all != artifact.coverage.end() ? fmt::format("{:.1f} %", 100 * all->second)
-                                              : "unknown: none is held out");
-  } else {
-    fmt::print("held-out layouts {:.1f} %", 100 * artifact.error_seen);
+    line = fmt::format("{}: held-out layouts below the ceiling {}", name,
+                       all != artifact.coverage.end() ? fmt::format("{:.1f} %", 100 * all->second)
+                                                      : "unknown: none is held out");
   }
   for (const auto& [gpu, share] : is_ceiling ? artifact.coverage : artifact.error_by_gpu) {
-    if (gpu != "all") fmt::print(", {} {:.1f}", gpu, 100 * share);
+    if (gpu != "all") line += fmt::format(", {} {:.1f}", gpu, 100 * share);
   }
   if (artifact.error_unseen_gpu > 0) {
-    fmt::print("; architecture left out {:.1f} %", 100 * artifact.error_unseen_gpu);
+    line += fmt::format("; architecture left out {:.1f} %", 100 * artifact.error_unseen_gpu);
   }
+  return line + fmt::format(" -> {}\n", path.string());
 }
 
-int train_command(TrainCommand command) {
-  if (command.quantile > 0) {
-    command.training.network.loss = Loss::quantile;
-    command.training.network.quantile = command.quantile;
+class Training {
+ public:
+  explicit Training(const TrainCommand& command)
+      : command_(command), recipes_(command.flags.recipes_path()) {
+    const auto families = asked_families(command.family);
+    GpuSpecs specs;
+    const Dataset dataset = load_datasets(command.datasets, [&](const Sample& sample) {
+      const EstimatorFamily* family = family_of(sample.kernel, specs.find(sample.gpu));
+      return std::ranges::find(families, family) != families.end();
+    });
+    for (FamilyTable& table : tabulate_all(families, dataset, needs_kernels())) {
+      if (!table.rows.empty()) {
+        tables_.push_back(std::move(table));
+      } else if (command.family == "all") {
+        fmt::print("{}: no measurements\n", table.family->name());
+      } else {
+        throw ConfigError({"--family"},
+                          fmt::format("there are no measurements of '{}'", table.family->name()));
+      }
+    }
   }
+
+  void run() const {
+    std::vector<std::function<std::string()>> work;
+    for (const FamilyTable& table : tables_) {
+      if (command_.baseline.empty()) work.push_back([&] { return train_networks(table); });
+    }
+    for (const FamilyTable& table : tables_) {
+      if (command_.baseline == "neusight" || command_.all) {
+        work.push_back([&] { return train_neusight(table); });
+      }
+    }
+    if (command_.baseline == "linear" || command_.all) work.push_back([&] { return fit_lines(); });
+    if (command_.all) work.push_back([&] { return fit_tiles(); });
+    in_processes(work.size(), command_.jobs, [&](std::size_t i) {
+      fmt::print("{}", work[i]());
+      std::fflush(stdout);
+      return std::string();
+    });
+  }
+
+ private:
+  [[nodiscard]] bool needs_kernels() const { return command_.all || !command_.baseline.empty(); }
+
+  /// The recipe as the command line wants it.
+  [[nodiscard]] FamilyTraining changed(FamilyTraining training) const {
+    command_.flags.apply(training);
+    training.rows.with_held_out |= command_.with_held_out;
+    training.with_unseen_error |= command_.with_unseen_error;
+    return training;
+  }
+
+  /// Recipes are for the time to expect. A ceiling learns from all that was measured, with the
+  /// trainer's own settings.
+  [[nodiscard]] FamilyTraining training_of(const std::string& name) const {
+    if (command_.quantile <= 0) return changed(recipes_.find(name));
+    FamilyTraining ceiling;
+    ceiling.rows.rows_max_per_group = ceiling_rows_max_per_group;
+    ceiling.network.loss = Loss::quantile;
+    ceiling.network.quantile = command_.quantile;
+    return changed(ceiling);
+  }
+
+  [[nodiscard]] std::string train_networks(const FamilyTable& table) const {
+    const std::string name(table.family->name());
+    const Artifact artifact = train_family_or_explain(table, training_of(name));
+    const fs::path path = fs::path(command_.out) / (name + ".json");
+    write_file(path, write_artifact(artifact));
+    return scores(name, artifact, path);
+  }
+
+  /// Trained with NeuSight's settings, on the data that the family itself is trained on.
+  [[nodiscard]] std::string train_neusight(const FamilyTable& table) const {
+    const std::string name(table.family->name());
+    const FamilyTraining training = changed(recipes_.baseline(neusight_recipe, name));
+    const Artifact artifact =
+        train_baseline_or_explain(table, neusight_family(*table.family), training);
+    const fs::path path = fs::path(command_.out) / "baselines" / "neusight" / (name + ".json");
+    write_file(path, write_artifact(artifact));
+    return scores("neusight " + name, artifact, path);
+  }
+
+  [[nodiscard]] std::string fit_lines() const {
+    LinearModels models;
+    for (const FamilyTable& table : tables_) {
+      RowChoice choice = changed(recipes_.find(table.family->name())).rows;
+      choice.rows_max_per_group = 0;
+      models.emplace(table.family->name(), fit_linear(table, training_rows(table, choice)));
+    }
+    const fs::path path = fs::path(command_.out) / "baselines" / "linear.json";
+    write_file(path, write_linear_models(models));
+    return fmt::format("linear: {} families -> {}\n", models.size(), path.string());
+  }
+
+  [[nodiscard]] std::string fit_tiles() const {
+    std::string lines;
+    for (const char* format : {"bf16", "fp8"}) {
+      const fs::path data =
+          fs::path(command_.datasets.own) / "h200" / fmt::format("gemm_{}.csv.gz", format);
+      if (command_.datasets.own.empty() || !fs::exists(data)) continue;
+      const TileProfileFit fit = fit_tile_profile(data.string());
+      const fs::path path =
+          fs::path(command_.out) / "tiles" / fmt::format("cublas13_h200_{}.json", format);
+      write_file(path, write_fit(fit, data.string()));
+      lines += fmt::format("tiles {}: {:.1f} % of held-out launches -> {}\n", format,
+                           100 * fit.held_out.tile, path.string());
+    }
+    return lines;
+  }
+
+  const TrainCommand& command_;
+  Recipes recipes_;
+  std::vector<FamilyTable> tables_;
+};
+
+int train_command(TrainCommand command) {
   if (command.out.empty()) {
     command.out = command.quantile > 0 ? "calibration/artifacts/ceilings" : "calibration/artifacts";
   }
-  const auto families = asked_families(command.family);
-  GpuSpecs specs;
-  const Dataset dataset = load_datasets(command.datasets, [&](const Sample& sample) {
-    const EstimatorFamily* family = family_of(sample.kernel, specs.find(sample.gpu));
-    return std::ranges::find(families, family) != families.end();
-  });
-  for (const EstimatorFamily* family : families) {
-    const FamilyTable table = tabulate(*family, dataset);
-    if (table.rows.empty() && command.family == "all") {
-      fmt::print("{}: no measurements\n", family->name());
-      continue;
-    }
-    const Artifact artifact = train_family_or_explain(table, command.training);
-    const auto path = std::filesystem::path(command.out) / (std::string(family->name()) + ".json");
-    write_file(path, write_artifact(artifact));
-    fmt::print("{}: {} rows, ", family->name(), table.rows.size());
-    print_scores(artifact);
-    fmt::print(" -> {}\n", path.string());
-    std::fflush(stdout);
+  if (!command.baseline.empty() && command.baseline != "neusight" && command.baseline != "linear") {
+    throw ConfigError({"--baseline"},
+                      unknown_name_message("baseline", command.baseline, {"linear", "neusight"}));
   }
+  if (command.quantile > 0 && (command.all || !command.baseline.empty())) {
+    throw ConfigError({"--quantile"},
+                      "trains ceilings of families: leave out --all and --baseline");
+  }
+  Training(command).run();
   return 0;
 }
 
 }  // namespace
-
-void add_network_options(CLI::App& command, FamilyTraining& training) {
-  TrainOptions& network = training.network;
-  command.add_option("--widths", network.widths, "Hidden layers")->delimiter(',');
-  command.add_option("--members", network.members, "Networks of the ensemble");
-  command.add_option("--epochs", network.epochs, "At most so many passes over the rows");
-  command.add_option("--batch", network.batch, "Rows of a step");
-  command.add_option("--learning-rate", network.learning_rate, "At the start");
-  command.add_option("--weight-decay", network.weight_decay, "Of AdamW");
-  command.add_option("--dropout", network.dropout, "Share of units dropped while training");
-  command.add_option("--batch-norm", network.batch_norm, "Normalise after each layer");
-  command.add_option("--seed", network.seed, "Of starts, batches and validation layouts");
-  command.add_option("--rows", training.rows.rows_max_per_group,
-                     "At most so many rows of one GPU and source; 0 = all");
-}
 
 void add_train(CLI::App& program, Action& chosen) {
   auto* subcommand = program.add_subcommand("train", "Train the networks of estimator families");
@@ -112,13 +207,17 @@ void add_train(CLI::App& program, Action& chosen) {
                    "Learn a ceiling instead of the time to expect: the efficiency that this share "
                    "of launches stays below (0.8 for foretoken diagnose)")
       ->check(CLI::Range(0.01, 0.99));
-  subcommand->add_option("--without-gpu", command->training.rows.without_gpus,
-                         "Leave out this GPU's measurements (may be repeated)");
-  subcommand->add_flag("--with-held-out", command->training.rows.with_held_out,
+  subcommand->add_option("--baseline", command->baseline,
+                         "neusight or linear: a baseline instead of the families' networks");
+  subcommand->add_flag("--all", command->all,
+                       "Everything that is shipped: networks, baselines, tile profiles");
+  subcommand->add_option("--jobs", command->jobs, "Train so many families side by side")
+      ->check(CLI::PositiveNumber);
+  subcommand->add_flag("--with-held-out", command->with_held_out,
                        "Train on the held-out layouts too: no honest score is left");
-  subcommand->add_flag("--unseen-error", command->training.with_unseen_error,
+  subcommand->add_flag("--unseen-error", command->with_unseen_error,
                        "Also measure the error on architectures left out, for the artifact");
-  add_network_options(*subcommand, command->training);
+  command->flags.add_to(*subcommand);
   subcommand->callback(
       [command, &chosen] { chosen = [command] { return train_command(*command); }; });
 }

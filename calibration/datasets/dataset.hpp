@@ -24,15 +24,27 @@ struct Sample {
   /// What must not stand on both sides of a split: "(n,k)" of a GEMM, heads of an attention,
   /// experts and sharding of a MoE layer. Rows of one layout are near copies of each other.
   std::string layout;
+  int file = -1;  // index into Dataset::files
+};
+
+/// A file that samples came from.
+struct DatasetFile {
+  std::string name;     // below the folder it was found in: "kernels/l40s/moe_perf.vllm.csv.gz"
+  std::string hash;     // of its bytes, 16 hexadecimal digits: tells versions apart
+  bool is_own = false;  // measured by this project, not by others
 };
 
 struct Dataset {
   std::vector<Sample> samples;
+  std::vector<DatasetFile> files;
   std::int64_t rows_left_out = 0;  // known to be unusable (datasets/exclusions.cpp says why)
 };
 
 /// Which samples to keep while files are read; the whole of FORETOKEN_DATA takes 1 GB as samples.
 using KeepSample = std::function<bool(const Sample&)>;
+
+/// Appends `other`; its samples' files come after those of `dataset`.
+void append(Dataset& dataset, Dataset&& other);
 
 /// Everything below a FORETOKEN_DATA folder that is a kernel measurement. Unusable rows are left
 /// out, samples that `keep` refuses too. Attention of equal sequences comes as sums.

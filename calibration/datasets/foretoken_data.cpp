@@ -1,9 +1,11 @@
 // Which file of a FORETOKEN_DATA folder is read by which importer.
 #include <algorithm>
-#include <map>
+#include <fstream>
+#include <iterator>
 
 #include "calibration/datasets/exclusions.hpp"
 #include "calibration/datasets/importer.hpp"
+#include "sim/base/fingerprint.hpp"
 
 namespace foretoken {
 namespace {
@@ -50,17 +52,40 @@ std::pair<std::string, std::string> table_and_framework(const fs::path& path) {
   return {name.substr(0, dot), name.substr(dot + 1, name.find('.', dot + 1) - dot - 1)};
 }
 
-void import_gpu_folder(const fs::path& folder, SampleSink& sink) {
+/// Reads `file`, which lies below `root`, with `import`.
+template <class Import>
+void import_file(const fs::path& root, const MeasuredFile& file, Import import, SampleSink& sink) {
+  sink.begin_file(file.path, fs::relative(file.path, root).generic_string(), false);
+  import(file, sink);
+}
+
+void import_gpu_folder(const fs::path& root, const fs::path& folder, SampleSink& sink) {
   for (const fs::path& path : sorted_entries(folder)) {
     const auto [table, framework_name] = table_and_framework(path);
     const auto format = std::ranges::find(aiconfigurator_tables, table, &TableFormat::name);
     const auto framework = parse_enum<Framework>(framework_name);
     if (format == aiconfigurator_tables.end() || !framework) continue;
-    format->import({path, gpu_of_folder(folder), *framework}, sink);
+    import_file(root, {path, gpu_of_folder(folder), *framework}, format->import, sink);
   }
 }
 
 }  // namespace
+
+void append(Dataset& dataset, Dataset&& other) {
+  const int files = static_cast<int>(dataset.files.size());
+  for (Sample& sample : other.samples) sample.file += files;
+  std::ranges::move(other.samples, std::back_inserter(dataset.samples));
+  std::ranges::move(other.files, std::back_inserter(dataset.files));
+  dataset.rows_left_out += other.rows_left_out;
+}
+
+void SampleSink::begin_file(const fs::path& path, std::string name, bool is_own) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  dataset_.files.push_back(
+      {std::move(name), fmt::format("{:016x}", Fingerprint().add(std::string_view(bytes)).value()),
+       is_own});
+}
 
 const GpuSpec& SampleSink::gpu(const std::string& name) {
   if (gpu_name_ != name) {
@@ -76,6 +101,7 @@ void SampleSink::add(Sample&& sample) {
     ++dataset_.rows_left_out;
     return;
   }
+  sample.file = static_cast<int>(dataset_.files.size()) - 1;
   dataset_.samples.push_back(std::move(sample));
 }
 
@@ -89,16 +115,17 @@ Dataset load_foretoken_data(const fs::path& folder, const KeepSample& keep) {
   SampleSink sink(dataset, keep);
   const fs::path rtx4090 = folder / "kernels" / "rtx4090_vllm019";
   for (const fs::path& entry : sorted_entries(folder / "kernels")) {
-    if (entry != rtx4090) import_gpu_folder(entry, sink);
+    if (entry != rtx4090) import_gpu_folder(folder, entry, sink);
   }
   if (fs::exists(rtx4090)) {
     for (const char* name : {"dense.csv", "per_sequence.csv"}) {
-      import_llmservingsim_dense({rtx4090 / "tp1" / name, "rtx-4090"}, sink);
+      import_file(folder, {rtx4090 / "tp1" / name, "rtx-4090"}, import_llmservingsim_dense, sink);
     }
-    import_llmservingsim_attention({rtx4090 / "tp1" / "attention.csv", "rtx-4090"}, sink);
+    import_file(folder, {rtx4090 / "tp1" / "attention.csv", "rtx-4090"},
+                import_llmservingsim_attention, sink);
   }
   for (const fs::path& path : sorted_entries(folder / "h200_flashinfer")) {
-    import_flashinfer({path, "h200-sxm", Framework::pytorch}, sink);
+    import_file(folder, {path, "h200-sxm", Framework::pytorch}, import_flashinfer, sink);
   }
   return dataset;
 }

@@ -21,6 +21,8 @@ struct MeasuredFile {
 class SampleSink {
  public:
   SampleSink(Dataset& dataset, const KeepSample& keep) : dataset_(dataset), keep_(keep) {}
+  /// What is added from now on comes from the file at `path`, called `name`.
+  void begin_file(const std::filesystem::path& path, std::string name, bool is_own);
   void add(Sample&& sample);
 
  private:

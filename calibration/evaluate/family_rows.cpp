@@ -36,11 +36,20 @@ Rows capped(const FamilyTable& table, const Rows& rows, std::size_t rows_max) {
 
 }  // namespace
 
+FamilyTable wanted(const FamilyTable& table, const RowChoice& choice) {
+  Rows rows;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    if (table.rows[row].is_own ? choice.with_own : choice.with_public) rows.push_back(row);
+  }
+  return table.subset(rows);
+}
+
 Rows training_rows(const FamilyTable& table, const RowChoice& choice) {
   Rows rows;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const FamilyRow& data = table.rows[row];
     if (data.is_held_out && !choice.with_held_out) continue;
+    if (!(data.is_own ? choice.with_own : choice.with_public)) continue;
     if (choice.without_model_draw == data.model_draw) continue;
     if (names(choice.without_gpus, table.gpus[static_cast<std::size_t>(data.gpu)])) continue;
     rows.push_back(row);
@@ -87,8 +96,8 @@ Rows picked(const FamilyTable& table, const Rows& rows, std::size_t count) {
 double predicted_time(const FamilyTable& table, std::size_t row, const Artifact& artifact) {
   const FamilyRow& data = table.rows[row];
   const GpuSpec& gpu = table.specs[static_cast<std::size_t>(data.gpu)];
-  const double mean = artifact.network_share(gpu) * artifact.ensemble.run(table.input(row)).mean;
-  return data.first_order * std::exp(mean) + data.cold_extra;
+  const double ratio = log_ratio(artifact.head, artifact.ensemble, table.input(row));
+  return data.first_order * std::exp(artifact.network_share(gpu) * ratio) + data.cold_extra;
 }
 
 double coverage(const FamilyTable& table, const Rows& rows, const Artifact& ceiling) {

@@ -16,12 +16,15 @@ using Rows = std::vector<std::size_t>;
 
 struct RowChoice {
   std::vector<std::string> without_gpus;
-  bool with_held_out = false;       // also rows of held-out layouts
-  std::optional<int> without_model_draw;  // no row of a model that this draw holds out
+  bool with_public = true, with_own = true;  // measured by others, by this project
+  bool with_held_out = false;                // also rows of held-out layouts
+  std::optional<int> without_model_draw;     // no row of a model that this draw holds out
   /// At most so many rows of one GPU and source, chosen by a hash; 0 = all.
   std::size_t rows_max_per_group = 0;
 };
 
+/// The table without the rows whose data `choice` does not want at all (with_public, with_own).
+FamilyTable wanted(const FamilyTable& table, const RowChoice& choice);
 /// Rows to train on.
 Rows training_rows(const FamilyTable& table, const RowChoice& choice);
 

@@ -25,16 +25,20 @@ void EvaluationReport::add(const Line& line, const std::string& predictor, doubl
   for (const Line& key : lines) lines_[key][predictor].add(predicted, measured);
 }
 
-std::string EvaluationReport::text(bool with_sources) const {
+std::string EvaluationReport::text(const EvaluationText& options) const {
+  const auto is_detailed = [&](const std::string& predictor) {
+    return options.with_details || predictor == predictors_.front();
+  };
   std::vector<std::vector<std::string>> rows = {{"family", "split", "GPU", "source", "rows"}};
   for (const std::string& predictor : predictors_) {
     rows[0].push_back(predictor + " %");
-    if (predictor == predictors_.front()) {
+    if (is_detailed(predictor)) {
       for (const char* column : {"median", "p90", "bias"}) rows[0].emplace_back(column);
     }
   }
   for (const auto& [line, boards] : lines_) {
-    if (!with_sources && line.source != all) continue;
+    if (options.is_brief && line.fold != all) continue;
+    if (!options.with_sources && line.source != all) continue;
     const Score first = boards.begin()->second.score();
     std::vector<std::string> row = {line.family, line.fold, line.gpu, line.source,
                                     fmt::format("{}", first.rows)};
@@ -42,7 +46,7 @@ std::string EvaluationReport::text(bool with_sources) const {
       const auto board = boards.find(predictor);
       const Score score = board == boards.end() ? Score() : board->second.score();
       row.push_back(score.rows == 0 ? "-" : percent(score.mape));
-      if (predictor != predictors_.front()) continue;
+      if (!is_detailed(predictor)) continue;
       for (const double value : {score.median, score.p90, score.bias})
         row.push_back(percent(value));
     }
@@ -63,10 +67,32 @@ std::string EvaluationReport::text(bool with_sources) const {
     text += '\n';
   }
   for (const auto& [predictor, count] : unpriced_) {
-    text += fmt::format("{} could not price {} rows, which are left out of its column\n", predictor,
-                        count);
+    text += fmt::format("{} could not price {} rows, which are left out of every column\n",
+                        predictor, count);
   }
   return text;
+}
+
+std::string EvaluationReport::verdict() const {
+  if (predictors_.size() < 2) return "";
+  const std::string& judged = predictors_.front();
+  std::size_t families = 0, lowest = 0;
+  std::string others;
+  for (const auto& [line, boards] : lines_) {
+    if (line.fold != all) continue;
+    ++families;
+    const double mape = boards.at(judged).score().mape;
+    const auto best = std::ranges::min_element(
+        boards, {}, [](const auto& entry) { return entry.second.score().mape; });
+    if (best->second.score().mape >= mape) {
+      ++lowest;
+    } else {
+      others += fmt::format("; in {} {} has {} against {} %", line.family, best->first,
+                            percent(best->second.score().mape), percent(mape));
+    }
+  }
+  return fmt::format("{} has the lowest error in {} of {} families{}\n", judged, lowest, families,
+                     others);
 }
 
 Value EvaluationReport::json() const {

@@ -11,6 +11,12 @@
 
 namespace foretoken {
 
+struct EvaluationText {
+  bool is_brief = false;      // a line a family, all folds and GPUs together
+  bool with_sources = false;  // a line for each kernel source
+  bool with_details = false;  // median, p90 and bias of every predictor
+};
+
 class EvaluationReport {
  public:
   struct Line {
@@ -20,10 +26,14 @@ class EvaluationReport {
 
   /// Counts towards the line of (gpu, source), of the GPU, and of the family.
   void add(const Line& line, const std::string& predictor, double predicted, double measured);
+  /// A row without a price from `predictor`, which counts for no predictor.
   void count_unpriced(const std::string& predictor) { ++unpriced_[predictor]; }
 
-  /// Of the first predictor added: MAPE, median, p90, bias; of the others MAPE.
-  [[nodiscard]] std::string text(bool with_sources) const;
+  /// MAPE of every predictor added; median, p90 and bias of the first, or of all.
+  [[nodiscard]] std::string text(const EvaluationText& options = {}) const;
+  /// In how many families the first predictor has the lowest MAPE, and who has it in the others;
+  /// "" where it is the only one.
+  [[nodiscard]] std::string verdict() const;
   [[nodiscard]] Value json() const;
 
  private:

@@ -47,9 +47,33 @@ Fold held_out_models(const FamilyTable& table, int draw) {
   return fold;
 }
 
+Fold own_launches(const FamilyTable& table, const RowChoice& learned) {
+  Fold fold;
+  fold.name = learned.with_own ? "own, layouts held out" : "own, none learned";
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const FamilyRow& data = table.rows[row];
+    if (data.is_own && (data.is_held_out || !learned.with_own)) fold.judged.push_back(row);
+  }
+  return fold;
+}
+
+/// Rows of data that the family does not learn from judge nothing but the split own.
+void keep_learned(const FamilyTable& table, const RowChoice& learned, Rows& rows) {
+  std::erase_if(rows, [&](std::size_t row) {
+    return !(table.rows[row].is_own ? learned.with_own : learned.with_public);
+  });
+}
+
 }  // namespace
 
-std::vector<Fold> folds_of(const FamilyTable& table, Split split) {
+Fold steps_fold() {
+  Fold fold;
+  fold.name = "rtx-4090 left out";
+  fold.training.without_gpus = {"rtx-4090"};
+  return fold;
+}
+
+std::vector<Fold> folds_of(const FamilyTable& table, Split split, const RowChoice& learned) {
   std::vector<Fold> folds;
   switch (split) {
     case Split::seen:
@@ -70,6 +94,14 @@ std::vector<Fold> folds_of(const FamilyTable& table, Split split) {
     case Split::model:
       for (int draw = 0; draw < model_draws; ++draw) folds.push_back(held_out_models(table, draw));
       break;
+    case Split::own:
+      folds.push_back(own_launches(table, learned));
+      break;
+    case Split::steps:
+      break;
+  }
+  if (split != Split::own) {
+    for (Fold& fold : folds) keep_learned(table, learned, fold.judged);
   }
   std::erase_if(folds, [](const Fold& fold) { return fold.judged.empty(); });
   return folds;

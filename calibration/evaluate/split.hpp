@@ -10,13 +10,14 @@
 namespace foretoken {
 
 /// seen: layouts held out, GPUs known. gpu: each GPU of the main five left out in turn. hopper:
-/// H100 and H200 left out together, since they are siblings. model: layouts held out before sharding,
-/// a fifth of them at a time.
-enum class Split { seen, gpu, hopper, few, model };
+/// H100 and H200 left out together, since they are siblings. model: layouts held out before
+/// sharding, a fifth of them at a time. own: our own launches, on layouts held out where the family
+/// learned from others of them. steps: whole steps (measured_steps.hpp), their GPU left out.
+enum class Split { seen, gpu, hopper, few, model, own, steps };
 template <>
 struct EnumNames<Split> {
   static constexpr auto names =
-      std::to_array<std::string_view>({"seen", "gpu", "hopper", "few", "model"});
+      std::to_array<std::string_view>({"seen", "gpu", "hopper", "few", "model", "own", "steps"});
 };
 
 struct Fold {
@@ -29,7 +30,10 @@ struct Fold {
 /// How many launches of a family a new GPU is adapted to.
 inline constexpr std::size_t adapting_launches = 50;
 
-/// Folds of a table, those without rows to judge left out.
-std::vector<Fold> folds_of(const FamilyTable& table, Split split);
+/// Folds of a table, those without rows to judge left out. `learned` says which data the family
+/// learns from: splits other than own judge by no other.
+std::vector<Fold> folds_of(const FamilyTable& table, Split split, const RowChoice& learned = {});
+/// What the split steps, which no table holds, lets networks see.
+Fold steps_fold();
 
 }  // namespace foretoken

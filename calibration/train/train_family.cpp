@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int trainer_version = 1;
+constexpr int trainer_version = 2;
 constexpr std::size_t judged_rows_max = 20'000;  // of a GPU; judging more tells no more
 /// GPUs with fewer rows than this cannot be left out in a way that means something.
 constexpr std::size_t unseen_rows_min = 500;
@@ -39,6 +39,20 @@ Value data_summary(const FamilyTable& table, const Rows& rows) {
   return summary;
 }
 
+/// Hashes of the files that the rows came from, by name.
+Value dataset_hashes(const FamilyTable& table, const Rows& rows) {
+  std::map<std::string, std::string> hashes;
+  for (const std::size_t row : rows) {
+    const int file = table.rows[row].file;
+    if (file < 0) continue;
+    const DatasetFile& data = table.files[static_cast<std::size_t>(file)];
+    hashes[(data.is_own ? "own/" : "") + data.name] = data.hash;
+  }
+  ValueObject value;
+  for (const auto& [name, hash] : hashes) value.emplace_back(name, hash);
+  return value;
+}
+
 Value provenance(const FamilyTable& table, const Rows& rows, const FamilyTraining& training,
                  const TrainReport& report) {
   const TrainOptions network = sized_for(training.network, rows.size());
@@ -47,15 +61,29 @@ Value provenance(const FamilyTable& table, const Rows& rows, const FamilyTrainin
   for (const std::string& gpu : training.rows.without_gpus) without.emplace_back(gpu);
   return ValueObject{
       {"trainer", fmt::format("foretoken-calibrate train {}", trainer_version)},
+      {"library", report.library},
       {"seed", static_cast<std::int64_t>(network.seed)},
       {"widths", std::move(widths)},
+      {"members", network.members},
       {"loss", network.loss == Loss::mape ? std::string("mape")
                                           : fmt::format("quantile {}", network.quantile)},
-      {"epochs", report.epochs},
+      {"epochs", network.epochs},
+      {"epochs_run", report.epochs},
+      {"patience", network.patience},
+      {"batch", network.batch},
+      {"learning_rate", network.learning_rate},
+      {"weight_decay", network.weight_decay},
+      {"dropout", network.dropout},
+      {"batch_norm", network.batch_norm},
       {"layouts_held_out", !training.rows.with_held_out},
+      {"public_data", training.rows.with_public},
+      {"own_data", training.rows.with_own},
       {"without_gpus", std::move(without)},
+      {"rows_max_per_gpu_and_source", static_cast<std::int64_t>(training.rows.rows_max_per_group)},
+      {"unseen_error_measured", training.with_unseen_error},
       {"rows", static_cast<std::int64_t>(rows.size())},
-      {"rows_by_source", data_summary(table, rows)}};
+      {"rows_by_source", data_summary(table, rows)},
+      {"datasets", dataset_hashes(table, rows)}};
 }
 
 std::vector<std::string> gpus_of(const FamilyTable& table, const Rows& rows) {
@@ -82,6 +110,7 @@ Artifact train_rows(const FamilyTable& table, const Rows& rows, const FamilyTrai
           0,
           {},
           std::move(ensemble),
+          training.network.head,
           std::move(generations),
           is_ceiling(training) ? training.network.quantile : 0};
 }
@@ -131,7 +160,8 @@ void judge_held_out(const FamilyTable& table, Artifact& artifact) {
 
 }  // namespace
 
-Artifact train_family(const FamilyTable& table, const FamilyTraining& training) {
+Artifact train_family(const FamilyTable& whole, const FamilyTraining& training) {
+  const FamilyTable table = wanted(whole, training.rows);
   const Rows rows = training_rows(table, training.rows);
   if (rows.empty()) {
     throw ConfigError({"train"}, fmt::format("no measurements of family '{}' are left to train on",

@@ -15,7 +15,7 @@ struct FamilyTraining {
   bool with_unseen_error = false;
 };
 
-/// Throws ConfigError if no rows are left to train on.
+/// Also scores the layouts held out. Throws ConfigError if no rows are left to train on.
 Artifact train_family(const FamilyTable& table, const FamilyTraining& training);
 
 }  // namespace foretoken

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 
 #include "sim/base/error.hpp"
@@ -53,10 +54,11 @@ std::vector<FeatureScale> scale_of(const TrainingSet& set) {
 
 struct Tensors {
   torch::Tensor inputs, targets;
+  torch::Tensor waves;  // a row, where the head asks for them
   std::vector<std::uint64_t> groups;
 };
 
-Tensors tensors_of(const TrainingSet& set, const std::vector<FeatureScale>& scales) {
+Tensors tensors_of(const TrainingSet& set, const std::vector<FeatureScale>& scales, Head head) {
   const auto rows = static_cast<std::int64_t>(set.log_ratios.size());
   const auto columns = static_cast<std::int64_t>(set.features);
   Tensors tensors;
@@ -68,6 +70,13 @@ Tensors tensors_of(const TrainingSet& set, const std::vector<FeatureScale>& scal
   }
   tensors.targets = torch::empty({rows});
   std::ranges::copy(set.log_ratios, tensors.targets.data_ptr<float>());
+  if (head == Head::wave_utilisation) {
+    tensors.waves = torch::empty({rows});
+    float* waves = tensors.waves.data_ptr<float>();
+    for (std::size_t i = set.features - 1; i < set.inputs.size(); i += set.features) {
+      *waves++ = std::exp2(set.inputs[i]);
+    }
+  }
   tensors.groups = set.groups;
   return tensors;
 }
@@ -85,16 +94,37 @@ nn::Sequential make_network(std::size_t inputs, const TrainOptions& options) {
     if (options.dropout > 0) network->push_back(nn::Dropout(options.dropout));
     width = next;
   }
-  network->push_back(nn::Linear(width, 1));
+  network->push_back(nn::Linear(width, outputs_of(options.head)));
   return network;
 }
 
-/// log(predicted / measured) of each row.
-torch::Tensor log_errors(nn::Sequential& network, const torch::Tensor& inputs,
-                         const torch::Tensor& targets, Head head) {
-  torch::Tensor answer = network->forward(inputs).squeeze(1);
-  if (head == Head::efficiency) answer = torch::softplus(-answer);
-  return answer - targets;
+/// Efficiencies are spread over decades, and a relative error says little about an answer that is
+/// decades too fast: start in the middle of the data. A wave's utilisation starts with a fill of a
+/// hundredth.
+void start_at_median(nn::Sequential& network, const torch::Tensor& targets, Head head) {
+  if (head == Head::log_ratio) return;
+  const torch::NoGradGuard no_gradients;
+  const double efficiency = std::clamp(std::exp(-targets.median().item<double>()), 1e-3, 0.99);
+  auto& bias = network->ptr<nn::LinearImpl>(network->size() - 1)->bias;
+  bias[0] = std::log(efficiency / (1 - efficiency));
+  if (head == Head::wave_utilisation) bias[1] = std::log(0.01 * efficiency);
+}
+
+torch::Tensor log_of_utilisation(const torch::Tensor& utilisation) {
+  const torch::Tensor straight = std::log(utilisation_min) + utilisation / utilisation_min - 1;
+  return torch::where(utilisation >= utilisation_min,
+                      torch::log(utilisation.clamp_min(utilisation_min)), straight);
+}
+
+/// log(time / T) of some rows, as kernels/head.cpp has it.
+torch::Tensor log_ratios(nn::Sequential& network, const Tensors& tensors, const torch::Tensor& rows,
+                         Head head) {
+  const torch::Tensor answer = network->forward(tensors.inputs.index_select(0, rows));
+  if (head == Head::log_ratio) return answer.squeeze(1);
+  if (head == Head::efficiency) return torch::softplus(-answer.squeeze(1));
+  const torch::Tensor fill =
+      torch::sigmoid(answer.select(1, 1)) / tensors.waves.index_select(0, rows);
+  return -log_of_utilisation(torch::sigmoid(answer.select(1, 0)) - fill);
 }
 
 torch::Tensor loss_of(const torch::Tensor& log_error, const torch::Tensor& targets,
@@ -144,8 +174,7 @@ double validation_loss(nn::Sequential& network, const Tensors& tensors, const to
   const torch::NoGradGuard no_gradients;
   network->eval();
   const torch::Tensor targets = tensors.targets.index_select(0, rows);
-  const auto error =
-      log_errors(network, tensors.inputs.index_select(0, rows), targets, options.head);
+  const torch::Tensor error = log_ratios(network, tensors, rows, options.head) - targets;
   network->train();
   return loss_of(error, targets, options).item<double>();
 }
@@ -155,8 +184,8 @@ double validation_loss(nn::Sequential& network, const Tensors& tensors, const to
 float quantile_shift(nn::Sequential& network, const Tensors& tensors, const torch::Tensor& rows,
                      const TrainOptions& options) {
   const torch::NoGradGuard no_gradients;
-  const torch::Tensor errors = log_errors(network, tensors.inputs.index_select(0, rows),
-                                          tensors.targets.index_select(0, rows), options.head);
+  const torch::Tensor errors =
+      log_ratios(network, tensors, rows, options.head) - tensors.targets.index_select(0, rows);
   const torch::Tensor sorted = std::get<0>(errors.sort());
   const std::int64_t count = sorted.size(0);
   const auto rank =
@@ -175,8 +204,7 @@ void run_epoch(nn::Sequential& network, torch::optim::AdamW& optimizer, const Te
   for (const torch::Tensor& batch : order.split(options.batch)) {
     if (batch.size(0) < 2) continue;  // batch normalisation needs two rows
     const torch::Tensor targets = tensors.targets.index_select(0, batch);
-    const auto error =
-        log_errors(network, tensors.inputs.index_select(0, batch), targets, options.head);
+    const torch::Tensor error = log_ratios(network, tensors, batch, options.head) - targets;
     optimizer.zero_grad();
     loss_of(error, targets, options).backward();
     nn::utils::clip_grad_norm_(network->parameters(), gradient_norm_max);
@@ -194,6 +222,7 @@ nn::Sequential train_member(const Tensors& tensors, const TrainOptions& options,
                             TrainReport& report) {
   torch::manual_seed(options.seed * 1000 + static_cast<std::uint64_t>(member));
   nn::Sequential network = make_network(static_cast<std::size_t>(tensors.inputs.size(1)), options);
+  start_at_median(network, tensors.targets, options.head);
   const Split split = split_rows(tensors, options.seed + 7919ULL * static_cast<unsigned>(member));
   torch::optim::AdamW optimizer(
       network->parameters(),
@@ -227,7 +256,9 @@ void add_answers(nn::Sequential& network, const Tensors& tensors, const TrainOpt
                  TrainReport& report) {
   const torch::NoGradGuard no_gradients;
   const auto rows = std::min(tensors.inputs.size(0), static_cast<std::int64_t>(report_answers_max));
-  const torch::Tensor answers = network->forward(tensors.inputs.slice(0, 0, rows)).squeeze(1);
+  torch::Tensor answers =
+      log_ratios(network, tensors, torch::arange(rows), options.head).contiguous();
+  if (options.head == Head::wave_utilisation) answers.clamp_max_(-std::log(utilisation_min));
   report.answers.resize(static_cast<std::size_t>(rows));
   for (std::size_t i = 0; i < report.answers.size(); ++i) {
     report.answers[i] += answers.data_ptr<float>()[i] / static_cast<double>(options.members);
@@ -250,7 +281,23 @@ NetworkLayer fold(const nn::LinearImpl& linear, const torch::Tensor& scale,
   return layer;
 }
 
-Network fold_batch_norm(nn::Sequential& network) {
+/// A network for each output: the layers before the last are the same.
+std::vector<Network> split_outputs(const std::vector<NetworkLayer>& layers) {
+  std::vector<Network> networks;
+  const NetworkLayer& last = layers.back();
+  for (int output = 0; output < last.outputs; ++output) {
+    NetworkLayer row{last.inputs, 1, {}, {last.bias[static_cast<std::size_t>(output)]}};
+    for (int input = 0; input < last.inputs; ++input) {
+      row.weights.push_back(last.weights[static_cast<std::size_t>(input * last.outputs + output)]);
+    }
+    std::vector<NetworkLayer> one = layers;
+    one.back() = std::move(row);
+    networks.emplace_back(std::move(one));
+  }
+  return networks;
+}
+
+std::vector<Network> fold_batch_norm(nn::Sequential& network) {
   const torch::NoGradGuard no_gradients;
   std::vector<NetworkLayer> layers;
   torch::Tensor scale, shift;  // what the batch normalisation before a layer does
@@ -265,7 +312,7 @@ Network fold_batch_norm(nn::Sequential& network) {
       shift = norm->bias - norm->running_mean * scale;
     }
   }
-  return Network(std::move(layers));
+  return split_outputs(layers);
 }
 
 }  // namespace
@@ -294,13 +341,14 @@ Ensemble train(const TrainingSet& set, const TrainOptions& asked, TrainReport& r
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
   const TrainOptions options = sized_for(asked, set.log_ratios.size());
   std::vector<FeatureScale> scales = scale_of(set);
-  const Tensors tensors = tensors_of(set, scales);
+  const Tensors tensors = tensors_of(set, scales, options.head);
   std::vector<Network> networks;
   report = {};
+  report.library = fmt::format("LibTorch {}", TORCH_VERSION);
   for (int member = 0; member < options.members; ++member) {
     nn::Sequential network = train_member(tensors, options, member, report);
     add_answers(network, tensors, options, report);
-    networks.push_back(fold_batch_norm(network));
+    std::ranges::move(fold_batch_norm(network), std::back_inserter(networks));
   }
   return {std::move(scales), std::move(networks)};
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/network.hpp"
+#include "kernels/head.hpp"
 
 namespace foretoken {
 
@@ -16,10 +16,6 @@ namespace foretoken {
 /// then shifted so that this share of its validation rows lies below it (conformal quantile
 /// regression), since training fits the rows it sees more tightly than those it does not.
 enum class Loss { mape, quantile };
-
-/// log_ratio: the network answers log(time / T). efficiency: it answers through a sigmoid T / time,
-/// as SynPerf's paper has it, so time is never below T.
-enum class Head { log_ratio, efficiency };
 
 struct TrainOptions {
   std::vector<int> widths;  // hidden layers; empty = by the number of rows. The paper: 256, 128, 64
@@ -34,7 +30,7 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   Loss loss = Loss::mape;
   double quantile = 0.8;
-  Head head = Head::log_ratio;
+  Head head = Head::log_ratio;  // the others start where their answer is the median of the rows
 };
 
 struct TrainingSet {
@@ -49,19 +45,18 @@ struct TrainingSet {
 inline constexpr std::size_t report_answers_max = 100;
 
 struct TrainReport {
+  std::string library;          // "LibTorch 1.13.1"
   int epochs = 0;               // of the longest member
   double validation_error = 0;  // mean over members, each on its own validation groups
-  /// What LibTorch itself answers for the first rows, mean over members: to compare with the
-  /// ensemble, whose weights are folded.
+  /// log(time / T) of the first rows as LibTorch itself has it, mean over members: to compare with
+  /// log_ratio() of the ensemble, whose weights are folded.
   std::vector<double> answers;
 };
 
 /// The options with what depends on the number of rows filled in.
 TrainOptions sized_for(const TrainOptions& options, std::size_t rows);
 
-/// Needs at least two groups. The same set, options and machine give the same networks. With head
-/// efficiency the last layer's answer is still to go through softplus(-x) to be log(time / T):
-/// baselines do that.
+/// Needs at least two groups. The same set, options and machine give the same networks.
 Ensemble train(const TrainingSet& set, const TrainOptions& options, TrainReport& report);
 
 }  // namespace foretoken

@@ -5,6 +5,7 @@ namespace foretoken {
 
 std::unique_ptr<Predictor> make_synperf(TableReader& options);
 std::unique_ptr<Predictor> make_linear(TableReader& options);
+std::unique_ptr<Predictor> make_neusight(TableReader& options);
 std::unique_ptr<Predictor> make_roofline(TableReader& options);
 
 Registry<PredictorFactory> predictor_catalog() {
@@ -21,6 +22,10 @@ Registry<PredictorFactory> predictor_catalog() {
               "least squares on the time at full rate of math and memory, by kernel family: a "
               "baseline",
               make_linear);
+  catalog.add("neusight",
+              "roof of the kernel's waves of tiles over a utilisation that a network learned from "
+              "tile and GPU: a baseline",
+              make_neusight);
   return catalog;
 }
 

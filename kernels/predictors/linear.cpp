@@ -1,8 +1,10 @@
 // The linear baseline: least squares on the time at full rate of math and of memory, one set of
 // constants a family. It knows no tiles, waves or caches; what learning has to beat.
 #include "kernels/estimator.hpp"
+#include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/kernel_work.hpp"
 #include "kernels/linear_model.hpp"
+#include "kernels/trained_families.hpp"
 
 namespace foretoken {
 namespace {
@@ -13,6 +15,7 @@ class Linear final : public Predictor {
 
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
     const EstimatorFamily* family = family_of(kernel, gpu);
+    if (family == nullptr && is_mixed(kernel)) return predict_mixed(kernel, gpu);
     const auto model = family == nullptr ? models_.end() : models_.find(family->name());
     if (model == models_.end()) {
       throw PredictionError(
@@ -25,6 +28,16 @@ class Linear final : public Predictor {
   }
 
  private:
+  /// One launch after the other.
+  [[nodiscard]] Prediction predict_mixed(const Kernel& kernel, const GpuSpec& gpu) const {
+    const MixedAttention parts = split_mixed_attention(kernel, gpu);
+    const Prediction prefill = predict(parts.prefill, gpu);
+    const Prediction decode = predict(parts.decode, gpu);
+    Prediction sum = prefill.time >= decode.time ? prefill : decode;
+    sum.time = prefill.time + decode.time;
+    return sum;
+  }
+
   LinearModels models_;
 };
 

@@ -64,15 +64,6 @@ Adaptation load_adaptation(const std::string& path) {
   return read_adaptation(std::string(std::istreambuf_iterator<char>(file), {}), path);
 }
 
-bool is_mixed(const Kernel& kernel) {
-  const auto* attention = std::get_if<Attention>(&kernel);
-  const auto* mla = std::get_if<Mla>(&kernel);
-  const AttentionLoad* load = attention != nullptr ? &attention->load
-                              : mla != nullptr     ? &mla->load
-                                                   : nullptr;
-  return load != nullptr && load->prefill.sequences > 0 && load->decode.sequences > 0;
-}
-
 double expected_error(const Artifact& artifact, const Ensemble::Answer& answer, const GpuSpec& gpu,
                       const FamilyAdaptation* adaptation) {
   double base = artifact.error_unseen_gpu > 0 ? artifact.error_unseen_gpu

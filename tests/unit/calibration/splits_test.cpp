@@ -117,6 +117,36 @@ TEST(Split, CapsEachGpuAndSource) {
   EXPECT_EQ(training_rows(table, choice), rows);
 }
 
+// Layouts 0 to 4 are our own, 5 to 9 others'.
+FamilyTable table_with_own_rows() {
+  FamilyTable table = small_table();
+  for (FamilyRow& row : table.rows) row.is_own = row.layout < 5;
+  return table;
+}
+
+TEST(Split, LearnsFromTheDataThatIsWanted) {
+  const FamilyTable table = table_with_own_rows();
+  RowChoice others;
+  others.with_own = false;
+  EXPECT_EQ(training_rows(table, others).size(), 50u);
+  EXPECT_EQ(wanted(table, others).rows.size(), 50u);
+  RowChoice own;
+  own.with_public = false;
+  EXPECT_EQ(training_rows(table, own).size(), 40u);  // layout 3 is held out
+}
+
+TEST(Split, OwnLaunchesJudgeApart) {
+  const FamilyTable table = table_with_own_rows();
+  RowChoice others;
+  others.with_own = false;
+  // Learned from: only the layout held out. Not learned from: all 50 rows.
+  EXPECT_EQ(folds_of(table, Split::own, {})[0].judged.size(), 10u);
+  EXPECT_EQ(folds_of(table, Split::own, others)[0].judged.size(), 50u);
+  // The other splits then judge by others' rows alone: layout 3 is none of them.
+  EXPECT_EQ(folds_of(table, Split::seen, {})[0].judged.size(), 10u);
+  EXPECT_TRUE(folds_of(table, Split::seen, others).empty());
+}
+
 TEST(Split, ThinsEvenly) {
   EXPECT_EQ(thinned({5, 6, 7, 8, 9, 10}, 3), (Rows{5, 7, 9}));
   EXPECT_EQ(thinned({5, 6}, 3), (Rows{5, 6}));
@@ -143,12 +173,55 @@ TEST(Report, SumsUpByGpuAndFamily) {
   report.add({"gemm", "seen", "a", "s1"}, "synperf", 1.1, 1.0);
   report.add({"gemm", "seen", "a", "s2"}, "synperf", 1.3, 1.0);
   report.add({"gemm", "seen", "b", "s1"}, "synperf", 0.9, 1.0);
-  EXPECT_EQ(report.text(false),
+  EXPECT_EQ(report.text(),
             "family  split  GPU  source  rows  synperf %  median   p90   bias\n"
             "gemm    all    all  all        3       16.7    10.0  30.0   10.0\n"
             "gemm    seen   a    all        2       20.0    10.0  30.0   20.0\n"
             "gemm    seen   all  all        3       16.7    10.0  30.0   10.0\n"
             "gemm    seen   b    all        1       10.0    10.0  10.0  -10.0\n");
+  EXPECT_EQ(report.text({.is_brief = true}),
+            "family  split  GPU  source  rows  synperf %  median   p90  bias\n"
+            "gemm    all    all  all        3       16.7    10.0  30.0  10.0\n");
+}
+
+TEST(Report, SaysWhoHasTheLowestError) {
+  EvaluationReport report;
+  for (const auto& [predictor, predicted] : {std::pair("synperf", 1.1), std::pair("linear", 1.2)}) {
+    report.add({"gemm", "seen", "a", "s"}, predictor, predicted, 1.0);
+    report.add({"rope", "seen", "a", "s"}, predictor, 2.3 - predicted, 1.0);
+  }
+  EXPECT_EQ(report.verdict(),
+            "synperf has the lowest error in 1 of 2 families; in rope linear has 10.0 against "
+            "20.0 %\n");
+}
+
+// Every row that the data's README calls unusable, counted before and looked for afterwards.
+TEST(ForetokenData, LeavesOutWhatIsUnusable) {
+  const char* folder = std::getenv("FORETOKEN_DATA");
+  if (folder == nullptr) GTEST_SKIP() << "FORETOKEN_DATA is not set";
+  std::int64_t host_bound = 0, untuned = 0;
+  const auto is_host_bound = [](const Sample& sample) {
+    const auto* gemm = std::get_if<Gemm>(&sample.kernel);
+    return gemm != nullptr && gemm->dtype == DType::fp8_block &&
+           gemm->implementation.framework == Framework::vllm;
+  };
+  const auto is_untuned = [](const Sample& sample) {
+    return (sample.gpu == "h100-sxm" || sample.gpu == "h200-sxm") &&
+           sample.source_name.find("modeloptfp8") != std::string::npos &&
+           sample.source_name.find("cutlass") != std::string::npos;
+  };
+  const Dataset dataset = load_foretoken_data(folder, [&](const Sample& sample) {
+    host_bound += is_host_bound(sample) ? 1 : 0;
+    untuned += is_untuned(sample) ? 1 : 0;
+    return std::holds_alternative<Gemm>(sample.kernel) ||
+           std::holds_alternative<FusedMoe>(sample.kernel);
+  });
+  EXPECT_GT(host_bound, 1'000);
+  EXPECT_GT(untuned, 1'000);
+  // And the one H100 product above the tensor peak.
+  EXPECT_EQ(dataset.rows_left_out, host_bound + untuned + 1);
+  EXPECT_EQ(std::ranges::count_if(dataset.samples, is_host_bound), 0);
+  EXPECT_EQ(std::ranges::count_if(dataset.samples, is_untuned), 0);
 }
 
 TEST(ForetokenData, LoadsWhole) {

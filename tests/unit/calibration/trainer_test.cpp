@@ -54,6 +54,45 @@ TEST(Trainer, RunsInEigenAsInLibTorch) {
   }
 }
 
+TEST(Trainer, RunsBaselinesInEigenAsInLibTorch) {
+  for (const Head head : {Head::efficiency, Head::wave_utilisation}) {
+    TrainOptions options = quick();
+    options.epochs = 3;
+    options.head = head;
+    const TrainingSet set = known_function(1000);  // the last input stands for log2 of 128 waves
+    TrainReport report;
+    const Ensemble ensemble = train(set, options, report);
+    ASSERT_EQ(ensemble.networks().size(), 2U * static_cast<unsigned>(outputs_of(head)));
+    for (std::size_t row = 0; row < report.answers.size(); ++row) {
+      const std::span<const float> inputs(&set.inputs[3 * row], 3);
+      EXPECT_NEAR(log_ratio(head, ensemble, inputs), report.answers[row], 1e-5) << row;
+    }
+  }
+}
+
+// Utilisation 0.8 - 0.3 / waves, which the head can say exactly with constant answers.
+TEST(Trainer, LearnsAUtilisationOfWaves) {
+  TrainingSet set;
+  set.features = 1;
+  set.names = {"log2_waves"};
+  for (int row = 0; row < 4000; ++row) {
+    const double waves = 1 + row % 40;
+    set.inputs.push_back(static_cast<float>(std::log2(waves)));
+    set.log_ratios.push_back(static_cast<float>(-std::log(0.8 - 0.3 / waves)));
+    set.groups.push_back(static_cast<std::uint64_t>(row));
+  }
+  TrainOptions options = quick();
+  options.head = Head::wave_utilisation;
+  options.members = 1;
+  TrainReport report;
+  const Ensemble ensemble = train(set, options, report);
+  for (const double waves : {1.0, 2.0, 30.0}) {
+    const float input[] = {static_cast<float>(std::log2(waves))};
+    EXPECT_NEAR(log_ratio(Head::wave_utilisation, ensemble, input), -std::log(0.8 - 0.3 / waves),
+                0.01);
+  }
+}
+
 TEST(Trainer, LearnsAKnownFunction) {
   TrainReport report;
   const Ensemble ensemble = train(known_function(4000), quick(), report);

@@ -67,6 +67,7 @@ Artifact small_artifact() {
           0.15,
           {{"h100-sxm", 0.04}},
           small_ensemble(),
+          Head::log_ratio,
           {90}};
 }
 

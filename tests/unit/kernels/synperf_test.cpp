@@ -45,6 +45,7 @@ class SynPerfTest : public testing::Test {
                             0.12,
                             {},
                             Ensemble(scales, networks),
+                            Head::log_ratio,
                             {90}};
     std::ofstream(folder_ / (std::string(family.name()) + ".json")) << write_artifact(artifact);
   }

@@ -1,0 +1,147 @@
+#include "calibration/app/columns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "calibration/app/family_trainer.hpp"
+#include "calibration/evaluate/paper_family.hpp"
+#include "calibration/fit/adapt.hpp"
+#include "calibration/fit/linear.hpp"
+#include "kernels/neusight.hpp"
+#include "kernels/trained_families.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr std::size_t rows_max_per_group = 6'000;
+constexpr int members_max = 2;
+
+constexpr std::pair<std::string_view, PaperVariant> paper_networks[] = {
+    {"synperf_paper", PaperVariant::whole},
+    {"without_mio", PaperVariant::without_mio},
+    {"without_math", PaperVariant::without_math}};
+
+const PaperVariant* paper_variant(std::string_view column) {
+  const auto found =
+      std::ranges::find(paper_networks, column, &std::pair<std::string_view, PaperVariant>::first);
+  return found == std::end(paper_networks) ? nullptr : &found->second;
+}
+
+PriceKernel network_prices(const EstimatorFamily& family, Artifact trained,
+                           std::optional<FamilyAdaptation> adaptation = std::nullopt) {
+  auto artifact = std::make_shared<const Artifact>(std::move(trained));
+  return [&family, artifact, adaptation](const Kernel& kernel, const GpuSpec& gpu) {
+    const double ratio = adaptation ? estimate(family, *artifact, kernel, gpu, &*adaptation).mean
+                                    : log_ratio(family, *artifact, kernel, gpu);
+    const Seconds cold = is_cold(kernel) ? family.cold_extra(kernel, gpu) : Seconds(0);
+    return (family.first_order(kernel, gpu).time * std::exp(ratio) + cold).value();
+  };
+}
+
+PriceKernel synperf_prices(const FamilyTable& table, const Fold& fold,
+                           const FamilyTraining& training) {
+  Artifact artifact = train_family_or_explain(table, training);
+  std::optional<FamilyAdaptation> adaptation;
+  if (!fold.adapting.empty()) adaptation = fit_adaptation(table, fold.adapting, artifact);
+  return network_prices(*table.family, std::move(artifact), std::move(adaptation));
+}
+
+PriceKernel baseline_prices(const FamilyTable& table, const EstimatorFamily& family,
+                            const FamilyTraining& training) {
+  return network_prices(family, train_baseline_or_explain(table, family, training, 0));
+}
+
+PriceKernel linear_prices(const FamilyTable& table, const FamilyTraining& training) {
+  const LinearModel model = fit_linear(table, training_rows(table, training.rows));
+  return [model](const Kernel& kernel, const GpuSpec& gpu) {
+    return model.time(linear_terms(kernel, gpu), gpu).value();
+  };
+}
+
+/// The paper's T alone.
+PriceKernel without_mlp(const EstimatorFamily& base) {
+  const EstimatorFamily& family = paper_family(base, PaperVariant::whole);
+  return [&family](const Kernel& kernel, const GpuSpec& gpu) {
+    return family.first_order(kernel, gpu).time.value();
+  };
+}
+
+}  // namespace
+
+double price_or_nothing(const PriceKernel& price, const Kernel& kernel, const GpuSpec& gpu) {
+  try {
+    return price(kernel, gpu);
+  } catch (const PredictionError&) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+FamilyTraining ColumnSettings::training(std::string_view name,
+                                        const EstimatorFamily& family) const {
+  const std::string_view baseline = name == neusight_recipe          ? neusight_recipe
+                                    : paper_variant(name) != nullptr ? paper_recipe
+                                                                     : "";
+  FamilyTraining training =
+      baseline.empty() ? recipes.find(family.name()) : recipes.baseline(baseline, family.name());
+  auto& rows = training.rows.rows_max_per_group;
+  rows = rows == 0 ? rows_max_per_group : std::min(rows, rows_max_per_group);
+  training.network.members = std::min(training.network.members, members_max);
+  training.with_unseen_error = false;
+  if (flags != nullptr) flags->apply(training);
+  return training;
+}
+
+FamilyTraining within(FamilyTraining training, const Fold& fold) {
+  RowChoice& rows = training.rows;
+  for (const std::string& gpu : fold.training.without_gpus) rows.without_gpus.push_back(gpu);
+  rows.with_held_out |= fold.training.with_held_out;
+  if (fold.training.without_model_draw) rows.without_model_draw = fold.training.without_model_draw;
+  return training;
+}
+
+std::vector<std::string_view> column_names() {
+  return {"synperf",     "synperf_paper", "without_mio", "without_math",
+          "without_mlp", "roofline",      "linear",      "neusight"};
+}
+
+bool is_never_shipped(std::string_view column) {
+  return paper_variant(column) != nullptr || column == "without_mlp";
+}
+
+PriceKernel shipped_prices(const std::string& column, const ColumnSettings& settings) {
+  Value options;
+  if (column == "synperf") options.set("fallback", Value("none"));
+  if (!settings.artifacts.empty() && column == "synperf") {
+    options.set("artifacts", Value(settings.artifacts));
+  }
+  if (!settings.artifacts.empty() && column == "neusight") {
+    options.set("artifacts", Value(settings.artifacts + "/baselines/neusight"));
+  }
+  Diagnostics diagnostics;
+  TableReader reader(options, diagnostics, column);
+  std::shared_ptr<const Predictor> predictor =
+      predictor_catalog().find(column, {"--predictor"}).make(reader);
+  diagnostics.throw_if_any();
+  return [predictor](const Kernel& kernel, const GpuSpec& gpu) {
+    return predictor->predict(kernel, gpu).time.value();
+  };
+}
+
+PriceKernel trained_prices(const std::string& column, const FamilyTable& table, const Fold& fold,
+                           const ColumnSettings& settings) {
+  const FamilyTraining training = within(settings.training(column, *table.family), fold);
+  if (column == "synperf") return synperf_prices(table, fold, training);
+  if (column == "linear") return linear_prices(table, training);
+  if (column == "neusight") {
+    return baseline_prices(table, neusight_family(*table.family), training);
+  }
+  if (column == "without_mlp") return without_mlp(*table.family);
+  if (const PaperVariant* variant = paper_variant(column)) {
+    return baseline_prices(table, paper_family(*table.family, *variant), training);
+  }
+  return shipped_prices(column, settings);
+}
+
+}  // namespace foretoken

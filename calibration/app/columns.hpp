@@ -1,0 +1,48 @@
+// The columns of `evaluate`: every predictor that is judged, as shipped or trained again without
+// what judges it. synperf, its paper's network (synperf_paper) and the paper's ablations
+// (without_mio, without_math, without_mlp), roofline, linear, neusight.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibration/app/training_flags.hpp"
+#include "calibration/evaluate/split.hpp"
+
+namespace foretoken {
+
+/// Seconds; throws PredictionError where there is no price.
+using PriceKernel = std::function<double(const Kernel&, const GpuSpec&)>;
+
+/// The same, NaN instead of an exception.
+double price_or_nothing(const PriceKernel& price, const Kernel& kernel, const GpuSpec& gpu);
+
+struct ColumnSettings {
+  std::string artifacts;  // a folder to take instead of what is inside the program
+  Recipes recipes;
+  const TrainingFlags* flags = nullptr;
+
+  /// How the column `name` is trained on a family: its recipe, changed by the command line. What
+  /// evaluate trains is thinner than what is shipped: 6,000 rows of a GPU and source, two members.
+  [[nodiscard]] FamilyTraining training(std::string_view name, const EstimatorFamily& family) const;
+};
+
+/// What of it a fold lets a network see.
+FamilyTraining within(FamilyTraining training, const Fold& fold);
+
+/// All of them, in the order of the table.
+std::vector<std::string_view> column_names();
+/// Whether the program has no artifact of it, so that it is trained for every split.
+bool is_never_shipped(std::string_view column);
+
+/// As the program prices. Throws ConfigError for a name that is no shipped column.
+PriceKernel shipped_prices(const std::string& column, const ColumnSettings& settings);
+
+/// Trained on what the fold lets it see of `table`, which holds kernels; adapted where the fold has
+/// launches to adapt to. Prices kernels of the table's family only.
+PriceKernel trained_prices(const std::string& column, const FamilyTable& table, const Fold& fold,
+                           const ColumnSettings& settings);
+
+}  // namespace foretoken

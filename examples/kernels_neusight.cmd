@@ -1,0 +1,1 @@
+predict --gpu l40s --predictor neusight examples/kernels.jsonl

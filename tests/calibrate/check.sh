@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Whole runs of foretoken-calibrate.
+#
+#   check.sh FORETOKEN_CALIBRATE CASE
+set -euo pipefail
+calibrate=$1 case=$2
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+unset FORETOKEN_DATA
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "$1" >&2; exit 1; }
+
+# A command that must fail with status 2 and this in its message.
+refused() {  # TEXT ARGUMENTS…
+  local text=$1 status=0
+  shift
+  "$calibrate" "$@" > "$work/said" 2>&1 || status=$?
+  [ $status -eq 2 ] || fail "$*: exit status $status instead of 2"
+  grep -qF -- "$text" "$work/said" || { cat "$work/said" >&2; fail "$*: does not say '$text'"; }
+}
+
+case $case in
+same_in_processes)
+  # One process or three: the same table, also of what is trained for it.
+  for jobs in 1 3; do
+    "$calibrate" evaluate --family rope --predictor all --epochs 3 --jobs $jobs --json "$work/$jobs.json" \
+      > "$work/$jobs.txt"
+  done
+  cmp "$work/1.txt" "$work/3.txt" && cmp "$work/1.json" "$work/3.json"
+  grep -q '^synperf has the lowest error in ' "$work/1.txt" || fail "no verdict"
+  ;;
+trains_again)
+  # The same recipe gives the same file, byte for byte, alone and beside others.
+  "$calibrate" train --family rope --out "$work/one"
+  "$calibrate" train --family rope --jobs 2 --out "$work/two"
+  cmp "$work/one/rope.json" "$work/two/rope.json"
+  "$calibrate" train --family rope --baseline neusight --out "$work/one"
+  "$calibrate" evaluate --family rope --artifacts "$work/one" > "$work/judged"
+  # Settings and data are in the file.
+  for said in '"dropout": 0.0' '"own/h200/rope.csv": "' '"library": "LibTorch'; do
+    grep -qF "$said" "$work/one/rope.json" || fail "the artifact does not say $said"
+  done
+  ;;
+says_what_is_wrong)
+  refused "did you mean 'neusight'" evaluate --family rope --predictor neusigt
+  refused "did you mean 'hopper'" evaluate --family rope --split hoper
+  refused "did you mean 'rope'" train --family rop --out "$work"
+  refused "did you mean 'linear'" train --baseline liner --out "$work"
+  refused "there are no measurements of 'gemm_4bit'" train --family gemm_4bit --out "$work"
+  refused "there are no measured steps" evaluate --split steps
+  refused "cannot read this file" train --family rope --recipes no/such.toml --out "$work"
+  ;;
+*) fail "no case '$case'" ;;
+esac
