@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/estimators/tuned_moe_shapes.hpp"
+#include "kernels/kernel_work.hpp"
 
 namespace foretoken {
 namespace {
@@ -86,7 +87,8 @@ double kept(double bytes_over_l2, double edge, double sharpness) {
 }
 
 double tensor_ops_per_cycle(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const double rate = gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(kernel.dtype)];
+  const DType format = product_format(kernel, gpu);
+  const double rate = gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(format)];
   if (!(rate > 0)) {
     throw PredictionError(fmt::format("fused_moe in {}: {} has no matrix path for {}",
                                       enum_name(kernel.dtype), gpu.name, enum_name(kernel.dtype)));
