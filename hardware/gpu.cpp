@@ -122,7 +122,11 @@ FlopsPerSecond GpuSpec::fma_rate() const {
 std::vector<std::string> gpu_names() { return spec_names(embedded_gpus()); }
 
 GpuSpec load_gpu(const std::string& name_or_path, const SourcePosition& asked_at) {
-  if (is_spec_path(name_or_path)) return read_gpu(load_spec_file(name_or_path, "GPU", asked_at));
+  if (is_spec_path(name_or_path)) {
+    GpuSpec gpu = read_gpu(load_spec_file(name_or_path, "GPU", asked_at));
+    gpu.file = name_or_path;
+    return gpu;
+  }
   if (const EmbeddedFile* file = find_spec(embedded_gpus(), name_or_path)) {
     return read_gpu(parse_spec(*file, "gpus"));
   }

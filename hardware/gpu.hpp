@@ -25,6 +25,7 @@ struct EnumNames<GpuVendor> {
 struct GpuSpec {
   std::string name;   // "h200-sxm"
   std::string title;  // "NVIDIA H200 SXM"
+  std::string file;   // the user's TOML file, as it was asked for; "" = inside the program
   GpuVendor vendor = GpuVendor::nvidia;
   std::string architecture;    // "hopper", "ada", "cdna3"
   int compute_capability = 0;  // 10 * major + minor: 90; AMD: 0

@@ -1,8 +1,10 @@
 // What a few launches on one GPU say about how it differs from what the networks expect: for each
-// family a correction of log(time), a kernel ridge regression over the launches' features. Written
-// by `foretoken-calibrate adapt`, a JSON file; read by the synperf predictor.
+// family a correction of log(time), the posterior mean of a Gaussian process over the networks' own
+// state, where launches stand close that the networks treat alike. Written by
+// `foretoken-calibrate adapt`, a JSON file; read by the synperf predictor.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,30 +15,39 @@ namespace foretoken {
 struct FamilyAdaptation {
   std::string family;
   int version = 0;  // EstimatorFamily::version()
-  /// Median of log(measured / predicted): what every price of the family is corrected by.
+  /// Ensemble::fingerprint() of the networks that are corrected: others err elsewhere.
+  std::uint64_t networks = 0;
+  /// What every price of the family is corrected by, in log(time).
   double offset = 0;
   /// exp(-|x - y|^2 / (2 length^2)) is how much a launch at x says about one at y.
   double length = 1;
-  std::size_t features = 0;
-  std::vector<float> points;    // launches x features, scaled and clamped as the networks see them
-  std::vector<double> weights;  // a launch
-  /// Mean relative error, each launch predicted from the others.
-  double error = 0;
+  std::size_t width = 0;        // Ensemble::state_width()
+  std::vector<float> points;    // launches x width, states of the networks
+  std::vector<double> weights;  // a launch; all 0 where the networks need no correction
+  /// Mean relative error of the launches, each predicted from the others; and without adaptation.
+  double error = 0, error_before = 0;
 
-  /// To be added to log(time) at `scaled` features.
-  [[nodiscard]] double correction(std::span<const float> scaled) const;
+  [[nodiscard]] bool corrects() const;
+  /// To be added to log(time) of a kernel that brings the networks into `state`.
+  [[nodiscard]] double correction(std::span<const float> state) const;
 };
 
 struct Adaptation {
   std::string gpu;  // GpuSpec::name
   std::vector<FamilyAdaptation> families;
 
-  /// nullptr if there is none for the family, or for another version of it.
-  [[nodiscard]] const FamilyAdaptation* find(std::string_view family, int version) const;
+  /// nullptr if there is none for the family.
+  [[nodiscard]] const FamilyAdaptation* find(std::string_view family) const;
 };
+
+/// "gpus/new.toml" → "gpus/new.adaptation.json": where `adapt` writes and a predictor looks. The
+/// current folder for a GPU inside the program.
+std::string adaptation_path(const std::string& gpu_name_or_path);
 
 /// Throws ConfigError for a file of another format.
 Adaptation read_adaptation(std::string_view text, const std::string& file);
+/// Throws ConfigError for a file that cannot be read, too.
+Adaptation load_adaptation(const std::string& path);
 std::string write_adaptation(const Adaptation& adaptation);
 
 }  // namespace foretoken

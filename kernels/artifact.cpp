@@ -88,7 +88,10 @@ Ensemble read_ensemble(TableReader& table, const std::string& file, Diagnostics&
     }
     networks.emplace_back(std::move(network));
   }
-  if (networks.empty()) throw ConfigError({file}, "networks: must hold at least one network");
+  if (networks.empty() || networks.size() > networks_max) {
+    throw ConfigError({file},
+                      fmt::format("networks: must hold from 1 to {} networks", networks_max));
+  }
   return {std::move(features), std::move(networks)};
 }
 

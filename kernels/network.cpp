@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/base/error.hpp"
+#include "sim/base/fingerprint.hpp"
 
 namespace foretoken {
 namespace {
@@ -40,13 +41,16 @@ Network::Network(std::vector<NetworkLayer> layers) : layers_(std::move(layers)) 
                   layers_.back().outputs);
 }
 
-float Network::run(std::span<const float> inputs) const {
+float Network::run(std::span<const float> inputs, std::span<float> state) const {
   FORETOKEN_CHECK(inputs.size() == static_cast<std::size_t>(layers_.front().inputs),
                   "{} inputs instead of {}", inputs.size(), layers_.front().inputs);
   std::array<Buffer, 2> buffers;
   const float* current = inputs.data();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const NetworkLayer& layer = layers_[i];
+    if (i + 1 == layers_.size() && !state.empty()) {
+      std::ranges::copy(std::span(current, static_cast<std::size_t>(layer.inputs)), state.begin());
+    }
     MutableVector out(buffers[i % 2].data(), layer.outputs);
     out = ConstVector(layer.bias.data(), layer.outputs);
     out.noalias() += ConstMatrix(layer.weights.data(), layer.outputs, layer.inputs) *
@@ -59,7 +63,9 @@ float Network::run(std::span<const float> inputs) const {
 
 Ensemble::Ensemble(std::vector<FeatureScale> features, std::vector<Network> networks)
     : features_(std::move(features)), networks_(std::move(networks)) {
-  FORETOKEN_CHECK(!networks_.empty(), "an ensemble needs a network");
+  FORETOKEN_CHECK(!networks_.empty() && networks_.size() <= networks_max,
+                  "an ensemble needs from 1 to {} networks, not {}", networks_max,
+                  networks_.size());
   for (const Network& network : networks_) {
     FORETOKEN_CHECK(static_cast<std::size_t>(network.inputs()) == features_.size(),
                     "a network takes {} inputs, there are {} features", network.inputs(),
@@ -81,14 +87,40 @@ int Ensemble::scale(std::span<const float> features, std::span<float> scaled) co
   return clamped;
 }
 
-Ensemble::Answer Ensemble::run(std::span<const float> features) const {
+std::size_t Ensemble::state_width() const {
+  std::size_t width = 0;
+  for (const Network& network : networks_) width += static_cast<std::size_t>(network.state_width());
+  return width;
+}
+
+std::uint64_t Ensemble::fingerprint() const {
+  Fingerprint hash;
+  const auto add = [&hash](float value) { hash.add(static_cast<double>(value)); };
+  for (const FeatureScale& scale : features_) {
+    hash.add(std::string_view(scale.name));
+    for (const float value : {scale.mean, scale.deviation, scale.low, scale.high}) add(value);
+  }
+  for (const Network& network : networks_) {
+    for (const NetworkLayer& layer : network.layers()) {
+      std::ranges::for_each(layer.weights, add);
+      std::ranges::for_each(layer.bias, add);
+    }
+  }
+  return hash.value();
+}
+
+Ensemble::Answer Ensemble::run(std::span<const float> features, std::span<float> state) const {
+  FORETOKEN_CHECK(state.empty() || state.size() == state_width(), "room for {} of {} states",
+                  state.size(), state_width());
   Buffer buffer;
   const std::span<float> inputs(buffer.data(), std::min(features.size(), buffer.size()));
   Answer answer;
   answer.clamped = scale(features, inputs);
   double sum = 0, squares = 0;
   for (const Network& network : networks_) {
-    const double value = network.run(inputs);
+    const auto width = state.empty() ? 0 : static_cast<std::size_t>(network.state_width());
+    const double value = network.run(inputs, state.first(width));
+    state = state.subspan(width);
     sum += value;
     squares += value * value;
   }

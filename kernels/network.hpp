@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,16 +21,21 @@ struct NetworkLayer {
 
 /// Widest layer and longest list of inputs that a network may have.
 inline constexpr int network_width_max = 512;
+/// Most networks of an ensemble.
+inline constexpr int networks_max = 16;
 
 class Network {
  public:
   /// At least one layer, each as wide as the next expects, the last with one output (checked).
   explicit Network(std::vector<NetworkLayer> layers);
 
-  /// ReLU after every layer but the last. `inputs` must have inputs() numbers.
-  [[nodiscard]] float run(std::span<const float> inputs) const;
+  /// ReLU after every layer but the last. `inputs` must have inputs() numbers. What the last layer
+  /// is given goes to `state` if that is not empty, then it must have state_width() numbers.
+  [[nodiscard]] float run(std::span<const float> inputs, std::span<float> state = {}) const;
 
   [[nodiscard]] int inputs() const { return layers_.front().inputs; }
+  /// Inputs of the last layer.
+  [[nodiscard]] int state_width() const { return layers_.back().inputs; }
   [[nodiscard]] const std::vector<NetworkLayer>& layers() const { return layers_; }
 
  private:
@@ -55,11 +61,17 @@ class Ensemble {
 
   Ensemble(std::vector<FeatureScale> features, std::vector<Network> networks);
 
-  /// `features` as the family writes them, not scaled.
-  [[nodiscard]] Answer run(std::span<const float> features) const;
+  /// `features` as the family writes them, not scaled. What the networks made of them before their
+  /// last layers goes to `state` if that is not empty: state_width() numbers.
+  [[nodiscard]] Answer run(std::span<const float> features, std::span<float> state = {}) const;
   /// The features as the networks see them: held inside the trained range and standardised. Returns
   /// how many were outside.
   int scale(std::span<const float> features, std::span<float> scaled) const;
+
+  /// Of all networks together.
+  [[nodiscard]] std::size_t state_width() const;
+  /// A hash of scales and weights: the same for the same answers.
+  [[nodiscard]] std::uint64_t fingerprint() const;
 
   [[nodiscard]] const std::vector<FeatureScale>& features() const { return features_; }
   [[nodiscard]] const std::vector<Network>& networks() const { return networks_; }

@@ -65,12 +65,27 @@ const Artifact* TrainedFamilies::find(const EstimatorFamily& family) const {
   return entries_.back().artifact.get();
 }
 
+namespace {
+
+/// The features of a kernel, in `buffer`.
+std::span<const float> features_of(const EstimatorFamily& family, const Artifact& artifact,
+                                   const Kernel& kernel, const GpuSpec& gpu,
+                                   std::array<float, network_width_max>& buffer) {
+  const std::size_t count = artifact.ensemble.features().size();
+  const std::span<float> features(buffer.data(), count);
+  FeatureSink sink(features);
+  family.features(kernel, gpu, sink);
+  FORETOKEN_CHECK(sink.used() == count, "{}: {} features instead of {}", family.name(), sink.used(),
+                  count);
+  return features;
+}
+
+}  // namespace
+
 double log_ratio(const EstimatorFamily& family, const Artifact& artifact, const Kernel& kernel,
                  const GpuSpec& gpu) {
   std::array<float, network_width_max> buffer;
-  const std::span<float> features(buffer.data(), artifact.ensemble.features().size());
-  FeatureSink sink(features);
-  family.features(kernel, gpu, sink);
+  const auto features = features_of(family, artifact, kernel, gpu, buffer);
   return artifact.network_share(gpu) * log_ratio(artifact.head, artifact.ensemble, features);
 }
 
@@ -78,24 +93,25 @@ Ensemble::Answer estimate(const EstimatorFamily& family, const Artifact& artifac
                           const Kernel& kernel, const GpuSpec& gpu,
                           const FamilyAdaptation* adaptation) {
   std::array<float, network_width_max> buffer;
-  const std::size_t count = artifact.ensemble.features().size();
-  const std::span<float> features(buffer.data(), count);
-  FeatureSink sink(features);
-  family.features(kernel, gpu, sink);
-  FORETOKEN_CHECK(sink.used() == count, "{}: {} features instead of {}", family.name(), sink.used(),
-                  count);
-  Ensemble::Answer answer = artifact.ensemble.run(features);
-  if (adaptation == nullptr) {
-    const double share = artifact.network_share(gpu);
-    answer.mean *= share;
-    answer.spread *= share;
-  } else {
-    std::array<float, network_width_max> scaled;
-    const std::span<float> inputs(scaled.data(), count);
-    artifact.ensemble.scale(features, inputs);
-    answer.mean += adaptation->correction(inputs);
-  }
+  const auto features = features_of(family, artifact, kernel, gpu, buffer);
+  std::array<float, networks_max * network_width_max> state_buffer;
+  const auto state = std::span<float>(state_buffer)
+                         .first(adaptation != nullptr ? artifact.ensemble.state_width() : 0);
+  Ensemble::Answer answer = artifact.ensemble.run(features, state);
+  const double share = artifact.network_share(gpu);
+  answer.mean *= share;
+  answer.spread *= share;
+  if (adaptation != nullptr) answer.mean += adaptation->correction(state);
   return answer;
+}
+
+std::vector<float> network_state(const EstimatorFamily& family, const Artifact& artifact,
+                                 const Kernel& kernel, const GpuSpec& gpu) {
+  std::array<float, network_width_max> buffer;
+  const auto features = features_of(family, artifact, kernel, gpu, buffer);
+  std::vector<float> state(artifact.ensemble.state_width());
+  static_cast<void>(artifact.ensemble.run(features, state));
+  return state;
 }
 
 bool is_mixed(const Kernel& kernel) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "calibration/app/subcommand.hpp"
@@ -16,15 +15,21 @@ struct AdaptCommand {
   std::string gpu, measurements, out, artifacts;
 };
 
-/// Fewer launches of a family than this say more about noise than about the GPU.
-constexpr std::size_t launches_min = 5;
-
-/// "gpus/new.toml" → "gpus/new.adaptation.json"; a built-in GPU's goes to the current folder.
-std::filesystem::path default_out(const std::string& gpu) {
-  std::filesystem::path path(gpu);
-  if (path.extension() == ".toml") path.replace_extension();
-  path += ".adaptation.json";
-  return path;
+/// What one family learned, nullopt if there is too little to learn from; says so either way.
+std::optional<FamilyAdaptation> adapt_family(const FamilyTable& table, const Artifact& artifact) {
+  Rows rows(table.rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row) rows[row] = row;
+  const std::string_view name = table.family->name();
+  if (rows.size() < launches_min) {
+    fmt::print("{}: {} launches are too few, at least {} are needed\n", name, rows.size(),
+               launches_min);
+    return std::nullopt;
+  }
+  FamilyAdaptation adaptation = fit_adaptation(table, rows, artifact);
+  fmt::print("{}: {} launches, error {:.1f} % before, {:.1f} % after (each from the others){}\n",
+             name, rows.size(), 100 * adaptation.error_before, 100 * adaptation.error,
+             adaptation.corrects() ? "" : ": left as it is");
+  return adaptation;
 }
 
 int adapt(const AdaptCommand& command) {
@@ -37,30 +42,25 @@ int adapt(const AdaptCommand& command) {
     const FamilyTable table = tabulate(*family, dataset);
     const Artifact* artifact = trained.find(*family);
     if (table.rows.empty() || artifact == nullptr) continue;
-    Rows rows(table.rows.size());
-    for (std::size_t row = 0; row < rows.size(); ++row) rows[row] = row;
-    const double before = score_rows(table, rows, *artifact).mape;
-    if (rows.size() < launches_min) {
-      fmt::print("{}: {} launches are too few, at least {} are needed\n", family->name(),
-                 rows.size(), launches_min);
-      continue;
+    if (auto learned = adapt_family(table, *artifact)) {
+      adaptation.families.push_back(std::move(*learned));
     }
-    adaptation.families.push_back(fit_adaptation(table, rows, *artifact));
-    fmt::print("{}: {} launches, error {:.1f} % before, {:.1f} % after (each from the others)\n",
-               family->name(), rows.size(), 100 * before, 100 * adaptation.families.back().error);
   }
   if (adaptation.families.empty()) {
-    throw ConfigError({command.measurements},
-                      "has no launches of a trained family; see calibration/datasets/README.md for "
-                      "the format");
+    throw ConfigError(
+        {command.measurements},
+        fmt::format("has {} launches on {}, but of no trained family {} or more; "
+                    "measure more with foretoken-measure --few 50 (calibration/measure/README.md)",
+                    dataset.samples.size(), gpu.name, launches_min));
   }
-  const std::filesystem::path out =
-      command.out.empty() ? default_out(command.gpu) : std::filesystem::path(command.out);
+  const std::string out = command.out.empty() ? adaptation_path(command.gpu) : command.out;
   std::ofstream file(out, std::ios::binary);
   file << write_adaptation(adaptation);
-  if (!file.flush()) throw ConfigError({out.string()}, "cannot be written");
-  fmt::print("-> {}; use it with predictor option adaptations = [\"{}\"]\n", out.string(),
-             out.string());
+  if (!file.flush()) throw ConfigError({out}, "cannot be written");
+  const bool is_beside = !gpu.file.empty() && out == adaptation_path(command.gpu);
+  fmt::print("-> {}; {}\n", out,
+             is_beside ? fmt::format("used from now on wherever {} is", gpu.file)
+                       : fmt::format("use it with [predictor] adaptations = [\"{}\"]", out));
   return 0;
 }
 
@@ -75,7 +75,9 @@ void add_adapt(CLI::App& program, Action& chosen) {
       ->add_option("measurements", command->measurements,
                    "A dataset or a folder of them, as foretoken-measure --few writes it")
       ->required();
-  subcommand->add_option("--out", command->out, "The file to write (default: beside the TOML)");
+  subcommand->add_option("--out", command->out,
+                         "The file to write (default: beside the TOML, where the simulator finds "
+                         "it)");
   subcommand->add_option("--artifacts", command->artifacts, "Folder of artifacts of one's own");
   subcommand->callback([command, &chosen] { chosen = [command] { return adapt(*command); }; });
 }

@@ -7,7 +7,6 @@
 
 #include "calibration/app/family_trainer.hpp"
 #include "calibration/evaluate/paper_family.hpp"
-#include "calibration/fit/adapt.hpp"
 #include "calibration/fit/linear.hpp"
 #include "kernels/neusight.hpp"
 #include "kernels/trained_families.hpp"
@@ -29,23 +28,17 @@ const PaperVariant* paper_variant(std::string_view column) {
   return found == std::end(paper_networks) ? nullptr : &found->second;
 }
 
-PriceKernel network_prices(const EstimatorFamily& family, Artifact trained,
-                           std::optional<FamilyAdaptation> adaptation = std::nullopt) {
+PriceKernel network_prices(const EstimatorFamily& family, Artifact trained) {
   auto artifact = std::make_shared<const Artifact>(std::move(trained));
-  return [&family, artifact, adaptation](const Kernel& kernel, const GpuSpec& gpu) {
-    const double ratio = adaptation ? estimate(family, *artifact, kernel, gpu, &*adaptation).mean
-                                    : log_ratio(family, *artifact, kernel, gpu);
+  return [&family, artifact](const Kernel& kernel, const GpuSpec& gpu) {
+    const double ratio = log_ratio(family, *artifact, kernel, gpu);
     const Seconds cold = is_cold(kernel) ? family.cold_extra(kernel, gpu) : Seconds(0);
     return (family.first_order(kernel, gpu).time * std::exp(ratio) + cold).value();
   };
 }
 
-PriceKernel synperf_prices(const FamilyTable& table, const Fold& fold,
-                           const FamilyTraining& training) {
-  Artifact artifact = train_family_or_explain(table, training);
-  std::optional<FamilyAdaptation> adaptation;
-  if (!fold.adapting.empty()) adaptation = fit_adaptation(table, fold.adapting, artifact);
-  return network_prices(*table.family, std::move(artifact), std::move(adaptation));
+PriceKernel synperf_prices(const FamilyTable& table, const FamilyTraining& training) {
+  return network_prices(*table.family, train_family_or_explain(table, training));
 }
 
 PriceKernel baseline_prices(const FamilyTable& table, const EstimatorFamily& family,
@@ -132,7 +125,7 @@ PriceKernel shipped_prices(const std::string& column, const ColumnSettings& sett
 PriceKernel trained_prices(const std::string& column, const FamilyTable& table, const Fold& fold,
                            const ColumnSettings& settings) {
   const FamilyTraining training = within(settings.training(column, *table.family), fold);
-  if (column == "synperf") return synperf_prices(table, fold, training);
+  if (column == "synperf") return synperf_prices(table, training);
   if (column == "linear") return linear_prices(table, training);
   if (column == "neusight") {
     return baseline_prices(table, neusight_family(*table.family), training);

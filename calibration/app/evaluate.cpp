@@ -1,17 +1,22 @@
 // foretoken-calibrate evaluate: how far each predictor is from measurements it was not made from.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <set>
 
 #include "calibration/app/columns.hpp"
 #include "calibration/app/comm.hpp"
+#include "calibration/app/few_launches.hpp"
 #include "calibration/app/processes.hpp"
 #include "calibration/app/step_prices.hpp"
 #include "calibration/app/subcommand.hpp"
 #include "calibration/evaluate/report.hpp"
+#include "calibration/evaluate/split.hpp"
+#include "calibration/selection/launch_choice.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken {
@@ -25,6 +30,8 @@ struct EvaluateCommand {
   int jobs = 1;
   bool is_brief = false, by_source = false, with_details = false;
   bool comm = false, is_split_given = false;
+  FewLaunches few;
+  std::vector<std::string> left_out = main_gpus, also_without;
   TrainingFlags flags;
 };
 
@@ -78,6 +85,8 @@ class Evaluation {
   EvaluationReport run() {
     if (split_ == Split::steps) {
       run_steps();
+    } else if (split_ == Split::few) {
+      run_few();
     } else {
       run_folds();
     }
@@ -155,10 +164,48 @@ class Evaluation {
     }
   }
 
+  /// Each fold in a process: its networks, adapted to each number of launches and before.
+  void run_few() {
+    std::vector<std::vector<Fold>> folds;
+    std::vector<Job> jobs;
+    for (const FamilyTable& table : tables_) folds.push_back(judging_folds(table));
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      for (const Fold& fold : folds[i]) jobs.push_back({&tables_[i], &fold});
+    }
+    const std::vector<std::string> answers =
+        in_processes(jobs.size(), command_.jobs, [&](std::size_t i) {
+          const FamilyTable& table = *jobs[i].table;
+          const FamilyTraining training =
+              within(settings_.training("synperf", *table.family), *jobs[i].fold);
+          const std::vector<AdaptedPrice> prices =
+              adapted_prices(table, *jobs[i].fold, training, command_.few, command_.rows_max);
+          return std::string(reinterpret_cast<const char*>(prices.data()),
+                             prices.size() * sizeof(AdaptedPrice));
+        });
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      std::vector<AdaptedPrice> prices(answers[i].size() / sizeof(AdaptedPrice));
+      std::memcpy(prices.data(), answers[i].data(), answers[i].size());
+      for (const AdaptedPrice& price : prices) judge(*jobs[i].table, price);
+    }
+  }
+
+  void judge(const FamilyTable& table, const AdaptedPrice& price) {
+    const FamilyRow& data = table.rows[price.row];
+    const EvaluationReport::Line line = {std::string(table.family->name()),
+                                         fmt::format("left out, {} launches", price.launches),
+                                         table.gpus[static_cast<std::size_t>(data.gpu)],
+                                         table.sources[static_cast<std::size_t>(data.source)]};
+    report_.add(line, "adapted", price.adapted, data.measured);
+    report_.add(line, "before", price.before, data.measured);
+  }
+
   /// Those that leave something to learn from: a family measured on one GPU has no other.
   [[nodiscard]] std::vector<Fold> judging_folds(const FamilyTable& table) const {
     const FamilyTraining training = settings_.training("synperf", *table.family);
-    std::vector<Fold> folds = folds_of(table, split_, training.rows);
+    std::vector<Fold> folds = folds_of(table, split_, training.rows, command_.left_out);
+    for (Fold& fold : folds) {
+      std::ranges::copy(command_.also_without, std::back_inserter(fold.training.without_gpus));
+    }
     std::erase_if(folds, [&](const Fold& fold) {
       return fold.name.find(command_.fold) == std::string::npos;
     });
@@ -240,6 +287,14 @@ int evaluate(const EvaluateCommand& command) {
   const EvaluationReport report = Evaluation(command).run();
   fmt::print("{}{}", report.text({command.is_brief, command.by_source, command.with_details}),
              report.verdict());
+  if (command.split == "few") {
+    fmt::print("launches of the GPU left out: {}; judged on its other rows\n",
+               command.few.draw == 0
+                   ? fmt::format("chosen as foretoken-calibrate choose does, among {} rows of each "
+                                 "family, times unseen",
+                                 choice_candidates_max)
+                   : fmt::format("drawn at random (seed {})", command.few.draw));
+  }
   if (command.json.empty()) return 0;
   std::ofstream file(command.json);
   file << to_json(report.json()) << '\n';
@@ -264,13 +319,24 @@ void add_evaluate(CLI::App& program, Action& chosen) {
       ->take_all();
   auto* const split = subcommand->add_option(
       "--split", command->split,
-      "seen: layouts held out; own: our own launches (both in seconds); gpu, "
-      "hopper, few, model, steps: trained again without them (minutes). With "
-      "--comm: sizes, ranks, nodes, gpu (default: all of them, half a minute) or "
-      "shipped");
+      "seen: layouts held out; own: our own launches (both in seconds); gpu, hopper, few, model, "
+      "steps: trained again without them (minutes); few: then adapted to some launches, against "
+      "the same networks before. With --comm: sizes, ranks, nodes, gpu (default: all of them, half "
+      "a minute) or shipped");
   subcommand->add_option("--fold", command->fold,
                          "Only the folds whose name has this text (\"l40s\"; several processes can "
                          "share a split)");
+  subcommand
+      ->add_option("--launches", command->few.counts,
+                   "Split few: how many of a family to adapt to, as in 25,50,100")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 10'000));
+  subcommand->add_option("--draw", command->few.draw,
+                         "Split few: draw the launches at random with this seed instead");
+  subcommand->add_option("--left-out", command->left_out,
+                         "Splits gpu and few: a GPU to leave out (may be repeated)");
+  subcommand->add_option("--also-without", command->also_without,
+                         "Not trained on either, and not judged: the GPU's siblings");
   subcommand->add_option("--artifacts", command->artifacts,
                          "Folder of artifacts to judge instead of those inside (seen, own)");
   subcommand->add_option("--judge", command->rows_max, "At most so many rows of a fold");

@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
   add_tiles(program, chosen);
   add_evaluate(program, chosen);
   add_coverage(program, chosen);
+  add_choose(program, chosen);
   add_adapt(program, chosen);
   try {
     program.parse(argc, argv);

@@ -21,6 +21,7 @@ void add_fit(CLI::App& program, Action& chosen);
 void add_tiles(CLI::App& program, Action& chosen);
 void add_evaluate(CLI::App& program, Action& chosen);
 void add_coverage(CLI::App& program, Action& chosen);
+void add_choose(CLI::App& program, Action& chosen);
 void add_adapt(CLI::App& program, Action& chosen);
 
 }  // namespace foretoken

@@ -52,7 +52,7 @@ Dataset load_foretoken_data(const std::filesystem::path& folder, const KeepSampl
 
 /// Our own measurements, calibration/datasets/<gpu>/*.csv[.gz]: `path` is a folder with such files
 /// somewhere below it, or one file. `gpu` (a name, or a TOML file's path) is where they were
-/// measured; "" = as the files say.
+/// measured; "" = as the files say. A file that says otherwise is a ConfigError.
 Dataset load_own_measurements(const std::filesystem::path& path, const KeepSample& keep = {},
                               const std::string& gpu = "");
 

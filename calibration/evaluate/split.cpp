@@ -5,9 +5,6 @@
 namespace foretoken {
 namespace {
 
-/// The GPUs that have tables of all the main families.
-const std::vector<std::string> main_gpus = {"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm", "l40s"};
-
 Fold without_gpus(const FamilyTable& table, const std::string& name,
                   const std::vector<std::string>& gpus) {
   Fold fold;
@@ -15,18 +12,6 @@ Fold without_gpus(const FamilyTable& table, const std::string& name,
   fold.training.without_gpus = gpus;
   fold.judged = rows_of_gpus(table, gpus);
   return fold;
-}
-
-/// Moves some rows, picked without looking at them, from the judged to the adapting ones.
-void spare_launches(const FamilyTable& table, Fold& fold) {
-  fold.name += fmt::format(", {} launches", adapting_launches);
-  if (fold.judged.size() < 2 * adapting_launches) {
-    fold.judged.clear();  // too few to learn from some and judge on others
-    return;
-  }
-  fold.adapting = picked(table, fold.judged, adapting_launches);
-  std::erase_if(fold.judged,
-                [&](std::size_t row) { return std::ranges::binary_search(fold.adapting, row); });
 }
 
 Fold held_out_layouts(const FamilyTable& table) {
@@ -66,6 +51,8 @@ void keep_learned(const FamilyTable& table, const RowChoice& learned, Rows& rows
 
 }  // namespace
 
+const std::vector<std::string> main_gpus = {"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm", "l40s"};
+
 Fold steps_fold() {
   Fold fold;
   fold.name = "rtx-4090 left out";
@@ -73,20 +60,16 @@ Fold steps_fold() {
   return fold;
 }
 
-std::vector<Fold> folds_of(const FamilyTable& table, Split split, const RowChoice& learned) {
+std::vector<Fold> folds_of(const FamilyTable& table, Split split, const RowChoice& learned,
+                           const std::vector<std::string>& gpus) {
   std::vector<Fold> folds;
   switch (split) {
     case Split::seen:
       folds.push_back(held_out_layouts(table));
       break;
     case Split::gpu:
-      for (const std::string& gpu : main_gpus) folds.push_back(without_gpus(table, gpu, {gpu}));
-      break;
     case Split::few:
-      for (const std::string& gpu : main_gpus) {
-        folds.push_back(without_gpus(table, gpu, {gpu}));
-        spare_launches(table, folds.back());
-      }
+      for (const std::string& gpu : gpus) folds.push_back(without_gpus(table, gpu, {gpu}));
       break;
     case Split::hopper:
       folds.push_back(without_gpus(table, "hopper", {"h100-sxm", "h200-sxm"}));

@@ -10,9 +10,10 @@
 namespace foretoken {
 
 /// seen: layouts held out, GPUs known. gpu: each GPU of the main five left out in turn. hopper:
-/// H100 and H200 left out together, since they are siblings. model: layouts held out before
-/// sharding, a fifth of them at a time. own: our own launches, on layouts held out where the family
-/// learned from others of them. steps: whole steps (measured_steps.hpp), their GPU left out.
+/// H100 and H200 left out together, since they are siblings. few: as gpu, then adapted to a few
+/// launches. model: layouts held out before sharding, a fifth of them at a time. own: our own
+/// launches, on layouts held out where the family learned from others of them. steps: whole steps
+/// (measured_steps.hpp), their GPU left out.
 enum class Split { seen, gpu, hopper, few, model, own, steps };
 template <>
 struct EnumNames<Split> {
@@ -23,16 +24,16 @@ struct EnumNames<Split> {
 struct Fold {
   std::string name;  // "a100-sxm left out"
   RowChoice training;
-  Rows adapting;  // few: launches to adapt to, not judged
   Rows judged;
 };
 
-/// How many launches of a family a new GPU is adapted to.
-inline constexpr std::size_t adapting_launches = 50;
+/// The GPUs that have tables of all the main families.
+extern const std::vector<std::string> main_gpus;
 
 /// Folds of a table, those without rows to judge left out. `learned` says which data the family
-/// learns from: splits other than own judge by no other.
-std::vector<Fold> folds_of(const FamilyTable& table, Split split, const RowChoice& learned = {});
+/// learns from: splits other than own judge by no other. `gpus`: those that gpu and few leave out.
+std::vector<Fold> folds_of(const FamilyTable& table, Split split, const RowChoice& learned = {},
+                           const std::vector<std::string>& gpus = main_gpus);
 /// What the split steps, which no table holds, lets networks see.
 Fold steps_fold();
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
@@ -144,9 +145,23 @@ class FamilyRun {
 
 }  // namespace
 
+void write_cases(const Gpu& gpu, const Family& family, const std::string& folder) {
+  DatasetWriter writer(folder + "/" + family.name + ".csv", provenance_of(gpu), family.columns);
+  for (const Case& one : family.cases) writer.write(one.fields);
+  std::printf("%-20s %6zu shapes\n", family.name.c_str(), family.cases.size());
+}
+
 void measure_family(const Gpu& gpu, Arena& arena, Stopwatch& stopwatch, Family family,
                     const Options& options) {
-  family.cases = options.few > 0 ? spread_choice(std::move(family.cases), options.few)
+  if (!options.only.empty()) {
+    const std::string list = options.only + "/" + family.name + ".csv";
+    if (!std::filesystem::exists(list)) {
+      std::printf("%-20s not listed in %s\n", family.name.c_str(), options.only.c_str());
+      return;
+    }
+    family.cases = listed(std::move(family.cases), family.columns, list);
+  }
+  family.cases = options.few > 0 ? few(std::move(family.cases), options.few)
                                  : shuffled(std::move(family.cases), options.family.seed);
   arena.fill(family.fill);
   FamilyRun run(gpu, stopwatch, family, options);

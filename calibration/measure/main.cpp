@@ -1,5 +1,6 @@
 // foretoken-measure: times kernels on the GPU of this machine and writes Foretoken's datasets.
 // README.md beside this file says how to profile a new GPU with it in ten minutes.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -18,6 +19,12 @@ void run(const Options& options) {
     for (const FamilyEntry& entry : families())
       std::printf("%-20s %6zu\n", std::string(entry.name).c_str(),
                   entry.make(gpu, options.family).cases.size());
+    return;
+  }
+  if (options.cases) {
+    for (const FamilyEntry& entry : families())
+      if (std::find(names.begin(), names.end(), entry.name) != names.end())
+        write_cases(gpu, entry.make(gpu, options.family), options.out);
     return;
   }
   Arena arena(gpu, options.memory_gb);

@@ -9,7 +9,9 @@ const char* const usage = R"(usage: foretoken-measure FAMILY... [options]
   FAMILY         a kernel family, "all", "small" (all but GEMM) or "microbench"
   --out DIR      where FAMILY.csv and microbench.json go (default .)
   --seconds S    stop each family after S seconds (default: measure all its shapes)
-  --few N        only N shapes that cover the family best, for adapting to a new GPU
+  --few N        only the N shapes that say most about the others, for adapting to a new GPU
+  --cases        write the shapes of each family to FAMILY.csv and measure nothing
+  --only DIR     only the shapes in DIR/FAMILY.csv, as foretoken-calibrate choose writes them
   --shapes FILE  GEMM: lines m,n,k to measure instead of the built-in layers
   --gemm-api A   bf16 GEMM through "lt" (default: it tells the split of k) or "gemmex", which is
                  what PyTorch calls; both choose the same kernels
@@ -55,6 +57,10 @@ Options parse(int argc, char** argv) {
       options.device = std::stoi(value());
     else if (word == "--once")
       options.once = true;
+    else if (word == "--cases")
+      options.cases = true;
+    else if (word == "--only")
+      options.only = value();
     else if (word == "--list")
       options.list = true;
     else if (word.starts_with("-"))

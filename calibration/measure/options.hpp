@@ -17,6 +17,8 @@ struct Options {
   double memory_gb = 24, settle_ms = 40;
   int few = 0, repeat = 100, device = 0;
   bool once = false, list = false;
+  bool cases = false;  // write the shapes and measure nothing
+  std::string only;    // folder of FAMILY.csv with the shapes to measure; "" = all
   FamilyOptions family;
 };
 

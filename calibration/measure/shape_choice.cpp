@@ -2,24 +2,39 @@
 #include "shape_choice.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
+#include <fstream>
 #include <random>
+#include <set>
+#include <stdexcept>
+
+#include "calibration/selection/launch_choice.hpp"
 
 namespace foretoken::measure {
 namespace {
 
-double squared_distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return sum;
+/// Coordinates in units of their standard deviation, so that all sizes count alike.
+std::vector<std::vector<float>> standardised(const std::vector<Case>& cases) {
+  std::vector<std::vector<float>> points(cases.size());
+  const auto count = static_cast<double>(cases.size());
+  for (std::size_t i = 0; i < cases[0].coordinates.size(); ++i) {
+    double sum = 0, squares = 0;
+    for (const Case& one : cases) {
+      sum += one.coordinates[i];
+      squares += one.coordinates[i] * one.coordinates[i];
+    }
+    const double mean = sum / count, variance = squares / count - mean * mean;
+    const double scale = variance > 1e-9 ? 1 / std::sqrt(variance) : 0;
+    for (std::size_t j = 0; j < cases.size(); ++j)
+      points[j].push_back(static_cast<float>((cases[j].coordinates[i] - mean) * scale));
+  }
+  return points;
 }
 
-std::vector<double> mean_coordinates(const std::vector<Case>& cases) {
-  std::vector<double> mean(cases[0].coordinates.size(), 0.0);
-  for (const Case& one : cases)
-    for (std::size_t i = 0; i < mean.size(); ++i)
-      mean[i] += one.coordinates[i] / static_cast<double>(cases.size());
-  return mean;
+std::string joined(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) line += (line.empty() ? "" : ",") + field;
+  return line;
 }
 
 }  // namespace
@@ -43,25 +58,33 @@ std::vector<std::vector<const Case*>> cool_first(const std::vector<const Case*>&
   return batches;
 }
 
-std::vector<Case> spread_choice(std::vector<Case> cases, int count) {
+std::vector<Case> few(std::vector<Case> cases, int count) {
   if (cases.empty()) return cases;
-  std::vector<double> nearest(cases.size(), std::numeric_limits<double>::infinity());
-  const std::vector<double> mean = mean_coordinates(cases);
-  std::size_t next = 0;
-  for (std::size_t i = 1; i < cases.size(); ++i)
-    if (squared_distance(cases[i].coordinates, mean) <
-        squared_distance(cases[next].coordinates, mean))
-      next = i;
+  cases = shuffled(std::move(cases), 1);  // candidates are thinned evenly, shapes stand in order
   std::vector<Case> chosen;
-  while (static_cast<int>(chosen.size()) < count && chosen.size() < cases.size()) {
-    chosen.push_back(cases[next]);
-    for (std::size_t i = 0; i < cases.size(); ++i)
-      nearest[i] =
-          std::min(nearest[i], squared_distance(cases[i].coordinates, chosen.back().coordinates));
-    next = static_cast<std::size_t>(std::max_element(nearest.begin(), nearest.end()) -
-                                    nearest.begin());
-  }
+  for (const std::size_t index :
+       choose_launches(standardised(cases), static_cast<std::size_t>(count)))
+    chosen.push_back(cases[index]);
   return chosen;
+}
+
+std::vector<Case> listed(std::vector<Case> cases, const std::vector<std::string>& columns,
+                         const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(path + ": cannot be opened");
+  std::set<std::string> rows;
+  std::string line;
+  bool has_header = false;
+  while (std::getline(file, line)) {
+    if (line.empty() || line[0] == '#') continue;
+    if (!has_header && line != joined(columns))
+      throw std::runtime_error(path + ": its columns must be " + joined(columns));
+    if (has_header) rows.insert(line);
+    has_header = true;
+  }
+  std::erase_if(cases, [&](const Case& one) { return rows.count(joined(one.fields)) == 0; });
+  if (cases.empty()) throw std::runtime_error(path + ": lists no shape of this family");
+  return cases;
 }
 
 }  // namespace foretoken::measure

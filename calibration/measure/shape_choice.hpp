@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "family.hpp"
@@ -17,8 +18,13 @@ std::vector<Case> shuffled(std::vector<Case> cases, std::uint64_t seed);
 std::vector<std::vector<const Case*>> cool_first(const std::vector<const Case*>& cases,
                                                  std::size_t size);
 
-/// `count` cases, each the farthest (in log size) from those chosen before it; the first is the
-/// one nearest the mean. Greedy, and within a factor of two of the best spread.
-std::vector<Case> spread_choice(std::vector<Case> cases, int count);
+/// The `count` cases that say most about all, by their log sizes (selection/launch_choice.hpp).
+std::vector<Case> few(std::vector<Case> cases, int count);
+
+/// Those of `cases` whose fields stand in a row of the CSV file at `path`, which
+/// `foretoken-calibrate choose` wrote; its first columns must be `columns`. Throws
+/// std::runtime_error.
+std::vector<Case> listed(std::vector<Case> cases, const std::vector<std::string>& columns,
+                         const std::string& path);
 
 }  // namespace foretoken::measure

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "kernels/estimators/attention_mixed.hpp"
+#include "kernels/gpu_adaptations.hpp"
 #include "kernels/predictor.hpp"
 #include "kernels/trained_families.hpp"
 
@@ -30,8 +29,9 @@ enum class Fallback { roofline, none };
 struct SynPerfConfig {
   /// A folder with artifacts of one's own training, instead of those inside the program.
   std::string artifacts;
-  /// Files that `foretoken-calibrate adapt` wrote: each corrects the prices of one GPU.
-  std::vector<std::string> adaptations;
+  /// Files that `foretoken-calibrate adapt` wrote: each corrects the prices of one GPU. Where it is
+  /// not given, a GPU's TOML file is looked beside (new.toml: new.adaptation.json).
+  std::optional<std::vector<std::string>> adaptations;
   /// Who prices kernels without a trained family: "roofline", or "none" for an error.
   Fallback fallback = Fallback::roofline;
 
@@ -53,15 +53,10 @@ SynPerfConfig SynPerfConfig::from_table(TableReader& options) {
     options.expect("artifacts", std::filesystem::is_directory(config.artifacts),
                    "must be a folder of artifacts, as foretoken-calibrate train writes it");
   }
-  options.read("adaptations", config.adaptations);
+  std::vector<std::string> adaptations;
+  if (options.read("adaptations", adaptations)) config.adaptations = std::move(adaptations);
   options.read("fallback", config.fallback);
   return config;
-}
-
-Adaptation load_adaptation(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError({path}, "cannot be opened; check the path");
-  return read_adaptation(std::string(std::istreambuf_iterator<char>(file), {}), path);
 }
 
 double expected_error(const Artifact& artifact, const Ensemble::Answer& answer, const GpuSpec& gpu,
@@ -79,10 +74,8 @@ double expected_error(const Artifact& artifact, const Ensemble::Answer& answer, 
 
 class SynPerf final : public Predictor {
  public:
-  explicit SynPerf(const SynPerfConfig& config) : families_(config.artifacts) {
-    for (const std::string& path : config.adaptations) {
-      adaptations_.push_back(load_adaptation(path));
-    }
+  explicit SynPerf(const SynPerfConfig& config)
+      : families_(config.artifacts), adaptations_(config.adaptations) {
     if (config.fallback == Fallback::none) return;
     const Value no_options;
     Diagnostics diagnostics;
@@ -108,7 +101,7 @@ class SynPerf final : public Predictor {
  private:
   [[nodiscard]] Prediction price(const EstimatorFamily& family, const Artifact& artifact,
                                  const Kernel& kernel, const GpuSpec& gpu) const {
-    const FamilyAdaptation* adaptation = find_adaptation(family, gpu);
+    const FamilyAdaptation* adaptation = adaptations_.find(family, artifact, gpu);
     const FirstOrder first = family.first_order(kernel, gpu);
     const Ensemble::Answer answer = estimate(family, artifact, kernel, gpu, adaptation);
     Prediction prediction{first.time * std::exp(answer.mean), first.bound_by, Origin::transferred,
@@ -120,14 +113,6 @@ class SynPerf final : public Predictor {
     }
     if (is_cold(kernel)) prediction.time += family.cold_extra(kernel, gpu);
     return prediction;
-  }
-
-  [[nodiscard]] const FamilyAdaptation* find_adaptation(const EstimatorFamily& family,
-                                                        const GpuSpec& gpu) const {
-    for (const Adaptation& adaptation : adaptations_) {
-      if (adaptation.gpu == gpu.name) return adaptation.find(family.name(), family.version());
-    }
-    return nullptr;
   }
 
   /// Both kinds of sequences are priced apart, and what one launch pays once is taken off.
@@ -147,7 +132,7 @@ class SynPerf final : public Predictor {
   }
 
   TrainedFamilies families_;
-  std::vector<Adaptation> adaptations_;
+  GpuAdaptations adaptations_;
   std::unique_ptr<Predictor> fallback_;  // null: there is none
 };
 

@@ -103,12 +103,13 @@ Value answer(const CasePricer& pricer, const std::string& line) {
   return object;
 }
 
-/// The message without positions: the line number is a member of its own.
+/// The message without the line, which is a member of its own; other files keep their names.
 std::string plain_message(const ConfigError& error) {
   std::string text;
   for (const Diagnostic& diagnostic : error.diagnostics()) {
     if (!text.empty()) text += "; ";
-    text += diagnostic.message;
+    const std::string& file = diagnostic.position.file;
+    text += file.empty() ? diagnostic.message : fmt::format("{}: {}", file, diagnostic.message);
   }
   return text;
 }

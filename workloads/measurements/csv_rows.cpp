@@ -15,7 +15,8 @@ CsvRows::CsvRows(const std::filesystem::path& path) : path_(path.string()), line
     }
     line.remove_prefix(std::min(line.size(), std::size_t{2}));
     if (const std::size_t colon = line.find(": "); colon != std::string_view::npos) {
-      provenance_.emplace_back(line.substr(0, colon), line.substr(colon + 2));
+      provenance_.push_back({std::string(line.substr(0, colon)),
+                             std::string(line.substr(colon + 2)), lines_.number()});
     }
   }
   throw ConfigError({path_}, "has no header row; is this a dataset?");
@@ -71,10 +72,13 @@ int CsvRows::column(std::string_view column) const {
 }
 
 std::string_view CsvRows::provenance(std::string_view key) const {
-  for (const auto& [name, value] : provenance_) {
-    if (name == key) return value;
-  }
-  return "";
+  const auto found = std::ranges::find(provenance_, key, &ProvenanceLine::key);
+  return found == provenance_.end() ? std::string_view() : found->value;
+}
+
+SourcePosition CsvRows::provenance_position(std::string_view key) const {
+  const auto found = std::ranges::find(provenance_, key, &ProvenanceLine::key);
+  return {path_, found == provenance_.end() ? 0 : found->line};
 }
 
 void CsvRows::fail(int column, std::string_view what) const {

@@ -30,6 +30,8 @@ class CsvRows {
   [[nodiscard]] int column(std::string_view column) const;
   /// The value of a provenance line, "" if there is none.
   [[nodiscard]] std::string_view provenance(std::string_view key) const;
+  /// Where it stands; the beginning of the file if there is none.
+  [[nodiscard]] SourcePosition provenance_position(std::string_view key) const;
 
   [[nodiscard]] std::string_view text(int column) const {
     return cells_[static_cast<std::size_t>(column)];
@@ -47,7 +49,11 @@ class CsvRows {
   std::string path_;
   TextLines lines_;
   std::vector<std::string> columns_;
-  std::vector<std::pair<std::string, std::string>> provenance_;
+  struct ProvenanceLine {
+    std::string key, value;
+    int line;
+  };
+  std::vector<ProvenanceLine> provenance_;
   std::vector<std::string_view> cells_;
 };
 

@@ -107,9 +107,10 @@ int words_shared(const std::string& gpu, const std::vector<std::string>& driver_
   return shared;
 }
 
-double sound_time(double time_us, const SourcePosition& position) {
+double sound_time(double time_us, const SourcePosition& position,
+                  std::string_view column = "time_us") {
   if (std::isfinite(time_us) && time_us > 0) return time_us * 1e-6;
-  throw ConfigError(position, fmt::format("time_us: must be above 0, not {}", time_us));
+  throw ConfigError(position, fmt::format("{}: must be above 0, not {}", column, time_us));
 }
 
 std::string text_member(const Value& object, std::string_view key) {
@@ -132,6 +133,18 @@ KernelCase read_case_at(const Value& object, const SourcePosition& position) {
   }
 }
 
+/// The first columns as a case, the GPU's left out.
+Value row_case(const CsvRows& rows, int case_columns) {
+  Value object;
+  object.position = rows.position();
+  for (int i = 0; i < case_columns; ++i) {
+    const std::string& column = rows.columns()[static_cast<std::size_t>(i)];
+    if (column == "gpu" || rows.text(i).empty()) continue;
+    object.set(column, cell_value(column, rows.text(i), object.position));
+  }
+  return object;
+}
+
 }  // namespace
 
 std::string measured_gpu(const CsvRows& rows, const fs::path& path) {
@@ -152,6 +165,20 @@ std::string measured_gpu(const CsvRows& rows, const fs::path& path) {
                                 rows.provenance("gpu")));
 }
 
+int case_column_count(const CsvRows& rows) {
+  const int time = rows.find("time_us");
+  return time >= 0 ? time : static_cast<int>(rows.columns().size());
+}
+
+Kernel row_kernel(const CsvRows& rows, int case_columns) {
+  return read_case_at(row_case(rows, case_columns), rows.position()).kernel;
+}
+
+bool is_aside(const CsvRows& rows) {
+  const int pass = rows.find("pass"), fast = rows.find("fast_accumulation");
+  return (pass >= 0 && rows.text(pass) == "1") || (fast >= 0 && rows.text(fast) == "0");
+}
+
 class MeasuredRows::Source {
  public:
   virtual ~Source() = default;
@@ -166,8 +193,6 @@ class MeasuredRows::CsvSource final : public Source {
         warm_(rows_.find("warm_us")),
         source_(rows_.find("kernel_source")),
         gpu_column_(rows_.find("gpu")),
-        pass_(rows_.find("pass")),
-        fast_(rows_.find("fast_accumulation")),
         gpu_(std::move(gpu)) {
     if (rows_.column("kernel") > time_) {
       throw ConfigError({path.string()}, "the columns of the case must stand before time_us");
@@ -180,18 +205,12 @@ class MeasuredRows::CsvSource final : public Source {
     if (!rows_.next()) return false;
     launch = {};
     launch.position = rows_.position();
-    launch.kernel = read_case_at(row_case(), launch.position).kernel;
+    launch.kernel = row_kernel(rows_, time_);
     if (!says_cold_) set_cold(launch.kernel, true);
     launch.gpu = gpu_.empty() ? std::string(rows_.text(gpu_column_)) : gpu_;
-    launch.time = Seconds(sound_time(rows_.number(time_), launch.position));
-    if (warm_ >= 0 && !rows_.text(warm_).empty()) {
-      launch.warm_time = Seconds(sound_time(rows_.number(warm_), launch.position));
-    }
+    launch.is_aside = is_aside(rows_);
+    read_times(launch);
     if (source_ >= 0) launch.source_name = rows_.text(source_);
-    const auto cell_is = [&](int column, std::string_view text) {
-      return column >= 0 && rows_.text(column) == text;
-    };
-    launch.is_aside = cell_is(pass_, "1") || cell_is(fast_, "0");
     return true;
   }
 
@@ -200,19 +219,24 @@ class MeasuredRows::CsvSource final : public Source {
     return rows_.columns()[static_cast<std::size_t>(column)];
   }
 
-  /// The columns before time_us, the GPU's left out.
-  [[nodiscard]] Value row_case() const {
-    Value object;
-    object.position = rows_.position();
-    for (int i = 0; i < time_; ++i) {
-      if (i == gpu_column_ || rows_.text(i).empty()) continue;
-      object.set(name(i), cell_value(name(i), rows_.text(i), object.position));
+  void read_times(MeasuredLaunch& launch) const {
+    std::optional<Seconds> warm;
+    if (warm_ >= 0 && !rows_.text(warm_).empty()) {
+      warm = Seconds(sound_time(rows_.number(warm_), launch.position, "warm_us"));
     }
-    return object;
+    if (!warm || !rows_.text(time_).empty()) {
+      launch.time = Seconds(sound_time(rows_.number(time_), launch.position));
+      launch.warm_time = warm;
+      return;
+    }
+    launch.time = *warm;
+    set_cold(launch.kernel, false);
+    // A kernel type that cannot say that it is warm: its prices are cold.
+    launch.is_aside = launch.is_aside || !has_implementation(launch.kernel);
   }
 
   CsvRows rows_;
-  int time_, warm_, source_, gpu_column_, pass_, fast_;
+  int time_, warm_, source_, gpu_column_;
   std::string gpu_;
   bool says_cold_ = false;
 };
@@ -291,7 +315,7 @@ MeasuredRows::~MeasuredRows() = default;
 bool MeasuredRows::next(MeasuredLaunch& launch) { return source_->next(launch); }
 
 bool MeasuredRows::is_dataset(const CsvRows& rows) {
-  return rows.provenance("format") == "foretoken dataset 1" && rows.find("kernel") >= 0 &&
+  return rows.provenance("format") == dataset_format && rows.find("kernel") >= 0 &&
          rows.find("time_us") >= 0;
 }
 

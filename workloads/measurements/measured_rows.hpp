@@ -16,12 +16,16 @@
 
 namespace foretoken {
 
+/// What a CSV's line "# format: …" says if it is a dataset of launches.
+inline constexpr std::string_view dataset_format = "foretoken dataset 1";
+
 struct MeasuredLaunch {
   /// `cold` where the row says so; a row that does not is cold, as our measurements are.
   Kernel kernel;
   std::string gpu;  // a specification's name, or a TOML file's path
   Seconds time;     // median
-  /// CSV: the same launch repeated on one buffer, where that was measured too.
+  /// CSV: the same launch repeated on one buffer, where that was measured too. A row that has no
+  /// other time is a warm launch of that time.
   std::optional<Seconds> warm_time;
   std::string source_name;  // kernel_source as the file spells it
   std::string id;           // the user's own label, "" if none
@@ -62,6 +66,13 @@ class MeasuredRows {
 /// The GPU that a dataset was measured on: what "# gpu_spec: NAME" says, or the built-in one that the
 /// driver's name ("NVIDIA H200") stands for. Throws ConfigError if that is none.
 std::string measured_gpu(const CsvRows& rows, const std::filesystem::path& path);
+
+/// How many of a CSV's first columns are keys of a case: those before time_us, all without it.
+int case_column_count(const CsvRows& rows);
+/// The kernel of a CSV's current row, as its case says. Throws ConfigError with the position.
+Kernel row_kernel(const CsvRows& rows, int case_columns);
+/// MeasuredLaunch::is_aside of a CSV's current row.
+bool is_aside(const CsvRows& rows);
 
 /// The files to read for `path`: itself, or all CSVs below a folder, in the order of their paths.
 std::vector<std::filesystem::path> measured_files(const std::filesystem::path& path);

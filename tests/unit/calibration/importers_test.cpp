@@ -137,6 +137,44 @@ TEST(Importers, ReadOurOwnFormat) {
   EXPECT_DOUBLE_EQ(dataset.samples[1].time.value(), 8e-6);
 }
 
+TEST(Importers, TakeWarmTimesWhereThereAreNoOthers) {
+  const DataFolder folder;
+  folder.write("gemm.csv",
+               "# format: foretoken dataset 1\n"
+               "kernel,m,n,k,dtype,time_us,warm_us\n"
+               "gemm,64,4096,4096,bf16,,12\n");
+  const Dataset dataset = load_own_measurements(folder.path(), {}, "l40s");
+  ASSERT_EQ(dataset.samples.size(), 1u);
+  EXPECT_FALSE(std::get<Gemm>(dataset.samples[0].kernel).implementation.is_cold);
+}
+
+std::string own_message(const std::string& text) {
+  const DataFolder folder;
+  folder.write("my.csv", text);
+  try {
+    load_own_measurements(folder.path() / "my.csv", {}, "l40s");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Importers, RefuseWhatWasMeasuredOnAnotherGpu) {
+  using testing::HasSubstr;
+  const std::string rows = "kernel,tokens,dim,time_us\nrms_norm,8,4096,2\n";
+  const std::string format = "# format: foretoken dataset 1\n";
+  EXPECT_EQ(own_message(format + "# gpu_spec: l40s\n# sm_count: 142\n" + rows), "");
+  EXPECT_THAT(own_message(format + "# gpu_spec: l4\n" + rows),
+              HasSubstr("my.csv:2: gpu_spec is l4, but the GPU asked for is 'l40s'"));
+  EXPECT_THAT(own_message(format + "# x: y\n# sm_count: 58\n" + rows),
+              HasSubstr("my.csv:3: sm_count is 58, but 'l40s' has 142 SMs"));
+  EXPECT_THAT(own_message(format + "# compute_capability: 9.0\n" + rows),
+              HasSubstr("my.csv:2: compute_capability is 9.0, but 'l40s' has 8.9"));
+  EXPECT_THAT(own_message(rows), HasSubstr("is no dataset of measurements"));
+  EXPECT_THAT(own_message(format + "kernel,tokens,dim,time_us\nrms_norm,8,4096,0\n"),
+              HasSubstr("my.csv:3: time_us: must be above 0, not 0"));
+}
+
 TEST(Importers, KnowGpusByTheDriversName) {
   for (const auto& [driver, gpu] : std::initializer_list<std::pair<const char*, const char*>>{
            {"NVIDIA H200", "h200-sxm"},

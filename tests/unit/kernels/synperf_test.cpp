@@ -6,7 +6,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
+#include "kernels/adaptation.hpp"
 #include "kernels/estimator.hpp"
 #include "kernels/trained_families.hpp"
 
@@ -50,8 +52,14 @@ class SynPerfTest : public testing::Test {
     std::ofstream(folder_ / (std::string(family.name()) + ".json")) << write_artifact(artifact);
   }
 
-  [[nodiscard]] std::unique_ptr<Predictor> predictor(const std::string& fallback = "none") const {
-    const Value options(ValueObject{{"artifacts", folder_.string()}, {"fallback", fallback}});
+  [[nodiscard]] std::unique_ptr<Predictor> predictor(
+      const std::string& fallback = "none",
+      const std::optional<std::vector<std::string>>& adaptations = std::nullopt) const {
+    Value options(ValueObject{{"artifacts", folder_.string()}, {"fallback", fallback}});
+    if (adaptations) {
+      ValueArray paths(adaptations->begin(), adaptations->end());
+      options.set("adaptations", Value(std::move(paths)));
+    }
     Diagnostics diagnostics;
     TableReader table(options, diagnostics, "predictor");
     auto made = predictor_catalog().find("synperf", {}).make(table);
@@ -113,6 +121,83 @@ TEST_F(SynPerfTest, FallsBackOnlyWhereToldTo) {
 TEST_F(SynPerfTest, RefusesArtifactsOfAnotherVersion) {
   write_artifact_for(*family_of(gemm_, h100_), {0}, 1);
   EXPECT_THROW(predictor("roofline")->predict(gemm_, h100_), ConfigError);
+}
+
+/// An H100 of the user's own file, with an adaptation beside it: half as slow again, 3 % error.
+class AdaptedSynPerfTest : public SynPerfTest {
+ protected:
+  AdaptedSynPerfTest() {
+    write_artifact_for(family_, {0});
+    const auto spec = std::filesystem::path(FORETOKEN_SOURCE_DIR) / "hardware/specs/gpus";
+    std::filesystem::copy_file(spec / "h100-sxm.toml", folder_ / "my.toml");
+    my_gpu_ = load_gpu((folder_ / "my.toml").string(), {});
+    const TrainedFamilies trained(folder_.string());
+    const Ensemble& networks = trained.find(family_)->ensemble;
+    adaptation_.family = family_.name();
+    adaptation_.version = family_.version();
+    adaptation_.networks = networks.fingerprint();
+    adaptation_.offset = std::log(1.5);
+    adaptation_.error = 0.03;
+    adaptation_.width = networks.state_width();
+    adaptation_.points.resize(networks.state_width());
+    adaptation_.weights = {0};
+    path_ = (folder_ / "my.adaptation.json").string();
+    write("h100-sxm");
+  }
+
+  void write(const std::string& gpu) const {
+    std::ofstream(path_) << write_adaptation({gpu, {adaptation_}});
+  }
+
+  [[nodiscard]] std::string message() const {
+    try {
+      predictor()->predict(gemm_, my_gpu_);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const EstimatorFamily& family_ = *family_of(gemm_, h100_);
+  GpuSpec my_gpu_;
+  FamilyAdaptation adaptation_;
+  std::string path_;
+};
+
+TEST_F(AdaptedSynPerfTest, FindsTheFileBesideTheGpus) {
+  const Prediction price = predictor()->predict(gemm_, my_gpu_);
+  const double first = family_.first_order(gemm_, my_gpu_).time.value();
+  EXPECT_NEAR(price.time.value(), 1.5 * first, 1e-4 * first);
+  EXPECT_EQ(price.origin, Origin::adapted);
+  EXPECT_NEAR(price.expected_error, 0.03, 1e-6);
+}
+
+TEST_F(AdaptedSynPerfTest, LeavesOtherGpusAlone) {
+  const auto made = predictor();
+  EXPECT_EQ(made->predict(gemm_, h100_).origin, Origin::learned);  // from inside the program
+  EXPECT_EQ(made->predict(gemm_, a100_).origin, Origin::transferred);
+}
+
+TEST_F(AdaptedSynPerfTest, TakesTheNamedFilesAndNoOthers) {
+  EXPECT_EQ(predictor("none", {{}})->predict(gemm_, my_gpu_).origin, Origin::learned);
+  EXPECT_EQ(predictor("none", {{path_}})->predict(gemm_, h100_).origin, Origin::adapted);
+  EXPECT_THROW(predictor("none", {{path_ + "x"}}), ConfigError);
+}
+
+TEST_F(AdaptedSynPerfTest, RefusesAnotherGpus) {
+  write("a100-sxm");
+  EXPECT_THAT(message(),
+              testing::HasSubstr("corrects the prices of 'a100-sxm', but stands beside " +
+                                 my_gpu_.file + ", which describes 'h100-sxm'"));
+}
+
+TEST_F(AdaptedSynPerfTest, RefusesOneOfOtherNetworks) {
+  write_artifact_for(family_, {0.5F});  // trained again
+  EXPECT_THAT(message(), testing::HasSubstr(path_ +
+                                            ": corrects other networks of 'gemm_16bit' "
+                                            "than this program has; adapt again: "
+                                            "foretoken-calibrate adapt --gpu " +
+                                            my_gpu_.file));
 }
 
 TEST_F(SynPerfTest, KnowsNoCollectives) {

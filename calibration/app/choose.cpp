@@ -1,0 +1,129 @@
+// foretoken-calibrate choose: which launches to measure on a new GPU, out of those that one could.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "calibration/app/subcommand.hpp"
+#include "calibration/selection/launch_choice.hpp"
+#include "kernels/trained_families.hpp"
+#include "sim/base/random.hpp"
+#include "workloads/measurements/measured_rows.hpp"
+
+namespace foretoken {
+namespace {
+
+struct ChooseCommand {
+  std::string gpu, cases, out = "chosen", artifacts;
+  std::size_t count = 50;
+};
+
+/// A row of the file, as it stands there, and what the networks make of it.
+struct Candidate {
+  std::string text;
+  std::vector<float> state;
+};
+
+std::string row_text(const CsvRows& rows, int columns) {
+  std::string text;
+  for (int i = 0; i < columns; ++i) text += fmt::format("{}{}", i > 0 ? "," : "", rows.text(i));
+  return text;
+}
+
+class Choice {
+ public:
+  explicit Choice(const ChooseCommand& command)
+      : command_(command), gpu_(load_gpu(command.gpu, {"--gpu"})), trained_(command.artifacts) {}
+
+  /// Writes the chosen rows of one file; returns how many, of each family.
+  std::map<std::string, std::size_t> choose(const std::filesystem::path& path) const {
+    CsvRows rows(path);
+    const int columns = case_column_count(rows);
+    std::map<std::string, std::vector<Candidate>> candidates;
+    while (rows.next()) {
+      if (is_aside(rows)) continue;
+      const Kernel kernel = row_kernel(rows, columns);
+      const EstimatorFamily* family = family_of(kernel, gpu_);
+      const Artifact* artifact = family == nullptr ? nullptr : trained_.find(*family);
+      if (artifact == nullptr) continue;
+      try {
+        candidates[std::string(family->name())].push_back(
+            {row_text(rows, columns), network_state(*family, *artifact, kernel, gpu_)});
+      } catch (const PredictionError&) {
+        continue;  // the GPU has no path for it, so there is nothing to measure
+      }
+    }
+    std::map<std::string, std::size_t> counts;
+    if (candidates.empty()) return counts;
+    std::filesystem::create_directories(command_.out);
+    const auto out = std::filesystem::path(command_.out) / path.filename().replace_extension();
+    std::ofstream file(out.extension() == ".csv" ? out : std::filesystem::path(out) += ".csv");
+    file << "# format: " << dataset_format << "\n# gpu_spec: " << gpu_.name << '\n'
+         << fmt::format(
+                "{}\n",
+                fmt::join(std::span(rows.columns()).first(static_cast<std::size_t>(columns)), ","));
+    for (auto& [family, list] : candidates) counts[family] = write(list, file);
+    if (!file.flush()) throw ConfigError({command_.out}, "cannot be written to");
+    return counts;
+  }
+
+ private:
+  /// In another order than the file's, whose rhythm an even thinning of candidates would meet.
+  std::size_t write(std::vector<Candidate>& candidates, std::ostream& out) const {
+    RandomStream stream = RandomStreams(1).stream("candidates");
+    for (std::size_t i = candidates.size(); i > 1; --i) {
+      std::swap(candidates[i - 1], candidates[stream() % i]);
+    }
+    std::vector<std::vector<float>> states;
+    for (const Candidate& candidate : candidates) states.push_back(candidate.state);
+    const auto chosen = choose_launches(states, command_.count);
+    for (const std::size_t index : chosen) out << candidates[index].text << '\n';
+    return chosen.size();
+  }
+
+  const ChooseCommand& command_;
+  GpuSpec gpu_;
+  TrainedFamilies trained_;
+};
+
+int choose(const ChooseCommand& command) {
+  const Choice choice(command);
+  std::size_t sum = 0;
+  for (const auto& path : measured_files(command.cases)) {
+    for (const auto& [family, count] : choice.choose(path)) {
+      fmt::print("{}: {} launches of {}\n", path.filename().string(), count, family);
+      sum += count;
+    }
+  }
+  if (sum == 0) {
+    throw ConfigError({command.cases},
+                      fmt::format("has no case that a trained family prices on '{}'; see "
+                                  "calibration/datasets/README.md for the format",
+                                  command.gpu));
+  }
+  fmt::print("-> {}; measure them, for instance with foretoken-measure all --only {}\n",
+             command.out, command.out);
+  return 0;
+}
+
+}  // namespace
+
+void add_choose(CLI::App& program, Action& chosen) {
+  auto* subcommand =
+      program.add_subcommand("choose", "Choose the launches whose times say most about a new GPU");
+  auto command = std::make_shared<ChooseCommand>();
+  subcommand->add_option("--gpu", command->gpu, "The GPU's TOML file, or a name")->required();
+  subcommand
+      ->add_option("cases", command->cases,
+                   "Launches that could be measured: a dataset or a folder of them, with or "
+                   "without times (foretoken-measure all --cases)")
+      ->required();
+  subcommand->add_option("--count", command->count, "Launches of each family")
+      ->check(CLI::PositiveNumber);
+  subcommand->add_option("--out", command->out, "Folder for the chosen ones, one file an input");
+  subcommand->add_option("--artifacts", command->artifacts, "Folder of artifacts of one's own");
+  subcommand->callback([command, &chosen] { chosen = [command] { return choose(*command); }; });
+}
+
+}  // namespace foretoken
