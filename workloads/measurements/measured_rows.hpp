@@ -63,8 +63,8 @@ class MeasuredRows {
   std::unique_ptr<Source> source_;
 };
 
-/// The GPU that a dataset was measured on: what "# gpu_spec: NAME" says, or the built-in one that the
-/// driver's name ("NVIDIA H200") stands for. Throws ConfigError if that is none.
+/// The GPU that a dataset was measured on: what "# gpu_spec: NAME" says, or the built-in one that
+/// the driver's name ("NVIDIA H200") stands for. Throws ConfigError if that is none.
 std::string measured_gpu(const CsvRows& rows, const std::filesystem::path& path);
 
 /// How many of a CSV's first columns are keys of a case: those before time_us, all without it.
