@@ -66,4 +66,13 @@ MixedAttention split_mixed_attention(const Kernel& kernel, const GpuSpec& gpu) {
   return result;
 }
 
+Prediction price_apart(const Predictor& predictor, const Kernel& kernel, const GpuSpec& gpu) {
+  const MixedAttention parts = split_mixed_attention(kernel, gpu);
+  const Prediction prefill = predictor.predict(parts.prefill, gpu);
+  const Prediction decode = predictor.predict(parts.decode, gpu);
+  Prediction sum = prefill.time >= decode.time ? prefill : decode;
+  sum.time = prefill.time + decode.time;
+  return sum;
+}
+
 }  // namespace foretoken

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/estimator.hpp"
+#include "kernels/predictor.hpp"
 
 namespace foretoken {
 
@@ -17,5 +18,9 @@ struct MixedAttention {
 /// slower for its decode sequences than a pure decode step (RTX 4090): there `decode` is a prefill
 /// load of one query each, which the prefill family covers.
 MixedAttention split_mixed_attention(const Kernel& kernel, const GpuSpec& gpu);
+
+/// Both parts as `predictor` prices them, one launch after the other: for baselines, which know
+/// nothing of what the two would share. What the longer one is bound by bounds both.
+Prediction price_apart(const Predictor& predictor, const Kernel& kernel, const GpuSpec& gpu);
 
 }  // namespace foretoken

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/decomposition.hpp"
-#include "kernels/kernel_work.hpp"
+#include "kernels/estimators/moe_reuse.hpp"
 
 namespace foretoken {
 namespace {
@@ -22,29 +22,6 @@ MoeTile trtllm_tile(const ExpertLoad& load) {
   return {rows, 128, 64};
 }
 
-/// Share of `bytes_over_l2` that a kernel finds in the L2: all below its size, nothing above; the
-/// edge is sharp for weights (one read in order), soft for buffers that others share.
-double kept(double bytes_over_l2, double edge, double sharpness) {
-  return 1 / (1 + std::pow(bytes_over_l2 / edge, sharpness));
-}
-
-double tensor_rate(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const double rate = gpu.tensor_rate(product_format(kernel, gpu)).value();
-  if (!(rate > 0)) {
-    throw PredictionError(fmt::format("fused_moe in {}: {} has no matrix path for {}",
-                                      enum_name(kernel.dtype), gpu.name, enum_name(kernel.dtype)));
-  }
-  return rate;
-}
-
-/// Tables draw a skewed routing anew for each of the launches they average, so the weights they
-/// come back to are those of about two draws.
-double experts_read_again(const FusedMoe& kernel, const ExpertLoad& load) {
-  if (kernel.routing.kind == Routing::Kind::balanced) return load.active;
-  const double idle = 1 - load.active / load.held;
-  return load.held * (1 - idle * idle);
-}
-
 void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants& constants,
                   MoeModel& model) {
   const auto hidden = static_cast<double>(kernel.hidden);
@@ -54,7 +31,8 @@ void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants
   model.ctas_down = row_tiles * std::ceil(hidden / tile.columns);
   const double steps_k = model.ctas_up * hidden + model.ctas_down * model.width;
   const double weight_size = bytes_per_element(kernel.dtype);
-  model.mma = 2.0 * tile.rows * tile.columns * steps_k / tensor_rate(kernel, gpu);
+  model.mma = 2.0 * tile.rows * tile.columns * steps_k /
+              (expert_ops_per_cycle_sm(kernel, gpu) * gpu.sm_count * gpu.clock.value());
   model.loads = steps_k * (tile.rows + tile.columns) * weight_size / gpu.l2_bandwidth.value();
   model.math = model.mma * constants.issue + model.loads * constants.load_share;
   // Two tiles a SM at a time hide each other's latency.
@@ -69,7 +47,7 @@ void add_weights(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants&
   const double expert_bytes = model.products * static_cast<double>(kernel.hidden) * model.width *
                               bytes_per_element(kernel.dtype);
   model.working_set = experts_read_again(kernel, model.load) * expert_bytes / gpu.l2_size.value();
-  model.weights_hot = kept(model.working_set, 0.97, 16);
+  model.weights_hot = kept_in_l2(model.working_set, 0.97, 16);
   const double bytes = model.load.active * expert_bytes;
   const double from_l2 = bytes / (gpu.l2_bandwidth.value() * constants.l2_share);
   model.weights_cold = bytes / (gpu.dram_bandwidth.value() * constants.dram_share);
@@ -88,7 +66,7 @@ void add_handed_on(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstant
   const double passed = rows * (model.products * model.width + hidden);
   model.handed_on_set =
       rows * std::max(model.products * model.width, hidden) * size / gpu.l2_size.value();
-  const double in_l2 = kept(model.handed_on_set, 0.9, 4);
+  const double in_l2 = kept_in_l2(model.handed_on_set, 0.9, 4);
   const double seconds_a_byte =
       in_l2 / gpu.l2_bandwidth.value() + (1 - in_l2) / gpu.dram_bandwidth.value();
   const double in_and_out = (tokens_here + batch) * hidden * size / gpu.dram_bandwidth.value();

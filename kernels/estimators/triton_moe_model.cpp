@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/estimators/moe_reuse.hpp"
 #include "kernels/estimators/tuned_moe_shapes.hpp"
-#include "kernels/kernel_work.hpp"
 
 namespace foretoken {
 namespace {
@@ -80,30 +80,6 @@ double issue(const MoeTile& tile, const TritonMoeConstants& constants) {
   return tile.columns <= 64 && tile.rows <= 64 ? constants.issue_64x64 : constants.issue_large;
 }
 
-/// Share of `bytes_over_l2` that a kernel finds in the L2: all below its size, nothing above; the
-/// edge is sharp for weights (one read in order), soft for buffers that others share.
-double kept(double bytes_over_l2, double edge, double sharpness) {
-  return 1 / (1 + std::pow(bytes_over_l2 / edge, sharpness));
-}
-
-double tensor_ops_per_cycle(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const DType format = product_format(kernel, gpu);
-  const double rate = gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(format)];
-  if (!(rate > 0)) {
-    throw PredictionError(fmt::format("fused_moe in {}: {} has no matrix path for {}",
-                                      enum_name(kernel.dtype), gpu.name, enum_name(kernel.dtype)));
-  }
-  return rate;
-}
-
-/// Tables draw a skewed routing anew for each of the launches they average, so the weights they
-/// come back to are those of about two draws.
-double experts_read_again(const FusedMoe& kernel, const ExpertLoad& load) {
-  if (kernel.routing.kind == Routing::Kind::balanced) return load.active;
-  const double idle = 1 - load.active / load.held;
-  return load.held * (1 - idle * idle);
-}
-
 /// Which rows are multiplied, and for how many tokens the launches are called: all of the batch's,
 /// or with remote rows those that have an expert here.
 void count_rows(const FusedMoe& kernel, const GpuSpec& gpu, TritonMoeModel& model) {
@@ -145,7 +121,7 @@ void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeCon
   const MoeTile& tile = model.tile;
   const double size = bytes_per_element(kernel.dtype);
   model.resident = resident_ctas(tile, size, gpu);
-  model.mma = 2.0 * tile.rows * tile.columns * tile.depth / tensor_ops_per_cycle(kernel, gpu);
+  model.mma = 2.0 * tile.rows * tile.columns * tile.depth / expert_ops_per_cycle_sm(kernel, gpu);
   const double l2_bytes_cycle = gpu.l2_bandwidth.value() / gpu.sm_count / gpu.clock.value();
   model.loads = (tile.rows + tile.columns) * tile.depth * size / l2_bytes_cycle;
   double step = std::hypot(model.mma * issue(tile, constants), model.loads * constants.load_share);
@@ -169,7 +145,7 @@ void add_weights(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeCons
   const double expert_bytes =
       model.products * static_cast<double>(kernel.hidden) * model.width * size;
   model.working_set = experts_read_again(kernel, model.load) * expert_bytes / gpu.l2_size.value();
-  model.weights_hot = kept(model.working_set, 0.97, 16);
+  model.weights_hot = kept_in_l2(model.working_set, 0.97, 16);
   const double bytes = model.load.active * expert_bytes;
   const double share =
       constants.dram_share * (model.tile.depth * size <= 64 ? constants.narrow_share : 1);
@@ -189,7 +165,7 @@ void add_handed_on(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeCo
   const double passed = rows * (model.products * model.width + hidden);
   model.handed_on_set =
       rows * std::max(model.products * model.width, hidden) * activation_size / gpu.l2_size.value();
-  const double in_l2 = kept(model.handed_on_set, 0.9, 4);
+  const double in_l2 = kept_in_l2(model.handed_on_set, 0.9, 4);
   const double seconds_a_byte =
       in_l2 / gpu.l2_bandwidth.value() + (1 - in_l2) / gpu.dram_bandwidth.value();
   const double in_and_out =

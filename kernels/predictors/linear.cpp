@@ -15,7 +15,7 @@ class Linear final : public Predictor {
 
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
     const EstimatorFamily* family = family_of(kernel, gpu);
-    if (family == nullptr && is_mixed(kernel)) return predict_mixed(kernel, gpu);
+    if (family == nullptr && is_mixed(kernel)) return price_apart(*this, kernel, gpu);
     const auto model = family == nullptr ? models_.end() : models_.find(family->name());
     if (model == models_.end()) {
       throw PredictionError(
@@ -28,16 +28,6 @@ class Linear final : public Predictor {
   }
 
  private:
-  /// One launch after the other.
-  [[nodiscard]] Prediction predict_mixed(const Kernel& kernel, const GpuSpec& gpu) const {
-    const MixedAttention parts = split_mixed_attention(kernel, gpu);
-    const Prediction prefill = predict(parts.prefill, gpu);
-    const Prediction decode = predict(parts.decode, gpu);
-    Prediction sum = prefill.time >= decode.time ? prefill : decode;
-    sum.time = prefill.time + decode.time;
-    return sum;
-  }
-
   LinearModels models_;
 };
 

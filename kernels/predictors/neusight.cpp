@@ -37,7 +37,7 @@ class Neusight final : public Predictor {
 
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
     const EstimatorFamily* covering = family_of(kernel, gpu);
-    if (covering == nullptr && is_mixed(kernel)) return predict_mixed(kernel, gpu);
+    if (covering == nullptr && is_mixed(kernel)) return price_apart(*this, kernel, gpu);
     const EstimatorFamily* family = covering == nullptr ? nullptr : &neusight_family(*covering);
     const Artifact* artifact = family == nullptr ? nullptr : families_.find(*family);
     if (artifact == nullptr) {
@@ -53,16 +53,6 @@ class Neusight final : public Predictor {
   }
 
  private:
-  /// One launch after the other: NeuSight knows nothing that they would share.
-  [[nodiscard]] Prediction predict_mixed(const Kernel& kernel, const GpuSpec& gpu) const {
-    const MixedAttention parts = split_mixed_attention(kernel, gpu);
-    const Prediction prefill = predict(parts.prefill, gpu);
-    const Prediction decode = predict(parts.decode, gpu);
-    Prediction sum = prefill.time >= decode.time ? prefill : decode;
-    sum.time = prefill.time + decode.time;
-    return sum;
-  }
-
   TrainedFamilies families_;
 };
 
