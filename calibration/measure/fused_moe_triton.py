@@ -4,9 +4,10 @@
 A layer is what serving frameworks launch: sort the assignments by expert and pad each expert's to
 whole tiles (three small kernels), the gate-up product, SiLU and multiply, the down product with the
 router's weights, and the sum over the top k; fp8 (one scale a tensor) quantises before each product.
-Every result is compared with plain PyTorch before it is timed. Two files come out: FILE in the
-dataset format, with the configuration that serving frameworks fall back to, and FILE.configurations
-with many configurations a problem (tiles, GROUP_M, split-K, warps, stages), for dispatch.
+Every tenth layer (of up to 512 tokens) and every configuration are compared with plain PyTorch
+before they are timed. FILE.csv is in the dataset format, with the configuration that serving
+frameworks fall back to; --configuration-seconds adds FILE.configurations.csv with many
+configurations a problem (tiles, GROUP_M, split-K, warps, stages), for dispatch.
 """
 
 import argparse
@@ -354,7 +355,8 @@ def main():
     header.update({"program": "fused_moe_triton.py 1", "triton": triton.__version__, "method":
                    "CUDA graph of `launches` layers on different weights; L2 swept before each of "
                    "`repeats` replays; (event time - graph head) / launches; median, 10th, 90th "
-                   "percentile; checked against PyTorch within 2 % (relative norm) before timing",
+                   "percentile; one layer in ten (of up to 512 tokens), and each configuration once, checked "
+                   "against PyTorch within 2 % (relative norm) before timing",
                    "lists": "histogram: assignments of each expert, value*count joined by |"})
 
     def problem_columns(p):

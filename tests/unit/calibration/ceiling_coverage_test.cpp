@@ -30,10 +30,7 @@ Dataset held_out(const std::function<Dataset(const KeepSample&)>& load) {
 TEST(CeilingCoverage, HoldsOnOurOwnProducts) {
   const Dataset dataset = held_out([](const KeepSample& keep) {
     return load_own_measurements(std::string(FORETOKEN_SOURCE_DIR) + "/calibration/datasets/h200",
-                                 [&](const Sample& sample) {
-                                   return std::holds_alternative<Gemm>(sample.kernel) &&
-                                          keep(sample);
-                                 });
+                                 keep);
   });
   expect_coverage(dataset, 1000, 0.7, 0.95, {"gemm_16bit", "gemm_fp8"});
 }
