@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/scenario/replica_count.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -57,6 +59,29 @@ TEST(Placement, AttentionRanksOfAStageStandInARow) {
   std::vector<std::uint32_t> gpus;
   for (const GpuId gpu : placements[0][0]) gpus.push_back(gpu.value);
   EXPECT_EQ(gpus, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 8, 9, 10}));
+}
+
+// Two rooms count the same GPUs: `replicas = "auto"` must fill what placement fills, and no more.
+TEST(Placement, HoldsAsManyReplicasAsAutoCounts) {
+  for (const char* name : {"h200-sxm-8", "h200-sxm-8x3", "h200-sxm-6x2"}) {
+    const ClusterSpec cluster = load_cluster(name, {});
+    for (const int tensor : {1, 2, 3, 4, 6, 8, 12, 16, 24}) {
+      for (const int pipeline : {1, 2, 3}) {
+        for (const int attention : {1, 2}) {
+          ParallelLayout layout;
+          layout.tensor = tensor;
+          layout.pipeline = pipeline;
+          layout.data_parallel_attention = attention;
+          const int fit = replicas_that_fit(cluster, layout);
+          const auto what = fmt::format("{}, TP {} PP {} DP {}", name, tensor, pipeline, attention);
+          if (fit > 0) {
+            EXPECT_EQ(place_replicas(cluster, layout, fit, {}).size(), fit) << what;
+          }
+          EXPECT_THROW((void)place_replicas(cluster, layout, fit + 1, {}), ConfigError) << what;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
