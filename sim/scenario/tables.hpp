@@ -1,0 +1,41 @@
+// The tables of a scenario file, one source file each under tables/: how it is read into the
+// Scenario, with every mistake reported, and how it is written out with its defaults. A table may
+// look at those read before it, in the order below.
+#pragma once
+
+#include "sim/base/table_reader.hpp"
+#include "sim/base/toml.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace foretoken {
+
+void read_model_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
+void read_cluster_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
+/// Leaves `replicas` at `replicas_auto` where the file says "auto".
+void read_deployment_table(TableReader table, Scenario& scenario);
+void read_engine_table(TableReader table, Scenario& scenario);
+void read_predictor_table(TableReader table, Scenario& scenario);
+void read_slo_table(TableReader table, Scenario& scenario);
+void read_run_table(TableReader table, Scenario& scenario);
+
+inline constexpr int replicas_auto = 0;  // until all tables are read
+
+Value resolved_model_table(const Scenario& scenario);
+Value resolved_cluster_table(const Scenario& scenario);
+Value resolved_deployment_table(const Scenario& scenario);
+Value resolved_engine_table(const Scenario& scenario);
+Value resolved_predictor_table(const Scenario& scenario);
+Value resolved_slo_table(const Scenario& scenario);
+Value resolved_run_table(const Scenario& scenario);
+
+/// A path in a scenario is relative to the scenario's folder; a plain name stays as it is.
+std::string resolve_path(const std::string& name, const std::filesystem::path& base_folder);
+
+/// What is left of the table are the variant's options; sim/run checks them when it builds it.
+void take_options(TableReader& table, VariantChoice& choice);
+/// The way back.
+void append_options(Value& table, const Value& options);
+
+void read_positive(TableReader& table, std::string_view key, int& out);
+
+}  // namespace foretoken

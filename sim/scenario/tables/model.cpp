@@ -1,0 +1,64 @@
+#include "sim/scenario/tables.hpp"
+
+namespace foretoken {
+namespace {
+
+/// A format of the experts' own. One that the other layers have too is none.
+void read_expert_format(TableReader& table, Scenario& scenario) {
+  ExecutionSettings& execution = scenario.execution;
+  DType experts = execution.formats().experts;
+  if (table.read("expert_dtype", experts)) {
+    table.expect("expert_dtype", scenario.model.moe.has_value() || scenario.model.layers == 0,
+                 fmt::format("is for experts, and there are none in {}", scenario.model.name));
+    execution.expert_dtype = experts;
+  }
+  if (execution.expert_dtype == execution.dtype) execution.expert_dtype.reset();
+}
+
+}  // namespace
+
+void read_model_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
+  std::string routing = routing_text(scenario.execution.routing);
+  if (table.require("name", scenario.model_name)) {
+    scenario.model_name = resolve_path(scenario.model_name, options.base_folder);
+    scenario.model_position = table.position("name");
+    table.diagnostics().attempt(
+        [&] { scenario.model = load_model(scenario.model_name, scenario.model_position); });
+  }
+  const WeightFormats released = scenario.model.released.value_or(WeightFormats());
+  if (!table.read("dtype", scenario.execution.dtype)) {
+    scenario.execution.dtype = released.linear;
+    if (released.experts != released.linear) scenario.execution.expert_dtype = released.experts;
+  }
+  read_expert_format(table, scenario);
+  scenario.execution.kv_dtype = activation_dtype(scenario.execution.dtype);
+  if (table.read("kv_dtype", scenario.execution.kv_dtype)) {
+    table.expect("kv_dtype",
+                 scenario.execution.kv_dtype != DType::fp8_block &&
+                     scenario.execution.kv_dtype != DType::mxfp4 &&
+                     scenario.execution.kv_dtype != DType::nvfp4,
+                 "a KV cache is held in bf16, fp16, fp8, int8 or fp32");
+  }
+  if (table.read("expert_routing", routing)) {
+    table.diagnostics().attempt([&] {
+      scenario.execution.routing = parse_routing(routing, table.position("expert_routing"));
+    });
+  }
+  table.finish();
+}
+
+Value resolved_model_table(const Scenario& scenario) {
+  Value model;
+  model.set("name", scenario.model_name);
+  model.set("dtype", std::string(enum_name(scenario.execution.dtype)));
+  if (scenario.execution.expert_dtype) {
+    model.set("expert_dtype", std::string(enum_name(*scenario.execution.expert_dtype)));
+  }
+  model.set("kv_dtype", std::string(enum_name(scenario.execution.kv_dtype)));
+  if (scenario.model.moe) {
+    model.set("expert_routing", routing_text(scenario.execution.routing));
+  }
+  return model;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,26 @@
+#include "sim/scenario/tables.hpp"
+
+namespace foretoken {
+
+std::string resolve_path(const std::string& name, const std::filesystem::path& base_folder) {
+  const bool is_path =
+      name.find('/') != std::string::npos || name.ends_with(".toml") || name.ends_with(".json");
+  if (!is_path || std::filesystem::path(name).is_absolute()) return name;
+  return std::filesystem::absolute(base_folder / name).lexically_normal().string();
+}
+
+void take_options(TableReader& table, VariantChoice& choice) {
+  choice.table_keys = table.asked();
+  choice.options = table.take_rest();
+}
+
+void read_positive(TableReader& table, std::string_view key, int& out) {
+  table.read(key, out);
+  table.expect(key, out >= 1, fmt::format("must be at least 1, not {}", out));
+}
+
+void append_options(Value& table, const Value& options) {
+  for (const auto& [key, value] : std::get<ValueObject>(options.data)) table.set(key, value);
+}
+
+}  // namespace foretoken
