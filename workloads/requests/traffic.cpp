@@ -35,7 +35,8 @@ class TrafficSource final : public RequestSource {
         random_(random),
         times_(traffic, random),
         prompt_random_(random.stream("prompt_tokens")),
-        output_random_(random.stream("output_tokens")) {}
+        output_random_(random.stream("output_tokens")),
+        priority_random_(random.stream("priorities")) {}
 
   std::optional<Request> next() override {
     const auto number = static_cast<std::size_t>(times_.sent());
@@ -47,6 +48,7 @@ class TrafficSource final : public RequestSource {
     request.arrival = arrival->time;
     request.prompt_tokens = traffic_.prompt_tokens->sample(prompt_random_, row);
     request.output_tokens = traffic_.output_tokens->sample(output_random_, row);
+    request.priority = traffic_.priorities.sample(priority_random_);
     if (traffic_.prompt_tokens->uses_trace()) {
       const auto hashes = traffic_.trace->prefix_hashes(row % traffic_.trace->size());
       request.prefix_hashes.assign(hashes.begin(), hashes.end());
@@ -78,6 +80,7 @@ class TrafficSource final : public RequestSource {
   LimitedTimes times_;
   RandomStream prompt_random_;
   RandomStream output_random_;
+  RandomStream priority_random_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "workloads/requests/arrival_process.hpp"
 #include "workloads/requests/length_distribution.hpp"
+#include "workloads/requests/priorities.hpp"
 #include "workloads/requests/request.hpp"
 #include "workloads/requests/time_transform.hpp"
 
@@ -24,11 +25,12 @@ struct Traffic {
   TrafficLimits limits;
   std::shared_ptr<const LengthDistribution> prompt_tokens;
   std::shared_ptr<const LengthDistribution> output_tokens;
+  Priorities priorities;
   std::shared_ptr<const Trace> trace;  // null if nothing comes from one
   int prefix_block_tokens = 0;         // of the trace's hashes
 };
 
-/// A fresh source. Streams: "arrivals", "prompt_tokens", "output_tokens".
+/// A fresh source. Streams: "arrivals", "prompt_tokens", "output_tokens", "priorities".
 std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random);
 
 }  // namespace foretoken

@@ -43,6 +43,7 @@ class TrafficWorkload final : public Workload {
     }
     table.set("prompt_tokens", traffic_.prompt_tokens->resolved());
     table.set("output_tokens", traffic_.output_tokens->resolved());
+    traffic_.priorities.describe(table);
     describe(traffic_.transform, table);
     return table;
   }
@@ -68,6 +69,7 @@ class WorkloadReader {
     traffic_.output_tokens =
         read_lengths(table_, "output_tokens", {LengthOf::output, traffic_.trace}, catalog_.lengths);
     read_prefix_blocks();
+    traffic_.priorities = read_priorities(table_);
     traffic_.transform = read_time_transform(table_);
     table_.finish();
     if (traffic_.arrivals != nullptr) check_limits();

@@ -11,6 +11,7 @@
 //   trace           path;  trace_format: found from the first line if absent;  skip_bad_lines
 //   prefix_block_tokens   prompt tokens that one prefix hash of the trace stands for; 512, as in
 //                   Mooncake's, if absent
+//   priorities      [{ priority = 0, share = 0.2 }, ...]: classes of requests, lower goes first
 //   window, rate_scale, diurnal   see time_transform.hpp
 #pragma once
 

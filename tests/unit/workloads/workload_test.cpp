@@ -308,7 +308,8 @@ TEST_F(WorkloadTraces, TheResolvedTableReadsBackToTheSameRequests) {
       "arrivals = \"interval\"\nrate = \"3 /s\"\nwindow = [\"1 s\", \"9 s\"]\nrate_scale = 1.7\n"
       "prompt_tokens = { distribution = \"uniform\", min = 4, max = 40 }\n"
       "output_tokens = { distribution = \"lognormal\", median = 30, sigma = 0.7, min = 9 }",
-      "arrivals = \"all_at_once\"\nrequests = 9\nprompt_tokens = 5\noutput_tokens = 6",
+      "arrivals = \"all_at_once\"\nrequests = 9\nprompt_tokens = 5\noutput_tokens = 6\n"
+      "priorities = [{ priority = 2, share = 0.5 }, { priority = -1, share = 0.25 }]",
       "arrivals = \"closed_loop\"\nusers = 3\nthink_time = \"20 ms\"\nrequests = 30\n"
       "prompt_tokens = 5\noutput_tokens = 6",
       "trace = \"t.jsonl\"\nrate_scale = 3\nrequests = 2",
