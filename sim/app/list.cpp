@@ -9,6 +9,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/run/run.hpp"
+#include "sim/scenario/engine_preset.hpp"
 #include "workloads/requests/arrival_process.hpp"
 #include "workloads/requests/length_distribution.hpp"
 #include "workloads/requests/trace_format.hpp"
@@ -25,10 +26,21 @@ void print_family(const Registry<Factory>& registry, const char* key) {
   fmt::print("{}\n", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
 }
 
+void print_presets() {
+  const Ink ink(shows_colour(stdout));
+  fmt::print("{} {}\n", ink.strong("engine preset"), ink.quiet("[engine] preset"));
+  TextTable table({{"", Align::left}, {"", Align::left}});
+  for (const std::string& name : engine_preset_names()) {
+    table.add_row({name, load_engine_preset(name, {}).summary});
+  }
+  fmt::print("{}\n", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
+}
+
 int list_everything() {
   const Catalogs catalogs;
   print_family(catalogs.predictors, "[predictor] name");
   print_family(catalogs.schedulers, "[engine] scheduler");
+  print_presets();
   print_family(catalogs.routers, "[deployment] router");
   print_family(arrival_registry(), "[workload] arrivals");
   print_family(length_registry(), "[workload] prompt_tokens, output_tokens: distribution");

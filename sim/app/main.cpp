@@ -54,6 +54,7 @@ int run(int argc, char** argv) {
   add_gpu(program, chosen);
   add_model(program, chosen);
   add_cluster(program, chosen);
+  add_engine(program, chosen);
   add_list(program, chosen);
 
   if (argc > 1 && argv[1][0] != '-') {

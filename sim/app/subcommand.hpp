@@ -19,6 +19,7 @@ void add_diagnose(CLI::App& program, Action& chosen);
 void add_gpu(CLI::App& program, Action& chosen);
 void add_model(CLI::App& program, Action& chosen);
 void add_cluster(CLI::App& program, Action& chosen);
+void add_engine(CLI::App& program, Action& chosen);
 void add_list(CLI::App& program, Action& chosen);
 
 /// Examples at the end of a subcommand's --help.

@@ -72,8 +72,10 @@ DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalog
 }
 
 std::int64_t DeployedEngine::context_max() const {
-  return scenario_.model.context_max > 0 ? scenario_.model.context_max
-                                         : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t of_model = scenario_.model.context_max;
+  const std::int64_t of_engine = scenario_.engine.context_max;
+  return std::min(of_model > 0 ? of_model : unlimited, of_engine > 0 ? of_engine : unlimited);
 }
 
 /// An algorithm by name must serve every stage's group.

@@ -62,7 +62,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
     read_cluster_table(section(file, "cluster"), options, scenario);
   }
   read_deployment_table(section(file, "deployment"), scenario);
-  read_engine_table(section(file, "engine"), scenario);
+  read_engine_table(section(file, "engine"), options, scenario);
   read_predictor_table(section(file, "predictor"), scenario);
   if (root.find("workload") != nullptr) {
     TableReader table = section(file, "workload");

@@ -52,9 +52,11 @@ struct EnumNames<CacheState> {
 };
 
 struct EngineSettings {
+  std::string preset;  // name or path of an engine_preset.hpp; "" = none
   VariantChoice scheduler{"vllm_v1"};
   std::int64_t batch_tokens_max = 8192;  // new tokens a step
   int sequences_max = 256;               // sequences a step
+  std::int64_t context_max = 0;          // prompt and output tokens of a request; 0 = the model's
   int block_tokens = 16;                 // tokens of a KV block
   double memory_utilization = 0.9;       // share of GPU memory the engine may take
   std::int64_t kv_blocks = 0;            // 0 = computed from memory; else given (a recorded value)

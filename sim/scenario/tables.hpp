@@ -13,7 +13,7 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
 void read_cluster_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
 /// Leaves `replicas` at `replicas_auto` where the file says "auto".
 void read_deployment_table(TableReader table, Scenario& scenario);
-void read_engine_table(TableReader table, Scenario& scenario);
+void read_engine_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
 void read_predictor_table(TableReader table, Scenario& scenario);
 void read_slo_table(TableReader table, Scenario& scenario);
 void read_run_table(TableReader table, Scenario& scenario);

@@ -1,14 +1,46 @@
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "sim/scenario/engine_flags.hpp"
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
 
-void read_engine_table(TableReader table, Scenario& scenario) {
-  EngineSettings& engine = scenario.engine;
-  table.read("scheduler", engine.scheduler.name);
-  engine.scheduler.position = table.position("scheduler");
+namespace {
+
+/// The preset that the table names, or null. A name that is none was reported.
+std::optional<EnginePreset> read_preset(TableReader& table, const ScenarioOptions& options,
+                                        std::string& name) {
+  std::optional<EnginePreset> preset;
+  if (!table.read("preset", name)) return preset;
+  name = resolve_path(name, options.base_folder);
+  table.diagnostics().attempt([&] { preset = load_engine_preset(name, table.position("preset")); });
+  return preset;
+}
+
+/// An engine lowers a number of sequences that it chose itself to the tokens it is given.
+void fit_sequences(const EngineTable& given, EngineSettings& engine) {
+  if (std::ranges::find(given.preset_keys, "sequences_max") == given.preset_keys.end()) return;
+  if (engine.batch_tokens_max < 1) return;
+  engine.sequences_max =
+      static_cast<int>(std::min<std::int64_t>(engine.sequences_max, engine.batch_tokens_max));
+}
+
+void read_limits(TableReader& table, const EngineTable& given, EngineSettings& engine) {
   table.read("batch_tokens_max", engine.batch_tokens_max);
   table.expect("batch_tokens_max", engine.batch_tokens_max >= 1, "must be at least 1");
   read_positive(table, "sequences_max", engine.sequences_max);
+  fit_sequences(given, engine);
+  table.read("context_max", engine.context_max);
+  table.expect("context_max", engine.context_max >= 0, "must be at least 1 (or 0: the model's)");
+  table.expect("batch_tokens_max", engine.batch_tokens_max >= engine.sequences_max,
+               fmt::format("{} is below sequences_max = {}: every decoding sequence needs a token "
+                           "of the budget; raise it or lower sequences_max",
+                           engine.batch_tokens_max, engine.sequences_max));
+}
+
+void read_memory(TableReader& table, EngineSettings& engine) {
   read_positive(table, "block_tokens", engine.block_tokens);
   table.read("memory_utilization", engine.memory_utilization);
   table.expect("memory_utilization",
@@ -17,28 +49,58 @@ void read_engine_table(TableReader table, Scenario& scenario) {
   table.read("kv_blocks", engine.kv_blocks);
   table.expect("kv_blocks", engine.kv_blocks >= 0, "must be at least 1 (or 0: from memory)");
   table.read("prefix_caching", engine.prefix_caching);
+}
+
+void read_execution(TableReader& table, Scenario& scenario) {
   table.read("framework", scenario.execution.implementation.framework);
   table.read("overlap", scenario.execution.overlap);
   table.expect(
       "overlap",
       scenario.execution.overlap == Overlap::none || scenario.deployment.layout.stage_ranks() > 1,
       "hides communication, and with one GPU a stage there is none; leave it out");
-  table.read("host_time", engine.host_time);
-  table.expect("host_time", engine.host_time >= Seconds(0.0), "must not be negative");
-  table.expect("batch_tokens_max", engine.batch_tokens_max >= engine.sequences_max,
-               fmt::format("{} is below sequences_max = {}: every decoding sequence needs a token "
-                           "of the budget; raise it or lower sequences_max",
-                           engine.batch_tokens_max, engine.sequences_max));
+  table.read("host_time", scenario.engine.host_time);
+  table.expect("host_time", scenario.engine.host_time >= Seconds(0.0), "must not be negative");
+}
+
+}  // namespace
+
+void read_engine_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
+  EngineSettings& engine = scenario.engine;
+  Diagnostics& diagnostics = table.diagnostics();
+  const std::optional<EnginePreset> preset = read_preset(table, options, engine.preset);
+  const SourcePosition preset_position = table.position("preset");
+  const Value user = table.take_rest();
+  const EngineTable given =
+      translate_engine_table(user, preset ? &*preset : nullptr, scenario.cluster.gpu,
+                             scenario.deployment.layout, diagnostics);
+  Diagnostics found;
+  TableReader reader(given.table, found, "engine");
+  reader.read("scheduler", engine.scheduler.name);
+  engine.scheduler.position = reader.position("scheduler");
+  read_limits(reader, given, engine);
+  read_memory(reader, engine);
+  read_execution(reader, scenario);
   scenario.execution.block_tokens = engine.block_tokens;
-  scenario.engine_position = table.position("memory_utilization");
-  take_options(table, engine.scheduler);
+  const bool is_from_preset =
+      std::ranges::find(given.preset_keys, "memory_utilization") != given.preset_keys.end();
+  scenario.engine_position =
+      is_from_preset ? preset_position : reader.position("memory_utilization");
+  take_options(reader, engine.scheduler);
+  std::ranges::copy(given.flags, std::back_inserter(engine.scheduler.table_keys));
+  try {
+    found.throw_if_any();
+  } catch (const ConfigError& error) {
+    report_in_flags(error, given, diagnostics);
+  }
 }
 
 Value resolved_engine_table(const Scenario& scenario) {
   Value engine;
+  if (!scenario.engine.preset.empty()) engine.set("preset", scenario.engine.preset);
   engine.set("scheduler", scenario.engine.scheduler.name);
   engine.set("batch_tokens_max", scenario.engine.batch_tokens_max);
   engine.set("sequences_max", scenario.engine.sequences_max);
+  if (scenario.engine.context_max > 0) engine.set("context_max", scenario.engine.context_max);
   engine.set("block_tokens", scenario.engine.block_tokens);
   engine.set("memory_utilization", scenario.engine.memory_utilization);
   engine.set("kv_blocks", scenario.engine.kv_blocks);

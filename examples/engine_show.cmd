@@ -1,0 +1,1 @@
+engine show vllm-v1

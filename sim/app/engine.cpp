@@ -1,0 +1,131 @@
+// foretoken engine: the engines' presets, side by side on a GPU and one in full with the place each
+// value was taken from.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/report/text_table.hpp"
+#include "sim/scenario/engine_preset.hpp"
+
+namespace foretoken {
+namespace {
+
+struct EngineArguments {
+  std::string preset;
+  std::string gpu = "h100-sxm";
+  int tensor_parallel = 1;
+};
+
+TextTable::Layout layout() {
+  return {.width = terminal_width(stdout), .colour = shows_colour(stdout)};
+}
+
+/// A value as it would stand in a scenario.
+std::string value_text(const Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value.data)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
+    return fmt::format("{}", *integer);
+  }
+  if (const auto* number = std::get_if<double>(&value.data)) return fmt::format("{}", *number);
+  if (value.is_string()) return std::get<std::string>(value.data);
+  return std::string(type_name(value));
+}
+
+/// The engine's names for `key`.
+std::string flags_of(const EnginePreset& preset, const std::string& key) {
+  std::vector<std::string> names;
+  for (const EngineFlag& flag : preset.flags) {
+    if (flag.key == key) names.push_back((flag.is_negated ? "not " : "") + flag.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+int list_presets(const EngineArguments& arguments) {
+  const GpuSpec gpu = load_gpu(arguments.gpu, {"--gpu"});
+  ParallelLayout parallel;
+  parallel.tensor = arguments.tensor_parallel;
+  std::vector<TextColumn> columns = {{"[engine]", Align::left}};
+  std::vector<std::vector<PresetSetting>> settings;
+  std::vector<std::string> keys;
+  std::string about;
+  for (const std::string& name : engine_preset_names()) {
+    const EnginePreset preset = load_engine_preset(name, {});
+    columns.push_back({name, Align::left});
+    about += fmt::format("{}: {} {}\n", name, preset.product, preset.version);
+    settings.push_back(preset.settings(gpu, parallel));
+    for (const PresetSetting& setting : settings.back()) {
+      if (std::ranges::find(keys, setting.key) == keys.end()) keys.push_back(setting.key);
+    }
+  }
+  TextTable table(columns);
+  for (const std::string& key : keys) {
+    std::vector<std::string> row = {key};
+    for (const std::vector<PresetSetting>& own : settings) {
+      const auto found = std::ranges::find(own, key, &PresetSetting::key);
+      row.push_back(found == own.end() ? "" : value_text(found->value));
+    }
+    table.add_row(row);
+  }
+  fmt::print("What an engine does on {} x {} when no flag is given\n{}{}",
+             arguments.tensor_parallel, gpu.name, table.text(layout()), about);
+  return 0;
+}
+
+int show_preset(const std::string& name) {
+  const EnginePreset preset = load_engine_preset(name, {"engine show"});
+  fmt::print("{} ({} {})\n{}\n", Ink(shows_colour(stdout)).strong(preset.name), preset.product,
+             preset.version, preset.summary);
+  TextTable values({{"[engine]", Align::left},
+                    {"value", Align::left},
+                    {"where", Align::left},
+                    {"flag", Align::left},
+                    {"taken from", Align::left}});
+  for (const PresetGroup& group : preset.groups) {
+    for (const PresetSetting& setting : group.settings) {
+      values.add_row({setting.key, value_text(setting.value), group.condition(),
+                      flags_of(preset, setting.key), setting.source});
+    }
+  }
+  TextTable::Layout whole = layout();  // a source that is cut is none
+  whole.width = std::max(whole.width, values.natural_width(whole));
+  fmt::print("{}\n", values.text(whole));
+  TextTable flags({{"further flags", Align::left}, {"set", Align::left}});
+  for (const EngineFlag& flag : preset.flags) {
+    const auto is_shown = [&](const PresetGroup& group) {
+      return std::ranges::find(group.settings, flag.key, &PresetSetting::key) !=
+             group.settings.end();
+    };
+    if (std::ranges::any_of(preset.groups, is_shown)) continue;
+    flags.add_row({flag.name, (flag.is_negated ? "not " : "") + flag.key});
+  }
+  fmt::print("{}", flags.text(layout()));
+  return 0;
+}
+
+}  // namespace
+
+void add_engine(CLI::App& program, Action& chosen) {
+  CLI::App* command = program.add_subcommand(
+      "engine", "What vLLM, SGLang and TensorRT-LLM do by default, and their flags");
+  command->require_subcommand(1);
+  auto arguments = std::make_shared<EngineArguments>();
+  CLI::App* list = command->add_subcommand("list", "All presets side by side, on one GPU");
+  list->add_option("--gpu", arguments->gpu, "Name or TOML path of the GPU")->capture_default_str();
+  list->add_option("--tp", arguments->tensor_parallel, "GPUs of a tensor-parallel group")
+      ->capture_default_str();
+  list->callback(
+      [arguments, &chosen] { chosen = [arguments] { return list_presets(*arguments); }; });
+  CLI::App* show =
+      command->add_subcommand("show", "One preset in full: values, flags, where they come from");
+  show->add_option("preset", arguments->preset, "Name or TOML path")->required();
+  show->callback(
+      [arguments, &chosen] { chosen = [arguments] { return show_preset(arguments->preset); }; });
+  command->footer(
+      examples("  foretoken engine list --gpu rtx-4090\n  foretoken engine show vllm-v1"));
+}
+
+}  // namespace foretoken

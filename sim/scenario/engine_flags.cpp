@@ -1,0 +1,144 @@
+#include "sim/scenario/engine_flags.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace foretoken {
+namespace {
+
+/// Whose flags a scenario without a preset may use: its defaults are modelled on this engine.
+constexpr const char* default_preset = "vllm-v1";
+
+/// Flags spell names in capitals or with dashes here and there (GUARANTEED_NO_EVICT).
+Value in_our_spelling(const Value& value) {
+  if (!value.is_string()) return value;
+  std::string text = std::get<std::string>(value.data);
+  std::ranges::transform(text, text.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::tolower(c));
+  });
+  Value spelt(std::move(text));
+  spelt.position = value.position;
+  return spelt;
+}
+
+class Translation {
+ public:
+  Translation(const EnginePreset& engine, bool is_preset_chosen, Diagnostics& diagnostics)
+      : engine_(engine), is_preset_chosen_(is_preset_chosen), diagnostics_(diagnostics) {}
+
+  void add(const std::string& name, const Value& value) {
+    if (const EngineFlag* flag = engine_.find_flag(name)) return add_flag(*flag, value);
+    if (is_foreign(name, value)) return;
+    put(name, name, value);
+  }
+
+  EngineTable take() { return std::move(out_); }
+
+ private:
+  void add_flag(const EngineFlag& flag, const Value& value) {
+    if (flag.is_elsewhere()) {
+      return fail(value, fmt::format("{}: is set by {} in a scenario", flag.name, flag.key));
+    }
+    Value translated = in_our_spelling(value);
+    if (flag.is_negated) {
+      const bool* is_set = std::get_if<bool>(&value.data);
+      if (is_set == nullptr) {
+        return fail(value,
+                    fmt::format("{}: must be true or false, not {}", flag.name, type_name(value)));
+      }
+      translated.data = !*is_set;
+    }
+    put(flag.key, flag.name, std::move(translated));
+  }
+
+  void put(const std::string& key, const std::string& name, Value value) {
+    if (const Value* earlier = out_.table.find(key)) {
+      return fail(value, fmt::format("{}: sets the same as {} at {}; keep one of them", name,
+                                     name_of(key), earlier->position.text()));
+    }
+    out_.table.set(key, std::move(value));
+    if (name != key) out_.written_as.emplace_back(key, name);
+  }
+
+  [[nodiscard]] std::string name_of(const std::string& key) const {
+    const auto found =
+        std::ranges::find(out_.written_as, key, &std::pair<std::string, std::string>::first);
+    return found == out_.written_as.end() ? key : found->second;
+  }
+
+  /// Whether `name` is a flag of other engines alone; then it was reported.
+  bool is_foreign(const std::string& name, const Value& value) {
+    for (const std::string& other_name : engine_preset_names()) {
+      const EnginePreset other = load_engine_preset(other_name, {});
+      const EngineFlag* flag = other.find_flag(name);
+      if (flag == nullptr || flag->key == name) continue;
+      const std::string here = is_preset_chosen_ ? fmt::format("the preset is \"{}\"", engine_.name)
+                                                 : std::string("no preset is named");
+      const auto ours = std::ranges::find(engine_.flags, flag->key, &EngineFlag::key);
+      const std::string remedy =
+          ours == engine_.flags.end()
+              ? ""
+              : fmt::format(", or write {}", flag->is_elsewhere() ? flag->key : ours->name);
+      fail(value, fmt::format("{}: is a flag of {}, but {}; choose preset = \"{}\"{}", name,
+                              other.product, here, other.name, remedy));
+      return true;
+    }
+    return false;
+  }
+
+  void fail(const Value& value, const std::string& message) {
+    diagnostics_.add(value.position, "engine." + message);
+  }
+
+  const EnginePreset& engine_;
+  bool is_preset_chosen_;
+  Diagnostics& diagnostics_;
+  EngineTable out_;
+};
+
+/// Whether the scenario names another scheduler than the preset does.
+bool has_own_scheduler(const Value& user, const std::vector<PresetSetting>& settings) {
+  const Value* own = user.find("scheduler");
+  if (own == nullptr) return false;
+  const auto preset = std::ranges::find(settings, "scheduler", &PresetSetting::key);
+  if (preset == settings.end() || !own->is_string() || !preset->value.is_string()) return true;
+  return std::get<std::string>(own->data) != std::get<std::string>(preset->value.data);
+}
+
+}  // namespace
+
+EngineTable translate_engine_table(const Value& user, const EnginePreset* preset,
+                                   const GpuSpec& gpu, const ParallelLayout& layout,
+                                   Diagnostics& diagnostics) {
+  const EnginePreset flags = preset != nullptr ? *preset : load_engine_preset(default_preset, {});
+  Translation translation(flags, preset != nullptr, diagnostics);
+  for (const auto& [name, value] : std::get<ValueObject>(user.data)) translation.add(name, value);
+  EngineTable out = translation.take();
+  out.table.position = user.position;
+  for (const EngineFlag& flag : flags.flags) {
+    if (!flag.is_elsewhere()) out.flags.push_back(flag.name);
+  }
+  if (preset == nullptr) return out;
+  const std::vector<PresetSetting> settings = preset->settings(gpu, layout);
+  const bool is_other_scheduler = has_own_scheduler(out.table, settings);
+  for (const PresetSetting& setting : settings) {
+    if (out.table.find(setting.key) != nullptr) continue;
+    if (setting.is_scheduler_option && is_other_scheduler) continue;
+    out.table.set(setting.key, setting.value);
+    out.preset_keys.push_back(setting.key);
+  }
+  return out;
+}
+
+void report_in_flags(const ConfigError& found, const EngineTable& table, Diagnostics& diagnostics) {
+  for (const Diagnostic& entry : found.diagnostics()) {
+    std::string message = entry.message;
+    for (const auto& [key, flag] : table.written_as) {
+      const std::string start = "engine." + key + ":";
+      if (message.starts_with(start)) message.replace(0, start.size(), "engine." + flag + ":");
+    }
+    diagnostics.add(entry.position, message);
+  }
+}
+
+}  // namespace foretoken

@@ -1,0 +1,30 @@
+// What stands in a scenario's [engine] table, in this project's keys: flags of the engine under
+// their own names are translated, and a preset's values lie beneath the user's. It knows no key's
+// meaning; tables/engine.cpp reads the outcome.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/scenario/engine_preset.hpp"
+
+namespace foretoken {
+
+struct EngineTable {
+  Value table;
+  std::vector<std::string> preset_keys;                         // set by the preset alone
+  std::vector<std::pair<std::string, std::string>> written_as;  // key, the flag it was given as
+  std::vector<std::string> flags;                               // that could have stood there
+};
+
+/// `user` is the table without `preset`; `preset` may be null, then vLLM's flags are understood and
+/// nothing is set beneath. Reports one thing given under two names, and flags of other engines.
+EngineTable translate_engine_table(const Value& user, const EnginePreset* preset,
+                                   const GpuSpec& gpu, const ParallelLayout& layout,
+                                   Diagnostics& diagnostics);
+
+/// Adds `found` to `diagnostics`, keys replaced by the flags they were given as.
+void report_in_flags(const ConfigError& found, const EngineTable& table, Diagnostics& diagnostics);
+
+}  // namespace foretoken

@@ -1,0 +1,68 @@
+// Engines as people run them: a preset is what one engine does when nobody sets a flag, as values
+// of the [engine] table, each with the place in the engine it was taken from. Some depend on the
+// GPU, so a preset is a list of groups with conditions, the last one that holds wins. A preset also
+// knows what the engine itself calls these things, so that its flags can stand in a scenario.
+// Presets are TOML files (presets/*.toml, embedded) and bring no behaviour of their own.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hardware/gpu.hpp"
+#include "models/parallel_layout.hpp"
+#include "sim/base/value.hpp"
+
+namespace foretoken {
+
+struct PresetSetting {
+  std::string key;  // of [engine]
+  Value value;
+  std::string source;  // file or document of the engine
+  /// An option of the preset's own scheduler: it has no meaning where a scenario names another.
+  bool is_scheduler_option = false;
+};
+
+/// Settings and where they hold: every condition that is given has to be met.
+struct PresetGroup {
+  Bytes memory_at_least, memory_below;  // of a GPU; 0 = any
+  std::string gpu_is_not;               // part of the GPU's name; "" = any
+  int tensor_parallel_at_least = 0;
+  std::vector<PresetSetting> settings;
+
+  [[nodiscard]] bool holds(const GpuSpec& gpu, const ParallelLayout& layout) const;
+  /// "GPUs from 70 GiB, but a100"; "" = everywhere.
+  [[nodiscard]] std::string condition() const;
+};
+
+/// A flag of the engine and what it is here.
+struct EngineFlag {
+  std::string name;
+  std::string key;          // of [engine], or a place elsewhere in a scenario: "[model] dtype"
+  bool is_negated = false;  // true there is false here
+
+  [[nodiscard]] bool is_elsewhere() const { return key.starts_with('['); }
+};
+
+struct EnginePreset {
+  std::string name;  // "vllm-v1", or the path it was loaded from
+  std::string summary;
+  std::string product, version;  // "vLLM", "0.19.0"
+  std::vector<PresetGroup> groups;
+  std::vector<EngineFlag> flags;
+
+  /// One value a key: what is set on this GPU and layout.
+  [[nodiscard]] std::vector<PresetSetting> settings(const GpuSpec& gpu,
+                                                    const ParallelLayout& layout) const;
+  /// The flag called `flag`, or nullptr.
+  [[nodiscard]] const EngineFlag* find_flag(std::string_view flag) const;
+};
+
+/// The embedded ones, in the order of their names.
+std::vector<std::string> engine_preset_names();
+
+/// An embedded preset by name or a file by path. Throws ConfigError at `asked_at` for an unknown
+/// name, and with places in the file for mistakes there.
+EnginePreset load_engine_preset(const std::string& name_or_path, const SourcePosition& asked_at);
+
+}  // namespace foretoken

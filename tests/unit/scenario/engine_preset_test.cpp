@@ -1,0 +1,148 @@
+// Presets: what they set where, what a scenario overrides, the engines' own flags, and messages.
+
+#include "sim/scenario/engine_preset.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "sim/base/toml.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace foretoken {
+namespace {
+
+Scenario read(const std::vector<std::string>& engine, const std::string& cluster = "h100-sxm-8") {
+  std::string text = "[model]\nname = \"llama-3.1-8b\"\n[cluster]\nname = \"" + cluster +
+                     "\"\n[workload]\narrivals = \"all_at_once\"\nrequests = 1\n"
+                     "prompt_tokens = 1\noutput_tokens = 1\n[engine]\n";
+  for (const std::string& line : engine) text += line + "\n";
+  return read_scenario(parse_toml(text, "s.toml"), {"."});
+}
+
+std::string error_of(const std::vector<std::string>& engine) {
+  try {
+    (void)read(engine);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(EnginePreset, EveryOneLoadsAndSetsOnlyKnownKeys) {
+  const std::vector<std::string> names = engine_preset_names();
+  EXPECT_EQ(names, (std::vector<std::string>{"sglang", "tensorrt-llm", "vllm-v1"}));
+  for (const std::string& name : names) {
+    const EnginePreset preset = load_engine_preset(name, {});
+    EXPECT_FALSE(preset.summary.empty());
+    EXPECT_FALSE(preset.version.empty());
+    for (const PresetGroup& group : preset.groups) {
+      EXPECT_FALSE(group.settings.empty()) << name;
+      for (const PresetSetting& setting : group.settings) {
+        EXPECT_FALSE(setting.source.empty()) << name << " " << setting.key;
+      }
+    }
+    for (const EngineFlag& flag : preset.flags) EXPECT_FALSE(flag.key.empty()) << flag.name;
+    const Scenario scenario = read({"preset = \"" + name + "\""});
+    EXPECT_EQ(scenario.engine.preset, name);
+  }
+}
+
+// vLLM gives an API server on a GPU from 70 GiB that is no A100 8192 tokens and 1024 sequences, on
+// others 2048 and 256; whatever it is asked for, no step has more sequences than tokens.
+TEST(EnginePreset, VllmChoosesItsBatchByTheGpu) {
+  const auto limits = [](const Scenario& scenario) {
+    return std::pair(scenario.engine.batch_tokens_max, scenario.engine.sequences_max);
+  };
+  const std::string preset = "preset = \"vllm-v1\"";
+  EXPECT_EQ(limits(read({preset}, "h100-sxm-8")), (std::pair<std::int64_t, int>(8192, 1024)));
+  EXPECT_EQ(limits(read({preset}, "a100-sxm-1")), (std::pair<std::int64_t, int>(2048, 256)));
+  EXPECT_EQ(limits(read({preset}, "rtx-4090-1")), (std::pair<std::int64_t, int>(2048, 256)));
+  EXPECT_EQ(limits(read({preset, "max_num_batched_tokens = 512"})),
+            (std::pair<std::int64_t, int>(512, 512)));
+  EXPECT_EQ(read({}).engine.sequences_max, 256) << "without a preset nothing changes";
+}
+
+TEST(EnginePreset, AKeyOfTheScenarioWinsByEitherName) {
+  const Scenario own = read({"preset = \"sglang\"", "memory_utilization = 0.5"});
+  EXPECT_DOUBLE_EQ(own.engine.memory_utilization, 0.5);
+  EXPECT_EQ(own.engine.batch_tokens_max, 16384);
+  EXPECT_EQ(own.execution.implementation.framework, Framework::sglang);
+  const Scenario flags = read({"preset = \"sglang\"", "mem_fraction_static = 0.6",
+                               "disable_radix_cache = true", "page_size = 64"});
+  EXPECT_DOUBLE_EQ(flags.engine.memory_utilization, 0.6);
+  EXPECT_FALSE(flags.engine.prefix_caching);
+  EXPECT_EQ(flags.engine.block_tokens, 64);
+  EXPECT_EQ(read({"max_num_seqs = 7"}).engine.sequences_max, 7) << "vLLM's, without a preset";
+}
+
+TEST(EnginePreset, TheResolvedFormReadsBackToItself) {
+  for (const std::string& name : engine_preset_names()) {
+    const Scenario scenario = read({"preset = \"" + name + "\""});
+    const std::string text = to_toml(resolved_scenario(scenario));
+    EXPECT_EQ(to_toml(resolved_scenario(read_scenario(parse_toml(text, "r.toml"), {"."}))), text);
+  }
+}
+
+TEST(EnginePreset, OptionsOfItsSchedulerGoWithIt) {
+  const auto options = [](const Scenario& scenario) {
+    return std::get<ValueObject>(scenario.engine.scheduler.options.data).size();
+  };
+  EXPECT_EQ(options(read({"preset = \"vllm-v1\""})), 1U);
+  EXPECT_EQ(options(read({"preset = \"vllm-v1\"", "scheduler = \"another\""})), 0U);
+}
+
+TEST(EnginePreset, OneThingUnderTwoNamesIsAMistakeThatNamesBothPlaces) {
+  EXPECT_EQ(error_of({"sequences_max = 5", "max_num_seqs = 5"}),
+            "s.toml:12:1: engine.max_num_seqs: sets the same as sequences_max at s.toml:11:1; "
+            "keep one of them");
+  EXPECT_EQ(error_of({"preset = \"vllm-v1\"", "enable_prefix_caching = true",
+                      "no_enable_prefix_caching = true"}),
+            "s.toml:13:1: engine.no_enable_prefix_caching: sets the same as enable_prefix_caching "
+            "at s.toml:12:1; keep one of them");
+}
+
+TEST(EnginePreset, FlagsOfOtherEnginesAndOfOtherTablesSaySo) {
+  EXPECT_EQ(error_of({"preset = \"vllm-v1\"", "max_running_requests = 5"}),
+            "s.toml:12:1: engine.max_running_requests: is a flag of SGLang, but the preset is "
+            "\"vllm-v1\"; choose preset = \"sglang\", or write max_num_seqs");
+  EXPECT_EQ(error_of({"max_batch_size = 5"}),
+            "s.toml:11:1: engine.max_batch_size: is a flag of TensorRT-LLM, but no preset is "
+            "named; choose preset = \"tensorrt-llm\", or write max_num_seqs");
+  EXPECT_EQ(error_of({"tensor_parallel_size = 2"}),
+            "s.toml:11:1: engine.tensor_parallel_size: is set by [deployment] tensor_parallel in "
+            "a scenario");
+}
+
+TEST(EnginePreset, MistakesSpeakOfTheFlagThatWasWritten) {
+  EXPECT_EQ(error_of({"max_num_seqs = 0"}),
+            "s.toml:11:1: engine.max_num_seqs: must be at least 1, not 0");
+  EXPECT_EQ(error_of({"preset = \"sglang\"", "disable_radix_cache = 1"}),
+            "s.toml:12:1: engine.disable_radix_cache: must be true or false, not an integer");
+  EXPECT_EQ(error_of({"preset = \"vlm-v1\""}),
+            "s.toml:11:1: unknown engine preset 'vlm-v1'; did you mean 'vllm-v1'? Known: sglang, "
+            "tensorrt-llm, vllm-v1");
+}
+
+TEST(EnginePreset, AFileIsAPresetToo) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / "foretoken_preset_test.toml";
+  std::ofstream(path) << "summary = \"ours\"\nproduct = \"Ours\"\nversion = \"1\"\n[engine]\n"
+                         "sequences_max = { value = 3, source = \"us\" }\n[flags]\nmost = "
+                         "\"sequences_max\"\n";
+  const std::string line = "preset = \"" + path.string() + "\"";
+  EXPECT_EQ(read({line}).engine.sequences_max, 3);
+  EXPECT_EQ(read({line, "most = 4"}).engine.sequences_max, 4);
+  std::ofstream(path) << "summary = \"ours\"\nproduct = \"Ours\"\nversion = \"1\"\n[engine]\n"
+                         "sequences_max = 3\nblock_tokens = { value = 3 }\n";
+  EXPECT_EQ(error_of({line}), path.string() +
+                                  ":5:1: engine.sequences_max: must be { value = …, source = \"…\" "
+                                  "}\n" +
+                                  path.string() + ":6:1: [engine.block_tokens] lacks 'source'");
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace foretoken
