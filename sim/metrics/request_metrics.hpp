@@ -11,11 +11,13 @@
 
 namespace foretoken {
 
-enum class RequestStatus { completed, failed, unfinished };
+/// failed: could not be served, or its replicas failed once too often. unfinished: the run was cut.
+/// cancelled and timed_out: its client gave up. rejected: whoever should have queued it was full.
+enum class RequestStatus { completed, failed, unfinished, cancelled, timed_out, rejected };
 template <>
 struct EnumNames<RequestStatus> {
-  static constexpr auto names =
-      std::to_array<std::string_view>({"completed", "failed", "unfinished"});
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"completed", "failed", "unfinished", "cancelled", "timed_out", "rejected"});
 };
 
 /// Dates are simulated time; those that did not happen are negative.
@@ -25,10 +27,12 @@ struct RequestRecord {
   Seconds arrival{-1.0};
   Seconds scheduled{-1.0};  // first step that works on it begins
   Seconds first_token{-1.0};
-  Seconds finished{-1.0};
+  Seconds last_token{-1.0};
+  Seconds finished{-1.0};  // completed; the client has everything
   std::int64_t prompt_tokens = 0;
-  std::int64_t output_tokens = 0;  // produced
+  std::int64_t output_tokens = 0;  // that the client got; what a retry makes again counts once
   int preemptions = 0;
+  int attempts = 1;  // replicas that it was sent to, the first one's included
   RequestStatus status = RequestStatus::unfinished;
 
   [[nodiscard]] Seconds ttft() const { return first_token - arrival; }

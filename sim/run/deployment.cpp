@@ -122,7 +122,8 @@ void DeployedEngine::check_traffic_fits() const {
 }
 
 std::unique_ptr<Router> DeployedEngine::make_router() const {
-  return make_variant(catalogs_.routers, scenario_.deployment.router, "deployment");
+  return make_variant(catalogs_.routers, scenario_.deployment.router, "deployment",
+                      RandomStreams(scenario_.run.seed));
 }
 
 StagePricer& DeployedEngine::pricer_for(int stage, const StageLinks& links) {
@@ -163,27 +164,31 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
 }
 
 void DeployedEngine::start_replicas(Platform& platform, Timeline& timeline,
-                                    ReplicaListener& listener, StepObserver* observer) {
+                                    RequestListener& listener, StepObserver* observer) {
   for (std::size_t i = 0; i < placements_.size(); ++i) {
-    const SchedulerLimits limits{scenario_.engine.batch_tokens_max, scenario_.engine.sequences_max};
-    AttentionRanks ranks;
-    for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
-      auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
-                                             scenario_.engine.prefix_caching);
-      auto scheduler =
-          make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
-      ranks.add(std::move(cache), std::move(scheduler));
-    }
-    replicas_.push_back(
-        std::make_unique<Replica>(replica_config({static_cast<std::uint32_t>(i)}, placements_[i]),
-                                  platform, std::move(ranks), timeline, listener, observer));
+    replicas_.push_back(std::make_unique<Replica>(
+        replica_config({static_cast<std::uint32_t>(i)}, placements_[i]), platform,
+        [this] { return start_engines(); }, timeline, listener, observer));
   }
+}
+
+AttentionRanks DeployedEngine::start_engines() const {
+  const SchedulerLimits limits{scenario_.engine.batch_tokens_max, scenario_.engine.sequences_max};
+  AttentionRanks ranks;
+  for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
+    auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
+                                           scenario_.engine.prefix_caching);
+    auto scheduler =
+        make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
+    ranks.add(std::move(cache), std::move(scheduler));
+  }
+  return ranks;
 }
 
 PrefixTotals DeployedEngine::prefixes() const {
   PrefixTotals totals;
   for (const auto& replica : replicas_) {
-    const PrefixTotals own = replica->ranks().prefix_totals();
+    const PrefixTotals own = replica->prefix_totals();
     totals.tokens_asked += own.tokens_asked;
     totals.tokens_found += own.tokens_found;
   }

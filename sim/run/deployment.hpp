@@ -17,7 +17,7 @@ class DeployedEngine {
   DeployedEngine(const Scenario& scenario, const Catalogs& catalogs);
 
   /// Makes the replicas. The arguments must outlive them.
-  void start_replicas(Platform& platform, Timeline& timeline, ReplicaListener& listener,
+  void start_replicas(Platform& platform, Timeline& timeline, RequestListener& listener,
                       StepObserver* observer);
 
   [[nodiscard]] std::unique_ptr<Router> make_router() const;
@@ -36,6 +36,8 @@ class DeployedEngine {
   void check_traffic_fits() const;
   void check_all_reduce() const;
   StagePricer& pricer_for(int stage, const StageLinks& links);
+  /// A replica's schedulers with empty caches.
+  [[nodiscard]] AttentionRanks start_engines() const;
   ReplicaConfig replica_config(ReplicaId id, const ReplicaPlacement& placement);
 
   const Scenario& scenario_;

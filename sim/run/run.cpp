@@ -2,6 +2,7 @@
 
 #include "sim/run/deployment.hpp"
 #include "sim/run/summary.hpp"
+#include "sim/serving/fleet.hpp"
 #include "sim/serving/front_end.hpp"
 
 namespace foretoken {
@@ -17,25 +18,6 @@ class Horizon final : public EventHandler {
   Platform& platform_;
 };
 
-/// Passes the end of a request on and reports progress.
-class ProgressListener final : public ReplicaListener {
- public:
-  ProgressListener(FrontEnd& front_end, const Platform& platform, const RunOptions& options,
-                   std::optional<std::int64_t> expected)
-      : front_end_(front_end), platform_(platform), options_(options), expected_(expected) {}
-
-  void on_request_ended(const RequestRecord& record) override {
-    front_end_.on_request_ended(record);
-    if (options_.progress) options_.progress({front_end_.ended(), expected_, platform_.now()});
-  }
-
- private:
-  FrontEnd& front_end_;
-  const Platform& platform_;
-  const RunOptions& options_;
-  std::optional<std::int64_t> expected_;
-};
-
 }  // namespace
 
 Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const RunOptions& options) {
@@ -44,10 +26,16 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
 
   Platform platform(scenario.cluster);
   Timeline timeline(scenario.run.warmup);
-  FrontEnd front_end(platform, *source, engine.make_router());
-  ProgressListener listener(front_end, platform, options, source->expected());
-  engine.start_replicas(platform, timeline, listener, options.observer);
-  for (const auto& replica : engine.replicas()) front_end.add_replica(*replica);
+  std::int64_t ended = 0;
+  const std::optional<std::int64_t> expected = source->expected();
+  FrontEnd front_end(platform, *source, timeline, {}, [&] {
+    ++ended;
+    if (options.progress) options.progress({ended, expected, platform.now()});
+  });
+  Fleet fleet({}, platform, engine.make_router(), front_end);
+  front_end.connect(fleet);
+  engine.start_replicas(platform, timeline, fleet, options.observer);
+  for (const auto& replica : engine.replicas()) fleet.add(*replica);
 
   set_check_context([&] {
     return fmt::format("seed {}, {} on {}, simulated time {} s", scenario.run.seed,
@@ -57,7 +45,7 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   if (scenario.run.horizon) platform.at(*scenario.run.horizon, horizon, 0);
   front_end.start();
   platform.run();
-  for (const auto& replica : engine.replicas()) replica->abandon();
+  front_end.close();
   set_check_context({});
 
   FORETOKEN_CHECK(timeline.requests().size() == static_cast<std::size_t>(front_end.arrived()),

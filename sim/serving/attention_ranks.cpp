@@ -61,6 +61,12 @@ std::int64_t AttentionRanks::blocks_used() const {
   return sum;
 }
 
+std::int64_t AttentionRanks::blocks() const {
+  std::int64_t sum = 0;
+  for (const Rank& rank : ranks_) sum += rank.cache->blocks();
+  return sum;
+}
+
 PrefixTotals AttentionRanks::prefix_totals() const {
   PrefixTotals totals;
   for (const Rank& rank : ranks_) {

@@ -31,6 +31,7 @@ class AttentionRanks {
   [[nodiscard]] std::int64_t waiting() const;
   [[nodiscard]] std::int64_t running() const;
   [[nodiscard]] std::int64_t blocks_used() const;
+  [[nodiscard]] std::int64_t blocks() const;
   /// A rank finds the prefixes of its own sequences only.
   [[nodiscard]] PrefixTotals prefix_totals() const;
 

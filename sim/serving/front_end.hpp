@@ -1,40 +1,72 @@
-// Where requests enter: takes them from the source as they arrive, lets the router choose a
-// replica, and tells the source when one has ended (closed loops wait for that).
+// Where requests enter and leave: takes them from the source as they arrive, hands them to the pool
+// that serves them, sends those that a failure lost again, and ends each exactly once: in the
+// timeline, and for the source (closed loops and sessions wait for that). Who serves what is the
+// pool's business.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <optional>
-#include <vector>
+#include <unordered_map>
 
-#include "sim/serving/replica.hpp"
+#include "sim/metrics/timeline.hpp"
+#include "sim/platform/platform.hpp"
+#include "sim/serving/pool.hpp"
 
 namespace foretoken {
 
-class FrontEnd final : public EventHandler, public ReplicaListener {
- public:
-  /// Replicas are added before start(). References must outlive the front end.
-  FrontEnd(Platform& platform, RequestSource& source, std::unique_ptr<Router> router);
+/// What happens to requests that a failed replica lost. They start from scratch elsewhere; tokens
+/// that their clients have already are made again, but neither sent nor counted again.
+struct RetryPolicy {
+  int attempts_max = 1;  // the first one included
+  Seconds delay;         // between a loss and the next attempt
+};
 
-  void add_replica(Replica& replica);
+class FrontEnd final : public EventHandler, public RequestListener {
+ public:
+  /// References must outlive the front end. `on_end`, if given, is called after each request.
+  FrontEnd(Platform& platform, RequestSource& source, Timeline& timeline, RetryPolicy retry = {},
+           std::function<void()> on_end = {});
+
+  /// Whom requests are handed to; once, before start().
+  void connect(Pool& pool) { pool_ = &pool; }
   /// Arms the first arrival.
   void start();
+  /// After the run: what has not ended is unfinished.
+  void close();
 
   [[nodiscard]] std::int64_t arrived() const { return arrived_; }
   [[nodiscard]] std::int64_t ended() const { return ended_; }
 
   void on_event(std::uint64_t tag) override;
+  void on_first_token(RequestId id) override;
   void on_request_ended(const RequestRecord& record) override;
+  void on_request_lost(const RequestRecord& record) override;
 
  private:
+  enum class EventKind : std::uint64_t { arrived, retried };
+  struct Open {
+    Request request;
+    RequestRecord record;  // as of the last loss
+    bool has_first_token = false;
+    bool is_in_pool = false;
+  };
+
+  [[nodiscard]] static std::uint64_t tag(EventKind kind, RequestId id);
   void arm_next_arrival();
+  void accept();
+  void hand_on(Open& open);
+  void end(const RequestRecord& record);
 
   Platform& platform_;
   RequestSource& source_;
-  std::unique_ptr<Router> router_;
-  std::vector<Replica*> replicas_;
-  std::vector<ReplicaStatus> statuses_;
-  std::optional<Request> pending_;  // its arrival event is armed
+  Timeline& timeline_;
+  RetryPolicy retry_;
+  std::function<void()> on_end_;
+  Pool* pool_ = nullptr;
+  std::optional<Request> pending_;                // its arrival event is armed
+  std::unordered_map<std::uint32_t, Open> open_;  // by id; never walked into a result
   std::int64_t arrived_ = 0, ended_ = 0;
+  bool is_closed_ = false;
 };
 
 }  // namespace foretoken

@@ -4,11 +4,12 @@
 
 namespace foretoken {
 
-Replica::Replica(ReplicaConfig config, Platform& platform, AttentionRanks ranks, Timeline& timeline,
-                 ReplicaListener& listener, StepObserver* observer)
+Replica::Replica(ReplicaConfig config, Platform& platform, EngineStart start_engines,
+                 Timeline& timeline, RequestListener& listener, StepObserver* observer)
     : config_(std::move(config)),
       platform_(platform),
-      ranks_(std::move(ranks)),
+      start_engines_(std::move(start_engines)),
+      ranks_(start_engines_()),
       timeline_(timeline),
       listener_(listener),
       observer_(observer),
@@ -24,14 +25,15 @@ Replica::Replica(ReplicaConfig config, Platform& platform, AttentionRanks ranks,
   }
 }
 
-std::uint64_t Replica::tag(EventKind kind, std::size_t stage, std::size_t slot) {
-  return static_cast<std::uint64_t>(kind) | stage << 8 | slot << 32;
+std::uint64_t Replica::tag(EventKind kind, std::size_t stage, std::size_t slot) const {
+  return static_cast<std::uint64_t>(kind) | stage << 8 | slot << 32 | life_ << 48;
 }
 
 void Replica::on_event(std::uint64_t tag) {
   const auto kind = static_cast<EventKind>(tag & 0xff);
   const std::size_t stage = tag >> 8 & 0xffffff;
-  const std::size_t slot = tag >> 32;
+  const std::size_t slot = tag >> 32 & 0xffff;
+  if (tag >> 48 != life_) return;
   switch (kind) {
     case EventKind::computed:
       slots_[slot].communication_from = platform_.now();
@@ -48,17 +50,18 @@ void Replica::on_event(std::uint64_t tag) {
   }
 }
 
-Sequence& Replica::new_sequence(const Request& request) {
+Sequence& Replica::new_sequence(const Request& request, const RequestRecord& record) {
   if (free_sequences_.empty()) free_sequences_.push_back(&sequences_.emplace_back());
   Sequence& sequence = *free_sequences_.back();
   free_sequences_.pop_back();
   sequence = Sequence();
   sequence.prompt_tokens = request.prompt_tokens;
   sequence.output_tokens = request.output_tokens;
-  sequence.record.id = request.id;
+  sequence.delivered = record.output_tokens;
+  sequence.last_token = record.last_token;
+  sequence.has_ended = false;
+  sequence.record = record;
   sequence.record.replica = config_.id;
-  sequence.record.arrival = request.arrival;
-  sequence.record.prompt_tokens = request.prompt_tokens;
   if (request.prefix_block_tokens > 0) {
     sequence.prefix_chunk_tokens = request.prefix_block_tokens;
     const auto whole = request.prompt_tokens / request.prefix_block_tokens;
@@ -69,8 +72,9 @@ Sequence& Replica::new_sequence(const Request& request) {
   return sequence;
 }
 
-void Replica::submit(const Request& request) {
-  Sequence& sequence = new_sequence(request);
+void Replica::submit(const Request& request, const RequestRecord& record) {
+  Sequence& sequence = new_sequence(request, record);
+  by_id_.emplace(request.id.value, &sequence);
   const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
   if (tokens > config_.context_max || !ranks_.can_hold(tokens)) {
     return end(sequence, RequestStatus::failed);
@@ -79,12 +83,54 @@ void Replica::submit(const Request& request) {
   start_next_step();
 }
 
-void Replica::abandon() {
+bool Replica::cancel(RequestId id, RequestStatus status) {
+  const auto found = by_id_.find(id.value);
+  if (found == by_id_.end()) return false;
+  end(*found->second, status);
+  start_next_step();  // the blocks that it held may be what others wait for
+  return true;
+}
+
+std::vector<Sequence*> Replica::live() {
+  std::vector<Sequence*> found;
   for (Sequence& sequence : sequences_) {
-    if (std::ranges::find(free_sequences_, &sequence) != free_sequences_.end()) continue;
-    sequence.record.output_tokens = sequence.produced;
-    timeline_.record_request(sequence.record);
+    if (!sequence.has_ended) found.push_back(&sequence);
   }
+  std::ranges::sort(found, {}, [](const Sequence* sequence) { return sequence->record.id; });
+  return found;
+}
+
+void Replica::abandon() {
+  for (Sequence* sequence : live()) {
+    listener_.on_request_ended(close(*sequence, RequestStatus::unfinished));
+  }
+}
+
+void Replica::fail() {
+  std::vector<RequestRecord> lost;
+  for (Sequence* sequence : live()) lost.push_back(close(*sequence, RequestStatus::failed));
+  reset();
+  for (const RequestRecord& record : lost) listener_.on_request_lost(record);
+}
+
+void Replica::reset() {
+  FORETOKEN_CHECK(by_id_.empty(), "replica {} starts anew with {} requests", config_.id.value,
+                  by_id_.size());
+  ++life_;
+  past_prefixes_ = prefix_totals();
+  ranks_ = start_engines_();
+  sequences_.clear();
+  free_sequences_.clear();
+  for (Slot& slot : slots_) slot.busy = false;
+  stage_busy_.assign(stage_count(), false);
+  for (std::deque<std::size_t>& queue : stage_queue_) queue.clear();
+}
+
+PrefixTotals Replica::prefix_totals() const {
+  PrefixTotals totals = ranks_.prefix_totals();
+  totals.tokens_asked += past_prefixes_.tokens_asked;
+  totals.tokens_found += past_prefixes_.tokens_found;
+  return totals;
 }
 
 void Replica::start_next_step() {
@@ -212,8 +258,12 @@ void Replica::complete(std::size_t slot_index) {
   }
   for (const Batch& batch : slot.batches) {
     for (const BatchEntry& entry : batch.entries) {
-      const bool is_done = entry.samples && entry.sequence->is_done();
-      if (is_done) end(*entry.sequence, RequestStatus::completed);
+      Sequence& sequence = *entry.sequence;
+      if (sequence.has_ended) {
+        if (sequence.steps_in_flight == 0) recycle(sequence);
+      } else if (entry.samples && sequence.is_done()) {
+        end(sequence, RequestStatus::completed);
+      }
     }
   }
   slot.busy = false;
@@ -224,13 +274,16 @@ void Replica::complete(std::size_t slot_index) {
 void Replica::count_tokens(const Batch& batch) {
   const Seconds now = platform_.now();
   Seconds gap;
-  std::int64_t equal_gaps = 0;
+  std::int64_t equal_gaps = 0, sent = 0;
   for (const BatchEntry& entry : batch.entries) {
     Sequence& sequence = *entry.sequence;
     --sequence.steps_in_flight;
-    if (!entry.samples) continue;
-    if (sequence.produced++ == 0) {
+    if (!entry.samples || sequence.has_ended) continue;
+    if (++sequence.produced <= sequence.delivered) continue;
+    ++sent;
+    if (sequence.produced == 1) {
       sequence.record.first_token = now;
+      listener_.on_first_token(sequence.record.id);
     } else {
       const Seconds own_gap = now - sequence.last_token;
       if (own_gap != gap && equal_gaps > 0) {
@@ -243,18 +296,27 @@ void Replica::count_tokens(const Batch& batch) {
     sequence.last_token = now;
   }
   if (equal_gaps > 0) timeline_.record_gap(now, gap, equal_gaps);
-  timeline_.record_tokens(now, batch.shape.logit_rows);
+  timeline_.record_tokens(now, sent);
 }
 
 void Replica::end(Sequence& sequence, RequestStatus status) {
-  RequestRecord record = sequence.record;
-  record.status = status;
-  record.output_tokens = sequence.produced;
-  if (status == RequestStatus::completed) record.finished = platform_.now();
+  const RequestRecord record = close(sequence, status);
   ranks_.remove(sequence);
-  free_sequences_.push_back(&sequence);
-  timeline_.record_request(record);
+  if (sequence.steps_in_flight == 0) recycle(sequence);
   listener_.on_request_ended(record);
 }
+
+RequestRecord Replica::close(Sequence& sequence, RequestStatus status) {
+  sequence.has_ended = true;
+  by_id_.erase(sequence.record.id.value);
+  RequestRecord record = sequence.record;
+  record.status = status;
+  record.output_tokens = std::max(sequence.produced, sequence.delivered);
+  record.last_token = sequence.last_token;
+  if (status == RequestStatus::completed) record.finished = platform_.now();
+  return record;
+}
+
+void Replica::recycle(Sequence& sequence) { free_sequences_.push_back(&sequence); }
 
 }  // namespace foretoken

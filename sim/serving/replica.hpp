@@ -6,23 +6,18 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/metrics/timeline.hpp"
 #include "sim/platform/platform.hpp"
 #include "sim/serving/attention_ranks.hpp"
-#include "sim/serving/router.hpp"
+#include "sim/serving/pool.hpp"
 #include "sim/serving/stage_pricer.hpp"
 
 namespace foretoken {
-
-/// Told when a request has ended, after the replica has let go of it.
-class ReplicaListener {
- public:
-  virtual ~ReplicaListener() = default;
-  virtual void on_request_ended(const RequestRecord& record) = 0;
-};
 
 /// Sees every step of every stage, once for each attention rank with work, for `--steps` and
 /// traces.
@@ -46,20 +41,38 @@ struct ReplicaConfig {
   bool lists_sequences = false;  // exact attention
 };
 
+/// Makes a replica's engines with empty caches: once, and again whenever it starts anew.
+using EngineStart = std::function<AttentionRanks()>;
+
 class Replica final : public EventHandler {
  public:
   /// References must outlive the replica; `observer` may be null.
-  Replica(ReplicaConfig config, Platform& platform, AttentionRanks ranks, Timeline& timeline,
-          ReplicaListener& listener, StepObserver* observer);
+  Replica(ReplicaConfig config, Platform& platform, EngineStart start_engines, Timeline& timeline,
+          RequestListener& listener, StepObserver* observer);
 
-  /// Takes a request. One that can never fit ends at once as failed.
-  void submit(const Request& request);
+  /// Takes a request, whose `record` says what became of it so far. One that can never fit ends at
+  /// once as failed.
+  void submit(const Request& request, const RequestRecord& record);
 
-  /// Records every request that has not ended as unfinished: the run was cut.
+  /// Ends a request with `status`, wherever it is. Returns false if it is not here.
+  bool cancel(RequestId id, RequestStatus status);
+
+  /// Ends every request that has not ended as unfinished: the run was cut.
   void abandon();
+
+  /// The GPUs are gone: every request is lost, steps in flight never end (bytes on the network go
+  /// on), and the caches are empty when it is used again.
+  void fail();
+  /// As a replica that has just started. It must have no requests.
+  void reset();
 
   [[nodiscard]] ReplicaId id() const { return config_.id; }
   [[nodiscard]] const AttentionRanks& ranks() const { return ranks_; }
+  [[nodiscard]] const std::vector<std::vector<GpuId>>& stage_gpus() const {
+    return config_.stage_gpus;
+  }
+  /// Since the run began, whatever caches were lost meanwhile.
+  [[nodiscard]] PrefixTotals prefix_totals() const;
   [[nodiscard]] Seconds host_time_total() const { return host_time_total_; }
   [[nodiscard]] Seconds shared_communication() const { return shared_communication_; }
 
@@ -77,7 +90,7 @@ class Replica final : public EventHandler {
     bool busy = false;
   };
 
-  [[nodiscard]] static std::uint64_t tag(EventKind kind, std::size_t stage, std::size_t slot);
+  [[nodiscard]] std::uint64_t tag(EventKind kind, std::size_t stage, std::size_t slot) const;
   [[nodiscard]] std::size_t stage_count() const { return config_.pricers.size(); }
   [[nodiscard]] bool is_last(std::size_t stage) const { return stage + 1 == stage_count(); }
 
@@ -94,13 +107,20 @@ class Replica final : public EventHandler {
   void complete(std::size_t slot);
   void count_tokens(const Batch& batch);
   void end(Sequence& sequence, RequestStatus status);
-  Sequence& new_sequence(const Request& request);
+  /// The client is through with it; its record as it is to be handed on.
+  RequestRecord close(Sequence& sequence, RequestStatus status);
+  void recycle(Sequence& sequence);
+  /// Those that have not ended, by id.
+  [[nodiscard]] std::vector<Sequence*> live();
+  Sequence& new_sequence(const Request& request, const RequestRecord& record);
 
   ReplicaConfig config_;
   Platform& platform_;
+  EngineStart start_engines_;
   AttentionRanks ranks_;
+  PrefixTotals past_prefixes_;  // of caches that were lost
   Timeline& timeline_;
-  ReplicaListener& listener_;
+  RequestListener& listener_;
   StepObserver* observer_;
 
   std::vector<Slot> slots_;  // one a stage
@@ -108,6 +128,8 @@ class Replica final : public EventHandler {
   std::vector<std::deque<std::size_t>> stage_queue_;  // slots that wait for a stage
   std::deque<Sequence> sequences_;                    // stable addresses
   std::vector<Sequence*> free_sequences_;
+  std::unordered_map<std::uint32_t, Sequence*> by_id_;  // that have not ended; never walked
+  std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing
   std::vector<BatchShape> shapes_;  // scratch
   Seconds host_time_total_, shared_communication_;
 };

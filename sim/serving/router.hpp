@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/table_reader.hpp"
 #include "workloads/requests/request.hpp"
@@ -14,17 +15,25 @@ namespace foretoken {
 
 struct ReplicaStatus {
   ReplicaId id;
-  std::int64_t outstanding = 0;  // requests sent there that have not ended
+  std::int64_t outstanding = 0;  // requests sent there that have not ended: the front end counts
+  // What the engine says of itself; up to the fleet's status_interval old.
+  std::int64_t waiting = 0, running = 0;  // sequences
+  double kv_used = 0.0;                   // share of its KV blocks, 0 to 1
 };
 
 class Router {
  public:
   virtual ~Router() = default;
-  /// `replicas` is not empty and in order of id.
+  /// `replicas` are those that take requests now: at least one, in order of id. Others may be
+  /// there next time.
   virtual ReplicaId choose(const Request& request, std::span<const ReplicaStatus> replicas) = 0;
+  /// A replica has stopped or failed: what its caches held is gone.
+  virtual void forget(ReplicaId replica) { (void)replica; }
 };
 
-using RouterFactory = std::function<std::unique_ptr<Router>(TableReader& options)>;
+/// Routers that leave something to chance draw from the stream "router".
+using RouterFactory =
+    std::function<std::unique_ptr<Router>(TableReader& options, const RandomStreams& random)>;
 
 /// The built-in routers (routers/catalog.cpp).
 Registry<RouterFactory> router_catalog();

@@ -30,7 +30,8 @@ class Scheduler {
   /// runs is in flight. If no step is in flight and a sequence waits, it must not stay empty.
   virtual void next_batch(Seconds now, Batch& batch) = 0;
 
-  /// `sequence` has produced its last token or was given up: forget it and free its blocks.
+  /// `sequence` has produced its last token or was given up: forget it and free its blocks. One
+  /// that was given up may be anywhere, in steps in flight too; these go on without it.
   virtual void remove(Sequence& sequence) = 0;
 
   [[nodiscard]] virtual std::int64_t waiting() const = 0;

@@ -31,6 +31,10 @@ struct Sequence {
   std::size_t next_chunk = 0;             // to be published,
   std::int64_t next_chunk_at = no_chunk;  // when so many tokens are held
 
+  /// Tokens that the client has from an earlier attempt: they are produced again, not sent again.
+  std::int64_t delivered = 0;
+  bool has_ended = true;  // for its client; steps in flight may still work on it
+
   int steps_in_flight = 0;
   std::size_t attention_rank = 0;  // whose scheduler and KV cache it is in
   Seconds last_token;

@@ -21,7 +21,7 @@ class LeastOutstanding final : public Router {
 
 Registry<RouterFactory>::Entry least_outstanding_router() {
   return {"least_outstanding", "the replica with the fewest unfinished requests",
-          [](TableReader&) { return std::make_unique<LeastOutstanding>(); }};
+          [](TableReader&, const RandomStreams&) { return std::make_unique<LeastOutstanding>(); }};
 }
 
 }  // namespace foretoken

@@ -22,7 +22,7 @@ class RoundRobin final : public Router {
 
 Registry<RouterFactory>::Entry round_robin_router() {
   return {"round_robin", "replicas take turns, whatever their load",
-          [](TableReader&) { return std::make_unique<RoundRobin>(); }};
+          [](TableReader&, const RandomStreams&) { return std::make_unique<RoundRobin>(); }};
 }
 
 }  // namespace foretoken

@@ -19,9 +19,16 @@ class FixedPrice final : public Predictor {
   }
 };
 
-class Nobody final : public ReplicaListener {
+/// Instead of a front end: only keeps the records.
+class Records final : public RequestListener {
  public:
-  void on_request_ended(const RequestRecord&) override {}
+  explicit Records(Timeline& timeline) : timeline_(timeline) {}
+  void on_first_token(RequestId) override {}
+  void on_request_ended(const RequestRecord& record) override { timeline_.record_request(record); }
+  void on_request_lost(const RequestRecord&) override {}
+
+ private:
+  Timeline& timeline_;
 };
 
 struct StageSpan {
@@ -62,19 +69,22 @@ class PipelineTest : public ::testing::Test {
       send.inside_bandwidth = BytesPerSecond(1e30);  // the latency is all it takes
       config.send_links.push_back(send);
     }
-    auto cache = std::make_unique<KvCache>(1000, 16);
-    auto scheduler =
-        scheduler_catalog().find("vllm_v1", {}).make(options, {.batch_tokens_max = 64}, *cache);
-    AttentionRanks ranks;
-    ranks.add(std::move(cache), std::move(scheduler));
-    Nobody nobody;
-    Replica replica(std::move(config), platform, std::move(ranks), timeline, nobody, &observer);
+    const auto start_engines = [&] {
+      auto cache = std::make_unique<KvCache>(1000, 16);
+      auto scheduler =
+          scheduler_catalog().find("vllm_v1", {}).make(options, {.batch_tokens_max = 64}, *cache);
+      AttentionRanks ranks;
+      ranks.add(std::move(cache), std::move(scheduler));
+      return ranks;
+    };
+    Records records(timeline);
+    Replica replica(std::move(config), platform, start_engines, timeline, records, &observer);
     for (int i = 0; i < prompts; ++i) {
       Request request;
       request.id = {static_cast<std::uint32_t>(i)};
       request.prompt_tokens = 64;
       request.output_tokens = 1;
-      replica.submit(request);
+      replica.submit(request, new_record(request));
     }
     platform.run();
     replica.abandon();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/serving/fleet.hpp"
 #include "sim/serving/front_end.hpp"
 
 namespace foretoken {
@@ -49,21 +50,28 @@ class ReplicaTest : public ::testing::Test {
     Diagnostics diagnostics;
     const Value empty;
     TableReader options(empty, diagnostics, "");
-    FrontEnd front_end(platform, *source, router_catalog().find("round_robin", {}).make(options));
-    auto cache = std::make_unique<KvCache>(blocks, 16);
-    auto scheduler = scheduler_catalog().find("vllm_v1", {}).make(options, {}, *cache);
+    FrontEnd front_end(platform, *source, timeline);
+    Fleet fleet({}, platform,
+                router_catalog().find("round_robin", {}).make(options, RandomStreams(1)),
+                front_end);
+    front_end.connect(fleet);
+    const auto start_engines = [&] {
+      auto cache = std::make_unique<KvCache>(blocks, 16);
+      auto scheduler = scheduler_catalog().find("vllm_v1", {}).make(options, {}, *cache);
+      AttentionRanks ranks;
+      ranks.add(std::move(cache), std::move(scheduler));
+      return ranks;
+    };
     ReplicaConfig config;
     config.stage_gpus = {{GpuId{0}}};
     config.pricers = {&pricer};
     config.send_links = {GroupLinks{}};
     config.context_max = 2000;
-    AttentionRanks ranks;
-    ranks.add(std::move(cache), std::move(scheduler));
-    Replica replica(config, platform, std::move(ranks), timeline, front_end, nullptr);
-    front_end.add_replica(replica);
+    Replica replica(config, platform, start_engines, timeline, fleet, nullptr);
+    fleet.add(replica);
     front_end.start();
     platform.run();
-    replica.abandon();
+    front_end.close();
     step_s = 1e-3 * launches();
   }
 

@@ -15,7 +15,7 @@ std::unique_ptr<Router> make(const char* name) {
   Diagnostics diagnostics;
   const Value empty;
   TableReader options(empty, diagnostics, "deployment");
-  return router_catalog().find(name, {}).make(options);
+  return router_catalog().find(name, {}).make(options, RandomStreams(1));
 }
 
 TEST(Router, RoundRobinTakesTurns) {

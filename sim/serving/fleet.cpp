@@ -1,0 +1,213 @@
+#include "sim/serving/fleet.hpp"
+
+#include <algorithm>
+
+namespace foretoken {
+namespace {
+
+enum class EventKind : std::uint64_t { started, drained };
+
+/// A member, what happens to it, and which of its starts it belongs to.
+std::uint64_t tag(EventKind kind, std::size_t member, std::uint32_t start) {
+  return member | static_cast<std::uint64_t>(kind) << 24 | std::uint64_t{start} << 32;
+}
+
+}  // namespace
+
+Fleet::Fleet(FleetSettings settings, Platform& platform, std::unique_ptr<Router> router,
+             RequestListener& client)
+    : settings_(settings), platform_(platform), router_(std::move(router)), client_(client) {}
+
+void Fleet::add(Replica& replica, ReplicaState state) {
+  FORETOKEN_CHECK(members_.empty() ||
+                      replica.id().value == members_.front().replica->id().value + members_.size(),
+                  "replica {} follows {} others", replica.id().value, members_.size());
+  Member& member = members_.emplace_back();
+  member.replica = &replica;
+  member.state = state;
+  member.seen.id = replica.id();
+  if (state == ReplicaState::starting) begin_start(member);
+}
+
+Fleet::Member& Fleet::member_of(ReplicaId id) {
+  const std::uint32_t index = id.value - members_.front().replica->id().value;
+  FORETOKEN_CHECK(index < members_.size(), "replica {} is none of {}", id.value, members_.size());
+  return members_[index];
+}
+
+const std::vector<ReplicaStatus>& Fleet::candidates() {
+  candidates_.clear();
+  const Seconds now = platform_.now();
+  for (Member& member : members_) {
+    if (member.state != ReplicaState::serving) continue;
+    if (settings_.outstanding_max > 0 && member.outstanding >= settings_.outstanding_max) continue;
+    if (member.seen_at < Seconds(0.0) || now - member.seen_at >= settings_.status_interval) {
+      const AttentionRanks& ranks = member.replica->ranks();
+      member.seen.waiting = ranks.waiting();
+      member.seen.running = ranks.running();
+      member.seen.kv_used =
+          static_cast<double>(ranks.blocks_used()) / static_cast<double>(ranks.blocks());
+      member.seen_at = now;
+    }
+    member.seen.outstanding = member.outstanding;
+    candidates_.push_back(member.seen);
+  }
+  return candidates_;
+}
+
+bool Fleet::anybody_will_serve() const {
+  return std::ranges::any_of(members_, [](const Member& member) {
+    return member.state == ReplicaState::serving || member.state == ReplicaState::starting ||
+           (member.state == ReplicaState::failed && member.starts_after_repair &&
+            !member.is_given_up);
+  });
+}
+
+void Fleet::submit(const Request& request, const RequestRecord& record) {
+  const bool is_any_up = std::ranges::any_of(
+      members_, [](const Member& member) { return member.state == ReplicaState::serving; });
+  if (is_any_up) return route(request, record);
+  if (!anybody_will_serve()) return end_unserved(record, RequestStatus::failed);
+  held_.push_back({request, record});
+}
+
+void Fleet::route(const Request& request, const RequestRecord& record) {
+  const std::vector<ReplicaStatus>& able = candidates();
+  if (able.empty()) return end_unserved(record, RequestStatus::rejected);
+  const ReplicaId chosen = router_->choose(request, able);
+  FORETOKEN_CHECK(std::ranges::find(able, chosen, &ReplicaStatus::id) != able.end(),
+                  "router chose replica {}, which takes no requests", chosen.value);
+  Member& member = member_of(chosen);
+  ++member.outstanding;
+  member.replica->submit(request, record);
+}
+
+void Fleet::end_unserved(const RequestRecord& record, RequestStatus status) {
+  RequestRecord ended = record;
+  ended.status = status;
+  client_.on_request_ended(ended);
+}
+
+void Fleet::cancel(RequestId id, RequestStatus status) {
+  const auto held = std::ranges::find(held_, id, [](const Held& one) { return one.request.id; });
+  if (held != held_.end()) {
+    const RequestRecord record = held->record;
+    held_.erase(held);
+    return end_unserved(record, status);
+  }
+  const bool is_found = std::ranges::any_of(
+      members_, [&](Member& member) { return member.replica->cancel(id, status); });
+  FORETOKEN_CHECK(is_found, "request {} is given up, but nobody has it", id.value);
+}
+
+void Fleet::abandon() {
+  for (Member& member : members_) member.replica->abandon();
+  while (!held_.empty()) {
+    const RequestRecord record = held_.front().record;
+    held_.pop_front();
+    end_unserved(record, RequestStatus::unfinished);
+  }
+}
+
+void Fleet::set_state(Member& member, ReplicaState state) {
+  if (state == ReplicaState::stopped || state == ReplicaState::failed) {
+    router_->forget(member.replica->id());
+    member.seen_at = Seconds(-1.0);
+  }
+  member.state = state;
+}
+
+void Fleet::begin_start(Member& member) {
+  set_state(member, ReplicaState::starting);
+  ++member.starts;
+  platform_.at(platform_.now() + settings_.startup, *this,
+               tag(EventKind::started, index_of(member), member.starts));
+}
+
+void Fleet::start(std::size_t replica) {
+  Member& member = members_[replica];
+  if (member.state == ReplicaState::draining) return set_state(member, ReplicaState::serving);
+  if (member.state == ReplicaState::stopped) begin_start(member);
+}
+
+void Fleet::stop(std::size_t replica) {
+  Member& member = members_[replica];
+  if (member.state == ReplicaState::starting) set_state(member, ReplicaState::stopped);
+  if (member.state != ReplicaState::serving) return;
+  set_state(member, ReplicaState::draining);
+  stop_if_drained(member);
+}
+
+/// Soon, not at once: the replica itself may be asking.
+void Fleet::stop_if_drained(const Member& member) {
+  if (member.state != ReplicaState::draining || member.outstanding > 0) return;
+  platform_.at(platform_.now(), *this, tag(EventKind::drained, index_of(member), member.starts));
+}
+
+void Fleet::fail(std::size_t replica) {
+  Member& member = members_[replica];
+  if (++member.failures > 1) return;
+  member.starts_after_repair =
+      member.state == ReplicaState::starting || member.state == ReplicaState::serving;
+  set_state(member, ReplicaState::failed);
+  member.replica->fail();
+}
+
+void Fleet::repair(std::size_t replica) {
+  Member& member = members_[replica];
+  FORETOKEN_CHECK(member.failures > 0, "replica {} is repaired but has not failed", replica);
+  if (--member.failures > 0) return;
+  if (member.starts_after_repair) return begin_start(member);
+  set_state(member, ReplicaState::stopped);
+}
+
+void Fleet::give_up(std::size_t replica) {
+  members_[replica].is_given_up = true;
+  if (anybody_will_serve()) return;
+  while (!held_.empty()) {
+    const RequestRecord record = held_.front().record;
+    held_.pop_front();
+    end_unserved(record, RequestStatus::failed);
+  }
+}
+
+void Fleet::on_event(std::uint64_t tag) {
+  Member& member = members_[tag & 0xffffff];
+  const auto kind = static_cast<EventKind>(tag >> 24 & 0xff);
+  if (member.starts != tag >> 32) return;
+  if (kind == EventKind::started && member.state == ReplicaState::starting) {
+    set_state(member, ReplicaState::serving);
+    release_held();
+  }
+  if (kind == EventKind::drained && member.state == ReplicaState::draining &&
+      member.outstanding == 0) {
+    member.replica->reset();
+    set_state(member, ReplicaState::stopped);
+  }
+}
+
+void Fleet::release_held() {
+  std::deque<Held> held;
+  held.swap(held_);
+  for (const Held& one : held) submit(one.request, one.record);
+}
+
+void Fleet::let_go(const RequestRecord& record) {
+  Member& member = member_of(record.replica);
+  --member.outstanding;
+  stop_if_drained(member);
+}
+
+void Fleet::on_first_token(RequestId id) { client_.on_first_token(id); }
+
+void Fleet::on_request_ended(const RequestRecord& record) {
+  let_go(record);
+  client_.on_request_ended(record);
+}
+
+void Fleet::on_request_lost(const RequestRecord& record) {
+  let_go(record);
+  client_.on_request_lost(record);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,111 @@
+// A pool of equal replicas behind one router: who is up, who gets the next request, and what waits
+// while nobody is. Replicas start (their weights have to be loaded), serve, drain and fail here;
+// when they should is others' business.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "sim/base/enum_names.hpp"
+#include "sim/serving/pool.hpp"
+#include "sim/serving/replica.hpp"
+#include "sim/serving/router.hpp"
+
+namespace foretoken {
+
+/// draining: serves what it has and takes nothing new.
+enum class ReplicaState { stopped, starting, serving, draining, failed };
+template <>
+struct EnumNames<ReplicaState> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"stopped", "starting", "serving", "draining", "failed"});
+};
+
+struct FleetSettings {
+  Seconds startup;                   // from the decision to start a replica to its first request
+  Seconds status_interval;           // the router's view of a replica's engine is up to this old
+  std::int64_t outstanding_max = 0;  // of a replica; requests beyond are rejected. 0 = no limit
+};
+
+class Fleet final : public Pool, public RequestListener, public EventHandler {
+ public:
+  /// References must outlive the fleet. `client` is told of every request.
+  Fleet(FleetSettings settings, Platform& platform, std::unique_ptr<Router> router,
+        RequestListener& client);
+
+  /// Adds a replica, which tells this fleet of its requests. Ids count up by 1.
+  void add(Replica& replica, ReplicaState state = ReplicaState::serving);
+
+  void submit(const Request& request, const RequestRecord& record) override;
+  void cancel(RequestId id, RequestStatus status) override;
+  void abandon() override;
+
+  /// A stopped replica starts, a draining one takes requests again. No effect on others.
+  void start(std::size_t replica);
+  /// A serving replica drains, a starting one stops. No effect on others.
+  void stop(std::size_t replica);
+  /// Whatever it was, it is gone with all it held, until as many repairs follow. Requests in it are
+  /// lost.
+  void fail(std::size_t replica);
+  /// One of its failures is over; after the last it starts again if it was up.
+  void repair(std::size_t replica);
+  /// A failed replica that nobody will repair; requests that only it could have served fail.
+  void give_up(std::size_t replica);
+
+  [[nodiscard]] std::size_t size() const { return members_.size(); }
+  [[nodiscard]] ReplicaState state(std::size_t replica) const { return members_[replica].state; }
+  [[nodiscard]] const Replica& replica(std::size_t index) const { return *members_[index].replica; }
+  [[nodiscard]] std::int64_t outstanding(std::size_t replica) const {
+    return members_[replica].outstanding;
+  }
+  /// Requests that no replica has taken yet.
+  [[nodiscard]] std::int64_t held() const { return std::ssize(held_); }
+
+  void on_event(std::uint64_t tag) override;
+  void on_first_token(RequestId id) override;
+  void on_request_ended(const RequestRecord& record) override;
+  void on_request_lost(const RequestRecord& record) override;
+
+ private:
+  struct Member {
+    Replica* replica = nullptr;
+    ReplicaState state = ReplicaState::serving;
+    std::int64_t outstanding = 0;
+    std::uint32_t starts = 0;  // a start-up that was called off must not come true
+    int failures = 0;          // that are not over
+    bool starts_after_repair = false;
+    bool is_given_up = false;  // as failed as it is, it will not be repaired
+    ReplicaStatus seen;        // by the router, at
+    Seconds seen_at{-1.0};
+  };
+  struct Held {
+    Request request;
+    RequestRecord record;
+  };
+
+  [[nodiscard]] Member& member_of(ReplicaId id);
+  [[nodiscard]] std::size_t index_of(const Member& member) const {
+    return static_cast<std::size_t>(&member - members_.data());
+  }
+  /// A status for each replica that takes requests, in order of id.
+  [[nodiscard]] const std::vector<ReplicaStatus>& candidates();
+  [[nodiscard]] bool anybody_will_serve() const;
+  void set_state(Member& member, ReplicaState state);
+  void begin_start(Member& member);
+  void stop_if_drained(const Member& member);
+  void route(const Request& request, const RequestRecord& record);
+  void end_unserved(const RequestRecord& record, RequestStatus status);
+  void release_held();
+  void let_go(const RequestRecord& record);
+
+  FleetSettings settings_;
+  Platform& platform_;
+  std::unique_ptr<Router> router_;
+  RequestListener& client_;
+  std::vector<Member> members_;
+  std::deque<Held> held_;                  // while no replica takes requests
+  std::vector<ReplicaStatus> candidates_;  // scratch
+};
+
+}  // namespace foretoken
