@@ -19,13 +19,25 @@ bool AttentionRanks::can_hold(std::int64_t tokens) const {
   return cache.blocks_for(tokens) <= cache.blocks();
 }
 
-void AttentionRanks::enqueue(Sequence& sequence) {
+bool AttentionRanks::can_serve(const Sequence& sequence) const {
+  return can_hold(sequence.prompt_tokens + sequence.output_tokens) &&
+         ranks_.front().scheduler->can_serve(sequence);
+}
+
+std::size_t AttentionRanks::least_loaded() const {
   const auto load = [](const Rank& rank) {
     return waiting_weight * rank.scheduler->waiting() + rank.scheduler->running();
   };
-  const auto chosen = std::ranges::min_element(ranks_, {}, load);
-  sequence.attention_rank = static_cast<std::size_t>(chosen - ranks_.begin());
-  chosen->scheduler->enqueue(sequence);
+  return static_cast<std::size_t>(std::ranges::min_element(ranks_, {}, load) - ranks_.begin());
+}
+
+std::int64_t AttentionRanks::queue_length() const {
+  return ranks_[least_loaded()].scheduler->waiting();
+}
+
+void AttentionRanks::enqueue(Sequence& sequence) {
+  sequence.attention_rank = least_loaded();
+  ranks_[sequence.attention_rank].scheduler->enqueue(sequence);
 }
 
 void AttentionRanks::remove(Sequence& sequence) {

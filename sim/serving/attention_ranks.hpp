@@ -18,6 +18,10 @@ class AttentionRanks {
 
   /// Whether a rank's cache could hold a sequence of `tokens` alone.
   [[nodiscard]] bool can_hold(std::int64_t tokens) const;
+  /// Whether its whole length can be held and the scheduler takes it.
+  [[nodiscard]] bool can_serve(const Sequence& sequence) const;
+  /// How many wait at the rank that the next sequence would go to.
+  [[nodiscard]] std::int64_t queue_length() const;
 
   /// The sequence waits at the least loaded rank: the fewest sequences, waiting ones counted
   /// fourfold, the first among equals (vLLM's DPLBAsyncMPClient).
@@ -40,6 +44,7 @@ class AttentionRanks {
     std::unique_ptr<KvCache> cache;
     std::unique_ptr<Scheduler> scheduler;
   };
+  [[nodiscard]] std::size_t least_loaded() const;
   std::vector<Rank> ranks_;
 };
 

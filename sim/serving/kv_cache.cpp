@@ -29,11 +29,13 @@ PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
   return match;
 }
 
-bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t tokens) {
+bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t tokens,
+                    std::int64_t reserved_tokens) {
+  FORETOKEN_CHECK(reserved_tokens >= tokens, "{} tokens reserved for {}", reserved_tokens, tokens);
   FORETOKEN_CHECK(sequence.blocks == 0 && sequence.chunks.empty(),
                   "a sequence that holds {} KV blocks starts again", sequence.blocks);
   // What the prefix takes out of the idle ones cannot be evicted for the rest.
-  const std::int64_t extra = blocks_for(tokens) - match.blocks;
+  const std::int64_t extra = blocks_for(reserved_tokens) - match.blocks;
   if (extra > free() - match.idle_blocks) return false;
   for (std::size_t i = 0; i < match.chunks; ++i) {
     const PrefixCache::Chunk chunk = prefixes_.find(sequence.prefix_hashes[i]);
@@ -49,9 +51,14 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
     prefix_totals_.tokens_asked += sequence.prompt_tokens;
     prefix_totals_.tokens_found += match.tokens;
   }
-  const bool grown = grow(sequence, tokens);
-  FORETOKEN_CHECK(grown, "{} of {} KV blocks are free, but {} could not be had", free(), blocks_,
-                  extra);
+  if (extra > 0) {
+    const bool is_had = extra <= free_ || evict(extra);
+    FORETOKEN_CHECK(is_had, "{} of {} KV blocks are free, but {} could not be had", free(), blocks_,
+                    extra);
+    free_ -= extra;
+    sequence.blocks += extra;
+  }
+  if (tokens >= sequence.next_chunk_at) publish(sequence, tokens);
   return true;
 }
 

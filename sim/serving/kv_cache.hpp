@@ -38,9 +38,14 @@ class KvCache {
   /// The longest prefix in the cache of a sequence that holds nothing. At least one of its known
   /// tokens is left to compute, since an engine needs the last one's logits.
   [[nodiscard]] PrefixMatch match_prefix(const Sequence& sequence) const;
-  /// Lets a sequence that holds nothing hold `tokens` tokens, `match` among them. Returns false and
-  /// changes nothing if blocks are short.
-  bool start(Sequence& sequence, const PrefixMatch& match, std::int64_t tokens);
+  /// Lets a sequence that holds nothing hold `tokens` tokens, `match` among them, and keeps blocks
+  /// for `reserved_tokens` of it (no fewer than `tokens`). Returns false and changes nothing if
+  /// blocks are short.
+  bool start(Sequence& sequence, const PrefixMatch& match, std::int64_t tokens,
+             std::int64_t reserved_tokens);
+  bool start(Sequence& sequence, const PrefixMatch& match, std::int64_t tokens) {
+    return start(sequence, match, tokens, tokens);
+  }
 
   /// Lets `sequence` hold `tokens` tokens, which are being computed: whole prefix chunks among them
   /// can be found from now on. Returns false and changes nothing if blocks are short.

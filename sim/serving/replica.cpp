@@ -76,8 +76,11 @@ void Replica::submit(const Request& request, const RequestRecord& record) {
   Sequence& sequence = new_sequence(request, record);
   by_id_.emplace(request.id.value, &sequence);
   const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
-  if (tokens > config_.context_max || !ranks_.can_hold(tokens)) {
+  if (tokens > config_.context_max || !ranks_.can_serve(sequence)) {
     return end(sequence, RequestStatus::failed);
+  }
+  if (config_.queue_max > 0 && ranks_.queue_length() >= config_.queue_max) {
+    return end(sequence, RequestStatus::rejected);
   }
   ranks_.enqueue(sequence);
   start_next_step();

@@ -37,6 +37,7 @@ struct ReplicaConfig {
   std::vector<GroupLinks> send_links;
   CommParameters comm;
   std::int64_t context_max = 0;  // longest prompt + output that is served
+  std::int64_t queue_max = 0;    // requests waiting on an attention rank; 0 = any number
   Seconds host_time;             // before every step
   bool lists_sequences = false;  // exact attention
 };
@@ -51,7 +52,7 @@ class Replica final : public EventHandler {
           RequestListener& listener, StepObserver* observer);
 
   /// Takes a request, whose `record` says what became of it so far. One that can never fit ends at
-  /// once as failed.
+  /// once as failed, one that finds the queue full as rejected.
   void submit(const Request& request, const RequestRecord& record);
 
   /// Ends a request with `status`, wherever it is. Returns false if it is not here.

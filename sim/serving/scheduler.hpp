@@ -22,7 +22,13 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
 
-  /// A new sequence waits. It must be able to fit the KV cache alone.
+  /// Whether the engine takes a request of this size, given that the KV cache can hold it.
+  [[nodiscard]] virtual bool can_serve(const Sequence& sequence) const {
+    (void)sequence;
+    return true;
+  }
+
+  /// A new sequence waits. It must be able to fit the KV cache alone, and can_serve.
   virtual void enqueue(Sequence& sequence) = 0;
 
   /// Fills `batch` (empty on entry) with the next step and advances its sequences' `computed` and

@@ -1,0 +1,83 @@
+#include "sim/serving/iteration_scheduler.hpp"
+
+namespace foretoken {
+
+void IterationScheduler::next_batch(Seconds now, Batch& batch) {
+  now_ = now;
+  budget_ = limits_.batch_tokens_max;
+  has_preempted_ = false;
+  fill(batch);
+}
+
+void IterationScheduler::remove(Sequence& sequence) {
+  cache_.release(sequence);
+  if (std::erase(running_, &sequence) == 0) std::erase(waiting_, &sequence);
+  forget(sequence);
+}
+
+void IterationScheduler::schedule(Sequence& sequence, std::int64_t tokens, Batch& batch) {
+  batch.add(sequence, tokens);
+  sequence.computed += tokens;
+  ++sequence.steps_in_flight;
+  budget_ -= tokens;
+}
+
+bool IterationScheduler::serve(std::size_t index, std::int64_t tokens, Batch& batch) {
+  Sequence& sequence = *running_[index];
+  while (!cache_.grow(sequence, sequence.computed + tokens)) {
+    if (!preempt_last(index)) return false;
+  }
+  schedule(sequence, tokens, batch);
+  return true;
+}
+
+void IterationScheduler::serve_decodes(Batch& batch) {
+  for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
+    if (running_[i]->missing_tokens() == 1) serve(i, 1, batch);
+  }
+}
+
+bool IterationScheduler::admit_front(const KvEntry& entry, std::int64_t tokens,
+                                     std::int64_t reserved_tokens, Batch& batch) {
+  Sequence& sequence = *waiting_.front();
+  if (!preemption_.let_in(sequence, entry, tokens, reserved_tokens)) return false;
+  waiting_.pop_front();
+  running_.push_back(&sequence);
+  schedule(sequence, tokens, batch);
+  return true;
+}
+
+void IterationScheduler::preempt(std::size_t index) {
+  Sequence& victim = *running_[index];
+  preemption_.preempt(victim);
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(index));
+  put_back(victim);
+  has_preempted_ = true;
+}
+
+bool IterationScheduler::preempt_last(std::size_t index) {
+  bool is_flight_behind = false;
+  for (std::size_t i = running_.size(); i-- > index;) {
+    if (running_[i]->steps_in_flight > 0 || (i == index && is_flight_behind)) {
+      is_flight_behind = true;
+      continue;
+    }
+    preempt(i);
+    return i != index;
+  }
+  return false;
+}
+
+std::int64_t tokens_at_most(const Sequence& sequence, std::int64_t output_limit,
+                            const KvCache& cache) {
+  const std::int64_t output = std::max(sequence.output_tokens, output_limit);
+  return std::min(sequence.prompt_tokens + output, cache.blocks() * cache.block_tokens());
+}
+
+void read_output_limit(TableReader& table, std::int64_t& output_limit) {
+  table.read("output_limit", output_limit);
+  table.expect("output_limit", output_limit >= 0,
+               "is the most a client asks for: at least 1 (or 0: what it gets)");
+}
+
+}  // namespace foretoken

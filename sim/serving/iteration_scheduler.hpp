@@ -1,0 +1,86 @@
+// What schedulers that decide before every step have in common: a queue, those that run, the
+// step's token budget, and the few moves a step is made of. A variant says in which order it makes
+// them. Variants that mix prefill and decode as vLLM does start from mixed_batching.hpp.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include "sim/serving/preemption.hpp"
+#include "sim/serving/scheduler.hpp"
+
+namespace foretoken {
+
+class IterationScheduler : public Scheduler {
+ public:
+  void enqueue(Sequence& sequence) override { waiting_.push_back(&sequence); }
+  void next_batch(Seconds now, Batch& batch) final;
+  void remove(Sequence& sequence) final;
+
+  [[nodiscard]] std::int64_t waiting() const final {
+    return static_cast<std::int64_t>(waiting_.size());
+  }
+  [[nodiscard]] std::int64_t running() const final {
+    return static_cast<std::int64_t>(running_.size());
+  }
+
+ protected:
+  IterationScheduler(const SchedulerLimits& limits, KvCache& cache)
+      : limits_(limits), cache_(cache), preemption_(cache) {}
+
+  /// The next step, with budget() tokens to spend.
+  virtual void fill(Batch& batch) = 0;
+  /// Where a sequence that was preempted waits: before all others.
+  virtual void put_back(Sequence& sequence) { waiting_.push_front(&sequence); }
+  /// `sequence` is gone for good; forget what else is known of it.
+  virtual void forget(Sequence& sequence) { (void)sequence; }
+
+  [[nodiscard]] bool has_slot() const { return running() < limits_.sequences_max; }
+  [[nodiscard]] std::int64_t budget() const { return budget_; }
+  void lower_budget(std::int64_t tokens) { budget_ = std::min(budget_, tokens); }
+  [[nodiscard]] Seconds now() const { return now_; }
+  /// In this step.
+  [[nodiscard]] bool has_preempted() const { return has_preempted_; }
+
+  /// Puts `tokens` of a sequence that holds the blocks for them into the step.
+  void schedule(Sequence& sequence, std::int64_t tokens, Batch& batch);
+  /// Gives running_[index] `tokens` more, preempting those behind it while blocks are short.
+  /// Returns whether they are in the step; if not, it waits or was preempted itself.
+  bool serve(std::size_t index, std::int64_t tokens, Batch& batch);
+  /// Everyone that lacks one token only.
+  void serve_decodes(Batch& batch);
+  /// Lets the first that waits run, with `tokens` after those of `entry` in this step, keeping
+  /// blocks for `reserved_tokens` in all. Returns false and changes nothing if blocks are short.
+  bool admit_front(const KvEntry& entry, std::int64_t tokens, std::int64_t reserved_tokens,
+                   Batch& batch);
+
+  /// Preempts running_[index], on which no step in flight works.
+  void preempt(std::size_t index);
+  /// Preempts the one admitted last among running_[index] and those behind. One that is in flight
+  /// cannot give its blocks back yet; with such a one behind, the sequence at `index` waits rather
+  /// than give up its own work. Returns whether that sequence should try again.
+  bool preempt_last(std::size_t index);
+
+  const SchedulerLimits limits_;
+  KvCache& cache_;
+  Preemption preemption_;
+  std::vector<Sequence*> running_;  // in order of admission, unless the variant says otherwise
+  std::deque<Sequence*> waiting_;   // the next first
+
+ private:
+  Seconds now_;
+  std::int64_t budget_ = 0;
+  bool has_preempted_ = false;
+};
+
+/// Tokens that a request may hold as far as its engine knows: a client names a limit to the output
+/// and mostly stays below. `output_limit` is what every client names, 0 = exactly what it gets.
+/// Never more than `cache` holds.
+std::int64_t tokens_at_most(const Sequence& sequence, std::int64_t output_limit,
+                            const KvCache& cache);
+
+/// Reads `output_limit`.
+void read_output_limit(TableReader& table, std::int64_t& output_limit);
+
+}  // namespace foretoken

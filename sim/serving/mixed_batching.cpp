@@ -1,0 +1,44 @@
+#include "sim/serving/mixed_batching.hpp"
+
+namespace foretoken {
+
+MixedBatchingConfig MixedBatchingConfig::from_table(TableReader& table) {
+  MixedBatchingConfig config;
+  table.read("prefill_chunk_max", config.prefill_chunk_max);
+  table.expect("prefill_chunk_max", config.prefill_chunk_max >= 0, "must not be negative");
+  table.read("chunked_prefill", config.chunked_prefill);
+  table.expect("prefill_chunk_max", config.chunked_prefill || config.prefill_chunk_max == 0,
+               "limits the pieces of prompts, and with chunked_prefill = false there are none");
+  return config;
+}
+
+bool MixedBatching::can_serve(const Sequence& sequence) const {
+  return config_.chunked_prefill || sequence.prompt_tokens <= limits_.batch_tokens_max;
+}
+
+std::int64_t MixedBatching::piece(const Sequence& sequence, std::int64_t missing) const {
+  if (!config_.chunked_prefill && sequence.produced == 0) {
+    return missing <= budget() ? missing : 0;
+  }
+  const std::int64_t tokens = std::min(missing, budget());
+  return config_.prefill_chunk_max > 0 ? std::min(tokens, config_.prefill_chunk_max) : tokens;
+}
+
+void MixedBatching::serve_running(std::size_t index, Batch& batch) {
+  const Sequence& sequence = *running_[index];
+  const std::int64_t tokens = piece(sequence, sequence.missing_tokens());
+  if (tokens > 0) serve(index, tokens, batch);  // else it waits for a step in flight
+}
+
+bool MixedBatching::may_admit() const {
+  return !has_preempted() && budget() > 0 && !waiting_.empty() && has_slot();
+}
+
+bool MixedBatching::admit_first(Batch& batch) {
+  const Sequence& sequence = *waiting_.front();
+  const KvEntry entry = preemption_.find(sequence);
+  const std::int64_t tokens = piece(sequence, sequence.known_tokens() - entry.tokens);
+  return tokens > 0 && admit_front(entry, tokens, 0, batch);
+}
+
+}  // namespace foretoken

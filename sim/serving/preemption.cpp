@@ -1,0 +1,32 @@
+#include "sim/serving/preemption.hpp"
+
+#include <algorithm>
+
+namespace foretoken {
+
+void Preemption::preempt(Sequence& victim) {
+  FORETOKEN_CHECK(victim.steps_in_flight == 0, "a sequence with {} steps in flight is preempted",
+                  victim.steps_in_flight);
+  cache_.release(victim);
+  victim.computed = 0;
+  ++victim.record.preemptions;
+}
+
+KvEntry Preemption::find(const Sequence& sequence) const {
+  const PrefixMatch match = cache_.match_prefix(sequence);
+  return {match, match.tokens};
+}
+
+std::int64_t Preemption::blocks_wanted(const KvEntry& entry, std::int64_t tokens) const {
+  return cache_.blocks_for(tokens) - entry.match.blocks + entry.match.idle_blocks;
+}
+
+bool Preemption::let_in(Sequence& sequence, const KvEntry& entry, std::int64_t tokens,
+                        std::int64_t reserved_tokens) {
+  const std::int64_t held = entry.tokens + tokens;
+  if (!cache_.start(sequence, entry.match, held, std::max(held, reserved_tokens))) return false;
+  sequence.computed = entry.tokens;
+  return true;
+}
+
+}  // namespace foretoken
