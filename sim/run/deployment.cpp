@@ -25,6 +25,10 @@ MemoryLimits memory_limits(const EngineSettings& engine) {
   return {engine.memory_utilization, engine.batch_tokens_max, engine.sequences_max};
 }
 
+SchedulerLimits scheduler_limits(const EngineSettings& engine) {
+  return {engine.batch_tokens_max, engine.sequences_max};
+}
+
 void add_time(PriceTotals& totals, std::string_view family, Seconds time) {
   if (time > Seconds(0.0)) totals.time_by.emplace_back(family, time);
 }
@@ -48,8 +52,8 @@ DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalog
   diagnostics.attempt([&] { (void)make_router(); });
   diagnostics.attempt([&] {
     KvCache scratch(1, scenario.engine.block_tokens);
-    (void)make_variant(catalogs.schedulers, scenario.engine.scheduler, "engine", SchedulerLimits{},
-                       scratch);
+    (void)make_variant(catalogs.schedulers, scenario.engine.scheduler, "engine",
+                       scheduler_limits(scenario.engine), scratch);
   });
   diagnostics.attempt([&] {
     placements_ = place_replicas(scenario.cluster, layout, scenario.deployment.replicas,
@@ -142,6 +146,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.id = id;
   config.stage_gpus = placement;
   config.context_max = context_max();
+  config.queue_max = scenario_.engine.queue_max;
   config.host_time = scenario_.engine.host_time;
   config.comm = scenario_.cluster.comm;
   config.lists_sequences = scenario_.attention == AttentionDetail::exact;
@@ -173,7 +178,7 @@ void DeployedEngine::start_replicas(Platform& platform, Timeline& timeline,
 }
 
 AttentionRanks DeployedEngine::start_engines() const {
-  const SchedulerLimits limits{scenario_.engine.batch_tokens_max, scenario_.engine.sequences_max};
+  const SchedulerLimits limits = scheduler_limits(scenario_.engine);
   AttentionRanks ranks;
   for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
     auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,

@@ -57,6 +57,7 @@ struct EngineSettings {
   std::int64_t batch_tokens_max = 8192;  // new tokens a step
   int sequences_max = 256;               // sequences a step
   std::int64_t context_max = 0;          // prompt and output tokens of a request; 0 = the model's
+  std::int64_t queue_max = 0;            // requests that wait in an engine; 0 = any number
   int block_tokens = 16;                 // tokens of a KV block
   double memory_utilization = 0.9;       // share of GPU memory the engine may take
   std::int64_t kv_blocks = 0;            // 0 = computed from memory; else given (a recorded value)

@@ -52,7 +52,6 @@ void IterationScheduler::preempt(std::size_t index) {
   preemption_.preempt(victim);
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(index));
   put_back(victim);
-  has_preempted_ = true;
 }
 
 bool IterationScheduler::preempt_last(std::size_t index) {
@@ -63,6 +62,7 @@ bool IterationScheduler::preempt_last(std::size_t index) {
       continue;
     }
     preempt(i);
+    has_preempted_ = true;
     return i != index;
   }
   return false;

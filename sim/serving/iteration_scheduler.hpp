@@ -40,7 +40,7 @@ class IterationScheduler : public Scheduler {
   [[nodiscard]] std::int64_t budget() const { return budget_; }
   void lower_budget(std::int64_t tokens) { budget_ = std::min(budget_, tokens); }
   [[nodiscard]] Seconds now() const { return now_; }
-  /// In this step.
+  /// Whether blocks were short in this step, so that someone had to give theirs up.
   [[nodiscard]] bool has_preempted() const { return has_preempted_; }
 
   /// Puts `tokens` of a sequence that holds the blocks for them into the step.

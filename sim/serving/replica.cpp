@@ -57,6 +57,7 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
   sequence = Sequence();
   sequence.prompt_tokens = request.prompt_tokens;
   sequence.output_tokens = request.output_tokens;
+  sequence.priority = request.priority;
   sequence.delivered = record.output_tokens;
   sequence.last_token = record.last_token;
   sequence.has_ended = false;

@@ -16,6 +16,7 @@ struct Sequence {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  // to produce
   std::int64_t produced = 0;
+  int priority = 0;  // lower goes first, for schedulers that look at it
   /// Tokens whose keys and values are in the cache or being computed by a step in flight. It is
   /// advanced when a step is scheduled; preemption sets it back to 0.
   std::int64_t computed = 0;

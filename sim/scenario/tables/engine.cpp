@@ -34,6 +34,8 @@ void read_limits(TableReader& table, const EngineTable& given, EngineSettings& e
   fit_sequences(given, engine);
   table.read("context_max", engine.context_max);
   table.expect("context_max", engine.context_max >= 0, "must be at least 1 (or 0: the model's)");
+  table.read("queue_max", engine.queue_max);
+  table.expect("queue_max", engine.queue_max >= 0, "must be at least 1 (or 0: any number)");
   table.expect("batch_tokens_max", engine.batch_tokens_max >= engine.sequences_max,
                fmt::format("{} is below sequences_max = {}: every decoding sequence needs a token "
                            "of the budget; raise it or lower sequences_max",
@@ -101,6 +103,7 @@ Value resolved_engine_table(const Scenario& scenario) {
   engine.set("batch_tokens_max", scenario.engine.batch_tokens_max);
   engine.set("sequences_max", scenario.engine.sequences_max);
   if (scenario.engine.context_max > 0) engine.set("context_max", scenario.engine.context_max);
+  if (scenario.engine.queue_max > 0) engine.set("queue_max", scenario.engine.queue_max);
   engine.set("block_tokens", scenario.engine.block_tokens);
   engine.set("memory_utilization", scenario.engine.memory_utilization);
   engine.set("kv_blocks", scenario.engine.kv_blocks);

@@ -2,6 +2,7 @@
 // scheduler tests and properties share.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <string>
@@ -14,19 +15,28 @@ namespace foretoken {
 class EngineFixture {
  public:
   EngineFixture(std::int64_t blocks, int block_tokens, SchedulerLimits limits,
-                const std::string& options = "")
-      : cache(blocks, block_tokens) {
+                const std::string& options = "", const std::string& name = "vllm_v1",
+                bool shares_prefixes = false)
+      : cache(blocks, block_tokens, shares_prefixes) {
     Diagnostics diagnostics;
     const Value table = parse_toml(options, "options");
     TableReader reader(table, diagnostics, "engine");
-    scheduler = scheduler_catalog().find("vllm_v1", {}).make(reader, limits, cache);
+    scheduler = scheduler_catalog().find(name, {}).make(reader, limits, cache);
     diagnostics.throw_if_any();
   }
 
   Sequence& submit(std::int64_t prompt_tokens, std::int64_t output_tokens) {
-    Sequence& sequence = sequences.emplace_back();
+    Sequence sequence;
     sequence.prompt_tokens = prompt_tokens;
     sequence.output_tokens = output_tokens;
+    return submit(sequence);
+  }
+
+  /// A sequence with more to it; it arrives now, and its id counts on.
+  Sequence& submit(const Sequence& made) {
+    Sequence& sequence = sequences.emplace_back(made);
+    sequence.record.id = RequestId{static_cast<std::uint32_t>(sequences.size() - 1)};
+    sequence.record.arrival = now;
     scheduler->enqueue(sequence);
     return sequence;
   }
@@ -34,7 +44,7 @@ class EngineFixture {
   Batch next() {
     Batch batch;
     batch.lists_sequences = true;
-    scheduler->next_batch(Seconds(0.0), batch);
+    scheduler->next_batch(now, batch);
     return batch;
   }
 
@@ -42,16 +52,28 @@ class EngineFixture {
   void complete(const Batch& batch) {
     for (const BatchEntry& entry : batch.entries) {
       --entry.sequence->steps_in_flight;
-      if (entry.samples) ++entry.sequence->produced;
+      if (entry.samples && !is_given_up(*entry.sequence)) ++entry.sequence->produced;
     }
     for (const BatchEntry& entry : batch.entries) {
-      if (entry.samples && entry.sequence->is_done()) scheduler->remove(*entry.sequence);
+      if (!entry.samples || is_given_up(*entry.sequence)) continue;
+      if (entry.sequence->is_done()) scheduler->remove(*entry.sequence);
     }
   }
 
+  /// Its client has gone: wherever it is, steps in flight included.
+  void give_up(Sequence& sequence) {
+    given_up.push_back(&sequence);
+    scheduler->remove(sequence);
+  }
+  [[nodiscard]] bool is_given_up(const Sequence& sequence) const {
+    return std::ranges::find(given_up, &sequence) != given_up.end();
+  }
+
+  Seconds now;  // moved by the test
   KvCache cache;
   std::unique_ptr<Scheduler> scheduler;
   std::deque<Sequence> sequences;
+  std::vector<const Sequence*> given_up;
 };
 
 /// New tokens of each entry, in order.

@@ -1,0 +1,51 @@
+// Orca's iteration-level scheduling (Yu et al., OSDI 2022, algorithm 1): requests join and leave
+// between iterations, first come first served, and each keeps KV blocks for as many tokens as it
+// may ever have, so that nothing that runs is ever short of them. Prompts are not cut: a new
+// request's whole prompt is computed in one iteration, beside one token of every other.
+// Left out: Orca's prompts are limited by the batch size alone; here the token budget limits an
+// iteration too, and a prompt longer than that is refused.
+
+#include "sim/serving/iteration_scheduler.hpp"
+
+namespace foretoken {
+
+Registry<SchedulerFactory>::Entry orca_scheduler();
+
+namespace {
+
+class Orca final : public IterationScheduler {
+ public:
+  Orca(std::int64_t output_limit, const SchedulerLimits& limits, KvCache& cache)
+      : IterationScheduler(limits, cache), output_limit_(output_limit) {}
+
+  [[nodiscard]] bool can_serve(const Sequence& sequence) const override {
+    return sequence.prompt_tokens <= limits_.batch_tokens_max;
+  }
+
+ private:
+  void fill(Batch& batch) override {
+    serve_decodes(batch);
+    while (!waiting_.empty() && has_slot()) {
+      const Sequence& next = *waiting_.front();
+      const KvEntry entry = preemption_.find(next);
+      const std::int64_t tokens = next.known_tokens() - entry.tokens;
+      if (tokens > budget()) return;
+      if (!admit_front(entry, tokens, tokens_at_most(next, output_limit_, cache_), batch)) return;
+    }
+  }
+
+  std::int64_t output_limit_;
+};
+
+}  // namespace
+
+Registry<SchedulerFactory>::Entry orca_scheduler() {
+  return {"orca", "iteration-level batching: whole prompts, KV blocks kept for the longest output",
+          [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
+            std::int64_t output_limit = 0;
+            read_output_limit(options, output_limit);
+            return std::make_unique<Orca>(output_limit, limits, cache);
+          }};
+}
+
+}  // namespace foretoken

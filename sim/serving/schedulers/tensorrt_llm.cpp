@@ -1,0 +1,180 @@
+// TensorRT-LLM's in-flight batching: two decisions a step. Capacity: under guaranteed_no_evict a
+// request starts when KV blocks for its whole length are free beside what the others will still
+// need, so that nobody is ever paused; under max_utilization when its prompt fits now, and the one
+// started last is paused and recomputed when blocks run out. Tokens: everybody who generates has
+// one, prompts share the rest of max_num_tokens, whole or, with chunked prefill, in multiples of a
+// block: the first one as much as it can, or all of them the same (equal_progress).
+// Left out: beams, the look-ahead of two steps, and requests that wait for a prefix which another
+// one is about to compute.
+
+#include "sim/serving/iteration_scheduler.hpp"
+
+namespace foretoken {
+
+Registry<SchedulerFactory>::Entry tensorrt_llm_scheduler();
+
+enum class CapacityPolicy { guaranteed_no_evict, max_utilization };
+template <>
+struct EnumNames<CapacityPolicy> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"guaranteed_no_evict", "max_utilization"});
+};
+
+enum class ChunkingPolicy { first_come_first_served, equal_progress };
+template <>
+struct EnumNames<ChunkingPolicy> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"first_come_first_served", "equal_progress"});
+};
+
+namespace {
+
+struct TensorrtLlmConfig {
+  CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;
+  bool chunked_prefill = false;
+  ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;
+  std::int64_t output_limit = 0;
+
+  static TensorrtLlmConfig from_table(TableReader& table) {
+    TensorrtLlmConfig config;
+    table.read("capacity_policy", config.capacity_policy);
+    table.read("chunked_prefill", config.chunked_prefill);
+    const bool has_policy = table.read("chunking_policy", config.chunking_policy);
+    table.expect("chunking_policy", config.chunked_prefill || !has_policy,
+                 "says how prompts share a step in pieces; it needs chunked_prefill = true");
+    read_output_limit(table, config.output_limit);
+    return config;
+  }
+};
+
+class TensorrtLlm final : public IterationScheduler {
+ public:
+  TensorrtLlm(const TensorrtLlmConfig& config, const SchedulerLimits& limits, KvCache& cache)
+      : IterationScheduler(limits, cache), config_(config) {}
+
+  [[nodiscard]] bool can_serve(const Sequence& sequence) const override {
+    return config_.chunked_prefill || sequence.prompt_tokens <= limits_.batch_tokens_max;
+  }
+
+ private:
+  /// A prompt that may take tokens of this step.
+  struct Prompt {
+    Sequence* sequence;
+    std::int64_t missing;
+    std::int64_t tokens = 0;
+  };
+
+  void fill(Batch& batch) override {
+    serve_decodes(batch);
+    prompts_.clear();
+    for (Sequence* sequence : running_) {
+      const std::int64_t missing = sequence->missing_tokens();
+      if (missing > 1) prompts_.push_back({sequence, missing});
+    }
+    const std::size_t begun = prompts_.size();
+    add_fitting();
+    share_tokens();
+    for (std::size_t i = 0; i < begun; ++i) go_on(*prompts_[i].sequence, prompts_[i].tokens, batch);
+    for (std::size_t i = begun; i < prompts_.size() && !has_preempted(); ++i) {
+      if (!start(prompts_[i], batch)) return;
+    }
+  }
+
+  /// Lets the first that waits in. What is cached of it may have changed since it got its tokens.
+  bool start(const Prompt& prompt, Batch& batch) {
+    const KvEntry entry = preemption_.find(*prompt.sequence);
+    const std::int64_t missing = prompt.sequence->known_tokens() - entry.tokens;
+    const std::int64_t tokens = std::min(missing, prompt.tokens);
+    if (tokens == 0 || (tokens < missing && !may_cut(prompt))) return false;
+    return admit_front(entry, tokens, 0, batch);
+  }
+
+  /// One that was paused meanwhile has lost its turn.
+  void go_on(const Sequence& sequence, std::int64_t tokens, Batch& batch) {
+    const auto found = std::ranges::find(running_, &sequence);
+    if (tokens == 0 || found == running_.end()) return;
+    serve(static_cast<std::size_t>(found - running_.begin()), tokens, batch);
+  }
+
+  /// Those that wait, in order, as far as capacity lasts.
+  void add_fitting() {
+    if (waiting_.empty() || budget() == 0 || has_preempted() || !has_slot()) return;
+    std::int64_t blocks = cache_.free() - promised();
+    std::int64_t slots = limits_.sequences_max - running();
+    std::int64_t tokens = 0;
+    for (Sequence* sequence : waiting_) {
+      if (slots-- == 0 || tokens >= budget()) return;
+      const KvEntry entry = preemption_.find(*sequence);
+      blocks -= preemption_.blocks_wanted(entry, length(*sequence));
+      if (blocks < 0) return;
+      prompts_.push_back({sequence, sequence->known_tokens() - entry.tokens});
+      tokens += prompts_.back().missing;
+    }
+  }
+
+  /// Tokens whose blocks have to be there for a request to start.
+  [[nodiscard]] std::int64_t length(const Sequence& sequence) const {
+    return config_.capacity_policy == CapacityPolicy::guaranteed_no_evict
+               ? tokens_at_most(sequence, config_.output_limit, cache_)
+               : sequence.known_tokens();
+  }
+
+  /// Blocks that those who run do not hold yet but count on.
+  [[nodiscard]] std::int64_t promised() const {
+    std::int64_t blocks = 0;
+    for (const Sequence* sequence : running_) {
+      blocks += std::max<std::int64_t>(0, cache_.blocks_for(length(*sequence)) - sequence->blocks);
+    }
+    return blocks;
+  }
+
+  /// Divides what is left of the step among prompts_.
+  void share_tokens() {
+    const std::int64_t unit =
+        std::min<std::int64_t>(cache_.block_tokens(), limits_.batch_tokens_max);
+    if (config_.chunking_policy == ChunkingPolicy::equal_progress) return share_equally(unit);
+    std::int64_t left = budget();
+    for (Prompt& prompt : prompts_) {
+      prompt.tokens = std::min(prompt.missing, left);
+      if (prompt.tokens < prompt.missing) {
+        prompt.tokens = may_cut(prompt) ? prompt.tokens / unit * unit : 0;
+        return;
+      }
+      left -= prompt.tokens;
+    }
+  }
+
+  void share_equally(std::int64_t unit) {
+    std::int64_t left = budget();
+    for (bool any = true; any;) {
+      any = false;
+      for (Prompt& prompt : prompts_) {
+        const std::int64_t more = std::min(unit, prompt.missing - prompt.tokens);
+        if (more == 0 || more > left) continue;
+        prompt.tokens += more;
+        left -= more;
+        any = true;
+      }
+    }
+  }
+
+  /// A paused request that has outgrown the step is recomputed in pieces in any case.
+  [[nodiscard]] bool may_cut(const Prompt& prompt) const {
+    return config_.chunked_prefill || prompt.sequence->produced > 0;
+  }
+
+  TensorrtLlmConfig config_;
+  std::vector<Prompt> prompts_;  // of the step that is being filled
+};
+
+}  // namespace
+
+Registry<SchedulerFactory>::Entry tensorrt_llm_scheduler() {
+  return {"tensorrt_llm", "in-flight batching by capacity policy, as TensorRT-LLM",
+          [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
+            return std::make_unique<TensorrtLlm>(TensorrtLlmConfig::from_table(options), limits,
+                                                 cache);
+          }};
+}
+
+}  // namespace foretoken
