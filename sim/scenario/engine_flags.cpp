@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "sim/base/nearest_name.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -48,7 +50,24 @@ class Translation {
       }
       translated.data = !*is_set;
     }
+    if (!flag.values.empty() && !translate_value(flag, translated)) return;
     put(flag.key, flag.name, std::move(translated));
+  }
+
+  /// The value's name here; one that the engine does not have is reported.
+  bool translate_value(const EngineFlag& flag, Value& value) {
+    std::vector<std::string_view> known;
+    for (const auto& [there, here] : flag.values) {
+      if (value.is_string() && std::get<std::string>(value.data) == there) {
+        value.data = here;
+        return true;
+      }
+      known.push_back(there);
+    }
+    const std::string text =
+        value.is_string() ? std::get<std::string>(value.data) : std::string(type_name(value));
+    fail(value, fmt::format("{}: {}", flag.name, unknown_name_message("value", text, known)));
+    return false;
   }
 
   void put(const std::string& key, const std::string& name, Value value) {

@@ -72,12 +72,27 @@ void read_groups(TableReader& file, EnginePreset& preset) {
   }
 }
 
+/// { sets = "KEY", VALUE = "VALUE here", … }
+void read_flag_values(const Value& table, Diagnostics& diagnostics, EngineFlag& flag) {
+  TableReader reader(table, diagnostics, "flags." + flag.name);
+  reader.require("sets", flag.key);
+  for (const auto& [there, value] : std::get<ValueObject>(table.data)) {
+    std::string here;
+    if (there != "sets" && reader.read(there, here)) flag.values.emplace_back(there, here);
+  }
+}
+
 void read_flags(TableReader& file, EnginePreset& preset) {
   const Value* table = file.find_table("flags");
   if (table == nullptr) return;
   TableReader reader(*table, file.diagnostics(), "flags");
   for (const auto& [name, value] : std::get<ValueObject>(table->data)) {
     EngineFlag flag{name, ""};
+    if (value.is_object()) {
+      read_flag_values(value, file.diagnostics(), flag);
+      preset.flags.push_back(std::move(flag));
+      continue;
+    }
     if (!reader.read(name, flag.key)) continue;
     constexpr std::string_view negation = "not ";
     flag.is_negated = flag.key.starts_with(negation);

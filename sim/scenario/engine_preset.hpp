@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hardware/gpu.hpp"
@@ -40,6 +41,7 @@ struct EngineFlag {
   std::string name;
   std::string key;          // of [engine], or a place elsewhere in a scenario: "[model] dtype"
   bool is_negated = false;  // true there is false here
+  std::vector<std::pair<std::string, std::string>> values = {};  // there, here; empty = the same
 
   [[nodiscard]] bool is_elsewhere() const { return key.starts_with('['); }
 };

@@ -107,6 +107,8 @@ class Sglang final : public IterationScheduler {
     if (cut_ == nullptr && (waiting_.empty() || is_full_)) return;
     // Decodes that join the step have their tokens kept.
     const std::int64_t decodes = config_.mixed_chunk ? count_decodes() : 0;
+    had_decodes_ = std::ranges::any_of(running_, [this](const Sequence* s) { return s != cut_; });
+    if (cut_ != nullptr) is_full_ = false;
     const std::int64_t input = budget() - decodes;
     input_left_ = input;
     chunk_left_ =
@@ -140,19 +142,13 @@ class Sglang final : public IterationScheduler {
 
   /// Lets the first that waits in. Returns whether the next may try.
   bool admit(Batch& batch) {
-    if (!has_slot()) {
-      is_full_ = true;
-      return false;
-    }
+    if (!has_slot()) return nobody_fits();
     Sequence& next = *waiting_.front();
     const KvEntry entry = preemption_.find(next);
     const std::int64_t missing = next.known_tokens() - entry.tokens;
     const std::int64_t output = output_expected(next);
     const auto wanted = static_cast<double>(missing + output + cache_.block_tokens());
-    if (!running_.empty() && wanted >= spare_) {
-      is_full_ = true;
-      return false;
-    }
+    if (!running_.empty() && wanted >= spare_) return nobody_fits();
     const std::int64_t held = whole_blocks(missing);
     if (held >= input_left_ && !batch.empty()) return false;
     std::int64_t tokens = missing;
@@ -162,13 +158,16 @@ class Sglang final : public IterationScheduler {
       if (tokens == 0 && batch.empty()) tokens = chunk_left_;  // a chunk below one block
       if (tokens == 0) return false;
     }
-    if (!admit_front(entry, tokens, 0, batch)) {
-      is_full_ = true;
-      return false;
-    }
+    if (!admit_front(entry, tokens, 0, batch)) return nobody_fits();
     if (tokens < missing) cut_ = &next;
     spend(tokens, tokens < missing ? 0 : output);
     return tokens == missing;
+  }
+
+  /// The next steps need not try, unless this one is the first of a new batch.
+  bool nobody_fits() {
+    is_full_ = had_decodes_;
+    return false;
   }
 
   void sort_queue() {
@@ -278,6 +277,7 @@ class Sglang final : public IterationScheduler {
   // Of the step that is being filled:
   std::int64_t input_left_ = 0, chunk_left_ = 0;
   double spare_ = 0;
+  bool had_decodes_ = false;
 };
 
 }  // namespace

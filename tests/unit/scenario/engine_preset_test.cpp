@@ -78,6 +78,18 @@ TEST(EnginePreset, AKeyOfTheScenarioWinsByEitherName) {
   EXPECT_EQ(read({"max_num_seqs = 7"}).engine.sequences_max, 7) << "vLLM's, without a preset";
 }
 
+TEST(EnginePreset, FlagsWithNamedValuesAreTranslated) {
+  EXPECT_EQ(read({"scheduling_policy = \"priority\""}).engine.scheduler.name, "priority");
+  EXPECT_EQ(read({"scheduling_policy = \"fcfs\""}).engine.scheduler.name, "vllm_v1");
+  EXPECT_EQ(error_of({"scheduling_policy = \"prio\""}),
+            "s.toml:11:1: engine.scheduling_policy: unknown value 'prio'; did you mean "
+            "'priority'? Known: fcfs, priority");
+  const Scenario trtllm =
+      read({"preset = \"tensorrt-llm\"", "capacity_scheduler_policy = \"MAX_UTILIZATION\""});
+  EXPECT_EQ(std::get<std::string>(trtllm.engine.scheduler.options.find("capacity_policy")->data),
+            "max_utilization");
+}
+
 TEST(EnginePreset, TheResolvedFormReadsBackToItself) {
   for (const std::string& name : engine_preset_names()) {
     const Scenario scenario = read({"preset = \"" + name + "\""});
@@ -90,7 +102,7 @@ TEST(EnginePreset, OptionsOfItsSchedulerGoWithIt) {
   const auto options = [](const Scenario& scenario) {
     return std::get<ValueObject>(scenario.engine.scheduler.options.data).size();
   };
-  EXPECT_EQ(options(read({"preset = \"vllm-v1\""})), 1U);
+  EXPECT_EQ(options(read({"preset = \"vllm-v1\""})), 2U);
   EXPECT_EQ(options(read({"preset = \"vllm-v1\"", "scheduler = \"another\""})), 0U);
 }
 

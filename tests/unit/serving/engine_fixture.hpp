@@ -76,6 +76,38 @@ class EngineFixture {
   std::vector<const Sequence*> given_up;
 };
 
+/// "0:40 1:1": sequences by their number and new tokens, in order.
+inline std::string step_text(const Batch& batch) {
+  std::string text;
+  for (const BatchEntry& entry : batch.entries) {
+    if (!text.empty()) text += ' ';
+    text += fmt::format("{}:{}", entry.sequence->record.id.value, entry.new_tokens);
+  }
+  return text;
+}
+
+/// The next `count` steps, each run before the next is asked for.
+inline std::vector<std::string> run_steps(EngineFixture& engine, int count) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < count; ++i) {
+    const Batch batch = engine.next();
+    texts.push_back(step_text(batch));
+    engine.complete(batch);
+  }
+  return texts;
+}
+
+/// The message about a scheduler's options, "" if they are fine.
+inline std::string options_error(const std::string& name, const std::string& options,
+                                 SchedulerLimits limits = {}) {
+  try {
+    EngineFixture engine(1, 16, limits, options, name);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 /// New tokens of each entry, in order.
 inline std::vector<std::int64_t> new_tokens(const Batch& batch) {
   std::vector<std::int64_t> tokens;
