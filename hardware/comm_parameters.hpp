@@ -28,7 +28,10 @@ struct ProtocolCosts {
 
 /// The protocols of a fabric, in the order of FabricCosts::protocols.
 ///   ll, ll128, simple   NCCL's rings and trees: flag a word, flag a line, and plain copies
-///   direct_ll, direct   NCCL's grouped send/recv, all peers at once (all_to_all, send_recv)
+///   direct_ll, direct   NCCL's grouped send/recv, all peers at once (all_to_all)
+///   send_ll, send       one send and its receive, as between pipeline stages
+///   broadcast_ll,       NCCL's broadcast, a chain from rank to rank
+///   broadcast
 ///   nvls                reduction inside the switch (NVLink SHARP)
 ///   one_shot, two_shot  the all-reduce kernels of vLLM, SGLang and TensorRT-LLM
 ///   dispatch, combine   expert exchange for throughput (DeepEP's normal kernels)
@@ -39,6 +42,10 @@ enum class Protocol {
   simple,
   direct_ll,
   direct,
+  send_ll,
+  send,
+  broadcast_ll,
+  broadcast,
   nvls,
   one_shot,
   two_shot,
@@ -50,8 +57,9 @@ enum class Protocol {
 template <>
 struct EnumNames<Protocol> {
   static constexpr auto names = std::to_array<std::string_view>(
-      {"ll", "ll128", "simple", "direct_ll", "direct", "nvls", "one_shot", "two_shot", "dispatch",
-       "combine", "low_latency_dispatch", "low_latency_combine"});
+      {"ll", "ll128", "simple", "direct_ll", "direct", "send_ll", "send", "broadcast_ll",
+       "broadcast", "nvls", "one_shot", "two_shot", "dispatch", "combine", "low_latency_dispatch",
+       "low_latency_combine"});
 };
 constexpr std::size_t protocol_count = EnumNames<Protocol>::names.size();
 

@@ -11,6 +11,8 @@ namespace foretoken {
 
 inline constexpr std::array ring_protocols = {Protocol::ll, Protocol::ll128, Protocol::simple};
 inline constexpr std::array direct_protocols = {Protocol::direct_ll, Protocol::direct};
+inline constexpr std::array send_protocols = {Protocol::send_ll, Protocol::send};
+inline constexpr std::array broadcast_protocols = {Protocol::broadcast_ll, Protocol::broadcast};
 
 /// Whether every fabric that the group's links cross offers the protocol.
 bool is_offered(Protocol protocol, const GroupLinks& links, const CommParameters& parameters);

@@ -19,11 +19,16 @@ constexpr auto bands = std::to_array<Band>({{"< 64 KiB", 64 * kib},
                                             {"1 to 16 MiB", 16 * mib + 1},
                                             {"> 16 MiB", 1e30}});
 
+/// Bands summed up: what is asked of predictions differs there.
+constexpr std::string_view small = "all < 1 MiB", large = "all >= 1 MiB";
+
 /// Bands in their order, sums last.
 std::size_t rank_of(std::string_view band) {
   std::size_t rank = 0;
   while (rank < bands.size() && bands[rank].name != band) ++rank;
-  return rank;
+  if (band == small) return bands.size();
+  if (band == large) return bands.size() + 1;
+  return band == all ? bands.size() + 2 : rank;
 }
 
 Value score_value(const Score& score) {
@@ -40,12 +45,15 @@ std::string_view size_band(double bytes) {
 }
 
 void CommReport::add(const Line& line, double forest, double closed_form, double measured) {
-  Line of_gpu = line, of_band = line, total = line;
+  const bool is_small = line.band == bands[0].name || line.band == bands[1].name;
+  Line of_gpu = line, of_band = line, of_half = line, of_gpu_half = line, total = line;
   of_gpu.band = all;
+  of_half.gpu = all;
+  of_half.band = of_gpu_half.band = is_small ? small : large;
   of_band.gpu = all;
   total.gpu = total.band = all;
   all_.add(forest, measured);
-  for (const Line& key : {line, of_gpu, of_band, total}) {
+  for (const Line& key : {line, of_gpu, of_band, of_half, of_gpu_half, total}) {
     Boards& boards = lines_[key];
     boards.forest.add(forest, measured);
     boards.closed_form.add(closed_form, measured);

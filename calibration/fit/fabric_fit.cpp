@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
+#include "calibration/fit/fabric_parts.hpp"
 #include "calibration/fit/pattern_search.hpp"
 
 namespace foretoken {
@@ -37,48 +40,16 @@ CollectiveCall call_of_row(const CommPoint& point) {
   return call;
 }
 
-/// The constants of a fabric in a row, so that a search can walk over them: us, us, share of each
-/// protocol; the own parts; us.
-std::vector<double> packed(const CommParameters& parameters) {
-  std::vector<double> numbers;
-  for (const FabricCosts* costs : {&parameters.inside, &parameters.across}) {
-    for (const ProtocolCosts& protocol : costs->protocols) {
-      numbers.insert(numbers.end(),
-                     {protocol.launch.value() * 1e6, protocol.step.value() * 1e6, protocol.share});
-    }
-    const OwnPart& own = costs->own_part;
-    numbers.insert(numbers.end(), {own.all_reduce, own.all_gather, own.reduce_scatter,
-                                   own.all_to_all, costs->host_floor.value() * 1e6});
-  }
-  return numbers;
-}
-
-void unpack(std::span<const double> numbers, CommParameters& parameters) {
-  std::size_t at = 0;
-  for (FabricCosts* costs : {&parameters.inside, &parameters.across}) {
-    for (ProtocolCosts& protocol : costs->protocols) {
-      protocol.launch = Seconds(numbers[at++] / 1e6);
-      protocol.step = Seconds(numbers[at++] / 1e6);
-      protocol.share = std::min(1.0, numbers[at++]);
-    }
-    OwnPart& own = costs->own_part;
-    for (double* part : {&own.all_reduce, &own.all_gather, &own.reduce_scatter, &own.all_to_all})
-      *part = std::min(1.0, numbers[at++]);
-    costs->host_floor = Seconds(numbers[at++] / 1e6);
-  }
-}
-
 /// More digits than that no measurement tells; a step of a nanosecond is none.
-std::vector<double> three_digits(std::vector<double> numbers) {
+double three_digits(double number) {
   constexpr double next_to_nothing = 1e-3;
-  for (double& number : numbers) {
-    const std::string text = fmt::format("{:.3g}", number < next_to_nothing ? 0.0 : number);
-    std::from_chars(text.data(), text.data() + text.size(), number);
-  }
-  return numbers;
+  const std::string text = fmt::format("{:.3g}", number < next_to_nothing ? 0.0 : number);
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
 }
 
-CommParameters fit_rows(std::span<const CommRow* const> rows, const CommParameters& start) {
+/// The weight of each row: every operation of every library counts equally.
+std::vector<double> weights_of(const CommRows& rows) {
   const auto group = [](const CommRow& row) {
     return std::tuple(row.point.library, row.point.launch, row.point.op, row.point.experts.mode,
                       row.point.nodes);
@@ -88,18 +59,60 @@ CommParameters fit_rows(std::span<const CommRow* const> rows, const CommParamete
   std::vector<double> weights;
   weights.reserve(rows.size());
   for (const CommRow* const row : rows) weights.push_back(1.0 / sizes[group(*row)]);
-  CommParameters parameters = start;
-  const std::vector<double> found =
-      pattern_search(packed(start), [&](std::span<const double> numbers) {
-        unpack(numbers, parameters);
-        double sum = 0;
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-          sum += weights[i] *
-                 log_loss(closed_form(*rows[i], parameters).value(), rows[i]->time.value());
-        }
-        return sum;
-      });
-  unpack(three_digits(found), parameters);
+  return weights;
+}
+
+/// A protocol that carries better starts later; reduction in the switch, whose ranks meet before
+/// and after, starts last. Without that a protocol that few rows tell stands in for another.
+void keep_order(FabricCosts& costs) {
+  constexpr Seconds in_switch_least(25e-6);  // NVLS over NVLink in NCCL's tuning model (tuning.cc)
+  Seconds launch;
+  for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+    ProtocolCosts& cost = costs.of(protocol);
+    if (cost.share <= 0) continue;
+    cost.launch = std::max(cost.launch, launch);
+    launch = cost.launch;
+  }
+  ProtocolCosts& in_switch = costs.of(Protocol::nvls);
+  if (in_switch.share > 0) in_switch.launch = std::max({in_switch.launch, launch, in_switch_least});
+}
+
+CommParameters fit_part(const FitPart& part, const CommRows& rows, const CommParameters& known) {
+  const std::vector<double> weights = weights_of(rows);
+  CommParameters parameters = known;
+  const Knobs knobs = part.knobs(parameters);
+  const auto set = [&](std::span<const double> numbers) {
+    for (std::size_t i = 0; i < knobs.size(); ++i) knobs[i].set(numbers[i]);
+    for (FabricCosts* costs : {&parameters.inside, &parameters.across}) keep_order(*costs);
+  };
+  const auto loss = [&](std::span<const double> numbers) {
+    set(numbers);
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      sum +=
+          weights[i] * log_loss(closed_form(*rows[i], parameters).value(), rows[i]->time.value());
+    }
+    return sum;
+  };
+  std::vector<std::vector<double>> starts;
+  for (const CommParameters& start : part.starts(known, rows)) {
+    parameters = start;
+    std::vector<double>& numbers = starts.emplace_back();
+    for (const Knob& knob : knobs) numbers.push_back(knob.value());
+  }
+  std::vector<double> numbers = search_from(starts, loss);
+  std::ranges::transform(numbers, numbers.begin(), three_digits);
+  set(numbers);
+  return parameters;
+}
+
+CommParameters fit_rows(const CommRows& rows, CommParameters parameters) {
+  for (const FitPart& part : fit_parts()) {
+    CommRows own;
+    std::ranges::copy_if(rows, std::back_inserter(own),
+                         [&](const CommRow* row) { return part.tells(row->point); });
+    if (!own.empty()) parameters = fit_part(part, own, parameters);
+  }
   return parameters;
 }
 
@@ -108,9 +121,14 @@ CommParameters neutral_parameters() {
   FabricCosts costs;
   for (ProtocolCosts& protocol : costs.protocols) protocol = {Seconds(8e-6), Seconds(0.3e-6), 0.6};
   // Half of what these send are flags, and their stores are short.
-  costs.of(Protocol::ll) = {Seconds(4e-6), Seconds(0.3e-6), 0.05};
-  costs.of(Protocol::direct_ll) = {Seconds(4e-6), Seconds(0.3e-6), 0.05};
-  costs.own_part = {0.2, 0.2, 0.2, 0.2};
+  for (const Protocol ll :
+       {Protocol::ll, Protocol::direct_ll, Protocol::send_ll, Protocol::broadcast_ll})
+    costs.of(ll) = {Seconds(4e-6), Seconds(0.3e-6), 0.05};
+  // One step, or two, which nothing tells from a launch.
+  for (const Protocol direct : {Protocol::direct_ll, Protocol::direct, Protocol::send_ll,
+                                Protocol::send, Protocol::one_shot, Protocol::two_shot})
+    costs.of(direct).step = Seconds(0);
+  costs.own_part = {0.4, 0.4, 0.4, 0.4};
   costs.host_floor = Seconds(20e-6);
   return {costs, costs};
 }
@@ -127,7 +145,8 @@ CommParameters offered(CommParameters found, const CommParameters& fabric) {
 }
 
 bool is_for_constants(const CommRow& row) {
-  return row.point.launch != CommLaunch::torch || row.point.nodes > 1;
+  return row.point.launch != CommLaunch::torch || row.point.nodes > 1 ||
+         row.point.op == CollectiveOp::send_recv;
 }
 
 }  // namespace
@@ -138,8 +157,8 @@ Seconds closed_form(const CommRow& row, const CommParameters& parameters) {
 
 FabricConstants fit_fabrics(std::span<const CommRow> rows) {
   constexpr std::size_t pool_every = 5;  // a pool needs no more to tell the constants
-  std::map<std::string, std::vector<const CommRow*>> by_gpu;
-  std::vector<const CommRow*> pool;
+  std::map<std::string, CommRows> by_gpu;
+  CommRows pool;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!is_for_constants(rows[i])) continue;
     by_gpu[rows[i].gpu].push_back(&rows[i]);

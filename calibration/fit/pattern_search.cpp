@@ -1,12 +1,13 @@
 #include "calibration/fit/pattern_search.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace foretoken {
 
-std::vector<double> pattern_search(std::vector<double> start,
-                                   const std::function<double(std::span<const double>)>& loss) {
-  constexpr double factor_first = 1.5, factor_last = 1.01;
+std::vector<double> pattern_search(std::vector<double> start, const SearchLoss& loss,
+                                   double factor_last) {
+  constexpr double factor_first = 1.5;
   constexpr double round_gain_min = 1e-4, step_gain_min = 1e-7;  // of the loss
   constexpr int rounds_max = 80;
   std::vector<double>& numbers = start;
@@ -32,6 +33,25 @@ std::vector<double> pattern_search(std::vector<double> start,
     if (best > before * (1 - round_gain_min)) factor = std::sqrt(factor);
   }
   return numbers;
+}
+
+std::vector<double> search_from(const std::vector<std::vector<double>>& starts,
+                                const SearchLoss& loss) {
+  constexpr std::size_t refined = 3;
+  constexpr double coarse = 1.2;
+  std::vector<std::pair<double, std::vector<double>>> found;
+  const auto search = [&](const std::vector<double>& start, auto... factor_last) {
+    std::vector<double> numbers = pattern_search(start, loss, factor_last...);
+    const double lost = loss(numbers);
+    return std::pair(lost, std::move(numbers));
+  };
+  found.reserve(starts.size());
+  for (const std::vector<double>& start : starts) found.push_back(search(start, coarse));
+  const auto by_loss = &decltype(found)::value_type::first;
+  std::ranges::stable_sort(found, {}, by_loss);
+  found.resize(std::min(found.size(), refined));
+  for (auto& end : found) end = search(end.second);
+  return std::ranges::min_element(found, {}, by_loss)->second;
 }
 
 double log_loss(double predicted, double measured) {

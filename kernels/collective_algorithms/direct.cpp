@@ -1,5 +1,6 @@
 // NCCL's grouped send/recv: all-to-all and single sends. Inside a node all peers are served at once
-// by different channels; between nodes NCCL goes through the other nodes one after the other.
+// by different channels; between nodes NCCL goes through the other nodes one after the other. A
+// single send has protocols of its own; where a fabric names none, an exchange's stand for them.
 #include "kernels/collective_algorithm.hpp"
 #include "kernels/collective_phases.hpp"
 
@@ -7,6 +8,8 @@ namespace foretoken {
 namespace {
 
 bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+  if (op == CollectiveOp::send_recv && is_any_offered(send_protocols, links, parameters))
+    return true;
   const bool is_known = op == CollectiveOp::all_to_all || op == CollectiveOp::send_recv;
   return is_known && is_any_offered(direct_protocols, links, parameters);
 }
@@ -42,12 +45,14 @@ CollectivePhase send_phase(Protocol protocol, Bytes size, const GroupLinks& link
 
 CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
                     const CommParameters& parameters) {
-  return cheapest(direct_protocols, links, parameters, [&](Protocol protocol) {
-    const auto phase = call.op == CollectiveOp::send_recv
-                           ? send_phase(protocol, call.size, links, parameters)
-                           : exchange_phase(protocol, call.size, links, parameters);
-    return CollectiveCost{"direct", protocol, {phase}};
-  });
+  const bool is_send = call.op == CollectiveOp::send_recv;
+  const bool has_own = is_send && is_any_offered(send_protocols, links, parameters);
+  return cheapest(
+      has_own ? send_protocols : direct_protocols, links, parameters, [&](Protocol protocol) {
+        const auto phase = is_send ? send_phase(protocol, call.size, links, parameters)
+                                   : exchange_phase(protocol, call.size, links, parameters);
+        return CollectiveCost{"direct", protocol, {phase}};
+      });
 }
 
 }  // namespace

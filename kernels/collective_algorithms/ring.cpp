@@ -1,5 +1,6 @@
 // NCCL's ring: in every step each rank passes one n-th of the data to the next. All-reduce goes
-// round twice (reduce-scatter, all-gather). A broadcast is a chain: all S bytes over every hop.
+// round twice (reduce-scatter, all-gather). A broadcast is a chain: all S bytes over every hop, at
+// costs of its own; where a fabric names none, a ring's stand for them.
 #include "kernels/collective_algorithm.hpp"
 #include "kernels/collective_phases.hpp"
 
@@ -9,6 +10,8 @@ namespace {
 bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
   const bool is_known = op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather ||
                         op == CollectiveOp::reduce_scatter || op == CollectiveOp::broadcast;
+  if (op == CollectiveOp::broadcast && is_any_offered(broadcast_protocols, links, parameters))
+    return true;
   return is_known && is_any_offered(ring_protocols, links, parameters);
 }
 
@@ -32,9 +35,12 @@ CollectivePhase phase_of(Protocol protocol, const CollectiveCall& call, const Gr
 
 CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
                     const CommParameters& parameters) {
-  return cheapest(ring_protocols, links, parameters, [&](Protocol protocol) {
+  const auto cost_of = [&](Protocol protocol) {
     return CollectiveCost{"ring", protocol, {phase_of(protocol, call, links, parameters)}};
-  });
+  };
+  if (call.op == CollectiveOp::broadcast && is_any_offered(broadcast_protocols, links, parameters))
+    return cheapest(broadcast_protocols, links, parameters, cost_of);
+  return cheapest(ring_protocols, links, parameters, cost_of);
 }
 
 }  // namespace
