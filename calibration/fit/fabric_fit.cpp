@@ -80,7 +80,9 @@ void keep_order(FabricCosts& costs) {
 CommParameters fit_part(const FitPart& part, const CommRows& rows, const CommParameters& known) {
   const std::vector<double> weights = weights_of(rows);
   CommParameters parameters = known;
-  const Knobs knobs = part.knobs(parameters);
+  const bool has_ranks = std::ranges::any_of(
+      rows, [&](const CommRow* row) { return row->point.ranks != rows.front()->point.ranks; });
+  const Knobs knobs = part.knobs(parameters, has_ranks);
   const auto set = [&](std::span<const double> numbers) {
     for (std::size_t i = 0; i < knobs.size(); ++i) knobs[i].set(numbers[i]);
     for (FabricCosts* costs : {&parameters.inside, &parameters.across}) keep_order(*costs);
@@ -124,13 +126,13 @@ CommParameters neutral_parameters() {
   for (const Protocol ll :
        {Protocol::ll, Protocol::direct_ll, Protocol::send_ll, Protocol::broadcast_ll})
     costs.of(ll) = {Seconds(4e-6), Seconds(0.3e-6), 0.05};
-  // One step, or two, which nothing tells from a launch.
-  for (const Protocol direct : {Protocol::direct_ll, Protocol::direct, Protocol::send_ll,
-                                Protocol::send, Protocol::one_shot, Protocol::two_shot})
-    costs.of(direct).step = Seconds(0);
   costs.own_part = {0.4, 0.4, 0.4, 0.4};
   costs.host_floor = Seconds(20e-6);
-  return {costs, costs};
+  CommParameters neutral{costs, costs};
+  // Inside a node all but rings have one step, or two, which nothing tells from a launch.
+  for (std::size_t i = static_cast<std::size_t>(Protocol::simple) + 1; i < protocol_count; ++i)
+    neutral.inside.protocols[i].step = Seconds(0);
+  return neutral;
 }
 
 /// `found` for the protocols that a fabric offers.

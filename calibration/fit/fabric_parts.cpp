@@ -15,6 +15,12 @@ bool is_ring(const CommPoint& point) {
           point.op == CollectiveOp::reduce_scatter);
 }
 
+/// NVLink SHARP came with Hopper, and adds floating point; two ranks gain nothing from it.
+bool may_reduce_in_switch(const CommPoint& point) {
+  return is_ring(point) && point.op == CollectiveOp::all_reduce && point.nodes == 1 &&
+         point.compute_capability >= 90 && point.element_bytes > 1 && point.ranks > 2;
+}
+
 bool is_framework(const CommPoint& point) {
   return point.library != CommLibrary::nccl && point.library != CommLibrary::deepep;
 }
@@ -71,7 +77,7 @@ void set_costs(ProtocolCosts& costs, double launch_us, double step_us, double sh
 
 std::vector<CommParameters> ring_starts_of(FabricCosts CommParameters::*side,
                                            const CommParameters& known, const CommRows& rows) {
-  constexpr double line_launch = 1.2, in_switch_launch = 2;
+  constexpr double line_launch = 1.2;
   const CurveEnds ends = ends_of(rows);
   std::vector<CommParameters> starts = {known};
   for (const Ladder& ladder : ladders) {
@@ -82,12 +88,21 @@ std::vector<CommParameters> ring_starts_of(FabricCosts CommParameters::*side,
               ladder.line_share * ends.share);
     set_costs(costs.of(Protocol::simple), ladder.copy_launch * ends.launch_us,
               ladder.copy_step * ends.step_us, ends.share);
-    set_costs(costs.of(Protocol::nvls), in_switch_launch * ladder.copy_launch * ends.launch_us,
-              ends.step_us, ends.switch_share);
     set_own_part(ends, CollectiveOp::all_reduce, costs.own_part.all_reduce);
     set_own_part(ends, CollectiveOp::all_gather, costs.own_part.all_gather);
     set_own_part(ends, CollectiveOp::reduce_scatter, costs.own_part.reduce_scatter);
     starts.push_back(start);
+  }
+  return starts;
+}
+
+std::vector<CommParameters> in_switch_starts_of(const CommParameters& known, const CommRows& rows) {
+  const double share = ends_of(rows).switch_share;
+  const double copy_us = known.inside.of(Protocol::simple).launch.value() * 1e6;
+  std::vector<CommParameters> starts;
+  for (const double launch : {1.5, 3.0, 6.0}) {
+    starts.push_back(known);
+    set_costs(starts.back().inside.of(Protocol::nvls), launch * copy_us, 0, share);
   }
   return starts;
 }
@@ -122,19 +137,31 @@ constexpr auto across = &CommParameters::across;
 
 constexpr auto parts = std::to_array<FitPart>({
     // NCCL's rings, and what they copy of a rank's own.
-    {[](const CommPoint& point) { return is_ring(point) && point.nodes == 1; },
-     [](CommParameters& parameters) {
+    {[](const CommPoint& point) {
+       return is_ring(point) && point.nodes == 1 && !may_reduce_in_switch(point);
+     },
+     [](CommParameters& parameters, bool has_ranks) {
        FabricCosts& costs = parameters.inside;
-       Knobs knobs = {costs.own_part.all_reduce, costs.own_part.all_gather,
-                      costs.own_part.reduce_scatter};
-       add_costs(costs, {Protocol::ll, Protocol::ll128, Protocol::simple, Protocol::nvls}, knobs);
+       Knobs knobs;
+       if (has_ranks) {
+         knobs = {costs.own_part.all_reduce, costs.own_part.all_gather,
+                  costs.own_part.reduce_scatter};
+       }
+       add_costs(costs, {Protocol::ll, Protocol::ll128, Protocol::simple}, knobs);
        return knobs;
      },
      [](const CommParameters& known, const CommRows& rows) {
        return ring_starts_of(inside, known, rows);
      }},
+    {[](const CommPoint& point) { return may_reduce_in_switch(point); },
+     [](CommParameters& parameters, bool) {
+       Knobs knobs;
+       add_one_step_costs(parameters.inside, {Protocol::nvls}, knobs);
+       return knobs;
+     },
+     in_switch_starts_of},
     {[](const CommPoint& point) { return is_ring(point) && point.nodes > 1; },
-     [](CommParameters& parameters) {
+     [](CommParameters& parameters, bool) {
        Knobs knobs;
        add_costs(parameters.across, {Protocol::ll, Protocol::ll128, Protocol::simple}, knobs);
        return knobs;
@@ -145,8 +172,9 @@ constexpr auto parts = std::to_array<FitPart>({
     {[](const CommPoint& point) {
        return is_nccl(point, CollectiveOp::all_to_all) && point.nodes == 1;
      },
-     [](CommParameters& parameters) {
-       Knobs knobs = {parameters.inside.own_part.all_to_all};
+     [](CommParameters& parameters, bool has_ranks) {
+       Knobs knobs;
+       if (has_ranks) knobs = {parameters.inside.own_part.all_to_all};
        add_one_step_costs(parameters.inside, {Protocol::direct_ll, Protocol::direct}, knobs);
        return knobs;
      },
@@ -156,7 +184,7 @@ constexpr auto parts = std::to_array<FitPart>({
     {[](const CommPoint& point) {
        return is_nccl(point, CollectiveOp::send_recv) && point.nodes == 1;
      },
-     [](CommParameters& parameters) {
+     [](CommParameters& parameters, bool) {
        Knobs knobs;
        add_one_step_costs(parameters.inside, {Protocol::send_ll, Protocol::send}, knobs);
        return knobs;
@@ -167,7 +195,7 @@ constexpr auto parts = std::to_array<FitPart>({
     {[](const CommPoint& point) {
        return is_nccl(point, CollectiveOp::send_recv) && point.nodes > 1;
      },
-     [](CommParameters& parameters) {
+     [](CommParameters& parameters, bool) {
        Knobs knobs;
        add_one_step_costs(parameters.across, {Protocol::send_ll, Protocol::send}, knobs);
        return knobs;
@@ -178,7 +206,7 @@ constexpr auto parts = std::to_array<FitPart>({
     {[](const CommPoint& point) {
        return is_nccl(point, CollectiveOp::broadcast) && point.nodes == 1;
      },
-     [](CommParameters& parameters) {
+     [](CommParameters& parameters, bool) {
        Knobs knobs;
        add_one_step_costs(parameters.inside, {Protocol::broadcast_ll, Protocol::broadcast}, knobs);
        return knobs;
@@ -194,7 +222,7 @@ constexpr auto parts = std::to_array<FitPart>({
     {[](const CommPoint& point) {
        return is_framework(point) && point.launch != CommLaunch::eager;
      },
-     [](CommParameters& parameters) {
+     [](CommParameters& parameters, bool) {
        Knobs knobs;
        add_one_step_costs(parameters.inside, {Protocol::one_shot, Protocol::two_shot}, knobs);
        return knobs;
@@ -205,18 +233,19 @@ constexpr auto parts = std::to_array<FitPart>({
     {[](const CommPoint& point) {
        return is_framework(point) && point.launch == CommLaunch::eager;
      },
-     [](CommParameters& parameters) { return Knobs{parameters.inside.host_floor}; }, as_known},
+     [](CommParameters& parameters, bool) { return Knobs{parameters.inside.host_floor}; },
+     as_known},
     {[](const CommPoint& point) {
        return point.library == CommLibrary::deepep && point.nodes == 1;
      },
-     [](CommParameters& parameters) {
+     [](CommParameters& parameters, bool) {
        Knobs knobs;
        add_one_step_costs(parameters.inside, expert_protocols, knobs);
        return knobs;
      },
      as_known},
     {[](const CommPoint& point) { return point.library == CommLibrary::deepep && point.nodes > 1; },
-     [](CommParameters& parameters) {
+     [](CommParameters& parameters, bool) {
        Knobs knobs;
        add_costs(parameters.across, expert_protocols, knobs);
        return knobs;

@@ -38,7 +38,8 @@ using CommRows = std::vector<const CommRow*>;
 /// NCCL's).
 struct FitPart {
   bool (*tells)(const CommPoint& point);
-  Knobs (*knobs)(CommParameters& parameters);
+  /// One number of ranks does not tell a rank's own part from the share: then it stays as known.
+  Knobs (*knobs)(CommParameters& parameters, bool has_ranks);
   std::vector<CommParameters> (*starts)(const CommParameters& known, const CommRows& rows);
 };
 
