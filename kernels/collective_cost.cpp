@@ -77,6 +77,10 @@ CollectiveCost collective_cost(const CollectiveCall& call, const GroupLinks& lin
                                const CommParameters& parameters) {
   if (links.ranks <= 1) return {};
   CollectiveCost cost = chosen(call, links, parameters);
+  for (CollectivePhase& phase : cost.phases) {
+    phase.latency *= call.stretch;
+    phase.rate = phase.rate / call.stretch;
+  }
   if (!call.in_graph) {
     const Seconds floor =
         links.ranks_per_node_max > 1 ? parameters.inside.host_floor : parameters.across.host_floor;

@@ -63,6 +63,7 @@ struct EnumNames<CommFallback> {
 struct MeasuredPrices {
   GpuSpec gpu;
   BytesPerSecond link_rate;               // of a GPU inside its node, link_efficiency included
+  BytesPerSecond network_rate;            // of a node's network cards together; 0: one node
   Framework framework = Framework::vllm;  // whose all-reduce "auto" is
   CommFallback fallback = CommFallback::none;
 };
@@ -82,6 +83,8 @@ struct CollectiveCall {
   std::string_view algorithm = "auto";
   bool in_graph = true;           // replayed from a CUDA graph; else at least the host's floor
   bool reduces_in_switch = true;  // NVLink SHARP adds fp16, bf16 and fp32, not integers
+  /// How many times as long every phase takes as the closed form says: what was measured.
+  double stretch = 1;
 };
 
 /// A kernel's call; `all_reduce` as CollectiveCall::algorithm, and must outlive it.

@@ -32,9 +32,10 @@ Prediction measured_price(const Collective& collective, const GroupLinks& links,
                           const CommSettings& settings) {
   constexpr int deepep_sms = 20;  // its default, which serving engines keep
   const MeasuredPrices& prices = *settings.measured;
-  if (links.nodes > 1) {
-    throw PredictionError(fmt::format("{} over {} nodes was not measured on such a network",
-                                      enum_name(collective.op), links.nodes));
+  if (links.ranks_per_node_min != links.ranks_per_node_max) {
+    throw PredictionError(
+        fmt::format("{} of {} ranks spread unevenly over {} nodes was not measured",
+                    enum_name(collective.op), links.ranks, links.nodes));
   }
   const std::vector<CommLibrary> libraries = libraries_of(collective, settings);
   if (libraries.empty()) {
@@ -45,6 +46,7 @@ Prediction measured_price(const Collective& collective, const GroupLinks& links,
   point.nodes = links.nodes;
   point.ranks = links.ranks;
   point.link_rate = prices.link_rate;
+  if (links.nodes > 1) point.network_rate = prices.network_rate;
   point.compute_capability = prices.gpu.compute_capability;
   point.op = collective.op;
   point.bytes = collective.bytes;
@@ -54,7 +56,7 @@ Prediction measured_price(const Collective& collective, const GroupLinks& links,
   for (const CommLibrary library : libraries) {
     point.library = library;
     std::optional<Prediction> transferred;
-    for (const CommLaunch launch : {CommLaunch::graph, CommLaunch::bench}) {
+    for (const CommLaunch launch : {CommLaunch::graph, CommLaunch::bench, CommLaunch::torch}) {
       point.launch = launch;
       const auto price = MeasuredCommunication::built_in().find_price(point, prices.gpu.name);
       if (price && price->origin == Origin::measured) return *price;
@@ -69,8 +71,8 @@ Prediction measured_price(const Collective& collective, const GroupLinks& links,
 
 MeasuredPrices measured_prices(const ClusterSpec& cluster, Framework framework,
                                CommFallback fallback) {
-  return {cluster.gpu, cluster.node.link_bandwidth * cluster.node.link_efficiency, framework,
-          fallback};
+  const CommPoint point = point_on(cluster, cluster.nodes, cluster.gpu_count());
+  return {cluster.gpu, point.link_rate, point.network_rate, framework, fallback};
 }
 
 Prediction price_communication(const Collective& collective, const GroupLinks& links,
@@ -89,6 +91,16 @@ Prediction price_communication(const Collective& collective, const GroupLinks& l
   }
   const CollectiveCall call = call_of(collective, settings.all_reduce);
   return {collective_time(call, links, settings.parameters), Bound::network, Origin::analytic};
+}
+
+CollectiveCall priced_call(const Collective& collective, const GroupLinks& links,
+                           const CommSettings& settings) {
+  CollectiveCall call = call_of(collective, settings.all_reduce);
+  if (!settings.measured) return call;
+  const Prediction price = price_communication(collective, links, settings);
+  const Seconds formula = collective_time(call, links, settings.parameters);
+  if (formula > Seconds(0)) call.stretch = price.time / formula;
+  return call;
 }
 
 }  // namespace foretoken

@@ -20,9 +20,15 @@ MeasuredPrices measured_prices(const ClusterSpec& cluster, Framework framework,
 
 /// One call over links that nobody else uses. From the database: the framework's all-reduce or
 /// NCCL's, inside a CUDA graph where that was measured; origin measured, or transferred from a
-/// sibling GPU on links of the same rate. Throws PredictionError for what was not measured (groups
-/// over several nodes, most algorithms by name), unless the fallback prices it.
+/// sibling GPU on links of the same rate. Between nodes the network must have the measured one's
+/// rate, and every node as many ranks. Throws PredictionError for what was not measured (most
+/// networks, most algorithms by name), unless the fallback prices it.
 Prediction price_communication(const Collective& collective, const GroupLinks& links,
                                const CommSettings& settings);
+
+/// The call that takes that time while nobody else uses the links, and longer once somebody does:
+/// what the platform simulates.
+CollectiveCall priced_call(const Collective& collective, const GroupLinks& links,
+                           const CommSettings& settings);
 
 }  // namespace foretoken

@@ -36,8 +36,8 @@ Traffic traffic_of(const CommPoint& point) {
   const double others = point.ranks - 1;
   const double share = others / point.ranks;
   switch (point.op) {
-    case CollectiveOp::all_reduce:
-      return {2 * others, 2 * share};
+    case CollectiveOp::all_reduce:  // between nodes NCCL takes trees for what is short
+      return {point.nodes > 1 ? 2 * std::log2(point.ranks) : 2 * others, 2 * share};
     case CollectiveOp::all_gather:
     case CollectiveOp::reduce_scatter:
       return {others, share};
@@ -56,9 +56,14 @@ Traffic traffic_of(const CommPoint& point) {
           is_direct ? point.experts.topk * share : ranks_reached(point.ranks, point.experts.topk)};
 }
 
+bool is_same_rate(BytesPerSecond a, BytesPerSecond b) {
+  return std::abs(a.value() - b.value()) <= rate_tolerance * b.value();
+}
+
 bool is_curve_of(const MeasuredCurve& curve, const CommPoint& point) {
   return curve.op == point.op && curve.library == point.library && curve.launch == point.launch &&
          curve.nodes == point.nodes &&
+         (point.nodes == 1 || is_same_rate(curve.network_rate, point.network_rate)) &&
          (point.library != CommLibrary::deepep || curve.mode == point.experts.mode);
 }
 
@@ -75,12 +80,15 @@ double distance(const MeasuredFabric& fabric, const CommPoint& point) {
 
 bool is_same_fabric(const MeasuredFabric& fabric, const CommPoint& point) {
   return fabric.compute_capability == point.compute_capability &&
-         std::abs(fabric.link_rate / point.link_rate - 1) < rate_tolerance;
+         is_same_rate(fabric.link_rate, point.link_rate);
 }
 
 std::string described(const CommPoint& point) {
-  return fmt::format("{} of {} by {} ({})", enum_name(point.op), point.ranks,
-                     enum_name(point.library), enum_name(point.launch));
+  const std::string who = fmt::format("{} of {} by {} ({})", enum_name(point.op), point.ranks,
+                                      enum_name(point.library), enum_name(point.launch));
+  if (point.nodes == 1) return who;
+  return fmt::format("{} over {} nodes with {:.0f} GB/s of network each", who, point.nodes,
+                     point.network_rate.value() * 1e-9);
 }
 
 const ValueArray& array_in(const Value& value, std::string_view key) {
@@ -139,6 +147,7 @@ Value written(const MeasuredCurve& curve) {
                      {"launch", std::string(enum_name(curve.launch))},
                      {"mode", std::string(enum_name(curve.mode))},
                      {"nodes", curve.nodes},
+                     {"network_gb_s", four_digits(curve.network_rate.value() * 1e-9)},
                      {"ranks", std::move(ranks)},
                      {"law", std::move(law)},
                      {"sizes", std::move(sizes)}};
@@ -151,6 +160,7 @@ MeasuredCurve read_curve(const Value& value) {
   curve.launch = enum_in<CommLaunch>(value, "launch");
   curve.mode = enum_in<ExpertMode>(value, "mode");
   curve.nodes = static_cast<int>(number_in(value, "nodes"));
+  curve.network_rate = BytesPerSecond(number_in(value, "network_gb_s") * 1e9);
   std::vector<double> law;
   for (const Value& number : array_in(value, "law")) law.push_back(number_in(number));
   if (law.size() != 6)
@@ -207,6 +217,9 @@ CommPoint point_on(const ClusterSpec& cluster, int nodes, int ranks) {
   point.nodes = nodes;
   point.ranks = ranks;
   point.link_rate = cluster.node.link_bandwidth * cluster.node.link_efficiency;
+  if (nodes > 1)
+    point.network_rate =
+        cluster.node.nic_bandwidth * (cluster.node.nics * cluster.node.nic_efficiency);
   point.compute_capability = cluster.gpu.compute_capability;
   return point;
 }

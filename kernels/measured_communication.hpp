@@ -46,17 +46,19 @@ struct CommPoint {
   double element_bytes = 2;
   int sms = 0;  // deepep: that carry the messages; 0 = its own choice
   int nodes = 1, ranks = 2;
-  BytesPerSecond link_rate;    // of a GPU inside its node, efficiency included
-  int compute_capability = 0;  // of the GPUs
+  BytesPerSecond link_rate;     // of a GPU inside its node, efficiency included
+  BytesPerSecond network_rate;  // of a node's network cards together, so too; 0: one node
+  int compute_capability = 0;   // of the GPUs
 };
 
 /// A point between GPUs of this cluster's kind; the rest of it is the caller's.
 CommPoint point_on(const ClusterSpec& cluster, int nodes, int ranks);
 
 /// launch + steps * step + bytes * traffic / rate, with the steps and the traffic of rings and of
-/// pairwise exchanges: all_reduce 2 (n-1) and 2 (n-1) / n, all_gather and reduce_scatter half of
-/// both, all_to_all 1 and (n-1) / n, broadcast n-1 and 1, send_recv 1 and 1; expert exchange 1 and
-/// the other ranks that a token goes to (low_latency: its experts there), drawn evenly.
+/// pairwise exchanges: all_reduce 2 (n-1), between nodes a tree's 2 log2 n, and 2 (n-1) / n,
+/// all_gather and reduce_scatter half of both, all_to_all 1 and (n-1) / n, broadcast n-1 and 1,
+/// send_recv 1 and 1; expert exchange 1 and the other ranks that a token goes to (low_latency: its
+/// experts there), drawn evenly.
 struct CommLine {
   Seconds launch, step;
   BytesPerSecond rate;
@@ -81,6 +83,7 @@ struct MeasuredCurve {
   CommLaunch launch = CommLaunch::graph;
   ExpertMode mode = ExpertMode::normal;
   int nodes = 1;
+  BytesPerSecond network_rate;  // as CommPoint's
   std::vector<int> ranks;
   std::vector<double> sizes;
   CommLaw law;  // fitted to it
@@ -93,8 +96,8 @@ struct MeasuredFabric {
   BytesPerSecond link_rate;    // as CommPoint's
   std::vector<MeasuredCurve> curves;
 
-  /// The curve of the point's operation, library, launch and nodes, whatever its ranks and size;
-  /// nullptr if there is none.
+  /// The curve of the point's operation, library, launch, nodes and network, whatever its ranks and
+  /// size; nullptr if there is none.
   [[nodiscard]] const MeasuredCurve* find(const CommPoint& point) const;
 };
 

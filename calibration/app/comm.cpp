@@ -40,9 +40,13 @@ Value provenance_of(const std::vector<CommRow>& rows) {
 void write_fabrics(const FabricConstants& constants, const std::string& folder) {
   std::filesystem::create_directories(folder);
   for (const auto& [gpu, parameters] : constants) {
-    const std::string path = (std::filesystem::path(folder) / gpu).string() + ".toml";
-    write_file(path, to_toml(fabric_table(parameters.inside)));
-    fmt::print("constants of {} -> {}\n", gpu, path);
+    for (const auto& [costs, side] :
+         {std::pair(&parameters.inside, ""), std::pair(&parameters.across, "-network")}) {
+      const std::string path =
+          (std::filesystem::path(folder) / fmt::format("{}{}.toml", gpu, side)).string();
+      write_file(path, to_toml(fabric_table(*costs)));
+      fmt::print("constants of {} ({}) -> {}\n", gpu, costs->name, path);
+    }
   }
 }
 

@@ -16,7 +16,8 @@
 namespace foretoken {
 
 struct CommSample {
-  std::string gpu;  // "h100-sxm"; the node is the GPU's usual chassis
+  std::string gpu;      // "h100-sxm"
+  std::string cluster;  // "" = nodes of the GPU's usual chassis
   int nodes = 1;
   int ranks = 2;
   CollectiveOp op = CollectiveOp::all_reduce;

@@ -26,7 +26,7 @@ std::vector<GpuId> spread_group(const ClusterSpec& cluster, int nodes, int ranks
 
 CommRow row_of(const CommSample& sample, MeasuredClusters& clusters) {
   CommRow row;
-  const ClusterSpec& cluster = clusters.find(sample.gpu);
+  const ClusterSpec& cluster = clusters.find(sample.gpu, sample.cluster);
   row.point = point_on(cluster, sample.nodes, sample.ranks);
   row.links = group_links(cluster, spread_group(cluster, sample.nodes, sample.ranks));
   row.point.op = sample.op;
@@ -38,6 +38,7 @@ CommRow row_of(const CommSample& sample, MeasuredClusters& clusters) {
   row.point.sms = sample.sms;
   row.time = sample.time;
   row.gpu = sample.gpu;
+  row.cluster = sample.cluster;
   row.origin = sample.origin;
   return row;
 }
@@ -51,8 +52,8 @@ auto row_key(const CommSample& sample) {
 
 }  // namespace
 
-const ClusterSpec& MeasuredClusters::find(const std::string& gpu) {
-  const std::string name = fmt::format("{}-8x{}", gpu, nodes_max);
+const ClusterSpec& MeasuredClusters::find(const std::string& gpu, const std::string& cluster) {
+  const std::string name = cluster.empty() ? fmt::format("{}-8x{}", gpu, nodes_max) : cluster;
   const auto found = clusters_.find(name);
   if (found != clusters_.end()) return found->second;
   return clusters_.emplace(name, load_cluster(name, {"dataset"})).first->second;

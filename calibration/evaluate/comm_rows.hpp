@@ -12,11 +12,11 @@
 
 namespace foretoken {
 
-/// The clusters that GPUs were measured in, each loaded once: the usual chassis with 8 GPUs, as
-/// many nodes as any row has.
+/// The clusters that GPUs were measured in, each loaded once: by name or, where that is "", the
+/// usual chassis with 8 GPUs, as many nodes as any row has.
 class MeasuredClusters {
  public:
-  const ClusterSpec& find(const std::string& gpu);
+  const ClusterSpec& find(const std::string& gpu, const std::string& cluster = "");
 
  private:
   std::map<std::string, ClusterSpec, std::less<>> clusters_;
@@ -31,9 +31,9 @@ inline constexpr int deepep_sms_min = 20;  // its default, which serving engines
 /// geometric mean.
 struct CommRow {
   CommPoint point;
-  GroupLinks links;  // of its ranks, in the usual chassis
+  GroupLinks links;  // of its ranks
   Seconds time;
-  std::string gpu;
+  std::string gpu, cluster;  // as CommSample's
   std::string origin;  // as CommSample's
 };
 

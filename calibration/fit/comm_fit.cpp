@@ -12,13 +12,15 @@ namespace foretoken {
 namespace {
 
 auto curve_key(const MeasuredCurve& curve) {
-  return std::tuple(curve.op, curve.library, curve.launch, curve.mode, curve.nodes);
+  return std::tuple(curve.op, curve.library, curve.launch, curve.mode, curve.nodes,
+                    curve.network_rate);
 }
 
 /// All but the law.
 MeasuredCurve curve_of(std::span<const CommRow* const> rows) {
   const CommPoint& any = rows.front()->point;
-  MeasuredCurve curve{any.op, any.library, any.launch, any.experts.mode, any.nodes, {}, {}, {}};
+  MeasuredCurve curve{
+      any.op, any.library, any.launch, any.experts.mode, any.nodes, any.network_rate, {}, {}, {}};
   std::vector<double> sizes;
   for (const CommRow* const row : rows) {
     curve.ranks.push_back(row->point.ranks);
@@ -51,7 +53,9 @@ std::vector<MeasuredCurve> curves_of(std::span<const CommRow* const> rows) {
   std::map<decltype(curve_key(MeasuredCurve())), std::vector<const CommRow*>> groups;
   for (const CommRow* const row : rows) {
     const CommPoint& point = row->point;
-    groups[{point.op, point.library, point.launch, point.experts.mode, point.nodes}].push_back(row);
+    groups[{point.op, point.library, point.launch, point.experts.mode, point.nodes,
+            point.network_rate}]
+        .push_back(row);
   }
   std::vector<MeasuredCurve> curves;
   for (const auto& [key, own] : groups) {

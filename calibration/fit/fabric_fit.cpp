@@ -170,8 +170,13 @@ FabricConstants fit_fabrics(std::span<const CommRow> rows) {
   const CommParameters pooled = fit_rows(pool, neutral_parameters());
   MeasuredClusters clusters;
   FabricConstants fabrics;
-  for (const auto& [gpu, own] : by_gpu)
-    fabrics.emplace(gpu, fit_rows(own, offered(pooled, clusters.find(gpu).comm)));
+  for (const auto& [gpu, own] : by_gpu) {
+    CommParameters known = clusters.find(gpu).comm;
+    for (const CommRow* const row : own) {
+      if (row->point.nodes > 1) known.across = clusters.find(gpu, row->cluster).comm.across;
+    }
+    fabrics.emplace(gpu, fit_rows(own, offered(pooled, known)));
+  }
   return fabrics;
 }
 

@@ -46,11 +46,18 @@ void judge_communication(const std::vector<CommRow>& rows, CommSplit split,
 }
 
 void judge_shipped(const std::vector<CommRow>& rows, CommReport& report) {
-  const CommFold all{"as shipped", {}, rows};
   MeasuredClusters clusters;
-  FabricConstants constants;
-  for (const CommRow& row : rows) constants.emplace(row.gpu, clusters.find(row.gpu).comm);
-  judge(all, MeasuredCommunication::built_in(), constants, report);
+  std::map<std::pair<std::string, std::string>, CommFold> by_cluster;
+  for (const CommRow& row : rows) {
+    CommFold& fold = by_cluster[{row.gpu, row.cluster}];
+    fold.name = "as shipped";
+    fold.judged.push_back(row);
+  }
+  for (const auto& [key, fold] : by_cluster) {
+    const auto& [gpu, cluster] = key;
+    judge(fold, MeasuredCommunication::built_in(), {{gpu, clusters.find(gpu, cluster).comm}},
+          report);
+  }
 }
 
 }  // namespace foretoken

@@ -17,6 +17,14 @@ bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& para
          is_any_offered(ring_protocols, links, parameters);
 }
 
+/// At which a node sends what it gets while its chains move twice as much.
+BytesPerSecond pair_rate(Protocol protocol, const GroupLinks& links,
+                         const CommParameters& parameters) {
+  const BytesPerSecond across = links.node_bandwidth * parameters.across.of(protocol).share;
+  if (links.ranks_per_node_max == 1) return across;
+  return std::min(across, links.inside_bandwidth * (parameters.inside.of(protocol).share / 2));
+}
+
 CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
                     const CommParameters& parameters) {
   const int depth = std::bit_width(static_cast<unsigned>(links.nodes - 1));  // ceil(log2 nodes)
@@ -26,8 +34,13 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
     phase.steps = inside + 2 * depth;
     phase.latency = launch_of(protocol, links, parameters) +
                     hop_latency(protocol, links, parameters, inside, 2 * depth);
-    phase.bytes = call.size * (2.0 * (links.ranks - 1) / links.ranks);
-    phase.rate = ring_rate(protocol, links, parameters) * tree_share;
+    // Of two nodes each is the root of one tree and the leaf of the other: what the network carries
+    // once each way, chains inside carry up and down.
+    const bool is_pair = links.nodes == 2;
+    phase.bytes = is_pair ? call.size : call.size * (2.0 * (links.ranks - 1) / links.ranks);
+    phase.rate = (is_pair ? pair_rate(protocol, links, parameters)
+                          : ring_rate(protocol, links, parameters)) *
+                 tree_share;
     return CollectiveCost{"tree", protocol, {phase}};
   });
 }

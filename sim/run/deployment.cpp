@@ -148,7 +148,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.context_max = context_max();
   config.queue_max = scenario_.engine.queue_max;
   config.host_time = scenario_.engine.host_time;
-  config.comm = scenario_.cluster.comm;
+  config.comm = comm_;
   config.lists_sequences = scenario_.attention == AttentionDetail::exact;
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
   for (std::size_t stage = 0; stage < placement.size(); ++stage) {
@@ -156,14 +156,9 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
     config.pricers.push_back(
         &pricer_for(static_cast<int>(stage), {group_links(scenario_.cluster, gpus.first(tensor)),
                                               group_links(scenario_.cluster, gpus)}));
-    GroupLinks send;
-    send.ranks = 0;
-    if (stage + 1 < placement.size()) {
-      const std::vector<GpuId> pair = {placement[stage].front(), placement[stage + 1].front()};
-      const GroupLinks links = group_links(scenario_.cluster, pair);
-      if (links.is_private) send = links;
-    }
-    config.send_links.push_back(send);
+    const bool is_last = stage + 1 == placement.size();
+    const std::vector<GpuId> pair = {gpus.front(), placement[is_last ? stage : stage + 1].front()};
+    config.send_links.push_back(is_last ? GroupLinks() : group_links(scenario_.cluster, pair));
   }
   return config;
 }

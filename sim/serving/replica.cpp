@@ -1,6 +1,9 @@
 #include "sim/serving/replica.hpp"
 
 #include <algorithm>
+#include <array>
+
+#include "kernels/communication_price.hpp"
 
 namespace foretoken {
 
@@ -234,17 +237,22 @@ void Replica::send_onwards(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
   const std::uint64_t arrival = tag(EventKind::sent, stage + 1, slot_index);
   const GroupLinks& links = config_.send_links[stage];
-  if (links.ranks > 0) {
+  const CollectiveCall send = priced_call({.op = CollectiveOp::send_recv,
+                                           .group = CommGroup::next_stage,
+                                           .ranks = 2,
+                                           .bytes = slot.price.send_per_rank.value()},
+                                          links, config_.comm);
+  if (links.is_private) {
     slot.transfers_open = 1;
-    const CollectiveCall send{.op = CollectiveOp::send_recv, .size = slot.price.send_per_rank};
-    const Seconds time = collective_time(send, links, config_.comm);
+    const Seconds time = collective_time(send, links, config_.comm.parameters);
     return platform_.at(platform_.now() + time, *this, arrival);
   }
   const std::vector<GpuId>& from = config_.stage_gpus[stage];
   const std::vector<GpuId>& to = config_.stage_gpus[stage + 1];
   slot.transfers_open = static_cast<int>(from.size());
   for (std::size_t rank = 0; rank < from.size(); ++rank) {
-    platform_.send(from[rank], to[rank], slot.price.send_per_rank, *this, arrival);
+    const std::array pair = {from[rank], to[rank]};
+    platform_.collective(send, pair, 1, *this, arrival);
   }
 }
 

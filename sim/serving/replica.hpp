@@ -32,10 +32,10 @@ struct ReplicaConfig {
   ReplicaId id;
   std::vector<std::vector<GpuId>> stage_gpus;  // by stage, by attention and tensor-parallel rank
   std::vector<StagePricer*> pricers;           // by stage
-  /// By stage: closed form of the send to the next stage where its links are private, else ranks =
-  /// 0 and the platform simulates it. The last stage's is unused.
+  /// By stage: of the send to the next stage. Where they are private it takes its price, else the
+  /// platform simulates it. The last stage's are unused.
   std::vector<GroupLinks> send_links;
-  CommParameters comm;
+  CommSettings comm;
   std::int64_t context_max = 0;  // longest prompt + output that is served
   std::int64_t queue_max = 0;    // requests waiting on an attention rank; 0 = any number
   Seconds host_time;             // before every step

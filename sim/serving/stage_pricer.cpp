@@ -237,7 +237,7 @@ void StagePricer::add_collective(const KernelCall& call, Template& made) const {
   const GroupLinks& links =
       collective.group == CommGroup::expert_parallel ? links_.stage : links_.tensor;
   if (!links.is_private) {
-    const CollectiveCall asked = call_of(collective, comm_.all_reduce);
+    const CollectiveCall asked = priced_call(collective, links, comm_);
     if (schedule_) {
       add_segment_time(made.segments.shared, call.segment,
                        collective_time(asked, links, comm_.parameters) * call.calls);

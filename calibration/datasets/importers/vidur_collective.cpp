@@ -26,6 +26,7 @@ void import_vidur_collective(const CommFile& file, CommDataset& dataset) {
                                                      sample.ranks, devices));
     }
     sample.nodes = static_cast<int>(sample.ranks / devices);
+    if (sample.nodes > 1) sample.cluster = "a100-sxm-8x2-ethernet";
     sample.library = CommLibrary::nccl;
     sample.launch = CommLaunch::torch;
     sample.bytes = static_cast<double>(rows.integer(size));

@@ -56,7 +56,7 @@ class PipelineTest : public ::testing::Test {
     TableReader options(empty, diagnostics, "");
     ReplicaConfig config;
     config.context_max = 1000;
-    config.comm.inside.of(Protocol::direct).share = 1;
+    config.comm.parameters.inside.of(Protocol::direct).share = 1;
     std::vector<std::unique_ptr<StagePricer>> pricers;
     for (int stage = 0; stage < stages; ++stage) {
       pricers.push_back(std::make_unique<StagePricer>(model, layout, ExecutionSettings{}, stage,
