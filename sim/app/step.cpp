@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 
+#include "kernels/communication_price.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
@@ -19,6 +21,8 @@ namespace {
 struct StepOptions {
   std::string model, gpu, cluster, prefill, decode, predictor = "synperf";
   std::string dtype, expert_dtype, kv_dtype, routing = "balanced", framework = "vllm";
+  std::string scenario, communication = "model", fallback = "none", all_reduce = "auto";
+  std::vector<std::string> overrides;
   bool warm = false;
   ParallelLayout layout;
   int block_tokens = 16;
@@ -74,7 +78,7 @@ Enum parse_option(const std::string& text, const char* option) {
   throw ConfigError({option}, unknown_name_message("value", text, {names.begin(), names.end()}));
 }
 
-BatchShape batch_of(const StepOptions& options) {
+BatchShape batch_of(const StepOptions& options, const ParallelLayout& layout) {
   std::vector<SequenceSlice> slices;
   add_slices(options.prefill, "--prefill", true, slices);
   add_slices(options.decode, "--decode", false, slices);
@@ -85,7 +89,7 @@ BatchShape batch_of(const StepOptions& options) {
   batch.logit_rows = static_cast<std::int64_t>(slices.size());
   batch.attention = AttentionLoad::exact(std::move(slices));
   batch.tokens = batch.attention.query_tokens();
-  batch.stage_tokens = batch.tokens * options.layout.data_parallel_attention;
+  batch.stage_tokens = batch.tokens * layout.data_parallel_attention;
   batch.stage_tokens_max = batch.tokens;
   return batch;
 }
@@ -139,11 +143,12 @@ Value step_value(const StepCost& cost, double host_us) {
   return value;
 }
 
-void print_table(const StepOptions& options, const StepCost& cost, const BatchShape& batch) {
+void print_table(const std::string& model, const StepCost& cost, const BatchShape& batch,
+                 double host_us) {
   const Ink ink(shows_colour(stdout));
-  const double total_us = (cost.compute() + cost.communication()).value() * 1e6 + options.host_us;
-  fmt::print("{}\n", ink.strong(fmt::format("One step of {}: {} new tokens of {} sequences",
-                                            options.model, batch.tokens, batch.logit_rows)));
+  const double total_us = (cost.compute() + cost.communication()).value() * 1e6 + host_us;
+  fmt::print("{}\n", ink.strong(fmt::format("One step of {}: {} new tokens of {} sequences", model,
+                                            batch.tokens, batch.logit_rows)));
   TextTable table({{"kernel", Align::left},
                    {"type", Align::left},
                    {"calls", Align::right},
@@ -165,15 +170,40 @@ void print_table(const StepOptions& options, const StepCost& cost, const BatchSh
   table.set_total({"total", "", "", fmt::format("{:.1f}", total_us), "", "", ""});
   fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
   fmt::print("  compute {:.1f} us, communication {:.1f} us, host {:.1f} us\n",
-             cost.compute().value() * 1e6, cost.communication().value() * 1e6, options.host_us);
+             cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
 }
 
-int step(const StepOptions& options) {
-  const Transformer model = load_model(options.model, {"--model"});
+/// What takes the step, and where.
+struct StepSubject {
+  std::string model_name;
+  Transformer model;
+  ParallelLayout layout;
   ExecutionSettings execution;
-  if (model.released) {
-    execution.dtype = model.released->linear;
-    execution.expert_dtype = model.released->experts;
+  ClusterSpec cluster;
+  CommSettings comm;
+  std::unique_ptr<Predictor> predictor;
+  double host_us = 0;
+};
+
+/// Which algorithm all-reduces must be one that there is.
+void check_all_reduce(const std::string& name) {
+  const std::vector<std::string_view> known = all_reduce_names();
+  if (std::ranges::find(known, name) == known.end())
+    throw ConfigError({"--all-reduce"}, unknown_name_message("algorithm", name, known));
+}
+
+StepSubject subject_of_options(const StepOptions& options) {
+  if (options.model.empty())
+    throw ConfigError({"step"}, "needs --model, or --scenario with all but the batch");
+  StepSubject subject;
+  subject.model_name = options.model;
+  subject.model = load_model(options.model, {"--model"});
+  subject.layout = options.layout;
+  subject.host_us = options.host_us;
+  ExecutionSettings& execution = subject.execution;
+  if (subject.model.released) {
+    execution.dtype = subject.model.released->linear;
+    execution.expert_dtype = subject.model.released->experts;
   }
   if (!options.dtype.empty()) {
     execution.dtype = parse_option<DType>(options.dtype, "--dtype");
@@ -189,18 +219,49 @@ int step(const StepOptions& options) {
   execution.implementation.framework = parse_option<Framework>(options.framework, "--framework");
   execution.implementation.is_cold = !options.warm;
   execution.routing = parse_routing(options.routing, {"--routing"});
-  const ClusterSpec cluster = cluster_of(options);
+  subject.cluster = cluster_of(options);
+  check_all_reduce(options.all_reduce);
+  subject.comm = {subject.cluster.comm, options.all_reduce};
+  const auto fallback = parse_option<CommFallback>(options.fallback, "--communication-fallback");
+  if (parse_option<CommSource>(options.communication, "--communication") == CommSource::measured) {
+    subject.comm.measured =
+        measured_prices(subject.cluster, execution.implementation.framework, fallback);
+  }
   Diagnostics diagnostics;
-  check_layout(model, options.layout, {"step"}, diagnostics);
+  check_layout(subject.model, subject.layout, {"step"}, diagnostics);
   diagnostics.throw_if_any();
+  subject.predictor = make_predictor(Catalogs().predictors, options.predictor, {"--predictor"});
+  return subject;
+}
 
-  const BatchShape batch = batch_of(options);
-  const auto predictor = make_predictor(Catalogs().predictors, options.predictor, {"--predictor"});
-  const StepCost cost = price_step(model, options.layout, execution, cluster, *predictor, batch);
+StepSubject subject_of_scenario(const StepOptions& options) {
+  const Scenario scenario = load_scenario(options.scenario, options.overrides);
+  StepSubject subject{scenario.model_name,
+                      scenario.model,
+                      scenario.deployment.layout,
+                      scenario.execution,
+                      scenario.cluster,
+                      {scenario.cluster.comm, scenario.deployment.all_reduce},
+                      make_predictor(Catalogs().predictors, scenario.predictor),
+                      scenario.engine.host_time.value() * 1e6};
+  if (scenario.communication == CommSource::measured) {
+    subject.comm.measured =
+        measured_prices(scenario.cluster, scenario.execution.implementation.framework,
+                        scenario.communication_fallback);
+  }
+  return subject;
+}
+
+int step(const StepOptions& options) {
+  const StepSubject subject =
+      options.scenario.empty() ? subject_of_options(options) : subject_of_scenario(options);
+  const BatchShape batch = batch_of(options, subject.layout);
+  const StepCost cost = price_step(subject.model, subject.layout, subject.execution,
+                                   subject.cluster, subject.comm, *subject.predictor, batch);
   if (options.json) {
-    fmt::print("{}\n", to_json(step_value(cost, options.host_us)));
+    fmt::print("{}\n", to_json(step_value(cost, subject.host_us)));
   } else {
-    print_table(options, cost, batch);
+    print_table(subject.model_name, cost, batch, subject.host_us);
   }
   return 0;
 }
@@ -211,7 +272,7 @@ void add_step(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<StepOptions>();
   CLI::App* command =
       program.add_subcommand("step", "Price one engine iteration, kernel by kernel");
-  command->add_option("--model", options->model, "Model: name, TOML or config.json")->required();
+  command->add_option("--model", options->model, "Model: name, TOML or config.json");
   command->add_option("--gpu", options->gpu, "GPU: name or TOML");
   command->add_option("--cluster", options->cluster, "Cluster: name or TOML");
   command->add_option("--tp", options->layout.tensor, "Tensor-parallel ranks")
@@ -239,12 +300,30 @@ void add_step(CLI::App& program, Action& chosen) {
       ->check(CLI::PositiveNumber);
   command->add_option("--host-us", options->host_us, "Host time added to the step")
       ->check(CLI::NonNegativeNumber);
+  command->add_option("--communication", options->communication,
+                      "Who prices collectives: model (formulas) or measured (a database)");
+  command->add_option("--communication-fallback", options->fallback,
+                      "What was not measured: none (an error) or model");
+  command->add_option("--all-reduce", options->all_reduce, "Algorithm: auto, nccl, ring, tree ...");
+  // A scenario says all of that itself.
+  const std::vector<CLI::Option*> settings =
+      command->get_options([](const CLI::Option* option) { return !option->check_name("--help"); });
+  CLI::Option* scenario = command->add_option(
+      "--scenario", options->scenario,
+      "Model, cluster, layout, engine and predictor of this scenario, instead of these options");
+  for (CLI::Option* setting : settings) {
+    if (!setting->check_name("--prefill") && !setting->check_name("--decode"))
+      scenario->excludes(setting);
+  }
+  command->add_option("--set", options->overrides, "Override one value of the scenario: key=value")
+      ->needs(scenario);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(examples(
       "  foretoken step --model llama-3.1-8b --gpu h200-sxm --decode 64x1024\n"
       "  foretoken step --model llama-3.1-70b --cluster h100-sxm-8 --tp 4 "
       "--prefill 1x2048,1x512@4096 --decode 32x2000\n"
-      "  foretoken step --model qwen3-30b-a3b --gpu l40s --dtype fp8 --decode 8x512 --json"));
+      "  foretoken step --model qwen3-30b-a3b --gpu l40s --dtype fp8 --decode 8x512 --json\n"
+      "  foretoken step --scenario examples/tensor_parallel.toml --decode 64x1024"));
   command->callback([options, &chosen] { chosen = [options] { return step(*options); }; });
 }
 

@@ -58,10 +58,18 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
 
 std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,
                                           const std::string& name, const SourcePosition& position) {
+  VariantChoice choice{name};
+  choice.position = position;
+  return make_predictor(predictors, choice);
+}
+
+std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,
+                                          const VariantChoice& choice) {
   Diagnostics diagnostics;
-  const Value no_options;
-  TableReader options(no_options, diagnostics, "predictor");
-  auto predictor = predictors.find(name, position).make(options);
+  TableReader options(choice.options, diagnostics, "predictor");
+  options.also_known(choice.table_keys);
+  auto predictor = predictors.find(choice.name, choice.position).make(options);
+  options.finish();
   diagnostics.throw_if_any();
   return predictor;
 }

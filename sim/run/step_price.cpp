@@ -1,6 +1,6 @@
 #include "sim/run/step_price.hpp"
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication_price.hpp"
 #include "sim/run/placement.hpp"
 
 namespace foretoken {
@@ -21,7 +21,8 @@ Seconds sum(const std::vector<std::vector<StepKernel>>& stages, bool is_communic
 }
 
 StepKernel price_collective(const KernelCall& call, const ClusterSpec& cluster,
-                            const ReplicaPlacement& placement, std::size_t stage) {
+                            const CommSettings& comm, const ReplicaPlacement& placement,
+                            std::size_t stage) {
   const auto& collective = std::get<Collective>(call.kernel);
   std::vector<GpuId> group = placement[stage];
   if (collective.group == CommGroup::tensor_parallel) {
@@ -30,14 +31,13 @@ StepKernel price_collective(const KernelCall& call, const ClusterSpec& cluster,
   if (collective.group == CommGroup::next_stage) {
     group = {placement[stage].front(), placement[stage + 1].front()};
   }
-  const Seconds time =
-      collective_time(call_of(collective, "auto"), group_links(cluster, group), cluster.comm);
+  const Prediction price = price_communication(collective, group_links(cluster, group), comm);
   return {std::string(call.role),
           std::string(kernel_name(call.kernel)),
           call.calls,
-          time * call.calls,
-          Bound::network,
-          Origin::analytic,
+          price.time * call.calls,
+          price.bound_by,
+          price.origin,
           true};
 }
 
@@ -50,7 +50,7 @@ Seconds StepCost::communication() const { return sum(stages, true); }
 
 StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                     const ExecutionSettings& execution, const ClusterSpec& cluster,
-                    const Predictor& predictor, const BatchShape& batch) {
+                    const CommSettings& comm, const Predictor& predictor, const BatchShape& batch) {
   const ReplicaPlacement placement = place_replicas(cluster, layout, 1, {}).front();
   StepCost cost;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
@@ -58,7 +58,7 @@ StepCost price_step(const Transformer& model, const ParallelLayout& layout,
     for (const KernelCall& call : generate(model, layout, execution, batch, stage)) {
       if (std::holds_alternative<Collective>(call.kernel)) {
         kernels.push_back(
-            price_collective(call, cluster, placement, static_cast<std::size_t>(stage)));
+            price_collective(call, cluster, comm, placement, static_cast<std::size_t>(stage)));
         continue;
       }
       const Prediction prediction = predictor.predict(call.kernel, cluster.gpu);

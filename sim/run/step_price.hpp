@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hardware/cluster.hpp"
+#include "kernels/collective_cost.hpp"
 #include "kernels/predictor.hpp"
 #include "workloads/generator.hpp"
 
@@ -32,9 +33,10 @@ struct StepCost {
   [[nodiscard]] Seconds communication() const;
 };
 
-/// Prices `batch` on the first GPUs of `cluster`. Links count as uncontended.
+/// Prices `batch` on the first GPUs of `cluster`, whose communication costs what `comm` says. Links
+/// count as uncontended.
 StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                     const ExecutionSettings& execution, const ClusterSpec& cluster,
-                    const Predictor& predictor, const BatchShape& batch);
+                    const CommSettings& comm, const Predictor& predictor, const BatchShape& batch);
 
 }  // namespace foretoken

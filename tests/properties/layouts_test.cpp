@@ -166,7 +166,7 @@ TEST(LayoutProperties, SlowerLinksNeverMakeAStepFaster) {
     for (const double share : {4.0, 1.0, 0.5, 0.1, 0.01}) {
       const Scenario slower = with_links(scenario, share);
       const StepCost cost = price_step(slower.model, slower.deployment.layout, slower.execution,
-                                       slower.cluster, *predictor, batch);
+                                       slower.cluster, {slower.cluster.comm}, *predictor, batch);
       EXPECT_GE(cost.compute() + cost.communication(), before) << "seed " << seed;
       before = cost.compute() + cost.communication();
     }

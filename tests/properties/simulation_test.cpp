@@ -37,7 +37,8 @@ TEST(SimulationProperties, ALoneRequestTakesTheSumOfItsSteps) {
     batch.tokens = tokens;
     batch.logit_rows = samples ? 1 : 0;
     batch.attention = AttentionLoad::exact({{tokens, context}});
-    return price_step(scenario.model, {}, scenario.execution, scenario.cluster, *predictor, batch)
+    return price_step(scenario.model, {}, scenario.execution, scenario.cluster,
+                      {scenario.cluster.comm}, *predictor, batch)
         .compute()
         .value();
   };
@@ -176,9 +177,9 @@ TEST(SimulationProperties, AggregateAttentionPricesStepsAsExactDoesUnderRoofline
     const auto& load = step.shape.attention;
     mixed += load.prefill.sequences > 0 && load.decode.sequences > 0 ? 1 : 0;
     step.shape.attention.sequences.clear();
-    const Seconds aggregate =
-        price_step(scenario.model, {}, scenario.execution, scenario.cluster, *predictor, step.shape)
-            .compute();
+    const Seconds aggregate = price_step(scenario.model, {}, scenario.execution, scenario.cluster,
+                                         {scenario.cluster.comm}, *predictor, step.shape)
+                                  .compute();
     ASSERT_NEAR(aggregate / step.duration, 1.0, 1e-9);
   }
   EXPECT_GT(mixed, 10U) << "too few steps mix prefill and decode";
@@ -200,9 +201,9 @@ TEST(SimulationProperties, AggregateAttentionStaysNearExactUnderSynPerf) {
   double error_sum = 0;
   for (StepRecorder::Step& step : recorder.steps) {
     step.shape.attention.sequences.clear();
-    const Seconds aggregate =
-        price_step(scenario.model, {}, scenario.execution, scenario.cluster, *predictor, step.shape)
-            .compute();
+    const Seconds aggregate = price_step(scenario.model, {}, scenario.execution, scenario.cluster,
+                                         {scenario.cluster.comm}, *predictor, step.shape)
+                                  .compute();
     const double error = std::abs(aggregate / step.duration - 1.0);
     ASSERT_LE(error, 0.10);
     error_sum += error;
