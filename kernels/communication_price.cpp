@@ -93,14 +93,15 @@ Prediction price_communication(const Collective& collective, const GroupLinks& l
   return {collective_time(call, links, settings.parameters), Bound::network, Origin::analytic};
 }
 
-CollectiveCall priced_call(const Collective& collective, const GroupLinks& links,
-                           const CommSettings& settings) {
-  CollectiveCall call = call_of(collective, settings.all_reduce);
-  if (!settings.measured) return call;
+PricedCall priced_call(const Collective& collective, const GroupLinks& links,
+                       const CommSettings& settings) {
+  PricedCall priced{call_of(collective, settings.all_reduce)};
+  if (!settings.measured) return priced;
   const Prediction price = price_communication(collective, links, settings);
-  const Seconds formula = collective_time(call, links, settings.parameters);
-  if (formula > Seconds(0)) call.stretch = price.time / formula;
-  return call;
+  const Seconds formula = collective_time(priced.call, links, settings.parameters);
+  if (formula > Seconds(0)) priced.call.stretch = price.time / formula;
+  priced.origin = price.origin;
+  return priced;
 }
 
 }  // namespace foretoken

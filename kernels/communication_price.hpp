@@ -26,9 +26,13 @@ MeasuredPrices measured_prices(const ClusterSpec& cluster, Framework framework,
 Prediction price_communication(const Collective& collective, const GroupLinks& links,
                                const CommSettings& settings);
 
-/// The call that takes that time while nobody else uses the links, and longer once somebody does:
+/// A call that takes its price while nobody else uses the links, and longer once somebody does:
 /// what the platform simulates.
-CollectiveCall priced_call(const Collective& collective, const GroupLinks& links,
-                           const CommSettings& settings);
+struct PricedCall {
+  CollectiveCall call;
+  Origin origin = Origin::analytic;
+};
+PricedCall priced_call(const Collective& collective, const GroupLinks& links,
+                       const CommSettings& settings);
 
 }  // namespace foretoken

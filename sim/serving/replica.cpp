@@ -241,7 +241,8 @@ void Replica::send_onwards(std::size_t stage, std::size_t slot_index) {
                                            .group = CommGroup::next_stage,
                                            .ranks = 2,
                                            .bytes = slot.price.send_per_rank.value()},
-                                          links, config_.comm);
+                                          links, config_.comm)
+                                  .call;
   if (links.is_private) {
     slot.transfers_open = 1;
     const Seconds time = collective_time(send, links, config_.comm.parameters);

@@ -237,7 +237,8 @@ void StagePricer::add_collective(const KernelCall& call, Template& made) const {
   const GroupLinks& links =
       collective.group == CommGroup::expert_parallel ? links_.stage : links_.tensor;
   if (!links.is_private) {
-    const CollectiveCall asked = priced_call(collective, links, comm_);
+    const auto [asked, origin] = priced_call(collective, links, comm_);
+    made.launches_by_origin[static_cast<std::size_t>(origin)] += call.calls;
     if (schedule_) {
       add_segment_time(made.segments.shared, call.segment,
                        collective_time(asked, links, comm_.parameters) * call.calls);

@@ -48,6 +48,16 @@ TEST(PatternSearch, FindsALeastLossWithAKink) {
   EXPECT_EQ(found[2], 0);
 }
 
+// min(|log x| + 1, |log(x / 1000)|): a shallow end at 1 and the true one at 1000. From 2 a search
+// stays at the first.
+TEST(PatternSearch, BeginsOnSeveralSides) {
+  const auto loss = [](std::span<const double> numbers) {
+    return std::min(std::abs(std::log(numbers[0])) + 1, std::abs(std::log(numbers[0] / 1000)));
+  };
+  EXPECT_NEAR(pattern_search({2}, loss)[0], 1, 0.02);
+  EXPECT_NEAR(search_from({{2}, {300}, {5}, {0.1}}, loss)[0], 1000, 10);
+}
+
 // smooth (sqrt(1 + (e / smooth)^2) - 1) with smooth 0.1: e = 0.1 loses 0.1 (sqrt 2 - 1).
 TEST(PatternSearch, LosesWhatTheLogErrorSays) {
   EXPECT_DOUBLE_EQ(log_loss(5, 5), 0);
@@ -77,6 +87,65 @@ TEST(CommFit, ArtifactPricesAsTheFitDoes) {
       MeasuredCommunication::from_value(parse_json(to_json(fitted.to_value()), {}));
   for (const CommRow& row : rows) {
     EXPECT_EQ(read.price(row.point, "h100-sxm").time, fitted.price(row.point, "h100-sxm").time);
+  }
+}
+
+/// NCCL's all-reduce, all-gather and reduce-scatter of 2, 4 and 8 GPUs as a fabric's constants say.
+std::vector<CommRow> rows_on(const CommParameters& parameters) {
+  MeasuredClusters clusters;
+  const ClusterSpec& cluster = clusters.find("a100-sxm");
+  std::vector<CommRow> rows;
+  for (const auto op :
+       {CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::reduce_scatter}) {
+    for (const int ranks : {2, 4, 8}) {
+      std::vector<GpuId> group;
+      for (int gpu = 0; gpu < ranks; ++gpu) group.push_back({std::uint32_t(gpu)});
+      for (double bytes = 1024; bytes <= 512 << 20; bytes *= 2) {
+        CommRow row;
+        row.point = point_on(cluster, 1, ranks);
+        row.point.op = op;
+        row.point.bytes = bytes;
+        row.point.launch = CommLaunch::bench;
+        row.links = group_links(cluster, group);
+        row.gpu = "a100-sxm";
+        row.time = closed_form(row, parameters);
+        rows.push_back(row);
+      }
+    }
+  }
+  return rows;
+}
+
+// Three fabrics that nobody built: slow and fast to begin, cheap and dear to step. From 2 and 4
+// ranks, 8 come out.
+TEST(FabricFit, FindsRingsOfAnyFabricAgain) {
+  const std::vector<std::vector<double>> fabrics = {
+      {3, 0.5, 0.05, 6, 0.6, 0.5, 30, 2, 0.9, 0.5},
+      {15, 2, 0.02, 17, 2.5, 0.3, 40, 12, 0.7, 0.2},
+      {1.5, 0.1, 0.1, 2, 0.2, 0.6, 5, 0.4, 0.95, 0.8}};
+  for (const std::vector<double>& planted_fabric : fabrics) {
+    MeasuredClusters clusters;
+    CommParameters parameters = clusters.find("a100-sxm").comm;
+    std::size_t at = 0;
+    for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+      const double launch = planted_fabric[at++], step = planted_fabric[at++];
+      parameters.inside.of(protocol) = {Seconds(launch * 1e-6), Seconds(step * 1e-6),
+                                        planted_fabric[at++]};
+    }
+    const double own = planted_fabric[at];
+    parameters.inside.own_part = {own, own, own, own};
+    const std::vector<CommRow> rows = rows_on(parameters);
+    std::vector<CommRow> few;
+    std::ranges::copy_if(rows, std::back_inserter(few),
+                         [](const CommRow& row) { return row.point.ranks < 8; });
+    const FabricConstants found = fit_fabrics(few);
+    ScoreBoard board;
+    for (const CommRow& row : rows) {
+      if (row.point.ranks == 8)
+        board.add(closed_form(row, found.at("a100-sxm")).value(), row.time.value());
+    }
+    EXPECT_LT(board.score().median, 0.03) << planted_fabric[0];
+    EXPECT_LT(board.score().p90, 0.12) << planted_fabric[0];
   }
 }
 
@@ -154,6 +223,25 @@ TEST(CommAccuracy, HeldOutSizesAndRanksOfPublicTables) {
     for (const char* band : {"1 to 16 MiB", "> 16 MiB"})
       EXPECT_LT(without_constants(split, band).median, 0.10) << enum_name(split) << " " << band;
   }
+}
+
+// The formulas of NCCL's all-reduce between 8 GPUs, from 2 and 4 of them.
+TEST(CommAccuracy, FormulasOfRanksHeldOut) {
+  const char* folder = std::getenv("FORETOKEN_DATA");
+  if (folder == nullptr) GTEST_SKIP() << "FORETOKEN_DATA is not set";
+  const std::vector<CommRow> rows = comm_rows(load_comm_data(folder).samples);
+  const CommFold fold = comm_folds(rows, CommSplit::ranks).front();
+  const FabricConstants found = fit_fabrics(fold.training);
+  ScoreBoard small, large;
+  for (const CommRow& row : fold.judged) {
+    if (row.point.library != CommLibrary::nccl || row.point.launch != CommLaunch::bench ||
+        row.point.op != CollectiveOp::all_reduce)
+      continue;
+    ScoreBoard& board = row.point.bytes < 1 << 20 ? small : large;
+    board.add(closed_form(row, found.at(row.gpu)).value(), row.time.value());
+  }
+  EXPECT_LT(small.score().median, 0.20);
+  EXPECT_LT(large.score().median, 0.10);
 }
 
 }  // namespace

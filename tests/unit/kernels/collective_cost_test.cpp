@@ -109,6 +109,21 @@ TEST(CollectiveCost, ATreeTakesFewerSteps) {
   EXPECT_EQ(collective_cost({.size = Bytes(1e9)}, many, simple).algorithm, "ring");
 }
 
+// Two nodes are each the root of one tree and the leaf of the other: 8 MB leave a node once, at
+// 0.92 of 20 GB/s, in two hops each way.
+TEST(CollectiveCost, OfTwoNodesEachSendsTheBufferOnce) {
+  const CommParameters simple = parameters({Protocol::simple});
+  GroupLinks two = four_nodes();
+  two.nodes = 2;
+  two.ranks = 4;
+  EXPECT_NEAR(microseconds(CollectiveOp::all_reduce, 8e6, two, simple, "tree"),
+              10 + 2 * (2 + 5) + 8e6 / (0.92 * 20e9) / us, 1e-9);
+  // Chains inside move it up and down: at 30 GB/s they take longer.
+  two.inside_bandwidth = BytesPerSecond(30 * giga);
+  EXPECT_NEAR(microseconds(CollectiveOp::all_reduce, 8e6, two, simple, "tree"),
+              10 + 2 * (2 + 5) + 8e6 / (0.92 * 15e9) / us, 1e-9);
+}
+
 // Inside (2 ranks): scatter and gather of S = 8 MB, one step of 2 us and 4 MB / 100 GB/s = 40 us
 // each. Between 4 nodes: 4 MB a rail, 6 steps of 5 us and 6 MB / 10 GB/s = 600 us. Two launches.
 TEST(CollectiveCost, HierarchicalHasThreePhases) {
@@ -164,6 +179,26 @@ TEST(CollectiveCost, AnExchangeServesAllPeersAtOnce) {
   EXPECT_EQ(collective_cost({.op = CollectiveOp::send_recv, .size = Bytes(1)}, one_node(2), direct)
                 .algorithm,
             "direct");
+}
+
+// A send and a broadcast cost what their own protocols say: here 20 us to begin and half the rate.
+// Where a fabric has none, an exchange's and a ring's stand for them.
+TEST(CollectiveCost, SendsAndBroadcastsHaveProtocolsOfTheirOwn) {
+  CommParameters own = parameters({Protocol::direct, Protocol::simple});
+  EXPECT_NEAR(microseconds(CollectiveOp::send_recv, 8e6, one_node(2), own), 10 + 2 + 80, 1e-9);
+  for (const Protocol protocol : {Protocol::send, Protocol::broadcast})
+    own.inside.of(protocol) = {Seconds(20 * us), Seconds(1 * us), 0.5};
+  EXPECT_NEAR(microseconds(CollectiveOp::send_recv, 8e6, one_node(2), own), 20 + 2 + 160, 1e-9);
+  EXPECT_NEAR(microseconds(CollectiveOp::broadcast, 8e6, one_node(), own), 20 + 7 * 2 + 160, 1e-9);
+  EXPECT_NEAR(microseconds(CollectiveOp::all_to_all, 8e6, one_node(), own), 10 + 2 + 70, 1e-9);
+  EXPECT_NEAR(microseconds(CollectiveOp::all_gather, 8e6, one_node(), own), 10 + 7 * 12, 1e-9);
+}
+
+// Latency and transfer alike.
+TEST(CollectiveCost, StretchesByWhatWasMeasured) {
+  const CommParameters direct = parameters({Protocol::direct});
+  const CollectiveCall call{.op = CollectiveOp::send_recv, .size = Bytes(8e6), .stretch = 1.5};
+  EXPECT_NEAR(collective_time(call, one_node(2), direct).value() / us, 1.5 * (10 + 2 + 80), 1e-9);
 }
 
 /// 8 MB of tokens, 8 experts each.

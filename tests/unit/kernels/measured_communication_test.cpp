@@ -40,6 +40,7 @@ MeasuredCommunication database(float correction = 0) {
                            CommLaunch::graph,
                            ExpertMode::normal,
                            1,
+                           BytesPerSecond(0),
                            {2, 8},
                            {1024, 4096, 1 << 20},
                            two_lines});
@@ -132,6 +133,36 @@ TEST(MeasuredCommunication, RefusesWhatWasNotMeasured) {
   EXPECT_THAT(refusal(point, "b200-sxm"), HasSubstr("only between those of h100-sxm"));
 }
 
+// Over two nodes with 46 GB/s each: 4 ranks are 2 log2(4) = 4 steps of a tree. A network of another
+// rate is another network.
+TEST(MeasuredCommunication, KnowsANetworkByItsRate) {
+  MeasuredFabric fabric{"a100-sxm", 80, BytesPerSecond(270e9), {}};
+  fabric.curves.push_back({CollectiveOp::all_reduce,
+                           CommLibrary::nccl,
+                           CommLaunch::torch,
+                           ExpertMode::normal,
+                           2,
+                           BytesPerSecond(46e9),
+                           {2, 16},
+                           {1024, 1 << 30},
+                           {{short_line, short_line}}});
+  const MeasuredCommunication prices{{fabric}, forest_of(0), 0.05};
+  CommPoint point = reduce_of(4, 1e6);
+  point.launch = CommLaunch::torch;
+  point.link_rate = BytesPerSecond(270e9);
+  point.compute_capability = 80;
+  point.nodes = 2;
+  point.network_rate = BytesPerSecond(46.2e9);
+  EXPECT_NEAR(prices.price(point, "a100-sxm").time.value(), 5e-6 + 4e-6 + 1.5e6 / 10e9, 1e-9);
+  point.network_rate = BytesPerSecond(184e9);
+  try {
+    (void)prices.price(point, "a100-sxm");
+    FAIL() << "no error";
+  } catch (const PredictionError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("over 2 nodes with 184 GB/s of network each was not"));
+  }
+}
+
 TEST(MeasuredCommunication, LendsASiblingsTimesAsTransferred) {
   EXPECT_EQ(database().price(reduce_of(4, 4096), "h200-sxm").origin, Origin::transferred);
 }
@@ -166,6 +197,47 @@ Prediction price_on(const std::string& cluster_name, const Collective& collectiv
 
 Collective reduce_on(int ranks) {
   return {CollectiveOp::all_reduce, CommGroup::tensor_parallel, ranks, 1e6};
+}
+
+// Two nodes of eight: the last argument picks the GPUs.
+std::vector<GpuId> group_of(std::initializer_list<std::uint32_t> gpus) {
+  std::vector<GpuId> group;
+  for (const std::uint32_t gpu : gpus) group.push_back({gpu});
+  return group;
+}
+
+TEST(CommunicationPrice, KnowsTheTwoNodesThatWereMeasured) {
+  EXPECT_EQ(price_on("a100-sxm-8x2-ethernet", reduce_on(16), CommFallback::none).origin,
+            Origin::measured);
+  EXPECT_THROW(price_on("a100-sxm-8x2", reduce_on(16), CommFallback::none), PredictionError);
+  EXPECT_THROW(price_on("a100-sxm-8x2-ethernet", reduce_on(11), CommFallback::none),
+               PredictionError);  // eight and three
+  const Collective dispatch{CollectiveOp::expert_dispatch,
+                            CommGroup::expert_parallel,
+                            16,
+                            1e6,
+                            {256, 8, ExpertMode::low_latency}};
+  EXPECT_EQ(price_on("h100-sxm-8x2", dispatch, CommFallback::none).origin, Origin::measured);
+  EXPECT_EQ(price_on("h200-sxm-8x2", dispatch, CommFallback::none).origin, Origin::transferred);
+}
+
+// What the platform gets takes as long, alone on its links, as the database says.
+TEST(CommunicationPrice, StretchesACallToItsPrice) {
+  const ClusterSpec cluster = load_cluster("a100-sxm-8x2-ethernet", {});
+  CommSettings settings{cluster.comm};
+  const Collective send{CollectiveOp::send_recv, CommGroup::next_stage, 2, 4e6};
+  for (const auto& group : {group_of({0, 1}), group_of({0, 8})}) {
+    const GroupLinks links = group_links(cluster, group);
+    settings.measured.reset();
+    EXPECT_EQ(priced_call(send, links, settings).call.stretch, 1);
+    settings.measured = measured_prices(cluster, Framework::vllm, CommFallback::none);
+    const PricedCall priced = priced_call(send, links, settings);
+    EXPECT_EQ(priced.origin, Origin::measured);
+    EXPECT_NE(priced.call.stretch, 1);
+    EXPECT_NEAR(collective_time(priced.call, links, settings.parameters) /
+                    price_communication(send, links, settings).time,
+                1, 1e-12);
+  }
 }
 
 TEST(CommunicationPrice, FallsBackOnlyWhereTold) {
