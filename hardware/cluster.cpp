@@ -196,6 +196,27 @@ void read_pcie(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
   expect_not_negative(table, "socket_bandwidth", node.socket_bandwidth);
 }
 
+/// The way to the host's memory. A PCIe tree is that way already.
+void read_host(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
+  const bool has_tree = node.link == NodeLink::pcie || node.pcie_bandwidth.value() > 0.0;
+  table.read("host_memory", node.host_memory);
+  table.expect("host_memory", node.host_memory.value() >= 0.0, "must not be negative");
+  node.host_link_bandwidth = gpu.pcie_bandwidth;
+  const auto own = [&](std::string_view key, auto& out) {
+    read_where(table, key, out, !has_tree, "nodes whose GPUs have a link of their own to the host",
+               "; here copies take the PCIe tree");
+  };
+  own("host_link_bandwidth", node.host_link_bandwidth);
+  table.expect("host_link_bandwidth", gpu.name.empty() || node.host_link_bandwidth.value() > 0.0,
+               "must be greater than 0");
+  own("host_link_efficiency", node.host_link_efficiency);
+  table.expect("host_link_efficiency",
+               node.host_link_efficiency > 0.0 && node.host_link_efficiency <= 1.0,
+               "must be above 0 and at most 1");
+  table.read("host_link_latency", node.host_link_latency);
+  table.expect("host_link_latency", node.host_link_latency.value() >= 0.0, "must not be negative");
+}
+
 /// `protocols = "name"` of a table, else the default's.
 FabricCosts read_protocols(TableReader& table, const std::string& usual) {
   std::string name = usual;
@@ -218,6 +239,7 @@ void read_node(TableReader table, const GpuSpec& gpu, int nodes, NodeSpec& node,
                fmt::format("must divide the node's {} GPUs", node.gpus));
   read_node_link(table, gpu, node);
   read_pcie(table, gpu, node);
+  read_host(table, gpu, node);
   table.read("nics", node.nics);
   table.expect("nics", node.nics >= 0, "must not be negative");
   expect_at_most(table, "nics", node.nics, per_node_max);

@@ -75,6 +75,13 @@ struct NodeSpec {
   BytesPerSecond host_bandwidth;    // of a socket's bridge, shared by what passes it; 0 = no limit
   BytesPerSecond socket_bandwidth;  // from one socket to another; 0 = no limit
 
+  // To the host's memory. Where there is a tree, copies climb it to the bridge of their socket;
+  // elsewhere each GPU has this link to itself. Bandwidth and latency are of one direction.
+  Bytes host_memory;                   // of the node; 0 = not known
+  BytesPerSecond host_link_bandwidth;  // of a GPU
+  double host_link_efficiency = 0.85;  // share of it that large copies of pinned memory reach
+  Seconds host_link_latency{10e-6};    // of one copy, its launch included
+
   int nics = 0;
   BytesPerSecond nic_bandwidth;
   double nic_efficiency = 1.0;

@@ -3,7 +3,8 @@
 //   "h200-sxm", "my-gpu.toml"     a GPU alone: a cluster of one
 //   "my-cluster.toml"             the user's file
 // A name with counts takes links, network cards and fabric of the GPU's usual chassis, which is the
-// built-in cluster "<gpu>-<n>" (h200-sxm-8, gb200-72); network cards are scaled with the GPUs.
+// built-in cluster "<gpu>-<n>" (h200-sxm-8, gb200-72); network cards and the host's memory are
+// scaled with the GPUs.
 #include <algorithm>
 #include <charconv>
 
@@ -75,6 +76,7 @@ ClusterSpec scaled(ClusterSpec chassis, std::string name, const Counts& counts) 
   chassis.nodes = counts.nodes;
   chassis.node.gpus = counts.gpus;
   chassis.node.nics = (chassis.node.nics * counts.gpus + gpus - 1) / gpus;
+  chassis.node.host_memory *= static_cast<double>(counts.gpus) / gpus;
   const int gpus_per_tray = gpus / chassis.node.trays;
   chassis.node.trays = counts.gpus % gpus_per_tray == 0 ? counts.gpus / gpus_per_tray : 1;
   if (counts.gpus == 1) {
@@ -91,6 +93,7 @@ ClusterSpec scaled(ClusterSpec chassis, std::string name, const Counts& counts) 
 ClusterSpec single_gpu(GpuSpec gpu) {
   ClusterSpec cluster;
   cluster.name = gpu.name;
+  cluster.node.host_link_bandwidth = gpu.pcie_bandwidth;
   cluster.gpu = std::move(gpu);
   return cluster;
 }
@@ -179,6 +182,7 @@ ClusterSpec usual_cluster(const GpuSpec& gpu, int gpus) {
   if (nodes > 1) name += fmt::format("x{}", nodes);
   ClusterSpec cluster = scaled(std::move(chassis), std::move(name), {per_node, nodes, true});
   cluster.gpu = gpu;
+  if (!is_known) cluster.node.host_link_bandwidth = gpu.pcie_bandwidth;
   if (!is_known && per_node > 1) {
     cluster.node.link_bandwidth = has_nvlink ? gpu.nvlink_bandwidth : gpu.pcie_bandwidth;
   }

@@ -2,6 +2,7 @@
 // every quantity with its unit, into the plain GpuSpec. Plausibility is gpu_check.cpp's.
 #include "hardware/gpu.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "hardware/spec_source.hpp"
@@ -95,6 +96,12 @@ void read_tensor_rates(TableReader table, GpuSpec& gpu) {
 void read_memory(TableReader table, GpuSpec& gpu) {
   require_positive(table, "dram_bandwidth", gpu.dram_bandwidth);
   require_positive(table, "capacity", gpu.memory_capacity);
+  Bytes visible;
+  if (table.read("visible", visible)) {
+    table.expect("visible", visible.value() > 0.0 && visible <= gpu.memory_capacity,
+                 "must be above 0 and at most the capacity");
+    gpu.memory_visible = visible;
+  }
   require_positive(table, "l2_bandwidth", gpu.l2_bandwidth);
   require_positive(table, "l2_size", gpu.l2_size);
   table.finish();
@@ -109,6 +116,19 @@ void read_links(TableReader table, GpuSpec& gpu) {
 }
 
 }  // namespace
+
+Bytes GpuSpec::usable_memory() const {
+  if (memory_visible) return *memory_visible;
+  if (vendor == GpuVendor::amd) return memory_capacity;  // ROCm reports all of it
+  // What PyTorch calls the total capacity against nvidia-smi's total, both from public logs of
+  // 2024 to 2026: L4 22.03 of 22.49 GiB, RTX 4090 23.52 of 23.99, L40S 44.39 of 44.99, RTX A6000
+  // 47.53 of 47.99, H100 79.18 of 79.65, RTX PRO 6000 94.97 of 95.59, H200 139.80 of 140.40, B200
+  // 178.35 of 179.06, B300 267.69 of 268.59. The line is within 0.13 GiB of each. Drivers differ by
+  // as much.
+  constexpr Bytes fixed(0.42 * 1073741824.0);
+  constexpr double share = 0.0017;
+  return std::max(0.5 * memory_capacity, (1.0 - share) * memory_capacity - fixed);
+}
 
 FlopsPerSecond GpuSpec::tensor_rate(DType dtype) const {
   return FlopsPerSecond(tensor_ops_per_cycle_sm[static_cast<std::size_t>(dtype)] * sm_count *

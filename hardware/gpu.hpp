@@ -43,7 +43,8 @@ struct GpuSpec {
   BytesPerSecond dram_bandwidth;
   BytesPerSecond l2_bandwidth;
   double shared_bytes_per_cycle_sm = 0;
-  Bytes memory_capacity;
+  Bytes memory_capacity;                // as nvidia-smi says
+  std::optional<Bytes> memory_visible;  // what the driver leaves to CUDA; usable_memory() if unset
   Bytes l2_size;
   Bytes shared_size_sm;  // shared memory a SM, usable by CTAs
   int registers_sm = 0;  // 32-bit registers a SM
@@ -59,6 +60,8 @@ struct GpuSpec {
   /// under GEMM times, 2.4 us on Hopper (an empty kernel takes a quarter of it).
   Seconds launch_latency;
 
+  /// The total that cudaMemGetInfo reports: capacity less what the driver keeps for itself.
+  [[nodiscard]] Bytes usable_memory() const;
   /// Dense rate of the whole part; 0 where the dtype has no tensor path.
   [[nodiscard]] FlopsPerSecond tensor_rate(DType dtype) const;
   [[nodiscard]] FlopsPerSecond fma_rate() const;  // in flops: 2 an instruction lane

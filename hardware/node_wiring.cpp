@@ -208,6 +208,24 @@ void NodeWiring::append_inside(Route& route, LinkIndex base, int from, int to) c
   }
 }
 
+void NodeWiring::append_to_host(Route& route, LinkIndex base, int gpu) const {
+  if (!has_tree()) return;
+  const Position at = position_of_gpu(gpu);
+  route.push_back(base + out(wires_, gpu));
+  if (at.has_switch && is_limited(node_.switch_bandwidth))
+    route.push_back(base + out(switches_, at.pcie_switch));
+  if (is_limited(node_.host_bandwidth)) route.push_back(base + out(bridges_, at.socket));
+}
+
+void NodeWiring::append_from_host(Route& route, LinkIndex base, int gpu) const {
+  if (!has_tree()) return;
+  const Position at = position_of_gpu(gpu);
+  if (is_limited(node_.host_bandwidth)) route.push_back(base + in(bridges_, at.socket));
+  if (at.has_switch && is_limited(node_.switch_bandwidth))
+    route.push_back(base + in(switches_, at.pcie_switch));
+  route.push_back(base + in(wires_, gpu));
+}
+
 NodeWiring::OwnNics NodeWiring::own_nics(int gpu) const {
   return {gpu * node_.nics / node_.gpus, std::max(1, node_.nics / node_.gpus)};
 }

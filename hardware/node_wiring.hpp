@@ -5,6 +5,8 @@
 //   pairwise   the wires that join the two; else over one GPU that both are joined to (NCCL's
 //              "NVB" path), the one with the widest way; else PCIe
 //   pcie       the lowest switch or bridge that both stand under; between sockets over their link
+//   host       up the PCIe tree to the bridge of the GPU's socket; without a tree a link of the
+//              GPU's own, which nobody shares
 //   NICs       GPU i owns NIC i * nics / gpus and those up to the next GPU's. It reaches another's
 //              over NVLink (NCCL's "PXN"), or over PCIe where that is all there is.
 #pragma once
@@ -35,6 +37,11 @@ class NodeWiring {
   void append_inside(Route& route, LinkIndex base, int from, int to) const;
   void append_to_nic(Route& route, LinkIndex base, int gpu, int nic) const;
   void append_from_nic(Route& route, LinkIndex base, int nic, int gpu) const;
+
+  /// Between a GPU and the memory of its socket, over the PCIe tree. Adds nothing where the GPU has
+  /// a link of its own to the host.
+  void append_to_host(Route& route, LinkIndex base, int gpu) const;
+  void append_from_host(Route& route, LinkIndex base, int gpu) const;
 
   struct OwnNics {
     int first = 0, count = 0;

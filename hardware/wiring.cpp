@@ -63,6 +63,20 @@ Route Wiring::route_between(GpuId from, int from_nic, GpuId to, int to_nic) cons
   return route;
 }
 
+Route Wiring::route_to_host(GpuId gpu) const {
+  check_gpu(gpu);
+  Route route;
+  node_.append_to_host(route, base_of(cluster_.node_of(gpu)), slot_of(gpu));
+  return route;
+}
+
+Route Wiring::route_from_host(GpuId gpu) const {
+  check_gpu(gpu);
+  Route route;
+  node_.append_from_host(route, base_of(cluster_.node_of(gpu)), slot_of(gpu));
+  return route;
+}
+
 Seconds Wiring::latency_between(int from_node, int from_nic, int to_node, int to_nic) const {
   const int further = cluster_.fabric.switch_latency.value() > 0
                           ? fabric_.further_switches({from_node, from_nic}, {to_node, to_nic})

@@ -37,6 +37,10 @@ class Wiring {
   /// other (counted in their nodes).
   [[nodiscard]] Route route_between(GpuId from, int from_nic, GpuId to, int to_nic) const;
 
+  /// Between a GPU and its host's memory; empty where the GPU has a link of its own.
+  [[nodiscard]] Route route_to_host(GpuId gpu) const;
+  [[nodiscard]] Route route_from_host(GpuId gpu) const;
+
   /// Of one message between two GPUs; across nodes, over the first NIC of each.
   [[nodiscard]] Seconds latency(GpuId from, GpuId to) const;
   /// The same between nodes over the NICs named.

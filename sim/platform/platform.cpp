@@ -38,6 +38,23 @@ class Platform::Impl final : FlowListener, EventHandler {
     transfer({.op = CollectiveOp::send_recv, .size = size}, pair, 1, Pace::bulk, caller);
   }
 
+  void copy_host(GpuId gpu, HostCopy direction, Bytes size, Caller caller) {
+    const NodeSpec& node = topology_.cluster().node;
+    const Wiring& wiring = topology_.wiring();
+    Route route = direction == HostCopy::to_host ? wiring.route_to_host(gpu)
+                                                 : wiring.route_from_host(gpu);
+    if (size <= Bytes(0.0)) return at(now_, *caller.handler, caller.tag);
+    if (route.empty()) {
+      const BytesPerSecond rate = node.host_link_bandwidth * node.host_link_efficiency;
+      return at(now_ + node.host_link_latency + size / rate, *caller.handler, caller.tag);
+    }
+    BytesPerSecond rate = wiring.capacity(route.front());
+    for (const LinkIndex link : route) rate = std::min(rate, wiring.capacity(link));
+    Transfer transfer{{}, caller};
+    transfer.rounds.push_back({{{std::move(route), size, rate}}, node.host_link_latency, 1});
+    begin_round(transfers_.add(std::move(transfer)));
+  }
+
   enum class Pace { bulk, stepwise };
 
   void transfer(const CollectiveCall& call, std::span<const GpuId> group, int repeats, Pace pace,
@@ -189,6 +206,11 @@ void Platform::at(Seconds date, EventHandler& handler, std::uint64_t tag) {
 
 void Platform::send(GpuId from, GpuId to, Bytes size, EventHandler& handler, std::uint64_t tag) {
   impl_->send(from, to, size, {&handler, tag});
+}
+
+void Platform::copy_host(GpuId gpu, HostCopy direction, Bytes size, EventHandler& handler,
+                         std::uint64_t tag) {
+  impl_->copy_host(gpu, direction, size, {&handler, tag});
 }
 
 void Platform::collective(const CollectiveCall& call, std::span<const GpuId> group, int repeats,

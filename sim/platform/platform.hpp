@@ -42,6 +42,13 @@ class Platform {
   /// that the links' other flows leave. Zero bytes take the latency alone; from == to, no time.
   void send(GpuId from, GpuId to, Bytes size, EventHandler& handler, std::uint64_t tag);
 
+  /// Copies between a GPU's memory and its host's, as flows up the node's PCIe tree, where others
+  /// copy too; without a tree over the GPU's own link, which takes its latency and then the bytes at
+  /// its rate. The caller has one copy of a GPU and direction in progress at a time.
+  enum class HostCopy { to_host, from_host };
+  void copy_host(GpuId gpu, HostCopy direction, Bytes size, EventHandler& handler,
+                 std::uint64_t tag);
+
   /// `repeats` equal collectives one after the other over `group`: for each phase one bulk flow per
   /// neighbour (or pair) after the steps' latencies. Uncontended it takes
   /// repeats * collective_time(call, group_links(cluster, group), cluster.comm).

@@ -71,6 +71,14 @@ struct Report {
     bool met = true;  // attainment >= percentile / 100
   } slo;
 
+  /// KV blocks in the host's memory, all replicas together.
+  struct HostKv {
+    std::int64_t blocks = 0;
+    double peak = 0;   // highest share in use, 0 to 1; of several pools the sum of their peaks
+    double bytes = 0;  // that the blocks are
+    double bytes_to_host = 0, bytes_from_host = 0;  // copied
+    std::int64_t swaps = 0;                         // preemptions that kept their blocks
+  };
   struct Kv {
     std::int64_t blocks = 0;  // of one replica
     std::int64_t block_tokens = 0;
@@ -80,6 +88,10 @@ struct Report {
     /// Share of prompt tokens found in the cache, 0 to 1; nullopt = no prompts share anything, or
     /// the engine does not look.
     std::optional<double> prefix_hit_rate = std::nullopt;
+    /// Share of prompt tokens found in the host's memory, part of the above; nullopt = no such
+    /// tier.
+    std::optional<double> host_hit_rate = std::nullopt;
+    std::optional<HostKv> host = std::nullopt;
   } kv;
 
   double gpu_busy = 0;    // share of GPU time with a step running, 0 to 1

@@ -195,8 +195,14 @@ class ReportText {
                              grouped(kv.blocks * kv.block_tokens), replicas ? " a replica" : ""),
                  preemptions});
       if (kv.prefix_hit_rate) {
-        result += facts("prefix cache", {percent(*kv.prefix_hit_rate) + " of prompt tokens found"});
+        std::vector<std::string> parts = {percent(*kv.prefix_hit_rate) + " of prompt tokens found"};
+        if (kv.host_hit_rate) {
+          parts.push_back(percent(*kv.prefix_hit_rate - *kv.host_hit_rate) + " on the GPU");
+          parts.push_back(percent(*kv.host_hit_rate) + " on the host");
+        }
+        result += facts("prefix cache", parts);
       }
+      if (kv.host) result += host();
     }
     std::vector<std::string> parts;
     for (const NamedCount& part : report_.memory_bytes) {
@@ -204,6 +210,16 @@ class ReportText {
     }
     if (!parts.empty()) result += facts("GPU memory", parts);
     return result;
+  }
+
+  [[nodiscard]] std::string host() const {
+    const Report::HostKv& host = *report_.kv.host;
+    const auto size = [](double bytes) { return readable(Bytes(bytes)); };
+    std::vector<std::string> parts = {size(host.bytes), fmt::format("peak {}", percent(host.peak)),
+                                      size(host.bytes_to_host) + " copied out",
+                                      size(host.bytes_from_host) + " back"};
+    if (host.swaps > 0) parts.push_back(counted(host.swaps, "swap"));
+    return facts("host KV", parts);
   }
 
   [[nodiscard]] std::string load() const {

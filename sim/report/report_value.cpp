@@ -45,6 +45,15 @@ Value slo_value(const Report::Slo& slo) {
                      {"met", slo.met}};
 }
 
+Value host_value(const Report::HostKv& host) {
+  return ValueObject{{"blocks", host.blocks},
+                     {"bytes", rounded(host.bytes)},
+                     {"peak", rounded(host.peak)},
+                     {"bytes_to_host", rounded(host.bytes_to_host)},
+                     {"bytes_from_host", rounded(host.bytes_from_host)},
+                     {"swaps", host.swaps}};
+}
+
 Value kv_value(const Report::Kv& kv) {
   ValueObject value = {{"blocks", kv.blocks},
                        {"block_tokens", kv.block_tokens},
@@ -52,6 +61,8 @@ Value kv_value(const Report::Kv& kv) {
                        {"mean", rounded(kv.mean)},
                        {"preemptions", kv.preemptions}};
   if (kv.prefix_hit_rate) value.emplace_back("prefix_hit_rate", rounded(*kv.prefix_hit_rate));
+  if (kv.host_hit_rate) value.emplace_back("host_hit_rate", rounded(*kv.host_hit_rate));
+  if (kv.host) value.emplace_back("host", host_value(*kv.host));
   return value;
 }
 

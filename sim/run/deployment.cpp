@@ -1,6 +1,7 @@
 #include "sim/run/deployment.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/unit_text.hpp"
 
@@ -22,7 +23,8 @@ auto make_variant(const Registry<Factory>& registry, const VariantChoice& choice
 }
 
 MemoryLimits memory_limits(const EngineSettings& engine) {
-  return {engine.memory_utilization, engine.batch_tokens_max, engine.sequences_max};
+  return {engine.memory_rule, engine.memory_utilization, engine.graphs_in_share,
+          engine.batch_tokens_max, engine.sequences_max};
 }
 
 SchedulerLimits scheduler_limits(const EngineSettings& engine) {
@@ -150,6 +152,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.host_time = scenario_.engine.host_time;
   config.comm = comm_;
   config.lists_sequences = scenario_.attention == AttentionDetail::exact;
+  config.host_copies = scenario_.engine.host_copies;
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
   for (std::size_t stage = 0; stage < placement.size(); ++stage) {
     const std::span<const GpuId> gpus = placement[stage];
@@ -159,8 +162,22 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
     const bool is_last = stage + 1 == placement.size();
     const std::vector<GpuId> pair = {gpus.front(), placement[is_last ? stage : stage + 1].front()};
     config.send_links.push_back(is_last ? GroupLinks() : group_links(scenario_.cluster, pair));
+    const ParallelLayout& layout = scenario_.deployment.layout;
+    const int number = static_cast<int>(stage);
+    config.layers.push_back(stage_layers(scenario_.model, layout, number).count());
+    config.kv_block.push_back(scenario_.execution.block_tokens *
+                              kv_bytes_per_token_per_rank(scenario_.model, layout, number,
+                                                          scenario_.execution.kv_dtype));
   }
   return config;
+}
+
+/// Whole blocks of one attention rank; each has its part of the replica's room.
+HostKv DeployedEngine::host_kv() const {
+  const Bytes room =
+      scenario_.engine.host_kv / scenario_.deployment.layout.data_parallel_attention;
+  return {static_cast<std::int64_t>(std::floor(room / memory_.kv_block_all_ranks)),
+          scenario_.engine.preemption == Preemption::swap};
 }
 
 void DeployedEngine::start_replicas(Platform& platform, Timeline& timeline,
@@ -177,7 +194,7 @@ AttentionRanks DeployedEngine::start_engines() const {
   AttentionRanks ranks;
   for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
     auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
-                                           scenario_.engine.prefix_caching);
+                                           scenario_.engine.prefix_caching, host_kv());
     auto scheduler =
         make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
     ranks.add(std::move(cache), std::move(scheduler));
@@ -187,24 +204,28 @@ AttentionRanks DeployedEngine::start_engines() const {
 
 PrefixTotals DeployedEngine::prefixes() const {
   PrefixTotals totals;
-  for (const auto& replica : replicas_) {
-    const PrefixTotals own = replica->prefix_totals();
-    totals.tokens_asked += own.tokens_asked;
-    totals.tokens_found += own.tokens_found;
-  }
+  for (const auto& replica : replicas_) totals += replica->prefix_totals();
+  return totals;
+}
+
+HostTotals DeployedEngine::host() const {
+  HostTotals totals;
+  for (const auto& replica : replicas_) totals += replica->host_totals();
   return totals;
 }
 
 PriceTotals DeployedEngine::totals() const {
   PriceTotals totals;
   for (const PricerEntry& entry : pricers_) entry.pricer->add_to(totals);
-  Seconds communication, host;
+  Seconds communication, host, copies;
   for (const auto& replica : replicas_) {
+    copies += replica->copy_wait();
     communication += replica->shared_communication();
     host += replica->host_time_total();
   }
   add_time(totals, "shared_communication", communication);
   add_time(totals, "host", host);
+  add_time(totals, "kv_copy", copies);
   return totals;
 }
 

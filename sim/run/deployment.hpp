@@ -29,12 +29,14 @@ class DeployedEngine {
   [[nodiscard]] std::int64_t context_max() const;
   /// Of all replicas.
   [[nodiscard]] PrefixTotals prefixes() const;
+  [[nodiscard]] HostTotals host() const;
   /// GPU time by kernel family (communication and host time included), and launches by origin.
   [[nodiscard]] PriceTotals totals() const;
 
  private:
   void check_traffic_fits() const;
   void check_all_reduce() const;
+  [[nodiscard]] HostKv host_kv() const;
   StagePricer& pricer_for(int stage, const StageLinks& links);
   /// A replica's schedulers with empty caches.
   [[nodiscard]] AttentionRanks start_engines() const;

@@ -53,7 +53,7 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
                   timeline.requests().size());
   return summarize_run(
       scenario, {timeline, engine.totals(), engine.memory(), engine.kv_blocks(), engine.prefixes(),
-                 platform.counters(), platform.now(), source->skipped_lines()});
+                 engine.host(), platform.counters(), platform.now(), source->skipped_lines()});
 }
 
 std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,

@@ -120,6 +120,20 @@ void add_slo_targets(const SloTargets& slo, Report& report) {
   report.slo.met = report.slo.attainment >= slo.percentile / 100.0;
 }
 
+void add_host(const SimulatedRun& outcome, Report& report) {
+  const HostTotals& host = outcome.host;
+  const auto bytes = [&](std::int64_t blocks) {
+    return static_cast<double>(blocks) * outcome.memory.kv_block_all_ranks.value();
+  };
+  report.kv.host = Report::HostKv{
+      .blocks = host.blocks,
+      .peak = static_cast<double>(host.used_peak) / static_cast<double>(host.blocks),
+      .bytes = bytes(host.blocks),
+      .bytes_to_host = bytes(host.copies.to_host),
+      .bytes_from_host = bytes(host.copies.from_host),
+      .swaps = host.swapped};
+}
+
 void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
   const Timeline& timeline = outcome.timeline;
   report.kv.blocks = outcome.kv_blocks * scenario.deployment.layout.data_parallel_attention;
@@ -127,11 +141,15 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
   report.kv.block_tokens = scenario.engine.block_tokens;
   if (scenario.workload->prefix_block_tokens() > 0 && scenario.engine.prefix_caching) {
     const PrefixTotals& prefixes = outcome.prefixes;
-    report.kv.prefix_hit_rate = prefixes.tokens_asked > 0
-                                    ? static_cast<double>(prefixes.tokens_found) /
-                                          static_cast<double>(prefixes.tokens_asked)
-                                    : 0.0;
+    const auto share = [&](std::int64_t tokens) {
+      return prefixes.tokens_asked > 0
+                 ? static_cast<double>(tokens) / static_cast<double>(prefixes.tokens_asked)
+                 : 0.0;
+    };
+    report.kv.prefix_hit_rate = share(prefixes.tokens_found);
+    if (outcome.host.blocks > 0) report.kv.host_hit_rate = share(prefixes.tokens_found_host);
   }
+  if (outcome.host.blocks > 0) add_host(outcome, report);
   report.kv.peak = timeline.kv_used_peak() / blocks;
   report.kv.mean = timeline.kv_used_mean() / blocks;
   report.iterations = timeline.steps();
@@ -151,10 +169,10 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
 }
 
 void add_prices(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
-  Seconds host;
+  Seconds host;  // and waiting for it
   for (const auto& [family, time] : outcome.totals.time_by) {
     report.time_by.push_back({std::string(family), time.value()});
-    if (family == "host") host = time;
+    if (family == "host" || family == "kv_copy") host += time;
   }
   std::ranges::stable_sort(report.time_by, [](const NamedSeconds& a, const NamedSeconds& b) {
     return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
@@ -217,6 +235,29 @@ std::vector<RequestRow> request_rows(const Timeline& timeline) {
   return rows;
 }
 
+/// What a GPU's capacity went to, largest purposes first; together they are the capacity.
+std::vector<NamedCount> memory_pieces(const SimulatedRun& outcome) {
+  const MemoryPlan& plan = outcome.memory;
+  const Bytes kv = static_cast<double>(outcome.kv_blocks) * plan.kv_block;
+  const Bytes unused =
+      plan.unused + static_cast<double>(plan.kv_blocks - outcome.kv_blocks) * plan.kv_block;
+  std::vector<NamedCount> pieces;
+  const auto add = [&](const char* name, Bytes size) {
+    if (size != Bytes(0.0)) pieces.push_back({name, static_cast<std::int64_t>(size.value())});
+  };
+  add("capacity", plan.capacity);
+  add("weights", plan.weights);
+  add("kv_cache", kv);
+  add("activations", plan.activations);
+  add("cuda_graphs", plan.graphs);
+  add("communication", plan.communication);
+  add("runtime", plan.runtime);
+  add("context", plan.context);
+  add("driver", plan.driver);
+  add(unused < Bytes(0.0) ? "overcommitted" : "unused", std::max(unused, -1.0 * unused));
+  return pieces;
+}
+
 }  // namespace
 
 Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
@@ -232,13 +273,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_load(scenario, outcome, report);
   add_prices(scenario, outcome, report);
   add_cost(scenario, report);
-  const auto bytes = [](Bytes value) { return static_cast<std::int64_t>(value.value()); };
-  const Bytes kv = static_cast<double>(outcome.kv_blocks) * outcome.memory.kv_block;
-  report.memory_bytes = {{"capacity", bytes(outcome.memory.capacity)},
-                         {"weights", bytes(outcome.memory.weights)},
-                         {"kv_cache", bytes(kv)},
-                         {"activations", bytes(outcome.memory.activations)},
-                         {"runtime", bytes(outcome.memory.runtime)}};
+  report.memory_bytes = memory_pieces(outcome);
   report.event_fingerprint = outcome.counters.fingerprint;
   report.rows = request_rows(outcome.timeline);
   return report;

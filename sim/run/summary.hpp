@@ -17,6 +17,7 @@ struct SimulatedRun {
   MemoryPlan memory;
   std::int64_t kv_blocks = 0;  // of one attention rank
   PrefixTotals prefixes;
+  HostTotals host;
   Platform::Counters counters;
   Seconds ended;  // date of the last event
   std::int64_t skipped_lines = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/unit_text.hpp"
 #include "sim/scenario/replica_count.hpp"
 #include "sim/scenario/tables.hpp"
 
@@ -31,6 +32,21 @@ void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
                 : "",
             layout.pipeline, needed, scenario.cluster.name, scenario.cluster.gpu_count()));
   }
+}
+
+/// The GPUs of a node hold their parts of what the host keeps.
+void check_host_memory(const Scenario& scenario, Diagnostics& diagnostics) {
+  const NodeSpec& node = scenario.cluster.node;
+  const int ranks = scenario.deployment.layout.ranks();
+  const int on_a_node = std::min(node.gpus, ranks * scenario.deployment.replicas);
+  const Bytes needed = on_a_node * (scenario.engine.host_kv / ranks);
+  if (node.host_memory <= Bytes(0.0) || needed <= node.host_memory) return;
+  diagnostics.add(
+      scenario.engine_position,
+      fmt::format("host_kv = {} a replica is {} on a node of {} GPUs, but a node of cluster '{}' "
+                  "has {} of memory; lower it, or write \"auto\" for what a node can give",
+                  readable(scenario.engine.host_kv), readable(needed), on_a_node,
+                  scenario.cluster.name, readable(node.host_memory)));
 }
 
 /// Shared prefixes are whole KV blocks.
@@ -80,6 +96,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   if (diagnostics.empty()) {
     check_fit(scenario, diagnostics);
     check_prefix_blocks(scenario, diagnostics);
+    check_host_memory(scenario, diagnostics);
   }
   diagnostics.throw_if_any();
   return scenario;

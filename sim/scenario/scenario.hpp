@@ -16,6 +16,7 @@
 #include "models/parallel_layout.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/value.hpp"
+#include "workloads/engine_memory.hpp"
 #include "workloads/generator.hpp"
 #include "workloads/requests/workload.hpp"
 
@@ -59,9 +60,14 @@ struct EngineSettings {
   std::int64_t context_max = 0;          // prompt and output tokens of a request; 0 = the model's
   std::int64_t queue_max = 0;            // requests that wait in an engine; 0 = any number
   int block_tokens = 16;                 // tokens of a KV block
-  double memory_utilization = 0.9;       // share of GPU memory the engine may take
-  std::int64_t kv_blocks = 0;            // 0 = computed from memory; else given (a recorded value)
-  bool prefix_caching = true;            // prompts share the KV blocks of equal beginnings
+  double memory_utilization = 0.9;       // a share of GPU memory; of what, memory_rule says
+  MemoryRule memory_rule = MemoryRule::of_total;
+  bool graphs_in_share = false;  // of_total: the share pays for CUDA graphs too
+  std::int64_t kv_blocks = 0;    // 0 = computed from memory; else given (a recorded value)
+  bool prefix_caching = true;    // prompts share the KV blocks of equal beginnings
+  Bytes host_kv;                 // host memory for KV blocks of one replica, all its GPUs; 0 = none
+  HostCopies host_copies = HostCopies::layer_wise;
+  Preemption preemption = Preemption::recompute;
   Seconds host_time;                     // added to every step: work on the CPU between steps
 };
 

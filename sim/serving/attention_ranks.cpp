@@ -81,10 +81,13 @@ std::int64_t AttentionRanks::blocks() const {
 
 PrefixTotals AttentionRanks::prefix_totals() const {
   PrefixTotals totals;
-  for (const Rank& rank : ranks_) {
-    totals.tokens_asked += rank.cache->prefix_totals().tokens_asked;
-    totals.tokens_found += rank.cache->prefix_totals().tokens_found;
-  }
+  for (const Rank& rank : ranks_) totals += rank.cache->prefix_totals();
+  return totals;
+}
+
+HostTotals AttentionRanks::host_totals() const {
+  HostTotals totals;
+  for (const Rank& rank : ranks_) totals += rank.cache->host_totals();
   return totals;
 }
 

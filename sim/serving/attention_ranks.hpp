@@ -38,6 +38,9 @@ class AttentionRanks {
   [[nodiscard]] std::int64_t blocks() const;
   /// A rank finds the prefixes of its own sequences only.
   [[nodiscard]] PrefixTotals prefix_totals() const;
+  [[nodiscard]] HostTotals host_totals() const;
+  /// What a rank's next step has to copy: KvCache::take_copies().
+  [[nodiscard]] KvCopies take_copies(std::size_t rank) { return ranks_[rank].cache->take_copies(); }
 
  private:
   struct Rank {

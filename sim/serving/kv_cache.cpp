@@ -4,29 +4,109 @@
 
 namespace foretoken {
 
-KvCache::KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes)
+PrefixTotals& PrefixTotals::operator+=(const PrefixTotals& other) {
+  tokens_asked += other.tokens_asked;
+  tokens_found += other.tokens_found;
+  tokens_found_host += other.tokens_found_host;
+  return *this;
+}
+
+KvCopies& KvCopies::operator+=(const KvCopies& other) {
+  to_host += other.to_host;
+  from_host += other.from_host;
+  return *this;
+}
+
+HostTotals& HostTotals::operator+=(const HostTotals& other) {
+  blocks += other.blocks;
+  used_peak += other.used_peak;
+  copies += other.copies;
+  swapped += other.swapped;
+  return *this;
+}
+
+KvCache::KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes, HostKv host)
     : blocks_(blocks),
       free_(blocks),
       block_tokens_(block_tokens),
-      shares_prefixes_(shares_prefixes) {
+      shares_prefixes_(shares_prefixes),
+      swaps_(host.swaps),
+      host_(host.blocks) {
   FORETOKEN_CHECK(blocks > 0 && block_tokens > 0, "a KV cache of {} blocks of {} tokens", blocks,
                   block_tokens);
 }
 
 PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
+  if (sequence.swapped_blocks > 0) return match_swapped(sequence);
   PrefixMatch match;
   if (!shares_prefixes_) return match;
   const std::int64_t chunk_tokens = sequence.prefix_chunk_tokens;
   for (const std::uint64_t hash : sequence.prefix_hashes) {
     if (match.tokens + chunk_tokens >= sequence.known_tokens()) break;
     const PrefixCache::Chunk chunk = prefixes_.find(hash);
-    if (chunk == PrefixCache::none) break;
+    if (chunk != PrefixCache::none) {
+      match.blocks += prefixes_.blocks(chunk);
+      if (prefixes_.is_idle(chunk)) match.idle_blocks += prefixes_.blocks(chunk);
+    } else if (host_.holds(hash)) {
+      match.host_blocks += chunk_tokens / block_tokens_;
+      match.host_tokens += chunk_tokens;
+    } else {
+      break;
+    }
     match.tokens += chunk_tokens;
     ++match.chunks;
-    match.blocks += prefixes_.blocks(chunk);
-    if (prefixes_.is_idle(chunk)) match.idle_blocks += prefixes_.blocks(chunk);
   }
   return match;
+}
+
+/// The beginning may be on the GPU still; all that follows is copied back.
+PrefixMatch KvCache::match_swapped(const Sequence& sequence) const {
+  PrefixMatch match;
+  match.tokens = sequence.swapped_tokens;
+  std::int64_t tokens = 0;
+  for (const std::uint64_t hash : sequence.prefix_hashes) {
+    const PrefixCache::Chunk chunk = prefixes_.find(hash);
+    tokens += sequence.prefix_chunk_tokens;
+    if (!shares_prefixes_ || chunk == PrefixCache::none || tokens > match.tokens) break;
+    match.blocks += prefixes_.blocks(chunk);
+    if (prefixes_.is_idle(chunk)) match.idle_blocks += prefixes_.blocks(chunk);
+    ++match.chunks;
+  }
+  match.host_blocks = sequence.swapped_blocks - match.blocks;
+  return match;
+}
+
+/// The first `chunks` of a sequence's prefix become its own to use, those in the host's memory as
+/// copies. Blocks for these can be had.
+void KvCache::take_chunks(Sequence& sequence, std::size_t chunks) {
+  const std::int64_t chunk_blocks = sequence.prefix_chunk_tokens / block_tokens_;
+  // Those on the GPU first: making room for the others must not evict them, nor may what comes to
+  // the host push those out that are to be copied.
+  std::int64_t wanted = 0;
+  for (std::size_t i = 0; i < chunks; ++i) {
+    const std::uint64_t hash = sequence.prefix_hashes[i];
+    const PrefixCache::Chunk chunk = prefixes_.find(hash);
+    sequence.chunks.push_back(chunk);
+    if (chunk != PrefixCache::none) {
+      prefixes_.take(chunk);
+    } else {
+      host_.pin(hash);
+      wanted += chunk_blocks;
+    }
+  }
+  if (wanted > 0) {
+    const bool any = evict(wanted);
+    FORETOKEN_CHECK(any, "{} of {} KV blocks are free, {} are to be copied", free(), blocks_,
+                    wanted);
+    free_ -= wanted;
+    count_copies({.from_host = wanted});
+    for (std::size_t i = 0; i < chunks; ++i) {
+      if (sequence.chunks[i] != PrefixCache::none) continue;
+      host_.unpin(sequence.prefix_hashes[i]);
+      sequence.chunks[i] = prefixes_.add(sequence.prefix_hashes[i], chunk_blocks);
+    }
+  }
+  sequence.blocks = sequence.chunk_blocks = chunk_blocks * static_cast<std::int64_t>(chunks);
 }
 
 bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t tokens,
@@ -37,26 +117,26 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
   // What the prefix takes out of the idle ones cannot be evicted for the rest.
   const std::int64_t extra = blocks_for(reserved_tokens) - match.blocks;
   if (extra > free() - match.idle_blocks) return false;
-  for (std::size_t i = 0; i < match.chunks; ++i) {
-    const PrefixCache::Chunk chunk = prefixes_.find(sequence.prefix_hashes[i]);
-    prefixes_.take(chunk);
-    sequence.chunks.push_back(chunk);
-  }
-  sequence.blocks = sequence.chunk_blocks = match.blocks;
+  if (match.chunks > 0) take_chunks(sequence, match.chunks);
   sequence.next_chunk = match.chunks;
   const bool has_more = shares_prefixes_ && match.chunks < sequence.prefix_hashes.size();
-  sequence.next_chunk_at =
-      has_more ? match.tokens + sequence.prefix_chunk_tokens : Sequence::no_chunk;
+  sequence.next_chunk_at = has_more ? static_cast<std::int64_t>(match.chunks + 1) *
+                                          sequence.prefix_chunk_tokens
+                                    : Sequence::no_chunk;
   if (sequence.record.preemptions == 0) {
-    prefix_totals_.tokens_asked += sequence.prompt_tokens;
-    prefix_totals_.tokens_found += match.tokens;
+    prefix_totals_ += {sequence.prompt_tokens, match.tokens, match.host_tokens};
   }
-  if (extra > 0) {
-    const bool is_had = extra <= free_ || evict(extra);
+  if (sequence.swapped_blocks > 0) {
+    count_copies({.from_host = match.host_blocks});
+    host_.give_back(std::exchange(sequence.swapped_blocks, 0));
+    sequence.swapped_tokens = 0;
+  }
+  if (const std::int64_t rest = blocks_for(reserved_tokens) - sequence.blocks; rest > 0) {
+    const bool is_had = rest <= free_ || evict(rest);
     FORETOKEN_CHECK(is_had, "{} of {} KV blocks are free, but {} could not be had", free(), blocks_,
-                    extra);
-    free_ -= extra;
-    sequence.blocks += extra;
+                    rest);
+    free_ -= rest;
+    sequence.blocks += rest;
   }
   if (tokens >= sequence.next_chunk_at) publish(sequence, tokens);
   return true;
@@ -64,7 +144,11 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
 
 bool KvCache::evict(std::int64_t wanted) {
   if (wanted > free()) return false;
-  while (free_ < wanted) free_ += prefixes_.evict_one();
+  while (free_ < wanted) {
+    const PrefixCache::Evicted evicted = prefixes_.evict_one();
+    free_ += evicted.blocks;
+    if (host_.keep(evicted.hash, evicted.blocks)) count_copies({.to_host = evicted.blocks});
+  }
   return true;
 }
 
@@ -93,7 +177,29 @@ void KvCache::release(Sequence& sequence) {
   sequence.blocks = sequence.chunk_blocks = 0;
   sequence.next_chunk = 0;
   sequence.next_chunk_at = Sequence::no_chunk;
+  host_.give_back(std::exchange(sequence.swapped_blocks, 0));
+  sequence.swapped_tokens = 0;
   FORETOKEN_CHECK(free() <= blocks_, "{} free of {} KV blocks", free(), blocks_);
+}
+
+void KvCache::preempt(Sequence& sequence) {
+  FORETOKEN_CHECK(sequence.steps_in_flight == 0, "a sequence in {} steps is preempted",
+                  sequence.steps_in_flight);
+  const std::int64_t blocks = blocks_for(sequence.computed);  // without those only reserved
+  const bool swaps = swaps_ && blocks > 0 && host_.reserve(blocks);
+  release(sequence);
+  if (swaps) {
+    count_copies({.to_host = blocks});
+    ++swapped_;
+    sequence.swapped_blocks = blocks;
+    sequence.swapped_tokens = sequence.computed;
+  }
+  sequence.computed = 0;
+  ++sequence.record.preemptions;
+}
+
+HostTotals KvCache::host_totals() const {
+  return {host_.blocks(), host_.used_peak(), copies_total_, swapped_};
 }
 
 }  // namespace foretoken

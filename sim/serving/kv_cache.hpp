@@ -1,42 +1,70 @@
-// The paged KV cache of one replica as a pool of equal blocks: sequences take blocks as they grow
-// and give all back at once. Blocks that hold a known prefix of a prompt stay findable afterwards
-// (prefix_cache.hpp) and are only taken for something else when no other block is free. Only counts
-// are kept; which block is where does not matter.
+// The paged KV cache of one attention rank as a pool of equal blocks: sequences take blocks as they
+// grow and give all back at once. Blocks that hold a known prefix of a prompt stay findable
+// afterwards (prefix_cache.hpp) and are only taken for something else when no other block is free;
+// then they move to the host's memory, if there is room for KV blocks (host_pool.hpp), and are
+// found there. Only counts are kept; which block is where does not matter.
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/serving/host_pool.hpp"
 #include "sim/serving/prefix_cache.hpp"
 #include "sim/serving/sequence.hpp"
 
 namespace foretoken {
 
-/// The part of a prompt that is in the cache already.
+/// The part of a sequence that need not be computed (again).
 struct PrefixMatch {
-  std::int64_t tokens = 0;
-  std::size_t chunks = 0;
-  std::int64_t blocks = 0;       // of these chunks
+  std::int64_t tokens = 0;       // on the GPU or in the host's memory
+  std::size_t chunks = 0;        // prefix chunks of these
+  std::int64_t blocks = 0;       // on the GPU
   std::int64_t idle_blocks = 0;  // of those that nobody uses
+  std::int64_t host_blocks = 0;  // to be copied from the host
+  std::int64_t host_tokens = 0;  // in these
 };
 
 /// Prompt tokens of sequences that started (again after a preemption not counted), and those of
-/// them that were found in the cache.
+/// them that were found, in the host's memory and all together.
 struct PrefixTotals {
-  std::int64_t tokens_asked = 0, tokens_found = 0;
+  std::int64_t tokens_asked = 0, tokens_found = 0, tokens_found_host = 0;
+  PrefixTotals& operator+=(const PrefixTotals& other);
+};
+
+/// Blocks copied between GPU and host.
+struct KvCopies {
+  std::int64_t to_host = 0, from_host = 0;
+  [[nodiscard]] bool any() const { return to_host > 0 || from_host > 0; }
+  KvCopies& operator+=(const KvCopies& other);
+};
+
+/// What the host's memory is used for.
+struct HostKv {
+  std::int64_t blocks = 0;  // 0 = none
+  bool swaps = false;       // preempted sequences wait there
+};
+
+/// What the host's memory was used for, summed over ranks.
+struct HostTotals {
+  std::int64_t blocks = 0, used_peak = 0;
+  KvCopies copies;
+  std::int64_t swapped = 0;  // preemptions that kept their blocks
+  HostTotals& operator+=(const HostTotals& other);
 };
 
 class KvCache {
  public:
-  KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes = false);
+  KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes = false, HostKv host = {});
 
   /// Blocks that `tokens` tokens occupy.
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return (tokens + block_tokens_ - 1) / block_tokens_;
   }
 
-  /// The longest prefix in the cache of a sequence that holds nothing. At least one of its known
-  /// tokens is left to compute, since an engine needs the last one's logits.
+  /// What is there already of a sequence that holds nothing: the longest prefix that is in the
+  /// cache, or all that was swapped out. At least one of its known tokens is left to compute, since
+  /// an engine needs the last one's logits.
   [[nodiscard]] PrefixMatch match_prefix(const Sequence& sequence) const;
   /// Lets a sequence that holds nothing hold `tokens` tokens, `match` among them, and keeps blocks
   /// for `reserved_tokens` of it (no fewer than `tokens`). Returns false and changes nothing if
@@ -59,8 +87,13 @@ class KvCache {
     if (tokens >= sequence.next_chunk_at) publish(sequence, tokens);
     return true;
   }
-  /// Takes all blocks back.
+  /// Takes all blocks back, swapped ones too.
   void release(Sequence& sequence);
+
+  /// Takes a running sequence's blocks for others and counts the preemption: they are swapped out
+  /// where the engine swaps and the host has room, else forgotten. It must not be in flight; either
+  /// way it starts again like a new one, by match_prefix() and start().
+  void preempt(Sequence& sequence);
 
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
   /// Blocks that can be had: free ones and idle prefixes.
@@ -69,18 +102,33 @@ class KvCache {
   [[nodiscard]] int block_tokens() const { return static_cast<int>(block_tokens_); }
 
   [[nodiscard]] const PrefixTotals& prefix_totals() const { return prefix_totals_; }
+  [[nodiscard]] const HostPool& host() const { return host_; }
+  [[nodiscard]] HostTotals host_totals() const;
+  /// What has to be copied for what was decided since the last call: before the blocks are written
+  /// again, or read, the next step waits for it.
+  [[nodiscard]] KvCopies take_copies() { return std::exchange(copies_, {}); }
 
  private:
   /// Until `wanted` blocks are free. Returns false and changes nothing if that many cannot be had.
   bool evict(std::int64_t wanted);
   void publish(Sequence& sequence, std::int64_t tokens);
+  [[nodiscard]] PrefixMatch match_swapped(const Sequence& sequence) const;
+  void take_chunks(Sequence& sequence, std::size_t chunks);
+  void count_copies(KvCopies copies) {
+    copies_ += copies;
+    copies_total_ += copies;
+  }
 
   std::int64_t blocks_;
   std::int64_t free_;  // without idle prefixes
   std::int64_t block_tokens_;
   bool shares_prefixes_;
+  bool swaps_;
   PrefixCache prefixes_;
+  HostPool host_;
   PrefixTotals prefix_totals_;
+  KvCopies copies_, copies_total_;
+  std::int64_t swapped_ = 0;
 };
 
 }  // namespace foretoken

@@ -8,26 +8,141 @@
 namespace foretoken {
 namespace {
 
-// CUDA context, cuBLAS workspaces and the framework's own allocations on one GPU: 0.6 to 1.5 GB are
-// reported by vLLM's memory profiler on A100 to H200; the middle is taken.
-constexpr Bytes runtime_bytes(1e9);
+constexpr double gibibyte = 1073741824.0;
 
-/// Largest live set of a step: the MLP's two intermediate buffers next to hidden and residual, or
-/// the logits in fp32 with their softmax, whichever is larger.
-Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout,
-                       const ExecutionSettings& execution, const MemoryLimits& limits) {
+// What a process takes of a GPU before it allocates anything: vLLM's "free memory on device" at
+// startup is 0.53 GiB below the total on an H100 (2025) and 0.41 GiB on an A100 (2026).
+constexpr Bytes context_bytes(0.5 * gibibyte);
+
+// Code of kernels as they are loaded, workspaces of cuBLAS: what vLLM calls non-torch memory, 0.07
+// GiB (H100, 2025), 0.16, 0.2 and 0.26 GiB (RTX PRO 6000, A100, 2026) on one GPU.
+constexpr Bytes runtime_bytes(0.15 * gibibyte);
+
+// NCCL's channels and the buffers of custom all-reduce, on each GPU of a group: vLLM's non-torch
+// memory beyond that of one GPU, 0.18 GiB on two RTX 5090 over PCIe (2025), 0.7 GiB on four B300
+// over NVLink (2026), which have three to four times the channels.
+constexpr Bytes pcie_communication_bytes(0.2 * gibibyte);
+constexpr Bytes nvlink_communication_bytes(0.6 * gibibyte);
+
+// A captured batch size of one layer. vLLM's "graph capturing took", by layers and graphs: 0.085
+// (Llama 3.1 8B, A100), 0.115 (Qwen3 0.6B, RTX 5090), 0.21 (Qwen2.5 1.5B), 0.24 (Qwen3.5 9B, L40S)
+// and 0.32 MiB (a 7B model, H100).
+constexpr Bytes graph_layer_bytes(0.2 * 1048576.0);
+
+/// Graphs that vLLM captures: 1, 2, 4, then every 8th batch size to 256 and every 16th to 512, up
+/// to twice the sequences, for mixed steps; those up to the sequences again for decode steps.
+std::int64_t captured_graphs(int sequences_max) {
+  const auto sizes_to = [](std::int64_t rows) {
+    const std::int64_t capped = std::min<std::int64_t>(rows, 512);
+    const std::int64_t small = (capped >= 1) + (capped >= 2) + (capped >= 4);
+    return small + std::min<std::int64_t>(capped, 256) / 8 + std::max<std::int64_t>(0, capped - 256) / 16;
+  };
+  return sizes_to(2 * std::int64_t{sequences_max}) + sizes_to(sequences_max);
+}
+
+/// Values that live at once for a token in the widest part of a layer, on one rank: beside hidden
+/// state and residual, what enters and leaves the activation function, or the attention.
+double layer_width(const Transformer& model, const ParallelLayout& layout,
+                   const ExecutionSettings& execution) {
+  const double tensor = layout.tensor;
+  const auto hidden = static_cast<double>(model.hidden);
+  double widest = 3.0 * static_cast<double>(model.intermediate) / tensor;
+  if (model.mla) {
+    // Prefill: queries, keys and values of all heads, and what attention makes of them.
+    widest = std::max(widest, model.query_heads / tensor *
+                                  (2.0 * (model.mla->nope_dim + model.mla->rope_dim) +
+                                   2.0 * model.mla->value_dim));
+  } else {
+    widest = std::max(widest, static_cast<double>(model.head_dim) *
+                                  (2.0 * query_heads_per_rank(model, layout) +
+                                   2.0 * kv_heads_per_rank(model, layout)));
+  }
+  if (model.moe) {
+    // Fused experts keep each token's copies: after the first product twice the width, or after the
+    // second the hidden state, in one buffer; between the two the width in another.
+    const double width =
+        static_cast<double>(model.moe->intermediate) * layout.expert / layout.stage_ranks();
+    const bool gathers = layout.data_parallel_attention > 1 &&
+                         execution.expert_exchange == ExpertExchange::all_gather;
+    const double copies = model.moe->topk * (gathers ? layout.data_parallel_attention : 1.0);
+    const double shared = 3.0 * static_cast<double>(model.moe->shared_intermediate) / tensor;
+    widest = std::max(widest, copies * (std::max(2.0 * width, hidden) + width) + shared);
+  }
+  return 2.0 * hidden + widest;
+}
+
+/// The peak of an engine's profile run, which is the largest of three moments.
+Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout, int stage,
+                       const ExecutionSettings& execution, const GpuSpec& gpu,
+                       const MemoryLimits& limits) {
   const double element = bytes_per_element(activation_dtype(execution.dtype));
   const auto tokens = static_cast<double>(limits.batch_tokens_max);
-  const double topk_width = model.moe
-                                ? static_cast<double>(model.moe->topk * model.moe->intermediate +
-                                                      model.moe->shared_intermediate)
-                                : 0.0;
-  const double mlp_width = std::max(static_cast<double>(model.intermediate), topk_width);
-  const double layer = tokens * element *
-                       (2.0 * static_cast<double>(model.hidden) + 3.0 * mlp_width / layout.tensor);
-  const double logits = static_cast<double>(limits.sequences_max) *
-                        static_cast<double>(model.vocabulary) * (element + 2.0 * 4.0);
-  return Bytes(std::max(layer, logits));
+  const auto vocabulary = static_cast<double>(model.vocabulary);
+  const auto hidden = static_cast<double>(model.hidden);
+  double peak = tokens * element * layer_width(model, layout, execution);
+  if (stage == layout.pipeline - 1) {
+    // Sampling a row for each sequence, all of them with top-p: logits as they come, in fp32, their
+    // softmax and the random numbers they are divided by (vLLM's native sampler); its top-k kernel
+    // has a row of fp32 for each SM. Hidden states of the step are still there.
+    const double rows = std::min(static_cast<double>(limits.sequences_max), tokens);
+    const double sms = std::min(rows, static_cast<double>(gpu.sm_count));
+    peak = std::max(peak, tokens * hidden * element +
+                              vocabulary * (rows * (element + 3.0 * 4.0) + sms * 4.0));
+  }
+  if (stage == 0 && limits.rule == MemoryRule::of_total) {
+    // Compiling the step, Inductor times its kernels on inputs that it allocates anew; the largest
+    // is the rank's part of the embedding. Inferred: vLLM 0.19.0 has 1.12 GiB besides weights and
+    // KV cache for Llama 3.1 8B (embedding 0.98 GiB) and, in a public log, 2.02 GiB for Qwen3.5 9B
+    // on an L40S (1.89 GiB), 0.14 GiB more in both.
+    const auto padded = static_cast<double>(padded_vocabulary(model));
+    peak = std::max(peak, padded / layout.tensor * hidden * element);
+  }
+  return Bytes(peak);
+}
+
+/// Cosines and sines of every position, which engines keep beside the weights.
+Bytes rotary_bytes(const Transformer& model, const ExecutionSettings& execution) {
+  const int width = model.mla ? model.mla->rope_dim : model.head_dim;
+  return Bytes(static_cast<double>(model.context_max) * width *
+               bytes_per_element(activation_dtype(execution.dtype)));
+}
+
+Bytes communication_bytes(const ParallelLayout& layout, const GpuSpec& gpu) {
+  if (layout.ranks() == 1) return Bytes(0.0);
+  return gpu.nvlink_bandwidth > BytesPerSecond(0.0) ? nvlink_communication_bytes
+                                                    : pcie_communication_bytes;
+}
+
+Bytes kv_budget(const MemoryPlan& plan, const MemoryLimits& limits) {
+  const Bytes free_at_start = plan.usable() - plan.context - plan.communication;
+  switch (limits.rule) {
+    case MemoryRule::of_total:
+      break;
+    case MemoryRule::static_fraction:
+      return limits.utilization * free_at_start - plan.weights;
+    case MemoryRule::of_free:
+      return limits.utilization *
+             (free_at_start - plan.weights - plan.activations - plan.runtime);
+  }
+  const Bytes graphs = limits.graphs_in_share ? plan.graphs : Bytes(0.0);
+  return limits.utilization * plan.usable() - plan.weights - plan.activations - plan.runtime -
+         plan.communication - graphs;
+}
+
+/// "memory_utilization = 0.9 of 44.4 GiB leaves 40 GiB", by the rule.
+std::string share_text(const MemoryPlan& plan, const MemoryLimits& limits) {
+  const Bytes free_at_start = plan.usable() - plan.context - plan.communication;
+  Bytes whole = plan.usable();
+  std::string_view what;
+  if (limits.rule == MemoryRule::static_fraction) {
+    whole = free_at_start;
+    what = " free before loading";
+  } else if (limits.rule == MemoryRule::of_free) {
+    whole = std::max(Bytes(0.0), free_at_start - plan.weights - plan.activations - plan.runtime);
+    what = " free after loading";
+  }
+  return fmt::format("memory_utilization = {} of {}{} leaves {}", limits.utilization,
+                     readable(whole), what, readable(limits.utilization * whole));
 }
 
 }  // namespace
@@ -35,47 +150,64 @@ Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout,
 MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
                        const ExecutionSettings& execution, const GpuSpec& gpu,
                        const MemoryLimits& limits) {
-  MemoryPlan plan;
-  plan.capacity = gpu.memory_capacity;
-  plan.activations = activation_bytes(model, layout, execution, limits);
-  plan.runtime = runtime_bytes;
+  MemoryPlan fullest;
+  Bytes block_all_ranks;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
-    const Bytes weights = weight_bytes_per_rank(model, layout, stage, execution.formats());
-    const Bytes block = execution.block_tokens *
-                        kv_bytes_per_token_per_rank(model, layout, stage, execution.kv_dtype);
-    const Bytes budget =
-        limits.utilization * plan.capacity - weights - plan.activations - plan.runtime;
-    const auto blocks = static_cast<std::int64_t>(std::floor(std::max(0.0, budget / block)));
-    if (stage == 0 || blocks < plan.kv_blocks) {
-      plan.weights = weights;
-      plan.kv_budget = budget;
-      plan.kv_block = block;
-      plan.kv_blocks = blocks;
-    }
+    MemoryPlan plan;
+    plan.capacity = gpu.memory_capacity;
+    plan.driver = gpu.memory_capacity - gpu.usable_memory();
+    plan.context = context_bytes;
+    plan.communication = communication_bytes(layout, gpu);
+    plan.runtime = runtime_bytes;
+    plan.weights = weight_bytes_per_rank(model, layout, stage, execution.formats()) +
+                   rotary_bytes(model, execution);
+    plan.activations = activation_bytes(model, layout, stage, execution, gpu, limits);
+    plan.graphs = static_cast<double>(captured_graphs(limits.sequences_max)) *
+                  stage_layers(model, layout, stage).count() * graph_layer_bytes;
+    plan.kv_block = execution.block_tokens *
+                    kv_bytes_per_token_per_rank(model, layout, stage, execution.kv_dtype);
+    plan.kv_budget = kv_budget(plan, limits);
+    plan.kv_blocks =
+        static_cast<std::int64_t>(std::floor(std::max(0.0, plan.kv_budget / plan.kv_block)));
+    block_all_ranks += layout.tensor * plan.kv_block;
+    if (stage == 0 || plan.kv_blocks < fullest.kv_blocks) fullest = plan;
   }
-  return plan;
+  fullest.kv_block_all_ranks = block_all_ranks;
+  fullest.unused = fullest.usable() - fullest.context - fullest.communication - fullest.weights -
+                   fullest.activations - fullest.runtime - fullest.graphs -
+                   static_cast<double>(fullest.kv_blocks) * fullest.kv_block;
+  return fullest;
 }
 
 void check_memory(const MemoryPlan& plan, const Transformer& model, const ParallelLayout& layout,
                   const GpuSpec& gpu, const MemoryLimits& limits, const SourcePosition& position) {
-  if (plan.kv_blocks > 0) return;
-  const Bytes missing = plan.kv_block - plan.kv_budget;
-  // More of them leave each fewer experts; without any, replicas would not help.
-  const std::string attention_ranks =
-      layout.data_parallel_attention > 1
-          ? fmt::format(", data_parallel_attention (now {})", layout.data_parallel_attention)
-          : "";
-  throw ConfigError(
-      position,
-      fmt::format(
-          "{} does not fit on {}: each GPU needs {} of weights, {} of activations and {} "
-          "for the runtime, but memory_utilization = {} of {} leaves {}; {} are missing. "
-          "Raise tensor_parallel (now {}){} or pipeline_parallel (now {}), choose a smaller "
-          "dtype or a GPU with more memory",
-          model.name, gpu.name, readable(plan.weights), readable(plan.activations),
-          readable(plan.runtime), limits.utilization, readable(plan.capacity),
-          readable(limits.utilization * plan.capacity), readable(missing), layout.tensor,
-          attention_ranks, layout.pipeline));
+  if (plan.kv_blocks <= 0) {
+    const Bytes missing = plan.kv_block - plan.kv_budget;
+    // More of them leave each fewer experts; without any, replicas would not help.
+    const std::string attention_ranks =
+        layout.data_parallel_attention > 1
+            ? fmt::format(", data_parallel_attention (now {})", layout.data_parallel_attention)
+            : "";
+    throw ConfigError(
+        position,
+        fmt::format("{} does not fit on {}: each GPU needs {} of weights, {} of activations and {} "
+                    "for runtime and communication, but {}; {} are missing. Raise tensor_parallel (now {}){} or "
+                    "pipeline_parallel (now {}), choose a smaller dtype or a GPU with more memory",
+                    model.name, gpu.name, readable(plan.weights), readable(plan.activations),
+                    readable(plan.runtime + plan.communication), share_text(plan, limits),
+                    readable(missing), layout.tensor, attention_ranks, layout.pipeline));
+  }
+  const Bytes free_at_start = plan.usable() - plan.context;
+  const Bytes asked = limits.utilization * plan.usable();
+  if (limits.rule == MemoryRule::of_total && asked > free_at_start) {
+    throw ConfigError(
+        position,
+        fmt::format("memory_utilization = {} asks for {} of {}, but once CUDA has started only {} "
+                    "are free; lower it to {:.2f}",
+                    limits.utilization, readable(asked), readable(plan.usable()),
+                    readable(free_at_start),
+                    std::floor(100.0 * (free_at_start / plan.usable())) / 100.0));
+  }
 }
 
 }  // namespace foretoken

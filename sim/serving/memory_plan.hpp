@@ -1,30 +1,44 @@
-// What fills a GPU's memory before the first request: weights, the activations of the largest step,
-// and what is left for KV blocks. A model that does not fit is an error before time 0.
-// What it leaves out: fragmentation and CUDA graph pools (part of `runtime`).
+// What fills a GPU's memory before the first request, and how many KV blocks an engine makes of the
+// rest. Each piece is worked out from the model, the layout and the engine's limits, as the
+// engine's own profile run meets it; engines differ in what their one memory setting is a share of
+// (MemoryRule). A model that does not fit is an error before time 0.
+// What it leaves out: fragmentation, and buffers of features that are not simulated.
 #pragma once
 
 #include <cstdint>
 
 #include "hardware/gpu.hpp"
 #include "models/parallel_layout.hpp"
+#include "workloads/engine_memory.hpp"
 #include "workloads/generator.hpp"
 
 namespace foretoken {
 
-struct MemoryPlan {
-  Bytes capacity;              // the GPU's memory
-  Bytes weights;               // of the fullest stage's rank
-  Bytes activations;           // of the largest step
-  Bytes runtime;               // CUDA context, libraries, communication buffers
-  Bytes kv_budget;             // utilization * capacity - all of the above; may be negative
-  Bytes kv_block;              // one block on one rank of that stage
-  std::int64_t kv_blocks = 0;  // of the replica: the smallest over its stages
-};
-
 struct MemoryLimits {
+  MemoryRule rule = MemoryRule::of_total;
   double utilization = 0.9;
+  bool graphs_in_share = false;  // of_total: the share pays for CUDA graphs too
   std::int64_t batch_tokens_max = 8192;
   int sequences_max = 256;
+};
+
+/// Bytes of one GPU, a rank of the stage that holds the fewest blocks.
+struct MemoryPlan {
+  Bytes capacity;       // as nvidia-smi says
+  Bytes driver;         // of that, kept by the driver
+  Bytes context;        // of the process: CUDA's own
+  Bytes communication;  // NCCL's buffers, those of all-reduce kernels
+  Bytes weights;        // table of rotary embeddings included
+  Bytes activations;    // of the largest step, sampling included
+  Bytes runtime;        // code of kernels, workspaces of libraries
+  Bytes graphs;         // CUDA graphs, one a batch size
+  Bytes kv_budget;      // for KV blocks; may be negative
+  Bytes kv_block;       // one block
+  Bytes unused;         // of the capacity, by nobody; negative: more was promised than there is
+  std::int64_t kv_blocks = 0;  // of the replica: the smallest over its stages
+  Bytes kv_block_all_ranks;    // one block on all ranks of one attention rank, all stages
+
+  [[nodiscard]] Bytes usable() const { return capacity - driver; }
 };
 
 /// The plan of one replica. Does not judge; check_memory does.
@@ -32,8 +46,8 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
                        const ExecutionSettings& execution, const GpuSpec& gpu,
                        const MemoryLimits& limits);
 
-/// Throws ConfigError at `position` if the weights do not fit or no KV block is left, saying how
-/// much is missing and what would help.
+/// Throws ConfigError at `position` if the weights do not fit, no KV block is left or the share is
+/// more than is free at the start, saying how much is missing and what would help.
 void check_memory(const MemoryPlan& plan, const Transformer& model, const ParallelLayout& layout,
                   const GpuSpec& gpu, const MemoryLimits& limits, const SourcePosition& position);
 

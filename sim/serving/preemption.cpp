@@ -4,13 +4,7 @@
 
 namespace foretoken {
 
-void Preemption::preempt(Sequence& victim) {
-  FORETOKEN_CHECK(victim.steps_in_flight == 0, "a sequence with {} steps in flight is preempted",
-                  victim.steps_in_flight);
-  cache_.release(victim);
-  victim.computed = 0;
-  ++victim.record.preemptions;
-}
+void Preemption::preempt(Sequence& victim) { cache_.preempt(victim); }
 
 KvEntry Preemption::find(const Sequence& sequence) const {
   const PrefixMatch match = cache_.match_prefix(sequence);

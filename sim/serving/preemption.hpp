@@ -1,7 +1,7 @@
 // What becomes of a sequence whose KV blocks others need, and how one that waits gets blocks: the
 // one place through which every scheduler takes blocks away and gives them first. A sequence that
-// is preempted gives all of them back and computes its tokens again once it is let in, but for
-// those that the prefix cache still has.
+// is preempted gives all of them back; once it is let in again, it computes its tokens again, but
+// for those that the prefix cache still has, or finds them in the host's memory (KvCache::preempt).
 #pragma once
 
 #include "sim/serving/kv_cache.hpp"

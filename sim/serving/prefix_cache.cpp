@@ -30,15 +30,15 @@ void PrefixCache::give_back(Chunk chunk) {
   idle_blocks_ += entry.blocks;
 }
 
-std::int64_t PrefixCache::evict_one() {
+PrefixCache::Evicted PrefixCache::evict_one() {
   const Chunk chunk = oldest_;
   FORETOKEN_CHECK(chunk != none, "no prefix chunk is idle");
   unlink(chunk);
-  const std::int64_t blocks = chunks_[chunk].blocks;
-  idle_blocks_ -= blocks;
-  by_hash_.erase(chunks_[chunk].hash);
+  const Evicted evicted{chunks_[chunk].hash, chunks_[chunk].blocks};
+  idle_blocks_ -= evicted.blocks;
+  by_hash_.erase(evicted.hash);
   free_.push_back(chunk);
-  return blocks;
+  return evicted;
 }
 
 void PrefixCache::link_as_newest(Chunk chunk) {

@@ -34,8 +34,12 @@ class PrefixCache {
 
   /// Blocks of chunks that nobody uses.
   [[nodiscard]] std::int64_t idle_blocks() const { return idle_blocks_; }
-  /// Forgets the chunk unused longest and returns its blocks. There must be an idle one.
-  std::int64_t evict_one();
+  struct Evicted {
+    std::uint64_t hash = 0;
+    std::int64_t blocks = 0;
+  };
+  /// Forgets the chunk unused longest and says which it was. There must be an idle one.
+  Evicted evict_one();
 
  private:
   struct Entry {

@@ -49,6 +49,11 @@ void Replica::on_event(std::uint64_t tag) {
       stage_queue_[stage].push_back(slot);
       return serve_queue(stage);
     case EventKind::overlapped:
+      return end_compute(stage, slot);
+    case EventKind::copied:
+      if (--slots_[slot].copies_open > 0) return;
+      return end_copies(stage, slot);
+    case EventKind::settled:
       return finish_stage(stage, slot);
   }
 }
@@ -125,18 +130,30 @@ void Replica::reset() {
                   by_id_.size());
   ++life_;
   past_prefixes_ = prefix_totals();
+  past_host_ = host_totals();
   ranks_ = start_engines_();
   sequences_.clear();
   free_sequences_.clear();
-  for (Slot& slot : slots_) slot.busy = false;
+  for (Slot& slot : slots_) {
+    slot.busy = false;
+    slot.copies_open = 0;
+  }
   stage_busy_.assign(stage_count(), false);
   for (std::deque<std::size_t>& queue : stage_queue_) queue.clear();
 }
 
 PrefixTotals Replica::prefix_totals() const {
   PrefixTotals totals = ranks_.prefix_totals();
-  totals.tokens_asked += past_prefixes_.tokens_asked;
-  totals.tokens_found += past_prefixes_.tokens_found;
+  totals += past_prefixes_;
+  return totals;
+}
+
+/// The room is as large as before.
+HostTotals Replica::host_totals() const {
+  HostTotals totals = ranks_.host_totals();
+  totals.used_peak = std::max(totals.used_peak, past_host_.used_peak);
+  totals.copies += past_host_.copies;
+  totals.swapped += past_host_.swapped;
   return totals;
 }
 
@@ -150,6 +167,13 @@ void Replica::start_next_step() {
   }
   if (!ranks_.next_batches(platform_.now(), free_slot->batches)) return;
   free_slot->busy = true;
+  free_slot->copies.clear();
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const KvCopies copies = ranks_.take_copies(rank);
+    if (!copies.any()) continue;
+    free_slot->copies.resize(ranks_.size());
+    free_slot->copies[rank] = copies;
+  }
   start_stage(0, static_cast<std::size_t>(free_slot - slots_.begin()));
 }
 
@@ -167,6 +191,48 @@ void Replica::start_stage(std::size_t stage, std::size_t slot_index) {
   slot.started = platform_.now();
   slot.price = price(stage, slot);
   slot.shared_next = 0;
+  slot.compute_time.reset();
+  slot.copies_time = Seconds(0.0);
+  if (!slot.copies.empty()) {
+    start_copies(stage, slot_index);
+    if (config_.host_copies == HostCopies::before) return;
+  }
+  compute(stage, slot_index);
+}
+
+/// Each GPU of a rank with copies moves its part of the blocks, both ways at once.
+void Replica::start_copies(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  const std::vector<GpuId>& gpus = config_.stage_gpus[stage];
+  const std::size_t tensor = gpus.size() / ranks_.size();
+  const std::uint64_t copied = tag(EventKind::copied, stage, slot_index);
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const KvCopies& copies = slot.copies[i / tensor];
+    const auto copy = [&](std::int64_t blocks, Platform::HostCopy direction) {
+      if (blocks == 0) return;
+      ++slot.copies_open;
+      const Bytes size = static_cast<double>(blocks) * config_.kv_block[stage];
+      platform_.copy_host(gpus[i], direction, size, *this, copied);
+    };
+    copy(copies.to_host, Platform::HostCopy::to_host);
+    copy(copies.from_host, Platform::HostCopy::from_host);
+  }
+}
+
+void Replica::end_copies(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  slot.copies_time = platform_.now() - slot.started;
+  if (config_.host_copies == HostCopies::before) {
+    copy_wait_ += slot.copies_time;
+    return compute(stage, slot_index);
+  }
+  if (slot.compute_time) settle(stage, slot_index);
+}
+
+/// The step itself.
+void Replica::compute(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  slot.compute_from = platform_.now();
   // Collectives that overlap with computation start with it, others after it.
   Seconds time = slot.price.overlap ? Seconds(0.0) : slot.price.time;
   if (stage == 0) {
@@ -202,10 +268,33 @@ void Replica::end_communication(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
   const Seconds taken = platform_.now() - slot.communication_from;
   shared_communication_ += taken;
-  if (!slot.price.overlap) return finish_stage(stage, slot_index);
+  if (!slot.price.overlap) return end_compute(stage, slot_index);
   const Seconds whole = slot.price.overlap->time(taken / slot.price.overlap->shared_time());
   platform_.at(std::max(platform_.now(), slot.communication_from + whole), *this,
                tag(EventKind::overlapped, stage, slot_index));
+}
+
+void Replica::end_compute(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  if (slot.copies.empty() || config_.host_copies == HostCopies::before) {
+    return finish_stage(stage, slot_index);
+  }
+  slot.compute_time = platform_.now() - slot.compute_from;
+  if (slot.copies_open == 0) settle(stage, slot_index);
+}
+
+/// Copies and computing have each run alone; layer by layer they wait for each other. Of L equal
+/// layers the copies of each end T / L after those before, and each computes for C / L once its own
+/// copies are over: together max(T + C / L, C + T / L).
+void Replica::settle(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  const Seconds computing = *slot.compute_time;
+  const double layers = config_.layers[stage];
+  const Seconds whole = std::max(slot.copies_time + computing / layers,
+                                 computing + slot.copies_time / layers);
+  copy_wait_ += whole - computing;
+  platform_.at(std::max(platform_.now(), slot.started + whole), *this,
+               tag(EventKind::settled, stage, slot_index));
 }
 
 void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "sim/serving/attention_ranks.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/stage_pricer.hpp"
+#include "workloads/engine_memory.hpp"
 
 namespace foretoken {
 
@@ -40,6 +42,9 @@ struct ReplicaConfig {
   std::int64_t queue_max = 0;    // requests waiting on an attention rank; 0 = any number
   Seconds host_time;             // before every step
   bool lists_sequences = false;  // exact attention
+  std::vector<Bytes> kv_block;   // by stage: of one GPU
+  std::vector<int> layers;       // by stage
+  HostCopies host_copies = HostCopies::layer_wise;
 };
 
 /// Makes a replica's engines with empty caches: once, and again whenever it starts anew.
@@ -74,13 +79,23 @@ class Replica final : public EventHandler {
   }
   /// Since the run began, whatever caches were lost meanwhile.
   [[nodiscard]] PrefixTotals prefix_totals() const;
+  [[nodiscard]] HostTotals host_totals() const;
   [[nodiscard]] Seconds host_time_total() const { return host_time_total_; }
   [[nodiscard]] Seconds shared_communication() const { return shared_communication_; }
+  /// By which steps were longer because of copies to and from the host.
+  [[nodiscard]] Seconds copy_wait() const { return copy_wait_; }
 
   void on_event(std::uint64_t tag) override;
 
  private:
-  enum class EventKind : std::uint64_t { computed, communicated, sent, overlapped };
+  enum class EventKind : std::uint64_t {
+    computed,
+    communicated,
+    sent,
+    overlapped,
+    copied,   // KV blocks, between a GPU and its host
+    settled,  // the last layer, after copies
+  };
   struct Slot {                  // a step in flight
     std::vector<Batch> batches;  // by attention rank
     Seconds started;             // of the current stage
@@ -89,6 +104,11 @@ class Replica final : public EventHandler {
     StagePrice price;
     int transfers_open = 0;
     bool busy = false;
+    std::vector<KvCopies> copies;  // by attention rank; empty: none in this step
+    int copies_open = 0;           // of the current stage
+    Seconds copies_time;           // they took in this stage
+    Seconds compute_from;
+    std::optional<Seconds> compute_time;  // once over
   };
 
   [[nodiscard]] std::uint64_t tag(EventKind kind, std::size_t stage, std::size_t slot) const;
@@ -98,6 +118,11 @@ class Replica final : public EventHandler {
   void start_next_step();
   [[nodiscard]] StagePrice price(std::size_t stage, const Slot& slot);
   void start_stage(std::size_t stage, std::size_t slot);
+  void start_copies(std::size_t stage, std::size_t slot);
+  void end_copies(std::size_t stage, std::size_t slot);
+  void compute(std::size_t stage, std::size_t slot);
+  void end_compute(std::size_t stage, std::size_t slot);
+  void settle(std::size_t stage, std::size_t slot);
   /// Starts the next shared collective of the stage, or ends it after the last.
   void communicate(std::size_t stage, std::size_t slot);
   void start_collective(const SharedCollective& collective, std::size_t stage, std::size_t slot);
@@ -120,6 +145,7 @@ class Replica final : public EventHandler {
   EngineStart start_engines_;
   AttentionRanks ranks_;
   PrefixTotals past_prefixes_;  // of caches that were lost
+  HostTotals past_host_;
   Timeline& timeline_;
   RequestListener& listener_;
   StepObserver* observer_;
@@ -132,7 +158,7 @@ class Replica final : public EventHandler {
   std::unordered_map<std::uint32_t, Sequence*> by_id_;  // that have not ended; never walked
   std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing
   std::vector<BatchShape> shapes_;  // scratch
-  Seconds host_time_total_, shared_communication_;
+  Seconds host_time_total_, shared_communication_, copy_wait_;
 };
 
 }  // namespace foretoken

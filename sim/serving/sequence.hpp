@@ -32,6 +32,9 @@ struct Sequence {
   std::size_t next_chunk = 0;             // to be published,
   std::int64_t next_chunk_at = no_chunk;  // when so many tokens are held
 
+  // Swapped out: blocks in the host's memory and the tokens they hold; 0 = none.
+  std::int64_t swapped_blocks = 0, swapped_tokens = 0;
+
   /// Tokens that the client has from an earlier attempt: they are produced again, not sent again.
   std::int64_t delivered = 0;
   bool has_ended = true;  // for its client; steps in flight may still work on it

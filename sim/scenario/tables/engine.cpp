@@ -9,6 +9,27 @@ namespace foretoken {
 
 namespace {
 
+/// Of a node's memory, what "auto" gives to KV blocks; the rest is for the system, the page cache
+/// and the engine's own.
+constexpr double host_share = 0.75;
+
+/// "64 GiB", or "auto": the replica's part of its nodes' memory.
+void read_host_kv(TableReader& table, Scenario& scenario) {
+  const Value* value = table.find("host_kv");
+  if (value == nullptr || !value->is_string() || std::get<std::string>(value->data) != "auto") {
+    table.read("host_kv", scenario.engine.host_kv);
+    table.expect("host_kv", scenario.engine.host_kv >= Bytes(0.0), "must not be negative");
+    return;
+  }
+  const NodeSpec& node = scenario.cluster.node;
+  table.expect("host_kv", node.host_memory > Bytes(0.0),
+               fmt::format("is \"auto\", but cluster '{}' does not say how much memory a node has; "
+                           "give host_memory in its [node], or a size: \"64 GiB\"",
+                           scenario.cluster.name));
+  scenario.engine.host_kv = host_share / node.gpus * scenario.deployment.layout.ranks() *
+                            node.host_memory;
+}
+
 /// The preset that the table names, or null. A name that is none was reported.
 std::optional<EnginePreset> read_preset(TableReader& table, const ScenarioOptions& options,
                                         std::string& name) {
@@ -42,15 +63,27 @@ void read_limits(TableReader& table, const EngineTable& given, EngineSettings& e
                            engine.batch_tokens_max, engine.sequences_max));
 }
 
-void read_memory(TableReader& table, EngineSettings& engine) {
+void read_memory(TableReader& table, Scenario& scenario) {
+  EngineSettings& engine = scenario.engine;
   read_positive(table, "block_tokens", engine.block_tokens);
+  table.read("memory_rule", engine.memory_rule);
   table.read("memory_utilization", engine.memory_utilization);
   table.expect("memory_utilization",
                engine.memory_utilization > 0.0 && engine.memory_utilization <= 1.0,
                "is a share of the GPU's memory: above 0, at most 1");
+  table.read("graphs_in_share", engine.graphs_in_share);
+  table.expect("graphs_in_share",
+               !engine.graphs_in_share || engine.memory_rule == MemoryRule::of_total,
+               "is for memory_rule = \"of_total\" only: other rules leave graphs outside");
   table.read("kv_blocks", engine.kv_blocks);
   table.expect("kv_blocks", engine.kv_blocks >= 0, "must be at least 1 (or 0: from memory)");
   table.read("prefix_caching", engine.prefix_caching);
+  read_host_kv(table, scenario);
+  table.read("host_copies", engine.host_copies);
+  table.read("preemption", engine.preemption);
+  table.expect("preemption",
+               engine.preemption != Preemption::swap || engine.host_kv > Bytes(0.0),
+               "is \"swap\", which needs room in the host's memory: set host_kv = \"16 GiB\" or so");
 }
 
 void read_execution(TableReader& table, Scenario& scenario) {
@@ -80,7 +113,7 @@ void read_engine_table(TableReader table, const ScenarioOptions& options, Scenar
   reader.read("scheduler", engine.scheduler.name);
   engine.scheduler.position = reader.position("scheduler");
   read_limits(reader, given, engine);
-  read_memory(reader, engine);
+  read_memory(reader, scenario);
   read_execution(reader, scenario);
   scenario.execution.block_tokens = engine.block_tokens;
   const bool is_from_preset =
@@ -105,9 +138,16 @@ Value resolved_engine_table(const Scenario& scenario) {
   if (scenario.engine.context_max > 0) engine.set("context_max", scenario.engine.context_max);
   if (scenario.engine.queue_max > 0) engine.set("queue_max", scenario.engine.queue_max);
   engine.set("block_tokens", scenario.engine.block_tokens);
+  engine.set("memory_rule", std::string(enum_name(scenario.engine.memory_rule)));
   engine.set("memory_utilization", scenario.engine.memory_utilization);
+  if (scenario.engine.graphs_in_share) engine.set("graphs_in_share", true);
   engine.set("kv_blocks", scenario.engine.kv_blocks);
   engine.set("prefix_caching", scenario.engine.prefix_caching);
+  if (scenario.engine.host_kv > Bytes(0.0)) {
+    engine.set("host_kv", exact_text(scenario.engine.host_kv));
+    engine.set("host_copies", std::string(enum_name(scenario.engine.host_copies)));
+  }
+  engine.set("preemption", std::string(enum_name(scenario.engine.preemption)));
   engine.set("framework", std::string(enum_name(scenario.execution.implementation.framework)));
   if (scenario.execution.overlap != Overlap::none) {
     engine.set("overlap", std::string(enum_name(scenario.execution.overlap)));

@@ -1,7 +1,7 @@
 // vLLM's V1 scheduler: every step serves the running sequences first, in order of admission, then
 // admits waiting ones while the token budget, the sequence limit and KV blocks last. Prefill and
 // decode mix in one batch; a prompt longer than the budget is cut into chunks. When blocks run out
-// the sequence admitted last gives all of its blocks back and is recomputed later.
+// the sequence admitted last gives all of its blocks back and is recomputed, or fetched, later.
 // Left out: encoder inputs, and concurrent partial prefills of several long prompts. Its priorities
 // are the scheduler "priority".
 

@@ -1,0 +1,50 @@
+// The host's memory as a second place for KV blocks: prefix chunks that had to leave the GPU, until
+// others that were used later need the room, and the blocks of sequences that were swapped out,
+// which stay until they are fetched. Only counts are kept, as in the KV cache. What moves when, and
+// how long it takes, is KvCache's and the replica's.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/serving/prefix_cache.hpp"
+
+namespace foretoken {
+
+class HostPool {
+ public:
+  /// 0 blocks: there is none, and nothing fits.
+  explicit HostPool(std::int64_t blocks) : blocks_(blocks) {}
+
+  /// Whether the prefix chunk with this hash is here.
+  [[nodiscard]] bool holds(std::uint64_t hash) const {
+    return chunks_.find(hash) != PrefixCache::none;
+  }
+  /// A chunk that left the GPU comes in, or is found to be here still; either is a use. Chunks used
+  /// longest ago go for it. Returns whether it had to be copied; one that cannot fit is lost.
+  bool keep(std::uint64_t hash, std::int64_t blocks);
+  /// The chunk, which is here, is being copied to the GPU: it stays until unpin(), which is a use.
+  void pin(std::uint64_t hash) { chunks_.take(chunks_.find(hash)); }
+  void unpin(std::uint64_t hash) { chunks_.give_back(chunks_.find(hash)); }
+
+  /// Room for the blocks of a sequence, for which chunks go. Returns false and changes nothing if
+  /// there is not enough.
+  bool reserve(std::int64_t blocks);
+  /// Gives it back.
+  void give_back(std::int64_t blocks);
+
+  [[nodiscard]] std::int64_t blocks() const { return blocks_; }
+  [[nodiscard]] std::int64_t used() const { return used_; }
+  [[nodiscard]] std::int64_t used_peak() const { return used_peak_; }
+  /// Of `used`, of sequences.
+  [[nodiscard]] std::int64_t swapped() const { return swapped_; }
+
+ private:
+  /// Returns false and changes nothing if that many cannot be had.
+  bool take(std::int64_t blocks);
+
+  std::int64_t blocks_;
+  std::int64_t used_ = 0, used_peak_ = 0, swapped_ = 0;
+  PrefixCache chunks_;  // idle but for pinned ones
+};
+
+}  // namespace foretoken

@@ -1,0 +1,40 @@
+// How an engine uses memory, as people set it: what its one setting for GPU memory is a share of,
+// and what becomes of a sequence whose KV blocks are needed for others. sim/serving does it.
+#pragma once
+
+#include "sim/base/enum_names.hpp"
+
+namespace foretoken {
+
+/// What the memory setting is a share of.
+/// of_total: of all that CUDA sees; weights, activations, runtime and communication come out of it,
+/// the KV cache gets what is left (vLLM's gpu_memory_utilization). CUDA graphs are captured
+/// afterwards and outside of it, unless the share is said to pay for them (vLLM since 0.21).
+/// static_fraction: of what is free before the weights are loaded; weights and KV cache share it,
+/// everything else has to do with the rest (SGLang's mem_fraction_static).
+/// of_free: of what is free once the model is loaded and has run its largest step; all of it is KV
+/// cache (TensorRT-LLM's kv_cache_free_gpu_mem_fraction).
+enum class MemoryRule { of_total, static_fraction, of_free };
+template <>
+struct EnumNames<MemoryRule> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"of_total", "static_fraction", "of_free"});
+};
+
+/// recompute: its blocks are forgotten and its tokens computed again. swap: its blocks wait in the
+/// host's memory while there is room, else as recompute.
+enum class Preemption { recompute, swap };
+template <>
+struct EnumNames<Preemption> {
+  static constexpr auto names = std::to_array<std::string_view>({"recompute", "swap"});
+};
+
+/// When a step computes while KV blocks are copied between GPU and host. before: all copies first,
+/// then the step. layer_wise: each layer computes as soon as its own blocks are there.
+enum class HostCopies { before, layer_wise };
+template <>
+struct EnumNames<HostCopies> {
+  static constexpr auto names = std::to_array<std::string_view>({"before", "layer_wise"});
+};
+
+}  // namespace foretoken
