@@ -14,6 +14,7 @@
 #include "sim/report/text_table.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/step_price.hpp"
+#include "workloads/kv_format.hpp"
 
 namespace foretoken {
 namespace {
@@ -220,6 +221,10 @@ StepSubject subject_of_options(const StepOptions& options) {
   execution.implementation.is_cold = !options.warm;
   execution.routing = parse_routing(options.routing, {"--routing"});
   subject.cluster = cluster_of(options);
+  if (const std::string problem = kv_format_problem(execution.kv_dtype, subject.cluster.gpu);
+      !problem.empty()) {
+    throw ConfigError({"--kv-dtype"}, problem);
+  }
   check_all_reduce(options.all_reduce);
   subject.comm = {subject.cluster.comm, options.all_reduce};
   const auto fallback = parse_option<CommFallback>(options.fallback, "--communication-fallback");

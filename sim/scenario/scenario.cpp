@@ -5,6 +5,7 @@
 #include "sim/base/unit_text.hpp"
 #include "sim/scenario/replica_count.hpp"
 #include "sim/scenario/tables.hpp"
+#include "workloads/kv_format.hpp"
 
 namespace foretoken {
 namespace {
@@ -47,6 +48,15 @@ void check_host_memory(const Scenario& scenario, Diagnostics& diagnostics) {
                   "has {} of memory; lower it, or write \"auto\" for what a node can give",
                   readable(scenario.engine.host_kv), readable(needed), on_a_node,
                   scenario.cluster.name, readable(node.host_memory)));
+}
+
+void check_kv_format(const Scenario& scenario, Diagnostics& diagnostics) {
+  const std::string problem =
+      kv_format_problem(scenario.execution.kv_dtype, scenario.cluster.gpu);
+  if (problem.empty()) return;
+  diagnostics.add(scenario.kv_dtype_position,
+                  fmt::format("model.kv_dtype: is \"{}\", but {}",
+                              enum_name(scenario.execution.kv_dtype), problem));
 }
 
 /// Shared prefixes are whole KV blocks.
@@ -97,6 +107,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
     check_fit(scenario, diagnostics);
     check_prefix_blocks(scenario, diagnostics);
     check_host_memory(scenario, diagnostics);
+    check_kv_format(scenario, diagnostics);
   }
   diagnostics.throw_if_any();
   return scenario;

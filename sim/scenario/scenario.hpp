@@ -99,7 +99,7 @@ struct Scenario {
   SloTargets slo;
   RunSettings run;
 
-  SourcePosition model_position, cluster_position, deployment_position, engine_position;
+  SourcePosition model_position, kv_dtype_position, cluster_position, deployment_position, engine_position;
 };
 
 struct ScenarioOptions {

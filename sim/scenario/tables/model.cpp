@@ -32,13 +32,8 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
   }
   read_expert_format(table, scenario);
   scenario.execution.kv_dtype = activation_dtype(scenario.execution.dtype);
-  if (table.read("kv_dtype", scenario.execution.kv_dtype)) {
-    table.expect("kv_dtype",
-                 scenario.execution.kv_dtype != DType::fp8_block &&
-                     scenario.execution.kv_dtype != DType::mxfp4 &&
-                     scenario.execution.kv_dtype != DType::nvfp4,
-                 "a KV cache is held in bf16, fp16, fp8, int8 or fp32");
-  }
+  table.read("kv_dtype", scenario.execution.kv_dtype);
+  scenario.kv_dtype_position = table.position("kv_dtype");
   if (table.read("expert_routing", routing)) {
     table.diagnostics().attempt([&] {
       scenario.execution.routing = parse_routing(routing, table.position("expert_routing"));

@@ -22,46 +22,132 @@ Transformer tiny_model() {
   return model;
 }
 
-GpuSpec gpu_with(Bytes capacity) {
+GpuSpec gpu_with(Bytes visible) {
   GpuSpec gpu;
   gpu.name = "toy";
-  gpu.memory_capacity = capacity;
+  gpu.sm_count = 1;
+  gpu.memory_capacity = 1.1 * visible;
+  gpu.memory_visible = visible;
   return gpu;
 }
 
-TEST(MemoryPlan, LeavesTheRestOfTheBudgetToBlocks) {
-  // Parameters: embedding 64*8 = 512, LM head 512, QKV 8*24 = 192, output 8*8 = 64, gate-up 8*32 =
-  // 256, down 16*8 = 128, norms 3*8 = 24: 1,688, in bf16 3,376 B.
-  // Activations: 4 tokens * 2 B * (2*8 + 3*16) = 512 B; logits 2 rows * 64 * (2 + 8) = 1,280 B.
-  // Runtime: 1e9 B. A block of 16 tokens: 16 * 2 (K, V) * 8 * 2 B = 512 B.
-  // Budget at 0.5 of 2e9 + 20,000 B: 1e9 + 10,000 - 3,376 - 1,280 - 1e9 = 5,344 B: 10 blocks.
+constexpr double gibibyte = 1073741824.0;
+constexpr double runtime = 0.15 * gibibyte, context = 0.5 * gibibyte;
+// Parameters: embedding 64*8 = 512, LM head 512, QKV 8*24 = 192, output 8*8 = 64, gate-up 8*32 =
+// 256, down 16*8 = 128, norms 3*8 = 24: 1,688, in bf16 3,376 B; rotary table 1,000 * 4 * 2 B.
+constexpr double weights = 3'376.0 + 8'000.0;
+// The layer: 4 tokens * 2 B * (2*8 + 3*16) = 512 B. Compiling: embedding 64*8*2 B = 1,024 B.
+// Sampling: hidden states 4*8*2 = 64 B, 64 * (2 rows * (2 + 12) B + one SM * 4 B) = 2,048 B.
+constexpr double activations = 2'112.0;
+
+TEST(MemoryPlan, LeavesTheRestOfTheShareToBlocks) {
+  // A block of 16 tokens: 16 * 2 (K, V) * 8 * 2 B = 512 B. 5,344 B are left: 10 blocks.
   ExecutionSettings execution;
-  const MemoryLimits limits{.utilization = 0.5, .batch_tokens_max = 4, .sequences_max = 2};
-  const GpuSpec gpu = gpu_with(Bytes(2e9 + 20'000.0));
+  const MemoryLimits limits{.utilization = 0.1, .batch_tokens_max = 4, .sequences_max = 2};
+  const GpuSpec gpu = gpu_with(Bytes(10.0 * (runtime + weights + activations + 5'344.0)));
   const MemoryPlan plan = plan_memory(tiny_model(), {}, execution, gpu, limits);
-  EXPECT_DOUBLE_EQ(plan.weights.value(), 3376.0);
-  EXPECT_DOUBLE_EQ(plan.activations.value(), 1280.0);
+  EXPECT_DOUBLE_EQ(plan.weights.value(), weights);
+  EXPECT_DOUBLE_EQ(plan.activations.value(), activations);
+  EXPECT_DOUBLE_EQ(plan.runtime.value(), runtime);
+  EXPECT_DOUBLE_EQ(plan.communication.value(), 0.0);
   EXPECT_DOUBLE_EQ(plan.kv_block.value(), 512.0);
+  EXPECT_NEAR(plan.kv_budget.value(), 5'344.0, 1e-3);
   EXPECT_EQ(plan.kv_blocks, 10);
   EXPECT_NO_THROW(check_memory(plan, tiny_model(), {}, gpu, limits, {}));
 }
 
-TEST(MemoryPlan, SaysHowMuchIsMissing) {
-  const MemoryLimits limits{.utilization = 0.5, .batch_tokens_max = 4, .sequences_max = 2};
-  const GpuSpec gpu = gpu_with(Bytes(1e9));
+TEST(MemoryPlan, GraphsAreOutsideTheShareUnlessItPaysForThem) {
+  // Two sequences: sizes 1, 2 and 4 for mixed steps, 1 and 2 for decode steps; one layer each.
+  MemoryLimits limits{.utilization = 0.5, .batch_tokens_max = 4, .sequences_max = 2};
+  const GpuSpec gpu = gpu_with(Bytes(2e9));
+  const MemoryPlan outside = plan_memory(tiny_model(), {}, {}, gpu, limits);
+  EXPECT_DOUBLE_EQ(outside.graphs.value(), 5 * 0.2 * 1048576.0);
+  limits.graphs_in_share = true;
+  const MemoryPlan inside = plan_memory(tiny_model(), {}, {}, gpu, limits);
+  EXPECT_NEAR((outside.kv_budget - inside.kv_budget).value(), outside.graphs.value(), 1e-3);
+}
+
+TEST(MemoryPlan, VllmCapturesTheGraphsItLogs) {
+  // "PIECEWISE=51 (largest=512), FULL=35 (largest=256)" of vLLM 0.19 with 256 sequences, and
+  // "PIECEWISE=11 (largest=64), FULL=7 (largest=32)" with 32.
+  const double one = 0.2 * 1048576.0;
+  const GpuSpec gpu = gpu_with(Bytes(4e9));
+  const auto graphs = [&](int sequences) {
+    const MemoryLimits limits{.sequences_max = sequences};
+    return plan_memory(tiny_model(), {}, {}, gpu, limits).graphs.value() / one;
+  };
+  EXPECT_NEAR(graphs(256), 51 + 35, 1e-9);
+  EXPECT_NEAR(graphs(32), 11 + 7, 1e-9);
+}
+
+TEST(MemoryPlan, RulesTakeTheirShareOfDifferentThings) {
+  const GpuSpec gpu = gpu_with(Bytes(4e9));
+  MemoryLimits limits{.utilization = 0.75, .batch_tokens_max = 4, .sequences_max = 2};
+  const auto budget = [&](MemoryRule rule) {
+    limits.rule = rule;
+    return plan_memory(tiny_model(), {}, {}, gpu, limits).kv_budget.value();
+  };
+  EXPECT_NEAR(budget(MemoryRule::of_total), 3e9 - weights - activations - runtime, 1e-3);
+  EXPECT_NEAR(budget(MemoryRule::static_fraction), 0.75 * (4e9 - context) - weights, 1e-3);
+  EXPECT_NEAR(budget(MemoryRule::of_free),
+              0.75 * (4e9 - context - weights - activations - runtime), 1e-3);
+}
+
+TEST(MemoryPlan, PiecesMakeUpWhatTheGpuHas) {
+  const GpuSpec gpu = gpu_with(Bytes(4e9));
+  ParallelLayout two;
+  two.tensor = 2;
+  const MemoryPlan plan = plan_memory(tiny_model(), two, {}, gpu, {.utilization = 0.7});
+  const Bytes sum = plan.driver + plan.context + plan.communication + plan.weights +
+                    plan.activations + plan.runtime + plan.graphs + plan.unused +
+                    static_cast<double>(plan.kv_blocks) * plan.kv_block;
+  EXPECT_NEAR(sum.value(), plan.capacity.value(), 1.0);
+  EXPECT_GT(plan.communication, Bytes(0.0));
+  EXPECT_DOUBLE_EQ(plan.kv_block_all_ranks.value(), 2 * plan.kv_block.value());
+}
+
+std::string refusal(const GpuSpec& gpu, const MemoryLimits& limits) {
   const MemoryPlan plan = plan_memory(tiny_model(), {}, {}, gpu, limits);
-  EXPECT_EQ(plan.kv_blocks, 0);
   try {
     check_memory(plan, tiny_model(), {}, gpu, limits, {"a.toml", 2, 1});
-    FAIL();
   } catch (const ConfigError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "a.toml:2:1: tiny does not fit on toy: each GPU needs 3.3 KiB of weights, 1.25 KiB "
-        "of activations and 954 MiB for the runtime, but memory_utilization = 0.5 of 954 "
-        "MiB leaves 477 MiB; 477 MiB are missing. Raise tensor_parallel (now 1) or "
-        "pipeline_parallel (now 1), choose a smaller dtype or a GPU with more memory");
+    return error.what();
   }
+  return "";
+}
+
+TEST(MemoryPlan, SaysHowMuchIsMissing) {
+  MemoryLimits limits{.utilization = 0.1, .batch_tokens_max = 4, .sequences_max = 2};
+  const GpuSpec gpu = gpu_with(Bytes(1e9));
+  EXPECT_EQ(refusal(gpu, limits),
+            "a.toml:2:1: tiny does not fit on toy: each GPU needs 11.1 KiB of weights, 2.06 KiB of "
+            "activations and 154 MiB for runtime and communication, but memory_utilization = 0.1 "
+            "of 954 MiB leaves 95.4 MiB; 58.2 MiB are missing. Raise tensor_parallel (now 1) or "
+            "pipeline_parallel (now 1), choose a smaller dtype or a GPU with more memory");
+  limits.rule = MemoryRule::of_free;
+  EXPECT_NE(refusal(gpu_with(Bytes(6e8)), limits).find("of 0 B free after loading leaves 0 B"),
+            std::string::npos);
+}
+
+TEST(MemoryPlan, RefusesAShareThatIsNotFreeAtTheStart) {
+  const MemoryLimits limits{.utilization = 0.95, .batch_tokens_max = 4, .sequences_max = 2};
+  EXPECT_EQ(refusal(gpu_with(Bytes(4 * gibibyte)), limits),
+            "a.toml:2:1: memory_utilization = 0.95 asks for 3.8 GiB of 4 GiB, but once CUDA has "
+            "started only 3.5 GiB are free; lower it to 0.87");
+  EXPECT_EQ(refusal(gpu_with(Bytes(24 * gibibyte)), limits), "");
+}
+
+TEST(MemoryPlan, ExpertsKeepEveryTokensCopies) {
+  Transformer model = tiny_model();
+  model.moe = MoeConfig{.experts = 8, .topk = 4, .intermediate = 6, .shared_intermediate = 2};
+  const MemoryLimits limits{.batch_tokens_max = 1000, .sequences_max = 1};
+  const GpuSpec gpu = gpu_with(Bytes(4e9));
+  // 1,000 tokens * 2 B * (2*8 + 4 copies * (max(2*6, 8) + 6) + 3*2) = 188,000 B.
+  EXPECT_DOUBLE_EQ(plan_memory(model, {}, {}, gpu, limits).activations.value(), 188'000.0);
+  ParallelLayout cut;
+  cut.tensor = 2;
+  // Experts are cut to 3, the hidden state of the copies is not: 2*8 + 4 * (8 + 3) + 3*2/2 = 63.
+  EXPECT_DOUBLE_EQ(plan_memory(model, cut, {}, gpu, limits).activations.value(), 126'000.0);
 }
 
 TEST(MemoryPlan, TensorParallelismSharesWeightsAndBlocks) {

@@ -126,7 +126,9 @@ TEST(PrefixCache, NoticesUsersThatNeverTook) {
   cache.give_back(chunk);
   EXPECT_EQ(cache.idle_blocks(), 2);
   EXPECT_THROW(cache.give_back(chunk), InternalError);
-  EXPECT_EQ(cache.evict_one(), 2);
+  const PrefixCache::Evicted evicted = cache.evict_one();
+  EXPECT_EQ(evicted.hash, 7U);
+  EXPECT_EQ(evicted.blocks, 2);
   EXPECT_EQ(cache.find(7), PrefixCache::none);
   EXPECT_THROW((void)cache.evict_one(), InternalError);
 }
