@@ -79,7 +79,7 @@ struct NodeSpec {
   // elsewhere each GPU has this link to itself. Bandwidth and latency are of one direction.
   Bytes host_memory;                   // of the node; 0 = not known
   BytesPerSecond host_link_bandwidth;  // of a GPU
-  double host_link_efficiency = 0.85;  // share of it that large copies of pinned memory reach
+  double host_link_efficiency = 0.88;  // share of it that large copies of pinned memory reach
   Seconds host_link_latency{10e-6};    // of one copy, its launch included
 
   int nics = 0;

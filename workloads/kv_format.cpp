@@ -9,9 +9,10 @@ std::string kv_format_problem(DType dtype, const GpuSpec& gpu) {
     return "a KV cache is held in bf16, fp16, fp8, int8 or fp32";
   }
   if (dtype == DType::fp8 && gpu.tensor_rate(DType::fp8) <= FlopsPerSecond(0.0)) {
-    return fmt::format("{} has no fp8, and nobody has measured attention that converts it in "
-                       "software; use int8, bf16 or fp16",
-                       gpu.name);
+    return fmt::format(
+        "{} has no fp8, and nobody has measured attention that converts it in "
+        "software; use int8, bf16 or fp16",
+        gpu.name);
   }
   return "";
 }

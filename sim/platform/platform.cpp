@@ -41,8 +41,8 @@ class Platform::Impl final : FlowListener, EventHandler {
   void copy_host(GpuId gpu, HostCopy direction, Bytes size, Caller caller) {
     const NodeSpec& node = topology_.cluster().node;
     const Wiring& wiring = topology_.wiring();
-    Route route = direction == HostCopy::to_host ? wiring.route_to_host(gpu)
-                                                 : wiring.route_from_host(gpu);
+    const Route route =
+        direction == HostCopy::to_host ? wiring.route_to_host(gpu) : wiring.route_from_host(gpu);
     if (size <= Bytes(0.0)) return at(now_, *caller.handler, caller.tag);
     if (route.empty()) {
       const BytesPerSecond rate = node.host_link_bandwidth * node.host_link_efficiency;
@@ -51,7 +51,9 @@ class Platform::Impl final : FlowListener, EventHandler {
     BytesPerSecond rate = wiring.capacity(route.front());
     for (const LinkIndex link : route) rate = std::min(rate, wiring.capacity(link));
     Transfer transfer{{}, caller};
-    transfer.rounds.push_back({{{std::move(route), size, rate}}, node.host_link_latency, 1});
+    TransferRounds& round = transfer.rounds.emplace_back();
+    round.latency = node.host_link_latency;
+    round.flows.push_back({route, size, rate});
     begin_round(transfers_.add(std::move(transfer)));
   }
 

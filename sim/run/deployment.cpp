@@ -174,8 +174,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
 
 /// Whole blocks of one attention rank; each has its part of the replica's room.
 HostKv DeployedEngine::host_kv() const {
-  const Bytes room =
-      scenario_.engine.host_kv / scenario_.deployment.layout.data_parallel_attention;
+  const Bytes room = scenario_.engine.host_kv / scenario_.deployment.layout.data_parallel_attention;
   return {static_cast<std::int64_t>(std::floor(room / memory_.kv_block_all_ranks)),
           scenario_.engine.preemption == Preemption::swap};
 }

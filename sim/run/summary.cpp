@@ -125,13 +125,13 @@ void add_host(const SimulatedRun& outcome, Report& report) {
   const auto bytes = [&](std::int64_t blocks) {
     return static_cast<double>(blocks) * outcome.memory.kv_block_all_ranks.value();
   };
-  report.kv.host = Report::HostKv{
-      .blocks = host.blocks,
-      .peak = static_cast<double>(host.used_peak) / static_cast<double>(host.blocks),
-      .bytes = bytes(host.blocks),
-      .bytes_to_host = bytes(host.copies.to_host),
-      .bytes_from_host = bytes(host.copies.from_host),
-      .swaps = host.swapped};
+  report.kv.host =
+      Report::HostKv{.blocks = host.blocks,
+                     .peak = static_cast<double>(host.used_peak) / static_cast<double>(host.blocks),
+                     .bytes = bytes(host.blocks),
+                     .bytes_to_host = bytes(host.copies.to_host),
+                     .bytes_from_host = bytes(host.copies.from_host),
+                     .swaps = host.swapped};
 }
 
 void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {

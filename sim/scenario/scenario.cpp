@@ -51,8 +51,7 @@ void check_host_memory(const Scenario& scenario, Diagnostics& diagnostics) {
 }
 
 void check_kv_format(const Scenario& scenario, Diagnostics& diagnostics) {
-  const std::string problem =
-      kv_format_problem(scenario.execution.kv_dtype, scenario.cluster.gpu);
+  const std::string problem = kv_format_problem(scenario.execution.kv_dtype, scenario.cluster.gpu);
   if (problem.empty()) return;
   diagnostics.add(scenario.kv_dtype_position,
                   fmt::format("model.kv_dtype: is \"{}\", but {}",

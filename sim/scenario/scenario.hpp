@@ -68,7 +68,7 @@ struct EngineSettings {
   Bytes host_kv;                 // host memory for KV blocks of one replica, all its GPUs; 0 = none
   HostCopies host_copies = HostCopies::layer_wise;
   Preemption preemption = Preemption::recompute;
-  Seconds host_time;                     // added to every step: work on the CPU between steps
+  Seconds host_time;  // added to every step: work on the CPU between steps
 };
 
 /// Latency targets; nullopt = none.
@@ -99,7 +99,8 @@ struct Scenario {
   SloTargets slo;
   RunSettings run;
 
-  SourcePosition model_position, kv_dtype_position, cluster_position, deployment_position, engine_position;
+  SourcePosition model_position, kv_dtype_position, cluster_position, deployment_position,
+      engine_position;
 };
 
 struct ScenarioOptions {

@@ -120,9 +120,9 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
   if (match.chunks > 0) take_chunks(sequence, match.chunks);
   sequence.next_chunk = match.chunks;
   const bool has_more = shares_prefixes_ && match.chunks < sequence.prefix_hashes.size();
-  sequence.next_chunk_at = has_more ? static_cast<std::int64_t>(match.chunks + 1) *
-                                          sequence.prefix_chunk_tokens
-                                    : Sequence::no_chunk;
+  sequence.next_chunk_at =
+      has_more ? static_cast<std::int64_t>(match.chunks + 1) * sequence.prefix_chunk_tokens
+               : Sequence::no_chunk;
   if (sequence.record.preemptions == 0) {
     prefix_totals_ += {sequence.prompt_tokens, match.tokens, match.host_tokens};
   }

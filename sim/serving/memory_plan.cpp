@@ -10,12 +10,14 @@ namespace {
 
 constexpr double gibibyte = 1073741824.0;
 
-// What a process takes of a GPU before it allocates anything: vLLM's "free memory on device" at
-// startup is 0.53 GiB below the total on an H100 (2025) and 0.41 GiB on an A100 (2026).
+// What a process takes of a GPU before it allocates anything: 0.60 GiB on an H200 (measured by
+// calibration/measure/memory_footprint.py), 0.53 on an H100 and 0.41 on an A100 (vLLM's logs of
+// 2025 and 2026, free memory at startup).
 constexpr Bytes context_bytes(0.5 * gibibyte);
 
-// Code of kernels as they are loaded, workspaces of cuBLAS: what vLLM calls non-torch memory, 0.07
-// GiB (H100, 2025), 0.16, 0.2 and 0.26 GiB (RTX PRO 6000, A100, 2026) on one GPU.
+// Code of kernels as they are loaded and workspaces of cuBLAS, which vLLM calls non-torch memory:
+// 0.07 GiB, and 0.19 once graphs have been captured, on an H200 (measured as above); 0.07 (H100,
+// 2025), 0.16 and 0.26 GiB (A100, 2026) in vLLM's logs.
 constexpr Bytes runtime_bytes(0.15 * gibibyte);
 
 // NCCL's channels and the buffers of custom all-reduce, on each GPU of a group: vLLM's non-torch
@@ -24,10 +26,10 @@ constexpr Bytes runtime_bytes(0.15 * gibibyte);
 constexpr Bytes pcie_communication_bytes(0.2 * gibibyte);
 constexpr Bytes nvlink_communication_bytes(0.6 * gibibyte);
 
-// A captured batch size of one layer. vLLM's "graph capturing took", by layers and graphs: 0.085
-// (Llama 3.1 8B, A100), 0.115 (Qwen3 0.6B, RTX 5090), 0.21 (Qwen2.5 1.5B), 0.24 (Qwen3.5 9B, L40S)
-// and 0.32 MiB (a 7B model, H100).
-constexpr Bytes graph_layer_bytes(0.2 * 1048576.0);
+// A captured batch size of one layer: 0.053 MiB on an H200 (measured as above, with eight kernels a
+// layer). vLLM's "graph capturing took", by layers and graphs: 0.085 (Llama 3.1 8B, A100, 2026),
+// 0.115 (Qwen3 0.6B, RTX 5090, 2026); two to three times that in versions of 2025.
+constexpr Bytes graph_layer_bytes(0.08 * 1048576.0);
 
 /// Graphs that vLLM captures: 1, 2, 4, then every 8th batch size to 256 and every 16th to 512, up
 /// to twice the sequences, for mixed steps; those up to the sequences again for decode steps.
@@ -35,7 +37,8 @@ std::int64_t captured_graphs(int sequences_max) {
   const auto sizes_to = [](std::int64_t rows) {
     const std::int64_t capped = std::min<std::int64_t>(rows, 512);
     const std::int64_t small = (capped >= 1) + (capped >= 2) + (capped >= 4);
-    return small + std::min<std::int64_t>(capped, 256) / 8 + std::max<std::int64_t>(0, capped - 256) / 16;
+    return small + std::min<std::int64_t>(capped, 256) / 8 +
+           std::max<std::int64_t>(0, capped - 256) / 16;
   };
   return sizes_to(2 * std::int64_t{sequences_max}) + sizes_to(sequences_max);
 }
@@ -53,9 +56,9 @@ double layer_width(const Transformer& model, const ParallelLayout& layout,
                                   (2.0 * (model.mla->nope_dim + model.mla->rope_dim) +
                                    2.0 * model.mla->value_dim));
   } else {
-    widest = std::max(widest, static_cast<double>(model.head_dim) *
-                                  (2.0 * query_heads_per_rank(model, layout) +
-                                   2.0 * kv_heads_per_rank(model, layout)));
+    widest = std::max(
+        widest, static_cast<double>(model.head_dim) * (2.0 * query_heads_per_rank(model, layout) +
+                                                       2.0 * kv_heads_per_rank(model, layout)));
   }
   if (model.moe) {
     // Fused experts keep each token's copies: after the first product twice the width, or after the
@@ -71,6 +74,16 @@ double layer_width(const Transformer& model, const ParallelLayout& layout,
   return 2.0 * hidden + widest;
 }
 
+/// Buffers of the largest captured batch, which all graphs share, and what each graph adds.
+Bytes graph_bytes(const Transformer& model, const ParallelLayout& layout, int stage,
+                  const ExecutionSettings& execution, int sequences_max) {
+  const double rows = std::min(2.0 * sequences_max, 512.0);
+  const double element = bytes_per_element(activation_dtype(execution.dtype));
+  return Bytes(rows * element * layer_width(model, layout, execution)) +
+         static_cast<double>(captured_graphs(sequences_max)) *
+             stage_layers(model, layout, stage).count() * graph_layer_bytes;
+}
+
 /// The peak of an engine's profile run, which is the largest of three moments.
 Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout, int stage,
                        const ExecutionSettings& execution, const GpuSpec& gpu,
@@ -82,12 +95,13 @@ Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout, i
   double peak = tokens * element * layer_width(model, layout, execution);
   if (stage == layout.pipeline - 1) {
     // Sampling a row for each sequence, all of them with top-p: logits as they come, in fp32, their
-    // softmax and the random numbers they are divided by (vLLM's native sampler); its top-k kernel
-    // has a row of fp32 for each SM. Hidden states of the step are still there.
+    // softmax and the random numbers they are divided by: 14.07 B a row and token measured (as
+    // above). vLLM's top-k kernel (since 0.16) has a row of fp32 for each SM beside them; before it
+    // there was a sort, and 38 B. Hidden states of the step are still there.
     const double rows = std::min(static_cast<double>(limits.sequences_max), tokens);
     const double sms = std::min(rows, static_cast<double>(gpu.sm_count));
-    peak = std::max(peak, tokens * hidden * element +
-                              vocabulary * (rows * (element + 3.0 * 4.0) + sms * 4.0));
+    peak = std::max(
+        peak, tokens * hidden * element + vocabulary * (rows * (element + 3.0 * 4.0) + sms * 4.0));
   }
   if (stage == 0 && limits.rule == MemoryRule::of_total) {
     // Compiling the step, Inductor times its kernels on inputs that it allocates anew; the largest
@@ -121,8 +135,7 @@ Bytes kv_budget(const MemoryPlan& plan, const MemoryLimits& limits) {
     case MemoryRule::static_fraction:
       return limits.utilization * free_at_start - plan.weights;
     case MemoryRule::of_free:
-      return limits.utilization *
-             (free_at_start - plan.weights - plan.activations - plan.runtime);
+      return limits.utilization * (free_at_start - plan.weights - plan.activations - plan.runtime);
   }
   const Bytes graphs = limits.graphs_in_share ? plan.graphs : Bytes(0.0);
   return limits.utilization * plan.usable() - plan.weights - plan.activations - plan.runtime -
@@ -162,8 +175,7 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
     plan.weights = weight_bytes_per_rank(model, layout, stage, execution.formats()) +
                    rotary_bytes(model, execution);
     plan.activations = activation_bytes(model, layout, stage, execution, gpu, limits);
-    plan.graphs = static_cast<double>(captured_graphs(limits.sequences_max)) *
-                  stage_layers(model, layout, stage).count() * graph_layer_bytes;
+    plan.graphs = graph_bytes(model, layout, stage, execution, limits.sequences_max);
     plan.kv_block = execution.block_tokens *
                     kv_bytes_per_token_per_rank(model, layout, stage, execution.kv_dtype);
     plan.kv_budget = kv_budget(plan, limits);
@@ -191,7 +203,8 @@ void check_memory(const MemoryPlan& plan, const Transformer& model, const Parall
     throw ConfigError(
         position,
         fmt::format("{} does not fit on {}: each GPU needs {} of weights, {} of activations and {} "
-                    "for runtime and communication, but {}; {} are missing. Raise tensor_parallel (now {}){} or "
+                    "for runtime and communication, but {}; {} are missing. Raise tensor_parallel "
+                    "(now {}){} or "
                     "pipeline_parallel (now {}), choose a smaller dtype or a GPU with more memory",
                     model.name, gpu.name, readable(plan.weights), readable(plan.activations),
                     readable(plan.runtime + plan.communication), share_text(plan, limits),

@@ -290,8 +290,8 @@ void Replica::settle(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
   const Seconds computing = *slot.compute_time;
   const double layers = config_.layers[stage];
-  const Seconds whole = std::max(slot.copies_time + computing / layers,
-                                 computing + slot.copies_time / layers);
+  const Seconds whole =
+      std::max(slot.copies_time + computing / layers, computing + slot.copies_time / layers);
   copy_wait_ += whole - computing;
   platform_.at(std::max(platform_.now(), slot.started + whole), *this,
                tag(EventKind::settled, stage, slot_index));

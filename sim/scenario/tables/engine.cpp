@@ -26,8 +26,8 @@ void read_host_kv(TableReader& table, Scenario& scenario) {
                fmt::format("is \"auto\", but cluster '{}' does not say how much memory a node has; "
                            "give host_memory in its [node], or a size: \"64 GiB\"",
                            scenario.cluster.name));
-  scenario.engine.host_kv = host_share / node.gpus * scenario.deployment.layout.ranks() *
-                            node.host_memory;
+  scenario.engine.host_kv =
+      host_share / node.gpus * scenario.deployment.layout.ranks() * node.host_memory;
 }
 
 /// The preset that the table names, or null. A name that is none was reported.
@@ -81,9 +81,9 @@ void read_memory(TableReader& table, Scenario& scenario) {
   read_host_kv(table, scenario);
   table.read("host_copies", engine.host_copies);
   table.read("preemption", engine.preemption);
-  table.expect("preemption",
-               engine.preemption != Preemption::swap || engine.host_kv > Bytes(0.0),
-               "is \"swap\", which needs room in the host's memory: set host_kv = \"16 GiB\" or so");
+  table.expect(
+      "preemption", engine.preemption != Preemption::swap || engine.host_kv > Bytes(0.0),
+      "is \"swap\", which needs room in the host's memory: set host_kv = \"16 GiB\" or so");
 }
 
 void read_execution(TableReader& table, Scenario& scenario) {

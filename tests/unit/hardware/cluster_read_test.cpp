@@ -298,5 +298,38 @@ TEST(ClusterRead, CountsOutOfReach) {
                      HasSubstr("fabric.dimensions: make a torus of 1000000000 nodes")));
 }
 
+TEST(ClusterRead, TheWayToTheHost) {
+  const ClusterSpec own = read(R"(name = "rack"
+gpu = "h200-sxm"
+[node]
+gpus = 8
+link = "nvswitch"
+link_latency = "1 us"
+host_memory = "1 TiB"
+host_link_bandwidth = "40 GB/s"
+host_link_efficiency = 0.5
+host_link_latency = "7 us"
+)");
+  EXPECT_EQ(own.node.host_memory, Bytes(1099511627776.0));
+  EXPECT_EQ(own.node.host_link_bandwidth, BytesPerSecond(40e9));
+  EXPECT_EQ(own.node.host_link_efficiency, 0.5);
+  EXPECT_EQ(own.node.host_link_latency, Seconds(7e-6));
+  const ClusterSpec usual = load_cluster("h200-sxm-2", {});
+  EXPECT_EQ(usual.node.host_link_bandwidth, usual.gpu.pcie_bandwidth);
+  EXPECT_DOUBLE_EQ(usual.node.host_memory.value(), 0.5e12) << "two GPUs' part of 2 TB";
+}
+
+TEST(ClusterRead, APcieTreeIsTheWayToTheHost) {
+  EXPECT_THAT(
+      [] {
+        (void)read(
+            "name = \"rack\"\ngpu = \"l4\"\n[node]\ngpus = 2\nlink = \"pcie\"\n"
+            "link_latency = \"1 us\"\nhost_link_bandwidth = \"9 GB/s\"\n");
+      },
+      ThrowsMessage<ConfigError>(
+          HasSubstr("host_link_bandwidth: is for nodes whose GPUs have a link of their own to "
+                    "the host only; here copies take the PCIe tree")));
+}
+
 }  // namespace
 }  // namespace foretoken

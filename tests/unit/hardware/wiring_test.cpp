@@ -143,6 +143,24 @@ TEST(NodeWiring, ANicOnTheHostIsReachedOverItsSocket) {
                   "node 1 bridge 0 in", "node 1 pcie switch 0 in", "node 1 gpu pcie 1 in"));
 }
 
+TEST(NodeWiring, TheHostIsReachedUpTheTreeOrOverALinkOfOnesOwn) {
+  const ClusterSpec tree = cluster_of(1, tree_node("switch"));
+  const Wiring wiring(tree);
+  const auto names = [&](const Route& route) {
+    std::vector<std::string> all;
+    for (const LinkIndex link : route) all.push_back(wiring.name(link));
+    return all;
+  };
+  EXPECT_THAT(
+      names(wiring.route_to_host({5})),
+      ElementsAre("node 0 gpu pcie 5 out", "node 0 pcie switch 2 out", "node 0 bridge 1 out"));
+  EXPECT_THAT(names(wiring.route_from_host({5})),
+              ElementsAre("node 0 bridge 1 in", "node 0 pcie switch 2 in", "node 0 gpu pcie 5 in"));
+  const ClusterSpec sxm = load_cluster("h200-sxm-8", {});
+  EXPECT_TRUE(Wiring(sxm).route_to_host({3}).empty());
+  EXPECT_TRUE(Wiring(sxm).route_from_host({3}).empty());
+}
+
 TEST(FabricWiring, RailsMeetOnTheSpineOnlyWhereItHoldsThemUp) {
   const auto cluster = [](const std::string& ratio) {
     return cluster_of(4, "gpus = 2\nlink = \"nvswitch\"\nnics = 2\nnic_bandwidth = \"25 GB/s\"",
@@ -207,8 +225,8 @@ TEST(FabricWiring, ADragonflyTakesAtMostThreeHops) {
               ElementsAre("node 0 nic 0 out", "group 0 to 1", "node 6 nic 0 in"));
   // Node 2 (router 1) to node 4 (router 2): a local hop at either end.
   EXPECT_THAT(between(cluster, 2, 0, 4, 0),
-              ElementsAre("node 2 nic 0 out", "router 1 to 0", "group 0 to 1",
-                          "router 3 to 2", "node 4 nic 0 in"));
+              ElementsAre("node 2 nic 0 out", "router 1 to 0", "group 0 to 1", "router 3 to 2",
+                          "node 4 nic 0 in"));
   const Wiring wiring(cluster);
   EXPECT_DOUBLE_EQ(wiring.latency({0}, {1}).value(), 5e-6);
   EXPECT_DOUBLE_EQ(wiring.latency({2}, {4}).value(), 8e-6);

@@ -223,5 +223,42 @@ TEST(Transfer, OutsideTheClusterIsABug) {
   EXPECT_THROW(platform.send({0}, {2}, Bytes(1), recorder, 1), InternalError);
 }
 
+// A link of the GPU's own: 50 GB/s at efficiency 0.8 and 10 us a copy, however many others copy.
+TEST(HostCopy, OverAnOwnLinkNobodyWaits) {
+  ClusterSpec cluster = nvswitch_cluster(2);
+  cluster.node.host_link_bandwidth = BytesPerSecond(50 * giga);
+  cluster.node.host_link_efficiency = 0.8;
+  cluster.node.host_link_latency = Seconds(10 * micro);
+  Platform platform(cluster);
+  Recorder recorder(platform);
+  platform.copy_host({0}, Platform::HostCopy::to_host, Bytes(4 * giga), recorder, 1);
+  platform.copy_host({1}, Platform::HostCopy::to_host, Bytes(4 * giga), recorder, 2);
+  platform.copy_host({0}, Platform::HostCopy::from_host, Bytes(8 * giga), recorder, 3);
+  platform.copy_host({0}, Platform::HostCopy::from_host, Bytes(0), recorder, 4);
+  platform.run();
+  EXPECT_NEAR(recorder.date_of(1), 10 * micro + 0.1, exact);
+  EXPECT_NEAR(recorder.date_of(2), 10 * micro + 0.1, exact);
+  EXPECT_NEAR(recorder.date_of(3), 10 * micro + 0.2, exact);
+  EXPECT_EQ(recorder.date_of(4), 0.0);
+  EXPECT_EQ(platform.counters().flows, 0u);
+}
+
+// PCIe of 80 GB/s a GPU under a bridge of 100: alone 80, two at once 50 each; the other direction
+// is another link. Two GPUs that talk to each other cross the same bridge.
+TEST(HostCopy, OverATreeTheBridgeIsShared) {
+  ClusterSpec cluster = pcie_cluster(4, 100);
+  cluster.node.host_link_latency = Seconds(10 * micro);
+  Platform platform(cluster);
+  Recorder recorder(platform);
+  platform.copy_host({0}, Platform::HostCopy::to_host, Bytes(5 * giga), recorder, 1);
+  platform.copy_host({1}, Platform::HostCopy::to_host, Bytes(5 * giga), recorder, 2);
+  platform.copy_host({2}, Platform::HostCopy::from_host, Bytes(8 * giga), recorder, 3);
+  platform.run();
+  EXPECT_NEAR(recorder.date_of(1), 10 * micro + 0.1, exact);
+  EXPECT_NEAR(recorder.date_of(2), 10 * micro + 0.1, exact);
+  EXPECT_NEAR(recorder.date_of(3), 10 * micro + 0.1, exact);
+  EXPECT_EQ(platform.counters().flows, 3u);
+}
+
 }  // namespace
 }  // namespace foretoken::testing

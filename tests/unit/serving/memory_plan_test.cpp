@@ -57,11 +57,12 @@ TEST(MemoryPlan, LeavesTheRestOfTheShareToBlocks) {
 }
 
 TEST(MemoryPlan, GraphsAreOutsideTheShareUnlessItPaysForThem) {
-  // Two sequences: sizes 1, 2 and 4 for mixed steps, 1 and 2 for decode steps; one layer each.
+  // Two sequences: sizes 1, 2 and 4 for mixed steps, 1 and 2 for decode steps; one layer each. The
+  // largest has 4 rows * 2 B * (2*8 + 3*16) = 512 B of buffers.
   MemoryLimits limits{.utilization = 0.5, .batch_tokens_max = 4, .sequences_max = 2};
   const GpuSpec gpu = gpu_with(Bytes(2e9));
   const MemoryPlan outside = plan_memory(tiny_model(), {}, {}, gpu, limits);
-  EXPECT_DOUBLE_EQ(outside.graphs.value(), 5 * 0.2 * 1048576.0);
+  EXPECT_DOUBLE_EQ(outside.graphs.value(), 512.0 + 5 * 0.08 * 1048576.0);
   limits.graphs_in_share = true;
   const MemoryPlan inside = plan_memory(tiny_model(), {}, {}, gpu, limits);
   EXPECT_NEAR((outside.kv_budget - inside.kv_budget).value(), outside.graphs.value(), 1e-3);
@@ -70,11 +71,12 @@ TEST(MemoryPlan, GraphsAreOutsideTheShareUnlessItPaysForThem) {
 TEST(MemoryPlan, VllmCapturesTheGraphsItLogs) {
   // "PIECEWISE=51 (largest=512), FULL=35 (largest=256)" of vLLM 0.19 with 256 sequences, and
   // "PIECEWISE=11 (largest=64), FULL=7 (largest=32)" with 32.
-  const double one = 0.2 * 1048576.0;
+  const double one = 0.08 * 1048576.0;
   const GpuSpec gpu = gpu_with(Bytes(4e9));
   const auto graphs = [&](int sequences) {
     const MemoryLimits limits{.sequences_max = sequences};
-    return plan_memory(tiny_model(), {}, {}, gpu, limits).graphs.value() / one;
+    const double buffers = std::min(2 * sequences, 512) * 2.0 * (2 * 8 + 3 * 16);
+    return (plan_memory(tiny_model(), {}, {}, gpu, limits).graphs.value() - buffers) / one;
   };
   EXPECT_NEAR(graphs(256), 51 + 35, 1e-9);
   EXPECT_NEAR(graphs(32), 11 + 7, 1e-9);
@@ -89,8 +91,8 @@ TEST(MemoryPlan, RulesTakeTheirShareOfDifferentThings) {
   };
   EXPECT_NEAR(budget(MemoryRule::of_total), 3e9 - weights - activations - runtime, 1e-3);
   EXPECT_NEAR(budget(MemoryRule::static_fraction), 0.75 * (4e9 - context) - weights, 1e-3);
-  EXPECT_NEAR(budget(MemoryRule::of_free),
-              0.75 * (4e9 - context - weights - activations - runtime), 1e-3);
+  EXPECT_NEAR(budget(MemoryRule::of_free), 0.75 * (4e9 - context - weights - activations - runtime),
+              1e-3);
 }
 
 TEST(MemoryPlan, PiecesMakeUpWhatTheGpuHas) {

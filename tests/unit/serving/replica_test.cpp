@@ -44,9 +44,14 @@ Request request(std::uint32_t id, double arrival, std::int64_t prompt, std::int6
 
 class ReplicaTest : public ::testing::Test {
  protected:
-  void run(std::vector<Request> requests, std::int64_t blocks = 100) {
+  void run(std::vector<Request> requests, std::int64_t blocks = 100, HostKv host = {},
+           HostCopies host_copies = HostCopies::layer_wise) {
     source = std::make_unique<ListSource>(std::move(requests));
-    Platform platform(usual_cluster(gpu, 1));
+    ClusterSpec cluster = usual_cluster(gpu, 1);
+    cluster.node.host_link_bandwidth = BytesPerSecond(16e3);
+    cluster.node.host_link_efficiency = 1.0;
+    cluster.node.host_link_latency = Seconds(0.0);
+    Platform platform(cluster);
     Diagnostics diagnostics;
     const Value empty;
     TableReader options(empty, diagnostics, "");
@@ -56,7 +61,7 @@ class ReplicaTest : public ::testing::Test {
                 front_end);
     front_end.connect(fleet);
     const auto start_engines = [&] {
-      auto cache = std::make_unique<KvCache>(blocks, 16);
+      auto cache = std::make_unique<KvCache>(blocks, 16, host.blocks > 0, host);
       auto scheduler = scheduler_catalog().find("vllm_v1", {}).make(options, {}, *cache);
       AttentionRanks ranks;
       ranks.add(std::move(cache), std::move(scheduler));
@@ -67,12 +72,16 @@ class ReplicaTest : public ::testing::Test {
     config.pricers = {&pricer};
     config.send_links = {GroupLinks{}};
     config.context_max = 2000;
+    config.kv_block = {Bytes(16e3)};  // a block takes one second
+    config.layers = {4};
+    config.host_copies = host_copies;
     Replica replica(config, platform, start_engines, timeline, fleet, nullptr);
     fleet.add(replica);
     front_end.start();
     platform.run();
     front_end.close();
     step_s = 1e-3 * launches();
+    copy_wait = replica.copy_wait().value();
   }
 
   /// Every launch costs 1 ms, so a step costs as many as it has.
@@ -91,7 +100,7 @@ class ReplicaTest : public ::testing::Test {
   StagePricer pricer{model, {}, {}, 0, GroupLinks{}, comm, predictor};
   Timeline timeline{Seconds(0.0)};
   std::unique_ptr<ListSource> source;
-  double step_s = 0;
+  double step_s = 0, copy_wait = 0;
 };
 
 TEST_F(ReplicaTest, DatesFollowFromTheStepsByHand) {
@@ -126,6 +135,56 @@ TEST_F(ReplicaTest, FailsWhatIsLongerThanTheContext) {
   ASSERT_EQ(timeline.requests().size(), 2U);
   EXPECT_EQ(timeline.requests()[0].status, RequestStatus::failed);
   EXPECT_EQ(timeline.requests()[1].status, RequestStatus::completed);
+}
+
+/// Two chunks of 32 tokens, found again by a second request after a third has pushed them out of a
+/// cache of 6 blocks.
+std::vector<Request> pushed_out_and_found() {
+  std::vector<Request> requests = {request(0, 0.0, 65, 1), request(1, 100.0, 95, 1),
+                                   request(2, 200.0, 65, 1)};
+  for (Request& each : requests) each.prefix_block_tokens = 32;
+  requests[0].prefix_hashes = requests[2].prefix_hashes = {1, 2};
+  requests[1].prefix_hashes = {11, 12};
+  return requests;
+}
+
+TEST_F(ReplicaTest, CopiesRunBesideTheStepLayerByLayer) {
+  run(pushed_out_and_found(), 6, {.blocks = 6});
+  ASSERT_EQ(timeline.requests().size(), 3U);
+  const auto ttft = [&](std::size_t i) { return timeline.requests()[i].ttft().value(); };
+  EXPECT_NEAR(ttft(0), step_s, 1e-9);
+  // 4 blocks go out in 4 s; of 4 layers the last one's are gone only then, and computes.
+  EXPECT_NEAR(ttft(1), 4.0 + step_s / 4.0, 1e-9);
+  // 4 blocks come back while 4 go: chunk 12 for the room of two, 11 for the last token's.
+  EXPECT_NEAR(ttft(2), 4.0 + step_s / 4.0, 1e-9);
+  EXPECT_NEAR(copy_wait, 8.0 - 2 * 0.75 * step_s, 1e-9);
+}
+
+TEST_F(ReplicaTest, CopiesBeforeTheStepAreWaitedFor) {
+  run(pushed_out_and_found(), 6, {.blocks = 6}, HostCopies::before);
+  ASSERT_EQ(timeline.requests().size(), 3U);
+  EXPECT_NEAR(timeline.requests()[1].ttft().value(), 4.0 + step_s, 1e-9);
+  EXPECT_NEAR(timeline.requests()[2].ttft().value(), 4.0 + step_s, 1e-9);
+  EXPECT_NEAR(copy_wait, 8.0, 1e-9);
+}
+
+TEST_F(ReplicaTest, ASwappedRequestIsFetchedAndGoesOnWhereItWas) {
+  // Each needs 3 blocks for its prompt of 48 tokens and a fourth for the first token it feeds back;
+  // 7 blocks hold one to its end beside the other's prompt.
+  run({request(0, 0.0, 48, 3), request(1, 0.0, 48, 3)}, 7, {.blocks = 10, .swaps = true},
+      HostCopies::before);
+  ASSERT_EQ(timeline.requests().size(), 2U);
+  const RequestRecord& second = timeline.requests()[1];
+  EXPECT_EQ(second.preemptions, 1);
+  EXPECT_EQ(second.output_tokens, 3);
+  EXPECT_EQ(second.status, RequestStatus::completed);
+  // Steps: the first's prompt; its second token and the second's prompt; its third token, for which
+  // no block is short, while the second's second token finds none: 3 blocks go out, 3 s; then the
+  // second comes back, 3 s, and makes its last two tokens.
+  EXPECT_NEAR(timeline.requests()[0].finished.value(), 3 * step_s + 3.0, 1e-9);
+  EXPECT_NEAR(second.first_token.value(), 2 * step_s, 1e-9);
+  EXPECT_NEAR(second.finished.value(), 5 * step_s + 6.0, 1e-9);
+  EXPECT_NEAR(copy_wait, 6.0, 1e-9);
 }
 
 }  // namespace
