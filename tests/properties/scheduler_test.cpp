@@ -51,6 +51,7 @@ struct Traffic {
   std::size_t depth = 1;         // steps in flight
   bool shares_prefixes = false;  // prompts begin alike
   bool gives_up = false;         // some clients go away
+  HostKv host = {};
 };
 
 class RandomRun {
@@ -62,7 +63,7 @@ class RandomRun {
         blocks_(draw(12, 60)),
         limits_{.batch_tokens_max = draw(8, 200), .sequences_max = static_cast<int>(draw(1, 8))},
         engine_(blocks_, block_tokens, limits_, engine.options, engine.name,
-                traffic.shares_prefixes) {}
+                traffic.shares_prefixes, traffic.host) {}
 
   void run() {
     for (int round = 0; round < 100'000 && !is_over(); ++round) {
@@ -80,6 +81,9 @@ class RandomRun {
     ASSERT_TRUE(is_over());
     check_end();
   }
+
+  /// Blocks that all requests together can have.
+  static constexpr std::int64_t room_for_all = 60 * 12;
 
   [[nodiscard]] std::uint64_t fingerprint() const { return steps_.value(); }
   [[nodiscard]] std::int64_t preemptions() const {
@@ -156,6 +160,10 @@ class RandomRun {
   void check_blocks() {
     ASSERT_GE(engine_.cache.free(), 0);
     ASSERT_LE(engine_.cache.used(), blocks_);
+    ASSERT_LE(engine_.cache.host().used(), traffic_.host.blocks);
+    std::int64_t swapped = 0;
+    for (const Sequence& sequence : engine_.sequences) swapped += sequence.swapped_blocks;
+    ASSERT_EQ(engine_.cache.host().swapped(), swapped);
     std::int64_t held = 0;
     for (const Sequence& sequence : engine_.sequences) held += sequence.blocks;
     ASSERT_GE(held, engine_.cache.used());
@@ -186,12 +194,19 @@ class RandomRun {
       needed += sequence.prompt_tokens + sequence.output_tokens - 1;
     }
     EXPECT_EQ(engine_.cache.used(), 0);
+    EXPECT_EQ(engine_.cache.host().swapped(), 0);
     EXPECT_TRUE(preempts_ || preemptions() == 0);
     if (traffic_.shares_prefixes || traffic_.gives_up) return;
     // Every prompt token and every output token but each request's last one is computed once, and
     // more only where something was preempted.
     EXPECT_GE(computed_tokens_, needed);
-    EXPECT_TRUE(preemptions() > 0 || computed_tokens_ == needed);
+    // With room on the host for all that can wait, what was swapped out is fetched.
+    const HostTotals host = engine_.cache.host_totals();
+    const bool has_room = traffic_.host.swaps && traffic_.host.blocks >= room_for_all;
+    EXPECT_TRUE((preemptions() > 0 && !has_room) || computed_tokens_ == needed);
+    if (!has_room) return;
+    EXPECT_EQ(host.swapped, preemptions());
+    EXPECT_EQ(host.copies.to_host, host.copies.from_host);
   }
 
   Traffic traffic_;
@@ -234,6 +249,24 @@ TEST_P(SchedulerProperties, PromptsThatBeginAlike) {
 
 TEST_P(SchedulerProperties, ClientsThatGoAway) {
   run_all([](std::uint64_t seed) { return Traffic{seed, 1 + seed % 4, seed % 2 == 0, true}; });
+}
+
+TEST_P(SchedulerProperties, SwappingWithRoomForAll) {
+  run_all([](std::uint64_t seed) {
+    return Traffic{.seed = seed,
+                   .depth = 1 + seed % 3,
+                   .host = {.blocks = RandomRun::room_for_all, .swaps = true}};
+  });
+}
+
+TEST_P(SchedulerProperties, SwappingWithRoomForFewAndPromptsThatBeginAlike) {
+  run_all([](std::uint64_t seed) {
+    return Traffic{.seed = seed,
+                   .depth = 1 + seed % 3,
+                   .shares_prefixes = seed % 2 == 0,
+                   .gives_up = seed % 3 == 0,
+                   .host = {.blocks = static_cast<std::int64_t>(seed), .swaps = true}};
+  });
 }
 
 TEST_P(SchedulerProperties, TheSameTrafficGivesTheSameSteps) {

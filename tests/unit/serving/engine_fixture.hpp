@@ -16,8 +16,8 @@ class EngineFixture {
  public:
   EngineFixture(std::int64_t blocks, int block_tokens, SchedulerLimits limits,
                 const std::string& options = "", const std::string& name = "vllm_v1",
-                bool shares_prefixes = false)
-      : cache(blocks, block_tokens, shares_prefixes) {
+                bool shares_prefixes = false, HostKv host = {})
+      : cache(blocks, block_tokens, shares_prefixes, host) {
     Diagnostics diagnostics;
     const Value table = parse_toml(options, "options");
     TableReader reader(table, diagnostics, "engine");
