@@ -93,6 +93,8 @@ Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout, i
   const auto vocabulary = static_cast<double>(model.vocabulary);
   const auto hidden = static_cast<double>(model.hidden);
   double peak = tokens * element * layer_width(model, layout, execution);
+  if (limits.rule != MemoryRule::of_total) return Bytes(peak);
+  // vLLM's own: its profile run samples too, and its step is compiled.
   if (stage == layout.pipeline - 1) {
     // Sampling a row for each sequence, all of them with top-p: logits as they come, in fp32, their
     // softmax and the random numbers they are divided by: 14.07 B a row and token measured (as
@@ -103,7 +105,7 @@ Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout, i
     peak = std::max(
         peak, tokens * hidden * element + vocabulary * (rows * (element + 3.0 * 4.0) + sms * 4.0));
   }
-  if (stage == 0 && limits.rule == MemoryRule::of_total) {
+  if (stage == 0) {
     // Compiling the step, Inductor times its kernels on inputs that it allocates anew; the largest
     // is the rank's part of the embedding. Inferred: vLLM 0.19.0 has 1.12 GiB besides weights and
     // KV cache for Llama 3.1 8B (embedding 0.98 GiB) and, in a public log, 2.02 GiB for Qwen3.5 9B
