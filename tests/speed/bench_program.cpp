@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "sim/base/json.hpp"
@@ -50,6 +51,44 @@ void ProgramSimulate(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(iterations), benchmark::Counter::kIsRate);
 }
 BENCHMARK(ProgramSimulate)->Arg(1000)->Arg(20000)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+/// The whole Mooncake trace with prefix caching (aim: 20,000 iterations a second): 8 replicas, and
+/// one that falls behind, without and with a host tier.
+void ProgramMooncake(benchmark::State& state, const char* settings) {
+  const char* folder = std::getenv("FORETOKEN_DATA");
+  if (folder == nullptr) return state.SkipWithError("FORETOKEN_DATA is not set");
+  const std::string arguments = fmt::format(
+      "simulate examples/trace_mooncake.toml --json "
+      "--set workload.trace={}/traces/mooncake_conversation.jsonl.gz {}",
+      folder, settings);
+  std::int64_t iterations = 0;
+  double found = 0;
+  for (auto _ : state) {
+    const Value report = parse_json(output_of(arguments), {"report.json"});
+    iterations += std::get<std::int64_t>(report.find("iterations")->data);
+    found = std::get<double>(report.find("kv")->find("prefix_hit_rate")->data);
+  }
+  state.counters["found %"] = 100.0 * found;
+  state.counters["iterations/s"] =
+      benchmark::Counter(static_cast<double>(iterations), benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(ProgramMooncake, eight_replicas,
+                  "--set cluster.name=h200-sxm-8 --set deployment.replicas=8")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(ProgramMooncake, one_replica, "--set cluster.name=h200-sxm-1")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(ProgramMooncake, one_replica_and_host,
+                  "--set cluster.name=h200-sxm-1 --set engine.host_kv=auto")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(ProgramMooncake, replicas_swap_and_host,
+                  "--set cluster.name=rtx-4090-8 --set deployment.replicas=8 "
+                  "--set engine.host_kv='48 GiB' --set engine.preemption=swap "
+                  "--set engine.batch_tokens_max=2048")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 /// Cost grows with the replicas: `replicas/s` should stay as they double, up to 1,024 GPUs.
 void ProgramReplicas(benchmark::State& state) {
