@@ -113,6 +113,16 @@ std::string nics_text(const NodeSpec& node) {
                      places[static_cast<std::size_t>(node.nic_place())]);
 }
 
+std::string host_text(const NodeSpec& node) {
+  const std::string size =
+      node.host_memory.value() > 0 ? readable(node.host_memory) + " a node" : "size not given";
+  if (node.link == NodeLink::pcie || node.pcie_bandwidth.value() > 0) {
+    return size + ", over the PCIe tree";
+  }
+  return fmt::format("{}, a GPU {}, {} of it reached", size, gigabytes(node.host_link_bandwidth),
+                     percent(node.host_link_efficiency));
+}
+
 std::string ratio_text(double ratio) {
   return ratio == 1 ? "not oversubscribed" : fmt::format("oversubscribed {:.3g} to 1", ratio);
 }
@@ -176,6 +186,7 @@ std::string spec_text(const ClusterSpec& cluster) {
     for (const auto& [key, value] : all) table.add_row({key, value});
   };
   if (node.link == NodeLink::pcie || node.pcie_bandwidth.value() > 0) rows(tree_rows(node));
+  row("host memory", host_text(node));
   if (node.nics > 0) row("network cards", nics_text(node));
   if (cluster.nodes > 1) rows(fabric_rows(cluster));
   return table.text(layout());

@@ -70,8 +70,9 @@ DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalog
       kv_blocks_ = scenario.engine.kv_blocks;
     } else {
       check_memory(memory_, scenario.model, layout, scenario.cluster.gpu, limits,
-                   scenario.model_position);
+                   scenario.model_position, scenario.engine_position);
     }
+    check_host_room();
   });
   diagnostics.throw_if_any();
   check_traffic_fits();
@@ -177,6 +178,18 @@ HostKv DeployedEngine::host_kv() const {
   const Bytes room = scenario_.engine.host_kv / scenario_.deployment.layout.data_parallel_attention;
   return {static_cast<std::int64_t>(std::floor(room / memory_.kv_block_all_ranks)),
           scenario_.engine.preemption == Preemption::swap};
+}
+
+void DeployedEngine::check_host_room() const {
+  if (scenario_.engine.host_kv <= Bytes(0.0) || host_kv().blocks > 0) return;
+  throw ConfigError(
+      scenario_.host_kv_position,
+      fmt::format("engine.host_kv: {} is less than one KV block, which is {} on all "
+                  "ranks{}; give a few GiB",
+                  readable(scenario_.engine.host_kv), readable(memory_.kv_block_all_ranks),
+                  scenario_.deployment.layout.data_parallel_attention > 1
+                      ? " of each attention rank"
+                      : ""));
 }
 
 void DeployedEngine::start_replicas(Platform& platform, Timeline& timeline,

@@ -36,6 +36,7 @@ class DeployedEngine {
  private:
   void check_traffic_fits() const;
   void check_all_reduce() const;
+  void check_host_room() const;
   [[nodiscard]] HostKv host_kv() const;
   StagePricer& pricer_for(int stage, const StageLinks& links);
   /// A replica's schedulers with empty caches.

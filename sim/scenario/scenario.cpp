@@ -43,8 +43,9 @@ void check_host_memory(const Scenario& scenario, Diagnostics& diagnostics) {
   const Bytes needed = on_a_node * (scenario.engine.host_kv / ranks);
   if (node.host_memory <= Bytes(0.0) || needed <= node.host_memory) return;
   diagnostics.add(
-      scenario.engine_position,
-      fmt::format("host_kv = {} a replica is {} on a node of {} GPUs, but a node of cluster '{}' "
+      scenario.host_kv_position,
+      fmt::format("engine.host_kv: {} a replica is {} on a node with {} of its GPUs in use, but a "
+                  "node of cluster '{}' "
                   "has {} of memory; lower it, or write \"auto\" for what a node can give",
                   readable(scenario.engine.host_kv), readable(needed), on_a_node,
                   scenario.cluster.name, readable(node.host_memory)));

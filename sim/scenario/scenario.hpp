@@ -99,8 +99,8 @@ struct Scenario {
   SloTargets slo;
   RunSettings run;
 
-  SourcePosition model_position, kv_dtype_position, cluster_position, deployment_position,
-      engine_position;
+  SourcePosition model_position, kv_dtype_position, host_kv_position, cluster_position,
+      deployment_position, engine_position;
 };
 
 struct ScenarioOptions {

@@ -194,7 +194,8 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
 }
 
 void check_memory(const MemoryPlan& plan, const Transformer& model, const ParallelLayout& layout,
-                  const GpuSpec& gpu, const MemoryLimits& limits, const SourcePosition& position) {
+                  const GpuSpec& gpu, const MemoryLimits& limits,
+                  const SourcePosition& model_position, const SourcePosition& share_position) {
   if (plan.kv_blocks <= 0) {
     const Bytes missing = plan.kv_block - plan.kv_budget;
     // More of them leave each fewer experts; without any, replicas would not help.
@@ -203,7 +204,7 @@ void check_memory(const MemoryPlan& plan, const Transformer& model, const Parall
             ? fmt::format(", data_parallel_attention (now {})", layout.data_parallel_attention)
             : "";
     throw ConfigError(
-        position,
+        model_position,
         fmt::format("{} does not fit on {}: each GPU needs {} of weights, {} of activations and {} "
                     "for runtime and communication, but {}; {} are missing. Raise tensor_parallel "
                     "(now {}){} or "
@@ -216,7 +217,7 @@ void check_memory(const MemoryPlan& plan, const Transformer& model, const Parall
   const Bytes asked = limits.utilization * plan.usable();
   if (limits.rule == MemoryRule::of_total && asked > free_at_start) {
     throw ConfigError(
-        position,
+        share_position,
         fmt::format("memory_utilization = {} asks for {} of {}, but once CUDA has started only {} "
                     "are free; lower it to {:.2f}",
                     limits.utilization, readable(asked), readable(plan.usable()),

@@ -46,9 +46,11 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
                        const ExecutionSettings& execution, const GpuSpec& gpu,
                        const MemoryLimits& limits);
 
-/// Throws ConfigError at `position` if the weights do not fit, no KV block is left or the share is
-/// more than is free at the start, saying how much is missing and what would help.
+/// Throws ConfigError at `model_position` if the weights do not fit or no KV block is left, saying
+/// how much is missing and what would help; at `share_position` if the share is more than is free
+/// at the start.
 void check_memory(const MemoryPlan& plan, const Transformer& model, const ParallelLayout& layout,
-                  const GpuSpec& gpu, const MemoryLimits& limits, const SourcePosition& position);
+                  const GpuSpec& gpu, const MemoryLimits& limits,
+                  const SourcePosition& model_position, const SourcePosition& share_position);
 
 }  // namespace foretoken

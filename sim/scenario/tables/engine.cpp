@@ -15,6 +15,7 @@ constexpr double host_share = 0.75;
 
 /// "64 GiB", or "auto": the replica's part of its nodes' memory.
 void read_host_kv(TableReader& table, Scenario& scenario) {
+  scenario.host_kv_position = table.position("host_kv");
   const Value* value = table.find("host_kv");
   if (value == nullptr || !value->is_string() || std::get<std::string>(value->data) != "auto") {
     table.read("host_kv", scenario.engine.host_kv);
@@ -22,7 +23,7 @@ void read_host_kv(TableReader& table, Scenario& scenario) {
     return;
   }
   const NodeSpec& node = scenario.cluster.node;
-  table.expect("host_kv", node.host_memory > Bytes(0.0),
+  table.expect("host_kv", node.host_memory > Bytes(0.0) || scenario.cluster.name.empty(),
                fmt::format("is \"auto\", but cluster '{}' does not say how much memory a node has; "
                            "give host_memory in its [node], or a size: \"64 GiB\"",
                            scenario.cluster.name));

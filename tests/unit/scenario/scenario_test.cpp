@@ -96,6 +96,43 @@ TEST(Scenario, ReportsEveryMistakeInOrderOfTheFile) {
             "s.toml:16:2: unknown table 'runn'; did you mean 'run'?");
 }
 
+TEST(Scenario, HostMemoryIsGivenOrTakenFromTheNode) {
+  const Scenario given = read(
+      minimal, {"engine.host_kv=64 GiB", "engine.preemption=swap", "engine.host_copies=before"});
+  EXPECT_EQ(given.engine.host_kv, Bytes(64.0 * 1073741824.0));
+  EXPECT_EQ(given.engine.preemption, Preemption::swap);
+  EXPECT_EQ(given.engine.host_copies, HostCopies::before);
+  EXPECT_EQ(to_toml(resolved_scenario(given)),
+            to_toml(resolved_scenario(read(to_toml(resolved_scenario(given))))));
+  // Two GPUs' part of three quarters of the node's 2 TB.
+  const Scenario shared = read(minimal, {"engine.host_kv=auto", "deployment.tensor_parallel=2"});
+  EXPECT_DOUBLE_EQ(shared.engine.host_kv.value(), 0.75 * 2e12 / 8 * 2);
+  EXPECT_EQ(read(minimal).engine.host_kv, Bytes(0.0));
+}
+
+TEST(Scenario, HostMemoryMustBeThere) {
+  EXPECT_EQ(error_of(minimal, {"engine.preemption=swap"}),
+            "--set engine.preemption=swap: engine.preemption: is \"swap\", which needs room in the "
+            "host's memory: set host_kv = \"16 GiB\" or so");
+  EXPECT_EQ(error_of(minimal, {"engine.host_kv=4 TB"}),
+            "--set engine.host_kv=4 TB: engine.host_kv: 3.64 TiB a replica is 3.64 TiB on a node "
+            "with 1 of its GPUs in use, but a node of cluster 'h200-sxm-8' has 1.82 TiB of memory; "
+            "lower it, or write \"auto\" for what a node can give");
+  EXPECT_NE(error_of(minimal, {"engine.memory_rule=of_free", "engine.graphs_in_share=true"})
+                .find("is for memory_rule = \"of_total\" only"),
+            std::string::npos);
+}
+
+TEST(Scenario, AKvCacheTakesAFormatThatTheGpuHas) {
+  EXPECT_EQ(read(minimal, {"model.kv_dtype=fp8"}).execution.kv_dtype, DType::fp8);
+  EXPECT_EQ(error_of(minimal, {"model.kv_dtype=fp8", "cluster.name=a100-sxm-8"}),
+            "--set model.kv_dtype=fp8: model.kv_dtype: is \"fp8\", but a100-sxm has no fp8, and "
+            "nobody has measured attention that converts it in software; use int8, bf16 or fp16");
+  EXPECT_EQ(error_of(minimal, {"model.kv_dtype=mxfp4"}),
+            "--set model.kv_dtype=mxfp4: model.kv_dtype: is \"mxfp4\", but a KV cache is held in "
+            "bf16, fp16, fp8, int8 or fp32");
+}
+
 TEST(Scenario, RefusesABudgetBelowTheSequences) {
   EXPECT_EQ(error_of(minimal, {"engine.batch_tokens_max=100"}),
             "--set engine.batch_tokens_max=100: engine.batch_tokens_max: 100 is below "

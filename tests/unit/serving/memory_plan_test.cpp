@@ -53,7 +53,7 @@ TEST(MemoryPlan, LeavesTheRestOfTheShareToBlocks) {
   EXPECT_DOUBLE_EQ(plan.kv_block.value(), 512.0);
   EXPECT_NEAR(plan.kv_budget.value(), 5'344.0, 1e-3);
   EXPECT_EQ(plan.kv_blocks, 10);
-  EXPECT_NO_THROW(check_memory(plan, tiny_model(), {}, gpu, limits, {}));
+  EXPECT_NO_THROW(check_memory(plan, tiny_model(), {}, gpu, limits, {}, {}));
 }
 
 TEST(MemoryPlan, GraphsAreOutsideTheShareUnlessItPaysForThem) {
@@ -112,7 +112,7 @@ TEST(MemoryPlan, PiecesMakeUpWhatTheGpuHas) {
 std::string refusal(const GpuSpec& gpu, const MemoryLimits& limits) {
   const MemoryPlan plan = plan_memory(tiny_model(), {}, {}, gpu, limits);
   try {
-    check_memory(plan, tiny_model(), {}, gpu, limits, {"a.toml", 2, 1});
+    check_memory(plan, tiny_model(), {}, gpu, limits, {"a.toml", 2, 1}, {"a.toml", 7, 1});
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -135,7 +135,7 @@ TEST(MemoryPlan, SaysHowMuchIsMissing) {
 TEST(MemoryPlan, RefusesAShareThatIsNotFreeAtTheStart) {
   const MemoryLimits limits{.utilization = 0.95, .batch_tokens_max = 4, .sequences_max = 2};
   EXPECT_EQ(refusal(gpu_with(Bytes(4 * gibibyte)), limits),
-            "a.toml:2:1: memory_utilization = 0.95 asks for 3.8 GiB of 4 GiB, but once CUDA has "
+            "a.toml:7:1: memory_utilization = 0.95 asks for 3.8 GiB of 4 GiB, but once CUDA has "
             "started only 3.5 GiB are free; lower it to 0.87");
   EXPECT_EQ(refusal(gpu_with(Bytes(24 * gibibyte)), limits), "");
 }
