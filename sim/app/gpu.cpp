@@ -69,8 +69,9 @@ int show_gpu(const std::string& name) {
                     gpu.tensor_rate(dtype).value() / 1e12, gpu.tensor_ops_per_cycle_sm[i]));
   }
   row("fp32 pipes", fmt::format("{:.1f} TFLOP/s", gpu.fma_rate().value() / 1e12));
-  row("memory", fmt::format("{} at {}, {} of it for CUDA", readable(gpu.memory_capacity),
-                            gigabytes(gpu.dram_bandwidth), readable(gpu.usable_memory())));
+  row("memory", fmt::format("{} at {}, {} of it the driver's", readable(gpu.memory_capacity),
+                            gigabytes(gpu.dram_bandwidth),
+                            readable(gpu.memory_capacity - gpu.usable_memory())));
   row("L2", fmt::format("{} at {}", readable(gpu.l2_size), gigabytes(gpu.l2_bandwidth)));
   row("shared memory", fmt::format("{} a SM", readable(gpu.shared_size_sm)));
   row("NVLink", gigabytes(gpu.nvlink_bandwidth));
