@@ -1,6 +1,6 @@
-// foretoken compare: which layout? A scenario and values of TP, PP, EP and replicas in; one table,
-// compare.csv and compare.json out. Finished runs are on disk before the next one is looked at, so
-// that Ctrl-C loses nothing and --resume goes on.
+// foretoken compare: which layout, which engine? A scenario and values of TP, PP, EP, replicas,
+// presets and schedulers in; one table, compare.csv and compare.json out. Finished runs are on disk
+// before the next one is looked at, so that Ctrl-C loses nothing and --resume goes on.
 #include "sim/planner/compare.hpp"
 
 #include <fmt/format.h>
@@ -25,8 +25,7 @@ constexpr int status_interrupted = 130;  // as shells call a program that SIGINT
 struct CompareOptions {
   std::string scenario;
   std::vector<std::string> overrides;
-  std::vector<std::string> tensor = {"1", "2", "4", "8"}, pipeline = {"1"}, attention, expert,
-                           replicas;
+  std::vector<std::string> preset, scheduler, tensor, pipeline, attention, expert, replicas;
   std::string out_folder;
   std::size_t jobs = 0;
   bool resume = false;
@@ -34,18 +33,23 @@ struct CompareOptions {
   bool quiet = false;
 };
 
+/// Without engines to compare it is layouts that are wanted: TP 1 to 8, if nothing else is said.
 std::vector<LayoutChoice> choices_of(const CompareOptions& options) {
-  std::vector<LayoutChoice> choices = {{"deployment.tensor_parallel", "TP", options.tensor},
-                                       {"deployment.pipeline_parallel", "PP", options.pipeline}};
-  if (!options.attention.empty()) {
-    choices.push_back({"deployment.data_parallel_attention", "DP", options.attention});
-  }
-  if (!options.expert.empty()) {
-    choices.push_back({"deployment.expert_parallel", "EP", options.expert});
-  }
-  if (!options.replicas.empty()) {
-    choices.push_back({"deployment.replicas", "rep", options.replicas});
-  }
+  const bool compares_engines = !options.preset.empty() || !options.scheduler.empty();
+  const auto or_usual = [&](const std::vector<std::string>& asked, std::vector<std::string> usual) {
+    return asked.empty() && !compares_engines ? usual : asked;
+  };
+  std::vector<LayoutChoice> choices;
+  const auto add = [&](const char* key, const char* label, const std::vector<std::string>& values) {
+    if (!values.empty()) choices.push_back({key, label, values});
+  };
+  add("engine.preset", "preset", options.preset);
+  add("engine.scheduler", "scheduler", options.scheduler);
+  add("deployment.tensor_parallel", "TP", or_usual(options.tensor, {"1", "2", "4", "8"}));
+  add("deployment.pipeline_parallel", "PP", or_usual(options.pipeline, {"1"}));
+  add("deployment.data_parallel_attention", "DP", options.attention);
+  add("deployment.expert_parallel", "EP", options.expert);
+  add("deployment.replicas", "rep", options.replicas);
   return choices;
 }
 
@@ -139,13 +143,18 @@ int compare(const CompareOptions& options) {
 void add_compare(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* command =
-      program.add_subcommand("compare", "Run several parallel layouts and set them side by side");
+      program.add_subcommand("compare", "Run several layouts or engines and set them side by side");
   command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
   const auto values = [&](const char* name, std::vector<std::string>& out, const char* text) {
     command->add_option(name, out, text)->delimiter(',')->allow_extra_args(false);
   };
-  values("--tp", options->tensor, "Tensor-parallel sizes, as 1,2,4,8 (the default)");
-  values("--pp", options->pipeline, "Pipeline-parallel sizes, as 1,2,4 (default 1)");
+  values("--preset", options->preset,
+         "Engine presets, as vllm-v1,sglang (default: the scenario's)");
+  values("--scheduler", options->scheduler, "Schedulers (default: the scenario's)");
+  values("--tp", options->tensor,
+         "Tensor-parallel sizes, as 1,2,4,8 (the default; with engines: the scenario's)");
+  values("--pp", options->pipeline,
+         "Pipeline-parallel sizes, as 1,2,4 (default 1; with engines: the scenario's)");
   values("--dp", options->attention,
          "Attention ranks that share the experts (default: the scenario's)");
   values("--ep", options->expert, "Expert-parallel sizes (default: the scenario's)");
@@ -164,6 +173,7 @@ void add_compare(CLI::App& program, Action& chosen) {
   command->footer(examples(
       "  foretoken compare examples/quickstart.toml --set cluster.name=h100-sxm-8 --tp 1,2,4,8\n"
       "  foretoken compare examples/tensor_parallel.toml --tp 2,4,8 --pp 1,2 --replicas auto\n"
+      "  foretoken compare examples/engines.toml --preset vllm-v1,sglang,tensorrt-llm\n"
       "  foretoken compare examples/tensor_parallel.toml --out results --resume"));
   command->callback([options, &chosen] { chosen = [options] { return compare(*options); }; });
 }

@@ -119,6 +119,18 @@ std::string table_of_runs(const Comparison& comparison, bool colour, int width) 
   return table.text({.width = width, .colour = colour});
 }
 
+/// Rows that look good and cannot be the best.
+std::string failures_text(const Comparison& comparison, const Ink& ink) {
+  std::string text;
+  for (const ComparedLayout& row : comparison.rows) {
+    if (!row.figures || row.figures->failed == 0) continue;
+    text += fmt::format("  {} {}: {} of {} requests failed, so it is not among the best\n",
+                        ink.warning("!"), layout_text(comparison, row), row.figures->failed,
+                        row.figures->arrived);
+  }
+  return text;
+}
+
 /// The reasons why layouts cannot be, each with all layouts it holds for.
 std::string impossible_text(const Comparison& comparison, const Ink& ink) {
   std::vector<std::pair<std::string, std::string>> reasons;  // message, layouts
@@ -148,6 +160,7 @@ std::string comparison_table(const Comparison& comparison, bool colour, int widt
   text += ink.quiet(
       fmt::format("  latencies in ms · output tokens{} per second · $ per million output tokens\n",
                   any_slo(comparison) ? " and requests within the SLO" : ""));
+  text += failures_text(comparison, ink);
   if (!comparison.best.empty()) text += '\n';
   for (const BestLayout& best : comparison.best) {
     text += fmt::format("  {} {:<28}{}\n", ink.good("★"), best.goal,

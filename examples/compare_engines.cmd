@@ -1,0 +1,1 @@
+compare examples/engines.toml --preset vllm-v1,sglang,tensorrt-llm --out "$work/compare"

@@ -1,0 +1,1 @@
+compare examples/engines.toml --set engine.sequences_max=256 --set engine.kv_blocks=9000 --set "workload.rate=24 /s" --scheduler vllm_v1,sarathi,sglang,tensorrt_llm,orca,shortest_job_first,static --out "$work/compare"
