@@ -80,8 +80,7 @@ class Translation {
   }
 
   [[nodiscard]] std::string name_of(const std::string& key) const {
-    const auto found =
-        std::ranges::find(out_.written_as, key, &std::pair<std::string, std::string>::first);
+    const auto found = std::ranges::find(out_.written_as, key, &WrittenAs::value_type::first);
     return found == out_.written_as.end() ? key : found->second;
   }
 
@@ -149,12 +148,14 @@ EngineTable translate_engine_table(const Value& user, const EnginePreset* preset
   return out;
 }
 
-void report_in_flags(const ConfigError& found, const EngineTable& table, Diagnostics& diagnostics) {
+void report_as_written(const ConfigError& found, const std::string& table_name,
+                       const WrittenAs& written_as, Diagnostics& diagnostics) {
   for (const Diagnostic& entry : found.diagnostics()) {
     std::string message = entry.message;
-    for (const auto& [key, flag] : table.written_as) {
-      const std::string start = "engine." + key + ":";
-      if (message.starts_with(start)) message.replace(0, start.size(), "engine." + flag + ":");
+    for (const auto& [key, name] : written_as) {
+      const std::string start = fmt::format("{}.{}:", table_name, key);
+      if (!message.starts_with(start)) continue;
+      message.replace(0, start.size(), fmt::format("{}.{}:", table_name, name));
     }
     diagnostics.add(entry.position, message);
   }

@@ -8,14 +8,15 @@
 #include <vector>
 
 #include "sim/scenario/engine_preset.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace foretoken {
 
 struct EngineTable {
   Value table;
-  std::vector<std::string> preset_keys;                         // set by the preset alone
-  std::vector<std::pair<std::string, std::string>> written_as;  // key, the flag it was given as
-  std::vector<std::string> flags;                               // that could have stood there
+  std::vector<std::string> preset_keys;  // set by the preset alone
+  WrittenAs written_as;
+  std::vector<std::string> flags;  // that could have stood there
 };
 
 /// `user` is the table without `preset`; `preset` may be null, then vLLM's flags are understood and
@@ -24,7 +25,9 @@ EngineTable translate_engine_table(const Value& user, const EnginePreset* preset
                                    const GpuSpec& gpu, const ParallelLayout& layout,
                                    Diagnostics& diagnostics);
 
-/// Adds `found` to `diagnostics`, keys replaced by the flags they were given as.
-void report_in_flags(const ConfigError& found, const EngineTable& table, Diagnostics& diagnostics);
+/// Adds `found`, mistakes of the table called `table_name`, to `diagnostics`; keys are called as
+/// they were written.
+void report_as_written(const ConfigError& found, const std::string& table_name,
+                       const WrittenAs& written_as, Diagnostics& diagnostics);
 
 }  // namespace foretoken

@@ -70,6 +70,22 @@ void check_prefix_blocks(const Scenario& scenario, Diagnostics& diagnostics) {
                               prefix_tokens, scenario.engine.block_tokens));
 }
 
+/// A user who is rejected and does not think asks again in the same moment, for ever if nothing
+/// counts the requests.
+void check_queue(const Scenario& scenario, Diagnostics& diagnostics) {
+  if (scenario.engine.queue_max == 0) return;
+  const Value workload = scenario.workload->resolved();
+  const Value* think_time = workload.find("think_time");
+  if (think_time == nullptr || workload.find("requests") != nullptr) return;
+  Seconds pause;
+  if (parse_quantity(std::get<std::string>(think_time->data), pause) || pause > Seconds(0.0)) {
+    return;
+  }
+  diagnostics.add(scenario.engine_position,
+                  "queue_max rejects users who ask again at once, without end: give [workload] "
+                  "think_time or requests");
+}
+
 }  // namespace
 
 Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
@@ -108,6 +124,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
     check_prefix_blocks(scenario, diagnostics);
     check_host_memory(scenario, diagnostics);
     check_kv_format(scenario, diagnostics);
+    check_queue(scenario, diagnostics);
   }
   diagnostics.throw_if_any();
   return scenario;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hardware/cluster.hpp"
@@ -22,12 +23,16 @@
 
 namespace foretoken {
 
+/// Keys that stand in the file under another name, an engine's own: key, name.
+using WrittenAs = std::vector<std::pair<std::string, std::string>>;
+
 /// A variant by name with its own options, as they stand in the file.
 struct VariantChoice {
   std::string name;
   Value options = {};            // an object: the keys of the table that belong to the variant
   SourcePosition position = {};  // of the name
   std::vector<std::string> table_keys = {};  // the keys of the table that do not
+  WrittenAs written_as = {};
 };
 
 struct Deployment {

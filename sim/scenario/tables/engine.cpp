@@ -122,11 +122,13 @@ void read_engine_table(TableReader table, const ScenarioOptions& options, Scenar
   scenario.engine_position =
       is_from_preset ? preset_position : reader.position("memory_utilization");
   take_options(reader, engine.scheduler);
+  engine.scheduler.table_keys.emplace_back("preset");
+  engine.scheduler.written_as = given.written_as;
   std::ranges::copy(given.flags, std::back_inserter(engine.scheduler.table_keys));
   try {
     found.throw_if_any();
   } catch (const ConfigError& error) {
-    report_in_flags(error, given, diagnostics);
+    report_as_written(error, "engine", given.written_as, diagnostics);
   }
 }
 

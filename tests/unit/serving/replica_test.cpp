@@ -62,7 +62,7 @@ class ReplicaTest : public ::testing::Test {
     front_end.connect(fleet);
     const auto start_engines = [&] {
       auto cache = std::make_unique<KvCache>(blocks, 16, host.blocks > 0, host);
-      auto scheduler = scheduler_catalog().find("vllm_v1", {}).make(options, {}, *cache);
+      auto scheduler = scheduler_catalog().find(scheduler_name, {}).make(options, limits, *cache);
       AttentionRanks ranks;
       ranks.add(std::move(cache), std::move(scheduler));
       return ranks;
@@ -75,6 +75,7 @@ class ReplicaTest : public ::testing::Test {
     config.kv_block = {Bytes(16e3)};  // a block takes one second
     config.layers = {4};
     config.host_copies = host_copies;
+    config.queue_max = queue_max;
     Replica replica(config, platform, start_engines, timeline, fleet, nullptr);
     fleet.add(replica);
     front_end.start();
@@ -100,6 +101,9 @@ class ReplicaTest : public ::testing::Test {
   StagePricer pricer{model, {}, {}, 0, GroupLinks{}, comm, predictor};
   Timeline timeline{Seconds(0.0)};
   std::unique_ptr<ListSource> source;
+  std::string scheduler_name = "vllm_v1";
+  SchedulerLimits limits;
+  std::int64_t queue_max = 0;
   double step_s = 0, copy_wait = 0;
 };
 
@@ -185,6 +189,31 @@ TEST_F(ReplicaTest, ASwappedRequestIsFetchedAndGoesOnWhereItWas) {
   EXPECT_NEAR(second.first_token.value(), 2 * step_s, 1e-9);
   EXPECT_NEAR(second.finished.value(), 5 * step_s + 6.0, 1e-9);
   EXPECT_NEAR(copy_wait, 6.0, 1e-9);
+}
+
+// One runs, two may wait: of five that come together the fourth and the fifth find the queue full.
+// They end on arrival; the sixth comes when all is done.
+TEST_F(ReplicaTest, RejectsWhoFindsTheQueueFull) {
+  limits.sequences_max = 1;
+  queue_max = 2;
+  run({request(0, 0.0, 50, 3), request(1, 0.0, 50, 3), request(2, 0.0, 50, 3),
+       request(3, 0.0, 50, 3), request(4, 0.0, 50, 3), request(5, 1e3, 50, 3)});
+  ASSERT_EQ(timeline.requests().size(), 6U);
+  std::vector<RequestStatus> by_id(6);
+  for (const RequestRecord& record : timeline.requests()) by_id[record.id.value] = record.status;
+  for (const std::uint32_t id : {0U, 1U, 2U, 5U}) EXPECT_EQ(by_id[id], RequestStatus::completed);
+  for (const std::uint32_t id : {3U, 4U}) EXPECT_EQ(by_id[id], RequestStatus::rejected);
+  EXPECT_EQ(timeline.requests()[0].id.value, 3U);
+  EXPECT_EQ(source->finished.size(), 6U);
+}
+
+TEST_F(ReplicaTest, FailsWhatTheSchedulerRefuses) {
+  scheduler_name = "orca";
+  limits.batch_tokens_max = 100;
+  run({request(0, 0.0, 101, 2), request(1, 0.0, 100, 2)});
+  ASSERT_EQ(timeline.requests().size(), 2U);
+  EXPECT_EQ(timeline.requests()[0].status, RequestStatus::failed);
+  EXPECT_EQ(timeline.requests()[1].status, RequestStatus::completed);
 }
 
 }  // namespace
