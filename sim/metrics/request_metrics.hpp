@@ -32,6 +32,7 @@ struct RequestRecord {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  // that the client got; what a retry makes again counts once
   int preemptions = 0;
+  int priority = 0;
   int attempts = 1;  // replicas that it was sent to, the first one's included
   RequestStatus status = RequestStatus::unfinished;
 

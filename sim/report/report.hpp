@@ -44,6 +44,13 @@ struct NamedCount {
   std::int64_t count = 0;
 };
 
+/// What became of the requests of one priority.
+struct PriorityClass {
+  int priority = 0;  // lower goes first
+  std::int64_t arrived = 0, completed = 0;
+  LatencyRow ttft_ms, tpot_ms, e2e_ms;
+};
+
 struct Report {
   std::string title;  // "Llama 3.1 8B (bf16) on 1x NVIDIA H200 SXM"
   Value scenario;     // the resolved scenario
@@ -62,6 +69,7 @@ struct Report {
   int gpus = 1;
 
   LatencyRow ttft_ms, tpot_ms, itl_ms, e2e_ms;
+  std::vector<PriorityClass> by_priority;  // most urgent first; empty = all are of one class
 
   struct Slo {
     std::vector<std::string> targets;  // "ttft <= 500 ms"; empty = none was set

@@ -11,6 +11,7 @@
 #include "sim/report/charts.hpp"
 #include "sim/report/latency_text.hpp"
 #include "sim/report/number_text.hpp"
+#include "sim/report/priority_text.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/terminal_text.hpp"
 #include "sim/report/text_table.hpp"
@@ -81,7 +82,8 @@ class ReportText {
     std::string result;
     for (const std::string& section :
          {title(), requests() + throughput(), latency_text(report_, label_, layout()),
-          objective() + price(), memory() + load(), time_by(), over_time()}) {
+          priority_text(report_, label_, layout()), objective() + price(), memory() + load(),
+          time_by(), over_time()}) {
       if (section.empty()) continue;
       if (!result.empty()) result += '\n';
       result += section;

@@ -35,6 +35,19 @@ Value throughput_value(const Report& report) {
   return value;
 }
 
+Value priorities_value(const std::vector<PriorityClass>& classes) {
+  ValueArray values;
+  for (const PriorityClass& figures : classes) {
+    values.emplace_back(ValueObject{{"priority", figures.priority},
+                                    {"arrived", figures.arrived},
+                                    {"completed", figures.completed},
+                                    {"ttft_ms", latency_value(figures.ttft_ms)},
+                                    {"tpot_ms", latency_value(figures.tpot_ms)},
+                                    {"e2e_ms", latency_value(figures.e2e_ms)}});
+  }
+  return values;
+}
+
 Value slo_value(const Report::Slo& slo) {
   ValueArray targets;
   for (const std::string& target : slo.targets) targets.emplace_back(target);
@@ -122,6 +135,9 @@ Value report_value(const Report& report) {
       {"time_by", time_by_value(report.time_by)},
       {"origins", counts_value(report.origins)},
       {"memory_bytes", counts_value(report.memory_bytes)}};
+  if (!report.by_priority.empty()) {
+    value.emplace_back("by_priority", priorities_value(report.by_priority));
+  }
   if (report.cost) value.emplace_back("cost", cost_value(*report.cost));
   if (report.energy_j_per_token) {
     value.emplace_back("energy_j_per_token", rounded(*report.energy_j_per_token));

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "sim/base/unit_text.hpp"
+#include "sim/run/priority_classes.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {
@@ -43,8 +44,10 @@ std::string run_title(const Scenario& scenario) {
 Value scenario_seen_from_here(const Scenario& scenario) {
   Value root = resolved_scenario(scenario);
   const std::filesystem::path here = std::filesystem::current_path();
-  for (const auto& [table_name, key] :
-       {std::pair{"model", "name"}, {"cluster", "name"}, {"workload", "trace"}}) {
+  for (const auto& [table_name, key] : {std::pair{"model", "name"},
+                                        {"cluster", "name"},
+                                        {"engine", "preset"},
+                                        {"workload", "trace"}}) {
     Value table = *root.find(table_name);
     const Value* path = table.find(key);
     if (path == nullptr || !path->is_string()) continue;
@@ -269,6 +272,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   report.gpus = scenario.deployment.layout.ranks() * scenario.deployment.replicas;
   report.requests.skipped_lines = outcome.skipped_lines;
   add_requests(scenario, outcome, report);
+  report.by_priority = priority_classes(outcome.timeline);
   add_slo_targets(scenario.slo, report);
   add_load(scenario, outcome, report);
   add_prices(scenario, outcome, report);

@@ -42,6 +42,7 @@ inline RequestRecord new_record(const Request& request) {
   record.id = request.id;
   record.arrival = request.arrival;
   record.prompt_tokens = request.prompt_tokens;
+  record.priority = request.priority;
   return record;
 }
 

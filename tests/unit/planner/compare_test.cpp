@@ -133,6 +133,13 @@ TEST_F(CompareTest, ARunThatLostRequestsIsNeverBest) {
   whole.figures->ttft_p99_ms = 100;
   for (const BestLayout& best : best_layouts({lossy, whole})) EXPECT_EQ(best.row, 1U) << best.goal;
   EXPECT_TRUE(best_layouts({lossy}).empty());
+
+  lossy.figures->arrived = 6;
+  Comparison comparison;
+  comparison.choices = {{"engine.preset", "preset", {"1"}}};
+  comparison.rows = {lossy};
+  EXPECT_THAT(comparison_table(comparison, false, 100),
+              HasSubstr("\n  ! preset 1: 1 of 6 requests failed, so it is not among the best\n"));
 }
 
 TEST_F(CompareTest, ResumesWhereItWasStoppedAndEndsAlike) {

@@ -236,5 +236,18 @@ TEST(ReportTableProperty, NoLineIsWiderThanTheTerminal) {
   }
 }
 
+TEST(ReportTable, SetsClassesOfRequestsSideBySide) {
+  Report report = sample_report();
+  EXPECT_THAT(report_table(report, false, 80), Not(HasSubstr("priority")));
+  report.by_priority = {
+      {0, 10, 9, {0, 12.5, 0, 0, 40, 0}, {0, 5, 0, 0, 0, 0}, {0, 800, 0, 0, 900, 0}},
+      {2, 20, 20, {0, 1200, 0, 0, 9000, 0}, {0, 6.25, 0, 0, 0, 0}, {0, 3e3, 0, 0, 4e4, 0}}};
+  EXPECT_THAT(report_table(report, false, 80), HasSubstr(R"(
+  priority  ms  completed  TTFT p50  TTFT p99  TPOT p50  E2E p50  E2E p99
+  0               9 of 10      12.5      40.0      5.00      800      900
+  2              20 of 20     1,200     9,000      6.25    3,000   40,000
+)"));
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -89,5 +89,16 @@ TEST(ReportValue, DoesNotTouchTheScenariosDigits) {
   EXPECT_EQ(std::get<double>(value.find("scenario")->find("rate")->data), 0.12345678901234566);
 }
 
+TEST(ReportValue, HasClassesOfRequestsOnlyWhereThereAreSeveral) {
+  Report report;
+  EXPECT_EQ(report_value(report).find("by_priority"), nullptr);
+  report.by_priority = {{0, 3, 2, {1, 2, 3, 4, 5, 6}, {}, {}}, {5, 7, 7, {}, {}, {}}};
+  const std::string text = to_json(*report_value(report).find("by_priority"), -1);
+  EXPECT_THAT(text,
+              testing::StartsWith(
+                  R"([{"priority":0,"arrived":3,"completed":2,"ttft_ms":{"mean":1.0,"p50":2.0,)"));
+  EXPECT_THAT(text, testing::HasSubstr(R"({"priority":5,"arrived":7,"completed":7,)"));
+}
+
 }  // namespace
 }  // namespace foretoken

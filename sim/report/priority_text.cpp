@@ -1,0 +1,29 @@
+#include "sim/report/priority_text.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/report/number_text.hpp"
+
+namespace foretoken {
+
+std::string priority_text(const Report& report, int label_columns,
+                          const TextTable::Layout& layout) {
+  if (report.by_priority.empty()) return {};
+  TextTable table({{"priority  ms", Align::left, label_columns},
+                   {"completed", Align::right, 0},
+                   {"TTFT p50", Align::right, 0},
+                   {"TTFT p99", Align::right, 0},
+                   {"TPOT p50", Align::right, 0},
+                   {"E2E p50", Align::right, 0},
+                   {"E2E p99", Align::right, 0}});
+  for (const PriorityClass& figures : report.by_priority) {
+    table.add_row({std::to_string(figures.priority),
+                   fmt::format("{} of {}", grouped(figures.completed), grouped(figures.arrived)),
+                   brief(figures.ttft_ms.p50), brief(figures.ttft_ms.p99),
+                   brief(figures.tpot_ms.p50), brief(figures.e2e_ms.p50),
+                   brief(figures.e2e_ms.p99)});
+  }
+  return table.text(layout);
+}
+
+}  // namespace foretoken

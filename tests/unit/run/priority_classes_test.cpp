@@ -1,0 +1,53 @@
+// Figures by class of requests, from records made by hand.
+
+#include "sim/run/priority_classes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+RequestRecord record(int priority, double arrival, double first_token, double finished) {
+  RequestRecord made;
+  made.priority = priority;
+  made.arrival = Seconds(arrival);
+  made.first_token = Seconds(first_token);
+  made.finished = Seconds(finished);
+  made.output_tokens = 11;
+  made.status = RequestStatus::completed;
+  return made;
+}
+
+TEST(PriorityClasses, SortByUrgencyAndLeaveOutTheWarmUp) {
+  Timeline timeline(Seconds(1.0));
+  timeline.record_request(record(1, 2.0, 4.0, 5.0));   // TTFT 2 s, TPOT 1 s / 10, E2E 3 s
+  timeline.record_request(record(0, 1.0, 1.5, 2.5));   // 0.5 s, 100 ms, 1.5 s
+  timeline.record_request(record(1, 3.0, 7.0, 10.0));  // 4 s, 300 ms, 7 s
+  timeline.record_request(record(0, 0.5, 9.0, 9.5));   // came too early to count
+  RequestRecord rejected;
+  rejected.priority = 1;
+  rejected.arrival = Seconds(3.0);
+  rejected.status = RequestStatus::rejected;
+  timeline.record_request(rejected);
+
+  const std::vector<PriorityClass> classes = priority_classes(timeline);
+  ASSERT_EQ(classes.size(), 2U);
+  EXPECT_EQ(classes[0].priority, 0);
+  EXPECT_EQ(classes[0].arrived, 1);
+  EXPECT_NEAR(classes[0].ttft_ms.mean, 500.0, 1e-9);
+  EXPECT_NEAR(classes[0].tpot_ms.mean, 100.0, 1e-9);
+  EXPECT_EQ(classes[1].arrived, 3);
+  EXPECT_EQ(classes[1].completed, 2);
+  EXPECT_NEAR(classes[1].ttft_ms.p50, 3000.0, 1e-9);
+  EXPECT_NEAR(classes[1].tpot_ms.max, 300.0, 1e-9);
+  EXPECT_NEAR(classes[1].e2e_ms.mean, 5000.0, 1e-9);
+}
+
+TEST(PriorityClasses, OneClassIsNone) {
+  Timeline timeline{Seconds()};
+  timeline.record_request(record(3, 2.0, 4.0, 5.0));
+  EXPECT_TRUE(priority_classes(timeline).empty());
+}
+
+}  // namespace
+}  // namespace foretoken
