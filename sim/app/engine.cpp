@@ -51,17 +51,18 @@ int list_presets(const EngineArguments& arguments) {
   std::vector<TextColumn> columns = {{"[engine]", Align::left}};
   std::vector<std::vector<PresetSetting>> settings;
   std::vector<std::string> keys;
-  std::string about;
+  std::vector<std::string> products = {"engine"};
   for (const std::string& name : engine_preset_names()) {
     const EnginePreset preset = load_engine_preset(name, {});
     columns.push_back({name, Align::left});
-    about += fmt::format("{}: {} {}\n", name, preset.product, preset.version);
+    products.push_back(preset.product + " " + preset.version);
     settings.push_back(preset.settings(gpu, parallel));
     for (const PresetSetting& setting : settings.back()) {
       if (std::ranges::find(keys, setting.key) == keys.end()) keys.push_back(setting.key);
     }
   }
   TextTable table(columns);
+  table.add_row(products);
   for (const std::string& key : keys) {
     std::vector<std::string> row = {key};
     for (const std::vector<PresetSetting>& own : settings) {
@@ -70,8 +71,8 @@ int list_presets(const EngineArguments& arguments) {
     }
     table.add_row(row);
   }
-  fmt::print("What an engine does on {} x {} when no flag is given\n{}{}",
-             arguments.tensor_parallel, gpu.name, table.text(layout()), about);
+  fmt::print("What an engine does on {} x {} when no flag is given\n{}", arguments.tensor_parallel,
+             gpu.name, table.text(layout()));
   return 0;
 }
 
