@@ -1,5 +1,6 @@
-// Reads cluster specs: TOML with the GPU's name, [node] and [fabric], into the plain ClusterSpec,
-// and checks that what is joined has links to be joined by. Names like "h200-sxm-8x4" are
+// Reads cluster specs: TOML with the GPU's name, [node] and [fabric], or with [groups] of nodes that
+// are named as clusters of their own, into the plain ClusterSpec, and checks that what is joined
+// has links to be joined by. Names like "h200-sxm-8x4" are
 // cluster_name.cpp's, plausibility is cluster_check.cpp's.
 #include "hardware/cluster.hpp"
 
@@ -355,6 +356,45 @@ void read_gpu_of(TableReader& top, ClusterSpec& cluster) {
   top.diagnostics().attempt([&] { cluster.gpu = load_gpu(resolved(gpu, position), position); });
 }
 
+/// "fast = \"h200-sxm-8x2\"": nodes, GPUs and links of that cluster; its fabric is left behind.
+void read_group(TableReader& table, const std::string& name, ClusterSpec& cluster) {
+  std::string like;
+  if (!table.read(name, like)) return;
+  const SourcePosition position = table.position(name);
+  table.diagnostics().attempt([&] {
+    ClusterSpec nodes = load_cluster(resolved(like, position), position);
+    if (!nodes.groups.empty())
+      throw ConfigError(position, fmt::format("{} consists of groups itself", nodes.name));
+    if (nodes.node.nics == 0) {
+      throw ConfigError(position, fmt::format("the nodes of {} have no network cards, which they "
+                                              "need to reach those of other groups; give nics and "
+                                              "nic_bandwidth in a cluster file of their own",
+                                              nodes.name));
+    }
+    cluster.groups.push_back({name, std::move(nodes.gpu), nodes.nodes, std::move(nodes.node),
+                              std::move(nodes.comm.inside)});
+  });
+}
+
+void read_groups(TableReader& top, const Value& groups, ClusterSpec& cluster) {
+  for (const char* key : {"gpu", "nodes", "node"}) {
+    top.expect(key, top.find(key) == nullptr, "belongs to the clusters that [groups] names");
+  }
+  TableReader table(groups, top.diagnostics(), "groups");
+  for (const auto& [name, like] : std::get<ValueObject>(groups.data)) {
+    (void)like;
+    read_group(table, name, cluster);
+  }
+  if (!top.diagnostics().empty()) return;
+  top.expect("groups", !cluster.groups.empty(), "names no group");
+  cluster.nodes = 0;
+  for (const NodeGroup& group : cluster.groups) cluster.nodes += group.nodes;
+  expect_at_most(top, "groups", cluster.nodes, nodes_max);
+  if (!cluster.groups.empty()) {
+    cluster = cluster.seen_from(0);
+  }
+}
+
 }  // namespace
 
 ClusterSpec read_cluster(const Value& root) {
@@ -365,16 +405,20 @@ ClusterSpec read_cluster(const Value& root) {
     top.expect("name", is_spec_name(cluster.name),
                "must be lower-case letters, digits, '-', '_' and '.', and not end in .toml");
   }
-  read_gpu_of(top, cluster);
-  top.read("nodes", cluster.nodes);
-  top.expect("nodes", cluster.nodes >= 1, "must be at least 1");
-  expect_at_most(top, "nodes", cluster.nodes, nodes_max);
   const auto table_of = [&](std::string_view key) {
     return spec_table(top.find(key) == nullptr ? nullptr : top.find_table(key), root);
   };
-  const Value node = table_of("node");
-  read_node(TableReader(node, diagnostics, "node"), cluster.gpu, cluster.nodes, cluster.node,
-            cluster.comm.inside);
+  if (top.find("groups") != nullptr) {
+    read_groups(top, table_of("groups"), cluster);
+  } else {
+    read_gpu_of(top, cluster);
+    top.read("nodes", cluster.nodes);
+    top.expect("nodes", cluster.nodes >= 1, "must be at least 1");
+    expect_at_most(top, "nodes", cluster.nodes, nodes_max);
+    const Value node = table_of("node");
+    read_node(TableReader(node, diagnostics, "node"), cluster.gpu, cluster.nodes, cluster.node,
+              cluster.comm.inside);
+  }
   const Value fabric = table_of("fabric");
   read_fabric(TableReader(fabric, diagnostics, "fabric"), cluster.nodes, cluster.fabric,
               cluster.comm.across);

@@ -1,7 +1,8 @@
 // How GPUs are wired: nodes, the links inside a node, network cards, and the fabric between nodes.
 // A cluster is a TOML file, or a name "<gpu>-<GPUs a node>[x<nodes>]" that takes the defaults of
-// the GPU's usual chassis (specs/clusters/, `chassis_of`). What it leaves out: time and contention;
-// sim/platform turns a ClusterSpec into SimGrid links.
+// the GPU's usual chassis (specs/clusters/, `chassis_of`). Its nodes are equal, or come in groups
+// of equal ones on one fabric. What it leaves out: time and contention; sim/platform turns a
+// ClusterSpec into SimGrid links.
 #pragma once
 
 #include <optional>
@@ -115,18 +116,40 @@ struct FabricSpec {
   BytesPerSecond link_bandwidth;  // to each neighbour
 };
 
-struct ClusterSpec {
+/// Equal nodes of a cluster whose nodes differ.
+struct NodeGroup {
   std::string name;
   GpuSpec gpu;
   int nodes = 1;
   NodeSpec node;
+  FabricCosts inside;  // what collectives cost inside one of these nodes
+};
+
+struct ClusterSpec {
+  std::string name;
+  GpuSpec gpu;
+  int nodes = 1;  // of all groups together
+  NodeSpec node;
   FabricSpec fabric;
   CommParameters comm;  // what collectives cost on these links
+  /// In the order in which nodes and GPUs are numbered; empty: all nodes are equal. Where there are
+  /// groups, `gpu`, `node` and `comm.inside` are those of one: the first, or seen_from()'s.
+  std::vector<NodeGroup> groups;
 
-  [[nodiscard]] int gpu_count() const { return nodes * node.gpus; }
-  [[nodiscard]] int node_of(GpuId gpu_id) const {
-    return static_cast<int>(gpu_id.value) / node.gpus;
-  }
+  [[nodiscard]] int gpu_count() const;
+  [[nodiscard]] int node_of(GpuId gpu_id) const;
+  [[nodiscard]] GpuId first_gpu(int of_node) const;
+  /// The node called so by number; `node` where all are equal.
+  [[nodiscard]] const NodeSpec& node_at(int number) const;
+  /// 0 where there are no groups.
+  [[nodiscard]] std::size_t group_of(int of_node) const;
+
+  struct NodeRange {
+    int first = 0, count = 0;
+  };
+  [[nodiscard]] NodeRange nodes_of(std::size_t group) const;
+  /// The same cluster with `gpu`, `node` and `comm.inside` of that group.
+  [[nodiscard]] ClusterSpec seen_from(std::size_t group) const;
 };
 
 /// Names of the clusters inside the program, sorted. Any "<gpu>-<n>[x<m>]" works besides.

@@ -280,8 +280,11 @@ class Checker {
   void check_bisection() {
     if (cluster_.nodes == 1 || fabric_.kind == FabricKind::none) return;
     const double cut = FabricWiring(cluster_).bisection().value();
-    const double half =
-        cluster_.nodes / 2.0 * node_.nics * node_.nic_bandwidth.value() * node_.nic_efficiency;
+    double half = 0;  // of what all cards send
+    for (int i = 0; i < cluster_.nodes; ++i) {
+      const NodeSpec& node = cluster_.node_at(i);
+      half += 0.5 * node.nics * node.nic_bandwidth.value() * node.nic_efficiency;
+    }
     if (cut <= 0 || half <= 1.05 * cut) return;
     const double ratio = half / cut;
     add(ratio > oversubscription_high ? Level::warning : Level::note, "fabric.kind",
@@ -298,6 +301,23 @@ class Checker {
 
 }  // namespace
 
-std::vector<Finding> check_cluster(const ClusterSpec& cluster) { return Checker(cluster).run(); }
+std::vector<Finding> check_cluster(const ClusterSpec& cluster) {
+  if (cluster.groups.empty()) return Checker(cluster).run();
+  std::vector<Finding> findings;
+  for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
+    const ClusterSpec seen = cluster.seen_from(i);
+    for (Finding& finding : Checker(seen).run()) {
+      // What is said of the fabric is said once; of nodes, with their group's name.
+      if (finding.key.starts_with("node.")) {
+        finding.key = fmt::format("groups.{}: {}", cluster.groups[i].name, finding.key);
+      } else if (i > 0) {
+        continue;
+      }
+      findings.push_back(std::move(finding));
+    }
+  }
+  std::ranges::stable_sort(findings, {}, &Finding::level);
+  return findings;
+}
 
 }  // namespace foretoken

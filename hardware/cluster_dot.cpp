@@ -1,6 +1,7 @@
 // Draws a cluster for Graphviz. One node is drawn wire by wire, up to 16 GPUs; what is equal to
 // something drawn stands as one dashed box with its number. Labels are rates of the wire, one
-// direction.
+// direction. Nodes in groups are one box a group: the cluster that a group is named after shows
+// their wires.
 #include <algorithm>
 
 #include "hardware/cluster.hpp"
@@ -32,13 +33,17 @@ class Drawing {
   std::string text() {
     line("graph \"{}\" {{", cluster_.name);
     line(
-        "  graph [label=\"{}: {} x {}\", labelloc=t, fontname=\"Helvetica\", rankdir=BT, "
+        "  graph [label=\"{}: {}\", labelloc=t, fontname=\"Helvetica\", rankdir=BT, "
         "nodesep=0.3, ranksep=0.6];",
-        cluster_.name, cluster_.gpu_count(), cluster_.gpu.title);
+        cluster_.name, gpus_text());
     line("  node [shape=box, style=filled, fillcolor=white, fontname=\"Helvetica\", fontsize=11];");
     line("  edge [fontname=\"Helvetica\", fontsize=9];");
-    draw_node();
-    if (has_network()) draw_fabric();
+    if (cluster_.groups.empty()) {
+      draw_node();
+      if (has_network()) draw_fabric();
+    } else {
+      draw_groups();
+    }
     line("}}");
     return text_;
   }
@@ -81,6 +86,43 @@ class Drawing {
   }
   [[nodiscard]] std::string nic(int number) const {
     return folds_ ? "nics" : fmt::format("nic{}", number);
+  }
+
+  [[nodiscard]] std::string gpus_text() const {
+    if (cluster_.groups.empty())
+      return fmt::format("{} x {}", cluster_.gpu_count(), cluster_.gpu.title);
+    std::string text;
+    for (const NodeGroup& group : cluster_.groups) {
+      text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", group.nodes * group.node.gpus,
+                          group.gpu.title);
+    }
+    return text;
+  }
+
+  void draw_groups() {
+    box("fabric", fabric_text(), switch_colour);
+    for (std::size_t i = 0; i < cluster_.groups.size(); ++i) {
+      const NodeGroup& group = cluster_.groups[i];
+      const NodeSpec& node = group.node;
+      const std::string link = node.link == NodeLink::single
+                                   ? ""
+                                   : fmt::format("\\n{} {}", enum_name(node.link),
+                                                 rate_text(node.link_bandwidth));
+      box(fmt::format("group{}", i),
+          fmt::format("{}: {}\\n{} x {} each{}", group.name, plural(group.nodes, "node"), node.gpus,
+                      group.gpu.title, link),
+          gpu_colour);
+      edge(fmt::format("group{}", i), "fabric",
+           fmt::format("{} x {} x {}", group.nodes, node.nics, rate_text(node.nic_bandwidth)));
+    }
+  }
+
+  [[nodiscard]] std::string fabric_text() const {
+    std::string text(enum_name(fabric_.kind));
+    if (fabric_.nodes_per_leaf > 0)
+      text += fmt::format("\\n{} a leaf", plural(fabric_.nodes_per_leaf, "node"));
+    if (fabric_.oversubscription > 1) text += "\\n" + ratio_text(fabric_.oversubscription);
+    return text;
   }
 
   void draw_node() {

@@ -14,19 +14,6 @@ int ceiling(int amount, int size) { return (amount + size - 1) / size; }
 
 BytesPerSecond nic_rate(const NodeSpec& node) { return node.nic_bandwidth * node.nic_efficiency; }
 
-/// Payload of a leaf's uplinks together.
-BytesPerSecond leaf_uplink(const ClusterSpec& cluster) {
-  const FabricSpec& fabric = cluster.fabric;
-  const int nodes = fabric.nodes_per_leaf > 0 ? fabric.nodes_per_leaf : cluster.nodes;
-  const int nics = fabric.kind == FabricKind::fat_tree ? cluster.node.nics : 1;
-  return nic_rate(cluster.node) * (nodes * nics / fabric.oversubscription);
-}
-
-BytesPerSecond pod_uplink(const ClusterSpec& cluster) {
-  const FabricSpec& fabric = cluster.fabric;
-  return leaf_uplink(cluster) * (fabric.leaves_per_pod / fabric.pod_oversubscription);
-}
-
 /// The index of `other` among all that are not `self`.
 int among_others(int self, int other) { return other - (other > self ? 1 : 0); }
 
@@ -41,15 +28,20 @@ int ring_steps(int from, int to, int size) {
 
 }  // namespace
 
-FabricWiring::FabricWiring(const ClusterSpec& cluster) : cluster_(cluster) {
+FabricWiring::FabricWiring(const ClusterSpec& cluster)
+    : cluster_(cluster), rails_(cluster.node.nics), efficiency_(cluster.node.nic_efficiency) {
   const FabricSpec& fabric = cluster.fabric;
+  for (const NodeGroup& group : cluster.groups) {
+    rails_ = std::max(rails_, group.node.nics);
+    efficiency_ = std::min(efficiency_, group.node.nic_efficiency);
+  }
   switch (fabric.kind) {
     case FabricKind::none:
     case FabricKind::single_switch:
       return;
     case FabricKind::rail_optimized: {
       const int nodes = fabric.nodes_per_leaf > 0 ? fabric.nodes_per_leaf : cluster.nodes;
-      leaves_ = ceiling(cluster.nodes, nodes) * cluster.node.nics;
+      leaves_ = ceiling(cluster.nodes, nodes) * rails_;
       if (fabric.oversubscription > 1 && leaves_ > 1)
         link_count_ = 2 * static_cast<LinkIndex>(leaves_);
       return;
@@ -90,15 +82,16 @@ bool FabricWiring::has_pods() const {
 
 BytesPerSecond FabricWiring::capacity(LinkIndex link) const {
   const FabricSpec& fabric = cluster_.fabric;
-  const double efficiency = cluster_.node.nic_efficiency;
   switch (fabric.kind) {
     case FabricKind::dragonfly:
-      return efficiency * (link < global_first_ ? fabric.local_bandwidth
+      return efficiency_ * (link < global_first_ ? fabric.local_bandwidth
                                                 : fabric.global_bandwidth * global_links_);
     case FabricKind::torus:
-      return efficiency * fabric.link_bandwidth;
+      return efficiency_ * fabric.link_bandwidth;
     default:
-      return link < pod_links_ || pods_ <= 1 ? leaf_uplink(cluster_) : pod_uplink(cluster_);
+      return link < pod_links_ || pods_ <= 1
+                 ? leaf_uplink(static_cast<int>(link / 2))
+                 : pod_uplink(static_cast<int>((link - pod_links_) / 2));
   }
 }
 
@@ -135,7 +128,37 @@ int FabricWiring::leaf_of(Nic nic) const {
   const FabricSpec& fabric = cluster_.fabric;
   if (fabric.kind == FabricKind::fat_tree) return nic.node / fabric.nodes_per_leaf;
   const int unit = fabric.nodes_per_leaf > 0 ? nic.node / fabric.nodes_per_leaf : 0;
-  return unit * cluster_.node.nics + nic.rail;
+  return unit * rails_ + nic.rail;
+}
+
+/// Payload of a leaf's uplinks together. A leaf that is filled in part has its places for nodes
+/// like its last; places for NICs that some nodes lack send nothing.
+BytesPerSecond FabricWiring::leaf_uplink(int leaf) const {
+  const FabricSpec& fabric = cluster_.fabric;
+  const int nodes = fabric.nodes_per_leaf > 0 ? fabric.nodes_per_leaf : cluster_.nodes;
+  const bool has_all_nics = fabric.kind == FabricKind::fat_tree;
+  const auto nics_of = [&](const NodeSpec& node) {
+    return has_all_nics ? node.nics : leaf % rails_ < node.nics ? 1 : 0;
+  };
+  if (cluster_.groups.empty())
+    return nic_rate(cluster_.node) * (nodes * nics_of(cluster_.node) / fabric.oversubscription);
+  const int first = (has_all_nics ? leaf : leaf / rails_) * nodes;
+  BytesPerSecond sum;
+  for (int number = first; number < first + nodes; ++number) {
+    const NodeSpec& node = cluster_.node_at(std::min(number, cluster_.nodes - 1));
+    sum += nic_rate(node) * nics_of(node);
+  }
+  return sum / fabric.oversubscription;
+}
+
+BytesPerSecond FabricWiring::pod_uplink(int pod) const {
+  const FabricSpec& fabric = cluster_.fabric;
+  const int leaves = fabric.leaves_per_pod;
+  if (cluster_.groups.empty()) return leaf_uplink(0) * (leaves / fabric.pod_oversubscription);
+  BytesPerSecond sum;
+  for (int leaf = pod * leaves; leaf < (pod + 1) * leaves; ++leaf)
+    sum += leaf_uplink(std::min(leaf, leaves_ - 1));
+  return sum / fabric.pod_oversubscription;
 }
 
 void FabricWiring::append(Route& route, LinkIndex base, Nic from, Nic to) const {
@@ -278,10 +301,17 @@ BytesPerSecond FabricWiring::bisection() const {
   }
   if (link_count_ == 0) return {};
   // Half of the uplinks of the stage that carries least.
+  const auto half_of = [&](int count, auto uplink) {
+    if (cluster_.groups.empty()) return uplink(0) * (count / 2.0);
+    BytesPerSecond sum;
+    for (int i = 0; i < count; ++i) sum += uplink(i);
+    return sum / 2.0;
+  };
   BytesPerSecond least;
-  if (fabric.oversubscription > 1) least = leaf_uplink(cluster_) * (leaves_ / 2.0);
+  if (fabric.oversubscription > 1)
+    least = half_of(leaves_, [&](int leaf) { return leaf_uplink(leaf); });
   if (has_pods()) {
-    const BytesPerSecond pods = pod_uplink(cluster_) * (pods_ / 2.0);
+    const BytesPerSecond pods = half_of(pods_, [&](int pod) { return pod_uplink(pod); });
     if (least.value() == 0 || pods < least) least = pods;
   }
   return least;

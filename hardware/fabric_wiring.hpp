@@ -52,6 +52,8 @@ class FabricWiring {
 
  private:
   [[nodiscard]] int leaf_of(Nic nic) const;
+  [[nodiscard]] BytesPerSecond leaf_uplink(int leaf) const;
+  [[nodiscard]] BytesPerSecond pod_uplink(int pod) const;
   [[nodiscard]] int pod_of(int leaf) const { return leaf / cluster_.fabric.leaves_per_pod; }
   [[nodiscard]] bool has_pods() const;
   void append_tree(Route& route, LinkIndex base, Nic from, Nic to) const;
@@ -63,6 +65,8 @@ class FabricWiring {
 
   const ClusterSpec& cluster_;
   LinkIndex link_count_ = 0;
+  int rails_ = 0;          // of the nodes with most NICs
+  double efficiency_ = 1;  // of links that are no node's own: the least of the NICs'
   int leaves_ = 0, pods_ = 0;
   LinkIndex pod_links_ = 0;     // where they begin; leaves' begin at 0
   int groups_ = 0;              // dragonfly

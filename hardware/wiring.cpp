@@ -2,27 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "sim/base/error.hpp"
 
 namespace foretoken {
 
-Wiring::Wiring(const ClusterSpec& cluster)
-    : cluster_(cluster),
-      node_(cluster.node, cluster.nodes > 1 && cluster.fabric.kind != FabricKind::none),
-      fabric_(cluster),
-      fabric_first_(static_cast<LinkIndex>(cluster.nodes) * node_.link_count()) {}
+Wiring::Wiring(const ClusterSpec& cluster) : cluster_(cluster), fabric_(cluster), fabric_first_(0) {
+  const bool has_fabric = cluster.nodes > 1 && cluster.fabric.kind != FabricKind::none;
+  const auto add = [&](const NodeSpec& node, int count) {
+    group_first_.push_back(fabric_first_);
+    nodes_.emplace_back(node, has_fabric);
+    fabric_first_ += static_cast<LinkIndex>(count) * nodes_.back().link_count();
+  };
+  for (const NodeGroup& group : cluster.groups) add(group.node, group.nodes);
+  if (cluster.groups.empty()) add(cluster.node, cluster.nodes);
+}
 
 BytesPerSecond Wiring::capacity(LinkIndex link) const {
   if (link >= fabric_first_) return fabric_.capacity(link - fabric_first_);
-  return node_.capacity(link % node_.link_count());
+  const int node = node_with(link);
+  return node_at(node).capacity(link - base_of(node));
 }
 
 std::string Wiring::name(LinkIndex link) const {
   if (link >= fabric_first_) return fabric_.name(link - fabric_first_);
-  return fmt::format("node {} {}", link / node_.link_count(),
-                     node_.name(link % node_.link_count()));
+  const int node = node_with(link);
+  return fmt::format("node {} {}", node, node_at(node).name(link - base_of(node)));
 }
 
 void Wiring::check_gpu(GpuId gpu) const {
@@ -30,10 +37,21 @@ void Wiring::check_gpu(GpuId gpu) const {
                   "GPU {} of a cluster of {}", gpu.value, cluster_.gpu_count());
 }
 
-int Wiring::slot_of(GpuId gpu) const { return static_cast<int>(gpu.value) % cluster_.node.gpus; }
+int Wiring::slot_of(GpuId gpu) const {
+  return static_cast<int>(gpu.value - cluster_.first_gpu(cluster_.node_of(gpu)).value);
+}
 
 LinkIndex Wiring::base_of(int node) const {
-  return static_cast<LinkIndex>(node) * node_.link_count();
+  const std::size_t group = cluster_.group_of(node);
+  const int before = node - cluster_.nodes_of(group).first;
+  return group_first_[group] + static_cast<LinkIndex>(before) * nodes_[group].link_count();
+}
+
+int Wiring::node_with(LinkIndex link) const {
+  const auto next = std::ranges::upper_bound(group_first_, link);
+  const auto group = static_cast<std::size_t>(next - group_first_.begin()) - 1;
+  const LinkIndex before = (link - group_first_[group]) / nodes_[group].link_count();
+  return cluster_.nodes_of(group).first + static_cast<int>(before);
 }
 
 Route Wiring::route_inside(GpuId from, GpuId to) const {
@@ -43,7 +61,7 @@ Route Wiring::route_inside(GpuId from, GpuId to) const {
   FORETOKEN_CHECK(from != to && node == cluster_.node_of(to), "GPUs {} and {} inside a node",
                   from.value, to.value);
   Route route;
-  node_.append_inside(route, base_of(node), slot_of(from), slot_of(to));
+  node_at(node).append_inside(route, base_of(node), slot_of(from), slot_of(to));
   return route;
 }
 
@@ -52,28 +70,32 @@ Route Wiring::route_between(GpuId from, int from_nic, GpuId to, int to_nic) cons
   check_gpu(to);
   const int from_node = cluster_.node_of(from);
   const int to_node = cluster_.node_of(to);
-  const int nics = cluster_.node.nics;
-  FORETOKEN_CHECK(from_nic < nics && to_nic < nics, "NICs {} and {} of {}", from_nic, to_nic, nics);
+  const int from_nics = cluster_.node_at(from_node).nics;
+  const int to_nics = cluster_.node_at(to_node).nics;
+  FORETOKEN_CHECK(from_nic < from_nics && to_nic < to_nics, "NICs {} of {} and {} of {}", from_nic,
+                  from_nics, to_nic, to_nics);
   FORETOKEN_CHECK(cluster_.fabric.kind != FabricKind::none,
                   "no fabric joins the nodes of cluster {}", cluster_.name);
   Route route;
-  node_.append_to_nic(route, base_of(from_node), slot_of(from), from_nic);
+  node_at(from_node).append_to_nic(route, base_of(from_node), slot_of(from), from_nic);
   fabric_.append(route, fabric_first_, {from_node, from_nic}, {to_node, to_nic});
-  node_.append_from_nic(route, base_of(to_node), to_nic, slot_of(to));
+  node_at(to_node).append_from_nic(route, base_of(to_node), to_nic, slot_of(to));
   return route;
 }
 
 Route Wiring::route_to_host(GpuId gpu) const {
   check_gpu(gpu);
   Route route;
-  node_.append_to_host(route, base_of(cluster_.node_of(gpu)), slot_of(gpu));
+  const int node = cluster_.node_of(gpu);
+  node_at(node).append_to_host(route, base_of(node), slot_of(gpu));
   return route;
 }
 
 Route Wiring::route_from_host(GpuId gpu) const {
   check_gpu(gpu);
   Route route;
-  node_.append_from_host(route, base_of(cluster_.node_of(gpu)), slot_of(gpu));
+  const int node = cluster_.node_of(gpu);
+  node_at(node).append_from_host(route, base_of(node), slot_of(gpu));
   return route;
 }
 
@@ -88,20 +110,22 @@ Seconds Wiring::latency(GpuId from, GpuId to) const {
   if (from == to) return Seconds(0);
   const int from_node = cluster_.node_of(from);
   const int to_node = cluster_.node_of(to);
-  if (from_node == to_node) return node_.latency(slot_of(from), slot_of(to));
-  return latency_between(from_node, node_.own_nics(slot_of(from)).first, to_node,
-                         node_.own_nics(slot_of(to)).first);
+  if (from_node == to_node) return node_at(from_node).latency(slot_of(from), slot_of(to));
+  return latency_between(from_node, node_at(from_node).own_nics(slot_of(from)).first, to_node,
+                         node_at(to_node).own_nics(slot_of(to)).first);
 }
 
 std::vector<int> Wiring::own_nics(GpuId gpu) const {
-  const NodeWiring::OwnNics own = node_.own_nics(slot_of(gpu));
+  const NodeWiring::OwnNics own = node_at(cluster_.node_of(gpu)).own_nics(slot_of(gpu));
   std::vector<int> nics(static_cast<std::size_t>(own.count));
   std::iota(nics.begin(), nics.end(), own.first);
   return nics;
 }
 
 bool Wiring::is_shared(LinkIndex link, const std::vector<bool>& members) const {
-  return link >= fabric_first_ || node_.is_shared(link % node_.link_count(), members);
+  if (link >= fabric_first_) return true;
+  const int node = node_with(link);
+  return node_at(node).is_shared(link - base_of(node), members);
 }
 
 }  // namespace foretoken

@@ -22,7 +22,9 @@ class Wiring {
   explicit Wiring(const ClusterSpec& cluster);
 
   [[nodiscard]] const ClusterSpec& cluster() const { return cluster_; }
-  [[nodiscard]] const NodeWiring& node() const { return node_; }
+  [[nodiscard]] const NodeWiring& node_at(int node) const {
+    return nodes_[cluster_.group_of(node)];
+  }
   [[nodiscard]] const FabricWiring& fabric() const { return fabric_; }
 
   [[nodiscard]] LinkIndex link_count() const { return fabric_first_ + fabric_.link_count(); }
@@ -52,13 +54,17 @@ class Wiring {
   /// Whether GPUs of the node that are not in `members` (by number in the node) use its link too.
   [[nodiscard]] bool is_shared(LinkIndex link, const std::vector<bool>& members) const;
 
+  /// The GPU's number in its node.
+  [[nodiscard]] int slot_of(GpuId gpu) const;
+
  private:
   void check_gpu(GpuId gpu) const;
-  [[nodiscard]] int slot_of(GpuId gpu) const;
   [[nodiscard]] LinkIndex base_of(int node) const;
+  [[nodiscard]] int node_with(LinkIndex link) const;
 
   const ClusterSpec& cluster_;
-  NodeWiring node_;
+  std::vector<NodeWiring> nodes_;         // of a node of each group
+  std::vector<LinkIndex> group_first_;    // the groups' first links
   FabricWiring fabric_;
   LinkIndex fabric_first_;
 };

@@ -38,9 +38,10 @@ Spread spread_of(const ClusterSpec& cluster, std::span<const GpuId> group) {
 /// Whether no GPU outside `group`, which stands on one node, uses the links of `shares`.
 bool are_private(const Wiring& wiring, std::span<const GpuId> group,
                  std::span<const TrafficShare> shares) {
-  const auto gpus = static_cast<std::uint32_t>(wiring.cluster().node.gpus);
-  std::vector<bool> members(gpus, false);
-  for (const GpuId gpu : group) members[gpu.value % gpus] = true;
+  const ClusterSpec& cluster = wiring.cluster();
+  const int gpus = cluster.node_at(cluster.node_of(group.front())).gpus;
+  std::vector<bool> members(static_cast<std::size_t>(gpus), false);
+  for (const GpuId gpu : group) members[static_cast<std::size_t>(wiring.slot_of(gpu))] = true;
   return std::ranges::none_of(shares, [&](const TrafficShare& share) {
     return std::ranges::any_of(share.route,
                                [&](LinkIndex link) { return wiring.is_shared(link, members); });
@@ -49,12 +50,13 @@ bool are_private(const Wiring& wiring, std::span<const GpuId> group,
 
 /// Whether every two of `group`, which stands on one node, are joined by NVLink or the like.
 bool are_fully_connected(const Wiring& wiring, std::span<const GpuId> group) {
-  const NodeSpec& node = wiring.cluster().node;
+  const int number = wiring.cluster().node_of(group.front());
+  const NodeSpec& node = wiring.cluster().node_at(number);
   if (node.link != NodeLink::pairwise) return node.link == NodeLink::nvswitch;
-  const auto slot = [&](GpuId gpu) { return static_cast<int>(gpu.value) % node.gpus; };
   for (const GpuId a : group)
     for (const GpuId b : group)
-      if (a != b && wiring.node().wires(slot(a), slot(b)) == 0) return false;
+      if (a != b && wiring.node_at(number).wires(wiring.slot_of(a), wiring.slot_of(b)) == 0)
+        return false;
   return true;
 }
 

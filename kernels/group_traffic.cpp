@@ -10,7 +10,7 @@ namespace foretoken {
 namespace {
 
 /// The ranks of a group on one node, and the NICs over which they leave it.
-struct NodeGroup {
+struct RanksOfNode {
   std::vector<GpuId> gpus;
   std::vector<int> rails;
 };
@@ -22,11 +22,13 @@ std::vector<int> rails_of(const Wiring& wiring, const std::vector<GpuId>& gpus, 
     if (rails.size() < count && std::ranges::find(rails, nic) == rails.end()) rails.push_back(nic);
   };
   for (const GpuId gpu : gpus) std::ranges::for_each(wiring.own_nics(gpu), add);
-  for (int nic = 0; nic < wiring.cluster().node.nics; ++nic) add(nic);
+  const ClusterSpec& cluster = wiring.cluster();
+  const int nics = cluster.node_at(cluster.node_of(gpus.front())).nics;
+  for (int nic = 0; nic < nics; ++nic) add(nic);
   return rails;
 }
 
-std::vector<NodeGroup> split_by_node(const Wiring& wiring, std::span<const GpuId> group) {
+std::vector<RanksOfNode> split_by_node(const Wiring& wiring, std::span<const GpuId> group) {
   const ClusterSpec& cluster = wiring.cluster();
   FORETOKEN_CHECK(!group.empty(), "traffic of no GPU");
   std::vector<GpuId> sorted(group.begin(), group.end());
@@ -35,7 +37,7 @@ std::vector<NodeGroup> split_by_node(const Wiring& wiring, std::span<const GpuId
                   "a GPU is twice in a collective");
   FORETOKEN_CHECK(sorted.back().value < static_cast<std::uint32_t>(cluster.gpu_count()),
                   "GPU {} of a cluster of {}", sorted.back().value, cluster.gpu_count());
-  std::vector<NodeGroup> nodes;
+  std::vector<RanksOfNode> nodes;
   for (const GpuId gpu : sorted) {
     if (nodes.empty() || cluster.node_of(nodes.back().gpus.back()) != cluster.node_of(gpu))
       nodes.emplace_back();
@@ -43,14 +45,16 @@ std::vector<NodeGroup> split_by_node(const Wiring& wiring, std::span<const GpuId
   }
   if (nodes.size() == 1) return nodes;
 
-  // A GPU lends the NICs next to it, and at least one; the node with the fewest ranks decides,
-  // since a rail has two ends.
-  std::size_t ranks_min = sorted.size();
-  for (const NodeGroup& node : nodes) ranks_min = std::min(ranks_min, node.gpus.size());
-  const int nics_per_gpu = std::max(1, cluster.node.nics / cluster.node.gpus);
-  const std::size_t rails =
-      std::min(static_cast<std::size_t>(cluster.node.nics), ranks_min * nics_per_gpu);
-  for (NodeGroup& node : nodes) node.rails = rails_of(wiring, node.gpus, rails);
+  // A GPU lends the NICs next to it, and at least one; the node with the fewest decides, since a
+  // rail has two ends.
+  std::size_t rails = std::numeric_limits<std::size_t>::max();
+  for (const RanksOfNode& ranks : nodes) {
+    const NodeSpec& node = cluster.node_at(cluster.node_of(ranks.gpus.front()));
+    const auto nics = static_cast<std::size_t>(node.nics);
+    const auto gpus = static_cast<std::size_t>(node.gpus);
+    rails = std::min({rails, nics, ranks.gpus.size() * std::max(std::size_t{1}, nics / gpus)});
+  }
+  for (RanksOfNode& node : nodes) node.rails = rails_of(wiring, node.gpus, rails);
   return nodes;
 }
 
@@ -64,7 +68,7 @@ class Traffic {
   }
 
   /// Over rails `first` to `last` (exclusive) of both nodes.
-  void between(GpuId from, const NodeGroup& from_node, GpuId to, const NodeGroup& to_node,
+  void between(GpuId from, const RanksOfNode& from_node, GpuId to, const RanksOfNode& to_node,
                std::size_t first, std::size_t last, double share) {
     const ClusterSpec& cluster = wiring_.cluster();
     for (std::size_t i = first; i < last; ++i) {
@@ -88,9 +92,8 @@ class Traffic {
   }
 
   [[nodiscard]] int wires_between(GpuId from, GpuId to) const {
-    const auto gpus = static_cast<std::uint32_t>(wiring_.cluster().node.gpus);
-    return wiring_.node().wires(static_cast<int>(from.value % gpus),
-                                static_cast<int>(to.value % gpus));
+    const int node = wiring_.cluster().node_of(from);
+    return wiring_.node_at(node).wires(wiring_.slot_of(from), wiring_.slot_of(to));
   }
 
   GroupTraffic take() { return std::move(result_); }
@@ -121,7 +124,7 @@ bool are_wired_together(const Traffic& traffic, const std::vector<GpuId>& ranks)
 
 /// Rails that rank `i` of a node takes, first and end: ranks share them out evenly, some each, or
 /// one each, or (no multiple) all each.
-std::pair<std::size_t, std::size_t> rails_of_rank(const NodeGroup& node, std::size_t i) {
+std::pair<std::size_t, std::size_t> rails_of_rank(const RanksOfNode& node, std::size_t i) {
   const std::size_t rails = node.rails.size();
   const std::size_t k = node.gpus.size();
   if (k % rails == 0) return {i % rails, i % rails + 1};
@@ -231,13 +234,13 @@ std::vector<Shift> shifts_of_rank(const std::vector<Shift>& shifts, std::size_t 
 
 GroupTraffic ring_traffic(const Wiring& wiring, std::span<const GpuId> group) {
   Traffic traffic(wiring);
-  const std::vector<NodeGroup> nodes = split_by_node(wiring, group);
+  const std::vector<RanksOfNode> nodes = split_by_node(wiring, group);
   if (group.size() == 1) return traffic.take();
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const NodeGroup& node = nodes[n];
+    const RanksOfNode& node = nodes[n];
     add_ring_inside(traffic, node.gpus, nodes.size() == 1);
     if (nodes.size() == 1) break;
-    const NodeGroup& next = nodes[(n + 1) % nodes.size()];
+    const RanksOfNode& next = nodes[(n + 1) % nodes.size()];
     traffic.between(node.gpus.back(), node, next.gpus.front(), next, 0, node.rails.size(), 1);
   }
   return traffic.take();
@@ -245,17 +248,17 @@ GroupTraffic ring_traffic(const Wiring& wiring, std::span<const GpuId> group) {
 
 GroupTraffic node_ring_traffic(const Wiring& wiring, std::span<const GpuId> group) {
   Traffic traffic(wiring);
-  for (const NodeGroup& node : split_by_node(wiring, group))
+  for (const RanksOfNode& node : split_by_node(wiring, group))
     if (node.gpus.size() > 1) add_ring_inside(traffic, node.gpus, true);
   return traffic.take();
 }
 
 GroupTraffic rail_traffic(const Wiring& wiring, std::span<const GpuId> group) {
   Traffic traffic(wiring);
-  const std::vector<NodeGroup> nodes = split_by_node(wiring, group);
+  const std::vector<RanksOfNode> nodes = split_by_node(wiring, group);
   for (std::size_t n = 0; nodes.size() > 1 && n < nodes.size(); ++n) {
-    const NodeGroup& node = nodes[n];
-    const NodeGroup& next = nodes[(n + 1) % nodes.size()];
+    const RanksOfNode& node = nodes[n];
+    const RanksOfNode& next = nodes[(n + 1) % nodes.size()];
     for (std::size_t i = 0; i < node.gpus.size(); ++i) {
       const auto [first, last] = rails_of_rank(node, i);
       traffic.between(node.gpus[i], node, next.gpus[i % next.gpus.size()], next, first, last, 1);
@@ -273,24 +276,26 @@ std::vector<TrafficShare> shares_of(const GroupTraffic& traffic, bool is_across)
 
 GroupTraffic exchange_traffic(const Wiring& wiring, std::span<const GpuId> group) {
   Traffic traffic(wiring);
-  const std::vector<NodeGroup> nodes = split_by_node(wiring, group);
+  const std::vector<RanksOfNode> nodes = split_by_node(wiring, group);
   if (group.size() == 1) return traffic.take();
   const std::vector<Shift> shifts = shifts_between(wiring, nodes.size());
   // Rails that have uplinks of their own must each see all of the traffic.
   const bool takes_all = group.size() * shifts.size() <= flows_max ||
                          wiring.cluster().fabric.kind == FabricKind::rail_optimized;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const NodeGroup& node = nodes[n];
+    const RanksOfNode& node = nodes[n];
     const std::size_t k = node.gpus.size();
     // Of the messages of a rank, k-1 stay in its node of k ranks.
     const double staying = static_cast<double>(k - 1) / static_cast<double>(group.size() - 1);
-    add_exchange_inside(traffic, wiring.cluster().node, node.gpus, staying);
+    const ClusterSpec& cluster = wiring.cluster();
+    add_exchange_inside(traffic, cluster.node_at(cluster.node_of(node.gpus.front())), node.gpus,
+                        staying);
     if (nodes.size() == 1) continue;
     for (std::size_t i = 0; i < k; ++i) {
       const auto [first, last] = rails_of_rank(node, i);
       const std::vector<Shift> taken = shifts_of_rank(shifts, i, k, takes_all);
       for (const Shift& shift : taken) {
-        const NodeGroup& target = nodes[shift.apply(n)];
+        const RanksOfNode& target = nodes[shift.apply(n)];
         traffic.between(node.gpus[i], node, target.gpus[i % target.gpus.size()], target, first,
                         last, (1 - staying) / static_cast<double>(taken.size()));
       }
@@ -302,13 +307,13 @@ GroupTraffic exchange_traffic(const Wiring& wiring, std::span<const GpuId> group
 GroupTraffic send_traffic(const Wiring& wiring, GpuId from, GpuId to) {
   Traffic traffic(wiring);
   const std::vector<GpuId> pair = {from, to};
-  const std::vector<NodeGroup> nodes = split_by_node(wiring, pair);
+  const std::vector<RanksOfNode> nodes = split_by_node(wiring, pair);
   if (nodes.size() == 1) {
     traffic.inside(from, to, 1);
   } else {
     const bool ascending = nodes.front().gpus.front() == from;
-    const NodeGroup& source = ascending ? nodes.front() : nodes.back();
-    const NodeGroup& target = ascending ? nodes.back() : nodes.front();
+    const RanksOfNode& source = ascending ? nodes.front() : nodes.back();
+    const RanksOfNode& target = ascending ? nodes.back() : nodes.front();
     traffic.between(from, source, to, target, 0, source.rails.size(), 1);
   }
   return traffic.take();

@@ -40,10 +40,13 @@ std::string link_text(const NodeSpec& node) {
   return fmt::format("{} {}", enum_name(node.link), gigabytes(node.link_bandwidth));
 }
 
+std::string nics_in_short(const NodeSpec& node) {
+  return fmt::format("{} x {} a node", node.nics, gigabytes(node.nic_bandwidth));
+}
+
 std::string fabric_text(const ClusterSpec& cluster) {
   if (cluster.nodes == 1) return "-";
-  return fmt::format("{}, {} x {} a node", enum_name(cluster.fabric.kind), cluster.node.nics,
-                     gigabytes(cluster.node.nic_bandwidth));
+  return fmt::format("{}, {}", enum_name(cluster.fabric.kind), nics_in_short(cluster.node));
 }
 
 int list_clusters() {
@@ -143,6 +146,12 @@ Rows dragonfly_rows(const ClusterSpec& cluster) {
   return rows;
 }
 
+int rails_of(const ClusterSpec& cluster) {
+  int rails = cluster.node.nics;
+  for (const NodeGroup& group : cluster.groups) rails = std::max(rails, group.node.nics);
+  return rails;
+}
+
 Rows fabric_rows(const ClusterSpec& cluster) {
   const FabricSpec& fabric = cluster.fabric;
   switch (fabric.kind) {
@@ -152,7 +161,7 @@ Rows fabric_rows(const ClusterSpec& cluster) {
       return {{"fabric", "one switch that never blocks"}};
     case FabricKind::rail_optimized:
       return {
-          {"fabric", fmt::format("{} rails over {} nodes, joined by a spine, {}", cluster.node.nics,
+          {"fabric", fmt::format("{} rails over {} nodes, joined by a spine, {}", rails_of(cluster),
                                  fabric.nodes_per_leaf > 0 ? fabric.nodes_per_leaf : cluster.nodes,
                                  ratio_text(fabric.oversubscription))}};
     case FabricKind::fat_tree: {
@@ -174,20 +183,32 @@ Rows fabric_rows(const ClusterSpec& cluster) {
                        gigabytes(fabric.link_bandwidth))}};
 }
 
+/// `count` equal nodes.
+Rows node_rows(const GpuSpec& gpu, const NodeSpec& node, int count) {
+  Rows rows;
+  rows.emplace_back("GPUs", fmt::format("{} x {}", count * node.gpus, gpu.title));
+  rows.emplace_back("nodes",
+                    fmt::format("{} of {} GPUs{}", count, node.gpus,
+                                node.trays > 1 ? fmt::format(" on {} trays", node.trays) : ""));
+  if (node.gpus > 1) rows.emplace_back("in a node", node_link_text(node));
+  if (node.link == NodeLink::pcie || node.pcie_bandwidth.value() > 0)
+    std::ranges::copy(tree_rows(node), std::back_inserter(rows));
+  rows.emplace_back("host memory", host_text(node));
+  if (node.nics > 0) rows.emplace_back("network cards", nics_text(node));
+  return rows;
+}
+
 std::string spec_text(const ClusterSpec& cluster) {
   TextTable table({{"", Align::left}, {"", Align::left}});
-  const auto row = [&](const char* key, const std::string& value) { table.add_row({key, value}); };
-  const NodeSpec& node = cluster.node;
-  row("GPUs", fmt::format("{} x {}", cluster.gpu_count(), cluster.gpu.title));
-  row("nodes", fmt::format("{} of {} GPUs{}", cluster.nodes, node.gpus,
-                           node.trays > 1 ? fmt::format(" on {} trays", node.trays) : ""));
-  if (node.gpus > 1) row("in a node", node_link_text(node));
   const auto rows = [&](const Rows& all) {
     for (const auto& [key, value] : all) table.add_row({key, value});
   };
-  if (node.link == NodeLink::pcie || node.pcie_bandwidth.value() > 0) rows(tree_rows(node));
-  row("host memory", host_text(node));
-  if (node.nics > 0) row("network cards", nics_text(node));
+  for (const NodeGroup& group : cluster.groups) {
+    table.add_row({fmt::format("group {}", group.name), ""});
+    rows(node_rows(group.gpu, group.node, group.nodes));
+  }
+  if (cluster.groups.empty()) rows(node_rows(cluster.gpu, cluster.node, cluster.nodes));
+  if (!cluster.groups.empty()) table.add_row({"between nodes", ""});
   if (cluster.nodes > 1) rows(fabric_rows(cluster));
   return table.text(layout());
 }
@@ -243,7 +264,7 @@ Reach reach_of(const Wiring& wiring, GpuId to) {
   reach.latency = wiring.latency({0}, to);
   const int node = cluster.node_of(to);
   if (node == 0) {
-    reach.way = way_text(wiring.node().way(0, static_cast<int>(to.value)));
+    reach.way = way_text(wiring.node_at(0).way(0, static_cast<int>(to.value)));
   } else {
     const int rail = wiring.own_nics(to).front();
     reach.way = fabric_way_text(cluster.fabric.kind,
@@ -256,12 +277,12 @@ Reach reach_of(const Wiring& wiring, GpuId to) {
 /// and, where it matters, the one on the next rail.
 std::vector<Reach> reaches(const ClusterSpec& cluster) {
   const Wiring wiring(cluster);
-  const auto gpus = static_cast<std::uint32_t>(cluster.node.gpus);
+  const auto gpus = static_cast<std::uint32_t>(cluster.node_at(0).gpus);
   std::vector<GpuId> others;
   for (std::uint32_t gpu = 1; gpu < gpus; ++gpu) others.push_back({gpu});
-  for (int node = 1; node < cluster.nodes; ++node)
-    others.push_back({static_cast<std::uint32_t>(node) * gpus});
-  if (cluster.fabric.kind == FabricKind::rail_optimized && cluster.nodes > 1 && gpus > 1)
+  for (int node = 1; node < cluster.nodes; ++node) others.push_back(cluster.first_gpu(node));
+  const bool has_next_rail = cluster.nodes > 1 && cluster.node_at(1).gpus > 1;
+  if (cluster.fabric.kind == FabricKind::rail_optimized && has_next_rail)
     others.push_back({gpus + 1});
   std::vector<Reach> kinds;
   for (const GpuId to : others) {
@@ -299,9 +320,9 @@ std::string reach_text(const ClusterSpec& cluster) {
   return table.text(layout());
 }
 
-std::vector<GpuId> gpus_up_to(int count) {
-  std::vector<GpuId> gpus(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) gpus[i] = {static_cast<std::uint32_t>(i)};
+std::vector<GpuId> gpus_from(GpuId first, int count) {
+  std::vector<GpuId> gpus;
+  for (int i = 0; i < count; ++i) gpus.push_back({first.value + static_cast<std::uint32_t>(i)});
   return gpus;
 }
 
@@ -309,23 +330,32 @@ std::vector<GpuId> gpus_up_to(int count) {
 std::string rates_text(const ClusterSpec& cluster) {
   TextTable table(
       {{"all at once", Align::left}, {"ring", Align::right}, {"exchange", Align::right}});
-  const auto row = [&](const std::string& who, int gpus) {
-    const GroupLinks links = group_links(cluster, gpus_up_to(gpus));
+  const auto row = [&](const std::string& who, GpuId first, int gpus) {
+    const GroupLinks links = group_links(cluster, gpus_from(first, gpus));
     const bool own_rate = links.exchange_bandwidth.value() > 0;
     table.add_row({who, gigabytes(links.bandwidth),
                    gigabytes(own_rate ? links.exchange_bandwidth : links.bandwidth)});
   };
-  const int gpus = cluster.node.gpus;
-  if (gpus > 1) row(fmt::format("the {} GPUs of a node, each", gpus), gpus);
+  const auto node_row = [&](const std::string& where, int number) {
+    const int gpus = cluster.node_at(number).gpus;
+    const std::string who = fmt::format("the {} GPUs of a node{}, each", gpus, where);
+    if (gpus > 1) row(who, cluster.first_gpu(number), gpus);
+  };
+  for (std::size_t i = 0; i < cluster.groups.size(); ++i)
+    node_row(" of " + cluster.groups[i].name, cluster.nodes_of(i).first);
+  if (cluster.groups.empty()) node_row("", 0);
   if (cluster.nodes > 1 && cluster.gpu_count() <= gpus_summed_max)
-    row(fmt::format("all {} GPUs, each", cluster.gpu_count()), cluster.gpu_count());
+    row(fmt::format("all {} GPUs, each", cluster.gpu_count()), {0}, cluster.gpu_count());
   return table.text(layout());
 }
 
 std::string bisection_text(const ClusterSpec& cluster) {
-  const NodeSpec& node = cluster.node;
-  const BytesPerSecond sent =
-      node.nic_bandwidth * (node.nic_efficiency * node.nics * (cluster.nodes / 2));
+  const auto sent_by = [](const NodeSpec& node, double nodes) {
+    return node.nic_bandwidth * (node.nic_efficiency * node.nics * nodes);
+  };
+  BytesPerSecond sent;
+  for (const NodeGroup& group : cluster.groups) sent += sent_by(group.node, group.nodes / 2.0);
+  if (cluster.groups.empty()) sent = sent_by(cluster.node, cluster.nodes / 2);
   const BytesPerSecond cut = FabricWiring(cluster).bisection();
   const bool is_cut = cut.value() > 0 && cut < sent;
   return fmt::format("  Between the halves of the cluster: {}, {} of what the NICs send.\n",

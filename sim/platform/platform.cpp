@@ -39,7 +39,8 @@ class Platform::Impl final : FlowListener, EventHandler {
   }
 
   void copy_host(GpuId gpu, HostCopy direction, Bytes size, Caller caller) {
-    const NodeSpec& node = topology_.cluster().node;
+    const ClusterSpec& cluster = topology_.cluster();
+    const NodeSpec& node = cluster.node_at(cluster.node_of(gpu));
     const Wiring& wiring = topology_.wiring();
     const Route route =
         direction == HostCopy::to_host ? wiring.route_to_host(gpu) : wiring.route_from_host(gpu);
