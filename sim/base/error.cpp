@@ -65,6 +65,12 @@ void Diagnostics::throw_if_any() const {
   };
   std::vector<Diagnostic> sorted = entries_;
   std::ranges::stable_sort(sorted, {}, key);
+  // What several read is complained of by each.
+  const auto same = [](const Diagnostic& a, const Diagnostic& b) {
+    return a.position.text() == b.position.text() && a.message == b.message;
+  };
+  const auto repeated = std::ranges::unique(sorted, same);
+  sorted.erase(repeated.begin(), repeated.end());
   throw ConfigError(std::move(sorted));
 }
 

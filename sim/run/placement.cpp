@@ -1,35 +1,33 @@
 #include "sim/run/placement.hpp"
 
-namespace foretoken {
+#include <map>
 
-std::vector<ReplicaPlacement> place_replicas(const ClusterSpec& cluster,
-                                             const ParallelLayout& layout, int replicas,
-                                             const SourcePosition& position) {
-  const int per_node = cluster.node.gpus;
-  const bool fits_node = layout.tensor <= per_node;
-  if (!fits_node && layout.tensor % per_node != 0) {
+namespace foretoken {
+namespace {
+
+std::vector<ReplicaPlacement> place(GpuCursor& cursor, const ParallelLayout& layout, int replicas,
+                                    const SourcePosition& position) {
+  const int per_node = cursor.gpus_per_node();
+  if (layout.tensor > per_node && layout.tensor % per_node != 0) {
     throw ConfigError(
         position,
         fmt::format("tensor_parallel = {} is more than a node's {} GPUs and "
                     "no multiple of them; use {} or {}",
                     layout.tensor, per_node, per_node, (layout.tensor / per_node + 1) * per_node));
   }
-  int next = 0;
   const auto add_group = [&](std::vector<GpuId>& stage) {
-    const int left_in_node = per_node - next % per_node;
-    if (fits_node && layout.tensor > left_in_node) next += left_in_node;
-    if (next + layout.tensor > cluster.gpu_count()) {
+    const std::optional<GpuId> first = cursor.take(layout.tensor);
+    if (!first) {
       throw ConfigError(
           position,
           fmt::format("{} group(s) of tensor_parallel = {} do not fit on {} node(s) of {} GPUs "
                       "without straddling nodes; use a tensor_parallel that divides {}, fewer "
                       "replicas or more nodes",
                       replicas * layout.pipeline * layout.data_parallel_attention, layout.tensor,
-                      cluster.nodes, per_node, per_node));
+                      cursor.nodes(), per_node, per_node));
     }
-    for (int rank = 0; rank < layout.tensor; ++rank) {
-      stage.push_back({static_cast<std::uint32_t>(next++)});
-    }
+    for (int rank = 0; rank < layout.tensor; ++rank)
+      stage.push_back({first->value + static_cast<std::uint32_t>(rank)});
   };
   std::vector<ReplicaPlacement> placements(static_cast<std::size_t>(replicas));
   for (ReplicaPlacement& replica : placements) {
@@ -37,6 +35,32 @@ std::vector<ReplicaPlacement> place_replicas(const ClusterSpec& cluster,
     for (std::vector<GpuId>& stage : replica) {
       for (int group = 0; group < layout.data_parallel_attention; ++group) add_group(stage);
     }
+  }
+  return placements;
+}
+
+}  // namespace
+
+std::vector<ReplicaPlacement> place_replicas(const ClusterSpec& cluster,
+                                             const ParallelLayout& layout, int replicas,
+                                             const SourcePosition& position) {
+  GpuCursor cursor(cluster, 0);
+  return place(cursor, layout, replicas, position);
+}
+
+std::vector<std::vector<ReplicaPlacement>> place_pools(const std::vector<PoolSpec>& pools) {
+  std::map<std::size_t, GpuCursor> cursors;
+  std::vector<std::vector<ReplicaPlacement>> placements;
+  for (const PoolSpec& pool : pools) {
+    const Scenario& scenario = pool.scenario;
+    const Deployment& deployment = scenario.deployment;
+    GpuCursor& cursor =
+        cursors.try_emplace(deployment.node_group, scenario.cluster, deployment.node_group)
+            .first->second;
+    if (deployment.own_nodes) cursor.finish_node();
+    placements.push_back(place(cursor, deployment.layout, deployment.replicas,
+                               scenario.deployment_position));
+    if (deployment.own_nodes) cursor.finish_node();
   }
   return placements;
 }

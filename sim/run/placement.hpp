@@ -7,15 +7,22 @@
 
 #include "hardware/cluster.hpp"
 #include "models/parallel_layout.hpp"
+#include "sim/scenario/gpu_cursor.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace foretoken {
 
 /// GPUs by stage, then by attention rank and tensor-parallel rank.
 using ReplicaPlacement = std::vector<std::vector<GpuId>>;
 
-/// One placement a replica. Throws ConfigError at `position` if the groups do not fit the nodes.
+/// One placement a replica, on the first group of nodes. Throws ConfigError at `position` if the
+/// groups do not fit the nodes.
 std::vector<ReplicaPlacement> place_replicas(const ClusterSpec& cluster,
                                              const ParallelLayout& layout, int replicas,
                                              const SourcePosition& position);
+
+/// For each pool one placement a replica. Pools that stand on the same nodes take them one after
+/// the other. Throws ConfigError at the pool whose groups do not fit.
+std::vector<std::vector<ReplicaPlacement>> place_pools(const std::vector<PoolSpec>& pools);
 
 }  // namespace foretoken

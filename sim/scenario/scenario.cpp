@@ -17,21 +17,57 @@ TableReader section(TableReader& file, const std::string& name) {
   return {table != nullptr ? *table : empty, file.diagnostics(), name};
 }
 
+/// "cluster 'h100-sxm-8'", or the group of its nodes.
+std::string nodes_text(const Scenario& scenario) {
+  const ClusterSpec& cluster = scenario.cluster;
+  if (cluster.groups.empty()) return fmt::format("cluster '{}'", cluster.name);
+  return fmt::format("group '{}' of cluster '{}'",
+                     cluster.groups[scenario.deployment.node_group].name, cluster.name);
+}
+
+int gpus_of_group(const Scenario& scenario) {
+  return scenario.cluster.nodes_of(scenario.deployment.node_group).count *
+         scenario.cluster.node.gpus;
+}
+
 void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
   const ParallelLayout& layout = scenario.deployment.layout;
   check_layout(scenario.model, layout, scenario.deployment_position, diagnostics);
   const int needed = layout.ranks() * scenario.deployment.replicas;
-  if (needed > scenario.cluster.gpu_count()) {
+  const int available = gpus_of_group(scenario);
+  if (needed > available) {
     diagnostics.add(
         scenario.deployment_position,
         fmt::format(
             "{} replica(s) x tensor_parallel {}{} x pipeline_parallel {} need {} GPUs, but "
-            "cluster '{}' has {}; lower one of them or name a larger cluster",
+            "{} has {}; lower one of them or name a larger cluster",
             scenario.deployment.replicas, layout.tensor,
             layout.data_parallel_attention > 1
                 ? fmt::format(" x data_parallel_attention {}", layout.data_parallel_attention)
                 : "",
-            layout.pipeline, needed, scenario.cluster.name, scenario.cluster.gpu_count()));
+            layout.pipeline, needed, nodes_text(scenario), available));
+  }
+}
+
+/// Pools that stand on the same nodes share them.
+void check_pools_fit(const Scenario& scenario, Diagnostics& diagnostics) {
+  for (std::size_t i = 0; i < scenario.pools.size(); ++i) {
+    const Scenario& pool = scenario.pools[i].scenario;
+    int needed = 0;
+    std::string needs;
+    for (std::size_t j = 0; j <= i; ++j) {
+      const Scenario& other = scenario.pools[j].scenario;
+      if (other.deployment.node_group != pool.deployment.node_group) continue;
+      const int gpus = other.deployment.layout.ranks() * other.deployment.replicas;
+      needed += gpus;
+      needs += fmt::format("{}{} {}", needs.empty() ? "" : ", ", scenario.pools[j].name, gpus);
+    }
+    if (needed <= gpus_of_group(pool)) continue;
+    diagnostics.add(pool.deployment_position,
+                    fmt::format("the pools need {} GPUs ({}), but {} has {}; lower a layout or "
+                                "replicas, or name a larger cluster",
+                                needed, needs, nodes_text(pool), gpus_of_group(pool)));
+    return;
   }
 }
 
@@ -103,8 +139,19 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   if (root.find("cluster") != nullptr) {
     read_cluster_table(section(file, "cluster"), options, scenario);
   }
+  const Value* pools = file.find_table("pool");
+  if (pools != nullptr) {
+    for (const auto& [name, table] : std::get<ValueObject>(pools->data)) {
+      scenario.pools.push_back({name, {}, {}});
+      if (!table.is_object())
+        diagnostics.add(table.position, fmt::format("pool.{}: must be a table", name));
+    }
+    if (scenario.pools.empty()) diagnostics.add(pools->position, "[pool] names no pool");
+    diagnostics.throw_if_any();
+  }
   read_deployment_table(section(file, "deployment"), scenario);
-  read_engine_table(section(file, "engine"), options, scenario);
+  const Value* engine = file.find_table("engine");
+  if (pools == nullptr) read_engine_table(section(file, "engine"), options, scenario);
   read_predictor_table(section(file, "predictor"), scenario);
   if (root.find("workload") != nullptr) {
     TableReader table = section(file, "workload");
@@ -115,19 +162,30 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   read_slo_table(section(file, "slo"), scenario);
   read_run_table(section(file, "run"), scenario);
   file.finish();
-  if (diagnostics.empty() && scenario.deployment.replicas == replicas_auto) {
-    scenario.deployment.replicas =
-        std::max(1, replicas_that_fit(scenario.cluster, scenario.deployment.layout));
-  }
+  if (pools != nullptr) read_pool_tables(*pools, engine, options, scenario, diagnostics);
+  if (diagnostics.empty()) fill_replicas(scenario, diagnostics);
   if (diagnostics.empty()) {
-    check_fit(scenario, diagnostics);
-    check_prefix_blocks(scenario, diagnostics);
-    check_host_memory(scenario, diagnostics);
-    check_kv_format(scenario, diagnostics);
-    check_queue(scenario, diagnostics);
+    for (const PoolSpec& pool : pools_of(scenario)) {
+      check_fit(pool.scenario, diagnostics);
+      check_prefix_blocks(pool.scenario, diagnostics);
+      check_host_memory(pool.scenario, diagnostics);
+      check_kv_format(pool.scenario, diagnostics);
+      check_queue(pool.scenario, diagnostics);
+    }
+    if (diagnostics.empty()) check_pools_fit(scenario, diagnostics);
   }
   diagnostics.throw_if_any();
   return scenario;
+}
+
+bool hands_over(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.pools,
+                             [](const PoolSpec& pool) { return pool.role == PoolRole::prefill; });
+}
+
+std::vector<PoolSpec> pools_of(const Scenario& scenario) {
+  if (scenario.pools.empty()) return {{"", PoolRole::both, scenario}};
+  return scenario.pools;
 }
 
 Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
@@ -143,7 +201,11 @@ Value resolved_scenario(const Scenario& scenario) {
   root.set("model", resolved_model_table(scenario));
   root.set("cluster", resolved_cluster_table(scenario));
   root.set("deployment", resolved_deployment_table(scenario));
-  root.set("engine", resolved_engine_table(scenario));
+  if (scenario.pools.empty()) {
+    root.set("engine", resolved_engine_table(scenario));
+  } else {
+    root.set("pool", resolved_pool_tables(scenario));
+  }
   root.set("predictor", resolved_predictor_table(scenario));
   root.set("workload", scenario.workload->resolved());
   root.set("slo", resolved_slo_table(scenario));

@@ -35,11 +35,43 @@ struct VariantChoice {
   WrittenAs written_as = {};
 };
 
+/// When the KV cache of a prompt leaves the replica that computed it: layer by layer while the next
+/// ones are computed, or once it is complete.
+enum class KvTransfer { after_prefill, layer_wise };
+template <>
+struct EnumNames<KvTransfer> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"after_prefill", "layer_wise"});
+};
+
+/// Which pool's replica shows the first token to the client: the one that draws it, or the one that
+/// goes on, once it has the KV cache.
+enum class FirstToken { prefill, decode };
+template <>
+struct EnumNames<FirstToken> {
+  static constexpr auto names = std::to_array<std::string_view>({"prefill", "decode"});
+};
+
 struct Deployment {
   ParallelLayout layout;
   int replicas = 1;
   std::string all_reduce = "auto";  // algorithm: kernels/collective_cost.hpp
   VariantChoice router{"round_robin"};
+  std::size_t node_group = 0;  // of the cluster whose nodes these replicas stand on
+  bool own_nodes = false;      // which hold no other pool's replicas
+
+  // Where some pools only compute prompts.
+  VariantChoice prefill_router{"round_robin"}, decode_router{"round_robin"};
+  KvTransfer kv_transfer = KvTransfer::after_prefill;
+  FirstToken first_token = FirstToken::prefill;
+};
+
+/// What the replicas of a pool do: prompts, whose KV cache they hand on; what follows; or both, as
+/// one engine does.
+enum class PoolRole { both, prefill, decode };
+template <>
+struct EnumNames<PoolRole> {
+  static constexpr auto names = std::to_array<std::string_view>({"both", "prefill", "decode"});
 };
 
 /// Aggregate prices a batch's attention from sums; exact lists every sequence.
@@ -88,6 +120,8 @@ struct RunSettings {
   std::optional<Seconds> horizon;  // the run is cut here; nullopt = until the last request ends
 };
 
+struct PoolSpec;
+
 struct Scenario {
   std::string model_name;  // as asked for: name or path
   std::string cluster_name;
@@ -103,10 +137,28 @@ struct Scenario {
   std::shared_ptr<const Workload> workload;
   SloTargets slo;
   RunSettings run;
+  /// Replicas of several kinds; empty: `deployment` and `engine` describe them all.
+  std::vector<PoolSpec> pools;
 
   SourcePosition model_position, kv_dtype_position, host_kv_position, cluster_position,
       deployment_position, engine_position;
 };
+
+/// Equal replicas among others: what they would be if they were the whole deployment. The cluster
+/// is seen from the group of their nodes.
+struct PoolSpec {
+  std::string name;
+  PoolRole role = PoolRole::both;
+  Scenario scenario;  // without pools
+
+  [[nodiscard]] bool prefills() const { return role != PoolRole::decode; }
+  [[nodiscard]] bool decodes() const { return role != PoolRole::prefill; }
+};
+
+/// Whether some pool only computes prompts.
+bool hands_over(const Scenario& scenario);
+/// The pools, or a nameless one that is the whole deployment.
+std::vector<PoolSpec> pools_of(const Scenario& scenario);
 
 struct ScenarioOptions {
   std::filesystem::path base_folder;  // relative paths in the scenario start here

@@ -11,9 +11,14 @@ namespace foretoken {
 
 void read_model_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
 void read_cluster_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
-/// Leaves `replicas` at `replicas_auto` where the file says "auto".
+/// With pools (known by name at this point) what concerns them all. Leaves `replicas` at
+/// `replicas_auto` where the file says "auto".
 void read_deployment_table(TableReader table, Scenario& scenario);
 void read_engine_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
+/// [pool.NAME] tables: each reads [engine] with its own `engine` over it. `pools` and `engine` are
+/// the tables as they stand in the file, `engine` null if absent. To be called after all others.
+void read_pool_tables(const Value& pools, const Value* engine, const ScenarioOptions& options,
+                      Scenario& scenario, Diagnostics& diagnostics);
 void read_predictor_table(TableReader table, Scenario& scenario);
 void read_slo_table(TableReader table, Scenario& scenario);
 void read_run_table(TableReader table, Scenario& scenario);
@@ -24,6 +29,7 @@ Value resolved_model_table(const Scenario& scenario);
 Value resolved_cluster_table(const Scenario& scenario);
 Value resolved_deployment_table(const Scenario& scenario);
 Value resolved_engine_table(const Scenario& scenario);
+Value resolved_pool_tables(const Scenario& scenario);
 Value resolved_predictor_table(const Scenario& scenario);
 Value resolved_slo_table(const Scenario& scenario);
 Value resolved_run_table(const Scenario& scenario);
@@ -35,6 +41,10 @@ std::string resolve_path(const std::string& name, const std::filesystem::path& b
 void take_options(TableReader& table, VariantChoice& choice);
 /// The way back.
 void append_options(Value& table, const Value& options);
+
+/// The keys of [deployment] that each of several pools has for itself, and the way back.
+void read_layout(TableReader& table, Scenario& scenario);
+void append_layout(Value& deployment, const Scenario& scenario);
 
 void read_positive(TableReader& table, std::string_view key, int& out);
 

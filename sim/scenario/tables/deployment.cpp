@@ -21,10 +21,72 @@ void read_replicas(TableReader& table, Deployment& deployment) {
   deployment.replicas = replicas_auto;
 }
 
+/// "name", or { name = "name", … } with options of the router.
+void read_router(TableReader& table, std::string_view key, VariantChoice& router) {
+  const Value* given = table.find(key);
+  if (given == nullptr) return;
+  router.position = table.position(key);
+  if (!given->is_object()) {
+    table.read(key, router.name);
+    return;
+  }
+  TableReader options(*given, table.diagnostics(), std::string(key));
+  options.require("name", router.name);
+  take_options(options, router);
+}
+
+Value router_value(const VariantChoice& router) {
+  if (std::get<ValueObject>(router.options.data).empty()) return router.name;
+  Value value;
+  value.set("name", router.name);
+  append_options(value, router.options);
+  return value;
+}
+
+/// How requests get from pools that prefill to those that decode.
+void read_handoff(TableReader& table, Deployment& deployment) {
+  read_router(table, "prefill_router", deployment.prefill_router);
+  read_router(table, "decode_router", deployment.decode_router);
+  table.read("kv_transfer", deployment.kv_transfer);
+  table.read("first_token", deployment.first_token);
+}
+
+/// Each pool has a layout of its own.
+void expect_no_layout(TableReader& table) {
+  for (const char* key : {"tensor_parallel", "pipeline_parallel", "expert_parallel", "replicas",
+                          "data_parallel_attention", "expert_exchange", "all_reduce", "nodes"}) {
+    table.expect(key, table.find(key) == nullptr, "is each pool's own; write it into [pool.NAME]");
+  }
+}
+
+void read_nodes(TableReader& table, Scenario& scenario) {
+  const std::vector<NodeGroup>& groups = scenario.cluster.groups;
+  std::string name;
+  std::vector<std::string_view> known;
+  for (const NodeGroup& group : groups) known.push_back(group.name);
+  if (table.read("nodes", name)) {
+    const auto found = std::ranges::find(groups, name, &NodeGroup::name);
+    if (scenario.cluster.name.empty()) return;  // could not be read
+    if (groups.empty()) {
+      table.fail("nodes", "is for clusters with groups of different nodes; leave it out");
+    } else if (found == groups.end()) {
+      table.fail("nodes", unknown_name_message("group of nodes", name, known));
+    } else {
+      scenario.deployment.node_group = static_cast<std::size_t>(found - groups.begin());
+      scenario.cluster = scenario.cluster.seen_from(scenario.deployment.node_group);
+    }
+  } else if (!groups.empty()) {
+    table.fail("nodes", fmt::format("is missing: cluster '{}' has different nodes; name one of {}",
+                                    scenario.cluster.name, fmt::join(known, ", ")));
+  }
+}
+
 }  // namespace
 
-void read_deployment_table(TableReader table, Scenario& scenario) {
+void read_layout(TableReader& table, Scenario& scenario) {
   Deployment& deployment = scenario.deployment;
+  scenario.deployment_position = table.position("tensor_parallel");
+  read_nodes(table, scenario);
   read_positive(table, "tensor_parallel", deployment.layout.tensor);
   read_positive(table, "pipeline_parallel", deployment.layout.pipeline);
   read_positive(table, "expert_parallel", deployment.layout.expert);
@@ -46,15 +108,25 @@ void read_deployment_table(TableReader table, Scenario& scenario) {
                              "expert_parallel to {}",
                              layout.stage_ranks()));
   }
+}
+
+void read_deployment_table(TableReader table, Scenario& scenario) {
+  Deployment& deployment = scenario.deployment;
+  if (scenario.pools.empty()) {
+    read_layout(table, scenario);
+  } else {
+    read_handoff(table, deployment);
+    expect_no_layout(table);
+  }
   table.read("router", deployment.router.name);
   deployment.router.position = table.position("router");
-  scenario.deployment_position = table.position("tensor_parallel");
   take_options(table, deployment.router);
 }
 
-Value resolved_deployment_table(const Scenario& scenario) {
+void append_layout(Value& deployment, const Scenario& scenario) {
   const ParallelLayout& layout = scenario.deployment.layout;
-  Value deployment;
+  if (!scenario.cluster.groups.empty())
+    deployment.set("nodes", scenario.cluster.groups[scenario.deployment.node_group].name);
   deployment.set("tensor_parallel", layout.tensor);
   deployment.set("pipeline_parallel", layout.pipeline);
   deployment.set("expert_parallel", layout.expert);
@@ -64,6 +136,17 @@ Value resolved_deployment_table(const Scenario& scenario) {
   }
   deployment.set("replicas", scenario.deployment.replicas);
   deployment.set("all_reduce", scenario.deployment.all_reduce);
+}
+
+Value resolved_deployment_table(const Scenario& scenario) {
+  Value deployment;
+  if (scenario.pools.empty()) append_layout(deployment, scenario);
+  if (hands_over(scenario)) {
+    deployment.set("prefill_router", router_value(scenario.deployment.prefill_router));
+    deployment.set("decode_router", router_value(scenario.deployment.decode_router));
+    deployment.set("kv_transfer", std::string(enum_name(scenario.deployment.kv_transfer)));
+    deployment.set("first_token", std::string(enum_name(scenario.deployment.first_token)));
+  }
   deployment.set("router", scenario.deployment.router.name);
   append_options(deployment, scenario.deployment.router.options);
   return deployment;

@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "sim/scenario/tables.hpp"
+
+namespace foretoken {
+namespace {
+
+/// The keys of `over` replace those of `base`, which may be null.
+Value merged(const Value* base, const Value* over) {
+  Value table = base != nullptr ? *base : Value();
+  if (over == nullptr) return table;
+  table.position = over->position;
+  for (const auto& [key, value] : std::get<ValueObject>(over->data)) table.set(key, value);
+  return table;
+}
+
+void read_pool(const Value& given, const Value* engine, const ScenarioOptions& options,
+               PoolSpec& pool, Diagnostics& diagnostics) {
+  TableReader table(given, diagnostics, "pool." + pool.name);
+  table.require("role", pool.role);
+  read_layout(table, pool.scenario);
+  table.read("own_nodes", pool.scenario.deployment.own_nodes);
+  const Value own_engine = merged(engine, table.find_table("engine"));
+  table.finish();
+  read_engine_table(TableReader(own_engine, diagnostics, "engine"), options, pool.scenario);
+}
+
+/// Who computes prompts needs somebody who goes on, and the other way round.
+void check_roles(const Value& pools, const Scenario& scenario, Diagnostics& diagnostics) {
+  const auto any = [&](PoolRole role) {
+    return std::ranges::find(scenario.pools, role, &PoolSpec::role) != scenario.pools.end();
+  };
+  const bool hands_over = any(PoolRole::prefill) || any(PoolRole::decode);
+  std::string_view mistake;
+  if (hands_over && any(PoolRole::both)) {
+    mistake = "\"both\" serves whole requests and takes no part in handing over; give every pool "
+              "this role, or none";
+  } else if (any(PoolRole::prefill) && !any(PoolRole::decode)) {
+    mistake = "no pool decodes what the others prefill; give one the role \"decode\"";
+  } else if (any(PoolRole::decode) && !any(PoolRole::prefill)) {
+    mistake = "no pool hands prompts on to those that decode; give one the role \"prefill\"";
+  }
+  if (!mistake.empty()) diagnostics.add(pools.position, fmt::format("pool roles: {}", mistake));
+}
+
+}  // namespace
+
+void read_pool_tables(const Value& pools, const Value* engine, const ScenarioOptions& options,
+                      Scenario& scenario, Diagnostics& diagnostics) {
+  Scenario base = scenario;
+  base.pools.clear();
+  base.deployment = {};
+  for (PoolSpec& pool : scenario.pools) {
+    pool.scenario = base;
+    read_pool(*pools.find(pool.name), engine, options, pool, diagnostics);
+  }
+  if (diagnostics.empty()) check_roles(pools, scenario, diagnostics);
+}
+
+Value resolved_pool_tables(const Scenario& scenario) {
+  Value pools;
+  for (const PoolSpec& pool : scenario.pools) {
+    Value table;
+    table.set("role", std::string(enum_name(pool.role)));
+    append_layout(table, pool.scenario);
+    if (pool.scenario.deployment.own_nodes) table.set("own_nodes", true);
+    table.set("engine", resolved_engine_table(pool.scenario));
+    pools.set(pool.name, std::move(table));
+  }
+  return pools;
+}
+
+}  // namespace foretoken
