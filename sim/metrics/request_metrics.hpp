@@ -20,6 +20,18 @@ struct EnumNames<RequestStatus> {
       {"completed", "failed", "unfinished", "cancelled", "timed_out", "rejected"});
 };
 
+/// How the KV cache of a request got from the replica that computed its prompt to the one that went
+/// on. Negative times: it did not.
+struct KvHandoff {
+  ReplicaId from;         // the replica that computed the prompt
+  Seconds wait{-1.0};     // from the first token until blocks were there for it
+  Seconds transfer{-1.0}; // from the first byte sent to the last one's arrival
+  Seconds exposed{-1.0};  // that part of it in which neither replica could go on
+  Bytes bytes;
+
+  [[nodiscard]] bool has_happened() const { return transfer >= Seconds(0.0); }
+};
+
 /// Dates are simulated time; those that did not happen are negative.
 struct RequestRecord {
   RequestId id;
@@ -35,6 +47,7 @@ struct RequestRecord {
   int priority = 0;
   int attempts = 1;  // replicas that it was sent to, the first one's included
   RequestStatus status = RequestStatus::unfinished;
+  KvHandoff handoff;
 
   [[nodiscard]] Seconds ttft() const { return first_token - arrival; }
   /// Mean time between output tokens after the first; 0 for a single token.

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -32,10 +33,10 @@ class Platform::Impl final : FlowListener, EventHandler {
     heap_.push(date, handler, tag);
   }
 
-  void send(GpuId from, GpuId to, Bytes size, Caller caller) {
+  void send(GpuId from, GpuId to, Bytes size, BytesPerSecond rate_max, Caller caller) {
     if (from == to) return at(now_, *caller.handler, caller.tag);
     const std::array pair = {from, to};
-    transfer({.op = CollectiveOp::send_recv, .size = size}, pair, 1, Pace::bulk, caller);
+    transfer({.op = CollectiveOp::send_recv, .size = size}, pair, 1, Pace::bulk, caller, rate_max);
   }
 
   void copy_host(GpuId gpu, HostCopy direction, Bytes size, Caller caller) {
@@ -59,14 +60,17 @@ class Platform::Impl final : FlowListener, EventHandler {
   }
 
   enum class Pace { bulk, stepwise };
+  static constexpr BytesPerSecond unlimited{std::numeric_limits<double>::infinity()};
 
+  /// No phase moves its bytes faster than `rate_max`.
   void transfer(const CollectiveCall& call, std::span<const GpuId> group, int repeats, Pace pace,
-                Caller caller) {
+                Caller caller, BytesPerSecond rate_max = unlimited) {
     FORETOKEN_CHECK(repeats >= 0, "{} repeats of a collective", repeats);
     Transfer transfer{{}, caller};
     Seconds latencies;
     for (PlannedPhase& phase : plan_collective(topology_.wiring(), call, links_of(group), group)) {
       latencies += phase.latency * repeats;
+      if (rate_max < unlimited) hold_to(rate_max, phase);
       if (!phase.flows.empty() && repeats > 0)
         transfer.rounds.push_back(rounds_of(std::move(phase), repeats, pace));
     }
@@ -95,6 +99,13 @@ class Platform::Impl final : FlowListener, EventHandler {
     const auto [known, is_new] = links_of_.try_emplace({group.begin(), group.end()});
     if (is_new) known->second = group_links(topology_.cluster(), group);
     return known->second;
+  }
+
+  static void hold_to(BytesPerSecond rate, PlannedPhase& phase) {
+    Bytes sum;
+    for (const PlannedFlow& flow : phase.flows) sum += flow.size;
+    for (PlannedFlow& flow : phase.flows)
+      flow.rate = std::min(flow.rate, rate * (flow.size / sum));
   }
 
   static TransferRounds rounds_of(PlannedPhase phase, int repeats, Pace pace) {
@@ -208,7 +219,12 @@ void Platform::at(Seconds date, EventHandler& handler, std::uint64_t tag) {
 }
 
 void Platform::send(GpuId from, GpuId to, Bytes size, EventHandler& handler, std::uint64_t tag) {
-  impl_->send(from, to, size, {&handler, tag});
+  stream(from, to, size, Impl::unlimited, handler, tag);
+}
+
+void Platform::stream(GpuId from, GpuId to, Bytes size, BytesPerSecond rate, EventHandler& handler,
+                      std::uint64_t tag) {
+  impl_->send(from, to, size, rate, {&handler, tag});
 }
 
 void Platform::copy_host(GpuId gpu, HostCopy direction, Bytes size, EventHandler& handler,

@@ -42,6 +42,10 @@ class Platform {
   /// that the links' other flows leave. Zero bytes take the latency alone; from == to, no time.
   void send(GpuId from, GpuId to, Bytes size, EventHandler& handler, std::uint64_t tag);
 
+  /// The same, but no faster than `rate`: data that is produced while it is sent.
+  void stream(GpuId from, GpuId to, Bytes size, BytesPerSecond rate, EventHandler& handler,
+              std::uint64_t tag);
+
   /// Copies between a GPU's memory and its host's, as flows up the node's PCIe tree, where others
   /// copy too; without a tree over the GPU's own link, which takes its latency and then the bytes at
   /// its rate. The caller has one copy of a GPU and direction in progress at a time.

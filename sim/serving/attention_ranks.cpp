@@ -44,6 +44,33 @@ void AttentionRanks::remove(Sequence& sequence) {
   ranks_[sequence.attention_rank].scheduler->remove(sequence);
 }
 
+std::optional<std::int64_t> AttentionRanks::reserve(Sequence& sequence) {
+  const auto freest = std::ranges::max_element(
+      ranks_, {}, [](const Rank& rank) { return rank.cache->free(); });
+  if (freest->scheduler->waiting_for_blocks() > 0) return std::nullopt;
+  KvCache& cache = *freest->cache;
+  const PrefixMatch match = cache.match_prefix(sequence);
+  if (!cache.start(sequence, match, match.tokens, sequence.known_tokens() + 1))
+    return std::nullopt;
+  sequence.attention_rank = static_cast<std::size_t>(freest - ranks_.begin());
+  return match.tokens;
+}
+
+void AttentionRanks::join(Sequence& sequence) {
+  Rank& rank = ranks_[sequence.attention_rank];
+  const bool is_held = rank.cache->grow(sequence, sequence.known_tokens());
+  FORETOKEN_CHECK(is_held, "{} tokens came, blocks were reserved for fewer",
+                  sequence.known_tokens());
+  rank.scheduler->join(sequence);
+}
+
+void AttentionRanks::retire(Sequence& sequence) {
+  Sequence holder;
+  KvCache::move_holding(sequence, holder);
+  ranks_[sequence.attention_rank].scheduler->remove(sequence);
+  KvCache::move_holding(holder, sequence);
+}
+
 bool AttentionRanks::next_batches(Seconds now, std::span<Batch> batches) {
   FORETOKEN_CHECK(batches.size() == ranks_.size(), "{} batches for {} ranks", batches.size(),
                   ranks_.size());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,15 @@ class AttentionRanks {
   /// fourfold, the first among equals (vLLM's DPLBAsyncMPClient).
   void enqueue(Sequence& sequence);
   void remove(Sequence& sequence);
+
+  /// Takes blocks for all that `sequence` knows and the token after it, on the rank with most free
+  /// ones, behind those that wait for blocks there. Returns the tokens of its prompt that are in
+  /// the cache already, or nothing if blocks are short.
+  std::optional<std::int64_t> reserve(Sequence& sequence);
+  /// The tokens that `sequence` has reserved blocks for are there: it runs as soon as it can.
+  void join(Sequence& sequence);
+  /// Nobody computes for `sequence` any more, but it keeps its blocks until remove().
+  void retire(Sequence& sequence);
 
   /// Fills each rank's batch, all empty on entry. Returns whether any has work.
   bool next_batches(Seconds now, std::span<Batch> batches);

@@ -6,12 +6,15 @@ void IterationScheduler::next_batch(Seconds now, Batch& batch) {
   now_ = now;
   budget_ = limits_.batch_tokens_max;
   has_preempted_ = false;
+  for (; !joining_.empty() && has_slot(); joining_.pop_front())
+    running_.push_back(joining_.front());
   fill(batch);
 }
 
 void IterationScheduler::remove(Sequence& sequence) {
   cache_.release(sequence);
-  if (std::erase(running_, &sequence) == 0) std::erase(waiting_, &sequence);
+  if (std::erase(running_, &sequence) == 0 && std::erase(waiting_, &sequence) == 0)
+    std::erase(joining_, &sequence);
   forget(sequence);
 }
 

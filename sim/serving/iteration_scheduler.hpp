@@ -15,10 +15,14 @@ namespace foretoken {
 class IterationScheduler : public Scheduler {
  public:
   void enqueue(Sequence& sequence) override { waiting_.push_back(&sequence); }
+  void join(Sequence& sequence) final { joining_.push_back(&sequence); }
   void next_batch(Seconds now, Batch& batch) final;
   void remove(Sequence& sequence) final;
 
   [[nodiscard]] std::int64_t waiting() const final {
+    return static_cast<std::int64_t>(waiting_.size() + joining_.size());
+  }
+  [[nodiscard]] std::int64_t waiting_for_blocks() const final {
     return static_cast<std::int64_t>(waiting_.size());
   }
   [[nodiscard]] std::int64_t running() const final {
@@ -69,6 +73,7 @@ class IterationScheduler : public Scheduler {
   std::deque<Sequence*> waiting_;   // the next first
 
  private:
+  std::deque<Sequence*> joining_;  // with blocks, for want of a slot
   Seconds now_;
   std::int64_t budget_ = 0;
   bool has_preempted_ = false;

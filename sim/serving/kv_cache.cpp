@@ -1,6 +1,7 @@
 #include "sim/serving/kv_cache.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace foretoken {
 
@@ -165,6 +166,16 @@ void KvCache::publish(Sequence& sequence, std::int64_t tokens) {
     sequence.next_chunk_at =
         has_more ? sequence.next_chunk_at + sequence.prefix_chunk_tokens : Sequence::no_chunk;
   }
+}
+
+void KvCache::move_holding(Sequence& from, Sequence& to) {
+  FORETOKEN_CHECK(to.blocks == 0 && to.chunks.empty(), "a sequence that holds {} KV blocks gets {}",
+                  to.blocks, from.blocks);
+  to.blocks = std::exchange(from.blocks, 0);
+  to.chunk_blocks = std::exchange(from.chunk_blocks, 0);
+  to.next_chunk = std::exchange(from.next_chunk, 0);
+  to.next_chunk_at = std::exchange(from.next_chunk_at, Sequence::no_chunk);
+  to.chunks.swap(from.chunks);
 }
 
 void KvCache::release(Sequence& sequence) {

@@ -87,6 +87,8 @@ class KvCache {
     if (tokens >= sequence.next_chunk_at) publish(sequence, tokens);
     return true;
   }
+  /// `to`, which holds nothing, holds all that `from` held.
+  static void move_holding(Sequence& from, Sequence& to);
   /// Takes all blocks back, swapped ones too.
   void release(Sequence& sequence);
 

@@ -84,7 +84,16 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
 void Replica::submit(const Request& request, const RequestRecord& record) {
   Sequence& sequence = new_sequence(request, record);
   by_id_.emplace(request.id.value, &sequence);
+  if (config_.duty == ReplicaDuty::decode) {
+    if (!could_hold(request)) return end(sequence, RequestStatus::failed);
+    reserving_.push_back(&sequence);
+    return reserve_blocks();
+  }
   const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
+  if (config_.duty == ReplicaDuty::prefill) {
+    sequence.shows_tokens = config_.shows_first_token || request.output_tokens <= 1;
+    sequence.output_tokens = 1;
+  }
   if (tokens > config_.context_max || !ranks_.can_serve(sequence)) {
     return end(sequence, RequestStatus::failed);
   }
@@ -92,6 +101,45 @@ void Replica::submit(const Request& request, const RequestRecord& record) {
     return end(sequence, RequestStatus::rejected);
   }
   ranks_.enqueue(sequence);
+  start_next_step();
+}
+
+bool Replica::could_hold(const Request& request) const {
+  const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
+  return tokens <= config_.context_max && ranks_.can_hold(tokens);
+}
+
+void Replica::reserve_blocks() {
+  while (!reserving_.empty()) {
+    Sequence& sequence = *reserving_.front();
+    const std::optional<std::int64_t> found = ranks_.reserve(sequence);
+    if (!found) return;
+    reserving_.pop_front();
+    config_.port->on_reserved(config_.id, sequence.record.id, sequence.attention_rank, *found);
+  }
+}
+
+void Replica::release(RequestId id) {
+  end(*by_id_.at(id.value), RequestStatus::completed);
+  start_next_step();
+}
+
+void Replica::receive(RequestId id, const RequestRecord& record) {
+  Sequence& sequence = *by_id_.at(id.value);
+  sequence.record = record;
+  sequence.record.replica = config_.id;
+  sequence.last_token = record.last_token;
+  sequence.produced = 1;
+  sequence.delivered = std::max(sequence.delivered, record.output_tokens);
+  if (sequence.delivered == 0) {  // the token has come with the cache
+    const Seconds now = platform_.now();
+    sequence.delivered = 1;
+    sequence.last_token = sequence.record.first_token = now;
+    timeline_.record_tokens(now, 1);
+    listener_.on_first_token(id);
+  }
+  sequence.computed = sequence.prompt_tokens;
+  ranks_.join(sequence);
   start_next_step();
 }
 
@@ -140,6 +188,7 @@ void Replica::reset() {
   }
   stage_busy_.assign(stage_count(), false);
   for (std::deque<std::size_t>& queue : stage_queue_) queue.clear();
+  reserving_.clear();
 }
 
 PrefixTotals Replica::prefix_totals() const {
@@ -158,6 +207,8 @@ HostTotals Replica::host_totals() const {
 }
 
 void Replica::start_next_step() {
+  if (is_completing_) return;
+  reserve_blocks();
   if (stage_busy_[0]) return;
   const auto free_slot = std::ranges::find(slots_, false, &Slot::busy);
   if (free_slot == slots_.end()) return;
@@ -240,6 +291,24 @@ void Replica::compute(std::size_t stage, std::size_t slot_index) {
     host_time_total_ += config_.host_time;
   }
   platform_.at(platform_.now() + time, *this, tag(EventKind::computed, stage, slot_index));
+  if (config_.announces_pieces) announce_pieces(stage, slot, true);
+}
+
+void Replica::announce_pieces(std::size_t stage, const Slot& slot, bool have_started) {
+  for (const Batch& batch : slot.batches) {
+    for (const BatchEntry& entry : batch.entries) {
+      if (entry.sequence->has_ended) continue;
+      const std::int64_t end = std::min(entry.context_tokens, entry.sequence->prompt_tokens);
+      const PromptPiece piece{config_.id, entry.sequence->record.id, static_cast<int>(stage),
+                              entry.sequence->attention_rank,
+                              entry.context_tokens - entry.new_tokens, end};
+      if (have_started) {
+        config_.port->on_piece_started(piece, slot.price.time);
+      } else {
+        config_.port->on_piece_computed(piece);
+      }
+    }
+  }
 }
 
 void Replica::communicate(std::size_t stage, std::size_t slot_index) {
@@ -312,6 +381,7 @@ void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
       slot.started, now, stage == 0, sequences,
       {static_cast<double>(ranks_.running()), static_cast<double>(ranks_.waiting()),
        static_cast<double>(ranks_.blocks_used())});
+  if (config_.announces_pieces) announce_pieces(stage, slot, false);
   if (is_last(stage)) {
     complete(slot_index);
   } else {
@@ -355,6 +425,7 @@ void Replica::serve_queue(std::size_t stage) {
 
 void Replica::complete(std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
+  is_completing_ = true;
   for (const Batch& batch : slot.batches) {
     if (!batch.empty()) count_tokens(batch);
   }
@@ -364,11 +435,16 @@ void Replica::complete(std::size_t slot_index) {
       if (sequence.has_ended) {
         if (sequence.steps_in_flight == 0) recycle(sequence);
       } else if (entry.samples && sequence.is_done()) {
-        end(sequence, RequestStatus::completed);
+        if (config_.duty == ReplicaDuty::prefill) {
+          hand_over(sequence);
+        } else {
+          end(sequence, RequestStatus::completed);
+        }
       }
     }
   }
   slot.busy = false;
+  is_completing_ = false;
 }
 
 /// Gives every sequence that samples its token. Most have waited equally long for it, so the gaps
@@ -381,7 +457,7 @@ void Replica::count_tokens(const Batch& batch) {
     Sequence& sequence = *entry.sequence;
     --sequence.steps_in_flight;
     if (!entry.samples || sequence.has_ended) continue;
-    if (++sequence.produced <= sequence.delivered) continue;
+    if (++sequence.produced <= sequence.delivered || !sequence.shows_tokens) continue;
     ++sent;
     if (sequence.produced == 1) {
       sequence.record.first_token = now;
@@ -401,7 +477,16 @@ void Replica::count_tokens(const Batch& batch) {
   timeline_.record_tokens(now, sent);
 }
 
+void Replica::hand_over(Sequence& sequence) {
+  ranks_.retire(sequence);
+  RequestRecord record = sequence.record;
+  if (sequence.shows_tokens) record.output_tokens = std::max<std::int64_t>(1, sequence.delivered);
+  record.last_token = sequence.last_token;
+  config_.port->on_prefilled(record, sequence.attention_rank);
+}
+
 void Replica::end(Sequence& sequence, RequestStatus status) {
+  std::erase(reserving_, &sequence);
   const RequestRecord record = close(sequence, status);
   ranks_.remove(sequence);
   if (sequence.steps_in_flight == 0) recycle(sequence);
@@ -413,7 +498,7 @@ RequestRecord Replica::close(Sequence& sequence, RequestStatus status) {
   by_id_.erase(sequence.record.id.value);
   RequestRecord record = sequence.record;
   record.status = status;
-  record.output_tokens = std::max(sequence.produced, sequence.delivered);
+  record.output_tokens = std::max(sequence.shows_tokens ? sequence.produced : 0, sequence.delivered);
   record.last_token = sequence.last_token;
   if (status == RequestStatus::completed) record.finished = platform_.now();
   return record;

@@ -15,6 +15,7 @@
 #include "sim/metrics/timeline.hpp"
 #include "sim/platform/platform.hpp"
 #include "sim/serving/attention_ranks.hpp"
+#include "sim/serving/kv_port.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/stage_pricer.hpp"
 #include "workloads/engine_memory.hpp"
@@ -30,8 +31,17 @@ class StepObserver {
                        const Batch& batch) = 0;
 };
 
+/// whole: requests from prompt to last token. prefill: prompts and the first token. decode: from
+/// the second token on, once the prompt's KV cache was brought.
+enum class ReplicaDuty { whole, prefill, decode };
+
 struct ReplicaConfig {
   ReplicaId id;
+  int pool = 0;  // by which the timeline sums up
+  ReplicaDuty duty = ReplicaDuty::whole;
+  KvPort* port = nullptr;          // of all duties but whole
+  bool announces_pieces = false;   // prefill: tells the port of pieces, not only of whole prompts
+  bool shows_first_token = true;   // prefill: to the client, at once
   std::vector<std::vector<GpuId>> stage_gpus;  // by stage, by attention and tensor-parallel rank
   std::vector<StagePricer*> pricers;           // by stage
   /// By stage: of the send to the next stage. Where they are private it takes its price, else the
@@ -63,6 +73,15 @@ class Replica final : public EventHandler {
   /// Ends a request with `status`, wherever it is. Returns false if it is not here.
   bool cancel(RequestId id, RequestStatus status);
 
+  /// Whether it could ever serve the request, alone.
+  [[nodiscard]] bool could_hold(const Request& request) const;
+  /// prefill: what on_prefilled() told of is elsewhere now, or needed no more; the request ends
+  /// here as completed.
+  void release(RequestId id);
+  /// decode: all that was missing after on_reserved() has come. `record` is of the replica that
+  /// computed it.
+  void receive(RequestId id, const RequestRecord& record);
+
   /// Ends every request that has not ended as unfinished: the run was cut.
   void abandon();
 
@@ -73,6 +92,7 @@ class Replica final : public EventHandler {
   void reset();
 
   [[nodiscard]] ReplicaId id() const { return config_.id; }
+  [[nodiscard]] ReplicaDuty duty() const { return config_.duty; }
   [[nodiscard]] const AttentionRanks& ranks() const { return ranks_; }
   [[nodiscard]] const std::vector<std::vector<GpuId>>& stage_gpus() const {
     return config_.stage_gpus;
@@ -116,6 +136,10 @@ class Replica final : public EventHandler {
   [[nodiscard]] bool is_last(std::size_t stage) const { return stage + 1 == stage_count(); }
 
   void start_next_step();
+  /// decode: takes blocks for those that wait to be brought here, in order.
+  void reserve_blocks();
+  /// prefill: tells the port of the pieces of prompts in a stage's step.
+  void announce_pieces(std::size_t stage, const Slot& slot, bool have_started);
   [[nodiscard]] StagePrice price(std::size_t stage, const Slot& slot);
   void start_stage(std::size_t stage, std::size_t slot);
   void start_copies(std::size_t stage, std::size_t slot);
@@ -132,6 +156,8 @@ class Replica final : public EventHandler {
   void serve_queue(std::size_t stage);
   void complete(std::size_t slot);
   void count_tokens(const Batch& batch);
+  /// prefill: the prompt is computed; somebody else goes on.
+  void hand_over(Sequence& sequence);
   void end(Sequence& sequence, RequestStatus status);
   /// The client is through with it; its record as it is to be handed on.
   RequestRecord close(Sequence& sequence, RequestStatus status);
@@ -156,6 +182,8 @@ class Replica final : public EventHandler {
   std::deque<Sequence> sequences_;                    // stable addresses
   std::vector<Sequence*> free_sequences_;
   std::unordered_map<std::uint32_t, Sequence*> by_id_;  // that have not ended; never walked
+  std::deque<Sequence*> reserving_;                     // decode: without blocks so far
+  bool is_completing_ = false;  // a step; the next one waits until all of it is accounted for
   std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing
   std::vector<BatchShape> shapes_;  // scratch
   Seconds host_time_total_, shared_communication_, copy_wait_;

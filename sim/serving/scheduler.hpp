@@ -31,6 +31,10 @@ class Scheduler {
   /// A new sequence waits. It must be able to fit the KV cache alone, and can_serve.
   virtual void enqueue(Sequence& sequence) = 0;
 
+  /// A sequence that holds its KV blocks already, computed elsewhere, and lacks one token: it runs as
+  /// soon as there is a slot, before all that wait for blocks.
+  virtual void join(Sequence& sequence) = 0;
+
   /// Fills `batch` (empty on entry) with the next step and advances its sequences' `computed` and
   /// `steps_in_flight`. Leaves it empty when nothing can run now: nothing waits, or everything that
   /// runs is in flight. If no step is in flight and a sequence waits, it must not stay empty.
@@ -41,6 +45,8 @@ class Scheduler {
   virtual void remove(Sequence& sequence) = 0;
 
   [[nodiscard]] virtual std::int64_t waiting() const = 0;
+  /// Those of them that hold no blocks yet, or no more.
+  [[nodiscard]] virtual std::int64_t waiting_for_blocks() const = 0;
   [[nodiscard]] virtual std::int64_t running() const = 0;
 };
 

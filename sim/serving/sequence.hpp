@@ -37,6 +37,7 @@ struct Sequence {
 
   /// Tokens that the client has from an earlier attempt: they are produced again, not sent again.
   std::int64_t delivered = 0;
+  bool shows_tokens = true;  // false: another replica sends its client what this one draws
   bool has_ended = true;  // for its client; steps in flight may still work on it
 
   int steps_in_flight = 0;
