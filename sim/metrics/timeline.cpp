@@ -46,17 +46,28 @@ void LoadCurve::add_tokens(Seconds time, double tokens) {
   at(time.value()).output_tokens += tokens;
 }
 
-void Timeline::record_step(Seconds start, Seconds end, bool is_first_stage, std::int64_t sequences,
-                           const ReplicaLoad& load) {
-  busy_ += end - start;
+void StepTotals::add(Seconds time, bool is_first_stage, std::int64_t step_sequences,
+                     const ReplicaLoad& load) {
+  busy += time;
   if (!is_first_stage) return;
-  first_stage_busy_ += end - start;
-  load_.add_load(start, end, load);
-  ++steps_;
-  step_sequences_ += sequences;
-  step_sequences_max_ = std::max(step_sequences_max_, sequences);
-  kv_used_peak_ = std::max(kv_used_peak_, load.kv_used);
-  kv_block_seconds_ += load.kv_used * (end - start).value();
+  first_stage_busy += time;
+  ++steps;
+  sequences += step_sequences;
+  sequences_max = std::max(sequences_max, step_sequences);
+  kv_used_peak = std::max(kv_used_peak, load.kv_used);
+  kv_block_seconds += load.kv_used * time.value();
+}
+
+double StepTotals::kv_used_mean() const {
+  return first_stage_busy > Seconds(0.0) ? kv_block_seconds / first_stage_busy.value() : 0.0;
+}
+
+void Timeline::record_step(Seconds start, Seconds end, bool is_first_stage, std::int64_t sequences,
+                           const ReplicaLoad& load, std::size_t pool) {
+  if (pool >= pools_.size()) pools_.resize(pool + 1);
+  pools_[pool].add(end - start, is_first_stage, sequences, load);
+  all_.add(end - start, is_first_stage, sequences, load);
+  if (is_first_stage) load_.add_load(start, end, load);
 }
 
 void Timeline::record_gap(Seconds now, Seconds gap, std::int64_t count) {
@@ -68,10 +79,6 @@ void Timeline::record_tokens(Seconds now, std::int64_t tokens) {
 }
 
 void Timeline::record_request(const RequestRecord& record) { requests_.push_back(record); }
-
-double Timeline::kv_used_mean() const {
-  return first_stage_busy_ > Seconds(0.0) ? kv_block_seconds_ / first_stage_busy_.value() : 0.0;
-}
 
 bool SloLimits::is_met_by(const RequestRecord& record) const {
   const auto holds = [](Seconds limit, Seconds value) {

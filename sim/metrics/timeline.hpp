@@ -41,15 +41,29 @@ class LoadCurve {
   std::vector<Bucket> buckets_;
 };
 
+/// Sums over the steps of equal replicas.
+struct StepTotals {
+  std::int64_t steps = 0, sequences = 0, sequences_max = 0;  // of first stages
+  Seconds busy;                                              // over stages and replicas
+  Seconds first_stage_busy;
+  double kv_used_peak = 0, kv_block_seconds = 0;
+
+  void add(Seconds time, bool is_first_stage, std::int64_t step_sequences,
+           const ReplicaLoad& load);
+  /// Blocks in use on a replica, averaged over the time in which its first stage worked.
+  [[nodiscard]] double kv_used_mean() const;
+};
+
 class Timeline {
  public:
   /// Requests that arrive before `warmup` are not counted in any metric.
   explicit Timeline(Seconds warmup) : warmup_(warmup) {}
 
-  /// A stage worked on a step from `start` to `end`. Only the first stage's counts as an iteration,
-  /// and only it moves the load curve; every stage's time counts as busy.
+  /// A stage of a replica of `pool` (from 0) worked on a step from `start` to `end`. Only the first
+  /// stage's counts as an iteration, and only it moves the load curve; every stage's time counts as
+  /// busy.
   void record_step(Seconds start, Seconds end, bool is_first_stage, std::int64_t sequences,
-                   const ReplicaLoad& load);
+                   const ReplicaLoad& load, std::size_t pool = 0);
   /// `count` sequences got a token each at `now`, each `gap` after its last one.
   void record_gap(Seconds now, Seconds gap, std::int64_t count);
   /// Tokens drawn by a step that ended at `now`.
@@ -63,23 +77,25 @@ class Timeline {
   [[nodiscard]] const std::vector<RequestRecord>& requests() const { return requests_; }
   [[nodiscard]] const LatencyHistogram& gaps() const { return gaps_; }
   [[nodiscard]] const LoadCurve& load() const { return load_; }
-  [[nodiscard]] std::int64_t steps() const { return steps_; }
-  [[nodiscard]] std::int64_t step_sequences() const { return step_sequences_; }
-  [[nodiscard]] std::int64_t step_sequences_max() const { return step_sequences_max_; }
-  [[nodiscard]] double kv_used_peak() const { return kv_used_peak_; }
+  [[nodiscard]] std::int64_t steps() const { return all_.steps; }
+  [[nodiscard]] std::int64_t step_sequences() const { return all_.sequences; }
+  [[nodiscard]] std::int64_t step_sequences_max() const { return all_.sequences_max; }
+  [[nodiscard]] double kv_used_peak() const { return all_.kv_used_peak; }
   /// Seconds of work, summed over stages and replicas.
-  [[nodiscard]] Seconds busy() const { return busy_; }
-  /// Blocks in use on a replica, averaged over the time in which its first stage worked.
-  [[nodiscard]] double kv_used_mean() const;
+  [[nodiscard]] Seconds busy() const { return all_.busy; }
+  [[nodiscard]] double kv_used_mean() const { return all_.kv_used_mean(); }
+  /// Nothing, if the pool did nothing.
+  [[nodiscard]] StepTotals of_pool(std::size_t pool) const {
+    return pool < pools_.size() ? pools_[pool] : StepTotals();
+  }
 
  private:
   Seconds warmup_;
   std::vector<RequestRecord> requests_;
   LatencyHistogram gaps_;
   LoadCurve load_;
-  std::int64_t steps_ = 0, step_sequences_ = 0, step_sequences_max_ = 0;
-  double kv_used_peak_ = 0, kv_block_seconds_ = 0;
-  Seconds busy_, first_stage_busy_;
+  StepTotals all_;
+  std::vector<StepTotals> pools_;
 };
 
 /// What a request must meet to count as served well; negative = no target.

@@ -23,6 +23,12 @@ struct RequestRow {
   std::int64_t prompt_tokens = 0, output_tokens = 0;
   std::optional<double> ttft_ms, tpot_ms, e2e_ms;
   int preemptions = 0;
+  /// Where another replica computed the prompt: that one, and how the KV cache came from there.
+  struct Handoff {
+    std::uint32_t prefill_replica = 0;
+    double wait_ms = 0, transfer_ms = 0, exposed_ms = 0;  // as Report::KvTransfers'
+  };
+  std::optional<Handoff> handoff = std::nullopt;
   std::string status;  // "completed", "failed", "unfinished"
 };
 
@@ -109,6 +115,31 @@ struct Report {
   std::vector<NamedSeconds> time_by;     // GPU time by kernel family, largest first
   std::vector<NamedCount> origins;       // kernel prices by origin
   std::vector<NamedCount> memory_bytes;  // of one GPU: weights, activations, KV …
+
+  /// Equal replicas among others; none where all are equal.
+  struct Pool {
+    std::string name, role, gpu;  // the GPU's title
+    int gpus = 0, replicas = 0;
+    double gpu_busy = 0;  // as Report::gpu_busy
+    std::int64_t iterations = 0, batch_max = 0;
+    double batch_mean = 0;
+    std::int64_t kv_blocks = 0;  // of one replica
+    double kv_peak = 0, kv_mean = 0;
+    std::optional<double> prefix_hit_rate;
+    std::optional<double> cost_per_hour;  // USD
+    std::vector<NamedCount> memory_bytes;
+  };
+  std::vector<Pool> pools;
+
+  /// KV caches that went from replicas that prefill to those that decode.
+  struct KvTransfers {
+    std::int64_t count = 0;
+    double bytes = 0;        // of all, those of requests that are not counted too
+    LatencyRow wait_ms;      // from a request's first token until it had blocks to go to
+    LatencyRow transfer_ms;  // first byte sent to last byte arrived
+    LatencyRow exposed_ms;   // of that, what came after prefill and the wait
+  };
+  std::optional<KvTransfers> kv_transfers;
 
   struct Cost {
     double per_hour = 0, per_million_output_tokens = 0;  // USD

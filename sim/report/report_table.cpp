@@ -82,8 +82,8 @@ class ReportText {
     std::string result;
     for (const std::string& section :
          {title(), requests() + throughput(), latency_text(report_, label_, layout()),
-          priority_text(report_, label_, layout()), objective() + price(), memory() + load(),
-          time_by(), over_time()}) {
+          priority_text(report_, label_, layout()), objective() + price(), pools(),
+          memory() + load(), time_by(), over_time()}) {
       if (section.empty()) continue;
       if (!result.empty()) result += '\n';
       result += section;
@@ -180,6 +180,39 @@ class ReportText {
       result += facts("energy", {brief(*report_.energy_j_per_token) + " J per output token"});
     }
     return result;
+  }
+
+  /// Each pool's load, and how KV caches got from one to the other.
+  [[nodiscard]] std::string pools() const {
+    if (report_.pools.empty()) return {};
+    TextTable table({{"pool", Align::left, label_},
+                     {"role", Align::left},
+                     {"GPUs", Align::left},
+                     {"busy", Align::right},
+                     {"batch", Align::right},
+                     {"KV peak", Align::right},
+                     {"KV mean", Align::right},
+                     {"an hour", Align::right}});
+    for (const Report::Pool& pool : report_.pools) {
+      table.add_row({fitted(pool.name, label_), pool.role,
+                     fmt::format("{} x {}", pool.gpus, pool.gpu), percent(pool.gpu_busy),
+                     grouped(pool.batch_mean, 1), percent(pool.kv_peak), percent(pool.kv_mean),
+                     pool.cost_per_hour ? dollars(*pool.cost_per_hour) : "-"});
+    }
+    std::string result = table.text(layout());
+    if (!report_.kv_transfers) return result;
+    const Report::KvTransfers& transfers = *report_.kv_transfers;
+    const auto times = [](const LatencyRow& row) {
+      return fmt::format("{} ms mean, {} p50, {} p99, {} max", brief(row.mean), brief(row.p50),
+                         brief(row.p99), brief(row.max));
+    };
+    const double each = transfers.count > 0 ? transfers.bytes / transfers.count : 0.0;
+    result += '\n' + facts("KV transfers", {grouped(transfers.count),
+                                            readable(Bytes(transfers.bytes)) + " in all",
+                                            readable(Bytes(each)) + " each"});
+    result += facts("  taking", {times(transfers.transfer_ms)});
+    result += facts("  after prefill", {times(transfers.exposed_ms)});
+    return result + facts("  awaiting room", {times(transfers.wait_ms)});
   }
 
   [[nodiscard]] std::string memory() const {

@@ -96,6 +96,37 @@ Value cost_value(const Report::Cost& cost) {
                      {"per_million_output_tokens", rounded(cost.per_million_output_tokens)}};
 }
 
+Value pools_value(const std::vector<Report::Pool>& pools) {
+  Value value;
+  for (const Report::Pool& pool : pools) {
+    ValueObject entry = {
+        {"role", pool.role},
+        {"gpu", pool.gpu},
+        {"gpus", pool.gpus},
+        {"replicas", pool.replicas},
+        {"gpu_busy", rounded(pool.gpu_busy)},
+        {"iterations", pool.iterations},
+        {"batch", ValueObject{{"mean", rounded(pool.batch_mean)}, {"max", pool.batch_max}}}};
+    ValueObject kv = {{"blocks", pool.kv_blocks},
+                      {"peak", rounded(pool.kv_peak)},
+                      {"mean", rounded(pool.kv_mean)}};
+    if (pool.prefix_hit_rate) kv.emplace_back("prefix_hit_rate", rounded(*pool.prefix_hit_rate));
+    entry.emplace_back("kv", std::move(kv));
+    if (pool.cost_per_hour) entry.emplace_back("cost_per_hour", rounded(*pool.cost_per_hour));
+    entry.emplace_back("memory_bytes", counts_value(pool.memory_bytes));
+    value.set(pool.name, std::move(entry));
+  }
+  return value;
+}
+
+Value kv_transfers_value(const Report::KvTransfers& transfers) {
+  return ValueObject{{"count", transfers.count},
+                     {"bytes", rounded(transfers.bytes)},
+                     {"wait_ms", latency_value(transfers.wait_ms)},
+                     {"transfer_ms", latency_value(transfers.transfer_ms)},
+                     {"exposed_ms", latency_value(transfers.exposed_ms)}};
+}
+
 Value timeline_value(const Report& report) {
   const auto column = [&](double TimelinePoint::*figure) {
     ValueArray values;
@@ -137,6 +168,10 @@ Value report_value(const Report& report) {
       {"memory_bytes", counts_value(report.memory_bytes)}};
   if (!report.by_priority.empty()) {
     value.emplace_back("by_priority", priorities_value(report.by_priority));
+  }
+  if (!report.pools.empty()) value.emplace_back("pools", pools_value(report.pools));
+  if (report.kv_transfers) {
+    value.emplace_back("kv_transfers", kv_transfers_value(*report.kv_transfers));
   }
   if (report.cost) value.emplace_back("cost", cost_value(*report.cost));
   if (report.energy_j_per_token) {

@@ -1,5 +1,6 @@
 // requests.csv: one line a request, by id. Dates to the microsecond, latencies to the microsecond
-// too (milliseconds with three decimals); what never happened is an empty cell.
+// too (milliseconds with three decimals); what never happened is an empty cell. Where some replicas
+// prefill for others, columns about that follow.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -11,7 +12,9 @@ namespace {
 
 constexpr std::string_view header =
     "id,replica,arrival_s,scheduled_s,first_token_s,finished_s,prompt_tokens,output_tokens,"
-    "ttft_ms,tpot_ms,e2e_ms,preemptions,status\n";
+    "ttft_ms,tpot_ms,e2e_ms,preemptions,status";
+constexpr std::string_view handoff_header =
+    ",prefill_replica,kv_wait_ms,kv_transfer_ms,kv_exposed_ms";
 
 constexpr int decimals_s = 6;
 constexpr int decimals_ms = 3;
@@ -31,7 +34,14 @@ void append_row(fmt::memory_buffer& out, const RequestRow& row) {
   append_number(out, row.ttft_ms, decimals_ms);
   append_number(out, row.tpot_ms, decimals_ms);
   append_number(out, row.e2e_ms, decimals_ms);
-  fmt::format_to(std::back_inserter(out), "{},{}\n", row.preemptions, row.status);
+  fmt::format_to(std::back_inserter(out), "{},{}", row.preemptions, row.status);
+}
+
+void append_handoff(fmt::memory_buffer& out, const std::optional<RequestRow::Handoff>& handoff) {
+  if (!handoff) return out.append(std::string_view(",,,,"));
+  fmt::format_to(std::back_inserter(out), ",{},{:.{}f},{:.{}f},{:.{}f}", handoff->prefill_replica,
+                 handoff->wait_ms, decimals_ms, handoff->transfer_ms, decimals_ms,
+                 handoff->exposed_ms, decimals_ms);
 }
 
 }  // namespace
@@ -39,7 +49,13 @@ void append_row(fmt::memory_buffer& out, const RequestRow& row) {
 std::string requests_csv(const Report& report) {
   fmt::memory_buffer out;
   out.append(header);
-  for (const RequestRow& row : report.rows) append_row(out, row);
+  if (report.kv_transfers) out.append(handoff_header);
+  out.push_back('\n');
+  for (const RequestRow& row : report.rows) {
+    append_row(out, row);
+    if (report.kv_transfers) append_handoff(out, row.handoff);
+    out.push_back('\n');
+  }
   return fmt::to_string(out);
 }
 

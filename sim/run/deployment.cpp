@@ -4,52 +4,10 @@
 #include <cmath>
 
 #include "sim/base/unit_text.hpp"
-#include "sim/scenario/engine_flags.hpp"
+#include "sim/run/variant.hpp"
 
 namespace foretoken {
 namespace {
-
-/// Options that `choice` does not have and other variants do: better explained than called unknown.
-template <class Factory, class... Arguments>
-void explain_foreign_options(const Registry<Factory>& registry, const VariantChoice& choice,
-                             TableReader& options, Arguments&... arguments) {
-  for (const auto& [key, value] : std::get<ValueObject>(choice.options.data)) {
-    if (std::ranges::find(options.asked(), key) != options.asked().end()) continue;
-    std::vector<std::string> owners;
-    for (const auto& other : registry.entries()) {
-      Diagnostics ignored;
-      const Value none;
-      TableReader probe(none, ignored, "");
-      ignored.attempt([&] { (void)other.make(probe, arguments...); });
-      const bool has_it = std::ranges::find(probe.asked(), key) != probe.asked().end();
-      if (has_it) owners.push_back(other.name);
-    }
-    if (owners.empty()) continue;
-    (void)options.find(key);
-    options.fail(key, fmt::format("is an option of the {} {}, not of {}", registry.kind(),
-                                  fmt::join(owners, ", "), choice.name));
-  }
-}
-
-/// Makes the variant that `choice` names and reports options it does not know.
-template <class Factory, class... Arguments>
-auto make_variant(const Registry<Factory>& registry, const VariantChoice& choice,
-                  const std::string& table_name, Arguments&&... arguments) {
-  const auto& entry = registry.find(choice.name, choice.position);
-  Diagnostics found, diagnostics;
-  TableReader options(choice.options, found, table_name);
-  options.also_known(choice.table_keys);
-  auto made = entry.make(options, arguments...);
-  explain_foreign_options(registry, choice, options, arguments...);
-  options.finish();
-  try {
-    found.throw_if_any();
-  } catch (const ConfigError& error) {
-    report_as_written(error, table_name, choice.written_as, diagnostics);
-  }
-  diagnostics.throw_if_any();
-  return made;
-}
 
 MemoryLimits memory_limits(const EngineSettings& engine) {
   return {engine.memory_rule, engine.memory_utilization, engine.graphs_in_share,
@@ -60,16 +18,32 @@ SchedulerLimits scheduler_limits(const EngineSettings& engine) {
   return {engine.batch_tokens_max, engine.sequences_max};
 }
 
+ReplicaDuty duty_of(PoolRole role) {
+  switch (role) {
+    case PoolRole::prefill:
+      return ReplicaDuty::prefill;
+    case PoolRole::decode:
+      return ReplicaDuty::decode;
+    case PoolRole::both:
+      break;
+  }
+  return ReplicaDuty::whole;
+}
+
 void add_time(PriceTotals& totals, std::string_view family, Seconds time) {
   if (time > Seconds(0.0)) totals.time_by.emplace_back(family, time);
 }
 
 }  // namespace
 
-DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalogs)
-    : scenario_(scenario),
+DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
+                               std::vector<ReplicaPlacement> placements)
+    : role_(pool.role),
+      scenario_(pool.scenario),
       catalogs_(catalogs),
-      comm_{scenario.cluster.comm, scenario.deployment.all_reduce} {
+      comm_{scenario_.cluster.comm, scenario_.deployment.all_reduce},
+      placements_(std::move(placements)) {
+  const Scenario& scenario = scenario_;
   if (scenario.communication == CommSource::measured) {
     comm_.measured = measured_prices(scenario.cluster, scenario.execution.implementation.framework,
                                      scenario.communication_fallback);
@@ -80,15 +54,10 @@ DeployedEngine::DeployedEngine(const Scenario& scenario, const Catalogs& catalog
     predictor_ = std::make_unique<MemoPredictor>(
         make_variant(catalogs.predictors, scenario.predictor, "predictor"), scenario.cluster.gpu);
   });
-  diagnostics.attempt([&] { (void)make_router(); });
   diagnostics.attempt([&] {
     KvCache scratch(1, scenario.engine.block_tokens);
     (void)make_variant(catalogs.schedulers, scenario.engine.scheduler, "engine",
                        scheduler_limits(scenario.engine), scratch);
-  });
-  diagnostics.attempt([&] {
-    placements_ = place_replicas(scenario.cluster, layout, scenario.deployment.replicas,
-                                 scenario.deployment_position);
   });
   diagnostics.attempt([&] { check_all_reduce(); });
   diagnostics.attempt([&] {
@@ -143,7 +112,8 @@ void DeployedEngine::check_traffic_fits() const {
   for (int i = 0; i < requests_looked_at && shortest > pool; ++i) {
     const auto request = source->next();
     if (!request) break;
-    shortest = std::min(shortest, request->prompt_tokens + request->output_tokens);
+    const std::int64_t output = role_ == PoolRole::prefill ? 1 : request->output_tokens;
+    shortest = std::min(shortest, request->prompt_tokens + output);
   }
   if (shortest <= pool || shortest == std::numeric_limits<std::int64_t>::max()) return;
   throw ConfigError(
@@ -155,11 +125,6 @@ void DeployedEngine::check_traffic_fits() const {
                       ? "Raise kv_blocks, or set it to 0 to have it computed"
                       : "Raise memory_utilization, tensor_parallel or pipeline_parallel, or use a "
                         "smaller kv_dtype"));
-}
-
-std::unique_ptr<Router> DeployedEngine::make_router() const {
-  return make_variant(catalogs_.routers, scenario_.deployment.router, "deployment",
-                      RandomStreams(scenario_.run.seed));
 }
 
 StagePricer& DeployedEngine::pricer_for(int stage, const StageLinks& links) {
@@ -221,12 +186,22 @@ void DeployedEngine::check_host_room() const {
                       : ""));
 }
 
-void DeployedEngine::start_replicas(Platform& platform, Timeline& timeline,
+void DeployedEngine::start_replicas(const PoolPart& part, Platform& platform, Timeline& timeline,
                                     RequestListener& listener, StepObserver* observer) {
   for (std::size_t i = 0; i < placements_.size(); ++i) {
+    const ReplicaId id = {part.first.value + static_cast<std::uint32_t>(i)};
+    ReplicaConfig config = replica_config(id, placements_[i]);
+    config.pool = part.pool;
+    config.duty = duty_of(role_);
+    config.port = part.port;
+    if (role_ == PoolRole::prefill) {
+      const Deployment& deployment = scenario_.deployment;
+      config.announces_pieces = deployment.kv_transfer == KvTransfer::layer_wise;
+      config.shows_first_token = deployment.first_token == FirstToken::prefill;
+    }
     replicas_.push_back(std::make_unique<Replica>(
-        replica_config({static_cast<std::uint32_t>(i)}, placements_[i]), platform,
-        [this] { return start_engines(); }, timeline, listener, observer));
+        std::move(config), platform, [this] { return start_engines(); }, timeline, listener,
+        observer));
   }
 }
 

@@ -1,5 +1,5 @@
-// The engine side of a run, built from a Scenario: memory plan, predictor, stage prices shared by
-// equal stages, and the replicas with their schedulers. Internal to sim/run.
+// The engine side of a pool of equal replicas, built from its Scenario: memory plan, predictor, stage
+// prices shared by equal stages, and the replicas with their schedulers. Internal to sim/run.
 #pragma once
 
 #include <map>
@@ -11,16 +11,24 @@
 
 namespace foretoken {
 
+/// What the replicas of a pool are among those of all.
+struct PoolPart {
+  std::size_t pool = 0;
+  ReplicaId first;  // the others follow
+  KvPort* port = nullptr;
+};
+
 class DeployedEngine {
  public:
-  /// Checks everything that can fail before time 0 and throws ConfigError with all of it.
-  DeployedEngine(const Scenario& scenario, const Catalogs& catalogs);
+  /// Checks everything that can fail before time 0 and throws ConfigError with all of it. `pool`
+  /// must outlive the engine; `placements` are its replicas'.
+  DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
+                 std::vector<ReplicaPlacement> placements);
 
   /// Makes the replicas. The arguments must outlive them.
-  void start_replicas(Platform& platform, Timeline& timeline, RequestListener& listener,
-                      StepObserver* observer);
+  void start_replicas(const PoolPart& part, Platform& platform, Timeline& timeline,
+                      RequestListener& listener, StepObserver* observer);
 
-  [[nodiscard]] std::unique_ptr<Router> make_router() const;
   [[nodiscard]] const MemoryPlan& memory() const { return memory_; }
   /// Of one attention rank.
   [[nodiscard]] std::int64_t kv_blocks() const { return kv_blocks_; }
@@ -43,6 +51,7 @@ class DeployedEngine {
   [[nodiscard]] AttentionRanks start_engines() const;
   ReplicaConfig replica_config(ReplicaId id, const ReplicaPlacement& placement);
 
+  PoolRole role_;
   const Scenario& scenario_;
   const Catalogs& catalogs_;
   CommSettings comm_;

@@ -1,8 +1,7 @@
 #include "sim/run/run.hpp"
 
-#include "sim/run/deployment.hpp"
+#include "sim/run/deployed_pools.hpp"
 #include "sim/run/summary.hpp"
-#include "sim/serving/fleet.hpp"
 #include "sim/serving/front_end.hpp"
 
 namespace foretoken {
@@ -21,7 +20,7 @@ class Horizon final : public EventHandler {
 }  // namespace
 
 Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const RunOptions& options) {
-  DeployedEngine engine(scenario, catalogs);
+  DeployedPools pools(scenario, catalogs);
   const auto source = scenario.workload->start(RandomStreams(scenario.run.seed));
 
   Platform platform(scenario.cluster);
@@ -32,10 +31,7 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
     ++ended;
     if (options.progress) options.progress({ended, expected, platform.now()});
   });
-  Fleet fleet({}, platform, engine.make_router(), front_end);
-  front_end.connect(fleet);
-  engine.start_replicas(platform, timeline, fleet, options.observer);
-  for (const auto& replica : engine.replicas()) fleet.add(*replica);
+  front_end.connect(pools.start(platform, timeline, front_end, options.observer));
 
   set_check_context([&] {
     return fmt::format("seed {}, {} on {}, simulated time {} s", scenario.run.seed,
@@ -51,9 +47,8 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   FORETOKEN_CHECK(timeline.requests().size() == static_cast<std::size_t>(front_end.arrived()),
                   "{} requests arrived, {} were accounted for", front_end.arrived(),
                   timeline.requests().size());
-  return summarize_run(
-      scenario, {timeline, engine.totals(), engine.memory(), engine.kv_blocks(), engine.prefixes(),
-                 engine.host(), platform.counters(), platform.now(), source->skipped_lines()});
+  return summarize_run(scenario, {timeline, pools, platform.counters(), platform.now(),
+                                  source->skipped_lines()});
 }
 
 std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,

@@ -22,11 +22,14 @@ std::string formats_text(const ExecutionSettings& execution) {
   return text;
 }
 
-std::string run_title(const Scenario& scenario) {
+int gpus_of(const Scenario& pool) {
+  return pool.deployment.layout.ranks() * pool.deployment.replicas;
+}
+
+/// "8 x NVIDIA H200 SXM 141 GB, TP4, 2 replicas"
+std::string replicas_text(const Scenario& scenario) {
   const ParallelLayout& layout = scenario.deployment.layout;
-  std::string text =
-      fmt::format("{} ({}) on {} x {}", scenario.model.title, formats_text(scenario.execution),
-                  layout.ranks() * scenario.deployment.replicas, scenario.cluster.gpu.title);
+  std::string text = fmt::format("{} x {}", gpus_of(scenario), scenario.cluster.gpu.title);
   if (layout.tensor > 1) text += fmt::format(", TP{}", layout.tensor);
   if (layout.pipeline > 1) text += fmt::format(", PP{}", layout.pipeline);
   if (layout.data_parallel_attention > 1) {
@@ -35,6 +38,18 @@ std::string run_title(const Scenario& scenario) {
   if (layout.expert > 1) text += fmt::format(", EP{}", layout.expert);
   if (scenario.deployment.replicas > 1) {
     text += fmt::format(", {} replicas", scenario.deployment.replicas);
+  }
+  return text;
+}
+
+std::string run_title(const Scenario& scenario) {
+  const std::string model =
+      fmt::format("{} ({}) on", scenario.model.title, formats_text(scenario.execution));
+  if (scenario.pools.empty()) return fmt::format("{} {}", model, replicas_text(scenario));
+  std::string text = model;
+  for (const PoolSpec& pool : scenario.pools) {
+    text += fmt::format("{} {}: {}", &pool == &scenario.pools.front() ? "" : ";", pool.name,
+                        replicas_text(pool.scenario));
   }
   return text;
 }
@@ -123,91 +138,210 @@ void add_slo_targets(const SloTargets& slo, Report& report) {
   report.slo.met = report.slo.attainment >= slo.percentile / 100.0;
 }
 
-void add_host(const SimulatedRun& outcome, Report& report) {
-  const HostTotals& host = outcome.host;
-  const auto bytes = [&](std::int64_t blocks) {
-    return static_cast<double>(blocks) * outcome.memory.kv_block_all_ranks.value();
-  };
-  report.kv.host =
-      Report::HostKv{.blocks = host.blocks,
-                     .peak = static_cast<double>(host.used_peak) / static_cast<double>(host.blocks),
-                     .bytes = bytes(host.blocks),
-                     .bytes_to_host = bytes(host.copies.to_host),
-                     .bytes_from_host = bytes(host.copies.from_host),
-                     .swaps = host.swapped};
+/// Over the pools, whose blocks are of different sizes.
+void add_host(const DeployedPools& pools, Report& report) {
+  Report::HostKv sums;
+  std::int64_t used_peak = 0;
+  for (std::size_t pool = 0; pool < pools.specs().size(); ++pool) {
+    const HostTotals host = pools.engine(pool).host();
+    const double block = pools.engine(pool).memory().kv_block_all_ranks.value();
+    sums.blocks += host.blocks;
+    sums.bytes += static_cast<double>(host.blocks) * block;
+    sums.bytes_to_host += static_cast<double>(host.copies.to_host) * block;
+    sums.bytes_from_host += static_cast<double>(host.copies.from_host) * block;
+    sums.swaps += host.swapped;
+    used_peak += host.used_peak;
+  }
+  if (sums.blocks == 0) return;
+  sums.peak = static_cast<double>(used_peak) / static_cast<double>(sums.blocks);
+  report.kv.host = sums;
+}
+
+/// The pool whose KV cache stands for all in the report's first lines.
+std::size_t first_decoding(const DeployedPools& pools) {
+  const auto found = std::ranges::find_if(pools.specs(), &PoolSpec::decodes);
+  return static_cast<std::size_t>(found - pools.specs().begin());
+}
+
+/// Of one replica.
+std::int64_t blocks_of(const DeployedPools& pools, std::size_t pool) {
+  const ParallelLayout& layout = pools.specs()[pool].scenario.deployment.layout;
+  return pools.engine(pool).kv_blocks() * layout.data_parallel_attention;
+}
+
+bool caches_prefixes(const DeployedPools& pools) {
+  return std::ranges::any_of(pools.specs(), [](const PoolSpec& pool) {
+    return pool.prefills() && pool.scenario.engine.prefix_caching;
+  });
+}
+
+/// Of the prompt tokens asked for.
+double hit_rate(const PrefixTotals& prefixes, std::int64_t tokens) {
+  if (prefixes.tokens_asked == 0) return 0.0;
+  return static_cast<double>(tokens) / static_cast<double>(prefixes.tokens_asked);
 }
 
 void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
   const Timeline& timeline = outcome.timeline;
-  report.kv.blocks = outcome.kv_blocks * scenario.deployment.layout.data_parallel_attention;
+  const std::size_t shown = first_decoding(outcome.pools);
+  const StepTotals steps = timeline.of_pool(shown);
+  report.kv.blocks = blocks_of(outcome.pools, shown);
   const auto blocks = static_cast<double>(report.kv.blocks);
-  report.kv.block_tokens = scenario.engine.block_tokens;
-  if (scenario.workload->prefix_block_tokens() > 0 && scenario.engine.prefix_caching) {
-    const PrefixTotals& prefixes = outcome.prefixes;
-    const auto share = [&](std::int64_t tokens) {
-      return prefixes.tokens_asked > 0
-                 ? static_cast<double>(tokens) / static_cast<double>(prefixes.tokens_asked)
-                 : 0.0;
-    };
-    report.kv.prefix_hit_rate = share(prefixes.tokens_found);
-    if (outcome.host.blocks > 0) report.kv.host_hit_rate = share(prefixes.tokens_found_host);
+  add_host(outcome.pools, report);
+  report.kv.block_tokens = outcome.pools.specs()[shown].scenario.engine.block_tokens;
+  if (scenario.workload->prefix_block_tokens() > 0 && caches_prefixes(outcome.pools)) {
+    const PrefixTotals prefixes = outcome.pools.prefixes();
+    report.kv.prefix_hit_rate = hit_rate(prefixes, prefixes.tokens_found);
+    if (report.kv.host)
+      report.kv.host_hit_rate = hit_rate(prefixes, prefixes.tokens_found_host);
   }
-  if (outcome.host.blocks > 0) add_host(outcome, report);
-  report.kv.peak = timeline.kv_used_peak() / blocks;
-  report.kv.mean = timeline.kv_used_mean() / blocks;
+  report.kv.peak = steps.kv_used_peak / blocks;
+  report.kv.mean = steps.kv_used_mean() / blocks;
   report.iterations = timeline.steps();
   report.batch_max = timeline.step_sequences_max();
   report.batch_mean = timeline.steps() > 0 ? static_cast<double>(timeline.step_sequences()) /
                                                  static_cast<double>(timeline.steps())
                                            : 0.0;
+  double all_blocks = 0;
+  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
+    all_blocks += static_cast<double>(blocks_of(outcome.pools, pool)) *
+                  outcome.pools.specs()[pool].scenario.deployment.replicas;
+  }
   const double width = timeline.load().width().value();
   report.timeline_interval_s = width;
   for (std::size_t i = 0; i < timeline.load().buckets().size(); ++i) {
     const LoadCurve::Bucket& bucket = timeline.load().buckets()[i];
     report.timeline.push_back({static_cast<double>(i) * width, bucket.running_s / width,
                                bucket.waiting_s / width,
-                               bucket.kv_block_s / width / blocks / scenario.deployment.replicas,
+                               bucket.kv_block_s / width / all_blocks,
                                bucket.output_tokens / width});
   }
 }
 
-void add_prices(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
+/// Share of the pool's GPU time with a step running.
+double busy_share(const SimulatedRun& outcome, std::size_t pool) {
   Seconds host;  // and waiting for it
-  for (const auto& [family, time] : outcome.totals.time_by) {
-    report.time_by.push_back({std::string(family), time.value()});
+  for (const auto& [family, time] : outcome.pools.engine(pool).totals().time_by) {
     if (family == "host" || family == "kv_copy") host += time;
   }
+  const Deployment& deployment = outcome.pools.specs()[pool].scenario.deployment;
+  const int stages = deployment.layout.pipeline * deployment.replicas;
+  const double stage_seconds = outcome.ended.value() * stages;
+  const Seconds busy = outcome.timeline.of_pool(pool).busy - host;
+  return stage_seconds > 0.0 ? busy.value() / stage_seconds : 0.0;
+}
+
+void add_prices(const SimulatedRun& outcome, Report& report) {
+  const PriceTotals totals = outcome.pools.totals();
+  for (const auto& [family, time] : totals.time_by)
+    report.time_by.push_back({std::string(family), time.value()});
   std::ranges::stable_sort(report.time_by, [](const NamedSeconds& a, const NamedSeconds& b) {
     return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
   });
-  for (std::size_t i = 0; i < outcome.totals.launches_by_origin.size(); ++i) {
-    const std::int64_t launches = outcome.totals.launches_by_origin[i];
+  for (std::size_t i = 0; i < totals.launches_by_origin.size(); ++i) {
+    const std::int64_t launches = totals.launches_by_origin[i];
     if (launches > 0) {
       report.origins.push_back({std::string(EnumNames<Origin>::names[i]), launches});
     }
   }
-  const int stages = scenario.deployment.layout.pipeline * scenario.deployment.replicas;
-  const double stage_seconds = outcome.ended.value() * stages;
-  report.gpu_busy =
-      stage_seconds > 0.0 ? (outcome.timeline.busy() - host).value() / stage_seconds : 0.0;
+  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
+    report.gpu_busy += busy_share(outcome, pool) *
+                       gpus_of(outcome.pools.specs()[pool].scenario) / report.gpus;
+  }
 }
 
-void add_cost(const Scenario& scenario, Report& report) {
-  const GpuSpec& gpu = scenario.cluster.gpu;
+void add_cost(const SimulatedRun& outcome, Report& report) {
   const double tokens = report.throughput.output_tokens_per_s * report.duration_s;
-  if (gpu.price) {
-    Report::Cost cost;
-    cost.per_hour = gpu.price->value() * report.gpus;
+  Report::Cost cost;
+  Joules energy;
+  bool has_price = true, has_power = true;
+  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
+    const Scenario& scenario = outcome.pools.specs()[pool].scenario;
+    const GpuSpec& gpu = scenario.cluster.gpu;
+    has_price &= gpu.price.has_value();
+    has_power &= gpu.power > Watts(0.0);
+    if (gpu.price) cost.per_hour += gpu.price->value() * gpus_of(scenario);
+    // Board power while a step runs; idle power is left out.
+    const double share = busy_share(outcome, pool);
+    energy += gpu.power * Seconds(report.duration_s * share * gpus_of(scenario));
+  }
+  if (has_price) {
     if (tokens > 0.0) {
       cost.per_million_output_tokens = cost.per_hour * report.duration_s / 3600.0 / tokens * 1e6;
     }
     report.cost = cost;
   }
-  if (gpu.power > Watts(0.0) && tokens > 0.0) {
-    // Board power while a step runs; idle power is left out.
-    const Joules energy = gpu.power * Seconds(report.duration_s * report.gpu_busy * report.gpus);
-    report.energy_j_per_token = energy.value() / tokens;
+  if (has_power && tokens > 0.0) report.energy_j_per_token = energy.value() / tokens;
+}
+
+/// What a GPU's capacity went to, largest purposes first; together they are the capacity.
+std::vector<NamedCount> memory_pieces(const DeployedEngine& engine) {
+  const MemoryPlan& plan = engine.memory();
+  const Bytes kv = static_cast<double>(engine.kv_blocks()) * plan.kv_block;
+  const Bytes unused =
+      plan.unused + static_cast<double>(plan.kv_blocks - engine.kv_blocks()) * plan.kv_block;
+  std::vector<NamedCount> pieces;
+  const auto add = [&](const char* name, Bytes size) {
+    if (size != Bytes(0.0)) pieces.push_back({name, static_cast<std::int64_t>(size.value())});
+  };
+  add("capacity", plan.capacity);
+  add("weights", plan.weights);
+  add("kv_cache", kv);
+  add("activations", plan.activations);
+  add("cuda_graphs", plan.graphs);
+  add("communication", plan.communication);
+  add("runtime", plan.runtime);
+  add("context", plan.context);
+  add("driver", plan.driver);
+  add(unused < Bytes(0.0) ? "overcommitted" : "unused", std::max(unused, -1.0 * unused));
+  return pieces;
+}
+
+void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
+  for (std::size_t i = 0; i < scenario.pools.size(); ++i) {
+    const PoolSpec& spec = outcome.pools.specs()[i];
+    const DeployedEngine& engine = outcome.pools.engine(i);
+    const StepTotals steps = outcome.timeline.of_pool(i);
+    const GpuSpec& gpu = spec.scenario.cluster.gpu;
+    Report::Pool& pool = report.pools.emplace_back();
+    pool.name = spec.name;
+    pool.role = enum_name(spec.role);
+    pool.gpu = gpu.title;
+    pool.gpus = gpus_of(spec.scenario);
+    pool.replicas = spec.scenario.deployment.replicas;
+    pool.gpu_busy = busy_share(outcome, i);
+    pool.iterations = steps.steps;
+    pool.batch_mean = steps.steps > 0 ? static_cast<double>(steps.sequences) /
+                                            static_cast<double>(steps.steps)
+                                      : 0.0;
+    pool.batch_max = steps.sequences_max;
+    pool.kv_blocks = blocks_of(outcome.pools, i);
+    const auto blocks = static_cast<double>(pool.kv_blocks);
+    pool.kv_peak = steps.kv_used_peak / blocks;
+    pool.kv_mean = steps.kv_used_mean() / blocks;
+    if (scenario.workload->prefix_block_tokens() > 0 && spec.scenario.engine.prefix_caching)
+      pool.prefix_hit_rate = hit_rate(engine.prefixes(), engine.prefixes().tokens_found);
+    if (gpu.price) pool.cost_per_hour = gpu.price->value() * pool.gpus;
+    pool.memory_bytes = memory_pieces(engine);
   }
+}
+
+void add_handoffs(const Scenario& scenario, const Timeline& timeline, Report& report) {
+  if (!hands_over(scenario)) return;
+  Report::KvTransfers& transfers = report.kv_transfers.emplace();
+  std::vector<double> wait, transfer, exposed;
+  for (const RequestRecord& record : timeline.requests()) {
+    const KvHandoff& handoff = record.handoff;
+    transfers.bytes += handoff.bytes.value();
+    if (!handoff.has_happened() || !timeline.is_counted(record)) continue;
+    wait.push_back(handoff.wait.value());
+    transfer.push_back(handoff.transfer.value());
+    exposed.push_back(handoff.exposed.value());
+  }
+  transfers.count = static_cast<std::int64_t>(transfer.size());
+  transfers.wait_ms = in_milliseconds(summarize(std::move(wait)));
+  transfers.transfer_ms = in_milliseconds(summarize(std::move(transfer)));
+  transfers.exposed_ms = in_milliseconds(summarize(std::move(exposed)));
 }
 
 std::vector<RequestRow> request_rows(const Timeline& timeline) {
@@ -231,34 +365,16 @@ std::vector<RequestRow> request_rows(const Timeline& timeline) {
       row.e2e_ms = record.end_to_end().value() * 1e3;
     }
     row.preemptions = record.preemptions;
+    if (record.handoff.has_happened()) {
+      row.handoff = RequestRow::Handoff{record.handoff.from.value, record.handoff.wait.value() * 1e3,
+                                        record.handoff.transfer.value() * 1e3,
+                                        record.handoff.exposed.value() * 1e3};
+    }
     row.status = enum_name(record.status);
     rows.push_back(std::move(row));
   }
   std::ranges::sort(rows, {}, &RequestRow::id);
   return rows;
-}
-
-/// What a GPU's capacity went to, largest purposes first; together they are the capacity.
-std::vector<NamedCount> memory_pieces(const SimulatedRun& outcome) {
-  const MemoryPlan& plan = outcome.memory;
-  const Bytes kv = static_cast<double>(outcome.kv_blocks) * plan.kv_block;
-  const Bytes unused =
-      plan.unused + static_cast<double>(plan.kv_blocks - outcome.kv_blocks) * plan.kv_block;
-  std::vector<NamedCount> pieces;
-  const auto add = [&](const char* name, Bytes size) {
-    if (size != Bytes(0.0)) pieces.push_back({name, static_cast<std::int64_t>(size.value())});
-  };
-  add("capacity", plan.capacity);
-  add("weights", plan.weights);
-  add("kv_cache", kv);
-  add("activations", plan.activations);
-  add("cuda_graphs", plan.graphs);
-  add("communication", plan.communication);
-  add("runtime", plan.runtime);
-  add("context", plan.context);
-  add("driver", plan.driver);
-  add(unused < Bytes(0.0) ? "overcommitted" : "unused", std::max(unused, -1.0 * unused));
-  return pieces;
 }
 
 }  // namespace
@@ -269,15 +385,18 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   report.scenario = scenario_seen_from_here(scenario);
   report.seed = scenario.run.seed;
   report.version = version();
-  report.gpus = scenario.deployment.layout.ranks() * scenario.deployment.replicas;
+  report.gpus = 0;
+  for (const PoolSpec& pool : outcome.pools.specs()) report.gpus += gpus_of(pool.scenario);
   report.requests.skipped_lines = outcome.skipped_lines;
   add_requests(scenario, outcome, report);
   report.by_priority = priority_classes(outcome.timeline);
   add_slo_targets(scenario.slo, report);
   add_load(scenario, outcome, report);
-  add_prices(scenario, outcome, report);
-  add_cost(scenario, report);
-  report.memory_bytes = memory_pieces(outcome);
+  add_prices(outcome, report);
+  add_cost(outcome, report);
+  add_pools(scenario, outcome, report);
+  add_handoffs(scenario, outcome.timeline, report);
+  report.memory_bytes = memory_pieces(outcome.pools.engine(first_decoding(outcome.pools)));
   report.event_fingerprint = outcome.counters.fingerprint;
   report.rows = request_rows(outcome.timeline);
   return report;

@@ -380,7 +380,8 @@ void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
   timeline_.record_step(
       slot.started, now, stage == 0, sequences,
       {static_cast<double>(ranks_.running()), static_cast<double>(ranks_.waiting()),
-       static_cast<double>(ranks_.blocks_used())});
+       static_cast<double>(ranks_.blocks_used())},
+      config_.pool);
   if (config_.announces_pieces) announce_pieces(stage, slot, false);
   if (is_last(stage)) {
     complete(slot_index);

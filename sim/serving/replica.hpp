@@ -37,7 +37,7 @@ enum class ReplicaDuty { whole, prefill, decode };
 
 struct ReplicaConfig {
   ReplicaId id;
-  int pool = 0;  // by which the timeline sums up
+  std::size_t pool = 0;  // by which the timeline sums up
   ReplicaDuty duty = ReplicaDuty::whole;
   KvPort* port = nullptr;          // of all duties but whole
   bool announces_pieces = false;   // prefill: tells the port of pieces, not only of whole prompts

@@ -49,7 +49,8 @@ void read_pool_tables(const Value& pools, const Value* engine, const ScenarioOpt
                       Scenario& scenario, Diagnostics& diagnostics) {
   Scenario base = scenario;
   base.pools.clear();
-  base.deployment = {};
+  // What concerns all pools is theirs too; the rest they read themselves.
+  base.deployment = scenario.deployment;
   for (PoolSpec& pool : scenario.pools) {
     pool.scenario = base;
     read_pool(*pools.find(pool.name), engine, options, pool, diagnostics);

@@ -1,0 +1,123 @@
+#include "sim/run/deployed_pools.hpp"
+
+#include "sim/run/variant.hpp"
+
+namespace foretoken {
+namespace {
+
+void add(PriceTotals& totals, const PriceTotals& more) {
+  for (const auto& [family, time] : more.time_by) {
+    const auto known = std::ranges::find(totals.time_by, family,
+                                         &std::pair<std::string_view, Seconds>::first);
+    if (known == totals.time_by.end()) {
+      totals.time_by.emplace_back(family, time);
+    } else {
+      known->second += time;
+    }
+  }
+  for (std::size_t i = 0; i < totals.launches_by_origin.size(); ++i)
+    totals.launches_by_origin[i] += more.launches_by_origin[i];
+}
+
+}  // namespace
+
+DeployedPools::DeployedPools(const Scenario& scenario, const Catalogs& catalogs)
+    : scenario_(scenario), catalogs_(catalogs), specs_(pools_of(scenario)) {
+  Diagnostics diagnostics;
+  const Deployment& deployment = scenario.deployment;
+  diagnostics.attempt([&] { (void)make_router(deployment.router, "deployment"); });
+  if (hands_over(scenario)) {
+    diagnostics.attempt([&] { (void)make_router(deployment.prefill_router, "prefill_router"); });
+    diagnostics.attempt([&] { (void)make_router(deployment.decode_router, "decode_router"); });
+  }
+  std::vector<std::vector<ReplicaPlacement>> placements(specs_.size());
+  diagnostics.attempt([&] { placements = place_pools(specs_); });
+  for (std::size_t pool = 0; pool < specs_.size(); ++pool) {
+    diagnostics.attempt([&] {
+      engines_.push_back(
+          std::make_unique<DeployedEngine>(specs_[pool], catalogs, std::move(placements[pool])));
+    });
+  }
+  diagnostics.throw_if_any();
+}
+
+std::unique_ptr<Router> DeployedPools::make_router(const VariantChoice& choice,
+                                                   const std::string& table_name) const {
+  return make_variant(catalogs_.routers, choice, table_name, RandomStreams(scenario_.run.seed));
+}
+
+/// A path for every two pools, the one that prefills first.
+std::vector<std::vector<KvPath>> DeployedPools::kv_paths() const {
+  std::vector<std::vector<KvPath>> paths;
+  for (const PoolSpec& from : specs_) {
+    if (from.role != PoolRole::prefill) continue;
+    const ParallelLayout& sender = from.scenario.deployment.layout;
+    std::vector<KvPath>& row = paths.emplace_back();
+    for (const PoolSpec& to : specs_) {
+      if (to.role != PoolRole::decode) continue;
+      const ParallelLayout& receiver = to.scenario.deployment.layout;
+      KvPath& path = row.emplace_back();
+      path.shards = kv_shards(scenario_.model, sender, receiver, scenario_.execution.kv_dtype);
+      for (int stage = 0; stage < sender.pipeline; ++stage)
+        path.stage_layers.push_back(stage_layers(scenario_.model, sender, stage).count());
+      path.from_tensor = sender.tensor;
+      path.to_tensor = receiver.tensor;
+    }
+  }
+  return paths;
+}
+
+void DeployedPools::start_fleet(PoolRole role, Fleet& fleet, Platform& platform,
+                                Timeline& timeline, StepObserver* observer) {
+  std::size_t kind = 0;
+  for (std::size_t pool = 0; pool < specs_.size(); ++pool) {
+    if (specs_[pool].role != role) continue;
+    DeployedEngine& engine = *engines_[pool];
+    engine.start_replicas({pool, {replicas_}, handoff_.get()}, platform, timeline, fleet, observer);
+    for (const auto& replica : engine.replicas()) {
+      fleet.add(*replica);
+      if (handoff_) handoff_->add(*replica, kind);
+      ++replicas_;
+    }
+    ++kind;
+  }
+}
+
+Pool& DeployedPools::start(Platform& platform, Timeline& timeline, RequestListener& client,
+                           StepObserver* observer) {
+  const Deployment& deployment = scenario_.deployment;
+  if (!hands_over(scenario_)) {
+    fleets_.push_back(std::make_unique<Fleet>(
+        FleetSettings(), platform, make_router(deployment.router, "deployment"), client));
+    start_fleet(PoolRole::both, *fleets_.back(), platform, timeline, observer);
+    return *fleets_.back();
+  }
+  const HandoffSettings settings{deployment.kv_transfer == KvTransfer::layer_wise};
+  handoff_ = std::make_unique<Handoff>(settings, kv_paths(), platform, client);
+  fleets_.push_back(std::make_unique<Fleet>(
+      FleetSettings(), platform, make_router(deployment.prefill_router, "prefill_router"),
+      handoff_->prefill_listener()));
+  fleets_.push_back(std::make_unique<Fleet>(
+      FleetSettings(), platform, make_router(deployment.decode_router, "decode_router"),
+      handoff_->decode_listener()));
+  start_fleet(PoolRole::prefill, *fleets_[0], platform, timeline, observer);
+  start_fleet(PoolRole::decode, *fleets_[1], platform, timeline, observer);
+  handoff_->connect(*fleets_[0], *fleets_[1]);
+  return *handoff_;
+}
+
+PrefixTotals DeployedPools::prefixes() const {
+  PrefixTotals totals;
+  for (std::size_t pool = 0; pool < specs_.size(); ++pool) {
+    if (specs_[pool].prefills()) totals += engines_[pool]->prefixes();
+  }
+  return totals;
+}
+
+PriceTotals DeployedPools::totals() const {
+  PriceTotals totals;
+  for (const auto& engine : engines_) add(totals, engine->totals());
+  return totals;
+}
+
+}  // namespace foretoken
