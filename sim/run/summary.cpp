@@ -26,10 +26,10 @@ int gpus_of(const Scenario& pool) {
   return pool.deployment.layout.ranks() * pool.deployment.replicas;
 }
 
-/// "8 x NVIDIA H200 SXM 141 GB, TP4, 2 replicas"
-std::string replicas_text(const Scenario& scenario) {
+/// ", TP4, 2 replicas"
+std::string layout_text(const Scenario& scenario) {
   const ParallelLayout& layout = scenario.deployment.layout;
-  std::string text = fmt::format("{} x {}", gpus_of(scenario), scenario.cluster.gpu.title);
+  std::string text;
   if (layout.tensor > 1) text += fmt::format(", TP{}", layout.tensor);
   if (layout.pipeline > 1) text += fmt::format(", PP{}", layout.pipeline);
   if (layout.data_parallel_attention > 1) {
@@ -45,13 +45,16 @@ std::string replicas_text(const Scenario& scenario) {
 std::string run_title(const Scenario& scenario) {
   const std::string model =
       fmt::format("{} ({}) on", scenario.model.title, formats_text(scenario.execution));
-  if (scenario.pools.empty()) return fmt::format("{} {}", model, replicas_text(scenario));
-  std::string text = model;
-  for (const PoolSpec& pool : scenario.pools) {
-    text += fmt::format("{} {}: {}", &pool == &scenario.pools.front() ? "" : ";", pool.name,
-                        replicas_text(pool.scenario));
+  if (scenario.pools.empty()) {
+    return fmt::format("{} {} x {}{}", model, gpus_of(scenario), scenario.cluster.gpu.title,
+                       layout_text(scenario));
   }
-  return text;
+  std::string pools;
+  for (const PoolSpec& pool : scenario.pools) {
+    pools += fmt::format("{} {} on {} GPUs{}", pools.empty() ? "" : ";", pool.name,
+                         gpus_of(pool.scenario), layout_text(pool.scenario));
+  }
+  return fmt::format("{} {}:{}", model, scenario.cluster.name, pools);
 }
 
 /// The resolved scenario with paths as seen from the working folder where they lie below it: a
