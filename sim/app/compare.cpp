@@ -15,6 +15,7 @@
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/toml.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {
@@ -25,7 +26,8 @@ constexpr int status_interrupted = 130;  // as shells call a program that SIGINT
 struct CompareOptions {
   std::string scenario;
   std::vector<std::string> overrides;
-  std::vector<std::string> preset, scheduler, tensor, pipeline, attention, expert, replicas;
+  std::vector<std::string> preset, scheduler, tensor, pipeline, attention, expert, replicas,
+      pools;
   std::string out_folder;
   std::size_t jobs = 0;
   bool resume = false;
@@ -33,8 +35,45 @@ struct CompareOptions {
   bool quiet = false;
 };
 
+/// The names of the scenario's pools, in the order of the file.
+std::vector<std::string> pool_names(const CompareOptions& options) {
+  Value root = load_toml(options.scenario);
+  for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+  std::vector<std::string> names;
+  const Value* pools = root.find("pool");
+  if (pools == nullptr || !pools->is_object()) return names;
+  for (const auto& [name, pool] : std::get<ValueObject>(pools->data)) names.push_back(name);
+  return names;
+}
+
+/// Replicas of each pool; layouts of pools are their own.
+std::vector<LayoutChoice> choices_of_pools(const CompareOptions& options,
+                                           const std::vector<std::string>& names) {
+  for (const auto& [option, values] :
+       {std::pair("--tp", &options.tensor), std::pair("--pp", &options.pipeline),
+        std::pair("--dp", &options.attention), std::pair("--ep", &options.expert),
+        std::pair("--replicas", &options.replicas)}) {
+    if (values->empty()) continue;
+    throw ConfigError({option}, fmt::format("is for deployments without pools; name replicas by "
+                                            "pool, --pools {}, and set layouts by --set "
+                                            "pool.{}.tensor_parallel=2",
+                                            names.size() == 2 ? "1:3,2:2" : "2,4", names.front()));
+  }
+  LayoutChoice choice{"pools", fmt::format("{}", fmt::join(names, ":")), options.pools};
+  for (const std::string& name : names) choice.parts.push_back("pool." + name + ".replicas");
+  if (choice.values.empty()) {
+    throw ConfigError({"--pools"}, fmt::format("is missing: numbers of replicas of {}, as 1:3,2:2",
+                                               fmt::join(names, " and ")));
+  }
+  return {choice};
+}
+
 /// Without engines to compare it is layouts that are wanted: TP 1 to 8, if nothing else is said.
 std::vector<LayoutChoice> choices_of(const CompareOptions& options) {
+  const std::vector<std::string> names = pool_names(options);
+  if (!names.empty()) return choices_of_pools(options, names);
+  if (!options.pools.empty())
+    throw ConfigError({"--pools"}, "the scenario has no pools; add [pool.NAME] tables");
   const bool compares_engines = !options.preset.empty() || !options.scheduler.empty();
   const auto or_usual = [&](const std::vector<std::string>& asked, std::vector<std::string> usual) {
     return asked.empty() && !compares_engines ? usual : asked;
@@ -160,6 +199,8 @@ void add_compare(CLI::App& program, Action& chosen) {
   values("--ep", options->expert, "Expert-parallel sizes (default: the scenario's)");
   values("--replicas", options->replicas,
          "Numbers of replicas; auto: as many as the cluster holds (default: the scenario's)");
+  values("--pools", options->pools,
+         "Replicas of each pool, in the order of the file, as 1:3,2:2,3:1 (scenarios with pools)");
   command
       ->add_option("--set", options->overrides,
                    "Change a key of the scenario for all layouts, as table.key=value; repeatable")
@@ -174,6 +215,8 @@ void add_compare(CLI::App& program, Action& chosen) {
       "  foretoken compare examples/quickstart.toml --set cluster.name=h100-sxm-8 --tp 1,2,4,8\n"
       "  foretoken compare examples/tensor_parallel.toml --tp 2,4,8 --pp 1,2 --replicas auto\n"
       "  foretoken compare examples/engines.toml --preset vllm-v1,sglang,tensorrt-llm\n"
+      "  foretoken compare examples/disaggregated.toml --set cluster.name=h100-sxm-8x4 "
+      "--pools 1:3,2:2,3:1\n"
       "  foretoken compare examples/tensor_parallel.toml --out results --resume"));
   command->callback([options, &chosen] { chosen = [options] { return compare(*options); }; });
 }

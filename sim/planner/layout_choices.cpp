@@ -1,13 +1,32 @@
 #include "sim/planner/layout_choices.hpp"
 
 #include <algorithm>
+#include <ranges>
+#include <string_view>
 
 namespace foretoken {
+
+namespace {
+
+/// "1:3" as "1" and "3".
+std::vector<std::string> parts_of(std::string_view value) {
+  std::vector<std::string> parts;
+  for (const auto part : std::views::split(value, ':')) parts.emplace_back(part.begin(), part.end());
+  return parts;
+}
+
+}  // namespace
 
 RunRequest Layout::request(const std::vector<LayoutChoice>& choices) const {
   RunRequest request;
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    request.overrides.push_back(choices[i].key + "=" + values[i]);
+    if (choices[i].parts.empty()) {
+      request.overrides.push_back(choices[i].key + "=" + values[i]);
+      continue;
+    }
+    const std::vector<std::string> parts = parts_of(values[i]);
+    for (std::size_t part = 0; part < parts.size(); ++part)
+      request.overrides.push_back(choices[i].parts[part] + "=" + parts[part]);
   }
   return request;
 }
@@ -23,6 +42,12 @@ std::vector<Layout> combinations(const std::vector<LayoutChoice>& choices) {
         if (std::find(choice.values.begin(), choice.values.begin() + static_cast<long>(i), value) !=
             choice.values.begin() + static_cast<long>(i)) {
           throw ConfigError({choice.label}, fmt::format("the value {} is named twice", value));
+        }
+        if (!choice.parts.empty() && parts_of(value).size() != choice.parts.size()) {
+          throw ConfigError({choice.label},
+                            fmt::format("'{}' must be {} values with ':' between them, for {}",
+                                        value, choice.parts.size(),
+                                        fmt::join(choice.parts, ", ")));
         }
         longer.push_back(layout);
         longer.back().values.push_back(value);

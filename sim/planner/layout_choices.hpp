@@ -13,6 +13,8 @@ struct LayoutChoice {
   std::string key;    // "deployment.tensor_parallel"
   std::string label;  // "TP": the column's header
   std::vector<std::string> values;
+  /// Where one value is several keys', "1:3": those, in order.
+  std::vector<std::string> parts = {};
 };
 
 /// One combination: a value for each choice, in the choices' order.
@@ -22,7 +24,7 @@ struct Layout {
 };
 
 /// All combinations, the last choice changing fastest. A choice without values is a ConfigError,
-/// one value twice likewise.
+/// one value twice likewise, and one that has not as many parts as the choice.
 std::vector<Layout> combinations(const std::vector<LayoutChoice>& choices);
 
 }  // namespace foretoken

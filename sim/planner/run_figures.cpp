@@ -29,6 +29,16 @@ std::int64_t count(const Value& value, std::string_view key) {
   return static_cast<std::int64_t>(number(value, key));
 }
 
+/// Of all pools, or of the one deployment.
+int replicas_of(const Value& scenario) {
+  const Value* pools = scenario.find("pool");
+  if (pools == nullptr) return static_cast<int>(count(member(scenario, "deployment"), "replicas"));
+  std::int64_t replicas = 0;
+  for (const auto& [name, pool] : std::get<ValueObject>(pools->data))
+    replicas += count(pool, "replicas");
+  return static_cast<int>(replicas);
+}
+
 std::string bound_of(const Value& report) {
   const Value& kv = member(report, "kv");
   if (count(kv, "preemptions") > 0 || number(kv, "peak") > full_cache) return "KV cache full";
@@ -54,8 +64,7 @@ RunFigures figures_of(const Value& report) {
   const Value& requests = member(report, "requests");
   const Value& slo = member(report, "slo");
   figures.gpus = static_cast<int>(count(report, "gpus"));
-  figures.replicas =
-      static_cast<int>(count(member(member(report, "scenario"), "deployment"), "replicas"));
+  figures.replicas = replicas_of(member(report, "scenario"));
   figures.ttft_p50_ms = number(member(report, "ttft_ms"), "p50");
   figures.ttft_p99_ms = number(member(report, "ttft_ms"), "p99");
   figures.tpot_p50_ms = number(member(report, "tpot_ms"), "p50");

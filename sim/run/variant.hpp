@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/ranges.h>
-
 #include "sim/base/registry.hpp"
 #include "sim/base/table_reader.hpp"
 #include "sim/scenario/engine_flags.hpp"

@@ -50,8 +50,8 @@ std::optional<std::int64_t> AttentionRanks::reserve(Sequence& sequence) {
   if (freest->scheduler->waiting_for_blocks() > 0) return std::nullopt;
   KvCache& cache = *freest->cache;
   const PrefixMatch match = cache.match_prefix(sequence);
-  if (!cache.start(sequence, match, match.tokens, sequence.known_tokens() + 1))
-    return std::nullopt;
+  const std::int64_t tokens = freest->scheduler->tokens_to_join(sequence);
+  if (!cache.start(sequence, match, match.tokens, tokens)) return std::nullopt;
   sequence.attention_rank = static_cast<std::size_t>(freest - ranks_.begin());
   return match.tokens;
 }

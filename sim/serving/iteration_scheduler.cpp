@@ -6,8 +6,7 @@ void IterationScheduler::next_batch(Seconds now, Batch& batch) {
   now_ = now;
   budget_ = limits_.batch_tokens_max;
   has_preempted_ = false;
-  for (; !joining_.empty() && has_slot(); joining_.pop_front())
-    running_.push_back(joining_.front());
+  for (; !joining_.empty() && has_slot(); joining_.pop_front()) let_run(*joining_.front());
   fill(batch);
 }
 

@@ -16,6 +16,9 @@ class IterationScheduler : public Scheduler {
  public:
   void enqueue(Sequence& sequence) override { waiting_.push_back(&sequence); }
   void join(Sequence& sequence) final { joining_.push_back(&sequence); }
+  [[nodiscard]] std::int64_t tokens_to_join(const Sequence& sequence) const override {
+    return sequence.known_tokens() + 1;
+  }
   void next_batch(Seconds now, Batch& batch) final;
   void remove(Sequence& sequence) final;
 
@@ -37,6 +40,8 @@ class IterationScheduler : public Scheduler {
   virtual void fill(Batch& batch) = 0;
   /// Where a sequence that was preempted waits: before all others.
   virtual void put_back(Sequence& sequence) { waiting_.push_front(&sequence); }
+  /// Puts one that joins among those that run.
+  virtual void let_run(Sequence& sequence) { running_.push_back(&sequence); }
   /// `sequence` is gone for good; forget what else is known of it.
   virtual void forget(Sequence& sequence) { (void)sequence; }
 

@@ -34,6 +34,8 @@ class Scheduler {
   /// A sequence that holds its KV blocks already, computed elsewhere, and lacks one token: it runs as
   /// soon as there is a slot, before all that wait for blocks.
   virtual void join(Sequence& sequence) = 0;
+  /// Tokens that `sequence`, whose prompt is computed elsewhere, must hold blocks for to join.
+  [[nodiscard]] virtual std::int64_t tokens_to_join(const Sequence& sequence) const = 0;
 
   /// Fills `batch` (empty on entry) with the next step and advances its sequences' `computed` and
   /// `steps_in_flight`. Leaves it empty when nothing can run now: nothing waits, or everything that

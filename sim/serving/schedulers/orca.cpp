@@ -21,6 +21,9 @@ class Orca final : public IterationScheduler {
   [[nodiscard]] bool can_serve(const Sequence& sequence) const override {
     return sequence.prompt_tokens <= limits_.batch_tokens_max;
   }
+  [[nodiscard]] std::int64_t tokens_to_join(const Sequence& sequence) const override {
+    return tokens_at_most(sequence, output_limit_, cache_);
+  }
 
  private:
   void fill(Batch& batch) override {

@@ -39,6 +39,10 @@ class Priority final : public MixedBatching {
   void enqueue(Sequence& sequence) override { put_back(sequence); }
 
  private:
+  void let_run(Sequence& sequence) override {
+    running_.insert(std::ranges::upper_bound(running_, &sequence, goes_before), &sequence);
+  }
+
   void put_back(Sequence& sequence) override {
     waiting_.insert(std::ranges::upper_bound(waiting_, &sequence, goes_before), &sequence);
   }
@@ -60,7 +64,7 @@ class Priority final : public MixedBatching {
     if (!admit_first(batch)) return false;
     Sequence* admitted = running_.back();
     running_.pop_back();
-    running_.insert(std::ranges::upper_bound(running_, admitted, goes_before), admitted);
+    let_run(*admitted);
     return true;
   }
 

@@ -56,6 +56,10 @@ class TensorrtLlm final : public IterationScheduler {
     return config_.chunked_prefill || sequence.prompt_tokens <= limits_.batch_tokens_max;
   }
 
+  [[nodiscard]] std::int64_t tokens_to_join(const Sequence& sequence) const override {
+    return std::max(length(sequence), sequence.known_tokens() + 1);
+  }
+
  private:
   /// A prompt that may take tokens of this step.
   struct Prompt {
