@@ -106,6 +106,16 @@ Pool& DeployedPools::start(Platform& platform, Timeline& timeline, RequestListen
   return *handoff_;
 }
 
+void DeployedPools::check_empty() const {
+  for (const auto& engine : engines_) {
+    for (const auto& replica : engine->replicas()) {
+      FORETOKEN_CHECK(replica->ranks().blocks_used() == 0,
+                      "replica {} holds {} KV blocks though every request has ended",
+                      replica->id().value, replica->ranks().blocks_used());
+    }
+  }
+}
+
 PrefixTotals DeployedPools::prefixes() const {
   PrefixTotals totals;
   for (std::size_t pool = 0; pool < specs_.size(); ++pool) {

@@ -20,6 +20,9 @@ class DeployedPools {
   Pool& start(Platform& platform, Timeline& timeline, RequestListener& client,
               StepObserver* observer);
 
+  /// Checks that nobody holds KV blocks, once every request has ended.
+  void check_empty() const;
+
   [[nodiscard]] const std::vector<PoolSpec>& specs() const { return specs_; }
   [[nodiscard]] const DeployedEngine& engine(std::size_t pool) const { return *engines_[pool]; }
   /// Of all replicas that compute prompts.

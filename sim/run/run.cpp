@@ -41,6 +41,7 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   if (scenario.run.horizon) platform.at(*scenario.run.horizon, horizon, 0);
   front_end.start();
   platform.run();
+  if (front_end.ended() == front_end.arrived()) pools.check_empty();
   front_end.close();
   set_check_context({});
 

@@ -103,6 +103,18 @@ void Handoff::on_piece_computed(const PromptPiece& piece) {
   if (open->is_reserved) send_ready(*open);
 }
 
+void Handoff::on_displaced(RequestId request) {
+  Open& open = *find(request);
+  open.serial = ++serials_;  // what is on its way is for nothing
+  open.transfers_open = 0;
+  open.tails.clear();
+  std::ranges::fill(open.ready, 0);
+  std::ranges::fill(open.sent, 0);
+  open.found = 0;
+  open.is_reserved = false;
+  if (std::exchange(open.is_decoding, false)) decode_->cancel(request, RequestStatus::cancelled);
+}
+
 void Handoff::on_prefilled(const RequestRecord& record, std::size_t attention_rank) {
   Open& open = *find(record.id);
   open.is_prefilled = true;

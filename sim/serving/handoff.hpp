@@ -9,7 +9,9 @@
 //   layer_wise     it is chosen when the first piece of the prompt begins; a piece's layers are sent
 //                  while the next ones are computed, and what is left when the prompt is done are
 //                  the last layer and what the network has fallen behind (Mooncake, Splitwise).
-//                  Blocks that come late make a piece wait, to be sent as soon as they are there.
+//                  Blocks that come late make a piece wait, to be sent as soon as they are there. A
+//                  prompt that is preempted gives up the blocks that it was to go to: others that
+//                  are computed may be waiting for them, and it for theirs.
 //
 // A sequence that a decode replica preempts is recomputed there. What it leaves out: the control
 // messages between the two, and transfers in blocks (tokens are sent, not blocks rounded up).
@@ -55,6 +57,7 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
 
   void on_piece_started(const PromptPiece& piece, Seconds time) override;
   void on_piece_computed(const PromptPiece& piece) override;
+  void on_displaced(RequestId request) override;
   void on_prefilled(const RequestRecord& record, std::size_t attention_rank) override;
   void on_reserved(ReplicaId replica, RequestId request, std::size_t attention_rank,
                    std::int64_t found) override;

@@ -21,6 +21,8 @@ class KvPort {
   /// A stage begins with a piece, which takes it about `time`.
   virtual void on_piece_started(const PromptPiece& piece, Seconds time) = 0;
   virtual void on_piece_computed(const PromptPiece& piece) = 0;
+  /// The replica has taken the blocks of a prompt away that it had begun; it will begin again.
+  virtual void on_displaced(RequestId request) = 0;
   /// The first token is drawn. The replica computes no more for the request, but keeps its blocks
   /// until Replica::release().
   virtual void on_prefilled(const RequestRecord& record, std::size_t attention_rank) = 0;

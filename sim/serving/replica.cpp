@@ -189,6 +189,7 @@ void Replica::reset() {
   stage_busy_.assign(stage_count(), false);
   for (std::deque<std::size_t>& queue : stage_queue_) queue.clear();
   reserving_.clear();
+  begun_.clear();
 }
 
 PrefixTotals Replica::prefix_totals() const {
@@ -216,7 +217,9 @@ void Replica::start_next_step() {
     batch.clear();
     batch.scheduled_at = platform_.now();
   }
-  if (!ranks_.next_batches(platform_.now(), free_slot->batches)) return;
+  const bool has_work = ranks_.next_batches(platform_.now(), free_slot->batches);
+  announce_displaced();
+  if (!has_work) return;
   free_slot->busy = true;
   free_slot->copies.clear();
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -294,6 +297,15 @@ void Replica::compute(std::size_t stage, std::size_t slot_index) {
   if (config_.announces_pieces) announce_pieces(stage, slot, true);
 }
 
+void Replica::announce_displaced() {
+  for (std::size_t i = begun_.size(); i-- > 0;) {
+    if (i >= begun_.size() || begun_[i]->blocks > 0) continue;
+    const RequestId id = begun_[i]->record.id;
+    begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(i));
+    config_.port->on_displaced(id);
+  }
+}
+
 void Replica::announce_pieces(std::size_t stage, const Slot& slot, bool have_started) {
   for (const Batch& batch : slot.batches) {
     for (const BatchEntry& entry : batch.entries) {
@@ -303,6 +315,8 @@ void Replica::announce_pieces(std::size_t stage, const Slot& slot, bool have_sta
                               entry.sequence->attention_rank,
                               entry.context_tokens - entry.new_tokens, end};
       if (have_started) {
+        if (std::ranges::find(begun_, entry.sequence) == begun_.end())
+          begun_.push_back(entry.sequence);
         config_.port->on_piece_started(piece, slot.price.time);
       } else {
         config_.port->on_piece_computed(piece);
@@ -479,6 +493,7 @@ void Replica::count_tokens(const Batch& batch) {
 }
 
 void Replica::hand_over(Sequence& sequence) {
+  std::erase(begun_, &sequence);
   ranks_.retire(sequence);
   RequestRecord record = sequence.record;
   if (sequence.shows_tokens) record.output_tokens = std::max<std::int64_t>(1, sequence.delivered);
@@ -488,6 +503,7 @@ void Replica::hand_over(Sequence& sequence) {
 
 void Replica::end(Sequence& sequence, RequestStatus status) {
   std::erase(reserving_, &sequence);
+  std::erase(begun_, &sequence);
   const RequestRecord record = close(sequence, status);
   ranks_.remove(sequence);
   if (sequence.steps_in_flight == 0) recycle(sequence);

@@ -140,6 +140,8 @@ class Replica final : public EventHandler {
   void reserve_blocks();
   /// prefill: tells the port of the pieces of prompts in a stage's step.
   void announce_pieces(std::size_t stage, const Slot& slot, bool have_started);
+  /// prefill: tells the port of prompts that were preempted.
+  void announce_displaced();
   [[nodiscard]] StagePrice price(std::size_t stage, const Slot& slot);
   void start_stage(std::size_t stage, std::size_t slot);
   void start_copies(std::size_t stage, std::size_t slot);
@@ -183,6 +185,7 @@ class Replica final : public EventHandler {
   std::vector<Sequence*> free_sequences_;
   std::unordered_map<std::uint32_t, Sequence*> by_id_;  // that have not ended; never walked
   std::deque<Sequence*> reserving_;                     // decode: without blocks so far
+  std::vector<Sequence*> begun_;                        // prefill: announced and not handed over
   bool is_completing_ = false;  // a step; the next one waits until all of it is accounted for
   std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing
   std::vector<BatchShape> shapes_;  // scratch

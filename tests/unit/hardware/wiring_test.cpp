@@ -75,8 +75,8 @@ TEST(NodeWiring, PairsListedTwiceAreTwoWires) {
   const Wiring wiring(cluster);
   EXPECT_EQ(wiring.capacity(wiring.route_inside({0}, {1})[0]), BytesPerSecond(50e9));
   EXPECT_EQ(wiring.capacity(wiring.route_inside({1}, {2})[0]), BytesPerSecond(25e9));
-  EXPECT_EQ(wiring.node().wires(0, 1), 2);
-  EXPECT_EQ(wiring.node().wires(0, 2), 0);
+  EXPECT_EQ(wiring.node_at(0).wires(0, 1), 2);
+  EXPECT_EQ(wiring.node_at(0).wires(0, 2), 0);
 }
 
 TEST(NodeWiring, WhereNoWireGoesOneGpuBetweenOrPcieDoes) {
@@ -87,7 +87,7 @@ TEST(NodeWiring, WhereNoWireGoesOneGpuBetweenOrPcieDoes) {
   EXPECT_DOUBLE_EQ(wiring.latency({0}, {1}).value(), 2e-6);
   EXPECT_DOUBLE_EQ(wiring.latency({0}, {2}).value(), 4e-6);  // two wires
   EXPECT_DOUBLE_EQ(wiring.latency({0}, {3}).value(), 4e-6);  // pcie_latency
-  EXPECT_EQ(wiring.node().way(0, 3), NodeWiring::Way::bridge);
+  EXPECT_EQ(wiring.node_at(0).way(0, 3), NodeWiring::Way::bridge);
 }
 
 TEST(NodeWiring, AMeshReachesAnotherGpusNicOverThatGpu) {
