@@ -188,6 +188,11 @@ TEST(LayoutChoices, AreAllCombinations) {
               ElementsAre("deployment.tensor_parallel=2", "deployment.pipeline_parallel=2"));
   EXPECT_THROW((void)combinations({{"k", "TP", {"1", "1"}}}), ConfigError);
   EXPECT_THROW((void)combinations({{"k", "TP", {}}}), ConfigError);
+  const std::vector<LayoutChoice> pools = {
+      {"pools", "a:b", {"1:3", "2:2"}, {"pool.a.replicas", "pool.b.replicas"}}};
+  EXPECT_EQ(combinations(pools)[0].request(pools).overrides,
+            (std::vector<std::string>{"pool.a.replicas=1", "pool.b.replicas=3"}));
+  EXPECT_THROW((void)combinations({{"pools", "a:b", {"1"}, {"a", "b"}}}), ConfigError);
 }
 
 TEST(ComparisonOutput, FoldsLayoutsThatFailForOneReasonAndQuotesCsv) {

@@ -100,6 +100,20 @@ TEST(Events, RunGoesOnWhereTheLastRunEnded) {
   EXPECT_NEAR(recorder.date_of(2), 11 + 2 * micro, 1e-11);
 }
 
+TEST(Events, AStreamIsNoFasterThanItsSource) {
+  Platform platform(nvswitch_cluster(4));
+  Recorder recorder(platform);
+  platform.stream({0}, {1}, Bytes(10 * giga), BytesPerSecond(20 * giga), recorder, 1);  // 0.5 s
+  platform.send({0}, {2}, Bytes(60 * giga), recorder, 2);  // 0.5 s at the other 60 GB/s, and 30 GB
+  platform.stream({3}, {2}, Bytes(1 * giga), BytesPerSecond(1e15), recorder, 3);
+  platform.run();
+  EXPECT_NEAR(recorder.date_of(1), 0.5 + 2 * micro, 1e-9);
+  // Port 2 is shared until the short one ends: 40 GB/s each for 1 / 40 s; then 60 of port 0.
+  EXPECT_NEAR(recorder.date_of(3), 1.0 / 40 + 2 * micro, 1e-9);
+  const double left = 60 - 1.0 - 60 * (0.5 - 1.0 / 40);
+  EXPECT_NEAR(recorder.date_of(2), 0.5 + left / 80 + 2 * micro, 1e-9);
+}
+
 TEST(Events, StopLeavesTheRestUnhandled) {
   Platform platform(nvswitch_cluster(2));
   Recorder recorder(platform);

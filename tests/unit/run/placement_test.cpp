@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/base/toml.hpp"
 #include "sim/scenario/replica_count.hpp"
 
 namespace foretoken {
@@ -59,6 +60,28 @@ TEST(Placement, AttentionRanksOfAStageStandInARow) {
   std::vector<std::uint32_t> gpus;
   for (const GpuId gpu : placements[0][0]) gpus.push_back(gpu.value);
   EXPECT_EQ(gpus, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 8, 9, 10}));
+}
+
+TEST(Placement, PoolsTakeGpusOneAfterTheOtherOnTheirOwnNodes) {
+  const ClusterSpec cluster = read_cluster(parse_toml(
+      "name = \"mixed\"\n[groups]\nlarge = \"h100-sxm-8x2\"\nsmall = \"l40s-4\"\n[fabric]\n"
+      "kind = \"single_switch\"\nlatency = \"5 us\"",
+      "mixed.toml"));
+  const auto pool = [&](std::size_t group, int tensor, int replicas, bool own_nodes = false) {
+    PoolSpec spec;
+    spec.scenario.cluster = cluster;
+    spec.scenario.deployment.node_group = group;
+    spec.scenario.deployment.layout.tensor = tensor;
+    spec.scenario.deployment.replicas = replicas;
+    spec.scenario.deployment.own_nodes = own_nodes;
+    return spec;
+  };
+  const auto placed = place_pools({pool(0, 2, 1), pool(1, 2, 2), pool(0, 4, 1, true)});
+  EXPECT_EQ(flat(placed[0][0]), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(flat(placed[1][1]), (std::vector<std::uint32_t>{18, 19}));
+  EXPECT_EQ(flat(placed[2][0]), (std::vector<std::uint32_t>{8, 9, 10, 11}));  // the second node
+  EXPECT_THROW((void)place_pools({pool(0, 4, 2), pool(0, 8, 2)}), ConfigError);
+  EXPECT_THROW((void)place_pools({pool(1, 4, 2)}), ConfigError);
 }
 
 // Two rooms count the same GPUs: `replicas = "auto"` must fill what placement fills, and no more.

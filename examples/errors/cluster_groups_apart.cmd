@@ -1,0 +1,1 @@
+cluster check examples/errors/clusters/groups_apart.toml
