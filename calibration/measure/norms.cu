@@ -1,80 +1,11 @@
-// RMSNorm as serving frameworks write it: one block a row, 16-byte accesses. The plain norm reads
-// its row twice; the fused one adds the residual, keeps the row in shared memory and reads once;
-// the norm of query and key heads gives one warp to each head.
+// The shapes that the norms of norm_kernels.cuh are timed on.
 #include <cmath>
 
 #include "family.hpp"
-#include "packed.cuh"
+#include "norm_kernels.cuh"
 
 namespace foretoken::measure {
 namespace {
-
-constexpr float epsilon = 1e-6f;
-
-__global__ void rms_norm_kernel(Packed* out, const Packed* in, const Packed* weight, int packs) {
-  __shared__ float scratch[32];
-  const Packed* row = in + std::size_t{blockIdx.x} * packs;
-  float sum = 0.0f;
-  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
-    const Packed x = row[i];
-    for (int j = 0; j < Packed::size; ++j) sum += x.get(j) * x.get(j);
-  }
-  const float scale = rsqrtf(block_sum(sum, scratch) / (packs * Packed::size) + epsilon);
-  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
-    Packed x = row[i];
-    const Packed w = weight[i];
-    for (int j = 0; j < Packed::size; ++j) x.set(j, x.get(j) * scale * w.get(j));
-    out[std::size_t{blockIdx.x} * packs + i] = x;
-  }
-}
-
-__global__ void fused_add_rms_norm_kernel(Packed* in, Packed* residual, const Packed* weight,
-                                          int packs) {
-  extern __shared__ float kept[];
-  __shared__ float scratch[32];
-  Packed* row = in + std::size_t{blockIdx.x} * packs;
-  Packed* sums = residual + std::size_t{blockIdx.x} * packs;
-  float sum = 0.0f;
-  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
-    const Packed x = row[i];
-    Packed r = sums[i];
-    for (int j = 0; j < Packed::size; ++j) {
-      const float value = x.get(j) + r.get(j);
-      sum += value * value;
-      kept[j * packs + i] = value;
-      r.set(j, value);
-    }
-    sums[i] = r;
-  }
-  const float scale = rsqrtf(block_sum(sum, scratch) / (packs * Packed::size) + epsilon);
-  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
-    Packed x;
-    const Packed w = weight[i];
-    for (int j = 0; j < Packed::size; ++j) x.set(j, kept[j * packs + i] * scale * w.get(j));
-    row[i] = x;
-  }
-}
-
-/// In place; one warp a head, warps stride over (token, head).
-__global__ void qk_norm_kernel(Packed* heads, const Packed* weight, int packs, long count) {
-  const long warps = long{gridDim.x} * blockDim.x / 32;
-  const int lane = threadIdx.x % 32;
-  for (long head = (long{blockIdx.x} * blockDim.x + threadIdx.x) / 32; head < count;
-       head += warps) {
-    Packed x = {};
-    float sum = 0.0f;
-    if (lane < packs) {
-      x = heads[head * packs + lane];
-      for (int j = 0; j < Packed::size; ++j) sum += x.get(j) * x.get(j);
-    }
-    for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(~0u, sum, offset);
-    const float scale = rsqrtf(sum / (packs * Packed::size) + epsilon);
-    if (lane >= packs) continue;
-    const Packed w = weight[lane];
-    for (int j = 0; j < Packed::size; ++j) x.set(j, x.get(j) * scale * w.get(j));
-    heads[head * packs + lane] = x;
-  }
-}
 
 constexpr int hidden_sizes[] = {512,  896,  1024, 1536, 2048, 2304, 2560, 2880, 3072,
                                 3584, 4096, 4544, 4608, 5120, 6144, 7168, 8192, 16384};
@@ -138,8 +69,7 @@ Family fused_add_rms_norm(const Gpu&, const FamilyOptions&) {
 }
 
 Family qk_norm(const Gpu& gpu, const FamilyOptions&) {
-  constexpr int warps_per_block = 8;
-  Family family;
+    Family family;
   family.name = "qk_norm";
   family.columns = {"kernel", "kernel_source", "tokens", "heads", "head_dim", "dtype"};
   for (const int tokens : token_counts(16384))
@@ -164,15 +94,15 @@ Family qk_norm(const Gpu& gpu, const FamilyOptions&) {
                     "bf16"};
       one.coordinates = {std::log2(tokens), std::log2(heads), std::log2(head_dim)};
       const long count = long{tokens} * heads;
-      one.footprint = {.shared_bytes = std::size_t{2} * head_dim,
+      one.footprint = {.shared_bytes = std::size_t{4} * head_dim,
                        .input_bytes = std::size_t{2} * count * head_dim};
-      const long blocks = (count + warps_per_block - 1) / warps_per_block;
+      const long blocks = (count + qk_norm_warps - 1) / qk_norm_warps;
       const int grid = static_cast<int>(std::min(blocks, 8L * gpu.sm_count));
-      one.launch = [grid, count, packs = head_dim / Packed::size](const Buffers& b,
-                                                                  cudaStream_t stream) {
-        qk_norm_kernel<<<grid, 32 * warps_per_block, 0, stream>>>(
+      one.launch = [grid, count, heads, packs = head_dim / Packed::size](const Buffers& b,
+                                                                         cudaStream_t stream) {
+        qk_norm_kernel<<<grid, 32 * qk_norm_warps, 0, stream>>>(
             reinterpret_cast<Packed*>(b.input), reinterpret_cast<const Packed*>(b.shared), packs,
-            count);
+            heads, heads, heads * packs, count);
         check(cudaGetLastError(), "qk_norm");
       };
       family.cases.push_back(std::move(one));
