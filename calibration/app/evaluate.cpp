@@ -10,6 +10,7 @@
 
 #include "calibration/app/columns.hpp"
 #include "calibration/app/comm.hpp"
+#include "calibration/app/executed.hpp"
 #include "calibration/app/few_launches.hpp"
 #include "calibration/app/processes.hpp"
 #include "calibration/app/step_prices.hpp"
@@ -29,7 +30,7 @@ struct EvaluateCommand {
   std::size_t rows_max = 20'000;
   int jobs = 1;
   bool is_brief = false, by_source = false, with_details = false;
-  bool comm = false, is_split_given = false;
+  bool comm = false, steps = false, is_split_given = false;
   FewLaunches few;
   std::vector<std::string> left_out = main_gpus, also_without;
   TrainingFlags flags;
@@ -284,6 +285,12 @@ int evaluate(const EvaluateCommand& command) {
     if (command.is_split_given) communication.split = command.split;
     return evaluate_comm(communication);
   }
+  if (command.steps) {
+    return evaluate_executed(
+        {command.datasets, asked_columns(command.columns), command.json,
+         EvaluationText{command.is_brief, command.by_source, command.with_details}},
+        {command.artifacts, Recipes(command.flags.recipes_path()), &command.flags});
+  }
   const EvaluationReport report = Evaluation(command).run();
   fmt::print("{}{}", report.text({command.is_brief, command.by_source, command.with_details}),
              report.verdict());
@@ -342,6 +349,9 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_option("--judge", command->rows_max, "At most so many rows of a fold");
   subcommand->add_flag("--comm", command->comm,
                        "Judge the prices of communication instead of those of kernels");
+  subcommand->add_flag("--steps", command->steps,
+                       "Judge whole steps that step_executor.py ran, kernel by kernel, priced as "
+                       "shipped");
   subcommand->add_option("--jobs", command->jobs, "So many families, folds and predictors at once")
       ->check(CLI::PositiveNumber);
   subcommand->add_flag("--brief", command->is_brief, "Only a line a family, all GPUs together");

@@ -6,7 +6,7 @@ A step runs on random weights with a KV cache (step_model.py), is checked agains
 (step_check.py), and is timed in three ways: as a CUDA graph (GPU time alone), launched call by call
 (host and GPU together), and kernel by kernel from the profiler's trace of the graph. One process is
 one rank: torchrun starts several, joined by NCCL; alone, it runs a rank's share of --tp ranks without
-the collectives. Writes steps.csv (a row a step) and step_kernels.csv (a row a step and role).
+the collectives. Writes NAME.csv (a row a step) and NAME_kernels.csv (a row a step and role).
 """
 
 import argparse
@@ -34,7 +34,7 @@ import step_model
 
 try:
     from cuda.bindings import driver
-except ImportError:  # then kernels are told apart by nothing, and step_kernels.csv stays empty
+except ImportError:  # then kernels are told apart by nothing, and NAME_kernels.csv stays empty
     driver = None
 
 ERROR_MAX = 0.08  # of a logit's standard deviation: plain bf16 PyTorch is 0.03 off
@@ -297,7 +297,7 @@ def build_kernels(folder):
 def provenance(device, arguments, error, head_us):
     properties = torch.cuda.get_device_properties(device)
     return {
-        "format": "foretoken steps 1", "program": "step_executor.py 1", "gpu": properties.name,
+        "program": "step_executor.py 1", "gpu": properties.name,
         "sm_count": properties.multi_processor_count,
         "compute_capability": f"{properties.major}.{properties.minor}",
         "l2_bytes": properties.L2_cache_size, "torch": torch.__version__,
@@ -317,11 +317,11 @@ def provenance(device, arguments, error, head_us):
 
 
 class Tables:
-    def __init__(self, folder):
-        folder = pathlib.Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.files = [open(folder / name, "w", newline="")
-                      for name in ("steps.csv", "step_kernels.csv")]
+    def __init__(self, path):
+        path = pathlib.Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.files = [open(name, "w", newline="")
+                      for name in (path, path.with_name(path.stem + "_kernels.csv"))]
         self.writers = [csv.DictWriter(file, columns, lineterminator="\n", extrasaction="ignore")
                         for file, columns in zip(self.files, (STEP_COLUMNS, KERNEL_COLUMNS))]
         self.step = -1
@@ -330,7 +330,8 @@ class Tables:
         """What all rows have in common; the first layout says it."""
         if self.step >= 0:
             return
-        for file, writer in zip(self.files, self.writers):
+        for file, writer, kind in zip(self.files, self.writers, ("steps", "step kernels")):
+            file.write(f"# format: foretoken {kind} 1\n")
             for key, value in said.items():
                 file.write(f"# {key}: {value}\n")
             writer.writeheader()
@@ -393,7 +394,7 @@ def main():
                         help="ways of sharding, joined by commas (under torchrun: its processes)")
     parser.add_argument("--steps", help="a file of `foretoken simulate --steps`; without it: a grid")
     parser.add_argument("--sample", type=int, default=60, help="so many steps of the file")
-    parser.add_argument("--out", default=".", help="folder of steps.csv and step_kernels.csv")
+    parser.add_argument("--out", default="steps.csv", help="NAME.csv; NAME_kernels.csv beside it")
     parser.add_argument("--seconds", type=float, default=400, help="for everything")
     parser.add_argument("--layers", type=int, help="so many layers instead of all (a quick trial)")
     arguments = parser.parse_args()

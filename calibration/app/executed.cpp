@@ -1,0 +1,36 @@
+#include "calibration/app/executed.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "calibration/evaluate/step_report.hpp"
+#include "sim/base/json.hpp"
+
+namespace foretoken {
+
+int evaluate_executed(const EvaluateExecuted& command, const ColumnSettings& settings) {
+  std::vector<StepReport::NamedPrice> predictors;
+  for (const std::string& column : command.columns) {
+    if (is_never_shipped(column)) {
+      throw ConfigError({"--predictor"},
+                        fmt::format("{} is not shipped, and --steps judges what is", column));
+    }
+    predictors.emplace_back(column, shipped_prices(column, settings));
+  }
+  std::vector<ExecutedStep> steps;
+  if (!command.datasets.own.empty()) steps = load_executed_steps(command.datasets.own);
+  if (steps.empty()) {
+    throw ConfigError({"--own"},
+                      "has no executed steps; calibration/measure/step_executor.py writes them");
+  }
+  const StepReport report(steps, predictors);
+  fmt::print("{}", report.text(command.text));
+  if (command.json.empty()) return 0;
+  std::ofstream file(command.json);
+  file << to_json(report.json()) << '\n';
+  if (!file.flush()) throw ConfigError({command.json}, "cannot be written");
+  return 0;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,21 @@
+// evaluate --steps: executed steps, priced as shipped.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibration/app/columns.hpp"
+#include "calibration/app/load_datasets.hpp"
+#include "calibration/evaluate/report.hpp"
+
+namespace foretoken {
+
+struct EvaluateExecuted {
+  DatasetOptions datasets;  // only --own has steps
+  std::vector<std::string> columns;
+  std::string json;
+  EvaluationText text;
+};
+int evaluate_executed(const EvaluateExecuted& command, const ColumnSettings& settings);
+
+}  // namespace foretoken
