@@ -288,7 +288,7 @@ int evaluate(const EvaluateCommand& command) {
   if (command.steps) {
     return evaluate_executed(
         {command.datasets, asked_columns(command.columns), command.json,
-         EvaluationText{command.is_brief, command.by_source, command.with_details}},
+         StepReportText{command.is_brief, command.by_source, command.with_details}},
         {command.artifacts, Recipes(command.flags.recipes_path()), &command.flags});
   }
   const EvaluationReport report = Evaluation(command).run();

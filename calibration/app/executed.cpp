@@ -4,7 +4,6 @@
 
 #include <fstream>
 
-#include "calibration/evaluate/step_report.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken {

@@ -6,7 +6,7 @@
 
 #include "calibration/app/columns.hpp"
 #include "calibration/app/load_datasets.hpp"
-#include "calibration/evaluate/report.hpp"
+#include "calibration/evaluate/step_report.hpp"
 
 namespace foretoken {
 
@@ -14,7 +14,7 @@ struct EvaluateExecuted {
   DatasetOptions datasets;  // only --own has steps
   std::vector<std::string> columns;
   std::string json;
-  EvaluationText text;
+  StepReportText text;
 };
 int evaluate_executed(const EvaluateExecuted& command, const ColumnSettings& settings);
 

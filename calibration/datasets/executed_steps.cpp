@@ -109,8 +109,8 @@ void append_steps(const fs::path& path, const std::string& name, std::vector<Exe
   CsvRows rows(path);
   RolesByStep roles = load_roles(path);
   const std::string gpu = measured_gpu(rows, path);
-  const Implementation implementation = {
-      said<Framework>(rows, "framework"), said<KernelSource>(rows, "attention"), true};
+  const auto framework = said<Framework>(rows, "framework");
+  const auto attention = said<KernelSource>(rows, "attention");
   const int step = rows.column("step"), model = rows.column("model"), tp = rows.column("tp");
   const int ranks = rows.column("ranks"), phase = rows.column("phase");
   const int prefill = rows.column("prefill"), decode = rows.column("decode");
@@ -124,7 +124,8 @@ void append_steps(const fs::path& path, const std::string& name, std::vector<Exe
     one.ranks = static_cast<int>(rows.integer(ranks));
     one.gpu = gpu;
     one.phase = rows.text(phase);
-    one.implementation = implementation;
+    one.framework = framework;
+    one.attention = attention;
     one.batch = batch_of(rows.text(prefill), rows.text(decode), rows.position());
     one.gpu_time = Seconds(rows.number(time) * 1e-6);
     one.launches = static_cast<int>(rows.integer(launches));
@@ -153,8 +154,13 @@ std::vector<ExecutedStep> load_executed_steps(const fs::path& path) {
 KernelSequence kernels_of(const ExecutedStep& step, const Transformer& model) {
   ExecutionSettings execution;
   execution.block_tokens = 0;
-  execution.implementation = step.implementation;
+  execution.implementation = {.framework = step.framework, .is_cold = true};
   KernelSequence kernels = generate(model, step.layout, execution, step.batch, 0);
+  for (KernelCall& call : kernels) {
+    if (auto* attention = std::get_if<Attention>(&call.kernel)) {
+      attention->implementation.source = step.attention;
+    }
+  }
   if (step.ranks == 1) {
     std::erase_if(kernels, [](const KernelCall& call) {
       return std::holds_alternative<Collective>(call.kernel);

@@ -24,7 +24,8 @@ struct ExecutedStep {
   int ranks = 1;  // that really ran; 1 with tensor > 1: one rank's share, without collectives
   std::string gpu;
   std::string phase;  // "prefill", "decode" or "mixed"
-  Implementation implementation;
+  Framework framework = Framework::pytorch;
+  KernelSource attention = KernelSource::automatic;  // whose attention ran
   BatchShape batch;
   Seconds gpu_time;      // as one CUDA graph
   int launches = 0;      // kernels

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "hardware/cluster.hpp"
 #include "kernels/collective_cost.hpp"
@@ -21,6 +20,20 @@ double collective_price(const Collective& collective, const GpuSpec& gpu) {
       .value();
 }
 
+using RoleTimes = std::map<std::string, double, std::less<>>;  // seconds
+
+RoleTimes role_times(const KernelSequence& kernels, const GpuSpec& gpu,
+                     const StepReport::Price& price) {
+  RoleTimes times;
+  for (const KernelCall& call : kernels) {
+    const auto* collective = std::get_if<Collective>(&call.kernel);
+    const double one = collective != nullptr ? collective_price(*collective, gpu)
+                                             : price(call.kernel, gpu);
+    times[std::string(call.role)] += call.calls * one;
+  }
+  return times;
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -30,100 +43,166 @@ double median(std::vector<double> values) {
 
 std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
 
+/// Numbers right, the first column left, one line a row.
+std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    text += fmt::format("{:<{}}", row[0], widths[0]);
+    for (std::size_t i = 1; i < row.size(); ++i) text += fmt::format("  {:>{}}", row[i], widths[i]);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
+}
+
+Value score_value(const Score& score) {
+  return ValueObject{{"rows", static_cast<std::int64_t>(score.rows)},
+                     {"median", score.median},
+                     {"mape", score.mape},
+                     {"p90", score.p90},
+                     {"bias", score.bias}};
+}
+
 }  // namespace
 
 StepReport::StepReport(const std::vector<ExecutedStep>& steps,
                        const std::vector<NamedPrice>& predictors) {
+  for (const NamedPrice& predictor : predictors) predictors_.push_back(predictor.first);
   std::map<std::string, Transformer> models;
   std::map<std::string, GpuSpec> gpus;
   for (const ExecutedStep& step : steps) {
     const SourcePosition asked_at = {step.file};
     if (!models.contains(step.model)) models.emplace(step.model, load_model(step.model, asked_at));
     if (!gpus.contains(step.gpu)) gpus.emplace(step.gpu, load_gpu(step.gpu, asked_at));
-    const Transformer& model = models.at(step.model);
     Diagnostics diagnostics;
-    check_layout(model, step.layout, asked_at, diagnostics);
+    check_layout(models.at(step.model), step.layout, asked_at, diagnostics);
     diagnostics.throw_if_any();
-    const KernelSequence kernels = kernels_of(step, model);
-    for (const NamedPrice& predictor : predictors) {
-      add_errors(step, gpus.at(step.gpu), kernels, predictor, &predictor == &predictors.front());
-    }
-    graph_host_us_.push_back(step.graph_host.value() * 1e6);
-    if (step.launches > 0) {
-      eager_host_us_.push_back(step.eager_host.value() * 1e6 / step.launches);
-    }
+    judge(step, models.at(step.model), gpus.at(step.gpu), predictors);
   }
 }
 
-void StepReport::add_errors(const ExecutedStep& step, const GpuSpec& gpu,
-                            const KernelSequence& kernels, const NamedPrice& predictor,
-                            bool is_first) {
-  const auto& [name, price] = predictor;
-  const std::string fold = fmt::format("{} TP{}", step.model, step.layout.tensor);
-  const auto line = [&](const std::string& family) {
-    return EvaluationReport::Line{family, fold, step.gpu, step.phase};
-  };
-  std::map<std::string, double> by_role;
-  double sum = 0;
+void StepReport::judge(const ExecutedStep& step, const Transformer& model, const GpuSpec& gpu,
+                       const std::vector<NamedPrice>& prices) {
+  graph_host_us_.push_back(step.graph_host.value() * 1e6);
+  if (step.launches > 0) eager_host_us_.push_back(step.eager_host.value() * 1e6 / step.launches);
+  const KernelSequence kernels = kernels_of(step, model);
+  const std::string layout = fmt::format("{} TP{}", step.model, step.layout.tensor);
+  for (std::size_t i = 0; i < prices.size(); ++i) {
+    const RoleTimes times = role_times(kernels, gpu, prices[i].second);
+    double sum = 0;
+    for (const auto& [role, time] : times) sum += time;
+    const auto add = [&](Line& to, double predicted, Seconds measured) {
+      to.boards[i].add(predicted, measured.value());
+      if (i > 0) return;
+      to.predicted += Seconds(predicted);
+      to.measured += measured;
+    };
+    for (const std::string& group : {std::string("all"), layout}) {
+      for (const std::string& phase : {std::string(), step.phase}) {
+        add(line(steps_, group, phase), sum, step.gpu_time);
+      }
+    }
+    for (const ExecutedStep::Role& role : step.roles) {
+      for (const std::string& phase : {std::string(), step.phase}) {
+        Line& to = line(roles_, role.name, phase);
+        if (const auto time = times.find(role.name); time != times.end()) {
+          add(to, time->second, role.time);
+        } else if (i == 0) {
+          to.measured += role.time;
+        }
+      }
+    }
+  }
   for (const KernelCall& call : kernels) {
-    const auto* collective = std::get_if<Collective>(&call.kernel);
-    const double time = call.calls * (collective != nullptr ? collective_price(*collective, gpu)
-                                                            : price(call.kernel, gpu));
-    by_role[std::string(call.role)] += time;
-    sum += time;
-    if (is_first) sums_of(std::string(call.role)).kernel = kernel_name(call.kernel);
-  }
-  errors_.add(line("step"), name, sum, step.gpu_time.value());
-  errors_.add(line("step: " + step.phase), name, sum, step.gpu_time.value());
-  for (const ExecutedStep::Role& role : step.roles) {
-    const auto priced = by_role.find(role.name);
-    if (priced != by_role.end()) {
-      errors_.add(line(role.name), name, priced->second, role.time.value());
+    for (Line& role : roles_) {
+      if (role.group == call.role) role.kernel = kernel_name(call.kernel);
     }
-    if (!is_first) continue;
-    RoleSums& sums = sums_of(role.name);
-    sums.measured += role.time;
-    if (priced != by_role.end()) sums.predicted += Seconds(priced->second);
   }
 }
 
-StepReport::RoleSums& StepReport::sums_of(const std::string& role) {
-  const auto found = std::ranges::find(roles_, role, &RoleSums::role);
-  return found != roles_.end() ? *found : roles_.emplace_back(RoleSums{role, "", {}, {}});
+StepReport::Line& StepReport::line(std::vector<Line>& lines, const std::string& group,
+                                   const std::string& phase) {
+  const auto found = std::ranges::find_if(
+      lines, [&](const Line& one) { return one.group == group && one.phase == phase; });
+  if (found != lines.end()) return *found;
+  // Phases of a group stand together.
+  const auto last = std::find_if(lines.rbegin(), lines.rend(),
+                                 [&](const Line& one) { return one.group == group; });
+  Line added{group, phase, "", std::vector<ScoreBoard>(predictors_.size()), {}, {}};
+  return *lines.insert(last.base() == lines.begin() ? lines.end() : last.base(), std::move(added));
 }
 
-std::string StepReport::text(const EvaluationText& options) const {
-  std::string text = errors_.text(options);
-  double measured = 0;
-  for (const RoleSums& role : roles_) measured += role.measured.value();
-  text += fmt::format("\nall steps together    measured ms  share %  predicted %\n");
-  for (const RoleSums& role : roles_) {
-    const double time = role.measured.value();
-    if (time <= 0) continue;
-    text += fmt::format("{:<20}  {:>11.2f}  {:>7}  {:>11}\n", role.role, 1e3 * time,
-                        percent(time / measured),
-                        role.kernel.empty() ? "no price"
-                                            : percent(role.predicted.value() / time));
+std::string StepReport::text(const StepReportText& options) const {
+  const auto add_errors = [&](const Line& line, std::vector<std::string>& row) {
+    for (std::size_t i = 0; i < predictors_.size(); ++i) {
+      const Score score = line.boards[i].score();
+      const bool is_detailed = i == 0 || options.with_details;
+      if (score.rows == 0) {
+        row.insert(row.end(), is_detailed ? 4 : 1, "");
+        continue;
+      }
+      row.push_back(percent(score.median));
+      if (!is_detailed) continue;
+      for (const double value : {score.mape, score.p90, score.bias}) row.push_back(percent(value));
+    }
+  };
+  const auto header = [&](std::vector<std::string> row) {
+    for (std::size_t i = 0; i < predictors_.size(); ++i) {
+      row.push_back(predictors_[i] + " %");
+      if (i == 0 || options.with_details) row.insert(row.end(), {"mean", "p90", "bias"});
+    }
+    return row;
+  };
+  const auto name = [](const Line& line) {
+    return line.phase.empty() ? line.group : line.group + ", " + line.phase;
+  };
+  std::vector<std::vector<std::string>> rows = {header({"median error of steps", "steps"})};
+  for (const Line& line : steps_) {
+    if (options.is_brief && line.group != "all") continue;
+    rows.push_back({name(line), fmt::format("{}", line.boards.front().score().rows)});
+    add_errors(line, rows.back());
   }
-  text += fmt::format(
-      "host time: {:.1f} us to launch a step's graph, {:.1f} us a launch from Python (medians)\n",
-      median(graph_host_us_), median(eager_host_us_));
-  return text;
+  std::string text = aligned(rows);
+
+  Seconds all;
+  for (const Line& line : roles_) all += line.phase.empty() ? line.measured : Seconds(0);
+  rows = {header({"in steps", "of time %", "predicted %"})};
+  for (const Line& line : roles_) {
+    if (!options.by_phase && !line.phase.empty()) continue;
+    rows.push_back({name(line), percent(line.measured / all),
+                    line.kernel.empty() ? "no price" : percent(line.predicted / line.measured)});
+    add_errors(line, rows.back());
+  }
+  if (rows.size() > 1) text += "\n" + aligned(rows);
+  return text + fmt::format("\nhost: {:.1f} us to launch a step's graph, {:.1f} us a launch from "
+                            "Python (medians)\n",
+                            median(graph_host_us_), median(eager_host_us_));
 }
 
 Value StepReport::json() const {
-  Value value = errors_.json();
-  ValueArray roles;
-  for (const RoleSums& role : roles_) {
-    roles.emplace_back(ValueObject{{"role", role.role},
-                                   {"kernel", role.kernel},
-                                   {"measured_s", role.measured.value()},
-                                   {"predicted_s", role.predicted.value()}});
-  }
-  value.set("roles", std::move(roles));
-  value.set("graph_host_us", median(graph_host_us_));
-  value.set("eager_host_us_a_launch", median(eager_host_us_));
-  return value;
+  const auto lines_value = [&](const std::vector<Line>& lines) {
+    ValueArray values;
+    for (const Line& line : lines) {
+      Value value = ValueObject{{"name", line.group},
+                                {"phase", line.phase},
+                                {"measured_s", line.measured.value()},
+                                {"predicted_s", line.predicted.value()}};
+      for (std::size_t i = 0; i < predictors_.size(); ++i) {
+        value.set(predictors_[i], score_value(line.boards[i].score()));
+      }
+      values.push_back(std::move(value));
+    }
+    return values;
+  };
+  return ValueObject{{"steps", lines_value(steps_)},
+                     {"roles", lines_value(roles_)},
+                     {"graph_host_us", median(graph_host_us_)},
+                     {"eager_host_us_a_launch", median(eager_host_us_)}};
 }
 
 }  // namespace foretoken

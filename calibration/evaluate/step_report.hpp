@@ -8,10 +8,17 @@
 #include <vector>
 
 #include "calibration/datasets/executed_steps.hpp"
-#include "calibration/evaluate/report.hpp"
+#include "calibration/evaluate/score.hpp"
 #include "hardware/gpu.hpp"
+#include "sim/base/value.hpp"
 
 namespace foretoken {
+
+struct StepReportText {
+  bool is_brief = false;       // no lines of single models and layouts
+  bool by_phase = false;       // roles by phase too
+  bool with_details = false;   // mean, p90 and bias of every predictor, not only of the first
+};
 
 class StepReport {
  public:
@@ -22,29 +29,29 @@ class StepReport {
   /// Prices every step with every predictor. Collectives cost what their formulas say.
   StepReport(const std::vector<ExecutedStep>& steps, const std::vector<NamedPrice>& predictors);
 
-  /// Lines "step", "step: decode" … and one for each role of kernels; the split is the model and
-  /// layout, the source the phase.
-  [[nodiscard]] const EvaluationReport& errors() const { return errors_; }
-
-  struct RoleSums {
-    std::string role;
-    std::string kernel;  // its type; "" where the simulator prices none
-    Seconds measured, predicted;
+  /// A set of steps, or of one role's kernels in steps.
+  struct Line {
+    std::string group;  // "all", "llama-3.1-8b TP1"; of kernels the role
+    std::string phase;  // "decode"; "" for all phases
+    std::string kernel;  // of roles: the kernel's type, "" where the simulator prices none
+    std::vector<ScoreBoard> boards = {};  // a predictor each
+    Seconds measured, predicted;          // of all of them, by the first predictor
   };
-  /// Times of all steps together, by the first predictor, in the order of a step.
-  [[nodiscard]] const std::vector<RoleSums>& roles() const { return roles_; }
+  [[nodiscard]] const std::vector<Line>& steps() const { return steps_; }
+  [[nodiscard]] const std::vector<Line>& roles() const { return roles_; }
 
-  /// Errors, then the sums, then what the host took.
-  [[nodiscard]] std::string text(const EvaluationText& options) const;
+  /// Median errors (the first predictor's mean, p90 and bias too), the share of each role in all
+  /// measured time and what was predicted of it, and what the host took.
+  [[nodiscard]] std::string text(const StepReportText& options = {}) const;
   [[nodiscard]] Value json() const;
 
  private:
-  void add_errors(const ExecutedStep& step, const GpuSpec& gpu, const KernelSequence& kernels,
-                  const NamedPrice& predictor, bool is_first);
-  RoleSums& sums_of(const std::string& role);
+  void judge(const ExecutedStep& step, const Transformer& model, const GpuSpec& gpu,
+             const std::vector<NamedPrice>& prices);
+  Line& line(std::vector<Line>& lines, const std::string& group, const std::string& phase);
 
-  EvaluationReport errors_;
-  std::vector<RoleSums> roles_;
+  std::vector<std::string> predictors_;
+  std::vector<Line> steps_, roles_;
   std::vector<double> graph_host_us_, eager_host_us_;  // a graph; a launch
 };
 
