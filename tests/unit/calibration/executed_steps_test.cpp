@@ -1,0 +1,122 @@
+// Executed steps: reading the two tables, the kernels that they are priced as, and the report.
+#include "calibration/datasets/executed_steps.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibration/evaluate/step_report.hpp"
+#include "tests/unit/calibration/data_folder.hpp"
+
+namespace foretoken {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* steps_header =
+    "# format: foretoken steps 1\n# gpu: NVIDIA H200\n# framework: pytorch\n"
+    "# attention: flash_attention_2\n"
+    "step,model,tp,ranks,phase,prefill,decode,gpu_us,launches,graph_host_us,eager_host_us\n";
+constexpr const char* kernels_header =
+    "# format: foretoken step kernels 1\nstep,role,launches,time_us,kernel_name\n";
+
+std::vector<ExecutedStep> read(const std::string& steps, const std::string& kernels) {
+  const DataFolder folder;
+  folder.write("h200/steps.csv", steps_header + steps);
+  folder.write("h200/steps_kernels.csv", kernels_header + kernels);
+  return load_executed_steps(folder.path());
+}
+
+std::string refusal(const std::string& steps, const std::string& kernels = "") {
+  try {
+    read(steps, kernels);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ExecutedSteps, AreReadWithTheirKernels) {
+  const std::vector<ExecutedStep> steps =
+      read("7,llama-3.1-8b,2,1,mixed,512x2560|30x30,1024x16|77x1,1000,4,12,300\n",
+           "7,qkv_proj,3,600,gemm_a + gemm_b\n7,logits_cast,1,200,copy\n");
+  ASSERT_EQ(steps.size(), 1u);
+  const ExecutedStep& step = steps[0];
+  EXPECT_EQ(step.file, "h200/steps.csv");
+  EXPECT_EQ(step.gpu, "h200-sxm");
+  EXPECT_EQ(step.layout.tensor, 2);
+  EXPECT_EQ(step.batch.tokens, 512 + 30 + 16 + 1);
+  EXPECT_EQ(step.batch.logit_rows, 19);
+  EXPECT_EQ(step.batch.attention.decode.context_tokens, 16 * 1024 + 77);
+  EXPECT_EQ(step.batch.attention.prefill.context_tokens_max, 2560);
+  // 1000 us less 800 us of kernels are gaps: 50 us a launch.
+  ASSERT_EQ(step.roles.size(), 2u);
+  EXPECT_NEAR(step.roles[0].time.value(), 750e-6, 1e-12);
+  EXPECT_NEAR(step.roles[1].time.value(), 250e-6, 1e-12);
+}
+
+TEST(ExecutedSteps, BecomeKernelsOfARankWithoutCollectivesWhereItRanAlone) {
+  const std::vector<ExecutedStep> steps = read(
+      "0,qwen3-32b,4,1,decode,,1024x16,1000,4,12,300\n"
+      "1,qwen3-32b,4,4,decode,,1024x16,1000,4,12,300\n",
+      "");
+  const Transformer model = load_model("qwen3-32b", {});
+  const auto collectives = [](const KernelSequence& kernels) {
+    return std::ranges::count_if(kernels, [](const KernelCall& call) {
+      return std::holds_alternative<Collective>(call.kernel);
+    });
+  };
+  const KernelSequence alone = kernels_of(steps[0], model);
+  EXPECT_EQ(collectives(alone), 0);
+  EXPECT_EQ(collectives(kernels_of(steps[1], model)), 4);  // embedding, 2 a layer, logits
+  const auto attention = std::ranges::find_if(alone, [](const KernelCall& call) {
+    return std::holds_alternative<Attention>(call.kernel);
+  });
+  const auto& kernel = std::get<Attention>(attention->kernel);
+  EXPECT_EQ(kernel.query_heads, 16);
+  EXPECT_EQ(kernel.kv_heads, 2);
+  EXPECT_EQ(kernel.page_tokens, 0);
+  EXPECT_EQ(kernel.implementation,
+            (Implementation{Framework::pytorch, KernelSource::flash_attention_2, true}));
+}
+
+TEST(ExecutedSteps, SayWhatIsWrongWithATable) {
+  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,1024,1000,4,12,300\n"),
+              HasSubstr("'1024' must be two counts"));
+  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,0x4,1000,4,12,300\n"),
+              HasSubstr("'0x4' must be two counts"));
+  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,,1000,4,12,300\n"),
+              HasSubstr("neither prefill nor decode"));
+  const DataFolder folder;
+  folder.write("steps.csv", steps_header);
+  EXPECT_THROW(load_executed_steps(folder.path()), ConfigError);
+}
+
+// Every launch costs 1 us: 32 layers of 10 kernels, and embedding, norm, head and sampling besides.
+TEST(StepReport, SumsAndJudges) {
+  const std::vector<ExecutedStep> steps = read(
+      "0,llama-3.1-8b,1,1,decode,,1024x16,400,300,12,900\n"
+      "1,llama-3.1-8b,1,1,prefill,512x512,,250,300,14,1200\n",
+      "0,qkv_proj,32,64,gemm\n0,logits_cast,1,336,copy\n");
+  const StepReport report(steps,
+                          {{"one", [](const Kernel&, const GpuSpec&) { return 1e-6; }},
+                           {"two", [](const Kernel&, const GpuSpec&) { return 2e-6; }}});
+  ASSERT_EQ(report.steps().size(), 6u);  // all, its phases, the layout, its phases
+  const StepReport::Line& all = report.steps()[0];
+  EXPECT_EQ(all.group, "all");
+  EXPECT_NEAR(all.predicted.value(), 2 * (32 * 10 + 4) * 1e-6, 1e-12);
+  EXPECT_NEAR(all.measured.value(), 650e-6, 1e-12);
+  // Steps of 324 us: 0.19 short of 400, 0.296 over 250; the second predictor has 648.
+  EXPECT_NEAR(all.boards[0].score().mape, (0.19 + 0.296) / 2, 1e-9);
+  EXPECT_NEAR(all.boards[1].score().mape, (0.62 + 1.592) / 2, 1e-9);
+  EXPECT_EQ(report.steps()[1].phase, "decode");
+  const StepReport::Line& qkv = report.roles()[0];
+  EXPECT_EQ(qkv.kernel, "gemm");
+  EXPECT_NEAR(qkv.predicted / qkv.measured, 0.5, 1e-9);  // 32 us of 64: no gaps
+  EXPECT_NEAR(qkv.boards[0].score().median, 0.5, 1e-9);
+  const std::string text = report.text();
+  EXPECT_THAT(text, HasSubstr("no price"));
+  EXPECT_THAT(text, HasSubstr("host: 14.0 us to launch a step's graph, 4.0 us a launch"));
+}
+
+}  // namespace
+}  // namespace foretoken
