@@ -88,10 +88,9 @@ RolesByStep load_roles(const fs::path& steps) {
   const int name = rows.column("kernel_name");
   RolesByStep roles;
   while (rows.next()) {
-    roles[rows.integer(step)].push_back({std::string(rows.text(role)),
-                                         static_cast<int>(rows.integer(launches)),
-                                         Seconds(rows.number(time) * 1e-6),
-                                         std::string(rows.text(name))});
+    roles[rows.integer(step)].push_back(
+        {std::string(rows.text(role)), static_cast<int>(rows.integer(launches)),
+         Seconds(rows.number(time) * 1e-6), std::string(rows.text(name))});
   }
   return roles;
 }

@@ -1,7 +1,7 @@
-// Whole engine steps that calibration/measure/step_executor.py ran on a GPU: each with its GPU time,
-// its host times, and the time of every role's kernels in it. A table of steps (NAME.csv[.gz]) has
-// a table of their kernels beside it (NAME_kernels.csv[.gz]); calibration/datasets/README.md has
-// the columns.
+// Whole engine steps that calibration/measure/step_executor.py ran on a GPU: each with its GPU
+// time, its host times, and the time of every role's kernels in it. A table of steps
+// (NAME.csv[.gz]) has a table of their kernels beside it (NAME_kernels.csv[.gz]);
+// calibration/datasets/README.md has the columns.
 #pragma once
 
 #include <filesystem>
@@ -27,14 +27,14 @@ struct ExecutedStep {
   Framework framework = Framework::pytorch;
   KernelSource attention = KernelSource::automatic;  // whose attention ran
   BatchShape batch;
-  Seconds gpu_time;      // as one CUDA graph
-  int launches = 0;      // kernels
-  Seconds graph_host;    // of the host, to launch that graph
-  Seconds eager_host;    // to launch kernel by kernel from Python
+  Seconds gpu_time;    // as one CUDA graph
+  int launches = 0;    // kernels
+  Seconds graph_host;  // of the host, to launch that graph
+  Seconds eager_host;  // to launch kernel by kernel from Python
   struct Role {
     std::string name;  // as the generator's: "qkv_proj"
     int launches = 0;
-    Seconds time;              // in the step: durations, and its share of the gaps between kernels
+    Seconds time;  // in the step: durations, and its share of the gaps between kernels
     std::string kernel_name;
   };
   std::vector<Role> roles;  // empty where no trace was taken

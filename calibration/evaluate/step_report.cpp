@@ -27,8 +27,8 @@ RoleTimes role_times(const KernelSequence& kernels, const GpuSpec& gpu,
   RoleTimes times;
   for (const KernelCall& call : kernels) {
     const auto* collective = std::get_if<Collective>(&call.kernel);
-    const double one = collective != nullptr ? collective_price(*collective, gpu)
-                                             : price(call.kernel, gpu);
+    const double one =
+        collective != nullptr ? collective_price(*collective, gpu) : price(call.kernel, gpu);
     times[std::string(call.role)] += call.calls * one;
   }
   return times;
@@ -179,9 +179,10 @@ std::string StepReport::text(const StepReportText& options) const {
     add_errors(line, rows.back());
   }
   if (rows.size() > 1) text += "\n" + aligned(rows);
-  return text + fmt::format("\nhost: {:.1f} us to launch a step's graph, {:.1f} us a launch from "
-                            "Python (medians)\n",
-                            median(graph_host_us_), median(eager_host_us_));
+  return text + fmt::format(
+                    "\nhost: {:.1f} us to launch a step's graph, {:.1f} us a launch from "
+                    "Python (medians)\n",
+                    median(graph_host_us_), median(eager_host_us_));
 }
 
 Value StepReport::json() const {

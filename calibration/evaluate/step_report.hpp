@@ -15,9 +15,9 @@
 namespace foretoken {
 
 struct StepReportText {
-  bool is_brief = false;       // no lines of single models and layouts
-  bool by_phase = false;       // roles by phase too
-  bool with_details = false;   // mean, p90 and bias of every predictor, not only of the first
+  bool is_brief = false;      // no lines of single models and layouts
+  bool by_phase = false;      // roles by phase too
+  bool with_details = false;  // mean, p90 and bias of every predictor, not only of the first
 };
 
 class StepReport {
@@ -31,8 +31,8 @@ class StepReport {
 
   /// A set of steps, or of one role's kernels in steps.
   struct Line {
-    std::string group;  // "all", "llama-3.1-8b TP1"; of kernels the role
-    std::string phase;  // "decode"; "" for all phases
+    std::string group;   // "all", "llama-3.1-8b TP1"; of kernels the role
+    std::string phase;   // "decode"; "" for all phases
     std::string kernel;  // of roles: the kernel's type, "" where the simulator prices none
     std::vector<ScoreBoard> boards = {};  // a predictor each
     Seconds measured, predicted;          // of all of them, by the first predictor

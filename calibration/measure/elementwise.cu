@@ -118,8 +118,7 @@ Family kv_write(const Gpu&, const FamilyOptions&) {
           if (fp8)
             kv_write_kernel<<<tokens, threads, 0, stream>>>(
                 reinterpret_cast<PackedFp8*>(b.shared),
-                reinterpret_cast<PackedFp8*>(b.shared + cache), in, b.indices, packs,
-                2 * packs);
+                reinterpret_cast<PackedFp8*>(b.shared + cache), in, b.indices, packs, 2 * packs);
           else
             kv_write_kernel<<<tokens, threads, 0, stream>>>(
                 reinterpret_cast<Packed*>(b.shared), reinterpret_cast<Packed*>(b.shared + cache),

@@ -29,7 +29,7 @@ static __global__ void silu_and_mul_kernel(Packed* out, const Packed* in, int pa
 /// with `head_count` heads. The table holds, for each position, head_dim / 2 cosines and then as
 /// many sines.
 static __global__ void rope_kernel(Packed* rows, const Packed* table, const int* positions,
-                            int head_count, int half_packs, int row_packs) {
+                                   int head_count, int half_packs, int row_packs) {
   Packed* row = rows + std::size_t{blockIdx.x} * row_packs;
   const Packed* angles = table + std::size_t(positions[blockIdx.x]) * 2 * half_packs;
   for (int i = threadIdx.x; i < head_count * half_packs; i += blockDim.x) {
@@ -51,7 +51,9 @@ struct alignas(8) PackedFp8 {
   __nv_fp8_e4m3 values[Packed::size];
 };
 
-static __device__ void store(Packed* cache, std::size_t at, const Packed& value) { cache[at] = value; }
+static __device__ void store(Packed* cache, std::size_t at, const Packed& value) {
+  cache[at] = value;
+}
 static __device__ void store(PackedFp8* cache, std::size_t at, const Packed& value) {
   PackedFp8 converted;
   for (int j = 0; j < Packed::size; ++j) converted.values[j] = __nv_fp8_e4m3(value.get(j));
@@ -71,7 +73,8 @@ __global__ void kv_write_kernel(Cached* keys, Cached* values, const Packed* in, 
   }
 }
 
-static __global__ void embedding_kernel(Packed* out, const Packed* table, const int* ids, int packs) {
+static __global__ void embedding_kernel(Packed* out, const Packed* table, const int* ids,
+                                        int packs) {
   const Packed* row = table + std::size_t(ids[blockIdx.x]) * packs;
   for (int i = threadIdx.x; i < packs; i += blockDim.x)
     out[std::size_t{blockIdx.x} * packs + i] = row[i];

@@ -12,7 +12,8 @@ namespace foretoken::measure {
 constexpr float epsilon = 1e-6f;
 constexpr int qk_norm_warps = 8;  // a block
 
-static __global__ void rms_norm_kernel(Packed* out, const Packed* in, const Packed* weight, int packs) {
+static __global__ void rms_norm_kernel(Packed* out, const Packed* in, const Packed* weight,
+                                       int packs) {
   __shared__ float scratch[32];
   const Packed* row = in + std::size_t{blockIdx.x} * packs;
   float sum = 0.0f;
@@ -30,7 +31,7 @@ static __global__ void rms_norm_kernel(Packed* out, const Packed* in, const Pack
 }
 
 static __global__ void fused_add_rms_norm_kernel(Packed* in, Packed* residual, const Packed* weight,
-                                          int packs) {
+                                                 int packs) {
   extern __shared__ float kept[];
   __shared__ float scratch[32];
   Packed* row = in + std::size_t{blockIdx.x} * packs;
@@ -58,8 +59,8 @@ static __global__ void fused_add_rms_norm_kernel(Packed* in, Packed* residual, c
 
 /// In place; one warp a head, warps stride over (token, head). Rows of `row_packs` begin with
 /// `head_count` heads, of which the first `query_heads` take the first weight, the rest the second.
-static __global__ void qk_norm_kernel(Packed* rows, const Packed* weights, int packs, int head_count,
-                               int query_heads, int row_packs, long count) {
+static __global__ void qk_norm_kernel(Packed* rows, const Packed* weights, int packs,
+                                      int head_count, int query_heads, int row_packs, long count) {
   const long warps = long{gridDim.x} * blockDim.x / 32;
   const int lane = threadIdx.x % 32;
   for (long head = (long{blockIdx.x} * blockDim.x + threadIdx.x) / 32; head < count;

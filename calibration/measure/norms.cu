@@ -69,7 +69,7 @@ Family fused_add_rms_norm(const Gpu&, const FamilyOptions&) {
 }
 
 Family qk_norm(const Gpu& gpu, const FamilyOptions&) {
-    Family family;
+  Family family;
   family.name = "qk_norm";
   family.columns = {"kernel", "kernel_source", "tokens", "heads", "head_dim", "dtype"};
   for (const int tokens : token_counts(16384))

@@ -58,8 +58,8 @@ static __global__ void softmax_kernel(float4* out, const float4* in, int packs) 
 }
 
 /// The candidate at which the running mass of probabilities above `pivot` passes `target`.
-static __device__ float draw_above(const float4* row, int packs, float pivot, float target, float* scratch,
-                            float* found) {
+static __device__ float draw_above(const float4* row, int packs, float pivot, float target,
+                                   float* scratch, float* found) {
   if (threadIdx.x == 0) *found = -1.0f;
   __syncthreads();
   float before = 0.0f;

@@ -91,12 +91,10 @@ int step_embedding(void* out, const void* table, const int* ids, int tokens, int
 /// Float logits; `probabilities` is as large, `drawn` gets the chosen probability of each row.
 int step_sample(void* probabilities, void* drawn, const void* logits, int rows, int vocabulary,
                 cudaStream_t stream) {
-  softmax_kernel<<<rows, sampling_threads, 0, stream>>>(static_cast<float4*>(probabilities),
-                                                        static_cast<const float4*>(logits),
-                                                        vocabulary / 4);
-  sample_kernel<<<rows, sampling_threads, 0, stream>>>(static_cast<float*>(drawn),
-                                                       static_cast<const float4*>(probabilities),
-                                                       vocabulary / 4);
+  softmax_kernel<<<rows, sampling_threads, 0, stream>>>(
+      static_cast<float4*>(probabilities), static_cast<const float4*>(logits), vocabulary / 4);
+  sample_kernel<<<rows, sampling_threads, 0, stream>>>(
+      static_cast<float*>(drawn), static_cast<const float4*>(probabilities), vocabulary / 4);
   return cudaGetLastError();
 }
 

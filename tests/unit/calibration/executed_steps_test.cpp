@@ -68,9 +68,8 @@ TEST(ExecutedSteps, BecomeKernelsOfARankWithoutCollectivesWhereItRanAlone) {
   const KernelSequence alone = kernels_of(steps[0], model);
   EXPECT_EQ(collectives(alone), 0);
   EXPECT_EQ(collectives(kernels_of(steps[1], model)), 4);  // embedding, 2 a layer, logits
-  const auto attention = std::ranges::find_if(alone, [](const KernelCall& call) {
-    return std::holds_alternative<Attention>(call.kernel);
-  });
+  const auto attention = std::ranges::find_if(
+      alone, [](const KernelCall& call) { return std::holds_alternative<Attention>(call.kernel); });
   const auto& kernel = std::get<Attention>(attention->kernel);
   EXPECT_EQ(kernel.query_heads, 16);
   EXPECT_EQ(kernel.kv_heads, 2);
@@ -97,9 +96,8 @@ TEST(StepReport, SumsAndJudges) {
       "0,llama-3.1-8b,1,1,decode,,1024x16,400,300,12,900\n"
       "1,llama-3.1-8b,1,1,prefill,512x512,,250,300,14,1200\n",
       "0,qkv_proj,32,64,gemm\n0,logits_cast,1,336,copy\n");
-  const StepReport report(steps,
-                          {{"one", [](const Kernel&, const GpuSpec&) { return 1e-6; }},
-                           {"two", [](const Kernel&, const GpuSpec&) { return 2e-6; }}});
+  const StepReport report(steps, {{"one", [](const Kernel&, const GpuSpec&) { return 1e-6; }},
+                                  {"two", [](const Kernel&, const GpuSpec&) { return 2e-6; }}});
   ASSERT_EQ(report.steps().size(), 6u);  // all, its phases, the layout, its phases
   const StepReport::Line& all = report.steps()[0];
   EXPECT_EQ(all.group, "all");
