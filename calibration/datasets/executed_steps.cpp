@@ -95,12 +95,18 @@ RolesByStep load_roles(const fs::path& steps) {
   return roles;
 }
 
-/// What the trace does not show, launches and the gaps between kernels, falls on all alike.
-void spread_gaps(ExecutedStep& step) {
+/// From one kernel's end to the next one's start in a CUDA graph, at most (h200/microbench.json).
+constexpr Seconds gap_max = Seconds(0.5e-6);
+
+/// Makes the roles add up to the step: what the trace does not show is gaps between kernels as far
+/// as these can be, then another clock than in the timed replays, which stretches all alike.
+void fit_to_step(ExecutedStep& step) {
   Seconds kernels;
   for (const ExecutedStep::Role& role : step.roles) kernels += role.time;
+  const Seconds gaps = std::clamp(step.gpu_time - kernels, Seconds(0), gap_max * step.launches);
+  const double stretch = (step.gpu_time - gaps) / kernels;
   for (ExecutedStep::Role& role : step.roles) {
-    role.time += (step.gpu_time - kernels) * (double(role.launches) / step.launches);
+    role.time = role.time * stretch + gaps * (static_cast<double>(role.launches) / step.launches);
   }
 }
 
@@ -123,6 +129,8 @@ void append_steps(const fs::path& path, const std::string& name, std::vector<Exe
     one.ranks = static_cast<int>(rows.integer(ranks));
     one.gpu = gpu;
     one.phase = rows.text(phase);
+    one.prefill = rows.text(prefill);
+    one.decode = rows.text(decode);
     one.framework = framework;
     one.attention = attention;
     one.batch = batch_of(rows.text(prefill), rows.text(decode), rows.position());
@@ -131,7 +139,7 @@ void append_steps(const fs::path& path, const std::string& name, std::vector<Exe
     one.graph_host = Seconds(rows.number(graph_host) * 1e-6);
     one.eager_host = Seconds(rows.number(eager_host) * 1e-6);
     one.roles = std::move(roles[rows.integer(step)]);
-    spread_gaps(one);
+    fit_to_step(one);
     steps.push_back(std::move(one));
   }
 }
@@ -153,10 +161,10 @@ std::vector<ExecutedStep> load_executed_steps(const fs::path& path) {
 KernelSequence kernels_of(const ExecutedStep& step, const Transformer& model) {
   ExecutionSettings execution;
   execution.block_tokens = 0;
-  execution.implementation = {.framework = step.framework, .is_cold = true};
   KernelSequence kernels = generate(model, step.layout, execution, step.batch, 0);
   for (KernelCall& call : kernels) {
     if (auto* attention = std::get_if<Attention>(&call.kernel)) {
+      attention->implementation.framework = step.framework;
       attention->implementation.source = step.attention;
     }
   }

@@ -24,6 +24,7 @@ struct ExecutedStep {
   int ranks = 1;  // that really ran; 1 with tensor > 1: one rank's share, without collectives
   std::string gpu;
   std::string phase;  // "prefill", "decode" or "mixed"
+  std::string prefill, decode;  // as the table spells them: "512x2560", "1024x16"
   Framework framework = Framework::pytorch;
   KernelSource attention = KernelSource::automatic;  // whose attention ran
   BatchShape batch;
@@ -34,7 +35,7 @@ struct ExecutedStep {
   struct Role {
     std::string name;  // as the generator's: "qkv_proj"
     int launches = 0;
-    Seconds time;  // in the step: durations, and its share of the gaps between kernels
+    Seconds time;  // in the step: durations and the gaps behind them
     std::string kernel_name;
   };
   std::vector<Role> roles;  // empty where no trace was taken
@@ -44,8 +45,9 @@ struct ExecutedStep {
 /// ConfigError for a malformed row, an unknown model or GPU, or a table without its kernels.
 std::vector<ExecutedStep> load_executed_steps(const std::filesystem::path& path);
 
-/// The kernels of one rank in such a step, as the simulator would price them: keys in one piece, a
-/// cold cache, collectives only where other ranks took part.
+/// The kernels of one rank in such a step, as the simulator would price them in vLLM, whose products
+/// are PyTorch's too; attention is the step's own, its keys in one piece. Collectives only where
+/// other ranks took part.
 KernelSequence kernels_of(const ExecutedStep& step, const Transformer& model);
 
 }  // namespace foretoken

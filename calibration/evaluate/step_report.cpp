@@ -60,6 +60,27 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
+ValueArray each_value(const std::vector<StepReport::Each>& all) {
+  ValueArray values;
+  for (const StepReport::Each& one : all) {
+    Value roles;
+    for (std::size_t i = 0; i < one.roles.size(); ++i) {
+      roles.set(one.step.roles[i].name, ValueObject{{"measured_s", one.step.roles[i].time.value()},
+                                                    {"predicted_s", one.roles[i].value()}});
+    }
+    values.emplace_back(ValueObject{{"file", one.step.file},
+                                    {"model", one.step.model},
+                                    {"tp", one.step.layout.tensor},
+                                    {"phase", one.step.phase},
+                                    {"prefill", one.step.prefill},
+                                    {"decode", one.step.decode},
+                                    {"measured_s", one.step.gpu_time.value()},
+                                    {"predicted_s", one.predicted.value()},
+                                    {"roles", std::move(roles)}});
+  }
+  return values;
+}
+
 Value score_value(const Score& score) {
   return ValueObject{{"rows", static_cast<std::int64_t>(score.rows)},
                      {"median", score.median},
@@ -96,6 +117,7 @@ void StepReport::judge(const ExecutedStep& step, const Transformer& model, const
     const RoleTimes times = role_times(kernels, gpu, prices[i].second);
     double sum = 0;
     for (const auto& [role, time] : times) sum += time;
+    if (i == 0) each_.push_back({step, Seconds(sum), {}});
     const auto add = [&](Line& to, double predicted, Seconds measured) {
       to.boards[i].add(predicted, measured.value());
       if (i > 0) return;
@@ -108,6 +130,10 @@ void StepReport::judge(const ExecutedStep& step, const Transformer& model, const
       }
     }
     for (const ExecutedStep::Role& role : step.roles) {
+      if (i == 0) {
+        const auto time = times.find(role.name);
+        each_.back().roles.emplace_back(time == times.end() ? 0 : time->second);
+      }
       for (const std::string& phase : {std::string(), step.phase}) {
         Line& to = line(roles_, role.name, phase);
         if (const auto time = times.find(role.name); time != times.end()) {
@@ -202,6 +228,7 @@ Value StepReport::json() const {
   };
   return ValueObject{{"steps", lines_value(steps_)},
                      {"roles", lines_value(roles_)},
+                     {"each", each_value(each_)},
                      {"graph_host_us", median(graph_host_us_)},
                      {"eager_host_us_a_launch", median(eager_host_us_)}};
 }

@@ -40,9 +40,18 @@ class StepReport {
   [[nodiscard]] const std::vector<Line>& steps() const { return steps_; }
   [[nodiscard]] const std::vector<Line>& roles() const { return roles_; }
 
+  /// One step by the first predictor.
+  struct Each {
+    ExecutedStep step;
+    Seconds predicted;
+    std::vector<Seconds> roles;  // predicted, of step.roles; 0 without a price
+  };
+  [[nodiscard]] const std::vector<Each>& each() const { return each_; }
+
   /// Median errors (the first predictor's mean, p90 and bias too), the share of each role in all
   /// measured time and what was predicted of it, and what the host took.
   [[nodiscard]] std::string text(const StepReportText& options = {}) const;
+  /// The same, and every step with its roles.
   [[nodiscard]] Value json() const;
 
  private:
@@ -52,6 +61,7 @@ class StepReport {
 
   std::vector<std::string> predictors_;
   std::vector<Line> steps_, roles_;
+  std::vector<Each> each_;
   std::vector<double> graph_host_us_, eager_host_us_;  // a graph; a launch
 };
 

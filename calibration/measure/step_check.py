@@ -1,6 +1,6 @@
-"""Is a step of step_model.py the transformer that it should be? Three steps of a small model (chunked
-prefill, a mixed batch, decodes) against a plain float32 transformer without a cache that sees each
-sequence whole, for one rank and for two that add up their parts.
+"""Is a step of step_model.py the transformer that it should be? Steps of a small model (chunked
+prefill, a mixed batch, decodes, and sequences that are all alike) against a plain float32 transformer
+without a cache that sees each sequence whole, for one rank and for two that add up their parts.
 """
 
 import math
@@ -20,11 +20,14 @@ class SmallConfig:
         self.qk_norm = qk_norm
 
 
-LENGTHS = [37, 130, 300, 64]  # of the sequences after the second step; the third adds one token
+LENGTHS = [37, 130, 300, 64, 50, 50]  # of the sequences after their prompts
+SLOTS = 512  # a sequence
 # Steps: [(sequence, new tokens, context after the step)], decodes first.
 STEPS = [[(1, 100, 100), (2, 299, 299), (3, 63, 63)],
          [(2, 1, 300), (3, 1, 64), (0, 37, 37), (1, 30, 130)],
-         [(0, 1, 38), (1, 1, 131), (2, 1, 301), (3, 1, 65)]]
+         [(0, 1, 38), (1, 1, 131), (2, 1, 301), (3, 1, 65)],
+         [(4, 50, 50), (5, 50, 50)],
+         [(4, 1, 51), (5, 1, 51)]]
 
 
 def whole(models):
@@ -112,7 +115,7 @@ def check(kernels, device, dtype=torch.bfloat16):
                     if "norm" in name:
                         layer[name].uniform_(0.5, 1.5, generator=torch.Generator(
                             device=device).manual_seed(len(name)))
-            model.allocate_cache(2048)
+            model.allocate_cache(SLOTS * len(LENGTHS))
         weights = whole(models)
         drawn = torch.Generator().manual_seed(5)
         ids = [torch.randint(config.vocabulary, (length + 1,), generator=drawn)
@@ -124,7 +127,7 @@ def check(kernels, device, dtype=torch.bfloat16):
             device_batches = [step_model.DeviceBatch(batch, model, ids=new.clone())
                               for model in models]
             for device_batch in device_batches:
-                place(device_batch, [512 * s for s, _, _ in step], step)
+                place(device_batch, step)
             run_step(models, device_batches)
             for row, (s, _, context) in enumerate(step):
                 expected = reference_logits(config, weights, ids[s][:context].to(device))[0]
@@ -133,10 +136,15 @@ def check(kernels, device, dtype=torch.bfloat16):
     return worst
 
 
-def place(device_batch, starts, step):
-    """Moves a batch's sequences to given slots."""
+def place(device_batch, step):
+    """Gives every sequence slots that it keeps from step to step; those alike lie side by side, as
+    the dense interface takes them."""
     device = device_batch.slots.device
-    device_batch.slot_offsets = torch.tensor(starts + [2048], dtype=torch.int32, device=device)
+    first = step[0][0] if device_batch.is_dense else 0
+    starts = [SLOTS * (s - first) for s, _, _ in step]
+    device_batch.room = SLOTS
+    device_batch.slot_offsets = torch.tensor(starts + [starts[-1] + SLOTS], dtype=torch.int32,
+                                             device=device)
     device_batch.slots = torch.cat([torch.arange(start + context - new, start + context)
                                     for start, (_, new, context) in zip(starts, step)]).to(
                                         device, torch.int32)

@@ -42,8 +42,10 @@ CACHE_SHARE, ACTIVATION_BYTES = 0.85, 6e9  # of the memory that weights leave
 TIMING_SHARE = 0.8  # of a layout's time; the rest is for tracing
 REPLAYS_US, REPLAYS_MIN, REPLAYS_MAX = 60e3, 3, 15
 LONG_US = 100e3  # from here on once is enough where noise is that of the host
+SPIN_CYCLES = 2_000_000  # a millisecond: the host is ahead when the first replay starts
+REST_S = 0.15  # a card that was hot comes back in 0.2 s
 STEP_COLUMNS = ["step", "model", "tp", "ranks", "phase", "prefill", "decode", "tokens", "sequences",
-                "gpu_us", "p10_us", "p90_us", "replays", "launches", "graph_host_us",
+                "gpu_us", "p10_us", "p90_us", "rested_us", "replays", "launches", "graph_host_us",
                 "eager_host_us", "eager_us", "kernels_us", "profiled_us", "sm_clock_mhz",
                 "power_w"]
 KERNEL_COLUMNS = ["step", "role", "launches", "time_us", "kernel_name", "grid", "block"]
@@ -118,20 +120,34 @@ class Executor:
         return graph
 
     def timed(self, graph, replays):
-        """Event to event of back-to-back replays; the first, which waits for the host, is dropped."""
+        """Event to event of back-to-back replays, enqueued while the GPU still spins."""
         events = [torch.cuda.Event(enable_timing=True) for _ in range(replays + 1)]
+        torch.cuda._sleep(SPIN_CYCLES)
         for event in events:
             graph.replay()
             event.record()
+        return events
+
+    def times(self, events):
         self.stream.synchronize()
         return [a.elapsed_time(b) * 1000 for a, b in zip(events, events[1:])]
+
+    def rested(self, graph):
+        """One replay after a rest, at the clock that the card then has."""
+        time.sleep(REST_S)
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        graph.replay()
+        end.record()
+        self.stream.synchronize()
+        return begin.elapsed_time(end) * 1000 - self.head_us
 
     def graph_head(self):
         """What a graph takes from event to event beside its kernels (as foretoken-measure does)."""
         def launches(count):
             return self.capture([("", lambda: self.sweep.add_(0))] * count)
 
-        one, many = (statistics.median(self.timed(launches(n), 30)) for n in (1, 33))
+        one, many = (statistics.median(self.times(self.timed(launches(n), 30))) for n in (1, 33))
         return one - (many - one) / 32
 
     def launch_counts(self, program):
@@ -186,8 +202,11 @@ class Executor:
                 if wall > LONG_US:
                     break
             replays = max(REPLAYS_MIN, min(REPLAYS_MAX, int(REPLAYS_US / wall)))
-            times = sorted(t - self.head_us for t in self.timed(graph, replays))
+            events = self.timed(graph, replays)
+            time.sleep(replays * wall / 2 * 1e-6)
             clock, power = torch.cuda.clock_rate(self.device), torch.cuda.power_draw(self.device)
+            times = sorted(t - self.head_us for t in self.times(events))
+            rested_us = self.rested(graph) if batch.prefill else ""
             tenths = statistics.quantiles(times, n=10, method="inclusive")
             roles = self.sequence(program, counts) if counts else []
         row = {"model": self.model.config.name, "tp": self.model.tp,
@@ -195,7 +214,7 @@ class Executor:
                "prefill": list_text(batch.prefill), "decode": list_text(batch.decode),
                "tokens": batch.tokens, "sequences": batch.sequences,
                "gpu_us": statistics.median(times), "p10_us": tenths[0], "p90_us": tenths[-1],
-               "replays": replays, "launches": len(roles),
+               "rested_us": rested_us, "replays": replays, "launches": len(roles),
                "graph_host_us": statistics.median(graph_host_us),
                "eager_host_us": statistics.median(host_us), "eager_us": statistics.median(eager_us),
                "sm_clock_mhz": clock, "power_w": power / 1000}
@@ -266,6 +285,8 @@ class Executor:
         """Sums over a role; its kernels in the order of one call, each with its usual grid."""
         sums = {}
         for role, event in zip(roles, kernels):
+            if role == "attention" and "at::native" in event["name"]:
+                role = "attention_copies"  # PyTorch's, around the kernel
             entry = sums.setdefault(role, {"time_us": 0.0, "launches": 0, "kinds": {}})
             entry["time_us"] += event["dur"]
             entry["launches"] += 1
@@ -307,7 +328,8 @@ def provenance(device, arguments, error, head_us):
         "error_of_check": f"{error:.4f} of a logit's standard deviation",
         "graph_head_us": f"{head_us:.2f}",
         "method": "gpu_us: CUDA graph of the whole step, event to event of back-to-back replays less "
-                  "graph_head_us, median; eager: call by call from Python, eager_host_us until all "
+                  "graph_head_us, median; rested_us: one replay after 0.15 s of rest (steps with "
+                  "prefill); eager: call by call from Python, eager_host_us until all "
                   "is enqueued, eager_us until it is done; kernels: durations in the profiler's "
                   "trace of a replay, profiled_us from the first kernel's start to the last's end; "
                   "ranks 1 and tp above 1: one rank's share alone, no collectives",

@@ -115,9 +115,18 @@ class CudaKernels:
         return probabilities
 
     def attention(self, q, keys, values, batch):
-        return torch.ops.aten._flash_attention_forward(
-            q, keys, values, batch.query_offsets, batch.slot_offsets, batch.queries_max,
-            batch.contexts_max, 0.0, True, False, seqused_k=batch.context_lengths)[0]
+        """Sequences that are all alike, decodes or whole prompts, take the interface for dense
+        batches, which copies no queries and may split contexts; others that for variable lengths."""
+        forward = torch.ops.aten._flash_attention_forward
+        if batch.is_dense:
+            count = batch.batch.sequences
+            keys, values = (cache[:count * batch.room].unflatten(0, (count, batch.room))
+                            [:, :batch.contexts_max] for cache in (keys, values))
+            return forward(q.unflatten(0, (count, -1)), keys, values, None, None,
+                           batch.queries_max, batch.contexts_max, 0.0, batch.queries_max > 1,
+                           False)[0].flatten(0, 1)
+        return forward(q, keys, values, batch.query_offsets, batch.slot_offsets, batch.queries_max,
+                       batch.contexts_max, 0.0, True, False, seqused_k=batch.context_lengths)[0]
 
 
 class PlainKernels:
@@ -191,6 +200,9 @@ class DeviceBatch:
         for new in batch.queries:
             ends.append(ends[-1] + new)
         self.queries_max, self.contexts_max = max(batch.queries), max(batch.contexts)
+        self.room = starts[1]
+        self.is_dense = (len({*zip(batch.queries, batch.contexts)}) == 1
+                         and self.queries_max in (1, self.contexts_max))
         self.query_offsets, self.slot_offsets = ints(ends), ints(starts)
         self.context_lengths = ints(batch.contexts)
         new = torch.tensor(batch.queries)

@@ -48,10 +48,10 @@ TEST(ExecutedSteps, AreReadWithTheirKernels) {
   EXPECT_EQ(step.batch.logit_rows, 19);
   EXPECT_EQ(step.batch.attention.decode.context_tokens, 16 * 1024 + 77);
   EXPECT_EQ(step.batch.attention.prefill.context_tokens_max, 2560);
-  // 1000 us less 800 us of kernels are gaps: 50 us a launch.
+  // 800 us of kernels in 1000 us: 4 gaps of 0.5 us, and a clock that stretches the rest by 998/800.
   ASSERT_EQ(step.roles.size(), 2u);
-  EXPECT_NEAR(step.roles[0].time.value(), 750e-6, 1e-12);
-  EXPECT_NEAR(step.roles[1].time.value(), 250e-6, 1e-12);
+  EXPECT_NEAR(step.roles[0].time.value(), (600 * 998.0 / 800 + 1.5) * 1e-6, 1e-12);
+  EXPECT_NEAR(step.roles[1].time.value(), (200 * 998.0 / 800 + 0.5) * 1e-6, 1e-12);
 }
 
 TEST(ExecutedSteps, BecomeKernelsOfARankWithoutCollectivesWhereItRanAlone) {
@@ -76,6 +76,8 @@ TEST(ExecutedSteps, BecomeKernelsOfARankWithoutCollectivesWhereItRanAlone) {
   EXPECT_EQ(kernel.page_tokens, 0);
   EXPECT_EQ(kernel.implementation,
             (Implementation{Framework::pytorch, KernelSource::flash_attention_2, true}));
+  const auto& product = std::get<Gemm>(alone[2].kernel);  // behind embedding and norm
+  EXPECT_EQ(product.implementation.framework, Framework::vllm);
 }
 
 TEST(ExecutedSteps, SayWhatIsWrongWithATable) {
@@ -109,8 +111,7 @@ TEST(StepReport, SumsAndJudges) {
   EXPECT_EQ(report.steps()[1].phase, "decode");
   const StepReport::Line& qkv = report.roles()[0];
   EXPECT_EQ(qkv.kernel, "gemm");
-  EXPECT_NEAR(qkv.predicted / qkv.measured, 0.5, 1e-9);  // 32 us of 64: no gaps
-  EXPECT_NEAR(qkv.boards[0].score().median, 0.5, 1e-9);
+  EXPECT_NEAR(qkv.predicted / qkv.measured, 0.5, 1e-9);  // 32 us of 64, without gaps
   const std::string text = report.text();
   EXPECT_THAT(text, HasSubstr("no price"));
   EXPECT_THAT(text, HasSubstr("host: 14.0 us to launch a step's graph, 4.0 us a launch"));
