@@ -76,7 +76,7 @@ TEST(ExecutedSteps, BecomeKernelsOfARankWithoutCollectivesWhereItRanAlone) {
   EXPECT_EQ(kernel.page_tokens, 0);
   EXPECT_EQ(kernel.implementation,
             (Implementation{Framework::pytorch, KernelSource::flash_attention_2, true}));
-  const auto& product = std::get<Gemm>(alone[2].kernel);  // behind embedding and norm
+  const auto& product = std::get<Gemm>(alone[3].kernel);  // behind embedding and two norms
   EXPECT_EQ(product.implementation.framework, Framework::vllm);
 }
 
