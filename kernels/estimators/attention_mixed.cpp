@@ -1,5 +1,7 @@
 #include "kernels/estimators/attention_mixed.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "kernels/estimators/attention_model.hpp"
@@ -64,6 +66,43 @@ MixedAttention split_mixed_attention(const Kernel& kernel, const GpuSpec& gpu) {
     result.decode = with_load(kernel, as_prefill(load_of(result.decode)));
   }
   return result;
+}
+
+std::optional<Seconds> one_launch_time(const Kernel& kernel, const GpuSpec& gpu) {
+  const auto* attention = std::get_if<Attention>(&kernel);
+  if (attention == nullptr || attention->window > 0) return std::nullopt;
+  const AttentionSetting setting = attention_setting(kernel, gpu);
+  if (!setting.is_bare || setting.code != AttentionCode::fa2) return std::nullopt;
+
+  // Multiplications of older tensor-core instructions, all that this kernel has, and the latency of
+  // a step over 64 keys: fitted to the H200, whose best rate is the A100's.
+  constexpr double ops_max = 1290, ops_share = 0.63;  // a clock and SM; of the peak
+  constexpr double ops_other_dims = 0.8;              // head_dim other than 128
+  constexpr double keys = 64;                         // of a tile
+  constexpr double fixed = 4.5e-6;                    // s
+  constexpr double overlap = 1.5;                     // power mean of throughput and latency
+  const bool is_wide = attention->head_dim > 128;
+  const double rows = is_wide ? 64 : 128;  // of a tile
+  const double step_cycles = attention->head_dim <= 64 ? 2'380 : is_wide ? 4'390 : 4'210;
+  double ops = std::min(ops_max, ops_share * product_ops(attention->dtype, gpu));
+  if (attention->head_dim != 128) ops *= ops_other_dims;
+
+  // Steps over 64 keys of all tiles. A sequence's last tile and last step are half full on average.
+  const LoadSums& prefill = attention->load.prefill;
+  const LoadSums& decode = attention->load.decode;
+  const auto queries = static_cast<double>(prefill.query_tokens);
+  const double tiles = queries / rows + 0.5 * static_cast<double>(prefill.sequences);
+  const double seen = queries > 0 ? prefill.causal_pairs / queries + rows / 2 + keys / 2 : 0;
+  const double steps = attention->query_heads *
+                       (tiles * seen / keys + static_cast<double>(decode.context_tokens) / keys +
+                        0.5 * static_cast<double>(decode.sequences));
+  const double longest =
+      static_cast<double>(std::max(prefill.context_tokens_max, decode.context_tokens_max)) / keys;
+  const double all_sms =
+      steps / gpu.sm_count * (4 * rows * keys * attention->head_dim / ops) / gpu.clock.value();
+  const double one_sm = longest * step_cycles / gpu.clock.value();
+  return Seconds(fixed +
+                 std::pow(std::pow(all_sms, overlap) + std::pow(one_sm, overlap), 1 / overlap));
 }
 
 Prediction price_apart(const Predictor& predictor, const Kernel& kernel, const GpuSpec& gpu) {

@@ -2,6 +2,8 @@
 // family that knows its kind, less what they share. For predictors; families cover pure loads only.
 #pragma once
 
+#include <optional>
+
 #include "kernels/estimator.hpp"
 #include "kernels/predictor.hpp"
 
@@ -18,6 +20,13 @@ struct MixedAttention {
 /// slower for its decode sequences than a pure decode step (RTX 4090): there `decode` is a prefill
 /// load of one query each, which the prefill family covers.
 MixedAttention split_mixed_attention(const Kernel& kernel, const GpuSpec& gpu);
+
+/// PyTorch's FlashAttention-2 for variable lengths takes mixed batches in one launch that gives every
+/// query head of every sequence a tile of its own and never splits a context: the time that its
+/// tiles take all SMs together, or the longest context one SM. nullopt for any other code, and with
+/// a window, whose launches nobody measured. Median error 7 % (H200, 394 launches of
+/// calibration/datasets/h200/attention_torch.csv.gz, the constants' own).
+std::optional<Seconds> one_launch_time(const Kernel& kernel, const GpuSpec& gpu);
 
 /// Both parts as `predictor` prices them, one launch after the other: for baselines, which know
 /// nothing of what the two would share. What the longer one is bound by bounds both.

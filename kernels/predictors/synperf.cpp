@@ -117,6 +117,10 @@ class SynPerf final : public Predictor {
 
   /// Both kinds of sequences are priced apart, and what one launch pays once is taken off.
   [[nodiscard]] Prediction price_mixed(const Kernel& kernel, const GpuSpec& gpu) const {
+    constexpr double one_launch_error = 0.09;  // mean of one_launch_time()
+    if (const auto time = one_launch_time(kernel, gpu)) {
+      return {*time, Bound::tensor, Origin::analytic, one_launch_error};
+    }
     const MixedAttention parts = split_mixed_attention(kernel, gpu);
     const Prediction prefill = predict(parts.prefill, gpu);
     const Prediction decode = predict(parts.decode, gpu);

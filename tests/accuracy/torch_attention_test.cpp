@@ -10,6 +10,7 @@
 
 #include "kernels/decomposers/decomposer.hpp"
 #include "kernels/kernel_case.hpp"
+#include "kernels/predictor.hpp"
 #include "kernels/sm_scheduler.hpp"
 #include "workloads/measurements/measured_rows.hpp"
 
@@ -66,6 +67,30 @@ TEST(TorchAttention, LaunchesAsRecorded) {
   EXPECT_EQ(shares["torch_flash"].matched, 1017);
   EXPECT_EQ(shares["torch_flash_varlen"].all, 552);
   EXPECT_GE(shares["torch_flash_varlen"].matched, 537);
+}
+
+// Chunks of prefill beside decodes in one launch, which no family covers.
+TEST(TorchAttention, MixedBatchesCostWhatOneLaunchDoes) {
+  const GpuSpec gpu = load_gpu("h200-sxm", {});
+  const Value no_options;
+  Diagnostics diagnostics;
+  TableReader options(no_options, diagnostics, "synperf");
+  const std::unique_ptr<Predictor> predictor =
+      predictor_catalog().find("synperf", {}).make(options);
+  MeasuredRows rows(std::string(FORETOKEN_SOURCE_DIR) +
+                    "/calibration/datasets/h200/attention_torch.csv.gz");
+  std::vector<double> errors;
+  for (MeasuredLaunch row; rows.next(row);) {
+    const auto& load = std::get<Attention>(row.kernel).load;
+    if (load.prefill.sequences == 0 || load.decode.sequences == 0) continue;
+    const Seconds time = predictor->predict(row.kernel, gpu).time;
+    errors.push_back(std::abs(time / row.time - 1));
+  }
+  ASSERT_GE(errors.size(), 394u);
+  std::ranges::sort(errors);
+  std::cout << fmt::format("mixed launches: median error {:.1f} %\n",
+                           100 * errors[errors.size() / 2]);
+  EXPECT_LE(errors[errors.size() / 2], 0.10);
 }
 
 /// "7*3|9" = 7, 7, 7, 9.

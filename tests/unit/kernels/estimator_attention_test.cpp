@@ -334,5 +334,26 @@ TEST(split_mixed_attention, parts_go_to_families) {
   EXPECT_LT(hopper.shared.value(), first_order_us(hopper.decode, gpu("h100-sxm")) * 1e-6);
 }
 
+// One sequence of 6400 keys beside 128 queries, 32 heads, on a GPU of 1 SM, 1 GHz and 1000
+// operations a clock: 32 x ((1 + 0.5) x (64.5 + 64 + 32) / 64 + 100 + 0.5) tiles of
+// 4 x 128 x 64 x 128 / (0.63 x 1000) = 6658 cycles, and 100 steps of 4210.
+TEST(one_launch_time, is_of_tiles_or_of_the_longest_context) {
+  GpuSpec one_sm = gpu("h200-sxm");
+  one_sm.sm_count = 1;
+  one_sm.clock = decltype(one_sm.clock)(1e9);
+  one_sm.tensor_ops_per_cycle_sm[static_cast<std::size_t>(DType::bf16)] = 1000;
+  Attention mixed = llama({{128, 128}, {1, 6400}});
+  mixed.implementation = {Framework::pytorch, KernelSource::flash_attention_2, true};
+  const double all_sms = 32 * (1.5 * 160.5 / 64 + 100.5) * 6657.626e-9;
+  const double expected =
+      4.5e-6 + std::pow(std::pow(all_sms, 1.5) + std::pow(421e-6, 1.5), 2 / 3.0);
+  EXPECT_NEAR(one_launch_time(mixed, one_sm)->value() / expected, 1, 1e-5);
+  mixed.window = 512;
+  EXPECT_FALSE(one_launch_time(mixed, one_sm));
+  mixed.window = 0;
+  mixed.implementation.framework = Framework::vllm;
+  EXPECT_FALSE(one_launch_time(mixed, one_sm));
+}
+
 }  // namespace
 }  // namespace foretoken
