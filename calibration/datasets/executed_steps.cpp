@@ -120,6 +120,7 @@ void append_steps(const fs::path& path, const std::string& name, std::vector<Exe
   const int ranks = rows.column("ranks"), phase = rows.column("phase");
   const int prefill = rows.column("prefill"), decode = rows.column("decode");
   const int time = rows.column("gpu_us"), launches = rows.column("launches");
+  const int rested = rows.find("rested_us");
   const int graph_host = rows.column("graph_host_us"), eager_host = rows.column("eager_host_us");
   while (rows.next()) {
     ExecutedStep one;
@@ -135,6 +136,9 @@ void append_steps(const fs::path& path, const std::string& name, std::vector<Exe
     one.attention = attention;
     one.batch = batch_of(rows.text(prefill), rows.text(decode), rows.position());
     one.gpu_time = Seconds(rows.number(time) * 1e-6);
+    if (rested >= 0 && !rows.text(rested).empty()) {
+      one.rested_time = Seconds(rows.number(rested) * 1e-6);
+    }
     one.launches = static_cast<int>(rows.integer(launches));
     one.graph_host = Seconds(rows.number(graph_host) * 1e-6);
     one.eager_host = Seconds(rows.number(eager_host) * 1e-6);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,14 @@ struct ExecutedStep {
   ParallelLayout layout;
   int ranks = 1;  // that really ran; 1 with tensor > 1: one rank's share, without collectives
   std::string gpu;
-  std::string phase;  // "prefill", "decode" or "mixed"
+  std::string phase;            // "prefill", "decode" or "mixed"
   std::string prefill, decode;  // as the table spells them: "512x2560", "1024x16"
   Framework framework = Framework::pytorch;
   KernelSource attention = KernelSource::automatic;  // whose attention ran
   BatchShape batch;
-  Seconds gpu_time;    // as one CUDA graph
+  Seconds gpu_time;  // as one CUDA graph, replayed again and again
+  /// Of one replay after a rest, at the clock of a cool card; where that was measured.
+  std::optional<Seconds> rested_time;
   int launches = 0;    // kernels
   Seconds graph_host;  // of the host, to launch that graph
   Seconds eager_host;  // to launch kernel by kernel from Python
@@ -45,9 +48,9 @@ struct ExecutedStep {
 /// ConfigError for a malformed row, an unknown model or GPU, or a table without its kernels.
 std::vector<ExecutedStep> load_executed_steps(const std::filesystem::path& path);
 
-/// The kernels of one rank in such a step, as the simulator would price them in vLLM, whose products
-/// are PyTorch's too; attention is the step's own, its keys in one piece. Collectives only where
-/// other ranks took part.
+/// The kernels of one rank in such a step, as the simulator would price them in vLLM, whose
+/// products are PyTorch's too; attention is the step's own, its keys in one piece. Collectives only
+/// where other ranks took part.
 KernelSequence kernels_of(const ExecutedStep& step, const Transformer& model);
 
 }  // namespace foretoken

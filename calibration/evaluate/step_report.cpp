@@ -129,6 +129,11 @@ void StepReport::judge(const ExecutedStep& step, const Transformer& model, const
         add(line(steps_, group, phase), sum, step.gpu_time);
       }
     }
+    if (step.rested_time) {
+      for (const std::string& phase : {std::string(), step.phase}) {
+        add(line(steps_, "rested", phase), sum, *step.rested_time);
+      }
+    }
     for (const ExecutedStep::Role& role : step.roles) {
       if (i == 0) {
         const auto time = times.find(role.name);
@@ -189,7 +194,7 @@ std::string StepReport::text(const StepReportText& options) const {
   };
   std::vector<std::vector<std::string>> rows = {header({"median error of steps", "steps"})};
   for (const Line& line : steps_) {
-    if (options.is_brief && line.group != "all") continue;
+    if (options.is_brief && line.group != "all" && line.group != "rested") continue;
     rows.push_back({name(line), fmt::format("{}", line.boards.front().score().rows)});
     add_errors(line, rows.back());
   }

@@ -31,7 +31,8 @@ class StepReport {
 
   /// A set of steps, or of one role's kernels in steps.
   struct Line {
-    std::string group;   // "all", "llama-3.1-8b TP1"; of kernels the role
+    /// "all", "llama-3.1-8b TP1"; "rested" for times after a rest; of kernels the role.
+    std::string group;
     std::string phase;   // "decode"; "" for all phases
     std::string kernel;  // of roles: the kernel's type, "" where the simulator prices none
     std::vector<ScoreBoard> boards = {};  // a predictor each

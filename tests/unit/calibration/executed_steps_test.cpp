@@ -15,7 +15,8 @@ using testing::HasSubstr;
 constexpr const char* steps_header =
     "# format: foretoken steps 1\n# gpu: NVIDIA H200\n# framework: pytorch\n"
     "# attention: flash_attention_2\n"
-    "step,model,tp,ranks,phase,prefill,decode,gpu_us,launches,graph_host_us,eager_host_us\n";
+    "step,model,tp,ranks,phase,prefill,decode,gpu_us,launches,graph_host_us,eager_host_us,"
+    "rested_us\n";
 constexpr const char* kernels_header =
     "# format: foretoken step kernels 1\nstep,role,launches,time_us,kernel_name\n";
 
@@ -37,7 +38,7 @@ std::string refusal(const std::string& steps, const std::string& kernels = "") {
 
 TEST(ExecutedSteps, AreReadWithTheirKernels) {
   const std::vector<ExecutedStep> steps =
-      read("7,llama-3.1-8b,2,1,mixed,512x2560|30x30,1024x16|77x1,1000,4,12,300\n",
+      read("7,llama-3.1-8b,2,1,mixed,512x2560|30x30,1024x16|77x1,1000,4,12,300,\n",
            "7,qkv_proj,3,600,gemm_a + gemm_b\n7,logits_cast,1,200,copy\n");
   ASSERT_EQ(steps.size(), 1u);
   const ExecutedStep& step = steps[0];
@@ -56,8 +57,8 @@ TEST(ExecutedSteps, AreReadWithTheirKernels) {
 
 TEST(ExecutedSteps, BecomeKernelsOfARankWithoutCollectivesWhereItRanAlone) {
   const std::vector<ExecutedStep> steps = read(
-      "0,qwen3-32b,4,1,decode,,1024x16,1000,4,12,300\n"
-      "1,qwen3-32b,4,4,decode,,1024x16,1000,4,12,300\n",
+      "0,qwen3-32b,4,1,decode,,1024x16,1000,4,12,300,\n"
+      "1,qwen3-32b,4,4,decode,,1024x16,1000,4,12,300,\n",
       "");
   const Transformer model = load_model("qwen3-32b", {});
   const auto collectives = [](const KernelSequence& kernels) {
@@ -81,11 +82,11 @@ TEST(ExecutedSteps, BecomeKernelsOfARankWithoutCollectivesWhereItRanAlone) {
 }
 
 TEST(ExecutedSteps, SayWhatIsWrongWithATable) {
-  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,1024,1000,4,12,300\n"),
+  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,1024,1000,4,12,300,\n"),
               HasSubstr("'1024' must be two counts"));
-  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,0x4,1000,4,12,300\n"),
+  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,0x4,1000,4,12,300,\n"),
               HasSubstr("'0x4' must be two counts"));
-  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,,1000,4,12,300\n"),
+  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,,1000,4,12,300,\n"),
               HasSubstr("neither prefill nor decode"));
   const DataFolder folder;
   folder.write("steps.csv", steps_header);
@@ -95,12 +96,12 @@ TEST(ExecutedSteps, SayWhatIsWrongWithATable) {
 // Every launch costs 1 us: 32 layers of 10 kernels, and embedding, norm, head and sampling besides.
 TEST(StepReport, SumsAndJudges) {
   const std::vector<ExecutedStep> steps = read(
-      "0,llama-3.1-8b,1,1,decode,,1024x16,400,300,12,900\n"
-      "1,llama-3.1-8b,1,1,prefill,512x512,,250,300,14,1200\n",
+      "0,llama-3.1-8b,1,1,decode,,1024x16,400,300,12,900,\n"
+      "1,llama-3.1-8b,1,1,prefill,512x512,,250,300,14,1200,240\n",
       "0,qkv_proj,32,64,gemm\n0,logits_cast,1,336,copy\n");
   const StepReport report(steps, {{"one", [](const Kernel&, const GpuSpec&) { return 1e-6; }},
                                   {"two", [](const Kernel&, const GpuSpec&) { return 2e-6; }}});
-  ASSERT_EQ(report.steps().size(), 6u);  // all, its phases, the layout, its phases
+  ASSERT_EQ(report.steps().size(), 8u);  // all, the layout, rested prefill, their phases
   const StepReport::Line& all = report.steps()[0];
   EXPECT_EQ(all.group, "all");
   EXPECT_NEAR(all.predicted.value(), 2 * (32 * 10 + 4) * 1e-6, 1e-12);
@@ -109,6 +110,8 @@ TEST(StepReport, SumsAndJudges) {
   EXPECT_NEAR(all.boards[0].score().mape, (0.19 + 0.296) / 2, 1e-9);
   EXPECT_NEAR(all.boards[1].score().mape, (0.62 + 1.592) / 2, 1e-9);
   EXPECT_EQ(report.steps()[1].phase, "decode");
+  EXPECT_EQ(report.steps()[6].group, "rested");
+  EXPECT_NEAR(report.steps()[6].boards[0].score().mape, 0.35, 1e-9);  // 324 over 240
   const StepReport::Line& qkv = report.roles()[0];
   EXPECT_EQ(qkv.kernel, "gemm");
   EXPECT_NEAR(qkv.predicted / qkv.measured, 0.5, 1e-9);  // 32 us of 64, without gaps
