@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "calibration/evaluate/step_report.hpp"
+#include "kernels/predictor.hpp"
 #include "tests/unit/calibration/data_folder.hpp"
 
 namespace foretoken {
@@ -118,6 +119,37 @@ TEST(StepReport, SumsAndJudges) {
   const std::string text = report.text();
   EXPECT_THAT(text, HasSubstr("no price"));
   EXPECT_THAT(text, HasSubstr("host: 14.0 us to launch a step's graph, 4.0 us a launch"));
+}
+
+// What was executed on our H200, priced as shipped: the limits are those of README.md's table.
+TEST(StepReport, OwnStepsAreWithinTheLimits) {
+  const std::vector<ExecutedStep> steps =
+      load_executed_steps(std::string(FORETOKEN_SOURCE_DIR) + "/calibration/datasets");
+  ASSERT_GE(steps.size(), 500u);
+  Value no_fallback;
+  no_fallback.set("fallback", Value("none"));
+  Diagnostics diagnostics;
+  TableReader options(no_fallback, diagnostics, "synperf");
+  const std::shared_ptr<const Predictor> synperf =
+      predictor_catalog().find("synperf", {}).make(options);
+  const StepReport report(steps, {{"synperf", [&](const Kernel& kernel, const GpuSpec& gpu) {
+                                     return synperf->predict(kernel, gpu).time.value();
+                                   }}});
+  std::cout << report.text({.is_brief = true});
+  const auto median = [&](const std::string& group, const std::string& phase) {
+    const auto line = std::ranges::find_if(report.steps(), [&](const StepReport::Line& one) {
+      return one.group == group && one.phase == phase;
+    });
+    return line->boards[0].score().median;
+  };
+  EXPECT_LE(median("all", ""), 0.07);
+  EXPECT_LE(median("all", "decode"), 0.06);
+  EXPECT_LE(median("rested", "prefill"), 0.10);
+  for (const StepReport::Line& role : report.roles()) {
+    if (role.kernel == "gemm" && role.phase == "decode") {
+      EXPECT_LE(role.boards[0].score().median, 0.08) << role.group;
+    }
+  }
 }
 
 }  // namespace
