@@ -18,10 +18,11 @@ void LoadSums::add(const SequenceSlice& slice) {
   causal_pairs += foretoken::causal_pairs(slice);
 }
 
-AttentionLoad AttentionLoad::exact(std::vector<SequenceSlice> slices) {
+AttentionLoad AttentionLoad::exact(std::vector<SequenceSlice> slices,
+                                   std::int64_t decode_queries_max) {
   AttentionLoad load;
   for (const SequenceSlice& slice : slices) {
-    (slice.query_tokens == 1 ? load.decode : load.prefill).add(slice);
+    (slice.query_tokens <= decode_queries_max ? load.decode : load.prefill).add(slice);
   }
   load.sequences = std::move(slices);
   return load;

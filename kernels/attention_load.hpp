@@ -4,6 +4,7 @@
 // grow).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -31,15 +32,23 @@ struct LoadSums {
   friend bool operator==(const LoadSums&, const LoadSums&) = default;
 };
 
-/// Prefill slices have more than one query token (or are a prompt's last single token: the caller
-/// says which); decode slices have exactly one.
+/// Decode slices have one query token, or, where drafted tokens are verified, one and the drafts;
+/// prefill slices have more (or are a prompt's last single token: the caller says which).
 struct AttentionLoad {
   LoadSums prefill;
   LoadSums decode;
   std::vector<SequenceSlice> sequences;  // exact mode; empty = aggregate
 
-  /// Exact load from a list; a slice with one query token counts as decode.
-  static AttentionLoad exact(std::vector<SequenceSlice> slices);
+  /// Exact load from a list; a slice with up to `decode_queries_max` query tokens counts as decode.
+  static AttentionLoad exact(std::vector<SequenceSlice> slices,
+                             std::int64_t decode_queries_max = 1);
+
+  /// Whether a slice of `sequences` is among the decodes.
+  [[nodiscard]] bool is_decode(const SequenceSlice& slice) const {
+    return slice.query_tokens <= std::max<std::int64_t>(decode.query_tokens_max, 1);
+  }
+  /// Whether decodes have more than one query: drafted tokens are verified.
+  [[nodiscard]] bool verifies_drafts() const { return decode.query_tokens > decode.sequences; }
 
   [[nodiscard]] std::int64_t query_tokens() const {
     return prefill.query_tokens + decode.query_tokens;

@@ -13,7 +13,9 @@ std::string load_shape(const AttentionLoad& load) {
     const std::int64_t queries = sums.query_tokens / sums.sequences;
     const std::int64_t context = sums.context_tokens / sums.sequences;
     if (!text.empty()) text += " + ";
-    if (is_decode) {
+    if (is_decode && queries > 1) {
+      text += fmt::format("{} verifications of {} in {}", sums.sequences, queries, context);
+    } else if (is_decode) {
       text += fmt::format("{} decodes of {}", sums.sequences, context);
     } else if (queries == context) {
       text += fmt::format("{} prompts of {}", sums.sequences, queries);

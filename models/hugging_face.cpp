@@ -215,6 +215,7 @@ Transformer import_hugging_face(const Value& config, const std::string& name) {
   if (!model.moe || model.moe->dense_layers > 0) {
     require_count(table, "intermediate_size", model.intermediate, width_limit);
   }
+  read_within(table, "num_nextn_predict_layers", model.mtp_layers, 0, layers_limit);
   refuse_other_mlps(table, architecture);
   read_formats(table, model);
   check_parameter_limit(model, config.position, diagnostics);

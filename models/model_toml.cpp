@@ -104,6 +104,28 @@ MoeConfig read_moe(const Value& root, Transformer& model, Diagnostics& diagnosti
   return moe;
 }
 
+/// The target is as wide as the head and has its vocabulary where nothing else is said.
+DraftHead read_draft_head(const Value& root, const Transformer& model, Diagnostics& diagnostics) {
+  TableReader table(root, diagnostics, "draft_head");
+  DraftHead head{.target_hidden = model.hidden, .target_vocabulary = model.vocabulary};
+  table.require("kind", head.kind);
+  read_within(table, "target_hidden", head.target_hidden, 1, width_limit);
+  read_within(table, "target_vocabulary", head.target_vocabulary, 1, vocabulary_limit);
+  // EAGLE-3 takes one state each from low, middle and high layers.
+  constexpr int eagle3_layers = 3;
+  if (head.kind == DraftHeadKind::eagle3) head.target_layers = eagle3_layers;
+  if (read_within(table, "target_layers", head.target_layers, 1, layers_limit)) {
+    table.expect("target_layers", head.kind == DraftHeadKind::eagle3,
+                 "is for kind = \"eagle3\"; other heads see one hidden state");
+  }
+  if (!head.has_own_lm_head()) {
+    table.expect("target_vocabulary", head.target_vocabulary == model.vocabulary,
+                 "must be the head's vocabulary, since it uses the target's LM head");
+  }
+  table.finish();
+  return head;
+}
+
 void set_if(Value& table, std::string_view key, bool value) {
   if (value) table.set(key, true);
 }
@@ -119,6 +141,15 @@ Value mla_table(const MlaConfig& mla) {
   table.set("nope_dim", mla.nope_dim);
   table.set("rope_dim", mla.rope_dim);
   table.set("value_dim", mla.value_dim);
+  return table;
+}
+
+Value draft_head_table(const DraftHead& head) {
+  Value table;
+  table.set("kind", std::string(enum_name(head.kind)));
+  table.set("target_hidden", head.target_hidden);
+  table.set("target_vocabulary", head.target_vocabulary);
+  set_if(table, "target_layers", std::int64_t{head.target_layers});
   return table;
 }
 
@@ -165,6 +196,11 @@ Transformer read_model(const Value& root) {
                    "moe.dense_layers or leave it out");
     }
   }
+  read_within(table, "mtp_layers", model.mtp_layers, 0, layers_limit);
+  if (const Value* head = table.find_table("draft_head")) {
+    model.draft_head = read_draft_head(*head, model, diagnostics);
+    table.expect("layers", model.layers <= 1, "must be 1: a draft head is one layer");
+  }
   table.finish();
   check_parameter_limit(model, root.position, diagnostics);
   diagnostics.throw_if_any();
@@ -198,8 +234,10 @@ std::string model_toml(const Transformer& model) {
     table.set("window_pattern",
               ValueArray(model.window_pattern.begin(), model.window_pattern.end()));
   }
+  set_if(table, "mtp_layers", std::int64_t{model.mtp_layers});
   if (model.mla) table.set("mla", mla_table(*model.mla));
   if (model.moe) table.set("moe", moe_table(*model.moe, model.released));
+  if (model.draft_head) table.set("draft_head", draft_head_table(*model.draft_head));
   return to_toml(table);
 }
 

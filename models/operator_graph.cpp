@@ -108,13 +108,48 @@ Vertex add_latent_attention(GraphBuilder& graph, const Transformer& model, Verte
                    {values});
 }
 
+/// EAGLE-3's attention sees the token's embedding beside the hidden state.
+std::int64_t attention_width(const Transformer& model) {
+  const bool is_double = model.draft_head && model.draft_head->kind == DraftHeadKind::eagle3;
+  return is_double ? 2 * model.hidden : model.hidden;
+}
+
+/// What a draft head does with the token's embedding and the target's hidden states before its
+/// attention, as vLLM's llama_eagle, llama_eagle3 and deepseek_mtp.
+Vertex add_draft_input(GraphBuilder& graph, const Transformer& model) {
+  const DraftHead& head = *model.draft_head;
+  const std::int64_t hidden = model.hidden;
+  switch (head.kind) {
+    case DraftHeadKind::eagle:
+      return graph.add(
+          linear("draft_fc", Shard::replicated, hidden + head.target_hidden, hidden));
+    case DraftHeadKind::eagle3: {
+      if (head.target_layers > 0) {
+        graph.add(linear("draft_fc", Shard::replicated, head.target_layers * head.target_hidden,
+                         hidden));
+      }
+      graph.add(norm("hidden_norm", hidden, false));
+      return graph.add(norm("input_norm", hidden, false));
+    }
+    case DraftHeadKind::mtp: {
+      const Vertex embedding = graph.add(norm("embedding_norm", hidden, false));
+      const Vertex state = graph.add(norm("hidden_norm", head.target_hidden, false));
+      const Vertex projected = graph.add(
+          linear("eh_proj", Shard::replicated, hidden + head.target_hidden, hidden),
+          {embedding, state});
+      return graph.add(norm("input_norm", hidden, false), {projected});
+    }
+  }
+  FORETOKEN_CHECK(false, "a draft head of kind {}", static_cast<int>(head.kind));
+}
+
 /// From the normed input to the attention block's output projection.
 Vertex add_attention(GraphBuilder& graph, const Transformer& model, int layer, Vertex input) {
   if (model.mla) return add_latent_attention(graph, model, input);
   const std::int64_t query_width = std::int64_t{model.query_heads} * model.head_dim;
   const std::int64_t kv_width = std::int64_t{model.kv_heads} * model.head_dim;
-  Operator qkv =
-      linear("qkv_proj", Shard::column, model.hidden, query_width + 2 * kv_width, model.qkv_bias);
+  Operator qkv = linear("qkv_proj", Shard::column, attention_width(model),
+                        query_width + 2 * kv_width, model.qkv_bias);
   qkv.heads = true;
   Vertex last = graph.add(qkv, {input});
   if (model.qk_norm) {
@@ -222,13 +257,14 @@ OperatorGraph layer_graph(const Transformer& model, int layer) {
   FORETOKEN_CHECK(layer >= 0 && layer < model.layers, "layer {} of {}", layer, model.layers);
   GraphBuilder graph;
   // Layer 0 has no residual yet to add; every later norm takes the previous block's output in.
-  const Vertex input_norm = graph.add(norm("input_norm", model.hidden, layer > 0));
-  Vertex projected = add_attention(graph, model, layer, input_norm);
+  const Vertex input = model.draft_head ? add_draft_input(graph, model)
+                                        : graph.add(norm("input_norm", model.hidden, layer > 0));
+  Vertex projected = add_attention(graph, model, layer, input);
   if (model.post_norms) {
     projected = graph.add(norm("post_attention_norm", model.hidden, false), {projected});
   }
   const std::string_view before_mlp = model.post_norms ? "pre_mlp_norm" : "post_attention_norm";
-  const Vertex mlp_norm = graph.add(norm(before_mlp, model.hidden, true), {input_norm, projected});
+  const Vertex mlp_norm = graph.add(norm(before_mlp, model.hidden, true), {input, projected});
   const Vertex mlp = model.is_moe_layer(layer) ? add_experts(graph, model, mlp_norm)
                                                : add_dense_mlp(graph, model, mlp_norm);
   if (model.post_norms) graph.add(norm("post_mlp_norm", model.hidden, false), {mlp});
@@ -242,16 +278,20 @@ OperatorGraph input_graph(const Transformer& model) {
              .shard = Shard::vocabulary,
              .in_features = model.hidden,
              .all_reduce = "embedding_all_reduce",
-             .parameters = model.vocabulary * model.hidden});
+             .parameters = model.draft_head ? 0 : model.vocabulary * model.hidden});
   return graph.take();
 }
 
 OperatorGraph output_graph(const Transformer& model) {
   GraphBuilder graph;
-  const Vertex final_norm = graph.add(norm("final_norm", model.hidden, true));
+  // EAGLE predicts what the target's last norm has passed already.
+  const bool has_norm = !model.draft_head || model.draft_head->kind != DraftHeadKind::eagle;
   Operator head = linear("lm_head", Shard::vocabulary, model.hidden, model.vocabulary);
-  if (model.tied_embeddings) head.parameters = 0;
-  const Vertex logits = graph.add(head, {final_norm});
+  const bool shares_head = model.draft_head && !model.draft_head->has_own_lm_head();
+  if (model.tied_embeddings || shares_head) head.parameters = 0;
+  const Vertex logits =
+      has_norm ? graph.add(head, {graph.add(norm("final_norm", model.hidden, true))})
+               : graph.add(head);
   graph.add({.kind = OperatorKind::sampling, .role = "sampling"}, {logits});
   return graph.take();
 }

@@ -70,9 +70,10 @@ ParameterSplit graph_parameters(const OperatorGraph& graph, const Transformer& m
 }
 
 /// Embedding on the first stage, LM head on the last; tied, they share where they meet, and the
-/// last stage has a copy of its own where they do not.
+/// last stage has a copy of its own where they do not. A draft head has what is its own.
 std::int64_t vocabulary_matrices(const Transformer& model, const ParallelLayout& layout,
                                  int stage) {
+  if (model.draft_head) return model.draft_head->has_own_lm_head() ? 1 : 0;
   const bool is_first = stage == 0;
   const bool is_last = stage == layout.pipeline - 1;
   if (is_first && is_last) return model.tied_embeddings ? 1 : 2;

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <filesystem>
 #include <span>
+#include <utility>
 
 #include "sim/base/embedded.hpp"
 #include "sim/base/json.hpp"
@@ -13,8 +14,9 @@
 
 namespace foretoken {
 
-// Generated at build time from specs/ (CMakeLists.txt).
+// Generated at build time from specs/ and drafts/ (CMakeLists.txt).
 std::span<const EmbeddedFile> embedded_models();
+std::span<const EmbeddedFile> embedded_draft_heads();
 
 namespace {
 
@@ -62,25 +64,53 @@ Transformer load_file(const std::string& path, const SourcePosition& asked_at) {
   return import_hugging_face(config, imported_name(config, path));
 }
 
-}  // namespace
-
-std::vector<std::string> model_names() {
+std::vector<std::string> sorted_stems(std::span<const EmbeddedFile> files) {
   std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_models()) names.emplace_back(file.stem);
+  for (const EmbeddedFile& file : files) names.emplace_back(file.stem);
   std::ranges::sort(names);
   return names;
 }
 
+}  // namespace
+
+std::vector<std::string> model_names() { return sorted_stems(embedded_models()); }
+
+std::vector<std::string> draft_head_names() { return sorted_stems(embedded_draft_heads()); }
+
 Transformer load_model(const std::string& name_or_path, const SourcePosition& asked_at) {
   if (is_path(name_or_path)) return load_file(name_or_path, asked_at);
-  const auto files = embedded_models();
-  const auto found = std::ranges::find(files, name_or_path, &EmbeddedFile::stem);
-  if (found == files.end()) {
-    const std::vector<std::string> names = model_names();
-    throw ConfigError(asked_at,
-                      unknown_name_message("model", name_or_path, {names.begin(), names.end()}));
+  for (const auto& [files, folder] :
+       {std::pair{embedded_models(), "specs"}, {embedded_draft_heads(), "drafts"}}) {
+    const auto found = std::ranges::find(files, name_or_path, &EmbeddedFile::stem);
+    if (found == files.end()) continue;
+    return read_model(
+        parse_toml(found->text, fmt::format("models/{}/{}.toml", folder, found->stem)));
   }
-  return read_model(parse_toml(found->text, fmt::format("models/specs/{}.toml", found->stem)));
+  const std::vector<std::string> names = model_names();
+  throw ConfigError(asked_at,
+                    unknown_name_message("model", name_or_path, {names.begin(), names.end()}));
+}
+
+Transformer mtp_module(const Transformer& model) {
+  FORETOKEN_CHECK(model.mtp_layers > 0, "{} has no multi-token prediction module", model.name);
+  Transformer module = model;
+  module.name = model.name + "-mtp";
+  module.title = model.title + " MTP";
+  module.layers = 1;
+  module.mtp_layers = 0;
+  module.tied_embeddings = false;
+  module.parameters_published = 0;
+  if (module.moe) {
+    module.moe->dense_layers = 0;
+    module.intermediate = 0;
+  }
+  const std::int64_t window = model.window(model.layers - 1);
+  module.window_pattern.clear();
+  if (window > 0) module.window_pattern = {window};
+  module.draft_head = DraftHead{.kind = DraftHeadKind::mtp,
+                                .target_hidden = model.hidden,
+                                .target_vocabulary = model.vocabulary};
+  return module;
 }
 
 }  // namespace foretoken

@@ -3,12 +3,15 @@
 // config.json. What it leaves out: weights' values, tokenizers, training.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hardware/dtype.hpp"
+#include "sim/base/enum_names.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/value.hpp"
@@ -36,6 +39,29 @@ struct MlaConfig {
   int rope_dim = 0;    // and the part with it; the key's is shared by all heads
   int value_dim = 0;   // of each head's values
   friend bool operator==(const MlaConfig&, const MlaConfig&) = default;
+};
+
+/// How a head that drafts tokens takes in what the target has computed: EAGLE (one hidden state
+/// beside the token's embedding, Li et al. 2024), EAGLE-3 (hidden states of several layers, Li et
+/// al. 2025), or a multi-token prediction module (DeepSeek-V3 report, section 2.2).
+enum class DraftHeadKind { eagle, eagle3, mtp };
+template <>
+struct EnumNames<DraftHeadKind> {
+  static constexpr auto names = std::to_array<std::string_view>({"eagle", "eagle3", "mtp"});
+};
+
+/// What makes a transformer of one layer a head on another model. It uses the target's embedding
+/// and, but for EAGLE-3's (of a smaller vocabulary), the target's LM head.
+struct DraftHead {
+  DraftHeadKind kind = DraftHeadKind::eagle;
+  std::int64_t target_hidden = 0;  // width of the target's hidden states
+  std::int64_t target_vocabulary = 0;
+  /// EAGLE-3: layers whose hidden states come in; 0 = the head's own last one, as in all passes
+  /// after the first.
+  int target_layers = 0;
+
+  [[nodiscard]] bool has_own_lm_head() const { return kind == DraftHeadKind::eagle3; }
+  friend bool operator==(const DraftHead&, const DraftHead&) = default;
 };
 
 /// Number formats of a checkpoint's weights: of the experts, and of the other linear layers.
@@ -76,6 +102,8 @@ struct Transformer {
   std::optional<WeightFormats> released;
   /// Published number of parameters, for `model show` and the test; 0 = not known.
   std::int64_t parameters_published = 0;
+  int mtp_layers = 0;  // multi-token prediction modules released with it; not among `layers`
+  std::optional<DraftHead> draft_head;  // this is no model but a head on one
 
   [[nodiscard]] bool is_moe_layer(int layer) const { return moe && layer >= moe->dense_layers; }
   [[nodiscard]] std::int64_t window(int layer) const {
@@ -87,11 +115,18 @@ struct Transformer {
 
 /// Names of the models inside the program, sorted.
 std::vector<std::string> model_names();
+/// Names of the draft heads inside the program, sorted: models/drafts/*.toml.
+std::vector<std::string> draft_head_names();
 
-/// A built-in model by name, a TOML path (has a '/' or ends in ".toml"), or a path to a Hugging
+/// A built-in model or draft head by name, a TOML path (has a '/' or ends in ".toml"), or a path to a Hugging
 /// Face config.json (ends in ".json"; named after its "_name_or_path", else after its folder or
 /// file). An unknown name or a file that does not exist is a ConfigError at `asked_at`.
 Transformer load_model(const std::string& name_or_path, const SourcePosition& asked_at);
+
+/// The multi-token prediction module of `model`, which must have one (mtp_layers): one layer of the
+/// last one's kind behind a projection of the token's embedding and the hidden state. What it
+/// shares with the model is not among its parameters.
+Transformer mtp_module(const Transformer& model);
 
 /// Reads a parsed TOML spec; all mistakes are thrown together.
 Transformer read_model(const Value& root);

@@ -49,8 +49,7 @@ std::vector<SliceRun> slice_runs(const AttentionLoad& load, LoadPart part) {
     return runs;
   }
   for (const SequenceSlice& slice : load.sequences) {
-    const bool is_decode = slice.query_tokens == 1;
-    if (part == LoadPart::all || (part == LoadPart::decode) == is_decode) {
+    if (part == LoadPart::all || (part == LoadPart::decode) == load.is_decode(slice)) {
       append_run(runs, slice, 1);
     }
   }

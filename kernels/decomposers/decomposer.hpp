@@ -67,7 +67,7 @@ struct SliceRun {
   std::int64_t count = 0;
 };
 
-/// decode: slices of one query token.
+/// decode: slices of one query token, or of one and the drafts that are verified.
 enum class LoadPart { all, prefill, decode };
 
 /// A load as runs of equal sequences, in its order. From sums: sequences as equal as whole tokens

@@ -85,7 +85,9 @@ std::int64_t plan_chunk(const std::vector<SliceRun>& runs, std::int64_t page, in
 }  // namespace
 
 Decomposition decompose_flashinfer_decode(const Attention& kernel, const GpuSpec& gpu) {
-  if (kernel.load.prefill.sequences > 0) return decompose_flashinfer_fa2(kernel, gpu);
+  if (kernel.load.prefill.sequences > 0 || kernel.load.verifies_drafts()) {
+    return decompose_flashinfer_fa2(kernel, gpu);
+  }
   const std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
   const std::int64_t page = std::max(1, kernel.page_tokens);
   DecodeShape shape = decode_shape(kernel);

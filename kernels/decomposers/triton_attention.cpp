@@ -72,7 +72,7 @@ Launch triton_launch(const Attention& kernel, const std::vector<SliceRun>& runs,
 
 Decomposition decompose_triton_attention(const Attention& kernel, const GpuSpec& gpu) {
   const std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
-  const bool is_decode = kernel.load.prefill.sequences == 0;
+  const bool is_decode = kernel.load.prefill.sequences == 0 && !kernel.load.verifies_drafts();
   const TritonPlan plan = plan_for(kernel, is_decode, kernel.load.decode.sequences);
   Decomposition result;
   result.launches.push_back(triton_launch(kernel, runs, plan));

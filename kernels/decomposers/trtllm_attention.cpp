@@ -56,20 +56,25 @@ Launch prefill_launch(const Attention& kernel, const std::vector<SliceRun>& runs
 Launch decode_launch(const Attention& kernel, const std::vector<SliceRun>& runs,
                      const GpuSpec& gpu) {
   const std::int64_t group = kernel.query_heads / kernel.kv_heads;
-  const std::int64_t tile_q = std::clamp<std::int64_t>(power_of_two_at_least(group), 8, 64);
+  std::int64_t queries = 1;
+  for (const SliceRun& run : runs) queries = std::max(queries, run.slice.query_tokens);
+  const std::int64_t tile_q =
+      std::clamp<std::int64_t>(power_of_two_at_least(group * queries), 8, 64);
   Launch launch = make_launch(kernel, "trtllm_generation", static_cast<int>(tile_q));
   const AttentionTile tile = attention_tile(kernel, tile_q, tile_kv);
   std::int64_t ctas = 0;
   for (const SliceRun& run : runs) ctas += run.count * kernel.kv_heads;
   std::vector<TaskGroup> one;
   for (const SliceRun& run : runs) {
-    const KeySpan seen = visible_keys(run.slice, 0, 1, kernel.causal, kernel.window);
+    const KeySpan seen =
+        visible_keys(run.slice, 0, run.slice.query_tokens, kernel.causal, kernel.window);
+    const std::int64_t tiles = ceil_div(run.slice.query_tokens * group, tile_q);
     const std::int64_t splits = splits_of(run, ctas, gpu);
     const std::int64_t share = ceil_div(ceil_div(seen.size(), tile_kv), splits) * tile_kv;
     one.clear();
     for (std::int64_t s = 0; s < splits; ++s) {
       const std::int64_t begin = seen.begin + s * share;
-      append_tasks(one, attention_task(tile, overlap(seen, {begin, begin + share})), 1);
+      append_tasks(one, attention_task(tile, overlap(seen, {begin, begin + share})), tiles);
     }
     append_list(launch.tasks, one, run.count);
   }

@@ -25,7 +25,7 @@ const std::vector<std::string>& names() {
 
 void write(const Attention& kernel, const AttentionSetting& setting, const DecodeEstimate& e,
            FeatureSink& out) {
-  const AttentionShape shape = attention_shape(kernel);
+  const AttentionShape shape = decode_shape(kernel);
   for (const double part : {e.memory, e.ctas, e.math, e.chain, e.fixed}) {
     out.add(std::log(part / e.total + 1e-3));
   }
@@ -62,9 +62,12 @@ class DecodeFamily final : public EstimatorFamily {
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto* attention = std::get_if<Attention>(&kernel);
-    if (attention == nullptr || !is_pure(attention->load, true)) return false;
-    const AttentionCode code = attention_setting(kernel, gpu).code;
-    return (code == AttentionCode::triton || code == AttentionCode::fa4) == is_triton_;
+    if (attention == nullptr || attention->load.prefill.sequences > 0) return false;
+    const AttentionSetting setting = attention_setting(kernel, gpu);
+    if (!runs_as(*attention, setting, true)) return false;
+    const bool is_triton =
+        setting.code == AttentionCode::triton || setting.code == AttentionCode::fa4;
+    return is_triton == is_triton_;
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {

@@ -187,7 +187,7 @@ DecodeEstimate estimate_decode(const Attention& kernel, const AttentionSetting& 
                                const GpuSpec& gpu) {
   const DecodeConstants& c = constants_of(setting);
   const ClockFactors clock = clock_factors(gpu);
-  const AttentionShape shape = attention_shape(kernel);
+  const AttentionShape shape = decode_shape(kernel);
   DecodeEstimate out;
   const DecodeCut how = cut(shape, setting, gpu, out);
   out.keys = how.keys;

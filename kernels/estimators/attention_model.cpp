@@ -73,6 +73,24 @@ bool is_pure(const AttentionLoad& load, bool is_decode) {
   return (load.prefill.sequences == 0) == is_decode && (load.decode.sequences > 0) == is_decode;
 }
 
+bool runs_as(const Attention& kernel, const AttentionSetting& setting, bool is_decode) {
+  if (!kernel.load.verifies_drafts()) return is_pure(kernel.load, is_decode);
+  if (kernel.load.prefill.sequences > 0) return false;
+  const bool packs_queries = setting.code == AttentionCode::fa3 ||
+                             setting.code == AttentionCode::fa4 ||
+                             setting.code == AttentionCode::trtllm ||
+                             (setting.code == AttentionCode::fa2 && setting.is_sglang);
+  return packs_queries == is_decode;
+}
+
+AttentionShape decode_shape(const Attention& kernel) {
+  AttentionShape shape = attention_shape(kernel);
+  if (!kernel.load.verifies_drafts()) return shape;
+  shape.query_heads *= shape.queries;
+  shape.group *= shape.queries;
+  return shape;
+}
+
 AttentionShape attention_shape(const Attention& kernel, bool with_window) {
   const AttentionLoad& load = kernel.load;
   const LoadSums& sums = load.prefill.sequences > 0 ? load.prefill : load.decode;

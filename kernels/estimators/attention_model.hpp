@@ -42,8 +42,18 @@ struct AttentionShape {
 
 /// Whether all sequences are decode (`is_decode`) or all prefill.
 bool is_pure(const AttentionLoad& load, bool is_decode);
+/// As is_pure, with decodes that verify drafted tokens counted as what runs them: decode kernels
+/// pack the queries of a sequence beside its query heads (FlashAttention-3, TensorRT-LLM); vLLM's
+/// FlashAttention-2 packs and splits for one query a sequence only, FlashInfer and Triton have
+/// decode kernels of one query, so that these take their prefill kernels (vLLM 0.11's and SGLang
+/// 0.5's backends).
+bool runs_as(const Attention& kernel, const AttentionSetting& setting, bool is_decode);
 /// The load must be pure (checked). `with_window` false: as if there were no window.
 AttentionShape attention_shape(const Attention& kernel, bool with_window = true);
+
+/// The shape of a decode load: several queries a sequence are more query heads of each KV head,
+/// which is how the kernels see them.
+AttentionShape decode_shape(const Attention& kernel);
 
 /// Of tensor cores, operations a clock a SM for the products of `kernel`. Throws PredictionError
 /// where the GPU has no path for the format.

@@ -62,9 +62,14 @@ class PrefillFamily final : public EstimatorFamily {
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto* attention = std::get_if<Attention>(&kernel);
-    if (attention == nullptr || !is_pure(attention->load, false)) return false;
-    const AttentionCode code = attention_setting(kernel, gpu).code;
-    return (code == AttentionCode::triton || code == AttentionCode::fa4) == is_triton_;
+    if (attention == nullptr) return false;
+    const AttentionLoad& load = attention->load;
+    if (load.prefill.sequences == 0 && !load.verifies_drafts()) return false;
+    const AttentionSetting setting = attention_setting(kernel, gpu);
+    if (!runs_as(*attention, setting, false)) return false;
+    const bool is_triton =
+        setting.code == AttentionCode::triton || setting.code == AttentionCode::fa4;
+    return is_triton == is_triton_;
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {

@@ -1,6 +1,7 @@
 // DeepSeek's multi-head latent attention: decode on the compressed cache (queries absorb the
 // up-projections), prefill with expanded keys and values, except short prompts, which vLLM sends
-// down the decode path.
+// down the decode path. Drafted tokens are verified by the decode kernel, a sequence's queries as
+// rows beside its heads; Triton's has one query a sequence and leaves them to the prefill path.
 //
 // The tables time vLLM's whole operation outside a CUDA graph: below about 0.15 ms (Hopper) or
 // 0.33 ms (Triton) the host is what they measure. That is what a warm launch is priced as; a cold
@@ -54,9 +55,12 @@ KernelSource source_of(const Kernel& kernel, const GpuSpec& gpu) {
   return resolve_implementation(kernel, gpu).source;
 }
 
+bool runs_as_decode(const Mla& mla, bool is_triton) {
+  return mla.load.prefill.sequences == 0 && !(is_triton && mla.load.verifies_drafts());
+}
+
 MlaEstimate start(const Mla& mla, bool is_triton) {
-  const bool is_decode = mla.load.prefill.sequences == 0;
-  const LoadSums& sums = is_decode ? mla.load.decode : mla.load.prefill;
+  const LoadSums& sums = mla.load.prefill.sequences > 0 ? mla.load.prefill : mla.load.decode;
   FORETOKEN_CHECK(sums.sequences > 0 && sums.query_tokens > 0, "no queries");
   MlaEstimate out;
   out.is_triton = is_triton;
@@ -99,7 +103,7 @@ MlaEstimate estimate(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const MlaConstants& c = is_triton ? triton : flash;
   MlaEstimate out = start(mla, is_triton);
   const bool is_small = out.has_small_cache;
-  const bool is_decode = mla.load.prefill.sequences == 0;
+  const bool is_decode = runs_as_decode(mla, is_triton);
   out.is_absorbed =
       is_decode || out.queries <= (is_small ? c.short_queries_small_cache : c.short_queries);
   out.fixed = is_cold ? graph_fixed : is_small ? c.host_small_cache : c.host;
@@ -143,9 +147,12 @@ class MlaFamily final : public EstimatorFamily {
   [[nodiscard]] int version() const override { return 1; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
 
-  [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& /*gpu*/) const override {
+  [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto* mla = std::get_if<Mla>(&kernel);
-    return mla != nullptr && is_pure(mla->load, is_decode_);
+    if (mla == nullptr) return false;
+    if (!mla->load.verifies_drafts()) return is_pure(mla->load, is_decode_);
+    if (mla->load.prefill.sequences > 0) return false;
+    return runs_as_decode(*mla, source_of(kernel, gpu) == KernelSource::triton) == is_decode_;
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -155,8 +162,12 @@ class MlaFamily final : public EstimatorFamily {
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
     // The network corrects the device as it was measured: warm.
-    const MlaEstimate e = estimate(kernel, gpu, false);
-    const double heads = std::get<Mla>(kernel).query_heads;
+    MlaEstimate e = estimate(kernel, gpu, false);
+    double heads = std::get<Mla>(kernel).query_heads;
+    if (is_decode_ && e.queries > 1) {
+      heads *= e.queries;
+      e.queries = 1;
+    }
     for (const double part : {e.fixed, e.memory, e.math, e.walk, e.rows}) {
       out.add(std::log(part / e.total + 1e-3));
     }

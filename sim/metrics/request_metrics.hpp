@@ -46,6 +46,7 @@ struct RequestRecord {
   int preemptions = 0;
   int priority = 0;
   int attempts = 1;  // replicas that it was sent to, the first one's included
+  std::int64_t drafted = 0, accepted = 0;  // tokens that were verified, and those kept
   RequestStatus status = RequestStatus::unfinished;
   KvHandoff handoff;
 

@@ -20,7 +20,7 @@ bool AttentionRanks::can_hold(std::int64_t tokens) const {
 }
 
 bool AttentionRanks::can_serve(const Sequence& sequence) const {
-  return can_hold(sequence.prompt_tokens + sequence.output_tokens) &&
+  return can_hold(sequence.prompt_tokens + sequence.output_tokens + sequence.draft_room) &&
          ranks_.front().scheduler->can_serve(sequence);
 }
 

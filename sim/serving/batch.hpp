@@ -15,6 +15,7 @@ struct BatchEntry {
   std::int64_t new_tokens = 0;
   std::int64_t context_tokens = 0;  // after the step, new tokens included
   bool samples = false;             // the step completes what is known: it draws the next token
+  std::int64_t drafts = 0;          // drafted tokens that the step verifies
 };
 
 struct Batch {
@@ -23,28 +24,45 @@ struct Batch {
   Seconds scheduled_at;
   int attention_rank = 0;
   bool lists_sequences = false;  // exact attention: shape lists every sequence
+  int drafts_max = 0;            // drafted tokens a sequence and step; 0 = no speculation
+  /// One token of each sequence that samples: what a pass of the draft runs on.
+  BatchShape drafting;
 
   void clear() {
     entries.clear();
     shape.tokens = shape.logit_rows = 0;
     shape.attention.prefill = shape.attention.decode = {};
     shape.attention.sequences.clear();
+    drafting = {};
   }
   [[nodiscard]] bool empty() const { return entries.empty(); }
 
   /// Adds `new_tokens` of `sequence` (which stays at its old `computed`).
   void add(Sequence& sequence, std::int64_t new_tokens) {
-    const bool samples = new_tokens == sequence.missing_tokens();
+    const std::int64_t missing = sequence.known_tokens() - sequence.computed;
+    const bool samples = new_tokens >= missing;
+    const std::int64_t verified = samples ? new_tokens - missing : 0;
     const SequenceSlice slice{new_tokens, sequence.computed + new_tokens};
-    // One new token after the prompt is a decode; the last token of a prompt counts as one too,
-    // since the attention kernel sees the same thing.
-    LoadSums& sums = new_tokens == 1 ? shape.attention.decode : shape.attention.prefill;
+    // One new token after the prompt, with its drafts, is a decode; the last tokens of a prompt
+    // count as one too, since the attention kernel sees the same thing.
+    LoadSums& sums =
+        new_tokens <= 1 + drafts_max ? shape.attention.decode : shape.attention.prefill;
     sums.add(slice);
     if (lists_sequences) shape.attention.sequences.push_back(slice);
     shape.tokens += new_tokens;
-    shape.logit_rows += samples ? 1 : 0;
+    shape.logit_rows += samples ? 1 + verified : 0;
+    if (samples && drafts_max > 0) add_drafting(slice.context_tokens);
     if (sequence.record.scheduled < Seconds(0.0)) sequence.record.scheduled = scheduled_at;
-    entries.push_back({&sequence, slice.query_tokens, slice.context_tokens, samples});
+    entries.push_back({&sequence, slice.query_tokens, slice.context_tokens, samples, verified});
+  }
+
+ private:
+  void add_drafting(std::int64_t context_tokens) {
+    const SequenceSlice slice{1, context_tokens};
+    drafting.attention.decode.add(slice);
+    if (lists_sequences) drafting.attention.sequences.push_back(slice);
+    ++drafting.tokens;
+    ++drafting.logit_rows;
   }
 };
 

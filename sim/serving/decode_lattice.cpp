@@ -37,18 +37,27 @@ Prediction price_decode(Kernel& kernel, const AttentionLoad& load, const MemoPre
   scratch.decode.context_tokens_max = round_up(
       load.decode.context_tokens_max,
       lattice_step(std::max<std::int64_t>(1, load.decode.context_tokens_max), longest_bits));
+  // A key more in a sequence is a pair more for each of its queries.
+  const double queries = static_cast<double>(load.decode.query_tokens) /
+                         static_cast<double>(load.decode.sequences);
   const auto price_at = [&](std::int64_t context_tokens) {
     scratch.decode.context_tokens = context_tokens;
-    scratch.decode.causal_pairs = static_cast<double>(context_tokens);
+    scratch.decode.causal_pairs =
+        load.decode.causal_pairs +
+        queries * static_cast<double>(context_tokens - load.decode.context_tokens);
     return predictor.predict(kernel);
   };
   const std::int64_t context_tokens = load.decode.context_tokens;
   const std::int64_t step = lattice_step(context_tokens, context_bits);
-  const std::int64_t below = context_tokens / step * step;
+  const std::int64_t point = context_tokens / step * step;
+  // No sequence is shorter than its queries.
+  const std::int64_t below =
+      load.verifies_drafts() ? std::max(point, load.decode.query_tokens) : point;
   Prediction price = price_at(below);
   if (below == context_tokens) return price;
-  const Prediction above = price_at(below + step);
-  const double share = static_cast<double>(context_tokens - below) / static_cast<double>(step);
+  const Prediction above = price_at(point + step);
+  const double share =
+      static_cast<double>(context_tokens - below) / static_cast<double>(point + step - below);
   price.time += (above.time - price.time) * share;
   return price;
 }

@@ -22,7 +22,7 @@ std::pair<LoadSums, LoadSums> split_many(const LoadSums& sums) {
   const auto part = [share](std::int64_t value) {
     return static_cast<std::int64_t>(static_cast<double>(value) * share);
   };
-  second.query_tokens = part(sums.query_tokens);
+  second.query_tokens = sums.query_tokens * second.sequences / sums.sequences;
   second.context_tokens = part(sums.context_tokens);
   second.causal_pairs = sums.causal_pairs * share;
   LoadSums first = sums;
@@ -33,10 +33,12 @@ std::pair<LoadSums, LoadSums> split_many(const LoadSums& sums) {
   return {first, second};
 }
 
-std::pair<LoadSums, LoadSums> split_sums(const LoadSums& sums) {
+/// A single prompt is cut, a single decode is not, with or without drafts.
+std::pair<LoadSums, LoadSums> split_sums(const LoadSums& sums, bool are_prompts) {
   if (sums.sequences > 1) return split_many(sums);
   std::pair<LoadSums, LoadSums> halves;
   if (sums.sequences == 0) return halves;
+  if (!are_prompts) return {sums, {}};
   const auto [earlier, later] = cut({sums.query_tokens, sums.context_tokens});
   halves.first.add(earlier);
   if (later.query_tokens > 0) halves.second.add(later);
@@ -44,12 +46,13 @@ std::pair<LoadSums, LoadSums> split_sums(const LoadSums& sums) {
 }
 
 /// Every other sequence; the last prompt is cut if they are odd.
-std::pair<AttentionLoad, AttentionLoad> split_list(const std::vector<SequenceSlice>& sequences) {
+std::pair<AttentionLoad, AttentionLoad> split_list(const AttentionLoad& load) {
+  const std::vector<SequenceSlice>& sequences = load.sequences;
   std::vector<SequenceSlice> first, second;
   bool is_firsts_turn = true;
   const auto deal = [&](bool prompts) {
     const auto is_dealt = [&](const SequenceSlice& slice) {
-      return (slice.query_tokens > 1) == prompts;
+      return load.is_decode(slice) != prompts;
     };
     auto left = std::ranges::count_if(sequences, is_dealt);
     for (const SequenceSlice& slice : sequences) {
@@ -66,7 +69,9 @@ std::pair<AttentionLoad, AttentionLoad> split_list(const std::vector<SequenceSli
   };
   deal(true);
   deal(false);
-  return {AttentionLoad::exact(std::move(first)), AttentionLoad::exact(std::move(second))};
+  const std::int64_t decode_queries = std::max<std::int64_t>(load.decode.query_tokens_max, 1);
+  return {AttentionLoad::exact(std::move(first), decode_queries),
+          AttentionLoad::exact(std::move(second), decode_queries)};
 }
 
 }  // namespace
@@ -76,10 +81,11 @@ std::pair<BatchShape, BatchShape> split_in_half(const BatchShape& batch) {
   auto& [first, second] = halves;
   if (batch.attention.sequences.empty()) {
     std::tie(first.attention.prefill, second.attention.prefill) =
-        split_sums(batch.attention.prefill);
-    std::tie(first.attention.decode, second.attention.decode) = split_sums(batch.attention.decode);
+        split_sums(batch.attention.prefill, true);
+    std::tie(first.attention.decode, second.attention.decode) =
+        split_sums(batch.attention.decode, false);
   } else {
-    std::tie(first.attention, second.attention) = split_list(batch.attention.sequences);
+    std::tie(first.attention, second.attention) = split_list(batch.attention);
   }
   second.tokens = second.attention.query_tokens();
   first.tokens = batch.tokens - second.tokens;

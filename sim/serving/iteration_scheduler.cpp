@@ -26,6 +26,7 @@ void IterationScheduler::schedule(Sequence& sequence, std::int64_t tokens, Batch
 
 bool IterationScheduler::serve(std::size_t index, std::int64_t tokens, Batch& batch) {
   Sequence& sequence = *running_[index];
+  if (sequence.missing_tokens() == 1) tokens = std::min(sequence.decode_tokens(), budget_);
   while (!cache_.grow(sequence, sequence.computed + tokens)) {
     if (!preempt_last(index)) return false;
   }
@@ -73,7 +74,8 @@ bool IterationScheduler::preempt_last(std::size_t index) {
 std::int64_t tokens_at_most(const Sequence& sequence, std::int64_t output_limit,
                             const KvCache& cache) {
   const std::int64_t output = std::max(sequence.output_tokens, output_limit);
-  return std::min(sequence.prompt_tokens + output, cache.blocks() * cache.block_tokens());
+  return std::min(sequence.prompt_tokens + output + sequence.draft_room,
+                  cache.blocks() * cache.block_tokens());
 }
 
 void read_output_limit(TableReader& table, std::int64_t& output_limit) {

@@ -54,10 +54,11 @@ class IterationScheduler : public Scheduler {
 
   /// Puts `tokens` of a sequence that holds the blocks for them into the step.
   void schedule(Sequence& sequence, std::int64_t tokens, Batch& batch);
-  /// Gives running_[index] `tokens` more, preempting those behind it while blocks are short.
+  /// Gives running_[index] `tokens` more, preempting those behind it while blocks are short. Where
+  /// one token is missing, the drafts behind it go along as far as the budget lasts.
   /// Returns whether they are in the step; if not, it waits or was preempted itself.
   bool serve(std::size_t index, std::int64_t tokens, Batch& batch);
-  /// Everyone that lacks one token only.
+  /// Everyone that lacks one token only, drafts apart.
   void serve_decodes(Batch& batch);
   /// Lets the first that waits run, with `tokens` after those of `entry` in this step, keeping
   /// blocks for `reserved_tokens` in all. Returns false and changes nothing if blocks are short.
@@ -86,6 +87,7 @@ class IterationScheduler : public Scheduler {
 
 /// Tokens that a request may hold as far as its engine knows: a client names a limit to the output
 /// and mostly stays below. `output_limit` is what every client names, 0 = exactly what it gets.
+/// With the room that drafts take.
 /// Never more than `cache` holds.
 std::int64_t tokens_at_most(const Sequence& sequence, std::int64_t output_limit,
                             const KvCache& cache);

@@ -116,7 +116,8 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
   FORETOKEN_CHECK(sequence.blocks == 0 && sequence.chunks.empty(),
                   "a sequence that holds {} KV blocks starts again", sequence.blocks);
   // What the prefix takes out of the idle ones cannot be evicted for the rest.
-  const std::int64_t extra = blocks_for(reserved_tokens) - match.blocks;
+  const std::int64_t extra =
+      blocks_for(std::max(reserved_tokens, sequence.tokens_with_room(tokens))) - match.blocks;
   if (extra > free() - match.idle_blocks) return false;
   if (match.chunks > 0) take_chunks(sequence, match.chunks);
   sequence.next_chunk = match.chunks;

@@ -100,7 +100,9 @@ Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout, i
     // softmax and the random numbers they are divided by: 14.07 B a row and token measured (as
     // above). vLLM's top-k kernel (since 0.16) has a row of fp32 for each SM beside them; before it
     // there was a sort, and 38 B. Hidden states of the step are still there.
-    const double rows = std::min(static_cast<double>(limits.sequences_max), tokens);
+    // Drafts that are verified have rows of their own.
+    const double rows =
+        std::min(static_cast<double>(limits.sequences_max) * (1 + limits.draft.drafts), tokens);
     const double sms = std::min(rows, static_cast<double>(gpu.sm_count));
     peak = std::max(
         peak, tokens * hidden * element + vocabulary * (rows * (element + 3.0 * 4.0) + sms * 4.0));
@@ -176,10 +178,15 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
     plan.runtime = runtime_bytes;
     plan.weights = weight_bytes_per_rank(model, layout, stage, execution.formats()) +
                    rotary_bytes(model, execution);
+    const bool has_draft = stage + 1 == layout.pipeline;
+    plan.draft_weights = has_draft ? limits.draft.weights : Bytes(0.0);
+    plan.weights += plan.draft_weights;
     plan.activations = activation_bytes(model, layout, stage, execution, gpu, limits);
     plan.graphs = graph_bytes(model, layout, stage, execution, limits.sequences_max);
-    plan.kv_block = execution.block_tokens *
-                    kv_bytes_per_token_per_rank(model, layout, stage, execution.kv_dtype);
+    const Bytes draft_kv = has_draft ? limits.draft.kv_per_token : Bytes(0.0);
+    plan.kv_block =
+        execution.block_tokens *
+        (kv_bytes_per_token_per_rank(model, layout, stage, execution.kv_dtype) + draft_kv);
     plan.kv_budget = kv_budget(plan, limits);
     plan.kv_blocks =
         static_cast<std::int64_t>(std::floor(std::max(0.0, plan.kv_budget / plan.kv_block)));
@@ -205,11 +212,15 @@ void check_memory(const MemoryPlan& plan, const Transformer& model, const Parall
             : "";
     throw ConfigError(
         model_position,
-        fmt::format("{} does not fit on {}: each GPU needs {} of weights, {} of activations and {} "
+        fmt::format("{} does not fit on {}: each GPU needs {} of weights{}, {} of activations and {} "
                     "for runtime and communication, but {}; {} are missing. Raise tensor_parallel "
                     "(now {}){} or "
                     "pipeline_parallel (now {}), choose a smaller dtype or a GPU with more memory",
-                    model.name, gpu.name, readable(plan.weights), readable(plan.activations),
+                    model.name, gpu.name, readable(plan.weights),
+                    plan.draft_weights > Bytes(0.0)
+                        ? fmt::format(" ({} of them the draft's)", readable(plan.draft_weights))
+                        : "",
+                    readable(plan.activations),
                     readable(plan.runtime + plan.communication), share_text(plan, limits),
                     readable(missing), layout.tensor, attention_ranks, layout.pipeline));
   }

@@ -14,12 +14,20 @@
 
 namespace foretoken {
 
+/// What a draft keeps on each rank of the last stage.
+struct DraftMemory {
+  int drafts = 0;      // verified with a token: so many more rows of logits a sequence
+  Bytes weights;       // what it does not share with the model
+  Bytes kv_per_token;  // its own keys and values, in the same blocks
+};
+
 struct MemoryLimits {
   MemoryRule rule = MemoryRule::of_total;
   double utilization = 0.9;
   bool graphs_in_share = false;  // of_total: the share pays for CUDA graphs too
   std::int64_t batch_tokens_max = 8192;
   int sequences_max = 256;
+  DraftMemory draft = {};
 };
 
 /// Bytes of one GPU, a rank of the stage that holds the fewest blocks.
@@ -28,7 +36,8 @@ struct MemoryPlan {
   Bytes driver;         // of that, kept by the driver
   Bytes context;        // of the process: CUDA's own
   Bytes communication;  // NCCL's buffers, those of all-reduce kernels
-  Bytes weights;        // table of rotary embeddings included
+  Bytes weights;        // table of rotary embeddings and a draft's weights included
+  Bytes draft_weights;  // of these
   Bytes activations;    // of the largest step, sampling included
   Bytes runtime;        // code of kernels, workspaces of libraries
   Bytes graphs;         // CUDA graphs, one a batch size

@@ -24,6 +24,7 @@ Replica::Replica(ReplicaConfig config, Platform& platform, EngineStart start_eng
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       slot.batches[rank].attention_rank = static_cast<int>(rank);
       slot.batches[rank].lists_sequences = config_.lists_sequences;
+      if (config_.speculation) slot.batches[rank].drafts_max = config_.speculation->drafts;
     }
   }
 }
@@ -70,6 +71,7 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
   sequence.last_token = record.last_token;
   sequence.has_ended = false;
   sequence.record = record;
+  if (config_.speculation) sequence.draft_room = config_.speculation->room;
   sequence.record.replica = config_.id;
   if (request.prefix_block_tokens > 0) {
     sequence.prefix_chunk_tokens = request.prefix_block_tokens;
@@ -287,8 +289,12 @@ void Replica::end_copies(std::size_t stage, std::size_t slot_index) {
 void Replica::compute(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
   slot.compute_from = platform_.now();
+  slot.draft_time = Seconds(0.0);
+  if (is_last(stage) && config_.speculation && config_.speculation->pricer != nullptr) {
+    slot.draft_time = config_.speculation->pricer->price(slot.batches);
+  }
   // Collectives that overlap with computation start with it, others after it.
-  Seconds time = slot.price.overlap ? Seconds(0.0) : slot.price.time;
+  Seconds time = slot.price.overlap ? Seconds(0.0) : slot.price.time + slot.draft_time;
   if (stage == 0) {
     time += config_.host_time;
     host_time_total_ += config_.host_time;
@@ -353,7 +359,8 @@ void Replica::end_communication(std::size_t stage, std::size_t slot_index) {
   shared_communication_ += taken;
   if (!slot.price.overlap) return end_compute(stage, slot_index);
   const Seconds whole = slot.price.overlap->time(taken / slot.price.overlap->shared_time());
-  platform_.at(std::max(platform_.now(), slot.communication_from + whole), *this,
+  const Seconds end = std::max(platform_.now(), slot.communication_from + whole);
+  platform_.at(end + slot.draft_time, *this,
                tag(EventKind::overlapped, stage, slot_index));
 }
 
@@ -462,8 +469,25 @@ void Replica::complete(std::size_t slot_index) {
   is_completing_ = false;
 }
 
-/// Gives every sequence that samples its token. Most have waited equally long for it, so the gaps
-/// are recorded in runs of equal ones.
+/// The drafts that are accepted and a token of the target's own, as many as the request still
+/// wants. Rejected drafts are computed no longer; their KV blocks stay for what comes.
+void Replica::produce(const BatchEntry& entry) {
+  Sequence& sequence = *entry.sequence;
+  if (!config_.speculation) {
+    ++sequence.produced;
+    return;
+  }
+  Speculation& speculation = *config_.speculation;
+  const std::int64_t accepted = entry.drafts > 0 ? speculation.acceptance.draw(entry.drafts) : 0;
+  sequence.computed -= entry.drafts - accepted;
+  sequence.drafts = speculation.drafts;
+  sequence.record.drafted += entry.drafts;
+  sequence.record.accepted += accepted;
+  sequence.produced = std::min(sequence.produced + accepted + 1, sequence.output_tokens);
+}
+
+/// Gives every sequence that samples its tokens. They arrive at once: one gap, however many. Most
+/// sequences have waited equally long, so the gaps are recorded in runs of equal ones.
 void Replica::count_tokens(const Batch& batch) {
   const Seconds now = platform_.now();
   Seconds gap;
@@ -472,9 +496,12 @@ void Replica::count_tokens(const Batch& batch) {
     Sequence& sequence = *entry.sequence;
     --sequence.steps_in_flight;
     if (!entry.samples || sequence.has_ended) continue;
-    if (++sequence.produced <= sequence.delivered || !sequence.shows_tokens) continue;
-    ++sent;
-    if (sequence.produced == 1) {
+    const std::int64_t before = sequence.produced;
+    produce(entry);
+    const std::int64_t news = sequence.produced - std::max(before, sequence.delivered);
+    if (news <= 0 || !sequence.shows_tokens) continue;
+    sent += news;
+    if (before == 0) {
       sequence.record.first_token = now;
       listener_.on_first_token(sequence.record.id);
     } else {

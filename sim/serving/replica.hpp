@@ -17,6 +17,7 @@
 #include "sim/serving/attention_ranks.hpp"
 #include "sim/serving/kv_port.hpp"
 #include "sim/serving/pool.hpp"
+#include "sim/serving/speculation.hpp"
 #include "sim/serving/stage_pricer.hpp"
 #include "workloads/engine_memory.hpp"
 
@@ -55,6 +56,7 @@ struct ReplicaConfig {
   std::vector<Bytes> kv_block;   // by stage: of one GPU
   std::vector<int> layers;       // by stage
   HostCopies host_copies = HostCopies::layer_wise;
+  std::optional<Speculation> speculation = {};
 };
 
 /// Makes a replica's engines with empty caches: once, and again whenever it starts anew.
@@ -104,6 +106,10 @@ class Replica final : public EventHandler {
   [[nodiscard]] Seconds shared_communication() const { return shared_communication_; }
   /// By which steps were longer because of copies to and from the host.
   [[nodiscard]] Seconds copy_wait() const { return copy_wait_; }
+  /// Null without speculation.
+  [[nodiscard]] const SpeculationTotals* speculation() const {
+    return config_.speculation ? &config_.speculation->acceptance.totals() : nullptr;
+  }
 
   void on_event(std::uint64_t tag) override;
 
@@ -122,6 +128,7 @@ class Replica final : public EventHandler {
     Seconds communication_from;
     std::size_t shared_next = 0;  // collectives of the current stage that were started
     StagePrice price;
+    Seconds draft_time;  // of the passes behind the last stage
     int transfers_open = 0;
     bool busy = false;
     std::vector<KvCopies> copies;  // by attention rank; empty: none in this step
@@ -160,6 +167,8 @@ class Replica final : public EventHandler {
   void count_tokens(const Batch& batch);
   /// prefill: the prompt is computed; somebody else goes on.
   void hand_over(Sequence& sequence);
+  /// Gives the sequence of `entry` its tokens.
+  void produce(const BatchEntry& entry);
   void end(Sequence& sequence, RequestStatus status);
   /// The client is through with it; its record as it is to be handed on.
   RequestRecord close(Sequence& sequence, RequestStatus status);

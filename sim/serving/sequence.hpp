@@ -2,6 +2,7 @@
 // queues, the replica owns the sequences.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -18,8 +19,13 @@ struct Sequence {
   std::int64_t produced = 0;
   int priority = 0;  // lower goes first, for schedulers that look at it
   /// Tokens whose keys and values are in the cache or being computed by a step in flight. It is
-  /// advanced when a step is scheduled; preemption sets it back to 0.
+  /// advanced when a step is scheduled; preemption sets it back to 0. Drafted tokens in the step
+  /// count; those that are rejected are taken off again.
   std::int64_t computed = 0;
+  int drafts = 0;  // drafted tokens that wait to be verified with the next decode
+  /// Tokens behind the last known one that need KV blocks while it decodes: the drafts, and those
+  /// that the draft computes beyond them.
+  std::int64_t draft_room = 0;
   std::int64_t blocks = 0;  // KV blocks held, shared ones included
 
   // Prefix sharing: the prompt's chunks by hash, and those that the KV cache knows this sequence to
@@ -48,7 +54,15 @@ struct Sequence {
   /// Tokens that exist: prompt and what was produced.
   [[nodiscard]] std::int64_t known_tokens() const { return prompt_tokens + produced; }
   /// Tokens still to be computed before the next one can be drawn; 0 = waits for a step in flight.
-  [[nodiscard]] std::int64_t missing_tokens() const { return known_tokens() - computed; }
+  [[nodiscard]] std::int64_t missing_tokens() const {
+    return std::max<std::int64_t>(known_tokens() - computed, 0);
+  }
+  /// What a decode computes, at most: the one token that is missing, and the drafts behind it.
+  [[nodiscard]] std::int64_t decode_tokens() const { return 1 + drafts; }
+  /// Tokens that need KV blocks while `tokens` are held.
+  [[nodiscard]] std::int64_t tokens_with_room(std::int64_t tokens) const {
+    return tokens >= known_tokens() ? std::max(tokens, known_tokens() + draft_room) : tokens;
+  }
   [[nodiscard]] bool is_done() const { return produced >= output_tokens; }
 };
 

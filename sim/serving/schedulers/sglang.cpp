@@ -106,7 +106,7 @@ class Sglang final : public IterationScheduler {
   void prefill(Batch& batch) {
     if (cut_ == nullptr && (waiting_.empty() || is_full_)) return;
     // Decodes that join the step have their tokens kept.
-    const std::int64_t decodes = config_.mixed_chunk ? count_decodes() : 0;
+    const std::int64_t decodes = config_.mixed_chunk ? decode_tokens() : 0;
     had_decodes_ = std::ranges::any_of(running_, [this](const Sequence* s) { return s != cut_; });
     if (cut_ != nullptr) is_full_ = false;
     const std::int64_t input = budget() - decodes;
@@ -204,15 +204,26 @@ class Sglang final : public IterationScheduler {
     return &sequence != cut_ && sequence.missing_tokens() == 1;
   }
 
-  [[nodiscard]] std::int64_t count_decodes() const {
-    return std::ranges::count_if(running_, [this](const Sequence* s) { return decodes(*s); });
+  /// Tokens of those that decode, their drafts included.
+  [[nodiscard]] std::int64_t decode_tokens() const {
+    std::int64_t tokens = 0;
+    for (const Sequence* sequence : running_) {
+      if (decodes(*sequence)) tokens += sequence->decode_tokens();
+    }
+    return tokens;
+  }
+
+  /// Blocks that a decoding sequence lacks for its next step.
+  [[nodiscard]] std::int64_t blocks_lacking(const Sequence& sequence) const {
+    const std::int64_t held =
+        sequence.tokens_with_room(sequence.computed + sequence.decode_tokens());
+    return std::max<std::int64_t>(cache_.blocks_for(held) - sequence.blocks, 0);
   }
 
   void decode(Batch& batch) {
     std::int64_t blocks = 0;
     for (const Sequence* sequence : running_) {
-      if (!decodes(*sequence)) continue;
-      blocks += cache_.blocks_for(sequence->computed + 1) - sequence->blocks;
+      if (decodes(*sequence)) blocks += blocks_lacking(*sequence);
     }
     if (blocks > cache_.free()) {
       retract();
@@ -222,8 +233,9 @@ class Sglang final : public IterationScheduler {
     }
     for (Sequence* sequence : running_) {
       if (budget() == 0) return;
-      if (!decodes(*sequence) || !cache_.grow(*sequence, sequence->computed + 1)) continue;
-      schedule(*sequence, 1, batch);
+      if (!decodes(*sequence)) continue;
+      const std::int64_t tokens = std::min(sequence->decode_tokens(), budget());
+      if (cache_.grow(*sequence, sequence->computed + tokens)) schedule(*sequence, tokens, batch);
     }
   }
 
@@ -246,7 +258,8 @@ class Sglang final : public IterationScheduler {
       give_way(*left.back());
       left.pop_back();
     }
-    if (cache_.free() == 0 && cut_ != nullptr && cut_->steps_in_flight == 0) {
+    const bool is_short = !left.empty() && blocks_lacking(*left.front()) > cache_.free();
+    if (is_short && cut_ != nullptr && cut_->steps_in_flight == 0) {
       Sequence& sequence = *cut_;
       cut_ = nullptr;
       give_way(sequence);

@@ -120,7 +120,7 @@ class TensorrtLlm final : public IterationScheduler {
   [[nodiscard]] std::int64_t length(const Sequence& sequence) const {
     return config_.capacity_policy == CapacityPolicy::guaranteed_no_evict
                ? tokens_at_most(sequence, config_.output_limit, cache_)
-               : sequence.known_tokens();
+               : sequence.tokens_with_room(sequence.known_tokens());
   }
 
   /// Blocks that those who run do not hold yet but count on.

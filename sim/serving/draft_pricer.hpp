@@ -1,0 +1,39 @@
+// What drafting adds to a step: the draft's passes one after the other behind the target's. The
+// first runs over the step's own tokens, whose keys and values the draft lacks (prompts too); each
+// later one over one token of every sequence that drafts (vLLM's EagleProposer and
+// DraftModelProposer, SGLang's draft extend and draft decode).
+// Its collectives are priced in closed form, uncontended, and contexts as if every draft had been
+// accepted.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/serving/batch.hpp"
+#include "sim/serving/stage_pricer.hpp"
+
+namespace foretoken {
+
+class DraftPricer {
+ public:
+  /// `following` prices each of the `drafts - 1` passes after the first.
+  DraftPricer(std::unique_ptr<StagePricer> first, std::unique_ptr<StagePricer> following,
+              int drafts);
+
+  /// Of all passes behind a step of the attention ranks, at least one of which has work.
+  Seconds price(std::span<const Batch> ranks);
+
+  /// GPU time of all passes priced so far.
+  [[nodiscard]] Seconds total() const { return total_; }
+  /// Adds the passes to `totals`, their time as one family "draft".
+  void add_to(PriceTotals& totals) const;
+
+ private:
+  std::unique_ptr<StagePricer> first_, following_;
+  int drafts_;
+  Seconds total_;
+  std::vector<BatchShape> shapes_;  // scratch
+};
+
+}  // namespace foretoken
