@@ -21,6 +21,7 @@ struct RequestRow {
   double arrival_s = 0;
   std::optional<double> scheduled_s, first_token_s, finished_s;  // nullopt = never happened
   std::int64_t prompt_tokens = 0, output_tokens = 0;
+  std::int64_t drafted = 0, accepted = 0;  // tokens verified, and those kept
   std::optional<double> ttft_ms, tpot_ms, e2e_ms;
   int preemptions = 0;
   /// Where another replica computed the prompt: that one, and how the KV cache came from there.
@@ -107,6 +108,18 @@ struct Report {
     std::optional<double> host_hit_rate = std::nullopt;
     std::optional<HostKv> host = std::nullopt;
   } kv;
+
+  struct Speculation {
+    std::string method;  // "eagle"
+    int drafts = 0;      // for each sequence and step
+    std::int64_t verifications = 0;
+    /// Mean number of tokens a verification gave, the target's own included.
+    double acceptance_length = 0;
+    /// Share of the drafts at each position that were accepted, all before them included.
+    std::vector<double> accepted_by_position;
+    double draft_share = 0;  // of the GPU time, 0 to 1
+  };
+  std::optional<Speculation> speculation;
 
   double gpu_busy = 0;    // share of GPU time with a step running, 0 to 1
   double batch_mean = 0;  // sequences a step

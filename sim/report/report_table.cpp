@@ -83,7 +83,7 @@ class ReportText {
     for (const std::string& section :
          {title(), requests() + throughput(), latency_text(report_, label_, layout()),
           priority_text(report_, label_, layout()), objective() + price(), pools(),
-          memory() + load(), time_by(), over_time()}) {
+          memory() + load() + speculation(), time_by(), over_time()}) {
       if (section.empty()) continue;
       if (!result.empty()) result += '\n';
       result += section;
@@ -269,6 +269,22 @@ class ReportText {
     }
     if (!parts.empty()) result += facts("predictions", parts);
     return result;
+  }
+
+  [[nodiscard]] std::string speculation() const {
+    if (!report_.speculation) return {};
+    const Report::Speculation& speculation = *report_.speculation;
+    std::string by_position;
+    for (const double share : speculation.accepted_by_position) {
+      by_position += (by_position.empty() ? "" : ", ") + percent(share);
+    }
+    return facts("speculation",
+                 {fmt::format("{} by {}", counted(speculation.drafts, "draft"),
+                              spelled(speculation.method)),
+                  fmt::format("{} tokens a verification",
+                              grouped(speculation.acceptance_length, 2)),
+                  fmt::format("accepted {}", by_position),
+                  fmt::format("drafting {} of GPU time", percent(speculation.draft_share))});
   }
 
   /// The kernel families to show: the largest, and one for all others where there are many.

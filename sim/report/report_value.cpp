@@ -79,6 +79,19 @@ Value kv_value(const Report::Kv& kv) {
   return value;
 }
 
+Value speculation_value(const Report::Speculation& speculation) {
+  ValueArray by_position;
+  for (const double share : speculation.accepted_by_position) {
+    by_position.emplace_back(rounded(share));
+  }
+  return ValueObject{{"method", speculation.method},
+                     {"drafts", speculation.drafts},
+                     {"verifications", speculation.verifications},
+                     {"acceptance_length", rounded(speculation.acceptance_length)},
+                     {"accepted_by_position", by_position},
+                     {"draft_share", rounded(speculation.draft_share)}};
+}
+
 Value counts_value(const std::vector<NamedCount>& counts) {
   Value value;
   for (const NamedCount& entry : counts) value.set(entry.name, entry.count);
@@ -172,6 +185,9 @@ Value report_value(const Report& report) {
   if (!report.pools.empty()) value.emplace_back("pools", pools_value(report.pools));
   if (report.kv_transfers) {
     value.emplace_back("kv_transfers", kv_transfers_value(*report.kv_transfers));
+  }
+  if (report.speculation) {
+    value.emplace_back("speculation", speculation_value(*report.speculation));
   }
   if (report.cost) value.emplace_back("cost", cost_value(*report.cost));
   if (report.energy_j_per_token) {

@@ -1,6 +1,7 @@
 // requests.csv: one line a request, by id. Dates to the microsecond, latencies to the microsecond
-// too (milliseconds with three decimals); what never happened is an empty cell. Where some replicas
-// prefill for others, columns about that follow.
+// too (milliseconds with three decimals); what never happened is an empty cell. A run that
+// speculates has two columns more; where some replicas prefill for others, columns about that
+// follow.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -15,6 +16,7 @@ constexpr std::string_view header =
     "ttft_ms,tpot_ms,e2e_ms,preemptions,status";
 constexpr std::string_view handoff_header =
     ",prefill_replica,kv_wait_ms,kv_transfer_ms,kv_exposed_ms";
+constexpr std::string_view speculation_header = ",drafted,accepted";
 
 constexpr int decimals_s = 6;
 constexpr int decimals_ms = 3;
@@ -24,7 +26,7 @@ void append_number(fmt::memory_buffer& out, const std::optional<double>& value, 
   out.push_back(',');
 }
 
-void append_row(fmt::memory_buffer& out, const RequestRow& row) {
+void append_row(fmt::memory_buffer& out, const RequestRow& row, bool speculates) {
   fmt::format_to(std::back_inserter(out), "{},{},", row.id, row.replica);
   append_number(out, row.arrival_s, decimals_s);
   append_number(out, row.scheduled_s, decimals_s);
@@ -35,6 +37,7 @@ void append_row(fmt::memory_buffer& out, const RequestRow& row) {
   append_number(out, row.tpot_ms, decimals_ms);
   append_number(out, row.e2e_ms, decimals_ms);
   fmt::format_to(std::back_inserter(out), "{},{}", row.preemptions, row.status);
+  if (speculates) fmt::format_to(std::back_inserter(out), ",{},{}", row.drafted, row.accepted);
 }
 
 void append_handoff(fmt::memory_buffer& out, const std::optional<RequestRow::Handoff>& handoff) {
@@ -48,11 +51,13 @@ void append_handoff(fmt::memory_buffer& out, const std::optional<RequestRow::Han
 
 std::string requests_csv(const Report& report) {
   fmt::memory_buffer out;
+  const bool speculates = report.speculation.has_value();
   out.append(header);
+  if (speculates) out.append(speculation_header);
   if (report.kv_transfers) out.append(handoff_header);
   out.push_back('\n');
   for (const RequestRow& row : report.rows) {
-    append_row(out, row);
+    append_row(out, row, speculates);
     if (report.kv_transfers) append_handoff(out, row.handoff);
     out.push_back('\n');
   }

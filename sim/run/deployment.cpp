@@ -61,7 +61,8 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
   });
   diagnostics.attempt([&] { check_all_reduce(); });
   diagnostics.attempt([&] {
-    const MemoryLimits limits = memory_limits(scenario.engine);
+    MemoryLimits limits = memory_limits(scenario.engine);
+    limits.draft = draft_memory(scenario);
     memory_ = plan_memory(scenario.model, layout, scenario.execution, scenario.cluster.gpu, limits);
     kv_blocks_ = memory_.kv_blocks;
     if (scenario.engine.kv_blocks > 0) {
@@ -138,6 +139,14 @@ StagePricer& DeployedEngine::pricer_for(int stage, const StageLinks& links) {
   return *pricers_.back().pricer;
 }
 
+DraftPricer* DeployedEngine::draft_pricer_for(const StageLinks& links) {
+  for (const DraftEntry& entry : draft_pricers_) {
+    if (entry.links == links) return entry.pricer.get();
+  }
+  draft_pricers_.push_back({links, make_draft_pricer(scenario_, links, comm_, *predictor_)});
+  return draft_pricers_.back().pricer.get();
+}
+
 ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacement& placement) {
   ReplicaConfig config;
   config.id = id;
@@ -163,6 +172,15 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
     config.kv_block.push_back(scenario_.execution.block_tokens *
                               kv_bytes_per_token_per_rank(scenario_.model, layout, number,
                                                           scenario_.execution.kv_dtype));
+  }
+  if (scenario_.engine.speculative) {
+    const std::span<const GpuId> last = placement.back();
+    DraftPricer* pricer = draft_pricer_for({group_links(scenario_.cluster, last.first(tensor)),
+                                            group_links(scenario_.cluster, last)});
+    config.speculation = make_speculation(scenario_, id, pricer);
+    config.host_time += scenario_.engine.speculative->host_time;
+    config.kv_block.back() +=
+        scenario_.execution.block_tokens * draft_memory(scenario_).kv_per_token;
   }
   return config;
 }
@@ -230,9 +248,20 @@ HostTotals DeployedEngine::host() const {
   return totals;
 }
 
+SpeculationTotals DeployedEngine::speculation() const {
+  SpeculationTotals totals;
+  for (const auto& replica : replicas_) {
+    if (replica->speculation() != nullptr) totals += *replica->speculation();
+  }
+  return totals;
+}
+
 PriceTotals DeployedEngine::totals() const {
   PriceTotals totals;
   for (const PricerEntry& entry : pricers_) entry.pricer->add_to(totals);
+  for (const DraftEntry& entry : draft_pricers_) {
+    if (entry.pricer != nullptr) entry.pricer->add_to(totals);
+  }
   Seconds communication, host, copies;
   for (const auto& replica : replicas_) {
     copies += replica->copy_wait();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/run/draft_deployment.hpp"
 #include "sim/run/placement.hpp"
 #include "sim/run/run.hpp"
 
@@ -38,6 +39,8 @@ class DeployedEngine {
   /// Of all replicas.
   [[nodiscard]] PrefixTotals prefixes() const;
   [[nodiscard]] HostTotals host() const;
+  /// Of all replicas; empty without speculation.
+  [[nodiscard]] SpeculationTotals speculation() const;
   /// GPU time by kernel family (communication and host time included), and launches by origin.
   [[nodiscard]] PriceTotals totals() const;
 
@@ -49,6 +52,7 @@ class DeployedEngine {
   StagePricer& pricer_for(int stage, const StageLinks& links);
   /// A replica's schedulers with empty caches.
   [[nodiscard]] AttentionRanks start_engines() const;
+  DraftPricer* draft_pricer_for(const StageLinks& links);
   ReplicaConfig replica_config(ReplicaId id, const ReplicaPlacement& placement);
 
   PoolRole role_;
@@ -65,6 +69,11 @@ class DeployedEngine {
     std::unique_ptr<StagePricer> pricer;
   };
   std::vector<PricerEntry> pricers_;
+  struct DraftEntry {
+    StageLinks links;
+    std::unique_ptr<DraftPricer> pricer;  // null: drafts run on no GPU
+  };
+  std::vector<DraftEntry> draft_pricers_;
   std::vector<std::unique_ptr<Replica>> replicas_;
 };
 

@@ -57,23 +57,38 @@ std::string run_title(const Scenario& scenario) {
   return fmt::format("{} {}:{}", model, scenario.cluster.name, pools);
 }
 
+/// `path` as seen from the working folder, if it is one below it.
+std::optional<std::string> path_from_here(const Value* path) {
+  if (path == nullptr || !path->is_string()) return std::nullopt;
+  const std::filesystem::path given = std::get<std::string>(path->data);
+  const std::filesystem::path relative =
+      given.lexically_relative(std::filesystem::current_path());
+  if (!given.is_absolute() || relative.empty() || *relative.begin() == "..") return std::nullopt;
+  return relative.generic_string();
+}
+
 /// The resolved scenario with paths as seen from the working folder where they lie below it: a
 /// report should read the same wherever the files were checked out.
 Value scenario_seen_from_here(const Scenario& scenario) {
   Value root = resolved_scenario(scenario);
-  const std::filesystem::path here = std::filesystem::current_path();
   for (const auto& [table_name, key] : {std::pair{"model", "name"},
                                         {"cluster", "name"},
                                         {"engine", "preset"},
                                         {"workload", "trace"}}) {
     Value table = *root.find(table_name);
-    const Value* path = table.find(key);
-    if (path == nullptr || !path->is_string()) continue;
-    const std::filesystem::path given = std::get<std::string>(path->data);
-    const std::filesystem::path relative = given.lexically_relative(here);
-    if (!given.is_absolute() || relative.empty() || *relative.begin() == "..") continue;
-    table.set(key, relative.generic_string());
+    const auto path = path_from_here(table.find(key));
+    if (!path) continue;
+    table.set(key, *path);
     root.set(table_name, std::move(table));
+  }
+  Value engine = *root.find("engine");
+  const Value* speculative = engine.find("speculative");
+  const auto draft = path_from_here(speculative == nullptr ? nullptr : speculative->find("model"));
+  if (draft) {
+    Value table = *speculative;
+    table.set("model", *draft);
+    engine.set("speculative", std::move(table));
+    root.set("engine", std::move(engine));
   }
   return root;
 }
@@ -253,6 +268,36 @@ void add_prices(const SimulatedRun& outcome, Report& report) {
   }
 }
 
+/// Of the first pool that decodes with drafts.
+void add_speculation(const SimulatedRun& outcome, Report& report) {
+  const std::vector<PoolSpec>& pools = outcome.pools.specs();
+  const auto pool = std::ranges::find_if(pools, [](const PoolSpec& spec) {
+    return spec.role != PoolRole::prefill && spec.scenario.engine.speculative;
+  });
+  if (pool == pools.end()) return;
+  const DeployedEngine& engine =
+      outcome.pools.engine(static_cast<std::size_t>(pool - pools.begin()));
+  const SpeculativeSettings& settings = *pool->scenario.engine.speculative;
+  const SpeculationTotals totals = engine.speculation();
+  Report::Speculation& speculation = report.speculation.emplace();
+  speculation.method = enum_name(settings.method);
+  speculation.drafts = settings.drafts;
+  speculation.verifications = totals.verifications;
+  speculation.acceptance_length = totals.acceptance_length();
+  for (std::size_t i = 0; i < totals.drafted.size(); ++i) {
+    speculation.accepted_by_position.push_back(
+        totals.drafted[i] > 0
+            ? static_cast<double>(totals.accepted[i]) / static_cast<double>(totals.drafted[i])
+            : 0.0);
+  }
+  Seconds draft, all;
+  for (const auto& [family, time] : engine.totals().time_by) {
+    if (family == "draft") draft += time;
+    if (family != "host") all += time;
+  }
+  speculation.draft_share = all > Seconds(0.0) ? draft / all : 0.0;
+}
+
 void add_cost(const SimulatedRun& outcome, Report& report) {
   const double tokens = report.throughput.output_tokens_per_s * report.duration_s;
   Report::Cost cost;
@@ -362,6 +407,8 @@ std::vector<RequestRow> request_rows(const Timeline& timeline) {
     row.finished_s = date(record.finished);
     row.prompt_tokens = record.prompt_tokens;
     row.output_tokens = record.output_tokens;
+    row.drafted = record.drafted;
+    row.accepted = record.accepted;
     if (row.first_token_s) row.ttft_ms = record.ttft().value() * 1e3;
     if (row.finished_s) {
       row.tpot_ms = record.tpot().value() * 1e3;
@@ -396,6 +443,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_slo_targets(scenario.slo, report);
   add_load(scenario, outcome, report);
   add_prices(outcome, report);
+  add_speculation(outcome, report);
   add_cost(outcome, report);
   add_pools(scenario, outcome, report);
   add_handoffs(scenario, outcome.timeline, report);

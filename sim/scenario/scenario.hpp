@@ -17,6 +17,7 @@
 #include "models/parallel_layout.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/value.hpp"
+#include "sim/scenario/speculative.hpp"
 #include "workloads/engine_memory.hpp"
 #include "workloads/generator.hpp"
 #include "workloads/requests/workload.hpp"
@@ -106,6 +107,7 @@ struct EngineSettings {
   HostCopies host_copies = HostCopies::layer_wise;
   Preemption preemption = Preemption::recompute;
   Seconds host_time;  // added to every step: work on the CPU between steps
+  std::optional<SpeculativeSettings> speculative;  // nullopt = a token a step
 };
 
 /// Latency targets; nullopt = none.

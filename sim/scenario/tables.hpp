@@ -19,6 +19,8 @@ void read_engine_table(TableReader table, const ScenarioOptions& options, Scenar
 /// the tables as they stand in the file, `engine` null if absent. To be called after all others.
 void read_pool_tables(const Value& pools, const Value* engine, const ScenarioOptions& options,
                       Scenario& scenario, Diagnostics& diagnostics);
+/// [engine.speculative], a part of the engine's table; without drafts it leaves nothing behind.
+void read_speculative_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
 void read_predictor_table(TableReader table, Scenario& scenario);
 void read_slo_table(TableReader table, Scenario& scenario);
 void read_run_table(TableReader table, Scenario& scenario);
@@ -30,6 +32,7 @@ Value resolved_cluster_table(const Scenario& scenario);
 Value resolved_deployment_table(const Scenario& scenario);
 Value resolved_engine_table(const Scenario& scenario);
 Value resolved_pool_tables(const Scenario& scenario);
+Value resolved_speculative_table(const SpeculativeSettings& settings);
 Value resolved_predictor_table(const Scenario& scenario);
 Value resolved_slo_table(const Scenario& scenario);
 Value resolved_run_table(const Scenario& scenario);

@@ -30,7 +30,14 @@ Seconds DraftPricer::price(std::span<const Batch> ranks) {
 }
 
 void DraftPricer::add_to(PriceTotals& totals) const {
-  if (total_ > Seconds(0.0)) totals.time_by.emplace_back("draft", total_);
+  constexpr std::string_view family = "draft";
+  const auto known =
+      std::ranges::find(totals.time_by, family, &std::pair<std::string_view, Seconds>::first);
+  if (known != totals.time_by.end()) {
+    known->second += total_;
+  } else {
+    totals.time_by.emplace_back(family, total_);
+  }
   const auto add = [&](const StagePricer& pricer, std::int64_t times) {
     PriceTotals own;
     pricer.add_to(own);

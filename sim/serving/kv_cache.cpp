@@ -116,8 +116,9 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
   FORETOKEN_CHECK(sequence.blocks == 0 && sequence.chunks.empty(),
                   "a sequence that holds {} KV blocks starts again", sequence.blocks);
   // What the prefix takes out of the idle ones cannot be evicted for the rest.
-  const std::int64_t extra =
-      blocks_for(std::max(reserved_tokens, sequence.tokens_with_room(tokens))) - match.blocks;
+  const std::int64_t wanted =
+      blocks_for(std::max(reserved_tokens, sequence.tokens_with_room(tokens)));
+  const std::int64_t extra = wanted - match.blocks;
   if (extra > free() - match.idle_blocks) return false;
   if (match.chunks > 0) take_chunks(sequence, match.chunks);
   sequence.next_chunk = match.chunks;
@@ -133,7 +134,7 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
     host_.give_back(std::exchange(sequence.swapped_blocks, 0));
     sequence.swapped_tokens = 0;
   }
-  if (const std::int64_t rest = blocks_for(reserved_tokens) - sequence.blocks; rest > 0) {
+  if (const std::int64_t rest = wanted - sequence.blocks; rest > 0) {
     const bool is_had = rest <= free_ || evict(rest);
     FORETOKEN_CHECK(is_had, "{} of {} KV blocks are free, but {} could not be had", free(), blocks_,
                     rest);

@@ -116,6 +116,10 @@ void read_engine_table(TableReader table, const ScenarioOptions& options, Scenar
   read_limits(reader, given, engine);
   read_memory(reader, scenario);
   read_execution(reader, scenario);
+  if (const Value* speculative = reader.find_table("speculative")) {
+    read_speculative_table(TableReader(*speculative, found, "engine.speculative"), options,
+                           scenario);
+  }
   scenario.execution.block_tokens = engine.block_tokens;
   const bool is_from_preset =
       std::ranges::find(given.preset_keys, "memory_utilization") != given.preset_keys.end();
@@ -156,6 +160,9 @@ Value resolved_engine_table(const Scenario& scenario) {
     engine.set("overlap", std::string(enum_name(scenario.execution.overlap)));
   }
   engine.set("host_time", exact_text(scenario.engine.host_time));
+  if (scenario.engine.speculative) {
+    engine.set("speculative", resolved_speculative_table(*scenario.engine.speculative));
+  }
   append_options(engine, scenario.engine.scheduler.options);
   return engine;
 }

@@ -24,6 +24,10 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
     scenario.model_position = table.position("name");
     table.diagnostics().attempt(
         [&] { scenario.model = load_model(scenario.model_name, scenario.model_position); });
+    table.expect("name", !scenario.model.draft_head,
+                 fmt::format("'{}' drafts tokens for another model; name it as "
+                             "engine.speculative.model",
+                             scenario.model.name));
   }
   const WeightFormats released = scenario.model.released.value_or(WeightFormats());
   if (!table.read("dtype", scenario.execution.dtype)) {
