@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <memory>
 
 #include "kernels/communication_price.hpp"
@@ -14,6 +15,7 @@
 #include "sim/report/text_table.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/step_price.hpp"
+#include "sim/scenario/tables.hpp"
 #include "workloads/kv_format.hpp"
 
 namespace foretoken {
@@ -24,6 +26,8 @@ struct StepOptions {
   std::string dtype, expert_dtype, kv_dtype, routing = "balanced", framework = "vllm";
   std::string scenario, communication = "model", fallback = "none", all_reduce = "auto";
   std::vector<std::string> overrides;
+  std::string speculate, draft_model;
+  int drafts = 0, draft_tensor = 0;
   bool warm = false;
   ParallelLayout layout;
   int block_tokens = 16;
@@ -52,7 +56,8 @@ std::int64_t parse_count(std::string_view text, const char* option, std::string_
 }
 
 /// "2x512@4096,1x64": COUNTxTOKENS[@ALREADY_CACHED] for prompts, COUNTxCONTEXT for decodes.
-void add_slices(const std::string& text, const char* option, bool is_prefill,
+/// A decode verifies `drafts` tokens behind its own.
+void add_slices(const std::string& text, const char* option, bool is_prefill, int drafts,
                 std::vector<SequenceSlice>& slices) {
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -62,7 +67,7 @@ void add_slices(const std::string& text, const char* option, bool is_prefill,
     const std::int64_t count = parse_count(count_text, option, piece);
     const std::string_view tokens_text = is_prefill ? next_piece(body, '@') : body;
     const std::int64_t tokens = parse_count(tokens_text, option, piece);
-    SequenceSlice slice{is_prefill ? tokens : 1, tokens};
+    SequenceSlice slice{is_prefill ? tokens : 1 + drafts, tokens + drafts};
     if (is_prefill && piece.find('@') != std::string_view::npos) {
       slice.context_tokens += body == "0" ? 0 : parse_count(body, option, piece);
     }
@@ -79,16 +84,18 @@ Enum parse_option(const std::string& text, const char* option) {
   throw ConfigError({option}, unknown_name_message("value", text, {names.begin(), names.end()}));
 }
 
-BatchShape batch_of(const StepOptions& options, const ParallelLayout& layout) {
+BatchShape batch_of(const StepOptions& options, const ParallelLayout& layout, int drafts) {
   std::vector<SequenceSlice> slices;
-  add_slices(options.prefill, "--prefill", true, slices);
-  add_slices(options.decode, "--decode", false, slices);
+  add_slices(options.prefill, "--prefill", true, 0, slices);
+  const std::size_t prompts = slices.size();
+  add_slices(options.decode, "--decode", false, drafts, slices);
   if (slices.empty()) {
     throw ConfigError({"step"}, "names no work; give --prefill 1x2048 or --decode 64x1024");
   }
   BatchShape batch;
-  batch.logit_rows = static_cast<std::int64_t>(slices.size());
-  batch.attention = AttentionLoad::exact(std::move(slices));
+  const auto decodes = static_cast<std::int64_t>(slices.size() - prompts);
+  batch.logit_rows = static_cast<std::int64_t>(slices.size()) + decodes * drafts;
+  batch.attention = AttentionLoad::exact(std::move(slices), 1 + drafts);
   batch.tokens = batch.attention.query_tokens();
   batch.stage_tokens = batch.tokens * layout.data_parallel_attention;
   batch.stage_tokens_max = batch.tokens;
@@ -118,6 +125,18 @@ Value kernels_value(const std::vector<StepKernel>& kernels) {
   return rows;
 }
 
+Value drafts_value(const std::vector<DraftPasses>& drafts) {
+  ValueArray rows;
+  for (const DraftPasses& draft : drafts) {
+    Value row;
+    row.set("passes", draft.passes);
+    row.set("time_us", rounded(draft.time().value() * 1e6));
+    row.set("kernels", kernels_value(draft.kernels));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 Value step_value(const StepCost& cost, double host_us) {
   Value value;
   const double compute_us = cost.compute().value() * 1e6;
@@ -129,6 +148,7 @@ Value step_value(const StepCost& cost, double host_us) {
   std::vector<StepKernel> all;
   for (const auto& stage : cost.stages) all.insert(all.end(), stage.begin(), stage.end());
   value.set("kernels", kernels_value(all));
+  if (!cost.drafts.empty()) value.set("drafts", drafts_value(cost.drafts));
   if (cost.stages.size() > 1) {
     ValueArray stages;
     for (std::size_t i = 0; i < cost.stages.size(); ++i) {
@@ -144,12 +164,27 @@ Value step_value(const StepCost& cost, double host_us) {
   return value;
 }
 
+/// What stands in front of the kernels of a draft's passes: "draft 2-3: ".
+std::string draft_label(const DraftPasses& draft, std::size_t index) {
+  if (index == 0) return "draft: ";
+  return draft.passes == 1 ? "draft 2: " : fmt::format("draft 2-{}: ", draft.passes + 1);
+}
+
+std::string batch_text(const BatchShape& batch) {
+  const LoadSums& decode = batch.attention.decode;
+  std::string text = fmt::format("{} new tokens of {} sequences", batch.tokens,
+                                 batch.attention.prefill.sequences + decode.sequences);
+  if (batch.attention.verifies_drafts()) {
+    text += fmt::format(", {} of them drafts", decode.query_tokens - decode.sequences);
+  }
+  return text;
+}
+
 void print_table(const std::string& model, const StepCost& cost, const BatchShape& batch,
                  double host_us) {
   const Ink ink(shows_colour(stdout));
   const double total_us = (cost.compute() + cost.communication()).value() * 1e6 + host_us;
-  fmt::print("{}\n", ink.strong(fmt::format("One step of {}: {} new tokens of {} sequences", model,
-                                            batch.tokens, batch.logit_rows)));
+  fmt::print("{}\n", ink.strong(fmt::format("One step of {}: {}", model, batch_text(batch))));
   TextTable table({{"kernel", Align::left},
                    {"type", Align::left},
                    {"calls", Align::right},
@@ -157,21 +192,34 @@ void print_table(const std::string& model, const StepCost& cost, const BatchShap
                    {"share", Align::right},
                    {"bound by", Align::left},
                    {"price from", Align::left}});
-  for (std::size_t i = 0; i < cost.stages.size(); ++i) {
-    for (const StepKernel& kernel : cost.stages[i]) {
+  const auto add_rows = [&](const std::string& label, const std::vector<StepKernel>& kernels) {
+    for (const StepKernel& kernel : kernels) {
       const double time_us = kernel.time.value() * 1e6;
-      const std::string name =
-          cost.stages.size() > 1 ? fmt::format("{}: {}", i, kernel.role) : kernel.role;
       table.add_row(
-          {name, kernel.kernel, fmt::format("{}", kernel.calls), fmt::format("{:.1f}", time_us),
+          {label + kernel.role, kernel.kernel, fmt::format("{}", kernel.calls), fmt::format("{:.1f}", time_us),
            fmt::format("{:.1f} %", 100.0 * time_us / total_us),
            std::string(enum_name(kernel.bound_by)), std::string(enum_name(kernel.origin))});
     }
+  };
+  for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+    add_rows(cost.stages.size() > 1 ? fmt::format("{}: ", i) : "", cost.stages[i]);
+  }
+  for (std::size_t i = 0; i < cost.drafts.size(); ++i) {
+    add_rows(draft_label(cost.drafts[i], i), cost.drafts[i].kernels);
   }
   table.set_total({"total", "", "", fmt::format("{:.1f}", total_us), "", "", ""});
   fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
   fmt::print("  compute {:.1f} us, communication {:.1f} us, host {:.1f} us\n",
              cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
+  if (cost.drafts.empty()) return;
+  Seconds drafting;
+  int passes = 0;
+  for (const DraftPasses& draft : cost.drafts) {
+    drafting += draft.time();
+    passes += draft.passes;
+  }
+  fmt::print("  drafting {:.1f} us of these: {} pass{}\n", drafting.value() * 1e6, passes,
+             passes == 1 ? "" : "es");
 }
 
 /// What takes the step, and where.
@@ -184,7 +232,35 @@ struct StepSubject {
   CommSettings comm;
   std::unique_ptr<Predictor> predictor;
   double host_us = 0;
+  std::optional<SpeculativeSettings> speculation = {};
+  int drafts = 0;  // that each decode verifies
 };
+
+/// Who drafts, checked as in a scenario.
+std::optional<SpeculativeSettings> speculation_of(const StepOptions& options,
+                                                  const StepSubject& subject) {
+  if (options.speculate.empty() || options.drafts == 0) return std::nullopt;
+  Scenario scenario;
+  scenario.model = subject.model;
+  scenario.execution = subject.execution;
+  scenario.deployment.layout = subject.layout;
+  scenario.engine.batch_tokens_max = std::numeric_limits<std::int64_t>::max();
+  Value table;
+  table.position = {"step"};
+  const auto set = [&](const char* key, Value value, const char* option) {
+    value.position = {option};
+    table.set(key, std::move(value));
+  };
+  set("method", options.speculate, "--speculate");
+  set("drafts", options.drafts, "--drafts");
+  set("acceptance", 1.0, "--drafts");
+  if (!options.draft_model.empty()) set("model", options.draft_model, "--draft-model");
+  if (options.draft_tensor > 0) set("tensor_parallel", options.draft_tensor, "--draft-tp");
+  Diagnostics diagnostics;
+  read_speculative_table(TableReader(table, diagnostics, "step"), {}, scenario);
+  diagnostics.throw_if_any();
+  return scenario.engine.speculative;
+}
 
 /// Which algorithm all-reduces must be one that there is.
 void check_all_reduce(const std::string& name) {
@@ -236,6 +312,8 @@ StepSubject subject_of_options(const StepOptions& options) {
   check_layout(subject.model, subject.layout, {"step"}, diagnostics);
   diagnostics.throw_if_any();
   subject.predictor = make_predictor(Catalogs().predictors, options.predictor, {"--predictor"});
+  subject.speculation = speculation_of(options, subject);
+  subject.drafts = options.drafts;
   return subject;
 }
 
@@ -248,7 +326,9 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.cluster,
                       {scenario.cluster.comm, scenario.deployment.all_reduce},
                       make_predictor(Catalogs().predictors, scenario.predictor),
-                      scenario.engine.host_time.value() * 1e6};
+                      scenario.engine.host_time.value() * 1e6,
+                      scenario.engine.speculative,
+                      scenario.engine.speculative ? scenario.engine.speculative->drafts : 0};
   if (scenario.communication == CommSource::measured) {
     subject.comm.measured =
         measured_prices(scenario.cluster, scenario.execution.implementation.framework,
@@ -260,9 +340,13 @@ StepSubject subject_of_scenario(const StepOptions& options) {
 int step(const StepOptions& options) {
   const StepSubject subject =
       options.scenario.empty() ? subject_of_options(options) : subject_of_scenario(options);
-  const BatchShape batch = batch_of(options, subject.layout);
-  const StepCost cost = price_step(subject.model, subject.layout, subject.execution,
-                                   subject.cluster, subject.comm, *subject.predictor, batch);
+  const BatchShape batch = batch_of(options, subject.layout, subject.drafts);
+  StepCost cost = price_step(subject.model, subject.layout, subject.execution, subject.cluster,
+                             subject.comm, *subject.predictor, batch);
+  if (subject.speculation) {
+    cost.drafts = price_drafts(*subject.speculation, subject.layout, subject.execution,
+                               subject.cluster, subject.comm, *subject.predictor, batch);
+  }
   if (options.json) {
     fmt::print("{}\n", to_json(step_value(cost, subject.host_us)));
   } else {
@@ -297,6 +381,17 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--predictor", options->predictor, "Predictor (see: foretoken list)");
   command->add_option("--prefill", options->prefill, "Prompts: COUNTxTOKENS[@ALREADY_CACHED],...");
   command->add_option("--decode", options->decode, "Decoding sequences: COUNTxCONTEXT,...");
+  CLI::Option* drafts =
+      command
+          ->add_option("--drafts", options->drafts, "Drafted tokens that each decode verifies")
+          ->check(CLI::Range(0, 64));
+  command
+      ->add_option("--speculate", options->speculate,
+                   "Who drafts behind the step: draft_model, eagle, mtp or ngram")
+      ->needs(drafts);
+  command->add_option("--draft-model", options->draft_model, "The draft: name or TOML");
+  command->add_option("--draft-tp", options->draft_tensor, "Tensor-parallel ranks of the draft")
+      ->check(CLI::PositiveNumber);
   command->add_option("--framework", options->framework, "Whose kernels: vllm, sglang, trtllm");
   command->add_flag("--warm", options->warm, "Weights and KV in L2 where they fit (default: cold)");
   command->add_option("--routing", options->routing,
@@ -327,6 +422,8 @@ void add_step(CLI::App& program, Action& chosen) {
       "  foretoken step --model llama-3.1-8b --gpu h200-sxm --decode 64x1024\n"
       "  foretoken step --model llama-3.1-70b --cluster h100-sxm-8 --tp 4 "
       "--prefill 1x2048,1x512@4096 --decode 32x2000\n"
+      "  foretoken step --model llama-3.1-70b --cluster h200-sxm-4 --tp 4 --decode 32x2000 "
+      "--speculate eagle --drafts 3\n"
       "  foretoken step --model qwen3-30b-a3b --gpu l40s --dtype fp8 --decode 8x512 --json\n"
       "  foretoken step --scenario examples/tensor_parallel.toml --decode 64x1024"));
   command->callback([options, &chosen] { chosen = [options] { return step(*options); }; });

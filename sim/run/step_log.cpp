@@ -26,10 +26,18 @@ void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds durat
   fmt::format_to(out, R"({{"start_s":{:.9f},"duration_s":{:.9f},"replica":{},"stage":{},)",
                  start.value(), duration.value(), replica.value, stage);
   if (batch.attention_rank > 0) fmt::format_to(out, R"("rank":{},)", batch.attention_rank);
+  if (batch.draft_time > Seconds(0.0)) {
+    fmt::format_to(out, R"("draft_s":{:.9f},)", batch.draft_time.value());
+  }
   line_ += R"("prefill":[)";
   decode_contexts_.clear();
+  verified_.clear();
   const char* separator = "";
   for (const BatchEntry& entry : batch.entries) {
+    if (entry.drafts > 0) {
+      verified_.push_back({entry.new_tokens, entry.context_tokens});
+      continue;
+    }
     if (entry.new_tokens == 1) {
       decode_contexts_.push_back(entry.context_tokens);
       continue;
@@ -46,8 +54,25 @@ void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds durat
     separator = ",";
     first = end;
   }
-  line_ += "]}\n";
+  line_ += ']';
+  if (!verified_.empty()) append_verified();
+  line_ += "}\n";
   std::fwrite(line_.data(), 1, line_.size(), file_);
+}
+
+/// Decodes that verify drafts, by [queries, context, sequences], those with fewer queries first.
+void StepLog::append_verified() {
+  std::ranges::sort(verified_);
+  line_ += R"(,"verify":[)";
+  const char* separator = "";
+  for (auto first = verified_.begin(); first != verified_.end();) {
+    const auto end = std::upper_bound(first, verified_.end(), *first);
+    fmt::format_to(std::back_inserter(line_), "{}[{},{},{}]", separator, first->first,
+                   first->second, end - first);
+    separator = ",";
+    first = end;
+  }
+  line_ += ']';
 }
 
 void StepLog::close() {

@@ -45,8 +45,18 @@ StepKernel price_collective(const KernelCall& call, const ClusterSpec& cluster,
 
 Seconds StepCost::compute(std::size_t stage) const { return sum(stages[stage], false); }
 Seconds StepCost::communication(std::size_t stage) const { return sum(stages[stage], true); }
-Seconds StepCost::compute() const { return sum(stages, false); }
-Seconds StepCost::communication() const { return sum(stages, true); }
+Seconds DraftPasses::time() const { return sum(kernels, false) + sum(kernels, true); }
+
+Seconds StepCost::compute() const {
+  Seconds total = sum(stages, false);
+  for (const DraftPasses& pass : drafts) total += sum(pass.kernels, false);
+  return total;
+}
+Seconds StepCost::communication() const {
+  Seconds total = sum(stages, true);
+  for (const DraftPasses& pass : drafts) total += sum(pass.kernels, true);
+  return total;
+}
 
 StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                     const ExecutionSettings& execution, const ClusterSpec& cluster,
@@ -68,6 +78,54 @@ StepCost price_step(const Transformer& model, const ParallelLayout& layout,
     }
   }
   return cost;
+}
+
+namespace {
+
+/// One token of each sequence, as if all its drafts had been accepted.
+BatchShape drafting_shape(const BatchShape& batch, int attention_ranks) {
+  std::vector<SequenceSlice> slices;
+  for (const SequenceSlice& slice : batch.attention.sequences) {
+    slices.push_back({1, slice.context_tokens});
+  }
+  BatchShape shape;
+  shape.tokens = shape.logit_rows = static_cast<std::int64_t>(slices.size());
+  shape.attention = AttentionLoad::exact(std::move(slices));
+  shape.stage_tokens = shape.tokens * attention_ranks;
+  shape.stage_tokens_max = shape.tokens;
+  return shape;
+}
+
+}  // namespace
+
+std::vector<DraftPasses> price_drafts(const SpeculativeSettings& speculative,
+                                      const ParallelLayout& target_layout,
+                                      const ExecutionSettings& target_execution,
+                                      const ClusterSpec& cluster, const CommSettings& comm,
+                                      const Predictor& predictor, const BatchShape& batch) {
+  std::vector<DraftPasses> drafts;
+  if (!speculative.draft) return drafts;
+  const BatchShape following =
+      drafting_shape(batch, target_layout.data_parallel_attention);
+  BatchShape first = batch;
+  first.logit_rows = following.logit_rows;
+  const auto add = [&](int passes, const Transformer& draft, const BatchShape& shape) {
+    StepCost cost = price_step(draft, speculative.layout(target_layout),
+                               speculative.execution(target_execution), cluster, comm, predictor,
+                               shape);
+    DraftPasses& added = drafts.emplace_back();
+    added.passes = passes;
+    added.kernels = std::move(cost.stages.front());
+    for (StepKernel& kernel : added.kernels) {
+      kernel.calls *= passes;
+      kernel.time *= passes;
+    }
+  };
+  add(1, *speculative.draft, first);
+  if (speculative.drafts > 1) {
+    add(speculative.drafts - 1, speculative.following_draft(), following);
+  }
+  return drafts;
 }
 
 }  // namespace foretoken

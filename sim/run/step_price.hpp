@@ -9,6 +9,7 @@
 #include "hardware/cluster.hpp"
 #include "kernels/collective_cost.hpp"
 #include "kernels/predictor.hpp"
+#include "sim/scenario/speculative.hpp"
 #include "workloads/generator.hpp"
 
 namespace foretoken {
@@ -23,12 +24,21 @@ struct StepKernel {
   bool is_communication = false;
 };
 
+/// Passes of a draft behind the step that launch the same kernels.
+struct DraftPasses {
+  int passes = 0;
+  std::vector<StepKernel> kernels;  // of all of them
+
+  [[nodiscard]] Seconds time() const;
+};
+
 struct StepCost {
   std::vector<std::vector<StepKernel>> stages;
+  std::vector<DraftPasses> drafts = {};
 
   [[nodiscard]] Seconds compute(std::size_t stage) const;
   [[nodiscard]] Seconds communication(std::size_t stage) const;
-  /// Sums over stages: the latency of one step through an empty pipeline.
+  /// Sums over stages and drafts: the latency of one step through an empty pipeline.
   [[nodiscard]] Seconds compute() const;
   [[nodiscard]] Seconds communication() const;
 };
@@ -38,5 +48,13 @@ struct StepCost {
 StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                     const ExecutionSettings& execution, const ClusterSpec& cluster,
                     const CommSettings& comm, const Predictor& predictor, const BatchShape& batch);
+
+/// The same for the passes of a draft behind a step of `batch`, which verifies the drafts of the
+/// step before.
+std::vector<DraftPasses> price_drafts(const SpeculativeSettings& speculative,
+                                      const ParallelLayout& target_layout,
+                                      const ExecutionSettings& target_execution,
+                                      const ClusterSpec& cluster, const CommSettings& comm,
+                                      const Predictor& predictor, const BatchShape& batch);
 
 }  // namespace foretoken

@@ -333,7 +333,8 @@ std::vector<NamedCount> memory_pieces(const DeployedEngine& engine) {
     if (size != Bytes(0.0)) pieces.push_back({name, static_cast<std::int64_t>(size.value())});
   };
   add("capacity", plan.capacity);
-  add("weights", plan.weights);
+  add("weights", plan.weights - plan.draft_weights);
+  add("draft_weights", plan.draft_weights);
   add("kv_cache", kv);
   add("activations", plan.activations);
   add("cuda_graphs", plan.graphs);

@@ -27,6 +27,7 @@ struct Batch {
   int drafts_max = 0;            // drafted tokens a sequence and step; 0 = no speculation
   /// One token of each sequence that samples: what a pass of the draft runs on.
   BatchShape drafting;
+  Seconds draft_time;  // of all its passes, once they are priced
 
   void clear() {
     entries.clear();
@@ -34,6 +35,7 @@ struct Batch {
     shape.attention.prefill = shape.attention.decode = {};
     shape.attention.sequences.clear();
     drafting = {};
+    draft_time = Seconds(0.0);
   }
   [[nodiscard]] bool empty() const { return entries.empty(); }
 

@@ -241,6 +241,13 @@ StagePrice Replica::price(std::size_t stage, const Slot& slot) {
   return pricer.price(shapes_);
 }
 
+Seconds Replica::price_drafts(Slot& slot) {
+  if (!config_.speculation || config_.speculation->pricer == nullptr) return Seconds(0.0);
+  const Seconds time = config_.speculation->pricer->price(slot.batches);
+  for (Batch& batch : slot.batches) batch.draft_time = time;
+  return time;
+}
+
 void Replica::start_stage(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
   stage_busy_[stage] = true;
@@ -289,10 +296,7 @@ void Replica::end_copies(std::size_t stage, std::size_t slot_index) {
 void Replica::compute(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
   slot.compute_from = platform_.now();
-  slot.draft_time = Seconds(0.0);
-  if (is_last(stage) && config_.speculation && config_.speculation->pricer != nullptr) {
-    slot.draft_time = config_.speculation->pricer->price(slot.batches);
-  }
+  slot.draft_time = is_last(stage) ? price_drafts(slot) : Seconds(0.0);
   // Collectives that overlap with computation start with it, others after it.
   Seconds time = slot.price.overlap ? Seconds(0.0) : slot.price.time + slot.draft_time;
   if (stage == 0) {

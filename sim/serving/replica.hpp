@@ -150,6 +150,7 @@ class Replica final : public EventHandler {
   /// prefill: tells the port of prompts that were preempted.
   void announce_displaced();
   [[nodiscard]] StagePrice price(std::size_t stage, const Slot& slot);
+  Seconds price_drafts(Slot& slot);
   void start_stage(std::size_t stage, std::size_t slot);
   void start_copies(std::size_t stage, std::size_t slot);
   void end_copies(std::size_t stage, std::size_t slot);
