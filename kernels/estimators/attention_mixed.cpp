@@ -105,6 +105,19 @@ std::optional<Seconds> one_launch_time(const Kernel& kernel, const GpuSpec& gpu)
                  std::pow(std::pow(all_sms, overlap) + std::pow(one_sm, overlap), 1 / overlap));
 }
 
+std::optional<Kernel> without_drafts(const Kernel& kernel) {
+  const bool is_attention =
+      std::holds_alternative<Attention>(kernel) || std::holds_alternative<Mla>(kernel);
+  if (!is_attention || !load_of(kernel).verifies_drafts()) return std::nullopt;
+  if (load_of(kernel).prefill.sequences > 0) return std::nullopt;
+  AttentionLoad load;
+  load.decode = load_of(kernel).decode;
+  load.decode.query_tokens = load.decode.sequences;
+  load.decode.query_tokens_max = 1;
+  load.decode.causal_pairs = static_cast<double>(load.decode.context_tokens);
+  return with_load(kernel, std::move(load));
+}
+
 Prediction price_apart(const Predictor& predictor, const Kernel& kernel, const GpuSpec& gpu) {
   const MixedAttention parts = split_mixed_attention(kernel, gpu);
   const Prediction prefill = predictor.predict(parts.prefill, gpu);

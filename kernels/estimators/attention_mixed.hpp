@@ -28,6 +28,11 @@ MixedAttention split_mixed_attention(const Kernel& kernel, const GpuSpec& gpu);
 /// calibration/datasets/h200/attention_torch.csv.gz, the constants' own).
 std::optional<Seconds> one_launch_time(const Kernel& kernel, const GpuSpec& gpu);
 
+/// The launch with one query a sequence in place of those that verify drafts; nullopt where there
+/// is none. It reads the same keys and values, so that it bounds the verification's time from
+/// below: prefill families, which take it over on some GPUs, have not seen queries that few.
+std::optional<Kernel> without_drafts(const Kernel& kernel);
+
 /// Both parts as `predictor` prices them, one launch after the other: for baselines, which know
 /// nothing of what the two would share. What the longer one is bound by bounds both.
 Prediction price_apart(const Predictor& predictor, const Kernel& kernel, const GpuSpec& gpu);

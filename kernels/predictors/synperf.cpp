@@ -86,7 +86,11 @@ class SynPerf final : public Predictor {
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
     if (const EstimatorFamily* family = family_of(kernel, gpu)) {
       if (const Artifact* artifact = families_.find(*family)) {
-        return price(*family, *artifact, kernel, gpu);
+        Prediction prediction = price(*family, *artifact, kernel, gpu);
+        if (const auto single = without_drafts(kernel)) {
+          prediction.time = std::max(prediction.time, predict(*single, gpu).time);
+        }
+        return prediction;
       }
     } else if (is_mixed(kernel)) {
       return price_mixed(kernel, gpu);
