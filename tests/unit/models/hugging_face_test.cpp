@@ -129,7 +129,7 @@ TEST(HuggingFace, Glm4Moe) {
     "intermediate_size": 12288, "max_position_embeddings": 131072, "moe_intermediate_size": 1536,
     "n_routed_experts": 160, "n_shared_experts": 1, "num_attention_heads": 96,
     "num_experts_per_tok": 8, "num_hidden_layers": 92, "num_key_value_heads": 8,
-    "use_qk_norm": true, "vocab_size": 151552})");
+    "num_nextn_predict_layers": 1, "use_qk_norm": true, "vocab_size": 151552})");
   EXPECT_EQ(import_hugging_face(value, "glm-4.5"), spec("glm-4.5"));
 }
 
