@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "models/operator_graph.hpp"
@@ -26,6 +27,23 @@ std::string expert_text(const Transformer& model) {
   return model.moe ? fmt::format("{} of {}", model.moe->topk, model.moe->experts) : "-";
 }
 
+void list_draft_heads() {
+  TextTable table({{"draft head", Align::left},
+                   {"kind", Align::left},
+                   {"parameters", Align::right},
+                   {"hidden", Align::right},
+                   {"heads/KV", Align::right},
+                   {"vocabulary", Align::right}});
+  for (const std::string& name : draft_head_names()) {
+    const Transformer head = load_model(name, {});
+    table.add_row({head.name, std::string(enum_name(head.draft_head->kind)),
+                   billions(parameter_count(head)), fmt::format("{}", head.hidden),
+                   fmt::format("{}/{}", head.query_heads, head.kv_heads),
+                   fmt::format("{}", head.vocabulary)});
+  }
+  fmt::print("\n{}", table.text(layout()));
+}
+
 int list_models() {
   TextTable table({{"name", Align::left},
                    {"parameters", Align::right},
@@ -47,6 +65,7 @@ int list_models() {
                    fmt::format("{}", model.context_max)});
   }
   fmt::print("{}", table.text(layout()));
+  list_draft_heads();
   return 0;
 }
 
@@ -64,6 +83,15 @@ void print_layer(const Transformer& model) {
         {std::string(op.role), size(op.in_features), size(op.out_features), size(op.parameters)});
   }
   fmt::print("{}", table.text(layout()));
+}
+
+/// "eagle3, on 3 hidden states 8192 wide": what a draft head sees of its target.
+std::string head_text(const DraftHead& head) {
+  const int states = std::max(head.target_layers, 1);
+  return fmt::format("{}, on {} {} wide of a model with a vocabulary of {}",
+                     enum_name(head.kind),
+                     states == 1 ? "a hidden state" : fmt::format("{} hidden states", states),
+                     head.target_hidden, head.target_vocabulary);
 }
 
 std::string attention_text(const Transformer& model) {
@@ -92,6 +120,11 @@ int show_model(const std::string& name) {
   if (model.moe) {
     row("experts", fmt::format("{} of {}, {} wide", model.moe->topk, model.moe->experts,
                                model.moe->intermediate));
+  }
+  if (model.draft_head) row("draft head", head_text(*model.draft_head));
+  if (model.mtp_layers > 0) {
+    row("MTP modules", fmt::format("{}, {} parameters each beside", model.mtp_layers,
+                                   parameter_count(mtp_module(model))));
   }
   row("vocabulary", fmt::format("{}", model.vocabulary));
   row("context", fmt::format("{} tokens", model.context_max));

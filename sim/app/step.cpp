@@ -385,13 +385,16 @@ void add_step(CLI::App& program, Action& chosen) {
       command
           ->add_option("--drafts", options->drafts, "Drafted tokens that each decode verifies")
           ->check(CLI::Range(0, 64));
-  command
-      ->add_option("--speculate", options->speculate,
-                   "Who drafts behind the step: draft_model, eagle, mtp or ngram")
-      ->needs(drafts);
-  command->add_option("--draft-model", options->draft_model, "The draft: name or TOML");
+  CLI::Option* speculate =
+      command
+          ->add_option("--speculate", options->speculate,
+                       "Who drafts behind the step: draft_model, eagle, mtp or ngram")
+          ->needs(drafts);
+  command->add_option("--draft-model", options->draft_model, "The draft: name or TOML")
+      ->needs(speculate);
   command->add_option("--draft-tp", options->draft_tensor, "Tensor-parallel ranks of the draft")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->needs(speculate);
   command->add_option("--framework", options->framework, "Whose kernels: vllm, sglang, trtllm");
   command->add_flag("--warm", options->warm, "Weights and KV in L2 where they fit (default: cold)");
   command->add_option("--routing", options->routing,

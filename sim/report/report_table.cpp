@@ -278,13 +278,15 @@ class ReportText {
     for (const double share : speculation.accepted_by_position) {
       by_position += (by_position.empty() ? "" : ", ") + percent(share);
     }
-    return facts("speculation",
-                 {fmt::format("{} by {}", counted(speculation.drafts, "draft"),
-                              spelled(speculation.method)),
-                  fmt::format("{} tokens a verification",
-                              grouped(speculation.acceptance_length, 2)),
-                  fmt::format("accepted {}", by_position),
-                  fmt::format("drafting {} of GPU time", percent(speculation.draft_share))});
+    std::vector<std::string> parts = {
+        fmt::format("{} by {}", counted(speculation.drafts, "draft"),
+                    spelled(speculation.method)),
+        fmt::format("{} tokens a verification", grouped(speculation.acceptance_length, 2)),
+        fmt::format("accepted {}", by_position)};
+    if (speculation.draft_share > 0) {
+      parts.push_back(fmt::format("drafting {} of GPU time", percent(speculation.draft_share)));
+    }
+    return facts("speculation", parts);
   }
 
   /// The kernel families to show: the largest, and one for all others where there are many.

@@ -23,9 +23,10 @@ void read_acceptance(TableReader& table, SpeculativeSettings& settings) {
     if (!table.read("acceptance", settings.acceptance)) return;
     const auto values = static_cast<int>(settings.acceptance.size());
     table.expect("acceptance", values == settings.drafts,
-                 fmt::format("has {} probabilities for {} drafts; give one for each draft, or one "
+                 fmt::format("has {} probabilit{} for {} draft{}; give one for each draft, or one "
                              "number for all",
-                             values, settings.drafts));
+                             values, values == 1 ? "y" : "ies", settings.drafts,
+                             settings.drafts == 1 ? "" : "s"));
   } else {
     double all = 0;
     if (!table.read("acceptance", all)) return;

@@ -125,7 +125,7 @@ TEST(Speculative, MistakesAreTold) {
   EXPECT_THAT(error_of({"method=ngram", "drafts=2", "acceptance=[0.9, 0.8, 0.7]"}),
               HasSubstr("has 3 probabilities for 2 drafts; give one for each draft"));
   EXPECT_THAT(error_of({"method=ngram", "drafts=3", "acceptance=[0.9]"}),
-              HasSubstr("has 1 probabilities for 3 drafts"));
+              HasSubstr("has 1 probability for 3 drafts"));
   EXPECT_THAT(error_of({"method=ngram", "drafts=2", "acceptance=1.5"}),
               HasSubstr("is a probability, from 0 to 1, not 1.5"));
   EXPECT_THAT(error_of({"method=ngram", "drafts=2", "acceptance=[0.5, -0.1]"}),
