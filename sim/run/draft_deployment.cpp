@@ -52,7 +52,8 @@ std::unique_ptr<DraftPricer> make_draft_pricer(const Scenario& scenario, StageLi
 Speculation make_speculation(const Scenario& scenario, ReplicaId id, DraftPricer* pricer) {
   const SpeculativeSettings& speculative = *scenario.engine.speculative;
   return {.drafts = speculative.drafts,
-          .lookahead = speculative.draft ? speculative.drafts : 0,
+          // What is drafted next goes beyond what is verified now (vLLM's lookahead slots).
+          .room = speculative.drafts * (speculative.draft ? 2 : 1),
           .acceptance =
               AcceptanceSampler(speculative.acceptance, RandomStreams(scenario.run.seed), id),
           .pricer = pricer};

@@ -79,12 +79,13 @@ Sequence decoding(std::int64_t prompt, std::int64_t produced, int drafts) {
   return sequence;
 }
 
-TEST(SequenceWithDrafts, AsksForThemBehindItsLastTokenOnly) {
+TEST(SequenceWithDrafts, LacksWhatIsKnown) {
   Sequence sequence = decoding(100, 5, 3);
-  EXPECT_EQ(sequence.missing_tokens(), 4);
+  EXPECT_EQ(sequence.missing_tokens(), 1);
+  EXPECT_EQ(sequence.decode_tokens(), 4);
   sequence.computed += 4;  // in flight
   EXPECT_EQ(sequence.missing_tokens(), 0);
-  sequence.computed = 0;  // preempted: everything known again, the drafts when only one is missing
+  sequence.computed = 0;  // preempted
   EXPECT_EQ(sequence.missing_tokens(), 105);
 }
 
@@ -139,23 +140,23 @@ TEST(HalfBatchWithDrafts, KeepsVerificationsWhole) {
   EXPECT_EQ(split_in_half(lone).second.tokens, 0);
 }
 
-// 10 blocks of 16. A decode of 100 known tokens with 3 drafts and a lookahead of 3 holds 100 + 3
-// tokens and room for 3 more: 106 tokens, 7 blocks. A prompt's chunk has no lookahead.
-TEST(KvCacheWithDrafts, HoldsTheLookahead) {
+// 10 blocks of 16, room for 14 tokens behind the last known one. A prompt's chunk needs none.
+TEST(KvCacheWithDrafts, KeepsRoomForThem) {
   KvCache cache(10, 16);
   Sequence sequence = decoding(100, 0, 3);
   sequence.computed = 0;
-  sequence.lookahead = 14;
+  sequence.draft_room = 14;
   ASSERT_TRUE(cache.start(sequence, {}, 64));
   EXPECT_EQ(sequence.blocks, 4);
   ASSERT_TRUE(cache.grow(sequence, 100));
   EXPECT_EQ(sequence.blocks, 8);  // 114 tokens
   sequence.produced = 1;
   ASSERT_TRUE(cache.grow(sequence, 104));
-  EXPECT_EQ(sequence.blocks, 8);  // 118
-  sequence.produced = 40;
-  EXPECT_TRUE(cache.grow(sequence, 143));  // 157
-  EXPECT_FALSE(cache.grow(sequence, 150)) << "164 tokens do not fit 160";
+  EXPECT_EQ(sequence.blocks, 8);  // 115: the drafts that are verified are part of the room
+  sequence.produced = 46;
+  EXPECT_TRUE(cache.grow(sequence, 149));  // 160
+  sequence.produced = 47;
+  EXPECT_FALSE(cache.grow(sequence, 150)) << "161 tokens do not fit 160";
   cache.release(sequence);
   EXPECT_EQ(cache.free(), 10);
 }
@@ -165,7 +166,7 @@ TEST(KvCacheWithDrafts, AskForBlocksBeforeTheyStart) {
   Sequence sequence;
   sequence.prompt_tokens = 100;
   sequence.output_tokens = 5;
-  sequence.lookahead = 13;
+  sequence.draft_room = 13;
   EXPECT_FALSE(cache.start(sequence, {}, 100)) << "113 tokens need 8 blocks";
   EXPECT_EQ(sequence.blocks, 0);
   EXPECT_TRUE(cache.start(sequence, {}, 99));
