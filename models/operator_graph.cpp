@@ -121,12 +121,11 @@ Vertex add_draft_input(GraphBuilder& graph, const Transformer& model) {
   const std::int64_t hidden = model.hidden;
   switch (head.kind) {
     case DraftHeadKind::eagle:
-      return graph.add(
-          linear("draft_fc", Shard::replicated, hidden + head.target_hidden, hidden));
+      return graph.add(linear("draft_fc", Shard::replicated, hidden + head.target_hidden, hidden));
     case DraftHeadKind::eagle3: {
       if (head.target_layers > 0) {
-        graph.add(linear("draft_fc", Shard::replicated, head.target_layers * head.target_hidden,
-                         hidden));
+        graph.add(
+            linear("draft_fc", Shard::replicated, head.target_layers * head.target_hidden, hidden));
       }
       graph.add(norm("hidden_norm", hidden, false));
       return graph.add(norm("input_norm", hidden, false));
@@ -134,9 +133,9 @@ Vertex add_draft_input(GraphBuilder& graph, const Transformer& model) {
     case DraftHeadKind::mtp: {
       const Vertex embedding = graph.add(norm("embedding_norm", hidden, false));
       const Vertex state = graph.add(norm("hidden_norm", head.target_hidden, false));
-      const Vertex projected = graph.add(
-          linear("eh_proj", Shard::replicated, hidden + head.target_hidden, hidden),
-          {embedding, state});
+      const Vertex projected =
+          graph.add(linear("eh_proj", Shard::replicated, hidden + head.target_hidden, hidden),
+                    {embedding, state});
       return graph.add(norm("input_norm", hidden, false), {projected});
     }
   }
@@ -289,9 +288,9 @@ OperatorGraph output_graph(const Transformer& model) {
   Operator head = linear("lm_head", Shard::vocabulary, model.hidden, model.vocabulary);
   const bool shares_head = model.draft_head && !model.draft_head->has_own_lm_head();
   if (model.tied_embeddings || shares_head) head.parameters = 0;
-  const Vertex logits =
-      has_norm ? graph.add(head, {graph.add(norm("final_norm", model.hidden, true))})
-               : graph.add(head);
+  const Vertex logits = has_norm
+                            ? graph.add(head, {graph.add(norm("final_norm", model.hidden, true))})
+                            : graph.add(head);
   graph.add({.kind = OperatorKind::sampling, .role = "sampling"}, {logits});
   return graph.take();
 }

@@ -118,9 +118,9 @@ std::vector<std::string> model_names();
 /// Names of the draft heads inside the program, sorted: models/drafts/*.toml.
 std::vector<std::string> draft_head_names();
 
-/// A built-in model or draft head by name, a TOML path (has a '/' or ends in ".toml"), or a path to a Hugging
-/// Face config.json (ends in ".json"; named after its "_name_or_path", else after its folder or
-/// file). An unknown name or a file that does not exist is a ConfigError at `asked_at`.
+/// A built-in model or draft head by name, a TOML path (has a '/' or ends in ".toml"), or a path to
+/// a Hugging Face config.json (ends in ".json"; named after its "_name_or_path", else after its
+/// folder or file). An unknown name or a file that does not exist is a ConfigError at `asked_at`.
 Transformer load_model(const std::string& name_or_path, const SourcePosition& asked_at);
 
 /// The multi-token prediction module of `model`, which must have one (mtp_layers): one layer of the

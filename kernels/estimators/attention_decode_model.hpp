@@ -1,7 +1,8 @@
 // First-order time of one decode step's attention: each sequence has one query (or a few, where
-// drafted tokens are verified: rows beside its query heads), and its cache is read once. Four things overlap: bytes (DRAM or L2), CTAs that queue for SMs, products and
-// exponentials, and the chain of key blocks inside the longest CTA; fixed costs come on top.
-// Internal to the attention families.
+// drafted tokens are verified: rows beside its query heads), and its cache is read once. Four
+// things overlap: bytes (DRAM or L2), CTAs that queue for SMs, products and exponentials, and the
+// chain of key blocks inside the longest CTA; fixed costs come on top. Internal to the attention
+// families.
 #pragma once
 
 #include "kernels/estimators/attention_model.hpp"

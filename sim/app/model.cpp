@@ -88,8 +88,7 @@ void print_layer(const Transformer& model) {
 /// "eagle3, on 3 hidden states 8192 wide": what a draft head sees of its target.
 std::string head_text(const DraftHead& head) {
   const int states = std::max(head.target_layers, 1);
-  return fmt::format("{}, on {} {} wide of a model with a vocabulary of {}",
-                     enum_name(head.kind),
+  return fmt::format("{}, on {} {} wide of a model with a vocabulary of {}", enum_name(head.kind),
                      states == 1 ? "a hidden state" : fmt::format("{} hidden states", states),
                      head.target_hidden, head.target_vocabulary);
 }

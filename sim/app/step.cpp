@@ -196,8 +196,8 @@ void print_table(const std::string& model, const StepCost& cost, const BatchShap
     for (const StepKernel& kernel : kernels) {
       const double time_us = kernel.time.value() * 1e6;
       table.add_row(
-          {label + kernel.role, kernel.kernel, fmt::format("{}", kernel.calls), fmt::format("{:.1f}", time_us),
-           fmt::format("{:.1f} %", 100.0 * time_us / total_us),
+          {label + kernel.role, kernel.kernel, fmt::format("{}", kernel.calls),
+           fmt::format("{:.1f}", time_us), fmt::format("{:.1f} %", 100.0 * time_us / total_us),
            std::string(enum_name(kernel.bound_by)), std::string(enum_name(kernel.origin))});
     }
   };
@@ -329,6 +329,7 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.engine.host_time.value() * 1e6,
                       scenario.engine.speculative,
                       scenario.engine.speculative ? scenario.engine.speculative->drafts : 0};
+  if (subject.speculation) subject.host_us += subject.speculation->host_time.value() * 1e6;
   if (scenario.communication == CommSource::measured) {
     subject.comm.measured =
         measured_prices(scenario.cluster, scenario.execution.implementation.framework,
@@ -382,8 +383,7 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--prefill", options->prefill, "Prompts: COUNTxTOKENS[@ALREADY_CACHED],...");
   command->add_option("--decode", options->decode, "Decoding sequences: COUNTxCONTEXT,...");
   CLI::Option* drafts =
-      command
-          ->add_option("--drafts", options->drafts, "Drafted tokens that each decode verifies")
+      command->add_option("--drafts", options->drafts, "Drafted tokens that each decode verifies")
           ->check(CLI::Range(0, 64));
   CLI::Option* speculate =
       command

@@ -45,7 +45,7 @@ struct RequestRecord {
   std::int64_t output_tokens = 0;  // that the client got; what a retry makes again counts once
   int preemptions = 0;
   int priority = 0;
-  int attempts = 1;  // replicas that it was sent to, the first one's included
+  int attempts = 1;                        // replicas that it was sent to, the first one's included
   std::int64_t drafted = 0, accepted = 0;  // tokens that were verified, and those kept
   RequestStatus status = RequestStatus::unfinished;
   KvHandoff handoff;

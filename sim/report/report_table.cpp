@@ -279,8 +279,7 @@ class ReportText {
       by_position += (by_position.empty() ? "" : ", ") + percent(share);
     }
     std::vector<std::string> parts = {
-        fmt::format("{} by {}", counted(speculation.drafts, "draft"),
-                    spelled(speculation.method)),
+        fmt::format("{} by {}", counted(speculation.drafts, "draft"), spelled(speculation.method)),
         fmt::format("{} tokens a verification", grouped(speculation.acceptance_length, 2)),
         fmt::format("accepted {}", by_position)};
     if (speculation.draft_share > 0) {

@@ -169,14 +169,14 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
     const ParallelLayout& layout = scenario_.deployment.layout;
     const int number = static_cast<int>(stage);
     config.layers.push_back(stage_layers(scenario_.model, layout, number).count());
-    config.kv_block.push_back(scenario_.execution.block_tokens *
-                              kv_bytes_per_token_per_rank(scenario_.model, layout, number,
-                                                          scenario_.execution.kv_dtype));
+    config.kv_block.push_back(
+        scenario_.execution.block_tokens *
+        kv_bytes_per_token_per_rank(scenario_.model, layout, number, scenario_.execution.kv_dtype));
   }
   if (scenario_.engine.speculative) {
     const std::span<const GpuId> last = placement.back();
-    DraftPricer* pricer = draft_pricer_for({group_links(scenario_.cluster, last.first(tensor)),
-                                            group_links(scenario_.cluster, last)});
+    DraftPricer* pricer = draft_pricer_for(
+        {group_links(scenario_.cluster, last.first(tensor)), group_links(scenario_.cluster, last)});
     config.speculation = make_speculation(scenario_, id, pricer);
     config.host_time += scenario_.engine.speculative->host_time;
     config.kv_block.back() +=

@@ -29,8 +29,7 @@ DraftMemory draft_memory(const Scenario& scenario) {
       speculative.method == DraftMethod::mtp ? std::max(scenario.model.mtp_layers, 1) : 1;
   memory.weights = weight_bytes_per_rank(draft, layout, 0, execution.formats()) * modules +
                    embedding_copy(scenario, draft, layout.tensor);
-  memory.kv_per_token =
-      kv_bytes_per_token_per_rank(draft, layout, 0, execution.kv_dtype) * modules;
+  memory.kv_per_token = kv_bytes_per_token_per_rank(draft, layout, 0, execution.kv_dtype) * modules;
   return memory;
 }
 
@@ -51,12 +50,12 @@ std::unique_ptr<DraftPricer> make_draft_pricer(const Scenario& scenario, StageLi
 
 Speculation make_speculation(const Scenario& scenario, ReplicaId id, DraftPricer* pricer) {
   const SpeculativeSettings& speculative = *scenario.engine.speculative;
-  return {.drafts = speculative.drafts,
-          // What is drafted next goes beyond what is verified now (vLLM's lookahead slots).
-          .room = speculative.drafts * (speculative.draft ? 2 : 1),
-          .acceptance =
-              AcceptanceSampler(speculative.acceptance, RandomStreams(scenario.run.seed), id),
-          .pricer = pricer};
+  return {
+      .drafts = speculative.drafts,
+      // What is drafted next goes beyond what is verified now (vLLM's lookahead slots).
+      .room = speculative.drafts * (speculative.draft ? 2 : 1),
+      .acceptance = AcceptanceSampler(speculative.acceptance, RandomStreams(scenario.run.seed), id),
+      .pricer = pricer};
 }
 
 }  // namespace foretoken

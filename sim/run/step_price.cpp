@@ -105,14 +105,13 @@ std::vector<DraftPasses> price_drafts(const SpeculativeSettings& speculative,
                                       const Predictor& predictor, const BatchShape& batch) {
   std::vector<DraftPasses> drafts;
   if (!speculative.draft) return drafts;
-  const BatchShape following =
-      drafting_shape(batch, target_layout.data_parallel_attention);
+  const BatchShape following = drafting_shape(batch, target_layout.data_parallel_attention);
   BatchShape first = batch;
   first.logit_rows = following.logit_rows;
   const auto add = [&](int passes, const Transformer& draft, const BatchShape& shape) {
-    StepCost cost = price_step(draft, speculative.layout(target_layout),
-                               speculative.execution(target_execution), cluster, comm, predictor,
-                               shape);
+    StepCost cost =
+        price_step(draft, speculative.layout(target_layout),
+                   speculative.execution(target_execution), cluster, comm, predictor, shape);
     DraftPasses& added = drafts.emplace_back();
     added.passes = passes;
     added.kernels = std::move(cost.stages.front());

@@ -61,8 +61,7 @@ std::string run_title(const Scenario& scenario) {
 std::optional<std::string> path_from_here(const Value* path) {
   if (path == nullptr || !path->is_string()) return std::nullopt;
   const std::filesystem::path given = std::get<std::string>(path->data);
-  const std::filesystem::path relative =
-      given.lexically_relative(std::filesystem::current_path());
+  const std::filesystem::path relative = given.lexically_relative(std::filesystem::current_path());
   if (!given.is_absolute() || relative.empty() || *relative.begin() == "..") return std::nullopt;
   return relative.generic_string();
 }
@@ -285,10 +284,10 @@ void add_speculation(const SimulatedRun& outcome, Report& report) {
   speculation.verifications = totals.verifications;
   speculation.acceptance_length = totals.acceptance_length();
   for (std::size_t i = 0; i < totals.drafted.size(); ++i) {
-    speculation.accepted_by_position.push_back(
-        totals.drafted[i] > 0
-            ? static_cast<double>(totals.accepted[i]) / static_cast<double>(totals.drafted[i])
-            : 0.0);
+    speculation.accepted_by_position.push_back(totals.drafted[i] > 0
+                                                   ? static_cast<double>(totals.accepted[i]) /
+                                                         static_cast<double>(totals.drafted[i])
+                                                   : 0.0);
   }
   Seconds draft, all;
   for (const auto& [family, time] : engine.totals().time_by) {

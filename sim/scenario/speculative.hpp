@@ -1,6 +1,6 @@
-// Speculative decoding as a scenario asks for it: [engine.speculative]. Who drafts, how many tokens,
-// and how many of them the target accepts; the last is an input, since it depends on the traffic
-// and not on the machine.
+// Speculative decoding as a scenario asks for it: [engine.speculative]. Who drafts, how many
+// tokens, and how many of them the target accepts; the last is an input, since it depends on the
+// traffic and not on the machine.
 #pragma once
 
 #include <array>

@@ -38,8 +38,8 @@ Prediction price_decode(Kernel& kernel, const AttentionLoad& load, const MemoPre
       load.decode.context_tokens_max,
       lattice_step(std::max<std::int64_t>(1, load.decode.context_tokens_max), longest_bits));
   // A key more in a sequence is a pair more for each of its queries.
-  const double queries = static_cast<double>(load.decode.query_tokens) /
-                         static_cast<double>(load.decode.sequences);
+  const double queries =
+      static_cast<double>(load.decode.query_tokens) / static_cast<double>(load.decode.sequences);
   const auto price_at = [&](std::int64_t context_tokens) {
     scratch.decode.context_tokens = context_tokens;
     scratch.decode.causal_pairs =

@@ -78,8 +78,7 @@ class KvCache {
   /// Lets `sequence` hold `tokens` tokens, which are being computed: whole prefix chunks among them
   /// can be found from now on. Returns false and changes nothing if blocks are short.
   bool grow(Sequence& sequence, std::int64_t tokens) {
-    const std::int64_t extra =
-        blocks_for(sequence.tokens_with_room(tokens)) - sequence.blocks;
+    const std::int64_t extra = blocks_for(sequence.tokens_with_room(tokens)) - sequence.blocks;
     if (extra > 0) {
       if (extra > free_ && !evict(extra)) return false;
       free_ -= extra;

@@ -212,17 +212,18 @@ void check_memory(const MemoryPlan& plan, const Transformer& model, const Parall
             : "";
     throw ConfigError(
         model_position,
-        fmt::format("{} does not fit on {}: each GPU needs {} of weights{}, {} of activations and {} "
-                    "for runtime and communication, but {}; {} are missing. Raise tensor_parallel "
-                    "(now {}){} or "
-                    "pipeline_parallel (now {}), choose a smaller dtype or a GPU with more memory",
-                    model.name, gpu.name, readable(plan.weights),
-                    plan.draft_weights > Bytes(0.0)
-                        ? fmt::format(" ({} of them the draft's)", readable(plan.draft_weights))
-                        : "",
-                    readable(plan.activations),
-                    readable(plan.runtime + plan.communication), share_text(plan, limits),
-                    readable(missing), layout.tensor, attention_ranks, layout.pipeline));
+        fmt::format(
+            "{} does not fit on {}: each GPU needs {} of weights{}, {} of activations and {} "
+            "for runtime and communication, but {}; {} are missing. Raise tensor_parallel "
+            "(now {}){} or "
+            "pipeline_parallel (now {}), choose a smaller dtype or a GPU with more memory",
+            model.name, gpu.name, readable(plan.weights),
+            plan.draft_weights > Bytes(0.0)
+                ? fmt::format(" ({} of them the draft's)", readable(plan.draft_weights))
+                : "",
+            readable(plan.activations), readable(plan.runtime + plan.communication),
+            share_text(plan, limits), readable(missing), layout.tensor, attention_ranks,
+            layout.pipeline));
   }
   const Bytes free_at_start = plan.usable() - plan.context;
   const Bytes asked = limits.utilization * plan.usable();

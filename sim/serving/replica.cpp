@@ -364,8 +364,7 @@ void Replica::end_communication(std::size_t stage, std::size_t slot_index) {
   if (!slot.price.overlap) return end_compute(stage, slot_index);
   const Seconds whole = slot.price.overlap->time(taken / slot.price.overlap->shared_time());
   const Seconds end = std::max(platform_.now(), slot.communication_from + whole);
-  platform_.at(end + slot.draft_time, *this,
-               tag(EventKind::overlapped, stage, slot_index));
+  platform_.at(end + slot.draft_time, *this, tag(EventKind::overlapped, stage, slot_index));
 }
 
 void Replica::end_compute(std::size_t stage, std::size_t slot_index) {

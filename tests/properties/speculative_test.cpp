@@ -82,8 +82,8 @@ TEST(SpeculativeProperties, ALoneRequestTakesTheSumOfItsStepsAndDrafts) {
     batch.tokens = tokens;
     batch.logit_rows = tokens == 700 ? 1 : tokens;
     batch.attention = AttentionLoad::exact({{tokens, context}}, 4);
-    StepCost cost = price_step(scenario.model, {}, scenario.execution, scenario.cluster,
-                               *predictor, batch);
+    StepCost cost =
+        price_step(scenario.model, {}, scenario.execution, scenario.cluster, *predictor, batch);
     cost.drafts = price_drafts(*scenario.engine.speculative, {}, scenario.execution,
                                scenario.cluster, *predictor, batch);
     return cost.compute().value();
@@ -146,8 +146,7 @@ class DraftCounter final : public StepObserver {
 
 TEST(SpeculativeProperties, NothingIsLostWhenPipelinesPreempt) {
   DraftCounter counter(1);
-  const Report report =
-      run(crowd, speculative("eagle", 3, "[0.8, 0.7, 0.6]"), {}, &counter);
+  const Report report = run(crowd, speculative("eagle", 3, "[0.8, 0.7, 0.6]"), {}, &counter);
   EXPECT_EQ(report.requests.completed, 400);
   EXPECT_EQ(report.rows.size(), 400U);
   EXPECT_GT(report.kv.preemptions, 0) << "the cache was meant to be too small";
@@ -168,8 +167,8 @@ TEST(SpeculativeProperties, NothingIsLostWhenPipelinesPreempt) {
 // 1 + 0.8 + 0.56 + 0.336 = 2.696 tokens a verification; ten thousand of them, whose number of
 // tokens has a standard deviation of 1.2, put the mean within 0.06 at five standard errors.
 TEST(SpeculativeProperties, TokensAStepFollowTheFormula) {
-  const Report report = run(crowd, speculative("ngram", 3, "[0.8, 0.7, 0.6]"),
-                            {"engine.kv_blocks=0"});
+  const Report report =
+      run(crowd, speculative("ngram", 3, "[0.8, 0.7, 0.6]"), {"engine.kv_blocks=0"});
   ASSERT_GT(report.speculation->verifications, 9'000);
   EXPECT_NEAR(report.speculation->acceptance_length, 2.696, 0.06);
 }

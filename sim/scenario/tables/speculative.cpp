@@ -59,8 +59,8 @@ void check_head(TableReader& table, const Transformer& head, const Transformer& 
                            shape.target_vocabulary, target.name, target.vocabulary));
 }
 
-void read_draft_model(TableReader& table, const ScenarioOptions& options,
-                      const Transformer& target, SpeculativeSettings& settings) {
+void read_draft_model(TableReader& table, const ScenarioOptions& options, const Transformer& target,
+                      SpeculativeSettings& settings) {
   if (table.find("model") == nullptr) {
     table.fail("model", "is missing: which model drafts; a small one with the target's vocabulary");
     return;
@@ -149,10 +149,9 @@ void read_draft_layout(TableReader& table, const Scenario& scenario,
   const int whole = scenario.deployment.layout.tensor;
   settings.tensor_parallel = whole;
   if (table.read("tensor_parallel", settings.tensor_parallel)) {
-    table.expect("tensor_parallel",
-                 settings.tensor_parallel == 1 || settings.tensor_parallel == whole,
-                 fmt::format("must be 1 (every rank runs the draft whole) or the model's {}",
-                             whole));
+    table.expect(
+        "tensor_parallel", settings.tensor_parallel == 1 || settings.tensor_parallel == whole,
+        fmt::format("must be 1 (every rank runs the draft whole) or the model's {}", whole));
     table.expect("tensor_parallel",
                  settings.method != DraftMethod::mtp || settings.tensor_parallel == whole,
                  "must be the model's: an MTP module is cut like the model's layers");
@@ -166,8 +165,7 @@ void read_draft_layout(TableReader& table, const Scenario& scenario,
 
 }  // namespace
 
-void read_speculative_table(TableReader table, const ScenarioOptions& options,
-                            Scenario& scenario) {
+void read_speculative_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
   SpeculativeSettings settings;
   const bool has_method = table.require("method", settings.method);
   if (table.require("drafts", settings.drafts)) {
@@ -187,14 +185,14 @@ void read_speculative_table(TableReader table, const ScenarioOptions& options,
   table.read("host_time", settings.host_time);
   table.expect("host_time", settings.host_time >= Seconds(0.0), "must not be negative");
   const EngineSettings& engine = scenario.engine;
-  table.expect("drafts",
-               engine.batch_tokens_max >=
-                   std::int64_t{engine.sequences_max} * (1 + settings.drafts),
-               fmt::format("= {} asks for {} tokens a sequence and step, which is more than "
-                           "batch_tokens_max = {} for sequences_max = {}; raise the one or lower "
-                           "the other",
-                           settings.drafts, 1 + settings.drafts, engine.batch_tokens_max,
-                           engine.sequences_max));
+  table.expect(
+      "drafts",
+      engine.batch_tokens_max >= std::int64_t{engine.sequences_max} * (1 + settings.drafts),
+      fmt::format("= {} asks for {} tokens a sequence and step, which is more than "
+                  "batch_tokens_max = {} for sequences_max = {}; raise the one or lower "
+                  "the other",
+                  settings.drafts, 1 + settings.drafts, engine.batch_tokens_max,
+                  engine.sequences_max));
   table.finish();
   if (settings.drafts > 0) scenario.engine.speculative = std::move(settings);
 }
@@ -203,8 +201,7 @@ Value resolved_speculative_table(const SpeculativeSettings& settings) {
   Value table;
   table.set("method", std::string(enum_name(settings.method)));
   table.set("drafts", settings.drafts);
-  table.set("acceptance",
-            ValueArray(settings.acceptance.begin(), settings.acceptance.end()));
+  table.set("acceptance", ValueArray(settings.acceptance.begin(), settings.acceptance.end()));
   if (!settings.model_name.empty()) table.set("model", settings.model_name);
   if (settings.formats) table.set("dtype", std::string(enum_name(settings.formats->linear)));
   if (settings.draft) table.set("tensor_parallel", settings.tensor_parallel);

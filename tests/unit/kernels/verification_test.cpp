@@ -63,8 +63,7 @@ TEST(Verification, CountsAsDecode) {
 TEST(Verification, RunsOnTheKernelThatEnginesRun) {
   EXPECT_EQ(family_name(llama(8, 3, 1000), gpu("h200-sxm")), "attention_decode");
   EXPECT_EQ(family_name(llama(8, 3, 1000), gpu("b200-sxm")), "attention_decode");
-  EXPECT_EQ(family_name(llama(8, 3, 1000, Framework::sglang), gpu("a100-sxm")),
-            "attention_decode");
+  EXPECT_EQ(family_name(llama(8, 3, 1000, Framework::sglang), gpu("a100-sxm")), "attention_decode");
   // vLLM's FlashAttention-2 packs and splits for single queries only; FlashInfer and Triton take
   // their prefill kernels.
   EXPECT_EQ(family_name(llama(8, 3, 1000), gpu("a100-sxm")), "attention_prefill");

@@ -249,5 +249,17 @@ TEST(ReportTable, SetsClassesOfRequestsSideBySide) {
 )"));
 }
 
+TEST(ReportTable, TellsWhatBecameOfDrafts) {
+  Report report = sample_report();
+  EXPECT_THAT(report_table(report, false, 100), Not(HasSubstr("speculation")));
+  report.speculation = Report::Speculation{"draft_model", 2, 1000, 2.4, {0.8, 0.6}, 0.25};
+  EXPECT_THAT(report_table(report, false, 120),
+              HasSubstr("2 drafts by draft model · 2.40 tokens a verification · accepted 80.0 %, "
+                        "60.0 %"));
+  EXPECT_THAT(report_table(report, false, 120), HasSubstr("drafting 25.0 % of GPU time"));
+  report.speculation->draft_share = 0;  // n-grams
+  EXPECT_THAT(report_table(report, false, 120), Not(HasSubstr("drafting")));
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -100,5 +100,22 @@ TEST(ReportValue, HasClassesOfRequestsOnlyWhereThereAreSeveral) {
   EXPECT_THAT(text, testing::HasSubstr(R"({"priority":5,"arrived":7,"completed":7,)"));
 }
 
+TEST(ReportValue, HasSpeculationOnlyWhereThereIsAny) {
+  Report report = sample_report();
+  EXPECT_EQ(report_value(report).find("speculation"), nullptr);
+  report.speculation = Report::Speculation{"eagle", 2, 1000, 2.4, {0.8, 0.6}, 0.05};
+  EXPECT_EQ(to_json(*report_value(report).find("speculation")), R"({
+  "method": "eagle",
+  "drafts": 2,
+  "verifications": 1000,
+  "acceptance_length": 2.4,
+  "accepted_by_position": [
+    0.8,
+    0.6
+  ],
+  "draft_share": 0.05
+})");
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -20,5 +20,16 @@ TEST(RequestsCsv, OfNoRequestIsItsHeader) {
   EXPECT_EQ(text.find('\n'), text.size() - 1);
 }
 
+TEST(RequestsCsv, HasTwoMoreColumnsWithSpeculation) {
+  Report report = sample_report();
+  report.speculation.emplace();
+  report.rows.front().drafted = 12;
+  report.rows.front().accepted = 7;
+  const std::string text = requests_csv(report);
+  EXPECT_THAT(text, testing::HasSubstr(",preemptions,status,drafted,accepted\n"));
+  EXPECT_THAT(text, testing::HasSubstr(",1,completed,12,7\n"));
+  EXPECT_THAT(text, testing::HasSubstr(",0,unfinished,0,0\n"));
+}
+
 }  // namespace
 }  // namespace foretoken

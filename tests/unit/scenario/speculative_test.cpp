@@ -59,9 +59,9 @@ TEST(Speculative, IsOffByDefaultAndWithoutDrafts) {
   EXPECT_FALSE(read({}).engine.speculative.has_value());
   EXPECT_FALSE(read(speculative({"method=eagle", "drafts=0"})).engine.speculative.has_value());
   const std::string off = to_toml(resolved_scenario(read({})));
-  EXPECT_EQ(to_toml(resolved_scenario(
-                read(speculative({"method=ngram", "drafts=0", "acceptance=0.5"})))),
-            off);
+  EXPECT_EQ(
+      to_toml(resolved_scenario(read(speculative({"method=ngram", "drafts=0", "acceptance=0.5"})))),
+      off);
 }
 
 TEST(Speculative, OneProbabilityIsThatOfEveryPosition) {
@@ -72,8 +72,8 @@ TEST(Speculative, OneProbabilityIsThatOfEveryPosition) {
 }
 
 TEST(Speculative, ADraftModelRunsAsPublished) {
-  const SpeculativeSettings made = settings(
-      {"method=draft_model", "model=llama-3.1-8b", "drafts=3", "acceptance=0.7"});
+  const SpeculativeSettings made =
+      settings({"method=draft_model", "model=llama-3.1-8b", "drafts=3", "acceptance=0.7"});
   EXPECT_EQ(made.draft->layers, 32);
   EXPECT_EQ(made.tensor_parallel, 4);
   ExecutionSettings target;
@@ -90,8 +90,8 @@ TEST(Speculative, ADraftModelRunsAsPublished) {
 }
 
 TEST(Speculative, AnEagleHeadFollowsFromADenseModel) {
-  const SpeculativeSettings named = settings(
-      {"method=eagle", "model=eagle3-llama-3.1-70b", "drafts=3", "acceptance=0.7"});
+  const SpeculativeSettings named =
+      settings({"method=eagle", "model=eagle3-llama-3.1-70b", "drafts=3", "acceptance=0.7"});
   const SpeculativeSettings derived = settings({"method=eagle", "drafts=3", "acceptance=0.7"});
   EXPECT_EQ(parameter_count(*derived.draft), parameter_count(*named.draft));
   EXPECT_EQ(derived.draft->draft_head, named.draft->draft_head);
@@ -99,10 +99,10 @@ TEST(Speculative, AnEagleHeadFollowsFromADenseModel) {
 }
 
 TEST(Speculative, AModuleRunsAsItsModel) {
-  const Scenario scenario = read({"model.name=deepseek-v3", "deployment.tensor_parallel=8",
-                                  "deployment.expert_parallel=8", "engine.speculative.method=mtp",
-                                  "engine.speculative.drafts=1",
-                                  "engine.speculative.acceptance=0.85"});
+  const Scenario scenario =
+      read({"model.name=deepseek-v3", "deployment.tensor_parallel=8",
+            "deployment.expert_parallel=8", "engine.speculative.method=mtp",
+            "engine.speculative.drafts=1", "engine.speculative.acceptance=0.85"});
   const SpeculativeSettings& made = *scenario.engine.speculative;
   EXPECT_EQ(made.draft->draft_head->kind, DraftHeadKind::mtp);
   EXPECT_EQ(made.execution(scenario.execution).dtype, DType::fp8_block);
@@ -110,9 +110,9 @@ TEST(Speculative, AModuleRunsAsItsModel) {
 }
 
 TEST(Speculative, IsWrittenBack) {
-  const Scenario scenario = read(speculative({"method=draft_model", "model=llama-3.1-8b",
-                                              "drafts=2", "acceptance=[0.8, 0.6]", "dtype=fp8",
-                                              "tensor_parallel=1", "host_time=200 us"}));
+  const Scenario scenario = read(
+      speculative({"method=draft_model", "model=llama-3.1-8b", "drafts=2", "acceptance=[0.8, 0.6]",
+                   "dtype=fp8", "tensor_parallel=1", "host_time=200 us"}));
   const std::string text = to_toml(resolved_scenario(scenario));
   const Scenario again = read_scenario(parse_toml(text, "again.toml"), {"."});
   EXPECT_EQ(to_toml(resolved_scenario(again)), text);
@@ -161,9 +161,9 @@ TEST(Speculative, WhatDoesNotFitTheTargetIsTold) {
   EXPECT_THAT(with_draft("ngram", "llama-3.1-8b"), HasSubstr("needs no other model"));
   EXPECT_THAT(error_of({"method=draft_model", "drafts=2", "acceptance=0.5"}),
               HasSubstr("which model drafts"));
-  EXPECT_THAT(error_of({"method=eagle", "drafts=2", "acceptance=0.5"},
-                       {"model.name=qwen3-30b-a3b"}),
-              HasSubstr("the head has to be named"));
+  EXPECT_THAT(
+      error_of({"method=eagle", "drafts=2", "acceptance=0.5"}, {"model.name=qwen3-30b-a3b"}),
+      HasSubstr("the head has to be named"));
   EXPECT_THAT(error_of({"method=ngram", "drafts=2", "acceptance=0.5", "dtype=fp8"}),
               HasSubstr("\"ngram\" has none"));
   EXPECT_THAT(error_of({"method=eagle", "drafts=2", "acceptance=0.5", "tensor_parallel=2"}),

@@ -178,8 +178,7 @@ class PairPredictor final : public Predictor {
   explicit PairPredictor(std::int64_t& calls) : calls_(calls) {}
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec&) const override {
     ++calls_;
-    return {Seconds(price(std::get<Attention>(kernel).load.decode)), Bound::dram,
-            Origin::analytic};
+    return {Seconds(price(std::get<Attention>(kernel).load.decode)), Bound::dram, Origin::analytic};
   }
   static double price(const LoadSums& sums) {
     return 3e-6 + 1e-9 * static_cast<double>(sums.context_tokens) + 1e-10 * sums.causal_pairs;
@@ -196,9 +195,9 @@ TEST(DecodeLatticeWithDrafts, IsExactForLinearPricesAndAsksSeldom) {
   for (std::int64_t context = 8; context < 20'000; ++context) {
     AttentionLoad load;
     for (int i = 0; i < 5; ++i) load.decode.add({4, context});
-    ASSERT_NEAR(price_decode(kernel, load, predictor).time.value() /
-                    PairPredictor::price(load.decode),
-                1.0, 1e-12)
+    ASSERT_NEAR(
+        price_decode(kernel, load, predictor).time.value() / PairPredictor::price(load.decode), 1.0,
+        1e-12)
         << context;
   }
   EXPECT_LT(calls, 700);
@@ -210,9 +209,9 @@ TEST(DecodeLatticeWithDrafts, NeverAsksForContextsShorterThanTheQueries) {
   Kernel kernel = Attention{};
   AttentionLoad load;
   for (int i = 0; i < 33; ++i) load.decode.add({4, 4});
-  EXPECT_NEAR(price_decode(kernel, load, predictor).time.value() /
-                  PairPredictor::price(load.decode),
-              1.0, 1e-12);
+  EXPECT_NEAR(
+      price_decode(kernel, load, predictor).time.value() / PairPredictor::price(load.decode), 1.0,
+      1e-12);
 }
 
 // Every launch costs 1 ms whatever its shape, so that passes are counted in launches.
@@ -274,28 +273,42 @@ TEST_F(DraftPasses, FollowPromptsOnce) {
   EXPECT_NEAR(price(4, batch).value(), 14e-3, 1e-12);
 }
 
-// As MemoryPlan.LeavesTheRestOfTheBudgetToBlocks, with a draft of 1,000 B of weights and 4 B a
-// token: logits of 2 x (1 + 3) rows take 5,120 B, a block 512 + 64 B. Of 1e9 + 10,000 B at 0.5 are
-// left 10,000 - 3,376 - 1,000 - 5,120 = 504 B.
+// A draft of 1 MB of weights and 4 B a token, three drafts: the last stage alone has them, and four
+// rows of logits a sequence instead of one.
 TEST(MemoryPlanWithDrafts, CountsWeightsKeysAndLogits) {
-  Transformer model;
-  model.layers = 1;
-  model.hidden = 8;
-  model.intermediate = 16;
-  model.query_heads = model.kv_heads = 2;
-  model.head_dim = 4;
-  model.vocabulary = 64;
-  GpuSpec gpu;
-  gpu.memory_capacity = Bytes(2e9 + 20'000.0);
-  MemoryLimits limits{.utilization = 0.5, .batch_tokens_max = 4, .sequences_max = 2};
-  limits.draft = {.drafts = 3, .weights = Bytes(1000), .kv_per_token = Bytes(4)};
+  const Transformer model = load_model("llama-3.1-8b", {});
+  const GpuSpec gpu = load_gpu("h200-sxm", {});
+  MemoryLimits limits{.batch_tokens_max = 512, .sequences_max = 256};
+  const MemoryPlan plain = plan_memory(model, {}, {}, gpu, limits);
+  limits.draft = {.drafts = 3, .weights = Bytes(1e6), .kv_per_token = Bytes(4)};
   const MemoryPlan plan = plan_memory(model, {}, {}, gpu, limits);
-  EXPECT_DOUBLE_EQ(plan.weights.value(), 3376.0);
-  EXPECT_DOUBLE_EQ(plan.draft_weights.value(), 1000.0);
-  EXPECT_DOUBLE_EQ(plan.activations.value(), 5120.0);
-  EXPECT_DOUBLE_EQ(plan.kv_block.value(), 576.0);
-  EXPECT_DOUBLE_EQ(plan.kv_budget.value(), 504.0);
-  EXPECT_EQ(plan.kv_blocks, 0);
+  EXPECT_DOUBLE_EQ(plan.draft_weights.value(), 1e6);
+  EXPECT_DOUBLE_EQ((plan.weights - plain.weights).value(), 1e6);
+  EXPECT_DOUBLE_EQ((plan.kv_block - plain.kv_block).value(), 16 * 4);
+  EXPECT_EQ(plain.draft_weights, Bytes(0));
+  // 512 rows (as many as the step has tokens) in place of 256: 14 B each for each token of the
+  // vocabulary. One embedding is larger than 256 rows of logits, and smaller than 512.
+  EXPECT_GT(plan.activations, plain.activations - Bytes(1));
+  EXPECT_LT(plan.kv_blocks, plain.kv_blocks);
+  limits.draft.drafts = 0;
+  EXPECT_EQ(plan_memory(model, {}, {}, gpu, limits).activations, plain.activations);
+}
+
+TEST(MemoryPlanWithDrafts, OnlyTheLastStageHasThem) {
+  const Transformer model = load_model("llama-3.1-8b", {});
+  GpuSpec gpu = load_gpu("h200-sxm", {});
+  MemoryLimits limits;
+  limits.draft = {.drafts = 3, .weights = Bytes(30e9), .kv_per_token = Bytes(4096)};
+  const MemoryPlan plan = plan_memory(model, {.pipeline = 2}, {}, gpu, limits);
+  EXPECT_DOUBLE_EQ(plan.draft_weights.value(), 30e9) << "the last stage is now the fullest";
+  limits.draft.weights = Bytes(300e9);
+  try {
+    const MemoryPlan none = plan_memory(model, {.pipeline = 2}, {}, gpu, limits);
+    check_memory(none, model, {.pipeline = 2}, gpu, limits, {"s.toml"}, {"s.toml"});
+    FAIL() << "300 GB fit";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("(279 GiB of them the draft's)"));
+  }
 }
 
 }  // namespace
