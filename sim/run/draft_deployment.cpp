@@ -19,7 +19,8 @@ Bytes embedding_copy(const Scenario& scenario, const Transformer& draft, int ten
 DraftMemory draft_memory(const Scenario& scenario) {
   if (!scenario.engine.speculative) return {};
   const SpeculativeSettings& speculative = *scenario.engine.speculative;
-  DraftMemory memory{.drafts = speculative.drafts};
+  DraftMemory memory;
+  memory.drafts = speculative.drafts;
   if (!speculative.draft) return memory;
   const Transformer& draft = *speculative.draft;
   const ParallelLayout layout = speculative.layout(scenario.deployment.layout);

@@ -74,20 +74,21 @@ Value scenario_seen_from_here(const Scenario& scenario) {
                                         {"cluster", "name"},
                                         {"engine", "preset"},
                                         {"workload", "trace"}}) {
-    Value table = *root.find(table_name);
-    const auto path = path_from_here(table.find(key));
+    const Value* found = root.find(table_name);  // pools have engines of their own
+    const auto path = path_from_here(found == nullptr ? nullptr : found->find(key));
     if (!path) continue;
+    Value table = *found;
     table.set(key, *path);
     root.set(table_name, std::move(table));
   }
-  Value engine = *root.find("engine");
-  const Value* speculative = engine.find("speculative");
+  const Value* engine = root.find("engine");
+  const Value* speculative = engine == nullptr ? nullptr : engine->find("speculative");
   const auto draft = path_from_here(speculative == nullptr ? nullptr : speculative->find("model"));
   if (draft) {
-    Value table = *speculative;
+    Value table = *speculative, with_draft = *engine;
     table.set("model", *draft);
-    engine.set("speculative", std::move(table));
-    root.set("engine", std::move(engine));
+    with_draft.set("speculative", std::move(table));
+    root.set("engine", std::move(with_draft));
   }
   return root;
 }
