@@ -32,13 +32,19 @@ const CollectiveAlgorithm* find_serving(std::string_view name, const CollectiveC
   return serves ? &*found : nullptr;
 }
 
+/// The switch adds floating point, and copies plainly.
+bool may_reduce_in_switch(const CollectiveCall& call) {
+  return call.reduces_in_switch &&
+         (call.protocol == NcclProtocol::automatic || call.protocol == NcclProtocol::simple);
+}
+
 /// NCCL's choice: the candidate that takes least.
 CollectiveCost tuned(const CollectiveCall& call, const GroupLinks& links,
                      const CommParameters& parameters) {
   CollectiveCost best;
   for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
     if (!algorithm.is_nccl || !algorithm.serves(call.op, links, parameters)) continue;
-    if (algorithm.name == "nvls" && !call.reduces_in_switch) continue;
+    if (algorithm.name == "nvls" && !may_reduce_in_switch(call)) continue;
     CollectiveCost cost = algorithm.cost(call, links, parameters);
     if (best.phases.empty() || cost.time() < best.time()) best = std::move(cost);
   }
@@ -66,11 +72,12 @@ Seconds CollectiveCost::time() const {
   return total;
 }
 
-CollectiveCall call_of(const Collective& kernel, std::string_view all_reduce) {
+CollectiveCall call_of(const Collective& kernel, const CommSettings& settings) {
   return {.op = kernel.op,
           .size = Bytes(kernel.bytes),
           .experts = kernel.experts,
-          .algorithm = all_reduce};
+          .algorithm = settings.all_reduce,
+          .protocol = settings.protocol};
 }
 
 CollectiveCost collective_cost(const CollectiveCall& call, const GroupLinks& links,

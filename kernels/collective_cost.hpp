@@ -68,11 +68,19 @@ struct MeasuredPrices {
   CommFallback fallback = CommFallback::none;
 };
 
+/// Which protocols NCCL may take, as NCCL_PROTO: the cheapest, or one.
+enum class NcclProtocol { automatic, ll, ll128, simple };
+template <>
+struct EnumNames<NcclProtocol> {
+  static constexpr auto names = std::to_array<std::string_view>({"auto", "ll", "ll128", "simple"});
+};
+
 /// What a run chooses for all its collectives.
 struct CommSettings {
   CommParameters parameters;
   std::string all_reduce = "auto";
   std::optional<MeasuredPrices> measured = {};  // nullopt: the closed form prices all
+  NcclProtocol protocol = NcclProtocol::automatic;
 };
 
 struct CollectiveCall {
@@ -81,14 +89,15 @@ struct CollectiveCall {
   ExpertTraffic experts = {};
   /// all_reduce: "auto", "nccl" (auto without the frameworks' kernels) or an algorithm's name.
   std::string_view algorithm = "auto";
+  NcclProtocol protocol = NcclProtocol::automatic;
   bool in_graph = true;           // replayed from a CUDA graph; else at least the host's floor
   bool reduces_in_switch = true;  // NVLink SHARP adds fp16, bf16 and fp32, not integers
   /// How many times as long every phase takes as the closed form says: what was measured.
   double stretch = 1;
 };
 
-/// A kernel's call; `all_reduce` as CollectiveCall::algorithm, and must outlive it.
-CollectiveCall call_of(const Collective& kernel, std::string_view all_reduce);
+/// A kernel's call as the settings choose, which must outlive it.
+CollectiveCall call_of(const Collective& kernel, const CommSettings& settings);
 
 /// The candidate that is taken. An algorithm that does not serve this group (one_shot across
 /// nodes) gives way to "nccl"; may_all_reduce() says so beforehand.

@@ -10,6 +10,22 @@ bool is_offered(Protocol protocol, const GroupLinks& links, const CommParameters
   return inside && across;
 }
 
+bool is_asked_for(NcclProtocol asked, Protocol protocol) {
+  switch (asked) {
+    case NcclProtocol::automatic:
+      return true;
+    case NcclProtocol::ll:
+      return protocol == Protocol::ll || protocol == Protocol::direct_ll ||
+             protocol == Protocol::send_ll || protocol == Protocol::broadcast_ll;
+    case NcclProtocol::ll128:
+      return protocol == Protocol::ll128;
+    case NcclProtocol::simple:
+      break;
+  }
+  return protocol == Protocol::simple || protocol == Protocol::direct ||
+         protocol == Protocol::send || protocol == Protocol::broadcast;
+}
+
 Seconds launch_of(Protocol protocol, const GroupLinks& links, const CommParameters& parameters) {
   Seconds launch;
   if (links.ranks_per_node_max > 1) launch = parameters.inside.of(protocol).launch;

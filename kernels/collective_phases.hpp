@@ -24,13 +24,21 @@ bool is_any_offered(const std::array<Protocol, count>& protocols, const GroupLin
       protocols, [&](Protocol protocol) { return is_offered(protocol, links, parameters); });
 }
 
-/// The cheapest of `protocols` that are offered; `cost_of` prices one.
+/// Whether a protocol is the one that is asked for.
+bool is_asked_for(NcclProtocol asked, Protocol protocol);
+
+/// The cheapest of `protocols` that are offered and, if any of these is, asked for; `cost_of`
+/// prices one.
 template <std::size_t count, class CostOf>
-CollectiveCost cheapest(const std::array<Protocol, count>& protocols, const GroupLinks& links,
-                        const CommParameters& parameters, CostOf cost_of) {
+CollectiveCost cheapest(const std::array<Protocol, count>& protocols, NcclProtocol asked,
+                        const GroupLinks& links, const CommParameters& parameters, CostOf cost_of) {
+  const bool has_asked = std::ranges::any_of(protocols, [&](Protocol protocol) {
+    return is_asked_for(asked, protocol) && is_offered(protocol, links, parameters);
+  });
   CollectiveCost best;
   for (const Protocol protocol : protocols) {
     if (!is_offered(protocol, links, parameters)) continue;
+    if (has_asked && !is_asked_for(asked, protocol)) continue;
     CollectiveCost cost = cost_of(protocol);
     if (best.phases.empty() || cost.time() < best.time()) best = std::move(cost);
   }

@@ -37,6 +37,10 @@ Prediction measured_price(const Collective& collective, const GroupLinks& links,
         fmt::format("{} of {} ranks spread unevenly over {} nodes was not measured",
                     enum_name(collective.op), links.ranks, links.nodes));
   }
+  if (settings.protocol != NcclProtocol::automatic) {
+    throw PredictionError(fmt::format("nccl_protocol = \"{}\" was not measured by name",
+                                      enum_name(settings.protocol)));
+  }
   const std::vector<CommLibrary> libraries = libraries_of(collective, settings);
   if (libraries.empty()) {
     throw PredictionError(
@@ -89,13 +93,13 @@ Prediction price_communication(const Collective& collective, const GroupLinks& l
       }
     }
   }
-  const CollectiveCall call = call_of(collective, settings.all_reduce);
+  const CollectiveCall call = call_of(collective, settings);
   return {collective_time(call, links, settings.parameters), Bound::network, Origin::analytic};
 }
 
 PricedCall priced_call(const Collective& collective, const GroupLinks& links,
                        const CommSettings& settings) {
-  PricedCall priced{call_of(collective, settings.all_reduce)};
+  PricedCall priced{call_of(collective, settings)};
   if (!settings.measured) return priced;
   const Prediction price = price_communication(collective, links, settings);
   const Seconds formula = collective_time(priced.call, links, settings.parameters);

@@ -47,12 +47,13 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
                     const CommParameters& parameters) {
   const bool is_send = call.op == CollectiveOp::send_recv;
   const bool has_own = is_send && is_any_offered(send_protocols, links, parameters);
-  return cheapest(
-      has_own ? send_protocols : direct_protocols, links, parameters, [&](Protocol protocol) {
-        const auto phase = is_send ? send_phase(protocol, call.size, links, parameters)
-                                   : exchange_phase(protocol, call.size, links, parameters);
-        return CollectiveCost{"direct", protocol, {phase}};
-      });
+  return cheapest(has_own ? send_protocols : direct_protocols, call.protocol, links, parameters,
+                  [&](Protocol protocol) {
+                    const auto phase = is_send
+                                           ? send_phase(protocol, call.size, links, parameters)
+                                           : exchange_phase(protocol, call.size, links, parameters);
+                    return CollectiveCost{"direct", protocol, {phase}};
+                  });
 }
 
 }  // namespace

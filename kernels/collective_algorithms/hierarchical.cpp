@@ -18,7 +18,7 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
   const GroupLinks inner = links_within_node(links);
   const GroupLinks rail = links_of_rail(links);
   const OwnPart& own = parameters.inside.own_part;
-  return cheapest(ring_protocols, links, parameters, [&](Protocol protocol) {
+  return cheapest(ring_protocols, call.protocol, links, parameters, [&](Protocol protocol) {
     CollectivePhase scatter =
         ring_phase(protocol, inner, parameters, 1, call.size, own.reduce_scatter);
     CollectivePhase reduce =

@@ -39,8 +39,8 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
     return CollectiveCost{"ring", protocol, {phase_of(protocol, call, links, parameters)}};
   };
   if (call.op == CollectiveOp::broadcast && is_any_offered(broadcast_protocols, links, parameters))
-    return cheapest(broadcast_protocols, links, parameters, cost_of);
-  return cheapest(ring_protocols, links, parameters, cost_of);
+    return cheapest(broadcast_protocols, call.protocol, links, parameters, cost_of);
+  return cheapest(ring_protocols, call.protocol, links, parameters, cost_of);
 }
 
 }  // namespace

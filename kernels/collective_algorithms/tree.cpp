@@ -28,7 +28,7 @@ BytesPerSecond pair_rate(Protocol protocol, const GroupLinks& links,
 CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
                     const CommParameters& parameters) {
   const int depth = std::bit_width(static_cast<unsigned>(links.nodes - 1));  // ceil(log2 nodes)
-  return cheapest(ring_protocols, links, parameters, [&](Protocol protocol) {
+  return cheapest(ring_protocols, call.protocol, links, parameters, [&](Protocol protocol) {
     const int inside = 2 * (links.ranks_per_node_max - 1);
     CollectivePhase phase;
     phase.steps = inside + 2 * depth;

@@ -330,6 +330,7 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.engine.speculative,
                       scenario.engine.speculative ? scenario.engine.speculative->drafts : 0};
   if (subject.speculation) subject.host_us += subject.speculation->host_time.value() * 1e6;
+  subject.comm.protocol = scenario.deployment.nccl_protocol;
   if (scenario.communication == CommSource::measured) {
     subject.comm.measured =
         measured_prices(scenario.cluster, scenario.execution.implementation.framework,

@@ -44,6 +44,7 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
       comm_{scenario_.cluster.comm, scenario_.deployment.all_reduce},
       placements_(std::move(placements)) {
   const Scenario& scenario = scenario_;
+  comm_.protocol = scenario.deployment.nccl_protocol;
   if (scenario.communication == CommSource::measured) {
     comm_.measured = measured_prices(scenario.cluster, scenario.execution.implementation.framework,
                                      scenario.communication_fallback);
@@ -155,6 +156,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.queue_max = scenario_.engine.queue_max;
   config.host_time = scenario_.engine.host_time;
   config.comm = comm_;
+  config.micro_batches = scenario_.deployment.micro_batches;
   config.lists_sequences = scenario_.attention == AttentionDetail::exact;
   config.host_copies = scenario_.engine.host_copies;
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);

@@ -56,7 +56,9 @@ struct EnumNames<FirstToken> {
 struct Deployment {
   ParallelLayout layout;
   int replicas = 1;
+  int micro_batches = 0;            // in flight in a pipeline at once; 0 = as many as it has stages
   std::string all_reduce = "auto";  // algorithm: kernels/collective_cost.hpp
+  NcclProtocol nccl_protocol = NcclProtocol::automatic;
   VariantChoice router{"round_robin"};
   std::size_t node_group = 0;  // of the cluster whose nodes these replicas stand on
   bool own_nodes = false;      // which hold no other pool's replicas

@@ -16,7 +16,8 @@ Replica::Replica(ReplicaConfig config, Platform& platform, EngineStart start_eng
       timeline_(timeline),
       listener_(listener),
       observer_(observer),
-      slots_(stage_count()),
+      slots_(config_.micro_batches > 0 ? static_cast<std::size_t>(config_.micro_batches)
+                                       : stage_count()),
       stage_busy_(stage_count()),
       stage_queue_(stage_count()) {
   for (Slot& slot : slots_) {

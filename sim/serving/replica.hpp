@@ -49,6 +49,7 @@ struct ReplicaConfig {
   /// platform simulates it. The last stage's are unused.
   std::vector<GroupLinks> send_links;
   CommSettings comm;
+  int micro_batches = 0;         // steps in flight at once; 0 = as many as there are stages
   std::int64_t context_max = 0;  // longest prompt + output that is served
   std::int64_t queue_max = 0;    // requests waiting on an attention rank; 0 = any number
   Seconds host_time;             // before every step

@@ -31,6 +31,7 @@ std::string random_scenario(std::uint32_t seed, bool has_experts) {
   const int ranks = tensor * attention;
   const int expert = has_experts ? pick.one_of({1, ranks, ranks / (ranks > 1 ? 2 : 1)}) : 1;
   const int tokens_max = pick.one_of({48, 64, 200, 1024});
+  const int in_flight = pick.one_of({0, 1, 2, pipeline, 2 * pipeline + 1});
   std::string text = fmt::format(
       R"(
 [model]
@@ -40,6 +41,7 @@ name = "h200-sxm-8x{}"
 [deployment]
 tensor_parallel = {}
 pipeline_parallel = {}
+{}
 {}
 expert_parallel = {}
 replicas = {}
@@ -62,7 +64,8 @@ output_tokens = {{ distribution = "uniform", min = 1, max = 90 }}
 )",
       has_experts ? pick.one_of({"qwen3-30b-a3b", "deepseek-v2-lite"}) : "llama-3.1-8b",
       2 * pipeline * ((ranks + 7) / 8), tensor, pipeline,
-      attention > 1 ? fmt::format("data_parallel_attention = {}", attention) : "", expert,
+      attention > 1 ? fmt::format("data_parallel_attention = {}", attention) : "",
+      pipeline > 1 && in_flight > 0 ? fmt::format("micro_batches = {}", in_flight) : "", expert,
       1 + pick.below(2), tokens_max, 1 + pick.below(static_cast<std::uint32_t>(tokens_max)),
       pick.one_of({1, 16, 64}), 0, pick.below(2) * 300,
       ranks > 1 && pick.below(2) == 1 ? "overlap = \"two_batch\"" : "",

@@ -7,6 +7,8 @@
 namespace foretoken {
 namespace {
 
+constexpr int micro_batches_max = 1024;  // far more than any pipeline has stages
+
 /// A number, or "auto": as many as the cluster holds, which is known when all tables are read.
 void read_replicas(TableReader& table, Deployment& deployment) {
   const Value* given = table.find("replicas");
@@ -54,7 +56,8 @@ void read_handoff(TableReader& table, Deployment& deployment) {
 /// Each pool has a layout of its own.
 void expect_no_layout(TableReader& table) {
   for (const char* key : {"tensor_parallel", "pipeline_parallel", "expert_parallel", "replicas",
-                          "data_parallel_attention", "expert_exchange", "all_reduce", "nodes"}) {
+                          "data_parallel_attention", "expert_exchange", "all_reduce",
+                          "nccl_protocol", "micro_batches", "nodes"}) {
     table.expect(key, table.find(key) == nullptr, "is each pool's own; write it into [pool.NAME]");
   }
 }
@@ -91,6 +94,14 @@ void read_layout(TableReader& table, Scenario& scenario) {
   read_positive(table, "pipeline_parallel", deployment.layout.pipeline);
   read_positive(table, "expert_parallel", deployment.layout.expert);
   read_replicas(table, deployment);
+  if (table.find("micro_batches") != nullptr) {
+    read_positive(table, "micro_batches", deployment.micro_batches);
+    table.expect("micro_batches", deployment.micro_batches <= micro_batches_max,
+                 fmt::format("must be at most {}", micro_batches_max));
+    table.expect("micro_batches", deployment.layout.pipeline > 1 || deployment.micro_batches == 1,
+                 "are for a pipeline; set pipeline_parallel");
+  }
+  table.read("nccl_protocol", deployment.nccl_protocol);
   table.read("all_reduce", deployment.all_reduce);
   const std::vector<std::string_view> algorithms = all_reduce_names();
   if (std::ranges::find(algorithms, deployment.all_reduce) == algorithms.end()) {
@@ -135,7 +146,12 @@ void append_layout(Value& deployment, const Scenario& scenario) {
     deployment.set("expert_exchange", std::string(enum_name(scenario.execution.expert_exchange)));
   }
   deployment.set("replicas", scenario.deployment.replicas);
+  if (scenario.deployment.micro_batches > 0)
+    deployment.set("micro_batches", scenario.deployment.micro_batches);
   deployment.set("all_reduce", scenario.deployment.all_reduce);
+  if (scenario.deployment.nccl_protocol != NcclProtocol::automatic) {
+    deployment.set("nccl_protocol", std::string(enum_name(scenario.deployment.nccl_protocol)));
+  }
 }
 
 Value resolved_deployment_table(const Scenario& scenario) {

@@ -194,6 +194,23 @@ TEST(CollectiveCost, SendsAndBroadcastsHaveProtocolsOfTheirOwn) {
   EXPECT_NEAR(microseconds(CollectiveOp::all_gather, 8e6, one_node(), own), 10 + 7 * 12, 1e-9);
 }
 
+// LL here begins at once and carries a tenth. 8 MB by LL: 14 steps of 2 us, 14 MB at 10 GB/s. An
+// exchange knows no LL128 and takes what is cheapest; reduction in the switch copies plainly.
+TEST(CollectiveCost, TakesTheProtocolThatIsNamed) {
+  CommParameters all = parameters({Protocol::ll, Protocol::simple, Protocol::direct});
+  all.inside.of(Protocol::ll) = {Seconds(0), Seconds(1 * us), 0.1};
+  all.inside.of(Protocol::nvls) = {Seconds(0), Seconds(0), 1.0};
+  const auto time = [&](CollectiveOp op, NcclProtocol protocol) {
+    const CollectiveCall call{
+        .op = op, .size = Bytes(8e6), .algorithm = "nccl", .protocol = protocol};
+    return collective_time(call, one_node(), all).value() / us;
+  };
+  EXPECT_NEAR(time(CollectiveOp::all_reduce, NcclProtocol::ll), 14 * 2 + 1400, 1e-9);
+  EXPECT_NEAR(time(CollectiveOp::all_gather, NcclProtocol::simple), 10 + 7 * 12, 1e-9);
+  EXPECT_NEAR(time(CollectiveOp::all_to_all, NcclProtocol::ll128), 10 + 2 + 70, 1e-9);
+  EXPECT_NEAR(time(CollectiveOp::all_reduce, NcclProtocol::automatic), 2 + 90, 1e-9);
+}
+
 // Latency and transfer alike.
 TEST(CollectiveCost, StretchesByWhatWasMeasured) {
   const CommParameters direct = parameters({Protocol::direct});

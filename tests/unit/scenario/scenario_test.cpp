@@ -66,6 +66,22 @@ TEST(Scenario, ChoosesWhoPricesCommunication) {
             std::string::npos);
 }
 
+TEST(Scenario, NamesMicroBatchesAndNcclProtocol) {
+  const Scenario scenario = read(minimal);
+  EXPECT_EQ(scenario.deployment.micro_batches, 0);
+  EXPECT_EQ(scenario.deployment.nccl_protocol, NcclProtocol::automatic);
+  const Scenario named =
+      read(minimal, {"deployment.pipeline_parallel=2", "deployment.micro_batches=3",
+                     "deployment.nccl_protocol=ll128"});
+  const Scenario again = read(to_toml(resolved_scenario(named)));
+  EXPECT_EQ(again.deployment.micro_batches, 3);
+  EXPECT_EQ(again.deployment.nccl_protocol, NcclProtocol::ll128);
+  EXPECT_NE(error_of(minimal, {"deployment.micro_batches=3"}).find("set pipeline_parallel"),
+            std::string::npos);
+  EXPECT_NE(error_of(minimal, {"deployment.nccl_protocol=simpel"}).find("did you mean 'simple'?"),
+            std::string::npos);
+}
+
 TEST(Scenario, OverridesWinAndKeepTheirPlaceForMessages) {
   const Scenario scenario =
       read(minimal, {"deployment.tensor_parallel=4", "model.dtype=fp8", "slo.ttft=200 ms"});

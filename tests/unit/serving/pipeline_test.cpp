@@ -1,5 +1,6 @@
 // Pipelines by hand: stages of unequal length, batches that queue in front of them, and the bubbles
 // that come out.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,9 @@
 
 namespace foretoken {
 namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
 
 constexpr double launch_s = 1e-3;
 
@@ -47,7 +51,7 @@ class Spans final : public StepObserver {
 class PipelineTest : public ::testing::Test {
  protected:
   /// `prompts` requests of 64 tokens with one output token each, one prompt a step.
-  void run(int stages, int prompts) {
+  void run(int stages, int prompts, int micro_batches = 0) {
     layout.pipeline = stages;
     const ClusterSpec cluster = usual_cluster(gpu, stages);
     Platform platform(cluster);
@@ -56,6 +60,7 @@ class PipelineTest : public ::testing::Test {
     TableReader options(empty, diagnostics, "");
     ReplicaConfig config;
     config.context_max = 1000;
+    config.micro_batches = micro_batches;
     config.comm.parameters.inside.of(Protocol::direct).share = 1;
     std::vector<std::unique_ptr<StagePricer>> pricers;
     for (int stage = 0; stage < stages; ++stage) {
@@ -88,6 +93,15 @@ class PipelineTest : public ::testing::Test {
     }
     platform.run();
     replica.abandon();
+  }
+
+  /// When steps began.
+  [[nodiscard]] std::vector<double> entries() const {
+    std::vector<double> dates;
+    for (const StageSpan& span : observer.spans) {
+      if (span.stage == 0) dates.push_back(span.start);
+    }
+    return dates;
   }
 
   /// Launches of a stage, 1 ms each.
@@ -136,17 +150,26 @@ TEST_F(PipelineTest, UnequalStagesByHand) {
   }
 }
 
+// With one in flight a prompt waits until the one before has left: 100 + 110 + 102 ms, two sends.
+TEST_F(PipelineTest, OneMicroBatchFillsNoPipeline) {
+  run(3, 2, 1);
+  EXPECT_THAT(entries(), ElementsAre(0.0, DoubleNear(0.313, 1e-9)));
+}
+
+// With four the first stage never waits for the last.
+TEST_F(PipelineTest, MoreMicroBatchesThanStages) {
+  run(3, 4, 4);
+  EXPECT_THAT(entries(), ElementsAre(0.0, DoubleNear(0.1, 1e-9), DoubleNear(0.2, 1e-9),
+                                     DoubleNear(0.3, 1e-9)));
+}
+
 // As many steps are in flight as there are stages: the fourth prompt enters when the first leaves,
 // at 313 ms, though the first stage is free from 300 ms on.
 TEST_F(PipelineTest, NoMoreStepsInFlightThanStages) {
   run(3, 4);
   ASSERT_EQ(timeline.requests().size(), 4U);
-  std::vector<double> first_stage;
-  for (const StageSpan& span : observer.spans) {
-    if (span.stage == 0) first_stage.push_back(span.start);
-  }
-  ASSERT_EQ(first_stage.size(), 4U);
-  EXPECT_NEAR(first_stage[3], 0.313, 1e-9);
+  ASSERT_EQ(entries().size(), 4U);
+  EXPECT_NEAR(entries()[3], 0.313, 1e-9);
 }
 
 // Any number of equal steps through stages of any length is a flow shop: a step starts on a stage

@@ -35,7 +35,7 @@ class StagePricerTest : public ::testing::Test {
     Seconds total;
     for (const KernelCall& call : generate(model, layout, execution, shape, 0)) {
       const auto* collective = std::get_if<Collective>(&call.kernel);
-      const Seconds once = collective != nullptr ? collective_time(call_of(*collective, "ring"),
+      const Seconds once = collective != nullptr ? collective_time(call_of(*collective, comm),
                                                                    links, comm.parameters)
                                                  : predictor->predict(call.kernel).time;
       total += once * call.calls;
@@ -140,7 +140,7 @@ class DataParallelPricerTest : public StagePricerTest {
     Seconds total;
     for (const KernelCall& call : kernels) {
       const auto* collective = std::get_if<Collective>(&call.kernel);
-      const Seconds once = collective != nullptr ? collective_time(call_of(*collective, "ring"),
+      const Seconds once = collective != nullptr ? collective_time(call_of(*collective, comm),
                                                                    links, comm.parameters)
                                                  : predictor->predict(call.kernel).time;
       total += once * call.calls;
