@@ -21,6 +21,7 @@ struct Request {
   /// before it (the last may be part full); empty = nothing shared.
   std::vector<std::uint64_t> prefix_hashes = {};
   int prefix_block_tokens = 0;
+  std::optional<std::uint64_t> session = std::nullopt;  // requests of one conversation or user
   int priority = 0;  // lower goes first, for schedulers that look at it (as in vLLM)
 };
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <vector>
 
 #include "sim/base/toml.hpp"
@@ -11,11 +12,38 @@
 namespace foretoken {
 namespace {
 
-std::unique_ptr<Router> make(const char* name) {
+std::unique_ptr<Router> make(const char* name, const std::string& text = "",
+                             std::uint64_t seed = 1) {
   Diagnostics diagnostics;
-  const Value empty;
-  TableReader options(empty, diagnostics, "deployment");
-  return router_catalog().find(name, {}).make(options, RandomStreams(1));
+  const Value table = parse_toml(text, "options");
+  TableReader options(table, diagnostics, "deployment");
+  auto router = router_catalog().find(name, {}).make(options, RandomStreams(seed));
+  diagnostics.throw_if_any();
+  return router;
+}
+
+/// Replicas 0, 1, … with so many requests each.
+std::vector<ReplicaStatus> with_outstanding(const std::vector<std::int64_t>& outstanding) {
+  std::vector<ReplicaStatus> replicas;
+  for (const std::int64_t requests : outstanding) {
+    replicas.push_back({{static_cast<std::uint32_t>(replicas.size())}, requests});
+  }
+  return replicas;
+}
+
+/// A prompt of whole chunks of 16 tokens.
+Request prompt_of(std::vector<std::uint64_t> hashes) {
+  Request request;
+  request.prompt_tokens = 16 * std::ssize(hashes);
+  request.prefix_block_tokens = 16;
+  request.prefix_hashes = std::move(hashes);
+  return request;
+}
+
+Request of_session(std::uint64_t session) {
+  Request request;
+  request.session = session;
+  return request;
 }
 
 TEST(Router, RoundRobinTakesTurns) {
@@ -32,6 +60,128 @@ TEST(Router, LeastOutstandingTakesTheLowestIdAmongEquals) {
   EXPECT_EQ(router->choose({}, std::vector<ReplicaStatus>{{{0}, 0}, {{1}, 0}}).value, 0U);
 }
 
+TEST(Router, KvLoadTakesTheShortestQueueThenTheEmptiestCache) {
+  const auto router = make("kv_load");
+  std::vector<ReplicaStatus> replicas = {
+      {{0}, 1, 0, 1, 0.75}, {{1}, 9, 0, 9, 0.25}, {{2}, 3, 0, 3, 0.5}};
+  EXPECT_EQ(router->choose({}, replicas).value, 1U);
+  replicas[1].waiting = 1;
+  EXPECT_EQ(router->choose({}, replicas).value, 2U);
+  replicas[0].kv_used = 0.5;
+  EXPECT_EQ(router->choose({}, replicas).value, 0U);  // fewer are outstanding
+}
+
+TEST(Router, PowerOfTwoNeverTakesTheBusiestAndEveryPairComesUp) {
+  const auto router = make("power_of_two");
+  // Of the three pairs {0,1}, {0,2}, {1,2} two choose replica 0 and one replica 1.
+  const auto replicas = with_outstanding({1, 2, 3});
+  std::map<std::uint32_t, int> chosen;
+  for (int i = 0; i < 3000; ++i) ++chosen[router->choose({}, replicas).value];
+  EXPECT_EQ(chosen.count(2), 0U);
+  // A standard deviation is sqrt(3000 * 2/3 * 1/3) = 26.
+  EXPECT_NEAR(chosen[0], 2000, 4 * 26);
+}
+
+TEST(Router, PowerOfTwoDependsOnTheSeedAlone) {
+  const auto replicas = with_outstanding({0, 0, 0, 0, 0, 0, 0, 0});
+  const auto choices = [&](std::uint64_t seed) {
+    const auto router = make("power_of_two", "", seed);
+    std::vector<std::uint32_t> ids;
+    for (int i = 0; i < 20; ++i) ids.push_back(router->choose({}, replicas).value);
+    return ids;
+  };
+  EXPECT_EQ(choices(1), choices(1));
+  EXPECT_NE(choices(1), choices(2));
+  EXPECT_EQ(make("power_of_two")->choose({}, with_outstanding({7})).value, 0U);
+}
+
+TEST(Router, PrefixAffinityFollowsThePrefixItSent) {
+  const auto router = make("prefix_affinity", "match_min = 0.5");
+  const auto idle = with_outstanding({5, 0, 5});
+  EXPECT_EQ(router->choose(prompt_of({1, 2, 3, 4}), idle).value, 1U);
+  // Equal hashes mean equal prefixes, so no number stands for two.
+  // Replica 1 knows three chunks of four, then two of four, then one: too little.
+  EXPECT_EQ(router->choose(prompt_of({1, 2, 3, 9}), with_outstanding({0, 5, 5})).value, 1U);
+  EXPECT_EQ(router->choose(prompt_of({1, 2, 7, 8}), with_outstanding({0, 5, 5})).value, 1U);
+  EXPECT_EQ(router->choose(prompt_of({1, 17, 18, 19}), with_outstanding({0, 5, 5})).value, 0U);
+  // A chunk counts only behind all of those before it.
+  EXPECT_EQ(router->choose(prompt_of({6, 2, 3, 4}), with_outstanding({5, 5, 0})).value, 2U);
+  // Now 0 knows {1, 17, 18, 19} and 1 knows {1, 2, ...}: the longer match wins.
+  EXPECT_EQ(router->choose(prompt_of({1, 17, 18}), with_outstanding({9, 0, 0})).value, 0U);
+  EXPECT_EQ(router->choose(prompt_of({1, 2, 3}), with_outstanding({0, 9, 0})).value, 1U);
+}
+
+TEST(Router, PrefixAffinityPutsAnEvenLoadFirst) {
+  const auto router = make("prefix_affinity", "balance_abs = 10\nbalance_rel = 2.0");
+  ASSERT_EQ(router->choose(prompt_of({1, 2}), with_outstanding({0, 1})).value, 0U);
+  EXPECT_EQ(router->choose(prompt_of({1, 2}), with_outstanding({12, 2})).value, 0U);   // 10 more
+  EXPECT_EQ(router->choose(prompt_of({1, 2}), with_outstanding({40, 20})).value, 0U);  // twice
+  EXPECT_EQ(router->choose(prompt_of({1, 2}), with_outstanding({41, 20})).value, 1U);
+  // It was sent there, so both know it now, and the one with fewer requests is taken.
+  EXPECT_EQ(router->choose(prompt_of({1, 2}), with_outstanding({3, 2})).value, 1U);
+}
+
+TEST(Router, PrefixAffinityForgetsTheOldestAndWhatFailed) {
+  const auto router = make("prefix_affinity", "index_chunks_max = 4");
+  ASSERT_EQ(router->choose(prompt_of({1, 2}), with_outstanding({0, 1})).value, 0U);
+  ASSERT_EQ(router->choose(prompt_of({3, 4, 5}), with_outstanding({0, 1})).value, 0U);
+  // Five chunks were sent to 0, four are kept: the last of the older prompt is gone.
+  ASSERT_EQ(router->choose(prompt_of({1}), with_outstanding({1, 0})).value, 0U);
+  EXPECT_EQ(router->choose(prompt_of({3, 4, 5}), with_outstanding({1, 0})).value, 0U);
+  router->forget({0});
+  EXPECT_EQ(router->choose(prompt_of({3, 4, 5}), with_outstanding({1, 0})).value, 1U);
+}
+
+TEST(Router, PrefixAffinityWithoutPrefixesTakesTheIdlest) {
+  const auto router = make("prefix_affinity");
+  EXPECT_EQ(router->choose({}, with_outstanding({2, 1, 1})).value, 1U);
+  Request part = prompt_of({1});
+  part.prompt_tokens = 15;  // no whole chunk
+  EXPECT_EQ(router->choose(part, with_outstanding({2, 1, 1})).value, 1U);
+  EXPECT_EQ(router->choose(part, with_outstanding({0, 1, 1})).value, 0U);
+}
+
+TEST(Router, StickyKeepsASessionWhereItBegan) {
+  const auto router = make("sticky", "imbalance_max = 3");
+  EXPECT_EQ(router->choose(of_session(7), with_outstanding({1, 0, 0})).value, 1U);
+  EXPECT_EQ(router->choose(of_session(8), with_outstanding({1, 1, 0})).value, 2U);
+  EXPECT_EQ(router->choose(of_session(7), with_outstanding({0, 3, 0})).value, 1U);
+  // Four more than the idlest: the session moves, and stays there.
+  EXPECT_EQ(router->choose(of_session(7), with_outstanding({0, 4, 0})).value, 0U);
+  EXPECT_EQ(router->choose(of_session(7), with_outstanding({2, 0, 0})).value, 0U);
+  // Its replica takes no requests: elsewhere.
+  const std::vector<ReplicaStatus> without_0 = {{{1}, 5}, {{2}, 4}};
+  EXPECT_EQ(router->choose(of_session(7), without_0).value, 2U);
+  EXPECT_EQ(router->choose({}, with_outstanding({2, 1, 1})).value, 1U);
+}
+
+TEST(Router, StickyRemembersTheSessionsHeardFromLast) {
+  const auto router = make("sticky", "sessions_max = 2");
+  ASSERT_EQ(router->choose(of_session(1), with_outstanding({0, 1})).value, 0U);
+  ASSERT_EQ(router->choose(of_session(2), with_outstanding({0, 1})).value, 0U);
+  ASSERT_EQ(router->choose(of_session(1), with_outstanding({0, 1})).value, 0U);
+  ASSERT_EQ(router->choose(of_session(3), with_outstanding({0, 1})).value, 0U);  // 2 is forgotten
+  EXPECT_EQ(router->choose(of_session(1), with_outstanding({1, 0})).value, 0U);
+  EXPECT_EQ(router->choose(of_session(2), with_outstanding({1, 0})).value, 1U);
+}
+
+TEST(Router, OptionsOutOfRangeAreMistakes) {
+  const auto message = [](const char* name, const char* text) {
+    try {
+      (void)make(name, text);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message("prefix_affinity", "match_min = 30"),
+            "options:1:1: deployment.match_min: is a share of the prompt: from 0 to 1");
+  EXPECT_EQ(message("prefix_affinity", "balance_rel = 0.5"),
+            "options:1:1: deployment.balance_rel: must be at least 1");
+  EXPECT_EQ(message("sticky", "imbalance_max = -1"),
+            "options:1:1: deployment.imbalance_max: must not be negative");
+}
+
 TEST(Router, AnUnknownNameListsTheKnown) {
   try {
     (void)router_catalog().find("round_robbin", {"a.toml", 3, 1});
@@ -39,7 +189,7 @@ TEST(Router, AnUnknownNameListsTheKnown) {
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
                  "a.toml:3:1: unknown router 'round_robbin'; did you mean 'round_robin'? Known: "
-                 "round_robin, least_outstanding");
+                 "round_robin, least_outstanding, kv_load, power_of_two, prefix_affinity, sticky");
   }
 }
 

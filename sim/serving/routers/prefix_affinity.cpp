@@ -1,0 +1,132 @@
+// The replica that probably has most of the prompt in its prefix cache. The router cannot look into
+// the caches: it keeps an index of its own for each replica, of the prefix chunks it sent there,
+// the `index_chunks_max` used last. An even load comes first: where the busiest replica has more
+// than `balance_abs` requests more than the idlest and more than `balance_rel` times as many, and
+// where no index knows `match_min` of the prompt, the request goes to the idlest. The scheme is
+// that of SGLang's cache-aware router, whose thresholds are 64, 1.5 and 0.3 (sgl-router, 2025),
+// with chunks of the workload's hashes instead of a tree of text.
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "sim/serving/prefix_cache.hpp"
+#include "sim/serving/router.hpp"
+
+namespace foretoken {
+
+Registry<RouterFactory>::Entry prefix_affinity_router();
+
+namespace {
+
+struct PrefixAffinityConfig {
+  std::int64_t index_chunks_max = 65'536;  // of each replica
+  std::int64_t balance_abs = 64;           // requests
+  double balance_rel = 1.5;
+  double match_min = 0.3;  // of the prompt's whole chunks
+
+  static PrefixAffinityConfig from_table(TableReader& table) {
+    PrefixAffinityConfig config;
+    table.read("index_chunks_max", config.index_chunks_max);
+    table.expect("index_chunks_max", config.index_chunks_max >= 1, "must be at least 1");
+    table.read("balance_abs", config.balance_abs);
+    table.expect("balance_abs", config.balance_abs >= 0, "must not be negative");
+    table.read("balance_rel", config.balance_rel);
+    table.expect("balance_rel", config.balance_rel >= 1.0, "must be at least 1");
+    table.read("match_min", config.match_min);
+    table.expect("match_min", config.match_min >= 0.0 && config.match_min <= 1.0,
+                 "is a share of the prompt: from 0 to 1");
+    return config;
+  }
+};
+
+/// What was sent to one replica. Every chunk is idle: nobody holds on to it here.
+class SentChunks {
+ public:
+  [[nodiscard]] std::size_t known(std::span<const std::uint64_t> hashes) const {
+    std::size_t count = 0;
+    while (count < hashes.size() && chunks_.find(hashes[count]) != PrefixCache::none) ++count;
+    return count;
+  }
+
+  /// The prompt's last chunk becomes the oldest of them: it is of no use without those before.
+  void add(std::span<const std::uint64_t> hashes, std::int64_t chunks_max) {
+    for (std::size_t i = hashes.size(); i-- > 0;) {
+      PrefixCache::Chunk chunk = chunks_.find(hashes[i]);
+      if (chunk == PrefixCache::none) {
+        chunk = chunks_.add(hashes[i], 1);
+      } else {
+        chunks_.take(chunk);
+      }
+      chunks_.give_back(chunk);
+    }
+    while (chunks_.idle_blocks() > chunks_max) chunks_.evict_one();
+  }
+
+ private:
+  PrefixCache chunks_;
+};
+
+class PrefixAffinity final : public Router {
+ public:
+  explicit PrefixAffinity(const PrefixAffinityConfig& config) : config_(config) {}
+
+  ReplicaId choose(const Request& request, std::span<const ReplicaStatus> replicas) override {
+    const std::span<const std::uint64_t> hashes = whole_chunks(request);
+    const auto [idlest, busiest] =
+        std::ranges::minmax_element(replicas, {}, &ReplicaStatus::outstanding);
+    ReplicaId chosen = idlest->id;
+    if (!hashes.empty() && is_balanced(idlest->outstanding, busiest->outstanding)) {
+      chosen = best_match(hashes, replicas).value_or(chosen);
+    }
+    if (!hashes.empty()) sent_[chosen].add(hashes, config_.index_chunks_max);
+    return chosen;
+  }
+
+  void forget(ReplicaId replica) override { sent_.erase(replica); }
+
+ private:
+  /// Hashes of the prompt alone: what will be answered is not known yet.
+  static std::span<const std::uint64_t> whole_chunks(const Request& request) {
+    if (request.prefix_block_tokens == 0) return {};
+    const auto whole =
+        static_cast<std::size_t>(request.prompt_tokens / request.prefix_block_tokens);
+    return std::span(request.prefix_hashes).first(std::min(whole, request.prefix_hashes.size()));
+  }
+
+  [[nodiscard]] bool is_balanced(std::int64_t least, std::int64_t most) const {
+    return most - least <= config_.balance_abs ||
+           static_cast<double>(most) <= config_.balance_rel * static_cast<double>(least);
+  }
+
+  /// The replica that knows most; among equals the one with the fewest requests.
+  std::optional<ReplicaId> best_match(std::span<const std::uint64_t> hashes,
+                                      std::span<const ReplicaStatus> replicas) {
+    std::optional<ReplicaId> best;
+    std::tuple<std::size_t, std::int64_t> best_rank;
+    for (const ReplicaStatus& replica : replicas) {
+      const std::size_t known = sent_[replica.id].known(hashes);
+      const std::tuple rank(known, -replica.outstanding);
+      if (known == 0 || (best && rank <= best_rank)) continue;
+      best = replica.id;
+      best_rank = rank;
+    }
+    const double least = config_.match_min * static_cast<double>(hashes.size());
+    if (best && static_cast<double>(std::get<0>(best_rank)) < least) return std::nullopt;
+    return best;
+  }
+
+  PrefixAffinityConfig config_;
+  std::map<ReplicaId, SentChunks> sent_;
+};
+
+}  // namespace
+
+Registry<RouterFactory>::Entry prefix_affinity_router() {
+  return {"prefix_affinity", "the replica that was sent most of the prompt's prefix before",
+          [](TableReader& options, const RandomStreams&) {
+            return std::make_unique<PrefixAffinity>(PrefixAffinityConfig::from_table(options));
+          }};
+}
+
+}  // namespace foretoken

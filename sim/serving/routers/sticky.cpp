@@ -1,0 +1,82 @@
+// A session stays with the replica that took its first request, as load balancers do by cookie or
+// header: its context is in the cache there, and the router need not know what prompts say. It
+// moves to the replica with the fewest unfinished requests when its own takes none or has
+// `imbalance_max` more than that one. Requests of no session go there too. Only the `sessions_max`
+// sessions heard from last are remembered.
+
+#include <algorithm>
+#include <list>
+#include <unordered_map>
+
+#include "sim/serving/router.hpp"
+
+namespace foretoken {
+
+Registry<RouterFactory>::Entry sticky_router();
+
+namespace {
+
+struct StickyConfig {
+  std::int64_t imbalance_max = 32;  // requests
+  std::int64_t sessions_max = 1'000'000;
+
+  static StickyConfig from_table(TableReader& table) {
+    StickyConfig config;
+    table.read("imbalance_max", config.imbalance_max);
+    table.expect("imbalance_max", config.imbalance_max >= 0, "must not be negative");
+    table.read("sessions_max", config.sessions_max);
+    table.expect("sessions_max", config.sessions_max >= 1, "must be at least 1");
+    return config;
+  }
+};
+
+class Sticky final : public Router {
+ public:
+  explicit Sticky(const StickyConfig& config) : config_(config) {}
+
+  ReplicaId choose(const Request& request, std::span<const ReplicaStatus> replicas) override {
+    const ReplicaStatus& idlest =
+        *std::ranges::min_element(replicas, {}, &ReplicaStatus::outstanding);
+    if (!request.session) return idlest.id;
+    const auto known = by_session_.find(*request.session);
+    if (known == by_session_.end()) return remember(*request.session, idlest.id);
+    Place& place = *known->second;
+    places_.splice(places_.end(), places_, known->second);
+    const auto own = std::ranges::find(replicas, place.replica, &ReplicaStatus::id);
+    const bool stays =
+        own != replicas.end() && own->outstanding - idlest.outstanding <= config_.imbalance_max;
+    if (!stays) place.replica = idlest.id;
+    return place.replica;
+  }
+
+ private:
+  struct Place {
+    std::uint64_t session = 0;
+    ReplicaId replica;
+  };
+
+  ReplicaId remember(std::uint64_t session, ReplicaId replica) {
+    if (std::ssize(places_) == config_.sessions_max) {
+      by_session_.erase(places_.front().session);
+      places_.pop_front();
+    }
+    places_.push_back({session, replica});
+    by_session_.emplace(session, std::prev(places_.end()));
+    return replica;
+  }
+
+  StickyConfig config_;
+  std::list<Place> places_;  // the session heard from longest ago first
+  std::unordered_map<std::uint64_t, std::list<Place>::iterator> by_session_;  // never walked
+};
+
+}  // namespace
+
+Registry<RouterFactory>::Entry sticky_router() {
+  return {"sticky", "a session stays with one replica unless that has far more to do",
+          [](TableReader& options, const RandomStreams&) {
+            return std::make_unique<Sticky>(StickyConfig::from_table(options));
+          }};
+}
+
+}  // namespace foretoken
