@@ -41,6 +41,7 @@ struct RequestRecord {
   Seconds first_token{-1.0};
   Seconds last_token{-1.0};
   Seconds finished{-1.0};  // completed; the client has everything
+  Seconds ended{-1.0};     // whatever way
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  // that the client got; what a retry makes again counts once
   int preemptions = 0;

@@ -15,6 +15,7 @@ LoadCurve::Bucket& LoadCurve::at(double time) {
         merged.waiting_s += other.waiting_s;
         merged.kv_block_s += other.kv_block_s;
         merged.output_tokens += other.output_tokens;
+        merged.replicas_s += other.replicas_s;
       }
       buckets_[i / 2] = merged;
     }
@@ -26,7 +27,8 @@ LoadCurve::Bucket& LoadCurve::at(double time) {
   return buckets_[index];
 }
 
-void LoadCurve::add_load(Seconds from, Seconds to, const ReplicaLoad& load) {
+template <class Add>
+void LoadCurve::spread(Seconds from, Seconds to, const Add& add) {
   (void)at(to.value());  // widens first: the width must not change under the loop
   double begin = from.value();
   while (begin < to.value()) {
@@ -34,12 +36,22 @@ void LoadCurve::add_load(Seconds from, Seconds to, const ReplicaLoad& load) {
     // The next border; rounding may put it at `begin` itself, then the rest goes here.
     double end = std::min(to.value(), static_cast<double>(index + 1) * width_);
     if (end <= begin) end = to.value();
-    Bucket& bucket = at(begin);
-    bucket.running_s += load.running * (end - begin);
-    bucket.waiting_s += load.waiting * (end - begin);
-    bucket.kv_block_s += load.kv_used * (end - begin);
+    add(at(begin), end - begin);
     begin = end;
   }
+}
+
+void LoadCurve::add_load(Seconds from, Seconds to, const ReplicaLoad& load) {
+  spread(from, to, [&](Bucket& bucket, double seconds) {
+    bucket.running_s += load.running * seconds;
+    bucket.waiting_s += load.waiting * seconds;
+    bucket.kv_block_s += load.kv_used * seconds;
+  });
+}
+
+void LoadCurve::add_replicas(Seconds from, Seconds to, double replicas) {
+  spread(from, to,
+         [&](Bucket& bucket, double seconds) { bucket.replicas_s += replicas * seconds; });
 }
 
 void LoadCurve::add_tokens(Seconds time, double tokens) {

@@ -27,16 +27,21 @@ class LoadCurve {
   struct Bucket {
     double running_s = 0, waiting_s = 0, kv_block_s = 0;  // value times seconds
     double output_tokens = 0;
+    double replicas_s = 0;  // that serve; only where their number may change
   };
 
   void add_load(Seconds from, Seconds to, const ReplicaLoad& load);
   void add_tokens(Seconds at, double tokens);
+  void add_replicas(Seconds from, Seconds to, double replicas);
 
   [[nodiscard]] Seconds width() const { return Seconds(width_); }
   [[nodiscard]] const std::vector<Bucket>& buckets() const { return buckets_; }
 
  private:
   Bucket& at(double time);
+  /// Calls `add(bucket, seconds)` for each bucket's part of the time between.
+  template <class Add>
+  void spread(Seconds from, Seconds to, const Add& add);
   double width_ = 1.0 / 64.0;  // s; doubles when the run outgrows buckets_max
   std::vector<Bucket> buckets_;
 };
@@ -77,6 +82,7 @@ class Timeline {
   [[nodiscard]] const std::vector<RequestRecord>& requests() const { return requests_; }
   [[nodiscard]] const LatencyHistogram& gaps() const { return gaps_; }
   [[nodiscard]] const LoadCurve& load() const { return load_; }
+  [[nodiscard]] LoadCurve& load() { return load_; }
   [[nodiscard]] std::int64_t steps() const { return all_.steps; }
   [[nodiscard]] std::int64_t step_sequences() const { return all_.sequences; }
   [[nodiscard]] std::int64_t step_sequences_max() const { return all_.sequences_max; }

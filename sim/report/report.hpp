@@ -30,7 +30,8 @@ struct RequestRow {
     double wait_ms = 0, transfer_ms = 0, exposed_ms = 0;  // as Report::KvTransfers'
   };
   std::optional<Handoff> handoff = std::nullopt;
-  std::string status;  // "completed", "failed", "unfinished"
+  int attempts = 1;    // replicas it was sent to
+  std::string status;  // "completed", "failed", "unfinished", "cancelled", "timed_out", "rejected"
 };
 
 /// One point of the timeline: averages over [time_s, time_s + interval).
@@ -40,6 +41,7 @@ struct TimelinePoint {
   double waiting = 0;  // requests queued
   double kv_used = 0;  // share of KV blocks in use, 0 to 1
   double output_tokens_per_s = 0;
+  double replicas = 0;  // that serve; filled where their number may change
 };
 
 struct NamedSeconds {
@@ -66,6 +68,8 @@ struct Report {
 
   struct Requests {
     std::int64_t arrived = 0, completed = 0, failed = 0, unfinished = 0;
+    std::int64_t cancelled = 0, timed_out = 0, rejected = 0;
+    std::int64_t retries = 0;        // attempts after replicas failed
     std::int64_t skipped_lines = 0;  // malformed trace lines passed over on request
   } requests;
 
@@ -153,6 +157,14 @@ struct Report {
     LatencyRow exposed_ms;   // of that, what came after prefill and the wait
   };
   std::optional<KvTransfers> kv_transfers;
+  /// Where replicas start, stop or fail during the run. Up: starting, serving or draining.
+  struct Fleet {
+    double serving_mean = 0, up_mean = 0;  // replicas, over the run
+    int up_max = 0;
+    double gpu_hours = 0;  // of replicas that were up
+    std::int64_t starts = 0, failures = 0;
+  };
+  std::optional<Fleet> fleet;
 
   struct Cost {
     double per_hour = 0, per_million_output_tokens = 0;  // USD

@@ -138,6 +138,10 @@ class ReportText {
         warnings.push_back(ink_.warning(fmt::format("{} {}", counted(count, noun), what)));
     };
     warn(requests.failed, "request", "failed");
+    warn(requests.rejected, "request", "rejected");
+    warn(requests.timed_out, "request", "timed out");
+    warn(requests.cancelled, "request", "cancelled");
+    warn(requests.retries, "attempt", "lost and made again");
     warn(requests.unfinished, "request", "unfinished at the end");
     warn(requests.skipped_lines, "malformed trace line", "skipped");
     if (!warnings.empty()) result += facts("warning", warnings);
@@ -169,8 +173,19 @@ class ReportText {
     return facts("SLO", parts) + facts("goodput", {brief(slo.goodput_per_s) + " requests/s"});
   }
 
+  [[nodiscard]] std::string fleet() const {
+    if (!report_.fleet) return {};
+    const Report::Fleet& fleet = *report_.fleet;
+    std::vector<std::string> parts = {fmt::format("{} serving on average, at most {} up",
+                                                  grouped(fleet.serving_mean, 2), fleet.up_max),
+                                      brief(fleet.gpu_hours) + " GPU hours"};
+    if (fleet.starts > 0) parts.push_back(counted(fleet.starts, "start"));
+    if (fleet.failures > 0) parts.push_back(ink_.warning(counted(fleet.failures, "failure")));
+    return facts("replicas", parts);
+  }
+
   [[nodiscard]] std::string price() const {
-    std::string result;
+    std::string result = fleet();
     if (report_.cost) {
       result += facts("cost", {dollars(report_.cost->per_hour) + " an hour",
                                dollars(report_.cost->per_million_output_tokens) +
@@ -337,6 +352,7 @@ class ReportText {
     add("running", &TimelinePoint::running, sequences);
     add("waiting", &TimelinePoint::waiting, sequences);
     add("KV in use", &TimelinePoint::kv_used, percent);
+    if (report_.fleet) add("replicas", &TimelinePoint::replicas, sequences);
     return table.text(layout());
   }
 

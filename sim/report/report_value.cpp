@@ -20,6 +20,10 @@ Value requests_value(const Report::Requests& requests) {
                      {"completed", requests.completed},
                      {"failed", requests.failed},
                      {"unfinished", requests.unfinished},
+                     {"cancelled", requests.cancelled},
+                     {"timed_out", requests.timed_out},
+                     {"rejected", requests.rejected},
+                     {"retries", requests.retries},
                      {"skipped_lines", requests.skipped_lines}};
 }
 
@@ -104,6 +108,15 @@ Value time_by_value(const std::vector<NamedSeconds>& families) {
   return value;
 }
 
+Value fleet_value(const Report::Fleet& fleet) {
+  return ValueObject{{"serving_mean", rounded(fleet.serving_mean)},
+                     {"up_mean", rounded(fleet.up_mean)},
+                     {"up_max", fleet.up_max},
+                     {"gpu_hours", rounded(fleet.gpu_hours)},
+                     {"starts", fleet.starts},
+                     {"failures", fleet.failures}};
+}
+
 Value cost_value(const Report::Cost& cost) {
   return ValueObject{{"per_hour", rounded(cost.per_hour)},
                      {"per_million_output_tokens", rounded(cost.per_million_output_tokens)}};
@@ -147,12 +160,14 @@ Value timeline_value(const Report& report) {
     for (const TimelinePoint& point : report.timeline) values.emplace_back(rounded(point.*figure));
     return values;
   };
-  return ValueObject{{"interval_s", rounded(report.timeline_interval_s)},
-                     {"time_s", column(&TimelinePoint::time_s)},
-                     {"running", column(&TimelinePoint::running)},
-                     {"waiting", column(&TimelinePoint::waiting)},
-                     {"kv_used", column(&TimelinePoint::kv_used)},
-                     {"output_tokens_per_s", column(&TimelinePoint::output_tokens_per_s)}};
+  ValueObject value = {{"interval_s", rounded(report.timeline_interval_s)},
+                       {"time_s", column(&TimelinePoint::time_s)},
+                       {"running", column(&TimelinePoint::running)},
+                       {"waiting", column(&TimelinePoint::waiting)},
+                       {"kv_used", column(&TimelinePoint::kv_used)},
+                       {"output_tokens_per_s", column(&TimelinePoint::output_tokens_per_s)}};
+  if (report.fleet) value.emplace_back("replicas", column(&TimelinePoint::replicas));
+  return value;
 }
 
 }  // namespace
@@ -189,6 +204,7 @@ Value report_value(const Report& report) {
   if (report.speculation) {
     value.emplace_back("speculation", speculation_value(*report.speculation));
   }
+  if (report.fleet) value.emplace_back("fleet", fleet_value(*report.fleet));
   if (report.cost) value.emplace_back("cost", cost_value(*report.cost));
   if (report.energy_j_per_token) {
     value.emplace_back("energy_j_per_token", rounded(*report.energy_j_per_token));

@@ -7,8 +7,8 @@ namespace {
 
 void add(PriceTotals& totals, const PriceTotals& more) {
   for (const auto& [family, time] : more.time_by) {
-    const auto known = std::ranges::find(totals.time_by, family,
-                                         &std::pair<std::string_view, Seconds>::first);
+    const auto known =
+        std::ranges::find(totals.time_by, family, &std::pair<std::string_view, Seconds>::first);
     if (known == totals.time_by.end()) {
       totals.time_by.emplace_back(family, time);
     } else {
@@ -67,15 +67,16 @@ std::vector<std::vector<KvPath>> DeployedPools::kv_paths() const {
   return paths;
 }
 
-void DeployedPools::start_fleet(PoolRole role, Fleet& fleet, Platform& platform,
-                                Timeline& timeline, StepObserver* observer) {
+void DeployedPools::start_fleet(PoolRole role, Fleet& fleet, Platform& platform, Timeline& timeline,
+                                StepObserver* observer) {
   std::size_t kind = 0;
   for (std::size_t pool = 0; pool < specs_.size(); ++pool) {
     if (specs_[pool].role != role) continue;
     DeployedEngine& engine = *engines_[pool];
     engine.start_replicas({pool, {replicas_}, handoff_.get()}, platform, timeline, fleet, observer);
-    for (const auto& replica : engine.replicas()) {
-      fleet.add(*replica);
+    for (std::size_t i = 0; i < engine.replicas().size(); ++i) {
+      const auto& replica = engine.replicas()[i];
+      fleet.add(*replica, first_state(specs_[pool].scenario, i));
       if (handoff_) handoff_->add(*replica, kind);
       ++replicas_;
     }
@@ -88,18 +89,22 @@ Pool& DeployedPools::start(Platform& platform, Timeline& timeline, RequestListen
   const Deployment& deployment = scenario_.deployment;
   if (!hands_over(scenario_)) {
     fleets_.push_back(std::make_unique<Fleet>(
-        FleetSettings(), platform, make_router(deployment.router, "deployment"), client));
+        settings_of_fleet(), platform, make_router(deployment.router, "deployment"), client));
     start_fleet(PoolRole::both, *fleets_.back(), platform, timeline, observer);
+    if (scenario_.pools.empty()) {
+      control_.emplace(scenario_, platform, *fleets_.back(), timeline,
+                       engines_.front()->placements());
+    }
     return *fleets_.back();
   }
   const HandoffSettings settings{deployment.kv_transfer == KvTransfer::layer_wise};
   handoff_ = std::make_unique<Handoff>(settings, kv_paths(), platform, client);
   fleets_.push_back(std::make_unique<Fleet>(
-      FleetSettings(), platform, make_router(deployment.prefill_router, "prefill_router"),
+      settings_of_fleet(), platform, make_router(deployment.prefill_router, "prefill_router"),
       handoff_->prefill_listener()));
-  fleets_.push_back(std::make_unique<Fleet>(
-      FleetSettings(), platform, make_router(deployment.decode_router, "decode_router"),
-      handoff_->decode_listener()));
+  fleets_.push_back(std::make_unique<Fleet>(settings_of_fleet(), platform,
+                                            make_router(deployment.decode_router, "decode_router"),
+                                            handoff_->decode_listener()));
   start_fleet(PoolRole::prefill, *fleets_[0], platform, timeline, observer);
   start_fleet(PoolRole::decode, *fleets_[1], platform, timeline, observer);
   handoff_->connect(*fleets_[0], *fleets_[1]);
@@ -114,6 +119,15 @@ void DeployedPools::check_empty() const {
                       replica->id().value, replica->ranks().blocks_used());
     }
   }
+}
+
+void DeployedPools::arm() {
+  if (control_) control_->arm();
+}
+
+/// Pools of several kinds do not start during a run, so that the first one's weights will do.
+FleetSettings DeployedPools::settings_of_fleet() const {
+  return fleet_settings(scenario_, engines_.front()->memory());
 }
 
 PrefixTotals DeployedPools::prefixes() const {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/run/deployment.hpp"
+#include "sim/run/fleet_control.hpp"
 #include "sim/serving/fleet.hpp"
 #include "sim/serving/handoff.hpp"
 
@@ -22,6 +24,10 @@ class DeployedPools {
 
   /// Checks that nobody holds KV blocks, once every request has ended.
   void check_empty() const;
+  /// Failures and scaling, after start() and before the run.
+  void arm();
+  /// nullptr where every replica is up from the beginning to the end.
+  [[nodiscard]] const FleetUsage* usage() const { return control_ ? control_->usage() : nullptr; }
 
   [[nodiscard]] const std::vector<PoolSpec>& specs() const { return specs_; }
   [[nodiscard]] const DeployedEngine& engine(std::size_t pool) const { return *engines_[pool]; }
@@ -33,6 +39,7 @@ class DeployedPools {
   [[nodiscard]] std::unique_ptr<Router> make_router(const VariantChoice& choice,
                                                     const std::string& table_name) const;
   [[nodiscard]] std::vector<std::vector<KvPath>> kv_paths() const;
+  [[nodiscard]] FleetSettings settings_of_fleet() const;
   /// Makes the replicas of the pools with this role and adds them to the fleet.
   void start_fleet(PoolRole role, Fleet& fleet, Platform& platform, Timeline& timeline,
                    StepObserver* observer);
@@ -44,6 +51,7 @@ class DeployedPools {
   std::uint32_t replicas_ = 0;
   std::unique_ptr<Handoff> handoff_;
   std::vector<std::unique_ptr<Fleet>> fleets_;
+  std::optional<FleetControl> control_;  // of the only fleet, where there are no named pools
 };
 
 }  // namespace foretoken

@@ -33,6 +33,8 @@ class DeployedEngine {
   [[nodiscard]] const MemoryPlan& memory() const { return memory_; }
   /// Of one attention rank.
   [[nodiscard]] std::int64_t kv_blocks() const { return kv_blocks_; }
+  /// Of each replica.
+  [[nodiscard]] const std::vector<ReplicaPlacement>& placements() const { return placements_; }
   [[nodiscard]] std::vector<std::unique_ptr<Replica>>& replicas() { return replicas_; }
   /// Longest prompt + output that is served.
   [[nodiscard]] std::int64_t context_max() const;

@@ -27,10 +27,12 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   Timeline timeline(scenario.run.warmup);
   std::int64_t ended = 0;
   const std::optional<std::int64_t> expected = source->expected();
-  FrontEnd front_end(platform, *source, timeline, {}, [&] {
-    ++ended;
-    if (options.progress) options.progress({ended, expected, platform.now()});
-  });
+  const FrontEndSettings& settings = scenario.front_end;
+  FrontEnd front_end(platform, *source, timeline, {settings.attempts_max, settings.retry_delay},
+                     [&] {
+                       ++ended;
+                       if (options.progress) options.progress({ended, expected, platform.now()});
+                     });
   front_end.connect(pools.start(platform, timeline, front_end, options.observer));
 
   set_check_context([&] {
@@ -39,6 +41,7 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   });
   Horizon horizon(platform);
   if (scenario.run.horizon) platform.at(*scenario.run.horizon, horizon, 0);
+  pools.arm();
   front_end.start();
   platform.run();
   if (front_end.ended() == front_end.arrived()) pools.check_empty();
@@ -48,8 +51,8 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   FORETOKEN_CHECK(timeline.requests().size() == static_cast<std::size_t>(front_end.arrived()),
                   "{} requests arrived, {} were accounted for", front_end.arrived(),
                   timeline.requests().size());
-  return summarize_run(scenario, {timeline, pools, platform.counters(), platform.now(),
-                                  source->skipped_lines()});
+  return summarize_run(
+      scenario, {timeline, pools, platform.counters(), platform.now(), source->skipped_lines()});
 }
 
 std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,

@@ -22,9 +22,7 @@ std::string formats_text(const ExecutionSettings& execution) {
   return text;
 }
 
-int gpus_of(const Scenario& pool) {
-  return pool.deployment.layout.ranks() * pool.deployment.replicas;
-}
+int gpus_of(const Scenario& pool) { return pool.deployment.layout.ranks() * replicas_max(pool); }
 
 /// ", TP4, 2 replicas"
 std::string layout_text(const Scenario& scenario) {
@@ -36,7 +34,9 @@ std::string layout_text(const Scenario& scenario) {
     text += fmt::format(", attention DP{}", layout.data_parallel_attention);
   }
   if (layout.expert > 1) text += fmt::format(", EP{}", layout.expert);
-  if (scenario.deployment.replicas > 1) {
+  if (scenario.autoscaler) {
+    text += fmt::format(", {} to {} replicas", scenario.autoscaler->min, scenario.autoscaler->max);
+  } else if (scenario.deployment.replicas > 1) {
     text += fmt::format(", {} replicas", scenario.deployment.replicas);
   }
   return text;
@@ -93,6 +93,24 @@ Value scenario_seen_from_here(const Scenario& scenario) {
   return root;
 }
 
+std::int64_t& count_of(Report::Requests& requests, RequestStatus status) {
+  switch (status) {
+    case RequestStatus::completed:
+      return requests.completed;
+    case RequestStatus::failed:
+      return requests.failed;
+    case RequestStatus::unfinished:
+      return requests.unfinished;
+    case RequestStatus::cancelled:
+      return requests.cancelled;
+    case RequestStatus::timed_out:
+      return requests.timed_out;
+    case RequestStatus::rejected:
+      return requests.rejected;
+  }
+  FORETOKEN_CHECK(false, "a request of no status");
+}
+
 /// Requests that count, the time they took, and everything per request.
 void add_requests(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
   SloLimits limits;
@@ -108,21 +126,15 @@ void add_requests(const Scenario& scenario, const SimulatedRun& outcome, Report&
     if (!outcome.timeline.is_counted(record)) continue;
     ++report.requests.arrived;
     first_arrival = std::min(first_arrival, record.arrival);
-    last_end = std::max(
-        last_end, record.status == RequestStatus::completed ? record.finished : record.arrival);
-    if (record.status == RequestStatus::failed) ++report.requests.failed;
-    if (record.status == RequestStatus::unfinished) {
-      ++report.requests.unfinished;
-      last_end = outcome.ended;
-      output_tokens += record.output_tokens;
-    }
+    last_end = std::max(last_end, record.ended);
+    ++count_of(report.requests, record.status);
+    output_tokens += record.output_tokens;
+    report.requests.retries += record.attempts - 1;
     if (record.first_token >= Seconds(0.0)) {
       ttft.push_back(record.ttft().value());
       input_tokens += record.prompt_tokens;
     }
     if (record.status != RequestStatus::completed) continue;
-    ++report.requests.completed;
-    output_tokens += record.output_tokens;
     if (record.output_tokens > 1) tpot.push_back(record.tpot().value());
     end_to_end.push_back(record.end_to_end().value());
     if (limits.is_met_by(record)) ++good;
@@ -210,8 +222,7 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
   if (scenario.workload->prefix_block_tokens() > 0 && caches_prefixes(outcome.pools)) {
     const PrefixTotals prefixes = outcome.pools.prefixes();
     report.kv.prefix_hit_rate = hit_rate(prefixes, prefixes.tokens_found);
-    if (report.kv.host)
-      report.kv.host_hit_rate = hit_rate(prefixes, prefixes.tokens_found_host);
+    if (report.kv.host) report.kv.host_hit_rate = hit_rate(prefixes, prefixes.tokens_found_host);
   }
   report.kv.peak = steps.kv_used_peak / blocks;
   report.kv.mean = steps.kv_used_mean() / blocks;
@@ -223,16 +234,15 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
   double all_blocks = 0;
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
     all_blocks += static_cast<double>(blocks_of(outcome.pools, pool)) *
-                  outcome.pools.specs()[pool].scenario.deployment.replicas;
+                  replicas_max(outcome.pools.specs()[pool].scenario);
   }
   const double width = timeline.load().width().value();
   report.timeline_interval_s = width;
   for (std::size_t i = 0; i < timeline.load().buckets().size(); ++i) {
     const LoadCurve::Bucket& bucket = timeline.load().buckets()[i];
     report.timeline.push_back({static_cast<double>(i) * width, bucket.running_s / width,
-                               bucket.waiting_s / width,
-                               bucket.kv_block_s / width / all_blocks,
-                               bucket.output_tokens / width});
+                               bucket.waiting_s / width, bucket.kv_block_s / width / all_blocks,
+                               bucket.output_tokens / width, bucket.replicas_s / width});
   }
 }
 
@@ -243,8 +253,10 @@ double busy_share(const SimulatedRun& outcome, std::size_t pool) {
     if (family == "host" || family == "kv_copy") host += time;
   }
   const Deployment& deployment = outcome.pools.specs()[pool].scenario.deployment;
-  const int stages = deployment.layout.pipeline * deployment.replicas;
-  const double stage_seconds = outcome.ended.value() * stages;
+  const FleetUsage* usage = outcome.pools.usage();
+  const double replica_seconds =
+      usage != nullptr ? usage->up.value() : outcome.ended.value() * deployment.replicas;
+  const double stage_seconds = replica_seconds * deployment.layout.pipeline;
   const Seconds busy = outcome.timeline.of_pool(pool).busy - host;
   return stage_seconds > 0.0 ? busy.value() / stage_seconds : 0.0;
 }
@@ -263,8 +275,8 @@ void add_prices(const SimulatedRun& outcome, Report& report) {
     }
   }
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
-    report.gpu_busy += busy_share(outcome, pool) *
-                       gpus_of(outcome.pools.specs()[pool].scenario) / report.gpus;
+    report.gpu_busy +=
+        busy_share(outcome, pool) * gpus_of(outcome.pools.specs()[pool].scenario) / report.gpus;
   }
 }
 
@@ -298,6 +310,27 @@ void add_speculation(const SimulatedRun& outcome, Report& report) {
   speculation.draft_share = all > Seconds(0.0) ? draft / all : 0.0;
 }
 
+/// Where replicas come and go: how many there were, and GPU time by what was up.
+void add_fleet(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
+  const FleetUsage* usage = outcome.pools.usage();
+  if (usage == nullptr) return;
+  const double ended = outcome.ended.value();
+  Report::Fleet fleet;
+  fleet.serving_mean = ended > 0.0 ? usage->serving.value() / ended : 0.0;
+  fleet.up_mean = ended > 0.0 ? usage->up.value() / ended : 0.0;
+  fleet.up_max = usage->up_max;
+  fleet.gpu_hours = usage->up.value() / 3600.0 * scenario.deployment.layout.ranks();
+  fleet.starts = usage->starts;
+  fleet.failures = usage->failures;
+  report.fleet = fleet;
+}
+
+/// GPUs of a pool that are paid for, on average: all, unless replicas come and go.
+double gpus_up(const Report& report, const Scenario& pool) {
+  if (!report.fleet) return gpus_of(pool);
+  return report.fleet->up_mean * pool.deployment.layout.ranks();
+}
+
 void add_cost(const SimulatedRun& outcome, Report& report) {
   const double tokens = report.throughput.output_tokens_per_s * report.duration_s;
   Report::Cost cost;
@@ -308,14 +341,17 @@ void add_cost(const SimulatedRun& outcome, Report& report) {
     const GpuSpec& gpu = scenario.cluster.gpu;
     has_price &= gpu.price.has_value();
     has_power &= gpu.power > Watts(0.0);
-    if (gpu.price) cost.per_hour += gpu.price->value() * gpus_of(scenario);
+    if (gpu.price) cost.per_hour += gpu.price->value() * gpus_up(report, scenario);
     // Board power while a step runs; idle power is left out.
     const double share = busy_share(outcome, pool);
-    energy += gpu.power * Seconds(report.duration_s * share * gpus_of(scenario));
+    energy += gpu.power * Seconds(report.duration_s * share * gpus_up(report, scenario));
   }
   if (has_price) {
     if (tokens > 0.0) {
-      cost.per_million_output_tokens = cost.per_hour * report.duration_s / 3600.0 / tokens * 1e6;
+      // GPU hours are counted from time 0 where replicas come and go.
+      const double hours = (report.fleet ? outcome.ended.value() : report.duration_s) / 3600.0;
+      const double dollars = cost.per_hour * hours;
+      cost.per_million_output_tokens = dollars / tokens * 1e6;
     }
     report.cost = cost;
   }
@@ -360,9 +396,9 @@ void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& re
     pool.replicas = spec.scenario.deployment.replicas;
     pool.gpu_busy = busy_share(outcome, i);
     pool.iterations = steps.steps;
-    pool.batch_mean = steps.steps > 0 ? static_cast<double>(steps.sequences) /
-                                            static_cast<double>(steps.steps)
-                                      : 0.0;
+    pool.batch_mean = steps.steps > 0
+                          ? static_cast<double>(steps.sequences) / static_cast<double>(steps.steps)
+                          : 0.0;
     pool.batch_max = steps.sequences_max;
     pool.kv_blocks = blocks_of(outcome.pools, i);
     const auto blocks = static_cast<double>(pool.kv_blocks);
@@ -416,10 +452,11 @@ std::vector<RequestRow> request_rows(const Timeline& timeline) {
       row.e2e_ms = record.end_to_end().value() * 1e3;
     }
     row.preemptions = record.preemptions;
+    row.attempts = record.attempts;
     if (record.handoff.has_happened()) {
-      row.handoff = RequestRow::Handoff{record.handoff.from.value, record.handoff.wait.value() * 1e3,
-                                        record.handoff.transfer.value() * 1e3,
-                                        record.handoff.exposed.value() * 1e3};
+      row.handoff = RequestRow::Handoff{
+          record.handoff.from.value, record.handoff.wait.value() * 1e3,
+          record.handoff.transfer.value() * 1e3, record.handoff.exposed.value() * 1e3};
     }
     row.status = enum_name(record.status);
     rows.push_back(std::move(row));
@@ -445,6 +482,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_load(scenario, outcome, report);
   add_prices(outcome, report);
   add_speculation(outcome, report);
+  add_fleet(scenario, outcome, report);
   add_cost(outcome, report);
   add_pools(scenario, outcome, report);
   add_handoffs(scenario, outcome.timeline, report);

@@ -10,6 +10,10 @@
 namespace foretoken {
 namespace {
 
+void set_unless_empty(Value& root, std::string_view name, Value table) {
+  if (!std::get<ValueObject>(table.data).empty()) root.set(name, std::move(table));
+}
+
 /// The table called `name`; an absent one reads as empty, at the place of the whole file.
 TableReader section(TableReader& file, const std::string& name) {
   static const Value empty;
@@ -33,7 +37,7 @@ int gpus_of_group(const Scenario& scenario) {
 void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
   const ParallelLayout& layout = scenario.deployment.layout;
   check_layout(scenario.model, layout, scenario.deployment_position, diagnostics);
-  const int needed = layout.ranks() * scenario.deployment.replicas;
+  const int needed = layout.ranks() * replicas_max(scenario);
   const int available = gpus_of_group(scenario);
   if (needed > available) {
     diagnostics.add(
@@ -41,7 +45,7 @@ void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
         fmt::format(
             "{} replica(s) x tensor_parallel {}{} x pipeline_parallel {} need {} GPUs, but "
             "{} has {}; lower one of them or name a larger cluster",
-            scenario.deployment.replicas, layout.tensor,
+            replicas_max(scenario), layout.tensor,
             layout.data_parallel_attention > 1
                 ? fmt::format(" x data_parallel_attention {}", layout.data_parallel_attention)
                 : "",
@@ -152,11 +156,18 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   read_deployment_table(section(file, "deployment"), scenario);
   const Value* engine = file.find_table("engine");
   if (pools == nullptr) read_engine_table(section(file, "engine"), options, scenario);
+  read_front_end_table(section(file, "front_end"), scenario);
+  read_startup_table(section(file, "startup"), scenario);
+  if (root.find("autoscaler") != nullptr) {
+    read_autoscaler_table(section(file, "autoscaler"), scenario);
+  }
+  if (const Value* list = file.find("failures")) read_failures(*list, diagnostics, scenario);
   read_predictor_table(section(file, "predictor"), scenario);
   if (root.find("workload") != nullptr) {
     TableReader table = section(file, "workload");
     diagnostics.attempt([&] {
-      scenario.workload = read_workload(table, {options.base_folder, options.skip_bad_lines});
+      scenario.workload = read_workload(
+          table, {options.base_folder, options.skip_bad_lines, scenario.engine.block_tokens});
     });
   }
   read_slo_table(section(file, "slo"), scenario);
@@ -167,11 +178,14 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   if (diagnostics.empty()) {
     for (const PoolSpec& pool : pools_of(scenario)) {
       check_fit(pool.scenario, diagnostics);
+      check_autoscaler(pool.scenario, diagnostics);
       check_prefix_blocks(pool.scenario, diagnostics);
       check_host_memory(pool.scenario, diagnostics);
       check_kv_format(pool.scenario, diagnostics);
       check_queue(pool.scenario, diagnostics);
     }
+    check_failures(scenario, diagnostics);
+    check_fixed_pools(scenario, diagnostics);
     if (diagnostics.empty()) check_pools_fit(scenario, diagnostics);
   }
   diagnostics.throw_if_any();
@@ -186,6 +200,14 @@ bool hands_over(const Scenario& scenario) {
 std::vector<PoolSpec> pools_of(const Scenario& scenario) {
   if (scenario.pools.empty()) return {{"", PoolRole::both, scenario}};
   return scenario.pools;
+}
+
+int replicas_max(const Scenario& scenario) {
+  return scenario.autoscaler ? scenario.autoscaler->max : scenario.deployment.replicas;
+}
+
+bool has_fleet_changes(const Scenario& scenario) {
+  return scenario.autoscaler || !scenario.failures.empty() || scenario.startup.is_cold;
 }
 
 Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
@@ -206,6 +228,10 @@ Value resolved_scenario(const Scenario& scenario) {
   } else {
     root.set("pool", resolved_pool_tables(scenario));
   }
+  set_unless_empty(root, "front_end", resolved_front_end_table(scenario));
+  set_unless_empty(root, "startup", resolved_startup_table(scenario));
+  set_unless_empty(root, "autoscaler", resolved_autoscaler_table(scenario));
+  if (!scenario.failures.empty()) root.set("failures", resolved_failures(scenario));
   root.set("predictor", resolved_predictor_table(scenario));
   root.set("workload", scenario.workload->resolved());
   root.set("slo", resolved_slo_table(scenario));

@@ -17,6 +17,7 @@
 #include "models/parallel_layout.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/value.hpp"
+#include "sim/scenario/fleet_changes.hpp"
 #include "sim/scenario/speculative.hpp"
 #include "workloads/engine_memory.hpp"
 #include "workloads/generator.hpp"
@@ -112,6 +113,15 @@ struct EngineSettings {
   std::optional<SpeculativeSettings> speculative;  // nullopt = a token a step
 };
 
+/// What the front end knows, takes on and does about losses.
+struct FrontEndSettings {
+  Seconds status_interval;  // the router asks replicas for waiting, running, KV use this often
+  std::int64_t outstanding_max = 0;  // of a replica; more are rejected. 0 = no limit
+  int attempts_max = 3;              // at a request whose replicas fail; then it has failed
+  Seconds retry_delay;               // from a failure to the next attempt
+  bool operator==(const FrontEndSettings&) const = default;
+};
+
 /// Latency targets; nullopt = none.
 struct SloTargets {
   std::optional<Seconds> ttft, tpot, e2e;
@@ -134,6 +144,10 @@ struct Scenario {
   ExecutionSettings execution;
   Deployment deployment;
   EngineSettings engine;
+  FrontEndSettings front_end;
+  StartupSettings startup;
+  std::optional<AutoscalerSettings> autoscaler;
+  std::vector<Failure> failures;
   VariantChoice predictor{"synperf"};
   AttentionDetail attention = AttentionDetail::aggregate;
   CommSource communication = CommSource::model;  // who prices collectives over private links
@@ -175,6 +189,11 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options);
 /// Loads a file, applies `--set` overrides ("table.key=value"), reads it.
 Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                        bool skip_bad_lines = false);
+
+/// Replicas there may be at one time: those the run begins with, or the autoscaler's most.
+int replicas_max(const Scenario& scenario);
+/// Whether the number of replicas that serve may change during the run.
+bool has_fleet_changes(const Scenario& scenario);
 
 /// The scenario with every default written out: to_toml() of it, loaded again, is the same
 /// scenario.

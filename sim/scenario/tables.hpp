@@ -21,6 +21,11 @@ void read_pool_tables(const Value& pools, const Value* engine, const ScenarioOpt
                       Scenario& scenario, Diagnostics& diagnostics);
 /// [engine.speculative], a part of the engine's table; without drafts it leaves nothing behind.
 void read_speculative_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
+void read_front_end_table(TableReader table, Scenario& scenario);
+void read_startup_table(TableReader table, Scenario& scenario);
+/// Only where the file has one.
+void read_autoscaler_table(TableReader table, Scenario& scenario);
+void read_failures(const Value& list, Diagnostics& diagnostics, Scenario& scenario);
 void read_predictor_table(TableReader table, Scenario& scenario);
 void read_slo_table(TableReader table, Scenario& scenario);
 void read_run_table(TableReader table, Scenario& scenario);
@@ -33,9 +38,21 @@ Value resolved_deployment_table(const Scenario& scenario);
 Value resolved_engine_table(const Scenario& scenario);
 Value resolved_pool_tables(const Scenario& scenario);
 Value resolved_speculative_table(const SpeculativeSettings& settings);
+/// Empty where everything is as usual.
+Value resolved_front_end_table(const Scenario& scenario);
+Value resolved_startup_table(const Scenario& scenario);
+Value resolved_autoscaler_table(const Scenario& scenario);
+/// A list of tables.
+Value resolved_failures(const Scenario& scenario);
 Value resolved_predictor_table(const Scenario& scenario);
 Value resolved_slo_table(const Scenario& scenario);
 Value resolved_run_table(const Scenario& scenario);
+
+/// What can only be judged when all tables are read.
+void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics);
+void check_failures(const Scenario& scenario, Diagnostics& diagnostics);
+/// Pools of several kinds neither start, nor fail, nor scale during a run.
+void check_fixed_pools(const Scenario& scenario, Diagnostics& diagnostics);
 
 /// A path in a scenario is relative to the scenario's folder; a plain name stays as it is.
 std::string resolve_path(const std::string& name, const std::filesystem::path& base_folder);

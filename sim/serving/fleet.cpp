@@ -56,8 +56,9 @@ const std::vector<ReplicaStatus>& Fleet::candidates() {
 }
 
 bool Fleet::anybody_will_serve() const {
-  return std::ranges::any_of(members_, [](const Member& member) {
+  return std::ranges::any_of(members_, [&](const Member& member) {
     return member.state == ReplicaState::serving || member.state == ReplicaState::starting ||
+           (member.state == ReplicaState::stopped && settings_.is_scaled) ||
            (member.state == ReplicaState::failed && member.starts_after_repair &&
             !member.is_given_up);
   });
@@ -101,6 +102,7 @@ void Fleet::cancel(RequestId id, RequestStatus status) {
 }
 
 void Fleet::abandon() {
+  count_until_now();
   for (Member& member : members_) member.replica->abandon();
   while (!held_.empty()) {
     const RequestRecord record = held_.front().record;
@@ -109,12 +111,41 @@ void Fleet::abandon() {
   }
 }
 
+int Fleet::up() const {
+  return static_cast<int>(std::ranges::count_if(members_, [](const Member& member) {
+    return member.state != ReplicaState::stopped && member.state != ReplicaState::failed;
+  }));
+}
+
+void Fleet::count_usage(FleetUsage& usage) {
+  usage_ = &usage;
+  counted_until_ = platform_.now();
+  usage.up_max = up();
+}
+
+void Fleet::count_until_now() {
+  if (usage_ == nullptr) return;
+  const Seconds now = platform_.now();
+  const Seconds passed = now - counted_until_;
+  const auto serving =
+      static_cast<double>(std::ranges::count(members_, ReplicaState::serving, &Member::state));
+  usage_->up += static_cast<double>(up()) * passed;
+  usage_->serving += serving * passed;
+  if (usage_->curve != nullptr) usage_->curve->add_replicas(counted_until_, now, serving);
+  counted_until_ = now;
+}
+
 void Fleet::set_state(Member& member, ReplicaState state) {
+  count_until_now();
   if (state == ReplicaState::stopped || state == ReplicaState::failed) {
     router_->forget(member.replica->id());
     member.seen_at = Seconds(-1.0);
   }
   member.state = state;
+  if (usage_ == nullptr) return;
+  usage_->up_max = std::max(usage_->up_max, up());
+  usage_->starts += state == ReplicaState::starting ? 1 : 0;
+  usage_->failures += state == ReplicaState::failed ? 1 : 0;
 }
 
 void Fleet::begin_start(Member& member) {

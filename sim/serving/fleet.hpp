@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/enum_names.hpp"
+#include "sim/metrics/timeline.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/replica.hpp"
 #include "sim/serving/router.hpp"
@@ -23,9 +24,19 @@ struct EnumNames<ReplicaState> {
 };
 
 struct FleetSettings {
-  Seconds startup;                   // from the decision to start a replica to its first request
-  Seconds status_interval;           // the router's view of a replica's engine is up to this old
+  Seconds startup = {};              // from the decision to start a replica to its first request
+  Seconds status_interval = {};      // the router's view of a replica's engine is up to this old
   std::int64_t outstanding_max = 0;  // of a replica; requests beyond are rejected. 0 = no limit
+  bool is_scaled = false;            // stopped replicas may be started
+};
+
+/// What a fleet's replicas cost and how many there were, in replica-seconds. Up are those that have
+/// their GPUs to themselves: starting, serving or draining, not failed ones.
+struct FleetUsage {
+  Seconds up, serving;
+  std::int64_t starts = 0, failures = 0;
+  int up_max = 0;
+  LoadCurve* curve = nullptr;  // takes serving replicas over time, if there is one
 };
 
 class Fleet final : public Pool, public RequestListener, public EventHandler {
@@ -52,6 +63,8 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   void repair(std::size_t replica);
   /// A failed replica that nobody will repair; requests that only it could have served fail.
   void give_up(std::size_t replica);
+  /// Keeps `usage` from now on.
+  void count_usage(FleetUsage& usage);
 
   [[nodiscard]] std::size_t size() const { return members_.size(); }
   [[nodiscard]] ReplicaState state(std::size_t replica) const { return members_[replica].state; }
@@ -91,12 +104,15 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   /// A status for each replica that takes requests, in order of id.
   [[nodiscard]] const std::vector<ReplicaStatus>& candidates();
   [[nodiscard]] bool anybody_will_serve() const;
+  [[nodiscard]] int up() const;
   void set_state(Member& member, ReplicaState state);
   void begin_start(Member& member);
   void stop_if_drained(const Member& member);
   void route(const Request& request, const RequestRecord& record);
   void end_unserved(const RequestRecord& record, RequestStatus status);
   void release_held();
+  /// Adds what was since the last change.
+  void count_until_now();
   void let_go(const RequestRecord& record);
 
   FleetSettings settings_;
@@ -106,6 +122,8 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   std::vector<Member> members_;
   std::deque<Held> held_;                  // while no replica takes requests
   std::vector<ReplicaStatus> candidates_;  // scratch
+  FleetUsage* usage_ = nullptr;
+  Seconds counted_until_;
 };
 
 }  // namespace foretoken

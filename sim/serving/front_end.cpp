@@ -1,6 +1,7 @@
 #include "sim/serving/front_end.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace foretoken {
@@ -33,22 +34,65 @@ void FrontEnd::arm_next_arrival() {
 
 void FrontEnd::on_event(std::uint64_t tag) {
   const auto kind = static_cast<EventKind>(tag >> 32);
-  if (kind == EventKind::arrived) return accept();
-  const auto open = open_.find(static_cast<std::uint32_t>(tag));
-  if (open == open_.end()) return;  // it has ended meanwhile
+  if (kind == EventKind::arrived) return accept(*std::exchange(pending_, std::nullopt));
+  if (kind == EventKind::followed_up) {
+    return accept(std::move(follow_ups_.extract(static_cast<std::uint32_t>(tag)).mapped()));
+  }
+  const auto found = open_.find(static_cast<std::uint32_t>(tag));
+  if (found == open_.end()) return;  // it has ended meanwhile
+  Open& open = found->second;
+  switch (kind) {
+    case EventKind::arrived:
+    case EventKind::followed_up:
+      return;
+    case EventKind::retried:
+      return hand_on(open);
+    case EventKind::first_token_due:
+      if (open.has_first_token) return;
+      return give_up(open, RequestStatus::timed_out);
+    case EventKind::timed_out:
+      return give_up(open, RequestStatus::timed_out);
+    case EventKind::cancelled:
+      return give_up(open, RequestStatus::cancelled);
+  }
+}
+
+void FrontEnd::arm_follow_ups() {
+  while (auto request = source_.next_follow_up()) {
+    const RequestId id = request->id;
+    const Seconds arrival = request->arrival;
+    follow_ups_.emplace(id.value, *std::move(request));
+    platform_.at(std::max(arrival, platform_.now()), *this, tag(EventKind::followed_up, id));
+  }
+}
+
+void FrontEnd::accept(Request request) {
+  const std::uint32_t id = request.id.value;
+  const auto [open, is_new] = open_.try_emplace(id);
+  FORETOKEN_CHECK(is_new, "request {} arrives twice", id);
+  open->second.request = std::move(request);
+  open->second.record = new_record(open->second.request);
+  ++arrived_;
+  arm_next_arrival();
+  arm_deadlines(open->second.request);
   hand_on(open->second);
 }
 
-void FrontEnd::accept() {
-  const std::uint32_t id = pending_->id.value;
-  const auto [open, is_new] = open_.try_emplace(id);
-  FORETOKEN_CHECK(is_new, "request {} arrives twice", id);
-  open->second.request = *std::move(pending_);
-  open->second.record = new_record(open->second.request);
-  pending_.reset();
-  ++arrived_;
-  arm_next_arrival();
-  hand_on(open->second);
+void FrontEnd::arm_deadlines(const Request& request) {
+  const auto arm = [&](Seconds after, EventKind kind) {
+    if (after < Seconds(0.0)) return;
+    platform_.at(std::max(request.arrival + after, platform_.now()), *this, tag(kind, request.id));
+  };
+  arm(request.timeout, EventKind::timed_out);
+  arm(request.first_token_timeout, EventKind::first_token_due);
+  arm(request.cancel_after, EventKind::cancelled);
+}
+
+void FrontEnd::give_up(Open& open, RequestStatus status) {
+  if (open.is_in_pool) return pool_->cancel(open.request.id, status);
+  RequestRecord record = open.record;
+  record.status = status;
+  end(record);
 }
 
 void FrontEnd::hand_on(Open& open) {
@@ -75,12 +119,21 @@ void FrontEnd::on_request_ended(const RequestRecord& record) { end(record); }
 void FrontEnd::end(const RequestRecord& record) {
   const bool is_open = open_.erase(record.id.value) == 1;
   FORETOKEN_CHECK(is_open, "request {} ends twice", record.id.value);
-  timeline_.record_request(record);
+  RequestRecord ended = record;
+  ended.ended = platform_.now();
+  timeline_.record_request(ended);
   ++ended_;
   if (is_closed_) return;
-  source_.on_finished(record.id, platform_.now());
+  if (ended.status == RequestStatus::completed) {
+    source_.on_finished(ended.id, platform_.now());
+  } else {
+    source_.on_given_up(ended.id, platform_.now());
+  }
   if (on_end_) on_end_();
+  arm_follow_ups();
   arm_next_arrival();
+  // Nothing is left that matters: deadlines of requests that have ended would only move the clock.
+  if (!pending_ && open_.empty() && follow_ups_.empty()) platform_.stop();
 }
 
 void FrontEnd::close() {

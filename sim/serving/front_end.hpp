@@ -1,7 +1,7 @@
 // Where requests enter and leave: takes them from the source as they arrive, hands them to the pool
-// that serves them, sends those that a failure lost again, and ends each exactly once: in the
-// timeline, and for the source (closed loops and sessions wait for that). Who serves what is the
-// pool's business.
+// that serves them, sends those that a failure lost again, gives up those whose clients do, and
+// ends each exactly once: in the timeline, and for the source (closed loops and sessions wait for
+// that). Who serves what is the pool's business.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,14 @@ class FrontEnd final : public EventHandler, public RequestListener {
   void on_request_lost(const RequestRecord& record) override;
 
  private:
-  enum class EventKind : std::uint64_t { arrived, retried };
+  enum class EventKind : std::uint64_t {
+    arrived,
+    followed_up,
+    retried,
+    timed_out,
+    first_token_due,
+    cancelled
+  };
   struct Open {
     Request request;
     RequestRecord record;  // as of the last loss
@@ -53,8 +60,12 @@ class FrontEnd final : public EventHandler, public RequestListener {
 
   [[nodiscard]] static std::uint64_t tag(EventKind kind, RequestId id);
   void arm_next_arrival();
-  void accept();
+  void arm_follow_ups();
+  void accept(Request request);
+  void arm_deadlines(const Request& request);
   void hand_on(Open& open);
+  /// Its client does not want it any more.
+  void give_up(Open& open, RequestStatus status);
   void end(const RequestRecord& record);
 
   Platform& platform_;
@@ -63,8 +74,9 @@ class FrontEnd final : public EventHandler, public RequestListener {
   RetryPolicy retry_;
   std::function<void()> on_end_;
   Pool* pool_ = nullptr;
-  std::optional<Request> pending_;                // its arrival event is armed
-  std::unordered_map<std::uint32_t, Open> open_;  // by id; never walked into a result
+  std::optional<Request> pending_;                         // its arrival event is armed
+  std::unordered_map<std::uint32_t, Request> follow_ups_;  // armed too; by id, never walked
+  std::unordered_map<std::uint32_t, Open> open_;           // by id; never walked into a result
   std::int64_t arrived_ = 0, ended_ = 0;
   bool is_closed_ = false;
 };

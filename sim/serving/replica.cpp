@@ -76,7 +76,9 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
   sequence.record.replica = config_.id;
   if (request.prefix_block_tokens > 0) {
     sequence.prefix_chunk_tokens = request.prefix_block_tokens;
-    const auto whole = request.prompt_tokens / request.prefix_block_tokens;
+    const std::int64_t hashed =
+        request.prompt_tokens + (request.prefix_hashes_cover_output ? request.output_tokens : 0);
+    const auto whole = hashed / request.prefix_block_tokens;
     const auto known = static_cast<std::int64_t>(request.prefix_hashes.size());
     sequence.prefix_hashes.assign(request.prefix_hashes.begin(),
                                   request.prefix_hashes.begin() + std::min(whole, known));

@@ -1,5 +1,5 @@
 // Laws of parallel layouts, whatever they are: no request hangs or is lost, and slower links make
-// nothing faster. Requests cannot be cancelled yet; when they can, the first law is theirs too.
+// nothing faster, and clients that give up at any moment hold up nobody else.
 
 #include <gtest/gtest.h>
 
@@ -118,6 +118,50 @@ void nothing_is_lost(bool has_experts) {
 
 TEST(LayoutProperties, NoRequestIsLostInRandomDenseLayouts) { nothing_is_lost(false); }
 TEST(LayoutProperties, NoRequestIsLostInRandomExpertLayouts) { nothing_is_lost(true); }
+
+/// The same with clients that leave while they wait, in prefill, between stages, or in decode.
+/// Returns how many left.
+double run_and_check_leaving(const std::string& text, std::uint32_t seed) {
+  const Scenario scenario = scenario_from(
+      text, {tight_pool(seed, scenario_from(text)), fmt::format("run.seed={}", seed),
+             "workload.cancellations={share=0.5,after={distribution='exponential',mean='500 ms'}}",
+             "workload.timeout={distribution='exponential',mean='4 s'}"});
+  StepRecorder recorder;
+  RunOptions options;
+  options.observer = &recorder;
+  const Report report = run_scenario(scenario, Catalogs(), options);
+  const std::int64_t left = report.requests.cancelled + report.requests.timed_out;
+  FORETOKEN_CHECK(report.requests.completed + left == report.requests.arrived,
+                  "{} completed and {} left of {}", report.requests.completed, left,
+                  report.requests.arrived);
+  std::int64_t drawn = 0, output_tokens = 0;
+  for (const StepRecorder::Step& step : recorder.steps) {
+    if (step.stage == scenario.deployment.layout.pipeline - 1) drawn += step.shape.logit_rows;
+  }
+  for (const RequestRow& row : report.rows) output_tokens += row.output_tokens;
+  FORETOKEN_CHECK(drawn >= output_tokens, "{} tokens drawn, {} sent", drawn, output_tokens);
+  FORETOKEN_CHECK(static_cast<std::int64_t>(report.rows.size()) == report.requests.arrived,
+                  "{} rows", report.rows.size());
+  return static_cast<double>(left);
+}
+
+void leaving_holds_up_nobody(bool has_experts) {
+  double left = 0;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    const std::string text = random_scenario(seed, has_experts);
+    const auto result = in_child([&] { return run_and_check_leaving(text, seed); });
+    ASSERT_TRUE(result.has_value()) << "seed " << seed << text;
+    left += *result;
+  }
+  EXPECT_GT(left, 500) << "too few left to test anything";
+}
+
+TEST(LayoutProperties, ClientsThatLeaveHoldUpNobodyInDenseLayouts) {
+  leaving_holds_up_nobody(false);
+}
+TEST(LayoutProperties, ClientsThatLeaveHoldUpNobodyInExpertLayouts) {
+  leaving_holds_up_nobody(true);
+}
 
 /// The scenario with links of `share` the speed, and latencies as much longer.
 Scenario with_links(Scenario scenario, double share) {

@@ -7,10 +7,10 @@ constexpr std::string_view example =
     "write a number of tokens, or for example { distribution = \"lognormal\", mean = 1000, p99 = "
     "4000 }";
 
-std::unique_ptr<LengthDistribution> make(const Value& options, std::string_view key,
+std::unique_ptr<LengthDistribution> make(const Value& options, const std::string& full_key,
                                          Diagnostics& diagnostics, const LengthInputs& inputs,
                                          const LengthRegistry& registry) {
-  TableReader table(options, diagnostics, fmt::format("workload.{}", key));
+  TableReader table(options, diagnostics, full_key);
   std::string name;
   if (!table.require("distribution", name)) return nullptr;
   std::unique_ptr<LengthDistribution> lengths;
@@ -31,17 +31,19 @@ Value named(std::string_view distribution, const SourcePosition& position) {
 
 std::unique_ptr<LengthDistribution> read_lengths(TableReader& workload, std::string_view key,
                                                  const LengthInputs& inputs,
-                                                 const LengthRegistry& registry) {
+                                                 const LengthRegistry& registry,
+                                                 std::string_view name) {
   Diagnostics& diagnostics = workload.diagnostics();
+  const std::string full_key = fmt::format("{}.{}", name, key);
   const Value* value = workload.find(key);
   if (value == nullptr) {
     if (inputs.trace != nullptr) {
-      return make(named("trace", workload.position(key)), key, diagnostics, inputs, registry);
+      return make(named("trace", workload.position(key)), full_key, diagnostics, inputs, registry);
     }
     workload.fail(key, fmt::format("is missing; {}", example));
     return nullptr;
   }
-  if (value->is_object()) return make(*value, key, diagnostics, inputs, registry);
+  if (value->is_object()) return make(*value, full_key, diagnostics, inputs, registry);
   int tokens = 0;
   if (!std::holds_alternative<std::int64_t>(value->data)) {
     workload.fail(key, fmt::format("is {}; {}", type_name(*value), example));
@@ -51,7 +53,7 @@ std::unique_ptr<LengthDistribution> read_lengths(TableReader& workload, std::str
   workload.expect(key, tokens >= 1, "must be at least 1");
   Value options = named("fixed", value->position);
   options.set("value", tokens);
-  return tokens >= 1 ? make(options, key, diagnostics, inputs, registry) : nullptr;
+  return tokens >= 1 ? make(options, full_key, diagnostics, inputs, registry) : nullptr;
 }
 
 }  // namespace foretoken

@@ -46,10 +46,11 @@ using LengthRegistry = Registry<LengthFactory>;
 /// fixed, uniform, lognormal, zipf, trace.
 LengthRegistry length_registry();
 
-/// Reads workload.<key>. Absent means the trace's lengths if there is a trace, else a mistake.
-/// Reports mistakes and then returns nullptr or something unusable.
+/// Reads <key> of `workload`, called `name` in messages. Absent means the trace's lengths if there
+/// is a trace, else a mistake. Reports mistakes and then returns nullptr or something unusable.
 std::unique_ptr<LengthDistribution> read_lengths(TableReader& workload, std::string_view key,
                                                  const LengthInputs& inputs,
-                                                 const LengthRegistry& registry);
+                                                 const LengthRegistry& registry,
+                                                 std::string_view name = "workload");
 
 }  // namespace foretoken

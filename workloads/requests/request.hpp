@@ -21,11 +21,16 @@ struct Request {
   /// before it (the last may be part full); empty = nothing shared.
   std::vector<std::uint64_t> prefix_hashes = {};
   int prefix_block_tokens = 0;
+  bool prefix_hashes_cover_output = false;              // they go on over the answer: conversations
   std::optional<std::uint64_t> session = std::nullopt;  // requests of one conversation or user
   int priority = 0;  // lower goes first, for schedulers that look at it (as in vLLM)
+  /// After the arrival, if it has not ended then; negative = never. The client gives up waiting for
+  /// the answer, or for its first token, or stops reading.
+  Seconds timeout{-1.0}, first_token_timeout{-1.0}, cancel_after{-1.0};
 };
 
-/// Requests in order of arrival, ids counting from 0.
+/// Requests in order of arrival (follow-ups apart), ids counting from 0 in the order they are
+/// given.
 class RequestSource {
  public:
   virtual ~RequestSource() = default;
@@ -34,8 +39,14 @@ class RequestSource {
   /// the next on_finished (closed loop).
   virtual std::optional<Request> next() = 0;
 
-  /// A request ended at `now`. Closed-loop sources let that user send the next one.
+  /// A request was answered at `now`. Closed-loop sources let that user send the next one.
   virtual void on_finished(RequestId id, Seconds now) { (void)id, (void)now; }
+  /// A request ended at `now` without a whole answer.
+  virtual void on_given_up(RequestId id, Seconds now) { on_finished(id, now); }
+
+  /// What the ends since the last call have led to, request by request until nullopt: the next
+  /// turns of their sessions. They arrive at their own dates, whatever next() yields meanwhile.
+  virtual std::optional<Request> next_follow_up() { return std::nullopt; }
 
   /// Requests it will yield in all if that is known beforehand, for progress bars.
   [[nodiscard]] virtual std::optional<std::int64_t> expected() const { return std::nullopt; }

@@ -36,7 +36,8 @@ class TrafficSource final : public RequestSource {
         times_(traffic, random),
         prompt_random_(random.stream("prompt_tokens")),
         output_random_(random.stream("output_tokens")),
-        priority_random_(random.stream("priorities")) {}
+        priority_random_(random.stream("priorities")),
+        patience_(traffic.patience, random) {}
 
   std::optional<Request> next() override {
     const auto number = static_cast<std::size_t>(times_.sent());
@@ -49,6 +50,7 @@ class TrafficSource final : public RequestSource {
     request.prompt_tokens = traffic_.prompt_tokens->sample(prompt_random_, row);
     request.output_tokens = traffic_.output_tokens->sample(output_random_, row);
     request.priority = traffic_.priorities.sample(priority_random_);
+    patience_.give(request);
     if (traffic_.prompt_tokens->uses_trace()) {
       const auto hashes = traffic_.trace->prefix_hashes(row % traffic_.trace->size());
       request.prefix_hashes.assign(hashes.begin(), hashes.end());
@@ -81,11 +83,13 @@ class TrafficSource final : public RequestSource {
   RandomStream prompt_random_;
   RandomStream output_random_;
   RandomStream priority_random_;
+  PatienceDraws patience_;
 };
 
 }  // namespace
 
 std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random) {
+  if (traffic.sessions) return start_sessions(traffic, random);
   return std::make_unique<TrafficSource>(traffic, random);
 }
 

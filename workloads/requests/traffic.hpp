@@ -8,8 +8,10 @@
 
 #include "workloads/requests/arrival_process.hpp"
 #include "workloads/requests/length_distribution.hpp"
+#include "workloads/requests/patience.hpp"
 #include "workloads/requests/priorities.hpp"
 #include "workloads/requests/request.hpp"
+#include "workloads/requests/sessions.hpp"
 #include "workloads/requests/time_transform.hpp"
 
 namespace foretoken {
@@ -26,11 +28,14 @@ struct Traffic {
   std::shared_ptr<const LengthDistribution> prompt_tokens;
   std::shared_ptr<const LengthDistribution> output_tokens;
   Priorities priorities;
+  Patience patience;
   std::shared_ptr<const Trace> trace;  // null if nothing comes from one
-  int prefix_block_tokens = 0;         // of the trace's hashes
+  std::optional<Sessions> sessions;    // arrivals are theirs, then, and prompts one turn's part
+  int prefix_block_tokens = 0;         // tokens that a hash stands for; 0 = nothing is shared
 };
 
-/// A fresh source. Streams: "arrivals", "prompt_tokens", "output_tokens", "priorities".
+/// A fresh source. Streams: "arrivals", "prompt_tokens", "output_tokens", "priorities" and
+/// those of Patience.
 std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random);
 
 }  // namespace foretoken

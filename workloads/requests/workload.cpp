@@ -43,7 +43,12 @@ class TrafficWorkload final : public Workload {
     }
     table.set("prompt_tokens", traffic_.prompt_tokens->resolved());
     table.set("output_tokens", traffic_.output_tokens->resolved());
+    if (traffic_.sessions) {
+      describe(*traffic_.sessions, table);
+      table.set("prefix_block_tokens", traffic_.prefix_block_tokens);
+    }
     traffic_.priorities.describe(table);
+    describe(traffic_.patience, table);
     describe(traffic_.transform, table);
     return table;
   }
@@ -68,8 +73,12 @@ class WorkloadReader {
         read_lengths(table_, "prompt_tokens", {LengthOf::prompt, traffic_.trace}, catalog_.lengths);
     traffic_.output_tokens =
         read_lengths(table_, "output_tokens", {LengthOf::output, traffic_.trace}, catalog_.lengths);
+    traffic_.sessions = read_sessions(table_, catalog_.lengths);
+    table_.expect("trace", !traffic_.sessions || traffic_.trace == nullptr,
+                  "has no meaning with sessions or system_prompts, which are generated; remove it");
     read_prefix_blocks();
     traffic_.priorities = read_priorities(table_);
+    traffic_.patience = read_patience(table_);
     traffic_.transform = read_time_transform(table_);
     table_.finish();
     if (traffic_.arrivals != nullptr) check_limits();
@@ -114,11 +123,12 @@ class WorkloadReader {
     const bool shares = traffic_.trace != nullptr && traffic_.trace->shares_prefixes() &&
                         traffic_.prompt_tokens != nullptr && traffic_.prompt_tokens->uses_trace();
     if (shares) traffic_.prefix_block_tokens = traffic_.trace->prefix_block_tokens();
+    if (traffic_.sessions) traffic_.prefix_block_tokens = options_.block_tokens;
     if (!table_.read("prefix_block_tokens", traffic_.prefix_block_tokens)) return;
     table_.expect("prefix_block_tokens", traffic_.prefix_block_tokens >= 1, "must be at least 1");
-    table_.expect("prefix_block_tokens", shares,
-                  "has no meaning without a trace whose requests have prefix hashes and whose "
-                  "prompt lengths are used; remove it");
+    table_.expect("prefix_block_tokens", shares || traffic_.sessions,
+                  "has no meaning without sessions, system_prompts or a trace whose requests have "
+                  "prefix hashes and whose prompt lengths are used; remove it");
   }
 
   /// What concerns the file as a whole is told where the scenario names it, lines where they stand.

@@ -11,7 +11,9 @@
 //   trace           path;  trace_format: found from the first line if absent;  skip_bad_lines
 //   prefix_block_tokens   prompt tokens that one prefix hash of the trace stands for; 512, as in
 //                   Mooncake's, if absent
+//   sessions, system_prompts   see sessions.hpp
 //   priorities      [{ priority = 0, share = 0.2 }, ...]: classes of requests, lower goes first
+//   timeout, first_token_timeout, cancellations   see patience.hpp
 //   window, rate_scale, diurnal   see time_transform.hpp
 #pragma once
 
@@ -43,6 +45,7 @@ class Workload {
 struct WorkloadOptions {
   std::filesystem::path base_folder;  // relative trace paths start here
   bool skip_bad_lines = false;        // go on past malformed trace lines and count them
+  int block_tokens = 16;              // that a prefix hash of generated traffic stands for
 };
 
 /// The variants a [workload] may name.

@@ -45,6 +45,7 @@ TEST(ReportValue, IsThisDocument) {
             R"({"scenario":{"model":{"name":"tiny-1b"},"rate":0.12345678901234566},)"
             R"("seed":7,"version":"0.1.0","gpus":2,)"
             R"("requests":{"arrived":4,"completed":2,"failed":1,"unfinished":1,)"
+            R"("cancelled":0,"timed_out":0,"rejected":0,"retries":0,)"
             R"("skipped_lines":1},"duration_s":8.0,)"
             R"("throughput":{"requests_per_s":0.25,"input_tokens_per_s":1536.0,)"
             R"("output_tokens_per_s":33.3333333,"per_gpu":{"requests_per_s":0.125,)"

@@ -9,10 +9,10 @@ namespace {
 TEST(RequestsCsv, HasFixedDecimalsAndEmptyCellsForWhatNeverHappened) {
   EXPECT_EQ(requests_csv(sample_report()),
             "id,replica,arrival_s,scheduled_s,first_token_s,finished_s,prompt_tokens,"
-            "output_tokens,ttft_ms,tpot_ms,e2e_ms,preemptions,status\n"
-            "0,0,0.000000,0.000500,0.050000,2.000000,100,20,50.000,102.632,2000.000,1,completed\n"
-            "1,1,1.250000,1.300000,,,200,0,,,,0,unfinished\n"
-            "2,0,0.333333,,,,70000,0,,,,0,failed\n");
+            "output_tokens,ttft_ms,tpot_ms,e2e_ms,preemptions,attempts,status\n"
+            "0,0,0.000000,0.000500,0.050000,2.000000,100,20,50.000,102.632,2000.000,1,1,completed\n"
+            "1,1,1.250000,1.300000,,,200,0,,,,0,1,unfinished\n"
+            "2,0,0.333333,,,,70000,0,,,,0,1,failed\n");
 }
 
 TEST(RequestsCsv, OfNoRequestIsItsHeader) {

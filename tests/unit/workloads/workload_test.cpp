@@ -309,7 +309,15 @@ TEST_F(WorkloadTraces, TheResolvedTableReadsBackToTheSameRequests) {
       "prompt_tokens = { distribution = \"uniform\", min = 4, max = 40 }\n"
       "output_tokens = { distribution = \"lognormal\", median = 30, sigma = 0.7, min = 9 }",
       "arrivals = \"all_at_once\"\nrequests = 9\nprompt_tokens = 5\noutput_tokens = 6\n"
-      "priorities = [{ priority = 2, share = 0.5 }, { priority = -1, share = 0.25 }]",
+      "priorities = [{ priority = 2, share = 0.5 }, { priority = -1, share = 0.25 }]\n"
+      "timeout = { distribution = \"lognormal\", median = \"9 s\", sigma = 0.5 }\n"
+      "first_token_timeout = { distribution = \"uniform\", min = \"1 s\", max = \"2 s\" }\n"
+      "cancellations = { share = 0.1, after = { distribution = \"exponential\", mean = \"4 s\" } }",
+      std::string(poisson) + lengths +
+          "\nprefix_block_tokens = 32\nsessions = { turns = 4, think_time = \"3 s\" }\n"
+          "system_prompts = { count = 3, tokens = { distribution = \"uniform\", min = 9, max = 99 "
+          "} }",
+      std::string(poisson) + lengths + "\nsystem_prompts = { tokens = 50, exponent = 0.5 }",
       "arrivals = \"closed_loop\"\nusers = 3\nthink_time = \"20 ms\"\nrequests = 30\n"
       "prompt_tokens = 5\noutput_tokens = 6",
       "trace = \"t.jsonl\"\nrate_scale = 3\nrequests = 2",

@@ -1,0 +1,115 @@
+// The autoscaler's arithmetic on a fleet under known load.
+
+#include "sim/serving/autoscaler.hpp"
+
+#include "tests/unit/serving/fleet_fixture.hpp"
+
+namespace foretoken {
+namespace {
+
+class AutoscalerTest : public FleetTest {
+ protected:
+  /// One replica of four is up; `policy` decides from then on.
+  void scale(ScalingPolicy policy, double startup_steps) {
+    build(4, {.startup = Seconds(steps(startup_steps)), .is_scaled = true}, {},
+          "least_outstanding");
+    for (const std::size_t i : {1U, 2U, 3U}) fleet->stop(i);
+    autoscaler = std::make_unique<Autoscaler>(policy, *platform, *fleet);
+    autoscaler->arm();
+  }
+  [[nodiscard]] std::vector<ReplicaState> states() const {
+    std::vector<ReplicaState> all;
+    for (std::size_t i = 0; i < fleet->size(); ++i) all.push_back(fleet->state(i));
+    return all;
+  }
+
+  ScalingPolicy by_requests(double target) const {
+    ScalingPolicy policy;
+    policy.max = 4;
+    policy.metric = ScalingMetric::outstanding;
+    policy.target = target;
+    policy.interval = Seconds(steps(10));
+    policy.cooldown_down = {};
+    return policy;
+  }
+
+  std::unique_ptr<Autoscaler> autoscaler;
+  static constexpr auto serving = ReplicaState::serving;
+  static constexpr auto starting = ReplicaState::starting;
+  static constexpr auto stopped = ReplicaState::stopped;
+};
+
+TEST_F(AutoscalerTest, WantsAsManyAsBringTheMetricToItsTarget) {
+  // At 10 steps seven requests are there: 7 / 3 a replica are 2.33, so 3 replicas.
+  for (int i = 0; i < 7; ++i) add(0, 50, 60);
+  scale(by_requests(3.0), 5);
+  at(9.5, [&] { EXPECT_EQ(states(), (std::vector{serving, stopped, stopped, stopped})); });
+  at(10.5, [&] { EXPECT_EQ(states(), (std::vector{serving, starting, starting, stopped})); });
+  at(15.5, [&] { EXPECT_EQ(states(), (std::vector{serving, serving, serving, stopped})); });
+  run();
+}
+
+TEST_F(AutoscalerTest, ATenthMoreThanTheTargetChangesNothing) {
+  for (int i = 0; i < 11; ++i) add(0, 50, 30);
+  scale(by_requests(10.1), 5);  // 11 / 10.1 is within the tolerance of one replica
+  at(10.5, [&] { EXPECT_EQ(states()[1], stopped); });
+  run();
+}
+
+TEST_F(AutoscalerTest, NeverStartsMoreThanItsMost) {
+  for (int i = 0; i < 40; ++i) add(0, 50, 30);
+  ScalingPolicy policy = by_requests(1.0);
+  policy.max = 2;
+  scale(policy, 5);
+  at(25, [&] { EXPECT_EQ(states(), (std::vector{serving, serving, stopped, stopped})); });
+  run();
+}
+
+TEST_F(AutoscalerTest, ScalesDownTheIdlestAfterItsCooldown) {
+  for (int i = 0; i < 4; ++i) add(0, 50, 12);  // ends after 13 steps
+  add(0, 50, 100);
+  ScalingPolicy policy = by_requests(3.0);
+  policy.cooldown_down = Seconds(steps(25));
+  scale(policy, 1);
+  // 5 / 3 at step 10: two replicas. From step 20 on one is enough, but the last change was at 10.
+  at(31, [&] { EXPECT_EQ(states(), (std::vector{serving, serving, stopped, stopped})); });
+  at(41, [&] { EXPECT_EQ(states(), (std::vector{serving, stopped, stopped, stopped})); });
+  run();
+  EXPECT_EQ(record(4).status, RequestStatus::completed);
+}
+
+TEST_F(AutoscalerTest, CountsWaitingRunningAndBlocksByTheMetric) {
+  limits.sequences_max = 2;
+  for (int i = 0; i < 6; ++i) add(0, 150, 60);  // two run, four wait; 10 to 14 blocks of 100 each
+  ScalingPolicy policy = by_requests(0);
+  policy.metric = ScalingMetric::queue;
+  policy.target = 2.0;  // 4 / 2
+  scale(policy, 5);
+  at(10.5, [&] { EXPECT_EQ(states(), (std::vector{serving, starting, stopped, stopped})); });
+  run();
+}
+
+TEST_F(AutoscalerTest, UtilizationIsOfTheSequencesThatMayRun) {
+  limits.sequences_max = 2;
+  for (int i = 0; i < 6; ++i) add(0, 150, 60);
+  ScalingPolicy policy = by_requests(0);
+  policy.metric = ScalingMetric::utilization;
+  policy.sequences_max = 2;
+  policy.target = 0.4;  // 2 of 2 run: 1 / 0.4 = 2.5
+  scale(policy, 5);
+  at(10.5, [&] { EXPECT_EQ(states(), (std::vector{serving, starting, starting, stopped})); });
+  run();
+}
+
+TEST_F(AutoscalerTest, KvIsTheShareOfBlocksInUse) {
+  add(0, 640, 60);  // 40 blocks of 100, 41 from the first decode on
+  ScalingPolicy policy = by_requests(0);
+  policy.metric = ScalingMetric::kv;
+  policy.target = 0.12;  // 0.41 / 0.12 = 3.4
+  scale(policy, 5);
+  at(10.5, [&] { EXPECT_EQ(states(), (std::vector{serving, starting, starting, starting})); });
+  run();
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,45 @@
+// How long clients wait before they give up, and which of them change their mind:
+//
+//   timeout               for the whole answer, from the arrival on: a time or a distribution
+//   first_token_timeout   for its first token
+//   cancellations         { share = 0.1, after = "5 s" }: a tenth of the clients stop reading
+//
+// Each has a random stream of its own, named as the key.
+#pragma once
+
+#include <optional>
+
+#include "workloads/requests/request.hpp"
+#include "workloads/requests/time_distribution.hpp"
+
+namespace foretoken {
+
+struct Patience {
+  struct Cancellations {
+    double share = 0.0;  // of the requests
+    TimeDistribution after = TimeDistribution::fixed(Seconds());
+  };
+  std::optional<TimeDistribution> timeout;
+  std::optional<TimeDistribution> first_token_timeout;
+  std::optional<Cancellations> cancellations;
+};
+
+/// Reads the three keys; reports mistakes.
+Patience read_patience(TableReader& workload);
+
+/// Sets the keys that are in use.
+void describe(const Patience& patience, Value& workload);
+
+/// Gives one request after the other its patience.
+class PatienceDraws {
+ public:
+  PatienceDraws(const Patience& patience, const RandomStreams& random);
+  /// Draws for the next request.
+  void give(Request& request);
+
+ private:
+  Patience patience_;
+  RandomStream timeout_random_, first_token_random_, cancellation_random_;
+};
+
+}  // namespace foretoken
