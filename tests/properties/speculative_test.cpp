@@ -82,10 +82,11 @@ TEST(SpeculativeProperties, ALoneRequestTakesTheSumOfItsStepsAndDrafts) {
     batch.tokens = tokens;
     batch.logit_rows = tokens == 700 ? 1 : tokens;
     batch.attention = AttentionLoad::exact({{tokens, context}}, 4);
-    StepCost cost =
-        price_step(scenario.model, {}, scenario.execution, scenario.cluster, *predictor, batch);
+    const CommSettings comm{scenario.cluster.comm, scenario.deployment.all_reduce};
+    StepCost cost = price_step(scenario.model, {}, scenario.execution, scenario.cluster, comm,
+                               *predictor, batch);
     cost.drafts = price_drafts(*scenario.engine.speculative, {}, scenario.execution,
-                               scenario.cluster, *predictor, batch);
+                               scenario.cluster, comm, *predictor, batch);
     return cost.compute().value();
   };
   const double prefill = step(700, 700);
