@@ -16,7 +16,8 @@ double collective_price(const Collective& collective, const GpuSpec& gpu) {
   const ClusterSpec cluster = usual_cluster(gpu, collective.ranks);
   std::vector<GpuId> group(static_cast<std::size_t>(collective.ranks));
   for (std::size_t i = 0; i < group.size(); ++i) group[i] = {static_cast<std::uint32_t>(i)};
-  return collective_time(call_of(collective, "auto"), group_links(cluster, group), cluster.comm)
+  const CommSettings comm{cluster.comm};
+  return collective_time(call_of(collective, comm), group_links(cluster, group), cluster.comm)
       .value();
 }
 
