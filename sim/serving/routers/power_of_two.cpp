@@ -2,8 +2,6 @@
 // looking at all of them (Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing",
 // 2001), and no herd runs to one replica where many routers see the same old figures.
 
-#include <boost/random/uniform_int_distribution.hpp>
-
 #include "sim/serving/router.hpp"
 
 namespace foretoken {
@@ -27,7 +25,7 @@ class PowerOfTwo final : public Router {
 
  private:
   std::size_t draw(std::size_t count) {
-    return boost::random::uniform_int_distribution<std::size_t>(0, count - 1)(random_);
+    return static_cast<std::size_t>(uniform(random_) * static_cast<double>(count));
   }
 
   RandomStream random_;

@@ -26,9 +26,9 @@ TEST(RequestsCsv, HasTwoMoreColumnsWithSpeculation) {
   report.rows.front().drafted = 12;
   report.rows.front().accepted = 7;
   const std::string text = requests_csv(report);
-  EXPECT_THAT(text, testing::HasSubstr(",preemptions,status,drafted,accepted\n"));
+  EXPECT_THAT(text, testing::HasSubstr(",preemptions,attempts,status,drafted,accepted\n"));
   EXPECT_THAT(text, testing::HasSubstr(",1,completed,12,7\n"));
-  EXPECT_THAT(text, testing::HasSubstr(",0,unfinished,0,0\n"));
+  EXPECT_THAT(text, testing::HasSubstr(",0,1,unfinished,0,0\n"));
 }
 
 }  // namespace
