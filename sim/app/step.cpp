@@ -326,7 +326,7 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.cluster,
                       {scenario.cluster.comm, scenario.deployment.all_reduce},
                       make_predictor(Catalogs().predictors, scenario.predictor),
-                      scenario.engine.host_time.value() * 1e6,
+                      scenario.engine.host.gap.value() * 1e6,
                       scenario.engine.speculative,
                       scenario.engine.speculative ? scenario.engine.speculative->drafts : 0};
   if (subject.speculation) subject.host_us += subject.speculation->host_time.value() * 1e6;

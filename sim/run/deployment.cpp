@@ -30,6 +30,13 @@ ReplicaDuty duty_of(PoolRole role) {
   return ReplicaDuty::whole;
 }
 
+HostCosts host_costs(const HostSettings& host) {
+  const double speed = host.speed;
+  return {host.step / speed,         host.sequence / speed, host.request / speed,
+          host.launch / speed,       host.graph_launch / speed,
+          host.gap,                  host.async_scheduling};
+}
+
 void add_time(PriceTotals& totals, std::string_view family, Seconds time) {
   if (time > Seconds(0.0)) totals.time_by.emplace_back(family, time);
 }
@@ -154,9 +161,13 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.stage_gpus = placement;
   config.context_max = context_max();
   config.queue_max = scenario_.engine.queue_max;
-  config.host_time = scenario_.engine.host_time;
   config.comm = comm_;
   config.micro_batches = scenario_.deployment.micro_batches;
+  config.host = host_costs(scenario_.engine.host);
+  config.graphs = {scenario_.engine.host.cuda_graph_sizes, scenario_.engine.host.cuda_graph_prefill};
+  config.front_end = {scenario_.engine.host.front_end_request,
+                      scenario_.engine.host.front_end_token,
+                      scenario_.engine.host.front_end_output};
   config.lists_sequences = scenario_.attention == AttentionDetail::exact;
   config.host_copies = scenario_.engine.host_copies;
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
@@ -180,7 +191,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
     DraftPricer* pricer = draft_pricer_for(
         {group_links(scenario_.cluster, last.first(tensor)), group_links(scenario_.cluster, last)});
     config.speculation = make_speculation(scenario_, id, pricer);
-    config.host_time += scenario_.engine.speculative->host_time;
+    config.host.gap += scenario_.engine.speculative->host_time;
     config.kv_block.back() +=
         scenario_.execution.block_tokens * draft_memory(scenario_).kv_per_token;
   }
@@ -268,7 +279,7 @@ PriceTotals DeployedEngine::totals() const {
   for (const auto& replica : replicas_) {
     copies += replica->copy_wait();
     communication += replica->shared_communication();
-    host += replica->host_time_total();
+    host += replica->host().waited();
   }
   add_time(totals, "shared_communication", communication);
   add_time(totals, "host", host);

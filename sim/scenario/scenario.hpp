@@ -18,6 +18,7 @@
 #include "models/transformer.hpp"
 #include "sim/base/value.hpp"
 #include "sim/scenario/fleet_changes.hpp"
+#include "sim/scenario/host_settings.hpp"
 #include "sim/scenario/speculative.hpp"
 #include "workloads/engine_memory.hpp"
 #include "workloads/generator.hpp"
@@ -109,7 +110,7 @@ struct EngineSettings {
   Bytes host_kv;                 // host memory for KV blocks of one replica, all its GPUs; 0 = none
   HostCopies host_copies = HostCopies::layer_wise;
   Preemption preemption = Preemption::recompute;
-  Seconds host_time;  // added to every step: work on the CPU between steps
+  HostSettings host;             // work on the CPU
   std::optional<SpeculativeSettings> speculative;  // nullopt = a token a step
 };
 

@@ -22,6 +22,8 @@ struct Batch {
   std::vector<BatchEntry> entries;
   BatchShape shape;
   Seconds scheduled_at;
+  Seconds host_delay;           // by how much the CPU makes the step longer
+  std::int64_t admissions = 0;  // sequences that run for the first time
   int attention_rank = 0;
   bool lists_sequences = false;  // exact attention: shape lists every sequence
   int drafts_max = 0;            // drafted tokens a sequence and step; 0 = no speculation
@@ -31,6 +33,7 @@ struct Batch {
 
   void clear() {
     entries.clear();
+    admissions = 0;
     shape.tokens = shape.logit_rows = 0;
     shape.attention.prefill = shape.attention.decode = {};
     shape.attention.sequences.clear();
@@ -54,7 +57,10 @@ struct Batch {
     shape.tokens += new_tokens;
     shape.logit_rows += samples ? 1 + verified : 0;
     if (samples && drafts_max > 0) add_drafting(slice.context_tokens);
-    if (sequence.record.scheduled < Seconds(0.0)) sequence.record.scheduled = scheduled_at;
+    if (sequence.record.scheduled < Seconds(0.0)) {
+      sequence.record.scheduled = scheduled_at;
+      ++admissions;
+    }
     entries.push_back({&sequence, slice.query_tokens, slice.context_tokens, samples, verified});
   }
 

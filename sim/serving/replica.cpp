@@ -19,7 +19,8 @@ Replica::Replica(ReplicaConfig config, Platform& platform, EngineStart start_eng
       slots_(config_.micro_batches > 0 ? static_cast<std::size_t>(config_.micro_batches)
                                        : stage_count()),
       stage_busy_(stage_count()),
-      stage_queue_(stage_count()) {
+      stage_queue_(stage_count()),
+      host_(config_.host) {
   for (Slot& slot : slots_) {
     slot.batches.resize(ranks_.size());
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -57,6 +58,12 @@ void Replica::on_event(std::uint64_t tag) {
       return end_copies(stage, slot);
     case EventKind::settled:
       return finish_stage(stage, slot);
+    case EventKind::received: {
+      Sequence* sequence = front_end_queue_.front();
+      front_end_queue_.pop_front();
+      if (sequence != nullptr) take(*sequence);
+      return;
+    }
   }
 }
 
@@ -105,8 +112,29 @@ void Replica::submit(const Request& request, const RequestRecord& record) {
   if (config_.queue_max > 0 && ranks_.queue_length() >= config_.queue_max) {
     return end(sequence, RequestStatus::rejected);
   }
+  const FrontEndCosts& costs = config_.front_end;
+  const Seconds taken =
+      costs.request + costs.prompt_token * static_cast<double>(request.prompt_tokens);
+  if (taken == Seconds(0.0)) return take(sequence);
+  front_end_free_ = std::max(front_end_free_, platform_.now()) + taken;
+  front_end_queue_.push_back(&sequence);
+  platform_.at(front_end_free_, *this, tag(EventKind::received, 0, 0));
+}
+
+void Replica::take(Sequence& sequence) {
+  // An asynchronous engine decides on a step when the one before starts: who comes in between
+  // waits for the next.
+  if (config_.host.is_async && stage_busy_[0]) {
+    arrivals_.push_back(&sequence);
+    return;
+  }
   ranks_.enqueue(sequence);
   start_next_step();
+}
+
+void Replica::take_arrivals() {
+  for (Sequence* sequence : arrivals_) ranks_.enqueue(*sequence);
+  arrivals_.clear();
 }
 
 bool Replica::cancel(RequestId id, RequestStatus status) {
@@ -148,6 +176,9 @@ void Replica::reset() {
   ranks_ = start_engines_();
   sequences_.clear();
   free_sequences_.clear();
+  front_end_queue_.clear();
+  front_end_free_ = platform_.now();
+  arrivals_.clear();
   for (Slot& slot : slots_) {
     slot.busy = false;
     slot.copies_open = 0;
@@ -183,7 +214,11 @@ void Replica::start_next_step() {
     batch.clear();
     batch.scheduled_at = platform_.now();
   }
-  const bool has_work = ranks_.next_batches(platform_.now(), free_slot->batches);
+  bool has_work = ranks_.next_batches(platform_.now(), free_slot->batches);
+  if (!arrivals_.empty()) {
+    take_arrivals();
+    has_work = has_work || ranks_.next_batches(platform_.now(), free_slot->batches);
+  }
   announce_displaced();
   if (!has_work) return;
   free_slot->busy = true;
@@ -199,9 +234,11 @@ void Replica::start_next_step() {
 
 StagePrice Replica::price(std::size_t stage, const Slot& slot) {
   StagePricer& pricer = *config_.pricers[stage];
-  if (slot.batches.size() == 1) return pricer.price(slot.batches.front().shape);
   shapes_.clear();
-  for (const Batch& batch : slot.batches) shapes_.push_back(batch.shape);
+  for (const Batch& batch : slot.batches) {
+    BatchShape& shape = shapes_.emplace_back(batch.shape);
+    shape.tokens = std::max(shape.tokens, config_.graphs.replayed(shape));
+  }
   return pricer.price(shapes_);
 }
 
@@ -210,6 +247,26 @@ Seconds Replica::price_drafts(Slot& slot) {
   const Seconds time = config_.speculation->pricer->price(slot.batches);
   for (Batch& batch : slot.batches) batch.draft_time = time;
   return time;
+}
+
+/// What the CPU adds to the step in `slot`, whose first stage is priced. It replays a graph if all
+/// attention ranks can.
+Seconds Replica::host_delay(const Slot& slot) {
+  HostWork work;
+  bool is_captured = true, has_prefill = false;
+  for (const Batch& batch : slot.batches) {
+    work.sequences += static_cast<std::int64_t>(batch.entries.size());
+    work.admissions += batch.admissions;
+    if (batch.empty()) continue;
+    is_captured = is_captured && config_.graphs.replayed(batch.shape) > 0;
+    has_prefill = has_prefill || batch.shape.attention.prefill.sequences > 0;
+  }
+  if (is_captured) {
+    work.graph_launches = 1 + (has_prefill ? slot.price.attention_launches : 0);
+  } else {
+    work.launches = slot.price.launches;
+  }
+  return host_.delay(platform_.now(), slot.price.time, work);
 }
 
 void Replica::start_stage(std::size_t stage, std::size_t slot_index) {
@@ -264,8 +321,9 @@ void Replica::compute(std::size_t stage, std::size_t slot_index) {
   // Collectives that overlap with computation start with it, others after it.
   Seconds time = slot.price.overlap ? Seconds(0.0) : slot.price.time + slot.draft_time;
   if (stage == 0) {
-    time += config_.host_time;
-    host_time_total_ += config_.host_time;
+    const Seconds delay = host_delay(slot);
+    for (Batch& batch : slot.batches) batch.host_delay = delay;
+    time += delay;
   }
   platform_.at(platform_.now() + time, *this, tag(EventKind::computed, stage, slot_index));
   if (config_.announces_pieces) announce_pieces(stage, slot, true);
@@ -330,6 +388,7 @@ void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
   const Seconds now = platform_.now();
   stage_busy_[stage] = false;
+  if (stage == 0) host_.step_ended(now);
   std::int64_t sequences = 0;
   for (const Batch& batch : slot.batches) {
     sequences += static_cast<std::int64_t>(batch.entries.size());
@@ -339,7 +398,7 @@ void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
   }
   timeline_.record_step(
       slot.started, now, stage == 0, sequences,
-      {static_cast<double>(ranks_.running()), static_cast<double>(ranks_.waiting()),
+      {static_cast<double>(ranks_.running()), static_cast<double>(ranks_.waiting()) + static_cast<double>(arrivals_.size()),
        static_cast<double>(ranks_.blocks_used())},
       config_.pool);
   if (config_.announces_pieces) announce_pieces(stage, slot, false);
@@ -428,7 +487,7 @@ void Replica::produce(const BatchEntry& entry) {
 /// Gives every sequence that samples its tokens. They arrive at once: one gap, however many. Most
 /// sequences have waited equally long, so the gaps are recorded in runs of equal ones.
 void Replica::count_tokens(const Batch& batch) {
-  const Seconds now = platform_.now();
+  const Seconds now = platform_.now() + config_.front_end.output;
   Seconds gap;
   std::int64_t equal_gaps = 0, sent = 0;
   for (const BatchEntry& entry : batch.entries) {
@@ -462,6 +521,10 @@ void Replica::end(Sequence& sequence, RequestStatus status) {
   std::erase(reserving_, &sequence);
   std::erase(begun_, &sequence);
   const RequestRecord record = close(sequence, status);
+  if (status != RequestStatus::completed) {  // wherever it waits
+    std::erase(arrivals_, &sequence);
+    std::ranges::replace(front_end_queue_, &sequence, nullptr);
+  }
   ranks_.remove(sequence);
   if (sequence.steps_in_flight == 0) recycle(sequence);
   listener_.on_request_ended(record);
@@ -475,7 +538,7 @@ RequestRecord Replica::close(Sequence& sequence, RequestStatus status) {
   record.output_tokens =
       std::max(sequence.shows_tokens ? sequence.produced : 0, sequence.delivered);
   record.last_token = sequence.last_token;
-  if (status == RequestStatus::completed) record.finished = platform_.now();
+  if (status == RequestStatus::completed) record.finished = platform_.now() + config_.front_end.output;
   return record;
 }
 

@@ -15,6 +15,8 @@
 #include "sim/metrics/timeline.hpp"
 #include "sim/platform/platform.hpp"
 #include "sim/serving/attention_ranks.hpp"
+#include "sim/serving/cuda_graphs.hpp"
+#include "sim/serving/host_clock.hpp"
 #include "sim/serving/kv_port.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/speculation.hpp"
@@ -36,6 +38,12 @@ class StepObserver {
 /// the second token on, once the prompt's KV cache was brought.
 enum class ReplicaDuty { whole, prefill, decode };
 
+/// What lies between a client and the engine: HTTP, tokeniser, detokeniser.
+struct FrontEndCosts {
+  Seconds request, prompt_token;  // one request after the other
+  Seconds output;                 // from the end of a step to the client
+};
+
 struct ReplicaConfig {
   ReplicaId id;
   std::size_t pool = 0;  // by which the timeline sums up
@@ -52,7 +60,9 @@ struct ReplicaConfig {
   int micro_batches = 0;         // steps in flight at once; 0 = as many as there are stages
   std::int64_t context_max = 0;  // longest prompt + output that is served
   std::int64_t queue_max = 0;    // requests waiting on an attention rank; 0 = any number
-  Seconds host_time;             // before every step
+  HostCosts host;
+  CudaGraphs graphs;
+  FrontEndCosts front_end;
   bool lists_sequences = false;  // exact attention
   std::vector<Bytes> kv_block;   // by stage: of one GPU
   std::vector<int> layers;       // by stage
@@ -103,7 +113,7 @@ class Replica final : public EventHandler {
   /// Since the run began, whatever caches were lost meanwhile.
   [[nodiscard]] PrefixTotals prefix_totals() const;
   [[nodiscard]] HostTotals host_totals() const;
-  [[nodiscard]] Seconds host_time_total() const { return host_time_total_; }
+  [[nodiscard]] const HostClock& host() const { return host_; }
   [[nodiscard]] Seconds shared_communication() const { return shared_communication_; }
   /// By which steps were longer because of copies to and from the host.
   [[nodiscard]] Seconds copy_wait() const { return copy_wait_; }
@@ -122,6 +132,7 @@ class Replica final : public EventHandler {
     overlapped,
     copied,   // KV blocks, between a GPU and its host
     settled,  // the last layer, after copies
+    received
   };
   struct Slot {                  // a step in flight
     std::vector<Batch> batches;  // by attention rank
@@ -150,7 +161,11 @@ class Replica final : public EventHandler {
   void announce_pieces(std::size_t stage, const Slot& slot, bool have_started);
   /// prefill: tells the port of prompts that were preempted.
   void announce_displaced();
+  /// The front end hands `sequence` to the engine.
+  void take(Sequence& sequence);
+  void take_arrivals();
   [[nodiscard]] StagePrice price(std::size_t stage, const Slot& slot);
+  [[nodiscard]] Seconds host_delay(const Slot& slot);
   Seconds price_drafts(Slot& slot);
   void start_stage(std::size_t stage, std::size_t slot);
   void start_copies(std::size_t stage, std::size_t slot);
@@ -200,7 +215,11 @@ class Replica final : public EventHandler {
   bool is_completing_ = false;  // a step; the next one waits until all of it is accounted for
   std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing
   std::vector<BatchShape> shapes_;  // scratch
-  Seconds host_time_total_, shared_communication_, copy_wait_;
+  HostClock host_;
+  std::deque<Sequence*> front_end_queue_;  // null: was cancelled there
+  Seconds front_end_free_;                 // when it has handed over all of these
+  std::vector<Sequence*> arrivals_;  // came while an asynchronous engine had scheduled already
+  Seconds shared_communication_, copy_wait_;
 };
 
 }  // namespace foretoken

@@ -74,7 +74,8 @@ StagePrice StagePricer::price(std::span<const BatchShape> ranks) {
     if (splits) return overlap(first, second);
   }
   Pass pass = run(ranks);
-  return {pass.time, pass.send_per_rank, std::move(pass.shared)};
+  return {pass.time, pass.send_per_rank, pass.launches, pass.attention_launches,
+          std::move(pass.shared)};
 }
 
 StagePrice StagePricer::overlap(std::span<const BatchShape> first,
@@ -83,6 +84,8 @@ StagePrice StagePricer::overlap(std::span<const BatchShape> first,
   Pass other = run(second);
   StagePrice price;
   price.send_per_rank = one.send_per_rank + other.send_per_rank;
+  price.launches = one.launches + other.launches;
+  price.attention_launches = one.attention_launches + other.attention_launches;
   price.shared = std::move(one.shared);
   price.shared.insert(price.shared.end(), other.shared.begin(), other.shared.end());
   OverlappedStep step(*schedule_, std::move(one.segments), std::move(other.segments));
@@ -139,6 +142,8 @@ void StagePricer::add(Template& step, Pass& pass) {
   ++step.uses;
   pass.time += step.fixed_time;
   pass.send_per_rank += step.send_per_rank;
+  pass.launches += step.launches;
+  pass.attention_launches += step.attention_launches;
   pass.shared.insert(pass.shared.end(), step.shared.begin(), step.shared.end());
   if (!schedule_) return;
   pass.segments.known.resize(segment_count_);
@@ -204,12 +209,14 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
     made.segments.shared.resize(segment_count_);
   }
   for (const KernelCall& call : program_.kernels(batch, part)) {
+    made.launches += call.calls;
     if (std::holds_alternative<Collective>(call.kernel)) {
       add_collective(call, made);
       continue;
     }
     LoadSlot slot{call.kernel, call.calls, call.segment};
     if (follows_load(slot.kernel)) {
+      if (!std::holds_alternative<BatchedGemm>(slot.kernel)) made.attention_launches += call.calls;
       made.slots.push_back(std::move(slot));
       continue;
     }

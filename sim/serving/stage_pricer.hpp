@@ -60,6 +60,8 @@ class OverlappedStep {
 struct StagePrice {
   Seconds time;         // kernels and private collectives: one after the other, or their overlap
   Bytes send_per_rank;  // hidden states for the next stage; 0 = last stage
+  std::int64_t launches = 0;            // kernels, collectives among them
+  std::int64_t attention_launches = 0;  // of these
   std::vector<SharedCollective> shared = {};
   /// With shared collectives that overlap: they start with the step.
   std::optional<OverlappedStep> overlap = {};
@@ -98,6 +100,7 @@ class StagePricer {
   struct Template {
     Seconds fixed_time;
     Bytes send_per_rank;
+    std::int64_t launches = 0, attention_launches = 0;
     std::vector<LoadSlot> slots;
     std::vector<SharedCollective> shared;
     OverlappedStep::Half segments;  // with overlap
@@ -109,6 +112,7 @@ class StagePricer {
   struct Pass {
     Seconds time;
     Bytes send_per_rank;
+    std::int64_t launches = 0, attention_launches = 0;
     std::vector<SharedCollective> shared;
     OverlappedStep::Half segments;
   };

@@ -94,8 +94,7 @@ void read_execution(TableReader& table, Scenario& scenario) {
       "overlap",
       scenario.execution.overlap == Overlap::none || scenario.deployment.layout.stage_ranks() > 1,
       "hides communication, and with one GPU a stage there is none; leave it out");
-  table.read("host_time", scenario.engine.host_time);
-  table.expect("host_time", scenario.engine.host_time >= Seconds(0.0), "must not be negative");
+  scenario.engine.host = read_host_settings(table);
 }
 
 }  // namespace
@@ -159,7 +158,7 @@ Value resolved_engine_table(const Scenario& scenario) {
   if (scenario.execution.overlap != Overlap::none) {
     engine.set("overlap", std::string(enum_name(scenario.execution.overlap)));
   }
-  engine.set("host_time", exact_text(scenario.engine.host_time));
+  describe_host_settings(scenario.engine.host, engine);
   if (scenario.engine.speculative) {
     engine.set("speculative", resolved_speculative_table(*scenario.engine.speculative));
   }

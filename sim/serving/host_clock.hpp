@@ -1,0 +1,58 @@
+// When the CPU lets a step run: scheduling, input preparation, launches, sampling parameters and
+// output handling take time before the GPU can start, unless the engine does them while the GPU is
+// still busy with the step before (vLLM's asynchronous scheduling, SGLang's and TensorRT-LLM's
+// overlap schedulers). What a step costs the CPU is a constant and a share for each sequence: the
+// engines' loops are Python over their sequences. Left out: contention with other processes, and a
+// front end so slow that its outputs queue.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/base/quantity.hpp"
+
+namespace foretoken {
+
+struct HostCosts {
+  Seconds step;          // each step: scheduler, input preparation, whatever does not grow
+  Seconds sequence;      // each sequence in it: schedule, prepare, sample, hand out the token
+  Seconds admission;     // each sequence that runs for the first time: its blocks and hashes
+  Seconds launch;        // each kernel launched on its own
+  Seconds graph_launch;  // a captured step, or each attention between captured pieces of one
+  Seconds gap;           // after every step, on top and never hidden
+  bool is_async = false;  // the next step is prepared while this one runs
+
+  /// Whether any of it takes time.
+  [[nodiscard]] bool is_free() const;
+};
+
+/// What one step gives the CPU to do.
+struct HostWork {
+  std::int64_t sequences = 0, admissions = 0;
+  std::int64_t launches = 0;        // of single kernels
+  std::int64_t graph_launches = 0;  // of graphs
+};
+
+class HostClock {
+ public:
+  explicit HostClock(const HostCosts& costs) : costs_(costs) {}
+
+  [[nodiscard]] const HostCosts& costs() const { return costs_; }
+
+  /// A step is scheduled at `now` that takes the GPU `gpu_time`. Returns by how much longer it takes
+  /// because of the CPU. Calls come in order of time.
+  Seconds delay(Seconds now, Seconds gpu_time, const HostWork& work);
+  /// The GPU has ended that step.
+  void step_ended(Seconds now) { last_end_ = now; }
+
+  /// CPU time of all steps, and the part of it that the GPU waited for.
+  [[nodiscard]] Seconds worked() const { return worked_; }
+  [[nodiscard]] Seconds waited() const { return waited_; }
+
+ private:
+  HostCosts costs_;
+  Seconds free_;           // the CPU has launched everything so far
+  Seconds last_end_{-1.0};  // of the step before
+  Seconds worked_, waited_;
+};
+
+}  // namespace foretoken
