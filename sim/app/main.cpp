@@ -51,6 +51,7 @@ int run(int argc, char** argv) {
   add_step(program, chosen);
   add_predict(program, chosen);
   add_diagnose(program, chosen);
+  add_validate(program, chosen);
   add_gpu(program, chosen);
   add_model(program, chosen);
   add_cluster(program, chosen);

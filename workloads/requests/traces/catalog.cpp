@@ -7,6 +7,7 @@ std::unique_ptr<TraceFormat> azure_trace();
 std::unique_ptr<TraceFormat> mooncake_trace();
 std::unique_ptr<TraceFormat> csv_trace();
 std::unique_ptr<TraceFormat> jsonl_trace();
+std::unique_ptr<TraceFormat> served_trace();
 
 TraceFormatRegistry trace_format_registry() {
   TraceFormatRegistry registry("trace format");
@@ -20,6 +21,10 @@ TraceFormatRegistry trace_format_registry() {
   registry.add("csv", "CSV with a header: arrival_s,prompt_tokens,output_tokens", csv_trace);
   registry.add("jsonl", "JSON lines: {\"arrival_s\":…, \"prompt_tokens\":…, \"output_tokens\":…}",
                jsonl_trace);
+  registry.add("served",
+               "JSON lines of a recorded run: {\"arrival_time\":…, \"input_toks\":…, "
+               "\"output_toks\":…}",
+               served_trace);
   return registry;
 }
 

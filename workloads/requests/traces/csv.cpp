@@ -1,7 +1,7 @@
 // Any CSV with a header that names its columns; others are ignored, and there is no quoting.
 //   arrival seconds   arrival_s, arrived_at (Splitwise's, as Vidur ships it), arrival_time
-//   prompt tokens     prompt_tokens, num_prefill_tokens, input_tokens, input_length
-//   output tokens     output_tokens, num_decode_tokens, output_length
+//   prompt tokens     prompt_tokens, num_prefill_tokens, input_tokens, input_length, input_toks
+//   output tokens     output_tokens, num_decode_tokens, output_length, output_toks
 // A file without arrivals serves as a source of lengths.
 #include <algorithm>
 #include <array>
@@ -16,9 +16,9 @@ namespace {
 constexpr auto arrival_names =
     std::to_array<std::string_view>({"arrival_s", "arrived_at", "arrival_time"});
 constexpr auto prompt_names = std::to_array<std::string_view>(
-    {"prompt_tokens", "num_prefill_tokens", "input_tokens", "input_length"});
+    {"prompt_tokens", "num_prefill_tokens", "input_tokens", "input_length", "input_toks"});
 constexpr auto output_names =
-    std::to_array<std::string_view>({"output_tokens", "num_decode_tokens", "output_length"});
+    std::to_array<std::string_view>({"output_tokens", "num_decode_tokens", "output_length", "output_toks"});
 
 struct Column {
   std::size_t index;

@@ -1,0 +1,114 @@
+// foretoken validate: a recorded run of a real server in; its arrivals are simulated, and latencies
+// and throughput stand beside the measured ones.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sim/app/output_file.hpp"
+#include "sim/app/progress_bar.hpp"
+#include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/toml.hpp"
+#include "sim/run/run.hpp"
+#include "sim/run/validation.hpp"
+#include "sim/scenario/recorded_engine.hpp"
+
+namespace foretoken {
+namespace {
+
+struct ValidateOptions {
+  std::string folder;
+  std::string model, cluster;
+  std::vector<std::string> overrides;
+  std::string out_folder;
+  bool json = false;
+  bool quiet = false;
+};
+
+Scenario scenario_of(const ValidateOptions& options, const ServedRun& measured,
+                     std::vector<std::string>& notes) {
+  const std::filesystem::path meta = std::filesystem::path(options.folder) / "meta.json";
+  RecordedEngine recorded = load_recorded_engine(meta, options.model, options.cluster);
+  Value workload;
+  workload.set("arrivals", "trace");
+  workload.set("trace", measured.file.string());
+  recorded.scenario.set("workload", std::move(workload));
+  for (const std::string& assignment : options.overrides) {
+    apply_override(recorded.scenario, assignment);
+  }
+  for (const std::string& flag : recorded.notes) {
+    notes.push_back(fmt::format("meta.json's {} has no meaning here and was passed over", flag));
+  }
+  return read_scenario(recorded.scenario, {".", false});
+}
+
+int validate(const ValidateOptions& options) {
+  const ServedRun measured = load_served_run(options.folder);
+  std::vector<std::string> notes;
+  const Scenario scenario = scenario_of(options, measured, notes);
+  ProgressBar bar(!options.quiet && is_terminal(stderr));
+  RunOptions run_options;
+  run_options.progress = [&](const Progress& progress) { bar.update(progress); };
+  const Report simulated = run_scenario(scenario, Catalogs(), run_options);
+  bar.clear();
+  ValidationReport report = compare_with_recorded(measured, simulated);
+  report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+
+  if (!options.out_folder.empty()) {
+    const std::filesystem::path folder = options.out_folder;
+    make_folder(folder);
+    write_file(folder / "validation.json", to_json(validation_value(report)) + "\n");
+    write_file(folder / "distributions.svg", validation_svg(report));
+    write_file(folder / "report.json", to_json(report_value(simulated)) + "\n");
+    write_file(folder / "requests.csv", requests_csv(simulated));
+    write_file(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));
+  }
+  if (options.json) {
+    fmt::print("{}\n", to_json(validation_value(report)));
+  } else if (!options.quiet) {
+    fmt::print("{}", validation_text(report, shows_colour(stdout), terminal_width(stdout)));
+    if (!options.out_folder.empty()) {
+      fmt::print("\nWrote validation.json, distributions.svg, report.json, requests.csv and "
+                 "scenario.toml to {}\n",
+                 options.out_folder);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<ValidateOptions>();
+  CLI::App* command = program.add_subcommand(
+      "validate", "Simulate a recorded run of a real server and compare with what it measured");
+  command
+      ->add_option("folder", options->folder,
+                   "Folder with requests.jsonl (or .csv) and meta.json: docs in the README")
+      ->required();
+  command->add_option("--model", options->model,
+                      "Model: name, TOML or config.json (default: as meta.json says)");
+  command->add_option("--cluster", options->cluster,
+                      "Cluster: name or TOML (default: the GPUs that meta.json names)");
+  command
+      ->add_option("--set", options->overrides,
+                   "Change a key of the scenario, as table.key=value; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--out", options->out_folder,
+                      "Folder for the comparison, its picture and the simulated run");
+  command->add_flag("--json", options->json, "Print the comparison as a JSON object");
+  command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
+  command->footer(
+      examples("  foretoken validate examples/served\n"
+               "  foretoken validate my_run --cluster h100-sxm-8 --out comparison\n"
+               "  foretoken validate my_run --set engine.host_speed=0.7 --json\n"
+               "requests.jsonl: an object a request with request_id, input_toks, output_toks, "
+               "arrival_time,\nqueued_ts, scheduled_ts, first_token_ts, last_token_ts (s). "
+               "meta.json: model, engine_kwargs,\nhardware.device_name, kv_cache. "
+               "examples/record_vllm_bench.py writes both from vLLM's client."));
+  command->callback([options, &chosen] { chosen = [options] { return validate(*options); }; });
+}
+
+}  // namespace foretoken

@@ -1,0 +1,43 @@
+// A run of a real server beside its simulation, as plain numbers: latencies, throughput, and how
+// far apart they are. sim/run fills it; the writers turn it into a table, JSON and a picture.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/report.hpp"
+
+namespace foretoken {
+
+struct ValidatedLatency {
+  std::string name;                // "TTFT"
+  LatencyRow measured, simulated;  // ms
+  std::vector<double> measured_samples, simulated_samples;  // ms, ascending
+};
+
+struct ValidatedFigure {
+  std::string name, unit;  // "throughput", "requests/s"
+  double measured = 0, simulated = 0;
+};
+
+struct ValidationReport {
+  std::string title;     // of the simulated run
+  std::string recorded;  // the file of the measured one
+  std::int64_t requests = 0;
+  std::vector<ValidatedLatency> latencies;
+  std::vector<ValidatedFigure> figures;
+  std::vector<std::string> notes;  // what the comparison could not take into account
+  Value scenario;                  // resolved
+};
+
+/// (simulated - measured) / measured; 0 where both are 0, and 1 where only the measured one is.
+double relative_difference(double measured, double simulated);
+
+/// What a person reads, at most `width` columns.
+std::string validation_text(const ValidationReport& report, bool colour, int width = 100);
+/// The same and the scenario as a JSON object, without the samples.
+Value validation_value(const ValidationReport& report);
+/// The distributions of all latencies, measured and simulated.
+std::string validation_svg(const ValidationReport& report);
+
+}  // namespace foretoken

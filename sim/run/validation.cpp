@@ -1,0 +1,76 @@
+#include "sim/run/validation.hpp"
+
+#include <algorithm>
+
+#include "sim/metrics/distribution.hpp"
+
+namespace foretoken {
+namespace {
+
+LatencyRow row_of(const std::vector<double>& milliseconds) {
+  const Summary summary = summarize(milliseconds);
+  return {summary.mean, summary.p50, summary.p90, summary.p95, summary.p99, summary.max};
+}
+
+ValidatedLatency latency(std::string name, std::vector<double> measured,
+                         std::vector<double> simulated) {
+  std::ranges::sort(measured);
+  std::ranges::sort(simulated);
+  return {std::move(name), row_of(measured), row_of(simulated), std::move(measured),
+          std::move(simulated)};
+}
+
+double share(double amount, double time) { return time > 0.0 ? amount / time : 0.0; }
+
+}  // namespace
+
+ValidationReport compare_with_recorded(const ServedRun& measured, const Report& simulated) {
+  FORETOKEN_CHECK(measured.requests.size() == simulated.rows.size(),
+                  "{} requests recorded, {} simulated", measured.requests.size(),
+                  simulated.rows.size());
+  ValidationReport report;
+  report.title = simulated.title;
+  report.recorded = measured.file.generic_string();
+  report.requests = static_cast<std::int64_t>(measured.requests.size());
+  report.scenario = simulated.scenario;
+
+  std::vector<double> ttft, tpot, end_to_end;
+  double input_tokens = 0, output_tokens = 0;
+  for (const ServedRequest& request : measured.requests) {
+    ttft.push_back(request.ttft().value() * 1e3);
+    if (request.output_tokens > 1) tpot.push_back(request.tpot().value() * 1e3);
+    end_to_end.push_back(request.end_to_end().value() * 1e3);
+    input_tokens += static_cast<double>(request.prompt_tokens);
+    output_tokens += static_cast<double>(request.output_tokens);
+  }
+  std::vector<double> own_ttft, own_tpot, own_end_to_end;
+  std::int64_t lost = 0;
+  for (const RequestRow& row : simulated.rows) {
+    if (row.ttft_ms) own_ttft.push_back(*row.ttft_ms);
+    if (row.tpot_ms && row.output_tokens > 1) own_tpot.push_back(*row.tpot_ms);
+    if (row.e2e_ms) own_end_to_end.push_back(*row.e2e_ms);
+    if (!row.e2e_ms) ++lost;
+  }
+  report.latencies = {latency("TTFT", std::move(ttft), std::move(own_ttft)),
+                      latency("TPOT", std::move(tpot), std::move(own_tpot)),
+                      latency("E2E", std::move(end_to_end), std::move(own_end_to_end))};
+
+  const double time = measured.duration().value();
+  const auto requests = static_cast<double>(report.requests);
+  report.figures = {
+      {"requests", "/s", share(requests, time), simulated.throughput.requests_per_s},
+      {"input tokens", "/s", share(input_tokens, time), simulated.throughput.input_tokens_per_s},
+      {"output tokens", "/s", share(output_tokens, time), simulated.throughput.output_tokens_per_s},
+      {"duration", "s", time, simulated.duration_s}};
+  if (lost > 0) {
+    report.notes.push_back(fmt::format("{} of {} requests did not end in the simulation", lost,
+                                       simulated.rows.size()));
+  }
+  if (measured.has_two_clocks) {
+    report.notes.push_back(
+        "arrivals and stamps are on two clocks: delays count from the quickest hand-over");
+  }
+  return report;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,52 @@
+// The requests that a real server served, as its benchmark recorded them: a folder with
+// requests.jsonl (an object a line) or requests.csv (a header, then a line each), plain or gzip.
+//   request_id                   text, optional
+//   input_toks, output_toks      tokens of the prompt and of the answer
+//   arrival_time                 s, when the client sent it, on any clock
+//   queued_ts, scheduled_ts      s, when the engine had it and first worked on it; optional
+//   first_token_ts, last_token_ts   s
+// The stamps may be on another clock than the arrivals (vLLM's are monotonic, its clients' are wall
+// clock). What the two are apart is then the least time any request took from being sent to being
+// queued, so that delays are measured from the quickest hand-over.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/quantity.hpp"
+
+namespace foretoken {
+
+/// Dates count from the first arrival.
+struct ServedRequest {
+  std::string id;
+  std::int64_t prompt_tokens = 0, output_tokens = 0;
+  Seconds arrival, first_token, last_token;
+  std::optional<Seconds> queued, scheduled;
+
+  [[nodiscard]] Seconds ttft() const { return first_token - arrival; }
+  /// Mean time between output tokens after the first; 0 for a single token.
+  [[nodiscard]] Seconds tpot() const {
+    if (output_tokens < 2) return Seconds(0.0);
+    return (last_token - first_token) / static_cast<double>(output_tokens - 1);
+  }
+  [[nodiscard]] Seconds end_to_end() const { return last_token - arrival; }
+};
+
+struct ServedRun {
+  std::filesystem::path file;           // the requests were read from
+  std::vector<ServedRequest> requests;  // in order of arrival, then of the file
+  bool has_two_clocks = false;          // arrivals and stamps were aligned
+
+  /// From the first arrival to the last token.
+  [[nodiscard]] Seconds duration() const;
+};
+
+/// Throws ConfigError with every mistake's place: no such file, a line that is cut off or misses a
+/// key, stamps out of order, clocks that cannot be aligned.
+ServedRun load_served_run(const std::filesystem::path& folder);
+
+}  // namespace foretoken
