@@ -41,6 +41,12 @@ PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
   if (sequence.swapped_blocks > 0) return match_swapped(sequence);
   PrefixMatch match;
   if (!shares_prefixes_) return match;
+  if (sequence.left_blocks > 0) {
+    const std::int64_t useful = (sequence.known_tokens() - 1) / block_tokens_;
+    match.blocks = match.idle_blocks = sequence.left_blocks;
+    match.tokens = std::min(sequence.left_blocks, useful) * block_tokens_;
+    return match;
+  }
   const std::int64_t chunk_tokens = sequence.prefix_chunk_tokens;
   for (const std::uint64_t hash : sequence.prefix_hashes) {
     if (match.tokens + chunk_tokens >= sequence.known_tokens()) break;
@@ -99,7 +105,7 @@ void KvCache::take_chunks(Sequence& sequence, std::size_t chunks) {
     const bool any = evict(wanted);
     FORETOKEN_CHECK(any, "{} of {} KV blocks are free, {} are to be copied", free(), blocks_,
                     wanted);
-    free_ -= wanted;
+    free_.take(wanted);
     count_copies({.from_host = wanted});
     for (std::size_t i = 0; i < chunks; ++i) {
       if (sequence.chunks[i] != PrefixCache::none) continue;
@@ -120,6 +126,9 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
       blocks_for(std::max(reserved_tokens, sequence.tokens_with_room(tokens)));
   const std::int64_t extra = wanted - match.blocks;
   if (extra > free() - match.idle_blocks) return false;
+  const std::int64_t left = sequence.left_blocks;
+  free_.reclaim(sequence);
+  sequence.blocks = left;
   if (match.chunks > 0) take_chunks(sequence, match.chunks);
   sequence.next_chunk = match.chunks;
   const bool has_more = shares_prefixes_ && match.chunks < sequence.prefix_hashes.size();
@@ -135,10 +144,10 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
     sequence.swapped_tokens = 0;
   }
   if (const std::int64_t rest = wanted - sequence.blocks; rest > 0) {
-    const bool is_had = rest <= free_ || evict(rest);
+    const bool is_had = rest <= free_.count() || evict(rest);
     FORETOKEN_CHECK(is_had, "{} of {} KV blocks are free, but {} could not be had", free(), blocks_,
                     rest);
-    free_ -= rest;
+    free_.take(rest);
     sequence.blocks += rest;
   }
   if (tokens >= sequence.next_chunk_at) publish(sequence, tokens);
@@ -147,9 +156,9 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
 
 bool KvCache::evict(std::int64_t wanted) {
   if (wanted > free()) return false;
-  while (free_ < wanted) {
+  while (free_.count() < wanted) {
     const PrefixCache::Evicted evicted = prefixes_.evict_one();
-    free_ += evicted.blocks;
+    free_.give_back(evicted.blocks);
     if (host_.keep(evicted.hash, evicted.blocks)) count_copies({.to_host = evicted.blocks});
   }
   return true;
@@ -181,7 +190,8 @@ void KvCache::move_holding(Sequence& from, Sequence& to) {
 }
 
 void KvCache::release(Sequence& sequence) {
-  free_ += sequence.blocks - sequence.chunk_blocks;
+  free_.disown(sequence);
+  free_.give_back(sequence.blocks - sequence.chunk_blocks);
   // The last chunk first: it is then the first to go.
   for (auto chunk = sequence.chunks.rbegin(); chunk != sequence.chunks.rend(); ++chunk) {
     prefixes_.give_back(*chunk);
@@ -200,7 +210,13 @@ void KvCache::preempt(Sequence& sequence) {
                   sequence.steps_in_flight);
   const std::int64_t blocks = blocks_for(sequence.computed);  // without those only reserved
   const bool swaps = swaps_ && blocks > 0 && host_.reserve(blocks);
+  // Only whole blocks can be found again, where prefixes are shared.
+  const bool leaves = !swaps && shares_prefixes_ && sequence.chunks.empty();
+  const std::int64_t whole =
+      leaves ? std::min(sequence.blocks, sequence.computed / block_tokens_) : 0;
+  sequence.blocks -= whole;
   release(sequence);
+  free_.leave(sequence, whole);
   if (swaps) {
     count_copies({.to_host = blocks});
     ++swapped_;

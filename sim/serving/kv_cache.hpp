@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/serving/free_blocks.hpp"
 #include "sim/serving/host_pool.hpp"
 #include "sim/serving/prefix_cache.hpp"
 #include "sim/serving/sequence.hpp"
@@ -80,8 +81,8 @@ class KvCache {
   bool grow(Sequence& sequence, std::int64_t tokens) {
     const std::int64_t extra = blocks_for(sequence.tokens_with_room(tokens)) - sequence.blocks;
     if (extra > 0) {
-      if (extra > free_ && !evict(extra)) return false;
-      free_ -= extra;
+      if (extra > free_.count() && !evict(extra)) return false;
+      free_.take(extra);
       sequence.blocks += extra;
     }
     if (tokens >= sequence.next_chunk_at) publish(sequence, tokens);
@@ -93,13 +94,14 @@ class KvCache {
   void release(Sequence& sequence);
 
   /// Takes a running sequence's blocks for others and counts the preemption: they are swapped out
-  /// where the engine swaps and the host has room, else forgotten. It must not be in flight; either
-  /// way it starts again like a new one, by match_prefix() and start().
+  /// where the engine swaps and the host has room. Else what was computed can be found again until
+  /// its blocks are taken, if prefixes are shared. The sequence must not be in flight; either way it
+  /// starts again like a new one, by match_prefix() and start().
   void preempt(Sequence& sequence);
 
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
   /// Blocks that can be had: free ones and idle prefixes.
-  [[nodiscard]] std::int64_t free() const { return free_ + prefixes_.idle_blocks(); }
+  [[nodiscard]] std::int64_t free() const { return free_.count() + prefixes_.idle_blocks(); }
   [[nodiscard]] std::int64_t used() const { return blocks_ - free(); }
   [[nodiscard]] int block_tokens() const { return static_cast<int>(block_tokens_); }
 
@@ -122,7 +124,7 @@ class KvCache {
   }
 
   std::int64_t blocks_;
-  std::int64_t free_;  // without idle prefixes
+  FreeBlocks free_;  // without idle prefixes
   std::int64_t block_tokens_;
   bool shares_prefixes_;
   bool swaps_;

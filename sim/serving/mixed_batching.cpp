@@ -7,6 +7,7 @@ MixedBatchingConfig MixedBatchingConfig::from_table(TableReader& table) {
   table.read("prefill_chunk_max", config.prefill_chunk_max);
   table.expect("prefill_chunk_max", config.prefill_chunk_max >= 0, "must not be negative");
   table.read("chunked_prefill", config.chunked_prefill);
+  table.read("reserve_prompt", config.reserve_prompt);
   table.expect("prefill_chunk_max", config.chunked_prefill || config.prefill_chunk_max == 0,
                "limits the pieces of prompts, and with chunked_prefill = false there are none");
   return config;
@@ -37,6 +38,10 @@ bool MixedBatching::may_admit() const {
 bool MixedBatching::admit_first(Batch& batch) {
   const Sequence& sequence = *waiting_.front();
   const KvEntry entry = preemption_.find(sequence);
+  if (config_.reserve_prompt &&
+      preemption_.blocks_wanted(entry, sequence.known_tokens()) > cache_.free()) {
+    return false;
+  }
   const std::int64_t tokens = piece(sequence, sequence.known_tokens() - entry.tokens);
   return tokens > 0 && admit_front(entry, tokens, 0, batch);
 }

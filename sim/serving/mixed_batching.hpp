@@ -13,6 +13,8 @@ struct MixedBatchingConfig {
   /// Whether prompts may be cut at all. Without, one longer than the token budget is refused, but a
   /// preempted sequence that has outgrown it is still recomputed in pieces.
   bool chunked_prefill = true;
+  /// Whether all known tokens of a sequence must find room before its first piece runs.
+  bool reserve_prompt = false;
 
   static MixedBatchingConfig from_table(TableReader& table);
 };

@@ -27,6 +27,8 @@ struct Sequence {
   /// that the draft computes beyond them.
   std::int64_t draft_room = 0;
   std::int64_t blocks = 0;  // KV blocks held, shared ones included
+  /// Preempted: free blocks that still hold its beginning (FreeBlocks keeps this up to date).
+  std::int64_t left_blocks = 0;
 
   // Prefix sharing: the prompt's chunks by hash, and those that the KV cache knows this sequence to
   // use (KvCache keeps these up to date).
