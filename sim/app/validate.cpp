@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "sim/app/closed_loop_validation.hpp"
 #include "sim/app/output_file.hpp"
 #include "sim/app/progress_bar.hpp"
 #include "sim/app/subcommand.hpp"
@@ -25,6 +26,7 @@ struct ValidateOptions {
   std::string out_folder;
   bool json = false;
   bool quiet = false;
+  ClosedLoopOptions closed_loop;
 };
 
 Scenario scenario_of(const ValidateOptions& options, const ServedRun& measured,
@@ -84,10 +86,19 @@ void add_validate(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* command = program.add_subcommand(
       "validate", "Simulate a recorded run of a real server and compare with what it measured");
+  CLI::Option* folder =
+      command->add_option("folder", options->folder,
+                          "Folder with requests.jsonl (or .csv) and meta.json: docs in the README");
+  CLI::Option* table = command->add_option(
+      "--silicon", options->closed_loop.table,
+      "Instead of a folder, a CSV of mean TTFT and TPOT of servers under fixed numbers of users");
+  folder->excludes(table);
   command
-      ->add_option("folder", options->folder,
-                   "Folder with requests.jsonl (or .csv) and meta.json: docs in the README")
-      ->required();
+      ->add_option("--servers", options->closed_loop.servers,
+                   "What is known of those servers: TOML, as examples/silicon_servers.toml")
+      ->needs(table);
+  command->add_option("--worst", options->closed_loop.worst, "Points to list")->needs(table);
+  command->add_option("--jobs", options->closed_loop.jobs, "Points simulated at once")->needs(table);
   command->add_option("--model", options->model,
                       "Model: name, TOML or config.json (default: as meta.json says)");
   command->add_option("--cluster", options->cluster,
@@ -108,7 +119,17 @@ void add_validate(CLI::App& program, Action& chosen) {
                "arrival_time,\nqueued_ts, scheduled_ts, first_token_ts, last_token_ts (s). "
                "meta.json: model, engine_kwargs,\nhardware.device_name, kv_cache. "
                "examples/record_vllm_bench.py writes both from vLLM's client."));
-  command->callback([options, &chosen] { chosen = [options] { return validate(*options); }; });
+  command->callback([options, &chosen] {
+    if (options->folder.empty() && options->closed_loop.table.empty()) {
+      throw CLI::RequiredError("folder");
+    }
+    chosen = [options] {
+      if (options->closed_loop.table.empty()) return validate(*options);
+      options->closed_loop.overrides = options->overrides;
+      options->closed_loop.json = options->json;
+      return validate_closed_loops(options->closed_loop);
+    };
+  });
 }
 
 }  // namespace foretoken

@@ -1,0 +1,96 @@
+#include "sim/app/closed_loop_validation.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/app/forking_runner.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/toml.hpp"
+#include "sim/report/point_report.hpp"
+#include "sim/run/run.hpp"
+#include "sim/scenario/closed_loop_scenario.hpp"
+#include "sim/scenario/recorded_names.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
+
+ComparedPoint as_measured(const ClosedLoopPoint& point, const ServerSettings& servers) {
+  ComparedPoint compared;
+  compared.id = point.id;
+  compared.model = model_called(point.model, point.position);
+  compared.engine = point.version.empty() ? point.engine : point.engine + " " + point.version;
+  compared.layout = fmt::format("TP{}", point.tensor_parallel);
+  if (point.pipeline_parallel > 1) compared.layout += fmt::format(" PP{}", point.pipeline_parallel);
+  if (point.expert_parallel > 1) compared.layout += fmt::format(" EP{}", point.expert_parallel);
+  compared.users = point.users;
+  compared.prompt_tokens = point.prompt_tokens;
+  compared.output_tokens = point.output_tokens;
+  compared.is_calibration = servers.is_calibration(point);
+  compared.measured_ttft_ms = point.ttft_ms;
+  compared.measured_tpot_ms = point.tpot_ms;
+  return compared;
+}
+
+/// Two means cross the pipe.
+Value simulate_point(Value scenario, const std::vector<std::string>& overrides) {
+  for (const std::string& assignment : overrides) apply_override(scenario, assignment);
+  const Report report = run_scenario(read_scenario(scenario, {".", false}), Catalogs());
+  if (report.requests.completed < report.requests.arrived) {
+    throw std::runtime_error("requests failed: the model's context or the KV cache is too small");
+  }
+  Value means;
+  means.set("ttft_ms", report.ttft_ms.mean);
+  means.set("tpot_ms", report.tpot_ms.mean);
+  return means;
+}
+
+double member(const Value& value, std::string_view key) {
+  return std::get<double>(value.find(key)->data);
+}
+
+}  // namespace
+
+int validate_closed_loops(const ClosedLoopOptions& options) {
+  const ClosedLoopPoints loaded = load_closed_loop_points(options.table);
+  const ServerSettings servers =
+      options.servers.empty() ? ServerSettings() : ServerSettings(options.servers);
+  PointReport report;
+  report.left_out = loaded.without_users;
+  for (const ClosedLoopPoint& point : loaded.points) {
+    report.points.push_back(as_measured(point, servers));
+  }
+  // The runner knows scenarios by what is changed in them; here that is which point it is.
+  ForkingRunner runner(options.jobs, [&](const RunRequest& request) {
+    const ClosedLoopPoint& point = loaded.points[std::stoul(request.overrides.front())];
+    return simulate_point(servers.scenario(point), options.overrides);
+  });
+  std::size_t next = 0, running = 0;
+  while (next < loaded.points.size() || running > 0) {
+    if (next < loaded.points.size() && running < runner.slots()) {
+      runner.start(next, {{std::to_string(next)}});
+      ++next;
+      ++running;
+      continue;
+    }
+    const auto finished = runner.wait();
+    if (!finished) return status_interrupted;
+    --running;
+    ComparedPoint& point = report.points[finished->ticket];
+    if (finished->outcome.status == RunStatus::ran) {
+      point.simulated_ttft_ms = member(finished->outcome.report, "ttft_ms");
+      point.simulated_tpot_ms = member(finished->outcome.report, "tpot_ms");
+    } else {
+      point.failure = finished->outcome.message;
+    }
+  }
+  if (options.json) {
+    fmt::print("{}\n", to_json(point_value(report)));
+  } else {
+    fmt::print("{}", point_text(report, shows_colour(stdout), terminal_width(stdout), options.worst));
+  }
+  return 0;
+}
+
+}  // namespace foretoken
