@@ -95,7 +95,7 @@ void add_validate(CLI::App& program, Action& chosen) {
   folder->excludes(table);
   command
       ->add_option("--servers", options->closed_loop.servers,
-                   "What is known of those servers: TOML, as examples/silicon_servers.toml")
+                   "What is known of those servers: TOML, as examples/servers/h100_silicon.toml")
       ->needs(table);
   command->add_option("--worst", options->closed_loop.worst, "Points to list")->needs(table);
   command->add_option("--jobs", options->closed_loop.jobs, "Points simulated at once")->needs(table);

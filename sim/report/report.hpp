@@ -125,6 +125,12 @@ struct Report {
   };
   std::optional<Speculation> speculation;
 
+  /// CPU time of all steps, and the part of it that GPUs waited for; nullopt = none is modelled.
+  struct Host {
+    double work_s = 0, exposed_s = 0;
+  };
+  std::optional<Host> host;
+
   double gpu_busy = 0;    // share of GPU time with a step running, 0 to 1
   double batch_mean = 0;  // sequences a step
   std::int64_t batch_max = 0;

@@ -278,6 +278,12 @@ class ReportText {
               {percent(report_.gpu_busy) + " of the time", counted(report_.iterations, "iteration"),
                fmt::format("batch mean {}, max {}", grouped(report_.batch_mean, 1),
                            grouped(report_.batch_max))});
+    if (const auto& host = report_.host; host && report_.iterations > 0) {
+      const auto steps = static_cast<double>(report_.iterations);
+      result += facts("host", {in_unit_of(1e-3, host->work_s / steps) + " of CPU time a step",
+                               percent(1.0 - host->exposed_s / host->work_s) + " of it hidden",
+                               "GPUs waited for " + duration(host->exposed_s)});
+    }
     std::vector<std::string> parts;
     for (const NamedCount& origin : report_.origins) {
       parts.push_back(grouped(origin.count) + " " + spelled(origin.name));

@@ -205,6 +205,10 @@ Value report_value(const Report& report) {
     value.emplace_back("speculation", speculation_value(*report.speculation));
   }
   if (report.fleet) value.emplace_back("fleet", fleet_value(*report.fleet));
+  if (report.host) {
+    value.emplace_back("host", ValueObject{{"work_s", rounded(report.host->work_s)},
+                                           {"exposed_s", rounded(report.host->exposed_s)}});
+  }
   if (report.cost) value.emplace_back("cost", cost_value(*report.cost));
   if (report.energy_j_per_token) {
     value.emplace_back("energy_j_per_token", rounded(*report.energy_j_per_token));

@@ -32,9 +32,9 @@ ReplicaDuty duty_of(PoolRole role) {
 
 HostCosts host_costs(const HostSettings& host) {
   const double speed = host.speed;
-  return {host.step / speed,         host.sequence / speed, host.request / speed,
-          host.launch / speed,       host.graph_launch / speed,
-          host.gap,                  host.async_scheduling};
+  return {host.step / speed,   host.sequence / speed,     host.request / speed,
+          host.launch / speed, host.graph_launch / speed, host.gap,
+          host.async_scheduling};
 }
 
 void add_time(PriceTotals& totals, std::string_view family, Seconds time) {
@@ -164,7 +164,8 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.comm = comm_;
   config.micro_batches = scenario_.deployment.micro_batches;
   config.host = host_costs(scenario_.engine.host);
-  config.graphs = {scenario_.engine.host.cuda_graph_sizes, scenario_.engine.host.cuda_graph_prefill};
+  config.graphs = {scenario_.engine.host.cuda_graph_sizes,
+                   scenario_.engine.host.cuda_graph_prefill};
   config.front_end = {scenario_.engine.host.front_end_request,
                       scenario_.engine.host.front_end_token,
                       scenario_.engine.host.front_end_output};
@@ -280,6 +281,7 @@ PriceTotals DeployedEngine::totals() const {
     copies += replica->copy_wait();
     communication += replica->shared_communication();
     host += replica->host().waited();
+    totals.host_work += replica->host().worked();
   }
   add_time(totals, "shared_communication", communication);
   add_time(totals, "host", host);

@@ -29,6 +29,9 @@ void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds durat
   if (batch.draft_time > Seconds(0.0)) {
     fmt::format_to(out, R"("draft_s":{:.9f},)", batch.draft_time.value());
   }
+  if (stage == 0 && batch.host_delay > Seconds(0.0)) {
+    fmt::format_to(out, R"("host_s":{:.9f},)", batch.host_delay.value());
+  }
   line_ += R"("prefill":[)";
   decode_contexts_.clear();
   verified_.clear();

@@ -2,6 +2,7 @@
 // enough for a real executor to replay:
 //   {"start_s":1.25,"duration_s":0.013,"replica":0,"stage":0,"prefill":[[512,512]],"decode":[[830,1]]}
 // With data parallel attention a step is a line for each rank with work; "rank" is left out for 0.
+// "host_s": by how much the CPU made the step longer; left out where it did not.
 // prefill: [new tokens, context tokens after the step] a sequence; decode: [context, sequences].
 // With speculation, decodes that verify drafts are listed apart as "verify":[[new tokens, context,
 // sequences]], and the last stage's line has "draft_s", the part of its duration that the draft's

@@ -265,6 +265,12 @@ void add_prices(const SimulatedRun& outcome, Report& report) {
   const PriceTotals totals = outcome.pools.totals();
   for (const auto& [family, time] : totals.time_by)
     report.time_by.push_back({std::string(family), time.value()});
+  if (totals.host_work > Seconds(0.0)) {
+    const auto exposed = std::ranges::find(totals.time_by, "host",
+                                           &std::pair<std::string_view, Seconds>::first);
+    report.host = {totals.host_work.value(),
+                   exposed != totals.time_by.end() ? exposed->second.value() : 0.0};
+  }
   std::ranges::stable_sort(report.time_by, [](const NamedSeconds& a, const NamedSeconds& b) {
     return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
   });

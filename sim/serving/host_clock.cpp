@@ -22,8 +22,8 @@ Seconds HostClock::delay(Seconds now, Seconds gpu_time, const HostWork& work) {
   const Seconds prepared = (is_ahead ? free_ : now) + preparation;
   free_ = prepared + launching;
   // The GPU starts with the first kernel and cannot end before the last one is launched.
-  const Seconds end = std::max(std::max(now, prepared) + gpu_time, free_);
-  const Seconds late = end - now - gpu_time + costs_.gap;
+  const Seconds late =
+      std::max({Seconds(0.0), prepared - now, free_ - now - gpu_time}) + costs_.gap;
   worked_ += preparation + launching + costs_.gap;
   waited_ += late;
   return late;

@@ -72,6 +72,7 @@ struct StagePrice {
 struct PriceTotals {
   std::vector<std::pair<std::string_view, Seconds>> time_by;
   std::array<std::int64_t, EnumNames<Origin>::names.size()> launches_by_origin{};
+  Seconds host_work;  // CPU time of all steps, hidden or not
 };
 
 class StagePricer {
