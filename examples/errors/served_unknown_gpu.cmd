@@ -1,0 +1,1 @@
+validate examples/errors/served/unknown_gpu

@@ -1,0 +1,74 @@
+// When the CPU lets steps run, by hand.
+
+#include "sim/serving/host_clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+double us(Seconds time) { return time.value() * 1e6; }
+
+Seconds of_us(double value) { return Seconds(value * 1e-6); }
+
+HostCosts costs() {
+  HostCosts costs;
+  costs.step = of_us(500);
+  costs.sequence = of_us(20);
+  costs.admission = of_us(100);
+  costs.launch = of_us(5);
+  costs.graph_launch = of_us(30);
+  return costs;
+}
+
+TEST(HostClock, ASynchronousStepWaitsForAllPreparation) {
+  HostClock clock(costs());
+  // 500 + 10 * 20 + 2 * 100 = 900 us; 100 launches take 500 us while the GPU works 4 ms.
+  EXPECT_NEAR(us(clock.delay(Seconds(1.0), of_us(4000), {10, 2, 100, 0})), 900, 1e-9);
+  clock.step_ended(Seconds(1.0049));
+  // Back to back makes no difference: 500 + 200 = 700 us before a graph.
+  EXPECT_NEAR(us(clock.delay(Seconds(1.0049), of_us(4000), {10, 0, 0, 1})), 700, 1e-9);
+  EXPECT_NEAR(us(clock.waited()), 1600, 1e-9);
+  EXPECT_NEAR(us(clock.worked()), 900 + 500 + 700 + 30, 1e-9);
+}
+
+TEST(HostClock, AGpuCannotEndBeforeTheLastLaunch) {
+  HostClock clock(costs());
+  // 520 us, then 600 launches: 3000 us, of which the GPU hides 1000.
+  EXPECT_NEAR(us(clock.delay(Seconds(0.0), of_us(1000), {1, 0, 600, 0})), 520 + 2000, 1e-9);
+}
+
+TEST(HostClock, AnAsynchronousEnginePreparesWhileTheGpuWorks) {
+  HostCosts own = costs();
+  own.is_async = true;
+  HostClock clock(own);
+  // From rest the first step waits: 500 + 20 us.
+  EXPECT_NEAR(us(clock.delay(Seconds(0.0), of_us(2000), {1, 0, 0, 1})), 520, 1e-9);
+  // It ends at 2520 us; the CPU was through with it at 550 and prepares the next until 1070.
+  Seconds now = of_us(2520);
+  clock.step_ended(now);
+  EXPECT_EQ(us(clock.delay(now, of_us(2000), {1, 0, 0, 1})), 0.0);
+  // 200 sequences: 500 + 4000 us from 1100 on, 1080 us after the step before has ended at 4520.
+  now = of_us(4520);
+  clock.step_ended(now);
+  EXPECT_NEAR(us(clock.delay(now, of_us(2000), {200, 0, 0, 1})), 1100 + 4500 - 4520, 1e-9);
+  // After a pause it starts from rest again.
+  clock.step_ended(of_us(8000));
+  EXPECT_NEAR(us(clock.delay(of_us(9000), of_us(2000), {1, 0, 0, 1})), 520, 1e-9);
+}
+
+TEST(HostClock, TheGapIsNeverHidden) {
+  HostCosts own;
+  own.gap = of_us(300);
+  own.is_async = true;
+  HostClock clock(own);
+  EXPECT_FALSE(own.is_free());
+  EXPECT_TRUE(HostCosts().is_free());
+  for (const double at : {0.0, 1.0, 2.0}) {
+    EXPECT_NEAR(us(clock.delay(Seconds(at), of_us(5000), {64, 0, 0, 1})), 300, 1e-9);
+    clock.step_ended(Seconds(at + 1.0));
+  }
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,102 @@
+// Recorded runs: clocks, both file forms, and what is said about bad lines.
+
+#include "workloads/measurements/served_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "sim/base/error.hpp"
+
+namespace foretoken {
+namespace {
+
+class ServedRunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder = std::filesystem::path(::testing::TempDir()) /
+             ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder / name) << text;
+  }
+  [[nodiscard]] std::string error() const {
+    try {
+      (void)load_served_run(folder);
+    } catch (const ConfigError& mistake) {
+      std::string text = mistake.what();
+      for (std::size_t at = text.find(folder.string()); at != std::string::npos;
+           at = text.find(folder.string())) {
+        text.replace(at, folder.string().size(), "DIR");
+      }
+      return text;
+    }
+    return "";
+  }
+
+  std::filesystem::path folder;
+};
+
+TEST_F(ServedRunTest, StampsOfAnotherClockCountFromTheQuickestHandOver) {
+  write("requests.jsonl",
+        R"({"request_id": "b", "input_toks": 20, "output_toks": 3, "arrival_time": 1000.5, )"
+        R"("queued_ts": 50.52, "scheduled_ts": 50.6, "first_token_ts": 51.0, "last_token_ts": 52.0})"
+        "\n"
+        R"({"request_id": "a", "input_toks": 10, "output_toks": 1, "arrival_time": 1000, )"
+        R"("queued_ts": 50.01, "scheduled_ts": 50.02, "first_token_ts": 50.1, "last_token_ts": 50.1})"
+        "\n");
+  const ServedRun run = load_served_run(folder);
+  ASSERT_EQ(run.requests.size(), 2U);
+  EXPECT_TRUE(run.has_two_clocks);
+  EXPECT_EQ(run.requests[0].id, "a") << "in order of arrival";
+  EXPECT_NEAR(run.requests[0].ttft().value(), 0.09, 1e-9);
+  EXPECT_EQ(run.requests[0].tpot().value(), 0.0);
+  EXPECT_NEAR(run.requests[1].queued->value(), 0.51, 1e-9);
+  EXPECT_NEAR(run.requests[1].ttft().value(), 0.49, 1e-9);
+  EXPECT_NEAR(run.requests[1].tpot().value(), 0.5, 1e-9);
+  EXPECT_NEAR(run.requests[1].end_to_end().value(), 1.49, 1e-9);
+  EXPECT_NEAR(run.duration().value(), 1.99, 1e-9);
+}
+
+TEST_F(ServedRunTest, CsvOnOneClockNeedsNoQueuedStamp) {
+  write("requests.csv",
+        "input_toks,output_toks,arrival_time,first_token_ts,last_token_ts\n"
+        "10,2,5.0,5.25,5.5\n");
+  const ServedRun run = load_served_run(folder);
+  EXPECT_FALSE(run.has_two_clocks);
+  EXPECT_NEAR(run.requests[0].ttft().value(), 0.25, 1e-12);
+  EXPECT_FALSE(run.requests[0].queued);
+}
+
+TEST_F(ServedRunTest, SaysWhatIsWrongAndWhere) {
+  EXPECT_EQ(error(), "DIR: this folder holds neither requests.jsonl nor requests.csv; `foretoken "
+                     "validate --help` says what they hold");
+  write("requests.jsonl",
+        R"({"input_toks": 10, "output_toks": 1, "arrival_time": 1, "first_token_ts": 2})"
+        "\n"
+        R"({"input_toks": 10, "output_toks": 1, "arrival_time": 1, "first_token_ts": 3, )"
+        R"("last_token_ts": 2})"
+        "\n"
+        R"({"input_toks": 10, "outp)");
+  const std::string text = error();
+  EXPECT_NE(text.find("requests.jsonl:1: \"last_token_ts\" is missing"), std::string::npos) << text;
+  EXPECT_NE(text.find("requests.jsonl:2: last_token_ts lies before first_token_ts"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("requests.jsonl:3: "), std::string::npos) << text;
+  EXPECT_NE(text.find("the file may be cut off"), std::string::npos) << text;
+}
+
+TEST_F(ServedRunTest, TwoClocksWithoutQueuedStampsCannotBeAligned) {
+  write("requests.csv",
+        "input_toks,output_toks,arrival_time,first_token_ts,last_token_ts\n"
+        "10,2,1760000000,5.25,5.5\n");
+  EXPECT_NE(error().find("requests.csv:2: arrival_time and first_token_ts are on two clocks"),
+            std::string::npos)
+      << error();
+}
+
+}  // namespace
+}  // namespace foretoken
