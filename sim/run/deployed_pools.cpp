@@ -17,6 +17,7 @@ void add(PriceTotals& totals, const PriceTotals& more) {
   }
   for (std::size_t i = 0; i < totals.launches_by_origin.size(); ++i)
     totals.launches_by_origin[i] += more.launches_by_origin[i];
+  totals.host_work += more.host_work;
 }
 
 }  // namespace
