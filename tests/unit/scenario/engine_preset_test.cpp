@@ -102,7 +102,7 @@ TEST(EnginePreset, OptionsOfItsSchedulerGoWithIt) {
   const auto options = [](const Scenario& scenario) {
     return std::get<ValueObject>(scenario.engine.scheduler.options.data).size();
   };
-  EXPECT_EQ(options(read({"preset = \"vllm-v1\""})), 2U);
+  EXPECT_EQ(options(read({"preset = \"vllm-v1\""})), 3U);
   EXPECT_EQ(options(read({"preset = \"vllm-v1\"", "scheduler = \"another\""})), 0U);
 }
 

@@ -261,7 +261,8 @@ TEST_F(Traces, AnUnknownFirstLineListsTheFormats) {
             "LLM inference traces: TIMESTAMP,ContextTokens,GeneratedTokens); mooncake (JSON lines "
             "of Mooncake's traces: timestamp (ms), input_length, output_length, hash_ids); csv "
             "(CSV with a header: arrival_s,prompt_tokens,output_tokens); jsonl (JSON lines: "
-            "{\"arrival_s\":…, \"prompt_tokens\":…, \"output_tokens\":…})");
+            "{\"arrival_s\":…, \"prompt_tokens\":…, \"output_tokens\":…}); served (JSON lines of a "
+            "recorded run: {\"arrival_time\":…, \"input_toks\":…, \"output_toks\":…})");
 }
 
 TEST_F(Traces, ANamedFormatInsistsOnItsHeader) {

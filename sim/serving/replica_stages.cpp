@@ -1,0 +1,223 @@
+// A step's way through the stages of a replica: priced, copied to, computed, communicated and sent
+// onwards. What enters the first stage and what the last one yields is replica.cpp's.
+#include <algorithm>
+#include <array>
+
+#include "kernels/communication_price.hpp"
+#include "sim/serving/replica.hpp"
+
+namespace foretoken {
+
+StagePrice Replica::price(std::size_t stage, const Slot& slot) {
+  StagePricer& pricer = *config_.pricers[stage];
+  shapes_.clear();
+  for (const Batch& batch : slot.batches) {
+    BatchShape& shape = shapes_.emplace_back(batch.shape);
+    shape.tokens = std::max(shape.tokens, config_.graphs.replayed(shape));
+  }
+  return pricer.price(shapes_);
+}
+
+Seconds Replica::price_drafts(Slot& slot) {
+  if (!config_.speculation || config_.speculation->pricer == nullptr) return Seconds(0.0);
+  const Seconds time = config_.speculation->pricer->price(slot.batches);
+  for (Batch& batch : slot.batches) batch.draft_time = time;
+  return time;
+}
+
+/// What the CPU adds to the step in `slot`, whose first stage is priced. It replays a graph if all
+/// attention ranks can.
+Seconds Replica::host_delay(const Slot& slot) {
+  HostWork work;
+  bool is_captured = true, has_prefill = false;
+  for (const Batch& batch : slot.batches) {
+    work.sequences += static_cast<std::int64_t>(batch.entries.size());
+    work.admissions += batch.admissions;
+    if (batch.empty()) continue;
+    is_captured = is_captured && config_.graphs.replayed(batch.shape) > 0;
+    has_prefill = has_prefill || batch.shape.attention.prefill.sequences > 0;
+  }
+  if (is_captured) {
+    work.graph_launches = 1 + (has_prefill ? slot.price.attention_launches : 0);
+  } else {
+    work.launches = slot.price.launches;
+  }
+  return host_.delay(platform_.now(), slot.price.time, work);
+}
+
+void Replica::start_stage(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  stage_busy_[stage] = true;
+  slot.started = platform_.now();
+  slot.price = price(stage, slot);
+  slot.shared_next = 0;
+  slot.compute_time.reset();
+  slot.copies_time = Seconds(0.0);
+  if (!slot.copies.empty()) {
+    start_copies(stage, slot_index);
+    if (config_.host_copies == HostCopies::before) return;
+  }
+  compute(stage, slot_index);
+}
+
+/// Each GPU of a rank with copies moves its part of the blocks, both ways at once.
+void Replica::start_copies(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  const std::vector<GpuId>& gpus = config_.stage_gpus[stage];
+  const std::size_t tensor = gpus.size() / ranks_.size();
+  const std::uint64_t copied = tag(EventKind::copied, stage, slot_index);
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const KvCopies& copies = slot.copies[i / tensor];
+    const auto copy = [&](std::int64_t blocks, Platform::HostCopy direction) {
+      if (blocks == 0) return;
+      ++slot.copies_open;
+      const Bytes size = static_cast<double>(blocks) * config_.kv_block[stage];
+      platform_.copy_host(gpus[i], direction, size, *this, copied);
+    };
+    copy(copies.to_host, Platform::HostCopy::to_host);
+    copy(copies.from_host, Platform::HostCopy::from_host);
+  }
+}
+
+void Replica::end_copies(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  slot.copies_time = platform_.now() - slot.started;
+  if (config_.host_copies == HostCopies::before) {
+    copy_wait_ += slot.copies_time;
+    return compute(stage, slot_index);
+  }
+  if (slot.compute_time) settle(stage, slot_index);
+}
+
+/// The step itself.
+void Replica::compute(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  slot.compute_from = platform_.now();
+  slot.draft_time = is_last(stage) ? price_drafts(slot) : Seconds(0.0);
+  // Collectives that overlap with computation start with it, others after it.
+  Seconds time = slot.price.overlap ? Seconds(0.0) : slot.price.time + slot.draft_time;
+  if (stage == 0) {
+    const Seconds delay = host_delay(slot);
+    for (Batch& batch : slot.batches) batch.host_delay = delay;
+    time += delay;
+  }
+  platform_.at(platform_.now() + time, *this, tag(EventKind::computed, stage, slot_index));
+  if (config_.announces_pieces) announce_pieces(stage, slot, true);
+}
+
+void Replica::communicate(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  if (slot.shared_next == slot.price.shared.size()) return end_communication(stage, slot_index);
+  start_collective(slot.price.shared[slot.shared_next++], stage, slot_index);
+}
+
+/// The tensor-parallel groups of all attention ranks communicate at the same time.
+void Replica::start_collective(const SharedCollective& collective, std::size_t stage,
+                               std::size_t slot_index) {
+  const std::span<const GpuId> gpus = config_.stage_gpus[stage];
+  const std::size_t groups =
+      collective.group == CommGroup::tensor_parallel ? ranks_.size() : std::size_t{1};
+  const std::size_t size = gpus.size() / groups;
+  slots_[slot_index].transfers_open = static_cast<int>(groups);
+  for (std::size_t group = 0; group < groups; ++group) {
+    platform_.collective(collective.call, gpus.subspan(group * size, size), collective.repeats,
+                         *this, tag(EventKind::communicated, stage, slot_index));
+  }
+}
+
+/// A step whose collectives were simulated beside its computation ends when its critical path does,
+/// with transfers as long as they have turned out.
+void Replica::end_communication(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  const Seconds taken = platform_.now() - slot.communication_from;
+  shared_communication_ += taken;
+  if (!slot.price.overlap) return end_compute(stage, slot_index);
+  const Seconds whole = slot.price.overlap->time(taken / slot.price.overlap->shared_time());
+  const Seconds end = std::max(platform_.now(), slot.communication_from + whole);
+  platform_.at(end + slot.draft_time, *this, tag(EventKind::overlapped, stage, slot_index));
+}
+
+void Replica::end_compute(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  if (slot.copies.empty() || config_.host_copies == HostCopies::before) {
+    return finish_stage(stage, slot_index);
+  }
+  slot.compute_time = platform_.now() - slot.compute_from;
+  if (slot.copies_open == 0) settle(stage, slot_index);
+}
+
+/// Copies and computing have each run alone; layer by layer they wait for each other. Of L equal
+/// layers the copies of each end T / L after those before, and each computes for C / L once its own
+/// copies are over: together max(T + C / L, C + T / L).
+void Replica::settle(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  const Seconds computing = *slot.compute_time;
+  const double layers = config_.layers[stage];
+  const Seconds whole =
+      std::max(slot.copies_time + computing / layers, computing + slot.copies_time / layers);
+  copy_wait_ += whole - computing;
+  platform_.at(std::max(platform_.now(), slot.started + whole), *this,
+               tag(EventKind::settled, stage, slot_index));
+}
+
+void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  const Seconds now = platform_.now();
+  stage_busy_[stage] = false;
+  if (stage == 0) host_.step_ended(now);
+  std::int64_t sequences = 0;
+  for (const Batch& batch : slot.batches) {
+    sequences += static_cast<std::int64_t>(batch.entries.size());
+    if (observer_ == nullptr || batch.empty()) continue;
+    observer_->on_step(config_.id, static_cast<int>(stage), slot.started, now - slot.started,
+                       batch);
+  }
+  timeline_.record_step(
+      slot.started, now, stage == 0, sequences,
+      {static_cast<double>(ranks_.running()),
+       static_cast<double>(ranks_.waiting()) + static_cast<double>(arrivals_.size()),
+       static_cast<double>(ranks_.blocks_used())},
+      config_.pool);
+  if (config_.announces_pieces) announce_pieces(stage, slot, false);
+  if (is_last(stage)) {
+    complete(slot_index);
+  } else {
+    send_onwards(stage, slot_index);
+  }
+  // The stage is free: its queue goes on, or the scheduler fills it.
+  if (stage == 0 || is_last(stage)) start_next_step();
+  if (stage > 0) serve_queue(stage);
+}
+
+void Replica::send_onwards(std::size_t stage, std::size_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  const std::uint64_t arrival = tag(EventKind::sent, stage + 1, slot_index);
+  const GroupLinks& links = config_.send_links[stage];
+  const CollectiveCall send = priced_call({.op = CollectiveOp::send_recv,
+                                           .group = CommGroup::next_stage,
+                                           .ranks = 2,
+                                           .bytes = slot.price.send_per_rank.value()},
+                                          links, config_.comm)
+                                  .call;
+  if (links.is_private) {
+    slot.transfers_open = 1;
+    const Seconds time = collective_time(send, links, config_.comm.parameters);
+    return platform_.at(platform_.now() + time, *this, arrival);
+  }
+  const std::vector<GpuId>& from = config_.stage_gpus[stage];
+  const std::vector<GpuId>& to = config_.stage_gpus[stage + 1];
+  slot.transfers_open = static_cast<int>(from.size());
+  for (std::size_t rank = 0; rank < from.size(); ++rank) {
+    const std::array pair = {from[rank], to[rank]};
+    platform_.collective(send, pair, 1, *this, arrival);
+  }
+}
+
+void Replica::serve_queue(std::size_t stage) {
+  if (stage_busy_[stage] || stage_queue_[stage].empty()) return;
+  const std::size_t slot = stage_queue_[stage].front();
+  stage_queue_[stage].pop_front();
+  start_stage(stage, slot);
+}
+
+}  // namespace foretoken
