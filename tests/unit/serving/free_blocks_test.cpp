@@ -40,8 +40,8 @@ TEST(FreeBlocks, WhatNobodyComesBackForIsFree) {
 }
 
 TEST(FreeBlocks, APreemptedSequenceComputesOnlyWhatWasTaken) {
-  // 6 blocks of 16: both prompts of 40 take 3. At 48 tokens each needs a fourth block, so the
-  // second loses its own: one goes to the first, and the last was not whole.
+  // 6 blocks of 16: both prompts of 40 take 3. For its 49th token the first needs a fourth, so the
+  // second loses its own, all three whole: the last goes to the first.
   EngineFixture engine(6, 16, {}, "", "vllm_v1", true);
   Sequence& first = engine.submit(40, 20);
   Sequence& second = engine.submit(40, 20);

@@ -231,6 +231,20 @@ TEST_F(Traces, ACutOffGzipIsAnError) {
             "c.csv.gz: the gzip data ends early: the file was cut off; copy it again");
 }
 
+TEST_F(Traces, ServedReadsWhatARecordedRunWasAsked) {
+  const auto path =
+      write("r.jsonl",
+            "{\"input_toks\":30,\"output_toks\":4,\"arrival_time\":1787267980.5,"
+            "\"first_token_ts\":7}\n"
+            "{\"input_toks\":20,\"output_toks\":3,\"arrival_time\":1787267980.25}\n");
+  const auto trace = load_trace(path, "", false, trace_format_registry());
+  EXPECT_EQ(trace->format(), "served");
+  ASSERT_EQ(trace->size(), 2U);
+  EXPECT_EQ(trace->prompt_tokens(0), 20);
+  EXPECT_NEAR(trace->arrival(1).value(), 0.25, 1e-6);
+  EXPECT_EQ(trace->output_tokens(1), 4);
+}
+
 TEST_F(Traces, DamagedGzipIsAnError) {
   const auto path = write_gzip("c.csv.gz", azure_text);
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
