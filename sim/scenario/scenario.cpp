@@ -14,13 +14,6 @@ void set_unless_empty(Value& root, std::string_view name, Value table) {
   if (!std::get<ValueObject>(table.data).empty()) root.set(name, std::move(table));
 }
 
-/// The table called `name`; an absent one reads as empty, at the place of the whole file.
-TableReader section(TableReader& file, const std::string& name) {
-  static const Value empty;
-  const Value* table = file.find_table(name);
-  return {table != nullptr ? *table : empty, file.diagnostics(), name};
-}
-
 /// "cluster 'h100-sxm-8'", or the group of its nodes.
 std::string nodes_text(const Scenario& scenario) {
   const ClusterSpec& cluster = scenario.cluster;
@@ -132,16 +125,22 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   Diagnostics diagnostics;
   Scenario scenario;
   TableReader file(root, diagnostics, "");
+  Value absent;  // reads as empty, at the place of the whole file
+  absent.position = root.position;
+  const auto section = [&](const std::string& name) -> TableReader {
+    const Value* table = file.find_table(name);
+    return {table != nullptr ? *table : absent, diagnostics, name};
+  };
   for (const char* required : {"model", "cluster", "workload"}) {
     if (file.find(required) == nullptr) {
       diagnostics.add(root.position, fmt::format("the table [{}] is missing", required));
     }
   }
   if (root.find("model") != nullptr) {
-    read_model_table(section(file, "model"), options, scenario);
+    read_model_table(section("model"), options, scenario);
   }
   if (root.find("cluster") != nullptr) {
-    read_cluster_table(section(file, "cluster"), options, scenario);
+    read_cluster_table(section("cluster"), options, scenario);
   }
   const Value* pools = file.find_table("pool");
   if (pools != nullptr) {
@@ -153,25 +152,25 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
     if (scenario.pools.empty()) diagnostics.add(pools->position, "[pool] names no pool");
     diagnostics.throw_if_any();
   }
-  read_deployment_table(section(file, "deployment"), scenario);
+  read_deployment_table(section("deployment"), scenario);
   const Value* engine = file.find_table("engine");
-  if (pools == nullptr) read_engine_table(section(file, "engine"), options, scenario);
-  read_front_end_table(section(file, "front_end"), scenario);
-  read_startup_table(section(file, "startup"), scenario);
+  if (pools == nullptr) read_engine_table(section("engine"), options, scenario);
+  read_front_end_table(section("front_end"), scenario);
+  read_startup_table(section("startup"), scenario);
   if (root.find("autoscaler") != nullptr) {
-    read_autoscaler_table(section(file, "autoscaler"), scenario);
+    read_autoscaler_table(section("autoscaler"), scenario);
   }
   if (const Value* list = file.find("failures")) read_failures(*list, diagnostics, scenario);
-  read_predictor_table(section(file, "predictor"), scenario);
+  read_predictor_table(section("predictor"), scenario);
   if (root.find("workload") != nullptr) {
-    TableReader table = section(file, "workload");
+    TableReader table = section("workload");
     diagnostics.attempt([&] {
       scenario.workload = read_workload(
           table, {options.base_folder, options.skip_bad_lines, scenario.engine.block_tokens});
     });
   }
-  read_slo_table(section(file, "slo"), scenario);
-  read_run_table(section(file, "run"), scenario);
+  read_slo_table(section("slo"), scenario);
+  read_run_table(section("run"), scenario);
   file.finish();
   if (pools != nullptr) read_pool_tables(*pools, engine, options, scenario, diagnostics);
   if (diagnostics.empty()) fill_replicas(scenario, diagnostics);

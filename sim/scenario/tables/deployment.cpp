@@ -122,6 +122,7 @@ void read_layout(TableReader& table, Scenario& scenario) {
 }
 
 void read_deployment_table(TableReader table, Scenario& scenario) {
+  scenario.deployment_position = table.position("tensor_parallel");
   Deployment& deployment = scenario.deployment;
   if (scenario.pools.empty()) {
     read_layout(table, scenario);
