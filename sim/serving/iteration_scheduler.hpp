@@ -95,4 +95,30 @@ std::int64_t tokens_at_most(const Sequence& sequence, std::int64_t output_limit,
 /// Reads `output_limit`.
 void read_output_limit(TableReader& table, std::int64_t& output_limit);
 
+/// Prompts are never cut, and each request keeps KV blocks for as many tokens as it may ever have,
+/// so that nothing that runs is short of them.
+class WholePromptScheduler : public IterationScheduler {
+ public:
+  [[nodiscard]] bool can_serve(const Sequence& sequence) const final {
+    return sequence.prompt_tokens <= limits_.batch_tokens_max;
+  }
+  [[nodiscard]] std::int64_t tokens_to_join(const Sequence& sequence) const final {
+    return kept_tokens(sequence);
+  }
+
+ protected:
+  WholePromptScheduler(TableReader& options, const SchedulerLimits& limits, KvCache& cache)
+      : IterationScheduler(limits, cache) {
+    read_output_limit(options, output_limit_);
+  }
+
+  /// For which `sequence` keeps blocks.
+  [[nodiscard]] std::int64_t kept_tokens(const Sequence& sequence) const {
+    return tokens_at_most(sequence, output_limit_, cache_);
+  }
+
+ private:
+  std::int64_t output_limit_ = 0;
+};
+
 }  // namespace foretoken

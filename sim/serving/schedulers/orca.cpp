@@ -13,17 +13,10 @@ Registry<SchedulerFactory>::Entry orca_scheduler();
 
 namespace {
 
-class Orca final : public IterationScheduler {
+class Orca final : public WholePromptScheduler {
  public:
-  Orca(std::int64_t output_limit, const SchedulerLimits& limits, KvCache& cache)
-      : IterationScheduler(limits, cache), output_limit_(output_limit) {}
-
-  [[nodiscard]] bool can_serve(const Sequence& sequence) const override {
-    return sequence.prompt_tokens <= limits_.batch_tokens_max;
-  }
-  [[nodiscard]] std::int64_t tokens_to_join(const Sequence& sequence) const override {
-    return tokens_at_most(sequence, output_limit_, cache_);
-  }
+  Orca(TableReader& options, const SchedulerLimits& limits, KvCache& cache)
+      : WholePromptScheduler(options, limits, cache) {}
 
  private:
   void fill(Batch& batch) override {
@@ -33,11 +26,9 @@ class Orca final : public IterationScheduler {
       const KvEntry entry = preemption_.find(next);
       const std::int64_t tokens = next.known_tokens() - entry.tokens;
       if (tokens > budget()) return;
-      if (!admit_front(entry, tokens, tokens_at_most(next, output_limit_, cache_), batch)) return;
+      if (!admit_front(entry, tokens, kept_tokens(next), batch)) return;
     }
   }
-
-  std::int64_t output_limit_;
 };
 
 }  // namespace
@@ -45,9 +36,7 @@ class Orca final : public IterationScheduler {
 Registry<SchedulerFactory>::Entry orca_scheduler() {
   return {"orca", "iteration-level batching: whole prompts, KV blocks kept for the longest output",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
-            std::int64_t output_limit = 0;
-            read_output_limit(options, output_limit);
-            return std::make_unique<Orca>(output_limit, limits, cache);
+            return std::make_unique<Orca>(options, limits, cache);
           }};
 }
 

@@ -13,17 +13,10 @@ Registry<SchedulerFactory>::Entry static_scheduler();
 
 namespace {
 
-class StaticBatching final : public IterationScheduler {
+class StaticBatching final : public WholePromptScheduler {
  public:
-  StaticBatching(std::int64_t output_limit, const SchedulerLimits& limits, KvCache& cache)
-      : IterationScheduler(limits, cache), output_limit_(output_limit) {}
-
-  [[nodiscard]] bool can_serve(const Sequence& sequence) const override {
-    return sequence.prompt_tokens <= limits_.batch_tokens_max;
-  }
-  [[nodiscard]] std::int64_t tokens_to_join(const Sequence& sequence) const override {
-    return tokens_at_most(sequence, output_limit_, cache_);
-  }
+  StaticBatching(TableReader& options, const SchedulerLimits& limits, KvCache& cache)
+      : WholePromptScheduler(options, limits, cache) {}
 
  private:
   void fill(Batch& batch) override {
@@ -37,7 +30,7 @@ class StaticBatching final : public IterationScheduler {
     while (!waiting_.empty() && has_slot()) {
       Sequence& next = *waiting_.front();
       const KvEntry entry = preemption_.find(next);
-      if (!preemption_.let_in(next, entry, 0, tokens_at_most(next, output_limit_, cache_))) return;
+      if (!preemption_.let_in(next, entry, 0, kept_tokens(next))) return;
       waiting_.pop_front();
       running_.push_back(&next);
     }
@@ -51,8 +44,6 @@ class StaticBatching final : public IterationScheduler {
       serve(i, missing, batch);
     }
   }
-
-  std::int64_t output_limit_;
 };
 
 }  // namespace
@@ -60,9 +51,7 @@ class StaticBatching final : public IterationScheduler {
 Registry<SchedulerFactory>::Entry static_scheduler() {
   return {"static", "request-level batching: a batch runs until its last request is through",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
-            std::int64_t output_limit = 0;
-            read_output_limit(options, output_limit);
-            return std::make_unique<StaticBatching>(output_limit, limits, cache);
+            return std::make_unique<StaticBatching>(options, limits, cache);
           }};
 }
 
