@@ -9,6 +9,29 @@
 
 namespace foretoken {
 
+/// Two replicas of two stages, so busy and with so few KV blocks that they preempt.
+inline constexpr const char* busy_pipelines = R"(
+[model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h200-sxm-8"
+[deployment]
+tensor_parallel = 2
+pipeline_parallel = 2
+replicas = 2
+router = "least_outstanding"
+[engine]
+batch_tokens_max = 512
+sequences_max = 32
+kv_blocks = 160
+[workload]
+arrivals = "poisson"
+rate = "40 /s"
+requests = 400
+prompt_tokens = { distribution = "lognormal", mean = 300, p99 = 1200, max = 2000 }
+output_tokens = { distribution = "lognormal", mean = 80, p99 = 300, max = 500 }
+)";
+
 inline Scenario scenario_from(const std::string& text,
                               const std::vector<std::string>& overrides = {}) {
   Value root = parse_toml(text, "scenario.toml");

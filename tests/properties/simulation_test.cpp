@@ -86,33 +86,11 @@ output_tokens = 1
   EXPECT_NEAR(wait, expected, 0.03 * expected);
 }
 
-constexpr const char* busy = R"(
-[model]
-name = "llama-3.1-8b"
-[cluster]
-name = "h200-sxm-8"
-[deployment]
-tensor_parallel = 2
-pipeline_parallel = 2
-replicas = 2
-router = "least_outstanding"
-[engine]
-batch_tokens_max = 512
-sequences_max = 32
-kv_blocks = 160
-[workload]
-arrivals = "poisson"
-rate = "40 /s"
-requests = 400
-prompt_tokens = { distribution = "lognormal", mean = 300, p99 = 1200, max = 2000 }
-output_tokens = { distribution = "lognormal", mean = 80, p99 = 300, max = 500 }
-)";
-
 TEST(SimulationProperties, NothingIsLostWhenPipelinesPreempt) {
   StepRecorder recorder;
   RunOptions options;
   options.observer = &recorder;
-  const Report report = run_scenario(scenario_from(busy), Catalogs(), options);
+  const Report report = run_scenario(scenario_from(busy_pipelines), Catalogs(), options);
   EXPECT_EQ(report.requests.arrived, 400);
   EXPECT_EQ(report.requests.completed, 400);
   EXPECT_GT(report.kv.preemptions, 0) << "the cache was meant to be too small";
@@ -134,7 +112,7 @@ TEST(SimulationProperties, AStageWorksOnOneStepAtATime) {
   StepRecorder recorder;
   RunOptions options;
   options.observer = &recorder;
-  (void)run_scenario(scenario_from(busy), Catalogs(), options);
+  (void)run_scenario(scenario_from(busy_pipelines), Catalogs(), options);
   double free_at[2][2] = {};  // by replica, by stage
   bool is_overlapped = false;
   for (const StepRecorder::Step& step : recorder.steps) {
@@ -148,13 +126,13 @@ TEST(SimulationProperties, AStageWorksOnOneStepAtATime) {
 }
 
 TEST(SimulationProperties, MoreMemoryNeverMeansMorePreemptionsThanNone) {
-  const Report report = run_scenario(scenario_from(busy, {"engine.kv_blocks=0"}), Catalogs());
+  const Report report = run_scenario(scenario_from(busy_pipelines, {"engine.kv_blocks=0"}), Catalogs());
   EXPECT_EQ(report.kv.preemptions, 0);
   EXPECT_EQ(report.requests.completed, 400);
 }
 
 TEST(SimulationProperties, AHorizonLeavesTheRestUnfinishedAndAccountedFor) {
-  const Report report = run_scenario(scenario_from(busy, {"run.horizon=2 s"}), Catalogs());
+  const Report report = run_scenario(scenario_from(busy_pipelines, {"run.horizon=2 s"}), Catalogs());
   EXPECT_GT(report.requests.unfinished, 0);
   EXPECT_EQ(report.requests.arrived,
             report.requests.completed + report.requests.failed + report.requests.unfinished);

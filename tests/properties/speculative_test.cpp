@@ -37,7 +37,7 @@ std::vector<std::string> speculative(const std::string& method, int drafts,
           "engine.speculative.acceptance=" + acceptance};
 }
 
-Report run(const char* text, std::vector<std::string> overrides,
+Report run(const std::string& text, std::vector<std::string> overrides,
            const std::vector<std::string>& more = {}, StepObserver* observer = nullptr) {
   overrides.insert(overrides.end(), more.begin(), more.end());
   RunOptions options;
@@ -99,29 +99,7 @@ TEST(SpeculativeProperties, ALoneRequestTakesTheSumOfItsStepsAndDrafts) {
   EXPECT_NEAR(report.itl_ms.mean, decode / 5 * 1e3, 1e-9 * decode * 1e3);
 }
 
-constexpr const char* crowd = R"(
-[model]
-name = "llama-3.1-8b"
-[cluster]
-name = "h200-sxm-8"
-[deployment]
-tensor_parallel = 2
-pipeline_parallel = 2
-replicas = 2
-router = "least_outstanding"
-[engine]
-batch_tokens_max = 512
-sequences_max = 32
-kv_blocks = 160
-[workload]
-arrivals = "poisson"
-rate = "40 /s"
-requests = 400
-prompt_tokens = { distribution = "lognormal", mean = 300, p99 = 1200, max = 2000 }
-output_tokens = { distribution = "lognormal", mean = 80, p99 = 300, max = 500 }
-[predictor]
-name = "roofline"
-)";
+const std::string crowd = std::string(busy_pipelines) + "[predictor]\nname = \"roofline\"\n";
 
 /// Sums over the last stage's steps.
 class DraftCounter final : public StepObserver {
