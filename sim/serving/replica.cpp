@@ -42,13 +42,17 @@ void Replica::on_event(std::uint64_t tag) {
   if (tag >> 48 != life_) return;
   switch (kind) {
     case EventKind::computed:
-      slots_[slot].communication_from = platform_.now();
+      slots_[slot].communication_from = slots_[slot].communication_end = platform_.now();
       return communicate(stage, slot);
     case EventKind::communicated:
       if (--slots_[slot].transfers_open > 0) return;
       return communicate(stage, slot);
     case EventKind::sent:
       if (--slots_[slot].transfers_open > 0) return;
+      if (observer_ != nullptr) {
+        observer_->on_send(config_.id, static_cast<int>(stage) - 1, slots_[slot].sent_from,
+                           platform_.now());
+      }
       stage_queue_[stage].push_back(slot);
       return serve_queue(stage);
     case EventKind::overlapped:

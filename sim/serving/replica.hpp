@@ -21,18 +21,10 @@
 #include "sim/serving/pool.hpp"
 #include "sim/serving/speculation.hpp"
 #include "sim/serving/stage_pricer.hpp"
+#include "sim/serving/step_observer.hpp"
 #include "workloads/engine_memory.hpp"
 
 namespace foretoken {
-
-/// Sees every step of every stage, once for each attention rank with work, for `--steps` and
-/// traces.
-class StepObserver {
- public:
-  virtual ~StepObserver() = default;
-  virtual void on_step(ReplicaId replica, int stage, Seconds start, Seconds duration,
-                       const Batch& batch) = 0;
-};
 
 /// whole: requests from prompt to last token. prefill: prompts and the first token. decode: from
 /// the second token on, once the prompt's KV cache was brought.
@@ -137,7 +129,8 @@ class Replica final : public EventHandler {
   struct Slot {                  // a step in flight
     std::vector<Batch> batches;  // by attention rank
     Seconds started;             // of the current stage
-    Seconds communication_from;
+    Seconds communication_from, communication_end;
+    Seconds sent_from;  // to the current stage
     std::size_t shared_next = 0;  // collectives of the current stage that were started
     StagePrice price;
     Seconds draft_time;  // of the passes behind the last stage
@@ -164,7 +157,10 @@ class Replica final : public EventHandler {
   /// The front end hands `sequence` to the engine.
   void take(Sequence& sequence);
   void take_arrivals();
+  /// What the attention ranks run, padded to CUDA graphs; valid until the next call.
+  [[nodiscard]] std::span<const BatchShape> shapes_of(const Slot& slot);
   [[nodiscard]] StagePrice price(std::size_t stage, const Slot& slot);
+  void tell_observer(std::size_t stage, const Slot& slot, const ReplicaLoad& load);
   [[nodiscard]] Seconds host_delay(const Slot& slot);
   Seconds price_drafts(Slot& slot);
   void start_stage(std::size_t stage, std::size_t slot);

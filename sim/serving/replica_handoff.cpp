@@ -34,8 +34,11 @@ void Replica::receive(RequestId id, const RequestRecord& record) {
   sequence.last_token = record.last_token;
   sequence.produced = 1;
   sequence.delivered = std::max(sequence.delivered, record.output_tokens);
+  const Seconds now = platform_.now();
+  if (observer_ != nullptr) {
+    observer_->on_kv_arrival(config_.id, now, sequence.record, sequence.delivered == 0);
+  }
   if (sequence.delivered == 0) {  // the token has come with the cache
-    const Seconds now = platform_.now();
     sequence.delivered = 1;
     sequence.last_token = sequence.record.first_token = now;
     timeline_.record_tokens(now, 1);

@@ -8,14 +8,17 @@
 
 namespace foretoken {
 
-StagePrice Replica::price(std::size_t stage, const Slot& slot) {
-  StagePricer& pricer = *config_.pricers[stage];
+std::span<const BatchShape> Replica::shapes_of(const Slot& slot) {
   shapes_.clear();
   for (const Batch& batch : slot.batches) {
     BatchShape& shape = shapes_.emplace_back(batch.shape);
     shape.tokens = std::max(shape.tokens, config_.graphs.replayed(shape));
   }
-  return pricer.price(shapes_);
+  return shapes_;
+}
+
+StagePrice Replica::price(std::size_t stage, const Slot& slot) {
+  return config_.pricers[stage]->price(shapes_of(slot));
 }
 
 Seconds Replica::price_drafts(Slot& slot) {
@@ -129,7 +132,8 @@ void Replica::start_collective(const SharedCollective& collective, std::size_t s
 /// with transfers as long as they have turned out.
 void Replica::end_communication(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
-  const Seconds taken = platform_.now() - slot.communication_from;
+  slot.communication_end = platform_.now();
+  const Seconds taken = slot.communication_end - slot.communication_from;
   shared_communication_ += taken;
   if (!slot.price.overlap) return end_compute(stage, slot_index);
   const Seconds whole = slot.price.overlap->time(taken / slot.price.overlap->shared_time());
@@ -168,16 +172,13 @@ void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
   std::int64_t sequences = 0;
   for (const Batch& batch : slot.batches) {
     sequences += static_cast<std::int64_t>(batch.entries.size());
-    if (observer_ == nullptr || batch.empty()) continue;
-    observer_->on_step(config_.id, static_cast<int>(stage), slot.started, now - slot.started,
-                       batch);
   }
-  timeline_.record_step(
-      slot.started, now, stage == 0, sequences,
-      {static_cast<double>(ranks_.running()),
-       static_cast<double>(ranks_.waiting()) + static_cast<double>(arrivals_.size()),
-       static_cast<double>(ranks_.blocks_used())},
-      config_.pool);
+  const ReplicaLoad load = {
+      static_cast<double>(ranks_.running()),
+      static_cast<double>(ranks_.waiting()) + static_cast<double>(arrivals_.size()),
+      static_cast<double>(ranks_.blocks_used())};
+  if (observer_ != nullptr) tell_observer(stage, slot, load);
+  timeline_.record_step(slot.started, now, stage == 0, sequences, load, config_.pool);
   if (config_.announces_pieces) announce_pieces(stage, slot, false);
   if (is_last(stage)) {
     complete(slot_index);
@@ -189,8 +190,34 @@ void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
   if (stage > 0) serve_queue(stage);
 }
 
+void Replica::tell_observer(std::size_t stage, const Slot& slot, const ReplicaLoad& load) {
+  StageStep step;
+  step.replica = config_.id;
+  step.stage = static_cast<int>(stage);
+  step.start = slot.started;
+  step.end = platform_.now();
+  step.compute_from = slot.compute_from;
+  step.host_delay = stage == 0 ? slot.batches.front().host_delay : Seconds(0.0);
+  step.kernel_time = slot.price.time;
+  step.draft_time = slot.draft_time;
+  step.communication_from = slot.communication_from;
+  step.communication_end = slot.communication_end;
+  step.overlaps = slot.price.overlap.has_value();
+  step.batches = slot.batches;
+  step.shapes = shapes_of(slot);
+  step.pricer = config_.pricers[stage];
+  step.load = load;
+  step.kv_blocks = static_cast<double>(ranks_.blocks());
+  observer_->on_stage_step(step);
+  for (const Batch& batch : slot.batches) {
+    if (batch.empty()) continue;
+    observer_->on_step(step.replica, step.stage, step.start, step.end - step.start, batch);
+  }
+}
+
 void Replica::send_onwards(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
+  slot.sent_from = platform_.now();
   const std::uint64_t arrival = tag(EventKind::sent, stage + 1, slot_index);
   const GroupLinks& links = config_.send_links[stage];
   const CollectiveCall send = priced_call({.op = CollectiveOp::send_recv,

@@ -10,7 +10,7 @@ namespace foretoken {
 namespace {
 
 void add_time(std::vector<std::pair<std::string_view, Seconds>>& times, std::string_view family,
-              Seconds time) {
+               Seconds time) {
   const auto found = std::ranges::find(times, family, &std::pair<std::string_view, Seconds>::first);
   if (found != times.end()) {
     found->second += time;
@@ -24,15 +24,29 @@ std::uint64_t template_key(std::int64_t first, std::int64_t second) {
   return static_cast<std::uint64_t>(first) << 32 | static_cast<std::uint64_t>(second);
 }
 
-/// Whether the kernel's price follows the attention load and not just the number of tokens.
-bool follows_load(Kernel& kernel) {
-  return attention_load_of(kernel) != nullptr || std::holds_alternative<BatchedGemm>(kernel);
-}
-
 /// An attention rank without sequences takes part with one token.
 std::int64_t tokens_of(const BatchShape& rank) { return std::max<std::int64_t>(rank.tokens, 1); }
 
 }  // namespace
+
+void FamilyTime::add(const Prediction& prediction, Seconds more) {
+  time += more;
+  by_bound[static_cast<std::size_t>(prediction.bound_by)] += more;
+  expected_error += more * prediction.expected_error;
+}
+
+void FamilyTime::add(const FamilyTime& other, double times) {
+  time += other.time * times;
+  for (std::size_t i = 0; i < by_bound.size(); ++i) by_bound[i] += other.by_bound[i] * times;
+  expected_error += other.expected_error * times;
+}
+
+FamilyTime& family_in(std::vector<FamilyTime>& times, std::string_view family) {
+  const auto found = std::ranges::find(times, family, &FamilyTime::family);
+  if (found != times.end()) return *found;
+  times.emplace_back().family = family;
+  return times.back();
+}
 
 Seconds OverlappedStep::time(double stretch) const {
   const auto stretched = [stretch](const Half& half) {
@@ -59,6 +73,11 @@ StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
     schedule_.emplace(program_.blocks());
     for (const SegmentBlock& block : program_.blocks()) segment_count_ += block.segments.size();
   }
+}
+
+bool StagePricer::follows_load(const Kernel& kernel) {
+  return std::holds_alternative<Attention>(kernel) || std::holds_alternative<Mla>(kernel) ||
+         std::holds_alternative<BatchedGemm>(kernel);
 }
 
 StagePrice StagePricer::price(std::span<const BatchShape> ranks) {
@@ -106,17 +125,21 @@ StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
   return pass;
 }
 
-StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
+BatchShape StagePricer::joint_shape(std::span<const BatchShape> ranks) {
   BatchShape all;
   for (const BatchShape& rank : ranks) {
     all.stage_tokens += tokens_of(rank);
     all.stage_tokens_max = std::max(all.stage_tokens_max, tokens_of(rank));
   }
   all.tokens = all.stage_tokens_max;
+  return all;
+}
 
+StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
+  const BatchShape all = joint_shape(ranks);
   Template* slowest = nullptr;
   Seconds longest;
-  std::vector<SlotPrice> slowest_slots;
+  std::vector<Prediction> slowest_slots;
   for (const BatchShape& rank : ranks) {
     if (rank.tokens == 0) continue;
     Template& step = template_for(template_of_, template_key(rank.tokens, rank.logit_rows), rank,
@@ -158,7 +181,7 @@ Seconds StagePricer::price_slots(Template& step, const AttentionLoad& load) {
   slot_prices_.clear();
   Seconds sum;
   for (LoadSlot& slot : step.slots) {
-    SlotPrice& price = slot_prices_.emplace_back(price_slot(slot.kernel, load));
+    Prediction& price = slot_prices_.emplace_back(price_slot(slot.kernel, load));
     price.time *= slot.calls;
     sum += price.time;
   }
@@ -168,28 +191,23 @@ Seconds StagePricer::price_slots(Template& step, const AttentionLoad& load) {
 void StagePricer::add_slots(const Template& step, Pass& pass) {
   for (std::size_t i = 0; i < step.slots.size(); ++i) {
     const LoadSlot& slot = step.slots[i];
-    const SlotPrice& price = slot_prices_[i];
+    const Prediction& price = slot_prices_[i];
     if (price.time == Seconds(0.0)) continue;
     pass.time += price.time;
     if (schedule_) add_segment_time(pass.segments.known, slot.segment, price.time);
-    add_time(slot_time_by_, kernel_name(slot.kernel), price.time);
+    family_in(slot_families_, kernel_name(slot.kernel)).add(price, price.time);
     slot_launches_[static_cast<std::size_t>(price.origin)] += slot.calls;
   }
 }
 
-StagePricer::SlotPrice StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) const {
-  Prediction prediction;
+Prediction StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) const {
   if (auto* batched = std::get_if<BatchedGemm>(&kernel)) {
     batched->m = load.decode.query_tokens;
-    if (batched->m == 0) return {};
-    prediction = predictor_.predict(kernel);
-  } else if (is_decode_sum(load)) {
-    prediction = price_decode(kernel, load, predictor_);
-  } else {
-    *attention_load_of(kernel) = load;
-    prediction = predictor_.inner().predict(kernel, predictor_.gpu());  // hardly ever comes again
+    return batched->m == 0 ? Prediction() : predictor_.predict(kernel);
   }
-  return {prediction.time, prediction.origin};
+  if (is_decode_sum(load)) return price_decode(kernel, load, predictor_);
+  *attention_load_of(kernel) = load;
+  return predictor_.inner().predict(kernel, predictor_.gpu());  // hardly ever comes again
 }
 
 StagePricer::Template& StagePricer::template_for(TemplateMap& known, std::uint64_t key,
@@ -224,7 +242,7 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
     const Seconds time = prediction.time * call.calls;
     made.fixed_time += time;
     if (schedule_) add_segment_time(made.segments.known, call.segment, time);
-    add_time(made.time_by, kernel_name(call.kernel), time);
+    family_in(made.families, kernel_name(call.kernel)).add(prediction, time);
     made.launches_by_origin[static_cast<std::size_t>(prediction.origin)] += call.calls;
   }
   return made;
@@ -241,8 +259,7 @@ void StagePricer::add_collective(const KernelCall& call, Template& made) const {
     made.send_per_rank = Bytes(collective.bytes);
     return;
   }
-  const GroupLinks& links =
-      collective.group == CommGroup::expert_parallel ? links_.stage : links_.tensor;
+  const GroupLinks& links = links_of(collective);
   if (!links.is_private) {
     const auto [asked, origin] = priced_call(collective, links, comm_);
     made.launches_by_origin[static_cast<std::size_t>(origin)] += call.calls;
@@ -257,19 +274,23 @@ void StagePricer::add_collective(const KernelCall& call, Template& made) const {
   const Seconds time = prediction.time * call.calls;
   if (schedule_) add_segment_time(made.segments.known, call.segment, time);
   made.fixed_time += time;
-  add_time(made.time_by, kernel_name(call.kernel), time);
+  family_in(made.families, kernel_name(call.kernel)).add(prediction, time);
   made.launches_by_origin[static_cast<std::size_t>(prediction.origin)] += call.calls;
 }
 
 void StagePricer::add_to(PriceTotals& totals) const {
+  const auto add = [&](const FamilyTime& family, double times) {
+    add_time(totals.time_by, family.family, family.time * times);
+    family_in(totals.families, family.family).add(family, times);
+  };
   for (const Template& step : templates_) {
     const auto uses = static_cast<double>(step.uses);
-    for (const auto& [family, time] : step.time_by) add_time(totals.time_by, family, time * uses);
+    for (const FamilyTime& family : step.families) add(family, uses);
     for (std::size_t i = 0; i < step.launches_by_origin.size(); ++i) {
       totals.launches_by_origin[i] += step.launches_by_origin[i] * step.uses;
     }
   }
-  for (const auto& [family, time] : slot_time_by_) add_time(totals.time_by, family, time);
+  for (const FamilyTime& family : slot_families_) add(family, 1);
   for (std::size_t i = 0; i < slot_launches_.size(); ++i) {
     totals.launches_by_origin[i] += slot_launches_[i];
   }

@@ -67,12 +67,34 @@ struct StagePrice {
   std::optional<OverlappedStep> overlap = {};
 };
 
+/// GPU time of a kernel family or of communication, by what bounds it.
+struct FamilyTime {
+  std::string_view family;
+  Seconds time;
+  std::array<Seconds, EnumNames<Bound>::names.size()> by_bound{};
+  Seconds expected_error;  // each price's expected relative error times its time
+
+  void add(const Prediction& prediction, Seconds more);
+  void add(const FamilyTime& other, double times);
+};
+/// The entry of `family`, added if it is not there.
+FamilyTime& family_in(std::vector<FamilyTime>& times, std::string_view family);
+
 /// Seconds of GPU time by kernel family (hidden communication included), or launches by origin,
 /// summed over all priced steps.
 struct PriceTotals {
   std::vector<std::pair<std::string_view, Seconds>> time_by;
+  std::vector<FamilyTime> families;  // of these, the ones that are priced kernel by kernel
   std::array<std::int64_t, EnumNames<Origin>::names.size()> launches_by_origin{};
   Seconds host_work;  // CPU time of all steps, hidden or not
+};
+
+/// A kernel of a step as it was priced.
+struct PricedKernel {
+  KernelCall call;
+  Prediction price;  // of one call
+  /// A collective over links that others use too: simulated; the price is what it takes alone.
+  bool is_shared = false;
 };
 
 class StagePricer {
@@ -87,6 +109,12 @@ class StagePricer {
   /// A step of all attention ranks, at least one of which has work. A rank with none runs a batch
   /// of one token, for the sake of the experts that it holds.
   StagePrice price(std::span<const BatchShape> ranks);
+
+  /// What price() priced, kernel by kernel: of the attention rank that takes longest, then what all
+  /// do together; of both halves, where the batch is split in two. Sums stay as they are. Costs as
+  /// much as a first price(): for samples.
+  [[nodiscard]] std::vector<PricedKernel> kernels(std::span<const BatchShape> ranks) const;
+  [[nodiscard]] const GpuSpec& gpu() const { return predictor_.gpu(); }
 
   /// Adds this pricer's sums to `totals`.
   void add_to(PriceTotals& totals) const;
@@ -105,7 +133,7 @@ class StagePricer {
     std::vector<LoadSlot> slots;
     std::vector<SharedCollective> shared;
     OverlappedStep::Half segments;  // with overlap
-    std::vector<std::pair<std::string_view, Seconds>> time_by;
+    std::vector<FamilyTime> families;
     std::array<std::int64_t, EnumNames<Origin>::names.size()> launches_by_origin{};
     std::int64_t uses = 0;
   };
@@ -117,21 +145,28 @@ class StagePricer {
     std::vector<SharedCollective> shared;
     OverlappedStep::Half segments;
   };
-  struct SlotPrice {
-    Seconds time;  // of all calls
-    Origin origin = Origin::analytic;
-  };
   using TemplateMap = std::unordered_map<std::uint64_t, Template*>;
 
   Pass run(std::span<const BatchShape> ranks);
   Pass run_together(std::span<const BatchShape> ranks);
+  /// What the ranks do together.
+  [[nodiscard]] static BatchShape joint_shape(std::span<const BatchShape> ranks);
   StagePrice overlap(std::span<const BatchShape> first, std::span<const BatchShape> second);
   /// Prices the slots of `step` under `load` into slot_prices_ and returns their sum.
   Seconds price_slots(Template& step, const AttentionLoad& load);
   void add(Template& step, Pass& pass);
   void add_slots(const Template& step, Pass& pass);
 
-  [[nodiscard]] SlotPrice price_slot(Kernel& kernel, const AttentionLoad& load) const;
+  /// Whether the kernel's price follows the attention load and not just the number of tokens.
+  [[nodiscard]] static bool follows_load(const Kernel& kernel);
+  /// Of one call.
+  [[nodiscard]] Prediction price_slot(Kernel& kernel, const AttentionLoad& load) const;
+  void append_kernels(std::span<const BatchShape> ranks, std::vector<PricedKernel>& kernels) const;
+  /// The kernels of `part` for one rank's batch; returns their time.
+  Seconds append_kernels(BatchShape batch, StagePart part,
+                         std::vector<PricedKernel>& kernels) const;
+  [[nodiscard]] PricedKernel priced(const KernelCall& call, const AttentionLoad& load) const;
+  [[nodiscard]] const GroupLinks& links_of(const Collective& collective) const;
   Template& template_for(TemplateMap& known, std::uint64_t key, const BatchShape& batch,
                          StagePart part);
   Template make_template(BatchShape batch, StagePart part) const;
@@ -147,8 +182,8 @@ class StagePricer {
   std::deque<Template> templates_;  // in order of first use: sums must not depend on hashing
   TemplateMap template_of_;         // of all or the local part, by (tokens, logit rows)
   TemplateMap joint_template_of_;   // by (tokens of all ranks, of the rank with most)
-  std::vector<SlotPrice> slot_prices_;
-  std::vector<std::pair<std::string_view, Seconds>> slot_time_by_;
+  std::vector<Prediction> slot_prices_;  // times of all calls
+  std::vector<FamilyTime> slot_families_;
   std::array<std::int64_t, EnumNames<Origin>::names.size()> slot_launches_{};
 };
 

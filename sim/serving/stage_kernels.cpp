@@ -1,0 +1,97 @@
+// A step kernel by kernel, at the prices that StagePricer::price() adds up: what traces and
+// rooflines are made of. Nothing is remembered between calls but what the predictor remembers.
+#include <algorithm>
+
+#include "kernels/communication_price.hpp"
+#include "sim/serving/decode_lattice.hpp"
+#include "sim/serving/half_batch.hpp"
+#include "sim/serving/stage_pricer.hpp"
+
+namespace foretoken {
+
+std::vector<PricedKernel> StagePricer::kernels(std::span<const BatchShape> ranks) const {
+  std::vector<PricedKernel> kernels;
+  if (schedule_) {
+    std::vector<BatchShape> first, second;
+    for (const BatchShape& rank : ranks) {
+      auto halves = split_in_half(rank);
+      first.push_back(std::move(halves.first));
+      second.push_back(std::move(halves.second));
+    }
+    const auto has_work = [](const BatchShape& rank) { return rank.tokens > 0; };
+    if (std::ranges::any_of(second, has_work)) {
+      append_kernels(first, kernels);
+      append_kernels(second, kernels);
+      return kernels;
+    }
+  }
+  append_kernels(ranks, kernels);
+  return kernels;
+}
+
+void StagePricer::append_kernels(std::span<const BatchShape> ranks,
+                                 std::vector<PricedKernel>& kernels) const {
+  if (ranks.size() == 1) {
+    append_kernels(ranks.front(), StagePart::all, kernels);
+    return;
+  }
+  std::vector<PricedKernel> slowest;
+  Seconds longest{-1.0};
+  for (const BatchShape& rank : ranks) {
+    if (rank.tokens == 0) continue;
+    std::vector<PricedKernel> own;
+    const Seconds time = append_kernels(rank, StagePart::local, own);
+    if (time <= longest) continue;
+    longest = time;
+    slowest = std::move(own);
+  }
+  std::ranges::move(slowest, std::back_inserter(kernels));
+  append_kernels(joint_shape(ranks), StagePart::joint, kernels);
+}
+
+Seconds StagePricer::append_kernels(BatchShape batch, StagePart part,
+                                    std::vector<PricedKernel>& kernels) const {
+  const AttentionLoad load = batch.attention;
+  Seconds time;
+  for (const KernelCall& call : program_.kernels(batch, part)) {
+    const auto* collective = std::get_if<Collective>(&call.kernel);
+    if (collective != nullptr && collective->group == CommGroup::next_stage) continue;
+    PricedKernel kernel = priced(call, load);
+    if (kernel.price.time == Seconds(0.0)) continue;
+    if (!kernel.is_shared) time += kernel.price.time * call.calls;
+    kernels.push_back(std::move(kernel));
+  }
+  return time;
+}
+
+PricedKernel StagePricer::priced(const KernelCall& call, const AttentionLoad& load) const {
+  PricedKernel kernel{call, {}, false};
+  if (const auto* collective = std::get_if<Collective>(&call.kernel)) {
+    const GroupLinks& links = links_of(*collective);
+    if (links.is_private) {
+      kernel.price = price_communication(*collective, links, comm_);
+      return kernel;
+    }
+    const auto [asked, origin] = priced_call(*collective, links, comm_);
+    kernel.price = {collective_time(asked, links, comm_.parameters), Bound::network, origin};
+    kernel.is_shared = true;
+    return kernel;
+  }
+  if (follows_load(call.kernel)) {
+    Kernel scratch = call.kernel;
+    kernel.price = price_slot(scratch, load);
+    if (AttentionLoad* own = attention_load_of(kernel.call.kernel)) *own = load;
+    if (auto* batched = std::get_if<BatchedGemm>(&kernel.call.kernel)) {
+      batched->m = load.decode.query_tokens;
+    }
+    return kernel;
+  }
+  kernel.price = predictor_.predict(call.kernel);
+  return kernel;
+}
+
+const GroupLinks& StagePricer::links_of(const Collective& collective) const {
+  return collective.group == CommGroup::expert_parallel ? links_.stage : links_.tensor;
+}
+
+}  // namespace foretoken
