@@ -1,1 +1,1 @@
-simulate examples/quickstart.toml --trace out.json
+simulate examples/quickstart.toml --picture out.png

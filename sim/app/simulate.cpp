@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <memory>
 
 #include "sim/app/output_file.hpp"
@@ -11,7 +12,9 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/run/observer_group.hpp"
 #include "sim/run/step_log.hpp"
+#include "sim/run/trace_recorder.hpp"
 
 namespace foretoken {
 namespace {
@@ -21,6 +24,9 @@ struct SimulateOptions {
   std::vector<std::string> overrides;
   std::string out_folder;
   std::string steps_path;
+  std::string trace_path;
+  std::string trace_kernels;
+  bool trace_tokens = false;
   bool json = false;
   bool quiet = false;
   bool skip_bad_lines = false;
@@ -34,6 +40,26 @@ void write_folder(const std::filesystem::path& folder, const Scenario& scenario,
   write_file(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));
 }
 
+TraceOptions trace_options(const SimulateOptions& options) {
+  TraceOptions trace;
+  trace.tokens = options.trace_tokens;
+  const std::string& text = options.trace_kernels;
+  if (text.empty()) return trace;
+  if (text == "all" || text == "none") {
+    trace.kernels_every = text == "all" ? 1 : 0;
+    return trace;
+  }
+  const char* end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, trace.kernels_every);
+  if (error != std::errc() || read != end || trace.kernels_every < 1) {
+    throw ConfigError({"--trace-kernels"},
+                      fmt::format("{} is neither all nor none nor a number of steps, as 100 for "
+                                  "the kernels of every 100th step",
+                                  text));
+  }
+  return trace;
+}
+
 int simulate(const SimulateOptions& options) {
   std::vector<std::string> overrides = options.overrides;
   if (options.skip_bad_lines) overrides.emplace_back("workload.skip_bad_lines=true");
@@ -41,13 +67,21 @@ int simulate(const SimulateOptions& options) {
 
   std::unique_ptr<StepLog> steps;
   if (!options.steps_path.empty()) steps = std::make_unique<StepLog>(options.steps_path);
+  std::unique_ptr<TraceRecorder> trace;
+  if (!options.trace_path.empty()) {
+    trace = std::make_unique<TraceRecorder>(options.trace_path, scenario, trace_options(options));
+  }
+  ObserverGroup observers;
+  if (steps != nullptr) observers.add(*steps);
+  if (trace != nullptr) observers.add(*trace);
   ProgressBar bar(!options.quiet && is_terminal(stderr));
   RunOptions run_options;
-  run_options.observer = steps.get();
+  if (!observers.empty()) run_options.observer = &observers;
   run_options.progress = [&](const Progress& progress) { bar.update(progress); };
   const Report report = run_scenario(scenario, Catalogs(), run_options);
   bar.clear();
   if (steps != nullptr) steps->close();
+  if (trace != nullptr) trace->close();
 
   if (!options.out_folder.empty()) write_folder(options.out_folder, scenario, report);
   if (options.json) {
@@ -74,6 +108,18 @@ void add_simulate(CLI::App& program, Action& chosen) {
   command->add_option("--out", options->out_folder,
                       "Folder for report.json, requests.csv and the resolved scenario.toml");
   command->add_option("--steps", options->steps_path, "Write every engine step here (JSON lines)");
+  CLI::Option* trace = command->add_option(
+      "--trace", options->trace_path,
+      "Write what happened when here, for ui.perfetto.dev (JSON; gzip if it ends in .gz)");
+  command
+      ->add_option("--trace-kernels", options->trace_kernels,
+                   "Steps of a stage whose kernels the trace shows: all, none, or every so many "
+                   "(default: 100)")
+      ->needs(trace);
+  command
+      ->add_flag("--trace-tokens", options->trace_tokens,
+                 "Arrows of the trace go on to every token, not just to the first")
+      ->needs(trace);
   command->add_flag("--json", options->json, "Print report.json's object alone");
   command->add_flag("--skip-bad-lines", options->skip_bad_lines,
                     "Pass over malformed trace lines and count them");
@@ -82,7 +128,8 @@ void add_simulate(CLI::App& program, Action& chosen) {
       examples("  foretoken simulate examples/quickstart.toml\n"
                "  foretoken simulate examples/quickstart.toml --set cluster.name=h100-sxm-1\n"
                "  foretoken simulate examples/quickstart.toml --set \"workload.rate=8 /s\" --json\n"
-               "  foretoken simulate examples/quickstart.toml --out results --steps steps.jsonl"));
+               "  foretoken simulate examples/quickstart.toml --out results --steps steps.jsonl\n"
+               "  foretoken simulate examples/quickstart.toml --trace trace.json.gz"));
   command->callback([options, &chosen] { chosen = [options] { return simulate(*options); }; });
 }
 

@@ -31,6 +31,9 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   FrontEnd front_end(platform, *source, timeline, {settings.attempts_max, settings.retry_delay},
                      [&] {
                        ++ended;
+                       if (options.observer != nullptr) {
+                         options.observer->on_request_ended(timeline.requests().back());
+                       }
                        if (options.progress) options.progress({ended, expected, platform.now()});
                      });
   front_end.connect(pools.start(platform, timeline, front_end, options.observer));
@@ -45,7 +48,11 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   front_end.start();
   platform.run();
   if (front_end.ended() == front_end.arrived()) pools.check_empty();
+  const std::size_t ended_in_time = timeline.requests().size();
   front_end.close();
+  for (std::size_t i = ended_in_time; i < timeline.requests().size(); ++i) {
+    if (options.observer != nullptr) options.observer->on_request_ended(timeline.requests()[i]);
+  }
   set_check_context({});
 
   FORETOKEN_CHECK(timeline.requests().size() == static_cast<std::size_t>(front_end.arrived()),

@@ -44,7 +44,7 @@ const std::map<std::string, Names> libraries = {
     {"ATen/", {"calibration/train"}},
     {"c10/", {"calibration/train"}},
     {"CLI/", {"sim/app", "calibration"}},
-    {"zlib.h", {"workloads"}},
+    {"zlib.h", {"workloads", "sim/report"}},
     {"boost/graph/", {"models", "workloads"}},
     {"boost/random/", {"workloads"}},
     {"Eigen/", {"kernels", "calibration"}},

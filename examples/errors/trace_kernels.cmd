@@ -1,0 +1,1 @@
+simulate examples/quickstart.toml --trace trace.json --trace-kernels some
