@@ -7,11 +7,14 @@ popularity over ln(experts), reached by a Zipf law whose exponent is found by bi
 drawn with replacement (skews below ln k / ln E need that). Each configuration is compared with plain
 PyTorch once an architecture before it is timed. Points come round-robin over architectures, small batches
 first, so that a run cut short still covers all. `--compile-part 2/8` only compiles its part of the
-configurations (to run side by side before the real run).
+configurations (to run side by side before the real run). `--like GRID.csv[.gz]` leaves out
+configurations that were never near the best of their architecture there: measured again with the same
+seed, the points' histograms are the same, so that the two runs tell noise from choice.
 """
 
 import argparse
 import csv
+import gzip
 import math
 import statistics
 import time
@@ -64,6 +67,25 @@ class GridProblem(moe.Problem):
         return -sum(p * math.log(p) for p in shares) / math.log(self.experts)
 
 
+def contenders(path, within):
+    """Configurations of each architecture that were within a share of the best at any of its points."""
+    points = {}
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt") as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            point = (row["architecture"], row["tokens"], row["balancedness"])
+            key = tuple(row[column] for column in moe.CONFIGURATION_COLUMNS)
+            points.setdefault(point, {})[key] = float(row["time_us"])
+    kept = {}
+    for (architecture, _, _), times in points.items():
+        limit = min(times.values()) * (1 + within)
+        kept.setdefault(architecture, set()).update(k for k, t in times.items() if t <= limit)
+    return kept
+
+
+def numbers(text):
+    return [float(x) for x in text.split(",")]
+
+
 def compile_part(part, is_fp8, device):
     index, parts = (int(x) for x in part.split("/"))
     weights = torch.empty(2_000_000_000, dtype=torch.uint8, device=device)
@@ -84,6 +106,11 @@ def main():
     parser.add_argument("--dtype", choices=["bf16", "fp8"], default="fp8")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--compile-part", default="")
+    parser.add_argument("--tokens", type=numbers, default=TOKENS)
+    parser.add_argument("--balancedness", type=numbers, default=BALANCEDNESS)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--like", default="", help="a grid whose contenders alone are measured")
+    parser.add_argument("--within", type=float, default=0.03, help="of the best, for --like")
     arguments = parser.parse_args()
     device = torch.device("cuda", 0)
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -96,12 +123,13 @@ def main():
     header = attention_torch.provenance(device, arguments.seed)
     header.update({"format": "foretoken moe grid 1", "program": "moe_grid_triton.py 1",
                    "triton": triton.__version__, "method":
-                   "CUDA graph of `launches` layers on different weights; L2 swept before each of 3 "
-                   "replays; (event time - graph head) / launches; median; each configuration "
+                   "CUDA graph of `launches` layers on different weights; L2 swept before each of "
+                   f"{arguments.repeats} replays; (event time - graph head) / launches; median; each configuration "
                    "checked once an architecture (first point of up to 256 tokens) against PyTorch "
                    "within 2 % (relative norm)",
                    "lists": "histogram: assignments of each expert, value*count joined by |"})
     configurations = list(moe.pool_of_configurations(is_fp8))
+    kept = contenders(arguments.like, arguments.within) if arguments.like else {}
     start, rows, wrong, failed, failure, checked = time.monotonic(), 0, 0, 0, "", set()
     with torch.cuda.stream(bench.stream), torch.no_grad(), \
             open(arguments.out, "w", newline="") as file:
@@ -112,15 +140,20 @@ def main():
                          "hidden", "intermediate", "dtype", "histogram"] +
                         moe.CONFIGURATION_COLUMNS + ["time_us", "sm_clock_mhz"])
         points = [(t, b, a) for t in TOKENS for b in BALANCEDNESS for a in ARCHITECTURES]
+        asked = [(t, b) for t in arguments.tokens for b in arguments.balancedness]
         finished = 0
         for number, (tokens, balancedness, name) in enumerate(points):
             if time.monotonic() - start > arguments.seconds:
                 break
+            if (tokens, balancedness) not in asked:
+                continue
             problem = GridProblem(ARCHITECTURES[name], tokens, balancedness, is_fp8,
                                   arguments.seed * 100_003 + number, device)
             timed = []
             for configuration in configurations:
                 key = (name, *configuration.columns())
+                if kept and tuple(str(x) for x in configuration.columns()) not in kept[name]:
+                    continue
                 try:
                     layer = moe.Layer(problem, configuration, bench.weights)
                     if key not in checked and tokens <= 256:
@@ -129,7 +162,7 @@ def main():
                             wrong += 1
                             continue
                     layer.launch(0)
-                    cold, clock, _ = bench.time(layer, 3)
+                    cold, clock, _ = bench.time(layer, arguments.repeats)
                 except Exception as error:  # does not compile, or too much shared memory
                     failed, failure = failed + 1, failure or repr(error)[:500]
                     continue
