@@ -10,13 +10,14 @@ namespace {
 using testing::ElementsAre;
 
 TEST(Specs, HaveStableNames) {
-  EXPECT_THAT(model_names(),
-              ElementsAre("deepseek-r1", "deepseek-v2-lite", "deepseek-v3", "gemma-3-12b",
-                          "gemma-3-1b", "gemma-3-27b", "glm-4.5", "glm-4.5-air", "gpt-oss-120b",
-                          "gpt-oss-20b", "kimi-k2", "llama-2-7b", "llama-3.1-405b", "llama-3.1-70b",
-                          "llama-3.1-8b", "mixtral-8x22b", "mixtral-8x7b", "olmoe-1b-7b",
-                          "qwen2.5-14b", "qwen2.5-32b", "qwen2.5-72b", "qwen3-0.6b", "qwen3-14b",
-                          "qwen3-235b-a22b", "qwen3-30b-a3b", "qwen3-32b", "qwen3-8b"));
+  EXPECT_THAT(
+      model_names(),
+      ElementsAre("dbrx", "deepseek-r1", "deepseek-v2-lite", "deepseek-v3", "gemma-3-12b",
+                  "gemma-3-1b", "gemma-3-27b", "glm-4.5", "glm-4.5-air", "gpt-oss-120b",
+                  "gpt-oss-20b", "kimi-k2", "llama-2-7b", "llama-3.1-405b", "llama-3.1-70b",
+                  "llama-3.1-8b", "mixtral-8x22b", "mixtral-8x7b", "olmoe-1b-7b", "phi-3.5-moe",
+                  "qwen2.5-14b", "qwen2.5-32b", "qwen2.5-72b", "qwen3-0.6b", "qwen3-14b",
+                  "qwen3-235b-a22b", "qwen3-30b-a3b", "qwen3-32b", "qwen3-8b"));
 }
 
 TEST(Specs, AreNamedAsTheirFiles) {
@@ -51,7 +52,7 @@ TEST(Specs, UnknownNameIsReportedWhereItWasAskedFor) {
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(),
                 testing::StartsWith("chat.toml:2:1: unknown model 'llama-3.1-8'; did you mean "
-                                    "'llama-3.1-8b'? Known: deepseek-r1, "));
+                                    "'llama-3.1-8b'? Known: dbrx, deepseek-r1, "));
   }
 }
 
