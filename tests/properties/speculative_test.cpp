@@ -400,7 +400,8 @@ void run_random_traffic(const std::string& scheduler_name, std::uint64_t seed, s
 }
 
 TEST(SpeculativeProperties, EverySchedulerServesDrafts) {
-  for (const auto& entry : scheduler_catalog().entries()) {
+  const auto catalog = scheduler_catalog();
+  for (const auto& entry : catalog.entries()) {
     std::int64_t verified = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
       for (const std::size_t depth : {1, 3}) {
