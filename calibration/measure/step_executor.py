@@ -5,8 +5,8 @@ grid of prefill, decode and mixed batches.
 A step runs on random weights with a KV cache (step_model.py), is checked against a plain transformer
 (step_check.py), and is timed in three ways: as a CUDA graph (GPU time alone), launched call by call
 (host and GPU together), and kernel by kernel from the profiler's trace of the graph. One process is
-one rank: torchrun starts several, joined by NCCL; alone, it runs a rank's share of --tp ranks without
-the collectives. Writes NAME.csv (a row a step) and NAME_kernels.csv (a row a step and role).
+one rank: torchrun starts several, joined by NCCL (step_ranks.py); alone, it runs a rank's share of
+--tp ranks without the collectives. Writes NAME.csv (a row a step) and NAME_kernels.csv (a row a step and role).
 """
 
 import argparse
@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+import traceback
 
 os.environ.setdefault("TEARDOWN_CUPTI", "0")  # CUPTI must outlive the graphs that it traces
 
@@ -31,6 +32,7 @@ from torch.profiler import ProfilerActivity, profile
 
 import step_check
 import step_model
+import step_ranks
 
 try:
     from cuda.bindings import driver
@@ -43,6 +45,7 @@ TIMING_SHARE = 0.8  # of a layout's time; the rest is for tracing
 REPLAYS_US, REPLAYS_MIN, REPLAYS_MAX = 60e3, 3, 15
 LONG_US = 100e3  # from here on once is enough where noise is that of the host
 SPIN_CYCLES = 2_000_000  # a millisecond: the host is ahead when the first replay starts
+PROGRESS_STEPS = 10  # from one line of progress to the next
 REST_S = 0.15  # a card that was hot comes back in 0.2 s
 STEP_COLUMNS = ["step", "model", "tp", "ranks", "phase", "prefill", "decode", "tokens", "sequences",
                 "gpu_us", "p10_us", "p90_us", "rested_us", "replays", "launches", "graph_host_us",
@@ -98,8 +101,8 @@ def list_text(entries):
 
 
 class Executor:
-    def __init__(self, model, seconds):
-        self.model, self.device = model, model.device
+    def __init__(self, model, ranks, seconds):
+        self.model, self.device, self.ranks = model, model.device, ranks
         self.deadline = time.monotonic() + seconds
         self.stream = torch.cuda.Stream(self.device)
         self.pool = torch.cuda.graph_pool_handle()
@@ -111,7 +114,7 @@ class Executor:
 
     def capture(self, program, keep=False):
         graph = torch.cuda.CUDAGraph(keep_graph=True) if keep else torch.cuda.CUDAGraph()
-        graph.capture_begin(pool=self.pool)
+        graph.capture_begin(pool=self.pool, capture_error_mode="thread_local")
         try:
             for _, call in program:
                 call()
@@ -133,8 +136,13 @@ class Executor:
         return [a.elapsed_time(b) * 1000 for a, b in zip(events, events[1:])]
 
     def rested(self, graph):
-        """One replay after a rest, at the clock that the card then has."""
+        """One replay after a rest, at the clock that the card then has; of several ranks, all start
+        it together."""
+        self.ranks.meet()
         time.sleep(REST_S)
+        if self.model.group is not None:
+            self.model.group.all_reduce(self.sweep)
+            torch.cuda._sleep(SPIN_CYCLES // 2)
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
         graph.replay()
@@ -188,17 +196,19 @@ class Executor:
                 host, wall = self.launch(program)
                 host_us.append(host)
                 eager_us.append(wall)
-                if wall > LONG_US:
+                if self.ranks.most(wall) > LONG_US:
                     break
             counts = self.launch_counts(program)
             graph = self.capture(program)
             graph_host_us = []
             for _ in range(4):
+                self.ranks.meet()
                 start = time.perf_counter()
                 graph.replay()
                 graph_host_us.append((time.perf_counter() - start) * 1e6)
                 self.stream.synchronize()
-                wall = (time.perf_counter() - start) * 1e6
+                # A replay more on one rank alone would wait for the others for ever.
+                wall = self.ranks.most((time.perf_counter() - start) * 1e6)
                 if wall > LONG_US:
                     break
             replays = max(REPLAYS_MIN, min(REPLAYS_MAX, int(REPLAYS_US / wall)))
@@ -222,6 +232,7 @@ class Executor:
 
     def launch(self, program):
         """A step call by call: until all is enqueued, and until it is done."""
+        self.ranks.meet()
         start = time.perf_counter()
         for _, call in program:
             call()
@@ -230,24 +241,27 @@ class Executor:
         return (enqueued - start) * 1e6, (time.perf_counter() - start) * 1e6
 
     def is_late(self):
-        late = torch.tensor(time.monotonic() > self.deadline, dtype=torch.int32, device=self.device)
-        if self.model.group is not None:  # all ranks stop at the same step
-            torch.distributed.all_reduce(late, torch.distributed.ReduceOp.MAX, self.model.group)
-        return bool(late)
+        return self.ranks.most(time.monotonic() > self.deadline)
 
-    def run(self, batches):
-        """All batches that the cache and the time have room for: [(row, kernel rows)]."""
+    def run(self, batches, on_measured):
+        """All batches that the cache and the time have room for: [(row, kernel rows)]. The rows go to
+        `on_measured` before a tracer is loaded."""
         done = []
         slots = self.model.cache.shape[2]
         fitting = [batch for batch in batches if batch.slots() <= slots]
-        if len(fitting) < len(batches):
+        if len(fitting) < len(batches) and self.ranks.index == 0:
             print(f"  {len(batches) - len(fitting)} steps need more KV cache than the {slots} tokens "
                   "that there is room for", flush=True)
         for batch in fitting:
             if self.is_late():
-                print(f"  time is up after {len(done)} of {len(batches)} steps", flush=True)
+                if self.ranks.index == 0:
+                    print(f"  time is up after {len(done)} of {len(batches)} steps", flush=True)
                 break
             done.append(self.measure(batch))
+            self.ranks.progress(f"{len(done)} of {len(fitting)} steps"
+                                if len(done) % PROGRESS_STEPS == 0 else None)
+        on_measured([(row, []) for row, *_ in done])
+        self.ranks.progress("tracing")
         kernels = self.trace([(graph, roles) for _, graph, roles, _ in done])
         return [(row, rows) for (row, *_), rows in zip(done, kernels)]
 
@@ -258,6 +272,7 @@ class Executor:
         with torch.cuda.stream(self.stream):
             with profile(activities=[ProfilerActivity.CUDA]) as recorded:
                 for graph, _ in graphs:
+                    self.ranks.progress()
                     for _ in range(2):
                         graph.replay()
                         self.stream.synchronize()
@@ -315,8 +330,9 @@ def build_kernels(folder):
     return library
 
 
-def provenance(device, arguments, error, head_us):
-    properties = torch.cuda.get_device_properties(device)
+def provenance(model, arguments, error, head_us):
+    properties = torch.cuda.get_device_properties(model.device)
+    group = model.group
     return {
         "program": "step_executor.py 1", "gpu": properties.name,
         "sm_count": properties.multi_processor_count,
@@ -325,6 +341,9 @@ def provenance(device, arguments, error, head_us):
         "cuda_runtime": torch.version.cuda, "cublas": torch.backends.cuda.preferred_blas_library(),
         "date": datetime.date.today().isoformat(), "source": arguments.steps or "grid",
         "framework": "pytorch", "attention": "flash_attention_2",
+        "collectives": "none" if group is None else
+                       f"nccl {group.version}, captured in the graph; multicast "
+                       f"{'off' if os.environ.get('NCCL_NVLS_ENABLE') == '0' else 'as NCCL chooses'}",
         "error_of_check": f"{error:.4f} of a logit's standard deviation",
         "graph_head_us": f"{head_us:.2f}",
         "method": "gpu_us: CUDA graph of the whole step, event to event of back-to-back replays less "
@@ -339,80 +358,108 @@ def provenance(device, arguments, error, head_us):
 
 
 class Tables:
+    """NAME.csv and NAME_kernels.csv, written anew whenever there is more to say."""
+
     def __init__(self, path):
-        path = pathlib.Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.files = [open(name, "w", newline="")
-                      for name in (path, path.with_name(path.stem + "_kernels.csv"))]
-        self.writers = [csv.DictWriter(file, columns, lineterminator="\n", extrasaction="ignore")
-                        for file, columns in zip(self.files, (STEP_COLUMNS, KERNEL_COLUMNS))]
-        self.step = -1
+        self.path = pathlib.Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.said, self.done = None, []
 
-    def begin(self, said):
-        """What all rows have in common; the first layout says it."""
-        if self.step >= 0:
-            return
-        for file, writer, kind in zip(self.files, self.writers, ("steps", "step kernels")):
-            file.write(f"# format: foretoken {kind} 1\n")
-            for key, value in said.items():
-                file.write(f"# {key}: {value}\n")
-            writer.writeheader()
+    def add(self, said, results):
+        """Keeps a layout's steps. What all rows have in common, the first layout says."""
+        self.said = self.said or said
+        self.done += results
+        self.save(self.said, self.done)
 
-    def add(self, row, kernels):
-        self.step += 1
-        row["step"] = self.step
-        if kernels:
-            row["profiled_us"] = kernels[0]["time_us"]
-            row["kernels_us"] = sum(k["time_us"] for k in kernels[1:])
-        def rounded(values):
-            return {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in values.items()}
-        self.writers[0].writerow(rounded(row))
-        for kernel in kernels[1:]:
-            self.writers[1].writerow(rounded(kernel | {"step": self.step}))
-        for file in self.files:
-            file.flush()
+    def save(self, said, results):
+        rows, kernel_rows = [], []
+        for step, (row, kernels) in enumerate(results):
+            sums = {"profiled_us": kernels[0]["time_us"],
+                    "kernels_us": sum(k["time_us"] for k in kernels[1:])} if kernels else {}
+            rows.append(row | sums | {"step": step})
+            kernel_rows += [kernel | {"step": step} for kernel in kernels[1:]]
+        for suffix, kind, columns, values in (("", "steps", STEP_COLUMNS, rows),
+                                              ("_kernels", "step kernels", KERNEL_COLUMNS,
+                                               kernel_rows)):
+            name = self.path.with_name(self.path.stem + suffix + ".csv")
+            with open(name, "w", newline="") as file:
+                file.write(f"# format: foretoken {kind} 1\n")
+                for key, value in said.items():
+                    file.write(f"# {key}: {value}\n")
+                writer = csv.DictWriter(file, columns, lineterminator="\n")
+                writer.writeheader()
+                for row in values:
+                    writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v
+                                     for k, v in row.items()})
 
 
-def execute(name, tp, arguments, library, seconds, seed):
-    """All steps of one model and layout: provenance, and rows with their kernels'."""
-    ranks, rank, group = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0)), None
+def execute(name, tp, arguments, library, seconds, seed, ranks=None, tables=None):
+    """All steps of one model and layout: provenance, and rows with their kernels'. `tables` gets the
+    rows before they are traced."""
+    ranks = ranks or step_ranks.Ranks()
     began = time.monotonic()
-    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+    device = torch.device("cuda", ranks.local)
     torch.cuda.set_device(device)
-    if ranks > 1:
-        torch.distributed.init_process_group("nccl", device_id=device)
-        group, tp = torch.distributed.group.WORLD, ranks
+    group = None
+    if ranks.count > 1:
+        group, tp = step_ranks.NcclGroup(ranks), ranks.count
+        ranks.progress(f"NCCL {group.version} is ready")
     kernels = step_model.CudaKernels(library)
     error = step_check.check(kernels, device)
     if not error <= ERROR_MAX:
         raise SystemExit(f"the steps are wrong: logits are {error:.3f} of their standard deviation "
                          f"off, more than {ERROR_MAX}")
+    ranks.progress(f"checked: logits within {error:.3f}")
     config = step_model.Config(step_model.specification(name))
     config.layers = arguments.layers or config.layers
-    model = step_model.RankModel(config, tp, rank, device, kernels, group=group, world=ranks)
+    model = step_model.RankModel(config, tp, ranks.index, device, kernels, group=group,
+                                 world=ranks.count)
     batches = (logged_batches(arguments.steps, arguments.sample) if arguments.steps
                else list(grid_batches()))
     random.Random(seed).shuffle(batches)  # what time cuts off is a fair sample; all ranks alike
     free = torch.cuda.mem_get_info(device)[0]
     slots = max(batch.slots() for batch in batches)
-    model.allocate_cache(int(min(slots, (CACHE_SHARE * free - ACTIVATION_BYTES)
-                                 / model.cache_bytes_per_token())))
-    executor = Executor(model, seconds - (time.monotonic() - began))
+    model.allocate_cache(ranks.least(int(min(slots, (CACHE_SHARE * free - ACTIVATION_BYTES)
+                                             / model.cache_bytes_per_token()))))
+    executor = Executor(model, ranks, seconds - (time.monotonic() - began))
     setup = time.monotonic() - began
-    results = executor.run(batches)
-    print(f"{name} tp {tp}: {len(results)} of {len(batches)} steps, logits within {error:.3f}, "
-          f"{setup:.1f} s to set up, {time.monotonic() - began:.1f} s in all", flush=True)
-    said = provenance(device, arguments, error, executor.head_us)
-    if ranks > 1:
-        torch.distributed.destroy_process_group()
-    return said, results if rank == 0 else []
+    ranks.progress(f"set up in {setup:.1f} s, {model.cache.shape[2]} tokens of cache")
+    said = provenance(model, arguments, error, executor.head_us)
+    results = executor.run(batches, lambda rows: tables and tables.save(said, rows))
+    if ranks.index == 0:
+        print(f"{name} tp {tp}: {len(results)} of {len(batches)} steps, logits within "
+              f"{error:.3f}, {setup:.1f} s to set up, {time.monotonic() - began:.1f} s in all",
+              flush=True)
+    return said, results
+
+
+def execute_rank(name, arguments):
+    """This process's part under torchrun. It ends the process, so that torchrun ends the others where
+    this one failed."""
+    status, ranks = 1, step_ranks.Ranks()
+    try:
+        tables = Tables(arguments.out) if ranks.index == 0 else None
+        ranks.progress("met")
+        with tempfile.TemporaryDirectory() as folder:
+            torch.cuda.set_device(ranks.local)
+            library = ranks.from_first(str(build_kernels(folder)) if ranks.index == 0 else None)
+            ranks.progress("kernels are built")
+            said, results = execute(name, ranks.count, arguments, library,
+                                    TIMING_SHARE * arguments.seconds, 0, ranks, tables)
+            ranks.meet()
+        if tables:
+            tables.add(said, results)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    ranks.end(status)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="llama-3.1-8b",
                         help="names in models/specs or TOML files, joined by commas")
-    parser.add_argument("--tp", default="1",
+    parser.add_argument("--tp", default="",
                         help="ways of sharding, joined by commas (under torchrun: its processes)")
     parser.add_argument("--steps", help="a file of `foretoken simulate --steps`; without it: a grid")
     parser.add_argument("--sample", type=int, default=60, help="so many steps of the file")
@@ -421,33 +468,27 @@ def main():
     parser.add_argument("--layers", type=int, help="so many layers instead of all (a quick trial)")
     arguments = parser.parse_args()
     deadline = time.monotonic() + arguments.seconds
-    is_rank = int(os.environ.get("WORLD_SIZE", 1)) > 1
-    if int(os.environ.get("RANK", 0)) == 0:
-        tables = Tables(arguments.out)
-    jobs = [(name, int(tp)) for name in arguments.model.split(",")
-            for tp in arguments.tp.split(",")]
-    if is_rank and len(jobs) > 1:
-        raise SystemExit("torchrun starts the ranks of one layout: name one model and no --tp")
+    ranks = int(os.environ.get("WORLD_SIZE", 1))
+    ways = [int(tp) for tp in (arguments.tp or str(ranks)).split(",")]
+    jobs = [(name, tp) for name in arguments.model.split(",") for tp in ways]
+    if ranks > 1:
+        if len(jobs) > 1 or ways != [ranks]:
+            raise SystemExit(f"torchrun starts the ranks of one layout, here {ranks}: name one model "
+                             "and no other --tp")
+        execute_rank(arguments.model, arguments)
+    tables = Tables(arguments.out)
     with tempfile.TemporaryDirectory() as folder:
         library = build_kernels(folder)
         for i, (name, tp) in enumerate(jobs):
             # Tracing takes a share too. A fresh process each: a tracer once loaded stays.
             seconds = TIMING_SHARE * (deadline - time.monotonic()) / (len(jobs) - i)
-            job = (execute, name, tp, arguments, library, seconds, i)
             try:
-                if is_rank:
-                    said, results = job[0](*job[1:])
-                else:
-                    with concurrent.futures.ProcessPoolExecutor(
-                            1, multiprocessing.get_context("spawn")) as process:
-                        said, results = process.submit(*job).result()
+                with concurrent.futures.ProcessPoolExecutor(
+                        1, multiprocessing.get_context("spawn")) as process:
+                    job = (execute, name, tp, arguments, library, seconds, i)
+                    tables.add(*process.submit(*job).result())
             except (Exception, SystemExit) as failure:
                 print(f"{name} tp {tp}: failed: {failure!r}", flush=True)
-                continue
-            if results:
-                tables.begin(said)
-            for row, kernel_rows in results:
-                tables.add(row, kernel_rows)
 
 
 if __name__ == "__main__":

@@ -285,14 +285,14 @@ class RankModel:
 
     def _all_reduce(self, name):
         if self.group is not None:
-            torch.distributed.all_reduce(getattr(self, name), group=self.group)
+            self.group.all_reduce(getattr(self, name))
 
     def _gather_logits(self):
         """Every rank's share of the vocabulary side by side. A share alone reads what is there."""
         rows = self.logits.shape[0]
         if self.group is not None:
             shares = self.logits.new_empty(self.tp, *self.logits.shape)
-            torch.distributed.all_gather_into_tensor(shares, self.logits, group=self.group)
+            self.group.all_gather(shares, self.logits)
             self.all_logits = shares.transpose(0, 1).reshape(rows, -1)
 
     def program(self, batch):
