@@ -403,6 +403,8 @@ def execute(name, tp, arguments, library, seconds, seed, ranks=None, tables=None
     group = None
     if ranks.count > 1:
         group, tp = step_ranks.NcclGroup(ranks), ranks.count
+        if not group.is_right(device):
+            raise SystemExit("NCCL does not add up what the ranks hold")
         ranks.progress(f"NCCL {group.version} is ready")
     kernels = step_model.CudaKernels(library)
     error = step_check.check(kernels, device)

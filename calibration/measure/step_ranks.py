@@ -85,6 +85,7 @@ class NcclGroup:
     """NCCL among all ranks, on the current stream. It is never destroyed: graphs hold its calls."""
 
     def __init__(self, ranks):
+        self.ranks = ranks
         self.library = ctypes.CDLL("libnccl.so.2")  # PyTorch has loaded it
         self.library.ncclGetErrorString.restype = ctypes.c_char_p
         identity = UniqueId()
@@ -95,6 +96,15 @@ class NcclGroup:
         self._check(self.library.ncclCommInitRank(
             ctypes.byref(self.communicator), ctypes.c_int(ranks.count), identity,
             ctypes.c_int(ranks.index)))
+
+    def is_right(self, device):
+        """Whether every rank takes part: sums and gathers the ranks' numbers."""
+        numbers = torch.arange(1.0, self.ranks.count + 1, device=device)
+        own = numbers[self.ranks.index:self.ranks.index + 1].clone()
+        gathered, total = torch.empty_like(numbers), own.clone()
+        self.all_gather(gathered, own)
+        self.all_reduce(total)
+        return bool((gathered == numbers).all()) and total.item() == numbers.sum().item()
 
     def _check(self, result):
         if result != 0:
