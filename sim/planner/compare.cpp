@@ -43,7 +43,8 @@ std::string name_of(const std::vector<LayoutChoice>& choices, const Layout& layo
 }
 
 bool is_served(const ComparedLayout& row) {
-  return row.figures && row.figures->completed > 0 && row.figures->failed == 0;
+  return row.figures && row.figures->completed > 0 && row.figures->failed == 0 &&
+         row.figures->rejected == 0;
 }
 
 }  // namespace

@@ -39,8 +39,9 @@ using CompareProgress = std::function<void(std::size_t finished, std::size_t wan
 Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& runner,
                            RowStore& store, const CompareProgress& progress);
 
-/// The best row by each goal. Only runs that served every request they were sent count; with an
-/// SLO the goals that count it come too. Of equal rows the first wins.
+/// The best row by each goal. Only runs that neither failed nor rejected a request count: what is
+/// left of the traffic is easier to serve. Clients who gave up do not rule a run out. With an SLO
+/// the goals that count it come too. Of equal rows the first wins.
 std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows);
 
 /// The table a person reads, at most `width` columns.

@@ -119,14 +119,20 @@ std::string table_of_runs(const Comparison& comparison, bool colour, int width) 
   return table.text({.width = width, .colour = colour});
 }
 
-/// Rows that look good and cannot be the best.
-std::string failures_text(const Comparison& comparison, const Ink& ink) {
+/// Rows that look better than they are, because they served only a part of the traffic.
+std::string unserved_text(const Comparison& comparison, const Ink& ink) {
   std::string text;
   for (const ComparedLayout& row : comparison.rows) {
-    if (!row.figures || row.figures->failed == 0) continue;
-    text += fmt::format("  {} {}: {} of {} requests failed, so it is not among the best\n",
-                        ink.warning("!"), layout_text(comparison, row), row.figures->failed,
-                        row.figures->arrived);
+    if (!row.figures) continue;
+    const RunFigures& figures = *row.figures;
+    const auto add = [&](std::int64_t count, std::string_view what) {
+      if (count == 0) return;
+      text += fmt::format("  {} {}: {} of {} requests {}\n", ink.warning("!"),
+                          layout_text(comparison, row), count, figures.arrived, what);
+    };
+    add(figures.failed, "failed, so it is not among the best");
+    add(figures.rejected, "were rejected, so it is not among the best");
+    add(figures.timed_out, "timed out");
   }
   return text;
 }
@@ -160,7 +166,7 @@ std::string comparison_table(const Comparison& comparison, bool colour, int widt
   text += ink.quiet(
       fmt::format("  latencies in ms · output tokens{} per second · $ per million output tokens\n",
                   any_slo(comparison) ? " and requests within the SLO" : ""));
-  text += failures_text(comparison, ink);
+  text += unserved_text(comparison, ink);
   if (!comparison.best.empty()) text += '\n';
   for (const BestLayout& best : comparison.best) {
     text += fmt::format("  {} {:<28}{}\n", ink.good("★"), best.goal,

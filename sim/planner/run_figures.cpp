@@ -82,6 +82,8 @@ RunFigures figures_of(const Value& report) {
   figures.arrived = count(requests, "arrived");
   figures.completed = count(requests, "completed");
   figures.failed = count(requests, "failed");
+  figures.rejected = count(requests, "rejected");
+  figures.timed_out = count(requests, "timed_out");
   figures.bound = bound_of(report);
   return figures;
 }

@@ -18,7 +18,7 @@ struct RunFigures {
   bool has_slo = false;
   double attainment = 1, goodput_per_s = 0;   // of the SLO
   std::optional<double> dollars_per_million;  // output tokens; nullopt: the GPU has no price
-  std::int64_t arrived = 0, completed = 0, failed = 0;
+  std::int64_t arrived = 0, completed = 0, failed = 0, rejected = 0, timed_out = 0;
   std::string bound;  // "gemm 71 %": what most of the GPU's time goes to, or what else limits
 };
 

@@ -27,7 +27,11 @@ Value report(int gpus, double rate, double ttft_ms) {
   return ValueObject{
       {"scenario", ValueObject{{"deployment", ValueObject{{"replicas", 1}}}}},
       {"gpus", gpus},
-      {"requests", ValueObject{{"arrived", 10}, {"completed", 10}, {"failed", 0}}},
+      {"requests", ValueObject{{"arrived", 10},
+                               {"completed", 10},
+                               {"failed", 0},
+                               {"rejected", 0},
+                               {"timed_out", 0}}},
       {"throughput",
        ValueObject{
            {"requests_per_s", rate / 100}, {"output_tokens_per_s", rate}, {"per_gpu", per_gpu}}},
@@ -123,23 +127,43 @@ TEST_F(CompareTest, NamesTheBestByEachGoal) {
                                 std::pair("highest throughput per GPU", 0U)));  // 100 / 1
 }
 
-TEST_F(CompareTest, ARunThatLostRequestsIsNeverBest) {
-  ComparedLayout lossy{{{"1"}}, {RunStatus::ran, "", {}}, RunFigures{}};
-  lossy.figures->completed = 5;
-  lossy.figures->failed = 1;
-  lossy.figures->gpus = 1;
-  ComparedLayout whole = lossy;
-  whole.figures->failed = 0;
-  whole.figures->ttft_p99_ms = 100;
-  for (const BestLayout& best : best_layouts({lossy, whole})) EXPECT_EQ(best.row, 1U) << best.goal;
-  EXPECT_TRUE(best_layouts({lossy}).empty());
+/// Five requests of six on one GPU; what became of the sixth is `other`.
+ComparedLayout five_of_six(std::int64_t RunFigures::*other) {
+  ComparedLayout row{{{"1"}}, {RunStatus::ran, "", {}}, RunFigures{}};
+  row.figures->arrived = 6;
+  row.figures->completed = 5;
+  row.figures->gpus = 1;
+  (*row.figures).*other = 1;
+  return row;
+}
 
-  lossy.figures->arrived = 6;
+std::string table_of(const ComparedLayout& row) {
   Comparison comparison;
   comparison.choices = {{"engine.preset", "preset", {"1"}}};
-  comparison.rows = {lossy};
-  EXPECT_THAT(comparison_table(comparison, false, 100),
-              HasSubstr("\n  ! preset 1: 1 of 6 requests failed, so it is not among the best\n"));
+  comparison.rows = {row};
+  comparison.best = best_layouts(comparison.rows);
+  return comparison_table(comparison, false, 100);
+}
+
+TEST_F(CompareTest, ARunThatLostOrRefusedRequestsIsNeverBest) {
+  for (const auto& [other, said] : {std::pair(&RunFigures::failed, "failed"),
+                                    std::pair(&RunFigures::rejected, "were rejected")}) {
+    const ComparedLayout lossy = five_of_six(other);
+    ComparedLayout whole = five_of_six(&RunFigures::completed);
+    whole.figures->ttft_p99_ms = 100;
+    for (const BestLayout& best : best_layouts({lossy, whole}))
+      EXPECT_EQ(best.row, 1U) << best.goal;
+    EXPECT_TRUE(best_layouts({lossy}).empty());
+    EXPECT_THAT(table_of(lossy),
+                HasSubstr(std::string("\n  ! preset 1: 1 of 6 requests ") + said +
+                          ", so it is not among the best\n"));
+  }
+}
+
+TEST_F(CompareTest, ARunWhoseClientsGaveUpSaysSo) {
+  const std::string table = table_of(five_of_six(&RunFigures::timed_out));
+  EXPECT_THAT(table, HasSubstr("\n  ! preset 1: 1 of 6 requests timed out\n"));
+  EXPECT_THAT(table, HasSubstr("★ highest throughput"));
 }
 
 TEST_F(CompareTest, ResumesWhereItWasStoppedAndEndsAlike) {
