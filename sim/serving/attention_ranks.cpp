@@ -50,7 +50,9 @@ std::optional<std::int64_t> AttentionRanks::reserve(Sequence& sequence) {
   if (freest->scheduler->waiting_for_blocks() > 0) return std::nullopt;
   KvCache& cache = *freest->cache;
   const PrefixMatch match = cache.match_prefix(sequence);
-  const std::int64_t tokens = freest->scheduler->tokens_to_join(sequence);
+  // The first token comes with the cache, and drafts follow it at once.
+  const std::int64_t tokens = std::max(freest->scheduler->tokens_to_join(sequence),
+                                       sequence.prompt_tokens + 1 + sequence.draft_room);
   if (!cache.start(sequence, match, match.tokens, tokens)) return std::nullopt;
   sequence.attention_rank = static_cast<std::size_t>(freest - ranks_.begin());
   return match.tokens;

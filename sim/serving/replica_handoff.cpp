@@ -9,7 +9,8 @@ namespace foretoken {
 
 bool Replica::could_hold(const Request& request) const {
   const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
-  return tokens <= config_.context_max && ranks_.can_hold(tokens);
+  const std::int64_t room = config_.speculation ? config_.speculation->room : 0;
+  return tokens <= config_.context_max && ranks_.can_hold(tokens + room);
 }
 
 void Replica::reserve_blocks() {
