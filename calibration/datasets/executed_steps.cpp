@@ -116,6 +116,7 @@ void append_steps(const fs::path& path, const std::string& name, std::vector<Exe
   const std::string gpu = measured_gpu(rows, path);
   const auto framework = said<Framework>(rows, "framework");
   const auto attention = said<KernelSource>(rows, "attention");
+  const bool has_multicast = !rows.provenance("collectives").ends_with("multicast off");
   const int step = rows.column("step"), model = rows.column("model"), tp = rows.column("tp");
   const int ranks = rows.column("ranks"), phase = rows.column("phase");
   const int prefill = rows.column("prefill"), decode = rows.column("decode");
@@ -134,6 +135,7 @@ void append_steps(const fs::path& path, const std::string& name, std::vector<Exe
     one.decode = rows.text(decode);
     one.framework = framework;
     one.attention = attention;
+    one.has_multicast = has_multicast;
     one.batch = batch_of(rows.text(prefill), rows.text(decode), rows.position());
     one.gpu_time = Seconds(rows.number(time) * 1e-6);
     if (rested >= 0 && !rows.text(rested).empty()) {

@@ -11,25 +11,26 @@
 namespace foretoken {
 namespace {
 
-/// Of one call. The ranks of a step sit in the GPU's usual chassis.
-double collective_price(const Collective& collective, const GpuSpec& gpu) {
+/// Of one call, by NCCL as the executor makes it. The ranks of a step sit in the GPU's usual chassis.
+double collective_price(const Collective& collective, const GpuSpec& gpu, bool has_multicast) {
   const ClusterSpec cluster = usual_cluster(gpu, collective.ranks);
   std::vector<GpuId> group(static_cast<std::size_t>(collective.ranks));
   for (std::size_t i = 0; i < group.size(); ++i) group[i] = {static_cast<std::uint32_t>(i)};
-  const CommSettings comm{cluster.comm};
-  return collective_time(call_of(collective, comm), group_links(cluster, group), cluster.comm)
-      .value();
+  CollectiveCall call = call_of(collective, CommSettings{cluster.comm});
+  call.algorithm = "nccl";  // no engine's own kernels
+  call.reduces_in_switch = has_multicast;
+  return collective_time(call, group_links(cluster, group), cluster.comm).value();
 }
 
 using RoleTimes = std::map<std::string, double, std::less<>>;  // seconds
 
 RoleTimes role_times(const KernelSequence& kernels, const GpuSpec& gpu,
-                     const StepReport::Price& price) {
+                     const StepReport::Price& price, bool has_multicast) {
   RoleTimes times;
   for (const KernelCall& call : kernels) {
     const auto* collective = std::get_if<Collective>(&call.kernel);
-    const double one =
-        collective != nullptr ? collective_price(*collective, gpu) : price(call.kernel, gpu);
+    const double one = collective != nullptr ? collective_price(*collective, gpu, has_multicast)
+                                             : price(call.kernel, gpu);
     times[std::string(call.role)] += call.calls * one;
   }
   return times;
@@ -115,7 +116,7 @@ void StepReport::judge(const ExecutedStep& step, const Transformer& model, const
   const KernelSequence kernels = kernels_of(step, model);
   const std::string layout = fmt::format("{} TP{}", step.model, step.layout.tensor);
   for (std::size_t i = 0; i < prices.size(); ++i) {
-    const RoleTimes times = role_times(kernels, gpu, prices[i].second);
+    const RoleTimes times = role_times(kernels, gpu, prices[i].second, step.has_multicast);
     double sum = 0;
     for (const auto& [role, time] : times) sum += time;
     if (i == 0) each_.push_back({step, Seconds(sum), {}});
