@@ -139,6 +139,14 @@ struct Report {
   std::vector<NamedCount> origins;       // kernel prices by origin
   std::vector<NamedCount> memory_bytes;  // of one GPU: weights, activations, KV …
 
+  /// Where replicas start, stop or fail during the run. Up: starting, serving or draining.
+  struct Fleet {
+    double serving_mean = 0, up_mean = 0;  // replicas, over the run
+    int up_max = 0;
+    double gpu_hours = 0;  // of replicas that were up
+    std::int64_t starts = 0, failures = 0;
+  };
+
   /// Equal replicas among others; none where all are equal.
   struct Pool {
     std::string name, role, gpu;  // the GPU's title
@@ -150,6 +158,7 @@ struct Report {
     double kv_peak = 0, kv_mean = 0;
     std::optional<double> prefix_hit_rate;
     std::optional<double> cost_per_hour;  // USD
+    std::optional<Fleet> fleet;
     std::vector<NamedCount> memory_bytes;
   };
   std::vector<Pool> pools;
@@ -163,14 +172,7 @@ struct Report {
     LatencyRow exposed_ms;   // of that, what came after prefill and the wait
   };
   std::optional<KvTransfers> kv_transfers;
-  /// Where replicas start, stop or fail during the run. Up: starting, serving or draining.
-  struct Fleet {
-    double serving_mean = 0, up_mean = 0;  // replicas, over the run
-    int up_max = 0;
-    double gpu_hours = 0;  // of replicas that were up
-    std::int64_t starts = 0, failures = 0;
-  };
-  std::optional<Fleet> fleet;
+  std::optional<Fleet> fleet;  // of all pools; up_max is the sum of each one's most
 
   struct Cost {
     double per_hour = 0, per_million_output_tokens = 0;  // USD

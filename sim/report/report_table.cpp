@@ -173,19 +173,27 @@ class ReportText {
     return facts("SLO", parts) + facts("goodput", {brief(slo.goodput_per_s) + " requests/s"});
   }
 
-  [[nodiscard]] std::string fleet() const {
-    if (!report_.fleet) return {};
-    const Report::Fleet& fleet = *report_.fleet;
+  [[nodiscard]] std::string fleet(std::string_view label, const Report::Fleet& fleet) const {
     std::vector<std::string> parts = {fmt::format("{} serving on average, at most {} up",
                                                   grouped(fleet.serving_mean, 2), fleet.up_max),
                                       brief(fleet.gpu_hours) + " GPU hours"};
     if (fleet.starts > 0) parts.push_back(counted(fleet.starts, "start"));
     if (fleet.failures > 0) parts.push_back(ink_.warning(counted(fleet.failures, "failure")));
-    return facts("replicas", parts);
+    return facts(label, parts);
+  }
+
+  [[nodiscard]] std::string fleets() const {
+    if (!report_.fleet) return {};
+    if (report_.pools.empty()) return fleet("replicas", *report_.fleet);
+    std::string result = facts("replicas", {brief(report_.fleet->gpu_hours) + " GPU hours in all"});
+    for (const Report::Pool& pool : report_.pools) {
+      result += fleet(fitted("  " + pool.name, label_), *pool.fleet);
+    }
+    return result;
   }
 
   [[nodiscard]] std::string price() const {
-    std::string result = fleet();
+    std::string result = fleets();
     if (report_.cost) {
       result += facts("cost", {dollars(report_.cost->per_hour) + " an hour",
                                dollars(report_.cost->per_million_output_tokens) +

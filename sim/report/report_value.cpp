@@ -139,6 +139,7 @@ Value pools_value(const std::vector<Report::Pool>& pools) {
     if (pool.prefix_hit_rate) kv.emplace_back("prefix_hit_rate", rounded(*pool.prefix_hit_rate));
     entry.emplace_back("kv", std::move(kv));
     if (pool.cost_per_hour) entry.emplace_back("cost_per_hour", rounded(*pool.cost_per_hour));
+    if (pool.fleet) entry.emplace_back("fleet", fleet_value(*pool.fleet));
     entry.emplace_back("memory_bytes", counts_value(pool.memory_bytes));
     value.set(pool.name, std::move(entry));
   }

@@ -74,10 +74,13 @@ void DeployedPools::start_fleet(PoolRole role, Fleet& fleet, Platform& platform,
   for (std::size_t pool = 0; pool < specs_.size(); ++pool) {
     if (specs_[pool].role != role) continue;
     DeployedEngine& engine = *engines_[pool];
+    const Scenario& scenario = specs_[pool].scenario;
+    parts_[pool] = {&specs_[pool], &fleet, {fleet.size(), engine.placements().size()},
+                    &engine.placements()};
     engine.start_replicas({pool, {replicas_}, handoff_.get()}, platform, timeline, fleet, observer);
     for (std::size_t i = 0; i < engine.replicas().size(); ++i) {
       const auto& replica = engine.replicas()[i];
-      fleet.add(*replica, first_state(specs_[pool].scenario, i));
+      fleet.add(*replica, member_settings(scenario, engine.memory()), first_state(scenario, i));
       if (handoff_) handoff_->add(*replica, kind);
       ++replicas_;
     }
@@ -88,27 +91,27 @@ void DeployedPools::start_fleet(PoolRole role, Fleet& fleet, Platform& platform,
 Pool& DeployedPools::start(Platform& platform, Timeline& timeline, RequestListener& client,
                            StepObserver* observer) {
   const Deployment& deployment = scenario_.deployment;
+  const FleetSettings fleet = fleet_settings(scenario_.front_end);
+  parts_.resize(specs_.size());
   if (!hands_over(scenario_)) {
     fleets_.push_back(std::make_unique<Fleet>(
-        settings_of_fleet(), platform, make_router(deployment.router, "deployment"), client));
+        fleet, platform, make_router(deployment.router, "deployment"), client));
     start_fleet(PoolRole::both, *fleets_.back(), platform, timeline, observer);
-    if (scenario_.pools.empty()) {
-      control_.emplace(scenario_, platform, *fleets_.back(), timeline,
-                       engines_.front()->placements());
-    }
+    control_.emplace(scenario_, platform, timeline, parts_);
     return *fleets_.back();
   }
   const HandoffSettings settings{deployment.kv_transfer == KvTransfer::layer_wise};
   handoff_ = std::make_unique<Handoff>(settings, kv_paths(), platform, client);
   fleets_.push_back(std::make_unique<Fleet>(
-      settings_of_fleet(), platform, make_router(deployment.prefill_router, "prefill_router"),
+      fleet, platform, make_router(deployment.prefill_router, "prefill_router"),
       handoff_->prefill_listener()));
-  fleets_.push_back(std::make_unique<Fleet>(settings_of_fleet(), platform,
-                                            make_router(deployment.decode_router, "decode_router"),
-                                            handoff_->decode_listener()));
+  fleets_.push_back(std::make_unique<Fleet>(
+      fleet, platform, make_router(deployment.decode_router, "decode_router"),
+      handoff_->decode_listener()));
   start_fleet(PoolRole::prefill, *fleets_[0], platform, timeline, observer);
   start_fleet(PoolRole::decode, *fleets_[1], platform, timeline, observer);
   handoff_->connect(*fleets_[0], *fleets_[1]);
+  control_.emplace(scenario_, platform, timeline, parts_);
   return *handoff_;
 }
 
@@ -122,14 +125,7 @@ void DeployedPools::check_empty() const {
   }
 }
 
-void DeployedPools::arm() {
-  if (control_) control_->arm();
-}
-
-/// Pools of several kinds do not start during a run, so that the first one's weights will do.
-FleetSettings DeployedPools::settings_of_fleet() const {
-  return fleet_settings(scenario_, engines_.front()->memory());
-}
+void DeployedPools::arm() { control_->arm(); }
 
 PrefixTotals DeployedPools::prefixes() const {
   PrefixTotals totals;

@@ -27,7 +27,7 @@ class DeployedPools {
   /// Failures and scaling, after start() and before the run.
   void arm();
   /// nullptr where every replica is up from the beginning to the end.
-  [[nodiscard]] const FleetUsage* usage() const { return control_ ? control_->usage() : nullptr; }
+  [[nodiscard]] const FleetUsage* usage(std::size_t pool) const { return control_->usage(pool); }
 
   [[nodiscard]] const std::vector<PoolSpec>& specs() const { return specs_; }
   [[nodiscard]] const DeployedEngine& engine(std::size_t pool) const { return *engines_[pool]; }
@@ -39,7 +39,6 @@ class DeployedPools {
   [[nodiscard]] std::unique_ptr<Router> make_router(const VariantChoice& choice,
                                                     const std::string& table_name) const;
   [[nodiscard]] std::vector<std::vector<KvPath>> kv_paths() const;
-  [[nodiscard]] FleetSettings settings_of_fleet() const;
   /// Makes the replicas of the pools with this role and adds them to the fleet.
   void start_fleet(PoolRole role, Fleet& fleet, Platform& platform, Timeline& timeline,
                    StepObserver* observer);
@@ -51,7 +50,8 @@ class DeployedPools {
   std::uint32_t replicas_ = 0;
   std::unique_ptr<Handoff> handoff_;
   std::vector<std::unique_ptr<Fleet>> fleets_;
-  std::optional<FleetControl> control_;  // of the only fleet, where there are no named pools
+  std::vector<ControlledPool> parts_;  // of fleets, by pool
+  std::optional<FleetControl> control_;
 };
 
 }  // namespace foretoken

@@ -5,17 +5,34 @@
 namespace foretoken {
 namespace {
 
-/// GPUs of one stage after the other, all of a replica.
-std::vector<GpuId> gpus_of(const ReplicaPlacement& placement) {
-  std::vector<GpuId> gpus;
-  for (const std::vector<GpuId>& stage : placement) {
-    gpus.insert(gpus.end(), stage.begin(), stage.end());
-  }
-  return gpus;
+bool stands_on(const ReplicaPlacement& placement, const Failure& failure,
+               const ClusterSpec& cluster) {
+  return std::ranges::any_of(placement, [&](const std::vector<GpuId>& stage) {
+    return std::ranges::any_of(stage, [&](GpuId gpu) {
+      return failure.index == (failure.part == FailingPart::node ? cluster.node_of(gpu)
+                                                                 : static_cast<int>(gpu.value));
+    });
+  });
 }
 
-ScalingPolicy scaling_policy(const Scenario& scenario) {
-  const AutoscalerSettings& settings = *scenario.autoscaler;
+/// Every replica with a part in what fails, pool by pool.
+std::vector<PlannedFailure::Hit> hits(const Failure& failure, const ClusterSpec& cluster,
+                                      const std::vector<ControlledPool>& pools) {
+  std::vector<PlannedFailure::Hit> found;
+  for (const ControlledPool& pool : pools) {
+    for (std::size_t i = 0; i < pool.part.count; ++i) {
+      const bool is_hit = failure.part == FailingPart::replica
+                              ? failure.pool == pool.spec->name &&
+                                    static_cast<std::size_t>(failure.index) == i
+                              : stands_on((*pool.placements)[i], failure, cluster);
+      if (is_hit) found.push_back({pool.fleet, pool.part.first + i});
+    }
+  }
+  return found;
+}
+
+ScalingPolicy scaling_policy(const Scenario& pool) {
+  const AutoscalerSettings& settings = *pool.autoscaler;
   ScalingPolicy policy;
   policy.min = settings.min;
   policy.max = settings.max;
@@ -24,64 +41,58 @@ ScalingPolicy scaling_policy(const Scenario& scenario) {
   policy.interval = settings.interval;
   policy.cooldown_up = settings.cooldown_up;
   policy.cooldown_down = settings.cooldown_down;
-  policy.sequences_max = std::int64_t{scenario.engine.sequences_max} *
-                         scenario.deployment.layout.data_parallel_attention;
+  policy.sequences_max = std::int64_t{pool.engine.sequences_max} *
+                         pool.deployment.layout.data_parallel_attention;
   return policy;
 }
 
 }  // namespace
 
-FleetSettings fleet_settings(const Scenario& scenario, const MemoryPlan& memory) {
-  return {.startup = startup_time(scenario, memory),
-          .status_interval = scenario.front_end.status_interval,
-          .outstanding_max = scenario.front_end.outstanding_max,
-          .is_scaled = scenario.autoscaler.has_value()};
+FleetSettings fleet_settings(const FrontEndSettings& front_end) {
+  return {.status_interval = front_end.status_interval,
+          .outstanding_max = front_end.outstanding_max};
 }
 
-ReplicaState first_state(const Scenario& scenario, std::size_t index) {
-  if (index >= static_cast<std::size_t>(scenario.deployment.replicas)) return ReplicaState::stopped;
-  return scenario.startup.is_cold ? ReplicaState::starting : ReplicaState::serving;
+MemberSettings member_settings(const Scenario& pool, const MemoryPlan& memory) {
+  return {.startup = startup_time(pool, memory), .is_scaled = pool.autoscaler.has_value()};
 }
 
-Seconds startup_time(const Scenario& scenario, const MemoryPlan& memory) {
-  const StartupSettings& startup = scenario.startup;
+ReplicaState first_state(const Scenario& pool, std::size_t index) {
+  if (index >= static_cast<std::size_t>(pool.deployment.replicas)) return ReplicaState::stopped;
+  return pool.startup.is_cold ? ReplicaState::starting : ReplicaState::serving;
+}
+
+Seconds startup_time(const Scenario& pool, const MemoryPlan& memory) {
+  const StartupSettings& startup = pool.startup;
   if (!startup.weights_bandwidth) return startup.time;
-  const int gpus = std::min(scenario.deployment.layout.ranks(), scenario.cluster.node.gpus);
+  const int gpus = std::min(pool.deployment.layout.ranks(), pool.cluster.node.gpus);
   return startup.time + memory.weights * gpus / *startup.weights_bandwidth;
 }
 
-std::vector<std::size_t> replicas_hit(const Failure& failure, int gpus_per_node,
-                                      const std::vector<ReplicaPlacement>& placements) {
-  if (failure.part == FailingPart::replica) return {static_cast<std::size_t>(failure.index)};
-  const auto is_hit = [&](GpuId gpu) {
-    const int index = static_cast<int>(gpu.value);
-    return failure.index == (failure.part == FailingPart::node ? index / gpus_per_node : index);
-  };
-  std::vector<std::size_t> hit;
-  for (std::size_t replica = 0; replica < placements.size(); ++replica) {
-    if (std::ranges::any_of(gpus_of(placements[replica]), is_hit)) hit.push_back(replica);
-  }
-  return hit;
-}
-
-FleetControl::FleetControl(const Scenario& scenario, Platform& platform, Fleet& fleet,
-                           Timeline& timeline, const std::vector<ReplicaPlacement>& placements) {
+FleetControl::FleetControl(const Scenario& scenario, Platform& platform, Timeline& timeline,
+                           const std::vector<ControlledPool>& pools) {
   if (!has_fleet_changes(scenario)) return;
-  usage_.emplace();
-  usage_->curve = &timeline.load();
-  fleet.count_usage(*usage_);
+  usages_.resize(pools.size());
+  for (std::size_t pool = 0; pool < pools.size(); ++pool) {
+    usages_[pool].curve = &timeline.load();
+    pools[pool].fleet->count_usage(usages_[pool], pools[pool].part);
+  }
   std::vector<PlannedFailure> planned;
   for (const Failure& failure : scenario.failures) {
-    planned.push_back({failure.at, replicas_hit(failure, scenario.cluster.node.gpus, placements),
-                       failure.recovers_after});
+    planned.push_back(
+        {failure.at, hits(failure, scenario.cluster, pools), failure.recovers_after});
   }
-  if (!planned.empty()) failures_.emplace(platform, fleet, std::move(planned));
-  if (scenario.autoscaler) autoscaler_.emplace(scaling_policy(scenario), platform, fleet);
+  if (!planned.empty()) failures_.emplace(platform, std::move(planned));
+  for (const ControlledPool& pool : pools) {
+    if (!pool.spec->scenario.autoscaler) continue;
+    autoscalers_.push_back(std::make_unique<Autoscaler>(scaling_policy(pool.spec->scenario),
+                                                        platform, *pool.fleet, pool.part));
+  }
 }
 
 void FleetControl::arm() {
   if (failures_) failures_->arm();
-  if (autoscaler_) autoscaler_->arm();
+  for (const auto& autoscaler : autoscalers_) autoscaler->arm();
 }
 
 }  // namespace foretoken

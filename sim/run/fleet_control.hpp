@@ -1,8 +1,11 @@
 // What changes the number of replicas that serve, built from a Scenario: start-up times, failures
-// of GPUs and nodes by the replicas on them, the autoscaler. Internal to sim/run.
+// of GPUs and nodes by the replicas on them, an autoscaler for each pool that has one. Internal to
+// sim/run.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "sim/run/placement.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -12,33 +15,42 @@
 
 namespace foretoken {
 
-FleetSettings fleet_settings(const Scenario& scenario, const MemoryPlan& memory);
+FleetSettings fleet_settings(const FrontEndSettings& front_end);
+/// Of every replica of a pool.
+MemberSettings member_settings(const Scenario& pool, const MemoryPlan& memory);
 
-/// What replica number `index` is at time 0: as many as the run begins with are up, or start.
-ReplicaState first_state(const Scenario& scenario, std::size_t index);
+/// What replica number `index` of a pool is at time 0: as many as the run begins with are up, or
+/// start.
+ReplicaState first_state(const Scenario& pool, std::size_t index);
 
 /// From the decision to start a replica to its first request: the fixed time, and the weights of
 /// the GPUs that it has on one node over the rate at which a node reads them.
-Seconds startup_time(const Scenario& scenario, const MemoryPlan& memory);
+Seconds startup_time(const Scenario& pool, const MemoryPlan& memory);
 
-/// The replicas, of those at `placements`, that have a part in what fails.
-std::vector<std::size_t> replicas_hit(const Failure& failure, int gpus_per_node,
-                                      const std::vector<ReplicaPlacement>& placements);
+/// The replicas of a pool: where they are, and where each stands.
+struct ControlledPool {
+  const PoolSpec* spec = nullptr;
+  Fleet* fleet = nullptr;
+  FleetPart part;
+  const std::vector<ReplicaPlacement>* placements = nullptr;
+};
 
 class FleetControl {
  public:
-  /// `fleet` has its replicas, which stand at `placements`. References must outlive it.
-  FleetControl(const Scenario& scenario, Platform& platform, Fleet& fleet, Timeline& timeline,
-               const std::vector<ReplicaPlacement>& placements);
+  /// The fleets have their replicas. References must outlive it.
+  FleetControl(const Scenario& scenario, Platform& platform, Timeline& timeline,
+               const std::vector<ControlledPool>& pools);
   /// Before the run.
   void arm();
   /// nullptr where every replica is up from the beginning to the end.
-  [[nodiscard]] const FleetUsage* usage() const { return usage_ ? &*usage_ : nullptr; }
+  [[nodiscard]] const FleetUsage* usage(std::size_t pool) const {
+    return usages_.empty() ? nullptr : &usages_[pool];
+  }
 
  private:
-  std::optional<FleetUsage> usage_;
+  std::vector<FleetUsage> usages_;  // by pool; fleets know their addresses
   std::optional<FailureSchedule> failures_;
-  std::optional<Autoscaler> autoscaler_;
+  std::vector<std::unique_ptr<Autoscaler>> autoscalers_;
 };
 
 }  // namespace foretoken

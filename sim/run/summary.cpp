@@ -175,7 +175,7 @@ double busy_share(const SimulatedRun& outcome, std::size_t pool) {
     if (family == "host" || family == "kv_copy") host += time;
   }
   const Deployment& deployment = outcome.pools.specs()[pool].scenario.deployment;
-  const FleetUsage* usage = outcome.pools.usage();
+  const FleetUsage* usage = outcome.pools.usage(pool);
   const double replica_seconds =
       usage != nullptr ? usage->up.value() : outcome.ended.value() * deployment.replicas;
   const double stage_seconds = replica_seconds * deployment.layout.pipeline;
@@ -238,25 +238,41 @@ void add_speculation(const SimulatedRun& outcome, Report& report) {
   speculation.draft_share = all > Seconds(0.0) ? draft / all : 0.0;
 }
 
-/// Where replicas come and go: how many there were, and GPU time by what was up.
-void add_fleet(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
-  const FleetUsage* usage = outcome.pools.usage();
-  if (usage == nullptr) return;
+/// Where a pool's replicas come and go: how many there were, and GPU time by what was up.
+std::optional<Report::Fleet> fleet_of(const SimulatedRun& outcome, std::size_t pool) {
+  const FleetUsage* usage = outcome.pools.usage(pool);
+  if (usage == nullptr) return std::nullopt;
   const double ended = outcome.ended.value();
+  const ParallelLayout& layout = outcome.pools.specs()[pool].scenario.deployment.layout;
   Report::Fleet fleet;
   fleet.serving_mean = ended > 0.0 ? usage->serving.value() / ended : 0.0;
   fleet.up_mean = ended > 0.0 ? usage->up.value() / ended : 0.0;
   fleet.up_max = usage->up_max;
-  fleet.gpu_hours = usage->up.value() / 3600.0 * scenario.deployment.layout.ranks();
+  fleet.gpu_hours = usage->up.value() / 3600.0 * layout.ranks();
   fleet.starts = usage->starts;
   fleet.failures = usage->failures;
-  report.fleet = fleet;
+  return fleet;
+}
+
+void add_fleet(const SimulatedRun& outcome, Report& report) {
+  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
+    const std::optional<Report::Fleet> part = fleet_of(outcome, pool);
+    if (!part) return;
+    if (!report.fleet) report.fleet.emplace();
+    report.fleet->serving_mean += part->serving_mean;
+    report.fleet->up_mean += part->up_mean;
+    report.fleet->up_max += part->up_max;
+    report.fleet->gpu_hours += part->gpu_hours;
+    report.fleet->starts += part->starts;
+    report.fleet->failures += part->failures;
+  }
 }
 
 /// GPUs of a pool that are paid for, on average: all, unless replicas come and go.
-double gpus_up(const Report& report, const Scenario& pool) {
-  if (!report.fleet) return gpus_of(pool);
-  return report.fleet->up_mean * pool.deployment.layout.ranks();
+double gpus_up(const SimulatedRun& outcome, std::size_t pool) {
+  const Scenario& scenario = outcome.pools.specs()[pool].scenario;
+  const std::optional<Report::Fleet> fleet = fleet_of(outcome, pool);
+  return fleet ? fleet->up_mean * scenario.deployment.layout.ranks() : gpus_of(scenario);
 }
 
 void add_cost(const SimulatedRun& outcome, Report& report) {
@@ -269,10 +285,10 @@ void add_cost(const SimulatedRun& outcome, Report& report) {
     const GpuSpec& gpu = scenario.cluster.gpu;
     has_price &= gpu.price.has_value();
     has_power &= gpu.power > Watts(0.0);
-    if (gpu.price) cost.per_hour += gpu.price->value() * gpus_up(report, scenario);
+    if (gpu.price) cost.per_hour += gpu.price->value() * gpus_up(outcome, pool);
     // Board power while a step runs; idle power is left out.
     const double share = busy_share(outcome, pool);
-    energy += gpu.power * Seconds(report.duration_s * share * gpus_up(report, scenario));
+    energy += gpu.power * Seconds(report.duration_s * share * gpus_up(outcome, pool));
   }
   if (has_price) {
     if (tokens > 0.0) {
@@ -321,7 +337,8 @@ void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& re
     pool.role = enum_name(spec.role);
     pool.gpu = gpu.title;
     pool.gpus = gpus_of(spec.scenario);
-    pool.replicas = spec.scenario.deployment.replicas;
+    pool.replicas = replicas_max(spec.scenario);
+    pool.fleet = fleet_of(outcome, i);
     pool.gpu_busy = busy_share(outcome, i);
     pool.iterations = steps.steps;
     pool.batch_mean = steps.steps > 0
@@ -334,7 +351,7 @@ void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& re
     pool.kv_mean = steps.kv_used_mean() / blocks;
     if (scenario.workload->prefix_block_tokens() > 0 && spec.scenario.engine.prefix_caching)
       pool.prefix_hit_rate = hit_rate(engine.prefixes(), engine.prefixes().tokens_found);
-    if (gpu.price) pool.cost_per_hour = gpu.price->value() * pool.gpus;
+    if (gpu.price) pool.cost_per_hour = gpu.price->value() * gpus_up(outcome, i);
     pool.memory_bytes = memory_pieces(engine);
   }
 }
@@ -410,7 +427,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_load(scenario, outcome, report);
   add_prices(outcome, report);
   add_speculation(outcome, report);
-  add_fleet(scenario, outcome, report);
+  add_fleet(outcome, report);
   add_cost(outcome, report);
   add_pools(scenario, outcome, report);
   add_handoffs(scenario, outcome.timeline, report);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "sim/base/enum_names.hpp"
@@ -43,11 +44,12 @@ struct EnumNames<FailingPart> {
   static constexpr auto names = std::to_array<std::string_view>({"gpu", "node", "replica"});
 };
 
-/// A replica fails with any of its GPUs.
+/// A replica fails with any of its GPUs, whichever pool it belongs to.
 struct Failure {
   Seconds at;
   FailingPart part = FailingPart::gpu;
-  int index = 0;
+  int index = 0;          // GPUs and nodes count over the cluster, replicas in their pool
+  std::string pool = {};  // of a replica, where there are pools
   std::optional<Seconds> recovers_after = std::nullopt;  // nullopt = never
   SourcePosition position = {};                          // of the part
 };

@@ -9,12 +9,14 @@ namespace foretoken {
 namespace {
 
 /// Whether the cursor has GPUs for all replicas; takes them.
-bool take_replicas(GpuCursor& cursor, const Deployment& deployment) {
+bool take_replicas(GpuCursor& cursor, const Scenario& pool) {
+  const Deployment& deployment = pool.deployment;
   const ParallelLayout& layout = deployment.layout;
   const int per_node = cursor.gpus_per_node();
   if (layout.tensor > per_node && layout.tensor % per_node != 0) return false;
   if (deployment.own_nodes) cursor.finish_node();
-  for (int i = 0; i < deployment.replicas * layout.pipeline * layout.data_parallel_attention; ++i) {
+  const int groups = replicas_max(pool) * layout.pipeline * layout.data_parallel_attention;
+  for (int i = 0; i < groups; ++i) {
     if (!cursor.take(layout.tensor)) return false;
   }
   if (deployment.own_nodes) cursor.finish_node();
@@ -25,9 +27,8 @@ bool take_replicas(GpuCursor& cursor, const Deployment& deployment) {
 bool fit(const Scenario& scenario, const Scenario& pool) {
   GpuCursor cursor(pool.cluster, pool.deployment.node_group);
   return std::ranges::all_of(scenario.pools, [&](const PoolSpec& other) {
-    const Deployment& deployment = other.scenario.deployment;
-    return deployment.node_group != pool.deployment.node_group ||
-           take_replicas(cursor, deployment);
+    return other.scenario.deployment.node_group != pool.deployment.node_group ||
+           take_replicas(cursor, other.scenario);
   });
 }
 

@@ -55,7 +55,7 @@ void check_pools_fit(const Scenario& scenario, Diagnostics& diagnostics) {
     for (std::size_t j = 0; j <= i; ++j) {
       const Scenario& other = scenario.pools[j].scenario;
       if (other.deployment.node_group != pool.deployment.node_group) continue;
-      const int gpus = other.deployment.layout.ranks() * other.deployment.replicas;
+      const int gpus = other.deployment.layout.ranks() * replicas_max(other);
       needed += gpus;
       needs += fmt::format("{}{} {}", needs.empty() ? "" : ", ", scenario.pools[j].name, gpus);
     }
@@ -72,7 +72,7 @@ void check_pools_fit(const Scenario& scenario, Diagnostics& diagnostics) {
 void check_host_memory(const Scenario& scenario, Diagnostics& diagnostics) {
   const NodeSpec& node = scenario.cluster.node;
   const int ranks = scenario.deployment.layout.ranks();
-  const int on_a_node = std::min(node.gpus, ranks * scenario.deployment.replicas);
+  const int on_a_node = std::min(node.gpus, ranks * replicas_max(scenario));
   const Bytes needed = on_a_node * (scenario.engine.host_kv / ranks);
   if (node.host_memory <= Bytes(0.0) || needed <= node.host_memory) return;
   diagnostics.add(
@@ -103,10 +103,16 @@ void check_prefix_blocks(const Scenario& scenario, Diagnostics& diagnostics) {
                               prefix_tokens, scenario.engine.block_tokens));
 }
 
-/// A user who is rejected and does not think asks again in the same moment, for ever if nothing
+/// A user who is turned away and does not think asks again in the same moment, for ever if nothing
 /// counts the requests.
-void check_queue(const Scenario& scenario, Diagnostics& diagnostics) {
-  if (scenario.engine.queue_max == 0) return;
+void check_pauses(const Scenario& scenario, Diagnostics& diagnostics) {
+  const auto for_good = std::ranges::find_if(
+      scenario.failures, [](const Failure& failure) { return !failure.recovers_after; });
+  const std::vector<PoolSpec> pools = pools_of(scenario);
+  const auto queue = std::ranges::find_if(
+      pools, [](const PoolSpec& pool) { return pool.scenario.engine.queue_max > 0; });
+  const bool has_room = queue == pools.end() && scenario.front_end.outstanding_max == 0;
+  if (has_room && for_good == scenario.failures.end()) return;
   const Value workload = scenario.workload->resolved();
   const Value* think_time = workload.find("think_time");
   if (think_time == nullptr || workload.find("requests") != nullptr) return;
@@ -114,9 +120,17 @@ void check_queue(const Scenario& scenario, Diagnostics& diagnostics) {
   if (parse_quantity(std::get<std::string>(think_time->data), pause) || pause > Seconds(0.0)) {
     return;
   }
-  diagnostics.add(scenario.engine_position,
-                  "queue_max rejects users who ask again at once, without end: give [workload] "
-                  "think_time or requests");
+  const auto add = [&](const SourcePosition& position, std::string_view what) {
+    diagnostics.add(position,
+                    fmt::format("{} users who ask again at once, without end: give [workload] "
+                                "think_time or requests",
+                                what));
+  };
+  if (queue != pools.end()) return add(queue->scenario.engine_position, "queue_max rejects");
+  if (scenario.front_end.outstanding_max > 0) {
+    return add(scenario.outstanding_position, "front_end.outstanding_max rejects");
+  }
+  add(for_good->position, "a failure without recovers_after may leave nobody to serve");
 }
 
 }  // namespace
@@ -158,7 +172,14 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   read_front_end_table(section("front_end"), scenario);
   read_startup_table(section("startup"), scenario);
   if (root.find("autoscaler") != nullptr) {
-    read_autoscaler_table(section("autoscaler"), scenario);
+    TableReader table = section("autoscaler");
+    if (pools == nullptr) {
+      read_autoscaler_table(table, scenario);
+    } else {
+      diagnostics.add(root.find("autoscaler")->position,
+                      fmt::format("[autoscaler] is each pool's own; write [pool.{}.autoscaler]",
+                                  scenario.pools.front().name));
+    }
   }
   if (const Value* list = file.find("failures")) read_failures(*list, diagnostics, scenario);
   read_predictor_table(section("predictor"), scenario);
@@ -181,10 +202,9 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
       check_prefix_blocks(pool.scenario, diagnostics);
       check_host_memory(pool.scenario, diagnostics);
       check_kv_format(pool.scenario, diagnostics);
-      check_queue(pool.scenario, diagnostics);
     }
+    check_pauses(scenario, diagnostics);
     check_failures(scenario, diagnostics);
-    check_fixed_pools(scenario, diagnostics);
     if (diagnostics.empty()) check_pools_fit(scenario, diagnostics);
   }
   diagnostics.throw_if_any();
@@ -206,7 +226,10 @@ int replicas_max(const Scenario& scenario) {
 }
 
 bool has_fleet_changes(const Scenario& scenario) {
-  return scenario.autoscaler || !scenario.failures.empty() || scenario.startup.is_cold;
+  return scenario.autoscaler || !scenario.failures.empty() || scenario.startup.is_cold ||
+         std::ranges::any_of(scenario.pools, [](const PoolSpec& pool) {
+           return pool.scenario.autoscaler.has_value();
+         });
 }
 
 Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,

@@ -147,7 +147,7 @@ struct Scenario {
   EngineSettings engine;
   FrontEndSettings front_end;
   StartupSettings startup;
-  std::optional<AutoscalerSettings> autoscaler;
+  std::optional<AutoscalerSettings> autoscaler;  // with pools each has its own
   std::vector<Failure> failures;
   VariantChoice predictor{"synperf"};
   AttentionDetail attention = AttentionDetail::aggregate;
@@ -160,7 +160,7 @@ struct Scenario {
   std::vector<PoolSpec> pools;
 
   SourcePosition model_position, kv_dtype_position, host_kv_position, cluster_position,
-      deployment_position, engine_position;
+      deployment_position, engine_position, outstanding_position;
 };
 
 /// Equal replicas among others: what they would be if they were the whole deployment. The cluster

@@ -23,7 +23,7 @@ void read_pool_tables(const Value& pools, const Value* engine, const ScenarioOpt
 void read_speculative_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
 void read_front_end_table(TableReader table, Scenario& scenario);
 void read_startup_table(TableReader table, Scenario& scenario);
-/// Only where the file has one.
+/// Only where the file or the pool has one.
 void read_autoscaler_table(TableReader table, Scenario& scenario);
 void read_failures(const Value& list, Diagnostics& diagnostics, Scenario& scenario);
 void read_predictor_table(TableReader table, Scenario& scenario);
@@ -51,8 +51,6 @@ Value resolved_run_table(const Scenario& scenario);
 /// What can only be judged when all tables are read.
 void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics);
 void check_failures(const Scenario& scenario, Diagnostics& diagnostics);
-/// Pools of several kinds neither start, nor fail, nor scale during a run.
-void check_fixed_pools(const Scenario& scenario, Diagnostics& diagnostics);
 
 /// A path in a scenario is relative to the scenario's folder; a plain name stays as it is.
 std::string resolve_path(const std::string& name, const std::filesystem::path& base_folder);

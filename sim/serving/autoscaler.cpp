@@ -13,19 +13,20 @@ constexpr double tolerance = 0.1;
 
 }  // namespace
 
-Autoscaler::Autoscaler(const ScalingPolicy& policy, Platform& platform, Fleet& fleet)
-    : policy_(policy), platform_(platform), fleet_(fleet) {}
+Autoscaler::Autoscaler(const ScalingPolicy& policy, Platform& platform, Fleet& fleet,
+                       FleetPart part)
+    : policy_(policy), platform_(platform), fleet_(fleet), part_(part) {}
 
 void Autoscaler::arm() { platform_.at(platform_.now() + policy_.interval, *this, 0); }
 
 double Autoscaler::metric_sum() const {
   double sum = 0.0;
-  for (std::size_t i = 0; i < fleet_.size(); ++i) {
+  for (std::size_t i = part_.first; i < end(); ++i) {
     if (fleet_.state(i) != ReplicaState::serving) continue;
     const AttentionRanks& ranks = fleet_.replica(i).ranks();
     switch (policy_.metric) {
       case ScalingMetric::queue:
-        sum += static_cast<double>(ranks.waiting());
+        sum += static_cast<double>(ranks.waiting() + fleet_.replica(i).waiting_for_blocks());
         break;
       case ScalingMetric::outstanding:
         sum += static_cast<double>(fleet_.outstanding(i));
@@ -40,12 +41,14 @@ double Autoscaler::metric_sum() const {
   }
   const bool counts_requests =
       policy_.metric == ScalingMetric::queue || policy_.metric == ScalingMetric::outstanding;
-  return counts_requests ? sum + static_cast<double>(fleet_.held()) : sum;
+  if (!counts_requests) return sum;
+  const double share = static_cast<double>(part_.count) / static_cast<double>(fleet_.size());
+  return sum + share * static_cast<double>(fleet_.held());
 }
 
 int Autoscaler::up() const {
   int count = 0;
-  for (std::size_t i = 0; i < fleet_.size(); ++i) {
+  for (std::size_t i = part_.first; i < end(); ++i) {
     const ReplicaState state = fleet_.state(i);
     count += state == ReplicaState::serving || state == ReplicaState::starting ? 1 : 0;
   }
@@ -72,7 +75,7 @@ void Autoscaler::on_event(std::uint64_t /*tag*/) {
 /// Draining replicas first, since their weights are loaded; then by number.
 void Autoscaler::grow(int replicas) {
   for (const ReplicaState from : {ReplicaState::draining, ReplicaState::stopped}) {
-    for (std::size_t i = 0; i < fleet_.size() && replicas > 0; ++i) {
+    for (std::size_t i = part_.first; i < end() && replicas > 0; ++i) {
       if (fleet_.state(i) != from) continue;
       fleet_.start(i);
       changed_ = platform_.now();
@@ -88,7 +91,7 @@ void Autoscaler::shrink(int replicas) {
     const auto loss = [&](std::size_t i) {
       return fleet_.state(i) == ReplicaState::starting ? -1 : fleet_.outstanding(i);
     };
-    for (std::size_t i = 0; i < fleet_.size(); ++i) {
+    for (std::size_t i = part_.first; i < end(); ++i) {
       const ReplicaState state = fleet_.state(i);
       if (state != ReplicaState::serving && state != ReplicaState::starting) continue;
       if (!chosen || loss(i) <= loss(*chosen)) chosen = i;

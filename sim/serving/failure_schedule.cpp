@@ -13,9 +13,8 @@ std::uint64_t tag(EventKind kind, std::size_t failure) {
 
 }  // namespace
 
-FailureSchedule::FailureSchedule(Platform& platform, Fleet& fleet,
-                                 std::vector<PlannedFailure> failures)
-    : platform_(platform), fleet_(fleet), failures_(std::move(failures)) {}
+FailureSchedule::FailureSchedule(Platform& platform, std::vector<PlannedFailure> failures)
+    : platform_(platform), failures_(std::move(failures)) {}
 
 void FailureSchedule::arm() {
   for (std::size_t i = 0; i < failures_.size(); ++i) {
@@ -29,13 +28,13 @@ void FailureSchedule::arm() {
 void FailureSchedule::on_event(std::uint64_t tag) {
   const PlannedFailure& failure = failures_[tag & 0xffffffff];
   if (static_cast<EventKind>(tag >> 32) == EventKind::begins) return begin(failure);
-  for (const std::size_t replica : failure.replicas) fleet_.repair(replica);
+  for (const PlannedFailure::Hit& hit : failure.hits) hit.fleet->repair(hit.replica);
 }
 
 void FailureSchedule::begin(const PlannedFailure& failure) {
-  for (const std::size_t replica : failure.replicas) fleet_.fail(replica);
+  for (const PlannedFailure::Hit& hit : failure.hits) hit.fleet->fail(hit.replica);
   if (failure.recovers_after) return;
-  for (const std::size_t replica : failure.replicas) fleet_.give_up(replica);
+  for (const PlannedFailure::Hit& hit : failure.hits) hit.fleet->give_up(hit.replica);
 }
 
 }  // namespace foretoken

@@ -18,12 +18,13 @@ Fleet::Fleet(FleetSettings settings, Platform& platform, std::unique_ptr<Router>
              RequestListener& client)
     : settings_(settings), platform_(platform), router_(std::move(router)), client_(client) {}
 
-void Fleet::add(Replica& replica, ReplicaState state) {
+void Fleet::add(Replica& replica, MemberSettings settings, ReplicaState state) {
   FORETOKEN_CHECK(members_.empty() ||
                       replica.id().value == members_.front().replica->id().value + members_.size(),
                   "replica {} follows {} others", replica.id().value, members_.size());
   Member& member = members_.emplace_back();
   member.replica = &replica;
+  member.settings = settings;
   member.state = state;
   member.seen.id = replica.id();
   if (state == ReplicaState::starting) begin_start(member);
@@ -57,10 +58,11 @@ const std::vector<ReplicaStatus>& Fleet::candidates() {
 
 bool Fleet::anybody_will_serve() const {
   return std::ranges::any_of(members_, [&](const Member& member) {
+    const bool is_scaled = member.settings.is_scaled;
     return member.state == ReplicaState::serving || member.state == ReplicaState::starting ||
-           (member.state == ReplicaState::stopped && settings_.is_scaled) ||
-           (member.state == ReplicaState::failed && member.starts_after_repair &&
-            !member.is_given_up);
+           (member.state == ReplicaState::stopped && is_scaled) ||
+           (member.state == ReplicaState::failed && !member.is_given_up &&
+            (member.starts_after_repair || is_scaled));
   });
 }
 
@@ -102,7 +104,7 @@ void Fleet::cancel(RequestId id, RequestStatus status) {
 }
 
 void Fleet::abandon() {
-  count_until_now();
+  for (Counted& counted : counted_) count_until_now(counted);
   for (Member& member : members_) member.replica->abandon();
   while (!held_.empty()) {
     const RequestRecord record = held_.front().record;
@@ -111,47 +113,52 @@ void Fleet::abandon() {
   }
 }
 
-int Fleet::up() const {
-  return static_cast<int>(std::ranges::count_if(members_, [](const Member& member) {
-    return member.state != ReplicaState::stopped && member.state != ReplicaState::failed;
-  }));
+std::span<const Fleet::Member> Fleet::members_of(FleetPart part) const {
+  return std::span(members_).subspan(part.first, part.count);
 }
 
-void Fleet::count_usage(FleetUsage& usage) {
-  usage_ = &usage;
-  counted_until_ = platform_.now();
-  usage.up_max = up();
+void Fleet::count_usage(FleetUsage& usage, FleetPart part) {
+  FORETOKEN_CHECK(part.first + part.count <= members_.size(), "replicas {} to {} of {}", part.first,
+                  part.first + part.count, members_.size());
+  counted_.push_back({&usage, part, platform_.now()});
+  usage.up_max = static_cast<int>(std::ranges::count_if(members_of(part), is_up));
 }
 
-void Fleet::count_until_now() {
-  if (usage_ == nullptr) return;
+void Fleet::count_until_now(Counted& counted) {
+  FleetUsage& usage = *counted.usage;
   const Seconds now = platform_.now();
-  const Seconds passed = now - counted_until_;
+  const Seconds passed = now - counted.until;
+  const std::span<const Member> members = members_of(counted.part);
   const auto serving =
-      static_cast<double>(std::ranges::count(members_, ReplicaState::serving, &Member::state));
-  usage_->up += static_cast<double>(up()) * passed;
-  usage_->serving += serving * passed;
-  if (usage_->curve != nullptr) usage_->curve->add_replicas(counted_until_, now, serving);
-  counted_until_ = now;
+      static_cast<double>(std::ranges::count(members, ReplicaState::serving, &Member::state));
+  usage.up += static_cast<double>(std::ranges::count_if(members, is_up)) * passed;
+  usage.serving += serving * passed;
+  if (usage.curve != nullptr) usage.curve->add_replicas(counted.until, now, serving);
+  counted.until = now;
 }
 
 void Fleet::set_state(Member& member, ReplicaState state) {
-  count_until_now();
+  const auto counted = std::ranges::find_if(counted_, [&](const Counted& one) {
+    return index_of(member) - one.part.first < one.part.count;
+  });
+  if (counted != counted_.end()) count_until_now(*counted);
   if (state == ReplicaState::stopped || state == ReplicaState::failed) {
     router_->forget(member.replica->id());
     member.seen_at = Seconds(-1.0);
   }
   member.state = state;
-  if (usage_ == nullptr) return;
-  usage_->up_max = std::max(usage_->up_max, up());
-  usage_->starts += state == ReplicaState::starting ? 1 : 0;
-  usage_->failures += state == ReplicaState::failed ? 1 : 0;
+  if (counted == counted_.end()) return;
+  FleetUsage& usage = *counted->usage;
+  const auto up = std::ranges::count_if(members_of(counted->part), is_up);
+  usage.up_max = std::max(usage.up_max, static_cast<int>(up));
+  usage.starts += state == ReplicaState::starting ? 1 : 0;
+  usage.failures += state == ReplicaState::failed ? 1 : 0;
 }
 
 void Fleet::begin_start(Member& member) {
   set_state(member, ReplicaState::starting);
   ++member.starts;
-  platform_.at(platform_.now() + settings_.startup, *this,
+  platform_.at(platform_.now() + member.settings.startup, *this,
                tag(EventKind::started, index_of(member), member.starts));
 }
 

@@ -1,10 +1,11 @@
-// A pool of equal replicas behind one router: who is up, who gets the next request, and what waits
-// while nobody is. Replicas start (their weights have to be loaded), serve, drain and fail here;
+// Replicas behind one router: who is up, who gets the next request, and what waits while nobody is.
+// They may be of several kinds, each a part of the fleet. Replicas start (their weights have to be loaded), serve, drain and fail here;
 // when they should is others' business.
 #pragma once
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/base/enum_names.hpp"
@@ -24,14 +25,22 @@ struct EnumNames<ReplicaState> {
 };
 
 struct FleetSettings {
-  Seconds startup = {};              // from the decision to start a replica to its first request
   Seconds status_interval = {};      // the router's view of a replica's engine is up to this old
   std::int64_t outstanding_max = 0;  // of a replica; requests beyond are rejected. 0 = no limit
-  bool is_scaled = false;            // stopped replicas may be started
 };
 
-/// What a fleet's replicas cost and how many there were, in replica-seconds. Up are those that have
-/// their GPUs to themselves: starting, serving or draining, not failed ones.
+struct MemberSettings {
+  Seconds startup = {};    // from the decision to start the replica to its first request
+  bool is_scaled = false;  // when it is stopped it may be started
+};
+
+/// Replicas in a row.
+struct FleetPart {
+  std::size_t first = 0, count = 0;
+};
+
+/// What replicas cost and how many there were, in replica-seconds. Up are those that have their
+/// GPUs to themselves: starting, serving or draining, not failed ones.
 struct FleetUsage {
   Seconds up, serving;
   std::int64_t starts = 0, failures = 0;
@@ -46,7 +55,8 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
         RequestListener& client);
 
   /// Adds a replica, which tells this fleet of its requests. Ids count up by 1.
-  void add(Replica& replica, ReplicaState state = ReplicaState::serving);
+  void add(Replica& replica, MemberSettings settings = {},
+           ReplicaState state = ReplicaState::serving);
 
   void submit(const Request& request, const RequestRecord& record) override;
   void cancel(RequestId id, RequestStatus status) override;
@@ -63,8 +73,8 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   void repair(std::size_t replica);
   /// A failed replica that nobody will repair; requests that only it could have served fail.
   void give_up(std::size_t replica);
-  /// Keeps `usage` from now on.
-  void count_usage(FleetUsage& usage);
+  /// Keeps the usage of `part` from now on.
+  void count_usage(FleetUsage& usage, FleetPart part);
 
   [[nodiscard]] std::size_t size() const { return members_.size(); }
   [[nodiscard]] ReplicaState state(std::size_t replica) const { return members_[replica].state; }
@@ -72,7 +82,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   [[nodiscard]] std::int64_t outstanding(std::size_t replica) const {
     return members_[replica].outstanding;
   }
-  /// Requests that no replica has taken yet.
+  /// Requests that no replica has taken yet, because none serves.
   [[nodiscard]] std::int64_t held() const { return std::ssize(held_); }
 
   void on_event(std::uint64_t tag) override;
@@ -83,6 +93,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
  private:
   struct Member {
     Replica* replica = nullptr;
+    MemberSettings settings;
     ReplicaState state = ReplicaState::serving;
     std::int64_t outstanding = 0;
     std::uint32_t starts = 0;  // a start-up that was called off must not come true
@@ -96,7 +107,15 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
     Request request;
     RequestRecord record;
   };
+  struct Counted {
+    FleetUsage* usage = nullptr;
+    FleetPart part;
+    Seconds until;
+  };
 
+  [[nodiscard]] static bool is_up(const Member& member) {
+    return member.state != ReplicaState::stopped && member.state != ReplicaState::failed;
+  }
   [[nodiscard]] Member& member_of(ReplicaId id);
   [[nodiscard]] std::size_t index_of(const Member& member) const {
     return static_cast<std::size_t>(&member - members_.data());
@@ -104,7 +123,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   /// A status for each replica that takes requests, in order of id.
   [[nodiscard]] const std::vector<ReplicaStatus>& candidates();
   [[nodiscard]] bool anybody_will_serve() const;
-  [[nodiscard]] int up() const;
+  [[nodiscard]] std::span<const Member> members_of(FleetPart part) const;
   void set_state(Member& member, ReplicaState state);
   void begin_start(Member& member);
   void stop_if_drained(const Member& member);
@@ -112,7 +131,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   void end_unserved(const RequestRecord& record, RequestStatus status);
   void release_held();
   /// Adds what was since the last change.
-  void count_until_now();
+  void count_until_now(Counted& counted);
   void let_go(const RequestRecord& record);
 
   FleetSettings settings_;
@@ -122,8 +141,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   std::vector<Member> members_;
   std::deque<Held> held_;                  // while no replica takes requests
   std::vector<ReplicaStatus> candidates_;  // scratch
-  FleetUsage* usage_ = nullptr;
-  Seconds counted_until_;
+  std::vector<Counted> counted_;
 };
 
 }  // namespace foretoken

@@ -99,6 +99,8 @@ class Replica final : public EventHandler {
   [[nodiscard]] ReplicaId id() const { return config_.id; }
   [[nodiscard]] ReplicaDuty duty() const { return config_.duty; }
   [[nodiscard]] const AttentionRanks& ranks() const { return ranks_; }
+  /// decode: requests whose KV cache has no blocks to come to so far.
+  [[nodiscard]] std::int64_t waiting_for_blocks() const { return std::ssize(reserving_); }
   [[nodiscard]] const std::vector<std::vector<GpuId>>& stage_gpus() const {
     return config_.stage_gpus;
   }

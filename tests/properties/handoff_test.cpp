@@ -128,6 +128,22 @@ TEST(HandoffProperties, WhatNoDecodeReplicaCanHoldFails) {
   EXPECT_EQ(report.requests.failed + report.requests.completed, 60);
 }
 
+constexpr const char* slow_pools = R"([model]
+name = "llama-3.1-8b"
+[cluster]
+name = ""
+[pool.prefill]
+role = "prefill"
+[pool.decode]
+role = "decode"
+[predictor]
+name = "roofline"
+[workload]
+arrivals = "trace"
+trace = ""
+trace_format = "csv"
+)";
+
 /// Nodes of `gpus` GPUs that share one NIC of 1 GB/s.
 class OneNic : public testing::Test {
  protected:
@@ -176,23 +192,8 @@ latency = "5 us"
                                  const std::vector<Arrival>& requests,
                                  double RequestRow::Handoff::*figure =
                                      &RequestRow::Handoff::transfer_ms) const {
-    constexpr const char* text = R"([model]
-name = "llama-3.1-8b"
-[cluster]
-name = ""
-[pool.prefill]
-role = "prefill"
-[pool.decode]
-role = "decode"
-[predictor]
-name = "roofline"
-[workload]
-arrivals = "trace"
-trace = ""
-trace_format = "csv"
-)";
     overrides.push_back("workload.trace=" + trace(requests));
-    return in_child([&] { return (*run(text, overrides).rows.front().handoff).*figure; });
+    return in_child([&] { return (*run(slow_pools, overrides).rows.front().handoff).*figure; });
   }
 
  private:
@@ -224,6 +225,43 @@ TEST_F(OneNic, TransfersOfTwoReplicasShareANic) {
   const auto beside = transfer(overrides, {{0.0, 2000}, {0.0, 2000}});
   ASSERT_TRUE(alone && beside);
   EXPECT_NEAR(*beside / *alone, 2, 1e-3);
+}
+
+// A prompt of 2,000 tokens takes some 30 ms to compute and 285 ms to send: at 150 ms its KV cache is
+// on its way, whichever end fails then.
+TEST_F(OneNic, ACacheOnItsWayIsComputedAgainWhenAnEndFails) {
+  for (const char* pool : {"prefill", "decode"}) {
+    for (const char* transfer : {"after_prefill", "layer_wise"}) {
+      const auto row = [&](int attempts, const std::string& failures,
+                           double (*figure)(const RequestRow&)) {
+        const std::string text = std::string(slow_pools) + failures;
+        return in_child([&] {
+          const Report report = run(
+              text, {"cluster.name=" + cluster(2, 1), "workload.trace=" + trace({{0.0, 2000, 5}}),
+                     fmt::format("front_end.attempts_max={}", attempts),
+                     fmt::format("deployment.kv_transfer={}", transfer)});
+          return figure(report.rows.front());
+        });
+      };
+      const auto finished = [](const RequestRow& r) { return r.finished_s.value_or(-1); };
+      const auto sent = [](const RequestRow& r) {
+        return r.attempts + 100.0 * static_cast<double>(r.output_tokens) +
+               (r.status == "completed" ? 1e4 : 0);
+      };
+      const std::string failure = fmt::format(
+          "[[failures]]\nat = \"150 ms\"\nreplica = 0\npool = \"{}\"\nrecovers_after = "
+          "\"50 ms\"\n",
+          pool);
+      const auto alone = row(3, "", finished), again = row(3, failure, finished);
+      ASSERT_TRUE(alone && again) << pool << transfer;
+      // It begins anew when the replica is back, or at once where the other end has failed, but its
+      // bytes find those of the first attempt still on the wire.
+      EXPECT_GT(*again, *alone + 0.149) << pool << transfer;
+      EXPECT_LT(*again, *alone + 0.151 + 0.285) << pool << transfer;
+      EXPECT_EQ(row(3, failure, sent), 10'502.0) << pool << transfer;
+      EXPECT_EQ(row(1, failure, sent), 101.0) << pool << transfer;  // the first token, then failed
+    }
+  }
 }
 
 TEST_F(OneNic, LayersFollowTheComputationAndTheTailIsWhatIsLeft) {

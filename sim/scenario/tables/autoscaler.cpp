@@ -64,14 +64,6 @@ Value resolved_autoscaler_table(const Scenario& scenario) {
   return table;
 }
 
-void check_fixed_pools(const Scenario& scenario, Diagnostics& diagnostics) {
-  if (scenario.pools.empty() || !has_fleet_changes(scenario)) return;
-  diagnostics.add(
-      scenario.deployment_position,
-      "[autoscaler], [[failures]] and startup.is_cold are for replicas of one kind, not "
-      "for [pool] tables; remove one or the other");
-}
-
 void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics) {
   if (!scenario.autoscaler) return;
   const auto& [min, max] = std::pair(scenario.autoscaler->min, scenario.autoscaler->max);

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "sim/base/nearest_name.hpp"
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
@@ -25,6 +28,42 @@ void read_part(TableReader& table, Failure& failure) {
   }
 }
 
+/// A replica is one of its pool; GPUs and nodes hold whose they are.
+void read_pool_name(TableReader& table, const Scenario& scenario, Failure& failure) {
+  std::vector<std::string_view> pools;
+  for (const PoolSpec& pool : scenario.pools) pools.push_back(pool.name);
+  if (!table.read("pool", failure.pool)) {
+    if (failure.part == FailingPart::replica && !pools.empty()) {
+      table.fail("replica", fmt::format("is one of a pool: name it, with pool = \"{}\"",
+                                        fmt::join(pools, "\" or \"")));
+    }
+    return;
+  }
+  if (pools.empty()) {
+    table.fail("pool", "is for scenarios with [pool.NAME] tables; leave it out");
+  } else if (failure.part != FailingPart::replica) {
+    table.fail("pool", fmt::format("goes with replica; a {} is counted over the cluster, and "
+                                   "whoever stands on it fails",
+                                   enum_name(failure.part)));
+  } else if (std::ranges::find(pools, failure.pool) == pools.end()) {
+    table.fail("pool", unknown_name_message("pool", failure.pool, pools));
+  }
+}
+
+/// Of what may fail, as many as there are.
+int count_of(const Failure& failure, const Scenario& scenario) {
+  switch (failure.part) {
+    case FailingPart::gpu:
+      return scenario.cluster.gpu_count();
+    case FailingPart::node:
+      return scenario.cluster.nodes;
+    case FailingPart::replica:
+      break;
+  }
+  const auto pool = std::ranges::find(scenario.pools, failure.pool, &PoolSpec::name);
+  return replicas_max(pool == scenario.pools.end() ? scenario : pool->scenario);
+}
+
 }  // namespace
 
 void read_failures(const Value& list, Diagnostics& diagnostics, Scenario& scenario) {
@@ -44,6 +83,7 @@ void read_failures(const Value& list, Diagnostics& diagnostics, Scenario& scenar
     table.require("at", failure.at);
     table.expect("at", failure.at >= Seconds(0.0), "must not be negative");
     read_part(table, failure);
+    read_pool_name(table, scenario, failure);
     Seconds recovers_after;
     if (table.read("recovers_after", recovers_after)) failure.recovers_after = recovers_after;
     table.expect("recovers_after", recovers_after >= Seconds(0.0), "must not be negative");
@@ -57,6 +97,7 @@ Value resolved_failures(const Scenario& scenario) {
   for (const Failure& failure : scenario.failures) {
     ValueObject table = {{"at", exact_text(failure.at)},
                          {std::string(enum_name(failure.part)), failure.index}};
+    if (!failure.pool.empty()) table.emplace_back("pool", failure.pool);
     if (failure.recovers_after) {
       table.emplace_back("recovers_after", exact_text(*failure.recovers_after));
     }
@@ -67,13 +108,12 @@ Value resolved_failures(const Scenario& scenario) {
 
 void check_failures(const Scenario& scenario, Diagnostics& diagnostics) {
   for (const Failure& failure : scenario.failures) {
-    const int count = failure.part == FailingPart::gpu    ? scenario.cluster.gpu_count()
-                      : failure.part == FailingPart::node ? scenario.cluster.nodes
-                                                          : replicas_max(scenario);
+    const int count = count_of(failure, scenario);
     if (failure.index < count) continue;
     diagnostics.add(failure.position,
-                    fmt::format("{0} {1} cannot fail: there are {2}, counted from 0 to {3}",
-                                enum_name(failure.part), failure.index, count, count - 1));
+                    fmt::format("{0} {1}{4} cannot fail: there are {2}, counted from 0 to {3}",
+                                enum_name(failure.part), failure.index, count, count - 1,
+                                failure.pool.empty() ? "" : " of pool " + failure.pool));
   }
 }
 

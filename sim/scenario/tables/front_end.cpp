@@ -8,6 +8,7 @@ void read_front_end_table(TableReader table, Scenario& scenario) {
   table.expect("status_interval", front_end.status_interval >= Seconds(0.0),
                "must not be negative");
   table.read("outstanding_max", front_end.outstanding_max);
+  scenario.outstanding_position = table.position("outstanding_max");
   table.expect("outstanding_max", front_end.outstanding_max >= 0,
                "must be at least 1 (or 0: no limit)");
   read_positive(table, "attempts_max", front_end.attempts_max);

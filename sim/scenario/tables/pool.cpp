@@ -21,7 +21,12 @@ void read_pool(const Value& given, const Value* engine, const ScenarioOptions& o
   read_layout(table, pool.scenario);
   table.read("own_nodes", pool.scenario.deployment.own_nodes);
   const Value own_engine = merged(engine, table.find_table("engine"));
+  const Value* autoscaler = table.find_table("autoscaler");
   table.finish();
+  if (autoscaler != nullptr) {
+    read_autoscaler_table({*autoscaler, diagnostics, "pool." + pool.name + ".autoscaler"},
+                          pool.scenario);
+  }
   read_engine_table(TableReader(own_engine, diagnostics, "engine"), options, pool.scenario);
 }
 
@@ -49,6 +54,7 @@ void read_pool_tables(const Value& pools, const Value* engine, const ScenarioOpt
                       Scenario& scenario, Diagnostics& diagnostics) {
   Scenario base = scenario;
   base.pools.clear();
+  base.failures.clear();
   // What concerns all pools is theirs too; the rest they read themselves.
   base.deployment = scenario.deployment;
   for (PoolSpec& pool : scenario.pools) {
@@ -66,6 +72,9 @@ Value resolved_pool_tables(const Scenario& scenario) {
     append_layout(table, pool.scenario);
     if (pool.scenario.deployment.own_nodes) table.set("own_nodes", true);
     table.set("engine", resolved_engine_table(pool.scenario));
+    if (pool.scenario.autoscaler) {
+      table.set("autoscaler", resolved_autoscaler_table(pool.scenario));
+    }
     pools.set(pool.name, std::move(table));
   }
   return pools;

@@ -110,6 +110,72 @@ TEST(Pools, ReportEachMistakeOnce) {
               HasSubstr("is for clusters with groups of different nodes"));
 }
 
+constexpr const char* changing = R"(
+[pool.back.autoscaler]
+max = 3
+metric = "queue"
+target = 4
+[startup]
+time = "20 s"
+[[failures]]
+at = "5 s"
+replica = 2
+pool = "back"
+[[failures]]
+at = "6 s"
+gpu = 9
+recovers_after = "1 min"
+)";
+
+Scenario read_changing(const std::string& more = "") {
+  return read_scenario(parse_toml(two_pools + std::string(changing) + more, "s.toml"), {"."});
+}
+
+TEST(Pools, ScaleByThemselvesAndFailByName) {
+  const Scenario scenario = read_changing();
+  EXPECT_TRUE(has_fleet_changes(scenario));
+  EXPECT_FALSE(has_fleet_changes(read()));
+  EXPECT_FALSE(scenario.pools[0].scenario.autoscaler.has_value());
+  EXPECT_EQ(replicas_max(scenario.pools[0].scenario), 1);
+  EXPECT_EQ(replicas_max(scenario.pools[1].scenario), 3);
+  EXPECT_EQ(scenario.pools[1].scenario.deployment.replicas, 2);
+  EXPECT_EQ(scenario.failures[0].pool, "back");
+  EXPECT_EQ(scenario.failures[1].part, FailingPart::gpu);
+  const std::string once = to_toml(resolved_scenario(scenario));
+  const Scenario again = read_scenario(parse_toml(once, "once.toml"), {"."});
+  EXPECT_EQ(to_toml(resolved_scenario(again)), once);
+  EXPECT_EQ(again.failures[0].pool, "back");
+  EXPECT_EQ(again.pools[1].scenario.autoscaler->max, 3);
+}
+
+TEST(Pools, HaveRoomForAllThatMayStart) {
+  // back may take 3 x 4 of 16 GPUs, which leaves 2 x 2.
+  Value root = parse_toml(two_pools + std::string(changing), "s.toml");
+  apply_override(root, "pool.front.replicas=auto");
+  EXPECT_EQ(read_scenario(root, {"."}).pools[0].scenario.deployment.replicas, 2);
+  apply_override(root, "pool.front.replicas=3");
+  EXPECT_THROW(
+      {
+        try {
+          (void)read_scenario(root, {"."});
+        } catch (const ConfigError& error) {
+          EXPECT_THAT(error.what(), HasSubstr("the pools need 18 GPUs (front 6, back 12)"));
+          throw;
+        }
+      },
+      ConfigError);
+}
+
+TEST(Pools, SayWhichReplicaCannotFail) {
+  try {
+    (void)read_changing("[[failures]]\nat = \"1 s\"\nreplica = 1\npool = \"front\"\n");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("replica 1 of pool front cannot fail: there are 1, counted from 0 to 0"));
+  }
+}
+
 TEST(Pools, StandOnTheNodesTheyName) {
   const std::string cluster =
       std::string("cluster.name=") + FORETOKEN_SOURCE_DIR "/examples/clusters/h100_and_h200.toml";

@@ -14,7 +14,7 @@ class AutoscalerTest : public FleetTest {
     build(4, {.startup = Seconds(steps(startup_steps)), .is_scaled = true}, {},
           "least_outstanding");
     for (const std::size_t i : {1U, 2U, 3U}) fleet->stop(i);
-    autoscaler = std::make_unique<Autoscaler>(policy, *platform, *fleet);
+    autoscaler = std::make_unique<Autoscaler>(policy, *platform, *fleet, all());
     autoscaler->arm();
   }
   [[nodiscard]] std::vector<ReplicaState> states() const {

@@ -47,6 +47,13 @@ class Occasion final : public EventHandler {
   std::function<void()> action_;
 };
 
+/// Of a fleet and all its members.
+struct TestedFleet {
+  Seconds startup = {}, status_interval = {};
+  std::int64_t outstanding_max = 0;
+  bool is_scaled = false;
+};
+
 class FleetTest : public ::testing::Test {
  protected:
   /// As many steps as `count`.
@@ -62,14 +69,15 @@ class FleetTest : public ::testing::Test {
   }
 
   /// Builds everything with `count` replicas in `state`.
-  void build(int count, FleetSettings settings = {}, RetryPolicy retry = {},
+  void build(int count, TestedFleet settings = {}, RetryPolicy retry = {},
              const char* router = "round_robin", ReplicaState state = ReplicaState::serving) {
     platform = std::make_unique<Platform>(usual_cluster(gpu, count));
     front_end = std::make_unique<FrontEnd>(*platform, source, timeline, retry);
     Diagnostics diagnostics;
     TableReader options(empty, diagnostics, "");
     fleet = std::make_unique<Fleet>(
-        settings, *platform, router_catalog().find(router, {}).make(options, RandomStreams(1)),
+        FleetSettings{settings.status_interval, settings.outstanding_max}, *platform,
+        router_catalog().find(router, {}).make(options, RandomStreams(1)),
         *front_end);
     front_end->connect(*fleet);
     for (int i = 0; i < count; ++i) {
@@ -81,7 +89,7 @@ class FleetTest : public ::testing::Test {
       config.context_max = 2000;
       replicas.push_back(std::make_unique<Replica>(
           config, *platform, [this] { return start_engines(); }, timeline, *fleet, nullptr));
-      fleet->add(*replicas.back(), state);
+      fleet->add(*replicas.back(), {settings.startup, settings.is_scaled}, state);
     }
   }
 
@@ -112,6 +120,7 @@ class FleetTest : public ::testing::Test {
     EXPECT_NE(found, timeline.requests().end());
     return *found;
   }
+  [[nodiscard]] FleetPart all() const { return {0, fleet->size()}; }
   [[nodiscard]] double tokens_sent() const {
     double sum = 0;
     for (const LoadCurve::Bucket& bucket : timeline.load().buckets()) sum += bucket.output_tokens;

@@ -29,7 +29,7 @@ TEST_F(FleetTest, ADrainingReplicaFinishesWhatItHasAndTakesNothingNew) {
   add(2, 50, 1);
   build(2);
   FleetUsage usage;
-  fleet->count_usage(usage);
+  fleet->count_usage(usage, all());
   at(1, [&] { fleet->stop(0); });
   at(5.5, [&] { EXPECT_EQ(fleet->state(0), ReplicaState::draining); });
   at(6.5, [&] { EXPECT_EQ(fleet->state(0), ReplicaState::stopped); });
@@ -72,7 +72,7 @@ TEST_F(FleetTest, TwoFailuresOfOneReplicaNeedTwoRepairsThenItStarts) {
   add(9, 50, 1);
   build(1, {.startup = Seconds(steps(2))}, {.attempts_max = 9, .delay = {}});
   FleetUsage usage;
-  fleet->count_usage(usage);
+  fleet->count_usage(usage, all());
   at(2, [&] { fleet->fail(0); });
   at(3, [&] { fleet->fail(0); });
   at(4, [&] { fleet->repair(0); });

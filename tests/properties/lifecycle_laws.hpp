@@ -1,0 +1,94 @@
+// Laws of any run, whatever clients, failures and autoscalers do: each request ends exactly once, and
+// tokens that a client got are counted once. And random traffic to try them on.
+#pragma once
+
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "tests/properties/forked_run.hpp"
+
+namespace foretoken {
+
+inline constexpr int output_tokens = 40;
+
+struct RandomCase {
+  explicit RandomCase(std::uint32_t seed) : random(seed) {}
+  std::uint32_t below(std::uint32_t count) { return random() % count; }
+  bool chance(std::uint32_t percent) { return below(100) < percent; }
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return *(values.begin() + below(static_cast<std::uint32_t>(values.size())));
+  }
+  std::mt19937 random;
+};
+
+/// Arrivals of every kind, some with clients that give up and sessions.
+inline std::string random_traffic(RandomCase& pick) {
+  std::string text = fmt::format(
+      "[workload]\noutput_tokens = {}\nrequests = {}\nprompt_tokens = {{ distribution = "
+      "\"uniform\", min = 1, max = 500 }}\n",
+      output_tokens, 20 + pick.below(100));
+  text += pick.one_of({"arrivals = \"poisson\"\nrate = \"60 /s\"\n", "arrivals = \"all_at_once\"\n",
+                       "arrivals = \"closed_loop\"\nusers = 9\nthink_time = \"20 ms\"\n"});
+  if (pick.chance(40)) {
+    text += "timeout = { distribution = \"exponential\", mean = \"1200 ms\" }\n";
+  }
+  if (pick.chance(40)) {
+    text += "first_token_timeout = { distribution = \"uniform\", min = \"0 s\", max = \"1 s\" }\n";
+  }
+  if (pick.chance(40)) {
+    text +=
+        "cancellations = { share = 0.4, after = { distribution = \"uniform\", min = \"0 s\", max = "
+        "\"900 ms\" } }\n";
+  }
+  if (pick.chance(50)) {
+    text +=
+        "[workload.sessions]\nturns = { distribution = \"uniform\", min = 1, max = 5 }\n"
+        "think_time = { distribution = \"exponential\", mean = \"100 ms\" }\n"
+        "[workload.system_prompts]\ncount = 3\ntokens = 100\n";
+  }
+  return text;
+}
+
+/// Runs it, checks the laws, and returns most of the event fingerprint.
+inline double run_and_check(const std::string& text, std::uint32_t seed, Report::Requests* out = nullptr) {
+  const Scenario scenario = scenario_from(text, {fmt::format("run.seed={}", seed)});
+  const Report report = run_scenario(scenario, Catalogs());
+  const Report::Requests& requests = report.requests;
+  FORETOKEN_CHECK(requests.arrived == requests.completed + requests.failed + requests.unfinished +
+                                          requests.cancelled + requests.timed_out +
+                                          requests.rejected,
+                  "{} requests arrived", requests.arrived);
+  FORETOKEN_CHECK(scenario.run.horizon || requests.unfinished == 0,
+                  "{} unfinished without a horizon", requests.unfinished);
+  std::set<std::uint32_t> ids;
+  double tokens = 0;
+  for (const RequestRow& row : report.rows) {
+    FORETOKEN_CHECK(ids.insert(row.id).second, "request {} ended twice", row.id);
+    const bool is_completed = row.status == "completed";
+    FORETOKEN_CHECK(row.finished_s.has_value() == is_completed, "{} finished", row.id);
+    FORETOKEN_CHECK(
+        is_completed ? row.output_tokens == output_tokens : row.output_tokens <= output_tokens,
+        "request {} got {} tokens", row.id, row.output_tokens);
+    FORETOKEN_CHECK(row.first_token_s.has_value() == (row.output_tokens > 0), "{} began", row.id);
+    FORETOKEN_CHECK(row.attempts >= 1 && row.attempts <= scenario.front_end.attempts_max,
+                    "request {} was sent to {} replicas", row.id, row.attempts);
+    if (row.first_token_s) {
+      FORETOKEN_CHECK(row.arrival_s <= *row.scheduled_s && *row.scheduled_s < *row.first_token_s,
+                      "request {} out of order", row.id);
+    }
+    tokens += static_cast<double>(row.output_tokens);
+  }
+  double sent = 0;
+  for (const TimelinePoint& point : report.timeline) {
+    sent += point.output_tokens_per_s * report.timeline_interval_s;
+  }
+  FORETOKEN_CHECK(std::abs(sent - tokens) < 1e-6 * (1 + tokens), "{} tokens sent, {} received",
+                  sent, tokens);
+  if (out != nullptr) *out = requests;
+  constexpr std::uint64_t mantissa = (std::uint64_t{1} << 53) - 1;
+  return static_cast<double>(report.event_fingerprint & mantissa);
+}
+
+}  // namespace foretoken
