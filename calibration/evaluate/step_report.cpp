@@ -11,7 +11,8 @@
 namespace foretoken {
 namespace {
 
-/// Of one call, by NCCL as the executor makes it. The ranks of a step sit in the GPU's usual chassis.
+/// Of one call, by NCCL as the executor makes it. The ranks of a step sit in the GPU's usual
+/// chassis.
 double collective_price(const Collective& collective, const GpuSpec& gpu, bool has_multicast) {
   const ClusterSpec cluster = usual_cluster(gpu, collective.ranks);
   std::vector<GpuId> group(static_cast<std::size_t>(collective.ranks));
