@@ -9,7 +9,8 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build pkg-config ccache git ca-certificates
   libsimgrid-dev libboost-graph-dev libeigen3-dev libtomlplusplus-dev libcli11-dev
-  nlohmann-json3-dev libfmt-dev zlib1g-dev
+  nlohmann-json3-dev libfmt-dev zlib1g-dev libsqlite3-dev
+  libopenmpi-dev openmpi-bin
   libgtest-dev libgmock-dev libbenchmark-dev
 )
 [ "${1:-}" = --calibration ] && packages+=(libtorch-dev libopenblas0-pthread)

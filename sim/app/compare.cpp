@@ -12,6 +12,7 @@
 
 #include "sim/app/forking_runner.hpp"
 #include "sim/app/output_file.hpp"
+#include "sim/app/scenario_run.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
@@ -26,8 +27,7 @@ constexpr int status_interrupted = 130;  // as shells call a program that SIGINT
 struct CompareOptions {
   std::string scenario;
   std::vector<std::string> overrides;
-  std::vector<std::string> preset, scheduler, tensor, pipeline, attention, expert, replicas,
-      pools;
+  std::vector<std::string> preset, scheduler, tensor, pipeline, attention, expert, replicas, pools;
   std::string out_folder;
   std::size_t jobs = 0;
   bool resume = false;
@@ -92,21 +92,8 @@ std::vector<LayoutChoice> choices_of(const CompareOptions& options) {
   return choices;
 }
 
-std::vector<std::string> with(std::vector<std::string> overrides, const RunRequest& request) {
-  overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
-  return overrides;
-}
-
-/// A comparison keeps no timelines: they are most of a report, and nobody lays them side by side.
-Value run_layout(const CompareOptions& options, const RunRequest& request) {
-  const Scenario scenario = load_scenario(options.scenario, with(options.overrides, request));
-  Report report = run_scenario(scenario, Catalogs());
-  report.timeline.clear();
-  return report_value(report);
-}
-
 /// Throws what is wrong with the scenario whatever the layout is: every layout complains alike.
-void check_scenario(const CompareOptions& options, const std::vector<LayoutChoice>& choices) {
+void check_layouts(const CompareOptions& options, const std::vector<LayoutChoice>& choices) {
   std::optional<ConfigError> first;
   for (const Layout& layout : combinations(choices)) {
     try {
@@ -142,7 +129,7 @@ void show_progress(bool shown, std::size_t finished, std::size_t wanted) {
 
 int compare(const CompareOptions& options) {
   const std::vector<LayoutChoice> choices = choices_of(options);
-  check_scenario(options, choices);
+  check_layouts(options, choices);
   const std::filesystem::path folder =
       options.out_folder.empty()
           ? std::filesystem::path(options.scenario).stem().string() + ".compare"
@@ -150,8 +137,9 @@ int compare(const CompareOptions& options) {
   make_folder(folder);
   RowStore store(folder / "rows.jsonl", question(options, choices), combinations(choices).size(),
                  options.resume ? RowStore::Mode::resume : RowStore::Mode::fresh);
-  ForkingRunner runner(options.jobs,
-                       [&](const RunRequest& request) { return run_layout(options, request); });
+  ForkingRunner runner(options.jobs, [&](const RunRequest& request) {
+    return run_without_timeline(options.scenario, options.overrides, request);
+  });
   const bool shows_progress = !options.quiet && is_terminal(stderr);
   const Comparison comparison =
       compare_layouts(choices, runner, store, [&](std::size_t finished, std::size_t wanted) {

@@ -1,10 +1,11 @@
 // Runs scenarios in child processes, several at a time: a process simulates once, and a run that
-// dies takes no other with it. A child tells its outcome through a pipe as one JSON object.
+// dies takes no other with it.
 #pragma once
 
 #include <functional>
-#include <vector>
 
+#include "sim/app/child_processes.hpp"
+#include "sim/app/stop_signal.hpp"
 #include "sim/planner/scenario_runner.hpp"
 
 namespace foretoken {
@@ -14,10 +15,6 @@ class ForkingRunner final : public ScenarioRunner {
   /// `run` is called in the child. A ConfigError thrown there is an infeasible run, anything else
   /// a failed one. `slots` 0: one for each processor.
   ForkingRunner(std::size_t slots, std::function<Value(const RunRequest&)> run);
-  /// Kills what still runs.
-  ~ForkingRunner() override;
-  ForkingRunner(const ForkingRunner&) = delete;
-  ForkingRunner& operator=(const ForkingRunner&) = delete;
 
   [[nodiscard]] std::size_t slots() const override { return slots_; }
   void start(std::size_t ticket, const RunRequest& request) override;
@@ -25,17 +22,10 @@ class ForkingRunner final : public ScenarioRunner {
   std::optional<Finished> wait() override;
 
  private:
-  struct Child {
-    std::size_t ticket;
-    int process;
-    int pipe;
-    std::string text;
-  };
-  Finished collect(Child child) const;
-
   std::size_t slots_;
   std::function<Value(const RunRequest&)> run_;
-  std::vector<Child> children_;
+  StopSignal stop_;
+  ChildProcesses children_;
 };
 
 }  // namespace foretoken

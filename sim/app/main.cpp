@@ -30,7 +30,7 @@ std::string unknown_subcommand(const CLI::App& program, const std::string& name)
   std::vector<std::string_view> known;
   std::vector<std::string> names;
   for (const CLI::App* subcommand : program.get_subcommands({})) {
-    names.push_back(subcommand->get_name());
+    if (!subcommand->get_group().empty()) names.push_back(subcommand->get_name());
   }
   known.assign(names.begin(), names.end());
   return unknown_name_message("command", name, known);
@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
   Action chosen;
   add_simulate(program, chosen);
   add_compare(program, chosen);
+  add_sweep(program, chosen);
   add_step(program, chosen);
   add_predict(program, chosen);
   add_diagnose(program, chosen);
@@ -57,6 +58,7 @@ int run(int argc, char** argv) {
   add_cluster(program, chosen);
   add_engine(program, chosen);
   add_list(program, chosen);
+  add_outcome(program, chosen);
 
   if (argc > 1 && argv[1][0] != '-') {
     const std::string name = argv[1];

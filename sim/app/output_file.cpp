@@ -19,4 +19,11 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   if (!file) throw ConfigError({path.string()}, "cannot write this file; check the path and space");
 }
 
+void check_folder_of(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored))
+    throw ConfigError({path.string()}, "its folder does not exist; make it first");
+}
+
 }  // namespace foretoken

@@ -13,6 +13,7 @@ using Action = std::function<int()>;
 
 void add_simulate(CLI::App& program, Action& chosen);
 void add_compare(CLI::App& program, Action& chosen);
+void add_sweep(CLI::App& program, Action& chosen);
 void add_step(CLI::App& program, Action& chosen);
 void add_predict(CLI::App& program, Action& chosen);
 void add_diagnose(CLI::App& program, Action& chosen);
@@ -22,6 +23,7 @@ void add_model(CLI::App& program, Action& chosen);
 void add_cluster(CLI::App& program, Action& chosen);
 void add_engine(CLI::App& program, Action& chosen);
 void add_list(CLI::App& program, Action& chosen);
+void add_outcome(CLI::App& program, Action& chosen);
 
 /// Examples at the end of a subcommand's --help.
 std::string examples(const std::string& lines);

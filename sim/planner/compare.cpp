@@ -1,38 +1,12 @@
 #include "sim/planner/compare.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
+
+#include "sim/planner/goals.hpp"
 
 namespace foretoken {
 namespace {
-
-struct Goal {
-  std::string_view name;
-  /// Smaller is better; nullopt: the row does not say.
-  std::optional<double> (*value)(const RunFigures&);
-};
-
-constexpr auto goals = std::to_array<Goal>({
-    {"lowest TTFT p99", [](const RunFigures& f) -> std::optional<double> { return f.ttft_p99_ms; }},
-    {"lowest TPOT p99", [](const RunFigures& f) -> std::optional<double> { return f.tpot_p99_ms; }},
-    {"highest throughput",
-     [](const RunFigures& f) -> std::optional<double> { return -f.output_tokens_per_s; }},
-    {"highest throughput per GPU",
-     [](const RunFigures& f) -> std::optional<double> { return -f.output_tokens_per_s_gpu; }},
-    {"highest goodput",
-     [](const RunFigures& f) -> std::optional<double> {
-       if (!f.has_slo) return std::nullopt;
-       return -f.goodput_per_s;
-     }},
-    {"highest goodput per GPU",
-     [](const RunFigures& f) -> std::optional<double> {
-       if (!f.has_slo) return std::nullopt;
-       return -f.goodput_per_s / f.gpus;
-     }},
-    {"lowest cost per token",
-     [](const RunFigures& f) -> std::optional<double> { return f.dollars_per_million; }},
-});
 
 std::string name_of(const std::vector<LayoutChoice>& choices, const Layout& layout) {
   std::string name;
@@ -42,20 +16,15 @@ std::string name_of(const std::vector<LayoutChoice>& choices, const Layout& layo
   return name;
 }
 
-bool is_served(const ComparedLayout& row) {
-  return row.figures && row.figures->completed > 0 && row.figures->failed == 0 &&
-         row.figures->rejected == 0;
-}
-
 }  // namespace
 
 std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows) {
   std::vector<BestLayout> best;
-  for (const Goal& goal : goals) {
+  for (const Goal& goal : goals()) {
     std::optional<std::size_t> found;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t row = 0; row < rows.size(); ++row) {
-      if (!is_served(rows[row])) continue;
+      if (!rows[row].figures || !is_served(*rows[row].figures)) continue;
       const auto value = goal.value(*rows[row].figures);
       if (!value || *value >= least) continue;
       least = *value;

@@ -5,39 +5,14 @@
 #include <algorithm>
 
 #include "sim/planner/compare.hpp"
+#include "sim/planner/goals.hpp"
+#include "sim/planner/figure_columns.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace foretoken {
 namespace {
-
-/// A figure of the table, of compare.csv and of compare.json, by its name there.
-struct Column {
-  std::string_view name;    // "ttft_p50_ms"
-  std::string_view header;  // "TTFT p50"; "" = not in the table
-  double (*value)(const RunFigures&);
-  bool is_count = false;
-};
-
-constexpr auto columns = std::to_array<Column>({
-    {"gpus", "GPUs", [](const RunFigures& f) { return static_cast<double>(f.gpus); }, true},
-    {"replicas", "", [](const RunFigures& f) { return static_cast<double>(f.replicas); }, true},
-    {"ttft_p50_ms", "", [](const RunFigures& f) { return f.ttft_p50_ms; }},
-    {"ttft_p99_ms", "TTFT p99", [](const RunFigures& f) { return f.ttft_p99_ms; }},
-    {"tpot_p50_ms", "", [](const RunFigures& f) { return f.tpot_p50_ms; }},
-    {"tpot_p99_ms", "TPOT p99", [](const RunFigures& f) { return f.tpot_p99_ms; }},
-    {"e2e_p50_ms", "", [](const RunFigures& f) { return f.e2e_p50_ms; }},
-    {"requests_per_s", "", [](const RunFigures& f) { return f.requests_per_s; }},
-    {"output_tokens_per_s", "tok/s", [](const RunFigures& f) { return f.output_tokens_per_s; }},
-    {"output_tokens_per_s_gpu", "/GPU",
-     [](const RunFigures& f) { return f.output_tokens_per_s_gpu; }},
-});
-constexpr auto slo_columns = std::to_array<Column>({
-    {"attainment", "", [](const RunFigures& f) { return f.attainment; }},
-    {"goodput_per_s", "good/s", [](const RunFigures& f) { return f.goodput_per_s; }},
-    {"goodput_per_s_gpu", "/GPU", [](const RunFigures& f) { return f.goodput_per_s / f.gpus; }},
-});
 
 bool any_slo(const Comparison& comparison) {
   return std::ranges::any_of(comparison.rows,
@@ -50,9 +25,10 @@ bool any_price(const Comparison& comparison) {
   });
 }
 
-std::vector<Column> columns_of(const Comparison& comparison) {
-  std::vector<Column> all(columns.begin(), columns.end());
-  if (any_slo(comparison)) all.insert(all.end(), slo_columns.begin(), slo_columns.end());
+std::vector<FigureColumn> columns_of(const Comparison& comparison) {
+  std::vector<FigureColumn> all(figure_columns().begin(), figure_columns().end());
+  if (any_slo(comparison))
+    all.insert(all.end(), slo_figure_columns().begin(), slo_figure_columns().end());
   return all;
 }
 
@@ -73,16 +49,9 @@ std::string layout_text(const Comparison& comparison, const ComparedLayout& row)
   return text;
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 std::string table_of_runs(const Comparison& comparison, bool colour, int width) {
-  std::vector<Column> shown;
-  for (const Column& column : columns_of(comparison)) {
+  std::vector<FigureColumn> shown;
+  for (const FigureColumn& column : columns_of(comparison)) {
     if (!column.header.empty()) shown.push_back(column);
   }
   const bool priced = any_price(comparison);
@@ -91,7 +60,8 @@ std::string table_of_runs(const Comparison& comparison, bool colour, int width) 
   for (const LayoutChoice& choice : comparison.choices) {
     headers.push_back({choice.label, Align::right});
   }
-  for (const Column& column : shown) headers.push_back({std::string(column.header), Align::right});
+  for (const FigureColumn& column : shown)
+    headers.push_back({std::string(column.header), Align::right});
   if (priced) headers.push_back({"$/M tok", Align::right});
   headers.push_back({"bound by"});
   headers.push_back({""});
@@ -103,7 +73,7 @@ std::string table_of_runs(const Comparison& comparison, bool colour, int width) 
     for (std::size_t c = 0; c < comparison.choices.size(); ++c) {
       cells.push_back(value_text(row, c));
     }
-    for (const Column& column : shown) {
+    for (const FigureColumn& column : shown) {
       const double value = column.value(*row.figures);
       cells.push_back(column.is_count ? fmt::format("{:.0f}", value) : brief(value));
     }
@@ -124,15 +94,9 @@ std::string unserved_text(const Comparison& comparison, const Ink& ink) {
   std::string text;
   for (const ComparedLayout& row : comparison.rows) {
     if (!row.figures) continue;
-    const RunFigures& figures = *row.figures;
-    const auto add = [&](std::int64_t count, std::string_view what) {
-      if (count == 0) return;
-      text += fmt::format("  {} {}: {} of {} requests {}\n", ink.warning("!"),
-                          layout_text(comparison, row), count, figures.arrived, what);
-    };
-    add(figures.failed, "failed, so it is not among the best");
-    add(figures.rejected, "were rejected, so it is not among the best");
-    add(figures.timed_out, "timed out");
+    for (const std::string& loss : losses(*row.figures)) {
+      text += fmt::format("  {} {}: {}\n", ink.warning("!"), layout_text(comparison, row), loss);
+    }
   }
   return text;
 }
@@ -177,17 +141,17 @@ std::string comparison_table(const Comparison& comparison, bool colour, int widt
 }
 
 std::string comparison_csv(const Comparison& comparison) {
-  const std::vector<Column> figures = columns_of(comparison);
+  const std::vector<FigureColumn> figures = columns_of(comparison);
   std::string text;
   for (const LayoutChoice& choice : comparison.choices) text += choice.key + ',';
   text += "status";
-  for (const Column& column : figures) text += fmt::format(",{}", column.name);
+  for (const FigureColumn& column : figures) text += fmt::format(",{}", column.name);
   text += ",dollars_per_million_output_tokens,bound,best,reason\n";
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     const ComparedLayout& row = comparison.rows[i];
     for (const std::string& value : row.layout.values) text += csv_cell(value) + ',';
     text += enum_name(row.outcome.status);
-    for (const Column& column : figures) {
+    for (const FigureColumn& column : figures) {
       text += ',';
       if (row.figures) text += fmt::format("{}", rounded(column.value(*row.figures)));
     }
@@ -206,7 +170,7 @@ std::string comparison_csv(const Comparison& comparison) {
 }
 
 Value comparison_value(const Comparison& comparison) {
-  const std::vector<Column> figures = columns_of(comparison);
+  const std::vector<FigureColumn> figures = columns_of(comparison);
   ValueArray rows;
   for (const ComparedLayout& row : comparison.rows) {
     Value layout;
@@ -218,7 +182,7 @@ Value comparison_value(const Comparison& comparison) {
     value.set("status", std::string(enum_name(row.outcome.status)));
     if (!row.outcome.message.empty()) value.set("reason", row.outcome.message);
     if (row.figures) {
-      for (const Column& column : figures) {
+      for (const FigureColumn& column : figures) {
         value.set(column.name, rounded(column.value(*row.figures)));
       }
       if (row.figures->dollars_per_million) {

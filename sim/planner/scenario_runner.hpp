@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/base/enum_names.hpp"
@@ -47,6 +49,27 @@ class ScenarioRunner {
   /// Waits for the next run to finish. nullopt: the user asked to stop; runs in progress are
   /// abandoned, and nothing more is to be started.
   virtual std::optional<Finished> wait() = 0;
+
+  /// `call` is made about every `period_s` seconds while wait() waits: whoever holds leases renews
+  /// them there. An empty one ends that.
+  void while_waiting(double period_s, std::function<void()> call) {
+    period_s_ = period_s;
+    call_ = std::move(call);
+  }
+
+ protected:
+  /// For wait(): how long it may wait at most before it calls tick() again.
+  [[nodiscard]] std::optional<double> period_s() const {
+    if (!call_) return std::nullopt;
+    return period_s_;
+  }
+  void tick() const {
+    if (call_) call_();
+  }
+
+ private:
+  double period_s_ = 0;
+  std::function<void()> call_;
 };
 
 }  // namespace foretoken

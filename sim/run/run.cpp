@@ -62,6 +62,10 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
       scenario, {timeline, pools, platform.counters(), platform.now(), source->skipped_lines()});
 }
 
+void check_scenario(const Scenario& scenario, const Catalogs& catalogs) {
+  const DeployedPools pools(scenario, catalogs);
+}
+
 std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,
                                           const std::string& name, const SourcePosition& position) {
   VariantChoice choice{name};

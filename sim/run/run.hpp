@@ -41,7 +41,11 @@ struct RunOptions {
 Report run_scenario(const Scenario& scenario, const Catalogs& catalogs,
                     const RunOptions& options = {});
 
-/// The predictor called `name` with default options; an unknown name is a ConfigError at `position`.
+/// Throws ConfigError for what run_scenario() would refuse before time 0.
+void check_scenario(const Scenario& scenario, const Catalogs& catalogs);
+
+/// The predictor called `name` with default options; an unknown name is a ConfigError at
+/// `position`.
 std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,
                                           const std::string& name, const SourcePosition& position);
 /// The same as a scenario chooses it, with its options; one that it does not know is a ConfigError.

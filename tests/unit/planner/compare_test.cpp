@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "sim/base/json.hpp"
+#include "tests/unit/planner/made_up_report.hpp"
 
 namespace foretoken {
 namespace {
@@ -19,30 +20,6 @@ using ::testing::HasSubstr;
 
 const std::vector<LayoutChoice> choices = {{"deployment.tensor_parallel", "TP", {"1", "2", "4"}},
                                            {"deployment.pipeline_parallel", "PP", {"1", "2"}}};
-
-/// A report of a run whose throughput is `rate` tokens/s on `gpus` GPUs.
-Value report(int gpus, double rate, double ttft_ms) {
-  const auto latency = [](double p50) { return ValueObject{{"p50", p50}, {"p99", 2 * p50}}; };
-  const ValueObject per_gpu = {{"output_tokens_per_s", rate / gpus}};
-  return ValueObject{
-      {"scenario", ValueObject{{"deployment", ValueObject{{"replicas", 1}}}}},
-      {"gpus", gpus},
-      {"requests", ValueObject{{"arrived", 10},
-                               {"completed", 10},
-                               {"failed", 0},
-                               {"rejected", 0},
-                               {"timed_out", 0}}},
-      {"throughput",
-       ValueObject{
-           {"requests_per_s", rate / 100}, {"output_tokens_per_s", rate}, {"per_gpu", per_gpu}}},
-      {"ttft_ms", latency(ttft_ms)},
-      {"tpot_ms", latency(5.0)},
-      {"e2e_ms", latency(900.0)},
-      {"slo", ValueObject{{"targets", ValueArray{}}, {"attainment", 1.0}, {"goodput_per_s", 0.0}}},
-      {"kv", ValueObject{{"preemptions", 0}, {"peak", 0.2}}},
-      {"gpu_busy", 0.9},
-      {"time_by", ValueObject{{"gemm", 6.0}, {"attention", 2.0}}}};
-}
 
 /// Finishes the runs in reverse order; TP 4 with PP 2 is infeasible; stops after `stop_after`.
 class MadeUpRunner final : public ScenarioRunner {
@@ -68,7 +45,7 @@ class MadeUpRunner final : public ScenarioRunner {
     if (tensor == 4 && pipeline == 2) return {RunStatus::infeasible, "too many GPUs", {}};
     // Twice the GPUs bring 1.5 times the tokens; pipelines cost latency.
     const double rate = tensor == 1 ? 100 : tensor == 2 ? 150 : 225;
-    return {RunStatus::ran, "", report(tensor * pipeline, rate, 80.0 / tensor + pipeline)};
+    return {RunStatus::ran, "", made_up_report(tensor * pipeline, rate, 80.0 / tensor + pipeline)};
   }
   int left_;
   std::deque<Finished> running_;
@@ -232,10 +209,10 @@ TEST(ComparisonOutput, FoldsLayoutsThatFailForOneReasonAndQuotesCsv) {
 }
 
 TEST(RunFigures, SayWhatBoundsARun) {
-  Value idle = report(1, 10, 10);
+  Value idle = made_up_report(1, 10, 10);
   idle.set("gpu_busy", 0.2);
   EXPECT_EQ(figures_of(idle).bound, "traffic (GPUs 20 % busy)");
-  Value full = report(1, 10, 10);
+  Value full = made_up_report(1, 10, 10);
   full.set("kv", ValueObject{{"preemptions", 3}, {"peak", 0.5}});
   EXPECT_EQ(figures_of(full).bound, "KV cache full");
 }

@@ -1,0 +1,38 @@
+// foretoken outcome: one run of a sweep, for programs that start runs as processes (foretoken-mpi).
+// Prints what came of it as one JSON object on one line, whatever that is; nothing is an error.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sim/app/child_processes.hpp"
+#include "sim/app/scenario_run.hpp"
+#include "sim/app/subcommand.hpp"
+#include "sim/base/json.hpp"
+#include "sim/planner/row_store.hpp"
+
+namespace foretoken {
+
+void add_outcome(CLI::App& program, Action& chosen) {
+  struct Options {
+    std::string scenario;
+    RunRequest request;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand(
+      "outcome", "Run a scenario for another program: its outcome as one line of JSON");
+  command->group("");  // not for people
+  command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
+  command->add_option("--set", options->request.overrides, "Change a key, as table.key=value")
+      ->allow_extra_args(false);
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      const RunOutcome outcome =
+          outcome_of([&] { return run_without_timeline(options->scenario, {}, options->request); });
+      fmt::print("{}\n", to_json(outcome_value(outcome), -1));
+      return 0;
+    };
+  });
+}
+
+}  // namespace foretoken

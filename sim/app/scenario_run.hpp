@@ -1,0 +1,19 @@
+// One run of many: a scenario with keys changed, run in this process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/planner/scenario_runner.hpp"
+
+namespace foretoken {
+
+/// `overrides` and then the request's, which win.
+std::vector<std::string> with(std::vector<std::string> overrides, const RunRequest& request);
+
+/// The report as an object. Without its timeline, which is most of it and which nobody lays side by
+/// side with another.
+Value run_without_timeline(const std::string& scenario, const std::vector<std::string>& overrides,
+                           const RunRequest& request);
+
+}  // namespace foretoken

@@ -1,0 +1,48 @@
+// foretoken sweep: any keys of a scenario over any values, a process a run on all processors. What
+// is finished is in an SQLite file before anything else is looked at.
+
+#include <memory>
+
+#include "sim/app/forking_runner.hpp"
+#include "sim/app/scenario_run.hpp"
+#include "sim/app/subcommand.hpp"
+#include "sim/app/sweep_command.hpp"
+#include "sim/run/run.hpp"
+
+namespace foretoken {
+namespace {
+
+int sweep_here(const SweepOptions& options) {
+  SweepProgram program;
+  program.version = version();
+  program.check = [&](const RunRequest& request) {
+    check_scenario(load_scenario(options.scenario, with(options.overrides, request)), Catalogs());
+  };
+  program.make_runner = [&](std::size_t jobs) {
+    return std::make_unique<ForkingRunner>(jobs, [&](const RunRequest& request) {
+      return run_without_timeline(options.scenario, options.overrides, request);
+    });
+  };
+  return sweep(options, program);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<SweepOptions>();
+  CLI::App* command = program.add_subcommand(
+      "sweep", "Run a scenario for many values of any of its keys, and keep every result");
+  add_sweep_options(*command, *options, "Runs at once (default: one a processor)");
+  command->footer(examples(
+      "  foretoken sweep examples/quickstart.toml --vary \"workload.rate=4 /s,8 /s,16 /s\" --seeds "
+      "5\n"
+      "  foretoken sweep examples/tensor_parallel.toml --vary deployment.tensor_parallel=2,4,8 \\\n"
+      "      --vary engine.sequences_max=64,256 --store tp.sqlite --csv tp.csv\n"
+      "  foretoken sweep examples/quickstart.toml --zip --vary "
+      "cluster.name=h100-sxm-1,h200-sxm-1 \\\n"
+      "      --vary \"workload.rate=5 /s,8 /s\"\n"
+      "  sqlite3 tp.sqlite \"SELECT settings, ttft_p99_ms FROM result ORDER BY 2\""));
+  command->callback([options, &chosen] { chosen = [options] { return sweep_here(*options); }; });
+}
+
+}  // namespace foretoken

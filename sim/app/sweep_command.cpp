@@ -1,0 +1,195 @@
+#include "sim/app/sweep_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "sim/app/output_file.hpp"
+#include "sim/app/run_owner.hpp"
+#include "sim/app/stop_signal.hpp"
+#include "sim/app/sweep_progress.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/toml.hpp"
+#include "sim/planner/sweep.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
+constexpr std::size_t rows_max = 60;     // of the table: more is a file's business
+
+SweepPlan plan_of(const SweepOptions& options) {
+  std::vector<VariedKey> keys;
+  Diagnostics mistakes;
+  for (const std::string& text : options.vary)
+    mistakes.attempt([&] { keys.push_back(read_varied_key(text)); });
+  mistakes.throw_if_any();
+  for (const VariedKey& key : keys) {
+    for (const std::string& assignment : options.overrides) {
+      if (!assignment.starts_with(key.key + "=")) continue;
+      throw ConfigError({"--set " + assignment},
+                        "is set and varied; leave out --set or name the value in --vary");
+    }
+  }
+  std::uint64_t first_seed = RunSettings().seed;
+  if (options.seeds > 0) {
+    Value root = load_toml(options.scenario);
+    for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+    const Value* run = root.find("run");
+    const Value* seed = run != nullptr && run->is_object() ? run->find("seed") : nullptr;
+    const auto* number = seed == nullptr ? nullptr : std::get_if<std::int64_t>(&seed->data);
+    // One that is no number is told when the scenario is checked.
+    if (number != nullptr && *number >= 0) first_seed = static_cast<std::uint64_t>(*number);
+  }
+  return plan_sweep(std::move(keys), options.zip ? Combination::zipped : Combination::cartesian,
+                    options.seeds, first_seed);
+}
+
+/// All that the figures depend on but the data files that a scenario names. The scenario counts by
+/// what it says, not by its comments.
+StoreQuestion question_of(const SweepOptions& options, const SweepPlan& plan,
+                          const std::string& version) {
+  std::string vary;
+  for (const VariedKey& key : plan.keys) {
+    vary +=
+        fmt::format("{}--vary {}={}", vary.empty() ? "" : " ", key.key, fmt::join(key.values, ","));
+  }
+  if (options.zip) vary += " --zip";
+  if (!plan.seeds.empty()) vary += fmt::format(" --seeds {}", plan.seeds.size());
+  std::string overrides;
+  for (const std::string& assignment : options.overrides)
+    overrides += fmt::format("{}--set {}", overrides.empty() ? "" : " ", assignment);
+  return {{{"version", version, "another version of Foretoken"},
+           {"scenario", to_toml(load_toml(options.scenario)),
+            "another scenario, or of this one before it was edited"},
+           {"set", overrides, "other settings"},
+           {"vary", vary, "other values"}}};
+}
+
+std::string default_store(const SweepOptions& options) {
+  return std::filesystem::path(options.scenario).stem().string() + ".sweep.sqlite";
+}
+
+void print_plan(const SweepPlan& plan) {
+  fmt::print("{} of {}, {} each\n", counted(static_cast<std::int64_t>(plan.runs()), "run"),
+             counted(static_cast<std::int64_t>(plan.points.size()), "point"),
+             counted(static_cast<std::int64_t>(plan.seeds_a_point()), "seed"));
+  for (std::size_t run = 0; run < std::min(plan.runs(), rows_max); ++run)
+    fmt::print("  {}\n", fmt::join(plan.request(run).overrides, "  "));
+  if (plan.runs() > rows_max) fmt::print("  … and {} more\n", plan.runs() - rows_max);
+}
+
+/// false: the user asked to stop.
+bool pause_for(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  return !StopSignal::asked();
+}
+
+void write_results(const SweepOptions& options, const SweepResult& result,
+                   const std::string& store) {
+  if (!options.csv_path.empty()) write_file(options.csv_path, sweep_csv(result));
+  const bool prints_json = options.json_path && options.json_path->empty();
+  if (options.json_path) {
+    const std::string json = to_json(sweep_value(result)) + "\n";
+    if (prints_json) {
+      fmt::print("{}", json);
+    } else {
+      write_file(*options.json_path, json);
+    }
+  }
+  if (prints_json || options.quiet) return;
+  fmt::print("{}\n  {} of {} in {}\n",
+             sweep_table(result, shows_colour(stdout), terminal_width(stdout), rows_max),
+             result.runs.size(), counted(static_cast<std::int64_t>(result.plan.runs()), "run"),
+             store);
+}
+
+int status_of(const SweepResult& result) {
+  const auto failed = [](const SweptRun& run) { return run.status == RunStatus::failed; };
+  const auto ran = [](const SweptRun& run) { return run.status == RunStatus::ran; };
+  return std::ranges::any_of(result.runs, failed) || std::ranges::none_of(result.runs, ran) ? 1 : 0;
+}
+
+}  // namespace
+
+int sweep(const SweepOptions& options, const SweepProgram& program) {
+  const SweepPlan plan = plan_of(options);
+  if (program.check) check_sweep(plan, program.check);
+  const std::string path = options.store_path.empty() ? default_store(options) : options.store_path;
+  for (const std::string& file : {path, options.csv_path, options.json_path.value_or("")})
+    if (!file.empty()) check_folder_of(file);
+  if (options.is_dry) {
+    if (!options.quiet) print_plan(plan);
+    return 0;
+  }
+  std::vector<std::string> settings;
+  for (std::size_t run = 0; run < plan.runs(); ++run)
+    settings.push_back(to_json(plan.settings(run), -1));
+  RunStore store(path, question_of(options, plan, program.version), settings,
+                 this_process(options.lease_s));
+  if (options.retries_failed) store.forget_failures();
+
+  SweepProgress bar(!options.quiet && is_terminal(stderr));
+  bool is_over = false;
+  {
+    const auto runner = program.make_runner(options.jobs);
+    is_over = run_sweep(plan, *runner, store,
+                        {pause_for, [&](const RunStore::Counts& counts) { bar.update(counts); }});
+  }
+  bar.clear();
+  const SweepResult result = sweep_result(plan, store);
+  write_results(options, result, path);
+  if (!is_over) {
+    fmt::print(stderr,
+               "foretoken: stopped; {} of {} are finished and kept in {}. The same command goes "
+               "on\n",
+               result.runs.size(), counted(static_cast<std::int64_t>(plan.runs()), "run"), path);
+    return status_interrupted;
+  }
+  return status_of(result);
+}
+
+void add_sweep_options(CLI::App& command, SweepOptions& options, const std::string& jobs_text) {
+  command.add_option("scenario", options.scenario, "Scenario file (TOML)")->required();
+  command
+      .add_option("--vary", options.vary,
+                  "A key and the values to try, as \"workload.rate=4 /s,8 /s\"; repeatable, all "
+                  "combinations are run")
+      ->allow_extra_args(false);
+  command.add_flag("--zip", options.zip,
+                   "Take the first value of every key, then the second …, not all combinations");
+  command
+      .add_option("--seeds", options.seeds,
+                  "Runs of each combination, with so many seeds from the scenario's on")
+      ->check(CLI::Range(1, 1'000'000));
+  command
+      .add_option("--set", options.overrides,
+                  "Change a key of the scenario for all runs, as table.key=value; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--store", options.store_path,
+                     "SQLite file that keeps every finished run; the same command goes on from it "
+                     "(default: SCENARIO.sweep.sqlite)");
+  command.add_option("--csv", options.csv_path, "Write a line a run here");
+  command
+      .add_option_function<std::string>(
+          "--json", [&options](const std::string& path) { options.json_path = path; },
+          "Write runs, means and the best here; without a name, print that alone")
+      ->expected(0, 1)
+      ->default_str("");
+  command.add_option("--jobs", options.jobs, jobs_text);
+  command.add_flag("--retry-failed", options.retries_failed, "Run those again that failed");
+  command
+      .add_option("--lease", options.lease_s,
+                  "Seconds until others take over the runs of a process that no longer answers "
+                  "(default 60)")
+      ->check(CLI::Range(1.0, 86400.0));
+  command.add_flag("--dry-run", options.is_dry, "Check and list the runs, and run nothing");
+  command.add_flag("--quiet", options.quiet, "Print neither table nor progress");
+}
+
+}  // namespace foretoken

@@ -1,0 +1,110 @@
+#include "sim/planner/database.hpp"
+
+#include <sqlite3.h>
+
+#include <utility>
+
+#include "sim/base/error.hpp"
+
+namespace foretoken {
+
+void Database::Close::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+
+void Database::Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+void Database::refuse() const {
+  const int code = sqlite3_errcode(connection_.get());
+  const std::string message = sqlite3_errmsg(connection_.get());
+  FORETOKEN_CHECK(code != SQLITE_ERROR && code != SQLITE_MISUSE && code != SQLITE_CONSTRAINT &&
+                      code != SQLITE_RANGE,
+                  "SQLite on {}: {}", path_.string(), message);
+  if (code == SQLITE_NOTADB)
+    throw ConfigError({path_.string()}, "is no SQLite file; name another one");
+  throw ConfigError(
+      {path_.string()},
+      fmt::format("cannot be read and written: {}; check the path and space", message));
+}
+
+Database::Database(const std::filesystem::path& path, double patience_s) : path_(path) {
+  sqlite3* connection = nullptr;
+  const int status = sqlite3_open_v2(path.c_str(), &connection,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  connection_.reset(connection);
+  if (status != SQLITE_OK) refuse();
+  sqlite3_busy_timeout(connection, static_cast<int>(patience_s * 1000));
+}
+
+std::int64_t Database::changes() const { return sqlite3_changes64(connection_.get()); }
+
+Database::Statement::Statement(Database& database, std::string_view sql) : database_(&database) {
+  sqlite3_stmt* statement = nullptr;
+  const int status = sqlite3_prepare_v2(database.connection_.get(), sql.data(),
+                                        static_cast<int>(sql.size()), &statement, nullptr);
+  statement_.reset(statement);
+  if (status != SQLITE_OK) database.refuse();
+}
+
+void Database::Statement::check_bound(int status) {
+  if (status != SQLITE_OK) database_->refuse();
+}
+
+void Database::Statement::bind(std::int64_t value) {
+  check_bound(sqlite3_bind_int64(statement_.get(), ++bound_, value));
+}
+
+void Database::Statement::bind(double value) {
+  check_bound(sqlite3_bind_double(statement_.get(), ++bound_, value));
+}
+
+void Database::Statement::bind(std::string_view value) {
+  check_bound(sqlite3_bind_text64(statement_.get(), ++bound_, value.data(), value.size(),
+                                  SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Database::Statement::bind(const std::optional<std::string>& value) {
+  if (value) return bind(std::string_view(*value));
+  check_bound(sqlite3_bind_null(statement_.get(), ++bound_));
+}
+
+bool Database::Statement::next() {
+  const int status = sqlite3_step(statement_.get());
+  if (status != SQLITE_ROW && status != SQLITE_DONE) database_->refuse();
+  return status == SQLITE_ROW;
+}
+
+std::int64_t Database::Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+double Database::Statement::real(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+std::string Database::Statement::text(int column) const {
+  const unsigned char* text = sqlite3_column_text(statement_.get(), column);
+  if (text == nullptr) return "";
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(size)};
+}
+
+Database::Transaction::Transaction(Database& database) : database_(database) {
+  database.execute("BEGIN IMMEDIATE");
+}
+
+Database::Transaction::~Transaction() {
+  if (is_over_) return;
+  try {
+    database_.execute("ROLLBACK");
+  } catch (const std::exception&) {
+    // SQLite has undone it already, or will when the file is opened again.
+  }
+}
+
+void Database::Transaction::commit() {
+  database_.execute("COMMIT");
+  is_over_ = true;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,91 @@
+// SQLite behind two small classes: a connection and a prepared statement. The only place that
+// includes sqlite3.h. Whatever SQLite refuses becomes a ConfigError at the file: a disk that is
+// full, a folder that may not be written, a file that is no database.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace foretoken {
+
+class Database {
+ public:
+  class Statement {
+   public:
+    /// Goes to the next row; false: there is none (or the statement yields none, and is done).
+    bool next();
+    [[nodiscard]] std::int64_t integer(int column) const;
+    [[nodiscard]] double real(int column) const;
+    [[nodiscard]] std::string text(int column) const;
+
+   private:
+    friend class Database;
+    Statement(Database& database, std::string_view sql);
+    // Each fills the next '?'.
+    void bind(std::int64_t value);
+    void bind(double value);
+    void bind(std::string_view value);
+    void bind(const std::string& value) { bind(std::string_view(value)); }
+    void bind(const std::optional<std::string>& value);  // nullopt: NULL
+    void check_bound(int status);
+    struct Finalize {
+      void operator()(sqlite3_stmt* statement) const;
+    };
+    Database* database_;
+    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+    int bound_ = 0;
+  };
+
+  /// A transaction that writes: nobody else does until it ends. Undone unless committed.
+  class Transaction {
+   public:
+    explicit Transaction(Database& database);
+    ~Transaction();
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    void commit();
+
+   private:
+    Database& database_;
+    bool is_over_ = false;
+  };
+
+  /// Opens or makes the file. Others may have it open too; a call waits up to `patience_s` while
+  /// one of them writes. Not to be used in a child after fork().
+  Database(const std::filesystem::path& path, double patience_s);
+
+  /// `values` stand for the '?' in order: std::int64_t, double, text, optional text.
+  template <class... Values>
+  Statement prepare(std::string_view sql, const Values&... values) {
+    Statement statement(*this, sql);
+    (statement.bind(values), ...);
+    return statement;
+  }
+  /// A statement whose rows, if any, nobody reads.
+  template <class... Values>
+  void execute(std::string_view sql, const Values&... values) {
+    Statement statement = prepare(sql, values...);
+    while (statement.next()) {
+    }
+  }
+  /// Rows that the last statement changed.
+  [[nodiscard]] std::int64_t changes() const;
+  [[nodiscard]] std::filesystem::path path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* connection) const;
+  };
+  [[noreturn]] void refuse() const;
+  std::filesystem::path path_;
+  std::unique_ptr<sqlite3, Close> connection_;
+};
+
+}  // namespace foretoken

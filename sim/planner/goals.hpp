@@ -1,0 +1,29 @@
+// What "best" can mean when runs are set side by side.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/planner/run_figures.hpp"
+
+namespace foretoken {
+
+struct Goal {
+  std::string_view name;  // "lowest TTFT p99"
+  /// Smaller is better; nullopt: the run does not say.
+  std::optional<double> (*value)(const RunFigures&);
+};
+
+std::span<const Goal> goals();
+
+/// Whether a run may be the best: it served every request that it was sent.
+bool is_served(const RunFigures& figures);
+
+/// What became of requests that were not served, a sentence each: "3 of 10 requests failed, so it is
+/// not among the best".
+std::vector<std::string> losses(const RunFigures& figures);
+
+}  // namespace foretoken

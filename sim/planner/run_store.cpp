@@ -1,0 +1,198 @@
+#include "sim/planner/run_store.hpp"
+
+#include "sim/base/json.hpp"
+#include "sim/planner/row_store.hpp"
+
+namespace foretoken {
+namespace {
+
+// Others' transactions are a row long; who still waits after this has met a stopped process.
+constexpr double patience_s = 60;
+
+constexpr std::int64_t application = 0x46544b53;  // "FTKS": whose SQLite file this is
+constexpr std::int64_t format = 1;
+
+constexpr std::string_view tables[] = {
+    "CREATE TABLE question (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    // deadline and finished_at: seconds since 1970. attempts: leases that were ever taken.
+    "CREATE TABLE run (number INTEGER PRIMARY KEY, settings TEXT NOT NULL,"
+    " state TEXT NOT NULL DEFAULT 'waiting'"
+    "   CHECK (state IN ('waiting', 'leased', 'ran', 'infeasible', 'failed')),"
+    " owner TEXT, host TEXT, deadline REAL, attempts INTEGER NOT NULL DEFAULT 0,"
+    " message TEXT, report TEXT, wall_s REAL, finished_at REAL)",
+    "CREATE INDEX run_by_state ON run (state, number)",
+    // For whoever looks with sqlite3; the program reads the reports themselves.
+    "CREATE VIEW result AS SELECT number, settings, state, message,"
+    " json_extract(report, '$.gpus') AS gpus,"
+    " json_extract(report, '$.ttft_ms.p50') AS ttft_p50_ms,"
+    " json_extract(report, '$.ttft_ms.p99') AS ttft_p99_ms,"
+    " json_extract(report, '$.tpot_ms.p50') AS tpot_p50_ms,"
+    " json_extract(report, '$.tpot_ms.p99') AS tpot_p99_ms,"
+    " json_extract(report, '$.throughput.output_tokens_per_s') AS output_tokens_per_s,"
+    " json_extract(report, '$.slo.attainment') AS attainment,"
+    " json_extract(report, '$.slo.goodput_per_s') AS goodput_per_s,"
+    " json_extract(report, '$.cost.per_million_output_tokens') AS dollars_per_million,"
+    " wall_s FROM run",
+};
+
+std::int64_t pragma(Database& database, std::string_view name) {
+  Database::Statement statement = database.prepare(fmt::format("PRAGMA {}", name));
+  return statement.next() ? statement.integer(0) : 0;
+}
+
+}  // namespace
+
+RunStore::RunStore(const std::filesystem::path& path, const StoreQuestion& question,
+                   const std::vector<std::string>& settings, RunOwner owner)
+    : database_(path, patience_s), owner_(std::move(owner)) {
+  const bool is_ours = pragma(database_, "application_id") == application;
+  if (!is_ours && pragma(database_, "schema_version") != 0)
+    throw ConfigError({path.string()}, "is an SQLite file of another program; name another one");
+  database_.execute("PRAGMA journal_mode = WAL");
+  database_.execute("PRAGMA synchronous = FULL");
+  Database::Transaction transaction(database_);
+  // Asked again: somebody else may have made it in the meantime.
+  if (pragma(database_, "schema_version") == 0) {
+    make(question, settings);
+  } else {
+    if (pragma(database_, "user_version") != format) {
+      throw ConfigError({path.string()},
+                        "was written by another version of Foretoken; name another file with "
+                        "--store, or remove it to start over");
+    }
+    check_question(question);
+    check_machine();
+  }
+  transaction.commit();
+}
+
+void RunStore::make(const StoreQuestion& question, const std::vector<std::string>& settings) {
+  for (const std::string_view table : tables) database_.execute(table);
+  for (const StoreQuestion::Part& part : question.parts) {
+    database_.execute("INSERT INTO question VALUES (?, ?)", part.name, part.value);
+  }
+  for (std::size_t run = 0; run < settings.size(); ++run) {
+    database_.execute("INSERT INTO run (number, settings) VALUES (?, ?)",
+                      static_cast<std::int64_t>(run), settings[run]);
+  }
+  database_.execute(fmt::format("PRAGMA application_id = {}", application));
+  database_.execute(fmt::format("PRAGMA user_version = {}", format));
+}
+
+void RunStore::check_question(const StoreQuestion& question) {
+  for (const StoreQuestion::Part& part : question.parts) {
+    Database::Statement found =
+        database_.prepare("SELECT value FROM question WHERE name = ?", part.name);
+    const std::string value = found.next() ? found.text(0) : "";
+    if (value == part.value) continue;
+    // A whole file is not put into a message.
+    const bool is_short = value.find('\n') == std::string::npos;
+    throw ConfigError(
+        {database_.path().string()},
+        fmt::format("holds a sweep of {}{}; name another file with --store, or remove it to start "
+                    "over",
+                    part.title,
+                    is_short ? fmt::format(" ({})", value.empty() ? "none" : value) : ""));
+  }
+}
+
+void RunStore::check_machine() {
+  Database::Statement other = database_.prepare(
+      "SELECT host FROM run WHERE state = 'leased' AND host <> ? AND deadline > ?", owner_.host,
+      owner_.now());
+  if (!other.next()) return;
+  throw ConfigError({database_.path().string()},
+                    fmt::format("is in use on {}; a store is for one machine at a time. Several "
+                                "machines share a sweep with foretoken-mpi",
+                                other.text(0)));
+}
+
+void RunStore::end_leases_of_the_gone() {
+  std::vector<std::string> gone;
+  {
+    Database::Statement owners = database_.prepare(
+        "SELECT DISTINCT owner FROM run WHERE state = 'leased' AND owner <> ?", owner_.name);
+    while (owners.next()) {
+      if (owner_.is_gone(owners.text(0))) gone.push_back(owners.text(0));
+    }
+  }
+  for (const std::string& owner : gone) give_up_leases(owner);
+}
+
+void RunStore::give_up_leases(const std::string& owner) {
+  database_.execute("UPDATE run SET state = 'waiting' WHERE state = 'leased' AND owner = ?", owner);
+}
+
+std::vector<std::size_t> RunStore::take(std::size_t count) {
+  std::vector<std::size_t> runs;
+  Database::Transaction transaction(database_);
+  end_leases_of_the_gone();
+  const double now = owner_.now();
+  {
+    Database::Statement free = database_.prepare(
+        "SELECT number FROM run WHERE state = 'waiting' OR"
+        " (state = 'leased' AND deadline <= ? AND owner <> ?) ORDER BY number LIMIT ?",
+        now, owner_.name, static_cast<std::int64_t>(count));
+    while (free.next()) runs.push_back(static_cast<std::size_t>(free.integer(0)));
+  }
+  for (const std::size_t run : runs) {
+    database_.execute(
+        "UPDATE run SET state = 'leased', owner = ?, host = ?, deadline = ?,"
+        " attempts = attempts + 1 WHERE number = ?",
+        owner_.name, owner_.host, now + owner_.lease_s, static_cast<std::int64_t>(run));
+  }
+  transaction.commit();
+  return runs;
+}
+
+void RunStore::renew() {
+  database_.execute("UPDATE run SET deadline = ? WHERE state = 'leased' AND owner = ?",
+                    owner_.now() + owner_.lease_s, owner_.name);
+}
+
+bool RunStore::finish(std::size_t run, const RunOutcome& outcome, double wall_s) {
+  std::optional<std::string> message, report;
+  if (!outcome.message.empty()) message = outcome.message;
+  if (outcome.status == RunStatus::ran) report = to_json(outcome.report, -1);
+  database_.execute(
+      "UPDATE run SET state = ?, message = ?, report = ?, wall_s = ?, finished_at = ?,"
+      " owner = ?, host = ?, deadline = NULL WHERE number = ? AND state IN ('waiting', 'leased')",
+      enum_name(outcome.status), message, report, wall_s, owner_.now(), owner_.name, owner_.host,
+      static_cast<std::int64_t>(run));
+  return database_.changes() == 1;
+}
+
+void RunStore::release() { give_up_leases(owner_.name); }
+
+std::size_t RunStore::forget_failures() {
+  database_.execute("UPDATE run SET state = 'waiting', message = NULL WHERE state = 'failed'");
+  return static_cast<std::size_t>(database_.changes());
+}
+
+RunStore::Counts RunStore::counts() {
+  Database::Statement statement = database_.prepare(
+      "SELECT count(*), count(*) FILTER (WHERE state NOT IN ('waiting', 'leased')),"
+      " count(*) FILTER (WHERE state = 'leased') FROM run");
+  FORETOKEN_CHECK(statement.next(), "a count has a row");
+  const auto count = [&](int column) {
+    return static_cast<std::size_t>(statement.integer(column));
+  };
+  return {count(0), count(1), count(2)};
+}
+
+void RunStore::each_finished(
+    const std::function<void(std::size_t run, const RunOutcome& outcome)>& row) {
+  Database::Statement statement = database_.prepare(
+      "SELECT number, state, message, report FROM run WHERE state NOT IN ('waiting', 'leased')"
+      " ORDER BY number");
+  while (statement.next()) {
+    const auto status = parse_enum<RunStatus>(statement.text(1));
+    FORETOKEN_CHECK(status.has_value(), "the store's state '{}'", statement.text(1));
+    RunOutcome outcome{*status, statement.text(2), {}};
+    if (*status == RunStatus::ran)
+      outcome.report = parse_json(statement.text(3), {database_.path().string()});
+    row(static_cast<std::size_t>(statement.integer(0)), outcome);
+  }
+}
+
+}  // namespace foretoken

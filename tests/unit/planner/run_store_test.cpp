@@ -1,0 +1,183 @@
+// The store of a sweep's runs: who gets which, what happens to leases, what is refused. Time is
+// made up here, so that leases end without waiting.
+
+#include "sim/planner/run_store.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "sim/base/json.hpp"
+
+namespace foretoken {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const StoreQuestion question = {{{"version", "1", "another version of Foretoken"},
+                                 {"vary", "--vary a.x=1,2,3,4", "other values"}}};
+
+class RunStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] RunOwner owner(const std::string& name, const std::string& host = "here") {
+    return {name, host, 60, [this] { return now_; },
+            [this](const std::string& other) { return gone_.contains(other); }};
+  }
+  [[nodiscard]] RunStore open(const std::string& name, const std::string& host = "here") {
+    return {path(), question, {"{}", "{}", "{}", "{}"}, owner(name, host)};
+  }
+  [[nodiscard]] std::string error_of(const StoreQuestion& asked, const std::string& host = "here") {
+    try {
+      (void)RunStore(path(), asked, {"{}"}, owner("z", host));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+  [[nodiscard]] std::filesystem::path path() const { return folder_ / "runs.sqlite"; }
+
+  double now_ = 1000;
+  std::set<std::string> gone_;
+
+ private:
+  std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
+                                  (std::string("foretoken_run_store_") +
+                                   ::testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+RunOutcome ran(int tokens) { return {RunStatus::ran, "", ValueObject{{"tokens", tokens}}}; }
+
+TEST_F(RunStoreTest, HandsOutEachRunOnceInTheOrderOfThePlan) {
+  RunStore a = open("a"), b = open("b");
+  EXPECT_THAT(a.take(2), ElementsAre(0, 1));
+  EXPECT_THAT(b.take(1), ElementsAre(2));
+  EXPECT_THAT(a.take(5), ElementsAre(3));
+  EXPECT_THAT(b.take(5), IsEmpty());
+  EXPECT_EQ(a.counts().leased, 4U);
+  EXPECT_EQ(a.counts().finished, 0U);
+  EXPECT_EQ(a.counts().wanted, 4U);
+}
+
+TEST_F(RunStoreTest, KeepsFinishedRowsAcrossOpeningsInTheOrderOfThePlan) {
+  {
+    RunStore store = open("a");
+    EXPECT_THAT(store.take(3), ElementsAre(0, 1, 2));
+    EXPECT_TRUE(store.finish(2, {RunStatus::failed, "killed", {}}, 0.5));
+    EXPECT_TRUE(store.finish(1, {RunStatus::infeasible, "too large", {}}, 0.5));
+    EXPECT_TRUE(store.finish(0, ran(7), 0.5));
+  }
+  RunStore store = open("b");
+  std::vector<std::string> rows;
+  store.each_finished([&](std::size_t run, const RunOutcome& outcome) {
+    rows.push_back(fmt::format("{} {} {} {}", run, enum_name(outcome.status), outcome.message,
+                               to_json(outcome.report, -1)));
+  });
+  EXPECT_THAT(rows, ElementsAre("0 ran  {\"tokens\":7}", "1 infeasible too large {}",
+                                "2 failed killed {}"));
+  EXPECT_THAT(store.take(9), ElementsAre(3));
+}
+
+TEST_F(RunStoreTest, ALeaseEndsAtItsDeadlineUnlessRenewed) {
+  RunStore a = open("a"), b = open("b");
+  EXPECT_THAT(a.take(4), ElementsAre(0, 1, 2, 3));
+  now_ += 59;
+  EXPECT_THAT(b.take(4), IsEmpty());
+  a.renew();
+  now_ += 59;
+  EXPECT_THAT(b.take(4), IsEmpty());
+  now_ += 1;
+  EXPECT_THAT(b.take(2), ElementsAre(0, 1));
+  a.renew();  // of what it still has
+  now_ += 59;
+  EXPECT_THAT(b.take(4), IsEmpty());
+}
+
+TEST_F(RunStoreTest, WhoComesBackLateChangesNothing) {
+  RunStore a = open("a"), b = open("b");
+  EXPECT_THAT(a.take(1), ElementsAre(0));
+  now_ += 61;
+  EXPECT_THAT(b.take(1), ElementsAre(0));
+  EXPECT_TRUE(b.finish(0, ran(1), 1));
+  EXPECT_FALSE(a.finish(0, ran(2), 1));
+  a.each_finished([](std::size_t, const RunOutcome& outcome) {
+    EXPECT_EQ(to_json(outcome.report, -1), "{\"tokens\":1}");
+  });
+}
+
+TEST_F(RunStoreTest, TheLeasesOfAKnownDeadEndAtOnce) {
+  RunStore a = open("a"), b = open("b");
+  EXPECT_THAT(a.take(3), ElementsAre(0, 1, 2));
+  EXPECT_TRUE(a.finish(1, ran(1), 1));
+  gone_.insert("a");
+  EXPECT_THAT(b.take(9), ElementsAre(0, 2, 3));
+}
+
+TEST_F(RunStoreTest, WhoStopsGivesItsRunsBack) {
+  RunStore a = open("a"), b = open("b");
+  EXPECT_THAT(a.take(3), ElementsAre(0, 1, 2));
+  EXPECT_THAT(b.take(1), ElementsAre(3));
+  a.release();
+  EXPECT_THAT(b.take(9), ElementsAre(0, 1, 2));
+}
+
+TEST_F(RunStoreTest, FailedRunsCanBeRunAgainAndOthersNot) {
+  RunStore store = open("a");
+  (void)store.take(4);
+  EXPECT_TRUE(store.finish(0, ran(1), 1));
+  EXPECT_TRUE(store.finish(1, {RunStatus::failed, "killed", {}}, 1));
+  EXPECT_TRUE(store.finish(2, {RunStatus::infeasible, "too large", {}}, 1));
+  EXPECT_EQ(store.forget_failures(), 1U);
+  EXPECT_EQ(store.counts().finished, 2U);
+  EXPECT_THAT(store.take(4), ElementsAre(1));
+}
+
+TEST_F(RunStoreTest, RefusesAnotherQuestionAndSaysWhich) {
+  (void)open("a");
+  EXPECT_EQ(error_of(question), "no error");
+  StoreQuestion other = question;
+  other.parts[1].value = "--vary a.x=1,2";
+  EXPECT_EQ(error_of(other), path().string() +
+                                 ": holds a sweep of other values (--vary a.x=1,2,3,4); name "
+                                 "another file with --store, or remove it to start over");
+}
+
+TEST_F(RunStoreTest, RefusesAStoreThatAnotherMachineIsAt) {
+  RunStore a = open("a", "there");
+  (void)a.take(1);
+  EXPECT_THAT(error_of(question), HasSubstr("is in use on there; a store is for one machine"));
+  now_ += 60;  // its lease has ended
+  EXPECT_EQ(error_of(question), "no error");
+}
+
+TEST_F(RunStoreTest, RefusesFilesThatAreNone) {
+  std::ofstream(path()) << "run,workload.rate,status\n0,4 /s,ran\n and more text than a header\n";
+  EXPECT_THAT(error_of(question), HasSubstr("is no SQLite file"));
+  std::filesystem::remove(path());
+  Database(path(), 1).execute("CREATE TABLE photos (id INTEGER)");
+  EXPECT_THAT(error_of(question), HasSubstr("is an SQLite file of another program"));
+}
+
+TEST_F(RunStoreTest, HasAViewForPeople) {
+  RunStore store = open("a");
+  (void)store.take(1);
+  EXPECT_TRUE(store.finish(
+      0, {RunStatus::ran, "", ValueObject{{"ttft_ms", ValueObject{{"p99", 12.5}}}}}, 1));
+  Database database(path(), 1);
+  auto row = database.prepare("SELECT state, ttft_p99_ms FROM result WHERE number = 0");
+  ASSERT_TRUE(row.next());
+  EXPECT_EQ(row.text(0), "ran");
+  EXPECT_DOUBLE_EQ(row.real(1), 12.5);
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,203 @@
+// Sweeps with a runner that makes up its outcomes: order, means over seeds, intervals, the best,
+// what a stop leaves behind and how two sweeps share a store.
+
+#include "sim/planner/sweep.hpp"
+
+#include <gmock/gmock.h>
+
+#include <deque>
+#include <filesystem>
+
+#include "sim/base/json.hpp"
+#include "tests/unit/planner/made_up_report.hpp"
+
+namespace foretoken {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Finishes runs in reverse order. TTFT p50 is x + seed; x = 4 cannot be, x = 5 breaks.
+class MadeUpRunner final : public ScenarioRunner {
+ public:
+  explicit MadeUpRunner(int stop_after = 1000) : left_(stop_after) {}
+  [[nodiscard]] std::size_t slots() const override { return 3; }
+  void start(std::size_t ticket, const RunRequest& request) override {
+    ++started;
+    running_.push_front({ticket, outcome_of(request)});
+  }
+  std::optional<Finished> wait() override {
+    if (left_-- == 0) return std::nullopt;
+    tick();
+    Finished finished = running_.front();
+    running_.pop_front();
+    return finished;
+  }
+  int started = 0;
+
+ private:
+  static RunOutcome outcome_of(const RunRequest& request) {
+    const int x = request.overrides[0].back() - '0';
+    const int seed = request.overrides.size() > 1 ? request.overrides[1].back() - '0' : 0;
+    if (x == 4) return {RunStatus::infeasible, "four is too many", {}};
+    if (x == 5) return {RunStatus::failed, "ended by a signal", {}};
+    return {RunStatus::ran, "", made_up_report(1, 100 * x, x + seed)};
+  }
+  int left_;
+  std::deque<Finished> running_;
+};
+
+class SweepTest : public ::testing::Test {
+ protected:
+  void SetUp() override { clear(); }
+  void TearDown() override { clear(); }
+  void clear() { std::filesystem::remove_all(path_); }
+
+  RunStore store(const SweepPlan& plan, const std::string& owner = "a") {
+    std::vector<std::string> settings;
+    for (std::size_t run = 0; run < plan.runs(); ++run)
+      settings.push_back(to_json(plan.settings(run), -1));
+    return {path_,
+            {},
+            settings,
+            {owner, "here", 60, [this] { return now_ += 1; },
+             [](const std::string&) { return false; }}};
+  }
+  bool run(const SweepPlan& plan, MadeUpRunner& runner, RunStore& to) {
+    return run_sweep(plan, runner, to, {[this](double) { return --patience_ > 0; }, {}});
+  }
+
+  double now_ = 1000;
+  int patience_ = 10;
+
+ private:
+  std::filesystem::path path_ = std::filesystem::temp_directory_path() /
+                                (std::string("foretoken_sweep_") +
+                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+SweepPlan five(std::size_t seeds) {
+  return plan_sweep({{"a.x", {"1", "2", "3", "4", "5"}}}, Combination::cartesian, seeds, 1);
+}
+
+TEST_F(SweepTest, RowsStandInTheOrderOfThePlanWhateverFinishesFirst) {
+  const SweepPlan plan = five(0);
+  MadeUpRunner runner;
+  RunStore runs = store(plan);
+  EXPECT_TRUE(run(plan, runner, runs));
+  const SweepResult result = sweep_result(plan, runs);
+  EXPECT_TRUE(result.is_complete());
+  EXPECT_EQ(sweep_csv(result).substr(0, 40), "run,a.x,status,gpus,replicas,ttft_p50_ms");
+  EXPECT_THAT(sweep_csv(result), HasSubstr("\n2,3,ran,1,1,3,6,"));
+  EXPECT_THAT(sweep_csv(result), HasSubstr("\n3,4,infeasible,,,,,,,,,,,,,four is too many\n"));
+  EXPECT_THAT(sweep_csv(result), HasSubstr("\n4,5,failed,,,,,,,,,,,,,ended by a signal\n"));
+}
+
+TEST_F(SweepTest, MeansAndIntervalsAreOverTheSeeds) {
+  // x + {1, 2, 3}: mean x + 2, deviation 1, t(0.975, 2) = 4.302653, so 4.302653 / sqrt(3).
+  const SweepPlan plan = five(3);
+  MadeUpRunner runner;
+  RunStore runs = store(plan);
+  EXPECT_TRUE(run(plan, runner, runs));
+  const SweepResult result = sweep_result(plan, runs);
+  const auto interval =
+      result.interval(1, [](const RunFigures& figures) { return figures.ttft_p50_ms; });
+  ASSERT_TRUE(interval);
+  EXPECT_DOUBLE_EQ(interval->mean, 4.0);
+  EXPECT_NEAR(*interval->half_width, 2.484138, 1e-6);
+  EXPECT_FALSE(result.interval(3, [](const RunFigures& f) { return f.ttft_p50_ms; }));
+  ASSERT_FALSE(result.best.empty());
+  EXPECT_EQ(result.best[0].goal, "lowest TTFT p99");
+  EXPECT_EQ(result.best[0].point, 0U);
+  EXPECT_THAT(result.best[0].as_good, ElementsAre(1, 2));  // 6 ± 5, 8 ± 5 and 10 ± 5
+  EXPECT_EQ(result.best[2].goal, "highest throughput");
+  EXPECT_EQ(result.best[2].point, 2U);
+  EXPECT_TRUE(result.best[2].as_good.empty());  // all seeds give the same
+  const std::string table = sweep_table(result, false, 160, 60);
+  EXPECT_THAT(table, HasSubstr("8.00 ±4.97"));
+  EXPECT_THAT(table, HasSubstr("★ lowest TTFT p99             x 1  within its interval: 2 others"));
+  EXPECT_THAT(table, HasSubstr("✗ x 4, seed 1 · x 4, seed 2 · x 4, seed 3: four is too many"));
+  EXPECT_THAT(sweep_table(result, false, 160, 2), HasSubstr("… and 1 more"));
+}
+
+TEST_F(SweepTest, GoesOnWhereItWasStoppedAndEndsAlike) {
+  const SweepPlan plan = five(2);
+  std::string whole;
+  {
+    MadeUpRunner runner;
+    RunStore runs = store(plan);
+    EXPECT_TRUE(run(plan, runner, runs));
+    whole = to_json(sweep_value(sweep_result(plan, runs)));
+  }
+  clear();
+  {
+    MadeUpRunner runner(4);
+    RunStore runs = store(plan);
+    EXPECT_FALSE(run(plan, runner, runs));
+    EXPECT_EQ(runs.counts().finished, 4U);
+    EXPECT_EQ(runs.counts().leased, 0U);
+    EXPECT_FALSE(sweep_result(plan, runs).is_complete());
+  }
+  MadeUpRunner runner;
+  RunStore runs = store(plan, "b");
+  EXPECT_TRUE(run(plan, runner, runs));
+  EXPECT_EQ(runner.started, 6);
+  EXPECT_EQ(to_json(sweep_value(sweep_result(plan, runs))), whole);
+}
+
+TEST_F(SweepTest, WaitsForWhatOthersAreAt) {
+  const SweepPlan plan = five(0);
+  RunStore other = store(plan, "other");
+  EXPECT_THAT(other.take(1), ElementsAre(0));
+  MadeUpRunner runner;
+  RunStore runs = store(plan);
+  EXPECT_FALSE(run(plan, runner, runs));  // until the user has enough
+  EXPECT_EQ(runs.counts().finished, 4U);
+  now_ += 60;  // the other is dead
+  patience_ = 10;
+  EXPECT_TRUE(run(plan, runner, runs));
+  EXPECT_EQ(runner.started, 5);
+}
+
+TEST_F(SweepTest, RenewsItsLeasesWhileRunsFinish) {
+  const SweepPlan plan = five(9);  // 45 runs; every look at the clock takes a second
+  RunStore other = store(plan, "other");
+  class Thief final : public ScenarioRunner {
+   public:
+    Thief(MadeUpRunner& runner, RunStore& store) : runner_(runner), store_(store) {}
+    [[nodiscard]] std::size_t slots() const override { return 3; }
+    void start(std::size_t ticket, const RunRequest& request) override {
+      runner_.start(ticket, request);
+    }
+    std::optional<Finished> wait() override {
+      // The first run stays for long; nobody may take it.
+      for (const std::size_t run : store_.take(1)) stolen = stolen || run == 0;
+      return runner_.wait();
+    }
+    bool stolen = false;
+
+   private:
+    MadeUpRunner& runner_;
+    RunStore& store_;
+  };
+  MadeUpRunner runner;
+  Thief thief(runner, other);
+  RunStore runs = store(plan);
+  (void)run_sweep(plan, thief, runs, {[this](double) { return --patience_ > 0; }, {}});
+  EXPECT_FALSE(thief.stolen);
+}
+
+TEST(SeedInterval, IsStudentsT) {
+  // 10 and 14: mean 12, standard error 2, t(0.975, 1) = 12.7062047.
+  const double two[] = {10, 14};
+  EXPECT_DOUBLE_EQ(seed_interval(two).mean, 12);
+  EXPECT_NEAR(*seed_interval(two).half_width, 25.4124095, 1e-6);
+  const double one[] = {3};
+  EXPECT_FALSE(seed_interval(one).half_width);
+  EXPECT_TRUE((SeedInterval{10, 1.0}).overlaps({12, 1.0}));
+  EXPECT_FALSE((SeedInterval{10, 1.0}).overlaps({12.5, 1.0}));
+  EXPECT_FALSE((SeedInterval{10, {}}).overlaps({10.5, {}}));
+}
+
+}  // namespace
+}  // namespace foretoken
