@@ -77,8 +77,9 @@ TEST_F(SweepStore, KilledAtRandomMomentsLosesNoFinishedRow) {
     killed += run.wait() == 128 + SIGKILL ? 1 : 0;
     const auto after = finished_rows(path("killed.sqlite"));
     expect_kept(before, after);
-    if (std::filesystem::exists(path("killed.sqlite")))
+    if (std::filesystem::exists(path("killed.sqlite"))) {
       EXPECT_EQ(integrity(path("killed.sqlite")), "ok");
+    }
     before = after;
   }
   EXPECT_GE(killed, 2) << "nothing was killed, so this proves nothing";
