@@ -12,6 +12,7 @@
 
 #include "sim/app/forking_runner.hpp"
 #include "sim/app/output_file.hpp"
+#include "sim/app/run_overrides.hpp"
 #include "sim/app/scenario_run.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"

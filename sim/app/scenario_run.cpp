@@ -1,13 +1,9 @@
 #include "sim/app/scenario_run.hpp"
 
+#include "sim/app/run_overrides.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {
-
-std::vector<std::string> with(std::vector<std::string> overrides, const RunRequest& request) {
-  overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
-  return overrides;
-}
 
 Value run_without_timeline(const std::string& scenario, const std::vector<std::string>& overrides,
                            const RunRequest& request) {

@@ -8,10 +8,7 @@
 
 namespace foretoken {
 
-/// `overrides` and then the request's, which win.
-std::vector<std::string> with(std::vector<std::string> overrides, const RunRequest& request);
-
-/// The report as an object. Without its timeline, which is most of it and which nobody lays side by
+/// The report of the scenario with `overrides` and then the request's, as an object. Without its timeline, which is most of it and which nobody lays side by
 /// side with another.
 Value run_without_timeline(const std::string& scenario, const std::vector<std::string>& overrides,
                            const RunRequest& request);

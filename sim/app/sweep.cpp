@@ -1,10 +1,15 @@
 // foretoken sweep: any keys of a scenario over any values, a process a run on all processors. What
 // is finished is in an SQLite file before anything else is looked at.
 
+#include <chrono>
 #include <memory>
+#include <optional>
+#include <thread>
 
 #include "sim/app/forking_runner.hpp"
+#include "sim/app/run_overrides.hpp"
 #include "sim/app/scenario_run.hpp"
+#include "sim/app/stop_signal.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/sweep_command.hpp"
 #include "sim/run/run.hpp"
@@ -18,10 +23,15 @@ int sweep_here(const SweepOptions& options) {
   program.check = [&](const RunRequest& request) {
     check_scenario(load_scenario(options.scenario, with(options.overrides, request)), Catalogs());
   };
-  program.make_runner = [&](std::size_t jobs) {
-    return std::make_unique<ForkingRunner>(jobs, [&](const RunRequest& request) {
+  std::optional<ForkingRunner> runner;
+  program.runner = [&](std::size_t jobs) -> ScenarioRunner& {
+    return runner.emplace(jobs, [&](const RunRequest& request) {
       return run_without_timeline(options.scenario, options.overrides, request);
     });
+  };
+  program.pause = [](double seconds) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    return !StopSignal::asked();
   };
   return sweep(options, program);
 }

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "sim/app/output_file.hpp"
 #include "sim/app/run_owner.hpp"
-#include "sim/app/stop_signal.hpp"
 #include "sim/app/sweep_progress.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
@@ -84,12 +81,6 @@ void print_plan(const SweepPlan& plan) {
   if (plan.runs() > rows_max) fmt::print("  … and {} more\n", plan.runs() - rows_max);
 }
 
-/// false: the user asked to stop.
-bool pause_for(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  return !StopSignal::asked();
-}
-
 void write_results(const SweepOptions& options, const SweepResult& result,
                    const std::string& store) {
   if (!options.csv_path.empty()) write_file(options.csv_path, sweep_csv(result));
@@ -135,12 +126,9 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
   if (options.retries_failed) store.forget_failures();
 
   SweepProgress bar(!options.quiet && is_terminal(stderr));
-  bool is_over = false;
-  {
-    const auto runner = program.make_runner(options.jobs);
-    is_over = run_sweep(plan, *runner, store,
-                        {pause_for, [&](const RunStore::Counts& counts) { bar.update(counts); }});
-  }
+  const bool is_over =
+      run_sweep(plan, program.runner(options.jobs), store,
+                {program.pause, [&](const RunStore::Counts& counts) { bar.update(counts); }});
   bar.clear();
   const SweepResult result = sweep_result(plan, store);
   write_results(options, result, path);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +31,9 @@ struct SweepProgram {
   std::string version;
   /// Whether a run could start; empty: has been asked already.
   RunCheck check;
-  std::function<std::unique_ptr<ScenarioRunner>(std::size_t jobs)> make_runner;
+  std::function<ScenarioRunner&(std::size_t jobs)> runner;
+  /// Waits so many seconds with nothing running; false: the user asked to stop.
+  std::function<bool(double seconds)> pause;
 };
 
 /// `jobs_text`: what --jobs means here.

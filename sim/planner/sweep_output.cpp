@@ -148,13 +148,22 @@ std::string table_of_points(const SweepResult& result, bool colour, int width,
   return text;
 }
 
-/// "a · b · … and 12 more"
+/// "a · b · and 12 more"; a point whose runs are all there is named once, without seeds.
 std::string list_text(const SweepPlan& plan, const std::vector<std::size_t>& runs) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(runs.size(), listed_max); ++i)
-    text += (i > 0 ? " · " : "") + run_text(plan, runs[i]);
-  if (runs.size() > listed_max) text += fmt::format(" · and {} more", runs.size() - listed_max);
-  return text;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < runs.size();) {
+    const std::size_t last = i + plan.seeds_a_point() - 1;
+    const std::size_t point = plan.point_of(runs[i]);
+    const bool is_whole = runs[i] % plan.seeds_a_point() == 0 && last < runs.size() &&
+                          plan.point_of(runs[last]) == point;
+    names.push_back(is_whole ? point_text(plan, point) : run_text(plan, runs[i]));
+    i += is_whole ? plan.seeds_a_point() : 1;
+  }
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(names.size(), listed_max));
+  const std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, " · "));
+  if (names.size() <= listed_max) return text;
+  return fmt::format("{} · and {} more", text, names.size() - listed_max);
 }
 
 std::string served_text(const SweepResult& result, const Ink& ink) {

@@ -47,7 +47,7 @@ const std::map<std::string, Names> libraries = {
     {"zlib.h", {"workloads", "sim/report"}},
     {"boost/graph/", {"models", "workloads"}},
     {"boost/random/", {"workloads"}},
-    {"boost/math/", {"sim/planner"}},
+    {"boost/math/distributions/", {"sim/planner"}},
     {"sqlite3.h", {"sim/planner"}},
     {"mpi.h", {"sim/app"}},
     {"Eigen/", {"kernels", "calibration"}},
