@@ -46,6 +46,12 @@ ProgramRun::~ProgramRun() {
 
 void ProgramRun::signal(int number) const { kill(process_, number); }
 
+bool ProgramRun::has_ended() const {
+  siginfo_t info = {};
+  return waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid != 0;
+}
+
 int ProgramRun::wait() {
   int status = 0;
   waitpid(process_, &status, 0);

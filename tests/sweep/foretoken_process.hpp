@@ -22,7 +22,8 @@ class ProgramRun {
   void signal(int number) const;
   /// Its exit status, 128 + the signal that ended it.
   int wait();
-  [[nodiscard]] pid_t process() const { return process_; }
+  /// Without waiting.
+  [[nodiscard]] bool has_ended() const;
 
  private:
   pid_t process_;

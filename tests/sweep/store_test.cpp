@@ -94,7 +94,7 @@ TEST_F(SweepStore, CtrlCKeepsWhatIsFinishedAndSaysHowToGoOn) {
   int status = 0;
   {
     ProgramRun run(sweep("stopped.sqlite", "stopped.csv"), path("message"));
-    while (finished_rows(path("stopped.sqlite")).size() < 2) usleep(5'000);
+    while (finished_rows(path("stopped.sqlite")).size() < 2 && !run.has_ended()) usleep(5'000);
     run.signal(SIGINT);
     status = run.wait();
   }

@@ -24,6 +24,17 @@ bool speaks_for_all() {
   return true;
 }
 
+/// srun whose kind of PMI is not Open MPI's starts as many jobs of one rank as there are tasks.
+void check_that_ranks_know_each_other(const RankMessages& messages) {
+  const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  if (messages.ranks() > 1 || tasks == nullptr || std::string_view(tasks) == "1") return;
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return;  // mpirun -n 1 is meant
+  throw ConfigError({"srun"},
+                    fmt::format("started {} tasks that do not know of each other; try srun "
+                                "--mpi=pmix, or mpirun inside the allocation",
+                                tasks));
+}
+
 int fail(int status, const std::string& message) {
   std::fflush(stdout);
   fmt::print(stderr, "foretoken-mpi: {}\n", message);
@@ -49,7 +60,9 @@ std::vector<std::string> check_command(const SweepOptions& options, const std::s
 
 int sweep_from_rank_0(const SweepOptions& options, RankMessages& messages,
                       const RunProgram& run_program, std::size_t slots) {
-  // Before anything else, so that the other ranks are told to stop whatever goes wrong.
+  check_that_ranks_know_each_other(messages);
+  // Before anything else that may fail, so that the other ranks are told to stop whatever goes
+  // wrong.
   RankRunner runner(messages, run_program, slots, options.lease_s);
   const int refused = run_to_its_end(check_command(options, run_program.foretoken));
   if (refused != 0) return refused;
