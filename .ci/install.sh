@@ -3,7 +3,7 @@
 # the tests and CI share. Asks dpkg first, so that a second call changes nothing and returns at once.
 #
 #   install.sh                what the program needs
-#   install.sh --calibration  and what training its predictors needs (LibTorch; the tests use it)
+#   install.sh --calibration  and what training its predictors (LibTorch) and the tests need
 set -euo pipefail
 
 packages=(
@@ -12,8 +12,9 @@ packages=(
   nlohmann-json3-dev libfmt-dev zlib1g-dev libsqlite3-dev
   libopenmpi-dev openmpi-bin
   libgtest-dev libgmock-dev libbenchmark-dev
+  pybind11-dev python3-dev
 )
-[ "${1:-}" = --calibration ] && packages+=(libtorch-dev libopenblas0-pthread)
+[ "${1:-}" = --calibration ] && packages+=(libtorch-dev libopenblas0-pthread doxygen)
 
 missing=()
 installed=$(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/app/forking_runner.hpp"
+#include "sim/processes/forking_runner.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"

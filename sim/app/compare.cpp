@@ -10,7 +10,7 @@
 #include <memory>
 #include <sstream>
 
-#include "sim/app/forking_runner.hpp"
+#include "sim/processes/forking_runner.hpp"
 #include "sim/app/output_file.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/scenario_run.hpp"

@@ -43,7 +43,10 @@ int run(int argc, char** argv) {
       "foretoken");
   program.set_version_flag("--version", "foretoken " + version());
   program.require_subcommand(0, 1);
-  program.footer("Exit status: 0 fine, 1 ran but something failed, 2 a mistake in what was asked.");
+  program.footer(
+      "Exit status: 0 fine, 1 ran but something failed, 2 a mistake in what was asked, 3 a mistake of "
+      "ours,\n130 stopped by Ctrl-C with finished runs kept. Colours: on a terminal, unless NO_COLOR "
+      "is set.");
 
   Action chosen;
   add_simulate(program, chosen);
@@ -59,6 +62,8 @@ int run(int argc, char** argv) {
   add_engine(program, chosen);
   add_list(program, chosen);
   add_outcome(program, chosen);
+  add_completion(program, chosen);
+  add_man(program, chosen);
 
   if (argc > 1 && argv[1][0] != '-') {
     const std::string name = argv[1];

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "sim/app/child_processes.hpp"
+#include "sim/processes/child_processes.hpp"
 #include "sim/app/scenario_run.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/base/json.hpp"

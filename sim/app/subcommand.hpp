@@ -24,6 +24,8 @@ void add_cluster(CLI::App& program, Action& chosen);
 void add_engine(CLI::App& program, Action& chosen);
 void add_list(CLI::App& program, Action& chosen);
 void add_outcome(CLI::App& program, Action& chosen);
+void add_completion(CLI::App& program, Action& chosen);
+void add_man(CLI::App& program, Action& chosen);
 
 /// Examples at the end of a subcommand's --help.
 std::string examples(const std::string& lines);

@@ -6,10 +6,10 @@
 #include <optional>
 #include <thread>
 
-#include "sim/app/forking_runner.hpp"
+#include "sim/processes/forking_runner.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/scenario_run.hpp"
-#include "sim/app/stop_signal.hpp"
+#include "sim/processes/stop_signal.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/sweep_command.hpp"
 #include "sim/run/run.hpp"

@@ -7,8 +7,11 @@ function(foretoken_room name)
   cmake_parse_arguments(ROOM "" "" "LINKS;PRIVATE_LINKS;EXTRA" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(foretoken_${name} STATIC ${sources} ${ROOM_EXTRA})
-  target_include_directories(foretoken_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_include_directories(foretoken_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/foretoken>)
   target_link_libraries(foretoken_${name} PUBLIC ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS})
+  set_target_properties(foretoken_${name} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY FORETOKEN_ROOMS foretoken_${name})
 endfunction()
 
 # foretoken_embed(OUT_VARIABLE FUNCTION FOLDER PATTERN)

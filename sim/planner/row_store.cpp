@@ -107,6 +107,7 @@ RowStore::RowStore(const std::filesystem::path& path, const std::string& questio
 }
 
 void RowStore::add(const StoredRow& row) {
+  if (path_.empty()) return;
   file_ << to_json(ValueObject{{"name", row.name}, {"outcome", outcome_value(row.outcome)}}, -1)
         << '\n';
   file_.flush();

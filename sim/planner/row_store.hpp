@@ -22,6 +22,9 @@ class RowStore {
  public:
   enum class Mode { fresh, resume };
 
+  /// Rows in memory alone, for callers that keep what they asked for themselves.
+  RowStore() = default;
+
   /// Opens or makes `path`. `question` is what the rows depend on, as text. fresh: a file that is
   /// not complete is a ConfigError that names --resume, a complete one is replaced. resume: rows of
   /// another question are a ConfigError. `rows_wanted` tells a complete file from a broken-off one.

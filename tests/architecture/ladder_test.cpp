@@ -29,7 +29,10 @@ const std::map<std::string, Names> ladder = {
     {"sim/scenario", {"hardware", "models", "workloads"}},
     {"sim/run", {"sim/scenario", "sim/serving", "sim/report"}},
     {"sim/planner", {"sim/scenario", "sim/report"}},
-    {"sim/app", {"sim/run", "sim/planner"}},
+    {"sim/processes", {"sim/planner"}},
+    {"sim/library", {"sim/run", "sim/processes"}},
+    {"sim/python", {"sim/library"}},
+    {"sim/app", {"sim/library"}},
     {"calibration", {"hardware", "kernels", "models", "workloads"}},
 };
 
@@ -44,6 +47,7 @@ const std::map<std::string, Names> libraries = {
     {"ATen/", {"calibration/train"}},
     {"c10/", {"calibration/train"}},
     {"CLI/", {"sim/app", "calibration"}},
+    {"pybind11/", {"sim/python"}},
     {"zlib.h", {"workloads", "sim/report"}},
     {"boost/graph/", {"models", "workloads"}},
     {"boost/random/", {"workloads"}},

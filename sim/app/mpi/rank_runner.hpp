@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/child_processes.hpp"
+#include "sim/processes/child_processes.hpp"
 #include "sim/app/mpi/rank_messages.hpp"
 #include "sim/app/mpi/run_process.hpp"
-#include "sim/app/stop_signal.hpp"
+#include "sim/processes/stop_signal.hpp"
 
 namespace foretoken {
 

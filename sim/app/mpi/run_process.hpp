@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/child_processes.hpp"
+#include "sim/processes/child_processes.hpp"
 
 namespace foretoken {
 

@@ -1,4 +1,4 @@
-#include "sim/app/explanation_value.hpp"
+#include "sim/library/explanation_value.hpp"
 
 #include "sim/report/rounding.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/app/forking_runner.hpp"
+#include "sim/processes/forking_runner.hpp"
 
 #include <algorithm>
 #include <thread>

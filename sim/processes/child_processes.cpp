@@ -1,4 +1,4 @@
-#include "sim/app/child_processes.hpp"
+#include "sim/processes/child_processes.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -4,9 +4,9 @@
 
 #include <functional>
 
-#include "sim/app/child_processes.hpp"
-#include "sim/app/stop_signal.hpp"
 #include "sim/planner/scenario_runner.hpp"
+#include "sim/processes/child_processes.hpp"
+#include "sim/processes/stop_signal.hpp"
 
 namespace foretoken {
 

@@ -1,0 +1,71 @@
+// foretoken completion and foretoken man: what shells and man(1) want to know of the program,
+// written from the parser itself. `cmake --install` puts both where they are looked for.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "hardware/cluster.hpp"
+#include "hardware/gpu.hpp"
+#include "models/transformer.hpp"
+#include "sim/app/command_tree.hpp"
+#include "sim/app/subcommand.hpp"
+#include "sim/run/run.hpp"
+#include "sim/scenario/engine_preset.hpp"
+
+namespace foretoken {
+namespace {
+
+template <class Factory>
+std::vector<std::string> names_of(const Registry<Factory>& registry) {
+  std::vector<std::string> names;
+  for (const auto& entry : registry.entries()) names.push_back(entry.name);
+  return names;
+}
+
+std::vector<CompletedValues> completed_values() {
+  const Catalogs catalogs;
+  return {{"--gpu", gpu_names()},
+          {"--model", model_names()},
+          {"--cluster", cluster_names()},
+          {"--predictor", names_of(catalogs.predictors)},
+          {"--scheduler", names_of(catalogs.schedulers)},
+          {"--preset", engine_preset_names()}};
+}
+
+int print_completion(const CLI::App& program, const std::string& shell) {
+  const CommandTree tree = command_tree(program);
+  const std::vector<CompletedValues> values = completed_values();
+  if (shell == "bash") fmt::print("{}", bash_completion(tree, values));
+  if (shell == "zsh") fmt::print("{}", zsh_completion(tree, values));
+  if (shell == "fish") fmt::print("{}", fish_completion(tree, values));
+  return 0;
+}
+
+}  // namespace
+
+void add_completion(CLI::App& program, Action& chosen) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* command =
+      program.add_subcommand("completion", "Print completions for bash, zsh or fish");
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->footer(examples("  source <(foretoken completion bash)"));
+  command->callback([shell, &program, &chosen] {
+    chosen = [shell, &program] { return print_completion(program, *shell); };
+  });
+}
+
+void add_man(CLI::App& program, Action& chosen) {
+  CLI::App* command = program.add_subcommand("man", "Print the man page");
+  command->footer(examples("  foretoken man | man -l -"));
+  command->callback([&program, &chosen] {
+    chosen = [&program] {
+      fmt::print("{}", man_page(command_tree(program), version()));
+      return 0;
+    };
+  });
+}
+
+}  // namespace foretoken

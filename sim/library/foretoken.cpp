@@ -1,0 +1,74 @@
+#include "sim/library/foretoken.hpp"
+
+#include "sim/base/toml.hpp"
+#include "sim/planner/compare.hpp"
+#include "sim/processes/forking_runner.hpp"
+
+namespace foretoken {
+namespace {
+
+Scenario scenario_of(const Question& question, const std::vector<std::string>& changes) {
+  Value root = question.scenario;
+  for (const std::string& assignment : question.overrides) apply_override(root, assignment);
+  for (const std::string& assignment : changes) apply_override(root, assignment);
+  return read_scenario(root, {question.folder});
+}
+
+Value run_question(const Question& question, const Catalogs& catalogs, const RunRequest& request) {
+  const Report report = run_scenario(scenario_of(question, request.overrides), catalogs);
+  Value answer;
+  answer.set("report", report_value(report));
+  answer.set("requests_csv", requests_csv(report));
+  return answer;
+}
+
+/// As `foretoken compare` keeps them: without timelines, which nobody lays side by side.
+Value run_row(const Question& question, const Catalogs& catalogs, const RunRequest& request) {
+  Report report = run_scenario(scenario_of(question, request.overrides), catalogs);
+  report.timeline.clear();
+  return report_value(report);
+}
+
+}  // namespace
+
+Question load_question(const std::filesystem::path& file,
+                       const std::vector<std::string>& overrides) {
+  return {load_toml(file), overrides, file.has_parent_path() ? file.parent_path() : "."};
+}
+
+Answer simulate(const Question& question, const Catalogs& catalogs) {
+  (void)scenario_of(question, {});  // its mistakes are told here, with their places
+  ForkingRunner runner(
+      1, [&](const RunRequest& request) { return run_question(question, catalogs, request); });
+  runner.start(0, {});
+  auto finished = runner.wait();
+  if (!finished) throw Interrupted();
+  RunOutcome& outcome = finished->outcome;
+  if (outcome.status == RunStatus::infeasible) throw ConfigError({}, outcome.message);
+  if (outcome.status == RunStatus::failed) throw RunError(outcome.message);
+  const Value* report = outcome.report.find("report");
+  const Value* requests = outcome.report.find("requests_csv");
+  FORETOKEN_CHECK(report != nullptr && requests != nullptr, "the child told no report");
+  return {*report, std::get<std::string>(requests->data)};
+}
+
+std::vector<Value> predict(const std::vector<Value>& kernels, const PricingChoice& choice,
+                           const Catalogs& catalogs) {
+  const KernelPricer pricer(choice, catalogs.predictors);
+  std::vector<Value> answers;
+  answers.reserve(kernels.size());
+  for (const Value& kernel : kernels) answers.push_back(pricer.answer(kernel));
+  return answers;
+}
+
+Value compare(const Question& question, const std::vector<LayoutChoice>& choices, std::size_t slots,
+              const Catalogs& catalogs) {
+  ForkingRunner runner(
+      slots, [&](const RunRequest& request) { return run_row(question, catalogs, request); });
+  RowStore in_memory;
+  const Comparison comparison = compare_layouts(choices, runner, in_memory, {});
+  if (!comparison.is_complete) throw Interrupted();
+  return comparison_value(comparison);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,65 @@
+// Foretoken as a library: what `foretoken simulate`, `predict` and `compare` answer, as values in
+// the program that asks. Scenarios and answers are objects with the keys of the TOML files and of
+// report.json (sim/report/README.md). Plug-ins add themselves to the catalogs that they pass.
+//
+// A process can simulate once only, so every simulation runs in a child that is forked for it: call
+// from a program whose other threads do not have to go on in the child. Mistakes are ConfigError,
+// kernels that nobody can price PredictionError, a run that broke off RunError, Ctrl-C Interrupted.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/library/kernel_pricer.hpp"
+#include "sim/planner/layout_choices.hpp"
+#include "sim/run/run.hpp"
+
+namespace foretoken {
+
+/// A scenario that need not be a file.
+struct Question {
+  Value scenario;                           // an object, as the file would hold it
+  std::vector<std::string> overrides = {};  // "table.key=value", applied in order
+  std::filesystem::path folder = ".";       // where relative paths in it start
+};
+
+/// The question that a scenario file asks. Throws ConfigError if it cannot be read.
+Question load_question(const std::filesystem::path& file,
+                       const std::vector<std::string>& overrides = {});
+
+/// A run that could have been and did not end.
+class RunError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// SIGINT or SIGTERM came while runs were under way; these are abandoned.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+/// Report and requests of one run.
+struct Answer {
+  Value report;              // report.json's object
+  std::string requests_csv;  // requests.csv, a line a request
+};
+
+/// Runs the scenario in a child process. Throws ConfigError before anything runs for a scenario
+/// with mistakes, and for what only shows when its rooms are built (a model that does not fit).
+Answer simulate(const Question& question, const Catalogs& catalogs = {});
+
+/// Prices kernels, each an object as in kernels/kernel_case.hpp; one answer for each, in order, as
+/// KernelPricer::answer() gives it. The first mistake is thrown.
+std::vector<Value> predict(const std::vector<Value>& kernels, const PricingChoice& choice,
+                           const Catalogs& catalogs = {});
+
+/// Runs every combination of the choices' values, `slots` at a time (0: one for each processor),
+/// and sets them side by side: compare.json's object.
+Value compare(const Question& question, const std::vector<LayoutChoice>& choices,
+              std::size_t slots = 0, const Catalogs& catalogs = {});
+
+}  // namespace foretoken

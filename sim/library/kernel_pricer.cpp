@@ -1,0 +1,80 @@
+#include "sim/library/kernel_pricer.hpp"
+
+#include <fmt/format.h>
+
+#include "kernels/explain.hpp"
+#include "sim/base/nearest_name.hpp"
+#include "sim/library/explanation_value.hpp"
+#include "sim/report/rounding.hpp"
+#include "sim/run/run.hpp"
+
+namespace foretoken {
+namespace {
+
+/// `ranks` GPUs spread evenly over the first `nodes` nodes.
+std::vector<GpuId> spread_group(const ClusterSpec& cluster, int ranks, int nodes) {
+  if (nodes > cluster.nodes || ranks % nodes != 0 || ranks / nodes > cluster.node.gpus) {
+    throw ConfigError({},
+                      fmt::format("{} ranks on {} node(s) do not fit cluster '{}' ({} nodes of "
+                                  "{} GPUs)",
+                                  ranks, nodes, cluster.name, cluster.nodes, cluster.node.gpus));
+  }
+  std::vector<GpuId> group;
+  for (int node = 0; node < nodes; ++node) {
+    for (int i = 0; i < ranks / nodes; ++i) {
+      group.push_back({static_cast<std::uint32_t>(node * cluster.node.gpus + i)});
+    }
+  }
+  return group;
+}
+
+}  // namespace
+
+KernelPricer::KernelPricer(const PricingChoice& choice,
+                           const Registry<PredictorFactory>& predictors)
+    : explains_(choice.explain) {
+  if (choice.cluster.empty() == choice.gpu.empty()) {
+    throw ConfigError({"predict"}, "needs exactly one of --gpu and --cluster");
+  }
+  if (!choice.cluster.empty()) cluster_ = load_cluster(choice.cluster, {"--cluster"});
+  gpu_ = cluster_ ? cluster_->gpu : load_gpu(choice.gpu, {"--gpu"});
+  predictor_ = make_predictor(predictors, choice.predictor, {"--predictor"});
+  const auto source = parse_enum<CommSource>(choice.communication);
+  if (!source) {
+    const auto& names = EnumNames<CommSource>::names;
+    throw ConfigError({"--communication"},
+                      unknown_name_message("source of prices", choice.communication,
+                                           {names.begin(), names.end()}));
+  }
+  if (!cluster_) return;
+  comm_.parameters = cluster_->comm;
+  if (*source == CommSource::measured)
+    comm_.measured = measured_prices(*cluster_, Framework::vllm, CommFallback::none);
+}
+
+Prediction KernelPricer::price(const KernelCase& asked) const {
+  const auto* collective = std::get_if<Collective>(&asked.kernel);
+  if (collective == nullptr) return predictor_->predict(asked.kernel, gpu_);
+  if (!cluster_) throw ConfigError({}, "a collective needs --cluster instead of --gpu");
+  const auto group = spread_group(*cluster_, collective->ranks, asked.nodes);
+  return price_communication(*collective, group_links(*cluster_, group), comm_);
+}
+
+Value KernelPricer::answer(Value object) const {
+  if (!object.is_object())
+    throw ConfigError({}, "expected a JSON object, as in {\"kernel\":\"gemm\",...}");
+  const KernelCase asked = read_kernel_case(object);
+  const Prediction prediction = price(asked);
+  object.set("time_us", rounded(prediction.time.value() * 1e6));
+  object.set("bound_by", std::string(enum_name(prediction.bound_by)));
+  object.set("origin", std::string(enum_name(prediction.origin)));
+  if (prediction.expected_error > 0.0) {
+    object.set("expected_error", rounded(prediction.expected_error));
+  }
+  if (!asked.note.empty()) object.set("note", asked.note);
+  if (explains_ && !std::holds_alternative<Collective>(asked.kernel))
+    object.set("explain", explanation_value(explain(asked.kernel, gpu_)));
+  return object;
+}
+
+}  // namespace foretoken

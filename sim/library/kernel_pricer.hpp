@@ -1,0 +1,47 @@
+// Prices kernels that are given as objects (kernels/kernel_case.hpp says which keys): what
+// `foretoken predict` and the library's predict() answer. Collectives need a cluster, all other
+// kernels a GPU.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hardware/cluster.hpp"
+#include "kernels/communication_price.hpp"
+#include "kernels/kernel_case.hpp"
+#include "kernels/predictor.hpp"
+
+namespace foretoken {
+
+/// Who prices, and for what. Exactly one of `gpu` and `cluster` is named, each by its built-in name
+/// or the path of a TOML file.
+struct PricingChoice {
+  std::string gpu = {}, cluster = {};
+  std::string predictor = "synperf";
+  std::string communication = "model";  // who prices collectives: model or measured
+  bool explain = false;                 // adds how each kernel is cut into launches and tasks
+};
+
+class KernelPricer {
+ public:
+  /// Throws ConfigError for names that are not known; `predictors` may hold a plug-in's own.
+  KernelPricer(const PricingChoice& choice, const Registry<PredictorFactory>& predictors);
+
+  /// The object that asked, with time_us, bound_by, origin and, where they are known,
+  /// expected_error, note and explain. Throws ConfigError for a mistake in it and PredictionError
+  /// where nobody knows the price.
+  [[nodiscard]] Value answer(Value object) const;
+
+ private:
+  [[nodiscard]] Prediction price(const KernelCase& asked) const;
+
+  bool explains_;
+  std::optional<ClusterSpec> cluster_;
+  GpuSpec gpu_;
+  CommSettings comm_;
+  std::unique_ptr<Predictor> predictor_;
+};
+
+}  // namespace foretoken

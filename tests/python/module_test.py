@@ -1,0 +1,144 @@
+"""The Python module against the program's own answers, and its mistakes."""
+import csv
+import io
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import foretoken
+
+SOURCE = pathlib.Path(os.environ["FORETOKEN_SOURCE"])
+QUICKSTART = SOURCE / "examples" / "quickstart.toml"
+FEW = ["workload.requests=30"]
+
+
+def small_scenario():
+    return {
+        "model": {"name": "llama-3.1-8b"},
+        "cluster": {"name": "h200-sxm-1"},
+        "workload": {
+            "arrivals": "poisson",
+            "rate": "4 /s",
+            "requests": 20,
+            "prompt_tokens": 500,
+            "output_tokens": 20,
+        },
+    }
+
+
+class Simulate(unittest.TestCase):
+    def test_a_file_gives_the_programs_report(self):
+        program = pathlib.Path(foretoken.__file__).parents[1] / "foretoken"
+        told = subprocess.run(
+            [program, "simulate", "examples/quickstart.toml", "--set", FEW[0], "--json"],
+            cwd=SOURCE, capture_output=True, check=True, text=True).stdout
+        os.chdir(SOURCE)
+        report = foretoken.simulate("examples/quickstart.toml", set=FEW)
+        self.assertEqual(report, json.loads(told))
+
+    def test_a_dict_twice_gives_the_same(self):
+        first = foretoken.simulate(small_scenario())
+        self.assertEqual(first["requests"]["completed"], 20)
+        self.assertEqual(first, foretoken.simulate(small_scenario()))
+
+    def test_requests_are_a_table(self):
+        report = foretoken.simulate(QUICKSTART, set=FEW, requests=True)
+        rows = list(csv.DictReader(io.StringIO(report["requests_csv"])))
+        self.assertEqual(len(rows), 30)
+        self.assertTrue(all(float(row["ttft_ms"]) > 0 for row in rows))
+
+    def test_threads_may_simulate_at_once(self):
+        reports = [None] * 3
+
+        def run(i):
+            reports[i] = foretoken.simulate(small_scenario())
+
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(len(reports))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertIsNotNone(reports[0])
+        self.assertEqual(reports[0], reports[1])
+        self.assertEqual(reports[0], reports[2])
+
+    def test_ctrl_c_is_a_keyboard_interrupt_and_handlers_come_back(self):
+        before = signal.getsignal(signal.SIGINT)
+        scenario = small_scenario()
+        scenario["workload"]["requests"] = 2_000_000
+        killer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        killer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            foretoken.simulate(scenario)
+        killer.join()
+        self.assertEqual(signal.getsignal(signal.SIGINT), before)
+        with self.assertRaises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+
+    def test_all_mistakes_come_together_with_their_keys(self):
+        scenario = small_scenario()
+        scenario["model"]["nam"] = "x"
+        scenario["workload"]["rate"] = 4
+        with self.assertRaises(foretoken.ConfigError) as caught:
+            foretoken.simulate(scenario)
+        self.assertIn("scenario.model.nam: unknown key 'nam' in [model]; did you mean 'name'?",
+                      str(caught.exception))
+        self.assertIn("scenario.workload.rate", str(caught.exception))
+
+    def test_what_does_not_fit_is_a_config_error(self):
+        scenario = small_scenario()
+        scenario["model"]["name"] = "llama-3.1-405b"
+        with self.assertRaisesRegex(foretoken.ConfigError, "GiB"):
+            foretoken.simulate(scenario)
+
+    def test_what_has_no_counterpart_is_named(self):
+        scenario = small_scenario()
+        scenario["workload"]["requests"] = object()
+        with self.assertRaisesRegex(foretoken.ConfigError, r"scenario\.workload\.requests: is of type "
+                                                           r"object"):
+            foretoken.simulate(scenario)
+        scenario["workload"]["requests"] = 1 << 70
+        with self.assertRaisesRegex(foretoken.ConfigError, "beyond 64 bits"):
+            foretoken.simulate(scenario)
+
+
+class Predict(unittest.TestCase):
+    gemm = {"kernel": "gemm", "m": 64, "n": 4096, "k": 4096}
+
+    def test_one_and_many(self):
+        one = foretoken.predict(self.gemm, gpu="h200-sxm")
+        self.assertGreater(one["time_us"], 0)
+        self.assertEqual(one["m"], 64)
+        self.assertEqual(foretoken.predict([self.gemm, self.gemm], gpu="h200-sxm"), [one, one])
+        self.assertIn("explain", foretoken.predict(self.gemm, gpu="h200-sxm", explain=True))
+
+    def test_mistakes(self):
+        with self.assertRaisesRegex(foretoken.ConfigError, "did you mean 'gemm'"):
+            foretoken.predict({"kernel": "gem"}, gpu="h200-sxm")
+        with self.assertRaisesRegex(foretoken.ConfigError, "h200"):
+            foretoken.predict(self.gemm, gpu="h200")
+        with self.assertRaises(foretoken.ConfigError):
+            foretoken.predict(self.gemm)
+
+
+class Compare(unittest.TestCase):
+    def test_rows_are_in_order_and_the_best_is_named(self):
+        result = foretoken.compare(QUICKSTART, {"deployment.tensor_parallel": [2, 1]},
+                                   set=FEW + ["cluster.name=h200-sxm-8"], jobs=2)
+        self.assertTrue(result["complete"])
+        self.assertEqual([row["layout"]["deployment.tensor_parallel"] for row in result["rows"]],
+                         ["2", "1"])
+        goals = {best["goal"]: best["row"] for best in result["best"]}
+        self.assertEqual(goals["lowest TPOT p99"], 0)
+        self.assertEqual(goals["lowest cost per token"], 1)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
