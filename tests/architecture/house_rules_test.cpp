@@ -25,7 +25,7 @@ std::vector<SourceFile> rooms_and_tests() {
 /// forks children, which have to end.
 bool is_library(const SourceFile& file) {
   return !file.path.starts_with("sim/app/") && !file.path.starts_with("calibration/") &&
-         file.path != "sim/processes/forking_runner.cpp";
+         file.path != "sim/processes/child_processes.cpp";
 }
 
 /// Reports each match of `pattern` in the code of `files`, comments and strings left out.
