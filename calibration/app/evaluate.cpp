@@ -15,6 +15,7 @@
 #include "calibration/app/processes.hpp"
 #include "calibration/app/step_prices.hpp"
 #include "calibration/app/subcommand.hpp"
+#include "calibration/app/tile_choices.hpp"
 #include "calibration/evaluate/report.hpp"
 #include "calibration/evaluate/split.hpp"
 #include "calibration/selection/launch_choice.hpp"
@@ -30,7 +31,7 @@ struct EvaluateCommand {
   std::size_t rows_max = 20'000;
   int jobs = 1;
   bool is_brief = false, by_source = false, with_details = false;
-  bool comm = false, steps = false, is_split_given = false;
+  bool comm = false, steps = false, tiles = false, is_split_given = false;
   FewLaunches few;
   std::vector<std::string> left_out = main_gpus, also_without;
   TrainingFlags flags;
@@ -285,6 +286,7 @@ int evaluate(const EvaluateCommand& command) {
     if (command.is_split_given) communication.split = command.split;
     return evaluate_comm(communication);
   }
+  if (command.tiles) return evaluate_tile_choices({command.datasets, command.json});
   if (command.steps) {
     return evaluate_executed(
         {command.datasets, asked_columns(command.columns), command.json,
@@ -352,6 +354,8 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_flag("--steps", command->steps,
                        "Judge whole steps that step_executor.py ran, kernel by kernel, priced as "
                        "shipped");
+  subcommand->add_flag("--tiles", command->tiles,
+                       "Judge which tile each tile model selects, by exhaustive measurements");
   subcommand->add_option("--jobs", command->jobs, "So many families, folds and predictors at once")
       ->check(CLI::PositiveNumber);
   subcommand->add_flag("--brief", command->is_brief, "Only a line a family, all GPUs together");

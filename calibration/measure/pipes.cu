@@ -70,20 +70,20 @@ __global__ void mma_sync_kernel(float* out, int steps, long long* cycles) {
 #define FT_P8 "%0,%1,%2,%3,%4,%5,%6,%7"
 #define FT_P16 FT_P8 ",%8,%9,%10,%11,%12,%13,%14,%15"
 #define FT_P32 FT_P16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
-#define FT_P64                                                                              \
-  FT_P32                                                                                    \
+#define FT_P64                                                                               \
+  FT_P32                                                                                     \
   ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53" \
   ",%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define FT_P128                                                                                \
-  FT_P64                                                                                       \
+#define FT_P128                                                                                 \
+  FT_P64                                                                                        \
   ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85"    \
   ",%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106" \
   ",%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124"  \
   ",%125,%126,%127"
-#define FT_WGMMA(shape_and_types, places, operands, scales, ...)                              \
-  asm volatile("wgmma.mma_async.sync.aligned." shape_and_types " {" places "}, " operands     \
-               ", 1, " scales ";"                                                             \
-               : __VA_ARGS__                                                                  \
+#define FT_WGMMA(shape_and_types, places, operands, scales, ...)                          \
+  asm volatile("wgmma.mma_async.sync.aligned." shape_and_types " {" places "}, " operands \
+               ", 1, " scales ";"                                                         \
+               : __VA_ARGS__                                                              \
                : "l"(a), "l"(b))
 
 /// One 64 x Columns product of 32 bytes of depth.

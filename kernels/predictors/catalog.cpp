@@ -7,6 +7,7 @@ std::unique_ptr<Predictor> make_synperf(TableReader& options);
 std::unique_ptr<Predictor> make_linear(TableReader& options);
 std::unique_ptr<Predictor> make_neusight(TableReader& options);
 std::unique_ptr<Predictor> make_roofline(TableReader& options);
+std::unique_ptr<Predictor> make_tritonblas(TableReader& options);
 
 Registry<PredictorFactory> predictor_catalog() {
   Registry<PredictorFactory> catalog("predictor");
@@ -26,6 +27,10 @@ Registry<PredictorFactory> predictor_catalog() {
               "roof of the kernel's waves of tiles over a utilisation that a network learned from "
               "tile and GPU: a baseline",
               make_neusight);
+  catalog.add("tritonblas",
+              "matrix products by an analytic model of tiles and caches, with the tile it would "
+              "select itself; `others` prices the rest",
+              make_tritonblas);
   return catalog;
 }
 

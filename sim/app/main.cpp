@@ -54,6 +54,7 @@ int run(int argc, char** argv) {
   add_sweep(program, chosen);
   add_step(program, chosen);
   add_predict(program, chosen);
+  add_select(program, chosen);
   add_diagnose(program, chosen);
   add_validate(program, chosen);
   add_gpu(program, chosen);

@@ -1,0 +1,46 @@
+// Times of a tiled matrix product with every tile that fits, on many shapes: what
+// calibration/measure/gemm_tiles_triton.py writes (NAME.csv[.gz], "foretoken gemm tiles 1").
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hardware/dtype.hpp"
+#include "kernels/selection/tiled_product.hpp"
+#include "sim/base/quantity.hpp"
+
+namespace foretoken {
+
+inline constexpr std::string_view tile_times_format = "foretoken gemm tiles 1";
+
+struct TileTime {
+  ProductTile tile;
+  Seconds screened;              // one or two launches, every candidate; 0 where it only raced
+  std::optional<Seconds> raced;  // as foretoken-measure times, those near the best
+  /// The better of the two.
+  [[nodiscard]] Seconds time() const { return raced.value_or(screened); }
+};
+
+struct TiledShape {
+  std::string kind;  // "random", "llama", "decode"
+  TiledProduct product;
+  Seconds cublas;
+  std::vector<TileTime> tiles;  // in the file's order
+  /// Of those that raced.
+  [[nodiscard]] const TileTime& best() const;
+};
+
+struct TileTimes {
+  std::string file;  // "h200/gemm_tiles.csv.gz"
+  std::string gpu;   // "h200-sxm"
+  DType dtype = DType::bf16;
+  std::vector<TiledShape> shapes;
+};
+
+/// All such files below `path`, in the order of their names. Throws ConfigError for a malformed
+/// row, a shape without a library's time or without raced tiles, and where there is no file.
+std::vector<TileTimes> load_tile_times(const std::filesystem::path& path);
+
+}  // namespace foretoken

@@ -1,0 +1,124 @@
+// tritonBLAS: matrix products priced by an analytic model of tiles and caches, with the tile that
+// the model itself selects or one that is given. It asks for no measurement of the GPU, and says
+// what an untuned Triton kernel takes; cuBLAS chooses otherwise.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "kernels/predictor.hpp"
+#include "kernels/selection/tile_selector.hpp"
+#include "sim/base/nearest_name.hpp"
+
+namespace foretoken {
+
+std::unique_ptr<Predictor> make_synperf(TableReader& options);
+std::unique_ptr<Predictor> make_roofline(TableReader& options);
+
+namespace {
+
+/// Who prices kernels that are no matrix products.
+enum class Others { synperf, roofline, none };
+
+}  // namespace
+
+template <>
+struct EnumNames<Others> {
+  static constexpr auto names = std::to_array<std::string_view>({"synperf", "roofline", "none"});
+};
+
+namespace {
+
+struct TritonBlasConfig {
+  std::string model = std::string(default_tile_model);
+  std::optional<ProductTile> tile;  // none: the best by the model
+  Others others = Others::synperf;
+
+  static TritonBlasConfig from_table(TableReader& options) {
+    TritonBlasConfig config;
+    options.read("model", config.model);
+    std::vector<std::string_view> models;
+    const auto catalog = tile_model_catalog();
+    for (const auto& entry : catalog.entries()) models.push_back(entry.name);
+    options.expect("model", std::ranges::find(models, config.model) != models.end(),
+                   unknown_name_message("tile model", config.model, models));
+    std::string text;
+    if (options.read("tile", text)) {
+      config.tile = parse_tile(text);
+      options.expect("tile", config.tile.has_value(),
+                     "must be sizes as in \"128x256x64\": rows, columns, depth");
+    }
+    options.read("others", config.others);
+    return config;
+  }
+};
+
+Bound bound_of(const TileChoice& choice, Seconds launch) {
+  const TileLatency& latency = choice.latency;
+  if (launch > choice.time) return Bound::launch;
+  const double slowest =
+      std::max({latency.math, latency.shared, latency.l2, latency.mall, latency.dram});
+  if (slowest <= latency.math) return Bound::tensor;
+  if (slowest <= latency.shared) return Bound::shared;
+  return slowest <= std::max(latency.l2, latency.mall) ? Bound::l2 : Bound::dram;
+}
+
+class TritonBlas final : public Predictor {
+ public:
+  TritonBlas(TritonBlasConfig config, std::unique_ptr<Predictor> others)
+      : config_(std::move(config)), others_(std::move(others)) {}
+
+  [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
+    if (const auto* gemm = std::get_if<Gemm>(&kernel)) {
+      return price(tiled_product(*gemm), gemm->dtype, gpu);
+    }
+    if (const auto* batched = std::get_if<BatchedGemm>(&kernel)) {
+      return price(tiled_product(*batched), batched->dtype, gpu);
+    }
+    if (others_ != nullptr) return others_->predict(kernel, gpu);
+    throw PredictionError(
+        fmt::format("{}: tritonblas prices matrix products; set others = \"synperf\" for the rest",
+                    kernel_name(kernel)));
+  }
+
+ private:
+  [[nodiscard]] Prediction price(const TiledProduct& product, DType dtype,
+                                 const GpuSpec& gpu) const {
+    const TileSelector& selector = selector_of(gpu, dtype);
+    const TileChoice choice =
+        config_.tile ? selector.priced(product, with_default_pipeline(product, *config_.tile,
+                                                                      selector.machine()))
+                     : selector.select_cold(product);
+    const Seconds time = std::max(choice.time, gpu.launch_latency);
+    return {time, bound_of(choice, gpu.launch_latency), Origin::analytic};
+  }
+
+  /// One for each GPU and format that was asked for; GPUs are told apart by name and file.
+  [[nodiscard]] const TileSelector& selector_of(const GpuSpec& gpu, DType dtype) const {
+    const auto key = std::tuple(gpu.name, gpu.file, dtype);
+    const auto known = selectors_.find(key);
+    if (known != selectors_.end()) return *known->second;
+    auto made = std::make_unique<TileSelector>(gpu, dtype, config_.model);
+    return *selectors_.emplace(key, std::move(made)).first->second;
+  }
+
+  TritonBlasConfig config_;
+  std::unique_ptr<Predictor> others_;  // null: there are none
+  mutable std::map<std::tuple<std::string, std::string, DType>, std::unique_ptr<TileSelector>>
+      selectors_;
+};
+
+}  // namespace
+
+std::unique_ptr<Predictor> make_tritonblas(TableReader& options) {
+  TritonBlasConfig config = TritonBlasConfig::from_table(options);
+  const Value nothing;
+  Diagnostics diagnostics;
+  TableReader none(nothing, diagnostics, "predictor");
+  std::unique_ptr<Predictor> others;
+  if (config.others == Others::synperf) others = make_synperf(none);
+  if (config.others == Others::roofline) others = make_roofline(none);
+  return std::make_unique<TritonBlas>(std::move(config), std::move(others));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,260 @@
+// foretoken select: the tile of a matrix product by an analytic model, without running anything,
+// and what the model thinks of it.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "kernels/predictor.hpp"
+#include "kernels/selection/stream_k.hpp"
+#include "kernels/selection/tile_selector.hpp"
+#include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/nearest_name.hpp"
+#include "sim/base/unit_text.hpp"
+#include "sim/report/rounding.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace foretoken {
+namespace {
+
+struct SelectOptions {
+  std::string gpu, gemm, dtype = "bf16", model = std::string(default_tile_model), tile;
+  std::size_t top = 1;
+  bool explain = false, json = false;
+};
+
+struct Question {
+  GpuSpec gpu;
+  DType dtype = DType::bf16;
+  TiledProduct product;
+  std::optional<ProductTile> tile;  // none: the model selects
+};
+
+DType read_dtype(const std::string& name) {
+  if (const auto dtype = parse_enum<DType>(name)) return *dtype;
+  const auto& names = EnumNames<DType>::names;
+  throw ConfigError({"--dtype"},
+                    unknown_name_message("number format", name, {names.begin(), names.end()}));
+}
+
+Question read_question(const SelectOptions& options) {
+  Question question;
+  question.gpu = load_gpu(options.gpu, {"--gpu"});
+  question.dtype = read_dtype(options.dtype);
+  const auto sizes = parse_sizes(options.gemm);
+  if (!sizes) {
+    throw ConfigError({"--gemm"},
+                      fmt::format("'{}' is no product: write rows x columns x depth, as in "
+                                  "4096x4096x4096 (tokens, outputs, inputs)",
+                                  options.gemm));
+  }
+  question.product = tiled_product((*sizes)[0], (*sizes)[1], (*sizes)[2], question.dtype);
+  if (!options.tile.empty()) {
+    question.tile = parse_tile(options.tile);
+    if (!question.tile) {
+      throw ConfigError({"--tile"},
+                        fmt::format("'{}' is no tile: write rows x columns x depth, as in "
+                                    "128x256x64, each at most 4096",
+                                    options.tile));
+    }
+  }
+  return question;
+}
+
+std::vector<TileChoice> answer(const TileSelector& selector, const Question& question,
+                               std::size_t count) {
+  if (!question.tile) return selector.ranked(question.product, count);
+  return {selector.priced(question.product, with_default_pipeline(question.product, *question.tile,
+                                                                  selector.machine()))};
+}
+
+double tera_ops(const TiledProduct& product, Seconds time) {
+  return 2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) *
+         static_cast<double>(product.k) / time.value() / 1e12;
+}
+
+Value choice_value(const TileSelector& selector, const Question& question, const TileChoice& choice,
+                   bool explains) {
+  Value value;
+  value.set("tile", tile_text(choice.tile));
+  value.set("warps", choice.tile.warps);
+  value.set("stages", choice.tile.stages);
+  value.set("group_m", choice.tile.group_m);
+  value.set("split_k", choice.tile.split_k);
+  value.set("time_us", rounded(choice.time.value() * 1e6));
+  value.set("tera_ops", rounded(tera_ops(question.product, choice.time)));
+  value.set("bottleneck", std::string(enum_name(choice.latency.bottleneck)));
+  if (!explains) return value;
+  const TileLatency& latency = choice.latency;
+  Value cycles;
+  for (const auto& [name, number] :
+       std::initializer_list<std::pair<const char*, double>>{{"math", latency.math},
+                                                             {"shared", latency.shared},
+                                                             {"l2", latency.l2},
+                                                             {"mall", latency.mall},
+                                                             {"dram", latency.dram},
+                                                             {"prologue", latency.prologue},
+                                                             {"epilogue", latency.epilogue},
+                                                             {"tile", latency.tile},
+                                                             {"total", latency.total}}) {
+    cycles.set(name, rounded(number));
+  }
+  value.set("cycles", std::move(cycles));
+  value.set("steps", rounded(latency.steps));
+  value.set("rounds", rounded(latency.rounds));
+  value.set("active_units", rounded(latency.active));
+  value.set("l2_hit", rounded(latency.l2_hit));
+  value.set("mall_hit", rounded(latency.mall_hit));
+  Value grids;
+  for (const std::string_view name : EnumNames<GridPolicy>::names) {
+    ProductTile whole = choice.tile;
+    whole.split_k = 1;
+    grids.set(std::string(name), stream_k_grid(*parse_enum<GridPolicy>(name), selector.model(),
+                                               question.product, whole, selector.machine()));
+  }
+  value.set("stream_k_grids", std::move(grids));
+  return value;
+}
+
+void print_json(const TileSelector& selector, const Question& question,
+                const std::vector<TileChoice>& choices, const SelectOptions& options) {
+  Value root;
+  root.set("gpu", question.gpu.name);
+  root.set("gemm", options.gemm);
+  root.set("dtype", std::string(enum_name(question.dtype)));
+  root.set("model", options.model);
+  root.set("origin", std::string(enum_name(Origin::analytic)));
+  root.set("candidates", static_cast<std::int64_t>(selector.candidates().size()));
+  ValueArray tiles;
+  for (const TileChoice& choice : choices) {
+    tiles.push_back(choice_value(selector, question, choice, options.explain));
+  }
+  root.set("tiles", std::move(tiles));
+  fmt::print("{}\n", to_json(root));
+}
+
+/// What a class of bottleneck asks for, in the paper's sense.
+std::string_view advice(TileBottleneck bottleneck) {
+  switch (bottleneck) {
+    case TileBottleneck::load_issue:
+      return "too few active units to load at full bandwidth: smaller tiles or a split would help";
+    case TileBottleneck::shared_bandwidth:
+      return "shared memory hands out operands too slowly: larger tiles of a warp would help";
+    case TileBottleneck::cache_bandwidth:
+      return "caches or DRAM are at their limit: only larger tiles load less";
+    case TileBottleneck::under_occupied_compute:
+      return "matrix pipes are busy but units idle: smaller tiles or a split would help";
+    case TileBottleneck::full_compute:
+      return "all matrix pipes are busy: nothing is left to win";
+  }
+  return "";
+}
+
+void print_explanation(const TileSelector& selector, const Question& question,
+                       const TileChoice& choice) {
+  const TileLatency& latency = choice.latency;
+  const TileMachine& machine = selector.machine();
+  fmt::print(
+      "\nThe first tile: {:.0f} round{} of tiles on {:.0f} of {} units, {:.0f} slices each\n",
+      latency.rounds, latency.rounds == 1 ? "" : "s", latency.active, machine.units, latency.steps);
+  TextTable table({{"", Align::left}, {"cycles", Align::right}, {"", Align::left}});
+  const auto row = [&](const char* what, double cycles, const std::string& note) {
+    table.add_row({what, fmt::format("{:.0f}", cycles), note});
+  };
+  row("matrix pipes", latency.math, "a slice");
+  row("shared memory", latency.shared, "a slice");
+  row("L2", latency.l2, fmt::format("a slice; {:.0f} % of loads hit", 100 * latency.l2_hit));
+  if (machine.mall_rate > 0) {
+    row("MALL", latency.mall, fmt::format("a slice; {:.0f} % hit", 100 * latency.mall_hit));
+  }
+  row("DRAM", latency.dram, "a slice");
+  row("prologue", latency.prologue, "a tile");
+  row("epilogue", latency.epilogue, "a tile");
+  row("a round", latency.tile, "");
+  row("all", latency.total,
+      fmt::format("at {:.0f} MHz: {}", machine.clock / 1e6, readable(choice.time)));
+  fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = false}));
+  fmt::print("Stream-K grids:");
+  for (const std::string_view name : EnumNames<GridPolicy>::names) {
+    ProductTile whole = choice.tile;
+    whole.split_k = 1;
+    fmt::print(" {} {}{}", name,
+               stream_k_grid(*parse_enum<GridPolicy>(name), selector.model(), question.product,
+                             whole, machine),
+               name == EnumNames<GridPolicy>::names.back() ? "\n" : ",");
+  }
+}
+
+void print_table(const TileSelector& selector, const Question& question,
+                 const std::vector<TileChoice>& choices, const SelectOptions& options) {
+  const Ink ink(shows_colour(stdout));
+  fmt::print("{} of {} in {} on {}\n", ink.strong(question.tile ? "Tile" : "Tiles"), options.gemm,
+             enum_name(question.dtype), question.gpu.name);
+  TextTable table({{"tile", Align::left},
+                   {"warps", Align::right},
+                   {"stages", Align::right},
+                   {"GROUP_M", Align::right},
+                   {"split-K", Align::right},
+                   {"time", Align::right},
+                   {"TFLOP/s", Align::right},
+                   {"bottleneck", Align::left}});
+  for (const TileChoice& choice : choices) {
+    table.add_row({tile_text(choice.tile), fmt::format("{}", choice.tile.warps),
+                   fmt::format("{}", choice.tile.stages), fmt::format("{}", choice.tile.group_m),
+                   fmt::format("{}", choice.tile.split_k), readable(choice.time),
+                   fmt::format("{:.0f}", tera_ops(question.product, choice.time)),
+                   std::string(enum_name(choice.latency.bottleneck))});
+  }
+  fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
+  fmt::print("{}; model {}, {} candidates, origin = {}{}\n",
+             advice(choices.front().latency.bottleneck), options.model,
+             selector.candidates().size(), enum_name(Origin::analytic),
+             selector.machine().preset.empty()
+                 ? ""
+                 : fmt::format(" (rates of Origami's {})", selector.machine().preset));
+  if (options.explain) print_explanation(selector, question, choices.front());
+}
+
+int select(const SelectOptions& options) {
+  const Question question = read_question(options);
+  const TileSelector selector(question.gpu, question.dtype, options.model);
+  const std::vector<TileChoice> choices = answer(selector, question, options.top);
+  if (options.json) {
+    print_json(selector, question, choices, options);
+  } else {
+    print_table(selector, question, choices, options);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_select(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<SelectOptions>();
+  CLI::App* command = program.add_subcommand(
+      "select", "The best tile of a matrix product by an analytic model, without tuning");
+  command->add_option("--gpu", options->gpu, "GPU: name or TOML")->required();
+  command->add_option("--gemm", options->gemm, "Tokens x outputs x inputs: 4096x6144x4096")
+      ->required();
+  command->add_option("--dtype", options->dtype, "Of both operands (default bf16)");
+  std::vector<std::string> names;
+  const auto models = tile_model_catalog();
+  for (const auto& entry : models.entries()) names.push_back(entry.name);
+  command->add_option(
+      "--model", options->model,
+      fmt::format("Who ranks: {} (default {})", fmt::join(names, ", "), default_tile_model));
+  command->add_option("--tile", options->tile, "Price this tile instead: 128x256x64");
+  command->add_option("--top", options->top, "So many of the best")->check(CLI::Range(1, 100));
+  command->add_flag("--explain", options->explain,
+                    "Cycles of each part of the first tile, and Stream-K's grids");
+  command->add_flag("--json", options->json, "As JSON");
+  command->footer(examples(
+      "  foretoken select --gpu h200-sxm --gemm 4096x6144x4096\n"
+      "  foretoken select --gpu b200-sxm --gemm 64x28672x8192 --dtype fp8 --top 5 --explain\n"
+      "  foretoken select --gpu mi300x --gemm 4096x4096x4096 --model origami-2025 --json"));
+  command->callback([options, &chosen] { chosen = [options] { return select(*options); }; });
+}
+
+}  // namespace foretoken
