@@ -36,12 +36,14 @@ struct TritonBlasConfig {
 
   static TritonBlasConfig from_table(TableReader& options) {
     TritonBlasConfig config;
-    options.read("model", config.model);
-    std::vector<std::string_view> models;
-    const auto catalog = tile_model_catalog();
-    for (const auto& entry : catalog.entries()) models.push_back(entry.name);
-    options.expect("model", std::ranges::find(models, config.model) != models.end(),
-                   unknown_name_message("tile model", config.model, models));
+    if (options.read("model", config.model)) {
+      std::ranges::replace(config.model, '-', '_');
+      std::vector<std::string_view> models;
+      const auto catalog = tile_model_catalog();
+      for (const auto& entry : catalog.entries()) models.push_back(entry.name);
+      options.expect("model", std::ranges::find(models, config.model) != models.end(),
+                     unknown_name_message("tile model", config.model, models));
+    }
     std::string text;
     if (options.read("tile", text)) {
       config.tile = parse_tile(text);

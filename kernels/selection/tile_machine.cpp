@@ -81,17 +81,20 @@ void set_nvidia_instructions(TileMachine& machine, const GpuSpec& gpu, double ra
   const auto instruction = [&](int m, int n, double share) {
     return MatrixInstruction{m, n, depth, 2.0 * m * n * depth / (rate * share)};
   };
+  constexpr int group_rows = 64;
   const MatrixInstruction warp_product = instruction(16, 8, 1.0);
   machine.instruction = machine.narrow = warp_product;
   if (gpu.compute_capability >= hopper && gpu.compute_capability < blackwell) {
     // mma.sync beside wgmma on an H200: 2,730 of 4,096 operations a cycle (microbench.json).
     machine.instruction = instruction(64, 8, 1.0);
     machine.narrow = instruction(16, 8, 2730.0 / 4096.0);
+    machine.narrow_below = group_rows;
   } else if (gpu.compute_capability >= blackwell && gpu.compute_capability < blackwell_client) {
     // tcgen05 has 128 rows; mma.sync runs at an Ampere's rate there, an assumption: nobody
     // measured.
     machine.instruction = instruction(128, 8, 1.0);
     machine.narrow = instruction(16, 8, 0.25);
+    machine.narrow_below = group_rows;  // 64 rows leave half of the 128 idle
   }
 }
 

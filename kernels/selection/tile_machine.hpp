@@ -42,8 +42,9 @@ struct TileMachine {
   BandwidthCurve curve_2025, curve_2026;  // of MALL and DRAM; two as Origami's versions differ
 
   MatrixInstruction instruction;
-  /// For tiles of fewer rows than `instruction.m`: Hopper's warp-group products need 64.
+  /// For tiles of fewer rows than `narrow_below`: products of warp groups need 64.
   MatrixInstruction narrow;
+  int narrow_below = 0;
 
   int lanes = 32;                // of a warp
   double shared_rate = 128;      // bytes a cycle a unit
@@ -58,7 +59,7 @@ struct TileMachine {
   Seconds launch;  // of the smallest kernel
 
   [[nodiscard]] const MatrixInstruction& instruction_for(const ProductTile& tile) const {
-    return tile.m < instruction.m ? narrow : instruction;
+    return tile.m < narrow_below ? narrow : instruction;
   }
 };
 

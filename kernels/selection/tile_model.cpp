@@ -5,6 +5,12 @@
 
 namespace foretoken {
 
+std::unique_ptr<TileModel> make_tile_model(std::string name, const SourcePosition& position) {
+  std::ranges::replace(name, '-', '_');
+  const auto catalog = tile_model_catalog();
+  return catalog.find(name, position).make();
+}
+
 double math_cycles(const ProductTile& tile, const MatrixInstruction& instruction) {
   const auto pieces = [](int size, int step) { return (size + step - 1) / step; };
   return instruction.cycles * pieces(tile.m, instruction.m) * pieces(tile.n, instruction.n) *

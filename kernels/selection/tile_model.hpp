@@ -7,7 +7,7 @@
 
 #include <functional>
 #include <memory>
-#include <span>
+#include <string>
 
 #include "kernels/selection/tile_machine.hpp"
 #include "sim/base/registry.hpp"
@@ -85,6 +85,10 @@ using TileModelFactory = std::function<std::unique_ptr<TileModel>()>;
 
 /// Built-in models (tile_models/catalog.cpp).
 Registry<TileModelFactory> tile_model_catalog();
+
+/// The built-in model called `name` (a dash is as good as an underscore: "origami-2025"). An unknown
+/// name is a ConfigError at `position`.
+std::unique_ptr<TileModel> make_tile_model(std::string name, const SourcePosition& position);
 
 /// The tile with the split of the depth, 1 to 10 and no more CTAs than units, that takes least by
 /// the model: Stream-K's `analytical` grid.

@@ -31,7 +31,7 @@ std::size_t TileSelector::Hash::operator()(const TiledProduct& product) const {
 TileSelector::TileSelector(const GpuSpec& gpu, DType dtype, std::string_view model,
                            const TileMachineOptions& options)
     : machine_(tile_machine(gpu, dtype, options)),
-      model_(tile_model_catalog().find(model, {"tile model"}).make()),
+      model_(make_tile_model(std::string(model), {"--model"})),
       format_(tiled_product(1, 1, 1, dtype)),
       candidates_(model_->knows_pipelines() ? pipelined_candidates(format_, machine_)
                                             : tile_candidates(format_, machine_)) {

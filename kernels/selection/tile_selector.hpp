@@ -18,7 +18,7 @@
 namespace foretoken {
 
 /// What prices and selects unless somebody names another.
-inline constexpr std::string_view default_tile_model = "origami-2025";
+inline constexpr std::string_view default_tile_model = "origami_2025";
 
 struct TileChoice {
   ProductTile tile;

@@ -16,9 +16,9 @@ void cold(benchmark::State& state, const char* gpu, const char* model) {
   }
   state.counters["candidates"] = static_cast<double>(selector.candidates().size());
 }
-BENCHMARK_CAPTURE(cold, SelectingTileColdOrigami2025, "h200-sxm", "origami-2025");
-BENCHMARK_CAPTURE(cold, SelectingTileColdOrigami2026, "h200-sxm", "origami-2026");
-BENCHMARK_CAPTURE(cold, SelectingTileColdMi300x, "mi300x", "origami-2025");
+BENCHMARK_CAPTURE(cold, SelectingTileColdOrigami2025, "h200-sxm", "origami_2025");
+BENCHMARK_CAPTURE(cold, SelectingTileColdOrigami2026, "h200-sxm", "origami_2026");
+BENCHMARK_CAPTURE(cold, SelectingTileColdMi300x, "mi300x", "origami_2025");
 
 void SelectingTileCached(benchmark::State& state) {
   const TileSelector selector(load_gpu("h200-sxm", {}), DType::bf16);

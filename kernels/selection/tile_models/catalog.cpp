@@ -8,10 +8,10 @@ std::unique_ptr<TileModel> make_origami_2026();
 
 Registry<TileModelFactory> tile_model_catalog() {
   Registry<TileModelFactory> catalog("tile model");
-  catalog.add("origami-2025",
+  catalog.add("origami_2025",
               "tritonBLAS as published: Algorithms 3 to 9, and Origami's factors on ranks",
               make_origami_2025);
-  catalog.add("origami-2026",
+  catalog.add("origami_2026",
               "Origami's core of 2026: hit rates with capacity by operand, prefetch depth, edges "
               "and reductions priced",
               make_origami_2026);

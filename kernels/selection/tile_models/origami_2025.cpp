@@ -25,7 +25,7 @@ struct Misalignment {
 /// Rows of an operand that are no whole lines of 128 bytes cost extra.
 Misalignment misalignment(const TiledProduct& product, const ProductTile& tile) {
   constexpr double line = 128;
-  const auto is_ragged = [](double bytes) { return std::fmod(bytes, line) != 0; };
+  const auto is_ragged = [](double bytes) { return std::floor(bytes / line) * line != bytes; };
   const double a_row = tile.k * product.a_bytes, b_row = tile.k * product.b_bytes;
   const double a_column = tile.m * product.a_bytes, b_column = tile.n * product.b_bytes;
   const auto twice = [](bool first, bool second) {
@@ -49,6 +49,15 @@ class Origami2025 final : public TileModel {
  public:
   [[nodiscard]] TileLatency latency(const TiledProduct& product, const ProductTile& tile,
                                     const TileMachine& machine) const override {
+    TileLatency out = cycles(product, tile, machine);
+    out.shared = shared_cycles(product, tile, machine);
+    out.bottleneck = classify(out, machine, machine.curve_2025.share(out.active));
+    return out;
+  }
+
+  /// All of the latency but what only explains it.
+  static TileLatency cycles(const TiledProduct& product, const ProductTile& tile,
+                            const TileMachine& machine) {
     const TileGrid grid = tile_grid(product, tile);
     const std::int64_t tiles = grid.tiles() * product.batch;
     const auto occupied = std::min<std::int64_t>(tiles, machine.units);  // Algorithm 4
@@ -59,7 +68,6 @@ class Origami2025 final : public TileModel {
     const Misalignment penalty = misalignment(product, tile);
     out.math =
         std::floor(math_cycles(tile, machine.instruction_for(tile)) * penalty.math);  // Algorithm 3
-    out.shared = shared_cycles(product, tile, machine);
 
     // Algorithm 5 and 6: the L2 of one die, and the cache behind all of them, which holds anything.
     const std::int64_t die_units =
@@ -102,7 +110,6 @@ class Origami2025 final : public TileModel {
     out.tile = std::max(out.math, out.memory) * out.steps + out.prologue + out.epilogue + 1 +
                loop_overhead * out.steps;
     out.total = out.tile * out.rounds;  // Algorithm 9
-    out.bottleneck = classify(out, machine, share);
     return out;
   }
 
@@ -119,7 +126,7 @@ class Origami2025 final : public TileModel {
         (tile.m < product.m || tile.n < product.n)) {
       return std::numeric_limits<double>::infinity();
     }
-    return latency(product, cut, machine).total * rules_of_thumb(product, tile, machine);
+    return cycles(product, cut, machine).total * rules_of_thumb(product, tile, machine);
   }
 
   /// After the tile: the group with most L2 hits, then the split with the least latency.

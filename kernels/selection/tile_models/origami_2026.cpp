@@ -85,13 +85,26 @@ class Origami2026 final : public TileModel {
  public:
   [[nodiscard]] TileLatency latency(const TiledProduct& product, const ProductTile& tile,
                                     const TileMachine& machine) const override {
+    TileLatency out = cycles(product, tile, machine);
+    out.shared = shared_cycles(product, tile, machine);
+    out.bottleneck = classify(out, machine, machine.curve_2026.share(out.active));
+    return out;
+  }
+
+  [[nodiscard]] double rank_cycles(const TiledProduct& product, const ProductTile& tile,
+                                   const TileMachine& machine) const override {
+    return cycles(product, tile, machine).total;
+  }
+
+  /// All of the latency but what only explains it.
+  static TileLatency cycles(const TiledProduct& product, const ProductTile& tile,
+                            const TileMachine& machine) {
     const Cut cut(product, tile, machine);
     TileLatency out;
     out.active = static_cast<double>(std::min<std::int64_t>(cut.ctas, machine.units));
     out.rounds = static_cast<double>(ceil_div(std::max(cut.ctas, cut.tiles), machine.units));
     const MatrixInstruction& instruction = machine.instruction_for(tile);
     out.math = math_cycles(tile, instruction);
-    out.shared = shared_cycles(product, tile, machine);
     const double share = machine.curve_2026.share(out.active);
     price_memory(cut, share, out);
 
@@ -102,9 +115,9 @@ class Origami2026 final : public TileModel {
     const double full = cut.slices;
     const double main_slices = std::max(0.0, full - depth);
     const double drain = std::max(0.0, std::min<double>(depth - 1, full - 1));
-    const double occupancy =
-        std::pow(occupancy_gain,
-                 std::min<double>(4, static_cast<double>(ceil_div(cut.ctas, machine.units))));
+    const std::int64_t rounds = std::min<std::int64_t>(4, ceil_div(cut.ctas, machine.units));
+    double occupancy = 1;
+    for (std::int64_t i = 0; i < rounds; ++i) occupancy *= occupancy_gain;
     out.prologue = full > 0 ? memory * occupancy : 0;
     const double loads = memory * main_slices, products = math * main_slices;
     double main = depth <= 1 ? loads + products : std::max(loads, products);
@@ -125,7 +138,6 @@ class Origami2026 final : public TileModel {
     out.epilogue = epilogue(cut);
     out.tile = out.prologue + main + out.epilogue + tile_overhead;
     out.total = out.tile * out.rounds + launch_overhead;
-    out.bottleneck = classify(out, machine, share);
     return out;
   }
 
@@ -259,8 +271,8 @@ class Origami2026 final : public TileModel {
     const auto ctas = static_cast<double>(std::min<std::int64_t>(cut.ctas, machine.units));
     const double rate = machine.l2_rate / ctas;
     constexpr double line = 128;
-    const bool is_ragged =
-        std::fmod(static_cast<double>(cut.product.n) * cut.product.d_bytes, line) != 0;
+    const double row = static_cast<double>(cut.product.n) * cut.product.d_bytes;
+    const bool is_ragged = std::floor(row / line) * line != row;
     const double written = values * cut.product.d_bytes * (is_ragged ? 1.1 : 1.0) / rate;
     const bool has_edge = cut.product.m % cut.tile.m != 0 || cut.product.n % cut.tile.n != 0;
     double cycles = accumulator_drain * values / lanes + (has_edge ? edge_check * stores : 0) +

@@ -16,10 +16,7 @@ using ::testing::DoubleNear;
 using ::testing::Each;
 using ::testing::Gt;
 
-std::unique_ptr<TileModel> model(const char* name) {
-  const auto catalog = tile_model_catalog();
-  return catalog.find(name, {}).make();
-}
+std::unique_ptr<TileModel> model(const char* name) { return make_tile_model(name, {}); }
 
 /// MI300X as published: MALL and DRAM rates by the memory clock.
 TileMachine mi300x() {
@@ -79,7 +76,7 @@ class Origami2025Golden : public ::testing::TestWithParam<Golden> {};
 TEST_P(Origami2025Golden, ToTheDigit) {
   const Golden& golden = GetParam();
   const TileLatency got =
-      model("origami-2025")->latency(fp16(golden.m, golden.n, golden.k), golden.tile, mi300x());
+      model("origami_2025")->latency(fp16(golden.m, golden.n, golden.k), golden.tile, mi300x());
   EXPECT_EQ(got.math, golden.math);
   EXPECT_NEAR(got.l2_hit, golden.l2_hit, 5e-5);
   EXPECT_NEAR(got.mall_hit, golden.mall_hit, 5e-5);
@@ -113,7 +110,7 @@ TEST(Origami2025, NvidiaPortsWorkedExample) {
   machine.dram_latency = 623;
   machine.curve_2025 = {0, 0.0222, 0};
   const ProductTile tile{.m = 128, .n = 256, .k = 64, .group_m = 16};
-  const TileLatency got = model("origami-2025")->latency(fp16(2048, 2048, 2048), tile, machine);
+  const TileLatency got = model("origami_2025")->latency(fp16(2048, 2048, 2048), tile, machine);
   EXPECT_EQ(got.math, 8448);
   EXPECT_NEAR(got.l2_hit, 0.917, 5e-4);
   EXPECT_NEAR(got.l2, 3318, 0.5);
@@ -122,6 +119,11 @@ TEST(Origami2025, NvidiaPortsWorkedExample) {
   EXPECT_NEAR(0.95 * got.prologue, 4729, 0.5);  // the port takes 5 % off for each tile on a unit
   EXPECT_NEAR(std::max(got.math, got.memory) * 31 + 0.95 * got.prologue + 2 * 31266 + 1 + 500 * 31,
               344650, 0.5);
+}
+
+TEST(TileModel, DashesAreAsGoodAsUnderscores) {
+  EXPECT_NO_THROW((void)make_tile_model("origami-2026", {}));
+  EXPECT_THROW((void)make_tile_model("origami-2052", {}), ConfigError);
 }
 
 TEST(TileModel, CountsInstructions) {
@@ -269,7 +271,7 @@ TEST_P(AnyTileModel, RanksWhatItSelectsFirst) {
   EXPECT_EQ(&selector.select(2048, 6144, 4096), &selector.select(2048, 6144, 4096));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AnyTileModel, ::testing::Values("origami-2025", "origami-2026"));
+INSTANTIATE_TEST_SUITE_P(All, AnyTileModel, ::testing::Values("origami_2025", "origami_2026"));
 
 TEST(TileCandidates, AreTritonblasOnes) {
   // 5 x 5 x 6 = 150 less those above 64 KiB: AMD's Triton keeps one of two slices in shared memory.
@@ -310,7 +312,7 @@ TEST(TileCandidates, SmallSharedMemoryLeavesSingleSlices) {
 }
 
 TEST(StreamK, GridsByHand) {
-  const auto ranks = model("origami-2025");
+  const auto ranks = model("origami_2025");
   const TileMachine machine = mi300x();  // 304 units
   const auto grid = [&](GridPolicy policy, std::int64_t m, std::int64_t n, std::int64_t k) {
     return stream_k_grid(policy, *ranks, fp16(m, n, k), tile_128, machine);

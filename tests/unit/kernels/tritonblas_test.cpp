@@ -58,9 +58,9 @@ TEST(TritonBlas, OthersPriceTheRest) {
 TEST(TritonBlas, MistakesNameWhatIsKnown) {
   EXPECT_THAT(
       [] {
-        (void)tritonblas({{"model", "origami-2052"}});
+        (void)tritonblas({{"model", "origami_2052"}});
       },
-      ThrowsMessage<ConfigError>(HasSubstr("origami-2025")));
+      ThrowsMessage<ConfigError>(HasSubstr("origami_2025")));
   EXPECT_THAT(
       [] {
         (void)tritonblas({{"tile", "128x"}});

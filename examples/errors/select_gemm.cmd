@@ -1,0 +1,1 @@
+select --gpu h200-sxm --gemm 4096x4096

@@ -1,0 +1,1 @@
+predict --gpu l40s --predictor tritonblas examples/kernels.jsonl
