@@ -120,12 +120,12 @@ def draw_shapes(seed):
     small, large, part = llama_layers()
     def any_side():
         return 128 * draw.randint(1, 64)
-    randoms = [Shape("random", any_side(), any_side(), any_side()) for _ in range(170)]
+    randoms = [Shape("random", any_side(), any_side(), any_side()) for _ in range(200)]
     llama = [Shape("llama", m, n, k) for n, k in small + part for m in (256, 512, 1024, 2048, 4096)]
     llama += [Shape("llama", m, n, k) for n, k in large for m in (256, 1024)]
     decode = [Shape("decode", m, n, k) for n, k in small + large + part for m in (1, 8, 16, 32, 64, 128)]
     decode += [Shape("decode", draw.choice([1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128]), any_side(),
-                     any_side()) for _ in range(40)]
+                     any_side()) for _ in range(60)]
     classes = [randoms, llama, decode]
     for shapes in classes:
         draw.shuffle(shapes)
@@ -264,6 +264,23 @@ class TileBench(attention_torch.Bench):
         self.sm_count = torch.cuda.get_device_properties(device).multi_processor_count
         self.draw = random.Random(seed)
         self.launch_s = 40e-6
+        with torch.cuda.stream(self.stream):
+            self.event_head_us = self.measure_event_head()
+
+    def measure_event_head(self):
+        """What two events around launches in a full queue take beside the launches."""
+        def once(count):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(8_000_000)
+            begin.record()
+            for _ in range(count):
+                self.sweep[:1].add_(0)
+            end.record()
+            self.stream.synchronize()
+            return begin.elapsed_time(end) * 1000
+        once(33)
+        one, many = (statistics.median(once(count) for _ in range(15)) for count in (1, 33))
+        return max(0.0, one - (many - one) / 32)
 
     def buffers_of(self, shape):
         """Operands for launches that follow one another: together more than four times L2."""
@@ -307,7 +324,7 @@ class TileBench(attention_torch.Bench):
                 if was_ahead or launches == 1:
                     break
                 self.launch_s = min(120e-6, max(self.launch_s, 1.2 * host / kernels))
-            times += [(a.elapsed_time(b) * 1000 - self.graph_head_us) / launches for a, b in events]
+            times += [(a.elapsed_time(b) * 1000 - self.event_head_us) / launches for a, b in events]
         return times
 
     def race(self, candidates, guesses, buffers):
@@ -441,7 +458,8 @@ def main():
     configurations = load_configurations(
         device, arguments.out.removesuffix(".csv") + ".configurations.csv", header)
     bench = TileBench(device, arguments.seed)
-    print(f"ready after {time.monotonic() - start:.0f} s", flush=True)
+    print(f"ready after {time.monotonic() - start:.0f} s; head of a graph {bench.graph_head_us:.2f} us, of "
+          f"events {bench.event_head_us:.2f} us", flush=True)
     start, shapes, wrong, failed, failure = time.monotonic(), 0, 0, 0, ""
     with torch.cuda.stream(bench.stream), torch.no_grad(), \
             open(arguments.out, "w", newline="") as file:
