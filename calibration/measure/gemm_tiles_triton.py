@@ -82,15 +82,17 @@ def sum_kernel(parts, c, count, split, BLOCK: tl.constexpr):
 
 
 def pool_of_configurations():
-    """(M, N, K, warps, stages): accumulators in at most half of the registers, stages that fit; the
-    shallowest slices only for large tiles, the deepest only for small ones."""
+    """(M, N, K, warps, stages): accumulators in at most half of the registers (no 256 x 256), stages
+    that fit; the shallowest slices only for large tiles, the deepest only for small ones."""
     sides = (16, 32, 64, 128, 256)
-    for m, n, k, warps, stages in itertools.product(sides, sides, (32, 64, 128, 256), (4, 8, 16),
+    for m, n, k, warps, stages in itertools.product(sides, sides, (32, 64, 128, 256), (4, 8),
                                                     (2, 3, 4, 6)):
         stage_bytes = (m + n) * k * 2
-        fits = stages * stage_bytes <= SHARED_BYTES and m * n <= 128 * 32 * warps
+        threads, accumulators = 32 * warps, m * n // (32 * warps)
+        fits = (stages * stage_bytes <= SHARED_BYTES and accumulators <= 128
+                and (accumulators + 26) * threads <= 65536)  # as ptxas asks for wgmma
         useful = (m * n >= 512 and (k > 32 or m * n >= 64 * 64) and (k < 256 or m * n <= 128 * 128)
-                  and (warps < 8 or m * n >= 64 * 64) and (warps < 16 or m * n >= 256 * 256)
+                  and (warps < 8 or m * n >= 64 * 64)
                   and (stages < 6 or stage_bytes <= 20 * 1024)
                   and (stages > 2 or stage_bytes >= 32 * 1024))
         if fits and useful:
