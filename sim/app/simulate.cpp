@@ -12,6 +12,8 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/report/page.hpp"
+#include "sim/run/kernel_sampler.hpp"
 #include "sim/run/observer_group.hpp"
 #include "sim/run/step_log.hpp"
 #include "sim/run/trace_recorder.hpp"
@@ -24,6 +26,7 @@ struct SimulateOptions {
   std::vector<std::string> overrides;
   std::string out_folder;
   std::string steps_path;
+  std::string report_path;
   std::string trace_path;
   std::string trace_kernels;
   bool trace_tokens = false;
@@ -71,18 +74,27 @@ int simulate(const SimulateOptions& options) {
   if (!options.trace_path.empty()) {
     trace = std::make_unique<TraceRecorder>(options.trace_path, scenario, trace_options(options));
   }
+  KernelSampler kernels;
   ObserverGroup observers;
+  if (!options.report_path.empty()) {
+    check_page_charts();
+    observers.add(kernels);
+  }
   if (steps != nullptr) observers.add(*steps);
   if (trace != nullptr) observers.add(*trace);
   ProgressBar bar(!options.quiet && is_terminal(stderr));
   RunOptions run_options;
   if (!observers.empty()) run_options.observer = &observers;
   run_options.progress = [&](const Progress& progress) { bar.update(progress); };
-  const Report report = run_scenario(scenario, Catalogs(), run_options);
+  Report report = run_scenario(scenario, Catalogs(), run_options);
   bar.clear();
   if (steps != nullptr) steps->close();
   if (trace != nullptr) trace->close();
 
+  if (!options.report_path.empty()) {
+    report.roofline = kernels.roofline();
+    write_file(options.report_path, report_page(report));
+  }
   if (!options.out_folder.empty()) write_folder(options.out_folder, scenario, report);
   if (options.json) {
     fmt::print("{}\n", to_json(report_value(report)));
@@ -108,6 +120,8 @@ void add_simulate(CLI::App& program, Action& chosen) {
   command->add_option("--out", options->out_folder,
                       "Folder for report.json, requests.csv and the resolved scenario.toml");
   command->add_option("--steps", options->steps_path, "Write every engine step here (JSON lines)");
+  command->add_option("--report", options->report_path,
+                      "Write charts and all requests here, as one HTML file");
   CLI::Option* trace = command->add_option(
       "--trace", options->trace_path,
       "Write what happened when here, for ui.perfetto.dev (JSON; gzip if it ends in .gz)");
@@ -129,6 +143,7 @@ void add_simulate(CLI::App& program, Action& chosen) {
                "  foretoken simulate examples/quickstart.toml --set cluster.name=h100-sxm-1\n"
                "  foretoken simulate examples/quickstart.toml --set \"workload.rate=8 /s\" --json\n"
                "  foretoken simulate examples/quickstart.toml --out results --steps steps.jsonl\n"
+               "  foretoken simulate examples/quickstart.toml --report report.html\n"
                "  foretoken simulate examples/quickstart.toml --trace trace.json.gz"));
   command->callback([options, &chosen] { chosen = [options] { return simulate(*options); }; });
 }

@@ -20,6 +20,13 @@ endfunction()
 #   artifacts travel inside the program this way: an installed foretoken needs no folder beside it.
 function(foretoken_embed out function folder pattern)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/${pattern})
+  foretoken_embed_files(generated ${function} "${files}")
+  set(${out} ${generated} PARENT_SCOPE)
+endfunction()
+
+# foretoken_embed_files(OUT_VARIABLE FUNCTION FILES)
+#   The same for a list of files by their paths.
+function(foretoken_embed_files out function files)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
   add_custom_command(
     OUTPUT ${generated}

@@ -53,6 +53,33 @@ struct NamedCount {
   std::int64_t count = 0;
 };
 
+/// GPU time of a kernel family by what bounds it, and how far its prices may be off.
+struct FamilyFigures {
+  std::string name;
+  std::vector<NamedSeconds> by_bound;  // largest first
+  /// Expected relative error of a price, from held-out data of the family, over its time; 0 = the
+  /// predictor does not know.
+  double expected_error = 0;
+};
+
+/// Kernels of sampled steps against the GPUs' limits.
+struct Roofline {
+  struct Gpu {
+    std::string title;
+    double bytes_per_s = 0;                           // of its memory
+    std::vector<std::pair<std::string, double>> peaks;  // flop/s by number format, those in use
+  };
+  struct Point {
+    std::string role, family, bound, shape;  // "qkv_proj", "gemm", "dram", "m 64 n 6144 k 4096"
+    double flops_per_byte = 0, flops_per_s = 0;
+    double us_a_call = 0;
+    double share = 0;  // of the time of all points, 0 to 1
+  };
+  std::vector<Gpu> gpus;
+  std::vector<Point> points;  // largest share first
+  std::int64_t steps = 0;     // that were looked at
+};
+
 /// What became of the requests of one priority.
 struct PriorityClass {
   int priority = 0;  // lower goes first
@@ -88,6 +115,7 @@ struct Report {
     double attainment = 1;             // share of arrived requests that met all targets, 0 to 1
     double goodput_per_s = 0;
     bool met = true;  // attainment >= percentile / 100
+    std::optional<double> ttft_ms, tpot_ms, e2e_ms;  // the targets; nullopt = not set
   } slo;
 
   /// KV blocks in the host's memory, all replicas together.
@@ -136,6 +164,8 @@ struct Report {
   std::int64_t batch_max = 0;
   std::int64_t iterations = 0;
   std::vector<NamedSeconds> time_by;     // GPU time by kernel family, largest first
+  std::vector<FamilyFigures> families;   // of these, the ones that are priced kernel by kernel
+  std::optional<Roofline> roofline;      // where it was asked for
   std::vector<NamedCount> origins;       // kernel prices by origin
   std::vector<NamedCount> memory_bytes;  // of one GPU: weights, activations, KV …
 
@@ -191,6 +221,9 @@ Value report_value(const Report& report);
 
 /// The table a person reads, at most `width` columns. `colour` switches ANSI colours on.
 std::string report_table(const Report& report, bool colour, int width = 100);
+
+/// The page that `--report` writes (page.hpp). Throws ConfigError in a build that draws no charts.
+std::string report_page(const Report& report);
 
 /// requests.csv with its header line. Numbers have fixed decimals so that files compare bytewise.
 std::string requests_csv(const Report& report);

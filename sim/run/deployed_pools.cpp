@@ -15,6 +15,9 @@ void add(PriceTotals& totals, const PriceTotals& more) {
       known->second += time;
     }
   }
+  for (const FamilyTime& family : more.families) {
+    family_in(totals.families, family.family).add(family, 1);
+  }
   for (std::size_t i = 0; i < totals.launches_by_origin.size(); ++i)
     totals.launches_by_origin[i] += more.launches_by_origin[i];
   totals.host_work += more.host_work;

@@ -86,6 +86,12 @@ void add_slo_targets(const SloTargets& slo, Report& report) {
   add("ttft", slo.ttft);
   add("tpot", slo.tpot);
   add("e2e", slo.e2e);
+  const auto in_ms = [](const std::optional<Seconds>& target) {
+    return target ? std::optional(target->value() * 1e3) : std::nullopt;
+  };
+  report.slo.ttft_ms = in_ms(slo.ttft);
+  report.slo.tpot_ms = in_ms(slo.tpot);
+  report.slo.e2e_ms = in_ms(slo.e2e);
   report.slo.percentile = slo.percentile;
   report.slo.met = report.slo.attainment >= slo.percentile / 100.0;
 }
@@ -183,6 +189,10 @@ double busy_share(const SimulatedRun& outcome, std::size_t pool) {
   return stage_seconds > 0.0 ? busy.value() / stage_seconds : 0.0;
 }
 
+bool longer_first(const NamedSeconds& a, const NamedSeconds& b) {
+  return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
+}
+
 void add_prices(const SimulatedRun& outcome, Report& report) {
   const PriceTotals totals = outcome.pools.totals();
   for (const auto& [family, time] : totals.time_by)
@@ -193,9 +203,19 @@ void add_prices(const SimulatedRun& outcome, Report& report) {
     report.host = {totals.host_work.value(),
                    exposed != totals.time_by.end() ? exposed->second.value() : 0.0};
   }
-  std::ranges::stable_sort(report.time_by, [](const NamedSeconds& a, const NamedSeconds& b) {
-    return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
-  });
+  std::ranges::stable_sort(report.time_by, longer_first);
+  for (const FamilyTime& family : totals.families) {
+    FamilyFigures& figures = report.families.emplace_back();
+    figures.name = family.family;
+    for (std::size_t i = 0; i < family.by_bound.size(); ++i) {
+      const double seconds = family.by_bound[i].value();
+      if (seconds > 0) {
+        figures.by_bound.push_back({std::string(EnumNames<Bound>::names[i]), seconds});
+      }
+    }
+    std::ranges::stable_sort(figures.by_bound, longer_first);
+    if (family.time > Seconds(0.0)) figures.expected_error = family.expected_error / family.time;
+  }
   for (std::size_t i = 0; i < totals.launches_by_origin.size(); ++i) {
     const std::int64_t launches = totals.launches_by_origin[i];
     if (launches > 0) {

@@ -1,0 +1,114 @@
+// One self-contained HTML page of tiles, charts, bars, tables and text: what `--report` writes, for
+// runs, comparisons, validations and whatever else has an answer to show. A page is filled section by
+// section from plain numbers; style, script and the plotting library come from inside the program, and
+// nothing is fetched when it is viewed. page/*.js draws what stands here; tables are packed
+// (page_column.cpp), so that 100,000 rows stay below 5 MB.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/value.hpp"
+
+namespace foretoken {
+
+/// A figure that the reader came for.
+struct PageTile {
+  enum class Tone { plain, good, bad };
+  std::string label;  // "TTFT p99"
+  std::string value;  // "105"
+  std::string unit;   // "ms"
+  std::string note;   // "p50 27.2 ms"
+  Tone tone = Tone::plain;
+};
+
+/// An axis; `log` wants values above zero.
+struct PageAxis {
+  std::string label;  // with its unit: "time to first token, ms"
+  bool log = false;
+  bool is_share = false;  // 0 to 1, shown in per cent
+};
+
+/// A line, a staircase, an area or points, by ascending x unless it is points.
+struct PageSeries {
+  enum class Kind { line, steps, area, points };
+  std::string name;
+  Kind kind = Kind::line;
+  std::vector<double> x, y;
+  std::vector<double> size = {};        // points: share of the largest one's area, 0 to 1
+  std::vector<std::string> notes = {};  // points: what the reader sees when pointing at one
+};
+
+struct PageMark {
+  double x = 0;
+  std::string label;  // "target 500 ms"
+};
+
+struct PageChart {
+  std::string title;
+  PageAxis x, y;
+  std::vector<PageSeries> series;
+  std::vector<PageMark> marks = {};  // lines across
+  std::string sync = {};             // charts of one name share their cursor
+};
+
+/// Bars of shares of a whole, each cut into named parts.
+struct PageBar {
+  std::string name;   // "gemm"
+  std::string value;  // "54.7 s"
+  std::vector<std::pair<std::string, double>> parts;  // "dram", 40.1; in order
+};
+
+/// A column of a table. Numbers that are NaN are empty cells.
+struct PageColumn {
+  std::string name, unit;  // "TTFT", "ms"
+  bool is_text = false;
+  int decimals = 0;
+  std::vector<double> numbers;
+  std::vector<std::string> texts;
+
+  static PageColumn of_numbers(std::string name, std::string unit, int decimals,
+                               std::vector<double> numbers);
+  static PageColumn of_texts(std::string name, std::vector<std::string> texts);
+  [[nodiscard]] std::size_t rows() const { return is_text ? texts.size() : numbers.size(); }
+};
+
+class ReportPage {
+ public:
+  /// `kind` is "simulation", "comparison" …; `version` of Foretoken.
+  ReportPage(std::string title, std::string kind, std::string version);
+
+  /// What follows belongs to a section of this name; `note` is a sentence under it.
+  void section(std::string name, std::string note = "");
+  void tiles(const std::vector<PageTile>& tiles);
+  void chart(const PageChart& chart);
+  /// Lengths are shares of `whole`; nothing is drawn of no bars.
+  void bars(const std::string& title, const std::vector<PageBar>& bars, double whole);
+  /// Columns of equal length. `name` is what a row is: "request".
+  void table(const std::string& name, const std::vector<PageColumn>& columns);
+  void notes(const std::vector<std::string>& notes);
+  /// Text as it stands, in a box that opens.
+  void text(const std::string& title, const std::string& text);
+
+  /// The whole file. Throws ConfigError where the program was built without the plotting library.
+  [[nodiscard]] std::string html() const;
+
+ private:
+  void add(const char* kind, ValueObject part);
+
+  std::string title_, kind_, version_;
+  ValueArray parts_;
+};
+
+/// Throws what html() would throw for want of the plotting library; before a long run.
+void check_page_charts();
+
+/// At most `points_max` points of the distribution function of `samples` (in any order), as a
+/// staircase of shares; the ends and the last per cent are kept well.
+PageSeries distribution_series(std::string name, std::vector<double> samples,
+                               std::size_t points_max = 300);
+
+}  // namespace foretoken

@@ -1,0 +1,46 @@
+// The parts of a page that are plain elements.
+function make_tiles(part) {
+  const list = element("dl", { class: "tiles" });
+  for (const tile of part.tiles) {
+    const figure = element("dd", { class: "figure" }, tile.value);
+    if (tile.unit) figure.append(" ", element("span", {}, tile.unit));
+    const box = element("div", { class: `tile ${tile.tone}` }, element("dt", {}, tile.label), figure);
+    if (tile.note) box.append(element("dd", { class: "more" }, tile.note));
+    list.append(box);
+  }
+  return list;
+}
+
+function make_bars(part) {
+  const names = [...new Set(part.bars.flatMap((bar) => bar.parts.map((one) => one.name)))];
+  const colours = Object.fromEntries(names.map((name, i) => [name, colour_name(name, i)]));
+  const is_cut = part.bars.some((bar) => bar.parts.some((one) => one.name !== bar.name));
+  const box = element("div", { class: "bars" }, element("h3", {}, part.title));
+  if (is_cut) {
+    box.append(legend_of(names.map((name) => ({ name, colour: colours[name] }))));
+  }
+  const widest = Math.max(...part.bars.map((bar) => bar.parts.reduce((sum, one) => sum + one.share, 0)));
+  for (const bar of part.bars) {
+    const track = element("div", { class: "track", "aria-hidden": "true" });
+    for (const one of bar.parts) {
+      track.append(element("i", { title: `${one.name}: ${brief(one.share * 100)} %`,
+        style: `width:${(one.share / widest * 100).toFixed(3)}%;background:var(${
+          is_cut ? colours[one.name] : known_colours[one.name] !== undefined ? colours[one.name] : "--c0"})` }));
+    }
+    const told = is_cut && bar.parts.length > 1
+      ? element("span", { class: "hidden-text" },
+        `: ${bar.parts.map((one) => `${one.name} ${brief(one.share * 100)} %`).join(", ")}`) : "";
+    box.append(element("div", { class: "bar" }, element("span", {}, bar.name), track,
+      element("span", { class: "amount" }, bar.value, told)));
+  }
+  return box;
+}
+
+function make_notes(part) {
+  return element("ul", { class: "notes" }, ...part.notes.map((note) => element("li", {}, note)));
+}
+
+function make_text(part) {
+  return element("details", {}, element("summary", {}, part.title),
+    element("pre", { tabindex: "0" }, part.text));
+}

@@ -1,0 +1,132 @@
+// Tables that sort by any column. Only the rows in view are elements, so that 100,000 of them cost what
+// 40 do; the scroller can be reached by keyboard, and headers are buttons.
+const row_height = 29;  // with its rule; style.css
+
+function compare_rows(column, direction) {
+  const values = column.values;
+  if (column.texts) return (a, b) => direction * (values[a] - values[b]) || a - b;  // sorted texts
+  return (a, b) => {
+    const x = values[a], y = values[b];
+    if (x !== x) return y !== y ? a - b : 1;  // empty cells come last either way
+    if (y !== y) return -1;
+    return direction * (x - y) || a - b;
+  };
+}
+
+function cell_text(column, row) {
+  const value = column.values[row];
+  if (column.texts) return column.texts[value];
+  return value !== value ? "" : column.decimals > 0 || Math.abs(value) >= 1000
+    ? fixed(value, column.decimals) : String(value);
+}
+
+/// Wide enough for its longest cell and its name, in characters.
+function column_width(column) {
+  let longest = 0;
+  if (column.texts) {
+    for (const text of column.texts) longest = Math.max(longest, text.length);
+  } else {
+    let high = 0;
+    for (const value of column.values) if (Math.abs(value) > high) high = Math.abs(value);
+    longest = fixed(high, column.decimals).length + 1;
+  }
+  const name = Math.max(...column.name.split(" ").map((word) => word.length), column.unit.length);
+  return Math.min(60, Math.max(longest, name + 2, 5));
+}
+
+function make_table(part) {
+  const columns = part.columns.map((column) => ({ ...column, values: unpack_numbers(column) }));
+  let order = Uint32Array.from({ length: part.rows }, (_, i) => i);
+  let sorted = null, direction = 1, shown_from = -1, filtered = null;
+  const status = element("span", { "aria-live": "polite" });
+  const tools = element("div", { class: "tools" }, status);
+  const head = element("tr");
+  const body = element("tbody");
+  const sizes = element("colgroup");
+  let width = 0;
+  for (const column of columns) {
+    const size = column_width(column) * 0.62 + 1.6;
+    width += size;
+    sizes.append(element("col", { style: `width:${size.toFixed(1)}em` }));
+  }
+  const table = element("table", { style: `width:${width.toFixed(1)}em`,
+    "aria-rowcount": String(part.rows + 1) }, sizes, element("thead", {}, head), body);
+  const scroller = element("div", { class: "scroller", tabindex: "0", role: "region",
+    "aria-label": `Table, a row a ${part.name}` }, table);
+
+  function tell() {
+    const rows = `${fixed(order.length, 0)} ${part.name}${order.length === 1 ? "" : "s"}`
+      .replace("familys", "families");
+    status.textContent = sorted === null ? rows
+      : `${rows}, by ${sorted.name}, ${direction > 0 ? "ascending" : "descending"}`;
+  }
+  function show(force) {
+    const visible = Math.ceil(scroller.clientHeight / row_height) || 20;
+    const from = Math.max(0, Math.floor(scroller.scrollTop / row_height) - 8);
+    if (!force && Math.abs(from - shown_from) < 4) return;
+    shown_from = from;
+    const to = Math.min(order.length, from + visible + 24);
+    const rows = [];
+    const space = (count) => element("tr", { class: "space", "aria-hidden": "true" },
+      element("td", { colspan: String(columns.length), style: `height:${count * row_height}px` }));
+    if (from > 0) rows.push(space(from));
+    for (let at = from; at < to; ++at) {
+      const line = element("tr", { "aria-rowindex": String(at + 2) });
+      for (const column of columns) {
+        const cell = element("td", column.texts ? { class: "text" } : {});
+        cell.textContent = cell_text(column, order[at]);
+        line.append(cell);
+      }
+      rows.push(line);
+    }
+    if (to < order.length) rows.push(space(order.length - to));
+    body.replaceChildren(...rows);
+  }
+  function arrange() {
+    let rows = Array.from({ length: part.rows }, (_, i) => i);
+    if (filtered) rows = rows.filter((row) => filtered.column.values[row] === filtered.value);
+    order = Uint32Array.from(rows);
+    if (sorted) order.sort(compare_rows(sorted, direction));
+    tell();
+    scroller.scrollTop = 0;
+    show(true);
+  }
+  columns.forEach((column) => {
+    const arrow = element("span", { class: "arrow", "aria-hidden": "true" });
+    const button = element("button", { type: "button" }, `${column.name} `, arrow);
+    if (column.unit) button.append(element("small", {}, column.unit));
+    const header = element("th", { scope: "col", "aria-sort": "none" }, button);
+    if (column.texts) header.classList.add("text");
+    button.addEventListener("click", () => {
+      direction = sorted === column ? -direction : column.texts ? 1 : -1;
+      sorted = column;
+      for (const other of head.children) {
+        other.setAttribute("aria-sort", "none");
+        other.querySelector(".arrow").textContent = "";
+      }
+      header.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+      arrow.textContent = direction > 0 ? "▲" : "▼";
+      arrange();
+    });
+    head.append(header);
+    if (column.texts && part.rows > 20 && column.texts.length > 1 && column.texts.length <= 12) {
+      tools.append(filter_of(column, (value) => {
+        filtered = value === null ? null : { column, value };
+        arrange();
+      }));
+    }
+  });
+  scroller.addEventListener("scroll", () => show(false), { passive: true });
+  tell();
+  const box = element("div", { class: "grid-box" }, tools, scroller);
+  box.start = () => show(true);
+  return box;
+}
+
+function filter_of(column, choose) {
+  const select = element("select", { "aria-label": `Show ${column.name}` },
+    element("option", { value: "" }, `${column.name}: all`));
+  column.texts.forEach((text, i) => select.append(element("option", { value: String(i) }, text)));
+  select.addEventListener("change", () => choose(select.value === "" ? null : Number(select.value)));
+  return select;
+}

@@ -1,0 +1,106 @@
+#include "sim/report/page_column.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace foretoken {
+namespace {
+
+void append_varint(std::string& bytes, std::uint64_t number) {
+  while (number >= 0x80) {
+    bytes += static_cast<char>(number | 0x80);
+    number >>= 7;
+  }
+  bytes += static_cast<char>(number);
+}
+
+std::string packed(const std::vector<double>& numbers, double scale, bool takes_difference) {
+  std::string bytes;
+  std::int64_t before = 0;
+  for (const double number : numbers) {
+    if (std::isnan(number)) {
+      bytes += '\0';
+      continue;
+    }
+    const std::int64_t whole = std::llround(number * scale);
+    const std::int64_t stored = takes_difference ? whole - before : whole;
+    before = whole;
+    append_varint(bytes, (static_cast<std::uint64_t>(stored) << 1 ^
+                          static_cast<std::uint64_t>(stored >> 63)) + 1);
+  }
+  return bytes;
+}
+
+std::string base64(const std::string& bytes) {
+  constexpr const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += k <= count ? digits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+void set_numbers(ValueObject& value, const std::vector<double>& numbers, double scale) {
+  const std::string plain = packed(numbers, scale, false);
+  const std::string differences = packed(numbers, scale, true);
+  const bool takes_difference = differences.size() < plain.size();
+  value.emplace_back("delta", takes_difference);
+  value.emplace_back("data", base64(takes_difference ? differences : plain));
+}
+
+}  // namespace
+
+Value column_value(const PageColumn& column) {
+  ValueObject value = {{"name", column.name},
+                       {"unit", column.unit},
+                       {"rows", static_cast<std::int64_t>(column.rows())}};
+  if (!column.is_text) {
+    value.emplace_back("decimals", column.decimals);
+    set_numbers(value, column.numbers, std::pow(10.0, column.decimals));
+    return value;
+  }
+  std::map<std::string, std::size_t> numbers;
+  for (const std::string& text : column.texts) numbers.emplace(text, 0);
+  ValueArray dictionary;
+  for (auto& [text, number] : numbers) {
+    number = dictionary.size();
+    dictionary.emplace_back(text);
+  }
+  std::vector<double> indices;
+  indices.reserve(column.texts.size());
+  for (const std::string& text : column.texts) {
+    indices.push_back(static_cast<double>(numbers.at(text)));
+  }
+  value.emplace_back("texts", std::move(dictionary));
+  set_numbers(value, indices, 1);
+  return value;
+}
+
+PageColumn PageColumn::of_numbers(std::string name, std::string unit, int decimals,
+                                  std::vector<double> numbers) {
+  PageColumn column;
+  column.name = std::move(name);
+  column.unit = std::move(unit);
+  column.decimals = decimals;
+  column.numbers = std::move(numbers);
+  return column;
+}
+
+PageColumn PageColumn::of_texts(std::string name, std::vector<std::string> texts) {
+  PageColumn column;
+  column.name = std::move(name);
+  column.is_text = true;
+  column.texts = std::move(texts);
+  return column;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,305 @@
+// The page of one run: what it came to, how latencies are distributed, what happened over time, where
+// the time went, the kernels against the GPU's limits, every request, how far prices may be off, and the
+// scenario.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/toml.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/report/page.hpp"
+#include "sim/report/page_requests.hpp"
+#include "sim/report/report.hpp"
+
+namespace foretoken {
+namespace {
+
+/// "fused_add_rms_norm" as people write it.
+std::string spelled(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+PageTile latency_tile(const char* name, const LatencyRow& row) {
+  const double unit = row.p50 >= 1e3 ? 1e3 : 1;
+  const char* unit_name = unit > 1 ? "s" : "ms";
+  return {fmt::format("{} p99", name), brief(row.p99 / unit), unit_name,
+          fmt::format("p50 {} · mean {}", brief(row.p50 / unit), brief(row.mean / unit))};
+}
+
+/// Rounded down: a share of all but a few is not all.
+std::string attained(double share) {
+  return share >= 1 ? "100" : fmt::format("{:.1f}", std::floor(share * 1000) / 10);
+}
+
+void add_tiles(ReportPage& page, const Report& report) {
+  std::vector<PageTile> tiles;
+  const Report::Slo& slo = report.slo;
+  if (!slo.targets.empty()) {
+    std::string targets;
+    for (std::string target : slo.targets) {
+      if (const auto sign = target.find("<="); sign != std::string::npos) {
+        target.replace(sign, 2, "≤");
+      }
+      targets += (targets.empty() ? "" : " · ") + target;
+    }
+    tiles.push_back({slo.met ? "SLO met" : "SLO missed", attained(slo.attainment),
+                     "% of requests", fmt::format("{:g} % wanted · {}", slo.percentile, targets),
+                     slo.met ? PageTile::Tone::good : PageTile::Tone::bad});
+  }
+  tiles.push_back(latency_tile("TTFT", report.ttft_ms));
+  tiles.push_back(latency_tile("TPOT", report.tpot_ms));
+  tiles.push_back(latency_tile("End to end", report.e2e_ms));
+  tiles.push_back({"Output", brief(report.throughput.output_tokens_per_s), "tokens/s",
+                   report.gpus > 1
+                       ? fmt::format("{} per GPU · {} GPUs",
+                                     brief(report.throughput.output_tokens_per_s / report.gpus),
+                                     grouped(std::int64_t{report.gpus}))
+                       : fmt::format("{} input tokens/s",
+                                     brief(report.throughput.input_tokens_per_s))});
+  const Report::Requests& requests = report.requests;
+  tiles.push_back({"Requests", grouped(requests.completed),
+                   fmt::format("of {}", grouped(requests.arrived)),
+                   fmt::format("{}/s completed in {}", brief(report.throughput.requests_per_s),
+                               duration(report.duration_s)),
+                   requests.completed == requests.arrived ? PageTile::Tone::plain
+                                                          : PageTile::Tone::bad});
+  if (report.cost) {
+    tiles.push_back({"Cost", fmt::format("${:.2f}", report.cost->per_million_output_tokens),
+                     "per M tokens",
+                     fmt::format("of output · ${} an hour", grouped(report.cost->per_hour, 2))});
+  }
+  tiles.push_back({"KV cache peak", percent(report.kv.peak), "",
+                   fmt::format("mean {} · {}", percent(report.kv.mean),
+                               report.kv.preemptions > 0
+                                   ? counted(report.kv.preemptions, "preemption")
+                                   : "no preemptions")});
+  tiles.push_back({"GPU busy", percent(report.gpu_busy), "",
+                   fmt::format("batch mean {}, max {}", grouped(report.batch_mean, 1),
+                               grouped(report.batch_max))});
+  if (report.energy_j_per_token) {
+    tiles.push_back({"Energy", brief(*report.energy_j_per_token), "J/token", "of output"});
+  }
+  page.tiles(tiles);
+}
+
+void add_timelines(ReportPage& page, const Report& report) {
+  if (report.timeline.size() < 2) return;
+  const double last = report.timeline.back().time_s;
+  const auto [unit, name] = last > 3 * 3600.0 ? std::pair(3600.0, "h")
+                            : last > 1200.0   ? std::pair(60.0, "min")
+                                              : std::pair(1.0, "s");
+  const PageAxis time{fmt::format("time, {}", name)};
+  page.section("Over time", fmt::format("Averages over intervals of {}.",
+                                        duration(report.timeline_interval_s)));
+  PageSeries series;
+  for (const TimelinePoint& point : report.timeline) series.x.push_back(point.time_s / unit);
+  const auto add = [&](const char* title, const char* label, double TimelinePoint::*figure,
+                       bool is_share = false) {
+    series.name = label;
+    series.kind = PageSeries::Kind::area;
+    series.y.clear();
+    for (const TimelinePoint& point : report.timeline) series.y.push_back(point.*figure);
+    PageChart chart;
+    chart.title = title;
+    chart.x = time;
+    chart.y.label = label;
+    chart.y.is_share = is_share;
+    chart.series = {series};
+    chart.sync = "time";
+    page.chart(chart);
+  };
+  add("Running", "sequences", &TimelinePoint::running);
+  add("Queue", "requests waiting", &TimelinePoint::waiting);
+  add("KV cache in use", "share of blocks", &TimelinePoint::kv_used, true);
+  add("Throughput", "output tokens/s", &TimelinePoint::output_tokens_per_s);
+  if (report.fleet) add("Replicas", "replicas that serve", &TimelinePoint::replicas);
+}
+
+/// What time that no kernel's price explains went to.
+std::string bound_of(const std::string& family) {
+  if (family == "shared_communication") return "network";
+  if (family == "kv_copy") return "KV copies";
+  return spelled(family);
+}
+
+void add_time(ReportPage& page, const Report& report) {
+  double total = 0;
+  for (const NamedSeconds& family : report.time_by) total += family.seconds;
+  if (!(total > 0)) return;
+  page.section("Where the time went",
+               "GPU time of all stages and replicas by kernel family and communication, and by what "
+               "bounds each: tensor cores, other pipes, memory levels, launches or links.");
+  std::vector<PageBar> bars;
+  std::vector<std::pair<std::string, double>> by_bound;
+  const auto count = [&](const std::string& bound, double seconds) {
+    const auto known = std::ranges::find(by_bound, bound, &std::pair<std::string, double>::first);
+    if (known != by_bound.end()) {
+      known->second += seconds;
+    } else {
+      by_bound.emplace_back(bound, seconds);
+    }
+  };
+  for (const NamedSeconds& family : report.time_by) {
+    PageBar& bar = bars.emplace_back();
+    bar.name = spelled(family.name);
+    bar.value = fmt::format("{} · {}", percent(family.seconds / total), duration(family.seconds));
+    const auto priced = std::ranges::find(report.families, family.name, &FamilyFigures::name);
+    if (priced != report.families.end()) {
+      for (const NamedSeconds& part : priced->by_bound) bar.parts.emplace_back(part.name, part.seconds);
+    } else {
+      bar.parts.emplace_back(bound_of(family.name), family.seconds);
+    }
+    for (const auto& [bound, seconds] : bar.parts) count(bound, seconds);
+  }
+  std::ranges::stable_sort(by_bound, std::greater(), &std::pair<std::string, double>::second);
+  std::vector<PageBar> bounds;
+  for (const auto& [bound, seconds] : by_bound) {
+    bounds.push_back({bound, fmt::format("{} · {}", percent(seconds / total), duration(seconds)),
+                      {{bound, seconds}}});
+  }
+  page.bars("By kernel family", bars, total);
+  page.bars("By what bounds it", bounds, total);
+}
+
+/// The roofs over the points' range: up to the ridge the memory's slope, then flat.
+std::vector<PageSeries> roofs(const Roofline& roofline) {
+  double low = 1e300, high = 0;
+  for (const Roofline::Point& point : roofline.points) {
+    low = std::min(low, point.flops_per_byte);
+    high = std::max(high, point.flops_per_byte);
+  }
+  std::vector<PageSeries> series;
+  for (const Roofline::Gpu& gpu : roofline.gpus) {
+    const std::string whose = roofline.gpus.size() > 1 ? gpu.title + ", " : "";
+    for (const auto& [dtype, peak] : gpu.peaks) {
+      const double ridge = peak / gpu.bytes_per_s;
+      const double left = std::min(low, ridge) / 2, right = std::max(high, ridge) * 4;
+      series.push_back({fmt::format("{}{} peak {} TFLOP/s, memory {} TB/s", whose, dtype,
+                                    brief(peak / 1e12), brief(gpu.bytes_per_s / 1e12)),
+                        PageSeries::Kind::line,
+                        {left, ridge, right},
+                        {left * gpu.bytes_per_s / 1e12, peak / 1e12, peak / 1e12}});
+    }
+  }
+  return series;
+}
+
+void add_roofline(ReportPage& page, const Report& report) {
+  if (!report.roofline || report.roofline->points.empty()) return;
+  const Roofline& roofline = *report.roofline;
+  page.section("Kernels against the GPU's limits",
+               fmt::format("Kernels of {}, spread over the run: arithmetic by the byte that has to "
+                           "come from memory, against what they reach. A point's area is its share "
+                           "of their time.",
+                           counted(roofline.steps, "step")));
+  PageChart chart;
+  chart.title = "Roofline";
+  chart.x = {"flop / byte of memory traffic", true};
+  chart.y = {"TFLOP/s reached", true};
+  chart.series = roofs(roofline);
+  const double largest = roofline.points.front().share;
+  std::vector<std::string> families;  // by share: points are sorted by it
+  for (const Roofline::Point& point : roofline.points) {
+    if (std::ranges::find(families, point.family) == families.end()) {
+      families.push_back(point.family);
+    }
+  }
+  for (const std::string& family : families) {
+    PageSeries series{spelled(family), PageSeries::Kind::points, {}, {}};
+    for (const Roofline::Point& point : roofline.points) {
+      if (point.family != family) continue;
+      series.x.push_back(point.flops_per_byte);
+      series.y.push_back(point.flops_per_s / 1e12);
+      series.size.push_back(point.share / largest);
+      series.notes.push_back(fmt::format("{}: {} · {} us a call · bound by {} · {} of the time",
+                                         point.role, point.shape, brief(point.us_a_call),
+                                         point.bound, percent(point.share)));
+    }
+    chart.series.push_back(std::move(series));
+  }
+  page.chart(chart);
+}
+
+void add_accuracy(ReportPage& page, const Report& report) {
+  page.section("How far off prices may be",
+               "Expected relative error of a kernel's price, from measurements of its family that "
+               "were held back from fitting, on the GPU at hand where it was measured.");
+  double total = 0, known = 0, weighted = 0;
+  for (const NamedSeconds& family : report.time_by) total += family.seconds;
+  std::vector<std::string> names;
+  std::vector<double> shares, errors;
+  for (const NamedSeconds& family : report.time_by) {
+    const auto priced = std::ranges::find(report.families, family.name, &FamilyFigures::name);
+    const double error = priced != report.families.end() ? priced->expected_error : 0;
+    names.push_back(spelled(family.name));
+    shares.push_back(total > 0 ? family.seconds / total * 100 : 0);
+    errors.push_back(error > 0 ? error * 100 : std::nan(""));
+    if (error <= 0) continue;
+    known += family.seconds;
+    weighted += error * family.seconds;
+  }
+  if (!names.empty()) {
+    page.table("kernel family", {PageColumn::of_texts("family", names),
+                                 PageColumn::of_numbers("share of GPU time", "%", 1, shares),
+                                 PageColumn::of_numbers("expected error", "%", 1, errors)});
+  }
+  std::vector<std::string> notes;
+  std::string origins;
+  for (const NamedCount& origin : report.origins) {
+    origins += fmt::format("{}{} {}", origins.empty() ? "" : ", ", grouped(origin.count),
+                           spelled(origin.name));
+  }
+  if (known > 0) {
+    notes.push_back(fmt::format("Weighted by time, prices of single kernels are expected to be {} "
+                                "off; that covers {} of the GPU time. Errors of many kernels partly "
+                                "cancel in a step.",
+                                percent(weighted / known), percent(known / total)));
+  }
+  if (!origins.empty()) {
+    notes.push_back(fmt::format("Where kernel prices came from: {}. Learned: by a model trained on "
+                                "this GPU among others; transferred: trained on others alone; "
+                                "adapted: that, corrected by a few launches on this one; analytic: "
+                                "a formula over the specification.",
+                                origins));
+  }
+  notes.push_back("Where no error is shown, nothing was held back to tell it by: read such prices "
+                  "as estimates. README.md says how whole runs compare with real servers.");
+  page.notes(notes);
+}
+
+void add_memory(ReportPage& page, const Report& report) {
+  double capacity = 0;
+  std::vector<PageBar> bars;
+  for (const NamedCount& part : report.memory_bytes) {
+    if (part.name == "capacity") capacity = static_cast<double>(part.count);
+  }
+  for (const NamedCount& part : report.memory_bytes) {
+    if (part.name == "capacity" || part.name == "overcommitted" || part.count <= 0) continue;
+    const auto bytes = static_cast<double>(part.count);
+    bars.push_back({spelled(part.name), fmt::format("{:.2f} GiB", bytes / (1 << 30)),
+                    {{spelled(part.name), bytes}}});
+  }
+  page.bars("Memory of one GPU", bars, capacity);
+}
+
+}  // namespace
+
+std::string report_page(const Report& report) {
+  ReportPage page(report.title, "simulation", report.version);
+  add_tiles(page, report);
+  add_latency_charts(page, report);
+  add_timelines(page, report);
+  add_time(page, report);
+  add_memory(page, report);
+  add_roofline(page, report);
+  add_request_table(page, report);
+  add_accuracy(page, report);
+  page.section("Scenario", "Every default filled in; as a file it gives this run again.");
+  page.text("Everything as in the terminal", report_table(report, false));
+  page.text("scenario.toml", to_toml(report.scenario));
+  return page.html();
+}
+
+}  // namespace foretoken
