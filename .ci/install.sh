@@ -3,7 +3,11 @@
 # the tests and CI share. Asks dpkg first, so that a second call changes nothing and returns at once.
 #
 #   install.sh                what the program needs
-#   install.sh --calibration  and what training its predictors (LibTorch) and the tests need
+#   install.sh --calibration  and what training its predictors (LibTorch) and the tests need: Doxygen,
+#                             and the browser that tests open HTML reports in
+#
+# npm brings one library, which draws the charts of HTML reports (sim/report/npm); CMake calls it. Where
+# node and npm are there already, from wherever, they stay as they are, and so does a browser.
 set -euo pipefail
 
 packages=(
@@ -14,7 +18,11 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   pybind11-dev python3-dev
 )
-[ "${1:-}" = --calibration ] && packages+=(libtorch-dev libopenblas0-pthread doxygen)
+command -v npm >/dev/null || packages+=(npm)
+if [ "${1:-}" = --calibration ]; then
+  packages+=(libtorch-dev libopenblas0-pthread doxygen)
+  command -v chromium >/dev/null || packages+=(chromium)
+fi
 
 missing=()
 installed=$(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)

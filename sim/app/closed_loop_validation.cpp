@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "sim/processes/forking_runner.hpp"
+#include "sim/app/output_file.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/processes/forking_runner.hpp"
 #include "sim/report/point_report.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/closed_loop_scenario.hpp"
@@ -84,6 +85,9 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
     } else {
       point.failure = finished->outcome.message;
     }
+  }
+  if (!options.report_path.empty()) {
+    write_file(options.report_path, point_page(report, version()));
   }
   if (options.json) {
     fmt::print("{}\n", to_json(point_value(report)));

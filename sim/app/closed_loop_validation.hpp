@@ -14,6 +14,7 @@ struct ClosedLoopOptions {
   std::size_t jobs = 0;                // at once; 0 = one for each processor
   std::size_t worst = 10;              // points to list
   bool json = false;
+  std::string report_path;  // HTML; "" = none
 };
 
 /// Returns the exit status.

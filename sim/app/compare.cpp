@@ -18,6 +18,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/report/page.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {
@@ -30,6 +31,7 @@ struct CompareOptions {
   std::vector<std::string> overrides;
   std::vector<std::string> preset, scheduler, tensor, pipeline, attention, expert, replicas, pools;
   std::string out_folder;
+  std::string report_path;
   std::size_t jobs = 0;
   bool resume = false;
   bool json = false;
@@ -129,6 +131,7 @@ void show_progress(bool shown, std::size_t finished, std::size_t wanted) {
 }
 
 int compare(const CompareOptions& options) {
+  if (!options.report_path.empty()) check_page_charts();
   const std::vector<LayoutChoice> choices = choices_of(options);
   check_layouts(options, choices);
   const std::filesystem::path folder =
@@ -148,6 +151,10 @@ int compare(const CompareOptions& options) {
       });
   write_file(folder / "compare.csv", comparison_csv(comparison));
   write_file(folder / "compare.json", to_json(comparison_value(comparison)) + "\n");
+  if (!options.report_path.empty()) {
+    const std::string title = fmt::format("Layouts of {}", options.scenario);
+    write_file(options.report_path, comparison_page(comparison, title, version()));
+  }
   if (options.json) {
     fmt::print("{}\n", to_json(comparison_value(comparison)));
   } else if (!options.quiet) {
@@ -196,6 +203,8 @@ void add_compare(CLI::App& program, Action& chosen) {
       ->allow_extra_args(false);
   command->add_option("--out", options->out_folder,
                       "Folder for rows, compare.csv and compare.json (default: SCENARIO.compare)");
+  command->add_option("--report", options->report_path,
+                      "Write charts of the layouts here, as one HTML file");
   command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)");
   command->add_flag("--resume", options->resume, "Keep the runs that an earlier call finished");
   command->add_flag("--json", options->json, "Print compare.json's object alone");

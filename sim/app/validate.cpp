@@ -12,6 +12,8 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/report/page.hpp"
+#include "sim/run/kernel_sampler.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/validation.hpp"
 #include "sim/scenario/recorded_engine.hpp"
@@ -24,6 +26,7 @@ struct ValidateOptions {
   std::string model, cluster;
   std::vector<std::string> overrides;
   std::string out_folder;
+  std::string report_path;
   bool json = false;
   bool quiet = false;
   ClosedLoopOptions closed_loop;
@@ -52,12 +55,18 @@ int validate(const ValidateOptions& options) {
   const Scenario scenario = scenario_of(options, measured, notes);
   ProgressBar bar(!options.quiet && is_terminal(stderr));
   RunOptions run_options;
+  KernelSampler kernels;
+  if (!options.report_path.empty()) run_options.observer = &kernels;
   run_options.progress = [&](const Progress& progress) { bar.update(progress); };
-  const Report simulated = run_scenario(scenario, Catalogs(), run_options);
+  Report simulated = run_scenario(scenario, Catalogs(), run_options);
   bar.clear();
   ValidationReport report = compare_with_recorded(measured, simulated);
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
 
+  if (!options.report_path.empty()) {
+    simulated.roofline = kernels.roofline();
+    write_file(options.report_path, validation_page(report, simulated));
+  }
   if (!options.out_folder.empty()) {
     const std::filesystem::path folder = options.out_folder;
     make_folder(folder);
@@ -109,6 +118,8 @@ void add_validate(CLI::App& program, Action& chosen) {
       ->allow_extra_args(false);
   command->add_option("--out", options->out_folder,
                       "Folder for the comparison, its picture and the simulated run");
+  command->add_option("--report", options->report_path,
+                      "Write charts of the comparison here, as one HTML file");
   command->add_flag("--json", options->json, "Print the comparison as a JSON object");
   command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
   command->footer(
@@ -124,9 +135,11 @@ void add_validate(CLI::App& program, Action& chosen) {
       throw CLI::RequiredError("folder");
     }
     chosen = [options] {
+      if (!options->report_path.empty()) check_page_charts();
       if (options->closed_loop.table.empty()) return validate(*options);
       options->closed_loop.overrides = options->overrides;
       options->closed_loop.json = options->json;
+      options->closed_loop.report_path = options->report_path;
       return validate_closed_loops(options->closed_loop);
     };
   });

@@ -44,6 +44,11 @@ Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& ru
 /// the goals that count it come too. Of equal rows the first wins.
 std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows);
 
+/// "TP 4, PP 2": what is particular about a row.
+std::string layout_text(const Comparison& comparison, const ComparedLayout& row);
+/// The page that `--report` writes. Throws ConfigError in a build that draws no charts.
+std::string comparison_page(const Comparison& comparison, const std::string& title,
+                            const std::string& version);
 /// The table a person reads, at most `width` columns.
 std::string comparison_table(const Comparison& comparison, bool colour, int width);
 /// compare.csv: a line a layout, infeasible ones with their reason.

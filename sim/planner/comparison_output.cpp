@@ -39,16 +39,6 @@ std::string value_text(const ComparedLayout& row, std::size_t choice) {
   return fmt::format("{}", row.figures->replicas);
 }
 
-/// "TP 4, PP 2": of rows that did not run, and of the best ones.
-std::string layout_text(const Comparison& comparison, const ComparedLayout& row) {
-  std::string text;
-  for (std::size_t i = 0; i < comparison.choices.size(); ++i) {
-    text +=
-        fmt::format("{}{} {}", i > 0 ? ", " : "", comparison.choices[i].label, value_text(row, i));
-  }
-  return text;
-}
-
 std::string table_of_runs(const Comparison& comparison, bool colour, int width) {
   std::vector<FigureColumn> shown;
   for (const FigureColumn& column : columns_of(comparison)) {
@@ -123,6 +113,15 @@ std::string impossible_text(const Comparison& comparison, const Ink& ink) {
 }
 
 }  // namespace
+
+std::string layout_text(const Comparison& comparison, const ComparedLayout& row) {
+  std::string text;
+  for (std::size_t i = 0; i < comparison.choices.size(); ++i) {
+    text +=
+        fmt::format("{}{} {}", i > 0 ? ", " : "", comparison.choices[i].label, value_text(row, i));
+  }
+  return text;
+}
 
 std::string comparison_table(const Comparison& comparison, bool colour, int width) {
   const Ink ink(colour);

@@ -5,8 +5,7 @@
 function(foretoken_npm out folder)
   set(${out} "" PARENT_SCOPE)
   get_filename_component(source ${folder} ABSOLUTE)
-  string(REPLACE "/" "_" name ${folder})
-  set(place ${CMAKE_CURRENT_BINARY_DIR}/npm_${name})
+  set(place ${CMAKE_CURRENT_BINARY_DIR}/npm)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source}/package-lock.json)
   file(SHA256 ${source}/package-lock.json wanted)
   set(installed "")
@@ -16,14 +15,14 @@ function(foretoken_npm out folder)
   if(NOT installed STREQUAL wanted)
     find_program(NPM npm)
     if(NOT NPM)
-      message(WARNING "npm is missing, so ${folder} is left out. Install it (apt-get install npm) and "
-                      "configure again.")
+      message(WARNING "npm is missing, so what ${source}/package.json names is left out. Install "
+                      "it (apt-get install npm) and configure again.")
       return()
     endif()
     file(REMOVE_RECURSE ${place})
     file(MAKE_DIRECTORY ${place})
     file(COPY ${source}/package.json ${source}/package-lock.json DESTINATION ${place})
-    message(STATUS "Installing ${folder} with npm")
+    message(STATUS "Installing what ${source}/package-lock.json names")
     execute_process(COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline
                     WORKING_DIRECTORY ${place} RESULT_VARIABLE status OUTPUT_VARIABLE log
                     ERROR_VARIABLE log)

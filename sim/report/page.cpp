@@ -173,9 +173,8 @@ void ReportPage::table(const std::string& name, const std::vector<PageColumn>& c
     values.push_back(column_value(column));
   }
   const std::size_t rows = columns.empty() ? 0 : columns.front().rows();
-  add("table", {{"name", name},
-                {"rows", static_cast<std::int64_t>(rows)},
-                {"columns", std::move(values)}});
+  add("table",
+      {{"name", name}, {"rows", static_cast<std::int64_t>(rows)}, {"columns", std::move(values)}});
 }
 
 void ReportPage::notes(const std::vector<std::string>& notes) {
@@ -201,8 +200,8 @@ std::string ReportPage::html() const {
   for (const char* name : {"format", "unpack", "chart", "table", "parts", "start"}) {
     scripts += file_called(page, name);
   }
-  const Value data = ValueObject{
-      {"title", title_}, {"report", kind_}, {"version", version_}, {"parts", parts_}};
+  const Value data =
+      ValueObject{{"title", title_}, {"report", kind_}, {"version", version_}, {"parts", parts_}};
   std::string text = fmt::format(
       R"(<!doctype html>
 <html lang="en">
@@ -218,8 +217,9 @@ std::string ReportPage::html() const {
       escaped(version_), escaped(title_), escaped(kind_));
   text += file_called(uplot, "uPlot.min");
   text += file_called(page, "style");
-  text += "</style>\n</head>\n<body>\n<noscript>This report draws its charts and tables with "
-          "JavaScript, all of it inside this file.</noscript>\n";
+  text +=
+      "</style>\n</head>\n<body>\n<noscript>This report draws its charts and tables with "
+      "JavaScript, all of it inside this file.</noscript>\n";
   text += "<script id=\"data\" type=\"application/json\">" + script_json(data) + "</script>\n";
   text += "<script>\n/* uPlot draws the charts:\n";
   text += file_called(uplot, "LICENSE");

@@ -1,8 +1,8 @@
 // One self-contained HTML page of tiles, charts, bars, tables and text: what `--report` writes, for
-// runs, comparisons, validations and whatever else has an answer to show. A page is filled section by
-// section from plain numbers; style, script and the plotting library come from inside the program, and
-// nothing is fetched when it is viewed. page/*.js draws what stands here; tables are packed
-// (page_column.cpp), so that 100,000 rows stay below 5 MB.
+// runs, comparisons, validations and whatever else has an answer to show. A page is filled section
+// by section from plain numbers; style, script and the plotting library come from inside the
+// program, and nothing is fetched when it is viewed. page/*.js draws what stands here; tables are
+// packed (page_column.cpp), so that 100,000 rows stay below 5 MB.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,8 @@ struct PageChart {
 
 /// Bars of shares of a whole, each cut into named parts.
 struct PageBar {
-  std::string name;   // "gemm"
-  std::string value;  // "54.7 s"
+  std::string name;                                   // "gemm"
+  std::string value;                                  // "54.7 s"
   std::vector<std::pair<std::string, double>> parts;  // "dram", 40.1; in order
 };
 

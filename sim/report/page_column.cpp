@@ -26,8 +26,9 @@ std::string packed(const std::vector<double>& numbers, double scale, bool takes_
     const std::int64_t whole = std::llround(number * scale);
     const std::int64_t stored = takes_difference ? whole - before : whole;
     before = whole;
-    append_varint(bytes, (static_cast<std::uint64_t>(stored) << 1 ^
-                          static_cast<std::uint64_t>(stored >> 63)) + 1);
+    append_varint(
+        bytes,
+        (static_cast<std::uint64_t>(stored) << 1 ^ static_cast<std::uint64_t>(stored >> 63)) + 1);
   }
   return bytes;
 }

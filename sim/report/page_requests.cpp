@@ -25,10 +25,11 @@ void add_distribution(ReportPage& page, const Report& report, const char* name, 
                       const LatencyRow& row, const std::optional<double>& target) {
   std::vector<double> samples;
   for (const RequestRow& request : report.rows) {
+    if (request.arrival_s < report.warmup_s) continue;
     if (const auto value = figure(request)) samples.push_back(*value);
   }
   if (samples.empty()) return;
-  const bool in_seconds = row.p50 >= 1e3;
+  const bool in_seconds = row.p50 >= 1e3 || row.p99 >= 5e3;
   const double unit = in_seconds ? 1e3 : 1;
   for (double& sample : samples) sample /= unit;
   PageChart chart;
@@ -81,8 +82,7 @@ std::vector<PageColumn> columns_of(const Rows& rows) {
   add("request", "", 0, [](const RequestRow& row) { return double(row.id); });
   add("arrival", "s", 3, [](const RequestRow& row) { return row.arrival_s; });
   add("queued", "ms", 1, [](const RequestRow& row) {
-    return row.scheduled_s ? std::optional((*row.scheduled_s - row.arrival_s) * 1e3)
-                           : std::nullopt;
+    return row.scheduled_s ? std::optional((*row.scheduled_s - row.arrival_s) * 1e3) : std::nullopt;
   });
   add("TTFT", "ms", 1, [](const RequestRow& row) { return row.ttft_ms; });
   add("TPOT", "ms", 2, [](const RequestRow& row) { return row.tpot_ms; });
@@ -111,18 +111,24 @@ std::vector<PageColumn> columns_of(const Rows& rows) {
 }  // namespace
 
 void add_latency_charts(ReportPage& page, const Report& report) {
-  page.section("Latency",
-               "Share of requests that took no longer. All requests count, those before the "
-               "warm-up's end too.");
+  page.section("Latency", report.warmup_s > 0
+                              ? fmt::format("Share of requests that took no longer, of those "
+                                            "that arrived after {} of warm-up.",
+                                            duration(report.warmup_s))
+                              : "Share of requests that took no longer.");
   const auto add = [&](const char* name, Figure figure, const LatencyRow& row,
                        const std::optional<double>& target) {
     add_distribution(page, report, name, figure, row, target);
   };
-  add("Time to first token", [](const RequestRow& row) { return row.ttft_ms; }, report.ttft_ms,
+  add(
+      "Time to first token", [](const RequestRow& row) { return row.ttft_ms; }, report.ttft_ms,
       report.slo.ttft_ms);
-  add("Time per output token", [](const RequestRow& row) { return row.tpot_ms; }, report.tpot_ms,
-      report.slo.tpot_ms);
-  add("End to end", [](const RequestRow& row) { return row.e2e_ms; }, report.e2e_ms,
+  const Figure tpot = [](const RequestRow& row) {
+    return row.output_tokens > 1 ? row.tpot_ms : std::nullopt;
+  };
+  add("Time per output token", tpot, report.tpot_ms, report.slo.tpot_ms);
+  add(
+      "End to end", [](const RequestRow& row) { return row.e2e_ms; }, report.e2e_ms,
       report.slo.e2e_ms);
 }
 

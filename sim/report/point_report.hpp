@@ -28,5 +28,7 @@ struct PointReport {
 
 std::string point_text(const PointReport& report, bool colour, int width, std::size_t worst);
 Value point_value(const PointReport& report);
+/// The page that `--report` writes. Throws ConfigError in a build that draws no charts.
+std::string point_page(const PointReport& report, const std::string& version);
 
 }  // namespace foretoken

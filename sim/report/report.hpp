@@ -100,6 +100,7 @@ struct Report {
     std::int64_t skipped_lines = 0;  // malformed trace lines passed over on request
   } requests;
 
+  double warmup_s = 0;    // requests that arrive before count nowhere but in the rows
   double duration_s = 0;  // simulated: first arrival to last event counted
   struct Throughput {
     double requests_per_s = 0, input_tokens_per_s = 0, output_tokens_per_s = 0;

@@ -1,6 +1,6 @@
-// The page of one run: what it came to, how latencies are distributed, what happened over time, where
-// the time went, the kernels against the GPU's limits, every request, how far prices may be off, and the
-// scenario.
+// The page of one run: what it came to, how latencies are distributed, what happened over time,
+// where the time went, the kernels against the GPU's limits, every request, how far prices may be
+// off, and the scenario.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
 #include "sim/report/page_requests.hpp"
+#include "sim/report/page_run.hpp"
 #include "sim/report/report.hpp"
 
 namespace foretoken {
@@ -44,37 +45,36 @@ void add_tiles(ReportPage& page, const Report& report) {
       }
       targets += (targets.empty() ? "" : " · ") + target;
     }
-    tiles.push_back({slo.met ? "SLO met" : "SLO missed", attained(slo.attainment),
-                     "% of requests", fmt::format("{:g} % wanted · {}", slo.percentile, targets),
+    tiles.push_back({slo.met ? "SLO met" : "SLO missed", attained(slo.attainment), "% of requests",
+                     fmt::format("{:g} % wanted · {}", slo.percentile, targets),
                      slo.met ? PageTile::Tone::good : PageTile::Tone::bad});
   }
   tiles.push_back(latency_tile("TTFT", report.ttft_ms));
   tiles.push_back(latency_tile("TPOT", report.tpot_ms));
   tiles.push_back(latency_tile("End to end", report.e2e_ms));
-  tiles.push_back({"Output", brief(report.throughput.output_tokens_per_s), "tokens/s",
-                   report.gpus > 1
-                       ? fmt::format("{} per GPU · {} GPUs",
-                                     brief(report.throughput.output_tokens_per_s / report.gpus),
-                                     grouped(std::int64_t{report.gpus}))
-                       : fmt::format("{} input tokens/s",
-                                     brief(report.throughput.input_tokens_per_s))});
+  tiles.push_back(
+      {"Output", brief(report.throughput.output_tokens_per_s), "tokens/s",
+       report.gpus > 1
+           ? fmt::format("{} per GPU · {} GPUs",
+                         brief(report.throughput.output_tokens_per_s / report.gpus),
+                         grouped(std::int64_t{report.gpus}))
+           : fmt::format("{} input tokens/s", brief(report.throughput.input_tokens_per_s))});
   const Report::Requests& requests = report.requests;
-  tiles.push_back({"Requests", grouped(requests.completed),
-                   fmt::format("of {}", grouped(requests.arrived)),
-                   fmt::format("{}/s completed in {}", brief(report.throughput.requests_per_s),
-                               duration(report.duration_s)),
-                   requests.completed == requests.arrived ? PageTile::Tone::plain
-                                                          : PageTile::Tone::bad});
+  tiles.push_back(
+      {"Requests", grouped(requests.completed), fmt::format("of {}", grouped(requests.arrived)),
+       fmt::format("{}/s completed in {}", brief(report.throughput.requests_per_s),
+                   duration(report.duration_s)),
+       requests.completed == requests.arrived ? PageTile::Tone::plain : PageTile::Tone::bad});
   if (report.cost) {
     tiles.push_back({"Cost", fmt::format("${:.2f}", report.cost->per_million_output_tokens),
                      "per M tokens",
                      fmt::format("of output · ${} an hour", grouped(report.cost->per_hour, 2))});
   }
-  tiles.push_back({"KV cache peak", percent(report.kv.peak), "",
-                   fmt::format("mean {} · {}", percent(report.kv.mean),
-                               report.kv.preemptions > 0
-                                   ? counted(report.kv.preemptions, "preemption")
-                                   : "no preemptions")});
+  tiles.push_back(
+      {"KV cache peak", percent(report.kv.peak), "",
+       fmt::format("mean {} · {}", percent(report.kv.mean),
+                   report.kv.preemptions > 0 ? counted(report.kv.preemptions, "preemption")
+                                             : "no preemptions")});
   tiles.push_back({"GPU busy", percent(report.gpu_busy), "",
                    fmt::format("batch mean {}, max {}", grouped(report.batch_mean, 1),
                                grouped(report.batch_max))});
@@ -91,8 +91,8 @@ void add_timelines(ReportPage& page, const Report& report) {
                             : last > 1200.0   ? std::pair(60.0, "min")
                                               : std::pair(1.0, "s");
   const PageAxis time{fmt::format("time, {}", name)};
-  page.section("Over time", fmt::format("Averages over intervals of {}.",
-                                        duration(report.timeline_interval_s)));
+  page.section("Over time",
+               fmt::format("Averages over intervals of {}.", duration(report.timeline_interval_s)));
   PageSeries series;
   for (const TimelinePoint& point : report.timeline) series.x.push_back(point.time_s / unit);
   const auto add = [&](const char* title, const char* label, double TimelinePoint::*figure,
@@ -128,9 +128,10 @@ void add_time(ReportPage& page, const Report& report) {
   double total = 0;
   for (const NamedSeconds& family : report.time_by) total += family.seconds;
   if (!(total > 0)) return;
-  page.section("Where the time went",
-               "GPU time of all stages and replicas by kernel family and communication, and by what "
-               "bounds each: tensor cores, other pipes, memory levels, launches or links.");
+  page.section(
+      "Where the time went",
+      "GPU time of all stages and replicas by kernel family and communication, and by what "
+      "bounds each: tensor cores, other pipes, memory levels, launches or links.");
   std::vector<PageBar> bars;
   std::vector<std::pair<std::string, double>> by_bound;
   const auto count = [&](const std::string& bound, double seconds) {
@@ -147,7 +148,8 @@ void add_time(ReportPage& page, const Report& report) {
     bar.value = fmt::format("{} · {}", percent(family.seconds / total), duration(family.seconds));
     const auto priced = std::ranges::find(report.families, family.name, &FamilyFigures::name);
     if (priced != report.families.end()) {
-      for (const NamedSeconds& part : priced->by_bound) bar.parts.emplace_back(part.name, part.seconds);
+      for (const NamedSeconds& part : priced->by_bound)
+        bar.parts.emplace_back(part.name, part.seconds);
     } else {
       bar.parts.emplace_back(bound_of(family.name), family.seconds);
     }
@@ -156,7 +158,8 @@ void add_time(ReportPage& page, const Report& report) {
   std::ranges::stable_sort(by_bound, std::greater(), &std::pair<std::string, double>::second);
   std::vector<PageBar> bounds;
   for (const auto& [bound, seconds] : by_bound) {
-    bounds.push_back({bound, fmt::format("{} · {}", percent(seconds / total), duration(seconds)),
+    bounds.push_back({bound,
+                      fmt::format("{} · {}", percent(seconds / total), duration(seconds)),
                       {{bound, seconds}}});
   }
   page.bars("By kernel family", bars, total);
@@ -240,11 +243,10 @@ void add_accuracy(ReportPage& page, const Report& report) {
     known += family.seconds;
     weighted += error * family.seconds;
   }
-  if (!names.empty()) {
-    page.table("kernel family", {PageColumn::of_texts("family", names),
-                                 PageColumn::of_numbers("share of GPU time", "%", 1, shares),
-                                 PageColumn::of_numbers("expected error", "%", 1, errors)});
-  }
+  std::vector<PageColumn> columns = {PageColumn::of_texts("family", names),
+                                     PageColumn::of_numbers("share of GPU time", "%", 1, shares)};
+  if (known > 0) columns.push_back(PageColumn::of_numbers("expected error", "%", 1, errors));
+  if (!names.empty()) page.table("family", columns);
   std::vector<std::string> notes;
   std::string origins;
   for (const NamedCount& origin : report.origins) {
@@ -252,20 +254,23 @@ void add_accuracy(ReportPage& page, const Report& report) {
                            spelled(origin.name));
   }
   if (known > 0) {
-    notes.push_back(fmt::format("Weighted by time, prices of single kernels are expected to be {} "
-                                "off; that covers {} of the GPU time. Errors of many kernels partly "
-                                "cancel in a step.",
-                                percent(weighted / known), percent(known / total)));
+    notes.push_back(
+        fmt::format("Weighted by time, prices of single kernels are expected to be {} "
+                    "off; that covers {} of the GPU time. Errors of many kernels partly "
+                    "cancel in a step.",
+                    percent(weighted / known), percent(known / total)));
   }
   if (!origins.empty()) {
-    notes.push_back(fmt::format("Where kernel prices came from: {}. Learned: by a model trained on "
-                                "this GPU among others; transferred: trained on others alone; "
-                                "adapted: that, corrected by a few launches on this one; analytic: "
-                                "a formula over the specification.",
-                                origins));
+    notes.push_back(
+        fmt::format("Where kernel prices came from: {}. Learned: by a model trained on "
+                    "this GPU among others; transferred: trained on others alone; "
+                    "adapted: that, corrected by a few launches on this one; analytic: "
+                    "a formula over the specification.",
+                    origins));
   }
-  notes.push_back("Where no error is shown, nothing was held back to tell it by: read such prices "
-                  "as estimates. README.md says how whole runs compare with real servers.");
+  notes.push_back(
+      "Where no error is shown, nothing was held back to tell it by: read such prices "
+      "as estimates. README.md says how whole runs compare with real servers.");
   page.notes(notes);
 }
 
@@ -278,7 +283,8 @@ void add_memory(ReportPage& page, const Report& report) {
   for (const NamedCount& part : report.memory_bytes) {
     if (part.name == "capacity" || part.name == "overcommitted" || part.count <= 0) continue;
     const auto bytes = static_cast<double>(part.count);
-    bars.push_back({spelled(part.name), fmt::format("{:.2f} GiB", bytes / (1 << 30)),
+    bars.push_back({spelled(part.name),
+                    fmt::format("{:.2f} GiB", bytes / (1 << 30)),
                     {{spelled(part.name), bytes}}});
   }
   page.bars("Memory of one GPU", bars, capacity);
@@ -286,10 +292,7 @@ void add_memory(ReportPage& page, const Report& report) {
 
 }  // namespace
 
-std::string report_page(const Report& report) {
-  ReportPage page(report.title, "simulation", report.version);
-  add_tiles(page, report);
-  add_latency_charts(page, report);
+void add_run(ReportPage& page, const Report& report) {
   add_timelines(page, report);
   add_time(page, report);
   add_memory(page, report);
@@ -299,6 +302,13 @@ std::string report_page(const Report& report) {
   page.section("Scenario", "Every default filled in; as a file it gives this run again.");
   page.text("Everything as in the terminal", report_table(report, false));
   page.text("scenario.toml", to_toml(report.scenario));
+}
+
+std::string report_page(const Report& report) {
+  ReportPage page(report.title, "simulation", report.version);
+  add_tiles(page, report);
+  add_latency_charts(page, report);
+  add_run(page, report);
   return page.html();
 }
 

@@ -37,6 +37,9 @@ double relative_difference(double measured, double simulated);
 std::string validation_text(const ValidationReport& report, bool colour, int width = 100);
 /// The same and the scenario as a JSON object, without the samples.
 Value validation_value(const ValidationReport& report);
+/// The page that `--report` writes: this, and the simulated run. Throws ConfigError in a build that
+/// draws no charts.
+std::string validation_page(const ValidationReport& report, const Report& simulated);
 /// The distributions of all latencies, measured and simulated.
 std::string validation_svg(const ValidationReport& report);
 

@@ -29,8 +29,7 @@ KernelSampler::Sample KernelSampler::sample(const StageStep& step) {
     const KernelWork work = kernel_work(kernel.call.kernel);
     const double flops = work.tensor_flops + 2 * work.fma_ops;
     if (!(flops > 0) || !(work.dram_bytes > Bytes(0.0))) continue;
-    if (work.tensor_flops > 0 &&
-        std::ranges::find(dtypes_, work.tensor_dtype) == dtypes_.end()) {
+    if (work.tensor_flops > 0 && std::ranges::find(dtypes_, work.tensor_dtype) == dtypes_.end()) {
       dtypes_.push_back(work.tensor_dtype);
     }
     const double seconds = kernel.price.time.value();

@@ -1,6 +1,6 @@
-// Kernels for a roofline: prices those of a number of steps again, spread evenly over the run. Takes
-// every step at first, and every second one of what it has whenever it has enough, so that memory and
-// time stay bounded and a run gives the same points each time.
+// Kernels for a roofline: prices those of a number of steps again, spread evenly over the run.
+// Takes every step at first, and every second one of what it has whenever it has enough, so that
+// memory and time stay bounded and a run gives the same points each time.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ class KernelSampler final : public StepObserver {
   void on_step(ReplicaId, int, Seconds, Seconds, const Batch&) override {}
   void on_stage_step(const StageStep& step) override;
 
-  /// Points that a chart could not tell apart are one. Kernels without arithmetic have no place on a
-  /// roofline and are left out.
+  /// Points that a chart could not tell apart are one. Kernels without arithmetic have no place on
+  /// a roofline and are left out.
   [[nodiscard]] Roofline roofline() const;
 
  private:

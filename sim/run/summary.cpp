@@ -437,6 +437,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   report.title = run_title(scenario);
   report.scenario = scenario_seen_from_here(scenario);
   report.seed = scenario.run.seed;
+  report.warmup_s = scenario.run.warmup.value();
   report.version = version();
   report.gpus = 0;
   for (const PoolSpec& pool : outcome.pools.specs()) report.gpus += gpus_of(pool.scenario);

@@ -199,7 +199,7 @@ function make_chart(part) {
   const all = has_points ? series.map((one) => one.kind === "points" ? by_x(one) : one) : series;
   const options = {
     width: 320, height: has_points ? 380 : 230, legend: { show: false },
-    padding: [8, 14, 0, 0],
+    padding: [8, 24, 0, 0],
     cursor: { y: false, points: { show: !has_points }, drag: { x: true, y: false },
       ...(part.sync ? { sync: { key: part.sync, setSeries: false } } : {}) },
     scales: { x: scale_of(part.x, false), y: scale_of(part.y, true) },

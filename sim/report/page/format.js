@@ -22,7 +22,10 @@ function tick(value, step, share) {
   const size = Math.abs(value);
   if (size >= 1e9) return `${brief(value / 1e9)} G`;
   if (size >= 1e6) return `${brief(value / 1e6)} M`;
-  const decimals = step > 0 ? Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9))) : 0;
+  let decimals = 0;
+  for (let scaled = step; decimals < 6 && Math.abs(scaled - Math.round(scaled)) > 1e-6; scaled *= 10) {
+    ++decimals;
+  }
   return fixed(value, decimals);
 }
 

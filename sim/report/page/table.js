@@ -55,8 +55,8 @@ function make_table(part) {
     "aria-label": `Table, a row a ${part.name}` }, table);
 
   function tell() {
-    const rows = `${fixed(order.length, 0)} ${part.name}${order.length === 1 ? "" : "s"}`
-      .replace("familys", "families");
+    const names = part.name.endsWith("y") ? `${part.name.slice(0, -1)}ies` : `${part.name}s`;
+    const rows = `${fixed(order.length, 0)} ${order.length === 1 ? part.name : names}`;
     status.textContent = sorted === null ? rows
       : `${rows}, by ${sorted.name}, ${direction > 0 ? "ascending" : "descending"}`;
   }

@@ -1,0 +1,201 @@
+// The page of a comparison: which layout is best by each goal, all of them on latency against
+// throughput, where each one's GPU time goes, and the table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/planner/compare.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/report/page.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+double number_at(const Value& object, std::string_view key) {
+  const Value* found = object.find(key);
+  if (found == nullptr) return 0;
+  if (const auto* whole = std::get_if<std::int64_t>(&found->data)) {
+    return static_cast<double>(*whole);
+  }
+  return std::get<double>(found->data);
+}
+
+/// GPUs that share a stage's work: time_by counts a stage once.
+double ranks_of_a_stage(const Value& report) {
+  const Value* scenario = report.find("scenario");
+  const Value* deployment = scenario == nullptr ? nullptr : scenario->find("deployment");
+  if (deployment == nullptr) return 0;
+  return number_at(*deployment, "tensor_parallel") *
+         std::max(1.0, number_at(*deployment, "data_parallel_attention"));
+}
+
+bool is_best(const Comparison& comparison, std::size_t row) {
+  return std::ranges::find(comparison.best, row, &BestLayout::row) != comparison.best.end();
+}
+
+void add_scatter(ReportPage& page, const Comparison& comparison, const char* name,
+                 double RunFigures::*latency) {
+  PageSeries others{"layouts", PageSeries::Kind::points, {}, {}};
+  PageSeries best{"best by some goal", PageSeries::Kind::points, {}, {}};
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+    const ComparedLayout& row = comparison.rows[i];
+    if (!row.figures) continue;
+    PageSeries& series = is_best(comparison, i) ? best : others;
+    series.x.push_back(row.figures->output_tokens_per_s_gpu);
+    series.y.push_back((*row.figures).*latency);
+    series.size.push_back(0.12);
+    series.notes.push_back(fmt::format("{}: {} ms, {} output tokens/s per GPU",
+                                       layout_text(comparison, row), brief((*row.figures).*latency),
+                                       brief(row.figures->output_tokens_per_s_gpu)));
+  }
+  PageChart chart;
+  chart.title = fmt::format("{} against throughput", name);
+  chart.x.label = "output tokens/s per GPU";
+  chart.y.label = fmt::format("{}, ms", name);
+  chart.series = {best, others};
+  page.chart(chart);
+}
+
+/// GPU time for a million output tokens by kernel family: the largest of all layouts, and the rest.
+void add_time(ReportPage& page, const Comparison& comparison) {
+  constexpr std::size_t families_shown = 7;
+  std::vector<std::pair<std::string, double>> totals;
+  struct Bar {
+    std::string name;
+    std::vector<std::pair<std::string, double>> parts;
+    double seconds = 0;
+  };
+  std::vector<Bar> bars;
+  for (const ComparedLayout& row : comparison.rows) {
+    if (!row.figures) continue;
+    const Value& report = row.outcome.report;
+    const double tokens = row.figures->output_tokens_per_s * number_at(report, "duration_s");
+    const Value* time_by = report.find("time_by");
+    const double ranks = ranks_of_a_stage(report);
+    const bool has_pools = report.find("pools") != nullptr;  // of other layouts each
+    if (has_pools || !(tokens * ranks > 0) || time_by == nullptr || !time_by->is_object()) continue;
+    Bar& bar = bars.emplace_back();
+    bar.name = layout_text(comparison, row);
+    for (const auto& [family, seconds] : std::get<ValueObject>(time_by->data)) {
+      const double of_million = number_at(*time_by, family) * ranks / tokens * 1e6;
+      bar.parts.emplace_back(family, of_million);
+      bar.seconds += of_million;
+      const auto known = std::ranges::find(totals, family, &std::pair<std::string, double>::first);
+      if (known != totals.end()) {
+        known->second += of_million;
+      } else {
+        totals.emplace_back(family, of_million);
+      }
+    }
+  }
+  std::ranges::stable_sort(totals, std::greater(), &std::pair<std::string, double>::second);
+  if (totals.size() > families_shown) totals.resize(families_shown);
+  double longest = 0;
+  std::vector<PageBar> shown;
+  for (const Bar& bar : bars) {
+    longest = std::max(longest, bar.seconds);
+    PageBar& one = shown.emplace_back();
+    one.name = bar.name;
+    one.value = fmt::format("{} GPU s", brief(bar.seconds));
+    double rest = bar.seconds;
+    for (const auto& [family, total] : totals) {
+      const auto part =
+          std::ranges::find(bar.parts, family, &std::pair<std::string, double>::first);
+      if (part == bar.parts.end()) continue;
+      std::string name = family;
+      std::ranges::replace(name, '_', ' ');
+      one.parts.emplace_back(name, part->second);
+      rest -= part->second;
+    }
+    if (rest > 1e-6 * bar.seconds) one.parts.emplace_back("others", rest);
+  }
+  if (shown.empty()) return;
+  page.section("Where the time goes", "GPU time for a million output tokens, all GPUs together.");
+  page.bars("By kernel family", shown, longest);
+}
+
+void add_table(ReportPage& page, const Comparison& comparison) {
+  std::vector<PageColumn> columns;
+  std::vector<std::string> layouts, statuses, bounds, goals;
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+    const ComparedLayout& row = comparison.rows[i];
+    layouts.push_back(layout_text(comparison, row));
+    statuses.emplace_back(enum_name(row.outcome.status));
+    bounds.push_back(row.figures ? row.figures->bound : "");
+    std::string best;
+    for (const BestLayout& goal : comparison.best) {
+      if (goal.row == i) best += (best.empty() ? "" : ", ") + goal.goal;
+    }
+    goals.push_back(best);
+  }
+  columns.push_back(PageColumn::of_texts("layout", layouts));
+  const auto add = [&](const char* name, const char* unit, int decimals, auto figure) {
+    std::vector<double> numbers;
+    for (const ComparedLayout& row : comparison.rows) {
+      numbers.push_back(row.figures ? figure(*row.figures) : nothing);
+    }
+    columns.push_back(PageColumn::of_numbers(name, unit, decimals, std::move(numbers)));
+  };
+  using Figures = const RunFigures&;
+  add("GPUs", "", 0, [](Figures f) { return double(f.gpus); });
+  add("TTFT p50", "ms", 1, [](Figures f) { return f.ttft_p50_ms; });
+  add("TTFT p99", "ms", 1, [](Figures f) { return f.ttft_p99_ms; });
+  add("TPOT p50", "ms", 2, [](Figures f) { return f.tpot_p50_ms; });
+  add("TPOT p99", "ms", 2, [](Figures f) { return f.tpot_p99_ms; });
+  add("output", "tokens/s", 0, [](Figures f) { return f.output_tokens_per_s; });
+  add("per GPU", "tokens/s", 0, [](Figures f) { return f.output_tokens_per_s_gpu; });
+  const auto any = [&](auto holds) {
+    return std::ranges::any_of(comparison.rows, [&](const ComparedLayout& row) {
+      return row.figures && holds(*row.figures);
+    });
+  };
+  if (any([](Figures f) { return f.has_slo; })) {
+    add("within SLO", "%", 1, [](Figures f) { return f.attainment * 100; });
+    add("goodput", "requests/s", 2, [](Figures f) { return f.goodput_per_s; });
+  }
+  if (any([](Figures f) { return f.dollars_per_million.has_value(); })) {
+    add("cost", "$/M tokens", 2, [](Figures f) { return f.dollars_per_million.value_or(nothing); });
+  }
+  add("failed", "requests", 0, [](Figures f) { return double(f.failed); });
+  columns.push_back(PageColumn::of_texts("bound by", bounds));
+  columns.push_back(PageColumn::of_texts("best by", goals));
+  columns.push_back(PageColumn::of_texts("status", statuses));
+  page.table("layout", columns);
+}
+
+}  // namespace
+
+std::string comparison_page(const Comparison& comparison, const std::string& title,
+                            const std::string& version) {
+  ReportPage page(title, "comparison", version);
+  std::vector<PageTile> tiles;
+  for (const BestLayout& best : comparison.best) {
+    const RunFigures& figures = *comparison.rows[best.row].figures;
+    tiles.push_back({best.goal, layout_text(comparison, comparison.rows[best.row]), "",
+                     fmt::format("TTFT p99 {} ms · TPOT p99 {} ms · {} tokens/s per GPU",
+                                 brief(figures.ttft_p99_ms), brief(figures.tpot_p99_ms),
+                                 brief(figures.output_tokens_per_s_gpu))});
+  }
+  page.tiles(tiles);
+  page.section("Layouts", "Down and to the right is better. Press a column's name to sort by it.");
+  add_scatter(page, comparison, "TTFT p99", &RunFigures::ttft_p99_ms);
+  add_scatter(page, comparison, "TPOT p99", &RunFigures::tpot_p99_ms);
+  add_table(page, comparison);
+  add_time(page, comparison);
+  std::vector<std::string> notes;
+  for (const ComparedLayout& row : comparison.rows) {
+    if (!row.figures) {
+      notes.push_back(fmt::format("{}: {}", layout_text(comparison, row), row.outcome.message));
+    }
+  }
+  if (!notes.empty()) page.section("Not possible");
+  page.notes(notes);
+  page.section("As in the terminal");
+  page.text("The whole table", comparison_table(comparison, false, 120));
+  return page.html();
+}
+
+}  // namespace foretoken

@@ -1,0 +1,125 @@
+// The page of many measured points beside simulated ones: each figure against the other by model
+// and engine, and all points in a table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "sim/report/number_text.hpp"
+#include "sim/report/page.hpp"
+#include "sim/report/point_report.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+double median_size(std::vector<double> errors) {
+  if (errors.empty()) return 0;
+  for (double& error : errors) error = std::abs(error);
+  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+  std::ranges::nth_element(errors, middle);
+  return *middle;
+}
+
+void add_scatter(ReportPage& page, const PointReport& report, const char* name,
+                 double ComparedPoint::*measured, double ComparedPoint::*simulated) {
+  std::map<std::string, PageSeries> groups;
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const ComparedPoint& point : report.points) {
+    if (!point.failure.empty() || !(point.*measured > 0) || !(point.*simulated > 0)) continue;
+    PageSeries& series = groups[point.model + ", " + point.engine];
+    series.kind = PageSeries::Kind::points;
+    series.x.push_back(point.*measured);
+    series.y.push_back(point.*simulated);
+    series.size.push_back(0.04);
+    series.notes.push_back(
+        fmt::format("{} · {}, {} · {} users, {} + {} tokens: {} simulated, {} ms measured",
+                    point.model, point.engine, point.layout, point.users, point.prompt_tokens,
+                    point.output_tokens, brief(point.*simulated), brief(point.*measured)));
+    low = std::min({low, point.*measured, point.*simulated});
+    high = std::max({high, point.*measured, point.*simulated});
+  }
+  PageChart chart;
+  chart.title = fmt::format("{}, measured and simulated", name);
+  chart.x = {fmt::format("measured mean {}, ms", name), true};
+  chart.y = {fmt::format("simulated, ms"), true};
+  if (!groups.empty()) {
+    chart.series.push_back({"equal", PageSeries::Kind::line, {low, high}, {low, high}});
+  }
+  for (auto& [group, series] : groups) {
+    series.name = group;
+    chart.series.push_back(std::move(series));
+  }
+  page.chart(chart);
+}
+
+void add_points(ReportPage& page, const PointReport& report) {
+  const auto text_column = [&](const char* name, auto text_of) {
+    std::vector<std::string> texts;
+    for (const ComparedPoint& point : report.points) texts.push_back(text_of(point));
+    return PageColumn::of_texts(name, std::move(texts));
+  };
+  const auto number_column = [&](const char* name, const char* unit, int decimals, auto number_of) {
+    std::vector<double> numbers;
+    for (const ComparedPoint& point : report.points) numbers.push_back(number_of(point));
+    return PageColumn::of_numbers(name, unit, decimals, std::move(numbers));
+  };
+  using Point = const ComparedPoint&;
+  const auto error = [](Point point, double ratio) {
+    return point.failure.empty() ? 100 * ratio : nothing;
+  };
+  page.table(
+      "point",
+      {text_column("model", [](Point p) { return p.model; }),
+       text_column("engine", [](Point p) { return p.engine; }),
+       text_column("layout", [](Point p) { return p.layout; }),
+       text_column("part", [](Point p) { return p.is_calibration ? "calibration" : "test"; }),
+       number_column("users", "", 0, [](Point p) { return double(p.users); }),
+       number_column("prompt", "tokens", 0, [](Point p) { return double(p.prompt_tokens); }),
+       number_column("output", "tokens", 0, [](Point p) { return double(p.output_tokens); }),
+       number_column("TPOT measured", "ms", 2, [](Point p) { return p.measured_tpot_ms; }),
+       number_column("TPOT error", "%", 1, [&](Point p) { return error(p, p.tpot_error()); }),
+       number_column("TTFT measured", "ms", 1, [](Point p) { return p.measured_ttft_ms; }),
+       number_column("TTFT error", "%", 1, [&](Point p) { return error(p, p.ttft_error()); })});
+}
+
+}  // namespace
+
+std::string point_page(const PointReport& report, const std::string& version) {
+  ReportPage page("Measured servers and their simulation", "validation", version);
+  std::vector<double> ttft, tpot;
+  std::vector<std::string> notes;
+  std::map<std::string, int> failures;
+  for (const ComparedPoint& point : report.points) {
+    if (!point.failure.empty()) {
+      ++failures[point.failure];
+    } else if (!point.is_calibration) {
+      ttft.push_back(point.ttft_error());
+      tpot.push_back(point.tpot_error());
+    }
+  }
+  for (const auto& [failure, count] : failures) {
+    notes.push_back(fmt::format("{} not simulated: {}", counted(count, "point"), failure));
+  }
+  if (report.left_out > 0) {
+    notes.push_back(fmt::format("{} left out that do not say how many users a server had",
+                                counted(report.left_out, "row")));
+  }
+  page.tiles({{"TPOT, median error", fmt::format("{:.1f}", 100 * median_size(tpot)), "%",
+               counted(std::ssize(tpot), "test point")},
+              {"TTFT, median error", fmt::format("{:.1f}", 100 * median_size(ttft)), "%",
+               "settings were chosen on other points"}});
+  page.section("Points");
+  add_scatter(page, report, "TPOT", &ComparedPoint::measured_tpot_ms,
+              &ComparedPoint::simulated_tpot_ms);
+  add_scatter(page, report, "TTFT", &ComparedPoint::measured_ttft_ms,
+              &ComparedPoint::simulated_ttft_ms);
+  add_points(page, report);
+  page.notes(notes);
+  return page.html();
+}
+
+}  // namespace foretoken

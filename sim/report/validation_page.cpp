@@ -1,0 +1,93 @@
+// The page of a recorded run beside its simulation: how far apart they are, both distributions of
+// every latency, and what the simulation did.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "sim/report/number_text.hpp"
+#include "sim/report/page.hpp"
+#include "sim/report/page_run.hpp"
+#include "sim/report/validation_report.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr auto statistics =
+    std::to_array<std::pair<const char*, double LatencyRow::*>>({{"mean", &LatencyRow::mean},
+                                                                 {"p50", &LatencyRow::p50},
+                                                                 {"p90", &LatencyRow::p90},
+                                                                 {"p99", &LatencyRow::p99}});
+
+PageTile difference_tile(const std::string& label, const char* unit, double measured,
+                         double simulated) {
+  return {label, fmt::format("{:+.1f}", 100 * relative_difference(measured, simulated)), "%",
+          fmt::format("{} simulated, {} measured, {}", brief(simulated), brief(measured), unit)};
+}
+
+void add_distribution(ReportPage& page, const ValidatedLatency& latency) {
+  const double longest = std::max(latency.measured.max, latency.simulated.max);
+  const bool in_seconds = longest >= 1e4;
+  const auto series = [&](const char* name, std::vector<double> samples) {
+    for (double& sample : samples) sample /= in_seconds ? 1e3 : 1;
+    return distribution_series(name, std::move(samples));
+  };
+  PageChart chart;
+  chart.title = latency.name;
+  chart.x.label = fmt::format("{}, {}", latency.name, in_seconds ? "s" : "ms");
+  chart.y = {"share of requests", false, true};
+  chart.series = {series("measured", latency.measured_samples),
+                  series("simulated", latency.simulated_samples)};
+  page.chart(chart);
+}
+
+void add_figures(ReportPage& page, const ValidationReport& report) {
+  std::vector<std::string> names, units;
+  std::vector<double> measured, simulated, differences;
+  const auto add = [&](std::string name, std::string unit, double real, double ours) {
+    names.push_back(std::move(name));
+    units.push_back(std::move(unit));
+    measured.push_back(real);
+    simulated.push_back(ours);
+    differences.push_back(100 * relative_difference(real, ours));
+  };
+  for (const ValidatedLatency& latency : report.latencies) {
+    for (const auto& [name, member] : statistics) {
+      add(fmt::format("{} {}", latency.name, name), "ms", latency.measured.*member,
+          latency.simulated.*member);
+    }
+  }
+  for (const ValidatedFigure& figure : report.figures) {
+    add(figure.name, figure.unit, figure.measured, figure.simulated);
+  }
+  page.table("figure", {PageColumn::of_texts("figure", names), PageColumn::of_texts("unit", units),
+                        PageColumn::of_numbers("measured", "", 2, measured),
+                        PageColumn::of_numbers("simulated", "", 2, simulated),
+                        PageColumn::of_numbers("difference", "%", 1, differences)});
+}
+
+}  // namespace
+
+std::string validation_page(const ValidationReport& report, const Report& simulated) {
+  ReportPage page(report.title, "validation", simulated.version);
+  std::vector<PageTile> tiles;
+  for (const ValidatedLatency& latency : report.latencies) {
+    tiles.push_back(difference_tile(latency.name + " mean", "ms", latency.measured.mean,
+                                    latency.simulated.mean));
+  }
+  for (const ValidatedFigure& figure : report.figures) {
+    tiles.push_back(
+        difference_tile(figure.name, figure.unit.c_str(), figure.measured, figure.simulated));
+  }
+  page.tiles(tiles);
+  page.section("Measured and simulated",
+               fmt::format("{} of {}; share of requests that took no longer.",
+                           counted(report.requests, "request"), report.recorded));
+  for (const ValidatedLatency& latency : report.latencies) add_distribution(page, latency);
+  add_figures(page, report);
+  page.notes(report.notes);
+  add_run(page, simulated);
+  return page.html();
+}
+
+}  // namespace foretoken

@@ -1,0 +1,259 @@
+// Opens HTML reports in headless Chromium and holds them to what a reader needs: no console message, no
+// request, charts that are drawn, a table that sorts by keyboard, nothing wider than a phone, text that
+// can be told from its background, focus in the order of the page.
+//
+//   node check.js CHROMIUM NODE_MODULES FOLDER PAGE.html…    screenshots go to FOLDER
+const { spawn } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+const url = require("node:url");
+
+const [chromium, modules, folder, ...pages] = process.argv.slice(2);
+const connect = require(path.join(modules, "chrome-remote-interface"));
+
+const views = [
+  { name: "light", width: 1280, height: 900, scheme: "light" },
+  { name: "dark", width: 1280, height: 900, scheme: "dark" },
+  { name: "phone", width: 360, height: 740, scheme: "light", mobile: true },
+  { name: "phone_dark", width: 360, height: 740, scheme: "dark", mobile: true },
+];
+
+let failures = 0;
+function expect(holds, what) {
+  if (holds) return;
+  ++failures;
+  console.log(`  FAILED: ${what}`);
+}
+
+function start_browser(profile) {
+  const browser = spawn(chromium, ["--headless", "--no-sandbox", "--disable-gpu",
+    "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars", "--remote-debugging-port=0",
+    `--user-data-dir=${profile}`, "about:blank"], { stdio: ["ignore", "ignore", "pipe"] });
+  const port = new Promise((found, failed) => {
+    let log = "";
+    browser.stderr.on("data", (text) => {
+      log += text;
+      const match = log.match(/DevTools listening on ws:\/\/[^:]+:(\d+)/);
+      if (match) found(Number(match[1]));
+    });
+    browser.on("exit", () => failed(new Error(`Chromium ended:\n${log}`)));
+  });
+  return { browser, port };
+}
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+async function evaluate(client, expression) {
+  const { result, exceptionDetails } = await client.Runtime.evaluate(
+    { expression, returnByValue: true, awaitPromise: true });
+  if (exceptionDetails) throw new Error(exceptionDetails.exception.description);
+  return result.value;
+}
+
+async function press(client, key, code = 0) {
+  const event = { key, code: key, windowsVirtualKeyCode: code };
+  await client.Input.dispatchKeyEvent({ type: "keyDown", ...event,
+    ...(key === "Enter" ? { text: "\r" } : {}) });
+  await client.Input.dispatchKeyEvent({ type: "keyUp", ...event });
+}
+
+async function open(client, page, view, problems, requests) {
+  const { Page, Runtime, Log, Network, Emulation } = client;
+  await Promise.all([Page.enable(), Runtime.enable(), Log.enable(), Network.enable()]);
+  Runtime.consoleAPICalled((call) => problems.push(
+    `console.${call.type}: ${call.args.map((one) => one.value ?? one.description).join(" ")}`));
+  Runtime.exceptionThrown((thrown) => problems.push(
+    thrown.exceptionDetails.exception?.description ?? thrown.exceptionDetails.text));
+  Log.entryAdded(({ entry }) => problems.push(`${entry.level}: ${entry.text}`));
+  Network.requestWillBeSent(({ request }) => requests.push(request.url));
+  await Emulation.setDeviceMetricsOverride({ width: view.width, height: view.height,
+    deviceScaleFactor: view.mobile ? 2 : 1, mobile: Boolean(view.mobile) });
+  await Emulation.setEmulatedMedia({ features: [{ name: "prefers-color-scheme", value: view.scheme }] });
+  await Page.navigate({ url: url.pathToFileURL(page).href });
+  for (let waited = 0; waited < 60_000; waited += 50) {
+    const ready = await evaluate(client, "document.documentElement?.dataset.ready ?? ''");
+    if (ready !== "") return Number(ready);
+    await pause(50);
+  }
+  throw new Error(`${page} was not ready after a minute`);
+}
+
+/// How many colours each canvas shows; a blank one shows one.
+const canvas_colours = `[...document.querySelectorAll("figure")].map((figure) => {
+  const canvas = figure.querySelector("canvas");
+  if (!canvas) return 0;
+  const pixels = new Uint32Array(canvas.getContext("2d")
+    .getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  return new Set(pixels).size;
+})`;
+
+/// WCAG contrast of all text on what it stands on; the least of it.
+const least_contrast = `(() => {
+  const channels = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = channels(getComputedStyle(at).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  let least = [99, ""];
+  for (const element of document.querySelectorAll("h1,h2,p,a,dt,dd,td,button,li,.bar span,figcaption span,summary")) {
+    if (!element.textContent.trim() || !element.checkVisibility()) continue;
+    const [a, b] = [light(channels(getComputedStyle(element).color)), light(ground(element))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < least[0]) least = [contrast, element.tagName + " " + element.textContent.slice(0, 30)];
+  }
+  return least;
+})()`;
+
+const in_order = `(() => {
+  const seen = window.tabbed, all = [];
+  for (let i = 1; i < seen.length; ++i) {
+    all.push(Boolean(seen[i - 1].compareDocumentPosition(seen[i]) & Node.DOCUMENT_POSITION_FOLLOWING));
+  }
+  return { count: seen.length, sorted: all.every(Boolean) };
+})()`;
+
+const reachable = `[...document.querySelectorAll("a[href],button,select,summary,[tabindex='0']")]
+  .filter((element) => element.checkVisibility()).length`;
+
+async function check_keyboard(client) {
+  await evaluate(client, "window.tabbed = []; true");
+  const wanted = await evaluate(client, reachable);
+  for (let i = 0; i < wanted; ++i) {
+    await press(client, "Tab", 9);
+    await evaluate(client, "window.tabbed.push(document.activeElement); true");
+  }
+  const { count, sorted } = await evaluate(client, in_order);
+  expect(count === wanted && sorted, `Tab visits ${wanted} elements in the order of the page`);
+  const first = await evaluate(client, "window.tabbed[0].className");
+  expect(first === "skip", "the first stop skips the navigation");
+  await evaluate(client, "document.querySelector('figure').focus(); true");
+  await press(client, "ArrowRight", 39);
+  const readout = await evaluate(client, "document.querySelector('figure .readout').textContent");
+  expect(readout.includes("→"), `arrow keys read a chart: "${readout}"`);
+}
+
+const longest_table = `[...document.querySelectorAll("table")].reduce((a, b) =>
+  Number(b.getAttribute("aria-rowcount")) > Number(a.getAttribute("aria-rowcount")) ? b : a)`;
+const column_cells = (index) => `[...${longest_table}.querySelectorAll("tbody tr:not(.space)")]
+  .map((row) => row.children[${index}].textContent).slice(0, 12)`;
+
+async function check_table(client) {
+  const names = await evaluate(client,
+    `[...${longest_table}.querySelectorAll("th")].map((head) => head.textContent)`);
+  let index = names.findIndex((name) => name.startsWith("TTFT"));
+  if (index < 0) index = names.length - 1;
+  const focus = `${longest_table}.querySelectorAll("th button")[${index}].focus(); true`;
+  for (const [order, sign] of [["descending", -1], ["ascending", 1]]) {
+    await evaluate(client, focus);
+    await press(client, "Enter", 13);
+    const sort = await evaluate(client,
+      `${longest_table}.querySelectorAll("th")[${index}].getAttribute("aria-sort")`);
+    const numbers = (await evaluate(client, column_cells(index)))
+      .filter((text) => text !== "").map((text) => Number(text.replaceAll(",", "")));
+    if (numbers.some(Number.isNaN)) continue;  // a column of texts
+    expect(sort === order, `${names[index]} is sorted ${order}: ${sort}`);
+    expect(numbers.every((value, i) => i === 0 || sign * (value - numbers[i - 1]) >= 0),
+      `${names[index]} ${order}: ${numbers.slice(0, 6)}`);
+  }
+  const scrolled = await evaluate(client, `(async () => {
+    const table = ${longest_table}, scroller = table.parentElement;
+    scroller.scrollTop = scroller.scrollHeight;
+    await new Promise((done) => setTimeout(done, 200));
+    const rows = table.querySelectorAll("tbody tr:not(.space)");
+    return { shown: rows.length, last: Number(rows[rows.length - 1].getAttribute("aria-rowindex")),
+      all: Number(table.getAttribute("aria-rowcount")) };
+  })()`);
+  expect(scrolled.last === scrolled.all, `the last of ${scrolled.all} rows can be reached`);
+  expect(scrolled.shown < 200, `only rows in view are elements, not ${scrolled.shown}`);
+}
+
+/// The first and last rows against requests.csv, where the run wrote it.
+async function check_cells(client, csv) {
+  const [head, ...rows] = fs.readFileSync(csv, "utf8").trim().split("\n").map((line) => line.split(","));
+  const [first, last] = await evaluate(client, `(async () => {
+    const table = ${longest_table}, scroller = table.parentElement;
+    const texts = (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent));
+    const shown = () => [...table.querySelectorAll("tbody tr:not(.space)")];
+    const first = texts(shown().slice(0, 10));
+    scroller.scrollTop = scroller.scrollHeight;
+    await new Promise((done) => setTimeout(done, 200));
+    const last = texts(shown().slice(-10));
+    scroller.scrollTop = 0;
+    await new Promise((done) => setTimeout(done, 200));
+    return [first, last];
+  })()`);
+  const names = await evaluate(client, `[...${longest_table}.querySelectorAll("th")]
+    .map((head) => head.querySelector("button").firstChild.textContent.trim())`);
+  const compare = (cells, row) => {
+    for (const [name, column, scale] of [["request", "id", 1], ["arrival", "arrival_s", 1],
+      ["TTFT", "ttft_ms", 1], ["TPOT", "tpot_ms", 1], ["end to end", "e2e_ms", 1e-3],
+      ["prompt", "prompt_tokens", 1], ["output", "output_tokens", 1]]) {
+      const text = cells[names.indexOf(name)].replaceAll(",", "");
+      const wanted = Number(row[head.indexOf(column)]) * scale;
+      const step = 10 ** -(text.split(".")[1]?.length ?? 0);
+      expect(Math.abs(Number(text) - wanted) <= 0.51 * step,
+        `${name} of request ${row[0]} is ${wanted}, shown as ${text}`);
+    }
+  };
+  first.forEach((cells, i) => compare(cells, rows[i]));
+  last.forEach((cells, i) => compare(cells, rows[rows.length - last.length + i]));
+}
+
+async function check(page, view, port) {
+  const target = await connect.New({ port });
+  const client = await connect({ port, target });
+  const problems = [], requests = [];
+  try {
+    const ready_ms = await open(client, page, view, problems, requests);
+    const name = path.basename(page, ".html");
+    console.log(`${name} ${view.name}: ${fs.statSync(page).size} bytes, ready after ${ready_ms} ms`);
+    const colours = await evaluate(client, canvas_colours);
+    expect(colours.length > 0 || name === "no_charts", "there are charts");
+    colours.forEach((count, i) => expect(count > 3, `chart ${i + 1} is drawn (${count} colours)`));
+    const width = await evaluate(client, "document.documentElement.scrollWidth");
+    expect(width <= view.width, `nothing is wider than ${view.width}, as ${width} is`);
+    const [contrast, where] = await evaluate(client, least_contrast);
+    expect(contrast >= 4.5, `contrast of "${where}" is ${contrast.toFixed(2)}, not 4.5`);
+    const { contentSize } = await client.Page.getLayoutMetrics();
+    const { data } = await client.Page.captureScreenshot({ captureBeyondViewport: true,
+      clip: { x: 0, y: 0, width: view.width, height: Math.min(7000, contentSize.height), scale: 1 } });
+    fs.writeFileSync(path.join(folder, `${name}_${view.name}.png`), Buffer.from(data, "base64"));
+    if (view.name === "light") await check_keyboard(client);
+    const csv = path.join(folder, "out", "requests.csv");
+    if (fs.existsSync(csv)) await check_cells(client, csv);
+    await check_table(client);
+    expect(problems.length === 0, `the console is silent: ${problems.join("\n")}`);
+    const others = requests.filter((asked) => asked !== url.pathToFileURL(page).href);
+    expect(others.length === 0, `nothing is fetched: ${others}`);
+  } finally {
+    await client.close();
+    await connect.Close({ port, id: target.id });
+  }
+}
+
+async function main() {
+  const profile = fs.mkdtempSync(path.join(folder, "profile-"));
+  const { browser, port } = start_browser(profile);
+  try {
+    for (const page of pages) {
+      for (const view of views) await check(page, view, await port);
+    }
+  } finally {
+    browser.removeAllListeners("exit");
+    browser.kill();
+    await pause(200);
+    fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  }
+  process.exit(failures > 0 ? 1 : 0);
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
