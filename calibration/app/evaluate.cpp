@@ -16,6 +16,7 @@
 #include "calibration/app/step_prices.hpp"
 #include "calibration/app/subcommand.hpp"
 #include "calibration/app/tile_choices.hpp"
+#include "calibration/app/wave.hpp"
 #include "calibration/evaluate/report.hpp"
 #include "calibration/evaluate/split.hpp"
 #include "calibration/selection/launch_choice.hpp"
@@ -32,6 +33,8 @@ struct EvaluateCommand {
   int jobs = 1;
   bool is_brief = false, by_source = false, with_details = false;
   bool comm = false, steps = false, tiles = false, is_split_given = false;
+  bool wave = false;
+  EvaluateWave wave_options;
   FewLaunches few;
   std::vector<std::string> left_out = main_gpus, also_without;
   TrainingFlags flags;
@@ -287,6 +290,11 @@ int evaluate(const EvaluateCommand& command) {
     return evaluate_comm(communication);
   }
   if (command.tiles) return evaluate_tile_choices({command.datasets, command.json});
+  if (command.wave) {
+    EvaluateWave wave = command.wave_options;
+    if (command.is_split_given) wave.split = command.split;
+    return evaluate_wave(wave);
+  }
   if (command.steps) {
     return evaluate_executed(
         {command.datasets, asked_columns(command.columns), command.json,
@@ -351,6 +359,15 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_option("--judge", command->rows_max, "At most so many rows of a fold");
   subcommand->add_flag("--comm", command->comm,
                        "Judge the prices of communication instead of those of kernels");
+  subcommand->add_flag("--wave", command->wave,
+                       "Judge dispatch of mixture-of-experts kernels by the wave model: RaMP's "
+                       "tables. --split: profiled, spread, folds (default: all three)");
+  subcommand->add_option("--grid", command->wave_options.data,
+                         "With --wave: measured grids instead of the committed one in fp8");
+  subcommand->add_option("--again", command->wave_options.again,
+                         "With --wave: the same points measured again, for the noise");
+  subcommand->add_flag("--comparators", command->wave_options.with_comparators,
+                       "With --wave: random forest and perceptron too (a minute)");
   subcommand->add_flag("--steps", command->steps,
                        "Judge whole steps that step_executor.py ran, kernel by kernel, priced as "
                        "shipped");

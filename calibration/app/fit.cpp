@@ -1,19 +1,48 @@
-// foretoken-calibrate fit: what prices communication, from measured collectives.
+// foretoken-calibrate fit: what prices communication, from measured collectives (--comm), and
+// configurations of fused mixture-of-experts kernels, from measured ones (wave).
 #include "calibration/app/comm.hpp"
 #include "calibration/app/subcommand.hpp"
+#include "calibration/app/wave.hpp"
 
 namespace foretoken {
+namespace {
+
+void add_fit_wave(CLI::App& fit, Action& chosen) {
+  auto* wave = fit.add_subcommand(
+      "wave", "The wave model of fused mixture-of-experts kernels, for dispatch");
+  auto command = std::make_shared<FitWave>();
+  wave->add_option("data", command->data,
+                   "Times of configurations (CSV of moe_grid_triton.py or fused_moe_triton.py), of "
+                   "one GPU and number format")
+      ->required();
+  wave->add_option("--out", command->out,
+                   "The file to write; calibration/artifacts/wave/GPU_DTYPE.json if not given");
+  wave->add_option("--own-ridge", command->options.own_ridge,
+                   "How firmly a layer's constants are held to those of all layers, in points");
+  wave->add_option("--contender-margin", command->options.contender_margin,
+                   "Configurations within this share of the best somewhere are kept");
+  wave->callback([command, &chosen] { chosen = [command] { return fit_wave(*command); }; });
+}
+
+}  // namespace
 
 void add_fit(CLI::App& program, Action& chosen) {
   auto* subcommand = program.add_subcommand(
-      "fit", "Fit what prices communication: constants of each fabric and a forest");
+      "fit",
+      "Fit what prices communication (constants of each fabric and a forest), or the wave model");
   auto command = std::make_shared<FitComm>();
   command->datasets.add_to(*subcommand);
   subcommand->add_option("--out", command->out, "The file to write");
-  subcommand->add_flag("--comm")->required()->description("What is fitted: communication");
+  auto* const comm = subcommand->add_flag("--comm")->description("What is fitted: communication");
   subcommand->add_option("--fabrics", command->fabrics,
                          "Also write each fabric's constants to this folder (TOML)");
-  subcommand->callback([command, &chosen] { chosen = [command] { return fit_comm(*command); }; });
+  subcommand->require_subcommand(0, 1);
+  add_fit_wave(*subcommand, chosen);
+  subcommand->callback([command, comm, subcommand, &chosen] {
+    if (!subcommand->get_subcommands().empty()) return;
+    if (comm->count() == 0) throw CLI::RequiredError("--comm or wave");
+    chosen = [command] { return fit_comm(*command); };
+  });
 }
 
 }  // namespace foretoken

@@ -1,0 +1,104 @@
+// foretoken-calibrate fit wave and evaluate --wave: the wave model of fused mixture-of-experts
+// kernels and RaMP's tables.
+#include "calibration/app/wave.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "calibration/fit/judge_wave.hpp"
+#include "calibration/fit/wave_tables.hpp"
+#include "sim/base/fingerprint.hpp"
+#include "sim/base/nearest_name.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr std::string_view default_data = "calibration/datasets/h200/moe_grid_fp8.csv.gz";
+constexpr int utilisation_samples = 300;  // as Figure 3
+
+MoeGrid load_grids(const std::vector<std::string>& paths) {
+  MoeGrid grid = load_moe_grid(paths.front());
+  for (std::size_t i = 1; i < paths.size(); ++i) append(grid, load_moe_grid(paths[i]));
+  return grid;
+}
+
+std::string hash_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  return fmt::format("{:016x}", Fingerprint().add(bytes).value());
+}
+
+double percent(double share) { return std::round(share * 1e4) / 100; }
+
+}  // namespace
+
+int fit_wave(const FitWave& command) {
+  const MoeGrid grid = load_grids(command.data);
+  PointIndices all(grid.points.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  WaveProfile profile = fit_wave_profile(grid, all, command.options);
+  const auto folds = wave_folds(grid, WaveSplit::folds);
+  const WaveScore own = judge_wave(grid, folds, two_level(command.options, false)).scores.back();
+  const WaveScore any = judge_wave(grid, folds, two_level(command.options, true)).scores.back();
+  profile.error_layer = own.time_error;
+  profile.error_any = any.time_error;
+  ValueArray files;
+  for (const std::string& path : command.data) {
+    files.emplace_back(ValueObject{{"file", std::filesystem::path(path).filename().string()},
+                                   {"hash", hash_of(path)}});
+  }
+  const std::string out = command.out.empty() ? fmt::format("calibration/artifacts/wave/{}_{}.json",
+                                                            profile.gpu, enum_name(profile.dtype))
+                                              : command.out;
+  std::ofstream file(out, std::ios::binary);
+  file << write_wave_profile(profile,
+                             {{"made_by", "foretoken-calibrate fit wave"},
+                              {"data", files},
+                              {"points", static_cast<std::int64_t>(grid.points.size())},
+                              {"any_ridge", command.options.any_ridge},
+                              {"own_ridge", command.options.own_ridge},
+                              {"contender_margin", command.options.contender_margin},
+                              {"held_out_regret_percent", percent(own.regret)},
+                              {"held_out_regret_max_percent", percent(own.regret_max)},
+                              {"unseen_layer_regret_percent", percent(any.regret)},
+                              {"unseen_layer_regret_max_percent", percent(any.regret_max)}});
+  if (!file.flush()) throw ConfigError({out}, "cannot be written");
+  fmt::print(
+      "{} points of {} layers, {} configurations ({} ever near the best) -> {}\n"
+      "each point held out once: regret {:.2f} % (at most {:.1f}), times {:.1f} % off\n"
+      "each layer held out:      regret {:.2f} % (at most {:.1f}), times {:.1f} % off\n",
+      grid.points.size(), architectures_of(grid).size(), grid.tiles.size(),
+      profile.any_layer.size(), out, 100 * own.regret, 100 * own.regret_max, 100 * own.time_error,
+      100 * any.regret, 100 * any.regret_max, 100 * any.time_error);
+  return 0;
+}
+
+int evaluate_wave(const EvaluateWave& command) {
+  std::vector<std::string> data = command.data;
+  if (data.empty()) data.emplace_back(default_data);
+  std::vector<WaveSplit> splits = {WaveSplit::profiled, WaveSplit::spread, WaveSplit::folds};
+  if (!command.split.empty()) {
+    const auto split = parse_enum<WaveSplit>(command.split);
+    if (!split) {
+      const auto& names = EnumNames<WaveSplit>::names;
+      throw ConfigError({"--split"}, unknown_name_message("split of --wave", command.split,
+                                                          {names.begin(), names.end()}));
+    }
+    splits = {*split};
+  }
+  const MoeGrid grid = load_grids(data);
+  for (const WaveSplit split : splits) {
+    fmt::print("{}\n", regret_table(grid, split, command.options, command.with_comparators));
+    std::fflush(stdout);
+  }
+  fmt::print("{}\n{}\n{}\n{}\n{}", speedup_table(grid, command.options), opportunity_table(grid),
+             utilisation_table(utilisation_samples), split_k_table(grid), group_m_table(grid));
+  if (!command.again.empty()) {
+    fmt::print("\n{}", noise_table(grid, load_moe_grid(command.again)));
+  }
+  return 0;
+}
+
+}  // namespace foretoken

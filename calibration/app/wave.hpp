@@ -1,0 +1,28 @@
+// What `fit wave` and `evaluate --wave` share: where times of configurations come from.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "calibration/fit/wave_fit.hpp"
+
+namespace foretoken {
+
+struct FitWave {
+  std::vector<std::string> data;
+  std::string out;  // "" = calibration/artifacts/wave/<gpu>_<dtype>.json
+  WaveFitOptions options;
+};
+int fit_wave(const FitWave& command);
+
+struct EvaluateWave {
+  std::vector<std::string> data;  // none = the committed fp8 grid
+  std::string again;              // the same points once more
+  std::string split;              // "" = all
+  bool with_comparators = false;
+  WaveFitOptions options;
+};
+int evaluate_wave(const EvaluateWave& command);
+
+}  // namespace foretoken

@@ -1,0 +1,168 @@
+#include "calibration/datasets/moe_grid.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "sim/base/error.hpp"
+#include "workloads/measurements/csv_rows.hpp"
+#include "workloads/measurements/measured_rows.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr double unmeasured = std::numeric_limits<double>::quiet_NaN();
+
+std::int64_t integer_in(std::string_view text, const SourcePosition& position) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    throw ConfigError(position, fmt::format("histogram: '{}' is no count", text));
+  }
+  return value;
+}
+
+/// "35|12|7*2|0*4" → 35, 12, 7, 7, 0, 0, 0, 0.
+std::vector<std::int64_t> histogram_in(std::string_view text, std::int64_t experts,
+                                       const SourcePosition& position) {
+  std::vector<std::int64_t> counts;
+  while (!text.empty()) {
+    const std::size_t bar = text.find('|');
+    const std::string_view entry = text.substr(0, bar);
+    const std::size_t star = entry.find('*');
+    const std::int64_t count = integer_in(entry.substr(0, star), position);
+    const std::int64_t times =
+        star == std::string_view::npos ? 1 : integer_in(entry.substr(star + 1), position);
+    if (times > experts) throw ConfigError(position, "histogram: more entries than experts");
+    counts.insert(counts.end(), static_cast<std::size_t>(times), count);
+    text = bar == std::string_view::npos ? std::string_view() : text.substr(bar + 1);
+  }
+  if (counts.size() != static_cast<std::size_t>(experts)) {
+    throw ConfigError(position,
+                      fmt::format("histogram: {} entries for {} experts", counts.size(), experts));
+  }
+  return counts;
+}
+
+class GridReader {
+ public:
+  explicit GridReader(const std::filesystem::path& path) : rows_(path) {
+    const std::string_view format = rows_.provenance("format");
+    is_grid_ = format == "foretoken moe grid 1";
+    if (!is_grid_ && format != "foretoken moe configurations 1") {
+      throw ConfigError({path.string()},
+                        "holds no times of mixture-of-experts configurations: its first line must "
+                        "be '# format: foretoken moe grid 1'; measure with "
+                        "calibration/measure/moe_grid_triton.py");
+    }
+    grid_.gpu = measured_gpu(rows_, path);
+    grid_.sm_count = load_gpu(grid_.gpu, {path.string()}).sm_count;
+  }
+
+  MoeGrid read() {
+    const auto column = [&](const char* name) { return rows_.column(name); };
+    const int point = column(is_grid_ ? "architecture" : "problem");
+    const int tokens = column("tokens"), experts = column("experts"), topk = column("topk"),
+              hidden = column("hidden"), intermediate = column("intermediate"),
+              dtype = column("dtype"), histogram = column("histogram"), time = column("time_us");
+    const int balancedness = rows_.find("balancedness"), tp = rows_.find("tp");
+    std::string key;
+    while (rows_.next()) {
+      std::string here =
+          fmt::format("{} {} {}", rows_.text(point), rows_.text(tokens), rows_.text(histogram));
+      if (here != key) {
+        key = std::move(here);
+        const auto format = parse_enum<DType>(rows_.text(dtype));
+        if (!format || (!grid_.points.empty() && *format != grid_.dtype)) {
+          throw ConfigError(rows_.position(), "dtype: must be one number format in all rows");
+        }
+        grid_.dtype = *format;
+        MoeGridPoint& added = grid_.points.emplace_back();
+        const std::int64_t shards = tp < 0 ? 1 : rows_.integer(tp);
+        added.layer = {static_cast<int>(rows_.integer(experts)), rows_.integer(hidden),
+                       rows_.integer(intermediate) / std::max<std::int64_t>(1, shards), *format};
+        added.topk = static_cast<int>(rows_.integer(topk));
+        added.tokens = rows_.integer(tokens);
+        added.balancedness = balancedness < 0 ? 0 : rows_.number(balancedness);
+        added.architecture = is_grid_ ? std::string(rows_.text(point))
+                                      : fmt::format("e{} h{} i{}", added.layer.experts,
+                                                    added.layer.hidden, added.layer.intermediate);
+        added.histogram =
+            histogram_in(rows_.text(histogram), added.layer.experts, rows_.position());
+      }
+      const double time_us = rows_.number(time);
+      if (!std::isfinite(time_us) || time_us <= 0) {
+        throw ConfigError(rows_.position(), "time_us: must be above 0");
+      }
+      MoeGridPoint& last = grid_.points.back();
+      const std::size_t tile = tile_index();
+      last.times_us.resize(std::max(last.times_us.size(), tile + 1), unmeasured);
+      last.times_us[tile] = time_us;
+    }
+    if (grid_.points.empty()) throw ConfigError(rows_.position(), "holds no rows");
+    for (MoeGridPoint& each : grid_.points) each.times_us.resize(grid_.tiles.size(), unmeasured);
+    return std::move(grid_);
+  }
+
+ private:
+  std::size_t tile_index() {
+    const auto at = [&](const char* name) {
+      return static_cast<int>(rows_.integer(rows_.column(name)));
+    };
+    const MoeTile tile{at("block_m"), at("block_n"), at("block_k"), at("group_m"),
+                       at("split_k"), at("warps"),   at("stages")};
+    const auto [found, is_new] = index_of_.try_emplace(tile, grid_.tiles.size());
+    if (is_new) grid_.tiles.push_back(tile);
+    return found->second;
+  }
+
+  CsvRows rows_;
+  bool is_grid_ = false;
+  MoeGrid grid_;
+  std::map<MoeTile, std::size_t> index_of_;
+};
+
+}  // namespace
+
+MoeGrid load_moe_grid(const std::filesystem::path& path) {
+  MoeGrid grid = GridReader(path).read();
+  grid.source = path.filename().string();
+  return grid;
+}
+
+void append(MoeGrid& grid, const MoeGrid& other) {
+  if (grid.gpu != other.gpu || grid.dtype != other.dtype) {
+    throw ConfigError(
+        {other.source},
+        fmt::format("was measured on {} in {}, {} on {} in {}: fit them apart", other.gpu,
+                    enum_name(other.dtype), grid.source, grid.gpu, enum_name(grid.dtype)));
+  }
+  std::vector<std::size_t> index;
+  for (const MoeTile& tile : other.tiles) {
+    auto found = std::ranges::find(grid.tiles, tile);
+    if (found == grid.tiles.end()) found = grid.tiles.insert(found, tile);
+    index.push_back(static_cast<std::size_t>(found - grid.tiles.begin()));
+  }
+  for (MoeGridPoint& point : grid.points) point.times_us.resize(grid.tiles.size(), unmeasured);
+  for (MoeGridPoint point : other.points) {
+    std::vector<double> times(grid.tiles.size(), unmeasured);
+    for (std::size_t i = 0; i < index.size(); ++i) times[index[i]] = point.times_us[i];
+    point.times_us = std::move(times);
+    grid.points.push_back(std::move(point));
+  }
+  grid.source += ", " + other.source;
+}
+
+std::vector<std::string> architectures_of(const MoeGrid& grid) {
+  std::vector<std::string> names;
+  for (const MoeGridPoint& point : grid.points) {
+    if (std::ranges::find(names, point.architecture) == names.end()) {
+      names.push_back(point.architecture);
+    }
+  }
+  return names;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,29 @@
+// Fits the two-level wave model (kernels/selection/wave_profile.hpp): per configuration, one set of
+// constants over all layers and, for layers profiled at enough points, a correction of it that is
+// held small unless the points insist. Relative errors, ridge regression, one solve each.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "calibration/datasets/moe_grid.hpp"
+#include "kernels/selection/wave_profile.hpp"
+
+namespace foretoken {
+
+struct WaveFitOptions {
+  /// Weight of the penalty on constants of all layers, a row; terms are scaled to mean square 1.
+  double any_ridge = 1e-4;
+  /// Of the penalty on a layer's correction, in rows.
+  double own_ridge = 0.5;
+  /// A configuration within this of the best somewhere is a contender.
+  double contender_margin = 0.02;
+  /// Points from which a layer gets a correction.
+  std::size_t own_points_min = 12;
+};
+
+/// From the points named (indices into grid.points); the errors of the profile stay 0.
+WaveProfile fit_wave_profile(const MoeGrid& grid, std::span<const std::size_t> points,
+                             const WaveFitOptions& options);
+
+}  // namespace foretoken

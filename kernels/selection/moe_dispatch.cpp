@@ -1,0 +1,223 @@
+// Times of all configurations of a pool for one histogram. The model is linear in numbers of the
+// step but for its waves and logarithms, which configurations with the same grid share: so those
+// are computed once a grid, and the rest is a matrix of constants times a few numbers for each
+// height.
+#include "kernels/selection/moe_dispatch.hpp"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "kernels/selection/wave_analytic.hpp"
+
+namespace foretoken {
+namespace {
+
+std::vector<MoeTile> pool_for(const GpuSpec& gpu, DType dtype) {
+  MoePoolOptions options = measured_pool_options();
+  options.stages = {2, 3, 4};  // parts with less shared memory want fewer
+  return moe_tiles(options, dtype, gpu);
+}
+
+/// Of the profile's GPU: its tiles were counted against its specification.
+int resident_of(const MoeTile& tile, DType dtype, const GpuSpec& gpu) {
+  return std::max(1, resident_ctas(tile, dtype, gpu));
+}
+
+}  // namespace
+
+/// Constants folded for the layer, by tile (rows) and number (columns).
+struct MoeDispatcher::Linear {
+  static constexpr int step_numbers = 9;  // of a height: linear ones
+  static constexpr int grid_numbers = 4;  // of a grid: wave_steps, waves, sm_steps, log_grid
+
+  struct Block {  // tiles of a height
+    std::size_t height = 0;
+    Eigen::Index begin = 0, size = 0;
+  };
+  struct Grid {
+    std::size_t height = 0;
+    const TiledLayer* tiled = nullptr;
+  };
+
+  Eigen::Matrix<float, Eigen::Dynamic, step_numbers> by_step;
+  Eigen::Array<float, Eigen::Dynamic, grid_numbers> by_grid;
+  std::vector<Block> blocks;
+  std::vector<Grid> grids;
+  std::vector<std::size_t> grid_of;                          // a row
+  std::vector<std::array<float, grid_numbers>> grid_values;  // of the step at hand
+  Eigen::Array<float, Eigen::Dynamic, grid_numbers> spread;  // the same by row
+  std::vector<std::size_t> tile_of;                          // a row
+  Eigen::VectorXf row_times;
+
+  Linear(const MoeLayer& layer, std::span<const WaveConstants> constants,
+         std::span<const std::size_t> height_of, std::span<const TiledLayer> tiled);
+};
+
+MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstants> constants,
+                              std::span<const std::size_t> height_of,
+                              std::span<const TiledLayer> tiled) {
+  for (std::size_t i = 0; i < constants.size(); ++i) tile_of.push_back(i);
+  std::ranges::stable_sort(tile_of, {}, [&](std::size_t i) { return height_of[i]; });
+  const auto rows = static_cast<Eigen::Index>(constants.size());
+  by_step.resize(rows, step_numbers);
+  by_grid.resize(rows, grid_numbers);
+  spread.resize(rows, grid_numbers);
+  row_times.resize(rows);
+  std::map<std::tuple<std::size_t, double, double, double, double, double>, std::size_t> known;
+  for (Eigen::Index row = 0; row < rows; ++row) {
+    const std::size_t i = tile_of[static_cast<std::size_t>(row)];
+    const TiledLayer& t = tiled[i];
+    if (blocks.empty() || blocks.back().height != height_of[i]) {
+      blocks.push_back({height_of[i], row, 0});
+    }
+    ++blocks.back().size;
+    const auto [found, is_new] = known.try_emplace(
+        {height_of[i], t.gate_up_tiles, t.gate_up_depth, t.down_depth, t.split, t.slots},
+        grids.size());
+    if (is_new) grids.push_back({height_of[i], &t});
+    grid_of.push_back(found->second);
+    const auto us = [&](WaveTerm term) { return constants[i].us[static_cast<std::size_t>(term)]; };
+    const double steps = t.steps_a_row();
+    const auto elements = static_cast<double>(2 * layer.hidden + 6 * layer.intermediate);
+    by_step.row(row) = Eigen::Matrix<double, 1, step_numbers>(
+                           us(WaveTerm::start), us(WaveTerm::weights) * layer.weight_bytes(),
+                           us(WaveTerm::tile_steps) * steps, us(WaveTerm::beyond_2) * steps,
+                           us(WaveTerm::beyond_4) * steps, us(WaveTerm::beyond_8) * steps,
+                           us(WaveTerm::longest) * (t.gate_up_depth + t.down_depth),
+                           us(WaveTerm::activations) * elements + us(WaveTerm::assignments),
+                           us(WaveTerm::log_active))
+                           .cast<float>();
+    by_grid.row(row) = Eigen::Array<double, 1, grid_numbers>(
+                           us(WaveTerm::wave_steps), us(WaveTerm::waves), us(WaveTerm::sm_steps),
+                           us(WaveTerm::log_grid) + us(WaveTerm::log_steps) * t.gate_up_depth)
+                           .cast<float>();
+  }
+  grid_values.resize(grids.size());
+}
+
+MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu) : layer_(layer), gpu_(gpu) {
+  const WaveProfile* profile = find_wave_profile(gpu, layer.dtype);
+  if (profile == nullptr) {
+    *this = MoeDispatcher(layer, gpu, pool_for(gpu, layer.dtype), {}, {});
+    return;
+  }
+  const LayerConstants* own = profile->find(layer);
+  const DispatchSource source =
+      own != nullptr ? DispatchSource{Origin::measured, own->name, profile->error_layer}
+                     : DispatchSource{Origin::learned, "", profile->error_any};
+  const auto& constants = own != nullptr ? own->contenders : profile->any_layer;
+  std::vector<MoeTile> tiles;
+  for (const WaveConstants& of_tile : constants) {
+    tiles.push_back(profile->tiles[static_cast<std::size_t>(of_tile.tile)]);
+  }
+  *this = MoeDispatcher(layer, gpu, tiles, constants, source);
+}
+
+MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu,
+                             std::span<const MoeTile> tiles,
+                             std::span<const WaveConstants> constants, DispatchSource source)
+    : layer_(layer),
+      gpu_(gpu),
+      source_(std::move(source)),
+      tiles_(tiles.begin(), tiles.end()),
+      times_(tiles.size()) {
+  FORETOKEN_CHECK(!tiles.empty() && (constants.empty() || constants.size() == tiles.size()),
+                  "{} tiles, {} sets of constants", tiles.size(), constants.size());
+  for (const MoeTile& tile : tiles_) {
+    auto found = std::ranges::find(heights_, tile.block_m);
+    if (found == heights_.end()) found = heights_.insert(found, tile.block_m);
+    height_of_.push_back(static_cast<std::size_t>(found - heights_.begin()));
+    tiled_.emplace_back(layer_, tile, resident_of(tile, layer_.dtype, gpu_), gpu_.sm_count);
+  }
+  if (!constants.empty()) {
+    linear_ = std::make_unique<Linear>(layer_, constants, height_of_, tiled_);
+  }
+}
+
+MoeDispatcher::~MoeDispatcher() = default;
+MoeDispatcher::MoeDispatcher(MoeDispatcher&&) noexcept = default;
+MoeDispatcher& MoeDispatcher::operator=(MoeDispatcher&&) noexcept = default;
+
+std::span<const float> MoeDispatcher::linear_times(const RoutedStep& step) {
+  Linear& linear = *linear_;
+  for (std::size_t i = 0; i < linear.grids.size(); ++i) {
+    const auto& grid = linear.grids[i];
+    const WaveCounts counts = wave_counts(*grid.tiled, step.at(grid.height).tiles);
+    linear.grid_values[i] = {static_cast<float>(counts.wave_steps),
+                             static_cast<float>(counts.waves), static_cast<float>(counts.sm_steps),
+                             static_cast<float>(counts.log_grid)};
+  }
+  for (std::size_t row = 0; row < linear.grid_of.size(); ++row) {
+    const auto& values = linear.grid_values[linear.grid_of[row]];
+    const auto at = static_cast<Eigen::Index>(row);
+    for (Eigen::Index k = 0; k < Linear::grid_numbers; ++k) {
+      linear.spread(at, k) = values[static_cast<std::size_t>(k)];
+    }
+  }
+  linear.row_times = (linear.spread * linear.by_grid).rowwise().sum().matrix();
+  const auto log_active = static_cast<float>(std::log(step.active() + 1));
+  for (const Linear::Block& block : linear.blocks) {
+    const RowTiles& rows = step.at(block.height);
+    Eigen::Matrix<float, Linear::step_numbers, 1> numbers;
+    numbers << 1, static_cast<float>(step.active()), static_cast<float>(rows.tiles),
+        static_cast<float>(rows.beyond_2), static_cast<float>(rows.beyond_4),
+        static_cast<float>(rows.beyond_8), static_cast<float>(rows.longest),
+        static_cast<float>(step.assignments()), log_active;
+    linear.row_times.segment(block.begin, block.size).noalias() +=
+        linear.by_step.middleRows(block.begin, block.size) * numbers;
+  }
+  for (std::size_t row = 0; row < linear.tile_of.size(); ++row) {
+    times_[linear.tile_of[row]] = linear.row_times[static_cast<Eigen::Index>(row)];
+  }
+  return times_;
+}
+
+std::span<const float> MoeDispatcher::times_us(std::span<const std::int64_t> histogram) {
+  FORETOKEN_CHECK(static_cast<int>(histogram.size()) == layer_.experts,
+                  "a histogram of {} for {} experts", histogram.size(), layer_.experts);
+  const RoutedStep step(histogram, heights_);
+  FORETOKEN_CHECK(step.assignments() > 0, "a histogram without any assignment");
+  if (linear_ != nullptr) return linear_times(step);
+  for (std::size_t i = 0; i < tiles_.size(); ++i) {
+    times_[i] = static_cast<float>(
+        analytic_wave_us(layer_, tiles_[i], tiled_[i], step, height_of_[i], gpu_));
+  }
+  return times_;
+}
+
+std::size_t MoeDispatcher::choose(std::span<const std::int64_t> histogram) {
+  const auto times = times_us(histogram);
+  return static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
+}
+
+std::vector<std::int64_t> even_histogram(std::int64_t assignments, int experts) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(experts), assignments / experts);
+  const auto extra = static_cast<std::ptrdiff_t>(assignments % experts);
+  std::for_each(counts.begin(), counts.begin() + extra, [](std::int64_t& count) { ++count; });
+  return counts;
+}
+
+std::int64_t bucket_tokens(std::int64_t tokens) {
+  FORETOKEN_CHECK(tokens > 0, "a step of {} tokens", tokens);
+  const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(tokens)));
+  return tokens - below <= 2 * below - tokens ? below : 2 * below;
+}
+
+std::size_t dispatched(MoeDispatcher& dispatcher, DispatchPolicy policy,
+                       std::span<const std::int64_t> histogram, std::int64_t tokens) {
+  if (policy == DispatchPolicy::routing_aware) return dispatcher.choose(histogram);
+  std::int64_t assignments = 0;
+  for (const std::int64_t count : histogram) assignments += count;
+  if (policy == DispatchPolicy::bucket) {
+    const double scaled = static_cast<double>(assignments) *
+                          static_cast<double>(bucket_tokens(tokens)) / static_cast<double>(tokens);
+    assignments = std::max<std::int64_t>(1, std::llround(scaled));
+  }
+  return dispatcher.choose(even_histogram(assignments, static_cast<int>(histogram.size())));
+}
+
+}  // namespace foretoken

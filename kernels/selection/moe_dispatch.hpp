@@ -1,0 +1,84 @@
+// Which configuration of a fused mixture-of-experts kernel a step should run with: every one's time
+// from the step's histogram, and the least. What serving frameworks do instead, choosing by the
+// number of tokens, stands beside it.
+//
+// On a GPU with a wave profile (wave_profile.hpp) times are its; on others the same waves are
+// priced from the specification (wave_analytic.hpp), in a pool of tiles that fit it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/predictor.hpp"
+#include "kernels/selection/wave_profile.hpp"
+
+namespace foretoken {
+
+/// fixed: "static", the best configuration for as many tokens if experts were alike, which is what
+/// autotuners find. bucket: the same for the nearest power of two. routing_aware: by the histogram.
+enum class DispatchPolicy { fixed, bucket, routing_aware };
+template <>
+struct EnumNames<DispatchPolicy> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"static", "bucket", "routing_aware"});
+};
+
+/// measured: constants of this very layer; learned: of other layers on this GPU; analytic: from the
+/// specification.
+struct DispatchSource {
+  Origin origin = Origin::analytic;
+  std::string layer;          // name of the profiled layer, if it is one
+  double expected_error = 0;  // relative, of a predicted time; 0 = not known
+};
+
+class MoeDispatcher {
+ public:
+  /// Throws PredictionError where the GPU has no tensor path for the format.
+  MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu);
+  /// With constants at hand.
+  MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, std::span<const MoeTile> tiles,
+                std::span<const WaveConstants> constants, DispatchSource source);
+  ~MoeDispatcher();
+  MoeDispatcher(MoeDispatcher&&) noexcept;
+  MoeDispatcher& operator=(MoeDispatcher&&) noexcept;
+
+  [[nodiscard]] const DispatchSource& source() const { return source_; }
+  [[nodiscard]] std::span<const MoeTile> tiles() const { return tiles_; }
+
+  /// Microseconds of each of tiles(), in their order. `histogram`: assignments of each of the
+  /// layer's experts, at least one above 0. The span is good until the next call.
+  std::span<const float> times_us(std::span<const std::int64_t> histogram);
+  /// The index of the least time; the first among equals.
+  std::size_t choose(std::span<const std::int64_t> histogram);
+
+ private:
+  struct Linear;
+  std::span<const float> linear_times(const RoutedStep& step);
+
+  MoeLayer layer_;
+  GpuSpec gpu_;
+  DispatchSource source_;
+  std::vector<MoeTile> tiles_;
+  std::vector<int> heights_;
+  std::vector<std::size_t> height_of_;  // a tile
+  std::vector<TiledLayer> tiled_;       // a tile
+  std::unique_ptr<Linear> linear_;      // null: analytic
+  std::vector<float> times_;
+};
+
+/// `assignments` over `experts` as evenly as whole numbers go.
+std::vector<std::int64_t> even_histogram(std::int64_t assignments, int experts);
+
+/// The number of tokens whose tuned configuration a bucket policy takes: the nearest power of two,
+/// the smaller one where two are as near.
+std::int64_t bucket_tokens(std::int64_t tokens);
+
+/// The configuration that a policy takes for a step of `tokens` tokens with this histogram.
+/// Evenness is over the layer's experts; fewer assignments than tokens x topk (other ranks have the
+/// rest) scale with the tokens.
+std::size_t dispatched(MoeDispatcher& dispatcher, DispatchPolicy policy,
+                       std::span<const std::int64_t> histogram, std::int64_t tokens);
+
+}  // namespace foretoken
