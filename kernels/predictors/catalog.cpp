@@ -8,6 +8,7 @@ std::unique_ptr<Predictor> make_linear(TableReader& options);
 std::unique_ptr<Predictor> make_neusight(TableReader& options);
 std::unique_ptr<Predictor> make_roofline(TableReader& options);
 std::unique_ptr<Predictor> make_tritonblas(TableReader& options);
+std::unique_ptr<Predictor> make_wave(TableReader& options);
 
 Registry<PredictorFactory> predictor_catalog() {
   Registry<PredictorFactory> catalog("predictor");
@@ -31,6 +32,10 @@ Registry<PredictorFactory> predictor_catalog() {
               "matrix products by an analytic model of tiles and caches, with the tile it would "
               "select itself; `others` prices the rest",
               make_tritonblas);
+  catalog.add("wave",
+              "mixture-of-experts layers as the configuration that a dispatch policy takes for the "
+              "step's routing, by waves of CTAs; other kernels as synperf",
+              make_wave);
   return catalog;
 }
 

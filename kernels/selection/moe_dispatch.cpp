@@ -101,18 +101,20 @@ MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstan
 
 MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu) : layer_(layer), gpu_(gpu) {
   const WaveProfile* profile = find_wave_profile(gpu, layer.dtype);
-  if (profile == nullptr) {
-    *this = MoeDispatcher(layer, gpu, pool_for(gpu, layer.dtype), {}, {});
-    return;
-  }
-  const LayerConstants* own = profile->find(layer);
+  *this = profile != nullptr ? MoeDispatcher(layer, gpu, *profile)
+                             : MoeDispatcher(layer, gpu, pool_for(gpu, layer.dtype), {}, {});
+}
+
+MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, const WaveProfile& profile)
+    : layer_(layer), gpu_(gpu) {
+  const LayerConstants* own = profile.find(layer);
   const DispatchSource source =
-      own != nullptr ? DispatchSource{Origin::measured, own->name, profile->error_layer}
-                     : DispatchSource{Origin::learned, "", profile->error_any};
-  const auto& constants = own != nullptr ? own->contenders : profile->any_layer;
+      own != nullptr ? DispatchSource{Origin::measured, own->name, profile.error_layer}
+                     : DispatchSource{Origin::learned, "", profile.error_any};
+  const auto& constants = own != nullptr ? own->contenders : profile.any_layer;
   std::vector<MoeTile> tiles;
   for (const WaveConstants& of_tile : constants) {
-    tiles.push_back(profile->tiles[static_cast<std::size_t>(of_tile.tile)]);
+    tiles.push_back(profile.tiles[static_cast<std::size_t>(of_tile.tile)]);
   }
   *this = MoeDispatcher(layer, gpu, tiles, constants, source);
 }

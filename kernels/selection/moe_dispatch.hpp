@@ -37,6 +37,8 @@ class MoeDispatcher {
  public:
   /// Throws PredictionError where the GPU has no tensor path for the format.
   MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu);
+  /// With a profile of one's own, of this GPU and the layer's format.
+  MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, const WaveProfile& profile);
   /// With constants at hand.
   MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, std::span<const MoeTile> tiles,
                 std::span<const WaveConstants> constants, DispatchSource source);

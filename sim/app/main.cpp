@@ -56,6 +56,7 @@ int run(int argc, char** argv) {
   add_predict(program, chosen);
   add_select(program, chosen);
   add_diagnose(program, chosen);
+  add_dispatch(program, chosen);
   add_validate(program, chosen);
   add_gpu(program, chosen);
   add_model(program, chosen);

@@ -18,6 +18,7 @@ void add_step(CLI::App& program, Action& chosen);
 void add_predict(CLI::App& program, Action& chosen);
 void add_select(CLI::App& program, Action& chosen);
 void add_diagnose(CLI::App& program, Action& chosen);
+void add_dispatch(CLI::App& program, Action& chosen);
 void add_validate(CLI::App& program, Action& chosen);
 void add_gpu(CLI::App& program, Action& chosen);
 void add_model(CLI::App& program, Action& chosen);
