@@ -13,6 +13,7 @@
 #include "kernels/kernel.hpp"
 #include "models/operator_graph.hpp"
 #include "models/parallel_layout.hpp"
+#include "workloads/routing_draw.hpp"
 #include "workloads/segments.hpp"
 
 namespace foretoken {
@@ -43,6 +44,7 @@ struct ExecutionSettings {
   DType kv_dtype = DType::bf16;
   int block_tokens = 16;                                        // KV page
   Routing routing = {};                                         // MoE
+  RoutingDraw routing_draw = {};                                // MoE: instead, one a step
   ExpertExchange expert_exchange = ExpertExchange::all_to_all;  // data parallel attention
   Overlap overlap = Overlap::none;
   /// Whose kernels run. Serving is cold: each layer reads weights of its own.

@@ -16,6 +16,7 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view default_data = "calibration/datasets/h200/moe_grid_fp8.csv.gz";
+constexpr std::string_view default_again = "calibration/datasets/h200/moe_grid_fp8_repeat.csv.gz";
 constexpr int utilisation_samples = 300;  // as Figure 3
 
 MoeGrid load_grids(const std::vector<std::string>& paths) {
@@ -77,7 +78,11 @@ int fit_wave(const FitWave& command) {
 
 int evaluate_wave(const EvaluateWave& command) {
   std::vector<std::string> data = command.data;
-  if (data.empty()) data.emplace_back(default_data);
+  std::string again = command.again;
+  if (data.empty()) {
+    data.emplace_back(default_data);
+    if (again.empty()) again = default_again;
+  }
   std::vector<WaveSplit> splits = {WaveSplit::profiled, WaveSplit::spread, WaveSplit::folds};
   if (!command.split.empty()) {
     const auto split = parse_enum<WaveSplit>(command.split);
@@ -89,15 +94,15 @@ int evaluate_wave(const EvaluateWave& command) {
     splits = {*split};
   }
   const MoeGrid grid = load_grids(data);
+  if (!again.empty()) {
+    fmt::print("{}\n", noise_table(grid, load_moe_grid(again)));
+  }
   for (const WaveSplit split : splits) {
     fmt::print("{}\n", regret_table(grid, split, command.options, command.with_comparators));
     std::fflush(stdout);
   }
   fmt::print("{}\n{}\n{}\n{}\n{}", speedup_table(grid, command.options), opportunity_table(grid),
              utilisation_table(utilisation_samples), split_k_table(grid), group_m_table(grid));
-  if (!command.again.empty()) {
-    fmt::print("\n{}", noise_table(grid, load_moe_grid(command.again)));
-  }
   return 0;
 }
 

@@ -17,7 +17,7 @@ struct FitWave {
 int fit_wave(const FitWave& command);
 
 struct EvaluateWave {
-  std::vector<std::string> data;  // none = the committed fp8 grid
+  std::vector<std::string> data;  // none = the committed fp8 grid and its repetition
   std::string again;              // the same points once more
   std::string split;              // "" = all
   bool with_comparators = false;

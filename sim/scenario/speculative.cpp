@@ -7,6 +7,10 @@ namespace foretoken {
 ExecutionSettings SpeculativeSettings::execution(const ExecutionSettings& target) const {
   ExecutionSettings settings = target;
   settings.overlap = Overlap::none;
+  if (method != DraftMethod::mtp) {  // histograms are of the target's experts
+    settings.routing_draw = {};
+    if (settings.routing.kind == Routing::Kind::histogram) settings.routing = {};
+  }
   if (method == DraftMethod::mtp && !formats) return settings;
   WeightFormats used(activation_dtype(target.dtype));
   if (draft && draft->released) used = *draft->released;

@@ -68,10 +68,22 @@ Seconds OverlappedStep::shared_time() const {
 StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
                          const ExecutionSettings& execution, int stage, const StageLinks& links,
                          const CommSettings& comm, const MemoPredictor& predictor)
-    : program_(model, layout, execution, stage), links_(links), comm_(comm), predictor_(predictor) {
+    : random_(RandomStreams(execution.routing_draw.seed)
+                  .stream(fmt::format("expert_routing/{}", stage))),
+      links_(links),
+      comm_(comm),
+      predictor_(predictor) {
+  ExecutionSettings settings = execution;
+  const auto add = [&](const Routing& routing) {
+    settings.routing = routing;
+    routed_.push_back({StageProgram(model, layout, settings, stage), {}, {}});
+  };
+  for (const Routing& routing : execution.routing_draw.each) add(routing);
+  if (routed_.empty()) add(execution.routing);
   if (execution.overlap == Overlap::two_batch) {
-    schedule_.emplace(program_.blocks());
-    for (const SegmentBlock& block : program_.blocks()) segment_count_ += block.segments.size();
+    const auto& blocks = routed_.front().program.blocks();
+    schedule_.emplace(blocks);
+    for (const SegmentBlock& block : blocks) segment_count_ += block.segments.size();
   }
 }
 
@@ -81,6 +93,10 @@ bool StagePricer::follows_load(const Kernel& kernel) {
 }
 
 StagePrice StagePricer::price(std::span<const BatchShape> ranks) {
+  if (routed_.size() > 1) {
+    const double share = uniform(random_) * static_cast<double>(routed_.size());
+    drawn_ = static_cast<std::size_t>(share);
+  }
   if (schedule_) {
     std::vector<BatchShape> first, second;
     bool splits = false;
@@ -116,8 +132,9 @@ StagePrice StagePricer::overlap(std::span<const BatchShape> first,
 StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
   if (ranks.size() > 1) return run_together(ranks);
   const BatchShape& batch = ranks.front();
-  Template& step = template_for(template_of_, template_key(batch.tokens, batch.logit_rows), batch,
-                                StagePart::all);
+  Template& step =
+      template_for(routed_[drawn_].template_of, template_key(batch.tokens, batch.logit_rows), batch,
+                   StagePart::all);
   price_slots(step, batch.attention);
   Pass pass;
   add(step, pass);
@@ -142,8 +159,9 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   std::vector<Prediction> slowest_slots;
   for (const BatchShape& rank : ranks) {
     if (rank.tokens == 0) continue;
-    Template& step = template_for(template_of_, template_key(rank.tokens, rank.logit_rows), rank,
-                                  StagePart::local);
+    Template& step =
+        template_for(routed_[drawn_].template_of, template_key(rank.tokens, rank.logit_rows), rank,
+                     StagePart::local);
     const Seconds time = step.fixed_time + price_slots(step, rank.attention);
     if (slowest != nullptr && time <= longest) continue;
     slowest = &step;
@@ -155,8 +173,8 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   add(*slowest, pass);
   slot_prices_ = std::move(slowest_slots);
   add_slots(*slowest, pass);
-  add(template_for(joint_template_of_, template_key(all.stage_tokens, all.stage_tokens_max), all,
-                   StagePart::joint),
+  add(template_for(routed_[drawn_].joint_template_of,
+                   template_key(all.stage_tokens, all.stage_tokens_max), all, StagePart::joint),
       pass);
   return pass;
 }
@@ -226,7 +244,7 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
     made.segments.known.resize(segment_count_);
     made.segments.shared.resize(segment_count_);
   }
-  for (const KernelCall& call : program_.kernels(batch, part)) {
+  for (const KernelCall& call : routed_[drawn_].program.kernels(batch, part)) {
     made.launches += call.calls;
     if (std::holds_alternative<Collective>(call.kernel)) {
       add_collective(call, made);

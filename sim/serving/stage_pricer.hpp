@@ -3,6 +3,7 @@
 // token counts alone, so it is priced once for each (tokens, logit rows) and looked up afterwards;
 // attention is priced every step from the batch's load (decode_lattice.hpp).
 // Attention ranks of one stage step together: the slowest decides, then all meet at the experts.
+// Where a step's routing is drawn, what depends on it is priced once for each routing.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 
 #include "kernels/collective_cost.hpp"
 #include "kernels/memo_predictor.hpp"
+#include "sim/base/random.hpp"
 #include "workloads/generator.hpp"
 #include "workloads/two_batch.hpp"
 
@@ -146,6 +148,12 @@ class StagePricer {
     OverlappedStep::Half segments;
   };
   using TemplateMap = std::unordered_map<std::uint64_t, Template*>;
+  /// What a routing decides.
+  struct Routed {
+    StageProgram program;
+    TemplateMap template_of;        // of all or the local part, by (tokens, logit rows)
+    TemplateMap joint_template_of;  // by (tokens of all ranks, of the rank with most)
+  };
 
   Pass run(std::span<const BatchShape> ranks);
   Pass run_together(std::span<const BatchShape> ranks);
@@ -173,15 +181,15 @@ class StagePricer {
   void add_collective(const KernelCall& call, Template& made) const;
   void add_segment_time(std::vector<Seconds>& segments, int segment, Seconds time) const;
 
-  StageProgram program_;
+  std::vector<Routed> routed_;  // one, or as many as there are routings to draw
+  std::size_t drawn_ = 0;       // the step's
+  RandomStream random_;
   StageLinks links_;
   const CommSettings& comm_;
   const MemoPredictor& predictor_;
   std::optional<TwoBatchSchedule> schedule_;  // with overlap
   std::size_t segment_count_ = 0;
   std::deque<Template> templates_;  // in order of first use: sums must not depend on hashing
-  TemplateMap template_of_;         // of all or the local part, by (tokens, logit rows)
-  TemplateMap joint_template_of_;   // by (tokens of all ranks, of the rank with most)
   std::vector<Prediction> slot_prices_;  // times of all calls
   std::vector<FamilyTime> slot_families_;
   std::array<std::int64_t, EnumNames<Origin>::names.size()> slot_launches_{};

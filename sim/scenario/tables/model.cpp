@@ -3,6 +3,24 @@
 namespace foretoken {
 namespace {
 
+/// One routing for all steps, or what they are drawn from.
+void read_routing(TableReader& table, const ScenarioOptions& options, Scenario& scenario) {
+  std::string routing = routing_text(scenario.execution.routing);
+  if (!table.read("expert_routing", routing)) return;
+  ExecutionSettings& execution = scenario.execution;
+  const SourcePosition position = table.position("expert_routing");
+  execution.routing_draw = {};
+  table.diagnostics().attempt([&] {
+    if (!is_routing_draw(routing)) {
+      execution.routing = parse_routing(routing, position);
+      return;
+    }
+    const int experts = scenario.model.moe ? scenario.model.moe->experts : 0;
+    execution.routing_draw = parse_routing_draw(routing, experts, options.base_folder, position);
+    execution.routing = typical_routing(execution.routing_draw);
+  });
+}
+
 /// A format of the experts' own. One that the other layers have too is none.
 void read_expert_format(TableReader& table, Scenario& scenario) {
   ExecutionSettings& execution = scenario.execution;
@@ -18,7 +36,6 @@ void read_expert_format(TableReader& table, Scenario& scenario) {
 }  // namespace
 
 void read_model_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
-  std::string routing = routing_text(scenario.execution.routing);
   if (table.require("name", scenario.model_name)) {
     scenario.model_name = resolve_path(scenario.model_name, options.base_folder);
     scenario.model_position = table.position("name");
@@ -38,11 +55,7 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
   scenario.execution.kv_dtype = activation_dtype(scenario.execution.dtype);
   table.read("kv_dtype", scenario.execution.kv_dtype);
   scenario.kv_dtype_position = table.position("kv_dtype");
-  if (table.read("expert_routing", routing)) {
-    table.diagnostics().attempt([&] {
-      scenario.execution.routing = parse_routing(routing, table.position("expert_routing"));
-    });
-  }
+  read_routing(table, options, scenario);
   table.finish();
 }
 
@@ -55,7 +68,8 @@ Value resolved_model_table(const Scenario& scenario) {
   }
   model.set("kv_dtype", std::string(enum_name(scenario.execution.kv_dtype)));
   if (scenario.model.moe) {
-    model.set("expert_routing", routing_text(scenario.execution.routing));
+    const std::string& drawn = scenario.execution.routing_draw.text;
+    model.set("expert_routing", drawn.empty() ? routing_text(scenario.execution.routing) : drawn);
   }
   return model;
 }

@@ -36,6 +36,24 @@ std::string error_of(const std::string& text, const std::vector<std::string>& ov
   return "no error";
 }
 
+TEST(Scenario, DrawsRoutingsFromTheRunsSeed) {
+  const std::string text = std::string(minimal) + "[run]\nseed = 42\n";
+  const Scenario scenario =
+      read(text, {"model.name=mixtral-8x7b", "model.expert_routing=balancedness:0.6+-0.05"});
+  EXPECT_EQ(scenario.execution.routing_draw.each.size(), 32U);
+  EXPECT_EQ(scenario.execution.routing_draw.seed, 42U);
+  EXPECT_NEAR(scenario.execution.routing.parameter, 0.6, 1e-9);
+  EXPECT_NE(to_toml(resolved_scenario(scenario)).find("expert_routing = \"balancedness:0.6+-0.05\""),
+            std::string::npos);
+  const Scenario single =
+      read(minimal, {"model.name=mixtral-8x7b", "model.expert_routing=balancedness:0.6"});
+  EXPECT_TRUE(single.execution.routing_draw.each.empty());
+  EXPECT_EQ(
+      error_of(minimal, {"model.name=mixtral-8x7b", "model.expert_routing=balancedness:2+-1"}),
+      "--set model.expert_routing=balancedness:2+-1: routing 'balancedness:2+-1': mean and deviation of the "
+      "balancedness must be above 0 and at most 1, for example \"balancedness:0.55+-0.06\"");
+}
+
 TEST(Scenario, FillsInDefaults) {
   const Scenario scenario = read(minimal);
   EXPECT_EQ(scenario.model.layers, 32);

@@ -35,9 +35,9 @@ class StagePricerTest : public ::testing::Test {
     Seconds total;
     for (const KernelCall& call : generate(model, layout, execution, shape, 0)) {
       const auto* collective = std::get_if<Collective>(&call.kernel);
-      const Seconds once = collective != nullptr ? collective_time(call_of(*collective, comm),
-                                                                   links, comm.parameters)
-                                                 : predictor->predict(call.kernel).time;
+      const Seconds once = collective != nullptr
+                               ? collective_time(call_of(*collective, comm), links, comm.parameters)
+                               : predictor->predict(call.kernel).time;
       total += once * call.calls;
     }
     return total;
@@ -99,6 +99,38 @@ TEST_F(StagePricerTest, CountsTimeByFamilyAndLaunchesByOrigin) {
   EXPECT_EQ(totals.launches_by_origin[static_cast<std::size_t>(Origin::analytic)], 3 * calls);
 }
 
+// Two routings, one of which makes the experts' kernel dearer: each step costs one or the other,
+// both come up, and the same seed gives the same steps.
+TEST_F(StagePricerTest, DrawsARoutingForEachStep) {
+  model = load_model("mixtral-8x7b", {});
+  const auto price_of = [&](const Routing& routing) {
+    ExecutionSettings settings = execution;
+    settings.routing = routing;
+    return StagePricer(model, {}, settings, 0, GroupLinks{}, comm, *predictor).price(batch(4, 4));
+  };
+  const Routing balanced, skewed{Routing::Kind::balancedness, 0.1, {}};
+  const Seconds dear = price_of(balanced).time, cheap = price_of(skewed).time;
+  EXPECT_GT(dear / cheap, 1.1);  // more experts' weights to read
+
+  execution.routing_draw = {"two", {balanced, skewed}, 7};
+  StagePricer one(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
+  StagePricer same(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
+  execution.routing_draw.seed = 8;
+  StagePricer other(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
+  int dear_steps = 0;
+  bool differs = false;
+  for (int i = 0; i < 100; ++i) {
+    const Seconds time = one.price(batch(4, 4)).time;
+    EXPECT_TRUE(time == dear || time == cheap);
+    dear_steps += time == dear ? 1 : 0;
+    EXPECT_EQ(same.price(batch(4, 4)).time, time);
+    differs |= other.price(batch(4, 4)).time != time;
+  }
+  EXPECT_GT(dear_steps, 30);
+  EXPECT_LT(dear_steps, 70);
+  EXPECT_TRUE(differs);
+}
+
 TEST_F(StagePricerTest, SendsHiddenStatesFromEveryStageButTheLast) {
   ParallelLayout layout;
   layout.pipeline = 2;
@@ -140,9 +172,9 @@ class DataParallelPricerTest : public StagePricerTest {
     Seconds total;
     for (const KernelCall& call : kernels) {
       const auto* collective = std::get_if<Collective>(&call.kernel);
-      const Seconds once = collective != nullptr ? collective_time(call_of(*collective, comm),
-                                                                   links, comm.parameters)
-                                                 : predictor->predict(call.kernel).time;
+      const Seconds once = collective != nullptr
+                               ? collective_time(call_of(*collective, comm), links, comm.parameters)
+                               : predictor->predict(call.kernel).time;
       total += once * call.calls;
     }
     return total;

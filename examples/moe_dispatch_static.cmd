@@ -1,0 +1,1 @@
+simulate examples/moe_dispatch.toml --set predictor.dispatch=static

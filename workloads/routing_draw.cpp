@@ -1,0 +1,140 @@
+#include "workloads/routing_draw.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <optional>
+
+namespace foretoken {
+namespace {
+
+constexpr std::string_view balancedness_prefix = "balancedness:";
+constexpr std::string_view histograms_prefix = "histograms:";
+constexpr std::string_view deviation_mark = "+-";
+constexpr int quantiles = 32;
+constexpr double balancedness_min = 0.01;
+/// Each kind of step is priced for each routing once: more would cost memory and tell no more.
+constexpr std::size_t histograms_max = 10'000;
+
+std::optional<double> parse_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<Routing> drawn_balancedness(double mean, double deviation) {
+  const boost::math::normal law(mean, deviation);
+  std::vector<Routing> each;
+  for (int i = 0; i < quantiles; ++i) {
+    const double drawn = boost::math::quantile(law, (i + 0.5) / quantiles);
+    each.push_back({Routing::Kind::balancedness, std::clamp(drawn, balancedness_min, 1.0), {}});
+  }
+  return each;
+}
+
+std::vector<std::int64_t> counts_in(const std::string& line, const SourcePosition& position) {
+  std::vector<std::int64_t> counts;
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  while (at != end) {
+    if (std::string_view(" \t\r,;[]").find(*at) != std::string_view::npos) {
+      ++at;
+      continue;
+    }
+    std::int64_t count = 0;
+    const auto [next, error] = std::from_chars(at, end, count);
+    if (error != std::errc() || count < 0 || count > std::int64_t{1} << 40) {
+      throw ConfigError(position,
+                        "a histogram is a list of whole numbers from 0 up, as in [12, 0, 3]");
+    }
+    counts.push_back(count);
+    at = next;
+  }
+  return counts;
+}
+
+std::vector<Routing> read_histograms(const std::filesystem::path& path, int experts,
+                                     const SourcePosition& position) {
+  std::ifstream file(path);
+  if (!file) {
+    throw ConfigError(position, fmt::format("cannot read '{}'; check the path", path.string()));
+  }
+  std::vector<Routing> each;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    const SourcePosition here{path.string(), number};
+    std::vector<std::int64_t> counts = counts_in(line, here);
+    if (counts.empty()) continue;
+    const auto wanted = experts > 0 ? static_cast<std::size_t>(experts)
+                                    : (each.empty() ? counts.size() : each[0].counts.size());
+    if (counts.size() != wanted) {
+      throw ConfigError(
+          here, fmt::format("holds {} counts; the model has {} experts", counts.size(), wanted));
+    }
+    if (std::ranges::all_of(counts, [](std::int64_t count) { return count == 0; })) {
+      throw ConfigError(here, "holds no assignment at all");
+    }
+    if (each.size() == histograms_max) {
+      throw ConfigError(here, fmt::format("at most {} histograms are drawn from; leave some out",
+                                          histograms_max));
+    }
+    each.push_back({Routing::Kind::histogram, 0, std::move(counts)});
+  }
+  if (each.empty()) throw ConfigError({path.string()}, "holds no histogram: write one a line");
+  return each;
+}
+
+}  // namespace
+
+bool is_routing_draw(std::string_view text) {
+  return text.starts_with(histograms_prefix) ||
+         (text.starts_with(balancedness_prefix) &&
+          text.find(deviation_mark) != std::string_view::npos);
+}
+
+RoutingDraw parse_routing_draw(std::string_view text, int experts,
+                               const std::filesystem::path& base_folder,
+                               const SourcePosition& position) {
+  RoutingDraw draw;
+  if (text.starts_with(histograms_prefix)) {
+    const std::filesystem::path path = base_folder / text.substr(histograms_prefix.size());
+    draw.text = fmt::format("{}{}", histograms_prefix, path.lexically_normal().string());
+    draw.each = read_histograms(path, experts, position);
+    return draw;
+  }
+  const std::string_view numbers = text.substr(balancedness_prefix.size());
+  const std::size_t mark = numbers.find(deviation_mark);
+  const auto mean = parse_number(numbers.substr(0, mark));
+  const auto deviation = parse_number(numbers.substr(mark + deviation_mark.size()));
+  if (!mean || *mean <= 0 || *mean > 1 || !deviation || *deviation <= 0 || *deviation > 1) {
+    throw ConfigError(position, fmt::format("routing '{}': mean and deviation of the balancedness "
+                                            "must be above 0 and at most 1, for example "
+                                            "\"balancedness:0.55+-0.06\"",
+                                            text));
+  }
+  draw.text = text;
+  draw.each = drawn_balancedness(*mean, *deviation);
+  return draw;
+}
+
+Routing typical_routing(const RoutingDraw& draw) {
+  FORETOKEN_CHECK(!draw.each.empty(), "nothing to draw from");
+  if (draw.each.front().kind == Routing::Kind::balancedness) {
+    double sum = 0;
+    for (const Routing& routing : draw.each) sum += routing.parameter;
+    return {Routing::Kind::balancedness, sum / static_cast<double>(draw.each.size()), {}};
+  }
+  Routing sum = draw.each.front();
+  for (std::size_t i = 1; i < draw.each.size(); ++i) {
+    for (std::size_t expert = 0; expert < sum.counts.size(); ++expert) {
+      sum.counts[expert] += draw.each[i].counts[expert];
+    }
+  }
+  return sum;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,39 @@
+// How the routing of a mixture-of-experts model changes from step to step: the histograms that
+// steps draw from, each as likely. One draw a step and pipeline stage stands for all of its layers,
+// whose balancedness hardly differs within a step (RaMP, Section IV-C: variance 0.0008).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/routing.hpp"
+
+namespace foretoken {
+
+struct RoutingDraw {
+  std::string text;           // as the scenario writes it; "" = no draws
+  std::vector<Routing> each;  // none: no draws
+  std::uint64_t seed = 1;
+
+  friend bool operator==(const RoutingDraw&, const RoutingDraw&) = default;
+};
+
+/// Whether a routing's text asks for draws: "balancedness:0.55+-0.06" or "histograms:FILE".
+bool is_routing_draw(std::string_view text);
+
+/// "balancedness:MEAN+-DEVIATION": 32 equally likely quantiles of the normal distribution, held
+/// above 0 and at most 1. "histograms:FILE": a line of the file each, the assignments of every
+/// expert as whole numbers (a JSON list, or CSV), scaled to the step's tokens. `experts` is what a
+/// line must have, 0 = not known; `base_folder` is where a relative FILE starts. Throws
+/// ConfigError.
+RoutingDraw parse_routing_draw(std::string_view text, int experts,
+                               const std::filesystem::path& base_folder,
+                               const SourcePosition& position);
+
+/// A single routing that stands for the draws where nothing is drawn (`foretoken step`): the mean
+/// balancedness, or all histograms together.
+Routing typical_routing(const RoutingDraw& draw);
+
+}  // namespace foretoken
