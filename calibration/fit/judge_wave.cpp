@@ -240,9 +240,11 @@ WaveMethod two_level(const WaveFitOptions& options, bool unseen) {
   return [options](const MoeGrid& grid, const WaveFold& fold) {
     std::map<std::string, WaveProfile> without;
     for (const std::string& name : architectures_of(grid)) {
+      const MoeLayer& layer =
+          std::ranges::find(grid.points, name, &MoeGridPoint::architecture)->layer;
       PointIndices others;
       for (const std::size_t point : fold.fitted) {
-        if (grid.points[point].architecture != name) others.push_back(point);
+        if (grid.points[point].layer != layer) others.push_back(point);
       }
       if (!others.empty()) without.emplace(name, fit_wave_profile(grid, others, options));
     }

@@ -42,7 +42,7 @@ class Fitter {
     profile.tiles = grid_.tiles;
     std::map<std::string, std::vector<std::size_t>> by_layer;
     for (const std::size_t point : points) {
-      by_layer[grid_.points[point].architecture].push_back(point);
+      by_layer[layer_name(grid_.points[point].layer)].push_back(point);
     }
     for (const std::string& name : architectures_of(grid_)) {
       const auto found = by_layer.find(name);
@@ -62,6 +62,11 @@ class Fitter {
       steps_.try_emplace(point, grid_.points[point].histogram, heights_);
       best_.try_emplace(point, best_time(grid_.points[point]));
     }
+  }
+
+  /// Files may call one layer by several names: the first counts.
+  [[nodiscard]] const std::string& layer_name(const MoeLayer& layer) const {
+    return std::ranges::find(grid_.points, layer, &MoeGridPoint::layer)->architecture;
   }
 
   [[nodiscard]] bool is_contender(std::size_t tile, std::span<const std::size_t> points) const {

@@ -17,6 +17,9 @@ namespace foretoken {
 namespace {
 
 std::vector<MoeTile> pool_for(const GpuSpec& gpu, DType dtype) {
+  if (gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(dtype)] <= 0) {
+    throw PredictionError(fmt::format("{} has no tensor path for {}", gpu.name, enum_name(dtype)));
+  }
   MoePoolOptions options = measured_pool_options();
   options.stages = {2, 3, 4};  // parts with less shared memory want fewer
   return moe_tiles(options, dtype, gpu);

@@ -176,13 +176,14 @@ WaveProfile read_wave_profile(const Value& root) {
 }
 
 const WaveProfile* find_wave_profile(const GpuSpec& gpu, DType dtype) {
+  // A GPU from the user's own file may call itself what it likes: it was not measured.
+  if (!gpu.file.empty()) return nullptr;
   static std::map<std::string, WaveProfile, std::less<>> profiles;
   const std::string name = fmt::format("{}_{}", gpu.name, enum_name(profiled_dtype(dtype)));
   if (const auto known = profiles.find(name); known != profiles.end()) return &known->second;
   const auto files = embedded_wave_profiles();
   const auto file = std::ranges::find(files, name, &EmbeddedFile::stem);
-  // A GPU from the user's own file may call itself what it likes: it was not measured.
-  if (file == files.end() || !gpu.file.empty()) return nullptr;
+  if (file == files.end()) return nullptr;
   WaveProfile profile = read_wave_profile(parse_json(file->text, {name + ".json"}));
   return &profiles.emplace(name, std::move(profile)).first->second;
 }
