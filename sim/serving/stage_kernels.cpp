@@ -53,7 +53,7 @@ Seconds StagePricer::append_kernels(BatchShape batch, StagePart part,
                                     std::vector<PricedKernel>& kernels) const {
   const AttentionLoad load = batch.attention;
   Seconds time;
-  for (const KernelCall& call : program_.kernels(batch, part)) {
+  for (const KernelCall& call : routed_[drawn_].program.kernels(batch, part)) {
     const auto* collective = std::get_if<Collective>(&call.kernel);
     if (collective != nullptr && collective->group == CommGroup::next_stage) continue;
     PricedKernel kernel = priced(call, load);

@@ -114,7 +114,7 @@ class StagePricer {
 
   /// What price() priced, kernel by kernel: of the attention rank that takes longest, then what all
   /// do together; of both halves, where the batch is split in two. Sums stay as they are. Costs as
-  /// much as a first price(): for samples.
+  /// much as a first price(): for samples. Where routings are drawn, with the last one drawn.
   [[nodiscard]] std::vector<PricedKernel> kernels(std::span<const BatchShape> ranks) const;
   [[nodiscard]] const GpuSpec& gpu() const { return predictor_.gpu(); }
 
