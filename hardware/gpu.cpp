@@ -95,6 +95,9 @@ void read_tensor_rates(TableReader table, GpuSpec& gpu) {
 
 void read_memory(TableReader table, GpuSpec& gpu) {
   require_positive(table, "dram_bandwidth", gpu.dram_bandwidth);
+  table.read("dram_stream_share", gpu.dram_stream_share);
+  table.expect("dram_stream_share", gpu.dram_stream_share > 0.0 && gpu.dram_stream_share <= 1.0,
+               "must be above 0 and at most 1");
   require_positive(table, "capacity", gpu.memory_capacity);
   Bytes visible;
   if (table.read("visible", visible)) {

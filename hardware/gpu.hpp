@@ -41,6 +41,9 @@ struct GpuSpec {
   double xu_ops_per_cycle_sm = 0;  // exp2, rcp, rsqrt
 
   BytesPerSecond dram_bandwidth;
+  /// Share of it that long streams of reads reach: 0.9 with HBM and with GDDR that keeps error
+  /// correction in itself (A100 0.85, H100 0.92, H200 0.90, B200 0.92, L40S 0.87), more without.
+  double dram_stream_share = 0.9;
   BytesPerSecond l2_bandwidth;
   double shared_bytes_per_cycle_sm = 0;
   Bytes memory_capacity;                // as nvidia-smi says

@@ -4,20 +4,6 @@
 #include <cmath>
 
 namespace foretoken {
-namespace {
-
-/// Kernels that cannot say are measured with their inputs in DRAM.
-bool reads_dram(const Kernel& kernel) {
-  return std::visit(
-      [](const auto& value) {
-        if constexpr (requires { value.implementation; }) return value.implementation.is_cold;
-        return true;
-      },
-      kernel);
-}
-
-}  // namespace
-
 PerformanceGap performance_gap(const Ceiling& ceiling, Seconds measured) {
   return {ceiling.roof.time / measured, ceiling.efficiency()};
 }
@@ -29,7 +15,7 @@ std::optional<Ceiling> Ceilings::find(const Kernel& kernel, const GpuSpec& gpu) 
   if (artifact == nullptr) return std::nullopt;
   const double log_ratio = estimate(*family, *artifact, kernel, gpu).mean;
   Ceiling ceiling{family->name(), family->first_order(kernel, gpu).time * std::exp(log_ratio),
-                  roof_of(kernel, gpu, reads_dram(kernel)), Origin::transferred};
+                  roof_of(kernel, gpu, cold_state(kernel).value_or(true)), Origin::transferred};
   if (is_cold(kernel)) ceiling.time += family->cold_extra(kernel, gpu);
   if (std::ranges::find(artifact->gpus, gpu.name) != artifact->gpus.end()) {
     ceiling.origin = Origin::learned;

@@ -116,18 +116,22 @@ void add(WordHash& hash, const BatchedGemm& kernel) {
 }
 
 void add(WordHash& hash, const Sampling& kernel) {
-  const auto& [rows, vocabulary] = kernel;
-  hash.add(rows, vocabulary);
+  const auto& [rows, vocabulary, method, is_cold] = kernel;
+  hash.add(rows, vocabulary, method, is_cold);
 }
 
-/// The structs of three fields: tokens, dim, dtype, and top-k routing.
-template <class ThreeFields>
-requires std::is_same_v<ThreeFields, RmsNorm> || std::is_same_v<ThreeFields, FusedAddRmsNorm> ||
-    std::is_same_v<ThreeFields, SiluAndMul> || std::is_same_v<ThreeFields, Embedding> ||
-    std::is_same_v<ThreeFields, TopKRouting>
-void add(WordHash& hash, const ThreeFields& kernel) {
-  const auto& [first, second, third] = kernel;
-  hash.add(first, second, third);
+void add(WordHash& hash, const Embedding& kernel) {
+  const auto& [tokens, dim, dtype] = kernel;
+  hash.add(tokens, dim, dtype);
+}
+
+/// The structs of four fields: tokens, dim, dtype, is_cold, and top-k routing.
+template <class FourFields>
+requires std::is_same_v<FourFields, RmsNorm> || std::is_same_v<FourFields, FusedAddRmsNorm> ||
+    std::is_same_v<FourFields, SiluAndMul> || std::is_same_v<FourFields, TopKRouting>
+void add(WordHash& hash, const FourFields& kernel) {
+  const auto& [first, second, third, fourth] = kernel;
+  hash.add(first, second, third, fourth);
 }
 
 void add(WordHash& hash, const Collective& kernel) {
@@ -135,12 +139,24 @@ void add(WordHash& hash, const Collective& kernel) {
   hash.add(op, group, ranks, bytes, experts.experts, experts.topk, experts.mode);
 }
 
-/// The structs of four fields.
-template <class FourFields>
-requires std::is_same_v<FourFields, QkNorm> || std::is_same_v<FourFields, Rope>
-void add(WordHash& hash, const FourFields& kernel) {
-  const auto& [first, second, third, fourth] = kernel;
-  hash.add(first, second, third, fourth);
+/// The structs of five fields.
+template <class FiveFields>
+requires std::is_same_v<FiveFields, QkNorm> || std::is_same_v<FiveFields, Rope>
+void add(WordHash& hash, const FiveFields& kernel) {
+  const auto& [first, second, third, fourth, fifth] = kernel;
+  hash.add(first, second, third, fourth, fifth);
+}
+
+/// Where a kernel says whether it is cold; nullptr for those that cannot.
+template <class Kind>
+auto* cold_flag(Kind& kernel) {
+  if constexpr (requires { kernel.implementation; }) {
+    return &kernel.implementation.is_cold;
+  } else if constexpr (requires { kernel.is_cold; }) {
+    return &kernel.is_cold;
+  } else {
+    return static_cast<bool*>(nullptr);
+  }
 }
 
 }  // namespace
@@ -154,6 +170,23 @@ std::uint64_t kernel_hash(const Kernel& kernel) {
   WordHash hash(kernel.index());
   std::visit([&](const auto& alternative) { add(hash, alternative); }, kernel);
   return hash.value();
+}
+
+std::optional<bool> cold_state(const Kernel& kernel) {
+  return std::visit(
+      [](const auto& value) -> std::optional<bool> {
+        const bool* const flag = cold_flag(value);
+        return flag != nullptr ? std::optional(*flag) : std::nullopt;
+      },
+      kernel);
+}
+
+void set_cold(Kernel& kernel, bool is_cold) {
+  std::visit(
+      [&](auto& value) {
+        if (bool* const flag = cold_flag(value)) *flag = is_cold;
+      },
+      kernel);
 }
 
 }  // namespace foretoken

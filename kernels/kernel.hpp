@@ -3,7 +3,9 @@
 // A KernelSequence is what the workload generator hands to the pricing side.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -13,6 +15,7 @@
 #include "kernels/attention_load.hpp"
 #include "kernels/implementation.hpp"
 #include "kernels/routing.hpp"
+#include "sim/base/enum_names.hpp"
 
 namespace foretoken {
 
@@ -60,15 +63,20 @@ struct Mla {
   friend bool operator==(const Mla&, const Mla&) = default;
 };
 
+// The kernels that stream activations say whether they find them in DRAM (`is_cold`), as in a
+// benchmark that sweeps the L2, or as the kernel before has just written them, as in a step.
+
 struct RmsNorm {
   std::int64_t tokens = 0, dim = 0;
   DType dtype = DType::bf16;
+  bool is_cold = true;
   friend bool operator==(const RmsNorm&, const RmsNorm&) = default;
 };
 /// residual += x; x = norm(residual).
 struct FusedAddRmsNorm {
   std::int64_t tokens = 0, dim = 0;
   DType dtype = DType::bf16;
+  bool is_cold = true;
   friend bool operator==(const FusedAddRmsNorm&, const FusedAddRmsNorm&) = default;
 };
 /// Norm of each query and key head on its own (Qwen3).
@@ -76,14 +84,17 @@ struct QkNorm {
   std::int64_t tokens = 0;
   int heads = 0, head_dim = 0;  // heads: query and KV heads together
   DType dtype = DType::bf16;
+  bool is_cold = true;
   friend bool operator==(const QkNorm&, const QkNorm&) = default;
 };
 struct Rope {
   std::int64_t tokens = 0;
   int heads = 0, head_dim = 0;  // heads: query and KV heads together
   DType dtype = DType::bf16;
+  bool is_cold = true;
   friend bool operator==(const Rope&, const Rope&) = default;
 };
+/// Always cold: the slots are spread over a cache far larger than the L2.
 struct KvWrite {
   std::int64_t tokens = 0;
   int kv_heads = 0, head_dim = 0;
@@ -94,22 +105,35 @@ struct KvWrite {
 struct SiluAndMul {
   std::int64_t tokens = 0, dim = 0;
   DType dtype = DType::bf16;
+  bool is_cold = true;
   friend bool operator==(const SiluAndMul&, const SiluAndMul&) = default;
 };
+/// Always cold: its table is read where tokens say.
 struct Embedding {
   std::int64_t tokens = 0, dim = 0;
   DType dtype = DType::bf16;
   friend bool operator==(const Embedding&, const Embedding&) = default;
 };
-/// Softmax, top-k/top-p and draw over the vocabulary, one row a sequence that gets a token.
+/// How a sequence's next token is found in its logits. top_p: softmax and a draw among the likeliest
+/// (top k, top p). greedy: the largest, which is what temperature 0 asks for.
+enum class SamplingMethod { top_p, greedy };
+template <>
+struct EnumNames<SamplingMethod> {
+  static constexpr auto names = std::to_array<std::string_view>({"top_p", "greedy"});
+};
+
+/// The end of a step: one row of logits over the vocabulary for each sequence that gets a token.
 struct Sampling {
   std::int64_t rows = 0, vocabulary = 0;
+  SamplingMethod method = SamplingMethod::top_p;
+  bool is_cold = true;
   friend bool operator==(const Sampling&, const Sampling&) = default;
 };
 /// Top-k of the router's logits and softmax over them.
 struct TopKRouting {
   std::int64_t tokens = 0;
   int experts = 0, topk = 0;
+  bool is_cold = true;
   friend bool operator==(const TopKRouting&, const TopKRouting&) = default;
 };
 /// Align, gate-up GEMM, activation, down GEMM, weighted sum over the top k. `tokens` are this
@@ -183,6 +207,12 @@ std::string_view kernel_name(const Kernel& kernel);
 
 /// A hash of everything that decides the kernel's price.
 std::uint64_t kernel_hash(const Kernel& kernel);
+
+/// Whether what it reads comes from DRAM; nullopt: kernels that cannot say, which are priced as if
+/// it did.
+std::optional<bool> cold_state(const Kernel& kernel);
+/// Nothing happens to kernels that cannot say.
+void set_cold(Kernel& kernel, bool is_cold);
 
 /// A kernel, what it does in the model ("qkv_proj"), and how often this stage runs it.
 /// `role` points at a string literal or at a name the model owns.

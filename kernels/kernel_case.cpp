@@ -101,6 +101,7 @@ Kernel read_sampling(TableReader& table) {
   Sampling kernel;
   require_size(table, "rows", kernel.rows);
   require_size(table, "vocabulary", kernel.vocabulary);
+  table.read("method", kernel.method);
   return kernel;
 }
 
@@ -203,7 +204,7 @@ void read_nodes(TableReader& table, const Collective& collective, int& nodes) {
 void read_implementation(TableReader& table, KernelCase& kernel_case) {
   Implementation& implementation = kernel_case.implementation;
   table.read("framework", implementation.framework);
-  table.read("cold", implementation.is_cold);
+  const bool says_cold = table.read("cold", implementation.is_cold);
   std::string source;
   if (table.read("kernel_source", source) && !source.empty()) {
     if (const auto known = find_kernel_source(source)) {
@@ -218,6 +219,7 @@ void read_implementation(TableReader& table, KernelCase& kernel_case) {
         if constexpr (requires { kernel.implementation; }) kernel.implementation = implementation;
       },
       kernel_case.kernel);
+  if (says_cold) set_cold(kernel_case.kernel, implementation.is_cold);
 }
 
 /// Keys near a known one are misspellings; all others are the caller's own.

@@ -33,7 +33,7 @@ std::vector<std::string_view> kernel_case_names();
 ///   rms_norm, fused_add_rms_norm, silu_and_mul, embedding      tokens, dim, [dtype]
 ///   qk_norm, rope                 tokens, heads, head_dim, [dtype]
 ///   kv_write                      tokens, kv_heads, head_dim, [dtype, kv_dtype]
-///   sampling                      rows, vocabulary
+///   sampling                      rows, vocabulary, [method: top_p, greedy]
 ///   topk_routing                  tokens, experts, topk
 ///   fused_moe                     tokens, experts, topk, hidden, intermediate, [dtype, tp, ep],
 ///   and
@@ -42,8 +42,10 @@ std::vector<std::string_view> kernel_case_names();
 ///   all_reduce, all_gather, reduce_scatter, all_to_all, send_recv,
 ///   broadcast                     ranks, bytes, [nodes]
 ///   expert_dispatch, expert_combine      ranks, bytes, experts, topk, [mode, nodes]
-/// and for every kernel [framework, kernel_source, cold, id]. `cold` (default false) asks for
-/// inputs from DRAM as in serving, instead of the repeated buffer of benchmark tables. Keys that
+/// and for every kernel [framework, kernel_source, cold, id]. `cold` asks for inputs from DRAM: for
+/// products, attention and experts as in serving, instead of the repeated buffer of benchmark tables
+/// (default false); for norms, rope, activations, sampling and routing instead of what the kernel
+/// before has left in the L2 (default true). Embedding and kv_write are always cold. Keys that
 /// are unknown and near no known one are the caller's own and pass; a likely misspelling is a
 /// mistake. A kernel_source that is not recognised is priced as what the framework would choose,
 /// and `note` says so. dtype defaults to bf16, kv_dtype to the format of the activations. Throws

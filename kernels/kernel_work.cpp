@@ -120,13 +120,15 @@ KernelWork work_of(const Embedding& kernel) {
   return streaming(0, 0, row_bytes + static_cast<double>(kernel.tokens) * index_size, row_bytes);
 }
 
-// Three launches that each stream the rows, as PyTorch runs them: cast the 16-bit logits to fp32
-// (2 + 4 bytes), softmax (4 + 4), draw by comparing probability over noise (4). All counted as
-// memory traffic: 128 rows of a 128,000 vocabulary in fp32 exceed the largest L2.
+// Launches that each stream the rows, as PyTorch runs them: cast the 16-bit logits to fp32 (2 + 4
+// bytes), softmax (4 + 4), draw by comparing probability over noise (4); greedy: cast, and find the
+// largest (4). All counted as memory traffic: 128 rows of a 128,000 vocabulary in fp32 exceed the
+// largest L2.
 KernelWork work_of(const Sampling& kernel) {
-  constexpr double bytes_per_logit = 2 + 4 + 4 + 4 + 4;
+  const bool is_greedy = kernel.method == SamplingMethod::greedy;
+  const double bytes_per_logit = is_greedy ? 2 + 4 + 4 : 2 + 4 + 4 + 4 + 4;
   const double logits = product(kernel.rows, kernel.vocabulary);
-  return streaming(4 * logits, logits,
+  return streaming((is_greedy ? 2 : 4) * logits, is_greedy ? 0 : logits,
                    logits * bytes_per_logit + static_cast<double>(kernel.rows) * index_size);
 }
 

@@ -123,13 +123,6 @@ bool is_mixed(const Kernel& kernel) {
   return load != nullptr && load->prefill.sequences > 0 && load->decode.sequences > 0;
 }
 
-bool is_cold(const Kernel& kernel) {
-  return std::visit(
-      [](const auto& value) {
-        if constexpr (requires { value.implementation; }) return value.implementation.is_cold;
-        return false;  // measured cold, so nothing is to be added
-      },
-      kernel);
-}
+bool is_cold(const Kernel& kernel) { return cold_state(kernel).value_or(false); }
 
 }  // namespace foretoken

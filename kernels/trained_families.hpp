@@ -72,7 +72,8 @@ std::vector<float> network_state(const EstimatorFamily& family, const Artifact& 
 /// Attention with prefill and decode sequences, which no family covers whole.
 bool is_mixed(const Kernel& kernel);
 
-/// Whether the kernel asks for inputs from DRAM. Kernels that cannot say are measured cold.
+/// Whether the kernel asks for inputs from DRAM. Kernels that cannot say are measured cold, so that
+/// nothing is to be added for it.
 bool is_cold(const Kernel& kernel);
 
 }  // namespace foretoken

@@ -47,7 +47,9 @@ struct ExecutionSettings {
   RoutingDraw routing_draw = {};                                // MoE: instead, one a step
   ExpertExchange expert_exchange = ExpertExchange::all_to_all;  // data parallel attention
   Overlap overlap = Overlap::none;
-  /// Whose kernels run. Serving is cold: each layer reads weights of its own.
+  SamplingMethod sampling = SamplingMethod::greedy;  // what benchmark clients ask for
+  /// Whose kernels run. Serving is cold: each layer reads weights of its own. What a kernel before
+  /// has just written is not: norms, rope, activations, sampling and routing find it in the L2.
   Implementation implementation = {.is_cold = true};
 
   [[nodiscard]] WeightFormats formats() const { return {dtype, expert_dtype.value_or(dtype)}; }

@@ -82,7 +82,9 @@ struct ColumnsOf {
             {"head_dim", text(kernel.head_dim)}};
   }
   Columns operator()(const Sampling& kernel) const {
-    return {{"rows", text(kernel.rows)}, {"vocabulary", text(kernel.vocabulary)}};
+    return {{"rows", text(kernel.rows)},
+            {"vocabulary", text(kernel.vocabulary)},
+            {"method", std::string(enum_name(kernel.method))}};
   }
   Columns operator()(const TopKRouting& kernel) const {
     return {{"tokens", text(kernel.tokens)},

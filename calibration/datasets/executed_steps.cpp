@@ -167,6 +167,7 @@ std::vector<ExecutedStep> load_executed_steps(const fs::path& path) {
 KernelSequence kernels_of(const ExecutedStep& step, const Transformer& model) {
   ExecutionSettings execution;
   execution.block_tokens = 0;
+  execution.sampling = SamplingMethod::top_p;  // step_kernels.cu
   KernelSequence kernels = generate(model, step.layout, execution, step.batch, 0);
   for (KernelCall& call : kernels) {
     if (auto* attention = std::get_if<Attention>(&call.kernel)) {

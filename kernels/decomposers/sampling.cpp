@@ -1,6 +1,6 @@
 // The end of a step and the router of a mixture of experts: kernels that reduce one row of logits.
-// Sampling is three launches as PyTorch runs them (cast to fp32, softmax, draw), a CTA a row; top-k
-// routing is one warp a token, eight tokens a CTA.
+// Sampling is three launches as PyTorch runs them (cast to fp32, softmax, draw) or two (cast,
+// argmax), a CTA a row; top-k routing is one warp a token, eight tokens a CTA.
 #include "kernels/decomposers/decomposer.hpp"
 
 namespace foretoken {
@@ -18,6 +18,10 @@ Decomposition decompose_sampling(const Sampling& kernel, const GpuSpec&) {
   };
   Decomposition result;
   result.launches.push_back(launch("cast_logits", {.fma_ops = logits, .bytes_loaded = 2 * logits}));
+  if (kernel.method == SamplingMethod::greedy) {
+    result.launches.push_back(launch("argmax", {.fma_ops = logits, .bytes_loaded = 4 * logits}));
+    return result;
+  }
   // Two passes: maximum and sum, then the quotient.
   result.launches.push_back(launch(
       "softmax", {.fma_ops = 2 * logits, .xu_ops = 2 * logits, .bytes_loaded = 2 * 4 * logits}));

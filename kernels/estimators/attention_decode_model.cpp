@@ -136,7 +136,9 @@ void add_memory(const AttentionShape& shape, const DecodeCut& cut, const DecodeC
   const double l2_at_peak = (cache * cut.heads + queries) / gpu.l2_bandwidth.value() * 1e6;
   const double l2 = l2_at_peak / c.l2_share;
   const double reread = out.reads_per_query_head ? std::pow(shape.group, c.reread_power) : 1.0;
-  const double dram = bytes / (gpu.dram_bandwidth.value() * c.dram_share) * reread * 1e6;
+  // The constants are of GPUs that reach 0.9 of their bandwidth.
+  const double reached = gpu.dram_bandwidth.value() * gpu.dram_stream_share / 0.9;
+  const double dram = bytes / (reached * c.dram_share) * reread * 1e6;
   out.memory = hot * l2 + (1 - hot) * dram;
   // The fitted L2 share hides latencies that DRAM has too: what is lost without hits is judged
   // by the L2's peak.

@@ -9,23 +9,25 @@
 namespace foretoken {
 namespace {
 
-/// Row by row; `streams` times the row's bytes are moved.
-StreamShape norm_shape(std::int64_t tokens, std::int64_t dim, DType dtype, double streams) {
-  const double row_bytes = static_cast<double>(dim) * bytes_per_element(activation_dtype(dtype));
-  StreamShape shape = row_shape(tokens, row_bytes, 1024);
-  shape.bytes = static_cast<double>(tokens) * row_bytes * streams;
+/// Row by row; `streams` times the row's bytes are moved, to and from two buffers.
+template <class Norm>
+StreamShape norm_shape(const Norm& norm, double streams) {
+  const double row_bytes =
+      static_cast<double>(norm.dim) * bytes_per_element(activation_dtype(norm.dtype));
+  StreamShape shape = row_shape(norm.tokens, row_bytes, 1024);
+  const double tensor_bytes = static_cast<double>(norm.tokens) * row_bytes;
+  shape.bytes = tensor_bytes * streams;
+  if (!norm.is_cold) shape.footprint = tensor_bytes * 2;
   return shape;
 }
 
 StreamShape rms_norm_shape(const Kernel& kernel, const GpuSpec&) {
-  const auto& norm = std::get<RmsNorm>(kernel);
-  return norm_shape(norm.tokens, norm.dim, norm.dtype, 2);
+  return norm_shape(std::get<RmsNorm>(kernel), 2);
 }
 
-/// Reads the input and the residual, writes both.
+/// Reads the input and the residual, writes both in place.
 StreamShape fused_add_shape(const Kernel& kernel, const GpuSpec&) {
-  const auto& norm = std::get<FusedAddRmsNorm>(kernel);
-  return norm_shape(norm.tokens, norm.dim, norm.dtype, 4);
+  return norm_shape(std::get<FusedAddRmsNorm>(kernel), 4);
 }
 
 /// A warp a head, eight to a CTA; CTAs that find no SM free take further heads in turn.
@@ -38,7 +40,9 @@ StreamShape qk_norm_shape(const Kernel& kernel, const GpuSpec& gpu) {
   shape.threads = 256;
   shape.ctas = std::min(ctas, ctas_a_sm * gpu.sm_count);
   shape.rounds = ctas / shape.ctas;
-  shape.bytes = heads * norm.head_dim * 2 * bytes_per_element(activation_dtype(norm.dtype));
+  const double head_bytes = norm.head_dim * bytes_per_element(activation_dtype(norm.dtype));
+  shape.bytes = heads * head_bytes * 2;
+  if (!norm.is_cold) shape.footprint = heads * head_bytes;  // in place
   return shape;
 }
 
@@ -46,7 +50,7 @@ StreamShape qk_norm_shape(const Kernel& kernel, const GpuSpec& gpu) {
 
 // Alone within 4.2, 3.0 and 3.0 % of the launches they were fitted to.
 const EstimatorFamily& rms_norm_family() {
-  static const StreamFamily family("rms_norm", kernel_index_of<RmsNorm>(), rms_norm_shape,
+  static const StreamFamily family("rms_norm", is_kind<RmsNorm>, rms_norm_shape,
                                    {.launch = 0.816,
                                     .first_round = 393,
                                     .full_cta = 1520,
@@ -55,13 +59,14 @@ const EstimatorFamily& rms_norm_family() {
                                     .tail_share = 1410,
                                     .cta_issue = 263,
                                     .dram_share = 0.636,
+                                    .l2_share = 0.5,
                                     .overlap = 2.27,
                                     .wave = 1.51});
   return family;
 }
 
 const EstimatorFamily& fused_add_rms_norm_family() {
-  static const StreamFamily family("fused_add_rms_norm", kernel_index_of<FusedAddRmsNorm>(),
+  static const StreamFamily family("fused_add_rms_norm", is_kind<FusedAddRmsNorm>,
                                    fused_add_shape,
                                    {.launch = 0.894,
                                     .first_round = 389,
@@ -78,7 +83,7 @@ const EstimatorFamily& fused_add_rms_norm_family() {
 
 /// The share of DRAM bandwidth above 1 says that nothing but latency was seen to limit it.
 const EstimatorFamily& qk_norm_family() {
-  static const StreamFamily family("qk_norm", kernel_index_of<QkNorm>(), qk_norm_shape,
+  static const StreamFamily family("qk_norm", is_kind<QkNorm>, qk_norm_shape,
                                    {.launch = 0.523,
                                     .first_round = 515,
                                     .full_cta = 1070,
@@ -87,6 +92,7 @@ const EstimatorFamily& qk_norm_family() {
                                     .tail_share = 1510,
                                     .cta_issue = 181,
                                     .dram_share = 1.49,
+                                    .hit_saves = 600,
                                     .overlap = 1.15,
                                     .wave = 0.8});
   return family;

@@ -8,6 +8,11 @@
 namespace foretoken {
 namespace {
 
+bool covers_top_p(const Kernel& kernel) {
+  const auto* sampling = std::get_if<Sampling>(&kernel);
+  return sampling != nullptr && sampling->method == SamplingMethod::top_p;
+}
+
 /// Two launches of a CTA a row; softmax reads twice and writes once, the draw reads about once.
 StreamShape sampling_shape(const Kernel& kernel, const GpuSpec&) {
   constexpr double logit_bytes = 4, passes = 4;
@@ -18,6 +23,7 @@ StreamShape sampling_shape(const Kernel& kernel, const GpuSpec&) {
   shape.threads = 1024;
   shape.rounds = row_bytes / 16 / shape.threads;
   shape.bytes = shape.ctas * row_bytes * passes;
+  if (!sampling.is_cold) shape.footprint = shape.ctas * row_bytes * 2;
   return shape;
 }
 
@@ -31,6 +37,7 @@ StreamShape topk_routing_shape(const Kernel& kernel, const GpuSpec&) {
   shape.rounds = std::ceil(routing.experts / lanes);
   shape.steps = routing.topk;
   shape.bytes = tokens * (routing.experts * score_bytes + routing.topk * pick_bytes);
+  if (!routing.is_cold) shape.footprint = shape.bytes;
   return shape;
 }
 
@@ -39,7 +46,7 @@ StreamShape topk_routing_shape(const Kernel& kernel, const GpuSpec&) {
 // Alone within 7.9 and 5.8 % of the launches they were fitted to. An overlap below 1 is the two
 // launches of sampling, which do not overlap at all.
 const EstimatorFamily& sampling_family() {
-  static const StreamFamily family("sampling", kernel_index_of<Sampling>(), sampling_shape,
+  static const StreamFamily family("sampling", covers_top_p, sampling_shape,
                                    {.launch = 0.706,
                                     .first_round = 505,
                                     .full_cta = 887,
@@ -54,7 +61,7 @@ const EstimatorFamily& sampling_family() {
 }
 
 const EstimatorFamily& topk_routing_family() {
-  static const StreamFamily family("topk_routing", kernel_index_of<TopKRouting>(),
+  static const StreamFamily family("topk_routing", is_kind<TopKRouting>,
                                    topk_routing_shape,
                                    {.launch = 0.399,
                                     .first_round = 540,
@@ -65,6 +72,8 @@ const EstimatorFamily& topk_routing_family() {
                                     .step = 234,
                                     .cta_issue = 167,
                                     .dram_share = 0.102,
+                                    .l2_share = 0.4,
+                                    .hit_saves = 300,
                                     .overlap = 1.13,
                                     .wave = 0.921});
   return family;

@@ -215,13 +215,26 @@ bool multiplies_remote_rows(const FusedMoe& kernel, const GpuSpec& gpu) {
   });
 }
 
+namespace {
+
+/// The width that a rank's experts are stored in and computed with. MXFP4 checkpoints are padded to
+/// two blocks of 32 as they are loaded (mxfp4.py of vLLM and of SGLang): 360 of gpt-oss-120b over
+/// eight ranks are 384.
+double stored_width(const FusedMoe& kernel) {
+  constexpr double unit = 64;
+  const double width = static_cast<double>(kernel.intermediate) / kernel.tp;
+  return kernel.dtype == DType::mxfp4 ? unit * std::ceil(width / unit) : width;
+}
+
+}  // namespace
+
 TritonMoeModel triton_moe_model(const FusedMoe& kernel, const GpuSpec& gpu,
                                 const TritonMoeConstants& constants) {
   TritonMoeModel model;
   model.overlap = constants.overlap;
   model.load = busiest_rank_load(kernel);
   model.products = has_gate(kernel, gpu) ? 3 : 2;
-  model.width = static_cast<double>(kernel.intermediate) / kernel.tp;
+  model.width = stored_width(kernel);
   count_rows(kernel, gpu, model);
   choose_tile(kernel, gpu, model);
   count_tiles(kernel, model);

@@ -23,7 +23,7 @@ namespace {
 
 struct StepOptions {
   std::string model, gpu, cluster, prefill, decode, predictor = "synperf";
-  std::string dtype, expert_dtype, kv_dtype, routing = "balanced", framework = "vllm";
+  std::string dtype, expert_dtype, kv_dtype, routing = "balanced", framework = "vllm", sampling = "greedy";
   std::string scenario, communication = "model", fallback = "none", all_reduce = "auto";
   std::vector<std::string> overrides;
   std::string speculate, draft_model;
@@ -295,6 +295,7 @@ StepSubject subject_of_options(const StepOptions& options) {
   execution.block_tokens = options.block_tokens;
   execution.implementation.framework = parse_option<Framework>(options.framework, "--framework");
   execution.implementation.is_cold = !options.warm;
+  execution.sampling = parse_option<SamplingMethod>(options.sampling, "--sampling");
   execution.routing = parse_routing(options.routing, {"--routing"});
   subject.cluster = cluster_of(options);
   if (const std::string problem = kv_format_problem(execution.kv_dtype, subject.cluster.gpu);
@@ -397,6 +398,7 @@ void add_step(CLI::App& program, Action& chosen) {
       ->check(CLI::PositiveNumber)
       ->needs(speculate);
   command->add_option("--framework", options->framework, "Whose kernels: vllm, sglang, trtllm");
+  command->add_option("--sampling", options->sampling, "How tokens are chosen: greedy or top_p");
   command->add_flag("--warm", options->warm, "Weights and KV in L2 where they fit (default: cold)");
   command->add_option("--routing", options->routing,
                       "MoE: balanced, power_law:EXPONENT or balancedness:B");

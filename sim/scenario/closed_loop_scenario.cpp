@@ -39,6 +39,7 @@ ServerSettings::ServerSettings(const std::filesystem::path& toml) : root_(load_t
   reader.read("requests_per_user", requests_per_user_);
   reader.expect("requests_per_user", requests_per_user_ >= 1, "must be at least 1");
   reader.read("calibration_tensor_parallel", calibration_tensor_parallel_);
+  (void)reader.find_table("workload");
   (void)reader.find_table("engines");
   (void)reader.find_table("models");
   reader.finish();
@@ -50,11 +51,24 @@ bool ServerSettings::is_calibration(const ClosedLoopPoint& point) const {
 }
 
 void ServerSettings::apply(std::string_view family, const std::string& name,
-                           Value& scenario) const {
+                           const ClosedLoopPoint& point, Value& scenario) const {
+  constexpr std::string_view without_slot = "users_without_slot";
   const Value* entries = root_.find(family);
   const Value* entry = entries != nullptr ? entries->find(name) : nullptr;
   if (entry == nullptr || !entry->is_object()) return;
   for (const auto& [table, settings] : std::get<ValueObject>(entry->data)) {
+    if (table == without_slot) {
+      Diagnostics diagnostics;
+      TableReader reader(*entry, diagnostics, fmt::format("{}.{}", family, name));
+      int users = 0;
+      reader.read(without_slot, users);
+      reader.expect(without_slot, users >= 0, "must not be negative");
+      diagnostics.throw_if_any();
+      Value engine = *scenario.find("engine");
+      engine.set("sequences_max", std::max(1, point.users - users));
+      scenario.set("engine", std::move(engine));
+      continue;
+    }
     if (!settings.is_object()) {
       throw ConfigError(settings.position, fmt::format("expected a table of the scenario, such as "
                                                        "[{}.{}.engine]",
@@ -74,6 +88,9 @@ Value ServerSettings::scenario(const ClosedLoopPoint& point) const {
   Value model, cluster, deployment, engine, workload, scenario;
   model.set("name", model_name);
   set_format(model, "dtype", point.gemm_format);
+  // Checkpoints that ModelOpt has quantised to fp8, a scale a tensor, say fp8 of the KV cache too,
+  // and TensorRT-LLM follows them; those with a scale a block say nothing of it.
+  if (point.engine == "trtllm" && point.gemm_format == "fp8") model.set("kv_dtype", "fp8");
   cluster.set("name", fmt::format("{}-8", gpu));
   deployment.set("tensor_parallel", point.tensor_parallel);
   deployment.set("pipeline_parallel", point.pipeline_parallel);
@@ -84,14 +101,17 @@ Value ServerSettings::scenario(const ClosedLoopPoint& point) const {
   workload.set("requests", requests_per_user_ * point.users);
   workload.set("prompt_tokens", point.prompt_tokens);
   workload.set("output_tokens", point.output_tokens);
+  if (const Value* clients = root_.find("workload"); clients != nullptr && clients->is_object()) {
+    for (const auto& [key, value] : std::get<ValueObject>(clients->data)) workload.set(key, value);
+  }
   scenario.set("model", std::move(model));
   scenario.set("cluster", std::move(cluster));
   scenario.set("deployment", std::move(deployment));
   scenario.set("engine", std::move(engine));
   scenario.set("workload", std::move(workload));
-  apply("engines", point.engine, scenario);
-  apply("engines", fmt::format("{} {}", point.engine, point.version), scenario);
-  apply("models", model_name, scenario);
+  apply("engines", point.engine, point, scenario);
+  apply("engines", fmt::format("{} {}", point.engine, point.version), point, scenario);
+  apply("models", model_name, point, scenario);
   return scenario;
 }
 

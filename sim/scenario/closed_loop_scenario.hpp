@@ -3,9 +3,12 @@
 // a model, each overriding the ones before.
 //   requests_per_user = 10            each user sends so many, one after the other
 //   calibration_tensor_parallel = 4   points with this layout were looked at to choose the settings
+//   [workload]                        keys of the scenario's workload: what clients are like
 //   [engines.vllm.engine]             keys of the scenario's tables for servers of this engine
 //   [engines."vllm 0.12.0".engine]    … of this version
 //   [models.qwen3-32b.model]          … of this model, by its name here
+//   [models.qwen3-32b]
+//   users_without_slot = 1            so many fewer sequences run at once than there are users
 #pragma once
 
 #include <filesystem>
@@ -30,7 +33,8 @@ class ServerSettings {
   [[nodiscard]] Value scenario(const ClosedLoopPoint& point) const;
 
  private:
-  void apply(std::string_view family, const std::string& name, Value& scenario) const;
+  void apply(std::string_view family, const std::string& name, const ClosedLoopPoint& point,
+             Value& scenario) const;
 
   Value root_;
   std::int64_t requests_per_user_ = 10;

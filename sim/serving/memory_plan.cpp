@@ -25,6 +25,12 @@ constexpr Bytes runtime_bytes(0.15 * gibibyte);
 // over NVLink (2026), which have three to four times the channels.
 constexpr Bytes pcie_communication_bytes(0.2 * gibibyte);
 constexpr Bytes nvlink_communication_bytes(0.6 * gibibyte);
+// SGLang starts more groups, each with communicators of its own, before it looks at what is free:
+// "Init torch distributed ends. mem usage" in its logs is 0.39 GiB on four GPUs over PCIe (2026),
+// 2.0 on eight H200 (2025) and 2.4 on eight B200 (2025). Four H100 of 2025 leave 1.5 by their KV pool.
+constexpr Bytes sglang_pcie_bytes(0.4 * gibibyte);
+constexpr Bytes sglang_nvlink_bytes(1.0 * gibibyte);
+constexpr Bytes sglang_nvlink_rank_bytes(0.125 * gibibyte);
 
 // A captured batch size of one layer: 0.053 MiB on an H200 (measured as above, with eight kernels a
 // layer). vLLM's "graph capturing took", by layers and graphs: 0.085 (Llama 3.1 8B, A100, 2026),
@@ -125,10 +131,14 @@ Bytes rotary_bytes(const Transformer& model, const ExecutionSettings& execution)
                bytes_per_element(activation_dtype(execution.dtype)));
 }
 
-Bytes communication_bytes(const ParallelLayout& layout, const GpuSpec& gpu) {
+Bytes communication_bytes(const ParallelLayout& layout, const GpuSpec& gpu, MemoryRule rule) {
   if (layout.ranks() == 1) return Bytes(0.0);
-  return gpu.nvlink_bandwidth > BytesPerSecond(0.0) ? nvlink_communication_bytes
-                                                    : pcie_communication_bytes;
+  const bool has_nvlink = gpu.nvlink_bandwidth > BytesPerSecond(0.0);
+  if (rule == MemoryRule::static_fraction) {
+    const double ranks = std::min(layout.ranks(), 8);  // of a node
+    return has_nvlink ? sglang_nvlink_bytes + ranks * sglang_nvlink_rank_bytes : sglang_pcie_bytes;
+  }
+  return has_nvlink ? nvlink_communication_bytes : pcie_communication_bytes;
 }
 
 Bytes kv_budget(const MemoryPlan& plan, const MemoryLimits& limits) {
@@ -174,7 +184,7 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
     plan.capacity = gpu.memory_capacity;
     plan.driver = gpu.memory_capacity - gpu.usable_memory();
     plan.context = context_bytes;
-    plan.communication = communication_bytes(layout, gpu);
+    plan.communication = communication_bytes(layout, gpu, limits.rule);
     plan.runtime = runtime_bytes;
     plan.weights = weight_bytes_per_rank(model, layout, stage, execution.formats()) +
                    rotary_bytes(model, execution);

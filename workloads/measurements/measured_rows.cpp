@@ -232,7 +232,7 @@ class MeasuredRows::CsvSource final : public Source {
     launch.time = *warm;
     set_cold(launch.kernel, false);
     // A kernel type that cannot say that it is warm: its prices are cold.
-    launch.is_aside = launch.is_aside || !has_implementation(launch.kernel);
+    launch.is_aside = launch.is_aside || !cold_state(launch.kernel);
   }
 
   CsvRows rows_;
@@ -331,22 +331,6 @@ std::vector<fs::path> measured_files(const fs::path& path) {
   }
   std::ranges::sort(files);
   return files;
-}
-
-void set_cold(Kernel& kernel, bool is_cold) {
-  std::visit(
-      [&](auto& value) {
-        if constexpr (requires { value.implementation; }) value.implementation.is_cold = is_cold;
-      },
-      kernel);
-}
-
-bool has_implementation(const Kernel& kernel) {
-  return std::visit(
-      [](const auto& value) {
-        return requires { value.implementation; };
-      },
-      kernel);
 }
 
 }  // namespace foretoken

@@ -77,10 +77,4 @@ bool is_aside(const CsvRows& rows);
 /// The files to read for `path`: itself, or all CSVs below a folder, in the order of their paths.
 std::vector<std::filesystem::path> measured_files(const std::filesystem::path& path);
 
-/// Sets what a kernel says of its inputs; kernels that cannot say are always cold.
-void set_cold(Kernel& kernel, bool is_cold);
-
-/// Whether the kernel's type can say whose code runs it and whether its inputs are cold.
-bool has_implementation(const Kernel& kernel);
-
 }  // namespace foretoken

@@ -50,6 +50,10 @@ class ArrivalProcess {
 
   /// Whether users wait for their answers (closed loop), so that time cannot be transformed.
   [[nodiscard]] virtual bool waits_for_answers() const { return false; }
+
+  /// Whether a user may come back sooner than another whose answer ended before: what next() gives
+  /// is not in order of time then, once somebody has finished.
+  [[nodiscard]] virtual bool overtakes() const { return false; }
 };
 
 /// What a variant may need besides its keys.

@@ -25,6 +25,7 @@ class TimeDistribution {
   }
 
   [[nodiscard]] Seconds sample(RandomStream& random) const;
+  [[nodiscard]] bool is_fixed() const { return kind_ == Kind::fixed; }
   /// Reads back to the same distribution.
   [[nodiscard]] Value resolved() const;
 

@@ -39,24 +39,11 @@ class TrafficSource final : public RequestSource {
         priority_random_(random.stream("priorities")),
         patience_(traffic.patience, random) {}
 
-  std::optional<Request> next() override {
-    const auto number = static_cast<std::size_t>(times_.sent());
-    const std::optional<Arrival> arrival = times_.next();
-    if (!arrival) return std::nullopt;
-    const std::size_t row = arrival->trace_row.value_or(number);
-    Request request;
-    request.id = RequestId{static_cast<std::uint32_t>(number)};
-    request.arrival = arrival->time;
-    request.prompt_tokens = traffic_.prompt_tokens->sample(prompt_random_, row);
-    request.output_tokens = traffic_.output_tokens->sample(output_random_, row);
-    request.priority = traffic_.priorities.sample(priority_random_);
-    patience_.give(request);
-    if (traffic_.prompt_tokens->uses_trace()) {
-      const auto hashes = traffic_.trace->prefix_hashes(row % traffic_.trace->size());
-      request.prefix_hashes.assign(hashes.begin(), hashes.end());
-      request.prefix_block_tokens = traffic_.prefix_block_tokens;
-    }
-    return request;
+  std::optional<Request> next() override { return next_request(); }
+
+  std::optional<Request> next_follow_up() override {
+    if (!traffic_.arrivals->overtakes()) return std::nullopt;
+    return next_request();
   }
 
   void on_finished(RequestId, Seconds now) override { times_.on_finished(now); }
@@ -77,6 +64,26 @@ class TrafficSource final : public RequestSource {
   }
 
  private:
+  std::optional<Request> next_request() {
+    const auto number = static_cast<std::size_t>(times_.sent());
+    const std::optional<Arrival> arrival = times_.next();
+    if (!arrival) return std::nullopt;
+    const std::size_t row = arrival->trace_row.value_or(number);
+    Request request;
+    request.id = RequestId{static_cast<std::uint32_t>(number)};
+    request.arrival = arrival->time;
+    request.prompt_tokens = traffic_.prompt_tokens->sample(prompt_random_, row);
+    request.output_tokens = traffic_.output_tokens->sample(output_random_, row);
+    request.priority = traffic_.priorities.sample(priority_random_);
+    patience_.give(request);
+    if (traffic_.prompt_tokens->uses_trace()) {
+      const auto hashes = traffic_.trace->prefix_hashes(row % traffic_.trace->size());
+      request.prefix_hashes.assign(hashes.begin(), hashes.end());
+      request.prefix_block_tokens = traffic_.prefix_block_tokens;
+    }
+    return request;
+  }
+
   Traffic traffic_;
   RandomStreams random_;
   LimitedTimes times_;

@@ -1,6 +1,7 @@
 // LLMServingSim's tables of Llama-3.1-8B in vLLM 0.19 on one RTX 4090, no sharding: time by layer
 // and number of tokens, and of attention over batches of one prefill chunk and equal decodes. Each
-// layer has its own weights and the engine runs them in turn, so the launches are cold.
+// layer has its own weights and the engine runs them in turn, so that weights and caches are cold,
+// and what streams activations finds them as the layer before has left them.
 #include "calibration/datasets/importer.hpp"
 
 namespace foretoken {
@@ -25,11 +26,14 @@ std::optional<Kernel> layer_kernel(std::string_view layer, std::int64_t tokens) 
   if (layer == "gate_up_proj") return linear(tokens, 2 * intermediate, hidden);
   if (layer == "down_proj") return linear(tokens, hidden, intermediate);
   if (layer == "lm_head") return linear(tokens, vocabulary, hidden);
-  if (layer == "act_fn") return SiluAndMul{tokens, intermediate, DType::bf16};
+  if (layer == "act_fn") return SiluAndMul{tokens, intermediate, DType::bf16, false};
   if (layer == "layernorm" || layer == "final_layernorm") {
-    return FusedAddRmsNorm{tokens, hidden, DType::bf16};
+    return FusedAddRmsNorm{tokens, hidden, DType::bf16, false};
   }
-  if (layer == "rotary_emb") return Rope{tokens, query_heads + kv_heads, head_dim, DType::bf16};
+  if (layer == "rotary_emb") {
+    return Rope{tokens, query_heads + kv_heads, head_dim, DType::bf16, false};
+  }
+  if (layer == "sampler") return Sampling{tokens, vocabulary, SamplingMethod::greedy, false};
   if (layer == "embedding") return Embedding{tokens, hidden, DType::bf16};
   return std::nullopt;
 }

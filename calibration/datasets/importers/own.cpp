@@ -13,8 +13,8 @@ void import_own(const MeasuredFile& file, SampleSink& sink) {
     const std::string layout = kernel_layout(launch.kernel);
     const std::string origin = "foretoken_" + launch.gpu.substr(0, launch.gpu.find('-'));
     sink.add({launch.kernel, launch.gpu, launch.time, launch.source_name, origin, layout});
-    // A kernel type without implementation cannot say that it is warm: its prices are cold.
-    if (!launch.warm_time || !has_implementation(launch.kernel)) continue;
+    // A kernel type that cannot say that it is warm: its prices are cold.
+    if (!launch.warm_time || !cold_state(launch.kernel)) continue;
     set_cold(launch.kernel, false);
     sink.add({launch.kernel, launch.gpu, *launch.warm_time, launch.source_name, origin, layout});
   }

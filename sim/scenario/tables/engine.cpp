@@ -89,6 +89,7 @@ void read_memory(TableReader& table, Scenario& scenario) {
 
 void read_execution(TableReader& table, Scenario& scenario) {
   table.read("framework", scenario.execution.implementation.framework);
+  table.read("sampling", scenario.execution.sampling);
   table.read("overlap", scenario.execution.overlap);
   table.expect(
       "overlap",
@@ -155,6 +156,7 @@ Value resolved_engine_table(const Scenario& scenario) {
   }
   engine.set("preemption", std::string(enum_name(scenario.engine.preemption)));
   engine.set("framework", std::string(enum_name(scenario.execution.implementation.framework)));
+  engine.set("sampling", std::string(enum_name(scenario.execution.sampling)));
   if (scenario.execution.overlap != Overlap::none) {
     engine.set("overlap", std::string(enum_name(scenario.execution.overlap)));
   }

@@ -74,6 +74,13 @@ TEST(SmallKernels, SamplingIsThreeLaunches) {
   for (const Launch& launch : result.launches) EXPECT_EQ(launch.task_count(), 5);
 }
 
+TEST(SmallKernels, GreedySamplingCastsAndLooksForTheLargest) {
+  const Decomposition result =
+      decompose(Sampling{.rows = 5, .vocabulary = 1000, .method = SamplingMethod::greedy}, h200());
+  ASSERT_EQ(result.launches.size(), 2);
+  EXPECT_EQ(result.launches[1].name, "argmax");
+}
+
 TEST(Decompose, CollectivesHaveNoTasks) {
   EXPECT_THAT([] { decompose(Collective{}, h200()); },
               ::testing::ThrowsMessage<PredictionError>(

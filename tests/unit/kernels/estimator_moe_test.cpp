@@ -326,6 +326,22 @@ TEST(EstimatorMoe, FourBitExpertsAreUnpackedWhereThereIsNoPath) {
             price_us(moe_of(16, 32, 4, 1, DType::bf16), h200));
 }
 
+// Engines pad MXFP4 experts to 64 as they load them: narrower ranks are no slower for it.
+TEST(EstimatorMoe, FourBitExpertsAreAsWideAsTheyAreStored) {
+  const GpuSpec gpu = gpu_of("h100-sxm");
+  const auto gpt_oss_us = [&](std::int64_t intermediate, int tp, DType dtype) {
+    FusedMoe moe = from(moe_of(32, 128, 4, 1, dtype), Framework::vllm, KernelSource::automatic);
+    moe.hidden = 2880;
+    moe.intermediate = intermediate;
+    moe.tp = tp;
+    return price_us(moe, gpu);
+  };
+  EXPECT_EQ(gpt_oss_us(2880, 8, DType::mxfp4), gpt_oss_us(3072, 8, DType::mxfp4));  // 360: 384
+  EXPECT_EQ(gpt_oss_us(3072, 8, DType::mxfp4), gpt_oss_us(2960, 8, DType::mxfp4));  // 370: 384
+  EXPECT_LT(gpt_oss_us(2880, 8, DType::mxfp4), gpt_oss_us(2880, 4, DType::mxfp4));
+  EXPECT_NE(gpt_oss_us(2880, 8, DType::bf16), gpt_oss_us(3072, 8, DType::bf16));
+}
+
 TEST(EstimatorMoe, FeaturesAreFiniteAtTheExtremes) {
   for (const char* name : {"a100-sxm", "h200-sxm", "b200-sxm", "rtx-4090", "rtx-pro-6000-server"}) {
     const GpuSpec gpu = gpu_of(name);

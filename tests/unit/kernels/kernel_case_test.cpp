@@ -95,10 +95,26 @@ TEST(KernelCase, OtherKernels) {
             Kernel(KvWrite{4, 2, 64, DType::bf16, DType::fp8}));
   EXPECT_EQ(kernel_of(R"({"kernel": "sampling", "rows": 4, "vocabulary": 1000})"),
             Kernel(Sampling{4, 1000}));
+  EXPECT_EQ(kernel_of(R"({"kernel": "sampling", "rows": 4, "vocabulary": 9, "method": "greedy"})"),
+            Kernel(Sampling{4, 9, SamplingMethod::greedy}));
   EXPECT_EQ(kernel_of(R"({"kernel": "topk_routing", "tokens": 4, "experts": 8, "topk": 2})"),
             Kernel(TopKRouting{4, 8, 2}));
   EXPECT_EQ(kernel_of(R"({"kernel": "batched_gemm", "batch": 16, "m": 4, "n": 512, "k": 128})"),
             Kernel(BatchedGemm{16, 4, 512, 128}));
+}
+
+TEST(KernelCase, ColdIsSaidOfKernelsThatStreamToo) {
+  const auto state = [](const std::string& members) {
+    return cold_state(kernel_of(R"({"kernel": )" + members + "}"));
+  };
+  const std::string norm = R"("rms_norm", "tokens": 4, "dim": 8)";
+  EXPECT_EQ(state(norm), true);  // as our measurements are
+  EXPECT_EQ(state(norm + R"(, "cold": false)"), false);
+  EXPECT_EQ(state(norm + R"(, "cold": true)"), true);
+  const std::string gemm = R"("gemm", "m": 4, "n": 8, "k": 8)";
+  EXPECT_EQ(state(gemm), false);  // as public tables are
+  EXPECT_EQ(state(gemm + R"(, "cold": true)"), true);
+  EXPECT_EQ(state(R"("embedding", "tokens": 4, "dim": 8, "cold": false)"), std::nullopt);
 }
 
 Routing routing_of(const std::string& member) {

@@ -33,6 +33,9 @@ void add_row_kernel(std::vector<Kernel>& kernels) {
   add_variants(
       kernels, Struct{8, 16, DType::bf16}, [](auto& k) { k.tokens = 9; },
       [](auto& k) { k.dim = 17; }, [](auto& k) { k.dtype = DType::fp16; });
+  if constexpr (requires { Struct{}.is_cold; }) {
+    kernels.push_back(Struct{8, 16, DType::bf16, false});
+  }
 }
 
 template <class Struct>
@@ -40,7 +43,7 @@ void add_head_kernel(std::vector<Kernel>& kernels) {
   add_variants(
       kernels, Struct{8, 4, 16, DType::bf16}, [](auto& k) { k.tokens = 9; },
       [](auto& k) { k.heads = 5; }, [](auto& k) { k.head_dim = 17; },
-      [](auto& k) { k.dtype = DType::fp16; });
+      [](auto& k) { k.dtype = DType::fp16; }, [](auto& k) { k.is_cold = false; });
 }
 
 template <class Struct>
@@ -94,10 +97,12 @@ std::vector<Kernel> one_of_every_change() {
       [](auto& k) { k.kv_heads = 5; }, [](auto& k) { k.head_dim = 65; },
       [](auto& k) { k.dtype = DType::fp16; }, [](auto& k) { k.kv_dtype = DType::fp8; });
   add_variants(
-      kernels, Sampling{8, 16}, [](auto& k) { k.rows = 9; }, [](auto& k) { k.vocabulary = 17; });
+      kernels, Sampling{8, 16}, [](auto& k) { k.rows = 9; }, [](auto& k) { k.vocabulary = 17; },
+      [](auto& k) { k.method = SamplingMethod::greedy; }, [](auto& k) { k.is_cold = false; });
   add_variants(
       kernels, TopKRouting{8, 16, 2}, [](auto& k) { k.tokens = 9; },
-      [](auto& k) { k.experts = 17; }, [](auto& k) { k.topk = 3; });
+      [](auto& k) { k.experts = 17; }, [](auto& k) { k.topk = 3; },
+      [](auto& k) { k.is_cold = false; });
   const FusedMoe moe{8, 4, 2, 64, 32, DType::bf16, 1, 1, {}};
   add_variants(
       kernels, moe, [](auto& k) { k.tokens = 9; }, [](auto& k) { k.experts = 8; },

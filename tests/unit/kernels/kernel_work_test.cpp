@@ -149,6 +149,8 @@ TEST(KernelWork, StreamingKernels) {
   EXPECT_EQ(kernel_work(Embedding{10, 64}).dram_bytes.value(), 2 * 10 * 64 * 2 + 10 * 8);
   // 18 bytes a logit over three launches, 8 a row.
   EXPECT_EQ(kernel_work(Sampling{10, 1000}).dram_bytes.value(), 10 * 1000 * 18 + 10 * 8);
+  EXPECT_EQ(kernel_work(Sampling{10, 1000, SamplingMethod::greedy}).dram_bytes.value(),
+            10 * 1000 * 10 + 10 * 8);
   EXPECT_EQ(kernel_work(TopKRouting{10, 64, 8}).dram_bytes.value(), 10 * 64 * 2 + 10 * 8 * 12);
 }
 

@@ -96,6 +96,23 @@ TEST(MemoryPlan, RulesTakeTheirShareOfDifferentThings) {
               1e-3);
 }
 
+TEST(MemoryPlan, SglangStartsMoreCommunicators) {
+  GpuSpec gpu = gpu_with(Bytes(8e9));
+  ParallelLayout layout;
+  const auto communication = [&](int ranks, MemoryRule rule) {
+    layout.tensor = ranks;
+    const MemoryLimits limits{.rule = rule, .utilization = 0.75, .batch_tokens_max = 4,
+                              .sequences_max = 2};
+    return plan_memory(tiny_model(), layout, {}, gpu, limits).communication.value() / 1073741824.0;
+  };
+  gpu.nvlink_bandwidth = BytesPerSecond(450e9);
+  EXPECT_EQ(communication(1, MemoryRule::static_fraction), 0.0);
+  EXPECT_NEAR(communication(2, MemoryRule::static_fraction), 1.25, 1e-9);
+  EXPECT_NEAR(communication(2, MemoryRule::of_total), 0.6, 1e-9);
+  gpu.nvlink_bandwidth = BytesPerSecond(0.0);
+  EXPECT_NEAR(communication(2, MemoryRule::static_fraction), 0.4, 1e-9);
+}
+
 TEST(MemoryPlan, PiecesMakeUpWhatTheGpuHas) {
   const GpuSpec gpu = gpu_with(Bytes(4e9));
   ParallelLayout two;

@@ -127,6 +127,47 @@ TEST(Arrivals, ClosedLoopUsersSendAgainAfterTheirAnswerAndAThought) {
   EXPECT_FALSE(source->next());  // four were asked for
 }
 
+TEST(Arrivals, ClosedLoopUsersWhoThinkUnequallyOvertakeEachOther) {
+  const auto result = read(
+      "arrivals = \"closed_loop\"\nusers = 50\n"
+      "think_time = { distribution = \"exponential\", mean = \"2 s\" }\nrequests = 100" +
+      std::string(lengths));
+  ASSERT_EQ(result.errors, "");
+  const auto source = result.workload->start(RandomStreams(1));
+  EXPECT_FALSE(source->next_follow_up() == std::nullopt);  // the first users are ready
+  for (int user = 1; user < 50; ++user) EXPECT_EQ(source->next()->arrival.value(), 0.0);
+  EXPECT_FALSE(source->next());
+  double sum = 0.0, latest = 0.0;
+  int overtaken = 0;
+  for (std::uint32_t user = 0; user < 50; ++user) {
+    // All are done at once; each is known as soon as it is, whenever it sends.
+    source->on_finished(RequestId{user}, Seconds(10.0));
+    const auto request = source->next_follow_up();
+    ASSERT_TRUE(request);
+    EXPECT_FALSE(source->next_follow_up());
+    EXPECT_EQ(request->id.value, 50 + user);
+    EXPECT_GE(request->arrival.value(), 10.0);
+    overtaken += request->arrival.value() < latest;
+    latest = std::max(latest, request->arrival.value());
+    sum += request->arrival.value() - 10.0;
+  }
+  EXPECT_GT(overtaken, 25);
+  EXPECT_NEAR(sum / 50, 2.0, 0.7);  // standard error 0.28
+  source->on_finished(RequestId{60}, Seconds(20.0));
+  EXPECT_FALSE(source->next_follow_up());  // a hundred were asked for
+}
+
+TEST(Arrivals, ClosedLoopUsersWhoThinkEquallyComeInOrder) {
+  const auto result = read(
+      "arrivals = \"closed_loop\"\nusers = 2\nthink_time = \"3 s\"\nrequests = 9" +
+      std::string(lengths));
+  const auto source = result.workload->start(RandomStreams(1));
+  (void)source->next(), (void)source->next();
+  source->on_finished(RequestId{0}, Seconds(1.0));
+  EXPECT_FALSE(source->next_follow_up());  // next() has it
+  EXPECT_EQ(source->next()->arrival.value(), 4.0);
+}
+
 TEST(Arrivals, ClosedLoopSendsNothingAfterTheDuration) {
   const auto result =
       read("arrivals = \"closed_loop\"\nusers = 1\nduration = \"10 s\"" + std::string(lengths));

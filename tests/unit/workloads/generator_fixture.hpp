@@ -32,7 +32,15 @@ inline const KernelCall& find(const KernelSequence& sequence, std::string_view r
   return *found;
 }
 
-/// The kernel's shape: whose implementation it is, and that serving is cold, is checked here.
+/// The kernel as a step runs it: with what the kernel before has left in the L2.
+template <class T>
+Kernel handed_on(T kernel) {
+  kernel.is_cold = false;
+  return kernel;
+}
+
+/// The kernel's shape: whose implementation it is, that weights and caches are cold in serving and
+/// activations are not, is checked here.
 template <class T>
 T kernel(const KernelSequence& sequence, std::string_view role) {
   T shape = std::get<T>(find(sequence, role).kernel);
@@ -40,6 +48,10 @@ T kernel(const KernelSequence& sequence, std::string_view role) {
     EXPECT_EQ(shape.implementation, ExecutionSettings{}.implementation);
     EXPECT_TRUE(shape.implementation.is_cold);
     shape.implementation = {};
+  }
+  if constexpr (requires { shape.is_cold; }) {
+    EXPECT_FALSE(shape.is_cold);
+    shape.is_cold = true;
   }
   return shape;
 }

@@ -17,8 +17,8 @@ TEST(Generate, DenseModelOnOneRank) {
                           "post_attention_norm x32", "gate_up_proj x32", "activation x32",
                           "down_proj x32", "final_norm x1", "lm_head x1", "sampling x1"));
   EXPECT_EQ(kernel<Embedding>(sequence, "embedding"), (Embedding{100, 4096}));
-  EXPECT_EQ(sequence[1].kernel, Kernel(RmsNorm{100, 4096}));
-  EXPECT_EQ(sequence[2].kernel, Kernel(FusedAddRmsNorm{100, 4096}));
+  EXPECT_EQ(sequence[1].kernel, handed_on(RmsNorm{100, 4096}));
+  EXPECT_EQ(sequence[2].kernel, handed_on(FusedAddRmsNorm{100, 4096}));
   // (32 + 2 x 8) heads x 128
   EXPECT_EQ(kernel<Gemm>(sequence, "qkv_proj"), (Gemm{100, 6144, 4096}));
   EXPECT_EQ(kernel<Rope>(sequence, "rope"), (Rope{100, 40, 128}));
@@ -34,7 +34,7 @@ TEST(Generate, DenseModelOnOneRank) {
   EXPECT_EQ(kernel<Gemm>(sequence, "down_proj"), (Gemm{100, 4096, 14336}));
   EXPECT_EQ(kernel<FusedAddRmsNorm>(sequence, "final_norm"), (FusedAddRmsNorm{100, 4096}));
   EXPECT_EQ(kernel<Gemm>(sequence, "lm_head"), (Gemm{4, 128256, 4096}));
-  EXPECT_EQ(kernel<Sampling>(sequence, "sampling"), (Sampling{4, 128256}));
+  EXPECT_EQ(kernel<Sampling>(sequence, "sampling"), (Sampling{4, 128256, SamplingMethod::greedy}));
 }
 
 TEST(Generate, DenseModelOnTwoRanks) {
@@ -54,7 +54,7 @@ TEST(Generate, DenseModelOnTwoRanks) {
   EXPECT_EQ(kernel<SiluAndMul>(sequence, "activation"), (SiluAndMul{100, 7168}));
   EXPECT_EQ(kernel<Gemm>(sequence, "down_proj"), (Gemm{100, 4096, 7168}));
   EXPECT_EQ(kernel<Gemm>(sequence, "lm_head"), (Gemm{4, 64128, 4096}));
-  EXPECT_EQ(kernel<Sampling>(sequence, "sampling"), (Sampling{4, 128256}));
+  EXPECT_EQ(kernel<Sampling>(sequence, "sampling"), (Sampling{4, 128256, SamplingMethod::greedy}));
   // 100 x 4096 x 2 B
   const Collective all_reduce = tensor_collective(CollectiveOp::all_reduce, 2, 819'200);
   EXPECT_EQ(kernel<Collective>(sequence, "embedding_all_reduce"), all_reduce);
@@ -132,9 +132,9 @@ TEST(Generate, NormOverAllHeadsGathersThemFirst) {
   const Kernel gather = tensor_collective(CollectiveOp::all_gather, 2, 409'600);
   const auto at = std::ranges::find(sequence, "q_norm", &KernelCall::role);
   EXPECT_EQ((at - 1)->kernel, gather);
-  EXPECT_EQ(at->kernel, Kernel(RmsNorm{100, 2048}));
+  EXPECT_EQ(at->kernel, handed_on(RmsNorm{100, 2048}));
   EXPECT_EQ((at + 1)->kernel, gather);
-  EXPECT_EQ((at + 2)->kernel, Kernel(RmsNorm{100, 2048}));
+  EXPECT_EQ((at + 2)->kernel, handed_on(RmsNorm{100, 2048}));
   EXPECT_EQ((at + 2)->role, "k_norm");
 }
 
@@ -160,7 +160,7 @@ TEST(Generate, LastOfTwoStages) {
   // The residual came along: every norm adds.
   EXPECT_EQ(sequence[1].role, "input_norm");
   EXPECT_EQ(sequence[1].calls, 16);
-  EXPECT_EQ(sequence[1].kernel, Kernel(FusedAddRmsNorm{100, 4096}));
+  EXPECT_EQ(sequence[1].kernel, handed_on(FusedAddRmsNorm{100, 4096}));
   EXPECT_EQ(sequence.back().role, "sampling");
 }
 
@@ -185,7 +185,7 @@ TEST(Generate, LayersFoldByWindowAndByExperts) {
         fmt::format("window {} x{}", std::get<Attention>(call.kernel).window, call.calls));
   }
   EXPECT_THAT(attentions, ElementsAre("window 4096 x1", "window 0 x3", "window 4096 x2"));
-  EXPECT_EQ(find(sequence, "input_norm").kernel, Kernel(RmsNorm{100, 4096}));
+  EXPECT_EQ(find(sequence, "input_norm").kernel, handed_on(RmsNorm{100, 4096}));
   EXPECT_EQ(find(sequence, "input_norm").calls, 1);
   EXPECT_EQ(find(sequence, "gate_up_proj").calls, 1);
   EXPECT_EQ(kernel<Gemm>(sequence, "shared_down_proj"), (Gemm{100, 4096, 128}));

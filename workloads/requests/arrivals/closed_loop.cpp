@@ -1,56 +1,75 @@
 // A closed loop: `users` people send a request at time 0; each sends the next one `think_time`
 // after the answer to the last. Load follows the server's speed and never piles up, which is how
-// most published serving benchmarks ("concurrency 64") drive a server.
-#include <deque>
+// most published serving benchmarks ("concurrency 64") drive a server. With think_time drawn from a
+// distribution, users who were served together do not come back together: clients take their time
+// over an answer, and where nothing tells equal requests apart, these few milliseconds decide
+// whether prompts meet in a step for ever after.
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "workloads/requests/arrival_process.hpp"
+#include "workloads/requests/time_distribution.hpp"
 
 namespace foretoken {
 namespace {
 
 struct ClosedLoopConfig {
   int users = 1;
-  Seconds think_time;
+  TimeDistribution think_time = TimeDistribution::fixed(Seconds(0.0));
 };
 
 class ClosedLoopTimes final : public ArrivalTimes {
  public:
-  explicit ClosedLoopTimes(const ClosedLoopConfig& config)
-      : think_time_(config.think_time), ready_(static_cast<std::size_t>(config.users)) {}
+  ClosedLoopTimes(const ClosedLoopConfig& config, RandomStream random)
+      : think_time_(config.think_time), random_(random) {
+    for (int user = 0; user < config.users; ++user) send_at(Seconds(0.0));
+  }
 
   std::optional<Arrival> next() override {
     if (ready_.empty()) return std::nullopt;
-    const Seconds time = ready_.front();
-    ready_.pop_front();
+    std::ranges::pop_heap(ready_, is_later);
+    const Seconds time = ready_.back().first;
+    ready_.pop_back();
     return Arrival{time, std::nullopt};
   }
 
-  // Everybody thinks equally long, so the queue stays in order of time.
   void on_finished(Seconds now) override {
     FORETOKEN_CHECK(now >= finished_, "a request finished at {} s after one at {} s", now.value(),
                     finished_.value());
     finished_ = now;
-    ready_.push_back(now + think_time_);
+    send_at(now + think_time_.sample(random_));
   }
 
  private:
-  Seconds think_time_;
-  std::deque<Seconds> ready_;  // when each user who is not waiting sends
-  Seconds finished_;           // the latest end so far
+  using Ready = std::pair<Seconds, std::int64_t>;  // when, and the how manieth to be known
+  static bool is_later(const Ready& a, const Ready& b) { return b < a; }
+
+  void send_at(Seconds time) {
+    ready_.emplace_back(time, known_++);
+    std::ranges::push_heap(ready_, is_later);
+  }
+
+  TimeDistribution think_time_;
+  RandomStream random_;
+  std::vector<Ready> ready_;  // when each user who is not waiting sends; the earliest on top
+  std::int64_t known_ = 0;
+  Seconds finished_;  // the latest end so far
 };
 
 class ClosedLoop final : public ArrivalProcess {
  public:
   explicit ClosedLoop(const ClosedLoopConfig& config) : config_(config) {}
 
-  std::unique_ptr<ArrivalTimes> start(RandomStream) const override {
-    return std::make_unique<ClosedLoopTimes>(config_);
+  std::unique_ptr<ArrivalTimes> start(RandomStream random) const override {
+    return std::make_unique<ClosedLoopTimes>(config_, random);
   }
   void describe(Value& table) const override {
     table.set("users", config_.users);
-    table.set("think_time", exact_text(config_.think_time));
+    table.set("think_time", config_.think_time.resolved());
   }
   bool waits_for_answers() const override { return true; }
+  bool overtakes() const override { return !config_.think_time.is_fixed(); }
 
  private:
   ClosedLoopConfig config_;
@@ -63,8 +82,8 @@ ClosedLoopConfig from_table(TableReader& table) {
   table.require("users", config.users);
   table.expect("users", config.users >= 1 && config.users <= users_max,
                "must be from 1 to 10000000");
-  table.read("think_time", config.think_time);
-  expect_time(table, "think_time", config.think_time, true);
+  const auto think_time = read_time_distribution(table, "workload", "think_time");
+  if (think_time) config.think_time = *think_time;
   return config;
 }
 
