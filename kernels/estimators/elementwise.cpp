@@ -101,7 +101,7 @@ const EstimatorFamily& kv_write_family() {
                                     .cta_issue = 83.1,
                                     .dram_share = 0.85,
                                     .dram_share_narrow = 0.779,
-                                    .scattered_rate = 6.615,
+                                    .sm_rate = 6.615,
                                     .overlap = 1.55,
                                     .wave = 0.611});
   return family;
@@ -117,7 +117,7 @@ const EstimatorFamily& embedding_family() {
                                     .tail_share = 640,
                                     .cta_issue = 95.4,
                                     .dram_share = 0.85,
-                                    .scattered_rate = 7.022,
+                                    .sm_rate = 7.022,
                                     .overlap = 1.93,
                                     .wave = 0.702});
   return family;

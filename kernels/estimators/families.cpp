@@ -32,6 +32,7 @@ const EstimatorFamily& rope_family();
 const EstimatorFamily& kv_write_family();
 const EstimatorFamily& embedding_family();
 const EstimatorFamily& sampling_family();
+const EstimatorFamily& sampling_greedy_family();
 const EstimatorFamily& topk_routing_family();
 
 const std::vector<const EstimatorFamily*>& estimator_families() {
@@ -57,6 +58,7 @@ const std::vector<const EstimatorFamily*>& estimator_families() {
                                                                &kv_write_family(),
                                                                &embedding_family(),
                                                                &sampling_family(),
+                                                               &sampling_greedy_family(),
                                                                &topk_routing_family()};
   return families;
 }

@@ -39,8 +39,8 @@ StreamParts parts_of(const StreamShape& shape, const StreamConstants& c, const G
   parts.issue = shape.ctas / gpu.sm_count * c.cta_issue / clock;
   const bool is_narrow = shape.is_narrow && c.dram_share_narrow > 0;
   double from_dram = gpu.dram_bandwidth.value() * (is_narrow ? c.dram_share_narrow : c.dram_share);
-  if (c.scattered_rate > 0 && !is_narrow) {
-    from_dram = std::min(from_dram, c.scattered_rate * gpu.sm_count * clock);
+  if (c.sm_rate > 0 && !is_narrow) {
+    from_dram = std::min(from_dram, c.sm_rate * gpu.sm_count * clock);
   }
   const double from_l2 = std::max(from_dram, gpu.l2_bandwidth.value() * c.l2_share);
   const double hot = hit_share(shape.footprint, gpu.l2_size.value());

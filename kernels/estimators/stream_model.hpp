@@ -41,9 +41,9 @@ struct StreamConstants {
   double dram_share_narrow = 0;  // the same for is_narrow; 0 = no difference
   double l2_share = 0.65;        // of the L2 bandwidth, for what is found there
   double hit_saves = 700;        // by the first access, if it hits
-  /// Of bytes that are scattered over a large cache, a cycle and SM: translations that miss are the
-  /// limit then, not the DRAM. 0 = no such limit.
-  double scattered_rate = 0;
+  /// Bytes a cycle and SM from DRAM, where something else than its bandwidth may be the limit:
+  /// translations that miss, a kernel's own loop. 0 = no such limit.
+  double sm_rate = 0;
   double overlap = 1.5;  // exponent: 1 = parts add up, infinite = the longest hides the rest
   double wave = 0.8;     // what a further wave of CTAs costs, in the first's latency
 };

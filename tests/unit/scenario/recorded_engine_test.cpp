@@ -88,5 +88,30 @@ TEST(ServerSettings, LaterTablesOverrideEarlierOnes) {
   EXPECT_THROW((void)servers.scenario(point), ConfigError);
 }
 
+TEST(ServerSettings, KnowsClientsAndSlotsToo) {
+  const ServerSettings servers(file_of("servers.toml",
+                                       "[workload]\nthink_time = \"5 ms\"\n"
+                                       "[models.qwen3-32b]\nusers_without_slot = 1\n"));
+  ClosedLoopPoint point;
+  point.engine = "trtllm";
+  point.model = "Qwen/Qwen3-32B";
+  point.system = "h100_sxm";
+  point.users = 8;
+  point.prompt_tokens = 100;
+  point.output_tokens = 10;
+  point.gemm_format = "fp8";
+  Value scenario = servers.scenario(point);
+  EXPECT_EQ(to_toml(*scenario.find("engine")), "preset = \"tensorrt-llm\"\nsequences_max = 7\n");
+  EXPECT_NE(to_toml(*scenario.find("workload")).find("think_time = \"5 ms\""), std::string::npos);
+  // fp8 with a scale a tensor brings an fp8 cache; with a scale a block it does not.
+  EXPECT_EQ(std::get<std::string>(scenario.find("model")->find("kv_dtype")->data), "fp8");
+  point.gemm_format = "fp8_block";
+  EXPECT_EQ(servers.scenario(point).find("model")->find("kv_dtype"), nullptr);
+  point.users = 1;  // never none
+  EXPECT_EQ(std::get<std::int64_t>(
+                servers.scenario(point).find("engine")->find("sequences_max")->data),
+            1);
+}
+
 }  // namespace
 }  // namespace foretoken
