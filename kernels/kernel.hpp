@@ -114,8 +114,8 @@ struct Embedding {
   DType dtype = DType::bf16;
   friend bool operator==(const Embedding&, const Embedding&) = default;
 };
-/// How a sequence's next token is found in its logits. top_p: softmax and a draw among the likeliest
-/// (top k, top p). greedy: the largest, which is what temperature 0 asks for.
+/// How a sequence's next token is found in its logits. top_p: softmax, and a draw among the
+/// likeliest. greedy: the largest, which is what temperature 0 asks for.
 enum class SamplingMethod { top_p, greedy };
 template <>
 struct EnumNames<SamplingMethod> {

@@ -43,7 +43,7 @@ std::vector<std::string_view> kernel_case_names();
 ///   broadcast                     ranks, bytes, [nodes]
 ///   expert_dispatch, expert_combine      ranks, bytes, experts, topk, [mode, nodes]
 /// and for every kernel [framework, kernel_source, cold, id]. `cold` asks for inputs from DRAM: for
-/// products, attention and experts as in serving, instead of the repeated buffer of benchmark tables
+/// products, attention and experts as in serving, instead of the repeated buffer of tables
 /// (default false); for norms, rope, activations, sampling and routing instead of what the kernel
 /// before has left in the L2 (default true). Embedding and kv_write are always cold. Keys that
 /// are unknown and near no known one are the caller's own and pass; a likely misspelling is a

@@ -125,8 +125,7 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
       break;
     case OperatorKind::topk_routing:
       add(op.role,
-          TopKRouting{
-              .experts = model_.moe->experts, .topk = model_.moe->topk, .is_cold = false},
+          TopKRouting{.experts = model_.moe->experts, .topk = model_.moe->topk, .is_cold = false},
           calls, rows_of(op));
       break;
     case OperatorKind::experts:
@@ -134,9 +133,8 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
       add_experts(op, calls);
       break;
     case OperatorKind::sampling:
-      add(op.role, Sampling{.vocabulary = model_.vocabulary,
-                            .method = settings_.sampling,
-                            .is_cold = false},
+      add(op.role,
+          Sampling{.vocabulary = model_.vocabulary, .method = settings_.sampling, .is_cold = false},
           calls, Rows::logits);
       break;
   }
@@ -149,7 +147,8 @@ void StageProgram::Builder::add_rope(const Operator& op, int calls) {
   // Latent attention: the key's rotary part is one head for all.
   const int heads = model_.mla ? query_heads_ + 1 : query_heads_ + kv_heads_;
   const int dim = model_.mla ? model_.mla->rope_dim : model_.head_dim;
-  add(op.role, Rope{.heads = heads, .head_dim = dim, .dtype = activation_, .is_cold = false}, calls);
+  add(op.role, Rope{.heads = heads, .head_dim = dim, .dtype = activation_, .is_cold = false},
+      calls);
 }
 
 void StageProgram::Builder::add_kv_write(const Operator& op, int calls) {
@@ -199,7 +198,8 @@ void StageProgram::Builder::add_norm(const Operator& op, int calls) {
                    activation_bytes(own * model_.head_dim * layout_.tensor), calls);
   }
   if (op.fused_add) {
-    add(op.role, FusedAddRmsNorm{.dim = op.in_features, .dtype = activation_, .is_cold = false}, calls);
+    add(op.role, FusedAddRmsNorm{.dim = op.in_features, .dtype = activation_, .is_cold = false},
+        calls);
   } else {
     add(op.role, RmsNorm{.dim = op.in_features, .dtype = activation_, .is_cold = false}, calls);
   }

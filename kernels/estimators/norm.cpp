@@ -66,8 +66,7 @@ const EstimatorFamily& rms_norm_family() {
 }
 
 const EstimatorFamily& fused_add_rms_norm_family() {
-  static const StreamFamily family("fused_add_rms_norm", is_kind<FusedAddRmsNorm>,
-                                   fused_add_shape,
+  static const StreamFamily family("fused_add_rms_norm", is_kind<FusedAddRmsNorm>, fused_add_shape,
                                    {.launch = 0.894,
                                     .first_round = 389,
                                     .full_cta = 1760,

@@ -107,8 +107,7 @@ const EstimatorFamily& sampling_greedy_family() {
 }
 
 const EstimatorFamily& topk_routing_family() {
-  static const StreamFamily family("topk_routing", is_kind<TopKRouting>,
-                                   topk_routing_shape,
+  static const StreamFamily family("topk_routing", is_kind<TopKRouting>, topk_routing_shape,
                                    {.launch = 0.399,
                                     .first_round = 540,
                                     .full_cta = 1090,

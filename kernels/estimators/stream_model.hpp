@@ -17,10 +17,10 @@ namespace foretoken {
 /// What one launch looks like to the hardware.
 struct StreamShape {
   double ctas = 1;
-  double threads = 128;    // a CTA
-  double rounds = 1;       // 16-byte accesses of a thread, one after the other; may be fractional
-  double steps = 0;        // dependent steps beside them: picks of a top-k
-  double bytes = 0;        // read and written
+  double threads = 128;  // a CTA
+  double rounds = 1;     // 16-byte accesses of a thread, one after the other; may be fractional
+  double steps = 0;      // dependent steps beside them: picks of a top-k
+  double bytes = 0;      // read and written
   /// Distinct bytes that the launch finds in the L2 or leaves there, all that it moves among them;
   /// what works in place has fewer than it moves. 0: cold.
   double footprint = 0;

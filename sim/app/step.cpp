@@ -23,7 +23,8 @@ namespace {
 
 struct StepOptions {
   std::string model, gpu, cluster, prefill, decode, predictor = "synperf";
-  std::string dtype, expert_dtype, kv_dtype, routing = "balanced", framework = "vllm", sampling = "greedy";
+  std::string dtype, expert_dtype, kv_dtype, routing = "balanced", framework = "vllm",
+                                             sampling = "greedy";
   std::string scenario, communication = "model", fallback = "none", all_reduce = "auto";
   std::vector<std::string> overrides;
   std::string speculate, draft_model;

@@ -27,7 +27,7 @@ constexpr Bytes pcie_communication_bytes(0.2 * gibibyte);
 constexpr Bytes nvlink_communication_bytes(0.6 * gibibyte);
 // SGLang starts more groups, each with communicators of its own, before it looks at what is free:
 // "Init torch distributed ends. mem usage" in its logs is 0.39 GiB on four GPUs over PCIe (2026),
-// 2.0 on eight H200 (2025) and 2.4 on eight B200 (2025). Four H100 of 2025 leave 1.5 by their KV pool.
+// 2.0 on eight H200 and 2.4 on eight B200 (2025). Four H100 (2025) leave 1.5 by their KV pool.
 constexpr Bytes sglang_pcie_bytes(0.4 * gibibyte);
 constexpr Bytes sglang_nvlink_bytes(1.0 * gibibyte);
 constexpr Bytes sglang_nvlink_rank_bytes(0.125 * gibibyte);

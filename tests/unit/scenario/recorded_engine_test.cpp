@@ -42,15 +42,15 @@ std::filesystem::path file_of(const std::string& name, const std::string& text) 
 }
 
 TEST(RecordedEngine, TakesFlagsRecordedBlocksAndHardware) {
-  const RecordedEngine recorded = load_recorded_engine(
-      file_of("meta.json", R"({"model": "Qwen/Qwen3-32B",
+  const RecordedEngine recorded =
+      load_recorded_engine(file_of("meta.json", R"({"model": "Qwen/Qwen3-32B",
         "engine_kwargs": {"tensor_parallel_size": 2, "max_num_seqs": 64, "swap_space": 4,
                           "enforce_eager": true},
         "kv_cache": {"num_gpu_blocks": 1234, "enable_prefix_caching": false},
         "resolved_config": {"scheduler_config": {"async_scheduling": false,
                                                  "max_num_batched_tokens": 4096}},
         "hardware": {"device_name": "NVIDIA H200"}})"),
-      "", "");
+                           "", "");
   EXPECT_EQ(to_toml(recorded.scenario),
             "[model]\nname = \"qwen3-32b\"\n\n[cluster]\nname = \"h200-sxm-2\"\n\n"
             "[deployment]\ntensor_parallel = 2\npipeline_parallel = 1\n\n"
@@ -61,12 +61,12 @@ TEST(RecordedEngine, TakesFlagsRecordedBlocksAndHardware) {
 }
 
 TEST(ServerSettings, LaterTablesOverrideEarlierOnes) {
-  const ServerSettings servers(file_of(
-      "servers.toml",
-      "requests_per_user = 3\ncalibration_tensor_parallel = 4\n"
-      "[engines.vllm.engine]\nbatch_tokens_max = 2048\nasync_scheduling = true\n"
-      "[engines.\"vllm 0.12.0\".engine]\nasync_scheduling = false\n"
-      "[models.qwen3-32b.engine]\nsequences_max = 7\n"));
+  const ServerSettings servers(
+      file_of("servers.toml",
+              "requests_per_user = 3\ncalibration_tensor_parallel = 4\n"
+              "[engines.vllm.engine]\nbatch_tokens_max = 2048\nasync_scheduling = true\n"
+              "[engines.\"vllm 0.12.0\".engine]\nasync_scheduling = false\n"
+              "[models.qwen3-32b.engine]\nsequences_max = 7\n"));
   ClosedLoopPoint point;
   point.engine = "vllm";
   point.version = "0.12.0";
@@ -108,9 +108,9 @@ TEST(ServerSettings, KnowsClientsAndSlotsToo) {
   point.gemm_format = "fp8_block";
   EXPECT_EQ(servers.scenario(point).find("model")->find("kv_dtype"), nullptr);
   point.users = 1;  // never none
-  EXPECT_EQ(std::get<std::int64_t>(
-                servers.scenario(point).find("engine")->find("sequences_max")->data),
-            1);
+  EXPECT_EQ(
+      std::get<std::int64_t>(servers.scenario(point).find("engine")->find("sequences_max")->data),
+      1);
 }
 
 }  // namespace

@@ -101,8 +101,8 @@ TEST(MemoryPlan, SglangStartsMoreCommunicators) {
   ParallelLayout layout;
   const auto communication = [&](int ranks, MemoryRule rule) {
     layout.tensor = ranks;
-    const MemoryLimits limits{.rule = rule, .utilization = 0.75, .batch_tokens_max = 4,
-                              .sequences_max = 2};
+    const MemoryLimits limits{
+        .rule = rule, .utilization = 0.75, .batch_tokens_max = 4, .sequences_max = 2};
     return plan_memory(tiny_model(), layout, {}, gpu, limits).communication.value() / 1073741824.0;
   };
   gpu.nvlink_bandwidth = BytesPerSecond(450e9);

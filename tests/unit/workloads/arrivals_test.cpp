@@ -158,9 +158,9 @@ TEST(Arrivals, ClosedLoopUsersWhoThinkUnequallyOvertakeEachOther) {
 }
 
 TEST(Arrivals, ClosedLoopUsersWhoThinkEquallyComeInOrder) {
-  const auto result = read(
-      "arrivals = \"closed_loop\"\nusers = 2\nthink_time = \"3 s\"\nrequests = 9" +
-      std::string(lengths));
+  const auto result =
+      read("arrivals = \"closed_loop\"\nusers = 2\nthink_time = \"3 s\"\nrequests = 9" +
+           std::string(lengths));
   const auto source = result.workload->start(RandomStreams(1));
   (void)source->next(), (void)source->next();
   source->on_finished(RequestId{0}, Seconds(1.0));
