@@ -165,7 +165,7 @@ Implementation implementation_of(const Kernel& kernel) {
   return std::visit(
       [](const auto& value) -> Implementation {
         if constexpr (requires { value.implementation; }) return value.implementation;
-        return {.is_cold = true};
+        return {};
       },
       kernel);
 }
@@ -176,7 +176,7 @@ Columns case_columns(const Kernel& kernel) {
   const Implementation implementation = implementation_of(kernel);
   Columns columns = {{"kernel", std::string(kernel_name(kernel))},
                      {"framework", std::string(enum_name(implementation.framework))},
-                     {"cold", implementation.is_cold ? "1" : "0"}};
+                     {"cold", cold_state(kernel).value_or(true) ? "1" : "0"}};
   const Columns shape = std::visit(CaseOf(), kernel);
   columns.insert(columns.end(), shape.begin(), shape.end());
   return columns;

@@ -34,7 +34,9 @@ std::string source_label(const Sample& sample) {
         }
       },
       sample.kernel);
-  if (framework.empty()) return sample.origin;
+  if (framework.empty()) {
+    return cold_state(sample.kernel) == false ? sample.origin + " warm" : sample.origin;
+  }
   return sample.source_name.starts_with(framework) ? sample.source_name
                                                    : framework + " " + sample.source_name;
 }
