@@ -53,16 +53,16 @@ class StreamFamily final : public EstimatorFamily {
   using ShapeOf = StreamShape (*)(const Kernel& kernel, const GpuSpec& gpu);
   using Covers = bool (*)(const Kernel& kernel);
 
-  /// `covers` says which kernels the family prices.
-  StreamFamily(std::string_view name, Covers covers, ShapeOf shape_of,
+  /// `takes` says which kernels the family prices.
+  StreamFamily(std::string_view name, Covers takes, ShapeOf shape_of,
                const StreamConstants& constants)
-      : name_(name), covers_(covers), shape_of_(shape_of), constants_(constants) {}
+      : name_(name), takes_(takes), shape_of_(shape_of), constants_(constants) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] int version() const override { return 1; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override;
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec&) const override {
-    return covers_(kernel);
+    return takes_(kernel);
   }
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override;
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override;
@@ -71,7 +71,7 @@ class StreamFamily final : public EstimatorFamily {
 
  private:
   std::string_view name_;
-  Covers covers_;
+  Covers takes_;
   ShapeOf shape_of_;
   StreamConstants constants_;
 };
