@@ -116,6 +116,7 @@ void check_pauses(const Scenario& scenario, Diagnostics& diagnostics) {
   const Value workload = scenario.workload->resolved();
   const Value* think_time = workload.find("think_time");
   if (think_time == nullptr || workload.find("requests") != nullptr) return;
+  if (!think_time->is_string()) return;  // a distribution's draws are above 0
   Seconds pause;
   if (parse_quantity(std::get<std::string>(think_time->data), pause) || pause > Seconds(0.0)) {
     return;
