@@ -1,0 +1,200 @@
+#include "calibration/tune/device/device_client.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/base/json.hpp"
+
+namespace foretoken::tune {
+namespace {
+
+std::string text_in(const Value& of, std::string_view key) {
+  const Value* found = of.find(key);
+  return found != nullptr && found->is_string() ? std::get<std::string>(found->data) : "";
+}
+
+double number_in(const Value& of, std::string_view key) {
+  const Value* found = of.find(key);
+  if (found == nullptr) return 0;
+  if (const auto* whole = std::get_if<std::int64_t>(&found->data)) {
+    return static_cast<double>(*whole);
+  }
+  const auto* real = std::get_if<double>(&found->data);
+  return real == nullptr ? 0 : *real;
+}
+
+std::int64_t whole(const std::string& text, const Names& names) {
+  const double value = evaluate(text, names);
+  if (!(std::abs(value) < 9e15) || value != std::floor(value)) {
+    throw ConfigError({}, fmt::format("\"{}\" is {} and no whole number", text, value));
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+Value launches_at(const Problem& problem, const std::vector<Launch>& launches, const Names& names) {
+  ValueArray resolved;
+  for (const Launch& launch : launches) {
+    if (evaluate(launch.when, names) == 0) continue;
+    ValueArray grid, block, arguments;
+    for (const std::string& size : launch.grid) grid.emplace_back(whole(size, names));
+    for (const std::string& size : launch.block) block.emplace_back(whole(size, names));
+    for (const std::string& argument : launch.arguments) {
+      const auto buffer = std::ranges::find(problem.buffers, argument, &Buffer::name);
+      if (buffer == problem.buffers.end()) {
+        arguments.emplace_back(ValueArray{"i", whole(argument, names)});
+      } else {
+        arguments.emplace_back(ValueArray{"b", buffer - problem.buffers.begin()});
+      }
+    }
+    resolved.emplace_back(ValueObject{{"k", launch.kernel},
+                                      {"g", std::move(grid)},
+                                      {"b", std::move(block)},
+                                      {"s", whole(launch.shared, names)},
+                                      {"a", std::move(arguments)}});
+  }
+  return resolved;
+}
+
+Value preparation(const Problem& problem, const std::string& cubin, int sms) {
+  constexpr std::array<std::string_view, 3> roles{"input", "output", "scratch"};
+  ValueArray shapes;
+  for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
+    const Names names = names_of(problem, start_state(problem), i, sms);
+    ValueArray buffers;
+    for (const Buffer& buffer : problem.buffers) {
+      const std::int64_t count = whole(buffer.count, names);
+      buffers.emplace_back(ValueObject{
+          {"type", std::string(name_of(buffer.type))},
+          {"role", std::string(roles.at(static_cast<std::size_t>(buffer.role)))},
+          {"count", count},
+          {"bytes", count * bytes_of(buffer.type)},
+          {"fill", buffer.fill},
+          {"below", buffer.below.empty() ? std::int64_t{0} : whole(buffer.below, names)},
+          {"scale", evaluate(buffer.scale, names)}});
+    }
+    shapes.emplace_back(ValueObject{{"buffers", std::move(buffers)},
+                                    {"launches", launches_at(problem, problem.reference, names)}});
+  }
+  return ValueObject{{"op", "prepare"},
+                     {"cubin", cubin},
+                     {"tolerance", problem.tolerance},
+                     {"shapes", std::move(shapes)}};
+}
+
+Evaluation failed(Status status, std::string detail) {
+  Evaluation evaluation;
+  evaluation.status = status;
+  evaluation.detail = std::move(detail);
+  return evaluation;
+}
+
+}  // namespace
+
+DeviceClient::DeviceClient(std::vector<std::string> command, DeviceLimits limits)
+    : command_(std::move(command)), limits_(limits) {}
+
+Value DeviceClient::ask(const Value& request, std::chrono::milliseconds limit,
+                        Evaluation& failure) {
+  if (!child_) {
+    child_ = std::make_unique<ChildProcess>(command_);
+    prepared_.clear();
+  }
+  const ChildProcess::Answer answer = child_->ask(to_json(request, -1), limit);
+  const auto restart = [&](Status status, std::string detail) {
+    child_.reset();
+    failure = failed(status, std::move(detail));
+    return Value();
+  };
+  if (answer.outcome == ChildProcess::Outcome::timeout) {
+    return restart(Status::timeout, fmt::format("no answer within {} ms", limit.count()));
+  }
+  if (answer.outcome == ChildProcess::Outcome::ended) {
+    const std::string how = child_->end();
+    return restart(Status::crash, "the device process ended: " + how);
+  }
+  try {
+    Value parsed = parse_json(answer.text, {"device", 1, 0});
+    const std::string status = text_in(parsed, "status");
+    if (status == "ok") return parsed;
+    if (status == "fault") return restart(Status::fault, text_in(parsed, "detail"));
+    failure = failed(Status::crash, text_in(parsed, "detail"));
+    if (status != "error") failure.status = status_named(status, {"device", 1, 0});
+    return Value();
+  } catch (const ConfigError& error) {
+    return restart(Status::crash, error.what());
+  }
+}
+
+DeviceIdentity DeviceClient::hello() {
+  Evaluation failure;
+  const Value answer = ask(ValueObject{{"op", "hello"}}, limits_.prepare, failure);
+  DeviceIdentity identity{text_in(answer, "gpu"), text_in(answer, "architecture"),
+                          static_cast<int>(number_in(answer, "sms"))};
+  if (identity.sms == 0) {
+    throw ConfigError({}, fmt::format("no GPU to judge kernels on: {}", failure.detail));
+  }
+  return identity;
+}
+
+Evaluation DeviceClient::compile(const std::string& source, const std::string& architecture,
+                                 const std::string& to) {
+  const auto begin = std::chrono::steady_clock::now();
+  Evaluation evaluation;
+  const Value answer = ask(
+      ValueObject{
+          {"op", "compile"}, {"source", source}, {"architecture", architecture}, {"to", to}},
+      limits_.compile, evaluation);
+  if (!text_in(answer, "status").empty()) evaluation.status = Status::ok;
+  evaluation.compile_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return evaluation;
+}
+
+Evaluation DeviceClient::evaluate(const Problem& problem, const std::string& reference_cubin,
+                                  const std::vector<Launch>& launches, const State& state,
+                                  const std::string& cubin, int sms) {
+  Evaluation evaluation;
+  Value request;
+  try {
+    ValueArray shapes;
+    for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
+      shapes.push_back(launches_at(problem, launches, names_of(problem, state, i, sms)));
+    }
+    request =
+        ValueObject{{"op", "evaluate"}, {"cubin", cubin}, {"shapes", std::move(shapes)}};
+  } catch (const ConfigError& error) {
+    return failed(Status::launch_failure, error.what());
+  }
+  // The process may not live any more, or hold another problem.
+  if (!child_ || prepared_ != problem.name) {
+    const Value ready =
+        ask(preparation(problem, reference_cubin, sms), limits_.prepare, evaluation);
+    if (text_in(ready, "status").empty()) {
+      throw ConfigError({}, fmt::format("the reference of {} does not run: {}", problem.name,
+                                        evaluation.detail));
+    }
+    prepared_ = problem.name;
+  }
+  const Value answer = ask(request, limits_.evaluate, evaluation);
+  const Value* seconds = answer.find("seconds");
+  if (seconds == nullptr || !seconds->is_array()) return evaluation;
+  evaluation.status = Status::ok;
+  for (const Value& one : std::get<ValueArray>(seconds->data)) {
+    const auto* real = std::get_if<double>(&one.data);
+    evaluation.seconds.push_back(real == nullptr ? 0 : *real);
+  }
+  if (const Value* kernels = answer.find("kernels"); kernels != nullptr && kernels->is_array()) {
+    for (const Value& one : std::get<ValueArray>(kernels->data)) {
+      evaluation.kernels.push_back({static_cast<int>(number_in(one, "registers")),
+                                    static_cast<int>(number_in(one, "shared")),
+                                    static_cast<int>(number_in(one, "local")),
+                                    static_cast<int>(number_in(one, "threads")),
+                                    static_cast<int>(number_in(one, "blocks_per_sm")),
+                                    number_in(one, "blocks")});
+    }
+  }
+  return evaluation;
+}
+
+}  // namespace foretoken::tune

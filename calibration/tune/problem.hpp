@@ -1,0 +1,101 @@
+// A kernel optimisation problem: an operation, the shapes it is wanted for, a reference to compare
+// with, and a kernel with parameters whose values span the space of implementations. One file a
+// problem (suite/*.cu): a header of TOML in lines that start with "//!", then CUDA.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibration/tune/expression.hpp"
+
+namespace foretoken::tune {
+
+/// What may be done to a kernel (the arms' second half), in the order policies number them.
+enum class Strategy { tiling, vectorization, fusion, pipeline, reordering, access_layout };
+inline constexpr int strategy_count = 6;
+std::string_view name_of(Strategy strategy);
+/// Throws ConfigError at `position` for an unknown name.
+Strategy strategy_named(std::string_view name, const SourcePosition& position);
+
+/// A constant of the kernel's source. Ordered: values are listed from small to large.
+struct Parameter {
+  std::string name;
+  Strategy strategy = Strategy::tiling;
+  std::vector<int> values;
+  int start = 0;  // index into values: what the kernel looks like before anybody touches it
+};
+
+enum class ElementType { f32, f16, i32, i8 };
+std::string_view name_of(ElementType type);
+int bytes_of(ElementType type);
+
+struct Buffer {
+  enum class Role { input, output, scratch };
+  std::string name;
+  ElementType type = ElementType::f32;
+  Role role = Role::input;
+  std::string count;         // elements
+  std::string fill;          // inputs: "uniform" in [-1, 1) or "index" in [0, below)
+  std::string below;
+  std::string scale = "1";   // outputs: |a - b| <= tolerance * (scale + |b|)
+};
+
+/// One kernel of a plan. Expressions over dimensions, parameters and SMS, the device's SM count.
+struct Launch {
+  std::string kernel;
+  std::string when = "1";  // launched where this is not 0
+  std::vector<std::string> grid, block;
+  std::string shared = "0";            // dynamic shared memory, bytes
+  std::vector<std::string> arguments;  // a buffer's name, or an expression passed as a 32-bit int
+};
+
+/// What an implementation costs by its construction, for `simulated` and for profiles without
+/// hardware counters.
+struct Cost {
+  std::string flops;
+  std::string bytes;        // compulsory: every input and output once
+  std::string cache_bytes;  // what all threads together ask of L2
+  bool tensor = false;      // flops run on tensor cores
+};
+
+using Shape = std::vector<std::int64_t>;
+
+struct Problem {
+  std::string name;
+  std::string summary;
+  int level = 1;
+  double tolerance = 0;
+  std::vector<std::string> dimensions;
+  std::vector<Shape> shapes;
+  std::vector<Parameter> parameters;
+  std::vector<Buffer> buffers;
+  std::vector<Launch> launches;
+  std::vector<Launch> reference;
+  Cost cost;
+  std::string body;  // CUDA after the header
+};
+
+/// One value of every parameter, as indices into their values.
+using State = std::vector<int>;
+
+/// Parses a problem's file. All mistakes of the header together as a ConfigError with file and line.
+Problem parse_problem(std::string_view text, const std::string& name, const std::string& file);
+
+/// The state before anybody touched it.
+State start_state(const Problem& problem);
+/// Every state, the last parameter fastest.
+std::vector<State> all_states(const Problem& problem);
+/// "BLOCK=256 VEC=1 …"
+std::string text_of(const Problem& problem, const State& state);
+/// The source NVRTC gets: prelude, parameters as #define, body.
+std::string source_of(const Problem& problem, const State& state);
+/// Parameters, dimensions of shape `shape` and SMS as names.
+Names names_of(const Problem& problem, const State& state, std::size_t shape, int sms);
+
+/// The suite compiled into the program, by name; `folder` adds or replaces files of a folder.
+std::vector<Problem> load_suite(const std::optional<std::string>& folder = std::nullopt);
+
+}  // namespace foretoken::tune
