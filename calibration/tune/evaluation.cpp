@@ -16,7 +16,13 @@ constexpr std::array<std::string_view, 8> status_names{
 }  // namespace
 
 Candidate candidate_at(const Problem& problem, State state) {
-  return {source_of(problem, state), problem.launches, std::move(state)};
+  Names constants = constants_at(problem, state);
+  return {{}, problem.launches, std::move(constants), std::move(state)};
+}
+
+Candidate complete(const Problem& problem, Candidate candidate) {
+  if (candidate.source.empty()) candidate.source = source_of(problem, candidate.state);
+  return candidate;
 }
 
 std::string identity_of(const Candidate& candidate) {

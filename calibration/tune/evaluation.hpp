@@ -10,17 +10,22 @@
 
 namespace foretoken::tune {
 
-/// An implementation: source and how it is launched. `state` says which point of the template's
-/// space it is, empty for one that came from outside.
+/// An implementation: source and how it is launched, with the constants that launches may name.
+/// `state` says which point of the template's space it is, empty for one that came from outside.
 struct Candidate {
-  std::string source;
+  std::string source;  // may be empty for a point of the template's space: complete() writes it
   std::vector<Launch> launches;
+  Names constants;
   State state;
 };
 
+/// A point of the template's space, its source not written yet.
 Candidate candidate_at(const Problem& problem, State state);
+/// The candidate with its source.
+Candidate complete(const Problem& problem, Candidate candidate);
 
-/// Hash of source and launches, as 16 hexadecimal digits: equal implementations are judged once.
+/// Hash of a complete candidate's source and launches, as 16 hexadecimal digits: equal
+/// implementations are judged once.
 std::string identity_of(const Candidate& candidate);
 
 enum class Status {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "calibration/tune/prelude.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -15,15 +16,14 @@ constexpr std::array<std::string_view, strategy_count> strategy_names{
     "tiling", "vectorization", "fusion", "pipeline", "reordering", "access_layout"};
 constexpr std::array<std::string_view, 4> type_names{"f32", "f16", "i32", "i8"};
 
-/// Calls read(table, reader) for each table of the array at `key`.
+/// Calls read(table) for each table of `array`, which messages call `key`.
 template <class Read>
-void for_each_table(TableReader& reader, std::string_view key, Diagnostics& diagnostics, Read read) {
-  const Value* found = reader.find(key);
-  if (found == nullptr || !found->is_array()) {
-    reader.fail(key, "must be an array of tables");
+void for_each_table(const Value& array, std::string_view key, Diagnostics& diagnostics, Read read) {
+  if (!array.is_array()) {
+    diagnostics.add(array.position, fmt::format("{} must be an array of tables", key));
     return;
   }
-  for (const Value& element : std::get<ValueArray>(found->data)) {
+  for (const Value& element : std::get<ValueArray>(array.data)) {
     if (!element.is_object()) {
       diagnostics.add(element.position, fmt::format("{} holds something that is no table", key));
       continue;
@@ -32,6 +32,13 @@ void for_each_table(TableReader& reader, std::string_view key, Diagnostics& diag
     read(table);
     table.finish();
   }
+}
+
+template <class Read>
+void for_each_table(TableReader& reader, std::string_view key, Diagnostics& diagnostics, Read read) {
+  const Value* found = reader.find(key);
+  if (found == nullptr) reader.fail(key, "is missing");
+  else for_each_table(*found, key, diagnostics, read);
 }
 
 Parameter read_parameter(TableReader& table) {
@@ -131,7 +138,7 @@ std::pair<std::string, std::string> split(std::string_view text) {
 
 /// Every expression has to have a value at the start and every launch its arguments.
 void check_expressions(const Problem& problem, const SourcePosition& position) {
-  const Names names = names_of(problem, start_state(problem), 0, 1);
+  const Names names = names_of(problem, constants_at(problem, start_state(problem)), 0, 1);
   const auto value = [&](const std::string& text) { return evaluate(text, names, position); };
   for (const Buffer& buffer : problem.buffers) {
     value(buffer.count);
@@ -181,6 +188,13 @@ int bytes_of(ElementType type) {
   return bytes.at(static_cast<std::size_t>(type));
 }
 
+std::vector<Launch> read_launches(const Value& array, Diagnostics& diagnostics) {
+  std::vector<Launch> launches;
+  for_each_table(array, "launches", diagnostics,
+                 [&](TableReader& launch) { launches.push_back(read_launch(launch)); });
+  return launches;
+}
+
 Problem parse_problem(std::string_view text, const std::string& name, const std::string& file) {
   auto [header, body] = split(text);
   if (header.empty()) {
@@ -202,10 +216,11 @@ Problem parse_problem(std::string_view text, const std::string& name, const std:
   });
   for_each_table(table, "buffers", diagnostics,
                  [&](TableReader& buffer) { problem.buffers.push_back(read_buffer(buffer)); });
-  for_each_table(table, "launches", diagnostics,
-                 [&](TableReader& launch) { problem.launches.push_back(read_launch(launch)); });
-  for_each_table(table, "reference", diagnostics,
-                 [&](TableReader& launch) { problem.reference.push_back(read_launch(launch)); });
+  for (const auto& [key, plan] : {std::pair{"launches", &problem.launches},
+                                  std::pair{"reference", &problem.reference}}) {
+    if (const Value* found = table.find(key)) *plan = read_launches(*found, diagnostics);
+    else table.fail(key, "is missing");
+  }
   if (const Value* found = table.find_table("cost")) {
     TableReader cost(*found, diagnostics, "cost");
     cost.require("flops", problem.cost.flops);
@@ -268,14 +283,39 @@ std::string source_of(const Problem& problem, const State& state) {
   return source + problem.body;
 }
 
-Names names_of(const Problem& problem, const State& state, std::size_t shape, int sms) {
-  Names names{{"SMS", sms}};
-  for (std::size_t i = 0; i < problem.dimensions.size(); ++i) {
-    names.insert_or_assign(problem.dimensions[i], static_cast<double>(problem.shapes[shape][i]));
-  }
+Names constants_at(const Problem& problem, const State& state) {
+  Names names;
   for (std::size_t i = 0; i < state.size(); ++i) {
     const Parameter& parameter = problem.parameters[i];
-    names.insert_or_assign(parameter.name, parameter.values[static_cast<std::size_t>(state[i])]);
+    names[parameter.name] = parameter.values[static_cast<std::size_t>(state[i])];
+  }
+  return names;
+}
+
+Names constants_in(std::string_view source) {
+  constexpr std::string_view word = "#define ";
+  Names names;
+  for (std::size_t at = source.find(word); at != std::string_view::npos;
+       at = source.find(word, at + 1)) {
+    std::string_view line = source.substr(at + word.size());
+    line = line.substr(0, line.find('\n'));
+    const std::size_t name_end = line.find(' ');
+    if (name_end == std::string_view::npos) continue;
+    const std::string_view digits = line.substr(name_end + 1);
+    int value = 0;
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const std::string_view rest(end, digits.data() + digits.size());
+    if (problem != std::errc() || rest.find_first_not_of(" \t\r") != std::string_view::npos) continue;
+    names[std::string(line.substr(0, name_end))] = value;
+  }
+  return names;
+}
+
+Names names_of(const Problem& problem, const Names& constants, std::size_t shape, int sms) {
+  Names names = constants;
+  names["SMS"] = sms;
+  for (std::size_t i = 0; i < problem.dimensions.size(); ++i) {
+    names[problem.dimensions[i]] = static_cast<double>(problem.shapes[shape][i]);
   }
   return names;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calibration/tune/expression.hpp"
+#include "sim/base/value.hpp"
 
 namespace foretoken::tune {
 
@@ -84,6 +85,9 @@ using State = std::vector<int>;
 /// Parses a problem's file. All mistakes of the header together as a ConfigError with file and line.
 Problem parse_problem(std::string_view text, const std::string& name, const std::string& file);
 
+/// Launches as a header's array of tables writes them; mistakes go to `diagnostics`.
+std::vector<Launch> read_launches(const Value& array, Diagnostics& diagnostics);
+
 /// The state before anybody touched it.
 State start_state(const Problem& problem);
 /// Every state, the last parameter fastest.
@@ -92,8 +96,12 @@ std::vector<State> all_states(const Problem& problem);
 std::string text_of(const Problem& problem, const State& state);
 /// The source NVRTC gets: prelude, parameters as #define, body.
 std::string source_of(const Problem& problem, const State& state);
-/// Parameters, dimensions of shape `shape` and SMS as names.
-Names names_of(const Problem& problem, const State& state, std::size_t shape, int sms);
+/// The parameters' values as names.
+Names constants_at(const Problem& problem, const State& state);
+/// What "#define NAME whole-number" lines say, the last of a name: a source's own parameters.
+Names constants_in(std::string_view source);
+/// `constants`, the dimensions of shape `shape` and SMS.
+Names names_of(const Problem& problem, const Names& constants, std::size_t shape, int sms);
 
 /// The suite compiled into the program, by name; `folder` adds or replaces files of a folder.
 std::vector<Problem> load_suite(const std::optional<std::string>& folder = std::nullopt);

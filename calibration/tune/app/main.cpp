@@ -21,6 +21,10 @@ int run(int argc, char** argv) {
   CLI::App program("Finds faster kernels with a bandit over (kernel, strategy).", "foretoken-tune");
   program.require_subcommand(1);
   Action chosen;
+  add_list(program, chosen);
+  add_run(program, chosen);
+  add_compare(program, chosen);
+  add_replay(program, chosen);
   add_record(program, chosen);
   add_device(program, chosen);
   try {

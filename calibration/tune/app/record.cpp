@@ -153,10 +153,10 @@ int record(const RecordFlags& flags) {
   for (const Problem& problem : suite) {
     for (State& state : chosen_states(problem, flags)) {
       Piece piece{&problem, candidate_at(problem, std::move(state)), {}, {}, {}};
-      piece.identity = identity_of(piece.candidate);
+      // Sources are made again when they are compiled: all of them together are large.
+      piece.identity = identity_of(complete(problem, piece.candidate));
       if (before.find(problem.name, piece.identity) != nullptr) continue;
       piece.cubin = scratch / fmt::format("{}-{}.cubin", problem.name, piece.identity);
-      piece.candidate.source.clear();  // made again when it is compiled; all of them are large
       pieces.push_back(std::move(piece));
     }
   }
@@ -197,8 +197,7 @@ int record(const RecordFlags& flags) {
     Evaluation evaluation = piece.compiled;
     if (evaluation.status == Status::ok) {
       try {
-        evaluation = gpu.evaluate(*piece.problem, reference, piece.candidate.launches,
-                                  piece.candidate.state, piece.cubin, identity.sms);
+        evaluation = gpu.evaluate(*piece.problem, reference, piece.candidate, piece.cubin, identity.sms);
         evaluation.compile_seconds = piece.compiled.compile_seconds;
       } catch (const ConfigError& error) {
         fmt::print(stderr, "{}\n", error.what());

@@ -13,6 +13,10 @@ namespace foretoken::tune {
 using Action = std::function<int()>;
 
 void add_device(CLI::App& program, Action& chosen);
+void add_run(CLI::App& program, Action& chosen);
+void add_compare(CLI::App& program, Action& chosen);
+void add_replay(CLI::App& program, Action& chosen);
+void add_list(CLI::App& program, Action& chosen);
 void add_record(CLI::App& program, Action& chosen);
 
 /// What starts this very program as a device process.

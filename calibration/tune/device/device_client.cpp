@@ -60,7 +60,7 @@ Value preparation(const Problem& problem, const std::string& cubin, int sms) {
   constexpr std::array<std::string_view, 3> roles{"input", "output", "scratch"};
   ValueArray shapes;
   for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
-    const Names names = names_of(problem, start_state(problem), i, sms);
+    const Names names = names_of(problem, constants_at(problem, start_state(problem)), i, sms);
     ValueArray buffers;
     for (const Buffer& buffer : problem.buffers) {
       const std::int64_t count = whole(buffer.count, names);
@@ -152,14 +152,15 @@ Evaluation DeviceClient::compile(const std::string& source, const std::string& a
 }
 
 Evaluation DeviceClient::evaluate(const Problem& problem, const std::string& reference_cubin,
-                                  const std::vector<Launch>& launches, const State& state,
-                                  const std::string& cubin, int sms) {
+                                  const Candidate& candidate, const std::string& cubin,
+                                  int sms) {
   Evaluation evaluation;
   Value request;
   try {
     ValueArray shapes;
     for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
-      shapes.push_back(launches_at(problem, launches, names_of(problem, state, i, sms)));
+      shapes.push_back(launches_at(problem, candidate.launches,
+                                   names_of(problem, candidate.constants, i, sms)));
     }
     request =
         ValueObject{{"op", "evaluate"}, {"cubin", cubin}, {"shapes", std::move(shapes)}};

@@ -39,8 +39,7 @@ class DeviceClient {
   /// Judges a compiled candidate, preparing the problem (its reference compiled to
   /// `reference_cubin`) where the process does not hold it. `sms`: see Launch.
   Evaluation evaluate(const Problem& problem, const std::string& reference_cubin,
-                      const std::vector<Launch>& launches, const State& state,
-                      const std::string& cubin, int sms);
+                      const Candidate& candidate, const std::string& cubin, int sms);
 
  private:
   /// The answer's members, or a failure.

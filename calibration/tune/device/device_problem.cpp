@@ -150,7 +150,7 @@ void DeviceProblem::prepare(const Value& request) {
   release();
   tolerance_ = number(member(request, "tolerance"));
   const Handle module = load_module(text_member(request, "cubin"));
-  std::map<std::string, Handle> functions;
+  LoadedFunctions functions;
   std::uint32_t seed = 1;
   for (const Value& described : array_member(request, "shapes")) {
     ShapeBuffers& shape = shapes_.emplace_back();
@@ -178,15 +178,16 @@ void DeviceProblem::prepare(const Value& request) {
 
 DeviceProblem::Plan DeviceProblem::plan(const Value& launches, Handle module,
                                         const ShapeBuffers& shape, bool reference,
-                                        std::map<std::string, Handle>& functions) {
+                                        LoadedFunctions& functions) {
   const CudaDriver& driver = cuda_driver();
   Plan planned;
   for (const Value& description : std::get<ValueArray>(launches.data)) {
     PlannedLaunch launch;
     const std::string name = text_member(description, "k");
-    const auto [entry, added] = functions.try_emplace(name, nullptr);
-    if (added) must(driver.module_function(&entry->second, module, name.c_str()), name);
-    launch.function = entry->second;
+    const auto [entry, added] = functions.try_emplace(name);
+    LoadedFunction& function = entry->second;
+    if (added) must(driver.module_function(&function.handle, module, name.c_str()), name);
+    launch.function = function.handle;
     const auto sizes = [&](std::string_view key, unsigned (&to)[3]) {
       const ValueArray& from = array_member(description, key);
       for (std::size_t i = 0; i < std::min<std::size_t>(from.size(), 3); ++i) {
@@ -197,7 +198,8 @@ DeviceProblem::Plan DeviceProblem::plan(const Value& launches, Handle module,
     sizes("b", launch.block);
     launch.shared = static_cast<unsigned>(
         std::clamp<std::int64_t>(integer(member(description, "s")), 0, 0x7fffffff));
-    if (launch.shared > 0) {
+    if (launch.shared > function.shared_max) {
+      function.shared_max = launch.shared;
       must(driver.function_set_attribute(launch.function, function_dynamic_shared_max,
                                          static_cast<int>(launch.shared)),
            fmt::format("{}: {} bytes of shared memory", name, launch.shared));
@@ -291,7 +293,7 @@ ValueObject DeviceProblem::evaluate(const Value& request) {
     Handle module;
     ~Unload() { cuda_driver().module_unload(module); }
   } unload{module};
-  std::map<std::string, Handle> functions;
+  LoadedFunctions functions;
   const ValueArray& launches = array_member(request, "shapes");
   if (launches.size() != shapes_.size()) throw std::runtime_error("as many plans as shapes");
   std::vector<Plan> plans;

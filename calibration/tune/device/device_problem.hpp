@@ -64,8 +64,14 @@ class DeviceProblem {
 
   void release();
   void fill(DeviceBuffer& buffer, const Value& description, std::uint32_t seed);
+  struct LoadedFunction {
+    Handle handle = nullptr;
+    unsigned shared_max = 0;  // most dynamic shared memory that any shape's launch asked for
+  };
+  using LoadedFunctions = std::map<std::string, LoadedFunction>;
+
   Plan plan(const Value& launches, Handle module, const ShapeBuffers& shape, bool reference,
-            std::map<std::string, Handle>& functions);
+            LoadedFunctions& functions);
   void run(const Plan& plan);
   void wait();
   void call_harness(const char* kernel, std::vector<std::uint64_t> words, unsigned blocks);

@@ -14,7 +14,7 @@
 //! ]
 //! buffers = [
 //!   {name = "x", type = "f16", count = "rows * columns", fill = "uniform"},
-//!   {name = "q", type = "i8", count = "rows * columns", role = "output"},
+//!   {name = "q", type = "i8", count = "rows * columns", role = "output", scale = "100"},
 //!   {name = "scale", type = "f32", count = "rows", role = "output"},
 //! ]
 //! launches = [

@@ -1,0 +1,64 @@
+#include "calibration/tune/app/inputs.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "calibration/tune/app/subcommand.hpp"
+#include "sim/base/nearest_name.hpp"
+
+namespace foretoken::tune {
+
+void InputFlags::add_to(CLI::App& command) {
+  command.add_option("--suite", suite, "Folder of further kernels (*.cu)");
+  command.add_option("--kernels", kernels, "Only these, comma between")->delimiter(',');
+  command.add_option("--evaluator", evaluator, "simulated, replay or cuda")->capture_default_str();
+  command.add_option("--log", log, "Recording that replay reads (record's CSV)");
+  command.add_option("--cache", cache, "CSV that keeps every evaluation; a killed run goes on");
+  command.add_option("--gpu", gpu, "GPU of simulated, and whose peaks profiles are told against")
+      ->capture_default_str();
+  command.add_option("--noise", noise, "Of simulated times, standard deviation of the logarithm")
+      ->capture_default_str();
+}
+
+std::vector<Problem> chosen_problems(const InputFlags& flags) {
+  std::vector<Problem> problems =
+      load_suite(flags.suite.empty() ? std::nullopt : std::optional(flags.suite));
+  if (flags.kernels.empty()) return problems;
+  std::vector<std::string_view> known;
+  for (const Problem& problem : problems) known.push_back(problem.name);
+  for (const std::string& name : flags.kernels) {
+    if (std::ranges::find(known, name) == known.end()) {
+      throw ConfigError({"--kernels", 0, 0}, unknown_name_message("kernel", name, known));
+    }
+  }
+  std::erase_if(problems, [&](const Problem& problem) {
+    return std::ranges::find(flags.kernels, problem.name) == flags.kernels.end();
+  });
+  return problems;
+}
+
+std::unique_ptr<Evaluator> chosen_evaluator(const InputFlags& flags, std::uint64_t seed) {
+  std::unique_ptr<Evaluator> evaluator;
+  if (flags.evaluator == "simulated") {
+    evaluator = make_simulated(load_gpu(flags.gpu, {"--gpu", 0, 0}), {flags.noise, seed});
+  } else if (flags.evaluator == "replay") {
+    if (flags.log.empty()) {
+      throw ConfigError({"--evaluator", 0, 0}, "replay wants a recording: --log FILE");
+    }
+    evaluator = make_replay(flags.log, load_gpu(flags.gpu, {"--gpu", 0, 0}));
+  } else if (flags.evaluator == "cuda") {
+    const auto folder =
+        std::filesystem::temp_directory_path() / fmt::format("foretoken-tune-{}", getpid());
+    evaluator = make_cuda(device_command(), folder.string());
+  } else {
+    throw ConfigError({"--evaluator", 0, 0},
+                      unknown_name_message("evaluator", flags.evaluator,
+                                           {"simulated", "replay", "cuda"}));
+  }
+  if (!flags.cache.empty()) evaluator = make_cached(std::move(evaluator), flags.cache);
+  return evaluator;
+}
+
+}  // namespace foretoken::tune

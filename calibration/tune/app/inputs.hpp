@@ -1,0 +1,31 @@
+// What `run`, `compare` and `replay` have in common on the command line: which kernels, who judges.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibration/tune/evaluator.hpp"
+#include "calibration/tune/problem.hpp"
+
+namespace foretoken::tune {
+
+struct InputFlags {
+  std::string suite;
+  std::vector<std::string> kernels;
+  std::string evaluator = "simulated";
+  std::string log;
+  std::string cache;
+  std::string gpu = "h200-sxm";
+  double noise = 0.02;
+
+  void add_to(CLI::App& command);
+};
+
+/// The suite, reduced to what the user names. Throws ConfigError for an unknown name.
+std::vector<Problem> chosen_problems(const InputFlags& flags);
+/// The evaluator the user names; `seed` moves the noise of `simulated`.
+std::unique_ptr<Evaluator> chosen_evaluator(const InputFlags& flags, std::uint64_t seed);
+
+}  // namespace foretoken::tune

@@ -1,0 +1,154 @@
+// `foretoken-tune run`: tunes kernels with one policy and tells what it found. With --cache, a run
+// that was killed goes on where it stopped: the same command repeats the same choices, and what was
+// evaluated is not evaluated again.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "calibration/tune/app/inputs.hpp"
+#include "calibration/tune/app/subcommand.hpp"
+#include "calibration/tune/comparison.hpp"
+#include "calibration/tune/search.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/nearest_name.hpp"
+#include "sim/base/toml.hpp"
+
+namespace foretoken::tune {
+namespace {
+
+struct RunFlags {
+  InputFlags inputs;
+  std::string policy = "kernelband";
+  std::vector<std::string> settings;
+  std::string rewriter = "template";
+  std::string command;
+  double command_seconds = 300;
+  std::string prior_log;
+  int prior = 1000;
+  int budget = 20;
+  std::uint64_t seed = 1;
+  std::string steps, best;
+  bool is_json = false;
+};
+
+/// Attempts of a recording at all problems but `own`.
+std::vector<PriorSample> learn_prior(const RunFlags& flags, const std::string& own) {
+  if (flags.prior_log.empty() || flags.prior == 0) return {};
+  const auto recorded =
+      make_replay(flags.prior_log, load_gpu(flags.inputs.gpu, {"--gpu", 0, 0}));
+  std::vector<PriorSample> samples;
+  std::vector<Problem> others = load_suite();
+  std::erase_if(others, [&](const Problem& problem) {
+    return problem.name == own || !recorded->knows(problem, start_state(problem));
+  });
+  for (const Problem& problem : others) {
+    Judge judge(problem, *recorded);
+    const auto each = prior_samples(judge, 1 + flags.prior / static_cast<int>(others.size()),
+                                    flags.seed);
+    samples.insert(samples.end(), each.begin(), each.end());
+  }
+  return samples;
+}
+
+int run_run(const RunFlags& flags) {
+  const PolicyRegistry registry = policy_catalog();
+  Value options;
+  for (const std::string& setting : flags.settings) apply_override(options, setting);
+  const std::vector<Problem> problems = chosen_problems(flags.inputs);
+  const auto evaluator = chosen_evaluator(flags.inputs, flags.seed);
+  if (flags.rewriter != "template" && flags.rewriter != "command") {
+    throw ConfigError({"--rewriter", 0, 0},
+                      unknown_name_message("rewriter", flags.rewriter, {"template", "command"}));
+  }
+  if ((flags.rewriter == "command") == flags.command.empty()) {
+    throw ConfigError({"--rewriter", 0, 0}, "--rewriter command and --command go together");
+  }
+  std::ofstream steps;
+  if (!flags.steps.empty()) {
+    steps.open(flags.steps);
+    if (!steps) throw ConfigError({flags.steps, 0, 0}, "cannot be written");
+  }
+  if (!flags.best.empty()) std::filesystem::create_directories(flags.best);
+  ValueArray found;
+  double log_sum = 0;
+  for (const Problem& problem : problems) {
+    Judge judge(problem, *evaluator);
+    const std::vector<PriorSample> prior = learn_prior(flags, problem.name);
+    const auto policy =
+        make_policy(registry, flags.policy, options, {flags.seed, flags.budget, prior});
+    const auto rewriter =
+        flags.rewriter == "command"
+            ? make_command_rewriter(
+                  problem, flags.command,
+                  std::chrono::milliseconds(static_cast<int>(flags.command_seconds * 1e3)))
+            : make_template_rewriter(problem, {true, flags.seed, [&](const State& state) {
+                                                 return evaluator->knows(problem, state);
+                                               }});
+    Trajectory trajectory =
+        search(judge, *rewriter, *policy, flags.budget, RewardRule::clipped);
+    trajectory.policy = flags.policy;
+    trajectory.seed = flags.seed;
+    if (steps.is_open()) steps << to_text(trajectory) << std::flush;
+    const auto fastest = std::ranges::min_element(trajectory.pool, {}, &PoolEntry::time);
+    const Candidate full = complete(problem, fastest->candidate);
+    if (!flags.best.empty()) {
+      std::ofstream(std::filesystem::path(flags.best) / (problem.name + ".cu")) << full.source;
+    }
+    const std::string parameters =
+        full.state.empty() ? identity_of(full) : text_of(problem, full.state);
+    int failed = 0;
+    for (const Step& step : trajectory.steps) failed += step.status == Status::ok ? 0 : 1;
+    log_sum += std::log(1 / fastest->time);
+    found.emplace_back(ValueObject{{"kernel", problem.name},
+                                   {"speedup", 1 / fastest->time},
+                                   {"evaluations", static_cast<int>(trajectory.steps.size())},
+                                   {"failed", failed},
+                                   {"parameters", parameters}});
+    if (!flags.is_json) {
+      fmt::print("{:20} {:7.3f}x  {:3} evaluations, {} failed  {}\n", problem.name,
+                 1 / fastest->time, trajectory.steps.size(), failed, parameters);
+      std::fflush(stdout);
+    }
+  }
+  const double mean = std::exp(log_sum / static_cast<double>(problems.size()));
+  if (flags.is_json) {
+    fmt::print("{}\n", to_json(ValueObject{{"policy", flags.policy},
+                                           {"geometric_mean", mean},
+                                           {"kernels", std::move(found)}}));
+  } else {
+    fmt::print("geometric mean {:.3f}x\n", mean);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, Action& chosen) {
+  const auto flags = std::make_shared<RunFlags>();
+  CLI::App* command = program.add_subcommand("run", "Tunes kernels with one policy");
+  flags->inputs.add_to(*command);
+  command->add_option("--policy", flags->policy, "See `foretoken-tune list`")
+      ->capture_default_str();
+  command->add_option("--set", flags->settings, "KEY=VALUE of the policy, e.g. lambda=0.3")
+      ->take_all();
+  command->add_option("--rewriter", flags->rewriter, "template or command")->capture_default_str();
+  command->add_option("--command", flags->command,
+                      "Program that rewrites: JSON on its input, source on its output");
+  command->add_option("--command-seconds", flags->command_seconds, "Its time limit")
+      ->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--prior-log", flags->prior_log,
+                      "Recording whose other kernels the policy's prior is learned from");
+  command->add_option("--prior", flags->prior, "Attempts of it")->capture_default_str();
+  command->add_option("--budget", flags->budget, "Evaluations of each kernel")
+      ->check(CLI::Range(1, 100000))->capture_default_str();
+  command->add_option("--seed", flags->seed)->capture_default_str();
+  command->add_option("--steps", flags->steps, "Writes every step, a line of JSON each");
+  command->add_option("--best", flags->best, "Folder for the source of each best kernel");
+  command->add_flag("--json", flags->is_json, "The result as JSON");
+  command->callback([flags, &chosen] { chosen = [flags] { return run_run(*flags); }; });
+}
+
+}  // namespace foretoken::tune

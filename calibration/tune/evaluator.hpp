@@ -1,0 +1,42 @@
+// Who says how good an implementation is: recorded evaluations, a model of a GPU, or a GPU.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "calibration/tune/evaluation.hpp"
+#include "hardware/gpu.hpp"
+
+namespace foretoken::tune {
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  /// A failure is a status. Throws ConfigError only where nothing can be judged at all.
+  virtual Evaluation evaluate(const Problem& problem, const Candidate& candidate) = 0;
+  /// Whether it can tell anything of this point of the template's space.
+  [[nodiscard]] virtual bool knows(const Problem&, const State&) const { return true; }
+  /// The GPU whose peaks profiles are told against.
+  [[nodiscard]] virtual const GpuSpec& gpu() const = 0;
+};
+
+/// Looks every candidate up in a recording (`record`'s CSV, plain or gzip) by its parameters.
+std::unique_ptr<Evaluator> make_replay(const std::string& log, GpuSpec gpu);
+
+struct SimulationOptions {
+  double noise = 0.02;  // standard deviation of a time's logarithm
+  std::uint64_t seed = 1;
+};
+/// Prices launches with our decomposition, features and the GPU's rates; see the README for what it
+/// knows and what it leaves out.
+std::unique_ptr<Evaluator> make_simulated(GpuSpec gpu, const SimulationOptions& options);
+
+/// Compiles, checks and times on this machine's GPU, in child processes; keeps cubins in `folder`.
+std::unique_ptr<Evaluator> make_cuda(std::vector<std::string> device_command, std::string folder);
+
+/// Asks `inner` for what `log` does not hold yet and appends it there: a killed run goes on, and
+/// nothing is evaluated twice.
+std::unique_ptr<Evaluator> make_cached(std::unique_ptr<Evaluator> inner, const std::string& log);
+
+}  // namespace foretoken::tune
