@@ -61,8 +61,11 @@ ChildProcess::~ChildProcess() {
 bool ChildProcess::send(const std::string& text, Deadline deadline) {
   std::size_t sent = 0;
   while (sent < text.size()) {
-    pollfd waiting{socket_, POLLOUT, 0};
+    // A child that answers before it has read all must not wait for us while we wait for it.
+    pollfd waiting{socket_, POLLIN | POLLOUT, 0};
     if (poll(&waiting, 1, milliseconds_until(deadline)) <= 0) return false;
+    if ((waiting.revents & POLLIN) != 0 && read_some(deadline) != Outcome::line) return false;
+    if ((waiting.revents & POLLOUT) == 0) continue;
     const ssize_t bytes = ::send(socket_, text.data() + sent, text.size() - sent,
                                  MSG_NOSIGNAL | MSG_DONTWAIT);
     if (bytes < 0 && errno != EAGAIN && errno != EINTR) return false;

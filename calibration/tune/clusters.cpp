@@ -92,7 +92,7 @@ void IncrementalClusters::seed(const std::vector<Point>& scaled_points, RandomSt
   }
 }
 
-void IncrementalClusters::settle(const std::vector<Point>& scaled_points) {
+double IncrementalClusters::settle(const std::vector<Point>& scaled_points) {
   for (int step = 0; step < config_.steps_max; ++step) {
     std::vector<Point> sums(centroids_.size(), Point{});
     std::vector<int> members(centroids_.size(), 0);
@@ -112,7 +112,13 @@ void IncrementalClusters::settle(const std::vector<Point>& scaled_points) {
     }
     if (moved <= config_.tolerance * config_.tolerance) break;
   }
-  for (std::size_t i = 0; i < scaled_points.size(); ++i) assignment_[i] = nearest(scaled_points[i]);
+  double spread = 0;
+  for (std::size_t i = 0; i < scaled_points.size(); ++i) {
+    assignment_[i] = nearest(scaled_points[i]);
+    spread += squared_distance(scaled_points[i],
+                               centroids_[static_cast<std::size_t>(assignment_[i])]);
+  }
+  return spread;
 }
 
 bool IncrementalClusters::update(const std::vector<Point>& points, int round,
@@ -138,8 +144,24 @@ bool IncrementalClusters::update(const std::vector<Point>& points, int round,
   scaled_points.reserve(points.size());
   for (const Point& point : points) scaled_points.push_back(scaled(point));
   assignment_.assign(points.size(), 0);
-  seed(scaled_points, random);
-  settle(scaled_points);
+  std::vector<Point> tightest;
+  double least_spread = std::numeric_limits<double>::infinity();
+  for (int start = 0; start <= config_.restarts; ++start) {
+    if (start < config_.restarts) {
+      seed(scaled_points, random);
+    } else if (raw.size() == static_cast<std::size_t>(config_.clusters)) {
+      centroids_.clear();
+      for (const Point& centroid : raw) centroids_.push_back(scaled(centroid));
+    } else {
+      break;
+    }
+    const double spread = settle(scaled_points);
+    if (spread < least_spread) {
+      least_spread = spread;
+      tightest = centroids_;
+    }
+  }
+  centroids_ = std::move(tightest);
   // Each new centroid takes the number of the nearest old one that is still free.
   std::vector<Point> numbered(centroids_.size());
   std::vector<bool> taken(centroids_.size(), false), placed(centroids_.size(), false);

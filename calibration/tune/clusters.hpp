@@ -1,8 +1,8 @@
 // Kernels that behave alike, found as the pool grows (Section 4.3 of the paper): k-means++ on
 // z-scored runtime features, new kernels to the nearest centroid, centroids anew every few rounds or
-// when the pool has doubled. Centroids found anew start from the old ones where there were some, so
-// that a cluster keeps its number; statistics must still be recomputed from the pulls, since
-// kernels move (a number that is kept for its own sake would attach them to the wrong cluster).
+// when the pool has doubled. A new centroid takes the number of the old one nearest to it;
+// statistics must still be recomputed from the pulls, since kernels move (kept for their numbers'
+// sake, they would attach to the wrong cluster).
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@ struct ClusterConfig {
   int refresh_rounds = 10;        // tau
   double subsample = 0.1;         // of the pool, for the seeds of k-means++
   int subsample_min = 3;
+  int restarts = 4;               // the tightest of so many seedings, and of the old centroids, is kept
   int steps_max = 50;             // of Lloyd's algorithm
   double tolerance = 1e-6;        // movement of centroids below which it ends
 };
@@ -44,7 +45,8 @@ class IncrementalClusters {
   [[nodiscard]] int nearest(const Point& scaled_point) const;
   void find_scale(const std::vector<Point>& points);
   void seed(const std::vector<Point>& scaled_points, RandomStream& random);
-  void settle(const std::vector<Point>& scaled_points);
+  /// Lloyd's algorithm; returns the sum of squared distances to centroids.
+  double settle(const std::vector<Point>& scaled_points);
 
   ClusterConfig config_;
   Point mean_{}, deviation_{};

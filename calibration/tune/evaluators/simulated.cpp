@@ -81,13 +81,15 @@ class SimulatedEvaluator final : public Evaluator {
       for (const std::string& size : sizes) all *= tune::evaluate(size, names);
       return all;
     };
-    int launches = 0;
+    // A plan's work is shared out by threads: what clears or finishes has few of them.
+    double all_threads = 0;
     for (const Launch& launch : candidate.launches) {
-      if (tune::evaluate(launch.when, names) != 0) ++launches;
+      if (tune::evaluate(launch.when, names) == 0) continue;
+      all_threads += product(launch.grid) * product(launch.block);
     }
-    const double flops = tune::evaluate(problem.cost.flops, names) / launches;
-    const double bytes = tune::evaluate(problem.cost.bytes, names);
-    const double asked = tune::evaluate(problem.cost.cache_bytes, names);
+    const double plan_flops = tune::evaluate(problem.cost.flops, names);
+    const double plan_bytes = tune::evaluate(problem.cost.bytes, names);
+    const double plan_asked = tune::evaluate(problem.cost.cache_bytes, names);
     for (const Launch& launch : candidate.launches) {
       if (tune::evaluate(launch.when, names) == 0) continue;
       foretoken::Launch planned;
@@ -104,10 +106,12 @@ class SimulatedEvaluator final : public Evaluator {
         return refuse(evaluation, "too much shared memory");
       }
       const auto ctas = static_cast<double>(planned.shape.ctas());
+      const double part = product(launch.grid) * threads / all_threads;
+      const double flops = part * plan_flops, bytes = part * plan_bytes;
       Task task;
       (problem.cost.tensor ? task.tensor_ops : task.fma_ops) =
           (problem.cost.tensor ? flops : flops / 2) / ctas;
-      task.bytes_loaded = asked / launches / ctas;
+      task.bytes_loaded = part * plan_asked / ctas;
       planned.tasks = {{task, planned.shape.ctas()}};
       planned.tensor_dtype = DType::fp16;
       const KernelFeatures features = analyze({.launches = {planned}, .plan = {}}, gpu_);
@@ -120,7 +124,7 @@ class SimulatedEvaluator final : public Evaluator {
       const double in_flight = threads_in_flight * std::min(16.0, 4 * vector) * depth;
       const double wanted = memory_latency_seconds * gpu_.dram_bandwidth.value();
       const double share = in_flight / (in_flight + wanted / 2);
-      const double memory = std::max(bytes / launches / gpu_.dram_bandwidth.value(),
+      const double memory = std::max(bytes / gpu_.dram_bandwidth.value(),
                                      features.memory.max_sm_l2_cycles / gpu_.clock.value());
       seconds += std::max(math_cycles / gpu_.clock.value(), memory / share) + launch_seconds;
       evaluation.kernels.push_back({planned.shape.registers_per_thread, static_cast<int>(shared), 0,

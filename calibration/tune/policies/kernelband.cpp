@@ -40,6 +40,8 @@ void read_config(TableReader& options, KernelBandConfig& config) {
   options.expect("clusters", config.clusters.clusters >= 1, "must be at least 1");
   options.read("refresh_rounds", config.clusters.refresh_rounds);
   options.read("subsample", config.clusters.subsample);
+  options.read("restarts", config.clusters.restarts);
+  options.expect("restarts", config.clusters.restarts >= 1, "must be at least 1");
   options.read("buffer", config.heads.buffer);
   options.expect("buffer", config.heads.buffer >= 1, "must be at least 1");
   options.read("learning_rate", config.heads.learning_rate);
