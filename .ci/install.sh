@@ -3,8 +3,9 @@
 # the tests and CI share. Asks dpkg first, so that a second call changes nothing and returns at once.
 #
 #   install.sh                what the program needs
-#   install.sh --calibration  and what training its predictors (LibTorch) and the tests need: Doxygen,
-#                             and the browser that tests open HTML reports in
+#   install.sh --calibration  and what training its predictors (LibTorch), drawing foretoken-tune's
+#                             charts (cairo) and the tests need: Doxygen, and the browser that tests
+#                             open HTML reports in
 #
 # npm brings one library, which draws the charts of HTML reports (sim/report/npm); CMake calls it. Where
 # node and npm are there already, from wherever, they stay as they are, and so does a browser.
@@ -20,7 +21,7 @@ packages=(
 )
 command -v npm >/dev/null || packages+=(npm)
 if [ "${1:-}" = --calibration ]; then
-  packages+=(libtorch-dev libopenblas0-pthread doxygen)
+  packages+=(libtorch-dev libopenblas0-pthread doxygen libcairo2-dev)
   command -v chromium >/dev/null || packages+=(chromium)
 fi
 

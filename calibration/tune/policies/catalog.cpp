@@ -10,6 +10,7 @@ std::unique_ptr<Policy> make_flat_ucb(TableReader&, const PolicyContext&);
 std::unique_ptr<Policy> make_beam(TableReader&, const PolicyContext&);
 std::unique_ptr<Policy> make_best_of_n(TableReader&, const PolicyContext&);
 std::unique_ptr<Policy> make_kernelband(TableReader&, const PolicyContext&);
+std::unique_ptr<Policy> make_kernelband_fastest(TableReader&, const PolicyContext&);
 std::unique_ptr<Policy> make_kernelband_no_prior(TableReader&, const PolicyContext&);
 std::unique_ptr<Policy> make_kernelband_cold(TableReader&, const PolicyContext&);
 std::unique_ptr<Policy> make_kernelband_no_clusters(TableReader&, const PolicyContext&);
@@ -22,6 +23,9 @@ PolicyRegistry policy_catalog() {
                make_kernelband);
   registry.add("kernelband_v2", "KernelBand, second version: masked bound over clusters",
                make_kernelband_v2);
+  registry.add("kernelband_fastest",
+               "kernelband that takes a cluster's fastest kernel, with a small bound and no prior",
+               make_kernelband_fastest);
   registry.add("random", "any kernel, any strategy", make_random);
   registry.add("greedy", "fastest kernel, best strategy so far", make_greedy);
   registry.add("epsilon_greedy", "greedy, and any arm in a tenth of the rounds",
