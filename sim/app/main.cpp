@@ -52,6 +52,7 @@ int run(int argc, char** argv) {
   add_simulate(program, chosen);
   add_compare(program, chosen);
   add_sweep(program, chosen);
+  add_plan(program, chosen);
   add_step(program, chosen);
   add_predict(program, chosen);
   add_select(program, chosen);

@@ -14,6 +14,7 @@ using Action = std::function<int()>;
 void add_simulate(CLI::App& program, Action& chosen);
 void add_compare(CLI::App& program, Action& chosen);
 void add_sweep(CLI::App& program, Action& chosen);
+void add_plan(CLI::App& program, Action& chosen);
 void add_step(CLI::App& program, Action& chosen);
 void add_predict(CLI::App& program, Action& chosen);
 void add_select(CLI::App& program, Action& chosen);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/planner/choice_text.hpp"
 #include "sim/planner/compare.hpp"
 #include "sim/planner/goals.hpp"
 #include "sim/planner/figure_columns.hpp"

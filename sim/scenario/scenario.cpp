@@ -194,6 +194,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   read_slo_table(section("slo"), scenario);
   read_run_table(section("run"), scenario);
   scenario.execution.routing_draw.seed = scenario.run.seed;
+  (void)file.find_table("plan");  // what `foretoken plan` may choose from; a run does not ask
   file.finish();
   if (pools != nullptr) read_pool_tables(*pools, engine, options, scenario, diagnostics);
   if (diagnostics.empty()) fill_replicas(scenario, diagnostics);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hardware/cluster.hpp"
+#include "hardware/cluster_scale.hpp"
 #include "kernels/communication_price.hpp"
 #include "models/parallel_layout.hpp"
 #include "models/transformer.hpp"
@@ -141,7 +142,8 @@ struct Scenario {
   std::string model_name;  // as asked for: name or path
   std::string cluster_name;
   Transformer model;
-  ClusterSpec cluster;
+  ClusterSpec cluster;                        // as scaled
+  std::vector<ScaledQuantity> cluster_scale;  // [cluster.scale]: hardware that nobody sells
   ExecutionSettings execution;
   Deployment deployment;
   EngineSettings engine;

@@ -1,0 +1,180 @@
+// foretoken plan: how many of which GPUs? A scenario with a [plan] table in (or options that say
+// the same); the cheapest deployment that holds the SLO, the choices worth considering, plan.csv
+// and plan.json out.
+#include "sim/planner/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <memory>
+
+#include "sim/app/forking_runner.hpp"
+#include "sim/app/output_file.hpp"
+#include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/toml.hpp"
+#include "sim/run/run.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
+
+/// An option of the command line that stands for a list in [plan].
+struct ListOption {
+  const char* option;
+  const char* key;
+  const char* text;
+  bool is_number = false;
+};
+
+constexpr auto list_options = std::to_array<ListOption>({
+    {"--gpus", "gpus", "GPUs to choose from, as h100-sxm,l40s: nodes as many as it takes"},
+    {"--clusters", "clusters", "Clusters to choose from, of the size they have (names, paths)"},
+    {"--tp", "tensor_parallel", "Tensor-parallel sizes, as 1,2,4,8", true},
+    {"--pp", "pipeline_parallel", "Pipeline-parallel sizes", true},
+    {"--dp", "data_parallel_attention", "Attention ranks that share the experts", true},
+    {"--ep", "expert_parallel", "Expert-parallel sizes", true},
+    {"--pools", "pools", "Replicas of each pool in one set, as 1:3,2:2 (scenarios with pools)"},
+    {"--preset", "preset", "Engine presets, as vllm-v1,sglang"},
+    {"--scheduler", "scheduler", "Schedulers"},
+    {"--dtype", "dtype", "Weight formats, as bf16,fp8"},
+    {"--kv-dtype", "kv_dtype", "KV cache formats"},
+});
+
+struct PlanCommand {
+  std::string scenario;
+  std::vector<std::string> overrides;
+  std::vector<std::string> lists[list_options.size()];
+  std::string out_folder;
+  std::size_t jobs = 0;
+  bool cheapest = false;
+  bool exhaustive = false;
+  bool quick = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// What stands on the command line takes the place of what stands in the file.
+Value plan_root(const PlanCommand& options) {
+  Value root = load_toml(options.scenario);
+  for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+  Value* plan = nullptr;
+  if (root.find("plan") == nullptr) root.set("plan", Value());
+  for (auto& [key, table] : std::get<ValueObject>(root.data)) {
+    if (key == "plan") plan = &table;
+  }
+  if (!plan->is_object()) return root;
+  const auto drop = [&](std::string_view key) {
+    std::erase_if(std::get<ValueObject>(plan->data),
+                  [&](const auto& member) { return member.first == key; });
+  };
+  for (std::size_t i = 0; i < list_options.size(); ++i) {
+    const ListOption& option = list_options[i];
+    if (options.lists[i].empty()) continue;
+    // One says where to look, either way.
+    if (std::string_view(option.key) == "gpus") drop("clusters");
+    if (std::string_view(option.key) == "clusters") drop("gpus");
+    ValueArray values;
+    for (const std::string& text : options.lists[i]) {
+      int number = 0;
+      const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+      const bool is_whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+      if (option.is_number && is_whole) {
+        values.emplace_back(number);
+      } else {
+        values.emplace_back(text);
+      }
+      values.back().position = {option.option};
+    }
+    Value list(std::move(values));
+    list.position = {option.option};
+    plan->set(option.key, std::move(list));
+  }
+  if (options.cheapest) plan->set("front", false);
+  return root;
+}
+
+std::vector<std::string> with(std::vector<std::string> overrides,
+                              const std::vector<std::string>& more) {
+  overrides.insert(overrides.end(), more.begin(), more.end());
+  return overrides;
+}
+
+void show_progress(bool shown, std::size_t runs) {
+  if (!shown) return;
+  fmt::print(stderr, "\r\x1b[K  {} runs", runs);
+  std::fflush(stderr);
+}
+
+int plan(const PlanCommand& options) {
+  const PlanSettings settings = read_plan_settings(plan_root(options));
+  const auto load = [&](const std::vector<std::string>& overrides) {
+    return load_scenario(options.scenario, with(options.overrides, overrides));
+  };
+  ForkingRunner runner(options.jobs, [&](const RunRequest& request) {
+    Report report = run_scenario(load(request.overrides), Catalogs());
+    report.timeline.clear();
+    return report_value(report);
+  });
+  const bool shows_progress = !options.quiet && is_terminal(stderr);
+  const Plan plan = make_plan(settings, load, runner,
+                              {.is_exhaustive = options.exhaustive,
+                               .looks_closely = !options.quick,
+                               .progress = [&](std::size_t runs) {
+                                 show_progress(shows_progress, runs);
+                               }});
+  if (shows_progress) fmt::print(stderr, "\r\x1b[K");
+  const std::filesystem::path folder =
+      options.out_folder.empty() ? std::filesystem::path(options.scenario).stem().string() + ".plan"
+                                 : options.out_folder;
+  make_folder(folder);
+  write_file(folder / "plan.csv", plan_csv(plan));
+  write_file(folder / "plan.json", to_json(plan_value(plan)) + "\n");
+  if (options.json) {
+    fmt::print("{}\n", to_json(plan_value(plan)));
+  } else if (!options.quiet) {
+    fmt::print("{}\n  Wrote plan.csv and plan.json to {}\n",
+               plan_table(plan, options.scenario, shows_colour(stdout), terminal_width(stdout)),
+               folder.string());
+  }
+  if (!plan.result.is_complete) return status_interrupted;
+  return plan.result.cheapest ? 0 : 1;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<PlanCommand>();
+  CLI::App* command = program.add_subcommand(
+      "plan", "Find the cheapest deployment that holds the SLO, and the choices worth considering");
+  command->add_option("scenario", options->scenario, "Scenario file (TOML), with [plan] or options")
+      ->required();
+  for (std::size_t i = 0; i < list_options.size(); ++i) {
+    command->add_option(list_options[i].option, options->lists[i], list_options[i].text)
+        ->delimiter(',')
+        ->allow_extra_args(false);
+  }
+  command
+      ->add_option("--set", options->overrides,
+                   "Change a key of the scenario, [plan] included, as table.key=value; repeatable")
+      ->allow_extra_args(false);
+  command->add_flag("--cheapest", options->cheapest,
+                    "Look for the cheapest alone, with fewer runs");
+  command->add_flag("--quick", options->quick, "No intervals and no highest load of the answers");
+  command->add_flag("--exhaustive", options->exhaustive,
+                    "Run every choice with one replica, two, ... up to the first that holds");
+  command->add_option("--out", options->out_folder,
+                      "Folder for plan.csv and plan.json (default: SCENARIO.plan)");
+  command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)");
+  command->add_flag("--json", options->json, "Print plan.json's object alone");
+  command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
+  command->footer(examples("  foretoken plan examples/plan.toml\n"
+                           "  foretoken plan examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4\n"
+                           "  foretoken plan examples/plan.toml --set \"slo.ttft=500 ms\" --json"));
+  command->callback([options, &chosen] { chosen = [options] { return plan(*options); }; });
+}
+
+}  // namespace foretoken

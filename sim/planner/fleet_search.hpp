@@ -1,0 +1,62 @@
+// The search of one candidate: how many units does the load take? First on one unit under its share
+// of the load, which is quick and says where to look; then with whole fleets, which decide. Each
+// question is answered by a SloTrial.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/planner/count_search.hpp"
+#include "sim/planner/plan_candidate.hpp"
+#include "sim/planner/scenario_runner.hpp"
+#include "sim/planner/slo_trial.hpp"
+
+namespace foretoken {
+
+struct FleetSearchSettings {
+  double target = 0.99;         // attainment
+  Replications unit, fleet;     // of one unit under its share; of the whole
+};
+
+class FleetSearch {
+ public:
+  FleetSearch(std::size_t candidate, int least, int most, int guess,
+              const FleetSearchSettings& settings);
+  /// Every fleet from one unit on, up to the first that holds: what a sweep would do.
+  static FleetSearch exhaustive(std::size_t candidate, int most,
+                                const FleetSearchSettings& settings);
+
+  /// The runs it needs now, all of one question; empty: it is over.
+  [[nodiscard]] std::vector<PlanProbe> wanted() const;
+  /// Their outcomes, in the same order.
+  void take(const std::vector<const RunOutcome*>& outcomes);
+
+  [[nodiscard]] bool is_over() const { return wanted().empty(); }
+  /// The units that hold; nullopt: no number does, or the candidate cannot be.
+  [[nodiscard]] std::optional<int> units() const { return fleet_.found(); }
+  /// Fleets of so many units do not hold.
+  [[nodiscard]] int fails() const { return fleet_.fails(); }
+  /// A run said that the candidate cannot be, or did not end.
+  [[nodiscard]] const std::string& impossible() const { return impossible_; }
+  /// What one unit is estimated to need; once the first half is over.
+  [[nodiscard]] std::optional<int> estimate() const { return estimate_; }
+  /// Fleets larger than `units` are of no interest: if one unit seems to need more, a fleet of so
+  /// many is asked at once.
+  void prefer_at_most(int units);
+
+ private:
+  [[nodiscard]] bool asks_units() const { return !estimate_; }
+  void begin_fleets(int estimate);
+  void settle(bool holds);
+
+  std::size_t candidate_;
+  FleetSearchSettings settings_;
+  int most_;
+  CountSearch unit_, fleet_;
+  std::optional<int> estimate_;
+  SloTrial trial_;
+  std::string impossible_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,51 @@
+// How many of which GPUs, laid out how, for this traffic under this SLO, at what cost? From a
+// scenario with a [plan] table to the cheapest deployment that holds, the front of those worth
+// considering, how sure that is, and why the others are not among them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/planner/plan_confidence.hpp"
+#include "sim/planner/plan_search.hpp"
+#include "sim/planner/plan_space.hpp"
+
+namespace foretoken {
+
+/// The cheapest of each front are looked at closely, and so are some others that cost little more.
+inline constexpr std::size_t close_looks_max = 8, runners_up_max = 3;
+
+struct Plan {
+  PlanSettings settings;
+  PlanSpace space;
+  PlanResult result;
+  std::vector<DeploymentConfidence> confidences;  // the front's, then the runners-up's
+  /// Candidates of which nobody can say whether they cost less than the cheapest.
+  std::vector<std::size_t> as_good_as_cheapest;
+  std::size_t runs = 0;        // made
+  std::size_t sweep_runs = 0;  // that all combinations with all numbers of replicas would take
+
+  [[nodiscard]] const DeploymentConfidence* confidence(std::size_t candidate) const;
+  [[nodiscard]] CostRange cost_range(std::size_t candidate) const;
+};
+
+struct PlanOptions {
+  bool is_exhaustive = false;  // every combination: to check the search
+  bool looks_closely = true;   // intervals and headroom
+  PlanRuns::Progress progress;
+};
+
+/// Throws ConfigError as plan_space() does.
+Plan make_plan(const PlanSettings& settings, const LoadScenario& load, ScenarioRunner& runner,
+               const PlanOptions& options);
+
+/// What a person reads, at most `width` columns. `scenario` is the file's name, for the command
+/// that shows the answer.
+std::string plan_table(const Plan& plan, const std::string& scenario, bool colour, int width);
+/// plan.csv: a line a candidate.
+std::string plan_csv(const Plan& plan);
+/// plan.json's object.
+Value plan_value(const Plan& plan);
+
+}  // namespace foretoken

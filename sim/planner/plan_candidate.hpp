@@ -1,0 +1,41 @@
+// One choice of a plan: hardware, layout and engine without the number of replicas, which the
+// search finds. What is counted is a unit: a replica, or one set of pools in their ratio.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/planner/load_bounds.hpp"
+
+namespace foretoken {
+
+struct PlanCandidate {
+  std::vector<std::string> values;  // of the plan's axes, in their order
+  std::string hardware;             // candidates of one hardware have one predictor's errors
+  int unit_gpus = 1;
+  double unit_dollars_per_hour = 0;
+  int units_max = 1;           // that its cluster, or the plan's limits, allow
+  std::string impossible = {}; // why it cannot be, whatever the load; "" = it may
+  LoadBounds bounds;
+
+  [[nodiscard]] double dollars_per_hour(int units) const { return units * unit_dollars_per_hour; }
+};
+
+/// A run that a plan asks for.
+struct PlanProbe {
+  /// unit: one unit under its share of the load, 1 / units, on a part of the traffic. fleet: all
+  /// units under all of it, as `simulate` would run it. part: a fleet under a part of a trace.
+  enum class Kind { unit, fleet, part };
+  std::size_t candidate = 0;
+  Kind kind = Kind::fleet;
+  int units = 1;
+  int replication = 0;  // which seed, or which part of a trace
+  double load = 1;      // times the scenario's
+  /// Every step takes this many times as long: the same run at a load and with targets in units of
+  /// it, whose times then are multiplied. What the predictor's error does to a whole deployment.
+  double slowdown = 1;
+
+  friend auto operator<=>(const PlanProbe&, const PlanProbe&) = default;
+};
+
+}  // namespace foretoken

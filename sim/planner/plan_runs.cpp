@@ -1,0 +1,45 @@
+#include "sim/planner/plan_runs.hpp"
+
+#include <set>
+
+namespace foretoken {
+namespace {
+
+std::string name_of(const RunRequest& request) {
+  std::string name;
+  for (const std::string& assignment : request.overrides) name += assignment + '\n';
+  return name;
+}
+
+}  // namespace
+
+std::vector<const RunOutcome*> PlanRuns::run(const std::vector<PlanProbe>& probes) {
+  std::vector<std::string> names;
+  std::vector<std::pair<std::string, RunRequest>> missing;
+  std::set<std::string> asked;
+  for (const PlanProbe& probe : probes) {
+    RunRequest request = make_request_(probe);
+    names.push_back(name_of(request));
+    if (outcomes_.contains(names.back()) || !asked.insert(names.back()).second) continue;
+    missing.emplace_back(names.back(), std::move(request));
+  }
+  std::size_t next = 0, running = 0;
+  const auto start_some = [&] {
+    for (; next < missing.size() && running < runner_->slots(); ++next, ++running) {
+      runner_->start(next, missing[next].second);
+    }
+  };
+  for (start_some(); running > 0; start_some()) {
+    auto over = runner_->wait();
+    if (!over) throw PlanStopped();
+    --running;
+    ++made_;
+    outcomes_[missing[over->ticket].first] = std::move(over->outcome);
+    if (progress_) progress_(made_);
+  }
+  std::vector<const RunOutcome*> outcomes;
+  for (const std::string& name : names) outcomes.push_back(&outcomes_.at(name));
+  return outcomes;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,45 @@
+// The runs of a plan: started a batch at a time, never twice, and handed back in the order they
+// were asked for, so that the search does not depend on which finishes first.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/planner/plan_candidate.hpp"
+#include "sim/planner/scenario_runner.hpp"
+
+namespace foretoken {
+
+/// The user asked to stop while a plan was made.
+class PlanStopped : public std::runtime_error {
+ public:
+  PlanStopped() : std::runtime_error("stopped") {}
+};
+
+class PlanRuns {
+ public:
+  using MakeRequest = std::function<RunRequest(const PlanProbe&)>;
+  /// Told after each run: how many were made.
+  using Progress = std::function<void(std::size_t runs)>;
+
+  PlanRuns(ScenarioRunner& runner, MakeRequest make_request, Progress progress)
+      : runner_(&runner),
+        make_request_(std::move(make_request)),
+        progress_(std::move(progress)) {}
+
+  /// The outcomes in the order of the probes. Throws PlanStopped. The pointers stay valid.
+  std::vector<const RunOutcome*> run(const std::vector<PlanProbe>& probes);
+
+  [[nodiscard]] std::size_t made() const { return made_; }
+
+ private:
+  ScenarioRunner* runner_;
+  MakeRequest make_request_;
+  Progress progress_;
+  std::map<std::string, RunOutcome> outcomes_;  // by the request
+  std::size_t made_ = 0;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,279 @@
+#include "sim/planner/plan_search.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "sim/planner/plan_metrics.hpp"
+#include "sim/report/number_text.hpp"
+
+namespace foretoken {
+namespace {
+
+// Real engines against the bounds, until a neighbour knows better: a half of what the roofs allow.
+constexpr double ratio_usual = 2, ratio_min = 1, ratio_max = 8;
+constexpr double other_hardware = 4;  // as far as 16 times the ranks
+
+/// How unlike two candidates are: doublings of numbers, other things counted apiece.
+double distance(const PlanCandidate& one, const PlanCandidate& other) {
+  double sum = 0;
+  for (std::size_t i = 0; i < one.values.size(); ++i) {
+    const std::string &a = one.values[i], &b = other.values[i];
+    if (a == b) continue;
+    double x = 0, y = 0;
+    const bool numbers = std::from_chars(a.data(), a.data() + a.size(), x).ec == std::errc() &&
+                         std::from_chars(b.data(), b.data() + b.size(), y).ec == std::errc() &&
+                         x > 0 && y > 0;
+    sum += numbers ? std::abs(std::log2(x / y)) : other_hardware;
+  }
+  return sum;
+}
+
+class Search {
+ public:
+  Search(const std::vector<PlanCandidate>& candidates, const PlanSearchSettings& settings,
+         PlanRuns& runs)
+      : candidates_(candidates), settings_(settings), runs_(runs) {
+    result_.candidates.resize(candidates.size());
+    open_.resize(candidates.size(), true);
+    searches_.resize(candidates.size());
+  }
+
+  PlanResult find() {
+    rule_out();
+    try {
+      while (round()) {
+      }
+    } catch (const PlanStopped&) {
+      result_.is_complete = false;
+    }
+    conclude();
+    return std::move(result_);
+  }
+
+ private:
+  /// Those that the bounds alone forbid.
+  void rule_out() {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const PlanCandidate& candidate = candidates_[i];
+      if (!candidate.impossible.empty()) {
+        close(i, CandidateFate::impossible, candidate.impossible);
+      } else if (settings_.is_exhaustive) {
+        continue;
+      } else if (!candidate.bounds.too_large.empty()) {
+        close(i, CandidateFate::impossible, candidate.bounds.too_large);
+      } else if (candidate.bounds.attainment < settings_.fleet.target) {
+        close(i, CandidateFate::too_slow,
+              fmt::format("at full rate of its tensor cores and memory {} of the requests would "
+                          "meet the SLO",
+                          percent(candidate.bounds.attainment)));
+      } else if (least_units(i) > candidate.units_max) {
+        close(i, CandidateFate::too_slow,
+              fmt::format("the load takes {} of them at full rate of their tensor cores and "
+                          "memory; {} are allowed",
+                          least_units(i), candidate.units_max));
+      }
+    }
+  }
+
+  void close(std::size_t i, CandidateFate fate, std::string reason) {
+    open_[i] = false;
+    result_.candidates[i].fate = fate;
+    result_.candidates[i].reason = std::move(reason);
+  }
+
+  [[nodiscard]] int least_units(std::size_t i) const {
+    // Room for rounding: a load that is met exactly is met.
+    constexpr double slack = 1e-9;
+    const double units = std::ceil(candidates_[i].bounds.units - slack);
+    return std::max(1, static_cast<int>(std::min(units, 1e9)));
+  }
+
+  /// What the candidate could be at best, by all that is known of it.
+  [[nodiscard]] Objectives best_case(std::size_t i) const {
+    const int units = std::max(least_units(i), searches_[i] ? searches_[i]->fails() + 1 : 1);
+    return objectives(i, units, candidates_[i].bounds.latency_ms);
+  }
+
+  [[nodiscard]] Objectives objectives(std::size_t i, int units, double latency_ms) const {
+    return {candidates_[i].dollars_per_hour(units), latency_ms,
+            settings_.output_tokens_per_s / (units * candidates_[i].unit_gpus)};
+  }
+
+  /// The known deployment that leaves candidate `i` no room if it can be no better than `best`;
+  /// nullopt: none does.
+  [[nodiscard]] std::optional<std::size_t> beaten_by(const Objectives& best) const {
+    if (settings_.is_exhaustive) return std::nullopt;
+    for (std::size_t other = 0; other < candidates_.size(); ++other) {
+      if (open_[other] || result_.candidates[other].fate != CandidateFate::holds) continue;
+      const Objectives& known = result_.candidates[other].objectives;
+      if (leaves_no_room(known, best)) return other;
+      if (!settings_.wants_front && known.dollars_per_hour < best.dollars_per_hour) return other;
+    }
+    return std::nullopt;
+  }
+
+  /// The most units with which candidate `i` would not be beaten already.
+  [[nodiscard]] int room(std::size_t i) const {
+    int fits = least_units(i), too_many = candidates_[i].units_max + 1;
+    while (fits + 1 < too_many) {
+      const int units = fits + (too_many - fits) / 2;
+      const bool is_beaten =
+          beaten_by(objectives(i, units, candidates_[i].bounds.latency_ms)).has_value();
+      (is_beaten ? too_many : fits) = units;
+    }
+    return fits;
+  }
+
+  void prune() {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!open_[i]) continue;
+      const Objectives best = best_case(i);
+      const auto other = beaten_by(best);
+      if (!other) continue;
+      result_.candidates[i].objectives = best;
+      beaten_.emplace_back(i, *other);
+      close(i, CandidateFate::beaten, "");
+    }
+  }
+
+  [[nodiscard]] int guess(std::size_t i) const {
+    std::optional<std::size_t> nearest;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t other = 0; other < candidates_.size(); ++other) {
+      const bool is_known =
+          !open_[other] && result_.candidates[other].fate == CandidateFate::holds;
+      if (!is_known) continue;
+      const double away = distance(candidates_[i], candidates_[other]);
+      if (away >= least) continue;
+      least = away;
+      nearest = other;
+    }
+    double ratio = ratio_usual;
+    if (nearest && candidates_[*nearest].bounds.units > 0) {
+      // The last unit is half used, as far as anybody knows.
+      ratio = std::clamp(
+          (result_.candidates[*nearest].units - 0.5) / candidates_[*nearest].bounds.units,
+          ratio_min, ratio_max);
+    }
+    const double units = std::ceil(ratio * candidates_[i].bounds.units);
+    const int most = candidates_[i].units_max;
+    return std::clamp(static_cast<int>(std::min(units, 1e9)), std::min(least_units(i), most), most);
+  }
+
+  void begin(std::size_t i) {
+    const FleetSearchSettings& fleet = settings_.fleet;
+    const int most = candidates_[i].units_max;
+    if (settings_.is_exhaustive) {
+      searches_[i] = FleetSearch::exhaustive(i, most, fleet);
+    } else {
+      searches_[i].emplace(i, least_units(i), most, guess(i), fleet);
+    }
+  }
+
+  /// Some runs of some candidates; false: nothing is left to run.
+  bool round() {
+    prune();
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (open_[i]) order.push_back(i);
+    }
+    if (order.empty()) return false;
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+      // Whoever has begun goes on: half an answer is none.
+      return std::pair(searches_[i] ? 0 : 1, candidates_[i].dollars_per_hour(guess(i)));
+    });
+    if (order.size() > settings_.width) order.resize(settings_.width);
+    std::vector<PlanProbe> probes;
+    std::vector<std::size_t> counts;
+    for (const std::size_t i : order) {
+      if (!searches_[i]) begin(i);
+      if (!settings_.is_exhaustive) searches_[i]->prefer_at_most(room(i));
+      const std::vector<PlanProbe> wanted = searches_[i]->wanted();
+      probes.insert(probes.end(), wanted.begin(), wanted.end());
+      counts.push_back(wanted.size());
+    }
+    const std::vector<const RunOutcome*> outcomes = runs_.run(probes);
+    auto next = outcomes.begin();
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const auto end = next + static_cast<std::ptrdiff_t>(counts[k]);
+      take(order[k], {next, end});
+      next = end;
+    }
+    return true;
+  }
+
+  void take(std::size_t i, const std::vector<const RunOutcome*>& outcomes) {
+    FleetSearch& search = *searches_[i];
+    CandidateResult& result = result_.candidates[i];
+    result.probes += outcomes.size();
+    search.take(outcomes);
+    result.estimate = search.estimate();
+    if (!search.is_over()) return;
+    if (!search.impossible().empty()) return close(i, CandidateFate::impossible, search.impossible());
+    if (!search.units()) {
+      result.objectives = best_case(i);
+      return close(i, CandidateFate::fails,
+                   fmt::format("{} of them still miss the SLO", candidates_[i].units_max));
+    }
+    result.units = *search.units();
+    close(i, CandidateFate::holds, "");
+    read_fleet(i);
+  }
+
+  /// The fleet's runs again, from memory.
+  void read_fleet(std::size_t i) {
+    CandidateResult& result = result_.candidates[i];
+    SloTrial trial(settings_.fleet.target, settings_.fleet.fleet);
+    while (trial.wanted() > 0) {
+      const auto outcome = runs_.run({{.candidate = i,
+                                       .kind = PlanProbe::Kind::fleet,
+                                       .units = result.units,
+                                       .replication = trial.count()}});
+      result.runs.push_back(outcome.front());
+      trial.add(attainment_of(outcome.front()->report));
+    }
+    result.metrics.assign(plan_metrics().size(), 0.0);
+    for (const RunOutcome* run : result.runs) {
+      const std::vector<double> values = metrics_of(run->report);
+      for (std::size_t m = 0; m < values.size(); ++m)
+        result.metrics[m] += values[m] / static_cast<double>(result.runs.size());
+    }
+    result.objectives = objectives(i, result.units, result.metrics[settings_.latency_metric]);
+  }
+
+  void conclude() {
+    std::vector<Objectives> points;
+    std::vector<std::size_t> who;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (open_[i]) {
+        result_.candidates[i].reason = "stopped before it was decided";
+      } else if (result_.candidates[i].fate == CandidateFate::holds) {
+        points.push_back(result_.candidates[i].objectives);
+        who.push_back(i);
+      }
+    }
+    for (const std::size_t k : pareto_front(points)) result_.front.push_back(who[k]);
+    if (!result_.front.empty()) result_.cheapest = result_.front.front();
+    if (!settings_.wants_front && !result_.front.empty()) result_.front.resize(1);
+    result_.beaten_by = beaten_;
+  }
+
+  const std::vector<PlanCandidate>& candidates_;
+  const PlanSearchSettings& settings_;
+  PlanRuns& runs_;
+  PlanResult result_;
+  std::vector<bool> open_;
+  std::vector<std::optional<FleetSearch>> searches_;
+  std::vector<std::pair<std::size_t, std::size_t>> beaten_;
+};
+
+}  // namespace
+
+PlanResult search_plan(const std::vector<PlanCandidate>& candidates,
+                       const PlanSearchSettings& settings, PlanRuns& runs) {
+  return Search(candidates, settings, runs).find();
+}
+
+}  // namespace foretoken

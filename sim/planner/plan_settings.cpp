@@ -1,0 +1,249 @@
+#include "sim/planner/plan_settings.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "hardware/gpu.hpp"
+#include "sim/base/nearest_name.hpp"
+#include "sim/base/table_reader.hpp"
+#include "sim/planner/plan_metrics.hpp"
+
+namespace foretoken {
+namespace {
+
+class SettingsReader {
+ public:
+  SettingsReader(const Value& root, const Value& plan, Diagnostics& diagnostics)
+      : root_(root), table_(plan, diagnostics, "plan") {}
+
+  PlanSettings read() {
+    read_hardware();
+    read_axes();
+    read_positive("replicas_max", settings_.replicas_max);
+    read_positive("gpus_max", settings_.gpus_max);
+    read_positive("candidates_at_once", settings_.candidates_at_once);
+    read_prices();
+    read_latency();
+    table_.read("front", settings_.wants_front);
+    read_replications();
+    table_.read("confidence", settings_.confidence);
+    table_.expect("confidence", settings_.confidence >= 0.5 && settings_.confidence < 1,
+                  "is a probability: at least 0.5, below 1");
+    table_.read("tolerance", settings_.tolerance);
+    table_.expect("tolerance", settings_.tolerance >= 0.001 && settings_.tolerance <= 0.5,
+                  "must be from 0.001 to 0.5; 0.02 is 2 %");
+    table_.finish();
+    const Value* deployment = root_.find("deployment");
+    settings_.names_replicas = deployment != nullptr && deployment->is_object() &&
+                               deployment->find("replicas") != nullptr;
+    return std::move(settings_);
+  }
+
+ private:
+  void read_positive(std::string_view key, int& out) {
+    table_.read(key, out);
+    table_.expect(key, out >= 1, "must be at least 1");
+  }
+
+  /// Names once each, and at least one.
+  void expect_list(std::string_view key, const std::vector<std::string>& values) {
+    table_.expect(key, !values.empty(), "names nothing to choose from");
+    std::set<std::string> seen;
+    for (const std::string& value : values) {
+      table_.expect(key, seen.insert(value).second, fmt::format("names {} twice", value));
+    }
+  }
+
+  bool read_list(std::string_view key, std::vector<std::string>& out) {
+    if (!table_.read(key, out)) return false;
+    expect_list(key, out);
+    return true;
+  }
+
+  void read_hardware() {
+    const bool by_gpu = read_list("gpus", settings_.gpus);
+    const bool by_cluster = read_list("clusters", settings_.clusters);
+    table_.expect("clusters", !(by_gpu && by_cluster),
+                  "and gpus are two ways to say the same; keep one");
+    const std::vector<std::string> known = gpu_names();
+    for (const std::string& gpu : settings_.gpus) {
+      if (std::ranges::find(known, gpu) != known.end()) continue;
+      table_.expect("gpus", false,
+                    unknown_name_message("GPU", gpu, {known.begin(), known.end()}) +
+                        "; for a file of your own name a cluster file under `clusters`");
+    }
+  }
+
+  void add_axis(std::string key, std::string label, std::vector<std::string> values,
+                std::vector<std::string> parts = {}) {
+    settings_.axes.push_back(
+        {std::move(key), std::move(label), std::move(values), std::move(parts)});
+  }
+
+  void read_counts(std::string_view key, const char* label) {
+    std::vector<int> counts;
+    if (!table_.read(key, counts)) return;
+    std::vector<std::string> values;
+    for (const int count : counts) {
+      table_.expect(key, count >= 1, "must be numbers of at least 1");
+      values.push_back(fmt::format("{}", count));
+    }
+    expect_list(key, values);
+    table_.expect(key, !has_pools(),
+                  fmt::format("is for deployments without pools; choose under [plan.vary.pool.{}]",
+                              has_pools() ? pool_names().front() : ""));
+    add_axis(fmt::format("deployment.{}", key), label, std::move(values));
+  }
+
+  void read_names(std::string_view key, const char* scenario_key, const char* label) {
+    std::vector<std::string> values;
+    if (read_list(key, values)) add_axis(scenario_key, label, std::move(values));
+  }
+
+  void read_axes() {
+    read_counts("tensor_parallel", "TP");
+    read_counts("pipeline_parallel", "PP");
+    read_counts("data_parallel_attention", "DP");
+    read_counts("expert_parallel", "EP");
+    read_pools();
+    read_names("preset", "engine.preset", "preset");
+    read_names("scheduler", "engine.scheduler", "scheduler");
+    read_names("dtype", "model.dtype", "dtype");
+    read_names("kv_dtype", "model.kv_dtype", "KV");
+    if (const Value* vary = table_.find_table("vary")) read_vary(*vary, "");
+  }
+
+  [[nodiscard]] std::vector<std::string> pool_names() const {
+    std::vector<std::string> names;
+    const Value* pools = root_.find("pool");
+    if (pools == nullptr || !pools->is_object()) return names;
+    for (const auto& [name, pool] : std::get<ValueObject>(pools->data)) names.push_back(name);
+    return names;
+  }
+  [[nodiscard]] bool has_pools() const { return !pool_names().empty(); }
+
+  void read_pools() {
+    std::vector<std::string> ratios;
+    if (!read_list("pools", ratios)) return;
+    const std::vector<std::string> names = pool_names();
+    table_.expect("pools", !names.empty(), "is for scenarios with [pool.NAME] tables");
+    std::vector<std::string> parts;
+    for (const std::string& name : names) parts.push_back("pool." + name + ".replicas");
+    for (const std::string& ratio : ratios) {
+      const auto colons = static_cast<std::size_t>(std::ranges::count(ratio, ':'));
+      const bool is_fine = ratio.find_first_not_of("0123456789:") == std::string::npos &&
+                           colons + 1 == std::max<std::size_t>(names.size(), 1) &&
+                           ratio.front() != ':' && ratio.back() != ':';
+      table_.expect("pools", is_fine,
+                    fmt::format("'{}' must be the replicas of {}, with ':' between them", ratio,
+                                fmt::join(names, " and ")));
+    }
+    add_axis("pools", fmt::format("{}", fmt::join(names, ":")), std::move(ratios),
+             std::move(parts));
+  }
+
+  static std::string text_of(const Value& value) {
+    if (const auto* text = std::get_if<std::string>(&value.data)) return *text;
+    if (const auto* number = std::get_if<std::int64_t>(&value.data)) {
+      return fmt::format("{}", *number);
+    }
+    if (const auto* number = std::get_if<double>(&value.data)) return fmt::format("{}", *number);
+    return std::get<bool>(value.data) ? "true" : "false";
+  }
+
+  static std::string problem_of(const std::string& path, const std::vector<std::string>& values) {
+    if (path == "deployment.replicas") return "is what the plan finds";
+    if (path == "cluster.name") return "is chosen by gpus or clusters";
+    for (const char* question : {"workload.", "slo.", "run."}) {
+      if (path.starts_with(question)) return "is the question, not a choice; set it in the scenario";
+    }
+    const bool is_twice = std::set(values.begin(), values.end()).size() != values.size();
+    return is_twice ? "names a value twice" : "";
+  }
+
+  /// A list at any depth below [plan.vary] is an axis; the way there is its key.
+  void read_vary(const Value& table, const std::string& prefix) {
+    for (const auto& [key, value] : std::get<ValueObject>(table.data)) {
+      const std::string path = prefix + key;
+      if (value.is_object()) {
+        read_vary(value, path + ".");
+        continue;
+      }
+      const auto* list = std::get_if<ValueArray>(&value.data);
+      const bool is_plain = list != nullptr && !list->empty() &&
+                            std::ranges::none_of(*list, [](const Value& element) {
+                              return element.is_array() || element.is_object();
+                            });
+      if (!is_plain || path.find('.') == std::string::npos) {
+        table_.diagnostics().add(
+            value.position, fmt::format("plan.vary.{}: must be a list of values under the table of "
+                                        "its key, as [plan.vary.engine] batch_tokens_max = "
+                                        "[2048, 8192]",
+                                        path));
+        continue;
+      }
+      std::vector<std::string> values;
+      for (const Value& element : *list) values.push_back(text_of(element));
+      const std::string problem = problem_of(path, values);
+      if (!problem.empty()) {
+        table_.diagnostics().add(value.position, fmt::format("plan.vary.{}: {}", path, problem));
+        continue;
+      }
+      add_axis(path, key, std::move(values));
+    }
+  }
+
+  void read_prices() {
+    const Value* prices = table_.find_table("prices");
+    if (prices == nullptr) return;
+    TableReader table(*prices, table_.diagnostics(), "plan.prices");
+    for (const auto& [gpu, value] : std::get<ValueObject>(prices->data)) {
+      DollarsPerHour price;
+      if (!table.read(gpu, price)) continue;
+      table.expect(gpu, price.value() > 0, "must be above 0");
+      settings_.prices.push_back({gpu, price, table.position(gpu)});
+    }
+  }
+
+  void read_latency() {
+    if (!table_.read("latency", settings_.latency)) return;
+    std::vector<std::string> names;
+    for (const PlanMetric& metric : plan_metrics()) {
+      if (metric.kind != MetricKind::time) continue;
+      names.emplace_back(metric.name.substr(0, metric.name.size() - 3));  // without _ms
+    }
+    if (std::ranges::find(names, settings_.latency) != names.end()) return;
+    table_.fail("latency", unknown_name_message("latency", settings_.latency,
+                                                {names.begin(), names.end()}));
+  }
+
+  void read_replications() {
+    std::vector<int> counts;
+    if (!table_.read("replications", counts)) return;
+    const bool is_fine = counts.size() == 2 && counts[0] >= 1 && counts[1] >= counts[0];
+    table_.expect("replications", is_fine, "must be the least and the most, as [2, 5]");
+    if (is_fine) settings_.replications = {counts[0], counts[1]};
+  }
+
+  const Value& root_;
+  TableReader table_;
+  PlanSettings settings_;
+};
+
+}  // namespace
+
+PlanSettings read_plan_settings(const Value& root) {
+  Diagnostics diagnostics;
+  Value absent;
+  absent.position = root.position;
+  const Value* plan = root.find("plan");
+  if (plan != nullptr && !plan->is_object()) {
+    throw ConfigError(plan->position, "plan: must be a table");
+  }
+  SettingsReader reader(root, plan != nullptr ? *plan : absent, diagnostics);
+  PlanSettings settings = reader.read();
+  diagnostics.throw_if_any();
+  return settings;
+}
+
+}  // namespace foretoken

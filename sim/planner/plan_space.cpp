@@ -1,0 +1,207 @@
+#include "sim/planner/plan_space.hpp"
+
+#include <algorithm>
+
+#include "sim/base/nearest_name.hpp"
+#include "sim/scenario/replica_count.hpp"
+
+namespace foretoken {
+namespace {
+
+std::string messages_of(const ConfigError& error) {
+  std::string text;
+  for (const Diagnostic& diagnostic : error.diagnostics())
+    text += (text.empty() ? "" : "; ") + diagnostic.message;
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+class SpaceBuilder {
+ public:
+  SpaceBuilder(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing)
+      : settings_(settings), load_(load), sizing_(sizing) {}
+
+  PlanSpace build() {
+    if (!settings_.gpus.empty()) {
+      if (sizing_ == PlanSizing::cluster) {
+        throw ConfigError({"plan.gpus"}, "the highest load is that of a cluster of some size; name "
+                                         "clusters = [\"h200-sxm-8\"] instead of gpus");
+      }
+      space_.axes.push_back({"gpu", "GPU", settings_.gpus});
+    } else if (!settings_.clusters.empty()) {
+      space_.axes.push_back({"cluster.name", "cluster", settings_.clusters});
+    }
+    const bool chooses_hardware = !space_.axes.empty();
+    space_.axes.insert(space_.axes.end(), settings_.axes.begin(), settings_.axes.end());
+    std::optional<ConfigError> first;
+    bool any = false;
+    for (const Layout& layout : combinations(space_.axes)) {
+      PlanCandidate candidate;
+      CandidateKeys keys;
+      candidate.values = layout.values;
+      read_choice(layout, chooses_hardware, keys);
+      try {
+        add(keys, candidate);
+        any = true;
+      } catch (const ConfigError& error) {
+        candidate.impossible = messages_of(error);
+        if (!first) first = error;
+      }
+      if (candidate.hardware.empty() && chooses_hardware)
+        candidate.hardware = layout.values.front();
+      space_.candidates.push_back(std::move(candidate));
+      space_.keys.push_back(std::move(keys));
+    }
+    if (!any) throw *first;
+    check_prices();
+    return std::move(space_);
+  }
+
+ private:
+  /// The keys of the choice itself; the pools' ratio is a number of replicas.
+  void read_choice(const Layout& layout, bool chooses_hardware, CandidateKeys& keys) const {
+    for (std::size_t i = 0; i < space_.axes.size(); ++i) {
+      if (i == 0 && chooses_hardware) {
+        (settings_.gpus.empty() ? keys.cluster : keys.gpu) = layout.values[i];
+        continue;
+      }
+      const LayoutChoice& axis = space_.axes[i];
+      const RunRequest request = Layout{{layout.values[i]}}.request({axis});
+      if (axis.parts.empty()) {
+        keys.fixed.push_back(request.overrides.front());
+        continue;
+      }
+      for (std::size_t p = 0; p < axis.parts.size(); ++p) {
+        const std::string& text = request.overrides[p];
+        keys.replicas.emplace_back(axis.parts[p], std::stoi(text.substr(text.find('=') + 1)));
+      }
+    }
+  }
+
+  /// One unit on hardware that surely has room for it.
+  [[nodiscard]] Scenario load_unit(const CandidateKeys& keys) const {
+    std::vector<std::string> overrides;
+    if (!keys.gpu.empty()) {
+      const int nodes = (settings_.gpus_max + keys.node_gpus - 1) / keys.node_gpus + 1;
+      overrides.push_back(fmt::format("cluster.name={}-{}x{}", keys.gpu, keys.node_gpus, nodes));
+    } else if (!keys.cluster.empty()) {
+      overrides.push_back("cluster.name=" + keys.cluster);
+    }
+    overrides.insert(overrides.end(), keys.fixed.begin(), keys.fixed.end());
+    for (const auto& [key, count] : keys.replicas)
+      overrides.push_back(fmt::format("{}={}", key, count));
+    if (keys.replicas.empty() && !settings_.names_replicas)
+      overrides.emplace_back("deployment.replicas=1");
+    return load_(overrides);
+  }
+
+  void add(CandidateKeys& keys, PlanCandidate& candidate) {
+    if (!keys.gpu.empty()) {
+      // As many as the largest usual chassis has, up to the whole cluster.
+      keys.node_gpus = usual_cluster(load_gpu(keys.gpu, {"plan.gpus"}), 1 << 12).node.gpus;
+    }
+    const Scenario scenario = load_unit(keys);
+    check_question(scenario);
+    const std::vector<PoolSpec> pools = pools_of(scenario);
+    size(scenario, pools, keys, candidate);
+    for (const PoolSpec& pool : pools) {
+      const GpuSpec& gpu = pool.scenario.cluster.gpu;
+      if (candidate.hardware.find(gpu.name) == std::string::npos)
+        candidate.hardware += (candidate.hardware.empty() ? "" : " + ") + gpu.name;
+    }
+    if (space_.traffic.count == 0) {
+      space_.traffic = sample_traffic(scenario);
+      space_.slo = scenario.slo;
+      space_.run = scenario.run;
+    }
+    candidate.bounds = load_bounds(scenario, space_.traffic, settings_.latency + "_ms");
+    space_.predictor = scenario.predictor.name;
+  }
+
+  void check_question(const Scenario& scenario) const {
+    if (!scenario.slo.ttft && !scenario.slo.e2e) {
+      throw ConfigError({"slo"}, "a plan needs a target that waiting breaks: give [slo] ttft or "
+                                 "e2e; without one any queue is fine");
+    }
+    if (scenario.autoscaler) {
+      throw ConfigError({"autoscaler"}, "a plan finds a fixed number of replicas; remove the table, "
+                                        "or simulate the autoscaler itself");
+    }
+  }
+
+  void size(const Scenario& scenario, const std::vector<PoolSpec>& pools, CandidateKeys& keys,
+            PlanCandidate& candidate) {
+    const bool is_cluster = sizing_ == PlanSizing::cluster;
+    candidate.unit_gpus = 0;
+    const bool has_pools = !scenario.pools.empty();
+    keys.replicas.clear();
+    for (const PoolSpec& pool : pools) {
+      const Deployment& deployment = pool.scenario.deployment;
+      const std::string key =
+          has_pools ? "pool." + pool.name + ".replicas" : std::string("deployment.replicas");
+      int count = has_pools || (is_cluster && settings_.names_replicas) ? deployment.replicas : 1;
+      if (!has_pools && is_cluster && !settings_.names_replicas)
+        count = std::max(1, replicas_that_fit(scenario.cluster, deployment.layout));
+      keys.replicas.emplace_back(key, count);
+      keys.groups.push_back({deployment.layout.tensor,
+                             deployment.layout.pipeline *
+                                 deployment.layout.data_parallel_attention * count});
+      candidate.unit_gpus += deployment.layout.ranks() * count;
+      candidate.unit_dollars_per_hour +=
+          price_of(pool.scenario.cluster.gpu) * deployment.layout.ranks() * count;
+    }
+    candidate.units_max = 1;
+    if (is_cluster) return;
+    candidate.units_max = std::min(settings_.replicas_max, settings_.gpus_max / candidate.unit_gpus);
+    if (keys.gpu.empty()) {
+      const int fit = has_pools
+                          ? scenario.cluster.gpu_count() / candidate.unit_gpus
+                          : replicas_that_fit(scenario.cluster, scenario.deployment.layout);
+      candidate.units_max = std::min(candidate.units_max, fit);
+    }
+    if (candidate.units_max < 1) {
+      throw ConfigError({"plan.gpus_max"},
+                        fmt::format("one takes {} GPUs; {} are allowed", candidate.unit_gpus,
+                                    settings_.gpus_max));
+    }
+  }
+
+  double price_of(const GpuSpec& gpu) {
+    priced_.push_back(gpu.name);
+    const auto given = std::ranges::find(settings_.prices, gpu.name, &GpuPrice::gpu);
+    if (given != settings_.prices.end()) return given->price.value();
+    if (gpu.price) return gpu.price->value();
+    throw ConfigError({"plan.prices"}, fmt::format("nobody says what {0} costs; give [plan.prices] "
+                                                   "{0} = \"2.50 USD/h\"",
+                                                   gpu.name));
+  }
+
+  /// A price that no candidate pays is a slip of the pen.
+  void check_prices() const {
+    Diagnostics diagnostics;
+    std::vector<std::string> names = priced_;
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    for (const GpuPrice& price : settings_.prices) {
+      if (std::ranges::find(names, price.gpu) != names.end()) continue;
+      diagnostics.add(price.position,
+                      "plan.prices: " + unknown_name_message("GPU of this plan", price.gpu,
+                                                             {names.begin(), names.end()}));
+    }
+    diagnostics.throw_if_any();
+  }
+
+  const PlanSettings& settings_;
+  const LoadScenario& load_;
+  PlanSizing sizing_;
+  PlanSpace space_;
+  std::vector<std::string> priced_;
+};
+
+}  // namespace
+
+PlanSpace plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing) {
+  return SpaceBuilder(settings, load, sizing).build();
+}
+
+}  // namespace foretoken

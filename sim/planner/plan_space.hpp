@@ -1,0 +1,40 @@
+// All candidates of a plan: [plan]'s lists multiplied out, hardware sized to the replicas, bounds
+// worked out from the datasheets.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/planner/plan_requests.hpp"
+#include "sim/planner/plan_settings.hpp"
+
+namespace foretoken {
+
+/// The scenario with keys changed ("table.key=value"). Throws ConfigError.
+using LoadScenario = std::function<Scenario(const std::vector<std::string>& overrides)>;
+
+struct PlanSpace {
+  std::vector<LayoutChoice> axes;  // hardware first if there is a choice; then as in [plan]
+  std::vector<PlanCandidate> candidates;
+  std::vector<CandidateKeys> keys;  // of the candidates
+  TrafficSample traffic;
+  SloTargets slo;
+  RunSettings run;
+  std::string predictor;            // whose errors the figures have
+
+  [[nodiscard]] PlanRequests requests() const { return {keys, traffic, slo, run}; }
+};
+
+/// What a candidate's number of units means.
+enum class PlanSizing {
+  fleet,    // found by the search: candidates' bounds are of one unit
+  cluster,  // as many as the cluster holds: one unit is all of them
+};
+
+/// Throws ConfigError for what is wrong whatever is chosen: no target that waiting breaks, a GPU
+/// without a price, traffic without a rate, an autoscaler. What is wrong with one candidate is its
+/// `impossible`.
+PlanSpace plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing);
+
+}  // namespace foretoken

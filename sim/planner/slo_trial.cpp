@@ -1,0 +1,50 @@
+#include "sim/planner/slo_trial.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+#include "sim/base/error.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr double one_sided = 0.95;
+
+}  // namespace
+
+double t_quantile(double probability, int count) {
+  FORETOKEN_CHECK(count >= 2, "a t quantile of {} values", count);
+  return boost::math::quantile(boost::math::students_t(count - 1), probability);
+}
+
+MeanAndError mean_and_error(const std::vector<double>& values) {
+  FORETOKEN_CHECK(!values.empty(), "the mean of nothing");
+  const auto count = static_cast<double>(values.size());
+  MeanAndError result;
+  for (const double value : values) result.mean += value / count;
+  if (values.size() < 2) return result;
+  double squares = 0;
+  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
+  result.error = std::sqrt(squares / (count - 1) / count);
+  return result;
+}
+
+bool SloTrial::is_clear() const {
+  const auto [mean, error] = mean_and_error(attainments_);
+  if (error == 0) return true;
+  return std::abs(mean - target_) > t_quantile(one_sided, count()) * error;
+}
+
+std::optional<bool> SloTrial::verdict() const {
+  if (count() < std::min(replications_.least, replications_.most)) return std::nullopt;
+  if (count() < replications_.most && !is_clear()) return std::nullopt;
+  return mean_and_error(attainments_).mean >= target_;
+}
+
+int SloTrial::wanted() const {
+  if (verdict()) return 0;
+  return std::max(1, std::min(replications_.least, replications_.most) - count());
+}
+
+}  // namespace foretoken

@@ -1,0 +1,34 @@
+// What a plan has to know of the traffic before it runs anything: how fast requests come, how long
+// they are, and how the load can be made smaller or larger without changing its nature.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace foretoken {
+
+struct SampledRequest {
+  std::int64_t prompt_tokens = 0, output_tokens = 1;
+};
+
+struct TrafficSample {
+  std::vector<SampledRequest> requests;  // the first of them, in order of arrival
+  std::int64_t count = 0;                // of all, as far as counted
+  Seconds span;                          // first to last arrival
+  PerSecond rate;
+  double rate_scale = 1;                 // what the scenario says
+  std::optional<Seconds> duration;       // likewise
+  bool is_recorded = false;              // arrivals and lengths from a trace: no seed changes them
+  Seconds recorded_begin, recorded_end;  // then: the part that is replayed, in the trace's time
+  bool shares_prefixes = false;
+
+  [[nodiscard]] double output_tokens_mean() const;
+};
+
+/// Draws the scenario's traffic with its own seed. Throws ConfigError where it has no rate that
+/// could be planned for: closed loops, whose users set the pace, and batches that arrive at once.
+TrafficSample sample_traffic(const Scenario& scenario);
+
+}  // namespace foretoken

@@ -1,0 +1,82 @@
+// Deployments whose answers anybody can work out: a unit of a candidate serves so many requests a
+// second, a fleet holds if all its units serve the load, and latencies are a number over the units'
+// share. No simulation.
+#pragma once
+
+#include <charconv>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/planner/plan_runs.hpp"
+
+namespace foretoken {
+
+/// report.json's object of a run that met its SLO so far, with one latency for all percentiles.
+inline Value made_up_report(double attainment, double latency_ms) {
+  const auto latency = [](double ms) {
+    return ValueObject{{"mean", ms}, {"p50", ms}, {"p90", ms}, {"p95", ms}, {"p99", ms}};
+  };
+  return ValueObject{
+      {"scenario", ValueObject{{"model", ValueObject{{"dtype", "bf16"}}}}},
+      {"throughput", ValueObject{{"requests_per_s", 10.0},
+                                 {"output_tokens_per_s", 1000.0},
+                                 {"per_gpu", ValueObject{{"output_tokens_per_s", 100.0}}}}},
+      {"ttft_ms", latency(latency_ms / 10)},
+      {"tpot_ms", latency(latency_ms / 100)},
+      {"e2e_ms", latency(latency_ms)},
+      {"slo", ValueObject{{"attainment", attainment}, {"goodput_per_s", 10.0 * attainment}}},
+      {"time_by", ValueObject{{"gemm", 3.0}, {"host", 1.0}}}};
+}
+
+/// What a candidate really does.
+struct MadeUp {
+  double unit_rate = 1;      // requests a second that a unit holds
+  double latency_ms = 1000;  // end to end, at any load that holds
+  bool fits = true;
+};
+
+/// Finishes runs in reverse order. A probe travels as text, since that is all a runner is given.
+class MadeUpPlanRunner final : public ScenarioRunner {
+ public:
+  MadeUpPlanRunner(std::vector<MadeUp> truth, double load)
+      : truth_(std::move(truth)), load_(load) {}
+
+  static RunRequest request(const PlanProbe& probe) {
+    return {{fmt::format("{}", probe.candidate), fmt::format("{}", static_cast<int>(probe.kind)),
+             fmt::format("{}", probe.units), fmt::format("{}", probe.replication),
+             fmt::format("{}", probe.load), fmt::format("{}", probe.slowdown)}};
+  }
+
+  [[nodiscard]] std::size_t slots() const override { return 3; }
+  void start(std::size_t ticket, const RunRequest& request) override {
+    ++started;
+    running_.push_back({ticket, outcome_of(request)});
+  }
+  std::optional<Finished> wait() override {
+    if (stop_after > 0 && started >= stop_after) return std::nullopt;
+    Finished finished = running_.back();
+    running_.pop_back();
+    return finished;
+  }
+
+  int started = 0;
+  int stop_after = 0;  // 0: never
+
+ private:
+  RunOutcome outcome_of(const RunRequest& request) const {
+    const std::vector<std::string>& words = request.overrides;
+    const MadeUp& truth = truth_[std::stoul(words[0])];
+    if (!truth.fits) return {RunStatus::infeasible, "it does not fit", {}};
+    // A unit under 1/n of the load is as well off as n units under all of it.
+    const double demand = load_ * std::stod(words[4]) * std::stod(words[5]);
+    const bool holds = truth.unit_rate * std::stoi(words[2]) >= demand;
+    return {RunStatus::ran, "", made_up_report(holds ? 1.0 : 0.5, truth.latency_ms)};
+  }
+
+  std::vector<MadeUp> truth_;
+  double load_;
+  std::vector<Finished> running_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,186 @@
+// The search over candidates with a runner that knows the answers: the same answer as trying
+// everything, fewer runs, and reasons for what was not run.
+
+#include "sim/planner/plan_search.hpp"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "sim/base/random.hpp"
+#include "sim/planner/plan_metrics.hpp"
+#include "tests/unit/planner/made_up_plan.hpp"
+
+namespace foretoken {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr double load = 10;  // requests a second
+
+struct Problem {
+  std::vector<PlanCandidate> candidates;
+  std::vector<MadeUp> truth;
+
+  /// GPUs and dollars of a unit, what a unit holds, and how long requests take. Bounds are half of
+  /// what is true, as datasheets are.
+  void add(std::vector<std::string> values, int gpus, double dollars, const MadeUp& real) {
+    PlanCandidate candidate;
+    candidate.values = std::move(values);
+    candidate.hardware = candidate.values.front();
+    candidate.unit_gpus = gpus;
+    candidate.unit_dollars_per_hour = dollars;
+    candidate.units_max = 64;
+    candidate.bounds = {.units = load / real.unit_rate / 2,
+                        .attainment = 1,
+                        .latency_ms = real.latency_ms / 2};
+    candidates.push_back(candidate);
+    truth.push_back(real);
+  }
+
+  struct Answer {
+    PlanResult result;
+    std::size_t runs = 0;
+  };
+  [[nodiscard]] Answer solve(bool exhaustive, bool front = true, int stop_after = 0,
+                             std::size_t width = 4) const {
+    MadeUpPlanRunner runner(truth, load);
+    runner.stop_after = stop_after;
+    PlanRuns runs(runner, MadeUpPlanRunner::request, {});
+    PlanSearchSettings settings;
+    settings.fleet = {.target = 0.99, .unit = {1, 1}, .fleet = {1, 1}};
+    settings.output_tokens_per_s = 1000;
+    settings.latency_metric = *find_metric("e2e_p50_ms");
+    settings.wants_front = front;
+    settings.is_exhaustive = exhaustive;
+    settings.width = width;
+    Answer answer{search_plan(candidates, settings, runs), 0};
+    answer.runs = runs.made();
+    return answer;
+  }
+};
+
+Problem small_problem() {
+  Problem problem;
+  problem.add({"small", "1"}, 1, 1.0, {.unit_rate = 1.0, .latency_ms = 2000});   // 10 units, $10
+  problem.add({"small", "2"}, 2, 2.0, {.unit_rate = 2.5, .latency_ms = 1000});   // 4 units, $8
+  problem.add({"large", "1"}, 1, 4.0, {.unit_rate = 3.0, .latency_ms = 600});    // 4 units, $16
+  problem.add({"large", "2"}, 2, 8.0, {.unit_rate = 5.0, .latency_ms = 300});    // 2 units, $16
+  problem.add({"huge", "1"}, 1, 50.0, {.unit_rate = 5.0, .latency_ms = 1500});   // $100, beaten
+  return problem;
+}
+
+TEST(PlanSearch, FindsTheFleetTheCheapestAndTheFront) {
+  const auto [result, runs] = small_problem().solve(false);
+  ASSERT_TRUE(result.cheapest.has_value());
+  EXPECT_EQ(*result.cheapest, 1U);
+  EXPECT_EQ(result.candidates[1].units, 4);
+  EXPECT_DOUBLE_EQ(result.candidates[1].objectives.dollars_per_hour, 8.0);
+  // large 2: the quickest. large 1 costs as much, is slower, and needs as many GPUs.
+  EXPECT_THAT(result.front, ElementsAre(1U, 3U));
+  EXPECT_DOUBLE_EQ(result.candidates[3].objectives.tokens_per_s_gpu, 1000.0 / 4);
+}
+
+TEST(PlanSearch, ASweepSaysTheSameWithMoreRuns) {
+  const auto quick = small_problem().solve(false);
+  const auto all = small_problem().solve(true);
+  EXPECT_EQ(quick.result.cheapest, all.result.cheapest);
+  EXPECT_EQ(quick.result.front, all.result.front);
+  // 10 + 4 + 4 + 2 + 2, one run each.
+  EXPECT_EQ(all.runs, 22U);
+  EXPECT_LT(quick.runs, all.runs);
+}
+
+TEST(PlanSearch, WhatIsBeatenWhateverItNeedsIsNotRun) {
+  Problem problem = small_problem();
+  problem.candidates[4].bounds.latency_ms = 1200;  // no better than `small 2`, at $50 a unit
+  const auto [result, runs] = problem.solve(false, true, 0, 1);
+  EXPECT_EQ(result.candidates[4].fate, CandidateFate::beaten);
+  EXPECT_EQ(result.candidates[4].probes, 0U);
+  ASSERT_FALSE(result.beaten_by.empty());
+  EXPECT_EQ(result.beaten_by.back().first, 4U);
+}
+
+TEST(PlanSearch, DatasheetsRuleOut) {
+  Problem problem = small_problem();
+  problem.candidates[0].bounds.attainment = 0.4;
+  problem.candidates[2].bounds.too_large = "the weights take 140 GiB";
+  problem.candidates[3].units_max = 1;
+  problem.candidates[3].bounds.units = 1.5;
+  problem.candidates[4].impossible = "TP 3 does not divide the heads";
+  const auto [result, runs] = problem.solve(false);
+  EXPECT_EQ(result.candidates[0].fate, CandidateFate::too_slow);
+  EXPECT_THAT(result.candidates[0].reason, HasSubstr("40.0 % of the requests"));
+  EXPECT_EQ(result.candidates[2].fate, CandidateFate::impossible);
+  EXPECT_EQ(result.candidates[3].fate, CandidateFate::too_slow);
+  EXPECT_THAT(result.candidates[3].reason, HasSubstr("takes 2 of them"));
+  EXPECT_EQ(result.candidates[4].fate, CandidateFate::impossible);
+  for (const std::size_t i : {0, 2, 3, 4}) EXPECT_EQ(result.candidates[i].probes, 0U);
+}
+
+TEST(PlanSearch, ARunMaySayThatItCannotBe) {
+  Problem problem = small_problem();
+  problem.truth[1].fits = false;
+  const auto [result, runs] = problem.solve(false);
+  EXPECT_EQ(result.candidates[1].fate, CandidateFate::impossible);
+  EXPECT_EQ(result.candidates[1].reason, "it does not fit");
+  EXPECT_EQ(*result.cheapest, 0U);
+}
+
+TEST(PlanSearch, SaysThatNoFleetHolds) {
+  Problem problem;
+  problem.add({"small", "1"}, 1, 1.0, {.unit_rate = 0.1, .latency_ms = 100});  // 100 units
+  problem.candidates[0].bounds.units = 1;
+  const auto [result, runs] = problem.solve(false);
+  EXPECT_EQ(result.candidates[0].fate, CandidateFate::fails);
+  EXPECT_THAT(result.candidates[0].reason, HasSubstr("64 of them still miss"));
+  EXPECT_FALSE(result.cheapest.has_value());
+  EXPECT_THAT(result.front, IsEmpty());
+}
+
+TEST(PlanSearch, TheCheapestAloneTakesFewerRuns) {
+  const auto front = small_problem().solve(false, true);
+  const auto cheapest = small_problem().solve(false, false);
+  EXPECT_EQ(front.result.cheapest, cheapest.result.cheapest);
+  EXPECT_THAT(cheapest.result.front, ElementsAre(1U));
+  EXPECT_LT(cheapest.runs, front.runs);
+}
+
+TEST(PlanSearch, WhatWasFoundSurvivesAStop) {
+  const auto [result, runs] = small_problem().solve(false, true, 9);
+  EXPECT_FALSE(result.is_complete);
+}
+
+TEST(PlanSearch, AgreesWithASweepOnManyProblems) {
+  RandomStream random = RandomStreams(7).stream("problems");
+  std::size_t saved = 0, swept = 0;
+  for (int round = 0; round < 200; ++round) {
+    Problem problem;
+    for (const char* gpu : {"a", "b", "c"}) {
+      const double speed = 0.5 + uniform(random), price = 0.5 + 3 * uniform(random);
+      for (const int ranks : {1, 2, 4, 8}) {
+        const double gain = ranks * (0.6 + 0.4 * uniform(random));
+        problem.add({gpu, std::to_string(ranks)}, ranks, price * ranks,
+                    {.unit_rate = speed * gain,
+                     .latency_ms = 4000 / (speed * gain) * (1 + uniform(random)),
+                     .fits = ranks > 1 || uniform(random) < 0.5});
+      }
+    }
+    const auto quick = problem.solve(false);
+    const auto all = problem.solve(true);
+    EXPECT_EQ(quick.result.cheapest, all.result.cheapest) << round;
+    EXPECT_EQ(quick.result.front, all.result.front) << round;
+    saved += quick.runs;
+    swept += all.runs;
+    // However many run at once, the same is asked.
+    EXPECT_EQ(problem.solve(false).runs, quick.runs);
+    // Another width, another order, the same answer.
+    EXPECT_EQ(problem.solve(false, true, 0, 1).result.front, all.result.front) << round;
+  }
+  EXPECT_LT(saved, swept);
+}
+
+}  // namespace
+}  // namespace foretoken
