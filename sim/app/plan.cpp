@@ -15,6 +15,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/planner/max_load.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {
@@ -50,6 +51,8 @@ struct PlanCommand {
   std::vector<std::string> lists[list_options.size()];
   std::string out_folder;
   std::size_t jobs = 0;
+  std::vector<std::string> changes;
+  bool max_load = false;
   bool cheapest = false;
   bool exhaustive = false;
   bool quick = false;
@@ -109,8 +112,44 @@ void show_progress(bool shown, std::size_t runs) {
   std::fflush(stderr);
 }
 
+/// What a plan leaves behind, whichever question it answered.
+struct PlanAnswer {
+  std::string table, csv;
+  Value value;
+  bool is_complete = true, is_found = false;
+};
+
+PlanAnswer find_plan(const PlanCommand& options, const LoadScenario& load, ScenarioRunner& runner,
+                     const PlanRuns::Progress& progress) {
+  const Plan plan = make_plan(read_plan_settings(plan_root(options)), load, runner,
+                              {.is_exhaustive = options.exhaustive,
+                               .looks_closely = !options.quick,
+                               .progress = progress});
+  return {plan_table(plan, options.scenario, shows_colour(stdout), terminal_width(stdout)),
+          plan_csv(plan), plan_value(plan), plan.result.is_complete,
+          plan.result.cheapest.has_value()};
+}
+
+PlanAnswer find_load(const PlanCommand& options, const LoadScenario& load, ScenarioRunner& runner,
+                     const PlanRuns::Progress& progress) {
+  MaxLoadOptions asked{.wants_intervals = !options.quick, .progress = progress};
+  for (const std::string& change : options.changes)
+    asked.changes.push_back(HardwareChange::parse(change));
+  PlanSettings settings = read_plan_settings(plan_root(options));
+  // The scenario's own cluster, unless others are named: a GPU alone has no size.
+  const auto& gpus = list_options[0];
+  if (options.lists[&gpus - list_options.data()].empty()) settings.gpus.clear();
+  const MaxLoad answer = find_max_load(settings, load, runner, asked);
+  return {max_load_table(answer, shows_colour(stdout), terminal_width(stdout)),
+          max_load_csv(answer), max_load_value(answer), answer.is_complete,
+          answer.best.has_value()};
+}
+
 int plan(const PlanCommand& options) {
-  const PlanSettings settings = read_plan_settings(plan_root(options));
+  if (!options.changes.empty() && !options.max_load) {
+    throw ConfigError({"--vary"}, "says what other hardware is worth to the highest load; add "
+                                  "--max-load");
+  }
   const auto load = [&](const std::vector<std::string>& overrides) {
     return load_scenario(options.scenario, with(options.overrides, overrides));
   };
@@ -120,28 +159,25 @@ int plan(const PlanCommand& options) {
     return report_value(report);
   });
   const bool shows_progress = !options.quiet && is_terminal(stderr);
-  const Plan plan = make_plan(settings, load, runner,
-                              {.is_exhaustive = options.exhaustive,
-                               .looks_closely = !options.quick,
-                               .progress = [&](std::size_t runs) {
-                                 show_progress(shows_progress, runs);
-                               }});
+  const auto progress = [&](std::size_t runs) { show_progress(shows_progress, runs); };
+  const PlanAnswer answer = options.max_load ? find_load(options, load, runner, progress)
+                                             : find_plan(options, load, runner, progress);
   if (shows_progress) fmt::print(stderr, "\r\x1b[K");
   const std::filesystem::path folder =
       options.out_folder.empty() ? std::filesystem::path(options.scenario).stem().string() + ".plan"
                                  : options.out_folder;
   make_folder(folder);
-  write_file(folder / "plan.csv", plan_csv(plan));
-  write_file(folder / "plan.json", to_json(plan_value(plan)) + "\n");
+  const std::string name = options.max_load ? "max_load" : "plan";
+  write_file(folder / (name + ".csv"), answer.csv);
+  write_file(folder / (name + ".json"), to_json(answer.value) + "\n");
   if (options.json) {
-    fmt::print("{}\n", to_json(plan_value(plan)));
+    fmt::print("{}\n", to_json(answer.value));
   } else if (!options.quiet) {
-    fmt::print("{}\n  Wrote plan.csv and plan.json to {}\n",
-               plan_table(plan, options.scenario, shows_colour(stdout), terminal_width(stdout)),
+    fmt::print("{}\n  Wrote {}.csv and {}.json to {}\n", answer.table, name, name,
                folder.string());
   }
-  if (!plan.result.is_complete) return status_interrupted;
-  return plan.result.cheapest ? 0 : 1;
+  if (!answer.is_complete) return status_interrupted;
+  return answer.is_found ? 0 : 1;
 }
 
 }  // namespace
@@ -161,6 +197,13 @@ void add_plan(CLI::App& program, Action& chosen) {
       ->add_option("--set", options->overrides,
                    "Change a key of the scenario, [plan] included, as table.key=value; repeatable")
       ->allow_extra_args(false);
+  command->add_flag("--max-load", options->max_load,
+                    "The highest load that the cluster holds instead (or each of --clusters)");
+  command
+      ->add_option("--vary", options->changes,
+                   "With --max-load: what other hardware is worth, as gpu.dram_bandwidth=+20%; "
+                   "repeatable")
+      ->allow_extra_args(false);
   command->add_flag("--cheapest", options->cheapest,
                     "Look for the cheapest alone, with fewer runs");
   command->add_flag("--quick", options->quick, "No intervals and no highest load of the answers");
@@ -173,7 +216,9 @@ void add_plan(CLI::App& program, Action& chosen) {
   command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
   command->footer(examples("  foretoken plan examples/plan.toml\n"
                            "  foretoken plan examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4\n"
-                           "  foretoken plan examples/plan.toml --set \"slo.ttft=500 ms\" --json"));
+                           "  foretoken plan examples/plan.toml --set \"slo.ttft=500 ms\" --json\n"
+                           "  foretoken plan examples/tensor_parallel.toml --max-load --vary "
+                           "gpu.dram_bandwidth=+20%"));
   command->callback([options, &chosen] { chosen = [options] { return plan(*options); }; });
 }
 

@@ -16,7 +16,8 @@ namespace {
 /// Time of the products and of the DRAM traffic of a step on one stage, apart.
 struct StageWork {
   double tensor_s = 0, dram_s = 0, weights_s = 0;  // weights are part of dram_s
-  [[nodiscard]] double least() const { return std::max(tensor_s, dram_s); }
+  double link_s = 0;  // of all-reduces, while nothing is computed
+  [[nodiscard]] double least() const { return std::max(tensor_s, dram_s) + link_s; }
 };
 
 /// Whether the kernel's time is never below its roof: small kernels find their inputs in L2.
@@ -85,7 +86,8 @@ class ReplicaBounds {
       const double weights = slope.weights_s * tokens / sequences_a_step();
       // Attention ranks share the requests; each reads all its weights every step.
       const int ranks = layout().data_parallel_attention;
-      busiest = std::max({busiest, tensor / ranks, dram / ranks + weights});
+      const double links = slope.link_s * ((computes ? prompt : 0.0) + tokens) / ranks;
+      busiest = std::max({busiest, tensor / ranks + links, dram / ranks + weights + links});
     }
     // All contexts together never exceed the cache, and every token of them takes a whole step.
     const double cached = step_weights_s_ * context * tokens / cache_tokens_ / tokens_a_step();
@@ -123,6 +125,7 @@ class ReplicaBounds {
   /// Seconds of one stage for a token more.
   struct Slope {
     double prompt_tensor_s = 0, token_tensor_s = 0;
+    double link_s = 0;
     double kv_s = 0;       // for each token of context that a new token reads
     double weights_s = 0;  // of a step of as many sequences as there may be
   };
@@ -151,9 +154,24 @@ class ReplicaBounds {
     return batch;
   }
 
+  /// Each rank has to send and to receive all but its own part at least once.
+  [[nodiscard]] double all_reduce_s(const Collective& collective) const {
+    const NodeSpec& node = scenario_.cluster.node;
+    const bool is_simple = collective.op == CollectiveOp::all_reduce &&
+                           collective.group == CommGroup::tensor_parallel &&
+                           collective.ranks <= node.gpus &&
+                           scenario_.execution.overlap == Overlap::none &&
+                           (node.link == NodeLink::nvswitch || node.link == NodeLink::pcie);
+    if (!is_simple || node.link_bandwidth.value() <= 0) return 0;
+    const double share = 1.0 - 1.0 / collective.ranks;
+    return collective.bytes * share / node.link_bandwidth.value();
+  }
+
   [[nodiscard]] StageWork work(const StageProgram& program, const BatchShape& batch) const {
     StageWork sum;
     for (const KernelCall& call : program.kernels(batch)) {
+      if (const auto* collective = std::get_if<Collective>(&call.kernel))
+        sum.link_s += call.calls * all_reduce_s(*collective);
       if (!counts(call.kernel)) continue;
       const KernelWork work = kernel_work(call.kernel);
       const double rate = rate_of(gpu_, work.tensor_dtype);
@@ -172,6 +190,7 @@ class ReplicaBounds {
     Slope slope;
     slope.weights_s = few.weights_s;
     slope.token_tensor_s = few.tensor_s / static_cast<double>(sequences);
+    slope.link_s = few.link_s / static_cast<double>(sequences);
     if (!has_window()) {
       slope.kv_s = std::max(0.0, many.dram_s - few.dram_s) / static_cast<double>(sequences) /
                    static_cast<double>(context - 1);
@@ -302,7 +321,7 @@ LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
                                                 both || decodes));
       }
       const double mean_s = mean_of_cheapest(std::move(times_s), share);
-      const int count = pools.size() > 1 ? pools[p].scenario.deployment.replicas : 1;
+      const int count = scenario.pools.empty() ? 1 : pools[p].scenario.deployment.replicas;
       rate += mean_s > 0 ? count / mean_s : std::numeric_limits<double>::infinity();
     }
     if (any) bounds.units = std::max(bounds.units, traffic.rate.value() * in_time / rate);

@@ -1,7 +1,8 @@
 // What the datasheet alone forbids, before anything is simulated: the time that products, weights
-// and KV reads take at least if tensor cores and DRAM run at their full rates and nothing else
-// takes any time. A real engine is slower, so that what these bounds rule out cannot be.
-// What they leave out: communication, norms, sampling, host time, launches, queueing.
+// and KV reads take at least if tensor cores and DRAM run at their full rates, all-reduces at the
+// links' full rate, and nothing else takes any time. A real engine is slower, so that what these
+// bounds rule out cannot be. What they leave out: other communication, norms, sampling, host time,
+// launches, queueing.
 #pragma once
 
 #include "sim/planner/traffic_sample.hpp"

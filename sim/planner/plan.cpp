@@ -25,11 +25,6 @@ std::vector<std::size_t> worth_a_look(const PlanResult& result) {
   return chosen;
 }
 
-/// One unit only says where to look.
-Replications of_units(Replications wanted) {
-  return {wanted.least, std::min(wanted.most, wanted.least + 1)};
-}
-
 void look_closely(Plan& plan, const PlanRequests& requests, PlanRuns& runs) {
   std::vector<FoundDeployment> found;
   for (const std::size_t i : worth_a_look(plan.result)) {
@@ -84,7 +79,7 @@ Plan make_plan(const PlanSettings& settings, const LoadScenario& load, ScenarioR
   const Replications fleet = requests.of_fleet(settings.replications);
   const PlanSearchSettings search = {
       .fleet = {.target = plan.space.slo.percentile / 100,
-                .unit = of_units(settings.replications),
+                .unit = {1, 1},  // it only says where to look
                 .fleet = fleet},
       .output_tokens_per_s = traffic.rate.value() * traffic.output_tokens_mean(),
       .latency_metric = *find_metric(settings.latency + "_ms"),

@@ -34,6 +34,7 @@ struct PlanProbe {
   /// Every step takes this many times as long: the same run at a load and with targets in units of
   /// it, whose times then are multiplied. What the predictor's error does to a whole deployment.
   double slowdown = 1;
+  int change = 0;  // of the hardware: which, counted from 1; 0 = none
 
   friend auto operator<=>(const PlanProbe&, const PlanProbe&) = default;
 };

@@ -12,10 +12,10 @@
 //   prices                { h100-sxm = "2.50 USD/h" }: of a GPU, instead of its file's
 //   latency               "e2e_p50": what the front is drawn by besides cost
 //   front                 true; false: the cheapest alone, with fewer runs
-//   replications          [2, 5]: the least and the most seeds (windows of a trace) for a question
+//   replications          [2, 5]: the least and the most seeds that decide whether a fleet holds
 //   confidence            0.9: of all intervals
 //   tolerance             0.02: how closely the highest load is found
-//   candidates_at_once    8
+//   candidates_at_once    4
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ struct PlanSettings {
   Replications replications;
   double confidence = 0.9;
   double tolerance = 0.02;
-  int candidates_at_once = 8;
+  int candidates_at_once = 4;
 };
 
 /// Reads [plan] of a scenario's file, which may be absent. All its mistakes are thrown together.

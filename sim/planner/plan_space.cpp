@@ -115,6 +115,8 @@ class SpaceBuilder {
       space_.run = scenario.run;
     }
     candidate.bounds = load_bounds(scenario, space_.traffic, settings_.latency + "_ms");
+    // They are of one replica; a unit may be all that a cluster holds.
+    if (scenario.pools.empty()) candidate.bounds.units /= keys.replicas.front().second;
     space_.predictor = scenario.predictor.name;
   }
 
