@@ -22,8 +22,9 @@ std::string choice(const Plan& plan, std::size_t candidate) {
 std::string with_units(const Plan& plan, std::size_t candidate) {
   const int units = plan.result.candidates[candidate].units;
   const std::string text = choice(plan, candidate);
-  return fmt::format("{}{}x {}", text.empty() ? "" : text + ", ", units,
-                     plan.space.keys[candidate].replicas.size() > 1 ? "the pools" : "replicated");
+  const bool has_pools = plan.space.keys[candidate].replicas.size() > 1;
+  return fmt::format("{}{}", text.empty() ? "" : text + ", ",
+                     has_pools ? fmt::format("{} x the pools", units) : counted(units, "replica"));
 }
 
 std::string slo_text(const SloTargets& slo) {
@@ -49,16 +50,29 @@ double prompt_tokens_mean(const TrafficSample& traffic) {
 std::string with_interval(double value, const DeploymentConfidence* sure, std::size_t metric) {
   if (sure == nullptr) return brief(value);
   const Interval& interval = sure->metrics[metric];
+  if (interval.low == interval.high) return brief(value);
   return fmt::format("{} ({}–{})", brief(value), brief(interval.low), brief(interval.high));
 }
 
 std::string cost_text(const Plan& plan, std::size_t candidate) {
   const CostRange range = plan.cost_range(candidate);
-  if (plan.confidence(candidate) == nullptr) return fmt::format("{:.2f}", range.predicted);
+  if (range.faster == range.slower || plan.confidence(candidate) == nullptr)
+    return fmt::format("{:.2f}", range.predicted);
   const std::string slower = range.slower < std::numeric_limits<double>::infinity()
                                  ? fmt::format("{:.2f}", range.slower)
                                  : std::string("?");
   return fmt::format("{:.2f} ({:.2f}–{})", range.predicted, range.faster, slower);
+}
+
+/// "E2E p50" of "e2e_p50".
+std::string latency_header(const std::string& name) {
+  std::string text = name;
+  for (char& letter : text) {
+    if (letter == '_') break;
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  }
+  std::ranges::replace(text, '_', ' ');
+  return text;
 }
 
 std::vector<std::size_t> shown_rows(const Plan& plan) {
@@ -84,7 +98,7 @@ std::string table_of_choices(const Plan& plan, const Ink& ink, bool colour, int 
   std::vector<TextColumn> headers = {{""}};
   for (const LayoutChoice& axis : plan.space.axes) headers.push_back({axis.label, Align::right});
   for (const char* header : {"rep", "GPUs", "$/h"}) headers.push_back({header, Align::right});
-  headers.push_back({plan.settings.latency, Align::right});
+  headers.push_back({latency_header(plan.settings.latency), Align::right});
   if (latency != ttft) headers.push_back({"TTFT p99", Align::right});
   if (latency != tpot) headers.push_back({"TPOT p99", Align::right});
   headers.push_back({"met by", Align::right});
@@ -100,10 +114,10 @@ std::string table_of_choices(const Plan& plan, const Ink& ink, bool colour, int 
     cells.push_back(fmt::format("{}", result.units));
     cells.push_back(fmt::format("{}", result.units * candidate.unit_gpus));
     cells.push_back(cost_text(plan, i));
-    const auto cell = [&](std::size_t m) { return with_interval(result.metrics[m], sure, m); };
-    cells.push_back(cell(latency));
-    if (latency != ttft) cells.push_back(cell(ttft));
-    if (latency != tpot) cells.push_back(cell(tpot));
+    cells.push_back(with_interval(result.metrics[latency], sure, latency));
+    for (const std::size_t m : {ttft, tpot}) {
+      if (m != latency) cells.push_back(brief(result.metrics[m]));
+    }
     cells.push_back(percent(result.metrics[*find_metric("attainment")]));
     cells.push_back(brief(result.objectives.tokens_per_s_gpu));
     const bool loaded = sure != nullptr && sure->load_holds;
@@ -188,7 +202,7 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
   for (const std::size_t other : plan.as_good_as_cheapest) {
     text += wrapped(fmt::format("≈ cannot be told apart from it in cost: {} (${} an hour)",
                                 with_units(plan, other), cost_text(plan, other)),
-                    width, 2, 4);
+                    width, 4, 6);
   }
   std::string keys;
   for (const std::string& key : plan.space.keys[best].deployment(units))
@@ -230,7 +244,7 @@ std::string plan_table(const Plan& plan, const std::string& scenario, bool colou
         fmt::format("★ cheapest · ◆ no other is better in cost, {} and tokens/s of a GPU at once · "
                     "latencies in ms · in brackets what the predictor's error and chance leave "
                     "open · holds: the highest load",
-                    plan.settings.latency),
+                    latency_header(plan.settings.latency)),
         width, 2, 2));
     text += '\n';
   }
@@ -263,8 +277,8 @@ std::string plan_csv(const Plan& plan) {
     text += fmt::format(",{},{},{}", result.units,
                         result.units * plan.space.candidates[i].unit_gpus,
                         rounded(range.predicted));
-    text += sure != nullptr ? fmt::format(",{},{}", rounded(range.faster), rounded(range.slower))
-                            : ",,";
+    text += sure != nullptr ? fmt::format(",{},", rounded(range.faster)) : ",,";
+    if (sure != nullptr && sure->units_slower) text += fmt::format("{}", rounded(range.slower));
     text += fmt::format(",{},", on_front ? "yes" : "no");
     if (sure != nullptr && sure->load_holds)
       text += fmt::format("{}", rounded(*sure->load_holds * plan.space.traffic.rate.value()));
@@ -285,10 +299,11 @@ namespace {
 Value metrics_value(const CandidateResult& result, const DeploymentConfidence* sure) {
   Value value;
   for (std::size_t m = 0; m < result.metrics.size(); ++m) {
-    ValueObject figure = {{"value", rounded(result.metrics[m])}};
+    Value figure;
+    figure.set("value", rounded(result.metrics[m]));
     if (sure != nullptr) {
-      figure.emplace_back("low", rounded(sure->metrics[m].low));
-      figure.emplace_back("high", rounded(sure->metrics[m].high));
+      figure.set("low", rounded(sure->metrics[m].low));
+      figure.set("high", rounded(sure->metrics[m].high));
     }
     value.set(plan_metrics()[m].name, std::move(figure));
   }
@@ -327,10 +342,11 @@ Value deployment_value(const Plan& plan, std::size_t i) {
   const CostRange range = plan.cost_range(i);
   value.set("units", result.units);
   value.set("gpus", result.units * candidate.unit_gpus);
-  ValueObject cost = {{"value", rounded(range.predicted)}};
+  Value cost;
+  cost.set("value", rounded(range.predicted));
   if (sure != nullptr) {
-    cost.emplace_back("low", rounded(range.faster));
-    if (sure->units_slower) cost.emplace_back("high", rounded(range.slower));
+    cost.set("low", rounded(range.faster));
+    if (sure->units_slower) cost.set("high", rounded(range.slower));
   }
   value.set("dollars_per_hour", std::move(cost));
   value.set("tokens_per_s_gpu", rounded(result.objectives.tokens_per_s_gpu));

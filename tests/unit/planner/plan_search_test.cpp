@@ -68,7 +68,7 @@ Problem small_problem() {
   problem.add({"small", "2"}, 2, 2.0, {.unit_rate = 2.5, .latency_ms = 1000});   // 4 units, $8
   problem.add({"large", "1"}, 1, 4.0, {.unit_rate = 3.0, .latency_ms = 600});    // 4 units, $16
   problem.add({"large", "2"}, 2, 8.0, {.unit_rate = 5.0, .latency_ms = 300});    // 2 units, $16
-  problem.add({"huge", "1"}, 1, 50.0, {.unit_rate = 5.0, .latency_ms = 1500});   // $100, beaten
+  problem.add({"huge", "1"}, 8, 50.0, {.unit_rate = 5.0, .latency_ms = 1500});   // $100, beaten
   return problem;
 }
 

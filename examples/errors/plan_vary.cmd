@@ -1,0 +1,1 @@
+plan examples/quickstart.toml --max-load --vary gpu.dram_bandwith=+20%

@@ -1,0 +1,106 @@
+// Intervals and highest loads with a runner that knows the answers.
+
+#include "sim/planner/plan_confidence.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "sim/planner/plan_metrics.hpp"
+#include "tests/unit/planner/made_up_plan.hpp"
+
+namespace foretoken {
+namespace {
+
+using ::testing::Optional;
+
+constexpr double load = 10;  // requests a second
+
+PlanCandidate candidate() {
+  PlanCandidate made;
+  made.hardware = "h100-sxm";
+  made.units_max = 64;
+  made.unit_dollars_per_hour = 1;
+  return made;
+}
+
+TEST(StepError, WeighsFamiliesByTheirShareOfTheTime) {
+  const StepError error = step_error(made_up_report(1, 100), "synperf", "h100-sxm");
+  // Three quarters products in bf16, 5.9 % off; one quarter host time, taken to be 20 % off.
+  EXPECT_NEAR(error.mean_absolute(), 0.75 * 0.059 + 0.25 * 0.2, 1e-12);
+  ASSERT_EQ(error.families.size(), 2U);
+  EXPECT_EQ(error.families[0].family, "host");
+  EXPECT_NEAR(error.half_width(0.9), 0.09425 * std::sqrt(std::numbers::pi / 2) * 1.6449, 1e-5);
+}
+
+TEST(StepError, IsLargerOnAGpuThatNobodyMeasured) {
+  const Value report = made_up_report(1, 100);
+  EXPECT_NEAR(step_error(report, "synperf", "h20").mean_absolute(), 0.75 * 0.091 + 0.05, 1e-12);
+  EXPECT_NEAR(step_error(report, "roofline", "h100-sxm").mean_absolute(), 0.75 * 0.313 + 0.05,
+              1e-12);
+}
+
+TEST(Confidence, SlowerStepsTakeMoreUnitsAndScaleTimes) {
+  // A unit holds 2.6 requests a second: 4 of them hold 10.4.
+  MadeUpPlanRunner runner({{.unit_rate = 2.6, .latency_ms = 1000}}, load);
+  PlanRuns runs(runner, MadeUpPlanRunner::request, {});
+  const std::vector<PlanCandidate> candidates = {candidate()};
+  const Value report = made_up_report(1, 1000);
+  const RunOutcome run{RunStatus::ran, "", report};
+  TrafficSample traffic;
+  const PlanRequests requests({CandidateKeys{}}, traffic, {}, {});
+  const auto answers =
+      confidence_of({{0, 4, metrics_of(report), &run}}, candidates, "synperf", requests,
+                    {.confidence = 0.9, .target = 0.99, .replications = {1, 2}}, runs);
+  ASSERT_EQ(answers.size(), 1U);
+  const double width = answers[0].half_width;
+  EXPECT_NEAR(width, 0.1943, 0.0005);
+  // 10 x 1.194 = 11.9 takes five; 10 / 1.194 = 8.4 takes four still (three hold 7.8).
+  EXPECT_THAT(answers[0].units_slower, Optional(5));
+  EXPECT_THAT(answers[0].units_faster, Optional(4));
+  const std::size_t e2e = *find_metric("e2e_p50_ms");
+  EXPECT_NEAR(answers[0].metrics[e2e].high, 1000 * (1 + width), 1e-9);
+  EXPECT_NEAR(answers[0].metrics[e2e].low, 1000 / (1 + width), 1e-9);
+  const std::size_t rate = *find_metric("output_tokens_per_s");
+  EXPECT_NEAR(answers[0].metrics[rate].low, 1000 / (1 + width), 1e-9);
+  // The fleet holds 1.04 times the load, found to 2 %.
+  ASSERT_TRUE(answers[0].load_holds && answers[0].load_fails);
+  EXPECT_LE(*answers[0].load_holds, 1.04);
+  EXPECT_GT(*answers[0].load_fails, 1.04);
+  EXPECT_LE(*answers[0].load_fails, *answers[0].load_holds * 1.02);
+}
+
+TEST(Confidence, RangesThatMeetCannotBeToldApart) {
+  const CostRange cheap{8, 10, 12}, dear{11, 14, 16}, dearer{13, 14, 16};
+  EXPECT_TRUE(cannot_be_told_apart(cheap, dear, false));
+  EXPECT_FALSE(cannot_be_told_apart(cheap, dearer, false));
+  // On one GPU the error is one for both: the cheap one is cheaper in each case.
+  EXPECT_FALSE(cannot_be_told_apart(cheap, dear, true));
+  EXPECT_TRUE(cannot_be_told_apart({8, 10, 12}, {8, 11, 13}, true));
+}
+
+TEST(HighestLoad, SaysWhatCannotBe) {
+  MadeUpPlanRunner runner({{.unit_rate = 1, .latency_ms = 1, .fits = false}}, load);
+  PlanRuns runs(runner, MadeUpPlanRunner::request, {});
+  HighestLoad task({}, 0.99, {1, 1}, 1.0, {});
+  run_tasks({&task}, runs);
+  EXPECT_EQ(task.impossible(), "it does not fit");
+  EXPECT_EQ(task.search().holds(), std::nullopt);
+}
+
+TEST(PlanRuns, AsksNothingTwice) {
+  MadeUpPlanRunner runner({{}}, load);
+  PlanRuns runs(runner, MadeUpPlanRunner::request, {});
+  const auto outcomes = runs.run({{.units = 10}, {.units = 9}, {.units = 10}});
+  ASSERT_EQ(outcomes.size(), 3U);
+  EXPECT_EQ(outcomes[0], outcomes[2]);
+  (void)runs.run({{.units = 9}});
+  EXPECT_EQ(runs.made(), 2U);
+  EXPECT_EQ(runner.started, 2);
+  EXPECT_DOUBLE_EQ(attainment_of(outcomes[0]->report), 1.0);
+  EXPECT_DOUBLE_EQ(attainment_of(outcomes[1]->report), 0.5);
+}
+
+}  // namespace
+}  // namespace foretoken

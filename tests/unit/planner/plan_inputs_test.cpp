@@ -1,0 +1,186 @@
+// What a plan reads and works out before it runs anything: [plan], traffic, bounds, requests.
+
+#include <gmock/gmock.h>
+
+#include "sim/base/toml.hpp"
+#include "sim/planner/max_load.hpp"
+#include "sim/planner/plan_space.hpp"
+
+namespace foretoken {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* scenario_text = R"([model]
+name = "llama-3.1-70b"
+[cluster]
+name = "h100-sxm-8"
+[deployment]
+tensor_parallel = 4
+[workload]
+arrivals = "interval"
+rate = "10 /s"
+requests = 101
+prompt_tokens = 1000
+output_tokens = 200
+[slo]
+ttft = "2 s"
+tpot = "100 ms"
+)";
+
+Value root_of(const std::string& more) { return parse_toml(scenario_text + more, "s.toml"); }
+
+LoadScenario loader(const std::string& more = "") {
+  return [more](const std::vector<std::string>& overrides) {
+    Value root = root_of(more);
+    for (const std::string& assignment : overrides) apply_override(root, assignment);
+    return read_scenario(root, {"."});
+  };
+}
+
+std::string error_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(PlanSettings, ReadsListsAsAxesInTheirOrder) {
+  const PlanSettings settings = read_plan_settings(root_of(R"([plan]
+gpus = ["h100-sxm", "l40s"]
+tensor_parallel = [2, 4]
+preset = ["vllm-v1", "sglang"]
+prices = { l40s = "0.50 USD/h" }
+[plan.vary.engine]
+batch_tokens_max = [2048, 8192]
+)"));
+  EXPECT_THAT(settings.gpus, ElementsAre("h100-sxm", "l40s"));
+  ASSERT_EQ(settings.axes.size(), 3U);
+  EXPECT_EQ(settings.axes[0].key, "deployment.tensor_parallel");
+  EXPECT_THAT(settings.axes[0].values, ElementsAre("2", "4"));
+  EXPECT_EQ(settings.axes[2].key, "engine.batch_tokens_max");
+  EXPECT_DOUBLE_EQ(settings.prices.front().price.value(), 0.5);
+}
+
+TEST(PlanSettings, NamesLineAndNearestName) {
+  const std::string error = error_of([] {
+    (void)read_plan_settings(root_of("[plan]\ngpus = [\"h10-sxm\"]\ntensor_paralel = [2]\n"));
+  });
+  EXPECT_THAT(error, HasSubstr("s.toml:18:"));
+  EXPECT_THAT(error, HasSubstr("did you mean 'h100-sxm'"));
+  EXPECT_THAT(error, HasSubstr("tensor_parallel"));
+}
+
+TEST(PlanSpace, SizesHardwareToTheUnits) {
+  const PlanSettings settings = read_plan_settings(
+      root_of("[plan]\ngpus = [\"h100-sxm\"]\ntensor_parallel = [2, 8]\npipeline_parallel = [1, 2]\n"));
+  const PlanSpace space = plan_space(settings, loader(), PlanSizing::fleet);
+  ASSERT_EQ(space.candidates.size(), 4U);
+  EXPECT_EQ(space.candidates[1].unit_gpus, 4);  // TP 2, PP 2
+  EXPECT_DOUBLE_EQ(space.candidates[1].unit_dollars_per_hour, 4 * 2.99);
+  EXPECT_EQ(space.candidates[0].units_max, 64);
+  EXPECT_EQ(space.candidates[3].units_max, 16);  // 256 GPUs of 16
+  // Five pairs of stages of two: ten groups, four a node.
+  EXPECT_EQ(space.keys[1].cluster_name(5), "h100-sxm-8x3");
+  EXPECT_EQ(space.keys[0].cluster_name(4), "h100-sxm-8");
+  EXPECT_THAT(space.keys[1].deployment(5),
+              ElementsAre("cluster.name=h100-sxm-8x3", "deployment.tensor_parallel=2",
+                          "deployment.pipeline_parallel=2", "deployment.replicas=5"));
+}
+
+TEST(PlanSpace, WhatCannotBeIsNoMistake) {
+  const PlanSettings settings =
+      read_plan_settings(root_of("[plan]\ngpus = [\"h100-sxm\"]\ntensor_parallel = [3, 4]\n"));
+  const PlanSpace space = plan_space(settings, loader(), PlanSizing::fleet);
+  EXPECT_THAT(space.candidates[0].impossible, HasSubstr("does not divide the 64 query heads"));
+  EXPECT_EQ(space.candidates[1].impossible, "");
+}
+
+TEST(PlanSpace, AsksForATargetThatWaitingBreaks) {
+  const auto load = [](const std::vector<std::string>& overrides) {
+    Scenario scenario = loader()(overrides);
+    scenario.slo.ttft.reset();
+    return scenario;
+  };
+  EXPECT_THAT(error_of([&] {
+                (void)plan_space(read_plan_settings(root_of("")), load, PlanSizing::fleet);
+              }),
+              HasSubstr("give [slo] ttft or e2e"));
+}
+
+TEST(PlanSpace, APriceNobodyPaysIsAMistake) {
+  const PlanSettings settings = read_plan_settings(
+      root_of("[plan]\ngpus = [\"h100-sxm\"]\nprices = { h200-sxm = \"1 USD/h\" }\n"));
+  EXPECT_THAT(error_of([&] { (void)plan_space(settings, loader(), PlanSizing::fleet); }),
+              HasSubstr("plan.prices: unknown GPU of this plan 'h200-sxm'"));
+}
+
+TEST(LoadBounds, FollowFromTheDatasheet) {
+  // Llama 3.1 70B on two H100: 70.6e9 parameters, 68.5e9 of them in products of a layer, bf16.
+  const Scenario scenario = loader()({"deployment.tensor_parallel=2"});
+  const TrafficSample traffic = sample_traffic(scenario);
+  EXPECT_NEAR(traffic.rate.value(), 10.0, 1e-9);
+  EXPECT_FALSE(traffic.is_recorded);
+  const LoadBounds bounds = load_bounds(scenario, traffic, "tpot_p50_ms");
+  EXPECT_EQ(bounds.too_large, "");
+  // A token reads all weights but the embedding: 139 GB over two GPUs at 3.35 TB/s.
+  EXPECT_NEAR(bounds.latency_ms, 139e9 / 2 / 3.35e12 * 1e3, 0.4);
+  // 1,200 tokens of 2 x 69.5e9 operations at 989 TFLOP/s of two GPUs, ten times a second, less what
+  // the slack of 99 % of 10 s and the tokens' all-reduces come to.
+  EXPECT_GT(bounds.units, 0.45);
+  EXPECT_LT(bounds.units, 0.95);
+}
+
+TEST(LoadBounds, SayThatWeightsAreTooLarge) {
+  const Scenario scenario = loader()({"deployment.tensor_parallel=1"});
+  const LoadBounds bounds = load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms");
+  EXPECT_THAT(bounds.too_large, HasSubstr("131 GiB of each GPU"));
+}
+
+TEST(LoadBounds, NobodyCanMeetATargetBelowThem) {
+  Scenario scenario = loader()({"slo.tpot=5 ms"});
+  EXPECT_EQ(load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms").attainment, 0.0);
+}
+
+TEST(PlanRequests, AUnitGetsItsShareAndAFleetAll) {
+  const PlanSettings settings = read_plan_settings(root_of("[plan]\ngpus = [\"h100-sxm\"]\n"));
+  const PlanSpace space = plan_space(settings, loader(), PlanSizing::fleet);
+  const PlanRequests requests = space.requests();
+  const RunRequest unit =
+      requests.request({.kind = PlanProbe::Kind::unit, .units = 4, .replication = 2});
+  EXPECT_THAT(unit.overrides, Contains("deployment.replicas=1"));
+  EXPECT_THAT(unit.overrides, Contains("workload.rate_scale=0.25"));
+  EXPECT_THAT(unit.overrides, Contains("run.seed=3"));
+  // 10 s of traffic take 40; a tenth of that is not counted.
+  EXPECT_THAT(unit.overrides, Contains("run.warmup=4 s"));
+  const RunRequest fleet = requests.request({.units = 4});
+  EXPECT_THAT(fleet.overrides, ElementsAre("cluster.name=h100-sxm-8x2", "deployment.replicas=4"));
+}
+
+TEST(PlanRequests, SlowerStepsAreMoreLoadAndTighterTargets) {
+  const PlanSettings settings = read_plan_settings(root_of("[plan]\ngpus = [\"h100-sxm\"]\n"));
+  const PlanSpace space = plan_space(settings, loader(), PlanSizing::fleet);
+  const RunRequest run = space.requests().request({.units = 2, .slowdown = 1.25});
+  EXPECT_THAT(run.overrides, Contains("workload.rate_scale=1.25"));
+  EXPECT_THAT(run.overrides, Contains("slo.ttft=1.6 s"));
+  EXPECT_THAT(run.overrides, Contains("slo.tpot=80 ms"));
+}
+
+TEST(HardwareChange, ReadsPerCentAndFactors) {
+  const HardwareChange more = HardwareChange::parse("gpu.dram_bandwidth=+20%");
+  EXPECT_EQ(more.quantity, "dram_bandwidth");
+  EXPECT_DOUBLE_EQ(more.factor, 1.2);
+  EXPECT_DOUBLE_EQ(HardwareChange::parse("nic_bandwidth=-25%").factor, 0.75);
+  EXPECT_DOUBLE_EQ(HardwareChange::parse("cluster.nvlink_bandwidth=x2").factor, 2.0);
+  EXPECT_THAT(error_of([] { (void)HardwareChange::parse("gpu.dram_bandwith=+20%"); }),
+              HasSubstr("did you mean 'dram_bandwidth'"));
+  EXPECT_THAT(error_of([] { (void)HardwareChange::parse("gpu.dram_bandwidth=20"); }),
+              HasSubstr("dram_bandwidth=+20%"));
+}
+
+}  // namespace
+}  // namespace foretoken
