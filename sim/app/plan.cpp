@@ -9,14 +9,16 @@
 #include <filesystem>
 #include <memory>
 
-#include "sim/app/forking_runner.hpp"
 #include "sim/app/output_file.hpp"
+#include "sim/app/run_overrides.hpp"
+#include "sim/app/scenario_run.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/planner/max_load.hpp"
-#include "sim/run/run.hpp"
+#include "sim/processes/forking_runner.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace foretoken {
 namespace {
@@ -100,12 +102,6 @@ Value plan_root(const PlanCommand& options) {
   return root;
 }
 
-std::vector<std::string> with(std::vector<std::string> overrides,
-                              const std::vector<std::string>& more) {
-  overrides.insert(overrides.end(), more.begin(), more.end());
-  return overrides;
-}
-
 void show_progress(bool shown, std::size_t runs) {
   if (!shown) return;
   fmt::print(stderr, "\r\x1b[K  {} runs", runs);
@@ -151,12 +147,10 @@ int plan(const PlanCommand& options) {
                                   "--max-load");
   }
   const auto load = [&](const std::vector<std::string>& overrides) {
-    return load_scenario(options.scenario, with(options.overrides, overrides));
+    return load_scenario(options.scenario, with(options.overrides, RunRequest{overrides}));
   };
   ForkingRunner runner(options.jobs, [&](const RunRequest& request) {
-    Report report = run_scenario(load(request.overrides), Catalogs());
-    report.timeline.clear();
-    return report_value(report);
+    return run_without_timeline(options.scenario, options.overrides, request);
   });
   const bool shows_progress = !options.quiet && is_terminal(stderr);
   const auto progress = [&](std::size_t runs) { show_progress(shows_progress, runs); };

@@ -33,11 +33,4 @@ std::string wrapped(const std::string& text, int width, int first, int rest) {
   return lines + line + '\n';
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 }  // namespace foretoken

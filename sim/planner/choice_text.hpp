@@ -16,7 +16,4 @@ std::string choice_text(const std::vector<LayoutChoice>& axes,
 /// the first indented by `first` spaces, the others by `rest`; each ends with '\n'.
 std::string wrapped(const std::string& text, int width, int first, int rest);
 
-/// As a CSV cell, quoted where it must be.
-std::string csv_cell(const std::string& text);
-
 }  // namespace foretoken

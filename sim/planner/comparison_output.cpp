@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "sim/planner/choice_text.hpp"
 #include "sim/planner/compare.hpp"
 #include "sim/planner/goals.hpp"
 #include "sim/planner/figure_columns.hpp"

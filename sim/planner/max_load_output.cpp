@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sim/planner/choice_text.hpp"
+#include "sim/planner/figure_columns.hpp"
 #include "sim/planner/max_load.hpp"
 #include "sim/planner/plan_metrics.hpp"
 #include "sim/report/number_text.hpp"

@@ -6,6 +6,7 @@
 
 #include "sim/base/unit_text.hpp"
 #include "sim/planner/choice_text.hpp"
+#include "sim/planner/figure_columns.hpp"
 #include "sim/planner/plan.hpp"
 #include "sim/planner/plan_metrics.hpp"
 #include "sim/report/number_text.hpp"
