@@ -1,7 +1,9 @@
-// foretoken-calibrate fit: what prices communication, from measured collectives (--comm), and
-// configurations of fused mixture-of-experts kernels, from measured ones (wave).
+// foretoken-calibrate fit: what prices communication, from measured collectives (--comm); the
+// constants of the tile model, from times of every tile (--tiles); and configurations of fused
+// mixture-of-experts kernels, from measured ones (wave).
 #include "calibration/app/comm.hpp"
 #include "calibration/app/subcommand.hpp"
+#include "calibration/app/tile_choices.hpp"
 #include "calibration/app/wave.hpp"
 
 namespace foretoken {
@@ -29,19 +31,27 @@ void add_fit_wave(CLI::App& fit, Action& chosen) {
 void add_fit(CLI::App& program, Action& chosen) {
   auto* subcommand = program.add_subcommand(
       "fit",
-      "Fit what prices communication (constants of each fabric and a forest), or the wave model");
+      "Fit what prices communication (constants of each fabric and a forest), tiles, or the wave "
+      "model");
   auto command = std::make_shared<FitComm>();
+  auto tiles = std::make_shared<FitTileConstants>();
+  auto out = std::make_shared<std::string>();
   command->datasets.add_to(*subcommand);
-  subcommand->add_option("--out", command->out, "The file to write");
+  subcommand->add_option("--out", *out, "The file to write");
   auto* const comm = subcommand->add_flag("--comm")->description("What is fitted: communication");
+  auto* const is_tiles = subcommand->add_flag("--tiles")->excludes(comm)->description(
+      "What is fitted: the constants of tile model foretoken_2026");
   subcommand->add_option("--fabrics", command->fabrics,
                          "Also write each fabric's constants to this folder (TOML)");
   subcommand->require_subcommand(0, 1);
   add_fit_wave(*subcommand, chosen);
-  subcommand->callback([command, comm, subcommand, &chosen] {
+  subcommand->callback([=, &chosen] {
     if (!subcommand->get_subcommands().empty()) return;
-    if (comm->count() == 0) throw CLI::RequiredError("--comm or wave");
-    chosen = [command] { return fit_comm(*command); };
+    const bool fits_tiles = is_tiles->count() > 0;
+    if (comm->count() == 0 && !fits_tiles) throw CLI::RequiredError("--comm, --tiles or wave");
+    if (!out->empty()) command->out = tiles->out = *out;
+    tiles->datasets = command->datasets;
+    chosen = [=] { return fits_tiles ? fit_tile_constants(*tiles) : fit_comm(*command); };
   });
 }
 

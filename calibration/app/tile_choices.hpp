@@ -1,4 +1,5 @@
-// evaluate --tiles: what tile models select, held against every tile's measured time.
+// evaluate --tiles: what tile models select, held against every tile's measured time; fit --tiles:
+// the constants of our own model.
 #pragma once
 
 #include <string>
@@ -12,5 +13,11 @@ struct EvaluateTileChoices {
   std::string json;
 };
 int evaluate_tile_choices(const EvaluateTileChoices& command);
+
+struct FitTileConstants {
+  DatasetOptions datasets;
+  std::string out = "calibration/artifacts/tile_model/triton_h200.json";
+};
+int fit_tile_constants(const FitTileConstants& command);
 
 }  // namespace foretoken

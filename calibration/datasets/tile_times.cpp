@@ -45,7 +45,10 @@ class Reader {
   TileTimes read(std::string file) {
     TileTimes times{std::move(file), gpu_of(rows_), DType::bf16, {}};
     while (rows_.next()) add(times.shapes);
-    for (const TiledShape& shape : times.shapes) check(shape);
+    for (TiledShape& shape : times.shapes) {
+      check(shape);
+      rescale(shape);
+    }
     return times;
   }
 
@@ -72,6 +75,18 @@ class Reader {
     if (!rows_.text(raced_).empty()) time.raced = microseconds(raced_);
     if (time.time() <= Seconds(0)) throw ConfigError(rows_.position(), "a tile without a time");
     shapes.back().tiles.push_back(time);
+  }
+
+  /// By the median ratio of both times of the candidates that have both.
+  static void rescale(TiledShape& shape) {
+    std::vector<double> ratios;
+    for (const TileTime& time : shape.tiles) {
+      if (time.raced && time.screened > Seconds(0)) ratios.push_back(*time.raced / time.screened);
+    }
+    if (ratios.empty()) return;
+    const auto middle = ratios.begin() + std::ssize(ratios) / 2;
+    std::ranges::nth_element(ratios, middle);
+    for (TileTime& time : shape.tiles) time.screened = time.screened * *middle;
   }
 
   void check(const TiledShape& shape) const {

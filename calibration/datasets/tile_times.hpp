@@ -17,9 +17,11 @@ inline constexpr std::string_view tile_times_format = "foretoken gemm tiles 1";
 
 struct TileTime {
   ProductTile tile;
-  Seconds screened;              // one or two launches, every candidate; 0 where it only raced
+  /// One or two launches of every candidate, put on the scale of raced times: a first launch out
+  /// of a queue takes some per cent longer than those in a graph. 0 where it only raced.
+  Seconds screened;
   std::optional<Seconds> raced;  // as foretoken-measure times, those near the best
-  /// The better of the two.
+  /// The more exact of the two.
   [[nodiscard]] Seconds time() const { return raced.value_or(screened); }
 };
 

@@ -28,16 +28,12 @@ bool is_same_base(const ProductTile& a, const ProductTile& b) {
   return a.m == b.m && a.n == b.n && a.k == b.k && a.warps == b.warps && a.stages == b.stages;
 }
 
-std::vector<Base> bases_of(const TiledShape& shape, const TileModel& model,
-                           const TileMachine& machine) {
+std::vector<Base> bases_of(const TiledShape& shape, const std::vector<ProductTile>& candidates) {
   std::vector<Base> bases;
   for (const TileTime& time : shape.tiles) {
     ProductTile bare = time.tile;
     bare.group_m = bare.split_k = 1;
-    if (!model.knows_pipelines() &&
-        !(with_default_pipeline(shape.product, bare, machine) == bare)) {
-      continue;
-    }
+    if (std::ranges::find(candidates, bare) == candidates.end()) continue;
     auto known = std::ranges::find_if(
         bases, [&](const Base& base) { return is_same_base(base.tile, bare); });
     if (known == bases.end()) known = bases.insert(bases.end(), {bare, {}});
@@ -96,8 +92,10 @@ bool is_fitted_shape(const TiledProduct& product) {
 
 TileJudgement judge_tiles(const TileModel& model, const TileMachine& machine,
                           const TiledShape& shape) {
-  const std::vector<Base> bases = bases_of(shape, model, machine);
-  FORETOKEN_CHECK(!bases.empty(), "no measured tile has the default pipeline");
+  const std::vector<Base> bases =
+      bases_of(shape, model.knows_pipelines() ? pipelined_candidates(shape.product, machine)
+                                              : tile_candidates(shape.product, machine));
+  FORETOKEN_CHECK(!bases.empty(), "no candidate of the model was measured");
   std::vector<double> ranks;
   double best = std::numeric_limits<double>::infinity();
   std::vector<std::pair<double, double>> points;
@@ -224,11 +222,12 @@ std::string TileReport::text(std::size_t worst) const {
 std::string TileReport::worst_text(std::size_t count) const {
   std::vector<const TileJudgement*> judgements;
   for (const Judged& judged : all_) {
-    if (judged.model == default_tile_model) judgements.push_back(&judged.judgement);
+    if (judged.model == default_tile_model(GpuVendor::nvidia))
+      judgements.push_back(&judged.judgement);
   }
   std::ranges::stable_sort(judgements, {}, &TileJudgement::efficiency);
-  std::string out =
-      fmt::format("The worst of {} (predicted | measured, us):\n", default_tile_model);
+  std::string out = fmt::format("The worst of {} (predicted | measured, us):\n",
+                                default_tile_model(GpuVendor::nvidia));
   const auto described = [](const ProductTile& tile) {
     return fmt::format("{} w{} s{} g{} k{}", tile_text(tile), tile.warps, tile.stages, tile.group_m,
                        tile.split_k);

@@ -20,8 +20,8 @@ struct TileJudgement {
   TileLatency latency, best_latency;  // the model's view of its pick and of the measured best
 };
 
-/// Candidates are those that were measured. Models that know no pipelines see each tile with the
-/// default warps and stages only. Group and split that the model asks for are taken as the nearest
+/// Candidates are the model's own (tile_candidates.hpp), as far as they were measured; the best is
+/// that of all measured ones. Group and split that the model asks for are taken as the nearest
 /// measured ones.
 TileJudgement judge_tiles(const TileModel& model, const TileMachine& machine,
                           const TiledShape& shape);

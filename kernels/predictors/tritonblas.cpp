@@ -30,7 +30,7 @@ struct EnumNames<Others> {
 namespace {
 
 struct TritonBlasConfig {
-  std::string model = std::string(default_tile_model);
+  std::string model;                // "": by the GPU's vendor
   std::optional<ProductTile> tile;  // none: the best by the model
   Others others = Others::synperf;
 

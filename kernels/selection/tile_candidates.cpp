@@ -36,7 +36,7 @@ void for_each_tile(const TiledProduct& product, const TileMachine& machine, cons
 
 double shared_bytes(const TiledProduct& product, const ProductTile& tile,
                     const TileMachine& machine) {
-  if (machine.keeps_all_stages) return tile.stages * slice_bytes(product, tile);
+  if (machine.is_group_product(tile)) return tile.stages * slice_bytes(product, tile);
   if (tile.stages <= 1) {
     return std::max(tile.m * product.a_bytes, tile.n * product.b_bytes) * tile.k;
   }
@@ -50,8 +50,11 @@ int registers_needed(const ProductTile& tile, const TileMachine& machine) {
 
 bool is_feasible(const TiledProduct& product, const ProductTile& tile, const TileMachine& machine) {
   if (shared_bytes(product, tile, machine) > machine.shared_cta) return false;
-  return machine.registers_thread == 0 ||
-         registers_needed(tile, machine) <= machine.registers_thread;
+  if (machine.registers_thread == 0) return true;
+  // All threads of a CTA must fit the unit's registers at once.
+  const int registers = registers_needed(tile, machine);
+  return registers <= machine.registers_thread &&
+         registers * machine.lanes * tile.warps <= machine.registers_unit;
 }
 
 int resident_ctas(const TiledProduct& product, const ProductTile& tile,
@@ -100,24 +103,14 @@ std::vector<ProductTile> tile_candidates(const TiledProduct& product, const Tile
 
 std::vector<ProductTile> pipelined_candidates(const TiledProduct& product,
                                               const TileMachine& machine) {
-  constexpr int small_tile = 64 * 64, large_tile = 256 * 256;
-  constexpr double small_slice = 20 * 1024;
   std::vector<ProductTile> result;
-  for_each_tile(product, machine, [&](ProductTile tile) {
-    for (const int warps : {4, 8, 16}) {
-      if ((warps > 4 && tile.m * tile.n < small_tile) ||
-          (warps > 8 && tile.m * tile.n < large_tile)) {
-        continue;
-      }
-      for (const int stages : {2, 3, 4, 6}) {
-        if (stages > 4 && slice_bytes(product, tile) > small_slice) continue;
-        tile.warps = warps;
-        tile.stages = stages;
-        if (is_feasible(product, tile, machine)) result.push_back(tile);
-      }
-    }
-  });
-  return result.empty() ? tile_candidates(product, machine) : result;
+  for (const ProductTile& tile : tile_candidates(product, machine)) {
+    ProductTile shallow = tile;
+    shallow.stages = 3;
+    if (tile.stages > shallow.stages) result.push_back(shallow);
+    result.push_back(tile);
+  }
+  return result;
 }
 
 }  // namespace foretoken

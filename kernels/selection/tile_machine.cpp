@@ -131,7 +131,6 @@ TileMachine tile_machine(const GpuSpec& gpu, DType dtype, const TileMachineOptio
   if (gpu.vendor == GpuVendor::amd) {
     machine.lanes = 64;
     machine.shared_cta = machine.shared_unit;
-    machine.keeps_all_stages = false;
     machine.registers_thread = 0;
     machine.curve_2025 = machine.curve_2026 = published_curve;
     set_amd_instructions(machine, gpu, rate, bytes);

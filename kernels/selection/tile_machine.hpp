@@ -46,18 +46,20 @@ struct TileMachine {
   MatrixInstruction narrow;
   int narrow_below = 0;
 
-  int lanes = 32;                // of a warp
-  double shared_rate = 128;      // bytes a cycle a unit
-  double shared_cta = 0;         // bytes of shared memory that one CTA may take
-  double shared_unit = 0;        // bytes that the CTAs of a unit share
-  bool keeps_all_stages = true;  // stages x slice in shared memory; AMD's Triton keeps one in
-                                 // registers
-  int registers_thread = 255;    // at most; 0 = not limited here (AMD's spill rules differ)
+  int lanes = 32;              // of a warp
+  double shared_rate = 128;    // bytes a cycle a unit
+  double shared_cta = 0;       // bytes of shared memory that one CTA may take
+  double shared_unit = 0;      // bytes that the CTAs of a unit share
+  int registers_thread = 255;  // at most; 0 = not limited here (AMD's spill rules differ)
   int registers_unit = 65536;
   int threads_unit = 2048;
   int ctas_unit = 32;
   Seconds launch;  // of the smallest kernel
 
+  /// Whether warps of a group multiply together, straight from shared memory.
+  [[nodiscard]] bool is_group_product(const ProductTile& tile) const {
+    return narrow_below > 0 && tile.m >= narrow_below;
+  }
   [[nodiscard]] const MatrixInstruction& instruction_for(const ProductTile& tile) const {
     return tile.m < narrow_below ? narrow : instruction;
   }

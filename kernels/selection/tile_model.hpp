@@ -86,8 +86,8 @@ using TileModelFactory = std::function<std::unique_ptr<TileModel>()>;
 /// Built-in models (tile_models/catalog.cpp).
 Registry<TileModelFactory> tile_model_catalog();
 
-/// The built-in model called `name` (a dash is as good as an underscore: "origami-2025"). An unknown
-/// name is a ConfigError at `position`.
+/// The built-in model called `name` (a dash is as good as an underscore: "origami-2025"). An
+/// unknown name is a ConfigError at `position`.
 std::unique_ptr<TileModel> make_tile_model(std::string name, const SourcePosition& position);
 
 /// The tile with the split of the depth, 1 to 10 and no more CTAs than units, that takes least by

@@ -19,6 +19,10 @@ double arithmetic_intensity(const ProductTile& tile) {
 
 }  // namespace
 
+std::string_view default_tile_model(GpuVendor vendor) {
+  return vendor == GpuVendor::amd ? "origami_2025" : "foretoken_2026";
+}
+
 std::size_t TileSelector::Hash::operator()(const TiledProduct& product) const {
   // Sizes are what differs; odd multipliers spread them (MurmurHash3's finaliser constants).
   auto mixed = static_cast<std::uint64_t>(product.m) * 0xff51afd7ed558ccdULL;
@@ -30,8 +34,9 @@ std::size_t TileSelector::Hash::operator()(const TiledProduct& product) const {
 
 TileSelector::TileSelector(const GpuSpec& gpu, DType dtype, std::string_view model,
                            const TileMachineOptions& options)
-    : machine_(tile_machine(gpu, dtype, options)),
-      model_(make_tile_model(std::string(model), {"--model"})),
+    : model_name_(model.empty() ? default_tile_model(gpu.vendor) : model),
+      machine_(tile_machine(gpu, dtype, options)),
+      model_(make_tile_model(model_name_, {"--model"})),
       format_(tiled_product(1, 1, 1, dtype)),
       candidates_(model_->knows_pipelines() ? pipelined_candidates(format_, machine_)
                                             : tile_candidates(format_, machine_)) {

@@ -17,8 +17,9 @@
 
 namespace foretoken {
 
-/// What prices and selects unless somebody names another.
-inline constexpr std::string_view default_tile_model = "origami_2025";
+/// What prices and selects unless somebody names another: our own on NVIDIA parts; on AMD parts,
+/// whose Triton nobody fitted it to, the published model that was made there.
+std::string_view default_tile_model(GpuVendor vendor);
 
 struct TileChoice {
   ProductTile tile;
@@ -28,9 +29,9 @@ struct TileChoice {
 
 class TileSelector {
  public:
-  /// Throws ConfigError for an unknown model, PredictionError where the GPU has no tensor path for
-  /// `dtype`.
-  TileSelector(const GpuSpec& gpu, DType dtype, std::string_view model = default_tile_model,
+  /// `model` "" is the default. Throws ConfigError for an unknown model, PredictionError where the
+  /// GPU has no tensor path for `dtype`.
+  TileSelector(const GpuSpec& gpu, DType dtype, std::string_view model = "",
                const TileMachineOptions& options = {});
 
   /// The best tile. Sizes at least 1. Remembered: the same product costs a hash lookup the second
@@ -49,6 +50,7 @@ class TileSelector {
 
   [[nodiscard]] const TileMachine& machine() const { return machine_; }
   [[nodiscard]] const TileModel& model() const { return *model_; }
+  [[nodiscard]] const std::string& model_name() const { return model_name_; }
   [[nodiscard]] const std::vector<ProductTile>& candidates() const { return candidates_; }
 
  private:
@@ -56,6 +58,7 @@ class TileSelector {
     std::size_t operator()(const TiledProduct& product) const;
   };
 
+  std::string model_name_;
   TileMachine machine_;
   std::unique_ptr<TileModel> model_;
   TiledProduct format_;  // element sizes

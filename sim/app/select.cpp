@@ -20,7 +20,7 @@ namespace foretoken {
 namespace {
 
 struct SelectOptions {
-  std::string gpu, gemm, dtype = "bf16", model = std::string(default_tile_model), tile;
+  std::string gpu, gemm, dtype = "bf16", model, tile;
   std::size_t top = 1;
   bool explain = false, json = false;
 };
@@ -124,7 +124,7 @@ void print_json(const TileSelector& selector, const Question& question,
   root.set("gpu", question.gpu.name);
   root.set("gemm", options.gemm);
   root.set("dtype", std::string(enum_name(question.dtype)));
-  root.set("model", options.model);
+  root.set("model", selector.model_name());
   root.set("origin", std::string(enum_name(Origin::analytic)));
   root.set("candidates", static_cast<std::int64_t>(selector.candidates().size()));
   ValueArray tiles;
@@ -209,7 +209,7 @@ void print_table(const TileSelector& selector, const Question& question,
   }
   fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
   fmt::print("{}; model {}, {} candidates, origin = {}{}\n",
-             advice(choices.front().latency.bottleneck), options.model,
+             advice(choices.front().latency.bottleneck), selector.model_name(),
              selector.candidates().size(), enum_name(Origin::analytic),
              selector.machine().preset.empty()
                  ? ""
@@ -244,7 +244,8 @@ void add_select(CLI::App& program, Action& chosen) {
   for (const auto& entry : models.entries()) names.push_back(entry.name);
   command->add_option(
       "--model", options->model,
-      fmt::format("Who ranks: {} (default {})", fmt::join(names, ", "), default_tile_model));
+      fmt::format("Who ranks: {} (default: {}, on AMD parts {})", fmt::join(names, ", "),
+                  default_tile_model(GpuVendor::nvidia), default_tile_model(GpuVendor::amd)));
   command->add_option("--tile", options->tile, "Price this tile instead: 128x256x64");
   command->add_option("--top", options->top, "So many of the best")->check(CLI::Range(1, 100));
   command->add_flag("--explain", options->explain,

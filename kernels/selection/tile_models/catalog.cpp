@@ -5,6 +5,7 @@ namespace foretoken {
 
 std::unique_ptr<TileModel> make_origami_2025();
 std::unique_ptr<TileModel> make_origami_2026();
+std::unique_ptr<TileModel> make_foretoken_2026();
 
 Registry<TileModelFactory> tile_model_catalog() {
   Registry<TileModelFactory> catalog("tile model");
@@ -15,6 +16,10 @@ Registry<TileModelFactory> tile_model_catalog() {
               "Origami's core of 2026: hit rates with capacity by operand, prefetch depth, edges "
               "and reductions priced",
               make_origami_2026);
+  catalog.add(
+      "foretoken_2026",
+      "our own: pipelines, CTAs that share a unit, order in L2; constants fitted on an H200",
+      [] { return make_foretoken_2026(); });
   return catalog;
 }
 
