@@ -6,7 +6,7 @@
 namespace foretoken {
 namespace {
 
-/// A product that was not asked for before; fp32's candidates would be fewer than 150.
+/// A product that was not asked for before. `candidates` says among how many.
 void cold(benchmark::State& state, const char* gpu, const char* model) {
   const TileSelector selector(load_gpu(gpu, {}), DType::bf16, model);
   TiledProduct product = tiled_product(128, 4096, 4096, DType::bf16);
@@ -18,6 +18,7 @@ void cold(benchmark::State& state, const char* gpu, const char* model) {
 }
 BENCHMARK_CAPTURE(cold, SelectingTileColdOrigami2025, "h200-sxm", "origami_2025");
 BENCHMARK_CAPTURE(cold, SelectingTileColdOrigami2026, "h200-sxm", "origami_2026");
+BENCHMARK_CAPTURE(cold, SelectingTileColdForetoken2026, "h200-sxm", "foretoken_2026");
 BENCHMARK_CAPTURE(cold, SelectingTileColdMi300x, "mi300x", "origami_2025");
 
 void SelectingTileCached(benchmark::State& state) {

@@ -12,10 +12,6 @@
 namespace foretoken {
 namespace {
 
-using ::testing::DoubleNear;
-using ::testing::Each;
-using ::testing::Gt;
-
 std::unique_ptr<TileModel> model(const char* name) { return make_tile_model(name, {}); }
 
 /// MI300X as published: MALL and DRAM rates by the memory clock.
@@ -271,7 +267,8 @@ TEST_P(AnyTileModel, RanksWhatItSelectsFirst) {
   EXPECT_EQ(&selector.select(2048, 6144, 4096), &selector.select(2048, 6144, 4096));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AnyTileModel, ::testing::Values("origami_2025", "origami_2026"));
+INSTANTIATE_TEST_SUITE_P(All, AnyTileModel,
+                         ::testing::Values("origami_2025", "origami_2026", "foretoken_2026"));
 
 TEST(TileCandidates, AreTritonblasOnes) {
   // 5 x 5 x 6 = 150 less those above 64 KiB: AMD's Triton keeps one of two slices in shared memory.
@@ -290,12 +287,14 @@ TEST(TileCandidates, AreTritonblasOnes) {
 TEST(TileCandidates, FitSharedMemoryAndRegistersOnNvidia) {
   const TileMachine machine = tile_machine(load_gpu("h200-sxm", {}), DType::bf16);
   const TiledProduct product = tiled_product(4096, 4096, 4096, DType::bf16);
-  // 256 x 256 needs 16 warps for 128 accumulators a thread; with 8 it has 256 and would spill.
+  // 256 x 256: 8 warps would hold 256 sums a thread, 16 warps 128, and no registers beside them.
   ProductTile tile{.m = 256, .n = 256, .k = 64, .warps = 8, .stages = 3};
   EXPECT_FALSE(is_feasible(product, tile, machine));
   tile.warps = 16;
+  EXPECT_FALSE(is_feasible(product, tile, machine));
+  tile = {.m = 128, .n = 256, .k = 64, .warps = 8, .stages = 4};
   EXPECT_TRUE(is_feasible(product, tile, machine));
-  tile.stages = 4;  // 4 x 64 KiB
+  tile.stages = 5;  // of 48 KiB
   EXPECT_FALSE(is_feasible(product, tile, machine));
   for (const ProductTile& candidate : pipelined_candidates(product, machine)) {
     EXPECT_LE(shared_bytes(product, candidate, machine), 227 * 1024);
@@ -305,7 +304,7 @@ TEST(TileCandidates, FitSharedMemoryAndRegistersOnNvidia) {
 
 TEST(TileCandidates, SmallSharedMemoryLeavesSingleSlices) {
   TileMachine machine = tile_machine(load_gpu("h200-sxm", {}), DType::bf16);
-  machine.shared_cta = 1500;  // one slice of 16 x 16 x 16 is 1,024 bytes, two stages are 2,048
+  machine.shared_cta = 1500;  // a slice of 16 x 16 x 16 is 1,024 bytes, of 32 x 16 x 16 1,536
   const auto few = tile_candidates(tiled_product(64, 64, 64, DType::bf16), machine);
   ASSERT_EQ(few.size(), 1U);
   EXPECT_EQ(tile_text(few[0]), "16x16x16");

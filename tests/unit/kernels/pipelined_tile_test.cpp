@@ -1,0 +1,115 @@
+// Our own tile model, with constants that leave one part of it at a time, and their file format.
+#include "kernels/selection/pipelined_tile.hpp"
+
+#include <gmock/gmock.h>
+
+#include "kernels/selection/tile_selector.hpp"
+#include "sim/base/json.hpp"
+
+namespace foretoken {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+TileMachine h200() { return tile_machine(load_gpu("h200-sxm", {}), DType::bf16); }
+
+/// Only the matrix pipes and 100 cycles a CTA count.
+TileConstants bare_constants() {
+  constexpr double endless = 1e12;
+  TileConstants constants;
+  constants.group_math = 1;
+  constants.slice = constants.wide_slice = constants.shared = 0;
+  constants.l2_burst = constants.l2_share = constants.dram = constants.sustained = endless;
+  constants.miss_cost = constants.hot_line = constants.latency = constants.result = 0;
+  constants.tile = 100;
+  constants.reduce = 1000;
+  constants.reduce_bytes = 0;
+  return constants;
+}
+
+/// So deep a pipeline that its filling does not show, and one CTA a unit.
+constexpr ProductTile deep{.m = 128, .n = 128, .k = 64, .warps = 4, .stages = 100000};
+
+double cycles(std::int64_t m, std::int64_t n, std::int64_t k, const ProductTile& tile = deep,
+              const TileConstants& constants = bare_constants()) {
+  return pipelined_tile(tiled_product(m, n, k, DType::bf16), tile, h200(), constants).total;
+}
+
+// 128 x 128 x 64 at 4,096 operations a cycle: 512 cycles a slice; 16 slices and 100 cycles.
+TEST(PipelinedTile, CountsRoundsOfUnits) {
+  EXPECT_NEAR(cycles(128, 128, 1024), 16 * 512 + 100, 0.1);
+  EXPECT_NEAR(cycles(128, 132 * 128, 1024), 16 * 512 + 100, 0.1);
+  EXPECT_NEAR(cycles(128, 133 * 128, 1024), 2 * (16 * 512 + 100), 0.1);
+}
+
+TEST(PipelinedTile, ASplitSharesSlicesAndAddsAKernel) {
+  ProductTile split = deep;
+  split.split_k = 4;
+  EXPECT_NEAR(cycles(128, 128, 1024, split), 4 * 512 + 100 + 1000, 0.1);
+}
+
+TEST(PipelinedTile, LatencyIsHiddenByStages) {
+  TileConstants constants = bare_constants();
+  constants.latency = 5120;  // ten slices
+  ProductTile tile = deep;
+  tile.stages = 3;  // two are asked for ahead: (5,120 + 512) / 2 against 512
+  const double slice = cycles(128, 128, 64 * 100, tile, constants) / 100;
+  EXPECT_NEAR(slice, 2816, 3);
+  tile.stages = 2;
+  EXPECT_GT(cycles(128, 128, 6400, tile, constants),
+            1.9 * cycles(128, 128, 6400, {.stages = 3}, constants));
+}
+
+// Two CTAs a unit share its pipes: a round of both takes as long as two rounds of one.
+TEST(PipelinedTile, CtasThatShareAUnitShareItsPipes) {
+  ProductTile two = deep;
+  two.stages = 3;  // 96 KiB of 228
+  EXPECT_EQ(resident_ctas(tiled_product(1, 1, 1, DType::bf16), two, h200()), 2);
+  const double alone = cycles(128, 132 * 128, 64 * 1000, two);
+  EXPECT_NEAR(cycles(128, 264 * 128, 64 * 1000, two) / alone, 2, 0.04);
+}
+
+// One row of a tile of 64: the other 63 ask for the same lines.
+TEST(PipelinedTile, RowsBeyondTheProductAreHot) {
+  TileConstants constants = bare_constants();
+  constants.hot_line = 0.1;
+  const ProductTile tile{.m = 64, .n = 64, .k = 128, .warps = 4, .stages = 4};
+  EXPECT_GT(cycles(1, 8192, 8192, tile, constants), 2 * cycles(64, 8192, 8192, tile, constants));
+}
+
+TEST(PipelinedTile, TallGroupsSpareDram) {
+  const TileMachine machine = h200();
+  // Two rows of tiles: walked one after the other, each reads all of B.
+  const TiledProduct product = tiled_product(128, 8192, 8192, DType::bf16);
+  const ProductTile tile{.m = 64, .n = 128, .k = 128, .warps = 4, .stages = 4};
+  EXPECT_GE(cheapest_group(product, tile, machine, TileConstants{}), 2);
+}
+
+TEST(TileConstants, ReadsWhatItWrote) {
+  const TileConstants& constants = embedded_tile_constants();
+  const Value value = parse_json(to_json(tile_constants_value(constants, {})), {"c.json"});
+  const TileConstants read = read_tile_constants(value);
+  for (const TileConstants::Field& field : TileConstants::fields()) {
+    EXPECT_DOUBLE_EQ(read.*field.member, constants.*field.member) << field.name;
+  }
+}
+
+TEST(TileConstants, RefusesWhatIsMissing) {
+  const auto read = [](const char* text) {
+    return [text] { (void)read_tile_constants(parse_json(text, {"c.json"})); };
+  };
+  EXPECT_THAT(read(R"({"format": "other"})"),
+              ThrowsMessage<ConfigError>(HasSubstr("foretoken tile constants 1")));
+  EXPECT_THAT(
+      read(R"({"format": "foretoken tile constants 1", "constants": {"group_math": -1.0}})"),
+      ThrowsMessage<ConfigError>(HasSubstr("positive number 'group_math'")));
+}
+
+TEST(DefaultTileModel, IsThePublishedOneOnAmd) {
+  EXPECT_EQ(TileSelector(load_gpu("mi300x", {}), DType::bf16).model_name(), "origami_2025");
+  EXPECT_EQ(TileSelector(load_gpu("b200-sxm", {}), DType::bf16).model_name(), "foretoken_2026");
+}
+
+}  // namespace
+}  // namespace foretoken
