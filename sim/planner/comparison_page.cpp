@@ -172,9 +172,19 @@ std::string comparison_page(const Comparison& comparison, const std::string& tit
                             const std::string& version) {
   ReportPage page(title, "comparison", version);
   std::vector<PageTile> tiles;
-  for (const BestLayout& best : comparison.best) {
+  for (std::size_t i = 0; i < comparison.best.size(); ++i) {
+    const BestLayout& best = comparison.best[i];
+    if (std::ranges::find(comparison.best.begin(), comparison.best.begin() + std::ptrdiff_t(i),
+                          best.row, &BestLayout::row) !=
+        comparison.best.begin() + std::ptrdiff_t(i)) {
+      continue;  // its tile names this goal too
+    }
+    std::string goals;
+    for (const BestLayout& other : comparison.best) {
+      if (other.row == best.row) goals += (goals.empty() ? "" : ", ") + other.goal;
+    }
     const RunFigures& figures = *comparison.rows[best.row].figures;
-    tiles.push_back({best.goal, layout_text(comparison, comparison.rows[best.row]), "",
+    tiles.push_back({goals, layout_text(comparison, comparison.rows[best.row]), "",
                      fmt::format("TTFT p99 {} ms · TPOT p99 {} ms · {} tokens/s per GPU",
                                  brief(figures.ttft_p99_ms), brief(figures.tpot_p99_ms),
                                  brief(figures.output_tokens_per_s_gpu))});

@@ -24,6 +24,7 @@ function(foretoken_npm out folder)
     file(COPY ${source}/package.json ${source}/package-lock.json DESTINATION ${place})
     message(STATUS "Installing what ${source}/package-lock.json names")
     execute_process(COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline
+                            --fetch-retries=1 --fetch-timeout=30000
                     WORKING_DIRECTORY ${place} RESULT_VARIABLE status OUTPUT_VARIABLE log
                     ERROR_VARIABLE log)
     if(NOT status EQUAL 0)

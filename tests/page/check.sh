@@ -24,17 +24,17 @@ mkdir -p "$work"
 page=$work/$kind.html
 
 case $kind in
-  simulate) set -- simulate examples/quickstart.toml --out "$work/out" ;;
+  simulate) set -- simulate examples/quickstart.toml --out "$work/$kind" ;;
   disaggregated) set -- simulate examples/disaggregated.toml --set workload.requests=200 ;;
   compare)
     set -- compare examples/tensor_parallel.toml --set workload.requests=60 --tp 1,2,4 --replicas auto \
-      --out "$work/compare"
+      --out "$work/$kind"
     ;;
   validate) set -- validate examples/served ;;
   hundred_thousand)
     set -- simulate examples/quickstart.toml --set workload.requests=100000 --set predictor.name=roofline \
       --set deployment.replicas=8 --set cluster.name=h200-sxm-8 --set "workload.rate=60 /s" \
-      --out "$work/out"
+      --out "$work/$kind"
     ;;
   *)
     echo "check.sh: unknown kind '$kind'" >&2

@@ -16,7 +16,7 @@ function log_ticks(min, max) {
   return all.length <= 7 || tens.length < 2 ? all : tens;
 }
 
-function scale_of(axis, is_y) {
+function scale_of(axis, is_y, has_points) {
   if (axis.log) {
     return { time: false, distr: 3, range: (u, min, max) => [min / 1.3, max * 1.3] };
   }
@@ -24,7 +24,9 @@ function scale_of(axis, is_y) {
     return { time: false, range: (u, min, max) => [0, max > 0.5 ? 1 : max > 0 ? max * 1.15 : 1] };
   }
   return { time: false, range: (u, min, max) => is_y
-    ? [Math.min(0, min), max > 0 ? max * 1.08 : 1] : [min, max > min ? max : min + 1] };
+    ? [Math.min(0, min), max > 0 ? max * 1.08 : 1]
+    : has_points ? [min - (max - min || 1) * 0.06, max + (max - min || 1) * 0.06]
+    : [min, max > min ? max : min + 1] };
 }
 
 function axis_of(axis, is_y) {
@@ -202,7 +204,7 @@ function make_chart(part) {
     padding: [8, 24, 0, 0],
     cursor: { y: false, points: { show: !has_points }, drag: { x: true, y: false },
       ...(part.sync ? { sync: { key: part.sync, setSeries: false } } : {}) },
-    scales: { x: scale_of(part.x, false), y: scale_of(part.y, true) },
+    scales: { x: scale_of(part.x, false, has_points), y: scale_of(part.y, true, has_points) },
     axes: [axis_of(part.x, false), axis_of(part.y, true)],
     series: [{}, ...all.map((one) => ({
       label: one.name, spanGaps: true, points: { show: false }, width: 1.75,
@@ -220,7 +222,9 @@ function make_chart(part) {
     options.width = Math.max(200, place.clientWidth);
     const chart = new uPlot(options, joined(all), place);
     charts.push(chart);
-    figure.addEventListener("keydown", (event) => move_cursor(event, chart));
+    const points = all.flatMap((one) => one.kind === "points"
+      ? one.x.map((x, i) => ({ x, y: one.y[i] })) : []).sort((a, b) => a.x - b.x);
+    figure.addEventListener("keydown", (event) => move_cursor(event, chart, points));
     new ResizeObserver(() => {
       const width = Math.max(200, place.clientWidth);
       if (width !== chart.width) chart.setSize({ width, height: options.height });
@@ -236,10 +240,18 @@ function by_x(one) {
   return { ...one, x: pick(one.x), y: pick(one.y), size: pick(one.size), notes: pick(one.notes) };
 }
 
-function move_cursor(event, chart) {
+/// From point to point where there are some, else along the lines.
+function move_cursor(event, chart, points) {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (step === undefined) return;
   event.preventDefault();
+  if (points.length > 0) {
+    const count = points.length;
+    chart.shown_point = ((chart.shown_point ?? (step > 0 ? -1 : count)) + step + count) % count;
+    const { x, y } = points[chart.shown_point];
+    chart.setCursor({ left: chart.valToPos(x, "x"), top: chart.valToPos(y, "y") });
+    return;
+  }
   const last = chart.data[0].length - 1;
   const jump = Math.max(1, Math.round(last / 60)) * step;
   const index = Math.min(last, Math.max(0, (chart.cursor.idx ?? (step > 0 ? -1 : last + 1)) + jump));

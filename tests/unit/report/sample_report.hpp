@@ -27,7 +27,10 @@ inline Report sample_report() {
                 .percentile = 99,
                 .attainment = 0.5,
                 .goodput_per_s = 0.25,
-                .met = false};
+                .met = false,
+                .ttft_ms = 500,
+                .tpot_ms = 50,
+                .e2e_ms = std::nullopt};
   report.kv = {.blocks = 1000, .block_tokens = 16, .peak = 0.5, .mean = 0.25, .preemptions = 1};
   report.gpu_busy = 0.75;
   report.batch_mean = 1.5;
