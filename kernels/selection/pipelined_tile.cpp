@@ -183,6 +183,18 @@ TileLatency pipelined_tile(const TiledProduct& product, const ProductTile& tile,
   return out;
 }
 
+int square_group(const TiledProduct& product, const ProductTile& tile, const TileMachine& machine) {
+  constexpr std::int64_t group_max = 16;
+  const std::int64_t rows = (product.m + tile.m - 1) / tile.m;
+  double wanted = static_cast<double>(std::min(rows, group_max));
+  if (rows > group_max) {
+    wanted = std::min(wanted, std::sqrt(static_cast<double>(machine.units) * tile.n / tile.m));
+  }
+  int group = 1;
+  while (group < wanted) group *= 2;
+  return group;
+}
+
 int cheapest_group(const TiledProduct& product, const ProductTile& tile, const TileMachine& machine,
                    const TileConstants& constants) {
   const TileGrid grid = tile_grid(product, tile);

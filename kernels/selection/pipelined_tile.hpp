@@ -12,6 +12,10 @@ namespace foretoken {
 TileLatency pipelined_tile(const TiledProduct& product, const ProductTile& tile,
                            const TileMachine& machine, const TileConstants& constants);
 
+/// All rows where there are few, else what makes a round of CTAs square in elements; a power of two
+/// up to 16.
+int square_group(const TiledProduct& product, const ProductTile& tile, const TileMachine& machine);
+
 /// The GROUP_M, a power of two up to 16, with which DRAM delivers least.
 int cheapest_group(const TiledProduct& product, const ProductTile& tile, const TileMachine& machine,
                    const TileConstants& constants);

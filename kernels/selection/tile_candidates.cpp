@@ -104,13 +104,16 @@ std::vector<ProductTile> tile_candidates(const TiledProduct& product, const Tile
 std::vector<ProductTile> pipelined_candidates(const TiledProduct& product,
                                               const TileMachine& machine) {
   std::vector<ProductTile> result;
+  constexpr double row_min = 64, row_max = 512;  // bytes of a slice's rows
   for (const ProductTile& tile : tile_candidates(product, machine)) {
+    const double row = tile.k * product.a_bytes;
+    if (row < row_min || row > row_max || tile.m * tile.n < 512) continue;
     ProductTile shallow = tile;
     shallow.stages = 3;
     if (tile.stages > shallow.stages) result.push_back(shallow);
     result.push_back(tile);
   }
-  return result;
+  return result.empty() ? tile_candidates(product, machine) : result;
 }
 
 }  // namespace foretoken

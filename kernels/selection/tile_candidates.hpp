@@ -34,7 +34,8 @@ ProductTile with_default_pipeline(const TiledProduct& product, ProductTile tile,
 std::vector<ProductTile> tile_candidates(const TiledProduct& product, const TileMachine& machine);
 
 /// The same, and again with three stages where four fit: the shallower pipeline leaves room for
-/// another CTA. (Other warp and stage counts win on an H200 by less than 1 % on average.)
+/// another CTA. Slices of 64 to 512 bytes a row, tiles of 512 values or more: the others never come
+/// near. (Other warp and stage counts win on an H200 by less than 1 % on average.) Never empty.
 std::vector<ProductTile> pipelined_candidates(const TiledProduct& product,
                                               const TileMachine& machine);
 

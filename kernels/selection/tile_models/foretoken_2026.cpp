@@ -22,12 +22,12 @@ class Foretoken2026 final : public TileModel {
     return pipelined_tile(product, tile, machine, constants_).total;
   }
 
-  /// The group by bytes; the split of the depth that takes least, tried where tiles leave units
+  /// The group by a rule; the split of the depth that takes least, tried where tiles leave units
   /// idle.
   [[nodiscard]] ProductTile prepared(const TiledProduct& product, const ProductTile& tile,
                                      const TileMachine& machine) const override {
     ProductTile best = tile;
-    best.group_m = cheapest_group(product, best, machine, constants_);
+    best.group_m = square_group(product, best, machine);
     const std::int64_t tiles = tile_grid(product, tile).tiles() * product.batch;
     if (2 * tiles > 3 * machine.units) return best;
     double best_cycles = -1;
@@ -42,6 +42,14 @@ class Foretoken2026 final : public TileModel {
         best = cut;
       }
     }
+    return best;
+  }
+
+  /// The group with which DRAM delivers least: too dear to look for in every candidate.
+  [[nodiscard]] ProductTile finished(const TiledProduct& product, const ProductTile& tile,
+                                     const TileMachine& machine) const override {
+    ProductTile best = tile;
+    best.group_m = cheapest_group(product, tile, machine, constants_);
     return best;
   }
 
