@@ -81,7 +81,6 @@ const EstimatorFamily& rope_family() {
                                     .cta_issue = 46.4,
                                     .dram_share = 0.807,
                                     .l2_share = 0.8,
-                                    .hit_saves = 1000,
                                     .overlap = 1.07,
                                     .wave = 0.248});
   return family;

@@ -91,7 +91,6 @@ const EstimatorFamily& qk_norm_family() {
                                     .tail_share = 1510,
                                     .cta_issue = 181,
                                     .dram_share = 1.49,
-                                    .hit_saves = 600,
                                     .overlap = 1.15,
                                     .wave = 0.8});
   return family;

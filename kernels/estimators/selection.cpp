@@ -99,7 +99,6 @@ const EstimatorFamily& sampling_greedy_family() {
                                     .cta_issue = 3330,
                                     .dram_share = 0.9,
                                     .l2_share = 0.54,
-                                    .hit_saves = 1020,
                                     .sm_rate = 10.65,
                                     .overlap = 1.42,
                                     .wave = 0.005});
@@ -118,7 +117,6 @@ const EstimatorFamily& topk_routing_family() {
                                     .cta_issue = 167,
                                     .dram_share = 0.102,
                                     .l2_share = 0.4,
-                                    .hit_saves = 300,
                                     .overlap = 1.13,
                                     .wave = 0.921});
   return family;

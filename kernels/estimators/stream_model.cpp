@@ -49,9 +49,6 @@ StreamParts parts_of(const StreamShape& shape, const StreamConstants& c, const G
   parts.total = parts.launch + std::pow(std::pow(parts.latency, q) + std::pow(parts.bytes, q) +
                                             std::pow(parts.issue, q),
                                         1 / q);
-  // A launch's own cost holds some of the first access too, so that it may become shorter; never
-  // more than half of the whole was seen to go.
-  parts.total = std::max(parts.total - hot * c.hit_saves / clock, parts.total / 2);
   return parts;
 }
 

@@ -5,9 +5,9 @@
 // written in cycles and shares of the specification, so that it carries to others; the network of
 // such a family is tiny and corrects per cents.
 // A launch may find what it works on in the L2, where the kernel before has left it, as in a step.
-// Then the share that still is there moves at the L2's rate, and the first access returns earlier.
-// Both were fitted to an H200's warm launches (warm_us in calibration/datasets/h200), which are 15
-// to 33 % shorter than cold ones, and hold within 2 to 5 %.
+// Then the share that still is there moves at the L2's rate, fitted to an H200's warm launches
+// (warm_us in calibration/datasets/h200). Launches that repeat one kernel save an access's latency
+// besides; in executed steps nobody does, whose instructions, weights and tables come from afar.
 #pragma once
 
 #include "kernels/estimator.hpp"
@@ -40,7 +40,6 @@ struct StreamConstants {
   double dram_share = 0.8;       // of the DRAM bandwidth
   double dram_share_narrow = 0;  // the same for is_narrow; 0 = no difference
   double l2_share = 0.65;        // of the L2 bandwidth, for what is found there
-  double hit_saves = 700;        // by the first access, if it hits
   /// Bytes a cycle and SM from DRAM, where something else than its bandwidth may be the limit:
   /// translations that miss, a kernel's own loop. 0 = no such limit.
   double sm_rate = 0;

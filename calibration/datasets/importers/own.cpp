@@ -4,6 +4,14 @@
 #include "workloads/measurements/measured_rows.hpp"
 
 namespace foretoken {
+namespace {
+
+/// Products and attention, whose weights and caches a repeated launch finds in the L2.
+bool reuses_operands(const Kernel& kernel) {
+  return std::visit([](const auto& value) { return requires { value.implementation; }; }, kernel);
+}
+
+}  // namespace
 
 void import_own(const MeasuredFile& file, SampleSink& sink) {
   MeasuredRows rows(file.path, file.gpu);
@@ -13,8 +21,9 @@ void import_own(const MeasuredFile& file, SampleSink& sink) {
     const std::string layout = kernel_layout(launch.kernel);
     const std::string origin = "foretoken_" + launch.gpu.substr(0, launch.gpu.find('-'));
     sink.add({launch.kernel, launch.gpu, launch.time, launch.source_name, origin, layout});
-    // A kernel type that cannot say that it is warm: its prices are cold.
-    if (!launch.warm_time || !cold_state(launch.kernel)) continue;
+    // Repeats of a kernel that streams save more than its launches in a step do (stream_model.hpp),
+    // so that they are no samples of either.
+    if (!launch.warm_time || !reuses_operands(launch.kernel)) continue;
     set_cold(launch.kernel, false);
     sink.add({launch.kernel, launch.gpu, *launch.warm_time, launch.source_name, origin, layout});
   }
