@@ -129,10 +129,12 @@ TEST(LoadBounds, FollowFromTheDatasheet) {
   EXPECT_EQ(bounds.too_large, "");
   // A token reads all weights but the embedding: 139 GB over two GPUs at 3.35 TB/s.
   EXPECT_NEAR(bounds.latency_ms, 139e9 / 2 / 3.35e12 * 1e3, 0.4);
-  // 1,200 tokens of 2 x 69.5e9 operations at 989 TFLOP/s of two GPUs, ten times a second, less what
-  // the slack of 99 % of 10 s and the tokens' all-reduces come to.
-  EXPECT_GT(bounds.units, 0.45);
-  EXPECT_LT(bounds.units, 0.95);
+  // 1,200 tokens of 2 x 69.5e9 operations at 989 TFLOP/s of two GPUs, ten times a second, are 0.843
+  // of a replica. 99 of the 101 requests have to be in time, and what arrives in 10 s may be served
+  // in 10 s and the last one's 2 s + 199 x 0.1 s: 0.843 x 0.98 x 10 / 31.9 = 0.259. All-reduces are
+  // some per cents more.
+  EXPECT_GT(bounds.units, 0.259);
+  EXPECT_LT(bounds.units, 0.28);
 }
 
 TEST(LoadBounds, SayThatWeightsAreTooLarge) {
@@ -167,7 +169,7 @@ TEST(PlanRequests, SlowerStepsAreMoreLoadAndTighterTargets) {
   const RunRequest run = space.requests().request({.units = 2, .slowdown = 1.25});
   EXPECT_THAT(run.overrides, Contains("workload.rate_scale=1.25"));
   EXPECT_THAT(run.overrides, Contains("slo.ttft=1.6 s"));
-  EXPECT_THAT(run.overrides, Contains("slo.tpot=80 ms"));
+  EXPECT_THAT(run.overrides, Contains("slo.tpot=0.08 s"));
 }
 
 TEST(HardwareChange, ReadsPerCentAndFactors) {
