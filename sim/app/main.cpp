@@ -53,6 +53,7 @@ int run(int argc, char** argv) {
   add_compare(program, chosen);
   add_sweep(program, chosen);
   add_plan(program, chosen);
+  add_explain(program, chosen);
   add_step(program, chosen);
   add_predict(program, chosen);
   add_select(program, chosen);

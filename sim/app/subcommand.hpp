@@ -15,6 +15,7 @@ void add_simulate(CLI::App& program, Action& chosen);
 void add_compare(CLI::App& program, Action& chosen);
 void add_sweep(CLI::App& program, Action& chosen);
 void add_plan(CLI::App& program, Action& chosen);
+void add_explain(CLI::App& program, Action& chosen);
 void add_step(CLI::App& program, Action& chosen);
 void add_predict(CLI::App& program, Action& chosen);
 void add_select(CLI::App& program, Action& chosen);

@@ -1,0 +1,1 @@
+explain examples/swap.toml --percentile e2e:50 --split-only --json

@@ -1,0 +1,327 @@
+#include "sim/report/latency_explanation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/report/charts.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/report/rounding.hpp"
+#include "sim/report/terminal_text.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr double nothing_s = 1e-9;  // less than any kernel: rounding of sums
+constexpr int bar_columns = 20;
+constexpr std::size_t kernels_shown = 8;
+constexpr double gain_least = 0.005;  // what a rerun must gain to be recommended
+
+std::string_view cause_text(LatencyCause cause) {
+  switch (cause) {
+    case LatencyCause::front_end:
+      return "front end";
+    case LatencyCause::queueing:
+      return "queueing";
+    case LatencyCause::own_prefill:
+      return "own prefill";
+    case LatencyCause::own_decode:
+      return "own decode";
+    case LatencyCause::others_prefill:
+      return "prefill of others";
+    case LatencyCause::others_decode:
+      return "decode of others";
+    case LatencyCause::recompute:
+      return "recomputing lost tokens";
+    case LatencyCause::preempted:
+      return "preempted";
+    case LatencyCause::retry:
+      return "retry after a failure";
+    case LatencyCause::drafts:
+      return "draft passes";
+    case LatencyCause::kv_copies:
+      return "KV copies, host";
+    case LatencyCause::host:
+      return "waiting for the CPU";
+    case LatencyCause::communication:
+      return "communication";
+    case LatencyCause::kv_wait:
+      return "waiting for KV blocks";
+    case LatencyCause::kv_transfer:
+      return "KV transfer";
+    case LatencyCause::idle:
+      return "idle, pipeline bubbles";
+  }
+  FORETOKEN_CHECK(false, "a cause without a name");
+}
+
+std::string_view metric_text(LatencyMetric metric) {
+  switch (metric) {
+    case LatencyMetric::ttft:
+      return "TTFT";
+    case LatencyMetric::tpot:
+      return "TPOT";
+    case LatencyMetric::e2e:
+      return "end to end";
+  }
+  FORETOKEN_CHECK(false, "a metric without a name");
+}
+
+std::string milliseconds(double seconds) { return brief(seconds * 1e3) + " ms"; }
+
+using CauseSeconds = std::pair<LatencyCause, double>;
+
+/// Those that took time, longest first.
+std::vector<CauseSeconds> ranked(const LatencyParts& parts) {
+  std::vector<CauseSeconds> ranked;
+  for (std::size_t i = 0; i < LatencyParts::count; ++i) {
+    const auto cause = static_cast<LatencyCause>(i);
+    if (parts[cause] > nothing_s) ranked.emplace_back(cause, parts[cause]);
+  }
+  std::ranges::stable_sort(ranked, std::greater(), &CauseSeconds::second);
+  return ranked;
+}
+
+/// Seconds of a phase as the metric counts them: TPOT is a mean over tokens.
+double divisor(const LatencyExplanation& explanation) {
+  if (explanation.question.metric != LatencyMetric::tpot) return 1;
+  return static_cast<double>(std::max<std::int64_t>(explanation.request.output_tokens - 1, 1));
+}
+
+class ExplanationText {
+ public:
+  ExplanationText(const LatencyExplanation& explanation, bool colour, int width)
+      : explanation_(explanation),
+        phase_(explanation.phase()),
+        divisor_(divisor(explanation)),
+        ink_(colour),
+        layout_{.width = width, .colour = colour} {}
+
+  std::string text() const {
+    return headline() + "\n" + causes() + "\n" + kernels() + relaxations();
+  }
+
+ private:
+  [[nodiscard]] std::string headline() const {
+    const LatencyQuestion& question = explanation_.question;
+    const RequestRow& row = explanation_.request;
+    const std::string value = brief(explanation_.value_ms) + " ms";
+    const std::string who = fmt::format("request {}", row.id);
+    std::string text = ink_.strong(explanation_.title) + "\n";
+    if (question.request) {
+      text += fmt::format("  {} of {} is {}", metric_text(question.metric), who,
+                          ink_.strong(value));
+    } else {
+      text += fmt::format("  p{:g} of {} is {}; {} stands for it with {}", question.percentile,
+                          metric_text(question.metric), ink_.strong(value), who,
+                          milliseconds(phase_.whole_s / divisor_));
+    }
+    text += fmt::format(
+        "\n  {}, {}, on replica {}, arrived at {}\n", counted(row.prompt_tokens, "prompt token"),
+        counted(row.output_tokens, "output token"), row.replica, duration(row.arrival_s));
+    return text;
+  }
+
+  [[nodiscard]] std::string_view whole_text() const {
+    switch (explanation_.question.metric) {
+      case LatencyMetric::ttft:
+        return "arrival to first token";
+      case LatencyMetric::tpot:
+        return "an output token after the first";
+      case LatencyMetric::e2e:
+        return "arrival to last token";
+    }
+    return "";
+  }
+
+  [[nodiscard]] std::vector<std::string> row(std::string name, double seconds) const {
+    const double share = phase_.whole_s > 0 ? seconds / phase_.whole_s : 0;
+    return {std::move(name), milliseconds(seconds / divisor_), percent(share),
+            ink_.chart(bar(share, bar_columns))};
+  }
+
+  [[nodiscard]] std::string causes() const {
+    TextTable table(
+        {{"", Align::left}, {"", Align::right}, {"", Align::right}, {"", Align::left}});
+    for (const auto& [cause, seconds] : ranked(phase_.parts)) {
+      table.add_row(row(std::string(cause_text(cause)), seconds));
+      if (cause != LatencyCause::queueing) continue;
+      for (const auto& [reason, part] : ranked(phase_.while_queueing)) {
+        table.add_row(row(fmt::format("  behind {}", behind_text(reason)), part));
+      }
+    }
+    table.set_total({std::string(whole_text()), milliseconds(phase_.whole_s / divisor_), "", ""});
+    return ink_.strong("Where its time went") + "\n" + table.text(layout_);
+  }
+
+  static std::string_view behind_text(LatencyCause reason) {
+    return reason == LatencyCause::idle ? "nothing that ran" : cause_text(reason);
+  }
+
+  [[nodiscard]] std::string kernels() const {
+    if (phase_.kernels.empty()) return "";
+    TextTable table({{"kernels", Align::left},
+                     {"bound by", Align::left},
+                     {"", Align::right},
+                     {"", Align::right},
+                     {"", Align::left}});
+    std::vector<BoundTime> times = phase_.kernels;
+    std::ranges::stable_sort(times, std::greater(), &BoundTime::seconds);
+    double rest = 0;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (i >= kernels_shown) {
+        rest += times[i].seconds;
+        continue;
+      }
+      std::vector<std::string> cells = row(std::string(times[i].family), times[i].seconds);
+      cells.insert(cells.begin() + 1, std::string(times[i].bound));
+      table.add_row(std::move(cells));
+    }
+    if (rest > nothing_s) {
+      std::vector<std::string> cells = row("others", rest);
+      cells.insert(cells.begin() + 1, "");
+      table.add_row(std::move(cells));
+    }
+    return ink_.strong("What GPUs did in that time, in its steps and those it waited for") + "\n" +
+           table.text(layout_) + "\n";
+  }
+
+  [[nodiscard]] std::string relaxations() const {
+    if (explanation_.relaxed.empty()) return "";
+    const std::string header = explanation_.question.text();
+    TextTable table({{"run again with", Align::left},
+                     {header, Align::right},
+                     {"change", Align::right},
+                     {"--set", Align::left}});
+    for (const RelaxedRun& run : explanation_.relaxed) {
+      const std::string sets = fmt::format("{}", fmt::join(run.overrides, " "));
+      if (!run.value_ms) {
+        table.add_row({run.what, "-", "", run.message});
+        continue;
+      }
+      table.add_row({run.what, brief(*run.value_ms) + " ms", change(*run.value_ms), sets});
+    }
+    return ink_.strong("What would help") + "\n" + table.text(layout_) + "\n" + advice();
+  }
+
+  [[nodiscard]] std::string change(double value_ms) const {
+    const double more = -explanation_.gain(value_ms);
+    const std::string text = fmt::format("{:+.1f} %", more * 100);
+    if (text == "+0.0 %" || text == "-0.0 %") return "none";
+    return more < 0 ? ink_.good(text) : ink_.bad(text);
+  }
+
+  [[nodiscard]] std::string advice() const {
+    const RelaxedRun& best = explanation_.relaxed.front();
+    if (!best.value_ms || explanation_.gain(*best.value_ms) < gain_least) {
+      return "None of these changes helps by itself.\n";
+    }
+    return fmt::format("{} would help most: {} goes from {} ms to {} ms.\n",
+                       ink_.strong(sentence_case(best.what)), explanation_.question.text(),
+                       brief(explanation_.value_ms), brief(*best.value_ms));
+  }
+
+  static std::string sentence_case(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] += 'A' - 'a';
+    return text;
+  }
+
+  const LatencyExplanation& explanation_;
+  LatencyPhase phase_;
+  double divisor_;
+  Ink ink_;
+  TextTable::Layout layout_;
+};
+
+Value parts_value(const LatencyParts& parts) {
+  Value value;
+  for (const auto& [cause, seconds] : ranked(parts)) {
+    value.set(enum_name(cause), rounded(seconds * 1e3));
+  }
+  return value;
+}
+
+Value phase_value(const LatencyPhase& phase) {
+  ValueArray kernels;
+  for (const BoundTime& time : phase.kernels) {
+    kernels.emplace_back(ValueObject{{"family", std::string(time.family)},
+                                     {"bound", std::string(time.bound)},
+                                     {"ms", rounded(time.seconds * 1e3)}});
+  }
+  return ValueObject{{"whole_ms", rounded(phase.whole_s * 1e3)},
+                     {"parts_ms", parts_value(phase.parts)},
+                     {"while_queueing_ms", parts_value(phase.while_queueing)},
+                     {"kernels", kernels}};
+}
+
+Value relaxed_value(const LatencyExplanation& explanation) {
+  ValueArray runs;
+  for (const RelaxedRun& run : explanation.relaxed) {
+    ValueObject entry = {{"what", run.what},
+                         {"set", ValueArray(run.overrides.begin(), run.overrides.end())}};
+    if (run.value_ms) {
+      entry.emplace_back("value_ms", rounded(*run.value_ms));
+      entry.emplace_back("gain", rounded(explanation.gain(*run.value_ms)));
+    } else {
+      entry.emplace_back("message", run.message);
+    }
+    runs.emplace_back(std::move(entry));
+  }
+  return runs;
+}
+
+}  // namespace
+
+LatencyPhase LatencyExplanation::phase() const {
+  switch (question.metric) {
+    case LatencyMetric::ttft:
+      return split.to_first_token;
+    case LatencyMetric::tpot:
+      return split.after;
+    case LatencyMetric::e2e:
+      break;
+  }
+  LatencyPhase both = split.to_first_token;
+  both.add(split.after);
+  return both;
+}
+
+void rank_by_gain(LatencyExplanation& explanation) {
+  std::ranges::stable_sort(explanation.relaxed, [](const RelaxedRun& a, const RelaxedRun& b) {
+    if (a.value_ms.has_value() != b.value_ms.has_value()) return a.value_ms.has_value();
+    return a.value_ms && *a.value_ms < *b.value_ms;
+  });
+}
+
+Value explanation_value(const LatencyExplanation& explanation) {
+  const LatencyQuestion& question = explanation.question;
+  const RequestRow& row = explanation.request;
+  Value value;
+  value.set("title", explanation.title);
+  value.set("metric", std::string(enum_name(question.metric)));
+  if (!question.request) value.set("percentile", question.percentile);
+  value.set("value_ms", rounded(explanation.value_ms));
+  ValueObject request = {{"id", std::int64_t{row.id}},
+                         {"replica", std::int64_t{row.replica}},
+                         {"arrival_s", rounded(row.arrival_s)},
+                         {"prompt_tokens", row.prompt_tokens},
+                         {"output_tokens", row.output_tokens},
+                         {"preemptions", row.preemptions}};
+  for (const LatencyMetric metric :
+       {LatencyMetric::ttft, LatencyMetric::tpot, LatencyMetric::e2e}) {
+    const std::optional<double> own = latency_ms(row, metric);
+    if (own) request.emplace_back(fmt::format("{}_ms", enum_name(metric)), rounded(*own));
+  }
+  value.set("request", std::move(request));
+  value.set("to_first_token", phase_value(explanation.split.to_first_token));
+  value.set("after_first_token", phase_value(explanation.split.after));
+  if (!explanation.relaxed.empty()) value.set("relaxed", relaxed_value(explanation));
+  return value;
+}
+
+std::string explanation_text(const LatencyExplanation& explanation, bool colour, int width) {
+  return ExplanationText(explanation, colour, width).text();
+}
+
+}  // namespace foretoken
