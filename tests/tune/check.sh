@@ -53,6 +53,15 @@ case $case in
       grep -q "1.000x .* 2 failed" "$work/out" || fail "'$command': $(cat "$work/out")"
     done
     ;;
+  exports)
+    "$tune" export $recording --kernel rms_norm --to "$work/best.csv" >"$work/out"
+    [ "$(grep -c '^rms_norm,' "$work/best.csv")" -eq 10 ] || fail "not ten launches: $(cat "$work/best.csv")"
+    grep -q '^kernel,tokens,dim,dtype,time_us,warm_us,parameters$' "$work/best.csv" || fail "another header"
+    grep -q '^rms_norm,16384,4096,bf16,,[0-9.]*,THREADS=' "$work/best.csv" || fail "no launch of the largest shape"
+    "$tune" export $recording --kernel matmul --which all --to "$work/all.csv" >"$work/out"
+    [ "$(grep -c '^gemm,' "$work/all.csv")" -eq 11520 ] || fail "not every tile"
+    expect_error "did you mean 'rms_norm'" export $recording --kernel rms_nrom --to "$work/none.csv"
+    ;;
   says_what_is_wrong)
     expect_error "did you mean 'softmax'" run --kernels sofmax
     expect_error "did you mean 'kernelband'" run --policy kernelbnd

@@ -25,6 +25,7 @@ int run(int argc, char** argv) {
   add_run(program, chosen);
   add_compare(program, chosen);
   add_replay(program, chosen);
+  add_export(program, chosen);
   add_record(program, chosen);
   add_device(program, chosen);
   try {
