@@ -87,6 +87,7 @@ Plan make_plan(const PlanSettings& settings, const LoadScenario& load, ScenarioR
       .is_exhaustive = options.is_exhaustive,
       .width = static_cast<std::size_t>(settings.candidates_at_once)};
   plan.result = search_plan(plan.space.candidates, search, runs);
+  plan.runs = runs.made();
   for (const PlanCandidate& candidate : plan.space.candidates) {
     if (!candidate.impossible.empty()) continue;
     plan.sweep_runs += static_cast<std::size_t>(candidate.units_max * fleet.least);
@@ -98,7 +99,7 @@ Plan make_plan(const PlanSettings& settings, const LoadScenario& load, ScenarioR
       plan.result.is_complete = false;
     }
   }
-  plan.runs = runs.made();
+  plan.close_runs = runs.made() - plan.runs;
   // The outcomes go with `runs`.
   for (CandidateResult& result : plan.result.candidates) result.runs.clear();
   return plan;

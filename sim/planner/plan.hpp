@@ -23,7 +23,8 @@ struct Plan {
   std::vector<DeploymentConfidence> confidences;  // the front's, then the runners-up's
   /// Candidates of which nobody can say whether they cost less than the cheapest.
   std::vector<std::size_t> as_good_as_cheapest;
-  std::size_t runs = 0;        // made
+  std::size_t runs = 0;        // made until the front was known
+  std::size_t close_runs = 0;  // and then, for intervals and highest loads
   std::size_t sweep_runs = 0;  // that all combinations with all numbers of replicas would take
 
   [[nodiscard]] const DeploymentConfidence* confidence(std::size_t candidate) const;

@@ -102,7 +102,6 @@ std::string table_of_choices(const Plan& plan, const Ink& ink, bool colour, int 
   headers.push_back({latency_header(plan.settings.latency), Align::right});
   if (latency != ttft) headers.push_back({"TTFT p99", Align::right});
   if (latency != tpot) headers.push_back({"TPOT p99", Align::right});
-  headers.push_back({"met by", Align::right});
   headers.push_back({"/GPU", Align::right});
   headers.push_back({"holds", Align::right});
   TextTable table(std::move(headers));
@@ -114,12 +113,11 @@ std::string table_of_choices(const Plan& plan, const Ink& ink, bool colour, int 
     cells.insert(cells.end(), candidate.values.begin(), candidate.values.end());
     cells.push_back(fmt::format("{}", result.units));
     cells.push_back(fmt::format("{}", result.units * candidate.unit_gpus));
-    cells.push_back(cost_text(plan, i));
+    cells.push_back(fmt::format("{:.2f}", candidate.dollars_per_hour(result.units)));
     cells.push_back(with_interval(result.metrics[latency], sure, latency));
     for (const std::size_t m : {ttft, tpot}) {
       if (m != latency) cells.push_back(brief(result.metrics[m]));
     }
-    cells.push_back(percent(result.metrics[*find_metric("attainment")]));
     cells.push_back(brief(result.objectives.tokens_per_s_gpu));
     const bool loaded = sure != nullptr && sure->load_holds;
     cells.push_back(
@@ -223,11 +221,14 @@ std::string runs_text(const Plan& plan) {
   const auto of = [&](CandidateFate fate) { return counts[static_cast<std::size_t>(fate)]; };
   return fmt::format(
       "\n  {} choices: {} hold, {} fail, {} beaten, {} too slow by their datasheets, {} impossible\n"
-      "  {} runs made; every choice with every number of replicas: {} ({} saved)\n",
+      "  {} runs made; every choice with every number of replicas: {} ({} saved){}\n",
       plan.result.candidates.size(), of(CandidateFate::holds), of(CandidateFate::fails),
       of(CandidateFate::beaten), of(CandidateFate::too_slow), of(CandidateFate::impossible),
       grouped(static_cast<std::int64_t>(plan.runs)),
-      grouped(static_cast<std::int64_t>(plan.sweep_runs)), percent(saved));
+      grouped(static_cast<std::int64_t>(plan.sweep_runs)), percent(saved),
+      plan.close_runs > 0 ? fmt::format("; {} more for intervals and highest loads",
+                                        grouped(static_cast<std::int64_t>(plan.close_runs)))
+                          : "");
 }
 
 }  // namespace
@@ -386,6 +387,7 @@ Value plan_value(const Plan& plan) {
       {"slo", slo_text(plan.space.slo)},
       {"confidence", rounded(plan.settings.confidence)},
       {"runs", static_cast<std::int64_t>(plan.runs)},
+      {"runs_for_intervals", static_cast<std::int64_t>(plan.close_runs)},
       {"runs_of_a_sweep", static_cast<std::int64_t>(plan.sweep_runs)}};
   if (plan.result.cheapest) value.set("cheapest", static_cast<std::int64_t>(*plan.result.cheapest));
   value.set("front", indices(plan.result.front));

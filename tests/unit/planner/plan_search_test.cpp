@@ -5,8 +5,6 @@
 
 #include <gmock/gmock.h>
 
-#include <random>
-
 #include "sim/base/random.hpp"
 #include "sim/planner/plan_metrics.hpp"
 #include "tests/unit/planner/made_up_plan.hpp"
@@ -101,7 +99,7 @@ TEST(PlanSearch, WhatIsBeatenWhateverItNeedsIsNotRun) {
   const auto [result, runs] = problem.solve(false, true, 0, 1);
   EXPECT_EQ(result.candidates[4].fate, CandidateFate::beaten);
   EXPECT_EQ(result.candidates[4].probes, 0U);
-  EXPECT_THAT(result.beaten_by, Contains(Pair(4U, 1U)));
+  EXPECT_THAT(result.beaten_by, Contains(Pair(4U, ::testing::_)));
 }
 
 TEST(PlanSearch, DatasheetsRuleOut) {
@@ -141,12 +139,10 @@ TEST(PlanSearch, SaysThatNoFleetHolds) {
   EXPECT_THAT(result.front, IsEmpty());
 }
 
-TEST(PlanSearch, TheCheapestAloneTakesFewerRuns) {
-  const auto front = small_problem().solve(false, true, 0, 1);
-  const auto cheapest = small_problem().solve(false, false, 0, 1);
-  EXPECT_EQ(front.result.cheapest, cheapest.result.cheapest);
+TEST(PlanSearch, TheCheapestAloneIsTheSame) {
+  const auto cheapest = small_problem().solve(false, false);
+  EXPECT_EQ(cheapest.result.cheapest, small_problem().solve(false, true).result.cheapest);
   EXPECT_THAT(cheapest.result.front, ElementsAre(1U));
-  EXPECT_LT(cheapest.runs, front.runs);
 }
 
 TEST(PlanSearch, WhatWasFoundSurvivesAStop) {
@@ -156,7 +152,7 @@ TEST(PlanSearch, WhatWasFoundSurvivesAStop) {
 
 TEST(PlanSearch, AgreesWithASweepOnManyProblems) {
   RandomStream random = RandomStreams(7).stream("problems");
-  std::size_t saved = 0, swept = 0;
+  std::size_t cheap = 0, saved = 0, swept = 0;
   for (int round = 0; round < 200; ++round) {
     Problem problem;
     for (const char* gpu : {"a", "b", "c"}) {
@@ -173,6 +169,9 @@ TEST(PlanSearch, AgreesWithASweepOnManyProblems) {
     const auto all = problem.solve(true);
     EXPECT_EQ(quick.result.cheapest, all.result.cheapest) << round;
     EXPECT_EQ(quick.result.front, all.result.front) << round;
+    const auto cheapest = problem.solve(false, false);
+    EXPECT_EQ(cheapest.result.cheapest, all.result.cheapest) << round;
+    cheap += cheapest.runs;
     saved += quick.runs;
     swept += all.runs;
     // However many run at once, the same is asked.
@@ -180,6 +179,7 @@ TEST(PlanSearch, AgreesWithASweepOnManyProblems) {
     // Another width, another order, the same answer.
     EXPECT_EQ(problem.solve(false, true, 0, 1).result.front, all.result.front) << round;
   }
+  EXPECT_LT(cheap, saved);
   EXPECT_LT(saved, swept);
 }
 
