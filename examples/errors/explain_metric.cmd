@@ -1,0 +1,1 @@
+explain examples/quickstart.toml --percentile ttfd:99

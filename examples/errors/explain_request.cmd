@@ -1,0 +1,1 @@
+explain examples/quickstart.toml --request 400 --split-only
