@@ -13,8 +13,10 @@
 #include "kernels/collectives.hpp"
 #include "kernels/group_traffic.hpp"
 #include "sim/app/findings.hpp"
+#include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/report/text_table.hpp"
 
@@ -47,6 +49,15 @@ std::string nics_in_short(const NodeSpec& node) {
 std::string fabric_text(const ClusterSpec& cluster) {
   if (cluster.nodes == 1) return "-";
   return fmt::format("{}, {}", enum_name(cluster.fabric.kind), nics_in_short(cluster.node));
+}
+
+int print_clusters_json() {
+  ValueArray clusters;
+  for (const std::string& name : cluster_names()) {
+    clusters.emplace_back(cluster_value(load_cluster(name, {})));
+  }
+  fmt::print("{}\n", to_json(clusters));
+  return 0;
 }
 
 int list_clusters() {
@@ -371,6 +382,11 @@ int show_cluster(const std::string& name) {
   return 0;
 }
 
+int print_cluster_json(const std::string& name) {
+  fmt::print("{}\n", to_json(cluster_value(load_cluster(name, {"cluster show"}))));
+  return 0;
+}
+
 int draw_cluster(const std::string& name) {
   fmt::print("{}", cluster_dot(load_cluster(name, {"cluster show"})));
   return 0;
@@ -386,16 +402,21 @@ int check_cluster_file(const std::string& path) {
 void add_cluster(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand("cluster", "List, show and check clusters");
   command->require_subcommand(1);
-  command->add_subcommand("list", "All clusters inside the program")->callback([&chosen] {
-    chosen = list_clusters;
-  });
   auto name = std::make_shared<std::string>();
+  auto is_json = std::make_shared<bool>(false);
+  CLI::App* list = command->add_subcommand("list", "All clusters inside the program");
+  list->add_flag("--json", *is_json, "Print an array of objects instead");
+  list->callback([is_json, &chosen] { chosen = *is_json ? print_clusters_json : list_clusters; });
   auto as_dot = std::make_shared<bool>(false);
   CLI::App* show = command->add_subcommand("show", "One cluster in full: wiring, rates, latencies");
   show->add_option("cluster", *name, "Name or TOML path")->required();
-  show->add_flag("--dot", *as_dot, "Print a drawing for Graphviz instead");
-  show->callback([name, as_dot, &chosen] {
-    chosen = [name, as_dot] { return *as_dot ? draw_cluster(*name) : show_cluster(*name); };
+  CLI::Option* dot = show->add_flag("--dot", *as_dot, "Print a drawing for Graphviz instead");
+  show->add_flag("--json", *is_json, "Print an object instead")->excludes(dot);
+  show->callback([name, as_dot, is_json, &chosen] {
+    chosen = [name, as_dot, is_json] {
+      if (*is_json) return print_cluster_json(*name);
+      return *as_dot ? draw_cluster(*name) : show_cluster(*name);
+    };
   });
   CLI::App* check = command->add_subcommand(
       "check", "Say what is implausible in a TOML file; status 1 if something is wrong");

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/engine_preset.hpp"
 
@@ -18,6 +20,7 @@ struct EngineArguments {
   std::string preset;
   std::string gpu = "h100-sxm";
   int tensor_parallel = 1;
+  bool is_json = false;
 };
 
 TextTable::Layout layout() {
@@ -44,10 +47,30 @@ std::string flags_of(const EnginePreset& preset, const std::string& key) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// What each preset sets on this GPU and layout, by name.
+Value presets_value(const GpuSpec& gpu, const ParallelLayout& layout) {
+  Value value;
+  for (const std::string& name : engine_preset_names()) {
+    const EnginePreset preset = load_engine_preset(name, {});
+    Value settings;
+    for (const PresetSetting& setting : preset.settings(gpu, layout)) {
+      settings.set(setting.key, setting.value);
+    }
+    value.set(name, ValueObject{{"product", preset.product},
+                                {"version", preset.version},
+                                {"settings", std::move(settings)}});
+  }
+  return value;
+}
+
 int list_presets(const EngineArguments& arguments) {
   const GpuSpec gpu = load_gpu(arguments.gpu, {"--gpu"});
   ParallelLayout parallel;
   parallel.tensor = arguments.tensor_parallel;
+  if (arguments.is_json) {
+    fmt::print("{}\n", to_json(presets_value(gpu, parallel)));
+    return 0;
+  }
   std::vector<TextColumn> columns = {{"[engine]", Align::left}};
   std::vector<std::vector<PresetSetting>> settings;
   std::vector<std::string> keys;
@@ -76,8 +99,12 @@ int list_presets(const EngineArguments& arguments) {
   return 0;
 }
 
-int show_preset(const std::string& name) {
-  const EnginePreset preset = load_engine_preset(name, {"engine show"});
+int show_preset(const EngineArguments& arguments) {
+  const EnginePreset preset = load_engine_preset(arguments.preset, {"engine show"});
+  if (arguments.is_json) {
+    fmt::print("{}\n", to_json(preset_value(preset)));
+    return 0;
+  }
   fmt::print("{} ({} {})\n{}\n", Ink(shows_colour(stdout)).strong(preset.name), preset.product,
              preset.version, preset.summary);
   TextTable values({{"[engine]", Align::left},
@@ -118,13 +145,14 @@ void add_engine(CLI::App& program, Action& chosen) {
   list->add_option("--gpu", arguments->gpu, "Name or TOML path of the GPU")->capture_default_str();
   list->add_option("--tp", arguments->tensor_parallel, "GPUs of a tensor-parallel group")
       ->capture_default_str();
+  list->add_flag("--json", arguments->is_json, "Print an object instead");
   list->callback(
       [arguments, &chosen] { chosen = [arguments] { return list_presets(*arguments); }; });
   CLI::App* show =
       command->add_subcommand("show", "One preset in full: values, flags, where they come from");
   show->add_option("preset", arguments->preset, "Name or TOML path")->required();
-  show->callback(
-      [arguments, &chosen] { chosen = [arguments] { return show_preset(arguments->preset); }; });
+  show->add_flag("--json", arguments->is_json, "Print an object instead");
+  show->callback([arguments, &chosen] { chosen = [arguments] { return show_preset(*arguments); }; });
   command->footer(
       examples("  foretoken engine list --gpu rtx-4090\n  foretoken engine show vllm-v1"));
 }

@@ -9,8 +9,10 @@
 #include <memory>
 
 #include "sim/app/findings.hpp"
+#include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/report/text_table.hpp"
 
@@ -21,6 +23,13 @@ std::string tera(double rate) { return rate > 0.0 ? fmt::format("{:.0f}", rate /
 
 TextTable::Layout layout() {
   return {.width = terminal_width(stdout), .colour = shows_colour(stdout)};
+}
+
+int print_gpus_json() {
+  ValueArray gpus;
+  for (const std::string& name : gpu_names()) gpus.emplace_back(gpu_value(load_gpu(name, {})));
+  fmt::print("{}\n", to_json(gpus));
+  return 0;
 }
 
 int list_gpus() {
@@ -48,8 +57,12 @@ int list_gpus() {
   return 0;
 }
 
-int show_gpu(const std::string& name) {
+int show_gpu(const std::string& name, bool is_json) {
   const GpuSpec gpu = load_gpu(name, {"gpu show"});
+  if (is_json) {
+    fmt::print("{}\n", to_json(gpu_value(gpu)));
+    return 0;
+  }
   TextTable table({{"", Align::left}, {"", Align::left}});
   const auto row = [&](const char* key, const std::string& value) { table.add_row({key, value}); };
   const auto gigabytes = [](BytesPerSecond rate) {
@@ -94,19 +107,24 @@ int check_gpu_file(const std::string& path) {
 void add_gpu(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand("gpu", "List, show and check GPU specifications");
   command->require_subcommand(1);
-  command->add_subcommand("list", "All GPUs inside the program")->callback([&chosen] {
-    chosen = list_gpus;
-  });
   auto name = std::make_shared<std::string>();
+  auto is_json = std::make_shared<bool>(false);
+  CLI::App* list = command->add_subcommand("list", "All GPUs inside the program");
+  list->add_flag("--json", *is_json, "Print an array of objects instead");
+  list->callback([is_json, &chosen] { chosen = *is_json ? print_gpus_json : list_gpus; });
   CLI::App* show = command->add_subcommand("show", "One GPU in full");
   show->add_option("gpu", *name, "Name or TOML path")->required();
-  show->callback([name, &chosen] { chosen = [name] { return show_gpu(*name); }; });
+  show->add_flag("--json", *is_json, "Print an object instead");
+  show->callback([name, is_json, &chosen] {
+    chosen = [name, is_json] { return show_gpu(*name, *is_json); };
+  });
   CLI::App* check = command->add_subcommand(
       "check", "Say what is missing or implausible in a TOML file; status 1 if something is wrong");
   check->add_option("file", *name, "TOML path")->required();
   check->callback([name, &chosen] { chosen = [name] { return check_gpu_file(*name); }; });
   command->footer(
       examples("  foretoken gpu list\n  foretoken gpu show h200-sxm\n"
+               "  foretoken gpu list --json\n"
                "  foretoken gpu check examples/gpus/imaginary-x1.toml"));
 }
 

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "hardware/cluster.hpp"
 #include "hardware/gpu.hpp"
 #include "models/transformer.hpp"
+#include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/engine_preset.hpp"
@@ -36,6 +40,32 @@ void print_presets() {
   fmt::print("{}\n", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
 }
 
+ValueArray names_value(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+int print_everything_json() {
+  const Catalogs catalogs;
+  ValueArray presets;
+  for (const std::string& name : engine_preset_names()) {
+    presets.emplace_back(
+        ValueObject{{"name", name}, {"summary", load_engine_preset(name, {}).summary}});
+  }
+  Value value;
+  value.set("predictors", registry_value(catalogs.predictors));
+  value.set("schedulers", registry_value(catalogs.schedulers));
+  value.set("engine_presets", std::move(presets));
+  value.set("routers", registry_value(catalogs.routers));
+  value.set("arrivals", registry_value(arrival_registry()));
+  value.set("length_distributions", registry_value(length_registry()));
+  value.set("trace_formats", registry_value(trace_format_registry()));
+  value.set("gpus", names_value(gpu_names()));
+  value.set("models", names_value(model_names()));
+  value.set("clusters", names_value(cluster_names()));
+  fmt::print("{}\n", to_json(value));
+  return 0;
+}
+
 int list_everything() {
   const Catalogs catalogs;
   print_family(catalogs.predictors, "[predictor] name");
@@ -57,7 +87,11 @@ int list_everything() {
 void add_list(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand(
       "list", "Every scheduler, router, predictor and kind of traffic, one line each");
-  command->callback([&chosen] { chosen = list_everything; });
+  auto is_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *is_json, "Print an object instead: everything by name");
+  command->callback([is_json, &chosen] {
+    chosen = *is_json ? print_everything_json : list_everything;
+  });
 }
 
 }  // namespace foretoken

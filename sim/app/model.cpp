@@ -7,8 +7,10 @@
 
 #include "models/operator_graph.hpp"
 #include "models/parallel_layout.hpp"
+#include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/report/text_table.hpp"
 
@@ -42,6 +44,20 @@ void list_draft_heads() {
                    fmt::format("{}", head.vocabulary)});
   }
   fmt::print("\n{}", table.text(layout()));
+}
+
+/// Models and draft heads.
+int print_models_json() {
+  Value value;
+  const auto add = [&](std::string_view key, const std::vector<std::string>& names) {
+    ValueArray models;
+    for (const std::string& name : names) models.emplace_back(model_value(load_model(name, {})));
+    value.set(key, std::move(models));
+  };
+  add("models", model_names());
+  add("draft_heads", draft_head_names());
+  fmt::print("{}\n", to_json(value));
+  return 0;
 }
 
 int list_models() {
@@ -102,8 +118,12 @@ std::string attention_text(const Transformer& model) {
                      model.head_dim);
 }
 
-int show_model(const std::string& name) {
+int show_model(const std::string& name, bool is_json) {
   const Transformer model = load_model(name, {"model show"});
+  if (is_json) {
+    fmt::print("{}\n", to_json(model_value(model)));
+    return 0;
+  }
   TextTable table({{"", Align::left}, {"", Align::left}});
   const auto row = [&](const char* key, const std::string& value) { table.add_row({key, value}); };
   const std::int64_t parameters = parameter_count(model);
@@ -151,23 +171,25 @@ int import_model(const std::string& path) {
 void add_model(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand("model", "List, show and import models");
   command->require_subcommand(1);
-  command->add_subcommand("list", "All models inside the program")->callback([&chosen] {
-    chosen = list_models;
-  });
   auto name = std::make_shared<std::string>();
+  auto is_json = std::make_shared<bool>(false);
+  CLI::App* list = command->add_subcommand("list", "All models inside the program");
+  list->add_flag("--json", *is_json, "Print an object of arrays instead");
+  list->callback([is_json, &chosen] { chosen = *is_json ? print_models_json : list_models; });
   CLI::App* show = command->add_subcommand("show", "One model in full");
   show->add_option("model", *name, "Name, TOML path or config.json")->required();
-  show->callback([name, &chosen] { chosen = [name] { return show_model(*name); }; });
+  show->add_flag("--json", *is_json, "Print an object instead");
+  show->callback([name, is_json, &chosen] {
+    chosen = [name, is_json] { return show_model(*name, *is_json); };
+  });
   CLI::App* import =
       command->add_subcommand("import", "Print a Hugging Face config.json as a model TOML file");
   import->add_option("config", *name, "Path to config.json")->required();
-  import->callback([name, &chosen] { chosen = [name] { return import_model(*name);
-};
-}  // namespace foretoken
-);
-command->footer(
-    examples("  foretoken model list\n  foretoken model show qwen3-30b-a3b\n"
-             "  foretoken model import config.json > my-model.toml"));
+  import->callback([name, &chosen] { chosen = [name] { return import_model(*name); }; });
+  command->footer(
+      examples("  foretoken model list\n  foretoken model show qwen3-30b-a3b\n"
+               "  foretoken model show llama-3.1-8b --json\n"
+               "  foretoken model import config.json > my-model.toml"));
 }
 
 }  // namespace foretoken

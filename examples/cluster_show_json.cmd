@@ -1,0 +1,1 @@
+cluster show h100-sxm-8x4 --json

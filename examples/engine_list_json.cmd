@@ -1,0 +1,1 @@
+engine list --gpu h100-sxm --tp 4 --json

@@ -1,0 +1,1 @@
+gpu show h200-sxm --json

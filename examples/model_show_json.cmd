@@ -1,0 +1,1 @@
+model show deepseek-v3 --json

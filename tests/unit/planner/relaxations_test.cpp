@@ -1,0 +1,124 @@
+#include "sim/planner/relaxations.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "sim/base/toml.hpp"
+
+namespace foretoken {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Not;
+
+Scenario scenario_from(const std::vector<std::string>& overrides) {
+  Value root = parse_toml(R"(
+[model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h200-sxm-1"
+[workload]
+rate = "1 /s"
+requests = 1
+prompt_tokens = 10
+output_tokens = 2
+)",
+                          "scenario.toml");
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  return read_scenario(root, {"."});
+}
+
+std::vector<std::string> set_by(const std::vector<RelaxedRun>& runs, const std::string& what) {
+  for (const RelaxedRun& run : runs) {
+    if (run.what == what) return run.overrides;
+  }
+  return {"not among them"};
+}
+
+TEST(Relaxations, OneGpuHasNoLinksToRelax) {
+  const auto runs = relaxations(scenario_from({}), {1000});
+  EXPECT_THAT(set_by(runs, "25 % more DRAM bandwidth"),
+              ElementsAre("cluster.scale.dram_bandwidth=1.25"));
+  EXPECT_THAT(set_by(runs, "twice the KV memory"), ElementsAre("engine.kv_blocks=2000"));
+  EXPECT_THAT(set_by(runs, "25 % faster NVLink"), ElementsAre("not among them"));
+  EXPECT_THAT(set_by(runs, "a CPU that takes no time"), ElementsAre("not among them"));
+  EXPECT_THAT(set_by(runs, "prefix caching"), ElementsAre("not among them"));
+}
+
+TEST(Relaxations, OneMoreReplicaGetsGpusWhereThereAreNone) {
+  const auto sets = [](const std::vector<std::string>& overrides) {
+    return set_by(relaxations(scenario_from(overrides), {1000}), "one more replica");
+  };
+  EXPECT_THAT(sets({}), ElementsAre("deployment.replicas=2", "cluster.name=h200-sxm-2"));
+  EXPECT_THAT(sets({"cluster.name=h200-sxm-4"}), ElementsAre("deployment.replicas=2"));
+  EXPECT_THAT(sets({"cluster.name=h200-sxm-8", "deployment.tensor_parallel=8"}),
+              ElementsAre("deployment.replicas=2", "cluster.name=h200-sxm-8x2"));
+}
+
+TEST(Relaxations, FollowTheScenario) {
+  const auto runs = relaxations(
+      scenario_from({"cluster.name=h200-sxm-2", "deployment.tensor_parallel=2",
+                     "cluster.scale.dram_bandwidth=2", "engine.host_step='1 ms'",
+                     "engine.prefix_caching=false", "engine.batch_tokens_max=300",
+                     "engine.sequences_max=256"}),
+      {1000});
+  EXPECT_THAT(set_by(runs, "25 % more DRAM bandwidth"),
+              ElementsAre("cluster.scale.dram_bandwidth=2.5"));
+  EXPECT_THAT(set_by(runs, "25 % faster NVLink"),
+              ElementsAre("cluster.scale.nvlink_bandwidth=1.25"));
+  EXPECT_THAT(set_by(runs, "a CPU that takes no time"), Contains("engine.host_time='0 s'"));
+  EXPECT_THAT(set_by(runs, "prefix caching"), ElementsAre("engine.prefix_caching=true"));
+  EXPECT_THAT(set_by(runs, "512 sequences a step at most, twice"),
+              ElementsAre("engine.sequences_max=512", "engine.batch_tokens_max=512"));
+  for (const RelaxedRun& run : runs) EXPECT_THAT(run.what, Not("steps of 150 tokens at most, half"));
+  for (const RelaxedRun& run : runs) {  // each can be loaded as it stands
+    std::vector<std::string> all = {"cluster.name=h200-sxm-2", "deployment.tensor_parallel=2",
+                                    "engine.host_step='1 ms'", "engine.batch_tokens_max=300"};
+    all.insert(all.end(), run.overrides.begin(), run.overrides.end());
+    EXPECT_NO_THROW(scenario_from(all)) << run.what;
+  }
+}
+
+/// Two at once, the later one first; a value is the number of the run.
+class Backwards final : public ScenarioRunner {
+ public:
+  [[nodiscard]] std::size_t slots() const override { return 2; }
+  void start(std::size_t ticket, const RunRequest&) override {
+    open_.push_back(ticket);
+    EXPECT_LE(open_.size(), slots());
+  }
+  std::optional<Finished> wait() override {
+    const std::size_t ticket = open_.back();
+    open_.pop_back();
+    Finished finished{ticket, {}};
+    if (ticket == 1) {
+      finished.outcome = {RunStatus::infeasible, "does not fit", {}};
+    } else {
+      finished.outcome.report.set("value_ms", static_cast<double>(10 * ticket + 5));
+    }
+    return finished;
+  }
+
+ private:
+  std::vector<std::size_t> open_;
+};
+
+TEST(Relaxations, AreRankedWhateverTheOrderInWhichTheyEnd) {
+  LatencyExplanation explanation;
+  explanation.value_ms = 20;
+  explanation.relaxed = {{"a", {}, {}}, {"b", {}, {}}, {"c", {}, {}}, {"d", {}, {}}};
+  std::ranges::reverse(explanation.relaxed);  // d c b a: 5, none, 25, 35
+  Backwards runner;
+  ASSERT_TRUE(run_relaxed(explanation.relaxed, runner));
+  rank_by_gain(explanation);
+  std::vector<std::string> order;
+  for (const RelaxedRun& run : explanation.relaxed) order.push_back(run.what);
+  EXPECT_THAT(order, ElementsAre("d", "b", "a", "c"));
+  EXPECT_DOUBLE_EQ(explanation.gain(*explanation.relaxed.front().value_ms), 0.75);
+  EXPECT_EQ(explanation.relaxed.back().message, "does not fit");
+}
+
+}  // namespace
+}  // namespace foretoken
