@@ -20,6 +20,7 @@ name = "llama-3.1-8b"
 [cluster]
 name = "h200-sxm-1"
 [workload]
+arrivals = "poisson"
 rate = "1 /s"
 requests = 1
 prompt_tokens = 10
