@@ -9,6 +9,7 @@ function(foretoken_room name)
   add_library(foretoken_${name} STATIC ${sources} ${ROOM_EXTRA})
   target_include_directories(foretoken_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/foretoken>)
+  target_compile_features(foretoken_${name} PUBLIC cxx_std_20)  # of those who link it, too
   target_link_libraries(foretoken_${name} PUBLIC ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS})
   set_target_properties(foretoken_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY FORETOKEN_ROOMS foretoken_${name})

@@ -43,7 +43,7 @@ void IterationScheduler::serve_decodes(Batch& batch) {
 bool IterationScheduler::admit_front(const KvEntry& entry, std::int64_t tokens,
                                      std::int64_t reserved_tokens, Batch& batch) {
   Sequence& sequence = *waiting_.front();
-  if (!preemption_.let_in(sequence, entry, tokens, reserved_tokens)) return false;
+  if (!preempter_.let_in(sequence, entry, tokens, reserved_tokens)) return false;
   waiting_.pop_front();
   running_.push_back(&sequence);
   schedule(sequence, tokens, batch);
@@ -52,7 +52,7 @@ bool IterationScheduler::admit_front(const KvEntry& entry, std::int64_t tokens,
 
 void IterationScheduler::preempt(std::size_t index) {
   Sequence& victim = *running_[index];
-  preemption_.preempt(victim);
+  preempter_.preempt(victim);
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(index));
   put_back(victim);
 }

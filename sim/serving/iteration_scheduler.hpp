@@ -7,7 +7,7 @@
 #include <deque>
 #include <vector>
 
-#include "sim/serving/preemption.hpp"
+#include "sim/serving/preempter.hpp"
 #include "sim/serving/scheduler.hpp"
 
 namespace foretoken {
@@ -34,7 +34,7 @@ class IterationScheduler : public Scheduler {
 
  protected:
   IterationScheduler(const SchedulerLimits& limits, KvCache& cache)
-      : limits_(limits), cache_(cache), preemption_(cache) {}
+      : limits_(limits), cache_(cache), preempter_(cache) {}
 
   /// The next step, with budget() tokens to spend.
   virtual void fill(Batch& batch) = 0;
@@ -74,7 +74,7 @@ class IterationScheduler : public Scheduler {
 
   const SchedulerLimits limits_;
   KvCache& cache_;
-  Preemption preemption_;
+  Preempter preempter_;
   std::vector<Sequence*> running_;  // in order of admission, unless the variant says otherwise
   std::deque<Sequence*> waiting_;   // the next first
 

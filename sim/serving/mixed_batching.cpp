@@ -37,9 +37,9 @@ bool MixedBatching::may_admit() const {
 
 bool MixedBatching::admit_first(Batch& batch) {
   const Sequence& sequence = *waiting_.front();
-  const KvEntry entry = preemption_.find(sequence);
+  const KvEntry entry = preempter_.find(sequence);
   if (config_.reserve_prompt &&
-      preemption_.blocks_wanted(entry, sequence.known_tokens()) > cache_.free()) {
+      preempter_.blocks_wanted(entry, sequence.known_tokens()) > cache_.free()) {
     return false;
   }
   const std::int64_t tokens = piece(sequence, sequence.known_tokens() - entry.tokens);

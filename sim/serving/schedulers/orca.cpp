@@ -23,7 +23,7 @@ class Orca final : public WholePromptScheduler {
     serve_decodes(batch);
     while (!waiting_.empty() && has_slot()) {
       const Sequence& next = *waiting_.front();
-      const KvEntry entry = preemption_.find(next);
+      const KvEntry entry = preempter_.find(next);
       const std::int64_t tokens = next.known_tokens() - entry.tokens;
       if (tokens > budget()) return;
       if (!admit_front(entry, tokens, kept_tokens(next), batch)) return;

@@ -73,8 +73,8 @@ class Priority final : public MixedBatching {
   void make_way() {
     if (waiting_.empty()) return;
     const Sequence& next = *waiting_.front();
-    const std::int64_t wanted = preemption_.blocks_wanted(
-        preemption_.find(next), next.tokens_with_room(next.known_tokens()));
+    const std::int64_t wanted = preempter_.blocks_wanted(
+        preempter_.find(next), next.tokens_with_room(next.known_tokens()));
     const auto suffices = [&](std::int64_t slots, std::int64_t blocks) {
       return slots < limits_.sequences_max && blocks >= wanted;
     };

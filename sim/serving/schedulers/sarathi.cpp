@@ -44,7 +44,7 @@ class Sarathi final : public IterationScheduler {
     }
     while (!has_preempted() && budget() > 0 && !waiting_.empty() && has_slot()) {
       const Sequence& next = *waiting_.front();
-      const KvEntry entry = preemption_.find(next);
+      const KvEntry entry = preempter_.find(next);
       const std::int64_t tokens = std::min(next.known_tokens() - entry.tokens, budget());
       if (!admit_front(entry, tokens, next.known_tokens(), batch)) return;
     }

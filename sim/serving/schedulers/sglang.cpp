@@ -144,7 +144,7 @@ class Sglang final : public IterationScheduler {
   bool admit(Batch& batch) {
     if (!has_slot()) return nobody_fits();
     Sequence& next = *waiting_.front();
-    const KvEntry entry = preemption_.find(next);
+    const KvEntry entry = preempter_.find(next);
     const std::int64_t missing = next.known_tokens() - entry.tokens;
     const std::int64_t output = output_expected(next);
     const auto wanted = static_cast<double>(missing + output + cache_.block_tokens());
@@ -179,7 +179,7 @@ class Sglang final : public IterationScheduler {
     std::vector<Rank> ranks;
     std::unordered_set<std::uint64_t> prompts;  // looked up, never walked
     for (Sequence* sequence : waiting_) {
-      std::int64_t found = preemption_.find(*sequence).tokens;
+      std::int64_t found = preempter_.find(*sequence).tokens;
       // Of those that share a prefix which nobody has computed yet, one goes ahead and the others
       // wait for it.
       if (found <= shared_tokens && !is_new_prompt(*sequence, prompts)) found = -1;

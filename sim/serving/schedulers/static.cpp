@@ -29,8 +29,8 @@ class StaticBatching final : public WholePromptScheduler {
   void gather() {
     while (!waiting_.empty() && has_slot()) {
       Sequence& next = *waiting_.front();
-      const KvEntry entry = preemption_.find(next);
-      if (!preemption_.let_in(next, entry, 0, kept_tokens(next))) return;
+      const KvEntry entry = preempter_.find(next);
+      if (!preempter_.let_in(next, entry, 0, kept_tokens(next))) return;
       waiting_.pop_front();
       running_.push_back(&next);
     }

@@ -86,7 +86,7 @@ class TensorrtLlm final : public IterationScheduler {
 
   /// Lets the first that waits in. What is cached of it may have changed since it got its tokens.
   bool start(const Prompt& prompt, Batch& batch) {
-    const KvEntry entry = preemption_.find(*prompt.sequence);
+    const KvEntry entry = preempter_.find(*prompt.sequence);
     const std::int64_t missing = prompt.sequence->known_tokens() - entry.tokens;
     const std::int64_t tokens = std::min(missing, prompt.tokens);
     if (tokens == 0 || (tokens < missing && !may_cut(prompt))) return false;
@@ -108,8 +108,8 @@ class TensorrtLlm final : public IterationScheduler {
     std::int64_t tokens = 0;
     for (Sequence* sequence : waiting_) {
       if (slots-- == 0 || tokens >= budget()) return;
-      const KvEntry entry = preemption_.find(*sequence);
-      blocks -= preemption_.blocks_wanted(entry, length(*sequence));
+      const KvEntry entry = preempter_.find(*sequence);
+      blocks -= preempter_.blocks_wanted(entry, length(*sequence));
       if (blocks < 0) return;
       prompts_.push_back({sequence, sequence->known_tokens() - entry.tokens});
       tokens += prompts_.back().missing;

@@ -1,21 +1,21 @@
-#include "sim/serving/preemption.hpp"
+#include "sim/serving/preempter.hpp"
 
 #include <algorithm>
 
 namespace foretoken {
 
-void Preemption::preempt(Sequence& victim) { cache_.preempt(victim); }
+void Preempter::preempt(Sequence& victim) { cache_.preempt(victim); }
 
-KvEntry Preemption::find(const Sequence& sequence) const {
+KvEntry Preempter::find(const Sequence& sequence) const {
   const PrefixMatch match = cache_.match_prefix(sequence);
   return {match, match.tokens};
 }
 
-std::int64_t Preemption::blocks_wanted(const KvEntry& entry, std::int64_t tokens) const {
+std::int64_t Preempter::blocks_wanted(const KvEntry& entry, std::int64_t tokens) const {
   return cache_.blocks_for(tokens) - entry.match.blocks + entry.match.idle_blocks;
 }
 
-bool Preemption::let_in(Sequence& sequence, const KvEntry& entry, std::int64_t tokens,
+bool Preempter::let_in(Sequence& sequence, const KvEntry& entry, std::int64_t tokens,
                         std::int64_t reserved_tokens) {
   const std::int64_t held = entry.tokens + tokens;
   if (!cache_.start(sequence, entry.match, held, std::max(held, reserved_tokens))) return false;

@@ -14,9 +14,9 @@ struct KvEntry {
   std::int64_t tokens = 0;  // held already, not to be computed
 };
 
-class Preemption {
+class Preempter {
  public:
-  explicit Preemption(KvCache& cache) : cache_(cache) {}
+  explicit Preempter(KvCache& cache) : cache_(cache) {}
 
   /// Takes the blocks of `victim`, on which no step in flight works.
   void preempt(Sequence& victim);
