@@ -14,8 +14,8 @@ fail() {
 }
 
 arguments=(plan examples/plan.toml --gpus h200-sxm,b200-sxm,l40s --tp 2,4,8 --pp 1,2 --quick
-           --set workload.requests=120 --set "plan.replications=[1, 1]" --set plan.replicas_max=6
-           --set plan.gpus_max=32)
+           --set "workload.rate=60 /s" --set workload.requests=500 --set "plan.replications=[1, 1]"
+           --set plan.gpus_max=64)
 "$foretoken" "${arguments[@]}" --out "$work/search" >"$work/search.txt"
 "$foretoken" "${arguments[@]}" --exhaustive --out "$work/all" >"$work/all.txt"
 
