@@ -14,6 +14,13 @@ FleetSearch::FleetSearch(std::size_t candidate, int least, int most, int guess,
       fleet_(least, most, guess),
       trial_(settings.target, settings.unit) {}
 
+FleetSearch FleetSearch::guided(std::size_t candidate, int least, int most, int guess,
+                                const FleetSearchSettings& settings) {
+  FleetSearch search(candidate, least, most, guess, settings);
+  search.begin_fleets(guess);
+  return search;
+}
+
 FleetSearch FleetSearch::exhaustive(std::size_t candidate, int most,
                                     const FleetSearchSettings& settings) {
   FleetSearch search(candidate, 1, most, 1, settings);

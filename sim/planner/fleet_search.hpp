@@ -23,6 +23,9 @@ class FleetSearch {
  public:
   FleetSearch(std::size_t candidate, int least, int most, int guess,
               const FleetSearchSettings& settings);
+  /// The same with a guess that is good enough to ask fleets at once: a near neighbour's.
+  static FleetSearch guided(std::size_t candidate, int least, int most, int guess,
+                            const FleetSearchSettings& settings);
   /// Every fleet from one unit on, up to the first that holds: what a sweep would do.
   static FleetSearch exhaustive(std::size_t candidate, int most,
                                 const FleetSearchSettings& settings);
@@ -39,7 +42,7 @@ class FleetSearch {
   [[nodiscard]] int fails() const { return fleet_.fails(); }
   /// A run said that the candidate cannot be, or did not end.
   [[nodiscard]] const std::string& impossible() const { return impossible_; }
-  /// What one unit is estimated to need; once the first half is over.
+  /// The units that the first half, or a neighbour, says it takes; nullopt: not yet known.
   [[nodiscard]] std::optional<int> estimate() const { return estimate_; }
   /// Fleets larger than `units` are of no interest: if one unit seems to need more, a fleet of so
   /// many is asked at once.

@@ -12,8 +12,9 @@ namespace foretoken {
 namespace {
 
 // Real engines against the bounds, until a neighbour knows better: a half of what the roofs allow.
-constexpr double ratio_usual = 2, ratio_min = 1, ratio_max = 8;
+constexpr double ratio_usual = 2;
 constexpr double other_hardware = 4;  // as far as 16 times the ranks
+constexpr double near_enough = 3;     // for a neighbour's answer to be asked of fleets at once
 
 /// How unlike two candidates are: doublings of numbers, other things counted apiece.
 double distance(const PlanCandidate& one, const PlanCandidate& other) {
@@ -138,24 +139,29 @@ class Search {
     }
   }
 
-  [[nodiscard]] int guess(std::size_t i) const {
-    std::optional<std::size_t> nearest;
-    double least = std::numeric_limits<double>::infinity();
+  /// The nearest candidate whose fleet is known, and how far it is.
+  struct Neighbour {
+    std::optional<std::size_t> who;
+    double away = std::numeric_limits<double>::infinity();
+  };
+  [[nodiscard]] Neighbour neighbour(std::size_t i) const {
+    Neighbour nearest;
     for (std::size_t other = 0; other < candidates_.size(); ++other) {
-      const bool is_known =
-          !open_[other] && result_.candidates[other].fate == CandidateFate::holds;
-      if (!is_known) continue;
+      if (open_[other] || result_.candidates[other].fate != CandidateFate::holds) continue;
       const double away = distance(candidates_[i], candidates_[other]);
-      if (away >= least) continue;
-      least = away;
-      nearest = other;
+      if (away < nearest.away) nearest = {other, away};
     }
+    return nearest;
+  }
+
+  /// What the bounds say, times what a neighbour took more than its own.
+  [[nodiscard]] int guess(std::size_t i) const {
+    const Neighbour nearest = neighbour(i);
     double ratio = ratio_usual;
-    if (nearest && candidates_[*nearest].bounds.units > 0) {
+    if (nearest.who && candidates_[*nearest.who].bounds.units > 0) {
       // The last unit is half used, as far as anybody knows.
-      ratio = std::clamp(
-          (result_.candidates[*nearest].units - 0.5) / candidates_[*nearest].bounds.units,
-          ratio_min, ratio_max);
+      const double used = result_.candidates[*nearest.who].units - 0.5;
+      ratio = std::max(1.0, used / candidates_[*nearest.who].bounds.units);
     }
     const double units = std::ceil(ratio * candidates_[i].bounds.units);
     const int most = candidates_[i].units_max;
@@ -167,6 +173,8 @@ class Search {
     const int most = candidates_[i].units_max;
     if (settings_.is_exhaustive) {
       searches_[i] = FleetSearch::exhaustive(i, most, fleet);
+    } else if (neighbour(i).away <= near_enough) {
+      searches_[i] = FleetSearch::guided(i, least_units(i), most, guess(i), fleet);
     } else {
       searches_[i].emplace(i, least_units(i), most, guess(i), fleet);
     }

@@ -13,8 +13,8 @@ fail() {
   exit 1
 }
 
-arguments=(plan examples/plan.toml --gpus h200-sxm,b200-sxm,l40s --tp 2,4,8 --pp 1,2 --quick
-           --set "workload.rate=60 /s" --set workload.requests=500 --set "plan.replications=[1, 1]"
+arguments=(plan examples/plan.toml --gpus h200-sxm,b200-sxm,l40s --tp 2,4 --pp 1,2 --quick
+           --set "workload.rate=60 /s" --set workload.requests=200 --set "plan.replications=[1, 1]"
            --set plan.gpus_max=64)
 "$foretoken" "${arguments[@]}" --out "$work/search" >"$work/search.txt"
 "$foretoken" "${arguments[@]}" --exhaustive --out "$work/all" >"$work/all.txt"
