@@ -13,9 +13,10 @@ fail() {
   exit 1
 }
 
-arguments=(plan examples/plan.toml --gpus h200-sxm,b200-sxm,l40s --tp 2,4 --pp 1,2 --quick
-           --set "workload.rate=60 /s" --set workload.requests=200 --set "plan.replications=[1, 1]"
-           --set plan.gpus_max=64)
+# Fleets of tens of replicas: where a few would do, asking for one more each time is as quick.
+arguments=(plan examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4 --pp 1,2 --quick
+           --set "workload.rate=600 /s" --set workload.requests=1800
+           --set "plan.replications=[1, 1]" --set plan.gpus_max=256)
 "$foretoken" "${arguments[@]}" --out "$work/search" >"$work/search.txt"
 "$foretoken" "${arguments[@]}" --exhaustive --out "$work/all" >"$work/all.txt"
 
