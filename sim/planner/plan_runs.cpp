@@ -1,6 +1,9 @@
 #include "sim/planner/plan_runs.hpp"
 
+#include <fmt/format.h>
+
 #include <set>
+#include <stdexcept>
 
 namespace foretoken {
 namespace {
@@ -34,6 +37,13 @@ std::vector<const RunOutcome*> PlanRuns::run(const std::vector<PlanProbe>& probe
     if (!over) throw PlanStopped();
     --running;
     ++made_;
+    if (over->outcome.status == RunStatus::failed) {
+      // Neither holds nor cannot be: with its choice left out, the answer might be another.
+      throw std::runtime_error(fmt::format("a run of the plan broke off, so that its answer is not "
+                                           "known: {}\nThe run: {}",
+                                           over->outcome.message,
+                                           fmt::join(missing[over->ticket].second.overrides, " ")));
+    }
     outcomes_[missing[over->ticket].first] = std::move(over->outcome);
     if (progress_) progress_(made_);
   }

@@ -29,7 +29,8 @@ class PlanRuns {
         make_request_(std::move(make_request)),
         progress_(std::move(progress)) {}
 
-  /// The outcomes in the order of the probes. Throws PlanStopped. The pointers stay valid.
+  /// The outcomes in the order of the probes: they ran or are infeasible. Throws PlanStopped, and
+  /// std::runtime_error for a run that broke off. The pointers stay valid.
   std::vector<const RunOutcome*> run(const std::vector<PlanProbe>& probes);
 
   [[nodiscard]] std::size_t made() const { return made_; }

@@ -34,6 +34,7 @@ struct MadeUp {
   double unit_rate = 1;      // requests a second that a unit holds
   double latency_ms = 1000;  // end to end, at any load that holds
   bool fits = true;
+  bool breaks = false;  // its runs do not end
 };
 
 /// Finishes runs in reverse order. A probe travels as text, since that is all a runner is given.
@@ -67,6 +68,7 @@ class MadeUpPlanRunner final : public ScenarioRunner {
   RunOutcome outcome_of(const RunRequest& request) const {
     const std::vector<std::string>& words = request.overrides;
     const MadeUp& truth = truth_[std::stoul(words[0])];
+    if (truth.breaks) return {RunStatus::failed, "ended by signal 9", {}};
     if (!truth.fits) return {RunStatus::infeasible, "it does not fit", {}};
     // A unit under 1/n of the load is as well off as n units under all of it.
     const double demand = load_ * std::stod(words[4]) * std::stod(words[5]);

@@ -128,6 +128,17 @@ TEST(PlanSearch, ARunMaySayThatItCannotBe) {
   EXPECT_EQ(*result.cheapest, 0U);
 }
 
+TEST(PlanSearch, ARunThatBreaksOffIsNoAnswer) {
+  Problem problem = small_problem();
+  problem.truth[1].breaks = true;  // the cheapest, were it known
+  try {
+    (void)problem.solve(false);
+    FAIL() << "the plan named another choice";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("broke off, so that its answer is not known: ended by"));
+  }
+}
+
 TEST(PlanSearch, SaysThatNoFleetHolds) {
   Problem problem;
   problem.add({"small", "1"}, 1, 1.0, {.unit_rate = 0.1, .latency_ms = 100});  // 100 units
