@@ -1,0 +1,126 @@
+#include "sim/app/step_output.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/app/terminal.hpp"
+#include "sim/report/rounding.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace foretoken {
+namespace {
+
+Value kernels_value(const std::vector<StepKernel>& kernels) {
+  ValueArray rows;
+  for (const StepKernel& kernel : kernels) {
+    Value row;
+    row.set("name", kernel.role);
+    row.set("kernel", kernel.kernel);
+    row.set("calls", kernel.calls);
+    row.set("time_us", rounded(kernel.time.value() * 1e6));
+    row.set("bound_by", std::string(enum_name(kernel.bound_by)));
+    row.set("origin", std::string(enum_name(kernel.origin)));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Value drafts_value(const std::vector<DraftPasses>& drafts) {
+  ValueArray rows;
+  for (const DraftPasses& draft : drafts) {
+    Value row;
+    row.set("passes", draft.passes);
+    row.set("time_us", rounded(draft.time().value() * 1e6));
+    row.set("kernels", kernels_value(draft.kernels));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+/// What stands in front of the kernels of a draft's passes: "draft 2-3: ".
+std::string draft_label(const DraftPasses& draft, std::size_t index) {
+  if (index == 0) return "draft: ";
+  return draft.passes == 1 ? "draft 2: " : fmt::format("draft 2-{}: ", draft.passes + 1);
+}
+
+std::string batch_text(const BatchShape& batch) {
+  const LoadSums& decode = batch.attention.decode;
+  std::string text = fmt::format("{} new tokens of {} sequences", batch.tokens,
+                                 batch.attention.prefill.sequences + decode.sequences);
+  if (batch.attention.verifies_drafts()) {
+    text += fmt::format(", {} of them drafts", decode.query_tokens - decode.sequences);
+  }
+  return text;
+}
+
+}  // namespace
+
+Value step_value(const StepCost& cost, double host_us) {
+  Value value;
+  const double compute_us = cost.compute().value() * 1e6;
+  const double communication_us = cost.communication().value() * 1e6;
+  value.set("total_us", rounded(compute_us + communication_us + host_us));
+  value.set("compute_us", rounded(compute_us));
+  value.set("communication_us", rounded(communication_us));
+  value.set("host_us", host_us);
+  std::vector<StepKernel> all;
+  for (const auto& stage : cost.stages) all.insert(all.end(), stage.begin(), stage.end());
+  value.set("kernels", kernels_value(all));
+  if (!cost.drafts.empty()) value.set("drafts", drafts_value(cost.drafts));
+  if (cost.stages.size() > 1) {
+    ValueArray stages;
+    for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+      Value stage;
+      stage.set("stage", static_cast<int>(i));
+      stage.set("compute_us", rounded(cost.compute(i).value() * 1e6));
+      stage.set("communication_us", rounded(cost.communication(i).value() * 1e6));
+      stage.set("kernels", kernels_value(cost.stages[i]));
+      stages.push_back(std::move(stage));
+    }
+    value.set("stages", std::move(stages));
+  }
+  return value;
+}
+
+void print_step(const std::string& model, const StepCost& cost, const BatchShape& batch,
+                double host_us) {
+  const Ink ink(shows_colour(stdout));
+  const double total_us = (cost.compute() + cost.communication()).value() * 1e6 + host_us;
+  fmt::print("{}\n", ink.strong(fmt::format("One step of {}: {}", model, batch_text(batch))));
+  TextTable table({{"kernel", Align::left},
+                   {"type", Align::left},
+                   {"calls", Align::right},
+                   {"time us", Align::right},
+                   {"share", Align::right},
+                   {"bound by", Align::left},
+                   {"price from", Align::left}});
+  const auto add_rows = [&](const std::string& label, const std::vector<StepKernel>& kernels) {
+    for (const StepKernel& kernel : kernels) {
+      const double time_us = kernel.time.value() * 1e6;
+      table.add_row(
+          {label + kernel.role, kernel.kernel, fmt::format("{}", kernel.calls),
+           fmt::format("{:.1f}", time_us), fmt::format("{:.1f} %", 100.0 * time_us / total_us),
+           std::string(enum_name(kernel.bound_by)), std::string(enum_name(kernel.origin))});
+    }
+  };
+  for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+    add_rows(cost.stages.size() > 1 ? fmt::format("{}: ", i) : "", cost.stages[i]);
+  }
+  for (std::size_t i = 0; i < cost.drafts.size(); ++i) {
+    add_rows(draft_label(cost.drafts[i], i), cost.drafts[i].kernels);
+  }
+  table.set_total({"total", "", "", fmt::format("{:.1f}", total_us), "", "", ""});
+  fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
+  fmt::print("  compute {:.1f} us, communication {:.1f} us, host {:.1f} us\n",
+             cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
+  if (cost.drafts.empty()) return;
+  Seconds drafting;
+  int passes = 0;
+  for (const DraftPasses& draft : cost.drafts) {
+    drafting += draft.time();
+    passes += draft.passes;
+  }
+  fmt::print("  drafting {:.1f} us of these: {} pass{}\n", drafting.value() * 1e6, passes,
+             passes == 1 ? "" : "es");
+}
+
+}  // namespace foretoken
