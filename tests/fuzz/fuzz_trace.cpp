@@ -2,34 +2,15 @@
 // loading ends in a Trace whose rows are in order and hold tokens, or in a ConfigError. The first
 // byte chooses the format and whether bad lines are skipped; the rest is the file, which lives in
 // memory so that no disk slows the fuzzer down.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <string>
 
+#include "tests/fuzz/memory_file.hpp"
 #include "workloads/requests/trace_format.hpp"
 
 namespace {
 
 using namespace foretoken;
-
-/// A file that exists only in memory and has a path.
-class MemoryFile {
- public:
-  MemoryFile(const std::uint8_t* data, std::size_t size) : descriptor_(memfd_create("trace", 0)) {
-    FORETOKEN_CHECK(descriptor_ >= 0, "memfd_create failed");
-    FORETOKEN_CHECK(write(descriptor_, data, size) == static_cast<ssize_t>(size), "short write");
-  }
-  ~MemoryFile() { close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
-  [[nodiscard]] std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
-
- private:
-  int descriptor_;
-};
 
 void check(const Trace& trace) {
   FORETOKEN_CHECK(trace.size() > 0, "an empty trace was accepted");

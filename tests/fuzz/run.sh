@@ -3,13 +3,13 @@
 # AddressSanitizer and UndefinedBehaviorSanitizer. A finding is written to tests/fuzz/corpus, where
 # the ordinary tests replay it from then on.
 #
-#   tests/fuzz/run.sh [SECONDS [TARGET…]]      targets: scenario trace kernel_case
+#   tests/fuzz/run.sh [SECONDS [TARGET…]]      targets: scenario spec trace kernel_case routing sweep
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-60}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(scenario trace kernel_case)
+[ ${#targets[@]} -gt 0 ] || targets=(scenario spec trace kernel_case routing sweep)
 
 bash .ci/install.sh
 if ! command -v clang++ >/dev/null; then
@@ -24,6 +24,7 @@ for target in "${targets[@]}"; do
   mkdir -p "$grown"
   seeds=("$found")
   [ "$target" = scenario ] && seeds+=(examples examples/errors)
+  [ "$target" = spec ] && seeds+=(hardware/specs/gpus hardware/specs/clusters models/specs examples/clusters)
   echo "== fuzz_$target: $seconds s"
   build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -max_len=4096 -timeout=10 \
     -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -artifact_prefix="$found/" \
