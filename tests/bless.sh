@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Accepts what the program says today as what it should say: rewrites the golden files, the expected
-# error messages and the outputs in README.md, then shows what changed. Read the change before you
+# error messages and the outputs in README files, then shows what changed. Read the change before you
 # commit it, and name it in CHANGELOG.md under "Changed behaviour".
 #
 #   tests/bless.sh            everything
@@ -38,5 +38,9 @@ if wanted contention "$@"; then
   bash tests/golden/check.sh "$PWD/build/release/tests/golden/foretoken_contention" program contention \
     --bless
 fi
-wanted README "$@" && bash tests/golden/check_readme.sh "$foretoken" --bless
-git --no-pager diff --stat -- tests/golden examples/errors README.md
+if wanted README "$@"; then
+  for page in README.md sim/serving/README.md; do
+    bash tests/golden/check_readme.sh "$page" "$foretoken" --bless
+  done
+fi
+git --no-pager diff --stat -- tests/golden examples/errors '*README.md'

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What README.md shows is what the program prints: each block after a line
+# What a page of the documentation shows is what the program prints: each block after a line
 #   <!-- output of: foretoken ARGUMENTS -->
 # is held against the output of that command, byte for byte.
 #
-#   check_readme.sh FORETOKEN           compares
-#   check_readme.sh FORETOKEN --bless   rewrites the blocks of README.md
+#   check_readme.sh PAGE FORETOKEN           compares
+#   check_readme.sh PAGE FORETOKEN --bless   rewrites the blocks of PAGE
 set -euo pipefail
-foretoken=$1 bless=${2:-}
+page=$1 foretoken=$2 bless=${3:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 work=$(mktemp -d)
@@ -23,15 +23,15 @@ awk -v work="$work" '
   awaited && /^```/ { awaited = 0; inside = 1; printf "" > (block ".shown"); next }
   inside && /^```/ { inside = 0; close(block ".shown"); next }
   inside { print > (block ".shown") }
-' README.md
-[ -f "$work/1.cmd" ] || { echo "README.md shows no output; this test has lost its marker" >&2; exit 1; }
+' "$page"
+[ -f "$work/1.cmd" ] || { echo "$page shows no output; this test has lost its marker" >&2; exit 1; }
 
 status=0
 for command in "$work"/*.cmd; do
   eval "set -- $(cat "$command")"
   "$foretoken" "$@" >"${command%.cmd}.actual" </dev/null
   [ "$bless" = --bless ] && continue
-  diff -u --label "README.md: foretoken $*" --label "what it prints" "${command%.cmd}.shown" \
+  diff -u --label "$page: foretoken $*" --label "what it prints" "${command%.cmd}.shown" \
     "${command%.cmd}.actual" >&2 || status=1
 done
 if [ "$bless" = --bless ]; then
@@ -44,9 +44,9 @@ if [ "$bless" = --bless ]; then
       awaited = 0; inside = 1
       while ((getline line < (work "/" count ".actual")) > 0) print line
     }
-  ' README.md >"$work/README.md"
-  cp "$work/README.md" README.md
+  ' "$page" >"$work/page.md"
+  cp "$work/page.md" "$page"
 elif [ "$status" -ne 0 ]; then
-  echo "README.md is out of date; bash tests/bless.sh README shows it today's output." >&2
+  echo "$page is out of date; bash tests/bless.sh README shows it today's output." >&2
 fi
 exit "$status"
