@@ -3,7 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/selection/tile_search.hpp"
+
 namespace foretoken {
+
+std::unique_ptr<TileSearch> TileModel::search(const TiledProduct&,
+                                              std::span<const ProductTile> candidates,
+                                              const TileMachine& machine) const {
+  return exhaustive_search(*this, candidates, machine);
+}
 
 std::unique_ptr<TileModel> make_tile_model(std::string name, const SourcePosition& position) {
   std::ranges::replace(name, '-', '_');

@@ -7,12 +7,15 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "kernels/selection/tile_machine.hpp"
 #include "sim/base/registry.hpp"
 
 namespace foretoken {
+
+class TileSearch;
 
 /// The paper's five classes (section IV-D) and what each asks for. It has none for DRAM: bandwidth
 /// of any hardware-managed level counts as cache.
@@ -76,6 +79,13 @@ class TileModel {
   /// Tiles this close to the best one (cycles) are alike; the one with most arithmetic for its
   /// bytes is taken.
   [[nodiscard]] virtual double tie_cycles() const = 0;
+
+  /// Finds the candidate that ranks first for products of this format: what trying every one finds
+  /// (tile_search.hpp), which is what it does unless a model knows better. The model must outlive
+  /// it.
+  [[nodiscard]] virtual std::unique_ptr<TileSearch> search(const TiledProduct& format,
+                                                           std::span<const ProductTile> candidates,
+                                                           const TileMachine& machine) const;
 
   /// Whether warps and stages change its numbers; if not, a rule sets them (tile_candidates.hpp).
   [[nodiscard]] virtual bool knows_pipelines() const = 0;

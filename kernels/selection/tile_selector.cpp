@@ -1,23 +1,8 @@
 #include "kernels/selection/tile_selector.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
-
-#include "sim/base/error.hpp"
 
 namespace foretoken {
-namespace {
-
-constexpr std::size_t candidates_max = 1024;
-
-/// Multiply-adds for the bytes of operands and result, in elements as Origami counts them.
-double arithmetic_intensity(const ProductTile& tile) {
-  const double m = tile.m, n = tile.n, k = tile.k;
-  return 2 * m * n * k / (m * k + n * k + m * n);
-}
-
-}  // namespace
 
 std::string_view default_tile_model(GpuVendor vendor) {
   return vendor == GpuVendor::amd ? "origami_2025" : "foretoken_2026";
@@ -39,9 +24,8 @@ TileSelector::TileSelector(const GpuSpec& gpu, DType dtype, std::string_view mod
       model_(make_tile_model(model_name_, {"--model"})),
       format_(tiled_product(1, 1, 1, dtype)),
       candidates_(model_->knows_pipelines() ? pipelined_candidates(format_, machine_)
-                                            : tile_candidates(format_, machine_)) {
-  FORETOKEN_CHECK(candidates_.size() <= candidates_max, "{} tiles", candidates_.size());
-}
+                                            : tile_candidates(format_, machine_)),
+      search_(model_->search(format_, candidates_, machine_)) {}
 
 TileChoice TileSelector::priced(const TiledProduct& product, const ProductTile& tile) const {
   const TileLatency latency = model_->latency(product, tile, machine_);
@@ -49,27 +33,7 @@ TileChoice TileSelector::priced(const TiledProduct& product, const ProductTile& 
 }
 
 TileChoice TileSelector::select_cold(const TiledProduct& product) const {
-  std::array<double, candidates_max> cycles;
-  double best_cycles = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    cycles[i] =
-        model_->rank_cycles(product, model_->prepared(product, candidates_[i], machine_), machine_);
-    best_cycles = std::min(best_cycles, cycles[i]);
-  }
-  const double tied_up_to = best_cycles + model_->tie_cycles();
-  const ProductTile* best = nullptr;
-  double best_intensity = -1;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    if (!(cycles[i] <= tied_up_to)) continue;
-    const double intensity = arithmetic_intensity(candidates_[i]);
-    if (intensity > best_intensity) {
-      best = &candidates_[i];
-      best_intensity = intensity;
-    }
-  }
-  FORETOKEN_CHECK(best != nullptr, "a tile model gave no number");
-  const ProductTile tile = model_->prepared(product, *best, machine_);
-  return priced(product, model_->finished(product, tile, machine_));
+  return priced(product, model_->finished(product, search_->best(product), machine_));
 }
 
 const TileChoice& TileSelector::select(std::int64_t m, std::int64_t n, std::int64_t k) const {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/selection/tile_candidates.hpp"
-#include "kernels/selection/tile_model.hpp"
+#include "kernels/selection/tile_search.hpp"
 
 namespace foretoken {
 
@@ -63,6 +63,7 @@ class TileSelector {
   std::unique_ptr<TileModel> model_;
   TiledProduct format_;  // element sizes
   std::vector<ProductTile> candidates_;
+  std::unique_ptr<TileSearch> search_;
   mutable std::unordered_map<TiledProduct, TileChoice, Hash> known_;
 };
 

@@ -1,6 +1,6 @@
 // Our own generation: pipelined_tile.hpp with the constants inside the program, or others (a fit
 // tries them). It knows warps and stages, so that candidates come with three and four stages each.
-#include "kernels/selection/pipelined_tile.hpp"
+#include "kernels/selection/pipelined_search.hpp"
 
 namespace foretoken {
 namespace {
@@ -27,19 +27,19 @@ class Foretoken2026 final : public TileModel {
   [[nodiscard]] ProductTile prepared(const TiledProduct& product, const ProductTile& tile,
                                      const TileMachine& machine) const override {
     ProductTile best = tile;
-    best.group_m = square_group(product, best, machine);
+    best.group_m = square_group(product, tile, machine);
     const std::int64_t tiles = tile_grid(product, tile).tiles() * product.batch;
-    if (2 * tiles > 3 * machine.units) return best;
+    const int last = largest_split(tiles, (product.k + tile.k - 1) / tile.k, machine);
+    if (last == 1) return best;
+    const PipelinedProduct sizes(product, machine, constants_);
+    const PipelinedTile facts(product, tile, machine, constants_);
     double best_cycles = -1;
-    const std::int64_t slices = (product.k + tile.k - 1) / tile.k;
-    ProductTile cut = best;
-    for (const int split : {1, 2, 4, 8}) {
-      if (split > 1 && (tiles * split > 2 * machine.units || slices < 2 * split)) break;
-      cut.split_k = split;
-      const double cycles = pipelined_tile(product, cut, machine, constants_).total;
+    for (int split = 1; split <= last; split *= 2) {
+      const double cycles =
+          pipelined_cycles(sizes, facts, best.group_m, split, machine, constants_);
       if (best_cycles < 0 || cycles < best_cycles) {
         best_cycles = cycles;
-        best = cut;
+        best.split_k = split;
       }
     }
     return best;
@@ -51,6 +51,12 @@ class Foretoken2026 final : public TileModel {
     ProductTile best = tile;
     best.group_m = cheapest_group(product, tile, machine, constants_);
     return best;
+  }
+
+  [[nodiscard]] std::unique_ptr<TileSearch> search(const TiledProduct& format,
+                                                   std::span<const ProductTile> candidates,
+                                                   const TileMachine& machine) const override {
+    return pipelined_search(format, candidates, machine, constants_);
   }
 
   [[nodiscard]] double tie_cycles() const override { return 0; }

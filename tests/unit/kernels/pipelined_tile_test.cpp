@@ -3,10 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include "kernels/selection/pipelined_search.hpp"
 #include "kernels/selection/tile_selector.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/random.hpp"
 
 namespace foretoken {
+
+std::unique_ptr<TileModel> make_foretoken_2026(const TileConstants& constants);
+
 namespace {
 
 using ::testing::HasSubstr;
@@ -84,6 +89,104 @@ TEST(PipelinedTile, TallGroupsSpareDram) {
   const TiledProduct product = tiled_product(128, 8192, 8192, DType::bf16);
   const ProductTile tile{.m = 64, .n = 128, .k = 128, .warps = 4, .stages = 4};
   EXPECT_GE(cheapest_group(product, tile, machine, TileConstants{}), 2);
+}
+
+/// Sides and depths from 1 to 2^14 and 2^16, as likely in each power of two.
+TiledProduct drawn_product(RandomStream& random, DType dtype) {
+  const auto drawn = [&](double log2_max) {
+    return static_cast<std::int64_t>(std::exp2(log2_max * uniform(random)));
+  };
+  TiledProduct product = tiled_product(drawn(14), drawn(16), drawn(15), dtype);
+  if (uniform(random) < 0.2) product.batch = drawn(7);
+  return product;
+}
+
+constexpr int drawn_products = 2000;
+
+TEST(PipelinedSearch, FindsWhatTryingEveryTileFinds) {
+  RandomStream random(1);
+  for (const char* gpu : {"h200-sxm", "b200-sxm", "a100-sxm", "rtx-pro-6000-server", "mi300x"}) {
+    for (const DType dtype : {DType::bf16, DType::fp8}) {
+      const GpuSpec spec = load_gpu(gpu, {});
+      if (spec.tensor_rate(dtype).value() <= 0) continue;
+      const TileSelector selector(spec, dtype, "foretoken_2026");
+      const auto every =
+          exhaustive_search(selector.model(), selector.candidates(), selector.machine());
+      for (int i = 0; i < drawn_products / 8; ++i) {
+        const TiledProduct product = drawn_product(random, dtype);
+        const ProductTile tile =
+            selector.model().finished(product, every->best(product), selector.machine());
+        const TileChoice choice = selector.select_cold(product);
+        ASSERT_EQ(choice.tile, tile) << gpu << " " << product.m << "x" << product.n << "x"
+                                     << product.k << " batch " << product.batch;
+        ASSERT_EQ(choice.latency.total,
+                  selector.model().latency(product, tile, selector.machine()).total);
+      }
+    }
+  }
+}
+
+// Where DRAM alone counts, most tiles take the same time to the bit.
+TEST(PipelinedSearch, BreaksTiesAsTryingEveryTileDoes) {
+  TileConstants constants = bare_constants();
+  constants.tile = constants.warp_step = constants.warp_slice = 0;
+  constants.thin_row = constants.reread = constants.reduce = 0;
+  constants.far_columns = constants.group_math = 1e12;
+  constants.dram = 1e-6;
+  const auto model = make_foretoken_2026(constants);
+  const TileMachine machine = h200();
+  const TiledProduct format = tiled_product(1, 1, 1, DType::bf16);
+  const auto candidates = pipelined_candidates(format, machine);
+  const auto every = exhaustive_search(*model, candidates, machine);
+  const auto search = model->search(format, candidates, machine);
+  RandomStream random(2);
+  int ties = 0;
+  for (int i = 0; i < drawn_products / 8; ++i) {
+    const TiledProduct product = drawn_product(random, DType::bf16);
+    const ProductTile tile = every->best(product);
+    ASSERT_EQ(search->best(product), tile)
+        << product.m << "x" << product.n << "x" << product.k << " batch " << product.batch;
+    const double best = model->rank_cycles(product, tile, machine);
+    for (const ProductTile& candidate : candidates) {
+      const ProductTile other = model->prepared(product, candidate, machine);
+      ties += !(other == tile) && model->rank_cycles(product, other, machine) == best;
+    }
+  }
+  EXPECT_GT(ties, drawn_products);
+}
+
+TEST(PipelinedSearch, BoundsAreNeverMoreThanThePrice) {
+  RandomStream random(3);
+  const TileMachine machine = h200();
+  const TileConstants& constants = embedded_tile_constants();
+  const TiledProduct format = tiled_product(1, 1, 1, DType::bf16);
+  std::vector<PipelinedTile> tiles;
+  for (const ProductTile& tile : pipelined_candidates(format, machine)) {
+    tiles.emplace_back(format, tile, machine, constants);
+  }
+  double close = 0;
+  for (int i = 0; i < drawn_products / 8; ++i) {
+    const TiledProduct sizes = drawn_product(random, DType::bf16);
+    const PipelinedProduct product(sizes, machine, constants);
+    for (const PipelinedTile& tile : tiles) {
+      const auto count = static_cast<double>(tile_grid(sizes, tile.tile).tiles()) * product.batch;
+      const double slices = std::ceil(static_cast<double>(sizes.k) / tile.tile.k);
+      for (const int split : {1, 4}) {
+        const double least =
+            pipelined_cycles_least(product, tile, count, slices, split, machine, constants);
+        const double cycles = pipelined_cycles(product, tile, 1, split, machine, constants);
+        ASSERT_LE(least, cycles) << tile_text(tile.tile) << " split " << split;
+        close += least > 0.8 * cycles;
+      }
+    }
+  }
+  // A bound that says little prices everything.
+  EXPECT_GT(close / (drawn_products / 8.0) / (2.0 * static_cast<double>(tiles.size())), 0.6);
+}
+
+TEST(PipelinedSearch, RefusesAnotherFormat) {
+  const TileSelector selector(load_gpu("h200-sxm", {}), DType::bf16, "foretoken_2026");
+  EXPECT_THROW((void)selector.select_cold(tiled_product(64, 64, 64, DType::fp8)), InternalError);
 }
 
 TEST(TileConstants, ReadsWhatItWrote) {
