@@ -136,6 +136,8 @@ void ReportPage::chart(const PageChart& chart) {
                          {"y", plotted_values(one.y)}};
     if (!one.size.empty()) value.emplace_back("size", plotted_values(one.size));
     if (!one.notes.empty()) value.emplace_back("notes", text_values(one.notes));
+    if (!one.low.empty()) value.emplace_back("low", plotted_values(one.low));
+    if (!one.high.empty()) value.emplace_back("high", plotted_values(one.high));
     series.emplace_back(std::move(value));
   }
   if (series.empty()) return;
@@ -163,6 +165,47 @@ void ReportPage::bars(const std::string& title, const std::vector<PageBar>& bars
         ValueObject{{"name", bar.name}, {"value", bar.value}, {"parts", std::move(parts)}});
   }
   add("bars", {{"title", title}, {"bars", std::move(values)}});
+}
+
+void ReportPage::gains(const std::string& title, const std::vector<PageGain>& gains) {
+  if (gains.empty()) return;
+  double longest = 0;
+  for (const PageGain& gain : gains) longest = std::max(longest, std::abs(gain.gain));
+  ValueArray values;
+  for (const PageGain& gain : gains) {
+    values.emplace_back(
+        ValueObject{{"name", gain.name},
+                    {"value", gain.value},
+                    {"share", longest > 0 ? plotted(gain.gain / longest) : 0.0}});
+  }
+  add("gains", {{"title", title}, {"gains", std::move(values)}});
+}
+
+void ReportPage::grid(const PageGrid& grid) {
+  ValueArray keys, figures;
+  for (std::size_t k = 0; k < grid.keys.size(); ++k) {
+    const PageGrid::Key& key = grid.keys[k];
+    const std::vector<double> places(grid.places[k].begin(), grid.places[k].end());
+    keys.emplace_back(
+        ValueObject{{"name", key.name},
+                    {"unit", key.unit},
+                    {"values", text_values(key.values)},
+                    {"numbers", plotted_values(key.numbers)},
+                    {"places", column_value(PageColumn::of_numbers("", "", 0, places))}});
+  }
+  for (const PageGrid::Figure& figure : grid.figures) {
+    PageColumn column =
+        PageColumn::of_numbers(figure.name, figure.unit, figure.decimals, figure.means);
+    column.low = figure.low;
+    column.high = figure.high;
+    figures.emplace_back(ValueObject{{"name", figure.name},
+                                     {"unit", figure.unit},
+                                     {"more_is_better", figure.more_is_better},
+                                     {"means", column_value(column)}});
+  }
+  add("grid", {{"keys", std::move(keys)},
+               {"crossed", grid.is_crossed},
+               {"figures", std::move(figures)}});
 }
 
 void ReportPage::table(const std::string& name, const std::vector<PageColumn>& columns) {
@@ -197,7 +240,7 @@ std::string ReportPage::html() const {
   check_page_charts();
   const std::span<const EmbeddedFile> page = embedded_page(), uplot = embedded_uplot();
   std::string scripts;
-  for (const char* name : {"format", "unpack", "chart", "table", "parts", "start"}) {
+  for (const char* name : {"format", "unpack", "chart", "table", "parts", "grid", "start"}) {
     scripts += file_called(page, name);
   }
   const Value data =

@@ -40,6 +40,7 @@ struct PageSeries {
   std::vector<double> x, y;
   std::vector<double> size = {};        // points: share of the largest one's area, 0 to 1
   std::vector<std::string> notes = {};  // points: what the reader sees when pointing at one
+  std::vector<double> low = {}, high = {};  // whiskers at each y, where it is not sure
 };
 
 struct PageMark {
@@ -62,18 +63,51 @@ struct PageBar {
   std::vector<std::pair<std::string, double>> parts;  // "dram", 40.1; in order
 };
 
+/// What something would gain or lose, as a bar to the right or to the left of zero.
+struct PageGain {
+  std::string name;   // "gpu.dram_bandwidth=+20%"
+  std::string value;  // "+11.4 %"
+  double gain = 0;    // more is better
+};
+
 /// A column of a table. Numbers that are NaN are empty cells.
 struct PageColumn {
   std::string name, unit;  // "TTFT", "ms"
   bool is_text = false;
   int decimals = 0;
   std::vector<double> numbers;
+  std::vector<double> low = {}, high = {};  // shown behind the number; NaN: nothing known
   std::vector<std::string> texts;
 
   static PageColumn of_numbers(std::string name, std::string unit, int decimals,
                                std::vector<double> numbers);
   static PageColumn of_texts(std::string name, std::vector<std::string> texts);
+  /// Of numbers if all texts are some, so that 16 comes after 8; else of the texts.
+  static PageColumn of_values(std::string name, std::vector<std::string> texts);
   [[nodiscard]] std::size_t rows() const { return is_text ? texts.size() : numbers.size(); }
+};
+
+/// Figures at points whose place is a value of each of some keys. The reader chooses the figure and
+/// which key runs along the axis: a line chart where its values are numbers, else bars or, of two
+/// keys, a table whose cells are coloured.
+struct PageGrid {
+  struct Key {
+    std::string name;                 // "rate"
+    std::string unit;                 // of the numbers
+    std::vector<std::string> values;  // "4 /s"
+    std::vector<double> numbers;      // of the values; empty: some of them is none
+  };
+  struct Figure {
+    std::string name, unit;  // "TTFT p99", "ms"
+    int decimals = 0;
+    bool more_is_better = false;
+    std::vector<double> means;       // by point; NaN: nothing ran there
+    std::vector<double> low, high;   // empty: unknown
+  };
+  std::vector<Key> keys;
+  std::vector<std::vector<std::size_t>> places;  // by key, then by point: which of its values
+  bool is_crossed = true;                        // false: the keys' values go side by side
+  std::vector<Figure> figures;
 };
 
 class ReportPage {
@@ -87,6 +121,9 @@ class ReportPage {
   void chart(const PageChart& chart);
   /// Lengths are shares of `whole`; nothing is drawn of no bars.
   void bars(const std::string& title, const std::vector<PageBar>& bars, double whole);
+  /// Of bars to both sides of zero, the longest fills its side.
+  void gains(const std::string& title, const std::vector<PageGain>& gains);
+  void grid(const PageGrid& grid);
   /// Columns of equal length. `name` is what a row is: "request".
   void table(const std::string& name, const std::vector<PageColumn>& columns);
   void notes(const std::vector<std::string>& notes);

@@ -1,6 +1,7 @@
 #include "sim/report/page_column.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -66,7 +67,15 @@ Value column_value(const PageColumn& column) {
                        {"rows", static_cast<std::int64_t>(column.rows())}};
   if (!column.is_text) {
     value.emplace_back("decimals", column.decimals);
-    set_numbers(value, column.numbers, std::pow(10.0, column.decimals));
+    const double scale = std::pow(10.0, column.decimals);
+    set_numbers(value, column.numbers, scale);
+    for (const auto& [name, numbers] :
+         {std::pair("low", &column.low), std::pair("high", &column.high)}) {
+      if (numbers->empty()) continue;
+      ValueObject packed_numbers;
+      set_numbers(packed_numbers, *numbers, scale);
+      value.emplace_back(name, std::move(packed_numbers));
+    }
     return value;
   }
   std::map<std::string, std::size_t> numbers;
@@ -94,6 +103,22 @@ PageColumn PageColumn::of_numbers(std::string name, std::string unit, int decima
   column.decimals = decimals;
   column.numbers = std::move(numbers);
   return column;
+}
+
+PageColumn PageColumn::of_values(std::string name, std::vector<std::string> texts) {
+  std::vector<double> numbers;
+  std::size_t decimals = 0;
+  for (const std::string& text : texts) {
+    double number = 0;
+    const char* end = text.data() + text.size();
+    const auto [read, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+    if (error != std::errc() || read != end) return of_texts(std::move(name), std::move(texts));
+    numbers.push_back(number);
+    const auto point = text.find('.');
+    if (point != std::string::npos) decimals = std::max(decimals, text.size() - point - 1);
+  }
+  return of_numbers(std::move(name), "", static_cast<int>(std::min<std::size_t>(decimals, 6)),
+                    std::move(numbers));
 }
 
 PageColumn PageColumn::of_texts(std::string name, std::vector<std::string> texts) {

@@ -16,7 +16,12 @@ function log_ticks(min, max) {
   return all.length <= 7 || tens.length < 2 ? all : tens;
 }
 
-function scale_of(axis, is_y, has_points) {
+function scale_of(axis, is_y, has_points, [low, high] = [Infinity, -Infinity]) {
+  if (is_y && high > -Infinity) {
+    const plain = scale_of(axis, is_y, has_points);
+    return { ...plain, range: (u, min, max) =>
+      plain.range(u, Math.min(min ?? low, low), Math.max(max ?? high, high)) };
+  }
   if (axis.log) {
     return { time: false, distr: 3, range: (u, min, max) => [min / 1.3, max * 1.3] };
   }
@@ -127,6 +132,38 @@ function draw_points(u, series) {
   context.restore();
 }
 
+/// From low to high at each point that is not sure, with a serif at both ends.
+function draw_whiskers(u, series) {
+  const context = u.ctx, serif = 3.5 * devicePixelRatio;
+  context.save();
+  context.lineWidth = devicePixelRatio;
+  for (const one of series) {
+    if (!one.low) continue;
+    context.strokeStyle = css(one.colour);
+    for (let i = 0; i < one.x.length; ++i) {
+      if (!(one.high[i] > one.low[i])) continue;
+      const x = u.valToPos(one.x[i], "x", true);
+      if (x < u.bbox.left - 1 || x > u.bbox.left + u.bbox.width + 1) continue;
+      const ends = [one.low[i], one.high[i]].map((value) => u.valToPos(value, "y", true));
+      context.beginPath();
+      context.moveTo(x, ends[0]);
+      context.lineTo(x, ends[1]);
+      for (const end of ends) {
+        context.moveTo(x - serif, end);
+        context.lineTo(x + serif, end);
+      }
+      context.stroke();
+    }
+  }
+  context.restore();
+}
+
+/// The range of y with all whiskers.
+function whisker_range(series) {
+  return [Math.min(...series.flatMap((one) => one.low ?? [])),
+    Math.max(...series.flatMap((one) => one.high ?? []))];
+}
+
 function radius(one, i) {
   return 2.5 + 13 * Math.sqrt(one.size ? one.size[i] : 0.1);
 }
@@ -204,23 +241,32 @@ function make_chart(part) {
     padding: [8, 24, 0, 0],
     cursor: { y: false, points: { show: !has_points }, drag: { x: true, y: false },
       ...(part.sync ? { sync: { key: part.sync, setSeries: false } } : {}) },
-    scales: { x: scale_of(part.x, false, has_points), y: scale_of(part.y, true, has_points) },
+    scales: { x: scale_of(part.x, false, has_points), y: scale_of(part.y, true, has_points,
+      whisker_range(series)) },
     axes: [axis_of(part.x, false), axis_of(part.y, true)],
     series: [{}, ...all.map((one) => ({
-      label: one.name, spanGaps: true, points: { show: false }, width: 1.75,
+      label: one.name, spanGaps: true, width: 1.75,
+      points: { show: Boolean(one.has_dots), size: 7, fill: () => css(one.colour) },
       stroke: () => one.kind === "points" ? "transparent" : css(one.colour),
       ...(one.kind === "area" ? { fill: () => `${css(one.colour)}2e` } : {}),
       ...(one.kind === "steps" ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
       ...(one.kind === "points" ? { paths: () => null } : {}),
     }))],
     hooks: {
-      draw: [(u) => draw_points(u, series), (u) => draw_marks(u, part.marks)],
+      draw: [(u) => draw_whiskers(u, series), (u) => draw_points(u, series), (u) => draw_marks(u, part.marks)],
       setCursor: [(u) => { readout.textContent = readout_text(u, part, all); }],
     },
   };
+  let chart = null;
+  /// Where another chart takes its place.
+  figure.stop = () => {
+    if (!chart) return;
+    charts.splice(charts.indexOf(chart), 1);
+    chart.destroy();
+  };
   figure.start = () => {
     options.width = Math.max(200, place.clientWidth);
-    const chart = new uPlot(options, joined(all), place);
+    chart = new uPlot(options, joined(all), place);
     charts.push(chart);
     const points = all.flatMap((one) => one.kind === "points"
       ? one.x.map((x, i) => ({ x, y: one.y[i] })) : []).sort((a, b) => a.x - b.x);
@@ -237,7 +283,8 @@ function make_chart(part) {
 function by_x(one) {
   const order = one.x.map((_, i) => i).sort((a, b) => one.x[a] - one.x[b]);
   const pick = (values) => values && order.map((i) => values[i]);
-  return { ...one, x: pick(one.x), y: pick(one.y), size: pick(one.size), notes: pick(one.notes) };
+  return { ...one, x: pick(one.x), y: pick(one.y), size: pick(one.size), notes: pick(one.notes),
+    low: pick(one.low), high: pick(one.high) };
 }
 
 /// From point to point where there are some, else along the lines.

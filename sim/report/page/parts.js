@@ -5,6 +5,7 @@ function make_tiles(part) {
     const figure = element("dd", { class: "figure" }, tile.value);
     if (tile.unit) figure.append(" ", element("span", {}, tile.unit));
     const box = element("div", { class: `tile ${tile.tone}` }, element("dt", {}, tile.label), figure);
+    if (tile.label.length > 40 || tile.value.length > 20) box.classList.add("long");
     if (tile.note) box.append(element("dd", { class: "more" }, tile.note));
     list.append(box);
   }
@@ -32,6 +33,23 @@ function make_bars(part) {
         `: ${bar.parts.map((one) => `${one.name} ${brief(one.share * 100)} %`).join(", ")}`) : "";
     box.append(element("div", { class: "bar" }, element("span", {}, bar.name), track,
       element("span", { class: "amount" }, bar.value, told)));
+  }
+  return box;
+}
+
+/// Bars to both sides of zero; without losses zero stands at the left.
+function make_gains(part) {
+  const most = Math.max(0, ...part.gains.map((one) => one.share));
+  const least = Math.min(0, ...part.gains.map((one) => one.share));
+  const span = most - least || 1;
+  const box = element("div", { class: "bars gains" }, element("h3", {}, part.title));
+  for (const one of part.gains) {
+    const track = element("div", { class: "track", "aria-hidden": "true" },
+      element("i", { style: `margin-left:${((Math.min(0, one.share) - least) / span * 100).toFixed(3)}%;`
+        + `width:${(Math.abs(one.share) / span * 100).toFixed(3)}%;`
+        + `background:var(--${one.share < 0 ? "bad" : "good"})` }));
+    box.append(element("div", { class: "bar" }, element("span", {}, one.name), track,
+      element("span", { class: "amount" }, one.value)));
   }
   return box;
 }

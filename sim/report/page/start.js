@@ -1,6 +1,6 @@
 // Puts the page together and says when it can be read: data-ready holds the milliseconds it took.
-const makers = { tiles: make_tiles, chart: make_chart, bars: make_bars, table: make_table,
-  notes: make_notes, text: make_text };
+const makers = { tiles: make_tiles, chart: make_chart, bars: make_bars, gains: make_gains,
+  grid: make_grid, table: make_table, notes: make_notes, text: make_text };
 
 function make_theme_button() {
   const themes = ["auto", "light", "dark"];

@@ -20,6 +20,15 @@ function cell_text(column, row) {
     ? fixed(value, column.decimals) : String(value);
 }
 
+/// " (7.21–9.10)", "?" for an end that nobody knows; "" where there is no interval.
+function interval_text(column, row) {
+  if (!column.interval) return "";
+  const { low, high } = column.interval;
+  if (low[row] !== low[row] && high[row] !== high[row] || low[row] === high[row]) return "";
+  const end = (value) => value !== value ? "?" : fixed(value, column.decimals);
+  return ` (${end(low[row])}–${end(high[row])})`;
+}
+
 /// Wide enough for its longest cell and its name, in characters.
 function column_width(column) {
   let longest = 0;
@@ -29,13 +38,19 @@ function column_width(column) {
     let high = 0;
     for (const value of column.values) if (Math.abs(value) > high) high = Math.abs(value);
     longest = fixed(high, column.decimals).length + 1;
+    if (column.interval) {
+      let behind = 0;
+      column.values.forEach((_, row) => { behind = Math.max(behind, interval_text(column, row).length); });
+      longest += behind;
+    }
   }
   const name = Math.max(...column.name.split(" ").map((word) => word.length), column.unit.length);
   return Math.min(60, Math.max(longest, name + 2, 5));
 }
 
 function make_table(part) {
-  const columns = part.columns.map((column) => ({ ...column, values: unpack_numbers(column) }));
+  const columns = part.columns.map((column) => ({ ...column, values: unpack_numbers(column),
+    interval: unpack_interval(column) }));
   let order = Uint32Array.from({ length: part.rows }, (_, i) => i);
   let sorted = null, direction = 1, shown_from = -1, filtered = null;
   const status = element("span", { "aria-live": "polite" });
@@ -45,7 +60,7 @@ function make_table(part) {
   const sizes = element("colgroup");
   let width = 0;
   for (const column of columns) {
-    const size = column_width(column) * 0.62 + 1.6;
+    const size = column_width(column) * 0.64 + 1.9;
     width += size;
     sizes.append(element("col", { style: `width:${size.toFixed(1)}em` }));
   }
@@ -75,6 +90,10 @@ function make_table(part) {
       for (const column of columns) {
         const cell = element("td", column.texts ? { class: "text" } : {});
         cell.textContent = cell_text(column, order[at]);
+        if (column.interval) {
+          cell.append(element("span", { class: "interval" }, interval_text(column, order[at])));
+        }
+        if (column.texts && cell.textContent.length > 60) cell.title = cell.textContent;
         line.append(cell);
       }
       rows.push(line);
@@ -109,7 +128,8 @@ function make_table(part) {
       arrange();
     });
     head.append(header);
-    if (column.texts && part.rows > 20 && column.texts.length > 1 && column.texts.length <= 12) {
+    if (column.texts && part.rows > 20 && column.texts.length > 1 && column.texts.length <= 12
+      && column.texts.every((text) => text.length <= 40)) {
       tools.append(filter_of(column, (value) => {
         filtered = value === null ? null : { column, value };
         arrange();

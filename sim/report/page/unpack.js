@@ -23,3 +23,10 @@ function unpack_numbers(column) {
   }
   return numbers;
 }
+
+/// The ends of a column's intervals; null where it has none.
+function unpack_interval(column) {
+  if (!column.low) return null;
+  const numbers = (packed) => unpack_numbers({ ...packed, rows: column.rows, decimals: column.decimals });
+  return { low: numbers(column.low), high: numbers(column.high) };
+}

@@ -43,6 +43,25 @@ TEST(PageColumn, PacksTextsThroughADictionary) {
       R"({"name":"status","unit":"","rows":3,"texts":["done","failed"],"delta":false,"data":"AwED"})");
 }
 
+TEST(PageColumn, PacksIntervalsBesideItsNumbers) {
+  PageColumn column = PageColumn::of_numbers("cost", "$/h", 0, {2, nothing});
+  column.low = {1, nothing};
+  column.high = {3, nothing};
+  // 2, 1 and 3 are 4, 2 and 6 zigzagged: bytes 05 00, 03 00, 07 00.
+  EXPECT_EQ(to_json(column_value(column), -1),
+            R"({"name":"cost","unit":"$/h","rows":2,"decimals":0,"delta":false,"data":"BQA=",)"
+            R"("low":{"delta":false,"data":"AwA="},"high":{"delta":false,"data":"BwA="}})");
+}
+
+TEST(PageColumn, OfValuesIsOfNumbersWhereAllAreSome) {
+  const PageColumn numbers = PageColumn::of_values("load", {"8", "16", "0.25"});
+  EXPECT_FALSE(numbers.is_text);
+  EXPECT_EQ(numbers.decimals, 2);
+  EXPECT_THAT(numbers.numbers, ElementsAre(8, 16, 0.25));
+  EXPECT_TRUE(PageColumn::of_values("rate", {"8", "16 /s"}).is_text);
+  EXPECT_TRUE(PageColumn::of_values("rate", {"8", ""}).is_text);
+}
+
 TEST(DistributionSeries, IsAStaircaseOfAllSamples) {
   const PageSeries series = distribution_series("x", {3, 1, 2, 2});
   EXPECT_THAT(series.x, ElementsAre(1, 1, 2, 2, 3));
@@ -138,6 +157,33 @@ TEST_F(Page, OfVeryManyRequestsShowsSomeAndSaysSo) {
   EXPECT_THAT(html, HasSubstr("One of every 3 of the 400,000 requests; requests.csv (--out) has "
                               "all."));
   EXPECT_THAT(html, HasSubstr(R"("kind":"table","name":"request","rows":133334)"));
+}
+
+TEST_F(Page, DrawsGainsAsSharesOfTheLargest) {
+  ReportPage page("Worth", "plan", "1.2.3");
+  page.gains("More or less", {{"more memory", "+10 %", 0.1}, {"less", "-20 %", -0.2}});
+  page.gains("Nothing", {});
+  const std::string html = page.html();
+  EXPECT_THAT(html, HasSubstr(R"({"kind":"gains","title":"More or less","gains":[)"
+                              R"({"name":"more memory","value":"+10 %","share":0.5},)"
+                              R"({"name":"less","value":"-20 %","share":-1.0}]})"));
+  EXPECT_THAT(html, Not(HasSubstr(R"("title":"Nothing")")));
+}
+
+TEST_F(Page, HoldsGridsByPoint) {
+  ReportPage page("Rates", "sweep", "1.2.3");
+  PageGrid grid;
+  grid.keys = {{"rate", "/s", {"4 /s", "8 /s"}, {4, 8}}};
+  grid.places = {{0, 1}};
+  grid.figures = {{"TTFT p99", "ms", 0, false, {2, nothing}, {}, {}}};
+  page.grid(grid);
+  EXPECT_THAT(page.html(),
+              HasSubstr(R"({"kind":"grid","keys":[{"name":"rate","unit":"/s",)"
+                        R"("values":["4 /s","8 /s"],"numbers":[4.0,8.0],"places":{"name":"","unit":"",)"
+                        R"("rows":2,"decimals":0,"delta":false,"data":"AQM="}}],"crossed":true,)"
+                        R"("figures":[{"name":"TTFT p99","unit":"ms","more_is_better":false,)"
+                        R"("means":{"name":"TTFT p99","unit":"ms","rows":2,"decimals":0,)"
+                        R"("delta":false,"data":"BQA="}}]})"));
 }
 
 TEST_F(Page, OfNothingIsAPageStill) { EXPECT_THAT(report_page(Report()), HasSubstr("</html>")); }
