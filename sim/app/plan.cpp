@@ -17,7 +17,10 @@
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/planner/max_load.hpp"
+#include "sim/planner/plan_page.hpp"
 #include "sim/processes/forking_runner.hpp"
+#include "sim/report/page.hpp"
+#include "sim/run/run.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace foretoken {
@@ -52,6 +55,7 @@ struct PlanCommand {
   std::vector<std::string> overrides;
   std::vector<std::string> lists[list_options.size()];
   std::string out_folder;
+  std::string report_path;
   std::size_t jobs = 0;
   std::vector<std::string> changes;
   bool max_load = false;
@@ -110,7 +114,7 @@ void show_progress(bool shown, std::size_t runs) {
 
 /// What a plan leaves behind, whichever question it answered.
 struct PlanAnswer {
-  std::string table, csv;
+  std::string table, csv, page;
   Value value;
   bool is_complete = true, is_found = false;
 };
@@ -122,7 +126,9 @@ PlanAnswer find_plan(const PlanCommand& options, const LoadScenario& load, Scena
                                .looks_closely = !options.quick,
                                .progress = progress});
   return {plan_table(plan, options.scenario, shows_colour(stdout), terminal_width(stdout)),
-          plan_csv(plan), plan_value(plan), plan.result.is_complete,
+          plan_csv(plan),
+          options.report_path.empty() ? "" : plan_page(plan, options.scenario, load, version()),
+          plan_value(plan), plan.result.is_complete,
           plan.result.cheapest.has_value()};
 }
 
@@ -137,11 +143,18 @@ PlanAnswer find_load(const PlanCommand& options, const LoadScenario& load, Scena
   if (options.lists[&gpus - list_options.data()].empty()) settings.gpus.clear();
   const MaxLoad answer = find_max_load(settings, load, runner, asked);
   return {max_load_table(answer, shows_colour(stdout), terminal_width(stdout)),
-          max_load_csv(answer), max_load_value(answer), answer.is_complete,
+          max_load_csv(answer),
+          options.report_path.empty() ? ""
+                                      : max_load_page(answer, options.scenario, load, version()),
+          max_load_value(answer), answer.is_complete,
           answer.best.has_value()};
 }
 
 int plan(const PlanCommand& options) {
+  if (!options.report_path.empty()) {
+    check_page_charts();
+    check_folder_of(options.report_path);
+  }
   if (!options.changes.empty() && !options.max_load) {
     throw ConfigError({"--vary"}, "says what other hardware is worth to the highest load; add "
                                   "--max-load");
@@ -164,6 +177,7 @@ int plan(const PlanCommand& options) {
   const std::string name = options.max_load ? "max_load" : "plan";
   write_file(folder / (name + ".csv"), answer.csv);
   write_file(folder / (name + ".json"), to_json(answer.value) + "\n");
+  if (!options.report_path.empty()) write_file(options.report_path, answer.page);
   if (options.json) {
     fmt::print("{}\n", to_json(answer.value));
   } else if (!options.quiet) {
@@ -205,6 +219,8 @@ void add_plan(CLI::App& program, Action& chosen) {
                     "Run every choice with one replica, two, ... up to the first that holds");
   command->add_option("--out", options->out_folder,
                       "Folder for plan.csv and plan.json (default: SCENARIO.plan)");
+  command->add_option("--report", options->report_path,
+                      "Write charts and tables of all choices here, as one HTML file");
   command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)");
   command->add_flag("--json", options->json, "Print plan.json's object alone");
   command->add_flag("--quiet", options->quiet, "Print neither table nor progress");

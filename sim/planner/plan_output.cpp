@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
-#include "sim/base/unit_text.hpp"
 #include "sim/planner/choice_text.hpp"
 #include "sim/planner/figure_columns.hpp"
 #include "sim/planner/plan.hpp"
 #include "sim/planner/plan_metrics.hpp"
+#include "sim/planner/plan_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
@@ -16,64 +15,12 @@
 namespace foretoken {
 namespace {
 
-std::string choice(const Plan& plan, std::size_t candidate) {
-  return choice_text(plan.space.axes, plan.space.candidates[candidate].values);
-}
-
-std::string with_units(const Plan& plan, std::size_t candidate) {
-  const int units = plan.result.candidates[candidate].units;
-  const std::string text = choice(plan, candidate);
-  const bool has_pools = plan.space.keys[candidate].replicas.size() > 1;
-  return fmt::format("{}{}", text.empty() ? "" : text + ", ",
-                     has_pools ? fmt::format("{} x the pools", units) : counted(units, "replica"));
-}
-
-std::string slo_text(const SloTargets& slo) {
-  std::string text;
-  const auto add = [&](const char* name, const std::optional<Seconds>& target) {
-    if (!target) return;
-    text += fmt::format("{}{} ≤ {}", text.empty() ? "" : " · ", name, readable(*target));
-  };
-  add("ttft", slo.ttft);
-  add("tpot", slo.tpot);
-  add("e2e", slo.e2e);
-  return text + fmt::format(" for {} of the requests", percent(slo.percentile / 100));
-}
-
-double prompt_tokens_mean(const TrafficSample& traffic) {
-  double sum = 0;
-  for (const SampledRequest& request : traffic.requests)
-    sum += static_cast<double>(request.prompt_tokens);
-  return sum / static_cast<double>(traffic.requests.size());
-}
-
 /// "412 (398-430)", or the figure alone where nobody looked closely.
 std::string with_interval(double value, const DeploymentConfidence* sure, std::size_t metric) {
   if (sure == nullptr) return brief(value);
   const Interval& interval = sure->metrics[metric];
   if (interval.low == interval.high) return brief(value);
   return fmt::format("{} ({}–{})", brief(value), brief(interval.low), brief(interval.high));
-}
-
-std::string cost_text(const Plan& plan, std::size_t candidate) {
-  const CostRange range = plan.cost_range(candidate);
-  if (range.faster == range.slower || plan.confidence(candidate) == nullptr)
-    return fmt::format("{:.2f}", range.predicted);
-  const std::string slower = range.slower < std::numeric_limits<double>::infinity()
-                                 ? fmt::format("{:.2f}", range.slower)
-                                 : std::string("?");
-  return fmt::format("{:.2f} ({:.2f}–{})", range.predicted, range.faster, slower);
-}
-
-/// "E2E p50" of "e2e_p50".
-std::string latency_header(const std::string& name) {
-  std::string text = name;
-  for (char& letter : text) {
-    if (letter == '_') break;
-    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
-  }
-  std::ranges::replace(text, '_', ' ');
-  return text;
 }
 
 std::vector<std::size_t> shown_rows(const Plan& plan) {
@@ -128,31 +75,10 @@ std::string table_of_choices(const Plan& plan, const Ink& ink, bool colour, int 
 }
 
 /// Reasons of one fate, each with all that it holds for.
-std::string reasons(const Plan& plan, CandidateFate fate, const std::string& title,
-                    const Ink& ink, int width) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
-  for (std::size_t i = 0; i < plan.result.candidates.size(); ++i) {
-    const CandidateResult& result = plan.result.candidates[i];
-    if (result.fate != fate) continue;
-    std::string reason = result.reason;
-    if (fate == CandidateFate::beaten) {
-      const auto pair = std::ranges::find(plan.result.beaten_by, i,
-                                          &std::pair<std::size_t, std::size_t>::first);
-      reason = "beaten by " + with_units(plan, pair->second);
-    }
-    const auto known = std::ranges::find_if(
-        groups, [&](const auto& group) { return group.first == reason; });
-    auto& members = known != groups.end()
-                        ? known->second
-                        : groups.emplace_back(reason, std::vector<std::string>{}).second;
-    std::string member = choice(plan, i);
-    if (fate == CandidateFate::beaten) {
-      member += fmt::format(" (${:.2f}/h at least)", result.objectives.dollars_per_hour);
-    }
-    members.push_back(std::move(member));
-  }
+std::string reasons(const Plan& plan, CandidateFate fate, const Ink& ink, int width) {
+  const std::vector<ReasonGroup> groups = reasons_of(plan, fate);
   if (groups.empty()) return "";
-  std::string text = fmt::format("\n  {}\n", ink.strong(title));
+  std::string text = fmt::format("\n  {}\n", ink.strong(std::string(fate_title(fate))));
   for (const auto& [reason, members] : groups) {
     text += wrapped(fmt::format("{}: {}", reason, fmt::join(members, " · ")), width, 4, 6);
   }
@@ -175,39 +101,13 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
                   candidate.dollars_per_hour(units)),
       width, 2, 4);
   const DeploymentConfidence* sure = plan.confidence(best);
-  if (sure != nullptr) {
-    std::string families;
-    for (const FamilyError& family : sure->error.families) {
-      if (family.part() < 0.1 * sure->error.mean_absolute()) break;
-      families += fmt::format("{}{} {}", families.empty() ? "" : ", ", family.family,
-                              percent(family.part() / sure->error.mean_absolute()));
-    }
-    const CostRange range = plan.cost_range(best);
-    std::string consequence = "the answer stays the same";
-    if (range.slower > range.predicted) {
-      consequence = sure->units_slower
-                        ? fmt::format("if all steps take that much longer it takes {} of them",
-                                      *sure->units_slower)
-                        : std::string("if all steps take that much longer no number holds");
-    } else if (range.faster < range.predicted) {
-      consequence = fmt::format("if all steps are that much shorter {} of them do",
-                                *sure->units_faster);
-    }
-    text += wrapped(fmt::format("step times ± {} ({} confidence; of it {}): {}",
-                                percent(sure->half_width), percent(plan.settings.confidence),
-                                families, consequence),
-                    width, 4, 4);
-  }
+  if (sure != nullptr) text += wrapped(error_text(plan, *sure), width, 4, 4);
   for (const std::size_t other : plan.as_good_as_cheapest) {
     text += wrapped(fmt::format("≈ cannot be told apart from it in cost: {} (${} an hour)",
                                 with_units(plan, other), cost_text(plan, other)),
                     width, 4, 6);
   }
-  std::string keys;
-  for (const std::string& key : plan.space.keys[best].deployment(units))
-    keys += fmt::format(" --set {}", key);
-  return text + ink.quiet(wrapped(fmt::format("foretoken simulate {}{}", scenario, keys), width, 4,
-                                  6));
+  return text + ink.quiet(wrapped(command_text(plan, best, scenario), width, 4, 6));
 }
 
 std::string runs_text(const Plan& plan) {
@@ -251,10 +151,10 @@ std::string plan_table(const Plan& plan, const std::string& scenario, bool colou
     text += '\n';
   }
   text += answer(plan, scenario, ink, width);
-  text += reasons(plan, CandidateFate::beaten, "not worth a look", ink, width);
-  text += reasons(plan, CandidateFate::fails, "do not hold", ink, width);
-  text += reasons(plan, CandidateFate::too_slow, "too slow, by their datasheets", ink, width);
-  text += reasons(plan, CandidateFate::impossible, "not possible", ink, width);
+  for (const CandidateFate fate : {CandidateFate::beaten, CandidateFate::fails,
+                                   CandidateFate::too_slow, CandidateFate::impossible}) {
+    text += reasons(plan, fate, ink, width);
+  }
   return text + runs_text(plan);
 }
 

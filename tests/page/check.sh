@@ -2,7 +2,7 @@
 # Writes an HTML report and opens it in headless Chromium (check.js). Status 77: skipped, because
 # Chromium, node or what npm installs is missing; it says which.
 #
-#   check.sh FORETOKEN NODE_MODULES simulate|disaggregated|compare|validate|hundred_thousand [FOLDER]
+#   check.sh FORETOKEN NODE_MODULES KIND [FOLDER]     simulate, compare, plan …: the cases below
 #
 # FOLDER keeps the pages and screenshots.
 set -euo pipefail
@@ -22,6 +22,7 @@ work=${kept:-$(mktemp -d)}
 mkdir -p "$work"
 [ -n "$kept" ] || trap 'rm -rf "$work"' EXIT
 page=$work/$kind.html
+expected=0
 
 case $kind in
   simulate) set -- simulate examples/quickstart.toml --out "$work/$kind" ;;
@@ -29,6 +30,22 @@ case $kind in
   compare)
     set -- compare examples/tensor_parallel.toml --set workload.requests=60 --tp 1,2,4 --replicas auto \
       --out "$work/$kind"
+    ;;
+  plan)
+    set -- plan examples/plan.toml --gpus h200-sxm,b200-sxm,l40s --tp 1,2,4,8 --pp 1,4 \
+      --set workload.requests=200 --set plan.replications=[1,2] --set plan.gpus_max=32 \
+      --out "$work/$kind"
+    ;;
+  plan_none)  # nothing holds
+    set -- plan examples/plan.toml --gpus h200-sxm --tp 4 --pp 1 --set workload.requests=200 \
+      --set "slo.ttft=1 ms" --out "$work/$kind"
+    expected=1
+    ;;
+  max_load)
+    set -- plan examples/tensor_parallel.toml --max-load --clusters h100-sxm-8,b200-sxm-8 --tp 2,4 \
+      --set workload.requests=100 \
+      --vary gpu.dram_bandwidth=+20% --vary gpu.dram_bandwidth=-20% --vary gpu.nvlink_bandwidth=x2 \
+      --set plan.replications=[1,1] --set plan.tolerance=0.05 --out "$work/$kind"
     ;;
   validate) set -- validate examples/served ;;
   hundred_thousand)
@@ -44,7 +61,7 @@ esac
 status=0
 "$foretoken" "$@" --quiet --report "$page" 2>"$work/stderr" || status=$?
 if grep -q "built without uPlot" "$work/stderr"; then skip "$(cat "$work/stderr")"; fi
-[ "$status" -eq 0 ] || { cat "$work/stderr" >&2; exit 1; }
+[ "$status" -eq "$expected" ] || { cat "$work/stderr" >&2; exit 1; }
 
 size=$(stat -c %s "$page")
 if [ "$size" -gt 5000000 ]; then

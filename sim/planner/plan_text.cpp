@@ -1,0 +1,137 @@
+#include "sim/planner/plan_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/base/unit_text.hpp"
+#include "sim/planner/choice_text.hpp"
+#include "sim/report/number_text.hpp"
+
+namespace foretoken {
+
+std::string choice_of(const Plan& plan, std::size_t candidate) {
+  return choice_text(plan.space.axes, plan.space.candidates[candidate].values);
+}
+
+std::string with_units(const Plan& plan, std::size_t candidate) {
+  const int units = plan.result.candidates[candidate].units;
+  const std::string text = choice_of(plan, candidate);
+  const bool has_pools = plan.space.keys[candidate].replicas.size() > 1;
+  return fmt::format("{}{}", text.empty() ? "" : text + ", ",
+                     has_pools ? fmt::format("{} x the pools", units) : counted(units, "replica"));
+}
+
+std::string slo_text(const SloTargets& slo) {
+  std::string text;
+  const auto add = [&](const char* name, const std::optional<Seconds>& target) {
+    if (!target) return;
+    text += fmt::format("{}{} ≤ {}", text.empty() ? "" : " · ", name, readable(*target));
+  };
+  add("ttft", slo.ttft);
+  add("tpot", slo.tpot);
+  add("e2e", slo.e2e);
+  return text + fmt::format(" for {} of the requests", percent(slo.percentile / 100));
+}
+
+double prompt_tokens_mean(const TrafficSample& traffic) {
+  double sum = 0;
+  for (const SampledRequest& request : traffic.requests)
+    sum += static_cast<double>(request.prompt_tokens);
+  return sum / static_cast<double>(traffic.requests.size());
+}
+
+std::string cost_text(const Plan& plan, std::size_t candidate) {
+  const CostRange range = plan.cost_range(candidate);
+  if (range.faster == range.slower || plan.confidence(candidate) == nullptr)
+    return fmt::format("{:.2f}", range.predicted);
+  const std::string slower = range.slower < std::numeric_limits<double>::infinity()
+                                 ? fmt::format("{:.2f}", range.slower)
+                                 : std::string("?");
+  return fmt::format("{:.2f} ({:.2f}–{})", range.predicted, range.faster, slower);
+}
+
+std::string latency_header(const std::string& name) {
+  std::string text = name;
+  for (char& letter : text) {
+    if (letter == '_') break;
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  }
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
+std::string error_text(const Plan& plan, const DeploymentConfidence& cheapest) {
+  std::string families;
+  for (const FamilyError& family : cheapest.error.families) {
+    if (family.part() < 0.1 * cheapest.error.mean_absolute()) break;
+    families += fmt::format("{}{} {}", families.empty() ? "" : ", ", family.family,
+                            percent(family.part() / cheapest.error.mean_absolute()));
+  }
+  const CostRange range = plan.cost_range(cheapest.candidate);
+  std::string consequence = "the answer stays the same";
+  if (range.slower > range.predicted) {
+    consequence = cheapest.units_slower
+                      ? fmt::format("if all steps take that much longer it takes {} of them",
+                                    *cheapest.units_slower)
+                      : std::string("if all steps take that much longer no number holds");
+  } else if (range.faster < range.predicted) {
+    consequence = fmt::format("if all steps are that much shorter {} of them do",
+                              *cheapest.units_faster);
+  }
+  return fmt::format("step times ± {} ({} confidence; of it {}): {}", percent(cheapest.half_width),
+                     percent(plan.settings.confidence), families, consequence);
+}
+
+std::string command_text(const Plan& plan, std::size_t candidate, const std::string& scenario) {
+  std::string text = "foretoken simulate " + scenario;
+  const int units = plan.result.candidates[candidate].units;
+  for (const std::string& key : plan.space.keys[candidate].deployment(units))
+    text += fmt::format(" --set {}", key);
+  return text;
+}
+
+std::string_view fate_title(CandidateFate fate) {
+  switch (fate) {
+    case CandidateFate::beaten:
+      return "not worth a look";
+    case CandidateFate::fails:
+      return "do not hold";
+    case CandidateFate::too_slow:
+      return "too slow, by their datasheets";
+    case CandidateFate::impossible:
+      return "not possible";
+    case CandidateFate::holds:
+      break;
+  }
+  return "hold";
+}
+
+std::string reason_of(const Plan& plan, std::size_t candidate) {
+  const CandidateResult& result = plan.result.candidates[candidate];
+  if (result.fate != CandidateFate::beaten) return result.reason;
+  const auto pair = std::ranges::find(plan.result.beaten_by, candidate,
+                                      &std::pair<std::size_t, std::size_t>::first);
+  return "beaten by " + with_units(plan, pair->second);
+}
+
+std::vector<ReasonGroup> reasons_of(const Plan& plan, CandidateFate fate) {
+  std::vector<ReasonGroup> groups;
+  for (std::size_t i = 0; i < plan.result.candidates.size(); ++i) {
+    const CandidateResult& result = plan.result.candidates[i];
+    if (result.fate != fate) continue;
+    const std::string reason = reason_of(plan, i);
+    const auto known = std::ranges::find(groups, reason, &ReasonGroup::reason);
+    ReasonGroup& group =
+        known != groups.end() ? *known : groups.emplace_back(ReasonGroup{reason, {}});
+    std::string member = choice_of(plan, i);
+    if (fate == CandidateFate::beaten) {
+      member += fmt::format(" (${:.2f}/h at least)", result.objectives.dollars_per_hour);
+    }
+    group.members.push_back(std::move(member));
+  }
+  return groups;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,39 @@
+// What the terminal's table and the page of a plan say in the same words.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/planner/plan.hpp"
+
+namespace foretoken {
+
+/// "h100-sxm, TP 4, PP 2".
+std::string choice_of(const Plan& plan, std::size_t candidate);
+/// "h100-sxm, TP 4, PP 2, 3 replicas": as many as hold.
+std::string with_units(const Plan& plan, std::size_t candidate);
+/// "ttft ≤ 2 s · tpot ≤ 100 ms for 99.0 % of the requests".
+std::string slo_text(const SloTargets& slo);
+double prompt_tokens_mean(const TrafficSample& traffic);
+/// USD an hour: "9.98 (9.98–19.96)", or the figure alone where it is sure or nobody looked closely.
+std::string cost_text(const Plan& plan, std::size_t candidate);
+/// "E2E p50" of "e2e_p50".
+std::string latency_header(const std::string& name);
+/// How far off the cheapest's steps may be, what that comes from, and what it would change.
+std::string error_text(const Plan& plan, const DeploymentConfidence& cheapest);
+/// The command line that simulates a candidate with the units that hold.
+std::string command_text(const Plan& plan, std::size_t candidate, const std::string& scenario);
+
+/// What the candidates of a fate are called together: "not worth a look".
+std::string_view fate_title(CandidateFate fate);
+/// Why a candidate does not hold, or was not run; "" if it holds.
+std::string reason_of(const Plan& plan, std::size_t candidate);
+struct ReasonGroup {
+  std::string reason;
+  std::vector<std::string> members;  // choices
+};
+/// Reasons of one fate, each with all that it holds for.
+std::vector<ReasonGroup> reasons_of(const Plan& plan, CandidateFate fate);
+
+}  // namespace foretoken
