@@ -48,8 +48,10 @@ std::vector<std::int64_t> counts_in(const std::string& line, const SourcePositio
     std::int64_t count = 0;
     const auto [next, error] = std::from_chars(at, end, count);
     if (error != std::errc() || count < 0 || count > std::int64_t{1} << 40) {
-      throw ConfigError(position,
-                        "a histogram is a list of whole numbers from 0 up, as in [12, 0, 3]");
+      const std::string_view rest(at, end);
+      throw ConfigError(position, fmt::format("'{}' is no count: a histogram is a list of whole "
+                                              "numbers from 0 up, as in [12, 0, 3]",
+                                              rest.substr(0, rest.find_first_of(" \t\r,;[]"))));
     }
     counts.push_back(count);
     at = next;
@@ -72,8 +74,11 @@ std::vector<Routing> read_histograms(const std::filesystem::path& path, int expe
     const auto wanted = experts > 0 ? static_cast<std::size_t>(experts)
                                     : (each.empty() ? counts.size() : each[0].counts.size());
     if (counts.size() != wanted) {
-      throw ConfigError(
-          here, fmt::format("holds {} counts; the model has {} experts", counts.size(), wanted));
+      throw ConfigError(here, fmt::format("holds {} counts; the model has {} experts{}",
+                                          counts.size(), wanted,
+                                          file.eof() ? "; this last line has no end, so the file "
+                                                       "may be cut off"
+                                                     : ""));
     }
     if (std::ranges::all_of(counts, [](std::int64_t count) { return count == 0; })) {
       throw ConfigError(here, "holds no assignment at all");

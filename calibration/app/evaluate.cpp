@@ -367,7 +367,7 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_option("--again", command->wave_options.again,
                          "With --wave: the same points measured again, for the noise");
   subcommand->add_flag("--comparators", command->wave_options.with_comparators,
-                       "With --wave: random forest and perceptron too (a minute)");
+                       "With --wave: random forest and perceptron too (two minutes)");
   subcommand->add_flag("--steps", command->steps,
                        "Judge whole steps that step_executor.py ran, kernel by kernel, priced as "
                        "shipped");

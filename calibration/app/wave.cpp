@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "calibration/fit/judge_wave.hpp"
+#include "calibration/fit/wave_policies.hpp"
 #include "calibration/fit/wave_tables.hpp"
 #include "sim/base/fingerprint.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -17,6 +18,9 @@ namespace {
 
 constexpr std::string_view default_data = "calibration/datasets/h200/moe_grid_fp8.csv.gz";
 constexpr std::string_view default_again = "calibration/datasets/h200/moe_grid_fp8_repeat.csv.gz";
+/// Batch sizes between powers of two, which the grids have none of.
+constexpr std::string_view default_between =
+    "calibration/datasets/h200/moe_configurations.csv.gz";
 constexpr int utilisation_samples = 300;  // as Figure 3
 
 MoeGrid load_grids(const std::vector<std::string>& paths) {
@@ -101,6 +105,9 @@ int evaluate_wave(const EvaluateWave& command) {
     fmt::print("{}\n", regret_table(grid, split, command.options, command.with_comparators));
     std::fflush(stdout);
   }
+  const MoeGrid& between =
+      command.data.empty() ? load_moe_grid(std::string(default_between)) : grid;
+  fmt::print("{}\n", policy_table(between, command.options));
   fmt::print("{}\n{}\n{}\n{}\n{}", speedup_table(grid, command.options), opportunity_table(grid),
              utilisation_table(utilisation_samples), split_k_table(grid), group_m_table(grid));
   return 0;

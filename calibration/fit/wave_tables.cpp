@@ -161,8 +161,8 @@ std::string speedup_table(const MoeGrid& grid, const WaveFitOptions& options) {
     }
   }
   std::string text =
-      "routing-aware against static (the measured best at balancedness 1), each point held out "
-      "once\n";
+      "routing-aware against static (the measured best at balancedness 1; at powers of two bucket "
+      "is the same), each point held out once\n";
   text += fmt::format("{:<18} {:>8} {:>8} {:>8} {:>8} {:>8} {:>12}\n", "", "points", "speed-up",
                       "largest", "oracle", "slower", "worst loss %");
   const auto line = [&](const std::string& name, const Row& row) {

@@ -28,8 +28,8 @@ enum class Others { synperf, roofline, none };
 constexpr double analytic_error = 0.13;
 
 struct WaveConfig {
-  /// "static": the best configuration for as many tokens if experts were alike. "bucket": the same
-  /// for the nearest power of two. "routing_aware": by the step's own histogram.
+  /// "static": vLLM's way, the nearest entry of a table tuned with experts alike. "bucket": the
+  /// same with an entry a power of two. "routing_aware": by the step's own histogram.
   DispatchPolicy dispatch = DispatchPolicy::routing_aware;
   /// Who prices what is no mixture-of-experts layer: "synperf", "roofline", or "none" for an error.
   Others others = Others::synperf;

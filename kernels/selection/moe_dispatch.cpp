@@ -6,15 +6,26 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "kernels/selection/wave_analytic.hpp"
 
 namespace foretoken {
 namespace {
+
+/// Batch sizes of vLLM's benchmark_moe.py, which wrote most of its tuned tables.
+constexpr auto tuner_batches = std::to_array<std::int64_t>(
+    {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 1536, 2048, 3072, 4096});
+
+std::int64_t power_below(std::int64_t tokens) {
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(tokens)));
+}
 
 std::vector<MoeTile> pool_for(const GpuSpec& gpu, DType dtype) {
   if (gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(dtype)] <= 0) {
@@ -206,23 +217,39 @@ std::vector<std::int64_t> even_histogram(std::int64_t assignments, int experts) 
   return counts;
 }
 
-std::int64_t bucket_tokens(std::int64_t tokens) {
+std::int64_t tuned_tokens(DispatchPolicy policy, std::int64_t tokens) {
   FORETOKEN_CHECK(tokens > 0, "a step of {} tokens", tokens);
-  const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(tokens)));
+  if (policy == DispatchPolicy::routing_aware) return tokens;
+  if (policy == DispatchPolicy::fixed) {
+    return *std::ranges::min_element(
+        tuner_batches, {}, [&](std::int64_t batch) { return std::abs(batch - tokens); });
+  }
+  const std::int64_t below = power_below(tokens);
   return tokens - below <= 2 * below - tokens ? below : 2 * below;
+}
+
+std::int64_t finer_bucket(std::int64_t tokens) {
+  FORETOKEN_CHECK(tokens > 0, "a step of {} tokens", tokens);
+  if (tokens < 3) return tokens;
+  const std::int64_t below = power_below(tokens), between = below + below / 2;
+  if (tokens <= between) return tokens - below <= between - tokens ? below : between;
+  return tokens - between <= 2 * below - tokens ? between : 2 * below;
+}
+
+std::size_t tuned_choice(MoeDispatcher& dispatcher, std::span<const std::int64_t> histogram,
+                         std::int64_t tokens, std::int64_t tuned) {
+  const std::int64_t assignments =
+      std::accumulate(histogram.begin(), histogram.end(), std::int64_t{0});
+  const double scaled =
+      static_cast<double>(assignments) * static_cast<double>(tuned) / static_cast<double>(tokens);
+  return dispatcher.choose(even_histogram(std::max<std::int64_t>(1, std::llround(scaled)),
+                                          static_cast<int>(histogram.size())));
 }
 
 std::size_t dispatched(MoeDispatcher& dispatcher, DispatchPolicy policy,
                        std::span<const std::int64_t> histogram, std::int64_t tokens) {
   if (policy == DispatchPolicy::routing_aware) return dispatcher.choose(histogram);
-  std::int64_t assignments = 0;
-  for (const std::int64_t count : histogram) assignments += count;
-  if (policy == DispatchPolicy::bucket) {
-    const double scaled = static_cast<double>(assignments) *
-                          static_cast<double>(bucket_tokens(tokens)) / static_cast<double>(tokens);
-    assignments = std::max<std::int64_t>(1, std::llround(scaled));
-  }
-  return dispatcher.choose(even_histogram(assignments, static_cast<int>(histogram.size())));
+  return tuned_choice(dispatcher, histogram, tokens, tuned_tokens(policy, tokens));
 }
 
 }  // namespace foretoken

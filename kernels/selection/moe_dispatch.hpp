@@ -16,8 +16,11 @@
 
 namespace foretoken {
 
-/// fixed: "static", the best configuration for as many tokens if experts were alike, which is what
-/// autotuners find. bucket: the same for the nearest power of two. routing_aware: by the histogram.
+/// fixed: "static", what vLLM and SGLang do: a table tuned with experts alike at the batch sizes of
+/// vLLM's tuner (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 1536, 2048, 3072, 4096),
+/// its nearest entry. bucket: the same with an entry a power of two, Triton's lookup as RaMP
+/// describes it (Section III, approach 1). Both are one thing at powers of two up to 4,096, which is
+/// all that RaMP's and our grids measure. routing_aware: by the histogram.
 enum class DispatchPolicy { fixed, bucket, routing_aware };
 template <>
 struct EnumNames<DispatchPolicy> {
@@ -73,9 +76,16 @@ class MoeDispatcher {
 /// `assignments` over `experts` as evenly as whole numbers go.
 std::vector<std::int64_t> even_histogram(std::int64_t assignments, int experts);
 
-/// The number of tokens whose tuned configuration a bucket policy takes: the nearest power of two,
-/// the smaller one where two are as near.
-std::int64_t bucket_tokens(std::int64_t tokens);
+/// The number of tokens whose tuned configuration a policy takes: the nearest of its table, the
+/// smaller one where two are as near; `tokens` themselves for routing_aware.
+std::int64_t tuned_tokens(DispatchPolicy policy, std::int64_t tokens);
+
+/// RaMP's finer buckets: twice as many entries, powers of two and one and a half times those.
+std::int64_t finer_bucket(std::int64_t tokens);
+
+/// The configuration of a table tuned at `tuned` tokens with experts alike, for a step of `tokens`.
+std::size_t tuned_choice(MoeDispatcher& dispatcher, std::span<const std::int64_t> histogram,
+                         std::int64_t tokens, std::int64_t tuned);
 
 /// The configuration that a policy takes for a step of `tokens` tokens with this histogram.
 /// Evenness is over the layer's experts; fewer assignments than tokens x topk (other ranks have the

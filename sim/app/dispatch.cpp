@@ -55,7 +55,8 @@ std::vector<std::int64_t> read_counts(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw ConfigError({path}, "cannot read this file; check the path");
   std::vector<std::int64_t> counts;
-  int line = 1;
+  constexpr std::string_view separators = " \t\r\n,;[]";
+  int line = 1, open_lists = 0;
   std::string digits;
   const auto finish = [&] {
     if (digits.empty()) return;
@@ -68,15 +69,21 @@ std::vector<std::int64_t> read_counts(const std::string& path) {
       digits += c;
       continue;
     }
-    finish();
-    if (c == '\n') ++line;
-    if (std::string_view(" \t\r\n,;[]").find(c) == std::string_view::npos) {
+    if (separators.find(c) == std::string_view::npos) {
+      std::string word = digits + c;
+      while (file.get(c) && separators.find(c) == std::string_view::npos) word += c;
       throw ConfigError({path, line}, fmt::format("'{}' is no count: write the assignments of each "
                                                   "expert as whole numbers, as in [12, 0, 3]",
-                                                  c));
+                                                  word));
     }
+    finish();
+    if (c == '\n') ++line;
+    open_lists += c == '[' ? 1 : c == ']' ? -1 : 0;
   }
   finish();
+  if (open_lists > 0) {
+    throw ConfigError({path, line}, "ends inside a list: the file may be cut off");
+  }
   return counts;
 }
 
@@ -161,6 +168,7 @@ Step step_of(const DispatchOptions& options) {
 
 struct Choice {
   DispatchPolicy policy;
+  std::int64_t tuned;  // tokens at which its table's entry was tuned
   std::size_t tile;
   double time_us;
 };
@@ -186,7 +194,8 @@ Answer answer(const Step& step, const GpuSpec& gpu) {
   for (const auto policy :
        {DispatchPolicy::routing_aware, DispatchPolicy::bucket, DispatchPolicy::fixed}) {
     const std::size_t tile = dispatched(dispatcher, policy, step.rank, step.kernel.tokens);
-    result.choices.push_back({policy, tile, static_cast<double>(result.times_us[tile])});
+    result.choices.push_back({policy, tuned_tokens(policy, step.kernel.tokens), tile,
+                              static_cast<double>(result.times_us[tile])});
   }
   const MoeTile& chosen = result.tiles[result.choices.front().tile];
   result.variables =
@@ -232,9 +241,11 @@ void print_json(const DispatchOptions& options, const Step& step, const GpuSpec&
   }
   Value policies;
   for (const Choice& choice : answer.choices) {
-    policies.set(std::string(enum_name(choice.policy)),
-                 ValueObject{{"configuration", tile_value(answer.tiles[choice.tile])},
-                             {"time_us", rounded(choice.time_us)}});
+    Value policy;
+    if (choice.policy != DispatchPolicy::routing_aware) policy.set("tuned_tokens", choice.tuned);
+    policy.set("configuration", tile_value(answer.tiles[choice.tile]));
+    policy.set("time_us", rounded(choice.time_us));
+    policies.set(std::string(enum_name(choice.policy)), std::move(policy));
   }
   root.set("policies", std::move(policies));
   if (options.top > 0) {
@@ -286,7 +297,10 @@ void print_table(const DispatchOptions& options, const Step& step, const GpuSpec
                    fmt::format("{:.2f}x", time_us / best)});
   };
   for (const Choice& choice : answer.choices) {
-    row(std::string(enum_name(choice.policy)), choice.tile, choice.time_us);
+    const bool is_tuned = choice.policy != DispatchPolicy::routing_aware;
+    row(fmt::format("{}{}", enum_name(choice.policy),
+                    is_tuned ? fmt::format(", tuned at {}", choice.tuned) : ""),
+        choice.tile, choice.time_us);
   }
   int rank = 1;
   for (const std::size_t i : fastest(answer, options.top)) {

@@ -1,16 +1,35 @@
+#include <algorithm>
+
+#include "sim/base/nearest_name.hpp"
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
 namespace {
 
+/// The word before the colon must be one of both parsers'.
+void expect_known_routing(std::string_view routing, const SourcePosition& position) {
+  const std::vector<std::string_view> known = {"balanced", "power_law", "balancedness",
+                                               "histograms"};
+  const std::string_view word = routing.substr(0, routing.find(':'));
+  if (std::ranges::find(known, word) == known.end()) {
+    throw ConfigError(
+        position, fmt::format("{}; as in \"power_law:1.2\", \"balancedness:0.8\", "
+                              "\"balancedness:0.55+-0.06\", \"histograms:FILE\"",
+                              unknown_name_message("expert routing", word, known)));
+  }
+}
+
 /// One routing for all steps, or what they are drawn from.
 void read_routing(TableReader& table, const ScenarioOptions& options, Scenario& scenario) {
   std::string routing = routing_text(scenario.execution.routing);
   if (!table.read("expert_routing", routing)) return;
+  table.expect("expert_routing", scenario.model.moe.has_value() || scenario.model.layers == 0,
+               fmt::format("is for experts, and there are none in {}", scenario.model.name));
   ExecutionSettings& execution = scenario.execution;
   const SourcePosition position = table.position("expert_routing");
   execution.routing_draw = {};
   table.diagnostics().attempt([&] {
+    expect_known_routing(routing, position);
     if (!is_routing_draw(routing)) {
       execution.routing = parse_routing(routing, position);
       return;

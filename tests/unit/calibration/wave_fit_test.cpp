@@ -9,6 +9,7 @@
 
 #include "calibration/fit/judge_wave.hpp"
 #include "calibration/fit/small_mlp.hpp"
+#include "calibration/fit/wave_policies.hpp"
 #include "kernels/selection/expert_histogram.hpp"
 #include "sim/base/error.hpp"
 
@@ -151,6 +152,27 @@ TEST(SmallMlp, FitsAKink) {
   const Ensemble network = fit_small_mlp(points, targets, {});
   EXPECT_NEAR(network.run(std::vector<float>{5.0F}).mean, 1.0, 0.03);
   EXPECT_NEAR(network.run(std::vector<float>{22.0F}).mean, 2.0, 0.05);
+}
+
+// Tables have no entry where the committed layers were measured at 192, 384 and 768 tokens; vLLM's
+// has 96, a power of two has not.
+TEST(WavePolicies, LoseBetweenTheirEntries) {
+  EXPECT_TRUE(judge_policies(made_up_grid(), {}).empty());
+  const MoeGrid grid =
+      load_moe_grid(FORETOKEN_SOURCE_DIR "/calibration/datasets/h200/moe_configurations.csv.gz");
+  const auto rows = judge_policies(grid, {});
+  ASSERT_EQ(rows.size(), 7U);
+  EXPECT_EQ(rows[1].tokens, 96);
+  EXPECT_EQ(rows[1].fixed, rows[1].tuned_at_each);
+  EXPECT_GT(rows[1].bucket, rows[1].fixed);
+  EXPECT_EQ(rows[2].tokens, 192);
+  EXPECT_EQ(rows[2].fixed, rows[2].bucket);
+  EXPECT_EQ(rows[2].finer_bucket, rows[2].tuned_at_each);
+  const PolicyRegrets& all = rows.back();
+  EXPECT_EQ(all.points, 191);
+  EXPECT_GT(all.bucket, all.fixed);
+  EXPECT_GT(all.fixed, all.tuned_at_each);
+  EXPECT_GT(all.tuned_at_each, all.routing_aware);
 }
 
 // The committed grid in fp8, each point held out once (an eighth of them at a time). The best of

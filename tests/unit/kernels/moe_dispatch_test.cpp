@@ -117,7 +117,7 @@ TEST(MoeDispatcher, PoliciesLookAtWhatTheySay) {
   const auto aware = dispatched(dispatcher, DispatchPolicy::routing_aware, skewed, 100);
   EXPECT_EQ(aware, dispatcher.choose(skewed));
   EXPECT_EQ(dispatched(dispatcher, DispatchPolicy::fixed, skewed, 100),
-            dispatcher.choose(even_histogram(800, 64)));
+            dispatcher.choose(even_histogram(768, 64)));  // 96 tokens
   EXPECT_EQ(dispatched(dispatcher, DispatchPolicy::bucket, skewed, 100),
             dispatcher.choose(even_histogram(1024, 64)));  // 128 tokens
   const auto fixed = dispatched(dispatcher, DispatchPolicy::fixed, skewed, 100);
@@ -125,11 +125,32 @@ TEST(MoeDispatcher, PoliciesLookAtWhatTheySay) {
   EXPECT_LE(times[aware], times[fixed]);
 }
 
-TEST(MoeDispatcher, BucketsArePowersOfTwo) {
-  EXPECT_EQ(bucket_tokens(1), 1);
-  EXPECT_EQ(bucket_tokens(96), 64);  // as near to 128: the smaller
-  EXPECT_EQ(bucket_tokens(97), 128);
-  EXPECT_EQ(bucket_tokens(128), 128);
+TEST(MoeDispatcher, TablesOfPolicies) {
+  const auto bucket = [](std::int64_t n) { return tuned_tokens(DispatchPolicy::bucket, n); };
+  EXPECT_EQ(bucket(1), 1);
+  EXPECT_EQ(bucket(96), 64);  // as near to 128: the smaller
+  EXPECT_EQ(bucket(97), 128);
+  EXPECT_EQ(bucket(8000), 8192);
+  const auto fixed = [](std::int64_t n) { return tuned_tokens(DispatchPolicy::fixed, n); };
+  EXPECT_EQ(fixed(3), 2);
+  EXPECT_EQ(fixed(20), 16);
+  EXPECT_EQ(fixed(21), 24);
+  EXPECT_EQ(fixed(100), 96);
+  EXPECT_EQ(fixed(192), 128);  // vLLM's tuner has nothing between 128 and 256
+  EXPECT_EQ(fixed(193), 256);
+  EXPECT_EQ(fixed(100'000), 4096);
+  for (std::int64_t power = 1; power <= 4096; power *= 2) {
+    EXPECT_EQ(fixed(power), power);
+    EXPECT_EQ(bucket(power), power);
+    EXPECT_EQ(finer_bucket(power), power);
+  }
+  EXPECT_EQ(finer_bucket(3), 3);
+  EXPECT_EQ(finer_bucket(5), 4);
+  EXPECT_EQ(finer_bucket(80), 64);
+  EXPECT_EQ(finer_bucket(81), 96);
+  EXPECT_EQ(finer_bucket(112), 96);
+  EXPECT_EQ(finer_bucket(113), 128);
+  EXPECT_EQ(tuned_tokens(DispatchPolicy::routing_aware, 77), 77);
   EXPECT_EQ(even_histogram(10, 4), (std::vector<std::int64_t>{3, 3, 2, 2}));
 }
 
