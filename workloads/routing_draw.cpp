@@ -74,11 +74,11 @@ std::vector<Routing> read_histograms(const std::filesystem::path& path, int expe
     const auto wanted = experts > 0 ? static_cast<std::size_t>(experts)
                                     : (each.empty() ? counts.size() : each[0].counts.size());
     if (counts.size() != wanted) {
-      throw ConfigError(here, fmt::format("holds {} counts; the model has {} experts{}",
-                                          counts.size(), wanted,
-                                          file.eof() ? "; this last line has no end, so the file "
-                                                       "may be cut off"
-                                                     : ""));
+      throw ConfigError(
+          here, fmt::format("holds {} counts; the model has {} experts{}", counts.size(), wanted,
+                            file.eof() ? "; this last line has no end, so the file "
+                                         "may be cut off"
+                                       : ""));
     }
     if (std::ranges::all_of(counts, [](std::int64_t count) { return count == 0; })) {
       throw ConfigError(here, "holds no assignment at all");

@@ -19,8 +19,7 @@ namespace {
 constexpr std::string_view default_data = "calibration/datasets/h200/moe_grid_fp8.csv.gz";
 constexpr std::string_view default_again = "calibration/datasets/h200/moe_grid_fp8_repeat.csv.gz";
 /// Batch sizes between powers of two, which the grids have none of.
-constexpr std::string_view default_between =
-    "calibration/datasets/h200/moe_configurations.csv.gz";
+constexpr std::string_view default_between = "calibration/datasets/h200/moe_configurations.csv.gz";
 constexpr int utilisation_samples = 300;  // as Figure 3
 
 MoeGrid load_grids(const std::vector<std::string>& paths) {

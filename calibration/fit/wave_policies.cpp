@@ -50,9 +50,9 @@ PolicyRegrets regrets_at(const MoeGrid& grid, const MoeGridPoint& point,
   PolicyRegrets regrets{.tokens = point.tokens, .points = 1};
   for (const Column& column : columns) {
     const std::size_t choice =
-        column.tuned == nullptr ? dispatcher.choose(point.histogram)
-                                : tuned_choice(dispatcher, point.histogram, point.tokens,
-                                               column.tuned(point.tokens));
+        column.tuned == nullptr
+            ? dispatcher.choose(point.histogram)
+            : tuned_choice(dispatcher, point.histogram, point.tokens, column.tuned(point.tokens));
     const auto tile = std::ranges::find(grid.tiles, dispatcher.tiles()[choice]);
     regrets.*column.regret =
         point.times_us[static_cast<std::size_t>(tile - grid.tiles.begin())] / best - 1;
@@ -111,7 +111,8 @@ std::string policy_table(const MoeGrid& grid, const WaveFitOptions& options) {
   for (const PolicyRegrets& row : rows) {
     text += fmt::format("{:<8} {:>6}", row.tokens == 0 ? "all" : std::to_string(row.tokens),
                         row.points);
-    for (const Column& column : columns) text += fmt::format(" {:>14.2f}", 100 * row.*column.regret);
+    for (const Column& column : columns)
+      text += fmt::format(" {:>14.2f}", 100 * row.*column.regret);
     text += '\n';
   }
   return text;

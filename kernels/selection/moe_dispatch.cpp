@@ -221,8 +221,8 @@ std::int64_t tuned_tokens(DispatchPolicy policy, std::int64_t tokens) {
   FORETOKEN_CHECK(tokens > 0, "a step of {} tokens", tokens);
   if (policy == DispatchPolicy::routing_aware) return tokens;
   if (policy == DispatchPolicy::fixed) {
-    return *std::ranges::min_element(
-        tuner_batches, {}, [&](std::int64_t batch) { return std::abs(batch - tokens); });
+    return *std::ranges::min_element(tuner_batches, {},
+                                     [&](std::int64_t batch) { return std::abs(batch - tokens); });
   }
   const std::int64_t below = power_below(tokens);
   return tokens - below <= 2 * below - tokens ? below : 2 * below;

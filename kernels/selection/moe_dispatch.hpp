@@ -19,8 +19,8 @@ namespace foretoken {
 /// fixed: "static", what vLLM and SGLang do: a table tuned with experts alike at the batch sizes of
 /// vLLM's tuner (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 1536, 2048, 3072, 4096),
 /// its nearest entry. bucket: the same with an entry a power of two, Triton's lookup as RaMP
-/// describes it (Section III, approach 1). Both are one thing at powers of two up to 4,096, which is
-/// all that RaMP's and our grids measure. routing_aware: by the histogram.
+/// describes it (Section III, approach 1). Both are one thing at powers of two up to 4,096, which
+/// is all that RaMP's and our grids measure. routing_aware: by the histogram.
 enum class DispatchPolicy { fixed, bucket, routing_aware };
 template <>
 struct EnumNames<DispatchPolicy> {

@@ -64,9 +64,10 @@ TEST_F(RoutingDrawTest, MistakesAreNamed) {
   EXPECT_THAT(error_of("histograms:short.txt", 3),
               HasSubstr("short.txt:2: holds 2 counts; the model has 3 experts"));
   write("cut.txt", "1 2 3\n1 2");
-  EXPECT_THAT(error_of("histograms:cut.txt", 3),
-              HasSubstr("the model has 3 experts; this last line has no end, so the file may be cut "
-                        "off"));
+  EXPECT_THAT(
+      error_of("histograms:cut.txt", 3),
+      HasSubstr("the model has 3 experts; this last line has no end, so the file may be cut "
+                "off"));
   write("words.txt", "1 two 3\n");
   EXPECT_THAT(error_of("histograms:words.txt", 3),
               HasSubstr("words.txt:1: 'two' is no count: a histogram is a list of whole numbers "
