@@ -13,11 +13,11 @@
 #include "sim/processes/forking_runner.hpp"
 #include "sim/app/output_file.hpp"
 #include "sim/app/run_overrides.hpp"
-#include "sim/app/scenario_run.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/library/foretoken.hpp"
 #include "sim/report/page.hpp"
 #include "sim/run/run.hpp"
 
@@ -141,9 +141,9 @@ int compare(const CompareOptions& options) {
   make_folder(folder);
   RowStore store(folder / "rows.jsonl", question(options, choices), combinations(choices).size(),
                  options.resume ? RowStore::Mode::resume : RowStore::Mode::fresh);
-  ForkingRunner runner(options.jobs, [&](const RunRequest& request) {
-    return run_without_timeline(options.scenario, options.overrides, request);
-  });
+  const Question asked = load_question(options.scenario, options.overrides);
+  ForkingRunner runner(options.jobs,
+                       [&](const RunRequest& request) { return run_row(asked, request); });
   const bool shows_progress = !options.quiet && is_terminal(stderr);
   const Comparison comparison =
       compare_layouts(choices, runner, store, [&](std::size_t finished, std::size_t wanted) {
@@ -197,10 +197,7 @@ void add_compare(CLI::App& program, Action& chosen) {
          "Numbers of replicas; auto: as many as the cluster holds (default: the scenario's)");
   values("--pools", options->pools,
          "Replicas of each pool, in the order of the file, as 1:3,2:2,3:1 (scenarios with pools)");
-  command
-      ->add_option("--set", options->overrides,
-                   "Change a key of the scenario for all layouts, as table.key=value; repeatable")
-      ->allow_extra_args(false);
+  add_set_option(*command, options->overrides, "the scenario for all layouts");
   command->add_option("--out", options->out_folder,
                       "Folder for rows, compare.csv and compare.json (default: SCENARIO.compare)");
   command->add_option("--report", options->report_path,

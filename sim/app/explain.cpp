@@ -166,10 +166,7 @@ void add_explain(CLI::App& program, Action& chosen) {
       ->add_option("--metric", options->metric, "With --request: its ttft, tpot or e2e")
       ->capture_default_str()
       ->needs(request);
-  command
-      ->add_option("--set", options->overrides,
-                   "Change a key of the scenario, as table.key=value; repeatable")
-      ->allow_extra_args(false);
+  add_set_option(*command, options->overrides);
   command->add_flag("--split-only", options->split_only,
                     "Say where the time went, without runs of what would help");
   command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)");

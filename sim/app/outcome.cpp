@@ -5,11 +5,11 @@
 
 #include <memory>
 
-#include "sim/processes/child_processes.hpp"
-#include "sim/app/scenario_run.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/base/json.hpp"
+#include "sim/library/foretoken.hpp"
 #include "sim/planner/row_store.hpp"
+#include "sim/processes/child_processes.hpp"
 
 namespace foretoken {
 
@@ -28,7 +28,7 @@ void add_outcome(CLI::App& program, Action& chosen) {
   command->callback([options, &chosen] {
     chosen = [options] {
       const RunOutcome outcome =
-          outcome_of([&] { return run_without_timeline(options->scenario, {}, options->request); });
+          outcome_of([&] { return run_row(load_question(options->scenario), options->request); });
       fmt::print("{}\n", to_json(outcome_value(outcome), -1));
       return 0;
     };

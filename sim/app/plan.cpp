@@ -11,11 +11,11 @@
 
 #include "sim/app/output_file.hpp"
 #include "sim/app/run_overrides.hpp"
-#include "sim/app/scenario_run.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/library/foretoken.hpp"
 #include "sim/planner/max_load.hpp"
 #include "sim/planner/plan_page.hpp"
 #include "sim/processes/forking_runner.hpp"
@@ -162,9 +162,9 @@ int plan(const PlanCommand& options) {
   const auto load = [&](const std::vector<std::string>& overrides) {
     return load_scenario(options.scenario, with(options.overrides, RunRequest{overrides}));
   };
-  ForkingRunner runner(options.jobs, [&](const RunRequest& request) {
-    return run_without_timeline(options.scenario, options.overrides, request);
-  });
+  const Question question = load_question(options.scenario, options.overrides);
+  ForkingRunner runner(options.jobs,
+                       [&](const RunRequest& request) { return run_row(question, request); });
   const bool shows_progress = !options.quiet && is_terminal(stderr);
   const auto progress = [&](std::size_t runs) { show_progress(shows_progress, runs); };
   const PlanAnswer answer = options.max_load ? find_load(options, load, runner, progress)

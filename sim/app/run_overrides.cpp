@@ -1,6 +1,16 @@
 #include "sim/app/run_overrides.hpp"
 
+#include <fmt/format.h>
+
 namespace foretoken {
+
+void add_set_option(CLI::App& command, std::vector<std::string>& overrides,
+                    const std::string& where) {
+  command
+      .add_option("--set", overrides,
+                  fmt::format("Change a key of {}, as table.key=value; repeatable", where))
+      ->allow_extra_args(false);
+}
 
 std::vector<std::string> with(std::vector<std::string> overrides, const RunRequest& request) {
   overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());

@@ -8,6 +8,7 @@
 
 #include "sim/app/output_file.hpp"
 #include "sim/app/progress_bar.hpp"
+#include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
@@ -113,10 +114,7 @@ void add_simulate(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<SimulateOptions>();
   CLI::App* command = program.add_subcommand("simulate", "Run a scenario and report what it says");
   command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
-  command
-      ->add_option("--set", options->overrides,
-                   "Change a key of the scenario for this run, as table.key=value; repeatable")
-      ->allow_extra_args(false);
+  add_set_option(*command, options->overrides, "the scenario for this run");
   command->add_option("--out", options->out_folder,
                       "Folder for report.json, requests.csv and the resolved scenario.toml");
   command->add_option("--steps", options->steps_path, "Write every engine step here (JSON lines)");

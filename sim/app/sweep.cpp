@@ -6,13 +6,12 @@
 #include <optional>
 #include <thread>
 
-#include "sim/processes/forking_runner.hpp"
 #include "sim/app/run_overrides.hpp"
-#include "sim/app/scenario_run.hpp"
-#include "sim/processes/stop_signal.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/sweep_command.hpp"
-#include "sim/run/run.hpp"
+#include "sim/library/foretoken.hpp"
+#include "sim/processes/forking_runner.hpp"
+#include "sim/processes/stop_signal.hpp"
 
 namespace foretoken {
 namespace {
@@ -23,11 +22,11 @@ int sweep_here(const SweepOptions& options) {
   program.check = [&](const RunRequest& request) {
     check_scenario(load_scenario(options.scenario, with(options.overrides, request)), Catalogs());
   };
+  const Question question = load_question(options.scenario, options.overrides);
   std::optional<ForkingRunner> runner;
   program.runner = [&](std::size_t jobs) -> ScenarioRunner& {
-    return runner.emplace(jobs, [&](const RunRequest& request) {
-      return run_without_timeline(options.scenario, options.overrides, request);
-    });
+    return runner.emplace(jobs,
+                          [&](const RunRequest& request) { return run_row(question, request); });
   };
   program.pause = [](double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/app/output_file.hpp"
+#include "sim/app/run_overrides.hpp"
 #include "sim/app/run_owner.hpp"
 #include "sim/app/sweep_progress.hpp"
 #include "sim/app/terminal.hpp"
@@ -155,10 +156,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options, const std::stri
       .add_option("--seeds", options.seeds,
                   "Runs of each combination, with so many seeds from the scenario's on")
       ->check(CLI::Range(1, 1'000'000));
-  command
-      .add_option("--set", options.overrides,
-                  "Change a key of the scenario for all runs, as table.key=value; repeatable")
-      ->allow_extra_args(false);
+  add_set_option(command, options.overrides, "the scenario for all runs");
   command.add_option("--store", options.store_path,
                      "SQLite file that keeps every finished run; the same command goes on from it "
                      "(default: SCENARIO.sweep.sqlite)");

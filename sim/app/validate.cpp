@@ -8,6 +8,7 @@
 #include "sim/app/closed_loop_validation.hpp"
 #include "sim/app/output_file.hpp"
 #include "sim/app/progress_bar.hpp"
+#include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
@@ -112,10 +113,7 @@ void add_validate(CLI::App& program, Action& chosen) {
                       "Model: name, TOML or config.json (default: as meta.json says)");
   command->add_option("--cluster", options->cluster,
                       "Cluster: name or TOML (default: the GPUs that meta.json names)");
-  command
-      ->add_option("--set", options->overrides,
-                   "Change a key of the scenario, as table.key=value; repeatable")
-      ->allow_extra_args(false);
+  add_set_option(*command, options->overrides);
   command->add_option("--out", options->out_folder,
                       "Folder for the comparison, its picture and the simulated run");
   command->add_option("--report", options->report_path,

@@ -22,18 +22,17 @@ Value run_question(const Question& question, const Catalogs& catalogs, const Run
   return answer;
 }
 
-/// As `foretoken compare` keeps them: without timelines, which nobody lays side by side.
-Value run_row(const Question& question, const Catalogs& catalogs, const RunRequest& request) {
-  Report report = run_scenario(scenario_of(question, request.overrides), catalogs);
-  report.timeline.clear();
-  return report_value(report);
-}
-
 }  // namespace
 
 Question load_question(const std::filesystem::path& file,
                        const std::vector<std::string>& overrides) {
   return {load_toml(file), overrides, file.has_parent_path() ? file.parent_path() : "."};
+}
+
+Value run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs) {
+  Report report = run_scenario(scenario_of(question, request.overrides), catalogs);
+  report.timeline.clear();
+  return report_value(report);
 }
 
 Answer simulate(const Question& question, const Catalogs& catalogs) {
@@ -64,7 +63,7 @@ std::vector<Value> predict(const std::vector<Value>& kernels, const PricingChoic
 Value compare(const Question& question, const std::vector<LayoutChoice>& choices, std::size_t slots,
               const Catalogs& catalogs) {
   ForkingRunner runner(
-      slots, [&](const RunRequest& request) { return run_row(question, catalogs, request); });
+      slots, [&](const RunRequest& request) { return run_row(question, request, catalogs); });
   RowStore in_memory;
   const Comparison comparison = compare_layouts(choices, runner, in_memory, {});
   if (!comparison.is_complete) throw Interrupted();

@@ -15,6 +15,7 @@
 
 #include "sim/library/kernel_pricer.hpp"
 #include "sim/planner/layout_choices.hpp"
+#include "sim/planner/scenario_runner.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {
@@ -51,6 +52,11 @@ struct Answer {
 /// Runs the scenario in a child process. Throws ConfigError before anything runs for a scenario
 /// with mistakes, and for what only shows when its rooms are built (a model that does not fit).
 Answer simulate(const Question& question, const Catalogs& catalogs = {});
+
+/// One run of many, in this process, which can then run no other: the question with the request's
+/// changes on top. report.json's object without its timeline, which is most of it and which nobody
+/// lays side by side with another.
+Value run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs = {});
 
 /// Prices kernels, each an object as in kernels/kernel_case.hpp; one answer for each, in order, as
 /// KernelPricer::answer() gives it. The first mistake is thrown.

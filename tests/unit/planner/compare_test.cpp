@@ -5,11 +5,11 @@
 
 #include <gmock/gmock.h>
 
-#include <deque>
 #include <filesystem>
 #include <fstream>
 
 #include "sim/base/json.hpp"
+#include "tests/unit/planner/backwards_runner.hpp"
 #include "tests/unit/planner/made_up_report.hpp"
 
 namespace foretoken {
@@ -21,35 +21,15 @@ using ::testing::HasSubstr;
 const std::vector<LayoutChoice> choices = {{"deployment.tensor_parallel", "TP", {"1", "2", "4"}},
                                            {"deployment.pipeline_parallel", "PP", {"1", "2"}}};
 
-/// Finishes the runs in reverse order; TP 4 with PP 2 is infeasible; stops after `stop_after`.
-class MadeUpRunner final : public ScenarioRunner {
- public:
-  explicit MadeUpRunner(int stop_after = 1000) : left_(stop_after) {}
-  [[nodiscard]] std::size_t slots() const override { return 3; }
-  void start(std::size_t ticket, const RunRequest& request) override {
-    ++started;
-    running_.push_front({ticket, outcome_of(request)});
-  }
-  std::optional<Finished> wait() override {
-    if (left_-- == 0) return std::nullopt;
-    Finished finished = running_.front();
-    running_.pop_front();
-    return finished;
-  }
-  int started = 0;
-
- private:
-  static RunOutcome outcome_of(const RunRequest& request) {
-    const int tensor = request.overrides[0].back() - '0';
-    const int pipeline = request.overrides[1].back() - '0';
-    if (tensor == 4 && pipeline == 2) return {RunStatus::infeasible, "too many GPUs", {}};
-    // Twice the GPUs bring 1.5 times the tokens; pipelines cost latency.
-    const double rate = tensor == 1 ? 100 : tensor == 2 ? 150 : 225;
-    return {RunStatus::ran, "", made_up_report(tensor * pipeline, rate, 80.0 / tensor + pipeline)};
-  }
-  int left_;
-  std::deque<Finished> running_;
-};
+/// TP 4 with PP 2 is infeasible.
+RunOutcome outcome_of(const RunRequest& request) {
+  const int tensor = request.overrides[0].back() - '0';
+  const int pipeline = request.overrides[1].back() - '0';
+  if (tensor == 4 && pipeline == 2) return {RunStatus::infeasible, "too many GPUs", {}};
+  // Twice the GPUs bring 1.5 times the tokens; pipelines cost latency.
+  const double rate = tensor == 1 ? 100 : tensor == 2 ? 150 : 225;
+  return {RunStatus::ran, "", made_up_report(tensor * pipeline, rate, 80.0 / tensor + pipeline)};
+}
 
 class CompareTest : public ::testing::Test {
  protected:
@@ -79,7 +59,7 @@ class CompareTest : public ::testing::Test {
 };
 
 TEST_F(CompareTest, RowsStandInTheOrderOfTheValuesWhateverFinishesFirst) {
-  MadeUpRunner runner;
+  BackwardsRunner runner(outcome_of);
   RowStore file = store(RowStore::Mode::fresh);
   const Comparison comparison = compare_layouts(choices, runner, file, {});
   ASSERT_EQ(comparison.rows.size(), 6U);
@@ -93,7 +73,7 @@ TEST_F(CompareTest, RowsStandInTheOrderOfTheValuesWhateverFinishesFirst) {
 }
 
 TEST_F(CompareTest, NamesTheBestByEachGoal) {
-  MadeUpRunner runner;
+  BackwardsRunner runner(outcome_of);
   RowStore file = store(RowStore::Mode::fresh);
   const Comparison comparison = compare_layouts(choices, runner, file, {});
   std::vector<std::pair<std::string, std::size_t>> best;
@@ -146,20 +126,20 @@ TEST_F(CompareTest, ARunWhoseClientsGaveUpSaysSo) {
 TEST_F(CompareTest, ResumesWhereItWasStoppedAndEndsAlike) {
   std::string whole;
   {
-    MadeUpRunner runner;
+    BackwardsRunner runner(outcome_of);
     RowStore file = store(RowStore::Mode::fresh);
     whole = comparison_csv(compare_layouts(choices, runner, file, {}));
   }
   std::filesystem::remove(rows());
   {
-    MadeUpRunner runner(2);
+    BackwardsRunner runner(outcome_of, 2);
     RowStore file = store(RowStore::Mode::fresh);
     const Comparison stopped = compare_layouts(choices, runner, file, {});
     EXPECT_FALSE(stopped.is_complete);
     EXPECT_EQ(stopped.rows.size(), 2U);
   }
   EXPECT_THAT(error_of(RowStore::Mode::fresh, "q"), HasSubstr("holds 2 of 6 runs"));
-  MadeUpRunner runner;
+  BackwardsRunner runner(outcome_of);
   RowStore file = store(RowStore::Mode::resume);
   EXPECT_EQ(comparison_csv(compare_layouts(choices, runner, file, {})), whole);
   EXPECT_EQ(runner.started, 4);
@@ -167,7 +147,7 @@ TEST_F(CompareTest, ResumesWhereItWasStoppedAndEndsAlike) {
 
 TEST_F(CompareTest, ALineThatWasCutOffIsRunAgain) {
   {
-    MadeUpRunner runner;
+    BackwardsRunner runner(outcome_of);
     RowStore file = store(RowStore::Mode::fresh);
     (void)compare_layouts(choices, runner, file, {});
   }

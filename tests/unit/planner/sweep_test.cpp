@@ -5,10 +5,10 @@
 
 #include <gmock/gmock.h>
 
-#include <deque>
 #include <filesystem>
 
 #include "sim/base/json.hpp"
+#include "tests/unit/planner/backwards_runner.hpp"
 #include "tests/unit/planner/made_up_report.hpp"
 
 namespace foretoken {
@@ -17,35 +17,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Finishes runs in reverse order. TTFT p50 is x + seed; x = 4 cannot be, x = 5 breaks.
-class MadeUpRunner final : public ScenarioRunner {
- public:
-  explicit MadeUpRunner(int stop_after = 1000) : left_(stop_after) {}
-  [[nodiscard]] std::size_t slots() const override { return 3; }
-  void start(std::size_t ticket, const RunRequest& request) override {
-    ++started;
-    running_.push_front({ticket, outcome_of(request)});
-  }
-  std::optional<Finished> wait() override {
-    if (left_-- == 0) return std::nullopt;
-    tick();
-    Finished finished = running_.front();
-    running_.pop_front();
-    return finished;
-  }
-  int started = 0;
-
- private:
-  static RunOutcome outcome_of(const RunRequest& request) {
-    const int x = request.overrides[0].back() - '0';
-    const int seed = request.overrides.size() > 1 ? request.overrides[1].back() - '0' : 0;
-    if (x == 4) return {RunStatus::infeasible, "four is too many", {}};
-    if (x == 5) return {RunStatus::failed, "ended by a signal", {}};
-    return {RunStatus::ran, "", made_up_report(1, 100 * x, x + seed)};
-  }
-  int left_;
-  std::deque<Finished> running_;
-};
+/// TTFT p50 is x + seed; x = 4 cannot be, x = 5 breaks.
+RunOutcome outcome_of(const RunRequest& request) {
+  const int x = request.overrides[0].back() - '0';
+  const int seed = request.overrides.size() > 1 ? request.overrides[1].back() - '0' : 0;
+  if (x == 4) return {RunStatus::infeasible, "four is too many", {}};
+  if (x == 5) return {RunStatus::failed, "ended by a signal", {}};
+  return {RunStatus::ran, "", made_up_report(1, 100 * x, x + seed)};
+}
 
 class SweepTest : public ::testing::Test {
  protected:
@@ -63,7 +42,7 @@ class SweepTest : public ::testing::Test {
             {owner, "here", 60, [this] { return now_ += 1; },
              [](const std::string&) { return false; }}};
   }
-  bool run(const SweepPlan& plan, MadeUpRunner& runner, RunStore& to) {
+  bool run(const SweepPlan& plan, BackwardsRunner& runner, RunStore& to) {
     return run_sweep(plan, runner, to, {[this](double) { return --patience_ > 0; }, {}});
   }
 
@@ -82,7 +61,7 @@ SweepPlan five(std::size_t seeds) {
 
 TEST_F(SweepTest, RowsStandInTheOrderOfThePlanWhateverFinishesFirst) {
   const SweepPlan plan = five(0);
-  MadeUpRunner runner;
+  BackwardsRunner runner(outcome_of);
   RunStore runs = store(plan);
   EXPECT_TRUE(run(plan, runner, runs));
   const SweepResult result = sweep_result(plan, runs);
@@ -96,7 +75,7 @@ TEST_F(SweepTest, RowsStandInTheOrderOfThePlanWhateverFinishesFirst) {
 TEST_F(SweepTest, MeansAndIntervalsAreOverTheSeeds) {
   // x + {1, 2, 3}: mean x + 2, deviation 1, t(0.975, 2) = 4.302653, so 4.302653 / sqrt(3).
   const SweepPlan plan = five(3);
-  MadeUpRunner runner;
+  BackwardsRunner runner(outcome_of);
   RunStore runs = store(plan);
   EXPECT_TRUE(run(plan, runner, runs));
   const SweepResult result = sweep_result(plan, runs);
@@ -124,21 +103,21 @@ TEST_F(SweepTest, GoesOnWhereItWasStoppedAndEndsAlike) {
   const SweepPlan plan = five(2);
   std::string whole;
   {
-    MadeUpRunner runner;
+    BackwardsRunner runner(outcome_of);
     RunStore runs = store(plan);
     EXPECT_TRUE(run(plan, runner, runs));
     whole = to_json(sweep_value(sweep_result(plan, runs)));
   }
   clear();
   {
-    MadeUpRunner runner(4);
+    BackwardsRunner runner(outcome_of, 4);
     RunStore runs = store(plan);
     EXPECT_FALSE(run(plan, runner, runs));
     EXPECT_EQ(runs.counts().finished, 4U);
     EXPECT_EQ(runs.counts().leased, 0U);
     EXPECT_FALSE(sweep_result(plan, runs).is_complete());
   }
-  MadeUpRunner runner;
+  BackwardsRunner runner(outcome_of);
   RunStore runs = store(plan, "b");
   EXPECT_TRUE(run(plan, runner, runs));
   EXPECT_EQ(runner.started, 6);
@@ -149,7 +128,7 @@ TEST_F(SweepTest, WaitsForWhatOthersAreAt) {
   const SweepPlan plan = five(0);
   RunStore other = store(plan, "other");
   EXPECT_THAT(other.take(1), ElementsAre(0));
-  MadeUpRunner runner;
+  BackwardsRunner runner(outcome_of);
   RunStore runs = store(plan);
   EXPECT_FALSE(run(plan, runner, runs));  // until the user has enough
   EXPECT_EQ(runs.counts().finished, 4U);
@@ -164,7 +143,7 @@ TEST_F(SweepTest, RenewsItsLeasesWhileRunsFinish) {
   RunStore other = store(plan, "other");
   class Thief final : public ScenarioRunner {
    public:
-    Thief(MadeUpRunner& runner, RunStore& store) : runner_(runner), store_(store) {}
+    Thief(BackwardsRunner& runner, RunStore& store) : runner_(runner), store_(store) {}
     [[nodiscard]] std::size_t slots() const override { return 3; }
     void start(std::size_t ticket, const RunRequest& request) override {
       runner_.start(ticket, request);
@@ -177,10 +156,10 @@ TEST_F(SweepTest, RenewsItsLeasesWhileRunsFinish) {
     bool stolen = false;
 
    private:
-    MadeUpRunner& runner_;
+    BackwardsRunner& runner_;
     RunStore& store_;
   };
-  MadeUpRunner runner;
+  BackwardsRunner runner(outcome_of);
   Thief thief(runner, other);
   RunStore runs = store(plan);
   (void)run_sweep(plan, thief, runs, {[this](double) { return --patience_ > 0; }, {}});
