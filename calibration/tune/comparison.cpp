@@ -79,7 +79,8 @@ Comparison compare(const std::vector<Problem>& problems, Evaluator& evaluator,
   for (const Problem& problem : problems) judges.emplace_back(problem, evaluator);
   // Each problem's prior is learned from the others, so that it knows nothing of itself.
   std::vector<std::vector<PriorSample>> samples(problems.size());
-  if (options.prior > 0 && problems.size() > 1) {
+  if (options.prior > 0 && problems.size() > 1 && options.prior_from == nullptr &&
+      evaluator.is_exhaustible()) {
     const int each = (options.prior + static_cast<int>(problems.size()) - 2) /
                      static_cast<int>(problems.size() - 1);
     for (std::size_t p = 0; p < problems.size(); ++p) {
@@ -98,12 +99,11 @@ Comparison compare(const std::vector<Problem>& problems, Evaluator& evaluator,
     for (std::size_t other = 0; other < problems.size(); ++other) {
       if (other != p) prior.insert(prior.end(), samples[other].begin(), samples[other].end());
     }
-    const double best_mean = judge.best_mean_reward(options.reward);
-    const double best_speedup = judge.best_speedup();
-    comparison.problems.push_back(problem.name);
-    comparison.best_of_space.push_back(best_speedup);
-    for (PolicyResult& result : comparison.policies) {
-      std::vector<double>& bests = result.by_problem.emplace_back();
+    if (options.prior_from != nullptr) {
+      prior = prior_of_others(*options.prior_from, problem.name, options.prior, options.first_seed);
+    }
+    const std::size_t first = comparison.trajectories.size();
+    for (const PolicyResult& result : comparison.policies) {
       for (std::size_t i = 0; i < seeds; ++i) {
         const std::uint64_t seed = options.first_seed + i;
         const auto policy = make_policy(registry, result.policy, options_of(result.policy),
@@ -116,6 +116,20 @@ Comparison compare(const std::vector<Problem>& problems, Evaluator& evaluator,
             search(judge, *rewriter, *policy, options.budget, options.reward);
         trajectory.policy = result.policy;
         trajectory.seed = seed;
+        trajectory.pool.clear();
+        comparison.trajectories.push_back(std::move(trajectory));
+      }
+    }
+    // After the searches: where spaces are not known, they tell what there was to be had.
+    const double best_mean = judge.best_mean_reward(options.reward);
+    const double best_speedup = judge.best_speedup();
+    comparison.problems.push_back(problem.name);
+    comparison.best_of_space.push_back(best_speedup);
+    std::size_t next = first;
+    for (PolicyResult& result : comparison.policies) {
+      std::vector<double>& bests = result.by_problem.emplace_back();
+      for (std::size_t i = 0; i < seeds; ++i) {
+        const Trajectory& trajectory = comparison.trajectories[next++];
         Regret regret(best_mean);
         double best = 1;
         for (std::size_t round = 1; round <= rounds; ++round) {
@@ -130,8 +144,6 @@ Comparison compare(const std::vector<Problem>& problems, Evaluator& evaluator,
         result.highest[i] = std::max(result.highest[i], best);
         result.share_of_best[i] += std::log(best / best_speedup) / count;
         bests.push_back(best);
-        trajectory.pool.clear();
-        comparison.trajectories.push_back(std::move(trajectory));
       }
     }
     progress(problem.name);

@@ -24,6 +24,8 @@ struct ComparisonOptions {
   std::uint64_t first_seed = 1;
   int budget = 40;
   int prior = 1000;  // attempts at all other problems together; 0 = none
+  /// Who judges those attempts. nullptr: the evaluator itself, unless it cannot judge whole spaces.
+  Evaluator* prior_from = nullptr;
   RewardRule reward = RewardRule::clipped;
   bool is_seeded = true;  // the order of the template's moves
   Value policy_options;   // a table a policy: {"kernelband": {"lambda": 0.3}}
@@ -46,7 +48,7 @@ struct PolicyResult {
 
 struct Comparison {
   std::vector<std::string> problems;
-  std::vector<double> best_of_space;  // by problem
+  std::vector<double> best_of_space;  // by problem; of what was judged, where spaces are not known
   std::vector<PolicyResult> policies;
   std::vector<Trajectory> trajectories;  // policies, problems, seeds; pools left out
 };

@@ -19,6 +19,8 @@ class Evaluator {
   [[nodiscard]] virtual bool knows(const Problem&, const State&) const { return true; }
   /// The GPU whose peaks profiles are told against.
   [[nodiscard]] virtual const GpuSpec& gpu() const = 0;
+  /// Whether a whole space can be judged in seconds, so that its best is known: not on a GPU.
+  [[nodiscard]] virtual bool is_exhaustible() const { return true; }
 };
 
 /// Looks every candidate up in a recording (`record`'s CSV, plain or gzip) by its parameters.
@@ -33,6 +35,7 @@ struct SimulationOptions {
 std::unique_ptr<Evaluator> make_simulated(GpuSpec gpu, const SimulationOptions& options);
 
 /// Compiles, checks and times on this machine's GPU, in child processes; keeps cubins in `folder`.
+/// Programs that share a GPU compile at the same time and take turns at judging.
 std::unique_ptr<Evaluator> make_cuda(std::vector<std::string> device_command, std::string folder);
 
 /// Asks `inner` for what `log` does not hold yet and appends it there: a killed run goes on, and

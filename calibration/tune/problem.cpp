@@ -100,11 +100,11 @@ Launch read_launch(TableReader& table) {
   return launch;
 }
 
-std::vector<Shape> read_shapes(TableReader& table, std::size_t dimensions) {
+std::vector<Shape> read_shapes(TableReader& table, std::string_view key, std::size_t dimensions) {
   std::vector<Shape> shapes;
-  const Value* found = table.find("shapes");
+  const Value* found = table.find(key);
   if (found == nullptr || !found->is_array()) {
-    table.fail("shapes", "must be an array of shapes");
+    table.fail(key, "must be an array of shapes");
     return shapes;
   }
   for (const Value& row : std::get<ValueArray>(found->data)) {
@@ -120,7 +120,7 @@ std::vector<Shape> read_shapes(TableReader& table, std::size_t dimensions) {
     }
     shapes.push_back(std::move(shape));
   }
-  table.expect("shapes", !shapes.empty(), "has no shape");
+  table.expect(key, !shapes.empty(), "has no shape");
   return shapes;
 }
 
@@ -210,7 +210,7 @@ Problem parse_problem(std::string_view text, const std::string& name, const std:
   table.read("level", problem.level);
   table.require("tolerance", problem.tolerance);
   table.require("dims", problem.dimensions);
-  problem.shapes = read_shapes(table, problem.dimensions.size());
+  problem.shapes = read_shapes(table, "shapes", problem.dimensions.size());
   for_each_table(table, "parameters", diagnostics, [&](TableReader& parameter) {
     problem.parameters.push_back(read_parameter(parameter));
   });
@@ -238,6 +238,21 @@ Problem parse_problem(std::string_view text, const std::string& name, const std:
   diagnostics.throw_if_any();
   check_expressions(problem, {file, 1, 0});
   return problem;
+}
+
+void take_shapes(std::vector<Problem>& problems, const std::string& path) {
+  const Value root = load_toml(path);
+  Diagnostics diagnostics;
+  TableReader table(root, diagnostics, "");
+  for (Problem& problem : problems) {
+    if (root.find(problem.name) == nullptr) continue;
+    problem.shapes = read_shapes(table, problem.name, problem.dimensions.size());
+  }
+  std::vector<std::string> known;
+  for (const Problem& problem : problems) known.push_back(problem.name);
+  table.also_known(known);
+  table.finish();
+  diagnostics.throw_if_any();
 }
 
 State start_state(const Problem& problem) {

@@ -88,6 +88,10 @@ Problem parse_problem(std::string_view text, const std::string& name, const std:
 /// Launches as a header's array of tables writes them; mistakes go to `diagnostics`.
 std::vector<Launch> read_launches(const Value& array, Diagnostics& diagnostics);
 
+/// Shapes of a TOML file in place of the headers' own: "softmax = [[100, 3072], …]". Problems that it
+/// does not name keep theirs. Every mistake together as a ConfigError with file and line.
+void take_shapes(std::vector<Problem>& problems, const std::string& path);
+
 /// The state before anybody touched it.
 State start_state(const Problem& problem);
 /// Every state, the last parameter fastest.

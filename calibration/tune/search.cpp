@@ -37,18 +37,22 @@ const Judged& Judge::judge(const Candidate& candidate) {
   return states_.emplace(candidate.state, judged(candidate)).first->second;
 }
 
+bool Judge::counts(const State& state) const {
+  return evaluator_->is_exhaustible() ? evaluator_->knows(*problem_, state)
+                                      : states_.contains(state);
+}
+
 double Judge::best_mean_reward(RewardRule rule) {
-  if (best_mean_) return *best_mean_;
   double best = 0;
   for (const State& state : all_states(*problem_)) {
-    if (!evaluator_->knows(*problem_, state)) continue;
+    if (!counts(state)) continue;
     const Judged& parent = judge(candidate_at(*problem_, state));
     if (parent.evaluation.status != Status::ok) continue;
     for (int s = 0; s < strategy_count; ++s) {
       double sum = 0;
       int count = 0;
       for (State& moved : moves(*problem_, state, static_cast<Strategy>(s))) {
-        if (!evaluator_->knows(*problem_, moved)) continue;
+        if (!counts(moved)) continue;
         const Judged& child = judge(candidate_at(*problem_, std::move(moved)));
         sum += reward_of(parent.time, child.evaluation, child.time, rule);
         ++count;
@@ -56,19 +60,16 @@ double Judge::best_mean_reward(RewardRule rule) {
       if (count > 0) best = std::max(best, sum / count);
     }
   }
-  best_mean_ = best;
   return best;
 }
 
 double Judge::best_speedup() {
-  if (best_speedup_) return *best_speedup_;
   double best = 1;
   for (const State& state : all_states(*problem_)) {
-    if (!evaluator_->knows(*problem_, state)) continue;
+    if (!counts(state)) continue;
     const Judged& judged = judge(candidate_at(*problem_, state));
     if (judged.evaluation.status == Status::ok) best = std::max(best, 1 / judged.time);
   }
-  best_speedup_ = best;
   return best;
 }
 
@@ -164,6 +165,22 @@ std::vector<PriorSample> prior_samples(Judge& judge, int count, std::uint64_t se
   std::vector<PriorSample> samples;
   for (const Attempt& attempt : attempts) {
     samples.push_back({scale.scaled(attempt.profile), attempt.strategy, attempt.improved});
+  }
+  return samples;
+}
+
+std::vector<PriorSample> prior_of_others(Evaluator& recorded, const std::string& own, int count,
+                                         std::uint64_t seed) {
+  std::vector<PriorSample> samples;
+  if (count == 0) return samples;
+  std::vector<Problem> others = load_suite();
+  std::erase_if(others, [&](const Problem& problem) {
+    return problem.name == own || !recorded.knows(problem, start_state(problem));
+  });
+  for (const Problem& problem : others) {
+    Judge judge(problem, recorded);
+    const auto each = prior_samples(judge, 1 + count / static_cast<int>(others.size()), seed);
+    samples.insert(samples.end(), each.begin(), each.end());
   }
   return samples;
 }

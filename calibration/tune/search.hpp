@@ -33,20 +33,22 @@ class Judge {
   [[nodiscard]] Evaluator& evaluator() { return *evaluator_; }
 
   /// The largest expected reward of any (kernel, strategy), each move of the strategy as likely,
-  /// over all valid points of the space that the evaluator knows (mu* of Equation 5).
+  /// over all valid points of the space that the evaluator knows (mu* of Equation 5). Where the
+  /// evaluator cannot judge whole spaces: over the points judged so far.
   double best_mean_reward(RewardRule rule);
-  /// The highest speed-up in the space.
+  /// The highest speed-up in the space, or so far.
   double best_speedup();
 
  private:
   Judged judged(const Candidate& candidate);
+  /// Whether the point counts for what is best.
+  [[nodiscard]] bool counts(const State& state) const;
 
   const Problem* problem_;
   Evaluator* evaluator_;
   std::vector<double> reference_;
   std::map<State, Judged> states_;
   Judged outside_;
-  std::optional<double> best_mean_, best_speedup_;
 };
 
 struct Step {
@@ -77,6 +79,10 @@ Trajectory search(Judge& judge, Rewriter& rewriter, Policy& policy, int budget, 
 /// `count` attempts at random points of `judge`'s space by random strategies, profiles scaled
 /// within themselves: what other problems' policies learn their prior from.
 std::vector<PriorSample> prior_samples(Judge& judge, int count, std::uint64_t seed);
+
+/// About `count` attempts at all problems of the suite that `recorded` knows, but `own`.
+std::vector<PriorSample> prior_of_others(Evaluator& recorded, const std::string& own, int count,
+                                         std::uint64_t seed);
 
 /// One line of JSON a step, without times of day: equal runs are equal byte for byte.
 std::string to_text(const Trajectory& trajectory);

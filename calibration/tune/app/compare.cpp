@@ -125,8 +125,9 @@ void print_table(const Comparison& comparison, const CompareFlags& flags,
                  const PolicyResult* against) {
   double log_best = 0;
   for (const double best : comparison.best_of_space) log_best += std::log(best);
-  fmt::print("{} kernels, {} seeds, {} evaluations each; best of all spaces: {:.3f}x\n",
+  fmt::print("{} kernels, {} seeds, {} evaluations each; best of {}: {:.3f}x\n",
              comparison.problems.size(), flags.options.seeds, flags.options.budget,
+             flags.inputs.evaluator == "cuda" ? "all that was judged" : "all spaces",
              std::exp(log_best / static_cast<double>(comparison.problems.size())));
   fmt::print("{:24} {:>22} {:>20} {:>8} {:>7} {:>8}", "policy", "speed-up (95 %)", "regret (95 %)",
              "Fast@1", "best", "of best");
@@ -159,8 +160,11 @@ int run_compare(CompareFlags& flags) {
   for (const auto& [name, value] : std::get<ValueObject>(flags.options.policy_options.data)) {
     (void)registry.find(name, value.position);
   }
-  const std::vector<Problem> problems = chosen_problems(flags.inputs);
+  std::vector<Problem> problems = chosen_problems(flags.inputs.suite);
   const auto evaluator = chosen_evaluator(flags.inputs, flags.options.first_seed);
+  keep_judgeable(problems, *evaluator, flags.inputs.suite);
+  const auto prior = prior_recording(flags.inputs);
+  flags.options.prior_from = prior.get();
   const Comparison comparison =
       compare(problems, *evaluator, registry, flags.options, [](const std::string&) {});
   const PolicyResult* against = nullptr;
@@ -184,8 +188,7 @@ void add(CLI::App& program, Action& chosen, const char* name, const char* summar
     flags->inputs.evaluator = "replay";
     command->add_option("recording", flags->inputs.log, "CSV of `record`, plain or gzip")
         ->required();
-    command->add_option("--kernels", flags->inputs.kernels, "Only these, comma between")
-        ->delimiter(',');
+    flags->inputs.suite.add_to(*command);
     command->add_option("--gpu", flags->inputs.gpu, "GPU whose peaks profiles are told against")
         ->capture_default_str();
   } else {

@@ -10,21 +10,29 @@
 
 namespace foretoken::tune {
 
-void InputFlags::add_to(CLI::App& command) {
+void SuiteFlags::add_to(CLI::App& command) {
   command.add_option("--suite", suite, "Folder of further kernels (*.cu)");
   command.add_option("--kernels", kernels, "Only these, comma between")->delimiter(',');
+  command.add_option("--shapes", shapes, "TOML with other shapes: softmax = [[100, 3072], ...]");
+}
+
+void InputFlags::add_to(CLI::App& command) {
+  suite.add_to(command);
   command.add_option("--evaluator", evaluator, "simulated, replay or cuda")->capture_default_str();
   command.add_option("--log", log, "Recording that replay reads (record's CSV)");
   command.add_option("--cache", cache, "CSV that keeps every evaluation; a killed run goes on");
+  command.add_option("--prior-log", prior_log,
+                     "Recording whose other kernels priors are learned from");
   command.add_option("--gpu", gpu, "GPU of simulated, and whose peaks profiles are told against")
       ->capture_default_str();
   command.add_option("--noise", noise, "Of simulated times, standard deviation of the logarithm")
       ->capture_default_str();
 }
 
-std::vector<Problem> chosen_problems(const InputFlags& flags) {
+std::vector<Problem> chosen_problems(const SuiteFlags& flags) {
   std::vector<Problem> problems =
       load_suite(flags.suite.empty() ? std::nullopt : std::optional(flags.suite));
+  if (!flags.shapes.empty()) take_shapes(problems, flags.shapes);
   if (flags.kernels.empty()) return problems;
   std::vector<std::string_view> known;
   for (const Problem& problem : problems) known.push_back(problem.name);
@@ -37,6 +45,19 @@ std::vector<Problem> chosen_problems(const InputFlags& flags) {
     return std::ranges::find(flags.kernels, problem.name) == flags.kernels.end();
   });
   return problems;
+}
+
+void keep_judgeable(std::vector<Problem>& problems, const Evaluator& evaluator,
+                    const SuiteFlags& flags) {
+  if (!flags.kernels.empty()) return;
+  std::erase_if(problems, [&](const Problem& problem) {
+    return !evaluator.knows(problem, start_state(problem));
+  });
+}
+
+std::unique_ptr<Evaluator> prior_recording(const InputFlags& flags) {
+  if (flags.prior_log.empty()) return nullptr;
+  return make_replay(flags.prior_log, load_gpu(flags.gpu, {"--gpu", 0, 0}));
 }
 
 std::unique_ptr<Evaluator> chosen_evaluator(const InputFlags& flags, std::uint64_t seed) {

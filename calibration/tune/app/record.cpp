@@ -14,10 +14,10 @@
 #include <optional>
 #include <thread>
 
+#include "calibration/tune/app/inputs.hpp"
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/device/device_client.hpp"
 #include "calibration/tune/evaluation_log.hpp"
-#include "sim/base/nearest_name.hpp"
 #include "sim/base/random.hpp"
 
 namespace foretoken::tune {
@@ -25,8 +25,7 @@ namespace {
 
 struct RecordFlags {
   std::string to = "tune_log.csv";
-  std::string suite;
-  std::vector<std::string> kernels;
+  SuiteFlags suite;
   int jobs = 0;
   int sample = 0;
   double seconds = 0;
@@ -117,20 +116,7 @@ int record(const RecordFlags& flags) {
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
-  std::vector<Problem> suite =
-      load_suite(flags.suite.empty() ? std::nullopt : std::optional(flags.suite));
-  if (!flags.kernels.empty()) {
-    std::vector<std::string_view> known;
-    for (const Problem& problem : suite) known.push_back(problem.name);
-    for (const std::string& name : flags.kernels) {
-      if (std::ranges::find(known, name) == known.end()) {
-        throw ConfigError({"--kernels", 0, 0}, unknown_name_message("kernel", name, known));
-      }
-    }
-    std::erase_if(suite, [&](const Problem& problem) {
-      return std::ranges::find(flags.kernels, problem.name) == flags.kernels.end();
-    });
-  }
+  std::vector<Problem> suite = chosen_problems(flags.suite);
   const auto [index, count] = parse_shard(flags.shard);
   for (std::size_t i = suite.size(); i > 0; --i) {
     if (static_cast<int>((i - 1) % static_cast<std::size_t>(count)) != index) {
@@ -246,8 +232,7 @@ void add_record(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand(
       "record", "Judges whole spaces of implementations on this GPU, for replay");
   command->add_option("--to", flags->to, "CSV file; an existing one is gone on with");
-  command->add_option("--suite", flags->suite, "Folder of further kernels (*.cu)");
-  command->add_option("--kernels", flags->kernels, "Only these, comma between")->delimiter(',');
+  flags->suite.add_to(*command);
   command->add_option("--jobs", flags->jobs, "Compilers at a time (default: cores)");
   command->add_option("--sample", flags->sample, "At most so many of each kernel (default: all)");
   command->add_option("--seconds", flags->seconds, "Stop after so long (default: never)");

@@ -26,7 +26,6 @@ struct RunFlags {
   std::string rewriter = "template";
   std::string command;
   double command_seconds = 300;
-  std::string prior_log;
   int prior = 1000;
   int budget = 20;
   std::uint64_t seed = 1;
@@ -34,31 +33,13 @@ struct RunFlags {
   bool is_json = false;
 };
 
-/// Attempts of a recording at all problems but `own`.
-std::vector<PriorSample> learn_prior(const RunFlags& flags, const std::string& own) {
-  if (flags.prior_log.empty() || flags.prior == 0) return {};
-  const auto recorded =
-      make_replay(flags.prior_log, load_gpu(flags.inputs.gpu, {"--gpu", 0, 0}));
-  std::vector<PriorSample> samples;
-  std::vector<Problem> others = load_suite();
-  std::erase_if(others, [&](const Problem& problem) {
-    return problem.name == own || !recorded->knows(problem, start_state(problem));
-  });
-  for (const Problem& problem : others) {
-    Judge judge(problem, *recorded);
-    const auto each = prior_samples(judge, 1 + flags.prior / static_cast<int>(others.size()),
-                                    flags.seed);
-    samples.insert(samples.end(), each.begin(), each.end());
-  }
-  return samples;
-}
-
 int run_run(const RunFlags& flags) {
   const PolicyRegistry registry = policy_catalog();
   Value options;
   for (const std::string& setting : flags.settings) apply_override(options, setting);
-  const std::vector<Problem> problems = chosen_problems(flags.inputs);
+  std::vector<Problem> problems = chosen_problems(flags.inputs.suite);
   const auto evaluator = chosen_evaluator(flags.inputs, flags.seed);
+  keep_judgeable(problems, *evaluator, flags.inputs.suite);
   if (flags.rewriter != "template" && flags.rewriter != "command") {
     throw ConfigError({"--rewriter", 0, 0},
                       unknown_name_message("rewriter", flags.rewriter, {"template", "command"}));
@@ -66,6 +47,7 @@ int run_run(const RunFlags& flags) {
   if ((flags.rewriter == "command") == flags.command.empty()) {
     throw ConfigError({"--rewriter", 0, 0}, "--rewriter command and --command go together");
   }
+  const auto recorded = prior_recording(flags.inputs);
   std::ofstream steps;
   if (!flags.steps.empty()) {
     steps.open(flags.steps);
@@ -76,7 +58,8 @@ int run_run(const RunFlags& flags) {
   double log_sum = 0;
   for (const Problem& problem : problems) {
     Judge judge(problem, *evaluator);
-    const std::vector<PriorSample> prior = learn_prior(flags, problem.name);
+    std::vector<PriorSample> prior;
+    if (recorded) prior = prior_of_others(*recorded, problem.name, flags.prior, flags.seed);
     const auto policy =
         make_policy(registry, flags.policy, options, {flags.seed, flags.budget, prior});
     const auto rewriter =
@@ -139,9 +122,7 @@ void add_run(CLI::App& program, Action& chosen) {
                       "Program that rewrites: JSON on its input, source on its output");
   command->add_option("--command-seconds", flags->command_seconds, "Its time limit")
       ->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--prior-log", flags->prior_log,
-                      "Recording whose other kernels the policy's prior is learned from");
-  command->add_option("--prior", flags->prior, "Attempts of it")->capture_default_str();
+  command->add_option("--prior", flags->prior, "Attempts of --prior-log")->capture_default_str();
   command->add_option("--budget", flags->budget, "Evaluations of each kernel")
       ->check(CLI::Range(1, 100000))->capture_default_str();
   command->add_option("--seed", flags->seed)->capture_default_str();

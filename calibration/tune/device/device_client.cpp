@@ -1,5 +1,7 @@
 #include "calibration/tune/device/device_client.hpp"
 
+#include "calibration/tune/device/gpu_turn.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -167,6 +169,7 @@ Evaluation DeviceClient::evaluate(const Problem& problem, const std::string& ref
   } catch (const ConfigError& error) {
     return failed(Status::launch_failure, error.what());
   }
+  const GpuTurn turn(GpuTurn::path());
   // The process may not live any more, or hold another problem.
   if (!child_ || prepared_ != problem.name) {
     const Value ready =

@@ -47,6 +47,7 @@ class CudaEvaluator final : public Evaluator {
     return evaluation;
   }
   [[nodiscard]] const GpuSpec& gpu() const override { return gpu_; }
+  [[nodiscard]] bool is_exhaustible() const override { return false; }
 
  private:
   std::string reference_of(const Problem& problem) {

@@ -63,6 +63,7 @@ class CachedEvaluator final : public Evaluator {
     return inner_->knows(problem, state);
   }
   [[nodiscard]] const GpuSpec& gpu() const override { return inner_->gpu(); }
+  [[nodiscard]] bool is_exhaustible() const override { return inner_->is_exhaustible(); }
 
  private:
   std::unique_ptr<Evaluator> inner_;
