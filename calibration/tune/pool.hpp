@@ -30,6 +30,7 @@ using RuntimeFeatures = std::array<double, runtime_size>;
 struct PoolEntry {
   Candidate candidate;
   int parent = -1;
+  std::vector<double> seconds;  // by shape
   double time = 1;  // relative to the untouched kernel: one over the speed-up
   Profile profile{};
   RuntimeFeatures runtime{};

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 
 #include "calibration/tune/prelude.hpp"
+#include "calibration/tune/serving.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/table_reader.hpp"
 #include "sim/base/toml.hpp"
@@ -124,6 +126,52 @@ std::vector<Shape> read_shapes(TableReader& table, std::string_view key, std::si
   return shapes;
 }
 
+Serving read_serving(TableReader& table, const SourcePosition& position) {
+  Serving serving;
+  serving.position = position;
+  table.require("kernel", serving.kernel);
+  if (const Value* sizes = table.find_table("sizes")) {
+    for (const auto& [key, value] : std::get<ValueObject>(sizes->data)) {
+      Serving::Size size{key, {}, value.is_array()};
+      const ValueArray one{value};
+      for (const Value& text : size.is_list ? std::get<ValueArray>(value.data) : one) {
+        if (text.is_string()) size.values.push_back(std::get<std::string>(text.data));
+        else table.diagnostics().add(text.position, key + ": a size is an expression in quotes");
+      }
+      serving.sizes.push_back(std::move(size));
+    }
+  } else {
+    table.fail("sizes", "is missing");
+  }
+  if (table.find("histogram") != nullptr) {
+    if (const Value* found = table.find_table("histogram")) {
+      TableReader histogram(*found, table.diagnostics(), "histogram");
+      histogram.require("draws", serving.draws);
+      histogram.require("expert", serving.expert);
+      histogram.finish();
+    }
+  }
+  const Value rest = table.take_rest();
+  for (const auto& [key, value] : std::get<ValueObject>(rest.data)) {
+    if (value.is_string()) serving.words.emplace_back(key, std::get<std::string>(value.data));
+    else table.diagnostics().add(value.position, key + ": is a word in quotes; sizes go to sizes");
+  }
+  return serving;
+}
+
+TileNames read_tile(TableReader& table) {
+  TileNames tile;
+  table.require("m", tile.m);
+  table.require("n", tile.n);
+  table.require("k", tile.k);
+  table.require("warps", tile.warps);
+  table.require("stages", tile.stages);
+  table.read("group_m", tile.group_m);
+  table.read("split_k", tile.split_k);
+  table.finish();
+  return tile;
+}
+
 /// The header with its marks blanked, line for line, so that positions stay those of the file.
 std::pair<std::string, std::string> split(std::string_view text) {
   std::string header;
@@ -234,9 +282,22 @@ Problem parse_problem(std::string_view text, const std::string& name, const std:
   } else {
     table.fail("cost", "is missing");
   }
+  for (const auto& [key, read] :
+       {std::pair<const char*, std::function<void(TableReader&)>>{
+            "serves",
+            [&](TableReader& own) { problem.serving = read_serving(own, table.position("serves")); }},
+        {"tile", [&](TableReader& own) { problem.tile = read_tile(own); }}}) {
+    if (table.find(key) == nullptr) continue;
+    if (const Value* found = table.find_table(key)) {
+      TableReader own(*found, diagnostics, key);
+      read(own);
+    }
+  }
   table.finish();
   diagnostics.throw_if_any();
   check_expressions(problem, {file, 1, 0});
+  if (problem.serving) serving_case(problem, 0);
+  if (problem.tile) tile_at(problem, start_state(problem));
   return problem;
 }
 

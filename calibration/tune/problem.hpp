@@ -62,6 +62,28 @@ struct Cost {
   bool tensor = false;      // flops run on tensor cores
 };
 
+/// What the rest of Foretoken calls this kernel, a case of `foretoken predict`: who has one has
+/// ceilings, can be adapted to, and can hand tiles on.
+struct Serving {
+  struct Size {
+    std::string key;
+    std::vector<std::string> values;  // expressions of the dimensions
+    bool is_list = false;
+  };
+  std::string kernel;
+  std::vector<std::pair<std::string, std::string>> words;  // dtype = "bf16"
+  std::vector<Size> sizes;
+  /// Where experts are drawn by the kernel: the input of draws, and the expert that a draw (by the
+  /// input's name) means, rounded down. "": there are none.
+  std::string draws, expert;
+  SourcePosition position;
+};
+
+/// How the kernel cuts a matrix product or a layer of experts: expressions of the parameters.
+struct TileNames {
+  std::string m, n, k, warps, stages, group_m = "1", split_k = "1";
+};
+
 using Shape = std::vector<std::int64_t>;
 
 struct Problem {
@@ -76,6 +98,8 @@ struct Problem {
   std::vector<Launch> launches;
   std::vector<Launch> reference;
   Cost cost;
+  std::optional<Serving> serving;
+  std::optional<TileNames> tile;
   std::string body;  // CUDA after the header
 };
 

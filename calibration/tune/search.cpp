@@ -63,17 +63,18 @@ double Judge::best_mean_reward(RewardRule rule) {
   return best;
 }
 
-double Judge::best_speedup() {
-  double best = 1;
+const Judged& Judge::best() {
+  const Judged* best = &states_.at(start_state(*problem_));
   for (const State& state : all_states(*problem_)) {
     if (!counts(state)) continue;
     const Judged& judged = judge(candidate_at(*problem_, state));
-    if (judged.evaluation.status == Status::ok) best = std::max(best, 1 / judged.time);
+    if (judged.evaluation.status == Status::ok && judged.time < best->time) best = &judged;
   }
-  return best;
+  return *best;
 }
 
-Trajectory search(Judge& judge, Rewriter& rewriter, Policy& policy, int budget, RewardRule rule) {
+Trajectory search(Judge& judge, Rewriter& rewriter, Policy& policy, int budget, RewardRule rule,
+                  const Enough& enough) {
   const Problem& problem = judge.problem();
   Trajectory trajectory;
   trajectory.problem = problem.name;
@@ -81,6 +82,7 @@ Trajectory search(Judge& judge, Rewriter& rewriter, Policy& policy, int budget, 
     PoolEntry entry;
     entry.candidate = std::move(candidate);
     entry.parent = parent;
+    entry.seconds = judged.evaluation.seconds;
     entry.time = judged.time;
     entry.profile = judged.profile;
     entry.runtime = judged.runtime;
@@ -91,14 +93,18 @@ Trajectory search(Judge& judge, Rewriter& rewriter, Policy& policy, int budget, 
   {
     Candidate start = candidate_at(problem, start_state(problem));
     const Judged& judged = judge.judge(start);
+    if (enough && enough(judged.evaluation.seconds)) trajectory.end = End::enough;
     pool.push_back(entry_of(std::move(start), judged, -1));
   }
   double best = 1;
-  for (int round = 1; round <= budget; ++round) {
+  for (int round = 1; round <= budget && trajectory.end != End::enough; ++round) {
     ArmMask available;
     for (const PoolEntry& entry : pool) available.push_back(rewriter.can(entry));
     const std::optional<Arm> arm = policy.choose({round, pool, available});
-    if (!arm) break;
+    if (!arm) {
+      trajectory.end = End::no_arm;
+      break;
+    }
     const auto kernel = static_cast<std::size_t>(arm->kernel);
     FORETOKEN_CHECK(kernel < pool.size() && available[kernel][static_cast<std::size_t>(arm->strategy)],
                     "the policy chose an arm that there is not");
@@ -114,6 +120,9 @@ Trajectory search(Judge& judge, Rewriter& rewriter, Policy& policy, int budget, 
       outcome.reward = reward_of(pool[kernel].time, judged.evaluation, judged.time, rule);
       if (judged.evaluation.status == Status::ok) {
         step.speedup = 1 / judged.time;
+        if (enough && step.speedup > best && enough(judged.evaluation.seconds)) {
+          trajectory.end = End::enough;
+        }
         best = std::max(best, step.speedup);
         outcome.improved = judged.time < pool[kernel].time;
         outcome.child = static_cast<int>(pool.size());

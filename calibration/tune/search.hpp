@@ -2,6 +2,7 @@
 // problem, one policy, one seed; the same three and the same evaluator give the same steps.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,8 +37,9 @@ class Judge {
   /// over all valid points of the space that the evaluator knows (mu* of Equation 5). Where the
   /// evaluator cannot judge whole spaces: over the points judged so far.
   double best_mean_reward(RewardRule rule);
-  /// The highest speed-up in the space, or so far.
-  double best_speedup();
+  /// The fastest in the space, or so far; the first among equals.
+  const Judged& best();
+  double best_speedup() { return 1 / best().time; }
 
  private:
   Judged judged(const Candidate& candidate);
@@ -62,7 +64,11 @@ struct Step {
   double best = 1;     // highest speed-up so far
 };
 
+/// Why a search ended: its rounds were used up, no arm was left, or its fastest kernel was enough.
+enum class End { budget, no_arm, enough };
+
 struct Trajectory {
+  End end = End::budget;
   std::string problem;
   std::string policy;
   std::uint64_t seed = 0;
@@ -73,8 +79,13 @@ struct Trajectory {
   [[nodiscard]] double best() const { return steps.empty() ? 1.0 : steps.back().best; }
 };
 
-/// Up to `budget` rounds; fewer where no arm is left.
-Trajectory search(Judge& judge, Rewriter& rewriter, Policy& policy, int budget, RewardRule rule);
+/// Whether a kernel with these times by shape is all that one wants.
+using Enough = std::function<bool(const std::vector<double>& seconds)>;
+
+/// Up to `budget` rounds; fewer where no arm is left, or once a kernel is `enough`, the untouched
+/// one included. Nothing is ever enough without it.
+Trajectory search(Judge& judge, Rewriter& rewriter, Policy& policy, int budget, RewardRule rule,
+                  const Enough& enough = {});
 
 /// `count` attempts at random points of `judge`'s space by random strategies, profiles scaled
 /// within themselves: what other problems' policies learn their prior from.

@@ -62,6 +62,54 @@ case $case in
     [ "$(grep -c '^gemm,' "$work/all.csv")" -eq 11520 ] || fail "not every tile"
     expect_error "did you mean 'rms_norm'" export $recording --kernel rms_nrom --to "$work/none.csv"
     ;;
+  stops)
+    # At the ceiling or the end of its budget, and it says which and how far.
+    arguments=(run --evaluator replay --log $recording --policy greedy --budget 30)
+    "$tune" "${arguments[@]}" --kernels rope,matmul,softmax --stop-at-ceiling >"$work/out"
+    grep -q "at the ceiling of rope (median gap .*); stopped after [0-9]* of 30" "$work/out" ||
+      fail "rope: $(cat "$work/out")"
+    grep -q "x below the ceiling of gemm_16bit (median gap 0.[0-9]*); budget used up" "$work/out" ||
+      fail "matmul: $(cat "$work/out")"
+    grep -q "no ceiling: serving knows no such kernel; [0-9]* % of the roof; budget" "$work/out" ||
+      fail "softmax: $(cat "$work/out")"
+    # The same steps as without, as far as they go; it never stops by itself.
+    "$tune" "${arguments[@]}" --kernels rope --stop-at-ceiling --steps "$work/short.jsonl" >/dev/null
+    "$tune" "${arguments[@]}" --kernels rope --steps "$work/long.jsonl" >/dev/null
+    [ "$(wc -l <"$work/long.jsonl")" -eq 30 ] || fail "it stopped by itself"
+    lines=$(wc -l <"$work/short.jsonl")
+    [ "$lines" -lt 30 ] || fail "it did not stop"
+    head -n "$lines" "$work/long.jsonl" | cmp - "$work/short.jsonl"
+    "$tune" run --kernels rms_norm --stop-at-ceiling --json >"$work/out"
+    grep -q '"ended": "\(ceiling\|budget\)"' "$work/out" || fail "no end in: $(cat "$work/out")"
+    ;;
+  ranks)
+    "$tune" rank --evaluator replay --log $recording >"$work/out"
+    [ "$(sed -n 2p "$work/out" | cut -d' ' -f1)" = attention ] || fail "first is: $(cat "$work/out")"
+    grep -q "^softmax .* ?  no ceiling: serving knows no such kernel" "$work/out" || fail "softmax"
+    grep -q "^at the ceiling everywhere: [0-9.]* % less time" "$work/out" || fail "no sum"
+    # In a step that is all RoPE, RoPE is what counts.
+    printf '{"kernels": [{"kernel": "rope", "time_us": 9}, {"kernel": "gemm", "time_us": 1}]}' \
+      >"$work/step.json"
+    "$tune" rank --evaluator replay --log $recording --step "$work/step.json" >"$work/out"
+    grep -q "^rope  *90.0 %" "$work/out" || fail "rope: $(cat "$work/out")"
+    [ "$(sed -n 2p "$work/out" | cut -d' ' -f1)" = rope ] || fail "first is: $(cat "$work/out")"
+    # The best of each space is nearer.
+    "$tune" rank --evaluator replay --log $recording --best --kernels rope >"$work/out"
+    grep -q "^rope .* at the ceiling" "$work/out" || fail "best: $(cat "$work/out")"
+    "$tune" rank --kernels rope,matmul --json | grep -q '"saves"' || fail "simulated"
+    echo '{"kernels": 3}' >"$work/step.json"
+    expect_error "step.json: has no kernels" rank --step "$work/step.json"
+    ;;
+  other_shapes)
+    printf 'rope = [[16, 8], [32, 8]]\n' >"$work/shapes.toml"
+    "$tune" run --kernels rope --shapes "$work/shapes.toml" --cache "$work/cache.csv" --budget 1 >/dev/null
+    [ "$(sed -n 3p "$work/cache.csv" | cut -d, -f7 | wc -w)" -eq 2 ] || fail "not two shapes"
+    printf 'rpoe = [[16, 8]]\nsoftmax = [[16]]\n' >"$work/shapes.toml"
+    expect_error "shapes.toml:1.*rpoe" run --shapes "$work/shapes.toml"
+    grep -q "shapes.toml:2:.*a shape has 2 sizes" "$work/error" || fail "$(cat "$work/error")"
+    expect_error "the recording has 10 shapes" replay $recording --kernels rope \
+      --shapes <(printf 'rope = [[16, 8]]')
+    ;;
   says_what_is_wrong)
     expect_error "did you mean 'softmax'" run --kernels sofmax
     expect_error "did you mean 'kernelband'" run --policy kernelbnd

@@ -131,7 +131,7 @@ void print_table(const Comparison& comparison, const CompareFlags& flags,
              std::exp(log_best / static_cast<double>(comparison.problems.size())));
   fmt::print("{:24} {:>22} {:>20} {:>8} {:>7} {:>8}", "policy", "speed-up (95 %)", "regret (95 %)",
              "Fast@1", "best", "of best");
-  if (against != nullptr) fmt::print("  {:>26} {:>26}", flags.against + " leads by", "regret less");
+  if (against != nullptr) fmt::print("  {:>26} {:>26}", flags.against + " leads by", "regret less by");
   fmt::print("\n");
   for (const PolicyResult& result : comparison.policies) {
     const Interval speedup = interval_of(result.last_speedups());
@@ -141,9 +141,9 @@ void print_table(const Comparison& comparison, const CompareFlags& flags,
                regret.high, 100 * interval_of(result.fast).mean, interval_of(result.highest).mean,
                100 * interval_of(result.share_of_best).mean);
     if (against != nullptr && against != &result) {
-      const auto [lead, less] = paired(*against, result);
+      const auto [lead, more] = paired(*against, result);
       fmt::print("  {:+7.2f} % [{:+.2f}, {:+.2f}] {:+8.3f} [{:+.3f}, {:+.3f}]", lead.mean, lead.low,
-                 lead.high, less.mean, less.low, less.high);
+                 lead.high, -more.mean, -more.high, -more.low);
     }
     fmt::print("\n");
   }

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "calibration/tune/app/inputs.hpp"
+#include "calibration/tune/app/standing_text.hpp"
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/comparison.hpp"
 #include "calibration/tune/search.hpp"
@@ -30,8 +31,22 @@ struct RunFlags {
   int budget = 20;
   std::uint64_t seed = 1;
   std::string steps, best;
+  CeilingFlags ceilings;
+  bool stops = false;  // at the ceiling
   bool is_json = false;
 };
+
+/// "stopped after 7 of 20", "nothing left to try after 7 of 20", "budget used up".
+std::string end_text(const Trajectory& trajectory, int budget) {
+  if (trajectory.end == End::budget) return "budget used up";
+  return fmt::format("{} after {} of {}",
+                     trajectory.end == End::enough ? "stopped" : "nothing left to try",
+                     trajectory.steps.size(), budget);
+}
+
+std::string_view end_name(End end) {
+  return end == End::enough ? "ceiling" : end == End::no_arm ? "nothing_left" : "budget";
+}
 
 int run_run(const RunFlags& flags) {
   const PolicyRegistry registry = policy_catalog();
@@ -54,6 +69,7 @@ int run_run(const RunFlags& flags) {
     if (!steps) throw ConfigError({flags.steps, 0, 0}, "cannot be written");
   }
   if (!flags.best.empty()) std::filesystem::create_directories(flags.best);
+  const Ceilings ceilings(flags.ceilings.folder);
   ValueArray found;
   double log_sum = 0;
   for (const Problem& problem : problems) {
@@ -70,8 +86,13 @@ int run_run(const RunFlags& flags) {
             : make_template_rewriter(problem, {true, flags.seed, [&](const State& state) {
                                                  return evaluator->knows(problem, state);
                                                }});
+    const CeilingAnswer ceiling = ceiling_of(problem, evaluator->gpu(), ceilings);
+    const auto is_at_ceiling = [&](const std::vector<double>& seconds) {
+      return standing_of(*ceiling.times, seconds).is_at_ceiling(flags.ceilings.margin);
+    };
     Trajectory trajectory =
-        search(judge, *rewriter, *policy, flags.budget, RewardRule::clipped);
+        search(judge, *rewriter, *policy, flags.budget, RewardRule::clipped,
+               flags.stops && ceiling.times ? Enough(is_at_ceiling) : Enough());
     trajectory.policy = flags.policy;
     trajectory.seed = flags.seed;
     if (steps.is_open()) steps << to_text(trajectory) << std::flush;
@@ -85,14 +106,19 @@ int run_run(const RunFlags& flags) {
     int failed = 0;
     for (const Step& step : trajectory.steps) failed += step.status == Status::ok ? 0 : 1;
     log_sum += std::log(1 / fastest->time);
+    const Position position = position_of(problem, fastest->candidate, fastest->seconds, ceiling,
+                                          evaluator->gpu(), flags.ceilings.margin);
     found.emplace_back(ValueObject{{"kernel", problem.name},
                                    {"speedup", 1 / fastest->time},
                                    {"evaluations", static_cast<int>(trajectory.steps.size())},
                                    {"failed", failed},
-                                   {"parameters", parameters}});
+                                   {"parameters", parameters},
+                                   {"ended", std::string(end_name(trajectory.end))},
+                                   {"ceiling", position_value(position)}});
     if (!flags.is_json) {
       fmt::print("{:20} {:7.3f}x  {:3} evaluations, {} failed  {}\n", problem.name,
                  1 / fastest->time, trajectory.steps.size(), failed, parameters);
+      fmt::print("{:20} {}; {}\n", "", position_text(position), end_text(trajectory, flags.budget));
       std::fflush(stdout);
     }
   }
@@ -128,6 +154,10 @@ void add_run(CLI::App& program, Action& chosen) {
   command->add_option("--seed", flags->seed)->capture_default_str();
   command->add_option("--steps", flags->steps, "Writes every step, a line of JSON each");
   command->add_option("--best", flags->best, "Folder for the source of each best kernel");
+  command->add_flag("--stop-at-ceiling", flags->stops,
+                    "End a kernel's search where it reaches what the best fifth of comparable "
+                    "launches do");
+  flags->ceilings.add_to(*command);
   command->add_flag("--json", flags->is_json, "The result as JSON");
   command->callback([flags, &chosen] { chosen = [flags] { return run_run(*flags); }; });
 }

@@ -16,6 +16,7 @@ void add_device(CLI::App& program, Action& chosen);
 void add_run(CLI::App& program, Action& chosen);
 void add_compare(CLI::App& program, Action& chosen);
 void add_replay(CLI::App& program, Action& chosen);
+void add_rank(CLI::App& program, Action& chosen);
 void add_export(CLI::App& program, Action& chosen);
 void add_list(CLI::App& program, Action& chosen);
 void add_record(CLI::App& program, Action& chosen);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "calibration/tune/cluster_pulls.hpp"
 #include "calibration/tune/clusters.hpp"
 #include "calibration/tune/policy.hpp"
 
@@ -60,29 +61,30 @@ class KernelBandPolicy final : public Policy {
 
   std::optional<Arm> choose(const Round& round) override {
     take_in(round.pool);
-    if (clusters_.update(points_, round.number, random_)) recount();
+    if (clusters_.update(points_, round.number, random_)) {
+      pulls_.recount(clusters_.count(), clusters_.assignment());
+    }
     double fastest = std::numeric_limits<double>::infinity();
     for (const PoolEntry& entry : round.pool) fastest = std::min(fastest, entry.time);
     std::optional<Arm> best;
     Score highest;
     for (std::size_t k = 0; k < round.pool.size(); ++k) {
-      const auto cluster = static_cast<std::size_t>(clusters_.assignment()[k]);
+      const int cluster = clusters_.assignment()[k];
       const Profile scaled = scale_.scaled(round.pool[k].profile);
       for (std::size_t s = 0; s < strategy_count; ++s) {
         if (!round.available[k][s]) continue;
         const auto strategy = static_cast<Strategy>(s);
-        const Statistics& statistics = statistics_[cluster][s];
-        const double pulls = statistics.count + config_.prior_pulls;
-        const double mean =
-            (statistics.sum + config_.prior_mean * config_.prior_pulls) / pulls;
-        Score score{mean + config_.exploration *
-                               std::sqrt(2 * std::log(std::max(1, round.number)) / pulls),
-                    statistics.count, round.pool[k].compile_seconds};
+        const ClusterPulls::Sum& pulled = pulls_.at(cluster, strategy);
+        const double pulls = pulled.count + config_.prior_pulls;
+        Score score{pulled.mean_with(config_.prior_mean, config_.prior_pulls) +
+                        config_.exploration *
+                            std::sqrt(2 * std::log(std::max(1, round.number)) / pulls),
+                    pulled.count, round.pool[k].compile_seconds};
         if (config_.lambda > 0) {
           score.value += config_.lambda * compatibility_.probability(scaled, strategy);
         }
         score.value += config_.speed * fastest / round.pool[k].time;
-        if (config_.warm_up && statistics.count == 0) {
+        if (config_.warm_up && pulled.count == 0) {
           score.value = std::numeric_limits<double>::infinity();
         }
         if (!best || score.beats(highest)) {
@@ -95,8 +97,7 @@ class KernelBandPolicy final : public Policy {
   }
 
   void learn(const Outcome& outcome, const Pool& pool) override {
-    pulls_.push_back({outcome.arm, outcome.reward});
-    count(pulls_.back());
+    pulls_.add(outcome.arm, outcome.reward, clusters_.assignment());
     const auto kernel = static_cast<std::size_t>(outcome.arm.kernel);
     compatibility_.add(scale_.scaled(pool[kernel].profile), outcome.arm.strategy,
                        outcome.improved);
@@ -105,14 +106,6 @@ class KernelBandPolicy final : public Policy {
   [[nodiscard]] std::vector<int> clusters() const override { return clusters_.assignment(); }
 
  private:
-  struct Statistics {
-    int count = 0;
-    double sum = 0;
-  };
-  struct Pull {
-    Arm arm;
-    double reward = 0;
-  };
   struct Score {
     double value = 0;
     int pulls = 0;
@@ -131,18 +124,6 @@ class KernelBandPolicy final : public Policy {
       scale_.add(pool[k].profile);
     }
   }
-  void count(const Pull& pull) {
-    const auto kernel = static_cast<std::size_t>(pull.arm.kernel);
-    const auto cluster = static_cast<std::size_t>(clusters_.assignment()[kernel]);
-    Statistics& statistics = statistics_[cluster][static_cast<std::size_t>(pull.arm.strategy)];
-    ++statistics.count;
-    statistics.sum += pull.reward;
-  }
-  /// From the log of pulls: kernels may have changed their cluster.
-  void recount() {
-    statistics_.assign(static_cast<std::size_t>(clusters_.count()), {});
-    for (const Pull& pull : pulls_) count(pull);
-  }
 
   KernelBandConfig config_;
   RandomStream random_;
@@ -150,8 +131,7 @@ class KernelBandPolicy final : public Policy {
   Compatibility compatibility_;
   ProfileScale scale_;
   std::vector<RuntimeFeatures> points_;
-  std::vector<std::array<Statistics, strategy_count>> statistics_;
-  std::vector<Pull> pulls_;
+  ClusterPulls pulls_;
 };
 
 std::unique_ptr<Policy> make(KernelBandConfig config, TableReader& options,

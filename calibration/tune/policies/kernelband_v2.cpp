@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "calibration/tune/cluster_pulls.hpp"
 #include "calibration/tune/clusters.hpp"
 #include "calibration/tune/policy.hpp"
 
@@ -38,7 +39,7 @@ class KernelBandV2Policy final : public Policy {
     }
     if (static_cast<int>(points_.size()) >= config_.cluster_pool_min &&
         clusters_.update(points_, round.number, random_)) {
-      recount();
+      pulls_.recount(std::max(1, clusters_.count()), clusters_.assignment());
     }
     const int count = std::max(1, clusters_.count());
     const auto total = static_cast<double>(std::max<std::size_t>(1, pulls_.size()));
@@ -53,11 +54,10 @@ class KernelBandV2Policy final : public Policy {
         const bool can = std::ranges::any_of(
             members, [&](int k) { return round.available[static_cast<std::size_t>(k)][s]; });
         if (!can) continue;
-        const Statistics& statistics = statistics_[static_cast<std::size_t>(c)][s];
         // The optimistic start: mean 1/2 of one pull.
-        const double pulls = statistics.count + 1;
-        double score = (statistics.sum + 0.5) / pulls +
-                       config_.exploration * std::sqrt(std::log(total) / pulls);
+        const ClusterPulls::Sum& pulled = pulls_.at(c, static_cast<Strategy>(s));
+        double score = pulled.mean_with(0.5, 1) +
+                       config_.exploration * std::sqrt(std::log(total) / (pulled.count + 1));
         // Where nothing but masked arms can be pulled, the best of them is.
         if (masked[s]) score -= masked_penalty;
         if (best_cluster < 0 || score > highest) {
@@ -73,21 +73,12 @@ class KernelBandV2Policy final : public Policy {
   }
 
   void learn(const Outcome& outcome, const Pool&) override {
-    pulls_.push_back({outcome.arm, outcome.reward});
-    count(pulls_.back());
+    pulls_.add(outcome.arm, outcome.reward, clusters_.assignment());
   }
 
   [[nodiscard]] std::vector<int> clusters() const override { return clusters_.assignment(); }
 
  private:
-  struct Statistics {
-    int count = 0;
-    double sum = 0;
-  };
-  struct Pull {
-    Arm arm;
-    double reward = 0;
-  };
   static constexpr double masked_penalty = 1e6;
 
   [[nodiscard]] int cluster_of(std::size_t kernel) const {
@@ -144,24 +135,12 @@ class KernelBandV2Policy final : public Policy {
     }
     return able.back();
   }
-  void count(const Pull& pull) {
-    const int cluster = cluster_of(static_cast<std::size_t>(pull.arm.kernel));
-    Statistics& statistics = statistics_[static_cast<std::size_t>(cluster)]
-                                        [static_cast<std::size_t>(pull.arm.strategy)];
-    ++statistics.count;
-    statistics.sum += pull.reward;
-  }
-  void recount() {
-    statistics_.assign(static_cast<std::size_t>(std::max(1, clusters_.count())), {});
-    for (const Pull& pull : pulls_) count(pull);
-  }
 
   KernelBandV2Config config_;
   RandomStream random_;
   IncrementalClusters clusters_;
   std::vector<RuntimeFeatures> points_;
-  std::vector<std::array<Statistics, strategy_count>> statistics_{1};
-  std::vector<Pull> pulls_;
+  ClusterPulls pulls_;
 };
 
 std::unique_ptr<Policy> make(KernelBandV2Config config, TableReader& options,

@@ -25,6 +25,7 @@
 //! ]
 //! reference = [{kernel = "reference", grid = ["ceildiv(rows, 8)"], block = ["32", "8"], arguments = ["x", "residual", "weight", "sum", "y", "rows", "columns"]}]
 //! cost = {flops = "6 * rows * columns", bytes = "8 * rows * columns", cache_bytes = "rows * columns * (FUSED == 2 ? 10 : FUSED == 1 ? 12 : 14)", pipe = "fma"}
+//! serves = {kernel = "fused_add_rms_norm", dtype = "bf16", sizes = {tokens = "rows", dim = "columns"}}
 constexpr int HINT = 0;
 // With ADD the sum is made and written here, else it is there already.
 template <bool ADD>

@@ -27,6 +27,7 @@
 //! ]
 //! reference = [{kernel = "reference", grid = ["ceildiv(length, 8)", "heads"], block = ["32", "8"], shared = "8 * length * 4", arguments = ["query", "key", "value", "y", "length"]}]
 //! cost = {flops = "4 * heads * length * length * 64", bytes = "8 * heads * length * 64", cache_bytes = "heads * length * (256 + 256 * length / ROWS + (FUSED ? 0 : 16 * length))", pipe = "fma"}
+//! serves = {kernel = "attention", dtype = "bf16", causal = "false", sizes = {query_heads = "heads", kv_heads = "heads", head_dim = "64", query_tokens = ["length"], context_tokens = ["length"]}}
 // A warp has PER_WARP queries; of a tile of KEYS keys a lane scores every 32nd, and of the result
 // it holds two columns. Tiles of keys and values pass through shared memory, STAGES at a time.
 constexpr int stride = 64 + PAD;

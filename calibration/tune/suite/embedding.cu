@@ -21,6 +21,7 @@
 //! ]
 //! reference = [{kernel = "reference", grid = ["tokens"], block = ["128"], arguments = ["table", "token", "y", "width"]}]
 //! cost = {flops = "1", bytes = "4 * tokens * width", cache_bytes = "4 * tokens * width", pipe = "fma"}
+//! serves = {kernel = "embedding", dtype = "bf16", sizes = {tokens = "tokens", dim = "width"}}
 extern "C" __global__ void __launch_bounds__(THREADS * GROUPS)
     optimised(const f16* __restrict__ table, const int* __restrict__ token, f16* __restrict__ y,
               int tokens, int width) {

@@ -23,6 +23,8 @@
 //! ]
 //! reference = [{kernel = "reference", grid = ["ceildiv(n, 32)", "ceildiv(m, 8)"], block = ["32", "8"], arguments = ["a", "b", "c", "m", "n", "k"]}]
 //! cost = {flops = "2 * m * n * k", bytes = "2 * (m * k + n * k + m * n)", cache_bytes = "2 * m * n * k * (1 / BM + 1 / BN)", pipe = "tensor"}
+//! serves = {kernel = "gemm", dtype = "bf16", sizes = {m = "m", n = "n", k = "k"}}
+//! tile = {m = "BM", n = "BN", k = "BK", warps = "2 * WARPS_M", stages = "STAGES", group_m = "GROUP"}
 extern "C" __global__ void __launch_bounds__(WARPS_M * 64)
     optimised(const f16* __restrict__ a, const f16* __restrict__ b, f16* __restrict__ c, int m,
               int n, int k) {

@@ -21,6 +21,7 @@
 //! ]
 //! reference = [{kernel = "reference", grid = ["ceildiv(n, 8)", "batch"], block = ["32", "8"], arguments = ["w", "x", "y", "n", "k"]}]
 //! cost = {flops = "2 * batch * n * k", bytes = "2 * (n * k + batch * (n + k))", cache_bytes = "2 * batch * n * k", pipe = "fma"}
+//! serves = {kernel = "gemm", dtype = "bf16", sizes = {m = "batch", n = "n", k = "k"}}
 extern "C" __global__ void __launch_bounds__(THREADS * GROUPS)
     optimised(const f16* __restrict__ w, const f16* __restrict__ x, f16* __restrict__ y, int n,
               int k) {

@@ -42,6 +42,8 @@
 //!   {kernel = "reference", grid = ["ceildiv(hidden, 8)", "tokens"], block = ["32", "8"], arguments = ["middle", "draw", "share", "down", "y", "experts", "topk", "hidden", "intermediate", "skew"]},
 //! ]
 //! cost = {flops = "6 * tokens * topk * hidden * intermediate", bytes = "6 * min(tokens * topk, experts) * hidden * intermediate + 4 * tokens * hidden", cache_bytes = "6 * tokens * topk * hidden * intermediate * (1 / BM + 1 / BN) + tokens * topk * (8 * hidden + (FUSED ? 4 : 12) * intermediate)", pipe = "tensor"}
+//! serves = {kernel = "fused_moe", dtype = "bf16", sizes = {tokens = "tokens", experts = "experts", topk = "topk", hidden = "hidden", intermediate = "intermediate"}, histogram = {draws = "draw", expert = "experts * draw / 32768 * (skew > 1 ? draw / 32768 : 1) * (skew > 2 ? draw / 32768 : 1)"}}
+//! tile = {m = "BM", n = "BN", k = "BK", warps = "WARPS", stages = "STAGES", group_m = "GROUP"}
 // Rows of gate_up alternate: gate, up, gate, up of an expert's columns, so that a thread of the
 // first product holds both halves of what SiLU multiplies.
 constexpr int warps_m = BM >= 64 && WARPS == 8 ? 4 : BM >= 32 ? 2 : 1;

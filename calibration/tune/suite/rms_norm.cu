@@ -22,6 +22,7 @@
 //! ]
 //! reference = [{kernel = "reference", grid = ["ceildiv(rows, 8)"], block = ["32", "8"], arguments = ["x", "weight", "y", "rows", "columns"]}]
 //! cost = {flops = "5 * rows * columns", bytes = "4 * rows * columns", cache_bytes = "rows * columns * (FUSED ? 6 : 8)", pipe = "fma"}
+//! serves = {kernel = "rms_norm", dtype = "bf16", sizes = {tokens = "rows", dim = "columns"}}
 extern "C" __global__ void __launch_bounds__(THREADS * GROUPS)
     optimised(const f16* __restrict__ x, const f16* __restrict__ weight, f16* __restrict__ y,
               int rows, int columns) {

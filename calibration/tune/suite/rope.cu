@@ -29,6 +29,7 @@
 //!   {kernel = "reference", grid = ["tokens * heads"], block = ["64"], arguments = ["key", "key_out", "position", "table", "tokens", "heads"]},
 //! ]
 //! cost = {flops = "6 * tokens * heads * 128", bytes = "8 * tokens * heads * 128", cache_bytes = "16 * tokens * heads * 128", pipe = "fma"}
+//! serves = {kernel = "rope", dtype = "bf16", sizes = {tokens = "tokens", heads = "2 * heads", head_dim = "128"}}
 // Cosines stand in the first 64 columns of the table, sines in the others. ORDER 1 walks tokens
 // first, so that a block's rows share a head; 0 walks heads first, so that they share a position.
 extern "C" __global__ void __launch_bounds__(64 / VEC * ROWS)

@@ -25,6 +25,7 @@
 //! ]
 //! reference = [{kernel = "reference", grid = ["ceildiv(n, 256)"], block = ["256"], arguments = ["gate", "up", "y", "n"]}]
 //! cost = {flops = "8 * n", bytes = "6 * n", cache_bytes = "FUSED ? 6 * n : 14 * n", pipe = "fma"}
+//! serves = {kernel = "silu_and_mul", dtype = "bf16", sizes = {tokens = "ceildiv(n, 4096)", dim = "4096"}}
 #if FUSED
 extern "C" __global__ void __launch_bounds__(BLOCK)
     fused(const f16* __restrict__ gate, const f16* __restrict__ up, f16* __restrict__ y, int n) {
