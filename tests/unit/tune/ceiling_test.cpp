@@ -8,20 +8,12 @@
 #include "calibration/tune/search.hpp"
 #include "calibration/tune/serving.hpp"
 #include "kernels/kernel_case.hpp"
+#include "tests/unit/tune/suite_problem.hpp"
 
 namespace foretoken::tune {
 namespace {
 
 using testing::HasSubstr;
-
-GpuSpec h200() { return load_gpu("h200-sxm", {}); }
-
-Problem suite_problem(const std::string& name) {
-  for (Problem& problem : load_suite()) {
-    if (problem.name == name) return std::move(problem);
-  }
-  throw std::runtime_error("no " + name);
-}
 
 /// A problem of one parameter X in 1, 2, 4, which nobody can run.
 Problem small_problem(const std::string& more) {

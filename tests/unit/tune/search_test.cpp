@@ -10,20 +10,12 @@
 #include "calibration/tune/comparison.hpp"
 #include "calibration/tune/evaluation_log.hpp"
 #include "calibration/tune/search.hpp"
+#include "tests/unit/tune/suite_problem.hpp"
 
 namespace foretoken::tune {
 namespace {
 
 using testing::HasSubstr;
-
-GpuSpec h200() { return load_gpu("h200-sxm", {}); }
-
-Problem suite_problem(const std::string& name) {
-  for (Problem& problem : load_suite()) {
-    if (problem.name == name) return std::move(problem);
-  }
-  throw std::runtime_error("no " + name);
-}
 
 Trajectory run(const Problem& problem, Evaluator& evaluator, const std::string& policy,
                std::uint64_t seed, int budget) {
