@@ -8,6 +8,13 @@
 
 namespace foretoken {
 
+namespace {
+
+// Others' transactions are a row long; who still waits after this has met a stopped process.
+constexpr int patience_ms = 60'000;
+
+}  // namespace
+
 void Database::Close::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 
 void Database::Statement::Finalize::operator()(sqlite3_stmt* statement) const {
@@ -27,13 +34,39 @@ void Database::refuse() const {
       fmt::format("cannot be read and written: {}; check the path and space", message));
 }
 
-Database::Database(const std::filesystem::path& path, double patience_s) : path_(path) {
+Database::Database(const std::filesystem::path& path) : path_(path) {
   sqlite3* connection = nullptr;
   const int status = sqlite3_open_v2(path.c_str(), &connection,
                                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   connection_.reset(connection);
   if (status != SQLITE_OK) refuse();
-  sqlite3_busy_timeout(connection, static_cast<int>(patience_s * 1000));
+  sqlite3_busy_timeout(connection, patience_ms);
+}
+
+std::int64_t Database::pragma(std::string_view name) {
+  Statement statement = prepare(fmt::format("PRAGMA {}", name));
+  return statement.next() ? statement.integer(0) : 0;
+}
+
+void Database::claim(const FileFormat& format) {
+  if (pragma("application_id") != format.application && pragma("schema_version") != 0)
+    throw ConfigError({path_.string()}, "is an SQLite file of another program; name another one");
+  execute("PRAGMA journal_mode = WAL");
+  execute("PRAGMA synchronous = FULL");
+}
+
+bool Database::is_new(const FileFormat& format) {
+  if (pragma("schema_version") == 0) {
+    execute(fmt::format("PRAGMA application_id = {}", format.application));
+    execute(fmt::format("PRAGMA user_version = {}", format.version));
+    return true;
+  }
+  if (pragma("user_version") != format.version) {
+    throw ConfigError({path_.string()},
+                      "was written by another version of Foretoken; name another file with "
+                      "--store, or remove it to start over");
+  }
+  return false;
 }
 
 std::int64_t Database::changes() const { return sqlite3_changes64(connection_.get()); }

@@ -15,6 +15,11 @@ struct sqlite3_stmt;
 
 namespace foretoken {
 
+/// Whose SQLite file it is, and in which version: "FTKS" as a number, 1.
+struct FileFormat {
+  std::int64_t application = 0, version = 1;
+};
+
 class Database {
  public:
   class Statement {
@@ -57,9 +62,9 @@ class Database {
     bool is_over_ = false;
   };
 
-  /// Opens or makes the file. Others may have it open too; a call waits up to `patience_s` while
+  /// Opens or makes the file. Others may have it open too; a call waits up to a minute while
   /// one of them writes. Not to be used in a child after fork().
-  Database(const std::filesystem::path& path, double patience_s);
+  explicit Database(const std::filesystem::path& path);
 
   /// `values` stand for the '?' in order: std::int64_t, double, text, optional text.
   template <class... Values>
@@ -75,6 +80,13 @@ class Database {
     while (statement.next()) {
     }
   }
+  /// Takes the file for one of `format`: a new one, or one that has been marked as such. Whatever is
+  /// committed from then on is on the disk (write-ahead log, synchronous = FULL). Another program's
+  /// file is a ConfigError.
+  void claim(const FileFormat& format);
+  /// Inside a transaction, after claim(): whether the file is still empty; it is marked then, and
+  /// its tables are the caller's to make. Another version's file is a ConfigError.
+  bool is_new(const FileFormat& format);
   /// Rows that the last statement changed.
   [[nodiscard]] std::int64_t changes() const;
   [[nodiscard]] std::filesystem::path path() const { return path_; }
@@ -84,6 +96,7 @@ class Database {
     void operator()(sqlite3* connection) const;
   };
   [[noreturn]] void refuse() const;
+  std::int64_t pragma(std::string_view name);
   std::filesystem::path path_;
   std::unique_ptr<sqlite3, Close> connection_;
 };

@@ -236,7 +236,7 @@ MaxLoad find_max_load(const PlanSettings& settings, const LoadScenario& load,
     }
     return asked;
   };
-  PlanRuns runs(runner, request, options.progress);
+  PlanRuns runs(runner, request, options.progress, options.store);
   try {
     MaxLoadSearch(result, requests, options, runs).find();
   } catch (const PlanStopped&) {

@@ -74,7 +74,8 @@ Plan make_plan(const PlanSettings& settings, const LoadScenario& load, ScenarioR
   plan.space = plan_space(settings, load, PlanSizing::fleet);
   const PlanRequests requests = plan.space.requests();
   PlanRuns runs(
-      runner, [&](const PlanProbe& probe) { return requests.request(probe); }, options.progress);
+      runner, [&](const PlanProbe& probe) { return requests.request(probe); }, options.progress,
+      options.store);
   const TrafficSample& traffic = plan.space.traffic;
   const Replications fleet = requests.of_fleet(settings.replications);
   const PlanSearchSettings search = {

@@ -34,7 +34,8 @@ struct Plan {
 struct PlanOptions {
   bool is_exhaustive = false;  // every combination: to check the search
   bool looks_closely = true;   // intervals and headroom
-  PlanRuns::Progress progress;
+  PlanRuns::Progress progress = {};
+  OutcomeStore* store = nullptr;  // where outcomes are looked for and kept
 };
 
 /// Throws ConfigError as plan_space() does.

@@ -24,6 +24,13 @@ std::vector<const RunOutcome*> PlanRuns::run(const std::vector<PlanProbe>& probe
     RunRequest request = make_request_(probe);
     names.push_back(name_of(request));
     if (outcomes_.contains(names.back()) || !asked.insert(names.back()).second) continue;
+    if (store_ != nullptr) {
+      if (auto known = store_->find(request)) {
+        outcomes_[names.back()] = std::move(*known);
+        if (progress_) progress_(made());
+        continue;
+      }
+    }
     missing.emplace_back(names.back(), std::move(request));
   }
   std::size_t next = 0, running = 0;
@@ -36,16 +43,17 @@ std::vector<const RunOutcome*> PlanRuns::run(const std::vector<PlanProbe>& probe
     auto over = runner_->wait();
     if (!over) throw PlanStopped();
     --running;
-    ++made_;
+    auto& [name, request] = missing[over->ticket];
     if (over->outcome.status == RunStatus::failed) {
       // Neither holds nor cannot be: with its choice left out, the answer might be another.
       throw std::runtime_error(fmt::format("a run of the plan broke off, so that its answer is not "
                                            "known: {}\nThe run: {}",
                                            over->outcome.message,
-                                           fmt::join(missing[over->ticket].second.overrides, " ")));
+                                           fmt::join(request.overrides, " ")));
     }
-    outcomes_[missing[over->ticket].first] = std::move(over->outcome);
-    if (progress_) progress_(made_);
+    if (store_ != nullptr) store_->keep(request, over->outcome);
+    outcomes_[name] = std::move(over->outcome);
+    if (progress_) progress_(made());
   }
   std::vector<const RunOutcome*> outcomes;
   for (const std::string& name : names) outcomes.push_back(&outcomes_.at(name));

@@ -37,4 +37,8 @@ enum class PlanSizing {
 /// `impossible`.
 PlanSpace plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing);
 
+/// The choices with what their datasheets allow, at most `width` columns: what is known before
+/// anything is run.
+std::string plan_space_table(const PlanSpace& space, bool colour, int width);
+
 }  // namespace foretoken

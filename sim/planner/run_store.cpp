@@ -6,11 +6,7 @@
 namespace foretoken {
 namespace {
 
-// Others' transactions are a row long; who still waits after this has met a stopped process.
-constexpr double patience_s = 60;
-
-constexpr std::int64_t application = 0x46544b53;  // "FTKS": whose SQLite file this is
-constexpr std::int64_t format = 1;
+constexpr FileFormat format = {0x46544b53, 1};  // "FTKS"
 
 constexpr std::string_view tables[] = {
     "CREATE TABLE question (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -21,45 +17,18 @@ constexpr std::string_view tables[] = {
     " owner TEXT, host TEXT, deadline REAL, attempts INTEGER NOT NULL DEFAULT 0,"
     " message TEXT, report TEXT, wall_s REAL, finished_at REAL)",
     "CREATE INDEX run_by_state ON run (state, number)",
-    // For whoever looks with sqlite3; the program reads the reports themselves.
-    "CREATE VIEW result AS SELECT number, settings, state, message,"
-    " json_extract(report, '$.gpus') AS gpus,"
-    " json_extract(report, '$.ttft_ms.p50') AS ttft_p50_ms,"
-    " json_extract(report, '$.ttft_ms.p99') AS ttft_p99_ms,"
-    " json_extract(report, '$.tpot_ms.p50') AS tpot_p50_ms,"
-    " json_extract(report, '$.tpot_ms.p99') AS tpot_p99_ms,"
-    " json_extract(report, '$.throughput.output_tokens_per_s') AS output_tokens_per_s,"
-    " json_extract(report, '$.slo.attainment') AS attainment,"
-    " json_extract(report, '$.slo.goodput_per_s') AS goodput_per_s,"
-    " json_extract(report, '$.cost.per_million_output_tokens') AS dollars_per_million,"
-    " wall_s FROM run",
 };
-
-std::int64_t pragma(Database& database, std::string_view name) {
-  Database::Statement statement = database.prepare(fmt::format("PRAGMA {}", name));
-  return statement.next() ? statement.integer(0) : 0;
-}
 
 }  // namespace
 
 RunStore::RunStore(const std::filesystem::path& path, const StoreQuestion& question,
                    const std::vector<std::string>& settings, RunOwner owner)
-    : database_(path, patience_s), owner_(std::move(owner)) {
-  const bool is_ours = pragma(database_, "application_id") == application;
-  if (!is_ours && pragma(database_, "schema_version") != 0)
-    throw ConfigError({path.string()}, "is an SQLite file of another program; name another one");
-  database_.execute("PRAGMA journal_mode = WAL");
-  database_.execute("PRAGMA synchronous = FULL");
+    : database_(path), owner_(std::move(owner)) {
+  database_.claim(format);
   Database::Transaction transaction(database_);
-  // Asked again: somebody else may have made it in the meantime.
-  if (pragma(database_, "schema_version") == 0) {
+  if (database_.is_new(format)) {
     make(question, settings);
   } else {
-    if (pragma(database_, "user_version") != format) {
-      throw ConfigError({path.string()},
-                        "was written by another version of Foretoken; name another file with "
-                        "--store, or remove it to start over");
-    }
     check_question(question);
     check_machine();
   }
@@ -68,6 +37,9 @@ RunStore::RunStore(const std::filesystem::path& path, const StoreQuestion& quest
 
 void RunStore::make(const StoreQuestion& question, const std::vector<std::string>& settings) {
   for (const std::string_view table : tables) database_.execute(table);
+  database_.execute(fmt::format(
+      "CREATE VIEW result AS SELECT number, settings, state, message,{}, wall_s FROM run",
+      report_columns));
   for (const StoreQuestion::Part& part : question.parts) {
     database_.execute("INSERT INTO question VALUES (?, ?)", part.name, part.value);
   }
@@ -75,8 +47,6 @@ void RunStore::make(const StoreQuestion& question, const std::vector<std::string
     database_.execute("INSERT INTO run (number, settings) VALUES (?, ?)",
                       static_cast<std::int64_t>(run), settings[run]);
   }
-  database_.execute(fmt::format("PRAGMA application_id = {}", application));
-  database_.execute(fmt::format("PRAGMA user_version = {}", format));
 }
 
 void RunStore::check_question(const StoreQuestion& question) {

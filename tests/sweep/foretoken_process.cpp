@@ -16,8 +16,6 @@ extern char** environ;
 namespace foretoken {
 namespace {
 
-constexpr double patience_s = 60;
-
 bool has_runs(Database& database) {
   return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'run'").next();
 }
@@ -71,7 +69,7 @@ std::string text_of(const std::filesystem::path& file) {
 std::map<std::int64_t, std::string> finished_rows(const std::filesystem::path& store) {
   std::map<std::int64_t, std::string> rows;
   if (!std::filesystem::exists(store)) return rows;
-  Database database(store, patience_s);
+  Database database(store);
   if (!has_runs(database)) return rows;
   auto row = database.prepare(
       "SELECT number, json_array(state, message, report, wall_s, finished_at) FROM run"
@@ -80,14 +78,23 @@ std::map<std::int64_t, std::string> finished_rows(const std::filesystem::path& s
   return rows;
 }
 
+std::int64_t finished_runs(const std::filesystem::path& store) {
+  if (!std::filesystem::exists(store)) return 0;
+  Database database(store);
+  if (!has_runs(database)) return 0;
+  auto row =
+      database.prepare("SELECT count(*) FROM run WHERE state NOT IN ('waiting', 'leased')");
+  return row.next() ? row.integer(0) : 0;
+}
+
 std::int64_t attempts(const std::filesystem::path& store) {
-  Database database(store, patience_s);
+  Database database(store);
   auto row = database.prepare("SELECT sum(attempts) FROM run");
   return row.next() ? row.integer(0) : 0;
 }
 
 std::string integrity(const std::filesystem::path& store) {
-  Database database(store, patience_s);
+  Database database(store);
   auto row = database.prepare("PRAGMA integrity_check");
   return row.next() ? row.text(0) : "no answer";
 }

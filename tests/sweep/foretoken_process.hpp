@@ -38,6 +38,8 @@ std::string text_of(const std::filesystem::path& file);
 /// What a store says of its finished runs, wall times and dates included: whatever must never
 /// change again. Empty if there is no store yet.
 std::map<std::int64_t, std::string> finished_rows(const std::filesystem::path& store);
+/// How many runs of a store are finished, be it a sweep's or a plan's; 0 if there is no store yet.
+std::int64_t finished_runs(const std::filesystem::path& store);
 /// Leases that were ever taken, of all runs.
 std::int64_t attempts(const std::filesystem::path& store);
 /// "ok", or what SQLite finds wrong with the file.

@@ -1,26 +1,16 @@
 // Sweeps as processes that are really killed, stopped and set on one store together: no finished
 // row is lost or changed, nothing is run twice, and what comes out is what one undisturbed sweep
 // writes, byte for byte.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <random>
 
-#include "tests/sweep/foretoken_process.hpp"
+#include "tests/sweep/process_test.hpp"
 
 namespace foretoken {
 namespace {
 
-class SweepStore : public ::testing::Test {
+class SweepStore : public ProcessTest {
  protected:
-  void SetUp() override {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_ / name; }
   /// 24 runs of some tens of milliseconds; one of the values cannot be. Leases outlast the test:
   /// whoever waits for one to end by itself does not come back.
   [[nodiscard]] std::vector<std::string> sweep(const std::string& store,
@@ -45,15 +35,7 @@ class SweepStore : public ::testing::Test {
             "--csv",
             path(csv)};
   }
-  [[nodiscard]] std::filesystem::path log() const { return folder_ / "log"; }
-
   static constexpr int runs = 24;
-
- private:
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() /
-      (std::string("foretoken_sweep_store_") +
-       ::testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(getpid()));
 };
 
 void expect_kept(const std::map<std::int64_t, std::string>& before,

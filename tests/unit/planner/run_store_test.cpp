@@ -163,7 +163,7 @@ TEST_F(RunStoreTest, RefusesFilesThatAreNone) {
   std::ofstream(path()) << "run,workload.rate,status\n0,4 /s,ran\n and more text than a header\n";
   EXPECT_THAT(error_of(question), HasSubstr("is no SQLite file"));
   std::filesystem::remove(path());
-  Database(path(), 1).execute("CREATE TABLE photos (id INTEGER)");
+  Database(path()).execute("CREATE TABLE photos (id INTEGER)");
   EXPECT_THAT(error_of(question), HasSubstr("is an SQLite file of another program"));
 }
 
@@ -172,7 +172,7 @@ TEST_F(RunStoreTest, HasAViewForPeople) {
   (void)store.take(1);
   EXPECT_TRUE(store.finish(
       0, {RunStatus::ran, "", ValueObject{{"ttft_ms", ValueObject{{"p99", 12.5}}}}}, 1));
-  Database database(path(), 1);
+  Database database(path());
   auto row = database.prepare("SELECT state, ttft_p99_ms FROM result WHERE number = 0");
   ASSERT_TRUE(row.next());
   EXPECT_EQ(row.text(0), "ran");

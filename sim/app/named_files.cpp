@@ -1,0 +1,73 @@
+#include "sim/app/named_files.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <set>
+#include <string_view>
+
+#include "sim/base/error.hpp"
+#include "sim/base/fingerprint.hpp"
+#include "sim/base/toml.hpp"
+
+namespace foretoken {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileLines {
+ public:
+  void look(const Value& value, const fs::path& folder) {
+    if (const auto* text = std::get_if<std::string>(&value.data)) {
+      add(*text, folder);
+      // "histograms:FILE"
+      if (const auto colon = text->find(':'); colon != std::string::npos)
+        add(text->substr(colon + 1), folder);
+    } else if (const auto* list = std::get_if<ValueArray>(&value.data)) {
+      for (const Value& element : *list) look(element, folder);
+    } else if (const auto* members = std::get_if<ValueObject>(&value.data)) {
+      for (const auto& [key, member] : *members) look(member, folder);
+    }
+  }
+
+  std::string lines;
+
+ private:
+  void add(const std::string& name, const fs::path& folder) {
+    // An imported model may be named by the folder that its config.json is in.
+    for (const fs::path& path : {folder / name, fs::path(name), fs::path(name) / "config.json"}) {
+      std::error_code ignored;
+      if (name.empty() || !fs::is_regular_file(path, ignored)) continue;
+      if (!seen_.insert(fs::weakly_canonical(path, ignored).string()).second) continue;
+      lines += fmt::format("{} {}\n", name, fingerprint_of_file(path));
+      if (path.extension() != ".toml") continue;
+      try {
+        look(load_toml(path), path.parent_path());
+      } catch (const ConfigError&) {
+        // Whoever loads it says what is wrong with it.
+      }
+    }
+  }
+
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+std::string fingerprint_of_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return "";
+  Fingerprint fingerprint;
+  std::string part(1 << 20, '\0');
+  while (file.read(part.data(), static_cast<std::streamsize>(part.size())) || file.gcount() > 0)
+    fingerprint.add(std::string_view(part.data(), static_cast<std::size_t>(file.gcount())));
+  return fmt::format("{:016x}", fingerprint.value());
+}
+
+std::string named_files(const Value& root, const fs::path& folder) {
+  FileLines files;
+  files.look(root, folder);
+  return std::move(files.lines);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,279 @@
+#include "sim/app/plan_command.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "sim/app/named_files.hpp"
+#include "sim/app/output_file.hpp"
+#include "sim/app/run_overrides.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/toml.hpp"
+#include "sim/planner/max_load.hpp"
+#include "sim/planner/outcome_store.hpp"
+#include "sim/planner/plan.hpp"
+#include "sim/planner/plan_page.hpp"
+#include "sim/report/page.hpp"
+#include "sim/report/number_text.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
+
+/// What stands on the command line takes the place of what stands in the file.
+Value plan_root(const PlanCommand& options) {
+  Value root = load_toml(options.scenario);
+  for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+  Value* plan = nullptr;
+  if (root.find("plan") == nullptr) root.set("plan", Value());
+  for (auto& [key, table] : std::get<ValueObject>(root.data)) {
+    if (key == "plan") plan = &table;
+  }
+  if (!plan->is_object()) return root;
+  const auto drop = [&](std::string_view key) {
+    std::erase_if(std::get<ValueObject>(plan->data),
+                  [&](const auto& member) { return member.first == key; });
+  };
+  for (std::size_t i = 0; i < plan_lists.size(); ++i) {
+    const PlanList& list = plan_lists[i];
+    if (options.lists[i].empty()) continue;
+    // One says where to look, either way.
+    if (std::string_view(list.key) == "gpus") drop("clusters");
+    if (std::string_view(list.key) == "clusters") drop("gpus");
+    ValueArray values;
+    for (const std::string& text : options.lists[i]) {
+      int number = 0;
+      const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+      const bool is_whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+      if (list.is_number && is_whole) {
+        values.emplace_back(number);
+      } else {
+        values.emplace_back(text);
+      }
+      values.back().position = {list.option};
+    }
+    Value chosen(std::move(values));
+    chosen.position = {list.option};
+    plan->set(list.key, std::move(chosen));
+  }
+  if (options.cheapest) plan->set("front", false);
+  return root;
+}
+
+/// All that an outcome depends on besides the keys of its run. What [plan] says does not count, so
+/// that another choice takes the runs that it shares with this one.
+std::string question_of(Value root, const std::string& scenario, const PlanProgram& program) {
+  const std::string files =
+      named_files(root, std::filesystem::path(scenario).parent_path());
+  std::erase_if(std::get<ValueObject>(root.data),
+                [](const auto& member) { return member.first == "plan"; });
+  return fmt::format("foretoken {} {}\n{}{}", program.version, fingerprint_of_file(program.file),
+                     files, to_toml(root));
+}
+
+/// What a plan leaves behind, whichever question it answered.
+struct PlanAnswer {
+  std::string table, csv, page;
+  Value value;
+  bool is_complete = true, is_found = false;
+};
+
+/// One question from the command line to its files.
+class PlanCall {
+ public:
+  PlanCall(const PlanCommand& options, const PlanProgram& program)
+      : options_(options), program_(program), root_(plan_root(options)) {
+    if (!options.changes.empty() && !options.max_load) {
+      throw ConfigError({"--vary"}, "says what other hardware is worth to the highest load; add "
+                                    "--max-load");
+    }
+    for (const std::string& change : options.changes)
+      changes_.push_back(HardwareChange::parse(change));
+    settings_ = read_plan_settings(root_);
+    // The scenario's own cluster, unless others are named: a GPU alone has no size.
+    if (options.max_load && options.lists[0].empty()) settings_.gpus.clear();
+    folder_ = options.out_folder.empty()
+                  ? std::filesystem::path(options.scenario).stem().string() + ".plan"
+                  : options.out_folder;
+  }
+
+  int run() {
+    if (program_.check) {
+      plan_space(
+          settings_,
+          [&](const std::vector<std::string>& keys) {
+            Scenario scenario = load(keys);
+            program_.check(scenario);
+            return scenario;
+          },
+          sizing());
+    }
+    if (options_.is_dry) return show_space();
+    if (wants_page()) check_page_charts();
+    for (const std::string& file : {options_.store_path, options_.report_path})
+      if (!file.empty()) check_folder_of(file);
+    make_folder(folder_);
+    const std::filesystem::path path =
+        options_.store_path.empty() ? folder_ / "runs.sqlite"
+                                    : std::filesystem::path(options_.store_path);
+    OutcomeStore store(path, question_of(root_, options_.scenario, program_));
+    const bool shows_progress = !options_.quiet && is_terminal(stderr);
+    const auto progress = [&](std::size_t runs) {
+      if (!shows_progress) return;
+      fmt::print(stderr, "\r\x1b[K  {} runs", runs);
+      std::fflush(stderr);
+    };
+    ScenarioRunner& runner = program_.runner(options_.jobs);
+    const PlanAnswer answer = options_.max_load ? find_load(runner, store, progress)
+                                                : find_plan(runner, store, progress);
+    if (shows_progress) fmt::print(stderr, "\r\x1b[K");
+    write(answer);
+    tell_about(store, path, answer);
+    if (!answer.is_complete) return status_interrupted;
+    return answer.is_found ? 0 : 1;
+  }
+
+ private:
+  [[nodiscard]] Scenario load(const std::vector<std::string>& keys) const {
+    return load_scenario(options_.scenario, with(options_.overrides, RunRequest{keys}));
+  }
+  [[nodiscard]] LoadScenario loader() const {
+    return [this](const std::vector<std::string>& keys) { return load(keys); };
+  }
+  [[nodiscard]] bool wants_page() const { return !options_.report_path.empty(); }
+  [[nodiscard]] PlanSizing sizing() const {
+    return options_.max_load ? PlanSizing::cluster : PlanSizing::fleet;
+  }
+
+  [[nodiscard]] int show_space() const {
+    if (options_.quiet) return 0;
+    fmt::print("{}", plan_space_table(plan_space(settings_, loader(), sizing()),
+                                      shows_colour(stdout), terminal_width(stdout)));
+    return 0;
+  }
+
+  PlanAnswer find_plan(ScenarioRunner& runner, OutcomeStore& store,
+                       const PlanRuns::Progress& progress) const {
+    const Plan plan = make_plan(settings_, loader(), runner,
+                                {.is_exhaustive = options_.exhaustive,
+                                 .looks_closely = !options_.quick,
+                                 .progress = progress,
+                                 .store = &store});
+    return {plan_table(plan, options_.scenario, shows_colour(stdout), terminal_width(stdout)),
+            plan_csv(plan),
+            wants_page() ? plan_page(plan, options_.scenario, loader(), program_.version) : "",
+            plan_value(plan), plan.result.is_complete, plan.result.cheapest.has_value()};
+  }
+
+  PlanAnswer find_load(ScenarioRunner& runner, OutcomeStore& store,
+                       const PlanRuns::Progress& progress) const {
+    const MaxLoad answer = find_max_load(settings_, loader(), runner,
+                                         {.changes = changes_,
+                                          .wants_intervals = !options_.quick,
+                                          .progress = progress,
+                                          .store = &store});
+    return {max_load_table(answer, shows_colour(stdout), terminal_width(stdout)),
+            max_load_csv(answer),
+            wants_page() ? max_load_page(answer, options_.scenario, loader(), program_.version)
+                         : "",
+            max_load_value(answer), answer.is_complete, answer.best.has_value()};
+  }
+
+  void write(const PlanAnswer& answer) const {
+    const std::string name = options_.max_load ? "max_load" : "plan";
+    write_file(folder_ / (name + ".csv"), answer.csv);
+    write_file(folder_ / (name + ".json"), to_json(answer.value) + "\n");
+    if (wants_page()) write_file(options_.report_path, answer.page);
+    if (options_.json) {
+      fmt::print("{}\n", to_json(answer.value));
+    } else if (!options_.quiet) {
+      fmt::print("{}\n  Wrote {}.csv and {}.json to {}\n", answer.table, name, name,
+                 folder_.string());
+    }
+  }
+
+  /// On standard error: the answer is the same whether runs were made now or before.
+  void tell_about(const OutcomeStore& store, const std::filesystem::path& path,
+                  const PlanAnswer& answer) const {
+    std::fflush(stdout);
+    if (!answer.is_complete) {
+      fmt::print(stderr,
+                 "foretoken: stopped; {} are kept in {}. The same command goes on\n",
+                 counted(static_cast<std::int64_t>(store.found() + store.kept()), "finished run"),
+                 path.string());
+    } else if (store.found() > 0 && !options_.quiet) {
+      fmt::print(stderr, "foretoken: {} made, {} were in {} already\n",
+                 counted(static_cast<std::int64_t>(store.kept()), "run"), store.found(),
+                 path.string());
+    }
+  }
+
+  const PlanCommand& options_;
+  const PlanProgram& program_;
+  Value root_;
+  PlanSettings settings_;
+  std::vector<HardwareChange> changes_;
+  std::filesystem::path folder_;
+};
+
+}  // namespace
+
+int plan(const PlanCommand& options, const PlanProgram& program) {
+  return PlanCall(options, program).run();
+}
+
+std::vector<std::string> check_arguments(const PlanCommand& options) {
+  std::vector<std::string> arguments = {"plan", options.scenario, "--quiet", "--dry-run"};
+  const auto add = [&](const char* option, const std::string& value) {
+    arguments.emplace_back(option);
+    arguments.push_back(value);
+  };
+  for (std::size_t i = 0; i < plan_lists.size(); ++i) {
+    if (!options.lists[i].empty())
+      add(plan_lists[i].option, fmt::format("{}", fmt::join(options.lists[i], ",")));
+  }
+  for (const std::string& assignment : options.overrides) add("--set", assignment);
+  for (const std::string& change : options.changes) add("--vary", change);
+  if (options.max_load) arguments.emplace_back("--max-load");
+  return arguments;
+}
+
+void add_plan_options(CLI::App& command, PlanCommand& options, const std::string& jobs_text) {
+  command.add_option("scenario", options.scenario, "Scenario file (TOML), with [plan] or options")
+      ->required();
+  for (std::size_t i = 0; i < plan_lists.size(); ++i) {
+    command.add_option(plan_lists[i].option, options.lists[i], plan_lists[i].text)
+        ->delimiter(',')
+        ->allow_extra_args(false);
+  }
+  add_set_option(command, options.overrides, "the scenario, [plan] included");
+  command.add_flag("--max-load", options.max_load,
+                   "The highest load that the cluster holds instead (or each of --clusters)");
+  command
+      .add_option("--vary", options.changes,
+                  "With --max-load: what other hardware is worth, as gpu.dram_bandwidth=+20%; "
+                  "repeatable")
+      ->allow_extra_args(false);
+  command.add_flag("--cheapest", options.cheapest, "Look for the cheapest alone, with fewer runs");
+  command.add_flag("--quick", options.quick, "No intervals and no highest load of the answers");
+  command.add_flag("--exhaustive", options.exhaustive,
+                   "Run every choice with one replica, two, ... up to the first that holds");
+  command.add_option("--out", options.out_folder,
+                     "Folder for plan.csv and plan.json (default: SCENARIO.plan)");
+  command.add_option("--report", options.report_path,
+                     "Write charts and tables of all choices here, as one HTML file");
+  command.add_option("--store", options.store_path,
+                     "SQLite file that keeps every finished run: a plan that was stopped or killed "
+                     "goes on from it, and other choices take the runs that they share (default: "
+                     "runs.sqlite in the folder of --out)");
+  command.add_option("--jobs", options.jobs, jobs_text);
+  command.add_flag("--dry-run", options.is_dry,
+                   "Check and list the choices with what their datasheets allow, and run nothing");
+  command.add_flag("--json", options.json, "Print plan.json's object alone");
+  command.add_flag("--quiet", options.quiet, "Print neither table nor progress");
+}
+
+}  // namespace foretoken

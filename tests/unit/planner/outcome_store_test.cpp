@@ -1,0 +1,101 @@
+// Outcomes kept by what was asked: what is found again, what is not, and that a plan whose runs are
+// all there makes none.
+
+#include "sim/planner/outcome_store.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "sim/base/error.hpp"
+#include "sim/base/json.hpp"
+#include "tests/unit/planner/made_up_plan.hpp"
+
+namespace foretoken {
+namespace {
+
+using ::testing::HasSubstr;
+
+class OutcomeStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override { clear(); }
+  void TearDown() override { clear(); }
+  [[nodiscard]] OutcomeStore open(const std::string& question) const { return {path_, question}; }
+
+  const std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() /
+      (std::string("foretoken_outcomes_") +
+       ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".sqlite");
+
+ private:
+  void clear() const {
+    for (const char* end : {"", "-wal", "-shm"})
+      std::filesystem::remove(path_.string() + end);
+  }
+};
+
+const RunRequest request = {{"cluster.name=h200-sxm-8", "deployment.replicas=2"}};
+const RunOutcome outcome = {RunStatus::ran, "", ValueObject{{"ttft_ms", 0.1}, {"gpus", 2}}};
+
+TEST_F(OutcomeStoreTest, FindsWhatWasKeptAfterItWasClosed) {
+  open("one").keep(request, outcome);
+  OutcomeStore store = open("one");
+  const auto found = store.find(request);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->status, RunStatus::ran);
+  EXPECT_EQ(to_json(found->report, -1), to_json(outcome.report, -1));
+  EXPECT_EQ(store.found(), 1U);
+  EXPECT_EQ(store.kept(), 0U);
+}
+
+TEST_F(OutcomeStoreTest, FindsNothingOfAnotherQuestionOrRequest) {
+  OutcomeStore one = open("one"), two = open("two");
+  one.keep(request, outcome);
+  EXPECT_FALSE(two.find(request).has_value());
+  EXPECT_FALSE(one.find({{"cluster.name=h200-sxm-8"}}).has_value());
+  two.keep(request, {RunStatus::infeasible, "it does not fit", {}});
+  EXPECT_EQ(one.find(request)->status, RunStatus::ran);
+  EXPECT_EQ(two.find(request)->status, RunStatus::infeasible);
+  EXPECT_EQ(two.find(request)->message, "it does not fit");
+}
+
+TEST_F(OutcomeStoreTest, TheFirstOfTwoThatMadeOneRunStays) {
+  OutcomeStore one = open("one"), other = open("one");
+  one.keep(request, outcome);
+  other.keep(request, {RunStatus::infeasible, "later", {}});
+  EXPECT_EQ(other.find(request)->status, RunStatus::ran);
+}
+
+TEST_F(OutcomeStoreTest, RefusesAnotherProgramsFile) {
+  Database(path_).execute("CREATE TABLE theirs (a)");
+  try {
+    (void)open("one");
+    FAIL() << "took another program's file";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("is an SQLite file of another program; name another one"));
+  }
+}
+
+TEST_F(OutcomeStoreTest, APlanWhoseRunsAreThereMakesNone) {
+  const std::vector<MadeUp> truth = {{.unit_rate = 4}, {.unit_rate = 1, .fits = false}};
+  const std::vector<PlanProbe> probes = {{.candidate = 0, .units = 1},
+                                         {.candidate = 0, .units = 3},
+                                         {.candidate = 1, .units = 1},
+                                         {.candidate = 0, .units = 1}};
+  const auto ask = [&](std::size_t few) {
+    MadeUpPlanRunner runner(truth, 10);
+    OutcomeStore store = open("one");
+    PlanRuns runs(runner, MadeUpPlanRunner::request, {}, &store);
+    runs.run({probes.begin(), probes.begin() + static_cast<std::ptrdiff_t>(few)});
+    const auto outcomes = runs.run(probes);
+    EXPECT_EQ(runs.made(), 3U) << "three different runs are asked for";
+    EXPECT_EQ(outcomes[2]->message, "it does not fit");
+    EXPECT_EQ(outcomes[0], outcomes[3]);
+    return runner.started;
+  };
+  EXPECT_EQ(ask(2), 3);
+  EXPECT_EQ(ask(0), 0);
+}
+
+}  // namespace
+}  // namespace foretoken
