@@ -12,8 +12,9 @@ targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(scenario spec trace kernel_case routing sweep)
 
 bash .ci/install.sh
-if ! command -v clang++ >/dev/null; then
-  apt-get install -y --no-install-recommends clang libclang-rt-14-dev llvm
+# Debian's default clang, 14, does not take the ranges of GCC 12's library.
+if ! command -v clang++-16 >/dev/null; then
+  apt-get install -y --no-install-recommends clang-16 libclang-rt-16-dev
 fi
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}"

@@ -1,6 +1,8 @@
-// Laws of any run, whatever clients, failures and autoscalers do: each request ends exactly once, and
-// tokens that a client got are counted once. And random traffic to try them on.
+// Laws of any run, whatever clients, failures and autoscalers do: each request ends exactly once,
+// and tokens that a client got are counted once. And random traffic to try them on.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
@@ -52,7 +54,8 @@ inline std::string random_traffic(RandomCase& pick) {
 }
 
 /// Runs it, checks the laws, and returns most of the event fingerprint.
-inline double run_and_check(const std::string& text, std::uint32_t seed, Report::Requests* out = nullptr) {
+inline double run_and_check(const std::string& text, std::uint32_t seed,
+                            Report::Requests* out = nullptr) {
   const Scenario scenario = scenario_from(text, {fmt::format("run.seed={}", seed)});
   const Report report = run_scenario(scenario, Catalogs());
   const Report::Requests& requests = report.requests;
@@ -89,6 +92,27 @@ inline double run_and_check(const std::string& text, std::uint32_t seed, Report:
   if (out != nullptr) *out = requests;
   constexpr std::uint64_t mantissa = (std::uint64_t{1} << 53) - 1;
   return static_cast<double>(report.event_fingerprint & mantissa);
+}
+
+/// `scenario_of(seed)` for each of `seeds` seeds: every request ends exactly once.
+template <class Scenarios>
+void expect_laws_hold(const Scenarios& scenario_of, std::uint32_t seeds) {
+  for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
+    const std::string text = scenario_of(seed);
+    ASSERT_TRUE(in_child([&] { return run_and_check(text, seed); }).has_value())
+        << "seed " << seed << text;
+  }
+}
+
+template <class Scenarios>
+void expect_same_seed_same_run(const Scenarios& scenario_of, std::uint32_t seeds) {
+  for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
+    const std::string text = scenario_of(seed);
+    const auto once = in_child([&] { return run_and_check(text, seed); });
+    const auto again = in_child([&] { return run_and_check(text, seed); });
+    ASSERT_TRUE(once.has_value());
+    EXPECT_EQ(*once, *again) << "seed " << seed;
+  }
 }
 
 }  // namespace foretoken

@@ -84,22 +84,10 @@ is_cold = {}
 
 constexpr std::uint32_t seeds = 150;
 
-TEST(LifecycleProperties, EveryRequestEndsExactlyOnce) {
-  for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
-    const std::string text = random_scenario(seed);
-    ASSERT_TRUE(in_child([&] { return run_and_check(text, seed); }).has_value())
-        << "seed " << seed << text;
-  }
-}
+TEST(LifecycleProperties, EveryRequestEndsExactlyOnce) { expect_laws_hold(random_scenario, seeds); }
 
 TEST(LifecycleProperties, TheSameSeedGivesTheSameRun) {
-  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
-    const std::string text = random_scenario(seed);
-    const auto once = in_child([&] { return run_and_check(text, seed); });
-    const auto again = in_child([&] { return run_and_check(text, seed); });
-    ASSERT_TRUE(once.has_value());
-    EXPECT_EQ(*once, *again) << "seed " << seed;
-  }
+  expect_same_seed_same_run(random_scenario, 20);
 }
 
 TEST(LifecycleProperties, TheMixHasEveryWayToEnd) {

@@ -19,8 +19,8 @@ std::string random_pool(RandomCase& pick, const PoolShape& shape) {
       "[pool.{}]\nrole = \"{}\"\ntensor_parallel = {}\npipeline_parallel = {}\nreplicas = {}\n",
       shape.name, shape.role, shape.tensor, shape.pipeline, shape.replicas);
   text += fmt::format("[pool.{}.engine]\nscheduler = \"{}\"\nkv_blocks = {}\n", shape.name,
-                      pick.one_of({"vllm_v1", "orca", "sarathi", "sglang", "tensorrt_llm",
-                                   "static", "shortest_job_first", "priority"}),
+                      pick.one_of({"vllm_v1", "orca", "sarathi", "sglang", "tensorrt_llm", "static",
+                                   "shortest_job_first", "priority"}),
                       pick.one_of({36, 60, 300}));  // the longest request takes 34
   if (pick.chance(40)) {
     text += fmt::format("host_kv = \"{} GiB\"\npreemption = \"{}\"\n", 1 + pick.below(3),
@@ -119,21 +119,11 @@ is_cold = {}
 constexpr std::uint32_t seeds = 250;
 
 TEST(PoolLifecycleProperties, EveryRequestEndsExactlyOnce) {
-  for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
-    const std::string text = random_scenario(seed);
-    ASSERT_TRUE(in_child([&] { return run_and_check(text, seed); }).has_value())
-        << "seed " << seed << text;
-  }
+  expect_laws_hold(random_scenario, seeds);
 }
 
 TEST(PoolLifecycleProperties, TheSameSeedGivesTheSameRun) {
-  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
-    const std::string text = random_scenario(seed);
-    const auto once = in_child([&] { return run_and_check(text, seed); });
-    const auto again = in_child([&] { return run_and_check(text, seed); });
-    ASSERT_TRUE(once.has_value());
-    EXPECT_EQ(*once, *again) << "seed " << seed;
-  }
+  expect_same_seed_same_run(random_scenario, 20);
 }
 
 }  // namespace
