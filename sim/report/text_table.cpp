@@ -68,35 +68,80 @@ std::vector<int> TextTable::fitting_widths(const Layout& layout) const {
   return widths;
 }
 
-std::string TextTable::line(const Row& cells, const std::vector<int>& widths,
+std::string TextTable::line(const Row& cells, const Columns& shown, const std::vector<int>& widths,
                             const Layout& layout) const {
   std::string result(static_cast<std::size_t>(layout.indent), ' ');
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) result.append(static_cast<std::size_t>(layout.gap), ' ');
+  for (const std::size_t i : shown) {
+    if (i != shown.front()) result.append(static_cast<std::size_t>(layout.gap), ' ');
     result += padded(fitted(cells[i], widths[i]), widths[i], columns_[i].align);
   }
   remove_trailing_spaces(result);
   return fitted(result, layout.width) + '\n';
 }
 
-std::string TextTable::text(const Layout& layout) const {
+std::string TextTable::lines(const Columns& shown, const std::vector<int>& widths,
+                             const Layout& layout) const {
   const Ink ink(layout.colour);
-  const std::vector<int> widths = fitting_widths(layout);
   std::string result;
-  if (std::ranges::any_of(columns_, [](const TextColumn& c) { return !c.header.empty(); })) {
+  if (std::ranges::any_of(shown, [&](std::size_t i) { return !columns_[i].header.empty(); })) {
     Row headers;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       headers.push_back(ink.quiet(fitted(columns_[i].header, widths[i])));
     }
-    result += line(headers, widths, layout);
+    result += line(headers, shown, widths, layout);
   }
-  for (const Row& row : rows_) result += line(row, widths, layout);
+  for (const Row& row : rows_) result += line(row, shown, widths, layout);
   if (total_) {
-    const int rule = std::min(line_width(widths, layout), layout.width) - layout.indent;
+    std::vector<int> shown_widths;
+    for (const std::size_t i : shown) shown_widths.push_back(widths[i]);
+    const int rule = std::min(line_width(shown_widths, layout), layout.width) - layout.indent;
     result += std::string(static_cast<std::size_t>(layout.indent), ' ') +
-              ink.quiet(repeated("─", rule)) + '\n' + line(*total_, widths, layout);
+              ink.quiet(repeated("─", rule)) + '\n' + line(*total_, shown, widths, layout);
   }
   return result;
+}
+
+std::string TextTable::blocks(std::size_t kept, const Layout& layout) const {
+  std::vector<int> widths = natural_widths();
+  Columns names(kept);
+  std::iota(names.begin(), names.end(), 0U);
+  // The repeated columns take half of a line at most.
+  const auto names_width = [&] {
+    int width = 0;
+    for (const std::size_t i : names) width += widths[i] + layout.gap;
+    return width;
+  };
+  while (names_width() > layout.width / 2) {
+    const auto widest = std::ranges::max_element(widths.begin(), widths.begin() + std::ptrdiff_t(kept));
+    if (*widest <= column_width_min) break;
+    --*widest;
+  }
+  std::string result;
+  for (std::size_t next = kept; next < columns_.size();) {
+    Columns shown = names;
+    int width = layout.indent + names_width();
+    while (next < columns_.size()) {
+      // A column without a name belongs to the one before it.
+      std::size_t end = next + 1;
+      int added = widths[next];
+      for (; end < columns_.size() && columns_[end].header.empty(); ++end)
+        added += layout.gap + widths[end];
+      if (shown.size() > kept && width + added > layout.width) break;
+      for (; next < end; ++next) shown.push_back(next);
+      width += added + layout.gap;
+    }
+    result += (result.empty() ? "" : "\n") + lines(shown, widths, layout);
+  }
+  return result;
+}
+
+std::string TextTable::text(const Layout& layout) const {
+  const std::vector<int> widths = fitting_widths(layout);
+  if (layout.kept && line_width(widths, layout) > layout.width)
+    return blocks(*layout.kept, layout);
+  Columns all(columns_.size());
+  std::iota(all.begin(), all.end(), 0U);
+  return lines(all, widths, layout);
 }
 
 }  // namespace foretoken

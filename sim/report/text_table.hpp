@@ -24,6 +24,9 @@ class TextTable {
     int indent = 2;
     int gap = 2;  // between columns
     bool colour = false;
+    /// Of a table that does not fit: so many columns stand again in front of those that follow
+    /// below. Without, lines are cut.
+    std::optional<std::size_t> kept = std::nullopt;
   };
 
   explicit TextTable(std::vector<TextColumn> columns) : columns_(std::move(columns)) {}
@@ -37,16 +40,21 @@ class TextTable {
   [[nodiscard]] int natural_width(const Layout& layout) const;
 
   /// The lines, each ended with '\n', without trailing spaces. A table that is too wide has its
-  /// widest left-aligned columns cut with "…" first (numbers are what one came for), whole lines
-  /// after that.
+  /// widest left-aligned columns cut with "…" first (numbers are what one came for); if that is not
+  /// enough it goes on in further blocks below (`kept`), or whole lines are cut.
   [[nodiscard]] std::string text(const Layout& layout) const;
 
  private:
   using Row = std::vector<std::string>;
   [[nodiscard]] std::vector<int> natural_widths() const;
   [[nodiscard]] std::vector<int> fitting_widths(const Layout& layout) const;
-  [[nodiscard]] std::string line(const Row& cells, const std::vector<int>& widths,
-                                 const Layout& layout) const;
+  /// Columns by their indices.
+  using Columns = std::vector<std::size_t>;
+  [[nodiscard]] std::string line(const Row& cells, const Columns& shown,
+                                 const std::vector<int>& widths, const Layout& layout) const;
+  [[nodiscard]] std::string lines(const Columns& shown, const std::vector<int>& widths,
+                                  const Layout& layout) const;
+  [[nodiscard]] std::string blocks(std::size_t kept, const Layout& layout) const;
   void check_cells(const Row& cells) const;
 
   std::vector<TextColumn> columns_;

@@ -54,6 +54,39 @@ TEST(TextTable, CutsWholeLinesWhenNumbersAloneAreTooWide) {
   EXPECT_EQ(table.text({.width = 20}), "  1,234,567,890  1,…\n");
 }
 
+TEST(TextTable, GoesOnBelowWithTheFirstColumnsAgain) {
+  TextTable table({{"tp", Align::right},
+                   {"TTFT p99", Align::right},
+                   {"TPOT p99", Align::right},
+                   {"tok/s", Align::right},
+                   {""}});
+  table.add_row({"2", "105", "8.53", "1,214", "*"});
+  table.add_row({"16", "97.1", "6.20", "1,533", ""});
+  const TextTable::Layout layout = {.width = 26, .kept = 1};
+  // Indent 2, then 2 + 2 + 8 + 2 + 8 = 22 columns; tok/s and the mark without a name do not fit.
+  EXPECT_EQ(table.text(layout),
+            "  tp  TTFT p99  TPOT p99\n"
+            "   2       105      8.53\n"
+            "  16      97.1      6.20\n"
+            "\n"
+            "  tp  tok/s\n"
+            "   2  1,214  *\n"
+            "  16  1,533\n");
+  EXPECT_EQ(table.text({.width = 36, .kept = 1}), table.text({.width = 36}));  // as it fits
+}
+
+TEST(TextTable, CutsRepeatedColumnsThatTakeMoreThanHalf) {
+  TextTable table({{"prompt", Align::right}, {"a", Align::right}, {"b", Align::right}});
+  table.add_row({"{ mean = 1155 }", "123456789", "987654321"});
+  // 22 / 2 columns for the first with its gap: 9 of its 15.
+  EXPECT_EQ(table.text({.width = 22, .kept = 1}),
+            "     prompt          a\n"
+            "  { mean =…  123456789\n"
+            "\n"
+            "     prompt          b\n"
+            "  { mean =…  987654321\n");
+}
+
 TEST(TextTable, ColoursTheHeaderAndTheRuleAlone) {
   TextTable table({{"a"}});
   table.add_row({"x"});
