@@ -13,6 +13,7 @@
 #include "sim/base/toml.hpp"
 #include "sim/planner/sweep.hpp"
 #include "sim/report/number_text.hpp"
+#include "sim/report/page.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace foretoken {
@@ -20,6 +21,13 @@ namespace {
 
 constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
 constexpr std::size_t rows_max = 60;     // of the table: more is a file's business
+
+/// What all runs have in common.
+Value scenario_of(const SweepOptions& options) {
+  Value root = load_toml(options.scenario);
+  for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+  return root;
+}
 
 SweepPlan plan_of(const SweepOptions& options) {
   std::vector<VariedKey> keys;
@@ -36,8 +44,7 @@ SweepPlan plan_of(const SweepOptions& options) {
   }
   std::uint64_t first_seed = RunSettings().seed;
   if (options.seeds > 0) {
-    Value root = load_toml(options.scenario);
-    for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+    const Value root = scenario_of(options);
     const Value* run = root.find("run");
     const Value* seed = run != nullptr && run->is_object() ? run->find("seed") : nullptr;
     const auto* number = seed == nullptr ? nullptr : std::get_if<std::int64_t>(&seed->data);
@@ -83,7 +90,11 @@ void print_plan(const SweepPlan& plan) {
 }
 
 void write_results(const SweepOptions& options, const SweepResult& result,
-                   const std::string& store) {
+                   const std::string& store, const std::string& version) {
+  if (!options.report_path.empty()) {
+    write_file(options.report_path, sweep_page(result, "Sweep of " + options.scenario,
+                                               to_toml(scenario_of(options)), version));
+  }
   if (!options.csv_path.empty()) write_file(options.csv_path, sweep_csv(result));
   const bool prints_json = options.json_path && options.json_path->empty();
   if (options.json_path) {
@@ -110,11 +121,20 @@ int status_of(const SweepResult& result) {
 }  // namespace
 
 int sweep(const SweepOptions& options, const SweepProgram& program) {
+  if (!options.report_path.empty()) check_page_charts();
   const SweepPlan plan = plan_of(options);
   if (program.check) check_sweep(plan, program.check);
   const std::string path = options.store_path.empty() ? default_store(options) : options.store_path;
-  for (const std::string& file : {path, options.csv_path, options.json_path.value_or("")})
+  for (const std::string& file :
+       {path, options.csv_path, options.json_path.value_or(""), options.report_path}) {
     if (!file.empty()) check_folder_of(file);
+  }
+  if (options.runs_nothing && !std::filesystem::exists(path)) {
+    throw ConfigError({"--no-run"},
+                      fmt::format("there is no store {} yet; without --no-run the same command "
+                                  "makes it",
+                                  path));
+  }
   if (options.is_dry) {
     if (!options.quiet) print_plan(plan);
     return 0;
@@ -126,13 +146,19 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
                  this_process(options.lease_s));
   if (options.retries_failed) store.forget_failures();
 
+  if (options.runs_nothing) {
+    const SweepResult result = sweep_result(plan, store);
+    write_results(options, result, path, program.version);
+    return status_of(result);
+  }
+
   SweepProgress bar(!options.quiet && is_terminal(stderr));
   const bool is_over =
       run_sweep(plan, program.runner(options.jobs), store,
                 {program.pause, [&](const RunStore::Counts& counts) { bar.update(counts); }});
   bar.clear();
   const SweepResult result = sweep_result(plan, store);
-  write_results(options, result, path);
+  write_results(options, result, path, program.version);
   if (!is_over) {
     fmt::print(stderr,
                "foretoken: stopped; {} of {} are finished and kept in {}. The same command goes "
@@ -167,6 +193,10 @@ void add_sweep_options(CLI::App& command, SweepOptions& options, const std::stri
           "Write runs, means and the best here; without a name, print that alone")
       ->expected(0, 1)
       ->default_str("");
+  command.add_option("--report", options.report_path,
+                     "Write charts and tables of all points here, as one HTML file");
+  command.add_flag("--no-run", options.runs_nothing,
+                   "Run nothing: table and files of what the store holds so far");
   command.add_option("--jobs", options.jobs, jobs_text);
   command.add_flag("--retry-failed", options.retries_failed, "Run those again that failed");
   command

@@ -17,12 +17,13 @@ struct SweepOptions {
   std::vector<std::string> vary, overrides;
   bool zip = false;
   std::size_t seeds = 0;
-  std::string store_path, csv_path;
+  std::string store_path, csv_path, report_path;
   std::optional<std::string> json_path;  // "": standard output
   std::size_t jobs = 0;
   double lease_s = 60;
   bool retries_failed = false;
   bool is_dry = false;
+  bool runs_nothing = false;
   bool quiet = false;
 };
 

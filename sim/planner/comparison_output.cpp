@@ -76,7 +76,7 @@ std::string table_of_runs(const Comparison& comparison, bool colour, int width) 
     cells.push_back(stars > 0 ? ink.good(repeated("★", static_cast<int>(stars))) : "");
     table.add_row(std::move(cells));
   }
-  return table.text({.width = width, .colour = colour});
+  return table.text({.width = width, .colour = colour, .kept = comparison.choices.size()});
 }
 
 /// Rows that look better than they are, because they served only a part of the traffic.

@@ -13,7 +13,10 @@ struct FigureColumn {
   std::string_view name;    // "ttft_p50_ms"
   std::string_view header;  // "TTFT p50"; "" = not in a terminal's table
   double (*value)(const RunFigures&);
-  bool is_count = false;
+  bool is_count;
+  std::string_view title, unit;  // where there is room: "TTFT p50", "ms"
+  bool more_is_better = false;
+  bool is_share = false;  // 0 to 1, with a title in per cent
 };
 
 /// Of every run, and those that an SLO adds.

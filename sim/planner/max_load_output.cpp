@@ -59,7 +59,7 @@ std::string table_of_loads(const MaxLoad& answer, const Ink& ink, bool colour, i
       cells.push_back(brief(base.metrics[*find_metric(metric)]));
     table.add_row(std::move(cells));
   }
-  return table.text({.width = width, .colour = colour});
+  return table.text({.width = width, .colour = colour, .kept = 1 + answer.space.axes.size()});
 }
 
 std::string table_of_changes(const MaxLoad& answer, const Ink& ink, bool colour, int width) {
@@ -90,7 +90,9 @@ std::string table_of_changes(const MaxLoad& answer, const Ink& ink, bool colour,
     }
   }
   return fmt::format("\n  {}\n{}", ink.strong("what other hardware is worth"),
-                     table.text({.width = width, .colour = colour}));
+                     table.text({.width = width,
+                                 .colour = colour,
+                                 .kept = 1 + answer.space.axes.size()}));
 }
 
 }  // namespace

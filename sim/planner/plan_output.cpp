@@ -71,7 +71,7 @@ std::string table_of_choices(const Plan& plan, const Ink& ink, bool colour, int 
         loaded ? brief(*sure->load_holds * plan.space.traffic.rate.value()) + "/s" : "");
     table.add_row(std::move(cells));
   }
-  return table.text({.width = width, .colour = colour});
+  return table.text({.width = width, .colour = colour, .kept = 1 + plan.space.axes.size()});
 }
 
 /// Reasons of one fate, each with all that it holds for.

@@ -60,5 +60,8 @@ std::string sweep_table(const SweepResult& result, bool colour, int width, std::
 std::string sweep_csv(const SweepResult& result);
 /// Runs, points (means over seeds with intervals) and the best.
 Value sweep_value(const SweepResult& result);
+/// The HTML page. `scenario` is what all runs have in common, as TOML.
+std::string sweep_page(const SweepResult& result, const std::string& title,
+                       const std::string& scenario, const std::string& version);
 
 }  // namespace foretoken

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "sim/planner/figure_columns.hpp"
 #include "sim/planner/goals.hpp"
 #include "sim/planner/sweep.hpp"
+#include "sim/planner/sweep_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
@@ -17,18 +17,6 @@ namespace {
 
 // Of a list within a line of the terminal; the files have all.
 constexpr std::size_t listed_max = 6;
-
-bool any_run(const SweepResult& result, bool (*is_so)(const RunFigures&)) {
-  return std::ranges::any_of(
-      result.runs, [&](const SweptRun& run) { return run.figures && is_so(*run.figures); });
-}
-
-std::vector<FigureColumn> columns_of(const SweepResult& result) {
-  std::vector<FigureColumn> all(figure_columns().begin(), figure_columns().end());
-  if (any_run(result, [](const RunFigures& f) { return f.has_slo; }))
-    all.insert(all.end(), slo_figure_columns().begin(), slo_figure_columns().end());
-  return all;
-}
 
 /// Those of the terminal's table. "per GPU" says nothing where all runs have as many, and intervals
 /// need the room.
@@ -48,38 +36,6 @@ std::vector<FigureColumn> shown_columns(const SweepResult& result) {
   return shown;
 }
 
-bool has_price(const RunFigures& figures) { return figures.dollars_per_million.has_value(); }
-
-double price_of(const RunFigures& figures) { return figures.dollars_per_million.value_or(0.0); }
-
-/// The keys without their tables, where that leaves them different.
-std::vector<std::string> labels_of(const SweepPlan& plan) {
-  const auto short_name = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
-  std::vector<std::string> labels;
-  for (const VariedKey& key : plan.keys) {
-    const std::string name = short_name(key.key);
-    const auto alike = std::ranges::count_if(
-        plan.keys, [&](const VariedKey& other) { return short_name(other.key) == name; });
-    labels.push_back(alike > 1 ? key.key : name);
-  }
-  return labels;
-}
-
-/// "rate 4 /s, tensor_parallel 2"
-std::string point_text(const SweepPlan& plan, std::size_t point) {
-  const std::vector<std::string> labels = labels_of(plan);
-  std::string text;
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    text += fmt::format("{}{} {}", i > 0 ? ", " : "", labels[i], plan.points[point].values[i]);
-  return text.empty() ? "the scenario" : text;
-}
-
-std::string run_text(const SweepPlan& plan, std::size_t run) {
-  const std::string text = point_text(plan, plan.point_of(run));
-  const auto seed = plan.seed_of(run);
-  return seed ? fmt::format("{}, seed {}", text, *seed) : text;
-}
-
 std::string interval_text(const SeedInterval& interval, std::string (*text)(double)) {
   if (!interval.half_width) return text(interval.mean);
   return fmt::format("{} ±{}", text(interval.mean), text(*interval.half_width));
@@ -87,24 +43,6 @@ std::string interval_text(const SeedInterval& interval, std::string (*text)(doub
 
 std::string whole(double value) { return fmt::format("{:.0f}", value); }
 std::string cents(double value) { return fmt::format("{:.2f}", value); }
-
-/// What most of the point's runs are bound by; the first one's of equals.
-std::string bound_of(const SweepResult& result, std::size_t point) {
-  for (const SweptRun& run : result.runs) {
-    if (result.plan.point_of(run.run) == point && run.figures) return run.figures->bound;
-  }
-  return "";
-}
-
-/// Points of which something ran.
-std::vector<std::size_t> points_that_ran(const SweepResult& result) {
-  std::vector<std::size_t> points;
-  for (const SweptRun& run : result.runs) {
-    const std::size_t point = result.plan.point_of(run.run);
-    if (run.figures && (points.empty() || points.back() != point)) points.push_back(point);
-  }
-  return points;
-}
 
 std::string table_of_points(const SweepResult& result, bool colour, int width,
                             std::size_t rows_max) {
@@ -141,29 +79,14 @@ std::string table_of_points(const SweepResult& result, bool colour, int width,
     cells.push_back(stars > 0 ? ink.good(repeated("★", static_cast<int>(stars))) : "");
     table.add_row(std::move(cells));
   }
-  std::string text = points.empty() ? "" : table.text({.width = width, .colour = colour});
+  std::string text = points.empty() ? ""
+                                    : table.text({.width = width,
+                                                  .colour = colour,
+                                                  .kept = result.plan.keys.size()});
   if (points.size() > rows_max) {
     text += fmt::format("  … and {} more, in the store and with --csv\n", points.size() - rows_max);
   }
   return text;
-}
-
-/// "a · b · and 12 more"; a point whose runs are all there is named once, without seeds.
-std::string list_text(const SweepPlan& plan, const std::vector<std::size_t>& runs) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < runs.size();) {
-    const std::size_t last = i + plan.seeds_a_point() - 1;
-    const std::size_t point = plan.point_of(runs[i]);
-    const bool is_whole = runs[i] % plan.seeds_a_point() == 0 && last < runs.size() &&
-                          plan.point_of(runs[last]) == point;
-    names.push_back(is_whole ? point_text(plan, point) : run_text(plan, runs[i]));
-    i += is_whole ? plan.seeds_a_point() : 1;
-  }
-  const auto shown = static_cast<std::ptrdiff_t>(std::min(names.size(), listed_max));
-  const std::string text =
-      fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, " · "));
-  if (names.size() <= listed_max) return text;
-  return fmt::format("{} · and {} more", text, names.size() - listed_max);
 }
 
 std::string served_text(const SweepResult& result, const Ink& ink) {
@@ -184,24 +107,14 @@ std::string served_text(const SweepResult& result, const Ink& ink) {
   return text;
 }
 
-/// Reasons why runs have no figures, each with all runs it holds for.
 std::string reasons_text(const SweepResult& result, RunStatus status, std::string_view title,
                          const Ink& ink) {
-  std::vector<std::pair<std::string, std::vector<std::size_t>>> reasons;
-  for (const SweptRun& run : result.runs) {
-    if (run.status != status) continue;
-    const auto known =
-        std::ranges::find(reasons, run.message, [](const auto& reason) { return reason.first; });
-    if (known == reasons.end()) {
-      reasons.emplace_back(run.message, std::vector{run.run});
-    } else {
-      known->second.push_back(run.run);
-    }
-  }
+  const std::vector<FailedRuns> reasons = failed_runs(result, status);
   if (reasons.empty()) return "";
   std::string text = fmt::format("\n  {}\n", ink.strong(title));
   for (const auto& [message, runs] : reasons)
-    text += fmt::format("  {} {}: {}\n", ink.bad("✗"), list_text(result.plan, runs), message);
+    text += fmt::format("  {} {}: {}\n", ink.bad("✗"), list_text(result.plan, runs, listed_max),
+                        message);
   return text;
 }
 

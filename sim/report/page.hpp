@@ -77,12 +77,13 @@ struct PageColumn {
   int decimals = 0;
   std::vector<double> numbers;
   std::vector<double> low = {}, high = {};  // shown behind the number; NaN: nothing known
+  bool is_key = false;  // offered to filter by, as columns of few texts are
   std::vector<std::string> texts;
 
   static PageColumn of_numbers(std::string name, std::string unit, int decimals,
                                std::vector<double> numbers);
   static PageColumn of_texts(std::string name, std::vector<std::string> texts);
-  /// Of numbers if all texts are some, so that 16 comes after 8; else of the texts.
+  /// A key: of numbers if all texts are some, so that 16 comes after 8; else of the texts.
   static PageColumn of_values(std::string name, std::vector<std::string> texts);
   [[nodiscard]] std::size_t rows() const { return is_text ? texts.size() : numbers.size(); }
 };

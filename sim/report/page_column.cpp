@@ -65,6 +65,7 @@ Value column_value(const PageColumn& column) {
   ValueObject value = {{"name", column.name},
                        {"unit", column.unit},
                        {"rows", static_cast<std::int64_t>(column.rows())}};
+  if (column.is_key) value.emplace_back("key", true);
   if (!column.is_text) {
     value.emplace_back("decimals", column.decimals);
     const double scale = std::pow(10.0, column.decimals);
@@ -112,13 +113,20 @@ PageColumn PageColumn::of_values(std::string name, std::vector<std::string> text
     double number = 0;
     const char* end = text.data() + text.size();
     const auto [read, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-    if (error != std::errc() || read != end) return of_texts(std::move(name), std::move(texts));
+    if (error != std::errc() || read != end) {
+      PageColumn column = of_texts(std::move(name), std::move(texts));
+      column.is_key = true;
+      return column;
+    }
     numbers.push_back(number);
     const auto point = text.find('.');
     if (point != std::string::npos) decimals = std::max(decimals, text.size() - point - 1);
   }
-  return of_numbers(std::move(name), "", static_cast<int>(std::min<std::size_t>(decimals, 6)),
-                    std::move(numbers));
+  PageColumn column =
+      of_numbers(std::move(name), "", static_cast<int>(std::min<std::size_t>(decimals, 6)),
+                 std::move(numbers));
+  column.is_key = true;
+  return column;
 }
 
 PageColumn PageColumn::of_texts(std::string name, std::vector<std::string> texts) {

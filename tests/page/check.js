@@ -72,7 +72,9 @@ async function open(client, page, view, problems, requests) {
   await Emulation.setEmulatedMedia({ features: [{ name: "prefers-color-scheme", value: view.scheme }] });
   await Page.navigate({ url: url.pathToFileURL(page).href });
   for (let waited = 0; waited < 60_000; waited += 50) {
-    const ready = await evaluate(client, "document.documentElement?.dataset.ready ?? ''");
+    // While the browser leaves the empty page there is nothing to ask.
+    const ready = await evaluate(client, "document.documentElement?.dataset.ready ?? ''")
+      .catch(() => "");
     if (ready !== "") return Number(ready);
     await pause(50);
   }
@@ -178,6 +180,45 @@ async function check_table(client) {
   expect(scrolled.shown < 200, `only rows in view are elements, not ${scrolled.shown}`);
 }
 
+/// Every figure along every key: something is drawn each time.
+async function check_grid(client) {
+  const answer = await evaluate(client, `(async () => {
+    const grid = document.querySelector(".grid"), blank = [];
+    if (!grid) return null;
+    const select = (name) => grid.querySelector('[data-name="' + name + '"] select');
+    const choose = async (name, value) => {
+      const one = select(name);
+      one.value = String(value);
+      one.dispatchEvent(new Event("change"));
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    };
+    const is_drawn = () => {
+      const canvas = grid.querySelector("canvas");
+      if (!canvas) return grid.querySelectorAll(".bar, .heat td").length > 0;
+      const pixels = new Uint32Array(canvas.getContext("2d")
+        .getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+      return new Set(pixels).size > 3;
+    };
+    const seen = new Set();
+    for (let along = 0; along < (select("along")?.options.length ?? 1); ++along) {
+      if (select("along")) await choose("along", along);
+      for (let shape = 0; shape < (select("shape") ? 2 : 1); ++shape) {
+        if (select("shape")) await choose("shape", shape);
+        for (let figure = 0; figure < select("figure").options.length; ++figure) {
+          await choose("figure", figure);
+          seen.add(grid.querySelector("canvas") ? "chart" : grid.querySelector(".heat") ? "cells" : "bars");
+          if (!is_drawn()) blank.push([along, shape, select("figure").options[figure].textContent]);
+        }
+      }
+    }
+    for (const name of ["shape", "figure", "along"]) if (select(name)) await choose(name, 0);
+    return { blank, seen: [...seen] };
+  })()`);
+  if (answer === null) return;
+  expect(answer.blank.length === 0, `nothing is drawn of ${JSON.stringify(answer.blank)}`);
+  console.log(`  the grid was drawn as ${answer.seen.join(", ")}`);
+}
+
 /// The first and last rows against requests.csv, where the run wrote it.
 async function check_cells(client, csv) {
   const [head, ...rows] = fs.readFileSync(csv, "utf8").trim().split("\n").map((line) => line.split(","));
@@ -219,7 +260,8 @@ async function check(page, view, port) {
     const name = path.basename(page, ".html");
     console.log(`${name} ${view.name}: ${fs.statSync(page).size} bytes, ready after ${ready_ms} ms`);
     const colours = await evaluate(client, canvas_colours);
-    expect(colours.length > 0 || name.endsWith("_none"), "there are charts");
+    const grids = await evaluate(client, "document.querySelectorAll('.grid').length");
+    expect(colours.length + grids > 0 || name.endsWith("_none"), "there are charts");
     colours.forEach((count, i) => expect(count > 3, `chart ${i + 1} is drawn (${count} colours)`));
     const width = await evaluate(client, "document.documentElement.scrollWidth");
     expect(width <= view.width, `nothing is wider than ${view.width}, as ${width} is`);
@@ -233,6 +275,7 @@ async function check(page, view, port) {
     const csv = page.replace(/\.html$/, "/requests.csv");
     if (fs.existsSync(csv)) await check_cells(client, csv);
     await check_table(client);
+    await check_grid(client);
     expect(problems.length === 0, `the console is silent: ${problems.join("\n")}`);
     const others = requests.filter((asked) => asked !== url.pathToFileURL(page).href);
     expect(others.length === 0, `nothing is fetched: ${others}`);

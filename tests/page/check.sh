@@ -47,6 +47,29 @@ case $kind in
       --vary gpu.dram_bandwidth=+20% --vary gpu.dram_bandwidth=-20% --vary gpu.nvlink_bandwidth=x2 \
       --set plan.replications=[1,1] --set plan.tolerance=0.05 --out "$work/$kind"
     ;;
+  sweep)  # one key of numbers, the last of which cannot be
+    set -- sweep examples/quickstart.toml --vary deployment.tensor_parallel=1,2,4,3 \
+      --set cluster.name=h200-sxm-8 --set workload.requests=60 --store "$work/$kind.sqlite"
+    ;;
+  sweep_names)  # two keys without numbers, seeds
+    set -- sweep examples/tensor_parallel.toml --vary cluster.name=h100-sxm-8,h200-sxm-8 \
+      --vary engine.preset=vllm-v1,sglang,tensorrt-llm --seeds 2 --set workload.requests=40 \
+      --store "$work/$kind.sqlite"
+    ;;
+  sweep_three)
+    set -- sweep examples/quickstart.toml --vary "workload.rate=4 /s,8 /s,12 /s" \
+      --vary deployment.tensor_parallel=1,2 --vary engine.scheduler=vllm_v1,sglang --seeds 3 \
+      --set cluster.name=h200-sxm-8 --set workload.requests=60 --store "$work/$kind.sqlite"
+    ;;
+  sweep_zip)
+    set -- sweep examples/quickstart.toml --zip --vary cluster.name=h100-sxm-1,h200-sxm-1 \
+      --vary "workload.rate=5 /s,8 /s" --set workload.requests=60 --store "$work/$kind.sqlite"
+    ;;
+  sweep_many)  # a thousand points
+    set -- sweep examples/quickstart.toml --set predictor.name=roofline --set workload.requests=3 \
+      --vary "workload.rate=$(seq -s ' /s,' 1 50) /s" --vary "engine.sequences_max=$(seq -s , 1 20)" \
+      --store "$work/$kind.sqlite"
+    ;;
   validate) set -- validate examples/served ;;
   hundred_thousand)
     set -- simulate examples/quickstart.toml --set workload.requests=100000 --set predictor.name=roofline \
@@ -72,5 +95,10 @@ fi
 if grep -oE '(src|href)="?https?:' "$page" >&2; then
   echo "$page refers to the network" >&2
   exit 1
+fi
+# The same page again from the store alone.
+if [ "$1" = sweep ]; then
+  "$foretoken" "$@" --quiet --report "$page.again" --no-run
+  cmp "$page" "$page.again"
 fi
 node tests/page/check.js "$chromium" "$modules" "$work" "$page"

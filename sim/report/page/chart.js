@@ -16,6 +16,18 @@ function log_ticks(min, max) {
   return all.length <= 7 || tens.length < 2 ? all : tens;
 }
 
+/// Of an axis' own ticks those that stand far enough apart for their labels.
+function apart(axis, min, max, width) {
+  const place = (value) => axis.log ? Math.log(value / min) / Math.log(max / min) : (value - min) / (max - min);
+  const kept = [];
+  for (const value of [...axis.ticks].sort((a, b) => a - b)) {
+    if (value < min || value > max) continue;
+    if (kept.length > 0 && (place(value) - place(kept[kept.length - 1])) * width < 48) continue;
+    kept.push(value);
+  }
+  return kept;
+}
+
 function scale_of(axis, is_y, has_points, [low, high] = [Infinity, -Infinity]) {
   if (is_y && high > -Infinity) {
     const plain = scale_of(axis, is_y, has_points);
@@ -44,7 +56,11 @@ function axis_of(axis, is_y) {
       return tick(value, splits.length > 1 ? splits[1] - splits[0] : value, axis.share);
     }),
   };
-  if (axis.log) {
+  if (axis.ticks && axis.ticks.length <= 16) {
+    options.splits = (u, index, min, max) => apart(axis, min, max, u.width);
+    options.filter = (u, splits) => splits;
+    options.values = (u, splits) => splits.map((value) => fixed_as_is(value));
+  } else if (axis.log) {
     options.splits = (u, index, min, max) => log_ticks(min, max);
     options.filter = (u, splits) => splits;
   }
@@ -241,7 +257,7 @@ function make_chart(part) {
     padding: [8, 24, 0, 0],
     cursor: { y: false, points: { show: !has_points }, drag: { x: true, y: false },
       ...(part.sync ? { sync: { key: part.sync, setSeries: false } } : {}) },
-    scales: { x: scale_of(part.x, false, has_points), y: scale_of(part.y, true, has_points,
+    scales: { x: scale_of(part.x, false, has_points || series.some((one) => one.has_dots)), y: scale_of(part.y, true, has_points,
       whisker_range(series)) },
     axes: [axis_of(part.x, false), axis_of(part.y, true)],
     series: [{}, ...all.map((one) => ({

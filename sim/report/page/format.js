@@ -16,6 +16,11 @@ function brief(value) {
   return fixed(value, size >= 100 ? 0 : Math.min(6, 2 - Math.floor(Math.log10(size))));
 }
 
+/// With all its digits: a value that somebody wrote.
+function fixed_as_is(value) {
+  return Math.abs(value) >= 1e9 ? brief(value) : value.toLocaleString("en-US", { maximumFractionDigits: 6 });
+}
+
 /// A tick of an axis whose ticks are `step` apart: as many decimals as it takes to tell them apart.
 function tick(value, step, share) {
   if (share) return `${tick(value * 100, step * 100, false)} %`;

@@ -15,6 +15,12 @@ function with_unit(name, unit) {
   return unit ? `${name}, ${unit}` : name;
 }
 
+/// Values like 1, 2, 4, 8, which a linear axis would crowd at its left.
+function is_doubling(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted.length > 3 && sorted[0] > 0 && sorted.every((value, i) => i === 0 || value >= 1.9 * sorted[i - 1]);
+}
+
 function make_grid(part) {
   const keys = part.keys.map((key) => ({ ...key, places: unpack_numbers(key.places),
     is_number: key.numbers.length > 1 }));
@@ -60,12 +66,15 @@ function make_grid(part) {
         ...(figure.interval ? { low: ends("low"), high: ends("high") } : {}) });
     });
     if (series.length === 0) return element("p", { class: "note" }, "Nothing ran here.");
+    const shown = series.length <= most_lines ? series : Array.from({ length: most_lines },
+      (_, i) => series[Math.round(i * (series.length - 1) / (most_lines - 1))]);
     const made = make_chart({ title: `${figure.name} by ${along.name}`,
-      x: { label: with_unit(along.name, along.unit) }, y: { label: with_unit(figure.name, figure.unit) },
-      series: series.slice(0, most_lines), marks: [] });
+      x: { label: with_unit(along.name, along.unit), ticks: along.numbers, log: is_doubling(along.numbers) },
+      y: { label: with_unit(figure.name, figure.unit) },
+      series: shown, marks: [] });
     if (series.length > most_lines) {
-      made.append(element("p", { class: "note" }, `The first ${most_lines} of ${series.length} lines; `
-        + "the table of cells has all."));
+      made.append(element("p", { class: "note" }, `${most_lines} of ${series.length} lines, spread `
+        + "evenly; the table has all."));
     }
     return made;
   }

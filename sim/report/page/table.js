@@ -52,7 +52,8 @@ function make_table(part) {
   const columns = part.columns.map((column) => ({ ...column, values: unpack_numbers(column),
     interval: unpack_interval(column) }));
   let order = Uint32Array.from({ length: part.rows }, (_, i) => i);
-  let sorted = null, direction = 1, shown_from = -1, filtered = null;
+  const filters = new Map();  // column to value
+  let sorted = null, direction = 1, shown_from = -1;
   const status = element("span", { "aria-live": "polite" });
   const tools = element("div", { class: "tools" }, status);
   const head = element("tr");
@@ -103,7 +104,7 @@ function make_table(part) {
   }
   function arrange() {
     let rows = Array.from({ length: part.rows }, (_, i) => i);
-    if (filtered) rows = rows.filter((row) => filtered.column.values[row] === filtered.value);
+    for (const [column, value] of filters) rows = rows.filter((row) => column.values[row] === value);
     order = Uint32Array.from(rows);
     if (sorted) order.sort(compare_rows(sorted, direction));
     tell();
@@ -128,10 +129,11 @@ function make_table(part) {
       arrange();
     });
     head.append(header);
-    if (column.texts && part.rows > 20 && column.texts.length > 1 && column.texts.length <= 12
-      && column.texts.every((text) => text.length <= 40)) {
-      tools.append(filter_of(column, (value) => {
-        filtered = value === null ? null : { column, value };
+    const choices = filter_choices(column);
+    if (part.rows > 20 && choices.length > 1 && choices.length <= 12) {
+      tools.append(filter_of(column, choices, (value) => {
+        if (value === null) filters.delete(column);
+        else filters.set(column, value);
         arrange();
       }));
     }
@@ -143,10 +145,23 @@ function make_table(part) {
   return box;
 }
 
-function filter_of(column, choose) {
+/// The values that a column may be filtered by: those of keys, and of columns of short texts.
+function filter_choices(column) {
+  if (column.texts) {
+    return column.texts.every((text) => text.length <= 40)
+      ? column.texts.map((text, value) => ({ text, value })) : [];
+  }
+  if (!column.key) return [];
+  return [...new Set(column.values)].sort((a, b) => a - b)
+    .map((value) => ({ text: fixed(value, column.decimals), value }));
+}
+
+function filter_of(column, choices, choose) {
   const select = element("select", { "aria-label": `Show ${column.name}` },
     element("option", { value: "" }, `${column.name}: all`));
-  column.texts.forEach((text, i) => select.append(element("option", { value: String(i) }, text)));
-  select.addEventListener("change", () => choose(select.value === "" ? null : Number(select.value)));
+  choices.forEach(({ text }, i) => select.append(
+    element("option", { value: String(i) }, `${column.name}: ${text || "none"}`)));
+  select.addEventListener("change", () =>
+    choose(select.value === "" ? null : choices[Number(select.value)].value));
   return select;
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "sim/base/json.hpp"
+#include "sim/report/page_files.hpp"
 #include "tests/unit/planner/backwards_runner.hpp"
 #include "tests/unit/planner/made_up_report.hpp"
 
@@ -176,6 +177,72 @@ TEST(SeedInterval, IsStudentsT) {
   EXPECT_TRUE((SeedInterval{10, 1.0}).overlaps({12, 1.0}));
   EXPECT_FALSE((SeedInterval{10, 1.0}).overlaps({12.5, 1.0}));
   EXPECT_FALSE((SeedInterval{10, {}}).overlaps({10.5, {}}));
+}
+
+TEST_F(SweepTest, PageHoldsPointsRunsAndFailures) {
+  if (embedded_uplot().empty()) GTEST_SKIP() << "built without uPlot: npm was missing";
+  const SweepPlan plan =
+      plan_sweep({{"a.x", {"1", "2", "4", "5"}}, {"cluster.name", {"h200-sxm-1"}}},
+                 Combination::cartesian, 2, 1);
+  BackwardsRunner runner(outcome_of);
+  RunStore runs = store(plan);
+  EXPECT_TRUE(run(plan, runner, runs));
+  const std::string html =
+      sweep_page(sweep_result(plan, runs), "Sweep of a.toml", "[a]\nx = 1\n", "1.2.3");
+  EXPECT_THAT(html, HasSubstr(R"("label":"Runs","value":"4","unit":"of 8",)"
+                              R"("note":"4 points · 2 seeds each")"));
+  EXPECT_THAT(html, HasSubstr(R"("label":"Failed","value":"2")"));
+  EXPECT_THAT(html, HasSubstr(R"({"name":"x","unit":"","values":["1","2","4","5"],)"));
+  EXPECT_THAT(html, HasSubstr(R"({"name":"cluster","unit":"","values":["h200-sxm-1"],"numbers":[])"));
+  EXPECT_THAT(html, HasSubstr("x 4, cluster h200-sxm-1: four is too many"));
+  EXPECT_THAT(html, HasSubstr(R"("texts":["failed","infeasible","ran"])"));
+  EXPECT_THAT(html, HasSubstr(R"("texts":["","ended by a signal","four is too many"])"));
+  EXPECT_THAT(html, HasSubstr(R"({"kind":"table","name":"point","rows":2)"));
+  EXPECT_THAT(html, HasSubstr(R"({"kind":"table","name":"run","rows":8)"));
+}
+
+TEST(SweepPage, ReadsKeysAsNumbersOfOneUnit) {
+  if (embedded_uplot().empty()) GTEST_SKIP() << "built without uPlot: npm was missing";
+  SweepResult result;
+  result.plan = plan_sweep({{"a.rate", {"4 /s", "0.5 /s"}},
+                            {"a.delay", {"500 ms", "2 s"}},
+                            {"a.kind", {"4 kinds", "none"}}},
+                           Combination::cartesian, 0, 1);
+  result.runs = {{0, RunStatus::ran, "", figures_of(made_up_report(1, 100, 5))}};
+  const std::string html = sweep_page(result, "Sweep", "", "1.2.3");
+  EXPECT_THAT(html, HasSubstr(R"({"name":"rate","unit":"/s","values":["4 /s","0.5 /s"],)"
+                              R"("numbers":[4.0,0.5])"));
+  EXPECT_THAT(html, HasSubstr(R"({"name":"delay","unit":"s","values":["500 ms","2 s"],)"
+                              R"("numbers":[0.5,2.0])"));
+  EXPECT_THAT(html, HasSubstr(R"("values":["4 kinds","none"],"numbers":[])"));
+}
+
+TEST(SweepPage, OfVeryManyRunsStaysSmallAndSaysSo) {
+  if (embedded_uplot().empty()) GTEST_SKIP() << "built without uPlot: npm was missing";
+  SweepResult result;
+  VariedKey x{"a.x", {}}, y{"a.y", {}};
+  for (int i = 0; i < 100; ++i) {
+    x.values.push_back(fmt::format("{}", i));
+    y.values.push_back(fmt::format("{}", 2 * i));
+  }
+  result.plan = plan_sweep({x, y}, Combination::cartesian, 3, 1);
+  for (std::uint32_t run = 0; run < 30'000; ++run) {
+    // Numbers without any pattern: 2654435761 is 2^32 over the golden ratio.
+    const double mixed = static_cast<double>(run * 2654435761U) / 4294967296.0;
+    RunFigures figures = figures_of(made_up_report(1, 100, 5));
+    figures.has_slo = true;
+    for (double RunFigures::*figure :
+         {&RunFigures::ttft_p50_ms, &RunFigures::ttft_p99_ms, &RunFigures::e2e_p50_ms,
+          &RunFigures::tpot_p50_ms, &RunFigures::tpot_p99_ms, &RunFigures::output_tokens_per_s,
+          &RunFigures::output_tokens_per_s_gpu, &RunFigures::goodput_per_s}) {
+      figures.*figure = 1 + mixed * 100'000;
+    }
+    result.runs.push_back({run, RunStatus::ran, "", figures});
+  }
+  const std::string html = sweep_page(result, "Sweep", "", "1.2.3");
+  EXPECT_LT(html.size(), 5'000'000U);
+  EXPECT_THAT(html, HasSubstr("The first 3,000 of 10,000 points; --csv has all."));
+  EXPECT_THAT(html, HasSubstr("The first 20,000 of 30,000 runs; --csv has all."));
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ TEST(PageColumn, PacksIntervalsBesideItsNumbers) {
 TEST(PageColumn, OfValuesIsOfNumbersWhereAllAreSome) {
   const PageColumn numbers = PageColumn::of_values("load", {"8", "16", "0.25"});
   EXPECT_FALSE(numbers.is_text);
+  EXPECT_TRUE(numbers.is_key);
   EXPECT_EQ(numbers.decimals, 2);
   EXPECT_THAT(numbers.numbers, ElementsAre(8, 16, 0.25));
   EXPECT_TRUE(PageColumn::of_values("rate", {"8", "16 /s"}).is_text);

@@ -1,0 +1,337 @@
+// The page of a sweep: any figure over any of its keys, as means over the seeds with intervals;
+// which points are best; every run, with its error where it has no figures.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "sim/base/unit_text.hpp"
+#include "sim/planner/sweep.hpp"
+#include "sim/planner/sweep_text.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/report/page.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+// Points come twice, in the grid and in their table, with intervals about 0.7 KB each; runs take
+// about 80 bytes. So many stay below 5 MB.
+constexpr std::size_t points_max = 3'000, runs_max = 20'000;
+
+/// A figure as the page shows it.
+struct Shown {
+  std::string name, unit;
+  double (*value)(const RunFigures&);
+  double scale = 1;
+  bool is_count = false, more_is_better = false;
+};
+
+std::vector<Shown> shown_figures(const SweepResult& result) {
+  std::vector<Shown> shown;
+  for (const FigureColumn& column : columns_of(result)) {
+    shown.push_back({std::string(column.title), std::string(column.unit), column.value,
+                     column.is_share ? 100.0 : 1.0, column.is_count, column.more_is_better});
+  }
+  if (any_run(result, has_price)) shown.push_back({"cost", "$/M tokens", price_of});
+  // What the reader most likely came for stands first in the choice.
+  std::ranges::stable_partition(shown, [](const Shown& one) { return !one.is_count; });
+  return shown;
+}
+
+/// As many as the smallest takes for three significant digits, at most four; none if all are whole.
+int decimals_of(const std::vector<double>& numbers) {
+  double least = std::numeric_limits<double>::infinity();
+  const auto is_whole = [](double number) { return number == std::floor(number); };
+  if (std::ranges::all_of(numbers, is_whole)) return 0;
+  for (const double number : numbers) {
+    if (number != 0 && std::isfinite(number)) least = std::min(least, std::abs(number));
+  }
+  if (!std::isfinite(least)) return 0;
+  return std::clamp(2 - static_cast<int>(std::floor(std::log10(least))), 0, 4);
+}
+
+/// Means of a figure over the seeds of each of `points`, with the ends of their intervals.
+PageColumn means(const SweepResult& result, const std::vector<std::size_t>& points,
+                 const Shown& figure) {
+  PageColumn column = PageColumn::of_numbers(figure.name, figure.unit, 0, {});
+  const bool is_seeded = result.plan.seeds.size() > 1 && !figure.is_count;
+  for (const std::size_t point : points) {
+    const auto interval = result.interval(point, figure.value);
+    column.numbers.push_back(interval ? interval->mean * figure.scale : nothing);
+    if (!is_seeded) continue;
+    const bool is_known = interval && interval->half_width;
+    const double half = is_known ? *interval->half_width * figure.scale : nothing;
+    column.low.push_back(std::max(0.0, column.numbers.back() - half));  // none can be less
+    column.high.push_back(column.numbers.back() + half);
+  }
+  if (!figure.is_count) column.decimals = decimals_of(column.numbers);
+  return column;
+}
+
+/// The values of a key as numbers of one unit; empty if they are none.
+template <class Quantity>
+std::vector<double> quantities(const std::vector<std::string>& values) {
+  std::vector<double> numbers;
+  for (const std::string& value : values) {
+    Quantity quantity;
+    if (parse_quantity(value, quantity)) return {};
+    numbers.push_back(quantity.value());
+  }
+  return numbers;
+}
+
+/// "4 /s" as 4 and "/s". nullopt: does not begin with a number.
+std::optional<std::pair<double, std::string>> split_number(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc()) return std::nullopt;
+  std::string unit(read, end);
+  unit.erase(0, unit.find_first_not_of(' '));
+  return std::pair(number, unit);
+}
+
+/// Numbers and their unit: as written if all have the same, else in the base unit.
+void read_numbers(PageGrid::Key& key) {
+  std::vector<std::string> plain = key.values;
+  for (std::string& value : plain) std::erase(value, '"');
+  bool is_alike = true;
+  std::optional<std::string> unit;
+  for (const std::string& value : plain) {
+    const auto split = split_number(value);
+    is_alike = is_alike && split && split->second == unit.value_or(split->second);
+    if (!is_alike) break;
+    unit = split->second;
+    key.numbers.push_back(split->first);
+  }
+  if (is_alike) {
+    key.unit = unit.value_or("");
+    return;
+  }
+  const auto take = [&](std::vector<double> numbers, const char* base) {
+    key.numbers = std::move(numbers);
+    key.unit = base;
+    return !key.numbers.empty();
+  };
+  if (take(quantities<Seconds>(plain), "s") || take(quantities<Bytes>(plain), "B") ||
+      take(quantities<PerSecond>(plain), "/s") ||
+      take(quantities<BytesPerSecond>(plain), "B/s") ||
+      take(quantities<FlopsPerSecond>(plain), "FLOP/s")) {
+    return;
+  }
+  key.unit.clear();
+}
+
+/// The keys, and where each of `points` stands along them.
+PageGrid keys_of(const SweepPlan& plan, const std::vector<std::size_t>& points) {
+  PageGrid grid;
+  const std::vector<std::string> labels = labels_of(plan);
+  std::size_t combinations = 1;
+  for (std::size_t k = 0; k < plan.keys.size(); ++k) {
+    PageGrid::Key& key = grid.keys.emplace_back();
+    key.name = labels[k];
+    key.values = plan.keys[k].values;
+    read_numbers(key);
+    combinations *= key.values.size();
+    std::vector<std::size_t>& places = grid.places.emplace_back();
+    for (const std::size_t point : points) {
+      const auto value = std::ranges::find(key.values, plan.points[point].values[k]);
+      places.push_back(static_cast<std::size_t>(value - key.values.begin()));
+    }
+  }
+  grid.is_crossed = combinations == plan.points.size();
+  return grid;
+}
+
+PageGrid grid_of(const SweepResult& result, const std::vector<std::size_t>& points) {
+  PageGrid grid = keys_of(result.plan, points);
+  for (const Shown& figure : shown_figures(result)) {
+    PageColumn column = means(result, points, figure);
+    grid.figures.push_back({figure.name, figure.unit, column.decimals, figure.more_is_better,
+                            std::move(column.numbers), std::move(column.low),
+                            std::move(column.high)});
+  }
+  return grid;
+}
+
+std::string cut_note(std::size_t shown, std::size_t all, const char* what) {
+  if (shown == all) return "";
+  return fmt::format(" The first {} of {} {}; --csv has all.",
+                     grouped(static_cast<std::int64_t>(shown)),
+                     grouped(static_cast<std::int64_t>(all)), what);
+}
+
+/// Of points, one a row: the values of all keys.
+void add_key_columns(std::vector<PageColumn>& columns, const SweepPlan& plan,
+                     const std::vector<std::size_t>& points) {
+  const PageGrid grid = keys_of(plan, points);
+  for (std::size_t k = 0; k < grid.keys.size(); ++k) {
+    const PageGrid::Key& key = grid.keys[k];
+    PageColumn column;
+    column.name = key.name;
+    column.unit = key.unit;
+    column.is_key = true;
+    column.is_text = key.numbers.empty();
+    if (!column.is_text) column.decimals = decimals_of(key.numbers);
+    for (const std::size_t place : grid.places[k]) {
+      if (column.is_text) {
+        column.texts.push_back(key.values[place]);
+      } else {
+        column.numbers.push_back(key.numbers[place]);
+      }
+    }
+    columns.push_back(std::move(column));
+  }
+}
+
+void add_points(ReportPage& page, const SweepResult& result,
+                const std::vector<std::size_t>& points) {
+  std::vector<PageColumn> columns;
+  add_key_columns(columns, result.plan, points);
+  for (const Shown& figure : shown_figures(result))
+    columns.push_back(means(result, points, figure));
+  std::vector<std::string> bounds, goals;
+  for (const std::size_t point : points) {
+    bounds.push_back(bound_of(result, point));
+    std::string text;
+    for (const BestPoint& best : result.best) {
+      if (best.point == point) text += (text.empty() ? "" : ", ") + best.goal;
+    }
+    goals.push_back(text);
+  }
+  columns.push_back(PageColumn::of_texts("bound by", std::move(bounds)));
+  columns.push_back(PageColumn::of_texts("best by", std::move(goals)));
+  page.table("point", columns);
+}
+
+void add_runs(ReportPage& page, const SweepResult& result) {
+  const std::size_t count = std::min(result.runs.size(), runs_max);
+  page.section("Runs", "Every run, those that have no figures with their error. Press a column's "
+                       "name to sort by it." +
+                           cut_note(count, result.runs.size(), "runs"));
+  const std::vector<SweptRun> runs(result.runs.begin(),
+                                   result.runs.begin() + static_cast<std::ptrdiff_t>(count));
+  std::vector<std::size_t> points;
+  std::vector<double> seeds;
+  std::vector<std::string> statuses, bounds, messages;
+  for (const SweptRun& run : runs) {
+    points.push_back(result.plan.point_of(run.run));
+    if (const auto seed = result.plan.seed_of(run.run)) seeds.push_back(double(*seed));
+    statuses.emplace_back(enum_name(run.status));
+    bounds.push_back(run.figures ? run.figures->bound : "");
+    messages.push_back(run.message);
+  }
+  std::vector<PageColumn> columns;
+  add_key_columns(columns, result.plan, points);
+  if (!seeds.empty()) columns.push_back(PageColumn::of_numbers("seed", "", 0, std::move(seeds)));
+  columns.push_back(PageColumn::of_texts("status", std::move(statuses)));
+  for (const Shown& figure : shown_figures(result)) {
+    std::vector<double> numbers;
+    for (const SweptRun& run : runs) {
+      numbers.push_back(run.figures ? figure.value(*run.figures) * figure.scale : nothing);
+    }
+    const int decimals = figure.is_count ? 0 : decimals_of(numbers);
+    columns.push_back(
+        PageColumn::of_numbers(figure.name, figure.unit, decimals, std::move(numbers)));
+  }
+  columns.push_back(PageColumn::of_texts("bound by", std::move(bounds)));
+  const auto is_told = [](const std::string& message) { return !message.empty(); };
+  if (std::ranges::any_of(messages, is_told))
+    columns.push_back(PageColumn::of_texts("error", std::move(messages)));
+  page.table("run", columns);
+}
+
+void add_tiles(ReportPage& page, const SweepResult& result) {
+  const SweepPlan& plan = result.plan;
+  std::vector<PageTile> tiles;
+  std::int64_t ran = 0, infeasible = 0, failed = 0;
+  for (const SweptRun& run : result.runs) {
+    ++(run.status == RunStatus::ran          ? ran
+       : run.status == RunStatus::infeasible ? infeasible
+                                             : failed);
+  }
+  tiles.push_back({"Runs", grouped(ran),
+                   fmt::format("of {}", grouped(static_cast<std::int64_t>(plan.runs()))),
+                   fmt::format("{} · {}", counted(std::int64_t(plan.points.size()), "point"),
+                               plan.seeds.empty()
+                                   ? "the scenario's own seed"
+                                   : counted(std::int64_t(plan.seeds.size()), "seed") + " each"),
+                   result.is_complete() ? PageTile::Tone::plain : PageTile::Tone::bad});
+  if (infeasible > 0) tiles.push_back({"Not possible", grouped(infeasible), "runs", ""});
+  if (failed > 0) {
+    tiles.push_back({"Failed", grouped(failed), "runs", "", PageTile::Tone::bad});
+  }
+  for (const BestPoint& best : result.best) {
+    const std::string name = point_text(plan, best.point);
+    const auto known = std::ranges::find(tiles, name, &PageTile::value);
+    if (known != tiles.end()) {
+      known->label += ", " + best.goal;
+      continue;
+    }
+    tiles.push_back({best.goal, name, "",
+                     best.as_good.empty() || plan.seeds.size() < 2
+                         ? ""
+                         : fmt::format("within its interval: {}",
+                                       counted(std::int64_t(best.as_good.size()), "other"))});
+  }
+  page.tiles(tiles);
+}
+
+void add_failures(ReportPage& page, const SweepResult& result) {
+  constexpr std::size_t listed_max = 20;
+  std::vector<std::string> notes;
+  for (const RunStatus status : {RunStatus::infeasible, RunStatus::failed}) {
+    for (const auto& [message, runs] : failed_runs(result, status))
+      notes.push_back(list_text(result.plan, runs, listed_max) + ": " + message);
+  }
+  if (notes.empty()) return;
+  page.section("Without figures", "Not possible, or failed: each reason with what it holds for.");
+  page.notes(notes);
+}
+
+}  // namespace
+
+std::string sweep_page(const SweepResult& result, const std::string& title,
+                       const std::string& scenario, const std::string& version) {
+  ReportPage page(title, "sweep", version);
+  add_tiles(page, result);
+  std::vector<std::size_t> points = points_that_ran(result);
+  const std::size_t all = points.size();
+  points.resize(std::min(all, points_max));
+  const bool is_seeded = result.plan.seeds.size() > 1;
+  if (!points.empty()) {
+    page.section("Figures",
+                 fmt::format("Choose a figure and what runs along the axis.{}{}",
+                             is_seeded ? " Means over the seeds; whiskers and brackets are their "
+                                         "95 % intervals."
+                                       : "",
+                             cut_note(points.size(), all, "points")));
+    page.grid(grid_of(result, points));
+    if (is_seeded) {
+      page.section("Points", "Means over the seeds, in brackets their 95 % intervals.");
+      add_points(page, result, points);
+    }
+  }
+  add_failures(page, result);
+  if (!result.runs.empty()) add_runs(page, result);
+  page.section("How sure this is");
+  std::vector<std::string> notes = {
+      is_seeded ? "Intervals are of the draw of the traffic alone (Student's t over the seeds), not "
+                  "of the predictor's error."
+                : "One run a point: what the draw of the traffic does to a figure is not known "
+                  "(--seeds).",
+      "Best are points whose runs served every request that they were sent."};
+  if (!result.is_complete())
+    notes.emplace_back("Not all runs are finished; the same command goes on.");
+  page.notes(notes);
+  page.section("Scenario", "What all runs have in common.");
+  page.text("scenario.toml", scenario);
+  page.text("As in the terminal", sweep_table(result, false, 120, 60));
+  return page.html();
+}
+
+}  // namespace foretoken
