@@ -61,7 +61,7 @@ class Reader {
       return;
     }
     if (shapes.empty() || !(shapes.back().product == product)) {
-      throw ConfigError(rows_.position(), "a shape must begin with cuBLAS's time");
+      shapes.push_back({std::string(rows_.text(kind_)), product, Seconds(0), {}});
     }
     TileTime time;
     time.tile = {.m = integer(0),

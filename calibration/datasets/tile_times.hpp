@@ -28,7 +28,7 @@ struct TileTime {
 struct TiledShape {
   std::string kind;  // "random", "llama", "decode"
   TiledProduct product;
-  Seconds cublas;
+  Seconds cublas;  // 0: nobody timed it; where a shape has it, it comes first
   std::vector<TileTime> tiles;  // in the file's order
   /// Of those that raced.
   [[nodiscard]] const TileTime& best() const;
@@ -42,7 +42,7 @@ struct TileTimes {
 };
 
 /// All such files below `path`, in the order of their names. Throws ConfigError for a malformed
-/// row, a shape without a library's time or without raced tiles, and where there is no file.
+/// row, a shape without raced tiles, and where there is no file.
 std::vector<TileTimes> load_tile_times(const std::filesystem::path& path);
 
 }  // namespace foretoken

@@ -82,6 +82,9 @@ double seconds(const TileLatency& latency, const TileMachine& machine) {
   return std::max(latency.total / machine.clock, machine.launch.value());
 }
 
+/// "-" where no library was timed.
+std::string ratio_text(double ratio) { return ratio > 0 ? fmt::format("{:.2f}", ratio) : "-"; }
+
 }  // namespace
 
 bool is_fitted_shape(const TiledProduct& product) {
@@ -151,6 +154,7 @@ void TileReport::summarise() {
   struct Numbers {
     std::vector<double> efficiency, error;
     double tau = 0, bias = 0, log_cublas = 0, log_best = 0;
+    int with_cublas = 0;
   };
   std::map<std::tuple<std::string, std::string, std::string>, Numbers> groups;
   for (const Judged& judged : all_) {
@@ -164,6 +168,8 @@ void TileReport::summarise() {
         numbers.error.push_back(std::abs(one.predicted / measured - 1));
         numbers.bias += one.predicted / measured - 1;
         numbers.tau += one.tau;
+        if (one.shape->cublas <= Seconds(0)) continue;
+        ++numbers.with_cublas;
         numbers.log_cublas += std::log(one.shape->cublas.value() / measured);
         numbers.log_best += std::log(one.shape->cublas / *one.shape->best().raced);
       }
@@ -180,8 +186,10 @@ void TileReport::summarise() {
     line.p10 = quantile(numbers.efficiency, 0.1);
     line.worst = *std::ranges::min_element(numbers.efficiency);
     line.tau = numbers.tau / count;
-    line.against_cublas = std::exp(numbers.log_cublas / count);
-    line.best_against_cublas = std::exp(numbers.log_best / count);
+    if (numbers.with_cublas > 0) {
+      line.against_cublas = std::exp(numbers.log_cublas / numbers.with_cublas);
+      line.best_against_cublas = std::exp(numbers.log_best / numbers.with_cublas);
+    }
     line.error = quantile(numbers.error, 0.5);
     line.bias = numbers.bias / count;
     lines_.push_back(line);
@@ -205,11 +213,11 @@ std::string TileReport::text(std::size_t worst) const {
       "worst", ">= 95 %", "tau", "cuBLAS", "best/cuB.", "error", "bias");
   for (const Line& line : lines_) {
     out += fmt::format(
-        "{:16} {:8} {:7} {:>6} | {:6.1f} {:6.1f} {:6.1f} {:6.1f} {:8.0f} | {:5.2f} | {:6.2f} "
-        "{:9.2f} | {:6.1f} {:+6.1f}\n",
+        "{:16} {:8} {:7} {:>6} | {:6.1f} {:6.1f} {:6.1f} {:6.1f} {:8.0f} | {:5.2f} | {:>6} "
+        "{:>9} | {:6.1f} {:+6.1f}\n",
         line.model, line.kind, line.half, line.shapes, 100 * line.mean, 100 * line.median,
-        100 * line.p10, 100 * line.worst, 100 * line.near_best, line.tau, line.against_cublas,
-        line.best_against_cublas, 100 * line.error, 100 * line.bias);
+        100 * line.p10, 100 * line.worst, 100 * line.near_best, line.tau,
+        ratio_text(line.against_cublas), ratio_text(line.best_against_cublas), 100 * line.error, 100 * line.bias);
   }
   out +=
       "Efficiency, share, error and bias in %. cuBLAS: its time over the selected tile's "

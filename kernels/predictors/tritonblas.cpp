@@ -1,13 +1,14 @@
 // tritonBLAS: matrix products priced by an analytic model of tiles and caches, with the tile that
 // the model itself selects or one that is given. It asks for no measurement of the GPU, and says
-// what an untuned Triton kernel takes; cuBLAS chooses otherwise.
+// what an untuned Triton kernel takes; cuBLAS chooses otherwise. With a pool of tiles that were
+// tuned and measured it says what that kernel takes.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
 
 #include "kernels/predictor.hpp"
-#include "kernels/selection/tile_selector.hpp"
+#include "kernels/selection/tile_pool.hpp"
 #include "sim/base/nearest_name.hpp"
 
 namespace foretoken {
@@ -32,6 +33,8 @@ namespace {
 struct TritonBlasConfig {
   std::string model;                // "": by the GPU's vendor
   std::optional<ProductTile> tile;  // none: the best by the model
+  std::optional<TilePool> pool;     // of a kernel of the user's, for its GPU and format
+  PoolUse pool_use = PoolUse::only;
   Others others = Others::synperf;
 
   static TritonBlasConfig from_table(TableReader& options) {
@@ -49,6 +52,13 @@ struct TritonBlasConfig {
       config.tile = parse_tile(text);
       options.expect("tile", config.tile.has_value(),
                      "must be sizes as in \"128x256x64\": rows, columns, depth");
+    }
+    if (options.read("pool", text)) {
+      options.expect("pool", !config.tile, "chooses the tile: leave out 'tile'");
+      options.diagnostics().attempt([&] { config.pool = load_tile_pool(text); });
+    }
+    if (options.read("pool_use", config.pool_use)) {
+      options.expect("pool_use", options.find("pool") != nullptr, "needs a pool");
     }
     options.read("others", config.others);
     return config;
@@ -87,12 +97,42 @@ class TritonBlas final : public Predictor {
   [[nodiscard]] Prediction price(const TiledProduct& product, DType dtype,
                                  const GpuSpec& gpu) const {
     const TileSelector& selector = selector_of(gpu, dtype);
+    if (config_.pool) {
+      if (const PooledTiles* const pool = pool_of(gpu, dtype, selector)) {
+        return price_pooled(*pool, product, gpu);
+      }
+    }
     const TileChoice choice =
         config_.tile ? selector.priced(product, with_default_pipeline(product, *config_.tile,
                                                                       selector.machine()))
                      : selector.select_cold(product);
     const Seconds time = std::max(choice.time, gpu.launch_latency);
     return {time, bound_of(choice, gpu.launch_latency), Origin::analytic};
+  }
+
+  /// The user's pool where it counts; nullptr for another format. Throws PredictionError for
+  /// another GPU.
+  [[nodiscard]] const PooledTiles* pool_of(const GpuSpec& gpu, DType dtype,
+                                           const TileSelector& selector) const {
+    if (gpu.name != config_.pool->gpu) {
+      throw PredictionError(fmt::format("{}: the tiles were measured on {}, not on {}",
+                                        config_.pool->file, config_.pool->gpu, gpu.name));
+    }
+    if (!config_.pool->covers(gpu, dtype)) return nullptr;
+    const auto [entry, added] = pools_.try_emplace(std::tuple(gpu.name, gpu.file, dtype));
+    if (added) entry->second = std::make_unique<PooledTiles>(*config_.pool, selector);
+    return entry->second.get();
+  }
+
+  [[nodiscard]] Prediction price_pooled(const PooledTiles& pool, const TiledProduct& product,
+                                        const GpuSpec& gpu) const {
+    const PooledTiles::Choice best = pool.ranked(product, config_.pool_use, 1).front();
+    Prediction prediction{std::max(best.choice.time, gpu.launch_latency),
+                          bound_of(best.choice, gpu.launch_latency), best.origin()};
+    if (best.origin() == Origin::adapted && pool.held_out()) {
+      prediction.expected_error = pool.held_out()->time_error;
+    }
+    return prediction;
   }
 
   /// One for each GPU and format that was asked for; GPUs are told apart by name and file.
@@ -106,8 +146,9 @@ class TritonBlas final : public Predictor {
 
   TritonBlasConfig config_;
   std::unique_ptr<Predictor> others_;  // null: there are none
-  mutable std::map<std::tuple<std::string, std::string, DType>, std::unique_ptr<TileSelector>>
-      selectors_;
+  using Key = std::tuple<std::string, std::string, DType>;
+  mutable std::map<Key, std::unique_ptr<TileSelector>> selectors_;
+  mutable std::map<Key, std::unique_ptr<PooledTiles>> pools_;
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ namespace {
 constexpr std::int64_t tokens_max = 1'000'000;
 
 struct DispatchOptions {
-  std::string model, gpu, dtype, histogram, mode;
+  std::string model, gpu, dtype, histogram, mode, profile;
   int tensor = 1, expert = 1, top = 0;
   std::int64_t tokens = 0;
   double balancedness = 0;
@@ -183,10 +183,21 @@ struct Answer {
   std::string region, modes;
 };
 
-Answer answer(const Step& step, const GpuSpec& gpu) {
+MoeDispatcher dispatcher_for(const MoeLayer& layer, const GpuSpec& gpu, const std::string& path) {
+  if (path.empty()) return MoeDispatcher(layer, gpu);
+  const WaveProfile profile = read_wave_profile(load_json(path));
+  if (profile.gpu != gpu.name || profile.dtype != layer.dtype) {
+    throw ConfigError({path}, fmt::format("holds constants of {} on {}, not of {} on {}",
+                                          enum_name(profile.dtype), profile.gpu,
+                                          enum_name(layer.dtype), gpu.name));
+  }
+  return MoeDispatcher(layer, gpu, profile);
+}
+
+Answer answer(const Step& step, const GpuSpec& gpu, const std::string& profile) {
   Answer result;
   result.layer = layer_of(step.kernel);
-  MoeDispatcher dispatcher(result.layer, gpu);
+  MoeDispatcher dispatcher = dispatcher_for(result.layer, gpu, profile);
   result.source = dispatcher.source();
   result.tiles.assign(dispatcher.tiles().begin(), dispatcher.tiles().end());
   const auto times = dispatcher.times_us(step.rank);
@@ -315,7 +326,7 @@ int dispatch(const DispatchOptions& options) {
   }
   const GpuSpec gpu = load_gpu(options.gpu, {"--gpu"});
   const Step step = step_of(options);
-  const Answer result = answer(step, gpu);
+  const Answer result = answer(step, gpu, options.profile);
   if (options.json) {
     print_json(options, step, gpu, result);
   } else {
@@ -345,6 +356,9 @@ void add_dispatch(CLI::App& program, Action& chosen) {
                       "Draw the histogram: active_subset, zipf, onehot_mix or topk_distinct (if "
                       "not given, Zipf's expected counts)");
   command->add_option("--seed", options->seed, "Of the draw");
+  command->add_option("--profile", options->profile,
+                      "Configurations of a kernel of one's own: a file of `foretoken-calibrate fit "
+                      "wave`");
   command->add_option("--top", options->top, "Also list so many configurations, fastest first")
       ->check(CLI::Range(0, 10'000));
   command->add_flag("--json", options->json, "As JSON");

@@ -7,7 +7,7 @@
 
 #include "kernels/predictor.hpp"
 #include "kernels/selection/stream_k.hpp"
-#include "kernels/selection/tile_selector.hpp"
+#include "kernels/selection/tile_pool.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
@@ -20,7 +20,8 @@ namespace foretoken {
 namespace {
 
 struct SelectOptions {
-  std::string gpu, gemm, dtype = "bf16", model, tile;
+  std::string gpu, gemm, dtype = "bf16", model, tile, pool;
+  bool extends = false;
   std::size_t top = 1;
   bool explain = false, json = false;
 };
@@ -63,11 +64,41 @@ Question read_question(const SelectOptions& options) {
   return question;
 }
 
-std::vector<TileChoice> answer(const TileSelector& selector, const Question& question,
-                               std::size_t count) {
+std::optional<PooledTiles> read_pool(const SelectOptions& options, const Question& question,
+                                     const TileSelector& selector) {
+  if (options.pool.empty()) return std::nullopt;
+  TilePool pool = load_tile_pool(options.pool);
+  if (!pool.covers(question.gpu, question.dtype)) {
+    throw ConfigError({options.pool}, fmt::format("holds {} tiles measured on {}, not {} on {}",
+                                                  enum_name(pool.dtype), pool.gpu,
+                                                  enum_name(question.dtype), question.gpu.name));
+  }
+  return PooledTiles(std::move(pool), selector);
+}
+
+std::vector<TileChoice> selected(const TileSelector& selector, const Question& question,
+                                 std::size_t count) {
   if (!question.tile) return selector.ranked(question.product, count);
   return {selector.priced(question.product, with_default_pipeline(question.product, *question.tile,
                                                                   selector.machine()))};
+}
+
+/// Best first.
+struct Answer {
+  std::vector<TileChoice> choices;
+  Origin origin = Origin::analytic;  // of the first
+  std::size_t candidates = 0;
+};
+
+Answer answer(const TileSelector& selector, const std::optional<PooledTiles>& pool,
+              const Question& question, const SelectOptions& options) {
+  if (!pool) return {selected(selector, question, options.top), {}, selector.candidates().size()};
+  const PoolUse use = options.extends ? PoolUse::extend : PoolUse::only;
+  const auto ranked = pool->ranked(question.product, use, options.top);
+  Answer result{{}, ranked.front().origin(), pool->pool().tiles.size()};
+  if (options.extends) result.candidates += selector.candidates().size();
+  for (const PooledTiles::Choice& one : ranked) result.choices.push_back(one.choice);
+  return result;
 }
 
 double tera_ops(const TiledProduct& product, Seconds time) {
@@ -119,16 +150,16 @@ Value choice_value(const TileSelector& selector, const Question& question, const
 }
 
 void print_json(const TileSelector& selector, const Question& question,
-                const std::vector<TileChoice>& choices, const SelectOptions& options) {
+                const Answer& answer, const SelectOptions& options) {
   Value root;
   root.set("gpu", question.gpu.name);
   root.set("gemm", options.gemm);
   root.set("dtype", std::string(enum_name(question.dtype)));
   root.set("model", selector.model_name());
-  root.set("origin", std::string(enum_name(Origin::analytic)));
-  root.set("candidates", static_cast<std::int64_t>(selector.candidates().size()));
+  root.set("origin", std::string(enum_name(answer.origin)));
+  root.set("candidates", static_cast<std::int64_t>(answer.candidates));
   ValueArray tiles;
-  for (const TileChoice& choice : choices) {
+  for (const TileChoice& choice : answer.choices) {
     tiles.push_back(choice_value(selector, question, choice, options.explain));
   }
   root.set("tiles", std::move(tiles));
@@ -188,7 +219,7 @@ void print_explanation(const TileSelector& selector, const Question& question,
 }
 
 void print_table(const TileSelector& selector, const Question& question,
-                 const std::vector<TileChoice>& choices, const SelectOptions& options) {
+                 const Answer& answer, const SelectOptions& options) {
   const Ink ink(shows_colour(stdout));
   fmt::print("{} of {} in {} on {}\n", ink.strong(question.tile ? "Tile" : "Tiles"), options.gemm,
              enum_name(question.dtype), question.gpu.name);
@@ -200,7 +231,7 @@ void print_table(const TileSelector& selector, const Question& question,
                    {"time", Align::right},
                    {"TFLOP/s", Align::right},
                    {"bottleneck", Align::left}});
-  for (const TileChoice& choice : choices) {
+  for (const TileChoice& choice : answer.choices) {
     table.add_row({tile_text(choice.tile), fmt::format("{}", choice.tile.warps),
                    fmt::format("{}", choice.tile.stages), fmt::format("{}", choice.tile.group_m),
                    fmt::format("{}", choice.tile.split_k), readable(choice.time),
@@ -209,22 +240,35 @@ void print_table(const TileSelector& selector, const Question& question,
   }
   fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
   fmt::print("{}; model {}, {} candidates, origin = {}{}\n",
-             advice(choices.front().latency.bottleneck), selector.model_name(),
-             selector.candidates().size(), enum_name(Origin::analytic),
+             advice(answer.choices.front().latency.bottleneck), selector.model_name(),
+             answer.candidates, enum_name(answer.origin),
              selector.machine().preset.empty()
                  ? ""
                  : fmt::format(" (rates of Origami's {})", selector.machine().preset));
-  if (options.explain) print_explanation(selector, question, choices.front());
+  if (options.explain) print_explanation(selector, question, answer.choices.front());
+}
+
+void print_pool(const PooledTiles& pool, const SelectOptions& options) {
+  fmt::print("pool: {} tiles of {}, measured on {} shapes{}", pool.pool().tiles.size(),
+             pool.pool().kernel, pool.pool().shapes.size(),
+             options.extends ? ", beside the model's candidates" : "");
+  if (const auto held_out = pool.held_out()) {
+    fmt::print("; a shape left out: times {:.0f} % off, choice {:.1f} % behind the best",
+               100 * held_out->time_error, 100 * held_out->regret);
+  }
+  fmt::print("\n");
 }
 
 int select(const SelectOptions& options) {
   const Question question = read_question(options);
   const TileSelector selector(question.gpu, question.dtype, options.model);
-  const std::vector<TileChoice> choices = answer(selector, question, options.top);
+  const std::optional<PooledTiles> pool = read_pool(options, question, selector);
+  const Answer result = answer(selector, pool, question, options);
   if (options.json) {
-    print_json(selector, question, choices, options);
+    print_json(selector, question, result, options);
   } else {
-    print_table(selector, question, choices, options);
+    print_table(selector, question, result, options);
+    if (pool) print_pool(*pool, options);
   }
   return 0;
 }
@@ -247,6 +291,13 @@ void add_select(CLI::App& program, Action& chosen) {
       fmt::format("Who ranks: {} (default: {}, on AMD parts {})", fmt::join(names, ", "),
                   default_tile_model(GpuVendor::nvidia), default_tile_model(GpuVendor::amd)));
   command->add_option("--tile", options->tile, "Price this tile instead: 128x256x64");
+  auto* const pool = command->add_option(
+      "--pool", options->pool,
+      "Choose among tuned tiles: a file of `foretoken-tune export --as pool`");
+  pool->excludes("--tile");
+  command->add_flag("--pool-extends", options->extends,
+                    "... or the model's own candidates, where it thinks them faster")
+      ->needs(pool);
   command->add_option("--top", options->top, "So many of the best")->check(CLI::Range(1, 100));
   command->add_flag("--explain", options->explain,
                     "Cycles of each part of the first tile, and Stream-K's grids");

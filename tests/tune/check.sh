@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs foretoken-tune as a user does: check.sh FORETOKEN_TUNE CASE
+# Runs foretoken-tune as a user does: check.sh FORETOKEN_TUNE CASE [FORETOKEN FORETOKEN_CALIBRATE]
 set -euo pipefail
-tune=$1 case=$2
+tune=$1 case=$2 foretoken=${3:-} calibrate=${4:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -109,6 +109,41 @@ case $case in
     grep -q "shapes.toml:2:.*a shape has 2 sizes" "$work/error" || fail "$(cat "$work/error")"
     expect_error "the recording has 10 shapes" replay $recording --kernels rope \
       --shapes <(printf 'rope = [[16, 8]]')
+    ;;
+  pools)
+    "$tune" export $recording --kernel matmul --as pool --to "$work/pool.json" >"$work/out"
+    grep -q "[0-9]* tiles of 1152 implementations on 10 shapes" "$work/out" || fail "$(cat "$work/out")"
+    # A shape of the pool: the time of its best tile, as the recording has it.
+    best=$(zcat $recording | awk -F, '$1 == "matmul" && $4 == "ok" {split($7, us, " "); if (!b || us[10] < b) b = us[10]} END {printf "%.0f", b}')
+    "$foretoken" select --gpu h200-sxm --gemm 4096x4096x1024 --pool "$work/pool.json" >"$work/out"
+    grep -q " $best us .*" "$work/out" || fail "not $best us: $(cat "$work/out")"
+    grep -q "origin = measured" "$work/out" || fail "$(cat "$work/out")"
+    "$foretoken" select --gpu h200-sxm --gemm 4096x4096x1000 --pool "$work/pool.json" | grep -q "origin = adapted"
+    "$tune" export $recording --kernel matmul --as pool --margin 0 --to "$work/few.json" >/dev/null
+    [ "$(grep -c parameters "$work/few.json")" -lt "$(grep -c parameters "$work/pool.json")" ] || fail "margin 0 keeps as many"
+    # The same as a table for those who fit constants.
+    "$tune" export $recording --kernel matmul --as tiles --to "$work/tiles/t.csv" 2>/dev/null && fail "wrote into no folder"
+    mkdir "$work/tiles"
+    "$tune" export $recording --kernel matmul --as tiles --to "$work/tiles/t.csv" >/dev/null
+    "$calibrate" evaluate --tiles --own "$work/tiles" >"$work/out"
+    grep -q "10 shapes, 2880 times of tiles; h200-sxm" "$work/out" || fail "$(head -3 "$work/out")"
+    expect_error "cuts no product" export $recording --kernel rms_norm --as pool --to "$work/none.json"
+    status=0
+    "$foretoken" select --gpu b200-sxm --gemm 64x64x64 --pool "$work/pool.json" 2>"$work/error" || status=$?
+    [ $status -eq 2 ] || fail "tiles of another GPU were taken"
+    grep -q "holds bf16 tiles measured on h200-sxm, not bf16 on b200-sxm" "$work/error" || fail "$(cat "$work/error")"
+    ;;
+  serving)
+    # Tuned, handed on, served: every way makes tokens come faster than with the untouched kernels.
+    FORETOKEN_TUNE=$tune FORETOKEN=$foretoken FORETOKEN_CALIBRATE=$calibrate \
+      bash examples/tuned_kernels.sh "$work/files" >"$work/out"
+    tpots=($(sed -n 's/^ *\(untouched\|tuned\|all\): TPOT \([0-9.]*\) ms/\2/p' "$work/out"))
+    [ ${#tpots[@]} -eq 6 ] || fail "not six runs: $(cat "$work/out")"
+    for i in 0 2 4; do
+      awk -v before="${tpots[$i]}" -v after="${tpots[$((i + 1))]}" \
+        'BEGIN {exit !(after > 0 && after < 0.95 * before)}' || fail "no faster: $(cat "$work/out")"
+    done
+    grep -q "rms_norm  *10  *5  50.0 %" "$work/out" || fail "no gaps: $(cat "$work/out")"
     ;;
   says_what_is_wrong)
     expect_error "did you mean 'softmax'" run --kernels sofmax

@@ -1,56 +1,40 @@
-// `foretoken-tune export`: evaluations of a recording or a cache as measured launches in the format of
-// calibration/datasets, which the rest of Foretoken reads: `foretoken diagnose` holds them against
-// the best of their kind and so says which kernels are worth tuning and when to stop, and
-// `foretoken-calibrate adapt` turns them into prices for what-if runs. Times are warm.
+// `foretoken-tune export`: evaluations of a recording or a cache in the formats that the rest of
+// Foretoken reads. launches: measured launches as in calibration/datasets, for `foretoken diagnose` and
+// `foretoken-calibrate adapt`. tiles: the time of every tile, for `foretoken-calibrate fit` (--tiles for
+// products, wave for experts). pool: the tiles worth choosing from, for `foretoken select` and the
+// predictor tritonblas. Times are warm.
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "calibration/tune/app/inputs.hpp"
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/evaluation_log.hpp"
 #include "calibration/tune/reward.hpp"
+#include "calibration/tune/serving.hpp"
+#include "calibration/tune/tile_tables.hpp"
 #include "sim/base/nearest_name.hpp"
 
 namespace foretoken::tune {
 namespace {
 
-struct Key {
-  std::string_view name;
-  std::string_view value;  // an expression of the dimensions, or a word as it is
-  bool is_word = false;
-};
-
-struct Case {
-  std::string_view kernel;  // of the suite
-  std::vector<Key> keys;    // of a `foretoken predict` case
-};
-
-// The suite's kernels that serving knows too. Ours are in fp16, which costs what bf16 does: tables and
-// ceilings are of bf16.
-const std::vector<Case>& cases() {
-  constexpr Key dtype{"dtype", "bf16", true};
-  static const std::vector<Case> known{
-      {"rms_norm", {{"kernel", "rms_norm", true}, {"tokens", "rows"}, {"dim", "columns"}, dtype}},
-      {"add_rms_norm",
-       {{"kernel", "fused_add_rms_norm", true}, {"tokens", "rows"}, {"dim", "columns"}, dtype}},
-      {"embedding",
-       {{"kernel", "embedding", true}, {"tokens", "tokens"}, {"dim", "width"}, dtype}},
-      {"rope",
-       {{"kernel", "rope", true},
-        {"tokens", "tokens"},
-        {"heads", "2 * heads"},
-        {"head_dim", "128"},
-        dtype}},
-      {"matmul", {{"kernel", "gemm", true}, {"m", "m"}, {"n", "n"}, {"k", "k"}, dtype}},
-      {"matvec", {{"kernel", "gemm", true}, {"m", "batch"}, {"n", "n"}, {"k", "k"}, dtype}}};
-  return known;
-}
-
 struct ExportFlags {
+  SuiteFlags suite;
   std::string log, kernel, to;
-  std::string which = "best";
+  std::string which;  // "": the best as launches, all as tiles
+  std::string as = "launches";
+  double margin = 0.02;
+};
+
+/// Measured implementations of one problem.
+struct Measured {
+  Problem problem;
+  std::string gpu;  // as the recording says
+  std::vector<const LogEntry*> entries;
+  const LogEntry* untouched = nullptr;
 };
 
 /// The entry with the highest weighted speed-up over the untouched kernel.
@@ -60,52 +44,109 @@ const LogEntry& best_of(const std::vector<const LogEntry*>& entries, const LogEn
   });
 }
 
-int run_export(const ExportFlags& flags) {
+Problem exported_problem(const ExportFlags& flags) {
+  std::vector<Problem> suite = chosen_problems(flags.suite);
   std::vector<std::string_view> known;
-  for (const Case& one : cases()) known.push_back(one.kernel);
-  const auto found = std::ranges::find(cases(), flags.kernel, &Case::kernel);
-  if (found == cases().end()) {
+  for (const Problem& problem : suite) {
+    if (problem.serving) known.push_back(problem.name);
+  }
+  const auto problem = std::ranges::find(suite, flags.kernel, &Problem::name);
+  if (problem == suite.end() || !problem->serving) {
     throw ConfigError({"--kernel", 0, 0},
                       unknown_name_message("kernel of serving", flags.kernel, known));
   }
-  const std::vector<Problem> suite = load_suite();
-  const auto problem = std::ranges::find(suite, flags.kernel, &Problem::name);
-  FORETOKEN_CHECK(problem != suite.end(), "the suite has no {}", flags.kernel);
-  const EvaluationLog log = EvaluationLog::load(flags.log);
-  std::vector<const LogEntry*> entries;
+  return std::move(*problem);
+}
+
+Measured measured_of(const ExportFlags& flags, const EvaluationLog& log) {
+  Measured measured{exported_problem(flags), "unknown", {}, nullptr};
+  const Problem& problem = measured.problem;
   for (const auto& [key, entry] : log.entries()) {
-    if (entry.problem == problem->name && entry.evaluation.status == Status::ok) {
-      entries.push_back(&entry);
+    if (entry.problem != problem.name || entry.evaluation.status != Status::ok) continue;
+    if (entry.evaluation.seconds.size() != problem.shapes.size()) {
+      throw ConfigError({flags.log, 0, 0},
+                        fmt::format("has {} shapes of {}, the suite {}: --shapes says others",
+                                    entry.evaluation.seconds.size(), problem.name,
+                                    problem.shapes.size()));
     }
+    measured.entries.push_back(&entry);
   }
-  const LogEntry* untouched =
-      log.find_state(problem->name, text_of(*problem, start_state(*problem)));
-  if (untouched == nullptr || untouched->evaluation.status != Status::ok) {
-    throw ConfigError({flags.log, 0, 0}, "does not hold the untouched " + problem->name);
+  measured.untouched = log.find_state(problem.name, text_of(problem, start_state(problem)));
+  if (measured.untouched == nullptr || measured.untouched->evaluation.status != Status::ok) {
+    throw ConfigError({flags.log, 0, 0}, "does not hold the untouched " + problem.name);
   }
-  if (flags.which == "untouched") entries = {untouched};
-  if (flags.which == "best") entries = {&best_of(entries, *untouched)};
-  std::ofstream file(flags.to);
-  if (!file) throw ConfigError({flags.to, 0, 0}, "cannot be written");
   const auto gpu = log.notes().find("gpu");
-  file << "# format: foretoken dataset 1\n# program: foretoken-tune\n# gpu: "
-       << (gpu == log.notes().end() ? "unknown" : gpu->second) << '\n';
-  for (const Key& key : found->keys) file << key.name << ',';
+  if (gpu != log.notes().end()) measured.gpu = gpu->second;
+  if (flags.which == "untouched") measured.entries = {measured.untouched};
+  const bool is_best = flags.which == "best" || (flags.which.empty() && flags.as == "launches");
+  if (is_best) measured.entries = {&best_of(measured.entries, *measured.untouched)};
+  return measured;
+}
+
+/// A cell: lists joined by a bar, as in calibration/datasets.
+std::string cell(const Value& value) {
+  if (value.is_string()) return std::get<std::string>(value.data);
+  if (const auto* flag = std::get_if<bool>(&value.data)) return *flag ? "true" : "false";
+  if (!value.is_array()) return fmt::format("{}", std::get<std::int64_t>(value.data));
+  std::string text;
+  for (const Value& one : std::get<ValueArray>(value.data)) {
+    text += (text.empty() ? "" : "|") + cell(one);
+  }
+  return text;
+}
+
+void write_launches(const Measured& measured, std::ostream& file) {
+  const Problem& problem = measured.problem;
+  file << "# format: foretoken dataset 1\n# program: foretoken-tune\n# "
+       << gpu_note(measured.gpu) << '\n';
+  std::vector<Value> cases;
+  for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
+    cases.push_back(serving_case(problem, i));
+  }
+  for (const auto& [key, value] : std::get<ValueObject>(cases[0].data)) file << key << ',';
   file << "time_us,warm_us,parameters\n";
-  for (const LogEntry* entry : entries) {
-    for (std::size_t i = 0; i < problem->shapes.size(); ++i) {
-      const Names names = names_of(*problem, {}, i, 0);
-      for (const Key& key : found->keys) {
-        file << (key.is_word ? std::string(key.value)
-                             : fmt::format("{:.0f}", evaluate(key.value, names)))
-             << ',';
+  for (const LogEntry* entry : measured.entries) {
+    for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
+      for (const auto& [key, value] : std::get<ValueObject>(cases[i].data)) {
+        file << cell(value) << ',';
       }
       file << ',' << fmt::format("{:.5g}", entry->evaluation.seconds[i] * 1e6) << ','
            << entry->parameters << '\n';
     }
   }
-  fmt::print("{}: {} launches of {} {}\n", flags.to, entries.size() * problem->shapes.size(),
-             entries.size(), entries.size() == 1 ? entries[0]->parameters : "implementations");
+}
+
+int run_export(const ExportFlags& flags) {
+  const EvaluationLog log = EvaluationLog::load(flags.log);
+  const Measured measured = measured_of(flags, log);
+  const Problem& problem = measured.problem;
+  if (flags.as != "launches" && !problem.tile) {
+    throw ConfigError({"--as", 0, 0},
+                      problem.name + " cuts no product: its header says nothing of a tile");
+  }
+  const std::vector<TiledTimes> tiles =
+      flags.as == "launches"
+          ? std::vector<TiledTimes>()
+          : fastest_by_tile(problem, measured.entries, measured.untouched->evaluation.seconds);
+  std::ofstream file(flags.to);
+  if (!file) throw ConfigError({flags.to, 0, 0}, "cannot be written");
+  if (flags.as == "launches") {
+    write_launches(measured, file);
+    fmt::print("{}: {} launches of {} {}\n", flags.to,
+               measured.entries.size() * problem.shapes.size(), measured.entries.size(),
+               measured.entries.size() == 1 ? measured.entries[0]->parameters : "implementations");
+    return 0;
+  }
+  std::size_t count = tiles.size();
+  if (flags.as == "pool") {
+    const std::vector<TiledTimes> kept = contenders(tiles, flags.margin);
+    count = kept.size();
+    file << pool_text(problem, measured.gpu, kept);
+  } else {
+    file << table_text(problem, measured.gpu, tiles);
+  }
+  fmt::print("{}: {} tiles of {} implementations on {} shapes\n", flags.to, count,
+             measured.entries.size(), problem.shapes.size());
   return 0;
 }
 
@@ -114,13 +155,23 @@ int run_export(const ExportFlags& flags) {
 void add_export(CLI::App& program, Action& chosen) {
   const auto flags = std::make_shared<ExportFlags>();
   CLI::App* command = program.add_subcommand(
-      "export", "Evaluations as measured launches, for foretoken diagnose and adapt");
+      "export", "Evaluations as measured launches, tables of tiles, or pools to choose tiles from");
   command->add_option("recording", flags->log, "CSV of `record` or --cache, plain or gzip")
       ->required();
-  command->add_option("--kernel", flags->kernel, "Of the suite")->required();
-  command->add_option("--to", flags->to, "CSV file")->required();
-  command->add_option("--which", flags->which, "best, untouched or all implementations")
-      ->check(CLI::IsMember({"best", "untouched", "all"}))->capture_default_str();
+  command->add_option("--kernel", flags->kernel, "One that serving knows")->required();
+  command->add_option("--suite", flags->suite.suite, "Folder of further kernels (*.cu)");
+  command->add_option("--shapes", flags->suite.shapes, "TOML with the shapes of the recording");
+  command->add_option("--to", flags->to, "File to write")->required();
+  command->add_option("--as", flags->as,
+                      "launches (for diagnose, adapt), tiles (for foretoken-calibrate fit), or "
+                      "pool (for foretoken select and predictor tritonblas)")
+      ->check(CLI::IsMember({"launches", "tiles", "pool"}))->capture_default_str();
+  command->add_option("--which", flags->which,
+                      "best, untouched or all implementations (default: best as launches, else all)")
+      ->check(CLI::IsMember({"best", "untouched", "all"}));
+  command->add_option("--margin", flags->margin,
+                      "A pool keeps tiles within this share of the best on some shape")
+      ->check(CLI::Range(0.0, 100.0))->capture_default_str();
   command->callback([flags, &chosen] { chosen = [flags] { return run_export(*flags); }; });
 }
 
