@@ -305,7 +305,8 @@ void add_select(CLI::App& program, Action& chosen) {
   command->footer(examples(
       "  foretoken select --gpu h200-sxm --gemm 4096x6144x4096\n"
       "  foretoken select --gpu b200-sxm --gemm 64x28672x8192 --dtype fp8 --top 5 --explain\n"
-      "  foretoken select --gpu mi300x --gemm 4096x4096x4096 --model origami_2025 --json"));
+      "  foretoken select --gpu mi300x --gemm 4096x4096x4096 --model origami_2025 --json\n"
+      "  foretoken select --gpu h200-sxm --gemm 64x6144x4096 --pool matmul.json"));
   command->callback([options, &chosen] { chosen = [options] { return select(*options); }; });
 }
 
