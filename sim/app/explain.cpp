@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/app/output_file.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/toml.hpp"
 #include "sim/planner/relaxations.hpp"
 #include "sim/processes/forking_runner.hpp"
+#include "sim/report/page.hpp"
 #include "sim/run/latency_collector.hpp"
 #include "sim/run/run.hpp"
 
@@ -27,6 +30,7 @@ struct ExplainOptions {
   std::string percentile = "ttft:99";
   std::optional<std::uint32_t> request;
   std::string metric = "e2e";
+  std::string report_path;
   std::size_t jobs = 0;
   bool split_only = false;
   bool json = false;
@@ -121,6 +125,10 @@ void look_at(const Scenario& scenario, const FirstRun& first, LatencyExplanation
 }
 
 int explain(const ExplainOptions& options) {
+  if (!options.report_path.empty()) {
+    check_page_charts();
+    check_folder_of(options.report_path);
+  }
   const Scenario scenario = load_scenario(options.scenario, options.overrides);
   check_scenario(scenario, Catalogs());
   LatencyExplanation explanation;
@@ -140,6 +148,10 @@ int explain(const ExplainOptions& options) {
     }
   }
   look_at(scenario, *first, explanation);
+  if (!options.report_path.empty()) {
+    write_file(options.report_path,
+               explanation_page(explanation, to_toml(resolved_scenario(scenario)), version()));
+  }
   if (options.json) {
     fmt::print("{}\n", to_json(explanation_value(explanation)));
   } else {
@@ -169,6 +181,8 @@ void add_explain(CLI::App& program, Action& chosen) {
   add_set_option(*command, options->overrides);
   command->add_flag("--split-only", options->split_only,
                     "Say where the time went, without runs of what would help");
+  command->add_option("--report", options->report_path,
+                      "Write bars and tables of the same here, as one HTML file");
   command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)");
   command->add_flag("--json", options->json, "Print the same as one JSON object");
   command->footer(

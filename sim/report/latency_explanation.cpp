@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/report/charts.hpp"
+#include "sim/report/latency_words.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/terminal_text.hpp"
@@ -13,81 +14,10 @@
 namespace foretoken {
 namespace {
 
-constexpr double nothing_s = 1e-9;  // less than any kernel: rounding of sums
 constexpr int bar_columns = 20;
 constexpr std::size_t kernels_shown = 8;
-constexpr double gain_least = 0.005;  // what a rerun must gain to be recommended
-
-std::string_view cause_text(LatencyCause cause) {
-  switch (cause) {
-    case LatencyCause::front_end:
-      return "front end";
-    case LatencyCause::queueing:
-      return "queueing";
-    case LatencyCause::own_prefill:
-      return "own prefill";
-    case LatencyCause::own_decode:
-      return "own decode";
-    case LatencyCause::others_prefill:
-      return "prefill of others";
-    case LatencyCause::others_decode:
-      return "decode of others";
-    case LatencyCause::recompute:
-      return "recomputing lost tokens";
-    case LatencyCause::preempted:
-      return "preempted";
-    case LatencyCause::retry:
-      return "retry after a failure";
-    case LatencyCause::drafts:
-      return "draft passes";
-    case LatencyCause::kv_copies:
-      return "KV copies, host";
-    case LatencyCause::host:
-      return "waiting for the CPU";
-    case LatencyCause::communication:
-      return "communication";
-    case LatencyCause::kv_wait:
-      return "waiting for KV blocks";
-    case LatencyCause::kv_transfer:
-      return "KV transfer";
-    case LatencyCause::idle:
-      return "idle, pipeline bubbles";
-  }
-  FORETOKEN_CHECK(false, "a cause without a name");
-}
-
-std::string_view metric_text(LatencyMetric metric) {
-  switch (metric) {
-    case LatencyMetric::ttft:
-      return "TTFT";
-    case LatencyMetric::tpot:
-      return "TPOT";
-    case LatencyMetric::e2e:
-      return "end to end";
-  }
-  FORETOKEN_CHECK(false, "a metric without a name");
-}
 
 std::string milliseconds(double seconds) { return brief(seconds * 1e3) + " ms"; }
-
-using CauseSeconds = std::pair<LatencyCause, double>;
-
-/// Those that took time, longest first.
-std::vector<CauseSeconds> ranked(const LatencyParts& parts) {
-  std::vector<CauseSeconds> ranked;
-  for (std::size_t i = 0; i < LatencyParts::count; ++i) {
-    const auto cause = static_cast<LatencyCause>(i);
-    if (parts[cause] > nothing_s) ranked.emplace_back(cause, parts[cause]);
-  }
-  std::ranges::stable_sort(ranked, std::greater(), &CauseSeconds::second);
-  return ranked;
-}
-
-/// Seconds of a phase as the metric counts them: TPOT is a mean over tokens.
-double divisor(const LatencyExplanation& explanation) {
-  if (explanation.question.metric != LatencyMetric::tpot) return 1;
-  return static_cast<double>(std::max<std::int64_t>(explanation.request.output_tokens - 1, 1));
-}
 
 class ExplanationText {
  public:
@@ -123,18 +53,6 @@ class ExplanationText {
     return text;
   }
 
-  [[nodiscard]] std::string_view whole_text() const {
-    switch (explanation_.question.metric) {
-      case LatencyMetric::ttft:
-        return "arrival to first token";
-      case LatencyMetric::tpot:
-        return "an output token after the first";
-      case LatencyMetric::e2e:
-        return "arrival to last token";
-    }
-    return "";
-  }
-
   [[nodiscard]] std::vector<std::string> row(std::string name, double seconds) const {
     const double share = phase_.whole_s > 0 ? seconds / phase_.whole_s : 0;
     return {std::move(name), milliseconds(seconds / divisor_), percent(share),
@@ -151,12 +69,9 @@ class ExplanationText {
         table.add_row(row(fmt::format("  behind {}", behind_text(reason)), part));
       }
     }
-    table.set_total({std::string(whole_text()), milliseconds(phase_.whole_s / divisor_), "", ""});
+    table.set_total({std::string(whole_text(explanation_.question.metric)),
+                     milliseconds(phase_.whole_s / divisor_), "", ""});
     return ink_.strong("Where its time went") + "\n" + table.text(layout_);
-  }
-
-  static std::string_view behind_text(LatencyCause reason) {
-    return reason == LatencyCause::idle ? "nothing that ran" : cause_text(reason);
   }
 
   [[nodiscard]] std::string kernels() const {
@@ -178,7 +93,7 @@ class ExplanationText {
       cells.insert(cells.begin() + 1, std::string(times[i].bound));
       table.add_row(std::move(cells));
     }
-    if (rest > nothing_s) {
+    if (rest > latency_rounding_s) {
       std::vector<std::string> cells = row("others", rest);
       cells.insert(cells.begin() + 1, "");
       table.add_row(std::move(cells));
@@ -206,25 +121,18 @@ class ExplanationText {
   }
 
   [[nodiscard]] std::string change(double value_ms) const {
-    const double more = -explanation_.gain(value_ms);
-    const std::string text = fmt::format("{:+.1f} %", more * 100);
-    if (text == "+0.0 %" || text == "-0.0 %") return "none";
-    return more < 0 ? ink_.good(text) : ink_.bad(text);
+    const std::string text = change_text(explanation_, value_ms);
+    if (text == "none") return text;
+    return explanation_.gain(value_ms) > 0 ? ink_.good(text) : ink_.bad(text);
   }
 
   [[nodiscard]] std::string advice() const {
-    const RelaxedRun& best = explanation_.relaxed.front();
-    if (!best.value_ms || explanation_.gain(*best.value_ms) < gain_least) {
-      return "None of these changes helps by itself.\n";
-    }
-    return fmt::format("{} would help most: {} goes from {} ms to {} ms.\n",
-                       ink_.strong(sentence_case(best.what)), explanation_.question.text(),
-                       brief(explanation_.value_ms), brief(*best.value_ms));
-  }
-
-  static std::string sentence_case(std::string text) {
-    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] += 'A' - 'a';
-    return text;
+    const RelaxedRun* best = most_helpful(explanation_);
+    if (best == nullptr) return "None of these changes helps by itself.\n";
+    return fmt::format("{} would help most: {} goes from {} ms to {} ms.\n  {}\n",
+                       ink_.strong(sentence_case(best->what)), explanation_.question.text(),
+                       brief(explanation_.value_ms), brief(*best->value_ms),
+                       ink_.quiet(set_text(*best)));
   }
 
   const LatencyExplanation& explanation_;

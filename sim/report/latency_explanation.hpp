@@ -42,5 +42,8 @@ void rank_by_gain(LatencyExplanation& explanation);
 Value explanation_value(const LatencyExplanation& explanation);
 /// What a person reads, at most `width` columns.
 std::string explanation_text(const LatencyExplanation& explanation, bool colour, int width = 100);
+/// The HTML page. `scenario` is the run's, as TOML.
+std::string explanation_page(const LatencyExplanation& explanation, const std::string& scenario,
+                             const std::string& version);
 
 }  // namespace foretoken

@@ -260,8 +260,11 @@ async function check(page, view, port) {
     const name = path.basename(page, ".html");
     console.log(`${name} ${view.name}: ${fs.statSync(page).size} bytes, ready after ${ready_ms} ms`);
     const colours = await evaluate(client, canvas_colours);
-    const grids = await evaluate(client, "document.querySelectorAll('.grid').length");
-    expect(colours.length + grids > 0 || name.endsWith("_none"), "there are charts");
+    const others = await evaluate(client, "document.querySelectorAll('.grid, .bars').length");
+    expect(colours.length + others > 0 || name.endsWith("_none"), "there are charts");
+    const bars = await evaluate(client, `[...document.querySelectorAll(".bars")].map((box) =>
+      Math.max(...[...box.querySelectorAll(".track i")].map((bar) => bar.clientWidth)))`);
+    bars.forEach((longest, i) => expect(longest > 20, `bars ${i + 1} are drawn (${longest} pixels)`));
     colours.forEach((count, i) => expect(count > 3, `chart ${i + 1} is drawn (${count} colours)`));
     const width = await evaluate(client, "document.documentElement.scrollWidth");
     expect(width <= view.width, `nothing is wider than ${view.width}, as ${width} is`);
@@ -277,8 +280,8 @@ async function check(page, view, port) {
     await check_table(client);
     await check_grid(client);
     expect(problems.length === 0, `the console is silent: ${problems.join("\n")}`);
-    const others = requests.filter((asked) => asked !== url.pathToFileURL(page).href);
-    expect(others.length === 0, `nothing is fetched: ${others}`);
+    const fetched = requests.filter((asked) => asked !== url.pathToFileURL(page).href);
+    expect(fetched.length === 0, `nothing is fetched: ${fetched}`);
   } finally {
     await client.close();
     await connect.Close({ port, id: target.id });

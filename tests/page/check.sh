@@ -70,6 +70,10 @@ case $kind in
       --vary "workload.rate=$(seq -s ' /s,' 1 50) /s" --vary "engine.sequences_max=$(seq -s , 1 20)" \
       --store "$work/$kind.sqlite"
     ;;
+  explain) set -- explain examples/quickstart.toml --set workload.requests=100 ;;
+  explain_tpot)  # where sequences make way for others
+    set -- explain examples/swap.toml --percentile tpot:99
+    ;;
   validate) set -- validate examples/served ;;
   hundred_thousand)
     set -- simulate examples/quickstart.toml --set workload.requests=100000 --set predictor.name=roofline \
@@ -82,7 +86,8 @@ case $kind in
     ;;
 esac
 status=0
-"$foretoken" "$@" --quiet --report "$page" 2>"$work/stderr" || status=$?
+[ "$1" = explain ] || set -- "$@" --quiet
+"$foretoken" "$@" --report "$page" >"$work/stdout" 2>"$work/stderr" || status=$?
 if grep -q "built without uPlot" "$work/stderr"; then skip "$(cat "$work/stderr")"; fi
 [ "$status" -eq "$expected" ] || { cat "$work/stderr" >&2; exit 1; }
 
@@ -98,7 +103,7 @@ if grep -oE '(src|href)="?https?:' "$page" >&2; then
 fi
 # The same page again from the store alone.
 if [ "$1" = sweep ]; then
-  "$foretoken" "$@" --quiet --report "$page.again" --no-run
+  "$foretoken" "$@" --report "$page.again" --no-run
   cmp "$page" "$page.again"
 fi
 node tests/page/check.js "$chromium" "$modules" "$work" "$page"

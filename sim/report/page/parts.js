@@ -12,10 +12,18 @@ function make_tiles(part) {
   return list;
 }
 
+/// A part that shows up in several boxes has one colour.
+const part_numbers = new Map();
+function part_colour(name) {
+  if (!part_numbers.has(name)) part_numbers.set(name, part_numbers.size);
+  return colour_name(name, part_numbers.get(name));
+}
+
 function make_bars(part) {
   const names = [...new Set(part.bars.flatMap((bar) => bar.parts.map((one) => one.name)))];
-  const colours = Object.fromEntries(names.map((name, i) => [name, colour_name(name, i)]));
   const is_cut = part.bars.some((bar) => bar.parts.some((one) => one.name !== bar.name));
+  const colours = Object.fromEntries(names.map((name) => [name,
+    is_cut ? part_colour(name) : colour_name(name, 0)]));
   const box = element("div", { class: "bars" }, element("h3", {}, part.title));
   if (is_cut) {
     box.append(legend_of(names.map((name) => ({ name, colour: colours[name] }))));
@@ -25,8 +33,7 @@ function make_bars(part) {
     const track = element("div", { class: "track", "aria-hidden": "true" });
     for (const one of bar.parts) {
       track.append(element("i", { title: `${one.name}: ${brief(one.share * 100)} %`,
-        style: `width:${(one.share / widest * 100).toFixed(3)}%;background:var(${
-          is_cut ? colours[one.name] : known_colours[one.name] !== undefined ? colours[one.name] : "--c0"})` }));
+        style: `width:${(one.share / widest * 100).toFixed(3)}%;background:var(${colours[one.name]})` }));
     }
     const told = is_cut && bar.parts.length > 1
       ? element("span", { class: "hidden-text" },
