@@ -73,9 +73,28 @@ struct AttentionPlan {
   friend bool operator==(const AttentionPlan&, const AttentionPlan&) = default;
 };
 
+/// How a matrix product is cut, and who says so. library: the library's own table or rule.
+/// profiled: what its launches on GPUs of this architecture showed. analytic: a formula over the
+/// specification, where nobody looked.
+enum class TileOrigin { library, profiled, analytic };
+template <>
+struct EnumNames<TileOrigin> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"library", "profiled", "analytic"});
+};
+struct ProductCut {
+  int m = 0, n = 0, k = 0;  // along tokens, output features, depth of a slice
+  int split_k = 1;
+  TileOrigin origin = TileOrigin::analytic;
+  std::string_view by;  // "vLLM's table", or a tile model: "foretoken_2026"
+  friend bool operator==(const ProductCut&, const ProductCut&) = default;
+};
+
 struct Decomposition {
   std::vector<Launch> launches;
   std::optional<AttentionPlan> plan;  // attention only
+  /// Matrix products only: of each, where they are many.
+  std::optional<ProductCut> cut = {};
   /// "" where the decomposition follows the real kernel; else which kernel stands in and why.
   std::string_view approximation = {};
 };

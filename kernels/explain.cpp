@@ -42,6 +42,7 @@ Explanation explain(const Kernel& kernel, const GpuSpec& gpu) {
   Explanation result;
   result.implementation = resolve_implementation(kernel, gpu);
   result.plan = decomposition.plan;
+  result.cut = decomposition.cut;
   result.approximation = decomposition.approximation;
   for (const Launch& launch : decomposition.launches) {
     result.launches.push_back(explain_launch(launch, gpu));

@@ -37,6 +37,7 @@ struct Explanation {
   Implementation implementation;  // resolved: never automatic where the kernel has a choice
   std::vector<LaunchExplanation> launches;
   std::optional<AttentionPlan> plan;
+  std::optional<ProductCut> cut;
   std::string_view approximation;  // "" = follows the real kernel
 };
 

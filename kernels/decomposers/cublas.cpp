@@ -1,7 +1,6 @@
-// cuBLAS products of 16-bit (and fp32) operands: one CTA a tile below compute capability 9.0,
-// persistent CTAs that walk tiles from there on. Split-K adds a kernel that sums the parts.
-#include <algorithm>
-
+// cuBLAS products of 16-bit (and fp32) operands: persistent CTAs that walk tiles where its launches
+// were profiled; elsewhere, and for hipBLASLt on AMD parts, one CTA for each tile that a tile model
+// selects. Split-K adds a kernel that sums the parts.
 #include "kernels/decomposers/gemm_launch.hpp"
 
 namespace foretoken {
@@ -10,14 +9,6 @@ namespace {
 /// 168 registers x 384 threads are what persistent kernels show in profiles: one CTA a SM.
 constexpr GemmLaunchOptions persistent_options = {
     .scheduling = Scheduling::persistent, .threads = 384, .registers = 168};
-
-/// Accumulators spread over the threads, and about 80 registers for operands and addresses.
-GemmLaunchOptions ampere_options(const TileConfig& tile) {
-  const int threads = tile.m * tile.n >= 128 * 128 ? 256 : 128;
-  return {.scheduling = Scheduling::hardware,
-          .threads = threads,
-          .registers = std::min(255, tile.m * tile.n / threads + 80)};
-}
 
 Launch reduction_launch(const GemmShape& shape, int parts) {
   constexpr int threads = 512;
@@ -28,19 +19,38 @@ Launch reduction_launch(const GemmShape& shape, int parts) {
                         32);
 }
 
+struct Cut {
+  std::string_view name;
+  ProductCut product;
+  TileConfig tile;
+  GemmLaunchOptions options;
+};
+
+Cut cut_of(const Gemm& kernel, const GpuSpec& gpu) {
+  if (const auto tile = profiled_cublas_tile(kernel, gpu)) {
+    return {"cublas_persistent",
+            product_cut(*tile, TileOrigin::profiled, "launches of cuBLAS 13 on an H200"), *tile,
+            persistent_options};
+  }
+  const AnalyticTile found = analytic_tile(kernel, gpu);
+  const GemmLaunchOptions options = {
+      .scheduling = Scheduling::hardware, .threads = found.threads, .registers = found.registers};
+  return {gpu.vendor == GpuVendor::amd ? "hipblaslt_tiled" : "cublas_tiled",
+          product_cut(found.tile, TileOrigin::analytic, found.by), found.tile, options};
+}
+
 }  // namespace
 
 Decomposition decompose_cublas(const Gemm& kernel, const GpuSpec& gpu) {
   const GemmShape shape{kernel.m, kernel.n, kernel.k};
-  const TileConfig tile = choose_cublas_tile(kernel, gpu);
-  const bool is_persistent = is_cublas_persistent(gpu);
+  const Cut cut = cut_of(kernel, gpu);
   Decomposition result;
-  result.launches.push_back(
-      gemm_launch(is_persistent ? "cublas_persistent" : "cublas_ampere", tile, shape, kernel.dtype,
-                  is_persistent ? persistent_options : ampere_options(tile), gpu));
-  if (tile.split_k > 1) result.launches.push_back(reduction_launch(shape, tile.split_k));
-  if (gpu.vendor == GpuVendor::amd) {
-    result.approximation = "hipBLASLt by cuBLAS's Ampere tiles: its own choice is not modelled";
+  result.cut = cut.product;
+  result.launches.push_back(gemm_launch(cut.name, cut.tile, shape, kernel.dtype, cut.options, gpu));
+  if (cut.tile.split_k > 1) result.launches.push_back(reduction_launch(shape, cut.tile.split_k));
+  if (cut.product.origin == TileOrigin::analytic) {
+    result.approximation =
+        "the library was not profiled on such a GPU: a tile model's tile stands in";
   }
   return result;
 }

@@ -141,13 +141,17 @@ Decomposition decompose_cutlass_gemm(const Gemm& kernel, const GpuSpec& gpu) {
   }
   result.launches.push_back(gemm_launch(choice.is_swapped ? "cutlass_swapped" : "cutlass",
                                         choice.tile, shape, kernel.dtype, options, gpu));
-  if (!has_table(kernel, gpu)) result.approximation = assumed_tiles;
+  const bool is_known = has_table(kernel, gpu);
+  result.cut = product_cut(choice.tile, is_known ? TileOrigin::library : TileOrigin::analytic,
+                           is_known ? "vLLM's table" : "the cheapest of CUTLASS's family");
+  if (!is_known) result.approximation = assumed_tiles;
   return result;
 }
 
 Decomposition decompose_cute_dsl_gemm(const Gemm& kernel, const GpuSpec& gpu) {
   Decomposition result = decompose_cutlass_gemm(kernel, gpu);
   result.launches.back().name = "cute_dsl";
+  result.cut->origin = TileOrigin::analytic;
   result.approximation =
       "FlashInfer's CuTe DSL products tune their tile at run time: the cheapest of CUTLASS's "
       "family "

@@ -37,8 +37,9 @@ Decomposition decompose_deep_gemm(const Gemm& kernel, const GpuSpec& gpu) {
   const GemmShape shape{kernel.m, kernel.n, kernel.k};
   Decomposition result;
   result.launches.push_back(quantise_launch(kernel.m, kernel.k, kernel.dtype));
-  result.launches.push_back(
-      gemm_launch("deep_gemm", choose_tile(shape, gpu), shape, kernel.dtype, options, gpu));
+  const TileConfig tile = choose_tile(shape, gpu);
+  result.cut = product_cut(tile, TileOrigin::library, "DeepGEMM's rule");
+  result.launches.push_back(gemm_launch("deep_gemm", tile, shape, kernel.dtype, options, gpu));
   if (kernel.dtype != DType::fp8_block || gpu.compute_capability != 90) {
     result.approximation =
         "DeepGEMM by its rule for Hopper's blockwise fp8: rounds and operations are right, the "

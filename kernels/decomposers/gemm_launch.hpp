@@ -12,6 +12,8 @@ struct GemmLaunchOptions {
   int registers = 168;
 };
 
+ProductCut product_cut(const TileConfig& tile, TileOrigin origin, std::string_view by);
+
 /// A CTA (persistent: a tile; stream_k: an iteration) a task. Operands are both in `dtype`.
 Launch gemm_launch(std::string_view name, const TileConfig& tile, const GemmShape& shape,
                    DType dtype, const GemmLaunchOptions& options, const GpuSpec& gpu);

@@ -32,6 +32,10 @@ Launch quantise_launch(std::int64_t m, std::int64_t k, DType dtype) {
   return uniform_launch("quantise", task, m, threads, registers);
 }
 
+ProductCut product_cut(const TileConfig& tile, TileOrigin origin, std::string_view by) {
+  return {tile.m, tile.n, tile.k, tile.split_k, origin, by};
+}
+
 Launch gemm_launch(std::string_view name, const TileConfig& tile, const GemmShape& shape,
                    DType dtype, const GemmLaunchOptions& options, const GpuSpec& gpu) {
   const double size = bytes_per_element(dtype);

@@ -11,6 +11,7 @@ Decomposition decompose_triton_gemm(const Gemm& kernel, const GpuSpec& gpu) {
   if (bytes_per_element(kernel.dtype) < activation_bytes(kernel.dtype)) {
     result.launches.push_back(quantise_launch(kernel.m, kernel.k, kernel.dtype));
   }
+  result.cut = product_cut(tile, TileOrigin::library, "the tile without a tuned file");
   result.launches.push_back(
       gemm_launch("triton_gemm", tile, {kernel.m, kernel.n, kernel.k}, kernel.dtype, options, gpu));
   if (kernel.dtype != DType::fp8_block) {

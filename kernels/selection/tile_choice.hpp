@@ -1,10 +1,13 @@
-// Which tile a library would cut a matrix product into. Libraries decide by tables and models of
-// their own; here the cheapest of a family by a small analytic model stands in, and for cuBLAS a
-// rule learned from profiled launches where there is one (cublas_tiles.cpp).
+// Which tile a library would cut a matrix product into. For cuBLAS a rule learned from profiled
+// launches says so on GPUs of an architecture that was profiled (cublas_tiles.cpp); elsewhere the
+// tile that a tile model selects stands in (analytic_tile.cpp). CUTLASS's later families go by a
+// cost of a few lines.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "hardware/gpu.hpp"
 #include "kernels/kernel.hpp"
@@ -33,9 +36,19 @@ double tile_cost_cycles(const TileConfig& tile, const GemmShape& shape, DType dt
 TileConfig cheapest_tile(std::span<const TileConfig> tiles, const GemmShape& shape, DType dtype,
                          const GpuSpec& gpu);
 
-/// cuBLAS 13's choice: Ampere-style kernels below compute capability 9.0 and on AMD parts,
-/// persistent ones from 9.0 on.
-TileConfig choose_cublas_tile(const Gemm& kernel, const GpuSpec& gpu);
-bool is_cublas_persistent(const GpuSpec& gpu);
+/// cuBLAS 13's choice of a persistent kernel as its launches on an H200 show it; none for a GPU
+/// that is not of compute capability 9.0.
+std::optional<TileConfig> profiled_cublas_tile(const Gemm& kernel, const GpuSpec& gpu);
+
+/// A tile that no library was seen to take, and what its CTAs would be.
+struct AnalyticTile {
+  TileConfig tile;
+  int threads = 256, registers = 168;
+  std::string_view by;  // the tile model
+};
+
+/// What the GPU vendor's default tile model selects (tile_selector.hpp). Throws PredictionError
+/// where the GPU has no tensor path for the format.
+AnalyticTile analytic_tile(const Gemm& kernel, const GpuSpec& gpu);
 
 }  // namespace foretoken

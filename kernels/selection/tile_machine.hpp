@@ -16,6 +16,7 @@ namespace foretoken {
 struct MatrixInstruction {
   int m = 16, n = 16, k = 16;
   double cycles = 4;
+  friend bool operator==(const MatrixInstruction&, const MatrixInstruction&) = default;
 };
 
 /// Share of a memory's bandwidth that `active` units reach: c2 a² + c1 a + c0, at most 1; 1 from
@@ -24,6 +25,7 @@ struct BandwidthCurve {
   double c2 = 0, c1 = 0, c0 = 1;
   int full_from = 1 << 30;
   [[nodiscard]] double share(double active) const;
+  friend bool operator==(const BandwidthCurve&, const BandwidthCurve&) = default;
 };
 
 struct TileMachine {
@@ -63,6 +65,7 @@ struct TileMachine {
   [[nodiscard]] const MatrixInstruction& instruction_for(const ProductTile& tile) const {
     return tile.m < narrow_below ? narrow : instruction;
   }
+  friend bool operator==(const TileMachine&, const TileMachine&) = default;
 };
 
 struct TileMachineOptions {

@@ -32,6 +32,13 @@ Value explanation_value(const Explanation& explanation) {
   if (!explanation.approximation.empty()) {
     value.set("approximation", std::string(explanation.approximation));
   }
+  if (explanation.cut) {
+    const ProductCut& cut = *explanation.cut;
+    value.set("tile", ValueObject{{"sizes", fmt::format("{}x{}x{}", cut.m, cut.n, cut.k)},
+                                  {"split_k", cut.split_k},
+                                  {"origin", std::string(enum_name(cut.origin))},
+                                  {"by", std::string(cut.by)}});
+  }
   ValueArray launches;
   for (const LaunchExplanation& launch : explanation.launches) {
     launches.push_back(launch_value(launch));

@@ -6,7 +6,7 @@
 
 namespace foretoken {
 
-/// {implementation, approximation?, plan?, launches: [{name, tasks, ctas, waves, resident_ctas,
+/// {framework, kernel_source, approximation?, tile?: {sizes, split_k, origin, by}, launches: [{name, tasks, ctas, waves, resident_ctas,
 /// worst_sm_tasks, bytes_loaded, cycles: {tensor, fma, xu, l2, shared}, bound_by}]}; cycles are
 /// those of the busiest SM.
 Value explanation_value(const Explanation& explanation);

@@ -3,6 +3,7 @@
 
 #include "kernels/decomposition.hpp"
 #include "kernels/selection/tile_choice.hpp"
+#include "kernels/selection/tile_selector.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
 namespace foretoken {
@@ -24,13 +25,13 @@ std::vector<std::string> names(const Decomposition& decomposition) {
   return result;
 }
 
-TEST(CublasDecomposition, PersistentFromHopperOn) {
+TEST(CublasDecomposition, PersistentWhereItWasProfiled) {
   const Launch hopper = decompose(gemm(4096, 8192, 8192), h200()).launches[0];
   EXPECT_EQ(hopper.name, "cublas_persistent");
   EXPECT_LE(hopper.shape.ctas(), 132);
   EXPECT_GT(hopper.task_count(), 132);
   const Launch ampere = decompose(gemm(4096, 8192, 8192), load_gpu("a100-sxm", {})).launches[0];
-  EXPECT_EQ(ampere.name, "cublas_ampere");
+  EXPECT_EQ(ampere.name, "cublas_tiled");
   EXPECT_EQ(ampere.shape.ctas(), ampere.task_count());
 }
 
@@ -41,7 +42,7 @@ TEST(CublasDecomposition, TilesCoverTheProduct) {
       const GpuSpec gpu = h200();
       const Gemm kernel = gemm(m, n, 4096);
       const Launch launch = decompose(kernel, gpu).launches[0];
-      const TileConfig tile = choose_cublas_tile(kernel, gpu);
+      const TileConfig tile = *profiled_cublas_tile(kernel, gpu);
       const auto whole = [](std::int64_t size, int step, int cluster) {
         const std::int64_t tiles_along = (size + step - 1) / step;
         return (tiles_along + cluster - 1) / cluster * cluster;
@@ -61,9 +62,45 @@ TEST(CublasDecomposition, SplitKIsSummedByAnotherLaunch) {
   EXPECT_THAT(names(result), ElementsAre("cublas_persistent", "split_k_reduce"));
 }
 
-TEST(CublasDecomposition, AmdPartsAreDeclared) {
-  EXPECT_NE(decompose(gemm(64, 4096, 4096), load_gpu("mi300x", {})).approximation, "");
-  EXPECT_EQ(decompose(gemm(64, 4096, 4096), h200()).approximation, "");
+TEST(CublasDecomposition, SaysWhereItsTileIsFrom) {
+  const auto cut = [](const char* gpu) {
+    return decompose(gemm(64, 4096, 4096), load_gpu(gpu, {}));
+  };
+  for (const char* gpu : {"h200-sxm", "h100-sxm", "h20"}) {
+    EXPECT_EQ(cut(gpu).cut->origin, TileOrigin::profiled) << gpu;
+    EXPECT_EQ(cut(gpu).approximation, "") << gpu;
+  }
+  for (const char* gpu : {"a100-sxm", "l40s", "b200-sxm", "rtx-pro-6000-server"}) {
+    EXPECT_EQ(cut(gpu).cut->origin, TileOrigin::analytic) << gpu;
+    EXPECT_EQ(cut(gpu).cut->by, "foretoken_2026") << gpu;
+    EXPECT_NE(cut(gpu).approximation, "") << gpu;
+  }
+  EXPECT_EQ(cut("mi300x").cut->by, "origami_2025");
+}
+
+// The tile of `foretoken select`, on every GPU that nobody profiled and in every format.
+TEST(CublasDecomposition, TakesTheSelectedTileElsewhere) {
+  for (const std::string& name : gpu_names()) {
+    const GpuSpec gpu = load_gpu(name, {});
+    if (gpu.compute_capability == 90) continue;
+    for (const DType dtype : {DType::bf16, DType::fp8, DType::int8, DType::nvfp4, DType::mxfp4}) {
+      if (gpu.tensor_rate(dtype).value() <= 0) continue;
+      const TileSelector selector(gpu, dtype);
+      for (const std::int64_t m : {1, 300, 8192}) {
+        const Decomposition found =
+            decompose(gemm(m, 4096, 4096, dtype, KernelSource::cublas), gpu);
+        const ProductTile tile = selector.select(m, 4096, 4096).tile;
+        EXPECT_EQ(*found.cut, (ProductCut{tile.m, tile.n, tile.k, tile.split_k,
+                                          TileOrigin::analytic, found.cut->by}));
+        const Launch& launch = found.launches[0];
+        EXPECT_EQ(launch.task_count(),
+                  tile_grid(tiled_product(m, 4096, 4096, dtype), tile).tiles() * tile.split_k);
+        EXPECT_EQ(launch.shape.threads, tile.warps * (gpu.vendor == GpuVendor::amd ? 64 : 32));
+        EXPECT_LE(launch.shape.shared_memory, gpu.shared_size_sm) << name << enum_name(dtype) << m;
+        EXPECT_GE(schedule(launch, gpu).resident, 1);
+      }
+    }
+  }
 }
 
 // Hopper, per tensor: up to 16 tokens the transpose in 64 x 16 tiles, 8,192 / 64 = 128 of them.
@@ -131,6 +168,17 @@ TEST(GemmDecomposition, EverySourceButTheKnownOnesIsDeclared) {
 TEST(GemmDecomposition, AMissingTensorPathIsAnError) {
   EXPECT_THROW(decompose(gemm(64, 4096, 4096, DType::fp8), load_gpu("a100-sxm", {})),
                PredictionError);
+}
+
+TEST(GemmDecomposition, LibrariesWithARuleAreNamed) {
+  const auto origin = [](DType dtype, KernelSource source) {
+    return decompose(gemm(64, 4096, 4096, dtype, source), h200()).cut->origin;
+  };
+  EXPECT_EQ(origin(DType::fp8, KernelSource::cutlass), TileOrigin::library);
+  EXPECT_EQ(origin(DType::int8, KernelSource::cutlass), TileOrigin::analytic);
+  EXPECT_EQ(origin(DType::fp8_block, KernelSource::deep_gemm), TileOrigin::library);
+  EXPECT_EQ(origin(DType::fp8_block, KernelSource::triton), TileOrigin::library);
+  EXPECT_FALSE(decompose(RmsNorm{.tokens = 4, .dim = 64}, h200()).cut.has_value());
 }
 
 TEST(GemmDecomposition, ASourceThatHasNoGemmIsAnError) {
