@@ -65,4 +65,30 @@ Launch gemm_launch(std::string_view name, const TileConfig& tile, const GemmShap
   return launch;
 }
 
+void append_quantisation(Decomposition& decomposition, const Gemm& kernel) {
+  if (bytes_per_element(kernel.dtype) >= activation_bytes(kernel.dtype)) return;
+  decomposition.launches.push_back(quantise_launch(kernel.m, kernel.k, kernel.dtype));
+}
+
+void append_reduction(Decomposition& decomposition, const GemmShape& shape, int parts) {
+  if (parts <= 1) return;
+  constexpr int threads = 512;
+  constexpr std::int64_t values_cta = 32 * 16 * 8;
+  const auto values = static_cast<double>(values_cta);
+  const Task task = {.fma_ops = values * parts, .bytes_loaded = values * parts * 4};
+  decomposition.launches.push_back(
+      uniform_launch("split_k_reduce", task, ceil_div(shape.m * shape.n, values_cta), threads, 32));
+}
+
+void append_selected_product(Decomposition& decomposition, std::string_view name,
+                             const Gemm& kernel, const GpuSpec& gpu) {
+  const GemmShape shape{kernel.m, kernel.n, kernel.k};
+  const AnalyticTile found = analytic_tile(kernel, gpu);
+  const GemmLaunchOptions options = {.threads = found.threads, .registers = found.registers};
+  decomposition.cut = product_cut(found.tile, TileOrigin::analytic, found.by);
+  decomposition.launches.push_back(
+      gemm_launch(name, found.tile, shape, kernel.dtype, options, gpu));
+  append_reduction(decomposition, shape, found.tile.split_k);
+}
+
 }  // namespace foretoken

@@ -8,9 +8,7 @@ Decomposition decompose_triton_gemm(const Gemm& kernel, const GpuSpec& gpu) {
   constexpr TileConfig tile = {.m = 64, .n = 128, .k = 128, .stages = 2};
   constexpr GemmLaunchOptions options = {.threads = 128, .registers = 255};
   Decomposition result;
-  if (bytes_per_element(kernel.dtype) < activation_bytes(kernel.dtype)) {
-    result.launches.push_back(quantise_launch(kernel.m, kernel.k, kernel.dtype));
-  }
+  append_quantisation(result, kernel);
   result.cut = product_cut(tile, TileOrigin::library, "the tile without a tuned file");
   result.launches.push_back(
       gemm_launch("triton_gemm", tile, {kernel.m, kernel.n, kernel.k}, kernel.dtype, options, gpu));

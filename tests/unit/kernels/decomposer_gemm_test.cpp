@@ -178,6 +178,10 @@ TEST(GemmDecomposition, LibrariesWithARuleAreNamed) {
   EXPECT_EQ(origin(DType::int8, KernelSource::cutlass), TileOrigin::analytic);
   EXPECT_EQ(origin(DType::fp8_block, KernelSource::deep_gemm), TileOrigin::library);
   EXPECT_EQ(origin(DType::fp8_block, KernelSource::triton), TileOrigin::library);
+  const Gemm narrow = gemm(64, 4096, 4096, DType::fp8);
+  EXPECT_EQ(decompose(narrow, load_gpu("b200-sxm", {})).cut->by,
+            "the cheapest of CUTLASS's family");
+  EXPECT_EQ(decompose(narrow, load_gpu("mi300x", {})).cut->by, "origami_2025");
   EXPECT_FALSE(decompose(RmsNorm{.tokens = 4, .dim = 64}, h200()).cut.has_value());
 }
 

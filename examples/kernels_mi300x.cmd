@@ -1,0 +1,1 @@
+predict --gpu mi300x --explain examples/kernels.jsonl
