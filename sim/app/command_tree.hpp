@@ -29,10 +29,12 @@ CommandTree command_tree(const CLI::App& program);
 /// A man page in section 1 (roff) of the whole program.
 std::string man_page(const CommandTree& program, const std::string& version);
 
-/// Names that an option's value may be, which completions offer beside files.
+/// Names that the value of an option or of a positional argument may be, which completions offer
+/// beside files.
 struct CompletedValues {
-  std::string option;  // "--gpu"
+  std::string argument;  // "gpu": of "--gpu" and of the positional "gpu"
   std::vector<std::string> values;
+  std::string command = {};  // "select": there alone, where the name means something else
 };
 
 std::string bash_completion(const CommandTree& program, const std::vector<CompletedValues>& values);

@@ -7,6 +7,7 @@
 
 #include "hardware/cluster.hpp"
 #include "hardware/gpu.hpp"
+#include "kernels/selection/tile_model.hpp"
 #include "models/transformer.hpp"
 #include "sim/app/command_tree.hpp"
 #include "sim/app/subcommand.hpp"
@@ -25,12 +26,16 @@ std::vector<std::string> names_of(const Registry<Factory>& registry) {
 
 std::vector<CompletedValues> completed_values() {
   const Catalogs catalogs;
-  return {{"--gpu", gpu_names()},
-          {"--model", model_names()},
-          {"--cluster", cluster_names()},
-          {"--predictor", names_of(catalogs.predictors)},
-          {"--scheduler", names_of(catalogs.schedulers)},
-          {"--preset", engine_preset_names()}};
+  return {{"model", names_of(tile_model_catalog()), "select"},
+          {"gpu", gpu_names()},
+          {"gpus", gpu_names()},
+          {"model", model_names()},
+          {"cluster", cluster_names()},
+          {"clusters", cluster_names()},
+          {"predictor", names_of(catalogs.predictors)},
+          {"scheduler", names_of(catalogs.schedulers)},
+          {"preset", engine_preset_names()},
+          {"shell", {"bash", "zsh", "fish"}}};
 }
 
 int print_completion(const CLI::App& program, const std::string& shell) {
@@ -51,7 +56,9 @@ void add_completion(CLI::App& program, Action& chosen) {
   command->add_option("shell", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->footer(examples("  source <(foretoken completion bash)"));
+  command->footer(examples("  source <(foretoken completion bash)\n"
+                           "  source <(foretoken completion zsh)\n"
+                           "  foretoken completion fish | source"));
   command->callback([shell, &program, &chosen] {
     chosen = [shell, &program] { return print_completion(program, *shell); };
   });
