@@ -15,16 +15,17 @@ CountSearch::CountSearch(int least, int most, int guess)
   FORETOKEN_CHECK(least >= 1 && least <= most, "a search from {} to {}", least, most);
 }
 
-CountSearch CountSearch::one_by_one(int least, int most) {
+CountSearch CountSearch::one_by_one(int least, int most) { return upward(least, most, most); }
+
+CountSearch CountSearch::upward(int least, int most, int singles) {
   CountSearch search(least, most, least);
-  search.is_one_by_one_ = true;
+  search.singles_ = singles;
   return search;
 }
 
 std::optional<int> CountSearch::next() const {
   if (!holds_) {
     if (fails_ >= most_) return std::nullopt;
-    if (is_one_by_one_) return fails_ + 1;
     const int count = has_failed_ ? std::min(most_, fails_ + step_) : guess_;
     return fails_ < preferred_ ? std::min(count, preferred_) : count;
   }
@@ -36,7 +37,11 @@ std::optional<int> CountSearch::next() const {
 void CountSearch::take(int count, bool holds) {
   FORETOKEN_CHECK(next() == count, "an answer for {} that was not asked for", count);
   const bool steps_on = holds ? holds_.has_value() : has_failed_;
-  if (steps_on) step_ *= 2;
+  if (steps_on && singles_ > 0) {
+    --singles_;
+  } else if (steps_on) {
+    step_ *= 2;
+  }
   if (holds) {
     holds_ = count;
   } else {

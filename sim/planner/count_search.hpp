@@ -1,5 +1,5 @@
-// The least number of replicas that holds: doubling steps away from a guess until one count fails
-// and a larger one holds, then halving what lies between. Takes it that more replicas never do
+// The least number of replicas that holds: doubling steps away from a guess (or up from the least)
+// until one count fails and a larger one holds, then halving what lies between. Takes it that more replicas never do
 // worse; a guess that is right costs two answers.
 #pragma once
 
@@ -13,6 +13,9 @@ class CountSearch {
   CountSearch(int least, int most, int guess);
   /// One count after the other from `least` up to the first that holds, trusting in nothing.
   static CountSearch one_by_one(int least, int most);
+  /// From `least` up, the first `singles` steps of one, then doubling: where few are enough, no
+  /// search takes fewer answers than counting.
+  static CountSearch upward(int least, int most, int singles);
 
   /// The count to be tried next; nullopt: the search is over.
   [[nodiscard]] std::optional<int> next() const;
@@ -31,8 +34,8 @@ class CountSearch {
   std::optional<int> holds_;
   bool has_failed_ = false;  // by trial, not only by `least`
   int preferred_;
-  bool is_one_by_one_ = false;
   int step_ = 1;
+  int singles_ = 0;  // steps of one that are still to be taken before they double
 };
 
 }  // namespace foretoken

@@ -4,6 +4,12 @@
 #include "sim/planner/plan_metrics.hpp"
 
 namespace foretoken {
+namespace {
+
+// Halving finds one of eight in three more answers; below that counting is as quick.
+constexpr int single_steps = 4;
+
+}  // namespace
 
 FleetSearch::FleetSearch(std::size_t candidate, int least, int most, int guess,
                          const FleetSearchSettings& settings)
@@ -21,12 +27,19 @@ FleetSearch FleetSearch::guided(std::size_t candidate, int least, int most, int 
   return search;
 }
 
+FleetSearch FleetSearch::upward(std::size_t candidate, int least, int most,
+                                const FleetSearchSettings& settings) {
+  FleetSearch search(candidate, least, most, least, settings);
+  search.begin_fleets(least);
+  search.fleet_ = CountSearch::upward(least, most, single_steps);
+  return search;
+}
+
 FleetSearch FleetSearch::exhaustive(std::size_t candidate, int most,
                                     const FleetSearchSettings& settings) {
   FleetSearch search(candidate, 1, most, 1, settings);
+  search.begin_fleets(1);
   search.fleet_ = CountSearch::one_by_one(1, most);
-  search.estimate_ = 1;
-  search.trial_ = SloTrial(settings.target, settings.fleet);
   return search;
 }
 

@@ -1,5 +1,6 @@
 // The search of one candidate: how many units does the load take? First on one unit under its share
-// of the load, which is quick and says where to look; then with whole fleets, which decide. Each
+// of the load, which is quick and says where to look; then with whole fleets, which decide. Where a
+// neighbour has said where to look, or few units are enough anyway, with fleets at once. Each
 // question is answered by a SloTrial.
 #pragma once
 
@@ -25,6 +26,9 @@ class FleetSearch {
               const FleetSearchSettings& settings);
   /// The same with a guess that is good enough to ask fleets at once: a near neighbour's.
   static FleetSearch guided(std::size_t candidate, int least, int most, int guess,
+                            const FleetSearchSettings& settings);
+  /// Fleets from the least on, where few seem to be enough: counted up, for a start.
+  static FleetSearch upward(std::size_t candidate, int least, int most,
                             const FleetSearchSettings& settings);
   /// Every fleet from one unit on, up to the first that holds: what a sweep would do.
   static FleetSearch exhaustive(std::size_t candidate, int most,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/error.hpp"
 #include "sim/planner/scenario_runner.hpp"
 
 namespace foretoken {
@@ -15,6 +16,7 @@ struct LayoutChoice {
   std::vector<std::string> values;
   /// Where one value is several keys', "1:3": those, in order.
   std::vector<std::string> parts = {};
+  std::vector<SourcePosition> positions = {};  // of the values, where they were written
 };
 
 /// One combination: a value for each choice, in the choices' order.

@@ -1,7 +1,9 @@
 #include "sim/planner/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "sim/base/error.hpp"
 #include "sim/planner/plan_metrics.hpp"
 
 namespace foretoken {
@@ -23,6 +25,24 @@ std::vector<std::size_t> worth_a_look(const PlanResult& result) {
   if (others.size() > runners_up_max) others.resize(runners_up_max);
   chosen.insert(chosen.end(), others.begin(), others.end());
   return chosen;
+}
+
+/// Units at which counting up comes to an end: where it holds, or at its limit; of a candidate that
+/// was not run not before its bounds allow.
+std::size_t counted_units(const PlanCandidate& candidate, const CandidateResult& result) {
+  switch (result.fate) {
+    case CandidateFate::impossible:
+      return candidate.impossible.empty() ? 1 : 0;
+    case CandidateFate::beaten:
+      return static_cast<std::size_t>(
+          std::clamp(std::ceil(candidate.bounds.units), 1.0, double(candidate.units_max)));
+    case CandidateFate::too_slow:
+    case CandidateFate::fails:
+      return static_cast<std::size_t>(candidate.units_max);
+    case CandidateFate::holds:
+      return static_cast<std::size_t>(result.units);
+  }
+  FORETOKEN_CHECK(false, "a candidate of no fate");
 }
 
 void look_closely(Plan& plan, const PlanRequests& requests, PlanRuns& runs) {
@@ -89,9 +109,12 @@ Plan make_plan(const PlanSettings& settings, const LoadScenario& load, ScenarioR
       .width = static_cast<std::size_t>(settings.candidates_at_once)};
   plan.result = search_plan(plan.space.candidates, search, runs);
   plan.runs = runs.made();
-  for (const PlanCandidate& candidate : plan.space.candidates) {
-    if (!candidate.impossible.empty()) continue;
-    plan.sweep_runs += static_cast<std::size_t>(candidate.units_max * fleet.least);
+  const auto seeds = static_cast<std::size_t>(fleet.least);
+  for (std::size_t i = 0; i < plan.space.candidates.size(); ++i) {
+    const PlanCandidate& candidate = plan.space.candidates[i];
+    plan.counted_runs += seeds * counted_units(candidate, plan.result.candidates[i]);
+    if (candidate.impossible.empty())
+      plan.sweep_runs += seeds * static_cast<std::size_t>(candidate.units_max);
   }
   if (options.looks_closely && plan.result.cheapest && plan.result.is_complete) {
     try {

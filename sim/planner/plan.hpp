@@ -26,6 +26,8 @@ struct Plan {
   std::size_t runs = 0;        // made until the front was known
   std::size_t close_runs = 0;  // and then, for intervals and highest loads
   std::size_t sweep_runs = 0;  // that all combinations with all numbers of replicas would take
+  /// That counting up every choice from one unit to its answer would take at least.
+  std::size_t counted_runs = 0;
 
   [[nodiscard]] const DeploymentConfidence* confidence(std::size_t candidate) const;
   [[nodiscard]] CostRange cost_range(std::size_t candidate) const;

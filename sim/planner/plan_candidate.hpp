@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/planner/load_bounds.hpp"
@@ -13,6 +14,7 @@ struct PlanCandidate {
   std::vector<std::string> values;  // of the plan's axes, in their order
   std::string hardware;             // candidates of one hardware have one predictor's errors
   int unit_gpus = 1;
+  std::vector<std::pair<std::string, int>> unit_gpus_by_name = {};  // of each pool's, in order
   double unit_dollars_per_hour = 0;
   int units_max = 1;           // that its cluster, or the plan's limits, allow
   std::string impossible = {}; // why it cannot be, whatever the load; "" = it may

@@ -93,13 +93,11 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
                            : "stopped before any choice was found to hold the SLO");
   }
   const std::size_t best = *plan.result.cheapest;
-  const PlanCandidate& candidate = plan.space.candidates[best];
-  const int units = plan.result.candidates[best].units;
-  std::string text = wrapped(
-      fmt::format("{} cheapest: {} · {} x {} · ${:.2f} an hour", ink.good("★"),
-                  with_units(plan, best), units * candidate.unit_gpus, candidate.hardware,
-                  candidate.dollars_per_hour(units)),
-      width, 2, 4);
+  const double cost =
+      plan.space.candidates[best].dollars_per_hour(plan.result.candidates[best].units);
+  std::string text = wrapped(fmt::format("{} cheapest: {} · {} · ${:.2f} an hour", ink.good("★"),
+                                         with_units(plan, best), gpus_text(plan, best), cost),
+                             width, 2, 4);
   const DeploymentConfidence* sure = plan.confidence(best);
   if (sure != nullptr) text += wrapped(error_text(plan, *sure), width, 4, 4);
   for (const std::size_t other : plan.as_good_as_cheapest) {
@@ -111,9 +109,9 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
 }
 
 std::string runs_text(const Plan& plan) {
-  const auto saved = plan.sweep_runs > plan.runs
+  const auto saved = plan.counted_runs > plan.runs
                          ? 1.0 - static_cast<double>(plan.runs) /
-                                     static_cast<double>(plan.sweep_runs)
+                                     static_cast<double>(plan.counted_runs)
                          : 0.0;
   std::size_t counts[EnumNames<CandidateFate>::names.size()] = {};
   for (const CandidateResult& result : plan.result.candidates)
@@ -121,14 +119,14 @@ std::string runs_text(const Plan& plan) {
   const auto of = [&](CandidateFate fate) { return counts[static_cast<std::size_t>(fate)]; };
   return fmt::format(
       "\n  {} choices: {} hold, {} fail, {} beaten, {} too slow by their datasheets, {} impossible\n"
-      "  {} runs made; every choice with every number of replicas: {} ({} saved){}\n",
+      "  {} runs made{}; counting every choice up to its answer takes at least {} ({} saved)\n",
       plan.result.candidates.size(), of(CandidateFate::holds), of(CandidateFate::fails),
       of(CandidateFate::beaten), of(CandidateFate::too_slow), of(CandidateFate::impossible),
       grouped(static_cast<std::int64_t>(plan.runs)),
-      grouped(static_cast<std::int64_t>(plan.sweep_runs)), percent(saved),
-      plan.close_runs > 0 ? fmt::format("; {} more for intervals and highest loads",
+      plan.close_runs > 0 ? fmt::format(", {} more for intervals and highest loads",
                                         grouped(static_cast<std::int64_t>(plan.close_runs)))
-                          : "");
+                          : "",
+      grouped(static_cast<std::int64_t>(plan.counted_runs)), percent(saved));
 }
 
 }  // namespace
@@ -288,6 +286,7 @@ Value plan_value(const Plan& plan) {
       {"confidence", rounded(plan.settings.confidence)},
       {"runs", static_cast<std::int64_t>(plan.runs)},
       {"runs_for_intervals", static_cast<std::int64_t>(plan.close_runs)},
+      {"runs_of_counting_up", static_cast<std::int64_t>(plan.counted_runs)},
       {"runs_of_a_sweep", static_cast<std::int64_t>(plan.sweep_runs)}};
   if (plan.result.cheapest) value.set("cheapest", static_cast<std::int64_t>(*plan.result.cheapest));
   value.set("front", indices(plan.result.front));

@@ -67,12 +67,10 @@ PageTile latency_tile(const CandidateResult& result, const DeploymentConfidence*
 }
 
 void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_t best) {
-  const PlanCandidate& candidate = plan.space.candidates[best];
   const CandidateResult& result = plan.result.candidates[best];
   const DeploymentConfidence* sure = plan.confidence(best);
-  const int gpus = result.units * candidate.unit_gpus;
   tiles.push_back({"Cheapest that holds", with_units(plan, best), "",
-                   fmt::format("{} x {}", gpus, candidate.hardware), PageTile::Tone::good});
+                   gpus_text(plan, best), PageTile::Tone::good});
   const CostRange range = plan.cost_range(best);
   std::string open;
   if (sure != nullptr && range.faster < range.slower) {
@@ -110,11 +108,11 @@ void add_tiles(ReportPage& page, const Plan& plan) {
                      plan.result.is_complete ? "the reasons are below" : "stopped before",
                      PageTile::Tone::bad});
   }
-  const double saved = plan.sweep_runs > plan.runs ? 1 - static_cast<double>(plan.runs) /
-                                                             static_cast<double>(plan.sweep_runs)
+  const double saved = plan.counted_runs > plan.runs ? 1 - static_cast<double>(plan.runs) /
+                                                             static_cast<double>(plan.counted_runs)
                                                    : 0;
   tiles.push_back({"Runs", grouped(static_cast<std::int64_t>(plan.runs)),
-                   fmt::format("of {}", grouped(static_cast<std::int64_t>(plan.sweep_runs))),
+                   fmt::format("of {}", grouped(static_cast<std::int64_t>(plan.counted_runs))),
                    fmt::format("{} saved{}", percent(saved),
                                plan.close_runs == 0
                                    ? ""

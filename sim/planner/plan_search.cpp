@@ -15,18 +15,35 @@ namespace {
 constexpr double ratio_usual = 2;
 constexpr double other_hardware = 4;  // as far as 16 times the ranks
 constexpr double near_enough = 3;     // for a neighbour's answer to be asked of fleets at once
+// Where the bounds, and what is guessed from them, say so few, counting up is the quickest.
+constexpr int few_by_bounds = 4, few_by_guess = 8;
+
+/// "8" as {8}, "1:3" as {1, 3}; empty: nothing of the kind.
+std::vector<double> numbers_in(const std::string& text) {
+  std::vector<double> numbers;
+  for (const char* begin = text.data();;) {
+    double number = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(begin, end, number);
+    if (parsed.ec != std::errc() || number <= 0) return {};
+    numbers.push_back(number);
+    if (parsed.ptr == end) return numbers;
+    if (*parsed.ptr != ':') return {};
+    begin = parsed.ptr + 1;
+  }
+}
 
 /// How unlike two candidates are: doublings of numbers, other things counted apiece.
 double distance(const PlanCandidate& one, const PlanCandidate& other) {
   double sum = 0;
   for (std::size_t i = 0; i < one.values.size(); ++i) {
-    const std::string &a = one.values[i], &b = other.values[i];
-    if (a == b) continue;
-    double x = 0, y = 0;
-    const bool numbers = std::from_chars(a.data(), a.data() + a.size(), x).ec == std::errc() &&
-                         std::from_chars(b.data(), b.data() + b.size(), y).ec == std::errc() &&
-                         x > 0 && y > 0;
-    sum += numbers ? std::abs(std::log2(x / y)) : other_hardware;
+    if (one.values[i] == other.values[i]) continue;
+    const std::vector<double> a = numbers_in(one.values[i]), b = numbers_in(other.values[i]);
+    if (a.empty() || a.size() != b.size()) {
+      sum += other_hardware;
+      continue;
+    }
+    for (std::size_t k = 0; k < a.size(); ++k) sum += std::abs(std::log2(a[k] / b[k]));
   }
   return sum;
 }
@@ -159,9 +176,12 @@ class Search {
     const Neighbour nearest = neighbour(i);
     double ratio = ratio_usual;
     if (nearest.who && candidates_[*nearest.who].bounds.units > 0) {
-      // The last unit is half used, as far as anybody knows.
-      const double used = result_.candidates[*nearest.who].units - 0.5;
-      ratio = std::max(1.0, used / candidates_[*nearest.who].bounds.units);
+      // Its last unit is used in part; half, as far as anybody knows, unless what is usual says
+      // how much: one unit that is hardly used tells nothing.
+      const int units = result_.candidates[*nearest.who].units;
+      const double bound = candidates_[*nearest.who].bounds.units;
+      if (ratio * bound < units - 1 || ratio * bound > units)
+        ratio = std::max(1.0, (units - 0.5) / bound);
     }
     const double units = std::ceil(ratio * candidates_[i].bounds.units);
     const int most = candidates_[i].units_max;
@@ -173,6 +193,8 @@ class Search {
     const int most = candidates_[i].units_max;
     if (settings_.is_exhaustive) {
       searches_[i] = FleetSearch::exhaustive(i, most, fleet);
+    } else if (least_units(i) <= few_by_bounds && guess(i) <= few_by_guess) {
+      searches_[i] = FleetSearch::upward(i, least_units(i), most, fleet);
     } else if (neighbour(i).away <= near_enough) {
       searches_[i] = FleetSearch::guided(i, least_units(i), most, guess(i), fleet);
     } else {
@@ -222,8 +244,11 @@ class Search {
     if (!search.impossible().empty()) return close(i, CandidateFate::impossible, search.impossible());
     if (!search.units()) {
       result.objectives = best_case(i);
+      const int most = candidates_[i].units_max;
       return close(i, CandidateFate::fails,
-                   fmt::format("{} of them still miss the SLO", candidates_[i].units_max));
+                   most == 1 ? std::string("one, as many as are allowed, misses the SLO")
+                             : fmt::format("{} of them, as many as are allowed, still miss the SLO",
+                                           most));
     }
     result.units = *search.units();
     close(i, CandidateFate::holds, "");

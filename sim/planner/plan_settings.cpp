@@ -1,6 +1,7 @@
 #include "sim/planner/plan_settings.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "hardware/gpu.hpp"
@@ -63,6 +64,7 @@ class SettingsReader {
   void read_hardware() {
     const bool by_gpu = read_list("gpus", settings_.gpus);
     const bool by_cluster = read_list("clusters", settings_.clusters);
+    settings_.cluster_positions = positions_of(table_.find("clusters"));
     table_.expect("clusters", !(by_gpu && by_cluster),
                   "and gpus are two ways to say the same; keep one");
     const std::vector<std::string> known = gpu_names();
@@ -74,10 +76,25 @@ class SettingsReader {
     }
   }
 
+  /// Of the elements of a list, for what is found out about them later.
+  static std::vector<SourcePosition> positions_of(const Value* list) {
+    std::vector<SourcePosition> positions;
+    if (list == nullptr) return positions;
+    const auto* elements = std::get_if<ValueArray>(&list->data);
+    if (elements == nullptr) return positions;
+    for (const Value& element : *elements)
+      positions.push_back(element.position.file.empty() ? list->position : element.position);
+    return positions;
+  }
+
   void add_axis(std::string key, std::string label, std::vector<std::string> values,
-                std::vector<std::string> parts = {}) {
-    settings_.axes.push_back(
-        {std::move(key), std::move(label), std::move(values), std::move(parts)});
+                const Value* list, std::vector<std::string> parts = {}) {
+    if (std::ranges::find(settings_.axes, key, &LayoutChoice::key) != settings_.axes.end()) {
+      table_.diagnostics().add(list->position,
+                               fmt::format("{} is chosen twice; keep one of the lists", key));
+    }
+    settings_.axes.push_back({std::move(key), std::move(label), std::move(values),
+                              std::move(parts), positions_of(list)});
   }
 
   void read_counts(std::string_view key, const char* label) {
@@ -92,12 +109,12 @@ class SettingsReader {
     table_.expect(key, !has_pools(),
                   fmt::format("is for deployments without pools; choose under [plan.vary.pool.{}]",
                               has_pools() ? pool_names().front() : ""));
-    add_axis(fmt::format("deployment.{}", key), label, std::move(values));
+    add_axis(fmt::format("deployment.{}", key), label, std::move(values), table_.find(key));
   }
 
   void read_names(std::string_view key, const char* scenario_key, const char* label) {
     std::vector<std::string> values;
-    if (read_list(key, values)) add_axis(scenario_key, label, std::move(values));
+    if (read_list(key, values)) add_axis(scenario_key, label, std::move(values), table_.find(key));
   }
 
   void read_axes() {
@@ -122,6 +139,17 @@ class SettingsReader {
   }
   [[nodiscard]] bool has_pools() const { return !pool_names().empty(); }
 
+  /// Numbers of at least 1 with ':' between them; of four digits, which no pool reaches.
+  static bool is_ratio(std::string_view text) {
+    for (const auto part : std::views::split(text, ':')) {
+      const std::string digits(part.begin(), part.end());
+      if (digits.empty() || digits.size() > 4 || digits.front() == '0' ||
+          digits.find_first_not_of("0123456789") != std::string::npos)
+        return false;
+    }
+    return true;
+  }
+
   void read_pools() {
     std::vector<std::string> ratios;
     if (!read_list("pools", ratios)) return;
@@ -131,15 +159,15 @@ class SettingsReader {
     for (const std::string& name : names) parts.push_back("pool." + name + ".replicas");
     for (const std::string& ratio : ratios) {
       const auto colons = static_cast<std::size_t>(std::ranges::count(ratio, ':'));
-      const bool is_fine = ratio.find_first_not_of("0123456789:") == std::string::npos &&
-                           colons + 1 == std::max<std::size_t>(names.size(), 1) &&
-                           ratio.front() != ':' && ratio.back() != ':';
+      const bool is_fine =
+          colons + 1 == std::max<std::size_t>(names.size(), 1) && is_ratio(ratio);
       table_.expect("pools", is_fine,
-                    fmt::format("'{}' must be the replicas of {}, with ':' between them", ratio,
-                                fmt::join(names, " and ")));
+                    fmt::format("'{}' must be the replicas of {}, at least 1 each, with ':' between "
+                                "them",
+                                ratio, fmt::join(names, " and ")));
     }
     add_axis("pools", fmt::format("{}", fmt::join(names, ":")), std::move(ratios),
-             std::move(parts));
+             table_.find("pools"), std::move(parts));
   }
 
   static std::string text_of(const Value& value) {
@@ -189,7 +217,10 @@ class SettingsReader {
         table_.diagnostics().add(value.position, fmt::format("plan.vary.{}: {}", path, problem));
         continue;
       }
-      add_axis(path, key, std::move(values));
+      // "decode tensor_parallel" of pool.decode.tensor_parallel.
+      std::string label = path.substr(path.find('.') + 1);
+      std::ranges::replace(label, '.', ' ');
+      add_axis(path, std::move(label), std::move(values), &value);
     }
   }
 

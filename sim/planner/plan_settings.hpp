@@ -36,6 +36,7 @@ struct GpuPrice {
 
 struct PlanSettings {
   std::vector<std::string> gpus, clusters;
+  std::vector<SourcePosition> cluster_positions;
   std::vector<LayoutChoice> axes;  // all others that were given
   bool names_replicas = false;     // the scenario itself does, outside of [plan]
   int replicas_max = 64, gpus_max = 256;

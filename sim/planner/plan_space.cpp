@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/base/nearest_name.hpp"
+#include "sim/planner/choice_complaints.hpp"
 #include "sim/scenario/replica_count.hpp"
 
 namespace foretoken {
@@ -29,12 +30,12 @@ class SpaceBuilder {
       }
       space_.axes.push_back({"gpu", "GPU", settings_.gpus});
     } else if (!settings_.clusters.empty()) {
-      space_.axes.push_back({"cluster.name", "cluster", settings_.clusters});
+      space_.axes.push_back(
+          {"cluster.name", "cluster", settings_.clusters, {}, settings_.cluster_positions});
     }
     const bool chooses_hardware = !space_.axes.empty();
     space_.axes.insert(space_.axes.end(), settings_.axes.begin(), settings_.axes.end());
-    std::optional<ConfigError> first;
-    bool any = false;
+    ChoiceComplaints complaints(space_.axes);
     for (const Layout& layout : combinations(space_.axes)) {
       PlanCandidate candidate;
       CandidateKeys keys;
@@ -42,17 +43,17 @@ class SpaceBuilder {
       read_choice(layout, chooses_hardware, keys);
       try {
         add(keys, candidate);
-        any = true;
+        complaints.accept(layout);
       } catch (const ConfigError& error) {
         candidate.impossible = messages_of(error);
-        if (!first) first = error;
+        complaints.refuse(layout, error);
       }
       if (candidate.hardware.empty() && chooses_hardware)
         candidate.hardware = layout.values.front();
       space_.candidates.push_back(std::move(candidate));
       space_.keys.push_back(std::move(keys));
     }
-    if (!any) throw *first;
+    complaints.throw_if_any();
     check_prices();
     return std::move(space_);
   }
@@ -149,23 +150,54 @@ class SpaceBuilder {
                              deployment.layout.pipeline *
                                  deployment.layout.data_parallel_attention * count});
       candidate.unit_gpus += deployment.layout.ranks() * count;
+      add_gpus(pool.scenario.cluster.gpu.name, deployment.layout.ranks() * count, candidate);
       candidate.unit_dollars_per_hour +=
           price_of(pool.scenario.cluster.gpu) * deployment.layout.ranks() * count;
     }
     candidate.units_max = 1;
     if (is_cluster) return;
     candidate.units_max = std::min(settings_.replicas_max, settings_.gpus_max / candidate.unit_gpus);
-    if (keys.gpu.empty()) {
-      const int fit = has_pools
-                          ? scenario.cluster.gpu_count() / candidate.unit_gpus
-                          : replicas_that_fit(scenario.cluster, scenario.deployment.layout);
-      candidate.units_max = std::min(candidate.units_max, fit);
-    }
+    if (keys.gpu.empty()) candidate.units_max = units_that_fit(scenario, keys, candidate);
     if (candidate.units_max < 1) {
       throw ConfigError({"plan.gpus_max"},
                         fmt::format("one takes {} GPUs; {} are allowed", candidate.unit_gpus,
                                     settings_.gpus_max));
     }
+  }
+
+  static void add_gpus(const std::string& name, int count, PlanCandidate& candidate) {
+    auto& kinds = candidate.unit_gpus_by_name;
+    const auto known = std::ranges::find(kinds, name, &std::pair<std::string, int>::first);
+    if (known != kinds.end()) {
+      known->second += count;
+    } else {
+      kinds.emplace_back(name, count);
+    }
+  }
+
+  /// Of as many as are allowed, those that a cluster of its own size has room for. Pools share
+  /// nodes or stand on groups of them: whoever loads a scenario knows.
+  [[nodiscard]] int units_that_fit(const Scenario& scenario, const CandidateKeys& keys,
+                                   const PlanCandidate& candidate) const {
+    if (scenario.pools.empty()) {
+      return std::min(candidate.units_max, replicas_that_fit(scenario.cluster,
+                                                             scenario.deployment.layout,
+                                                             scenario.deployment.node_group));
+    }
+    const auto fits = [&](int units) {
+      try {
+        load_(keys.deployment(units));
+        return true;
+      } catch (const ConfigError&) {
+        return false;
+      }
+    };
+    int held = 1, too_many = candidate.units_max + 1;
+    while (held + 1 < too_many) {
+      const int units = held + (too_many - held) / 2;
+      (fits(units) ? held : too_many) = units;
+    }
+    return held;
   }
 
   double price_of(const GpuSpec& gpu) {

@@ -23,6 +23,14 @@ std::string with_units(const Plan& plan, std::size_t candidate) {
                      has_pools ? fmt::format("{} x the pools", units) : counted(units, "replica"));
 }
 
+std::string gpus_text(const Plan& plan, std::size_t candidate) {
+  const int units = plan.result.candidates[candidate].units;
+  std::string text;
+  for (const auto& [name, count] : plan.space.candidates[candidate].unit_gpus_by_name)
+    text += fmt::format("{}{} x {}", text.empty() ? "" : " + ", units * count, name);
+  return text;
+}
+
 std::string slo_text(const SloTargets& slo) {
   std::string text;
   const auto add = [&](const char* name, const std::optional<Seconds>& target) {

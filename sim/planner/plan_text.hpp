@@ -13,6 +13,8 @@ namespace foretoken {
 std::string choice_of(const Plan& plan, std::size_t candidate);
 /// "h100-sxm, TP 4, PP 2, 3 replicas": as many as hold.
 std::string with_units(const Plan& plan, std::size_t candidate);
+/// "4 x h100-sxm + 4 x h200-sxm": of the units that hold.
+std::string gpus_text(const Plan& plan, std::size_t candidate);
 /// "ttft ≤ 2 s · tpot ≤ 100 ms for 99.0 % of the requests".
 std::string slo_text(const SloTargets& slo);
 double prompt_tokens_mean(const TrafficSample& traffic);

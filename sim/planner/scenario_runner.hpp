@@ -20,8 +20,8 @@ struct RunRequest {
   std::vector<std::string> overrides;
 };
 
-/// infeasible: the layout cannot be (a ConfigError, such as a model that does not fit). failed: it
-/// could, but the run did not end.
+/// infeasible: the layout cannot be (a ConfigError, such as a model that does not fit), or nobody
+/// knows what its kernels take (a PredictionError). failed: it could, but the run did not end.
 enum class RunStatus { ran, infeasible, failed };
 template <>
 struct EnumNames<RunStatus> {

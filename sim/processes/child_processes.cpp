@@ -59,6 +59,8 @@ RunOutcome outcome_of(const std::function<Value()>& run) {
     return {RunStatus::ran, "", run()};
   } catch (const ConfigError& error) {
     return {RunStatus::infeasible, messages_of(error), {}};
+  } catch (const PredictionError& error) {
+    return {RunStatus::infeasible, "cannot be priced: " + one_line(error.what()), {}};
   } catch (const std::exception& error) {
     return {RunStatus::failed, one_line(error.what()), {}};
   }

@@ -41,7 +41,8 @@ class ChildProcesses {
   std::vector<Child> children_;
 };
 
-/// What a run comes to: a ConfigError is an infeasible run, anything else thrown a failed one.
+/// What a run comes to: a ConfigError or a PredictionError is an infeasible run, anything else
+/// thrown a failed one.
 RunOutcome outcome_of(const std::function<Value()>& run);
 
 /// Writes all of `text`; false if nobody reads it.

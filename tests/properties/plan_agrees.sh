@@ -13,27 +13,53 @@ fail() {
   exit 1
 }
 
-# Fleets of tens of replicas: where a few would do, asking for one more each time is as quick.
-arguments=(plan examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4 --pp 1,2 --quick
-           --set "workload.rate=600 /s" --set workload.requests=1800
-           --set "plan.replications=[1, 1]" --set plan.gpus_max=256)
-"$foretoken" "${arguments[@]}" --out "$work/search" >"$work/search.txt"
-"$foretoken" "${arguments[@]}" --exhaustive --out "$work/all" >"$work/all.txt"
+runs() { sed -n 's/^ *\([0-9,]*\) runs made[;,].*/\1/p' "$1" | tr -d ,; }
 
-# GPU, TP, PP, units, GPUs and cost of the choices that no other beats.
-front() { awk -F, '$10 == "yes" { print $1, $2, $3, $5, $6, $7 }' "$1/plan.csv"; }
-front "$work/search" >"$work/search.front"
-front "$work/all" >"$work/all.front"
-[ -s "$work/all.front" ] || fail "nothing holds, so that nothing is compared"
-diff -u "$work/all.front" "$work/search.front" >&2 || fail "the search found another front"
-diff -u <(grep '★ cheapest:' "$work/all.txt") <(grep '★ cheapest:' "$work/search.txt") >&2 ||
-  fail "the search found another answer"
+# agree NAME COLUMNS ARGUMENT...: searched and tried out, the same choices that no other beats (in
+# COLUMNS of plan.csv: the choice, units, GPUs, cost), the same answer, and no more runs.
+agree() {
+  local label=$1 name=$work/$1 columns=$2 searched tried
+  shift 2
+  "$foretoken" plan "$@" --quick --out "$name.search" >"$name.search.txt"
+  "$foretoken" plan "$@" --quick --exhaustive --out "$name.all" >"$name.all.txt"
+  for way in search all; do
+    awk -F, -v columns="$columns" '{ for (i = 1; i <= NF; ++i) if (NR == 1) at[$i] = i
+      if (NR > 1 && $at["front"] == "yes") { n = split(columns, c, " ")
+        for (i = 1; i <= n; ++i) printf "%s ", $at[c[i]]; print "" } }' \
+      "$name.$way/plan.csv" >"$name.$way.front"
+  done
+  [ -s "$name.all.front" ] || fail "$label: nothing holds, so that nothing is compared"
+  diff -u "$name.all.front" "$name.search.front" >&2 || fail "$label: the search found another front"
+  diff -u <(grep '★ cheapest:' "$name.all.txt") <(grep '★ cheapest:' "$name.search.txt") >&2 ||
+    fail "$label: the search found another answer"
+  searched=$(runs "$name.search.txt") tried=$(runs "$name.all.txt")
+  [ "$searched" -le "$tried" ] || fail "$label: $searched runs are more than $tried"
+  echo "plan_agrees: $label: $searched runs instead of $tried"
+}
 
-runs() { sed -n 's/^ *\([0-9,]*\) runs made;.*/\1/p' "$1" | tr -d ,; }
-[ "$(runs "$work/search.txt")" -lt "$(runs "$work/all.txt")" ] ||
-  fail "$(runs "$work/search.txt") runs are no fewer than $(runs "$work/all.txt")"
-echo "plan_agrees: $(runs "$work/search.txt") runs instead of $(runs "$work/all.txt")"
+# Fleets of tens of replicas.
+many=(examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4 --pp 1,2
+      --set "workload.rate=600 /s" --set workload.requests=1800
+      --set "plan.replications=[1, 1]" --set plan.gpus_max=256)
+agree many "gpu deployment.tensor_parallel deployment.pipeline_parallel units gpus dollars_per_hour" \
+  "${many[@]}"
+[ "$(runs "$work/many.search.txt")" -le $(($(runs "$work/many.all.txt") * 2 / 3)) ] ||
+  fail "a search among large fleets saves less than a third"
+
+# Where a few do, no search takes more runs than counting up.
+agree few "gpu deployment.tensor_parallel units gpus dollars_per_hour" \
+  examples/plan.toml --gpus h200-sxm,b200-sxm,l40s --tp 2,4,8 --pp 1 --set workload.requests=100 \
+  --set "plan.replications=[2, 3]" --set plan.gpus_max=32
+
+# Ratios of pools, and pools on groups of nodes of a cluster.
+agree pools "gpu pools pool.decode.tensor_parallel units gpus dollars_per_hour" \
+  examples/plan_pools.toml --set workload.requests=120 --set "plan.replications=[1, 1]"
+agree groups "pools units gpus dollars_per_hour" \
+  examples/heterogeneous_pools.toml --clusters clusters/h100_and_h200.toml \
+  --pools 1:1,2:1,1:2,2:2 --set "workload.rate=14 /s" --set workload.requests=120 \
+  --set "plan.replications=[1, 1]"
 
 # However many run at once, the bytes are the same.
-"$foretoken" "${arguments[@]}" --jobs 1 --quiet --out "$work/alone"
-diff -r --exclude="runs.sqlite*" "$work/search" "$work/alone" >&2 || fail "with one run at a time the files differ"
+"$foretoken" plan "${many[@]}" --quick --jobs 1 --quiet --out "$work/alone"
+diff -r --exclude="runs.sqlite*" "$work/many.search" "$work/alone" >&2 ||
+  fail "with one run at a time the files differ"

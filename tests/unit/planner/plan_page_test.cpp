@@ -25,6 +25,7 @@ PlanSpace space() {
     candidate.values = {tensor};
     candidate.hardware = "h200-sxm";
     candidate.unit_gpus = 2;
+    candidate.unit_gpus_by_name = {{"h200-sxm", 2}};
     candidate.unit_dollars_per_hour = 4;
     space.candidates.push_back(candidate);
     CandidateKeys keys;
@@ -42,7 +43,7 @@ Plan plan() {
   Plan plan;
   plan.space = space();
   plan.runs = 10;
-  plan.sweep_runs = 40;
+  plan.counted_runs = 40;
   for (const int units : {2, 3}) {
     CandidateResult result;
     result.fate = CandidateFate::holds;

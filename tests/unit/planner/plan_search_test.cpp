@@ -145,7 +145,7 @@ TEST(PlanSearch, SaysThatNoFleetHolds) {
   problem.candidates[0].bounds.units = 1;
   const auto [result, runs] = problem.solve(false);
   EXPECT_EQ(result.candidates[0].fate, CandidateFate::fails);
-  EXPECT_THAT(result.candidates[0].reason, HasSubstr("64 of them still miss"));
+  EXPECT_THAT(result.candidates[0].reason, HasSubstr("64 of them, as many as are allowed, still miss"));
   EXPECT_FALSE(result.cheapest.has_value());
   EXPECT_THAT(result.front, IsEmpty());
 }
@@ -159,6 +159,29 @@ TEST(PlanSearch, TheCheapestAloneIsTheSame) {
 TEST(PlanSearch, WhatWasFoundSurvivesAStop) {
   const auto [result, runs] = small_problem().solve(false, true, 9);
   EXPECT_FALSE(result.is_complete);
+}
+
+TEST(PlanSearch, WhereFewDoNoSearchTakesMoreRunsThanCounting) {
+  RandomStream random = RandomStreams(11).stream("problems");
+  std::size_t searched = 0, counted = 0;
+  for (int round = 0; round < 200; ++round) {
+    Problem problem;
+    for (const char* gpu : {"a", "b"}) {
+      for (const int ranks : {1, 2, 4}) {
+        problem.add({gpu, std::to_string(ranks)}, ranks, ranks * (0.5 + uniform(random)),
+                    {.unit_rate = load / (0.2 + 5.8 * uniform(random)),
+                     .latency_ms = 500 + 4000 * uniform(random),
+                     .fits = uniform(random) < 0.9});
+      }
+    }
+    const auto quick = problem.solve(false);
+    const auto all = problem.solve(true);
+    EXPECT_EQ(quick.result.front, all.result.front) << round;
+    EXPECT_LE(quick.runs, all.runs) << round;
+    searched += quick.runs;
+    counted += all.runs;
+  }
+  EXPECT_LT(searched, counted);
 }
 
 TEST(PlanSearch, AgreesWithASweepOnManyProblems) {

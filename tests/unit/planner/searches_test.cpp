@@ -72,6 +72,28 @@ TEST(CountSearch, OneByOneTrustsInNothing) {
   EXPECT_THAT(tried(search, 4), ElementsAre(1, 2, 3, 4));
 }
 
+TEST(CountSearch, UpwardCountsBeforeItGallops) {
+  CountSearch search = CountSearch::upward(2, 64, 3);
+  // Steps of one until three have been taken, then of two and four; then the halves between.
+  EXPECT_THAT(tried(search, 11), ElementsAre(2, 3, 4, 5, 6, 8, 12, 10, 11));
+  EXPECT_THAT(search.found(), Optional(11));
+}
+
+TEST(CountSearch, UpwardNeverTakesMoreThanCountingWhereFewDo) {
+  for (int from = 1; from <= 4; ++from) {
+    for (int least = 1; least <= 64; ++least) {
+      CountSearch up = CountSearch::upward(from, 64, 4), count = CountSearch::one_by_one(1, 64);
+      const std::size_t counted = tried(count, least).size();
+      const std::size_t taken = tried(up, least).size();
+      EXPECT_THAT(up.found(), Optional(std::max(from, least)));
+      // From one, a first longer step that was too long costs an answer.
+      const std::size_t slack = from == 1 && least > 6 && least < 16 ? 1 : 0;
+      EXPECT_LE(taken, counted + slack) << from << " " << least;
+      EXPECT_TRUE(least < 16 || taken < counted) << from << " " << least;
+    }
+  }
+}
+
 TEST(LoadSearch, EndsWithinItsTolerance) {
   for (const double truth : {0.03, 0.8, 1.0, 1.7, 40.0}) {
     LoadSearch search(1.0, {.tolerance = 0.02});

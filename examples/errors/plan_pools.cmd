@@ -1,0 +1,1 @@
+plan examples/disaggregated.toml --pools 1:0,2

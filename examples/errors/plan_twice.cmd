@@ -1,0 +1,1 @@
+plan examples/errors/plan_twice.toml
