@@ -243,14 +243,14 @@ def compile_part(part, device):
     torch.cuda.synchronize()
 
 
-def compile_all(cores):
+def compile_all(cores, program=__file__, *arguments, seconds=COMPILE_SECONDS):
     """Fills Triton's cache from many processes; one that hangs does not stop the run."""
     start = time.monotonic()
-    workers = [subprocess.Popen([sys.executable, __file__, "--compile-part", f"{i}/{cores}"])
-               for i in range(cores)]
+    workers = [subprocess.Popen([sys.executable, program, *arguments, "--compile-part",
+                                 f"{i}/{cores}"]) for i in range(cores)]
     for worker in workers:
         try:
-            worker.wait(timeout=max(1.0, COMPILE_SECONDS - (time.monotonic() - start)))
+            worker.wait(timeout=max(1.0, seconds - (time.monotonic() - start)))
         except subprocess.TimeoutExpired:
             worker.kill()
     print(f"compiled in {time.monotonic() - start:.0f} s", flush=True)
@@ -434,6 +434,34 @@ def load_configurations(device, path, header):
     return right
 
 
+def write_shapes(bench, path, header, columns, shapes, seconds, measure):
+    """A file of what `measure` gives of each shape: its rows, and whether results are right."""
+    start, done, wrong, failed, failure = time.monotonic(), 0, 0, 0, ""
+    with torch.cuda.stream(bench.stream), torch.no_grad(), open(path, "w", newline="") as file:
+        for key, value in header.items():
+            file.write(f"# {key}: {value}\n")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for shape in shapes:
+            if time.monotonic() - start > seconds:
+                break
+            try:
+                rows, is_right = measure(shape)
+            except Exception as error:
+                failed, failure = failed + 1, failure or repr(error)[:500]
+                continue
+            if not is_right:
+                wrong += 1
+                continue
+            writer.writerows(rows)
+            file.flush()
+            done += 1
+            if done % 20 == 0:
+                print(f"{done} shapes, {time.monotonic() - start:.0f} s", flush=True)
+    print(f"{path}: {done} shapes of {len(shapes)}, {wrong} wrong, {failed} failed {failure}; "
+          f"{time.monotonic() - start:.0f} s")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", default="gemm_tiles.csv")
@@ -462,31 +490,8 @@ def main():
     bench = TileBench(device, arguments.seed)
     print(f"ready after {time.monotonic() - start:.0f} s; head of a graph {bench.graph_head_us:.2f} us, of "
           f"events {bench.event_head_us:.2f} us", flush=True)
-    start, shapes, wrong, failed, failure = time.monotonic(), 0, 0, 0, ""
-    with torch.cuda.stream(bench.stream), torch.no_grad(), \
-            open(arguments.out, "w", newline="") as file:
-        for key, value in header.items():
-            file.write(f"# {key}: {value}\n")
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for shape in draw_shapes(arguments.seed):
-            if time.monotonic() - start > arguments.seconds:
-                break
-            try:
-                rows, is_right = bench.measure(shape, configurations)
-            except Exception as error:
-                failed, failure = failed + 1, failure or repr(error)[:500]
-                continue
-            if not is_right:
-                wrong += 1
-                continue
-            writer.writerows(rows)
-            file.flush()
-            shapes += 1
-            if shapes % 20 == 0:
-                print(f"{shapes} shapes, {time.monotonic() - start:.0f} s", flush=True)
-    print(f"tiles: {shapes} shapes of {len(draw_shapes(arguments.seed))}, {wrong} wrong, {failed} "
-          f"failed {failure}; {time.monotonic() - start:.0f} s")
+    write_shapes(bench, arguments.out, header, COLUMNS, draw_shapes(arguments.seed),
+                 arguments.seconds, lambda shape: bench.measure(shape, configurations))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,6 @@ left out.
 import argparse
 import csv
 import os
-import subprocess
-import sys
-import time
 
 import torch
 import triton
@@ -175,21 +172,8 @@ def compile_part(part, plan, device):
     torch.cuda.synchronize()
 
 
-def compile_all(cores, plan):
-    """Fills Triton's cache from many processes; one that hangs does not stop the run."""
-    start = time.monotonic()
-    workers = [subprocess.Popen([sys.executable, __file__, "--plan", plan, "--compile-part",
-                                 f"{i}/{cores}"]) for i in range(cores)]
-    for worker in workers:
-        try:
-            worker.wait(timeout=max(1.0, COMPILE_SECONDS - (time.monotonic() - start)))
-        except subprocess.TimeoutExpired:
-            worker.kill()
-    print(f"compiled in {time.monotonic() - start:.0f} s", flush=True)
-
-
 def measure(bench, shape, cases):
-    """Rows of one shape, or None if a result is wrong."""
+    """Rows of one shape, and whether every result is right."""
     buffers = bench.buffers_of(shape)
     library = Library(shape)
     library.launch(buffers[0], bench.workspace)
@@ -201,14 +185,15 @@ def measure(bench, shape, cases):
             method.launch(buffers[0], bench.workspace)
             if not plain.relative_error(buffers[0][2], expected) < 0.01:
                 print("wrong:", shape.m, shape.n, shape.k, method.columns(), flush=True)
-                return None
+                return [], False
             everyone.append(method)
     everyone.append(library)
     guesses = bench.screen(everyone, buffers, 2)
     clock = torch.cuda.clock_rate(bench.device)
     head = [shape.kind, shape.m, shape.n, shape.k]
+    raced = bench.race(everyone, guesses, buffers)
     return [head + method.columns() + [f"{value:.4g}" for value in times[:3]] + [times[3], clock]
-            for method, times in zip(everyone, bench.race(everyone, guesses, buffers))]
+            for method, times in zip(everyone, raced)], True
 
 
 def main():
@@ -224,7 +209,7 @@ def main():
     if arguments.compile_part:
         compile_part(arguments.compile_part, arguments.plan, device)
         return
-    compile_all(arguments.cores, arguments.plan)
+    plain.compile_all(arguments.cores, __file__, "--plan", arguments.plan, seconds=COMPILE_SECONDS)
     StreamK.flags = torch.zeros(WORKSPACE_CTAS, dtype=torch.int32, device=device)
     header = attention_torch.provenance(device, arguments.seed)
     header.update({"format": "foretoken stream k 1", "program": "stream_k_triton.py 1",
@@ -251,31 +236,8 @@ def main():
         if configuration in right:
             cases.setdefault(shape, []).append((configuration, group, grids))
     bench = plain.TileBench(device, arguments.seed)
-    start, shapes, wrong, failed, failure = time.monotonic(), 0, 0, 0, ""
-    with torch.cuda.stream(bench.stream), torch.no_grad(), \
-            open(arguments.out, "w", newline="") as file:
-        for key, value in header.items():
-            file.write(f"# {key}: {value}\n")
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for shape, its in cases.items():
-            if time.monotonic() - start > arguments.seconds:
-                break
-            try:
-                rows = measure(bench, plain.Shape(*shape), its)
-            except Exception as error:
-                failed, failure = failed + 1, failure or repr(error)[:500]
-                continue
-            if rows is None:
-                wrong += 1
-                continue
-            writer.writerows(rows)
-            file.flush()
-            shapes += 1
-            if shapes % 20 == 0:
-                print(f"{shapes} shapes, {time.monotonic() - start:.0f} s", flush=True)
-    print(f"stream-k: {shapes} shapes of {len(cases)}, {wrong} wrong, {failed} failed {failure}; "
-          f"{time.monotonic() - start:.0f} s")
+    plain.write_shapes(bench, arguments.out, header, COLUMNS, list(cases), arguments.seconds,
+                       lambda shape: measure(bench, plain.Shape(*shape), cases[shape]))
 
 
 if __name__ == "__main__":
