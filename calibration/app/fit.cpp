@@ -1,6 +1,6 @@
 // foretoken-calibrate fit: what prices communication, from measured collectives (--comm); the
-// constants of the tile model, from times of every tile (--tiles); and configurations of fused
-// mixture-of-experts kernels, from measured ones (wave).
+// constants of the tile model, from times of every tile (--tiles) and of Stream-K grids
+// (--stream-k); and configurations of fused mixture-of-experts kernels, from measured ones (wave).
 #include "calibration/app/comm.hpp"
 #include "calibration/app/subcommand.hpp"
 #include "calibration/app/tile_choices.hpp"
@@ -41,6 +41,10 @@ void add_fit(CLI::App& program, Action& chosen) {
   auto* const comm = subcommand->add_flag("--comm")->description("What is fitted: communication");
   auto* const is_tiles = subcommand->add_flag("--tiles")->excludes(comm)->description(
       "What is fitted: the constants of tile model foretoken_2026");
+  auto* const is_stream_k = subcommand->add_flag("--stream-k")
+                                ->excludes(comm)
+                                ->excludes(is_tiles)
+                                ->description("What is fitted: what Stream-K adds to them");
   subcommand->add_option("--fabrics", command->fabrics,
                          "Also write each fabric's constants to this folder (TOML)");
   subcommand->require_subcommand(0, 1);
@@ -48,10 +52,16 @@ void add_fit(CLI::App& program, Action& chosen) {
   subcommand->callback([=, &chosen] {
     if (!subcommand->get_subcommands().empty()) return;
     const bool fits_tiles = is_tiles->count() > 0;
-    if (comm->count() == 0 && !fits_tiles) throw CLI::RequiredError("--comm, --tiles or wave");
+    const bool fits_stream_k = is_stream_k->count() > 0;
+    if (comm->count() == 0 && !fits_tiles && !fits_stream_k) {
+      throw CLI::RequiredError("--comm, --tiles, --stream-k or wave");
+    }
     if (!out->empty()) command->out = tiles->out = *out;
     tiles->datasets = command->datasets;
-    chosen = [=] { return fits_tiles ? fit_tile_constants(*tiles) : fit_comm(*command); };
+    chosen = [=] {
+      if (fits_stream_k) return fit_stream_k_constants(*tiles);
+      return fits_tiles ? fit_tile_constants(*tiles) : fit_comm(*command);
+    };
   });
 }
 

@@ -4,41 +4,88 @@
 
 #include <fstream>
 
+#include "calibration/evaluate/stream_k_report.hpp"
 #include "calibration/evaluate/tile_report.hpp"
+#include "calibration/fit/stream_k_fit.hpp"
 #include "calibration/fit/tile_constants_fit.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken {
 
+namespace {
+
+void write_constants(const TileConstants& constants, const ValueObject& provenance,
+                     const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  file << to_json(tile_constants_value(constants, provenance)) << '\n';
+  if (!file.flush()) throw ConfigError({path}, "cannot be written");
+}
+
+template <class Times>
+ValueArray file_names(const std::vector<Times>& files) {
+  ValueArray names;
+  for (const Times& file : files) names.emplace_back(file.file);
+  return names;
+}
+
+void print_fields(std::span<const TileConstants::Field> fields, const TileConstants& constants) {
+  for (const TileConstants::Field& field : fields) {
+    fmt::print("  {:14} {:.4g}\n", field.name, constants.*field.member);
+  }
+}
+
+constexpr const char* fitted_half = "shapes whose (n, k) hash to an even number";
+
+/// Fits them, says so, and returns where they come from.
+Value add_stream_k(const std::vector<StreamKTimes>& files, TileConstants& constants) {
+  const StreamKFit fit = fit_stream_k(files, constants);
+  constants = fit.constants;
+  fmt::print("Stream-K: {} products with a tile, loss {:.4f} (before: {:.4f})\n", fit.cases,
+             fit.loss, fit.start_loss);
+  print_fields(TileConstants::stream_k_fields(), constants);
+  return ValueObject{{"data", file_names(files)},
+                     {"products", static_cast<std::int64_t>(fit.cases)},
+                     {"loss", fit.loss}};
+}
+
+}  // namespace
+
 int evaluate_tile_choices(const EvaluateTileChoices& command) {
-  const auto files = load_tile_times(command.datasets.own);
-  const TileReport report(files);
-  fmt::print("{}", report.text());
+  const TileReport tiles(load_tile_times(command.datasets.own));
+  const StreamKReport grids(load_stream_k_times(command.datasets.own));
+  fmt::print("{}{}", tiles.text(), grids.text());
   if (command.json.empty()) return 0;
+  Value root = tiles.json();
+  root.set("stream_k", grids.json());
   std::ofstream file(command.json);
-  file << to_json(report.json()) << '\n';
+  file << to_json(root) << '\n';
   if (!file.flush()) throw ConfigError({command.json}, "cannot be written");
   return 0;
 }
 
 int fit_tile_constants(const FitTileConstants& command) {
   const auto files = load_tile_times(command.datasets.own);
-  const TileConstantsFit fit = fit_tile_constants(files, embedded_tile_constants());
-  ValueArray names;
-  for (const TileTimes& file : files) names.emplace_back(file.file);
-  const Value root =
-      tile_constants_value(fit.constants, {{"data", names},
-                                           {"shapes", static_cast<std::int64_t>(fit.shapes)},
-                                           {"half", "shapes whose (n, k) hash to an even number"},
-                                           {"loss", fit.loss}});
-  std::ofstream file(command.out, std::ios::binary);
-  file << to_json(root) << '\n';
-  if (!file.flush()) throw ConfigError({command.out}, "cannot be written");
+  TileConstantsFit fit = fit_tile_constants(files, embedded_tile_constants());
+  ValueObject provenance = {{"data", file_names(files)},
+                            {"shapes", static_cast<std::int64_t>(fit.shapes)},
+                            {"half", fitted_half},
+                            {"loss", fit.loss}};
   fmt::print("{} shapes, loss {:.4f} (before: {:.4f}) -> {}\n", fit.shapes, fit.loss,
              fit.start_loss, command.out);
-  for (const TileConstants::Field& field : TileConstants::fields()) {
-    fmt::print("  {:14} {:.4g}\n", field.name, fit.constants.*field.member);
-  }
+  print_fields(TileConstants::tile_fields(), fit.constants);
+  const auto grids = load_stream_k_times(command.datasets.own);
+  if (!grids.empty()) provenance.emplace_back("stream_k", add_stream_k(grids, fit.constants));
+  write_constants(fit.constants, provenance, command.out);
+  return 0;
+}
+
+int fit_stream_k_constants(const FitTileConstants& command) {
+  const Value root = load_json(command.out);
+  TileConstants constants = read_tile_constants(root);
+  const Value* const known = root.find("provenance");
+  Value provenance = known != nullptr && known->is_object() ? *known : Value(ValueObject{});
+  provenance.set("stream_k", add_stream_k(load_stream_k_times(command.datasets.own), constants));
+  write_constants(constants, std::get<ValueObject>(provenance.data), command.out);
   return 0;
 }
 

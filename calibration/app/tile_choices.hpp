@@ -1,5 +1,5 @@
-// evaluate --tiles: what tile models select, held against every tile's measured time; fit --tiles:
-// the constants of our own model.
+// evaluate --tiles: what tile models select, held against every tile's measured time, and what
+// grids Stream-K's policies start; fit --tiles, fit --stream-k: the constants of our own model.
 #pragma once
 
 #include <string>
@@ -19,5 +19,7 @@ struct FitTileConstants {
   std::string out = "calibration/artifacts/tile_model/triton_h200.json";
 };
 int fit_tile_constants(const FitTileConstants& command);
+/// Only what Stream-K adds; the other constants stay as `out` has them.
+int fit_stream_k_constants(const FitTileConstants& command);
 
 }  // namespace foretoken

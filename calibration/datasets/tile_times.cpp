@@ -2,32 +2,12 @@
 
 #include <algorithm>
 
-#include "hardware/gpu.hpp"
-#include "workloads/measurements/csv_rows.hpp"
+#include "calibration/datasets/measured_tables.hpp"
 
 namespace foretoken {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_table(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.ends_with(".csv") || name.ends_with(".csv.gz");
-}
-
-/// The GPU inside the program whose title begins as the driver names the card ("NVIDIA H200").
-std::string gpu_of(const CsvRows& rows) {
-  const std::string said(rows.provenance("gpu"));
-  const std::string units(rows.provenance("sm_count"));
-  for (const std::string& name : gpu_names()) {
-    const GpuSpec gpu = load_gpu(name, {});
-    if (!said.empty() && gpu.title.starts_with(said) && fmt::format("{}", gpu.sm_count) == units) {
-      return name;
-    }
-  }
-  throw ConfigError(rows.provenance_position("gpu"),
-                    fmt::format("'{}' with {} SMs is no GPU of foretoken gpu list", said, units));
-}
 
 class Reader {
  public:
@@ -43,7 +23,7 @@ class Reader {
         raced_(rows_.column("time_us")) {}
 
   TileTimes read(std::string file) {
-    TileTimes times{std::move(file), gpu_of(rows_), DType::bf16, {}};
+    TileTimes times{std::move(file), measured_gpu(rows_), DType::bf16, {}};
     while (rows_.next()) add(times.shapes);
     for (TiledShape& shape : times.shapes) {
       check(shape);
@@ -126,17 +106,8 @@ const TileTime& TiledShape::best() const {
 }
 
 std::vector<TileTimes> load_tile_times(const fs::path& path) {
-  std::vector<fs::path> files;
-  if (fs::is_directory(path)) {
-    for (const auto& entry : fs::recursive_directory_iterator(path)) {
-      if (entry.is_regular_file() && is_table(entry.path())) files.push_back(entry.path());
-    }
-    std::ranges::sort(files);
-  } else if (fs::is_regular_file(path)) {
-    files.push_back(path);
-  }
   std::vector<TileTimes> all;
-  for (const fs::path& file : files) {
+  for (const fs::path& file : csv_files(path)) {
     if (CsvRows(file).provenance("format") != tile_times_format) continue;
     const std::string name = (file.parent_path().filename() / file.filename()).string();
     // The table of what kernels take of an SM says the same format, and has no times.

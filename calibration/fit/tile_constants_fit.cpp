@@ -83,14 +83,14 @@ double loss_of(const std::vector<Problem>& problems, const TileConstants& consta
 
 TileConstants from_numbers(std::span<const double> numbers) {
   TileConstants constants;
-  const auto fields = TileConstants::fields();
+  const auto fields = TileConstants::tile_fields();
   for (std::size_t i = 0; i < fields.size(); ++i) constants.*fields[i].member = numbers[i];
   return constants;
 }
 
 std::vector<double> to_numbers(const TileConstants& constants) {
   std::vector<double> numbers;
-  for (const TileConstants::Field& field : TileConstants::fields()) {
+  for (const TileConstants::Field& field : TileConstants::tile_fields()) {
     numbers.push_back(constants.*field.member);
   }
   return numbers;
@@ -156,6 +156,9 @@ TileConstantsFit fit_tile_constants(const std::vector<TileTimes>& files,
   fit.constants = from_numbers(search_from(starts_around(to_numbers(start), guess), loss));
   fit.loss = loss(to_numbers(fit.constants));
   fit.constants.scale *= median_ratio(problems, fit.constants);
+  for (const TileConstants::Field& field : TileConstants::stream_k_fields()) {
+    fit.constants.*field.member = start.*field.member;
+  }
   return fit;
 }
 

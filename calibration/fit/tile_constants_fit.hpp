@@ -15,7 +15,7 @@ struct TileConstantsFit {
 /// Least, over the shapes of is_fitted_shape(), of twice the mean |log error| of times (near the
 /// best tile above all) and three times the regret expected of a choice that takes tiles in
 /// proportion to e^(-60 log time). `scale` is then set to the median ratio of the raced times.
-/// Deterministic; half a minute.
+/// What Stream-K adds stays as it was. Deterministic; half a minute.
 TileConstantsFit fit_tile_constants(const std::vector<TileTimes>& files,
                                     const TileConstants& start);
 

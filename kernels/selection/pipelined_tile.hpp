@@ -58,6 +58,13 @@ double pipelined_cycles_least(const PipelinedProduct& product, const PipelinedTi
 TileLatency pipelined_tile(const TiledProduct& product, const ProductTile& tile,
                            const TileMachine& machine, const TileConstants& constants);
 
+/// Cycles of the product as Stream-K does it: the slices of all tiles dealt to `grid` CTAs in equal
+/// runs, each tile finished by the CTA that has its first slice, with what others put into memory.
+/// `grid`: 1 to all slices; with a CTA a tile it is what pipelined_tile() says of one part. The
+/// tile's own split is not asked.
+double stream_k_cycles(const TiledProduct& product, const ProductTile& tile, std::int64_t grid,
+                       const TileMachine& machine, const TileConstants& constants);
+
 /// The splits of the depth that are worth a try for a product of so many tiles and slices: powers
 /// of two up to 8, the last one returned; 1 where tiles alone keep all units busy.
 int largest_split(std::int64_t tiles, std::int64_t slices, const TileMachine& machine);

@@ -4,6 +4,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
+
+#include "kernels/selection/pipelined_tile.hpp"
 
 namespace foretoken {
 namespace {
@@ -108,6 +111,33 @@ std::int64_t tritonblas_python(const Work& work, const TileMachine& machine) {
   return grid;
 }
 
+/// A CTA a tile wins ties, then the smaller grid.
+std::int64_t cheapest(const Work& work, const TileModel& model, const TiledProduct& product,
+                      const ProductTile& tile, const TileMachine& machine) {
+  std::set<std::int64_t> grids;
+  for (const GridPolicy policy :
+       {GridPolicy::number_of_cus, GridPolicy::energy_aware, GridPolicy::reduction_cost_aware,
+        GridPolicy::k_split_aware, GridPolicy::analytical}) {
+    grids.insert(stream_k_grid(policy, model, product, tile, machine));
+  }
+  for (const int times : {2, 4}) {
+    grids.insert(times * work.tiles);
+  }
+  grids.insert(2 * work.units);
+  std::int64_t best = work.tiles;
+  const TileConstants& constants = embedded_tile_constants();
+  double best_cycles = stream_k_cycles(product, tile, best, machine, constants);
+  for (const std::int64_t grid : grids) {
+    if (grid > work.tiles * work.slices) continue;
+    const double cycles = stream_k_cycles(product, tile, grid, machine, constants);
+    if (cycles < best_cycles) {
+      best_cycles = cycles;
+      best = grid;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 std::int64_t stream_k_grid(GridPolicy policy, const TileModel& model, const TiledProduct& product,
@@ -131,6 +161,8 @@ std::int64_t stream_k_grid(GridPolicy policy, const TileModel& model, const Tile
       return work.tiles * with_cheapest_split(model, product, tile, machine).split_k;
     case GridPolicy::tritonblas_python:
       return tritonblas_python(work, machine);
+    case GridPolicy::cheapest:
+      return cheapest(work, model, product, tile, machine);
   }
   return work.tiles;
 }

@@ -16,19 +16,34 @@ constexpr std::string_view format_name = "foretoken tile constants 1";
 
 std::span<const TileConstants::Field> TileConstants::fields() {
   using C = TileConstants;
-  static constexpr auto all =
-      std::to_array<Field>({{"group_math", &C::group_math}, {"warp_step", &C::warp_step},
-                            {"warp_slice", &C::warp_slice}, {"slice", &C::slice},
-                            {"wide_slice", &C::wide_slice}, {"shared", &C::shared},
-                            {"l2_burst", &C::l2_burst},     {"l2_share", &C::l2_share},
-                            {"miss_cost", &C::miss_cost},   {"hot_line", &C::hot_line},
-                            {"latency", &C::latency},       {"tile", &C::tile},
-                            {"result", &C::result},         {"dram", &C::dram},
-                            {"thin_row", &C::thin_row},     {"far_columns", &C::far_columns},
-                            {"l2_kept", &C::l2_kept},       {"reread", &C::reread},
-                            {"packed", &C::packed},         {"wide_packed", &C::wide_packed},
-                            {"reduce", &C::reduce},         {"reduce_bytes", &C::reduce_bytes},
-                            {"sustained", &C::sustained},   {"scale", &C::scale}});
+  static constexpr auto all = std::to_array<Field>({{"group_math", &C::group_math},
+                                                    {"warp_step", &C::warp_step},
+                                                    {"warp_slice", &C::warp_slice},
+                                                    {"slice", &C::slice},
+                                                    {"wide_slice", &C::wide_slice},
+                                                    {"shared", &C::shared},
+                                                    {"l2_burst", &C::l2_burst},
+                                                    {"l2_share", &C::l2_share},
+                                                    {"miss_cost", &C::miss_cost},
+                                                    {"hot_line", &C::hot_line},
+                                                    {"latency", &C::latency},
+                                                    {"tile", &C::tile},
+                                                    {"result", &C::result},
+                                                    {"dram", &C::dram},
+                                                    {"thin_row", &C::thin_row},
+                                                    {"far_columns", &C::far_columns},
+                                                    {"l2_kept", &C::l2_kept},
+                                                    {"reread", &C::reread},
+                                                    {"packed", &C::packed},
+                                                    {"wide_packed", &C::wide_packed},
+                                                    {"reduce", &C::reduce},
+                                                    {"reduce_bytes", &C::reduce_bytes},
+                                                    {"sustained", &C::sustained},
+                                                    {"scale", &C::scale},
+                                                    {"next_tile", &C::next_tile},
+                                                    {"partner", &C::partner},
+                                                    {"partner_bytes", &C::partner_bytes},
+                                                    {"unaligned", &C::unaligned}});
   return all;
 }
 

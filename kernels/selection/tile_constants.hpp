@@ -37,12 +37,21 @@ struct TileConstants {
   double sustained = 0.65;    // share of the matrix rate that the power limit leaves
   double scale = 1;           // of everything: does not change ranks
 
+  // Stream-K alone.
+  double next_tile = 0.7;    // times `tile`: what each further tile costs a CTA
+  double partner = 4200;     // cycles until the first partner's part can be added
+  double partner_bytes = 3;  // times its bytes, at a unit's even share of L2 bandwidth
+  double unaligned = 1.1;    // times the bytes that CTAs at different depths read again
+
   struct Field {
     std::string_view name;
     double TileConstants::*member;
   };
   /// All of them, in the order above.
   static std::span<const Field> fields();
+  /// Those of Stream-K alone, and the others.
+  static std::span<const Field> stream_k_fields() { return fields().last(4); }
+  static std::span<const Field> tile_fields() { return fields().first(fields().size() - 4); }
 };
 
 /// Throws ConfigError unless every constant is there and positive.

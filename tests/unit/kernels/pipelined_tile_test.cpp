@@ -91,6 +91,67 @@ TEST(PipelinedTile, TallGroupsSpareDram) {
   EXPECT_GE(cheapest_group(product, tile, machine, TileConstants{}), 2);
 }
 
+double stream_k(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t grid,
+                const TileConstants& constants, const ProductTile& tile = deep) {
+  return stream_k_cycles(tiled_product(m, n, k, DType::bf16), tile, grid, h200(), constants);
+}
+
+/// Beside the matrix pipes 100 cycles a tile, 50 for each further one, 1,000 where tiles are cut.
+TileConstants stream_k_constants() {
+  TileConstants constants = bare_constants();
+  constants.next_tile = 0.5;
+  constants.partner = 1000;
+  constants.partner_bytes = constants.unaligned = 0;
+  return constants;
+}
+
+// Tiles of 128 x 128 and 16 slices of 512 cycles each.
+TEST(StreamK, ACtaATileCostsWhatTheTileDoes) {
+  const TileConstants constants = embedded_tile_constants();
+  for (const std::int64_t n : {128, 128 * 132, 128 * 500}) {
+    EXPECT_EQ(stream_k(300, n, 4096, 3 * n / 128, constants, {.stages = 4}),
+              cycles(300, n, 4096, {.stages = 4}, constants));
+  }
+}
+
+TEST(StreamK, WholeSplitsShareSlices) {
+  const TileConstants constants = stream_k_constants();
+  EXPECT_NEAR(stream_k(128, 128, 1024, 4, constants), 4 * 512 + 100 + 1000, 0.1);
+  EXPECT_NEAR(stream_k(128, 256, 1024, 32, constants), 512 + 100 + 1000, 0.1);
+}
+
+TEST(StreamK, AGridThatDividesTilesWalksThem) {
+  const TileConstants constants = stream_k_constants();
+  // 264 tiles over 132 CTAs: two each, nothing is cut.
+  EXPECT_NEAR(stream_k(128, 264 * 128, 1024, 132, constants), 2 * 16 * 512 + 100 + 50, 0.1);
+}
+
+TEST(StreamK, RunsThatCutTilesWaitForPartners) {
+  TileConstants constants = stream_k_constants();
+  // 133 tiles over 132 CTAs: 2,128 / 132 = 16.1 slices, so 17 of up to two tiles.
+  EXPECT_NEAR(stream_k(128, 133 * 128, 1024, 132, constants), 17 * 512 + 100 + 50 + 1000, 0.1);
+  // Their parts: 128 x 128 x 4 bytes at a unit's even share of L2.
+  constants.partner_bytes = 1;
+  const TileMachine machine = h200();
+  EXPECT_NEAR(stream_k(128, 133 * 128, 1024, 132, constants) - (17 * 512 + 1150),
+              65536.0 * machine.units / machine.l2_rate, 0.1);
+}
+
+// Two rows of tiles share 64 MB columns of B, which L2 does not hold: read twice where they are at
+// different depths. Whole splits keep step.
+TEST(StreamK, UnalignedRunsReadOperandsAgain) {
+  TileConstants constants = stream_k_constants();
+  constants.partner = 0;
+  constants.dram = 1e-3;  // nothing but DRAM counts
+  ProductTile tile = deep;
+  tile.group_m = 2;
+  const double aligned = stream_k(256, 4096, 8192, 128, constants, tile);
+  EXPECT_NEAR(stream_k(256, 4096, 8192, 66, constants, tile) / aligned, 1, 1e-4);
+  constants.unaligned = 1;
+  EXPECT_EQ(stream_k(256, 4096, 8192, 128, constants, tile), aligned);
+  EXPECT_GT(stream_k(256, 4096, 8192, 66, constants, tile), 1.5 * aligned);
+}
+
 /// Sides and depths from 1 to 2^14 and 2^16, as likely in each power of two.
 TiledProduct drawn_product(RandomStream& random, DType dtype) {
   const auto drawn = [&](double log2_max) {

@@ -335,6 +335,9 @@ TEST(StreamK, GridsByHand) {
   EXPECT_EQ(grid(GridPolicy::analytical, 4096, 4096, 4096), 1024);
   EXPECT_GT(grid(GridPolicy::analytical, 128, 256, 16384), 2);
   EXPECT_LE(grid(GridPolicy::reduction_cost_aware, 512, 512, 4096), 304);
+  // Two tiles of a deep product are worth a cut; of 8 tiles a unit each takes its own.
+  EXPECT_GT(grid(GridPolicy::cheapest, 128, 256, 65536), 2);
+  EXPECT_EQ(grid(GridPolicy::cheapest, 2048, 19456, 512), 304);
 }
 
 TEST(TileBottleneck, FiveClasses) {
