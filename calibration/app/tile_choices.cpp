@@ -51,7 +51,8 @@ Value add_stream_k(const std::vector<StreamKTimes>& files, TileConstants& consta
 }  // namespace
 
 int evaluate_tile_choices(const EvaluateTileChoices& command) {
-  const TileReport tiles(load_tile_times(command.datasets.own));
+  const auto times = load_tile_times(command.datasets.own);
+  const TileReport tiles(times);
   const StreamKReport grids(load_stream_k_times(command.datasets.own));
   fmt::print("{}{}", tiles.text(), grids.text());
   if (command.json.empty()) return 0;

@@ -43,8 +43,9 @@ class TileReport {
     double error = 0, bias = 0;      // of predicted times: median of |error|, mean of error
   };
 
-  /// Every model of the catalog on every file's shapes.
+  /// Every model of the catalog on every file's shapes. `files` must outlive the report.
   explicit TileReport(const std::vector<TileTimes>& files);
+  explicit TileReport(std::vector<TileTimes>&& files) = delete;
 
   [[nodiscard]] const std::vector<Line>& lines() const { return lines_; }
   [[nodiscard]] const Line* find(std::string_view model, std::string_view kind,
