@@ -310,11 +310,7 @@ void add_accuracy(ReportPage& page, const Plan& plan) {
                   brief(traffic.output_tokens_mean()),
                   traffic.is_recorded ? "from a recorded trace" : "drawn"),
       "SLO: " + slo_text(plan.space.slo) + "."};
-  if (sure != nullptr) {
-    std::string text = error_text(plan, *sure);
-    text.front() = 'S';
-    notes.push_back("Cheapest: " + text + ".");
-  }
+  if (sure != nullptr) notes.push_back("Cheapest: " + error_text(plan, *sure) + ".");
   if (!traffic.is_recorded) {
     notes.push_back(fmt::format(
         "Whether a fleet holds is decided by the mean over {} to {} seeds.",

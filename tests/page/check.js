@@ -264,6 +264,11 @@ async function check(page, view, port) {
     expect(colours.length + others > 0 || name.endsWith("_none"), "there are charts");
     const bars = await evaluate(client, `[...document.querySelectorAll(".bars")].map((box) =>
       Math.max(...[...box.querySelectorAll(".track i")].map((bar) => bar.clientWidth)))`);
+    const squeezed = await evaluate(client, `[...document.querySelectorAll(".bars")].flatMap((box) =>
+      [...(box.scrollWidth > box.clientWidth + 1 ? [box.firstChild] : []),
+        ...[...box.querySelectorAll(".bar > span:first-child")].filter((one) => one.clientWidth < 60
+          && one.clientHeight > 50)]).map((one) => one.textContent)`);
+    expect(squeezed.length === 0, `names of bars have room: ${squeezed}`);
     bars.forEach((longest, i) => expect(longest > 20, `bars ${i + 1} are drawn (${longest} pixels)`));
     colours.forEach((count, i) => expect(count > 3, `chart ${i + 1} is drawn (${count} colours)`));
     const width = await evaluate(client, "document.documentElement.scrollWidth");
@@ -288,6 +293,17 @@ async function check(page, view, port) {
   }
 }
 
+/// The browser's children may write for a moment longer than it lives.
+async function remove_folder(folder) {
+  for (let tries = 0; tries < 50; ++tries) {
+    try {
+      return fs.rmSync(folder, { recursive: true, force: true });
+    } catch {
+      await pause(200);
+    }
+  }
+}
+
 async function main() {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), "foretoken-page-"));
   const { browser, port } = start_browser(profile);
@@ -300,7 +316,7 @@ async function main() {
     const ended = new Promise((done) => browser.on("exit", done));
     browser.kill();
     await ended;
-    fs.rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+    await remove_folder(profile);
   }
   process.exit(failures > 0 ? 1 : 0);
 }
