@@ -22,8 +22,8 @@ void write_png(const Chart&, const std::string& path) {
 
 namespace {
 
-constexpr double width = 900, height = 560;
-constexpr double left = 80, right = 220, top = 50, bottom = 60;
+constexpr double width = 1000, height = 600;
+constexpr double left = 80, right = 270, top = 70, bottom = 60;
 
 struct Color {
   double red, green, blue;
@@ -142,11 +142,15 @@ class Drawing {
       cairo_set_source_rgb(cairo_, 0.1, 0.1, 0.1);
       text(left - 8, py(value) + 4, fmt::format("{:.3g}", value), 12, 1);
     }
+    cairo_set_source_rgb(cairo_, 0.1, 0.1, 0.1);
     cairo_move_to(cairo_, left, top);
     cairo_line_to(cairo_, left, height - bottom);
     cairo_line_to(cairo_, width - right, height - bottom);
     cairo_stroke(cairo_);
-    text(left, 30, chart_->title, 16, 0);
+    text(left, 28, chart_->title, 16, 0);
+    cairo_set_source_rgb(cairo_, 0.4, 0.4, 0.4);
+    text(left, 50, chart_->subtitle, 12, 0);
+    cairo_set_source_rgb(cairo_, 0.1, 0.1, 0.1);
     text((left + width - right) / 2, height - 15, chart_->x_label, 13, 0.5);
     cairo_save(cairo_);
     cairo_translate(cairo_, 22, (top + height - bottom) / 2);
@@ -156,13 +160,15 @@ class Drawing {
   }
   void band(const Curve& curve, std::size_t i) {
     if (curve.low.empty()) return;
+    cairo_new_path(cairo_);
     for (std::size_t k = 0; k < curve.x.size(); ++k) cairo_line_to(cairo_, px(curve.x[k]), py(curve.high[k]));
     for (std::size_t k = curve.x.size(); k-- > 0;) cairo_line_to(cairo_, px(curve.x[k]), py(curve.low[k]));
     cairo_close_path(cairo_);
-    color(i, 0.13);
+    color(i, 0.2);
     cairo_fill(cairo_);
   }
   void line(const Curve& curve, std::size_t i) {
+    cairo_new_path(cairo_);
     for (std::size_t k = 0; k < curve.x.size(); ++k) cairo_line_to(cairo_, px(curve.x[k]), py(curve.y[k]));
     color(i, 1);
     dash(i);
@@ -176,17 +182,25 @@ class Drawing {
     cairo_set_dash(cairo_, dashes.data(), i >= colors.size() ? 2 : 0, 0);
   }
   void legend() {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < chart_->curves.size(); ++i) order.push_back(i);
+    const auto last = [&](std::size_t i) {
+      return chart_->curves[i].y.empty() ? 0 : chart_->curves[i].y.back();
+    };
+    std::ranges::stable_sort(order, std::ranges::greater{}, last);
     double y = top + 10;
-    for (std::size_t i = 0; i < chart_->curves.size(); ++i, y += 20) {
+    for (const std::size_t i : order) {
       color(i, 1);
       dash(i);
       cairo_set_line_width(cairo_, 3);
       cairo_move_to(cairo_, width - right + 15, y - 4);
-      cairo_line_to(cairo_, width - right + 40, y - 4);
+      cairo_line_to(cairo_, width - right + 45, y - 4);
       cairo_stroke(cairo_);
       cairo_set_dash(cairo_, nullptr, 0, 0);
       cairo_set_source_rgb(cairo_, 0.1, 0.1, 0.1);
-      text(width - right + 46, y, chart_->curves[i].name, 12, 0);
+      text(width - right + 52, y, chart_->curves[i].name, 12, 0);
+      text(width - 12, y, fmt::format("{:#.3g}", last(i)), 12, 1);
+      y += 20;
     }
   }
 

@@ -1,5 +1,5 @@
-// A line chart with bands, as a PNG. One file a chart; drawn with cairo where the program was built
-// with it.
+// A line chart with bands, as a PNG; its legend lists curves as they end, highest first, with their
+// last value. One file a chart; drawn with cairo where the program was built with it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Curve {
 };
 
 struct Chart {
-  std::string title, x_label, y_label;
+  std::string title, subtitle, x_label, y_label;
   std::vector<Curve> curves;
   bool is_logarithmic = false;  // y
 };

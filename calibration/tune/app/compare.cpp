@@ -41,9 +41,15 @@ void write_files(const Comparison& comparison, const CompareFlags& flags) {
   std::filesystem::create_directories(folder);
   std::ofstream curves = open(folder / "curves.csv");
   curves << "policy,round,speedup,speedup_low,speedup_high,regret,regret_low,regret_high\n";
-  Chart speedups{"Best speed-up so far, geometric mean over kernels", "evaluations", "speed-up", {},
-                 false};
-  Chart regrets{"Regret (Equation 5), mean over kernels", "evaluations", "regret", {}, false};
+  const std::string sample =
+      fmt::format("{} kernels, {} seeds; bands: 95 % confidence of the mean over seeds; right: value at "
+                  "{} evaluations",
+                  comparison.problems.size(), flags.options.seeds, flags.options.budget);
+  Chart speedups{"Best speed-up so far, geometric mean over kernels", sample, "evaluations",
+                 "speed-up", {}, false};
+  // Of the sums, which all rise, nobody could tell one from another.
+  Chart regrets{"Regret (Equation 5) per evaluation, mean over kernels: sub-linear where it falls",
+                sample, "evaluations", "regret / evaluations", {}, false};
   for (const PolicyResult& result : comparison.policies) {
     Curve speedup{result.policy, {}, {}, {}, {}}, regret{result.policy, {}, {}, {}, {}};
     for (std::size_t round = 0; round <= static_cast<std::size_t>(flags.options.budget); ++round) {
@@ -52,10 +58,12 @@ void write_files(const Comparison& comparison, const CompareFlags& flags) {
       curves << fmt::format("{},{},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g}\n", result.policy,
                             round, s.mean, s.low, s.high, r.mean, r.low, r.high);
       for (const auto& [curve, of] : {std::pair{&speedup, &s}, std::pair{&regret, &r}}) {
+        if (curve == &regret && round == 0) continue;
+        const double per = curve == &regret ? static_cast<double>(round) : 1;
         curve->x.push_back(static_cast<double>(round));
-        curve->y.push_back(of->mean);
-        curve->low.push_back(of->low);
-        curve->high.push_back(of->high);
+        curve->y.push_back(of->mean / per);
+        curve->low.push_back(of->low / per);
+        curve->high.push_back(of->high / per);
       }
     }
     speedups.curves.push_back(std::move(speedup));
