@@ -22,14 +22,23 @@ std::vector<std::string_view> pieces(std::string_view text, char separator) {
   }
 }
 
-double number(std::string_view text, const SourcePosition& position) {
+/// A number from `low` to `high`; infinities and NaN are none.
+double number(std::string_view text, double low, double high, const SourcePosition& position) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size()) {
     throw ConfigError(position, fmt::format("'{}' is no number", text));
   }
+  if (!(value >= low && value <= high)) {
+    throw ConfigError(position, fmt::format("{} is not from {} to {}", text, low, high));
+  }
   return value;
 }
+
+// What no launch and no compilation comes near.
+constexpr double microseconds_min = 1e-6, microseconds_max = 1e12;
+constexpr double resource_max = 1 << 30;
+constexpr double blocks_max = 1e18;
 
 }  // namespace
 
@@ -60,22 +69,29 @@ LogEntry from_line(std::string_view line, const SourcePosition& position) {
   LogEntry entry{std::string(columns[0]), std::string(columns[1]), std::string(columns[2]), {}};
   Evaluation& evaluation = entry.evaluation;
   evaluation.status = status_named(columns[3], position);
-  evaluation.compile_seconds = number(columns[4], position) * 1e-3;
+  evaluation.compile_seconds = number(columns[4], 0, microseconds_max, position) * 1e-3;
   if (!columns[5].empty()) {
     for (const std::string_view kernel : pieces(columns[5], ' ')) {
       const auto fields = pieces(kernel, ':');
       if (fields.size() != 6) throw ConfigError(position, "a kernel has 6 numbers");
       const auto whole = [&](int i) {
-        return static_cast<int>(number(fields[static_cast<std::size_t>(i)], position));
+        return static_cast<int>(
+            number(fields[static_cast<std::size_t>(i)], 0, resource_max, position));
       };
       evaluation.kernels.push_back(
-          {whole(0), whole(1), whole(2), whole(3), whole(4), number(fields[5], position)});
+          {whole(0), whole(1), whole(2), whole(3), whole(4),
+           number(fields[5], 1, blocks_max, position)});
     }
   }
   if (!columns[6].empty()) {
     for (const std::string_view time : pieces(columns[6], ' ')) {
-      evaluation.seconds.push_back(number(time, position) * 1e-6);
+      evaluation.seconds.push_back(
+          number(time, microseconds_min, microseconds_max, position) * 1e-6);
     }
+  }
+  if (evaluation.status == Status::ok &&
+      (evaluation.kernels.empty() || evaluation.seconds.empty())) {
+    throw ConfigError(position, "an implementation that ran has kernels and times");
   }
   evaluation.detail = columns[7];
   return entry;

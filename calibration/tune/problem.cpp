@@ -159,8 +159,9 @@ Serving read_serving(TableReader& table, const SourcePosition& position) {
   return serving;
 }
 
-TileNames read_tile(TableReader& table) {
+TileNames read_tile(TableReader& table, const SourcePosition& position) {
   TileNames tile;
+  tile.position = position;
   table.require("m", tile.m);
   table.require("n", tile.n);
   table.require("k", tile.k);
@@ -286,7 +287,7 @@ Problem parse_problem(std::string_view text, const std::string& name, const std:
        {std::pair<const char*, std::function<void(TableReader&)>>{
             "serves",
             [&](TableReader& own) { problem.serving = read_serving(own, table.position("serves")); }},
-        {"tile", [&](TableReader& own) { problem.tile = read_tile(own); }}}) {
+        {"tile", [&](TableReader& own) { problem.tile = read_tile(own, table.position("tile")); }}}) {
     if (table.find(key) == nullptr) continue;
     if (const Value* found = table.find_table(key)) {
       TableReader own(*found, diagnostics, key);

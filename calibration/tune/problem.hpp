@@ -82,6 +82,7 @@ struct Serving {
 /// How the kernel cuts a matrix product or a layer of experts: expressions of the parameters.
 struct TileNames {
   std::string m, n, k, warps, stages, group_m = "1", split_k = "1";
+  SourcePosition position = {};
 };
 
 using Shape = std::vector<std::int64_t>;

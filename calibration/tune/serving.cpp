@@ -33,8 +33,8 @@ ValueArray histogram_of(const Problem& problem, std::size_t shape, std::int64_t 
   Names names = names_of(problem, constants_at(problem, start_state(problem)), shape, 1);
   const std::int64_t count = whole(draws->count, names, serving.position);
   const auto below = static_cast<std::uint32_t>(whole(draws->below, names, serving.position));
-  if (experts < 1 || experts > 65536 || count < 1 || count > 10'000'000 || below < 1) {
-    throw ConfigError(serving.position, "histogram: needs 1 to 65536 experts and up to 10^7 draws");
+  if (experts < 1 || experts > 65536 || count < 1 || count > 1'000'000 || below < 1) {
+    throw ConfigError(serving.position, "histogram: needs 1 to 65536 experts and up to a million draws");
   }
   std::vector<std::int64_t> counts(static_cast<std::size_t>(experts), 0);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -102,10 +102,11 @@ Kernel serving_kernel(const Problem& problem, std::size_t shape) {
 Tile tile_at(const Problem& problem, const State& state) {
   FORETOKEN_CHECK(problem.tile.has_value(), "{} cuts no product", problem.name);
   const Names names = constants_at(problem, state);
+  const SourcePosition& position = problem.tile->position;
   const auto size = [&](const std::string& text) {
-    const double value = evaluate(text, names);
+    const double value = evaluate(text, names, position);
     if (!(value >= 1 && value <= 65536 && value == std::floor(value))) {
-      throw ConfigError({}, fmt::format("{}: tile size '{}' is {}", problem.name, text, value));
+      throw ConfigError(position, fmt::format("tile size '{}' is {}", text, value));
     }
     return static_cast<int>(value);
   };

@@ -21,7 +21,8 @@ Problem small_problem(const std::string& more) {
       "//! summary = \"s\"\n//! tolerance = 0\n//! dims = [\"n\"]\n"
       "//! shapes = [[100], [200], [300]]\n"
       "//! parameters = [{name = \"X\", strategy = \"tiling\", values = [1, 2, 4], start = 1}]\n"
-      "//! buffers = [{name = \"x\", type = \"i32\", count = \"n\", fill = \"index\", below = \"8\"}]\n"
+      "//! buffers = [{name = \"x\", type = \"i32\", count = \"n\", fill = \"index\","
+      " below = \"8\"}]\n"
       "//! launches = [{kernel = \"k\", grid = [\"n\"], block = [\"32\"], arguments = [\"x\"]}]\n"
       "//! reference = [{kernel = \"k\", grid = [\"n\"], block = [\"32\"], arguments = [\"x\"]}]\n"
       "//! cost = {flops = \"1\", bytes = \"4.917e6 * n\", cache_bytes = \"1\"}\n" +
@@ -162,24 +163,24 @@ TEST(Serving, TilesAreThePointsOfTheSpace) {
 TEST(Serving, MistakesStandAtTheHeader) {
   const auto message = [](const std::string& more) {
     try {
-      small_problem(more);
+      small_problem("//! " + more + "\n");
     } catch (const ConfigError& error) {
       return std::string(error.what());
     }
     return std::string("no error");
   };
-  EXPECT_THAT(message("//! serves = {kernel = \"rms_nrom\", sizes = {tokens = \"n\"}}\n"),
+  EXPECT_THAT(message(R"(serves = {kernel = "rms_nrom", sizes = {tokens = "n"}})"),
               testing::AllOf(HasSubstr("small.cu:10"), HasSubstr("did you mean 'rms_norm'")));
-  EXPECT_THAT(message("//! serves = {kernel = \"rms_norm\", sizes = {tokens = \"n\"}}\n"),
+  EXPECT_THAT(message(R"(serves = {kernel = "rms_norm", sizes = {tokens = "n"}})"),
               HasSubstr("dim"));
-  EXPECT_THAT(message("//! serves = {kernel = \"rms_norm\", sizes = {tokens = \"m\", dim = \"8\"}}\n"),
+  EXPECT_THAT(message(R"(serves = {kernel = "rms_norm", sizes = {tokens = "m", dim = "8"}})"),
               HasSubstr("'m'"));
-  EXPECT_THAT(message("//! serves = {kernel = \"rms_norm\", sizes = {tokens = 3, dim = \"8\"}}\n"),
+  EXPECT_THAT(message(R"(serves = {kernel = "rms_norm", sizes = {tokens = 3, dim = "8"}})"),
               HasSubstr("an expression in quotes"));
-  EXPECT_THAT(message("//! tile = {m = \"X\", n = \"Y\", k = \"1\", warps = \"1\", stages = \"1\"}\n"),
-              HasSubstr("'Y'"));
-  EXPECT_THAT(message("//! tile = {m = \"X / 2\", n = \"1\", k = \"1\", warps = \"1\", stages = \"1\"}\n"),
-              HasSubstr("tile size"));
+  const std::string rest = R"(k = "1", warps = "1", stages = "1"})";
+  EXPECT_THAT(message(R"(tile = {m = "X", n = "Y", )" + rest),
+              testing::AllOf(HasSubstr("small.cu:10"), HasSubstr("'Y'")));
+  EXPECT_THAT(message(R"(tile = {m = "X / 2", n = "1", )" + rest), HasSubstr("tile size"));
 }
 
 }  // namespace
