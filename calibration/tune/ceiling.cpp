@@ -43,8 +43,7 @@ Standing standing_of(const CeilingTimes& ceiling, std::span<const double> second
   const auto sum = [](std::span<const double> times) {
     return std::accumulate(times.begin(), times.end(), 0.0);
   };
-  return {*middle, weighted_speedup(seconds, ceiling.seconds),
-          sum(ceiling.seconds) / sum(seconds)};
+  return {*middle, weighted_speedup(seconds, ceiling.seconds), sum(ceiling.seconds) / sum(seconds)};
 }
 
 double roof_share(const Problem& problem, const Candidate& candidate,

@@ -1,5 +1,6 @@
 // What both versions of KernelBand know of their pulls: number and sum of rewards of each (cluster,
-// strategy). Kept as a log, from which the sums are made anew whenever kernels change their cluster.
+// strategy). Kept as a log, from which the sums are made anew whenever kernels change their
+// cluster.
 #pragma once
 
 #include <array>
@@ -44,7 +45,8 @@ class ClusterPulls {
   void count(const Pull& pull, const std::vector<int>& assignment) {
     const auto kernel = static_cast<std::size_t>(pull.arm.kernel);
     const int cluster = kernel < assignment.size() ? assignment[kernel] : 0;
-    Sum& sum = sums_[static_cast<std::size_t>(cluster)][static_cast<std::size_t>(pull.arm.strategy)];
+    Sum& sum =
+        sums_[static_cast<std::size_t>(cluster)][static_cast<std::size_t>(pull.arm.strategy)];
     ++sum.count;
     sum.reward += pull.reward;
   }

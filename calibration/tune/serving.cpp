@@ -28,13 +28,14 @@ ValueArray histogram_of(const Problem& problem, std::size_t shape, std::int64_t 
   }
   const auto inputs = std::ranges::count_if(problem.buffers, input);
   const auto before = std::count_if(problem.buffers.begin(), draws, input);
-  const auto seed = static_cast<std::uint32_t>(
-      1 + static_cast<std::ptrdiff_t>(shape) * inputs + before);
+  const auto seed =
+      static_cast<std::uint32_t>(1 + static_cast<std::ptrdiff_t>(shape) * inputs + before);
   Names names = names_of(problem, constants_at(problem, start_state(problem)), shape, 1);
   const std::int64_t count = whole(draws->count, names, serving.position);
   const auto below = static_cast<std::uint32_t>(whole(draws->below, names, serving.position));
   if (experts < 1 || experts > 65536 || count < 1 || count > 1'000'000 || below < 1) {
-    throw ConfigError(serving.position, "histogram: needs 1 to 65536 experts and up to a million draws");
+    throw ConfigError(serving.position,
+                      "histogram: needs 1 to 65536 experts and up to a million draws");
   }
   std::vector<std::int64_t> counts(static_cast<std::size_t>(experts), 0);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -80,14 +81,16 @@ Value serving_case(const Problem& problem, std::size_t shape) {
     result.set(size.key, size.is_list ? placed(std::move(values)) : values.at(0));
   }
   for (const auto& [key, word] : serving.words) {
-    if (word == "true" || word == "false") result.set(key, placed(word == "true"));
-    else result.set(key, placed(word));
+    if (word == "true" || word == "false")
+      result.set(key, placed(word == "true"));
+    else
+      result.set(key, placed(word));
   }
   if (!serving.draws.empty()) {
     const Value* experts = result.find("experts");
     if (experts == nullptr) throw ConfigError(serving.position, "histogram: sizes has no experts");
-    result.set("histogram", placed(histogram_of(problem, shape,
-                                                std::get<std::int64_t>(experts->data))));
+    result.set("histogram",
+               placed(histogram_of(problem, shape, std::get<std::int64_t>(experts->data))));
   }
   (void)read_kernel_case(result);
   return result;

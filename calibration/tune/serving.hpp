@@ -24,8 +24,8 @@ struct Tile {
 /// `problem` has `tile`. Throws ConfigError where a size is no whole number from 1 on.
 Tile tile_at(const Problem& problem, const State& state);
 
-/// What device/harness.cu fills the `i`-th element of an input of indices with; `seed` counts inputs
-/// of all shapes from 1.
+/// What device/harness.cu fills the `i`-th element of an input of indices with; `seed` counts
+/// inputs of all shapes from 1.
 std::uint32_t drawn_index(std::uint64_t i, std::uint32_t seed, std::uint32_t below);
 
 }  // namespace foretoken::tune

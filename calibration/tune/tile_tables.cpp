@@ -40,15 +40,17 @@ std::string word_in(const Value& shape, std::string_view key) {
 
 std::string header(std::string_view format, const std::string& gpu) {
   const GpuSpec spec = spec_of(gpu);
-  return fmt::format("# format: {}\n# program: foretoken-tune\n# gpu: {}\n# gpu_spec: {}\n"
-                     "# sm_count: {}\n# method: warm, median of five replays of a CUDA graph; the "
-                     "fastest implementation of each tile\n",
-                     format, spec.title, spec.name, spec.sm_count);
+  return fmt::format(
+      "# format: {}\n# program: foretoken-tune\n# gpu: {}\n# gpu_spec: {}\n"
+      "# sm_count: {}\n# method: warm, median of five replays of a CUDA graph; the "
+      "fastest implementation of each tile\n",
+      format, spec.title, spec.name, spec.sm_count);
 }
 
 std::string product_rows(const Problem& problem, const std::vector<TiledTimes>& tiles) {
   std::string text =
-      "class,m,n,k,library,block_m,block_n,block_k,warps,stages,group_m,split_k,screen_us,time_us\n";
+      "class,m,n,k,library,block_m,block_n,block_k,warps,stages,group_m,split_k,screen_us,time_"
+      "us\n";
   for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
     const Value shape = serving_case(problem, i);
     for (const TiledTimes& one : tiles) {
@@ -80,11 +82,10 @@ std::string expert_rows(const Problem& problem, const std::vector<TiledTimes>& t
                         "experts need a histogram: say in `serves` how they are drawn");
     }
     const auto size = [&](std::string_view key) { return size_in(shape, key); };
-    const std::string layer =
-        fmt::format("e{} h{} i{},{},{},{},{},{},{},{}", size("experts"), size("hidden"),
-                    size("intermediate"), size("tokens"), size("experts"), size("topk"),
-                    size("hidden"), size("intermediate"), word_in(shape, "dtype"),
-                    histogram_cell(shape));
+    const std::string layer = fmt::format(
+        "e{} h{} i{},{},{},{},{},{},{},{}", size("experts"), size("hidden"), size("intermediate"),
+        size("tokens"), size("experts"), size("topk"), size("hidden"), size("intermediate"),
+        word_in(shape, "dtype"), histogram_cell(shape));
     for (const TiledTimes& one : tiles) {
       const Tile& t = one.tile;
       text += fmt::format("{},{},{},{},{},{},{},{},{:.5g}\n", layer, t.m, t.n, t.k, t.group_m,

@@ -62,16 +62,16 @@ std::string write_tile_pool(const TilePool& pool, const ValueObject& provenance)
     shapes.emplace_back(ValueObject{{"m", shape.m}, {"n", shape.n}, {"k", shape.k}});
   }
   for (const PooledTile& one : pool.tiles) {
-    tiles.emplace_back(ValueObject{{"m", one.tile.m},
-                                   {"n", one.tile.n},
-                                   {"k", one.tile.k},
-                                   {"warps", one.tile.warps},
-                                   {"stages", one.tile.stages},
-                                   {"group_m", one.tile.group_m},
-                                   {"split_k", one.tile.split_k},
-                                   {"parameters", one.parameters},
-                                   {"times_us", ValueArray(one.times_us.begin(),
-                                                           one.times_us.end())}});
+    tiles.emplace_back(
+        ValueObject{{"m", one.tile.m},
+                    {"n", one.tile.n},
+                    {"k", one.tile.k},
+                    {"warps", one.tile.warps},
+                    {"stages", one.tile.stages},
+                    {"group_m", one.tile.group_m},
+                    {"split_k", one.tile.split_k},
+                    {"parameters", one.parameters},
+                    {"times_us", ValueArray(one.times_us.begin(), one.times_us.end())}});
   }
   return to_json(ValueObject{{"format", std::string(format_name)},
                              {"provenance", provenance},
@@ -120,10 +120,10 @@ TilePool read_tile_pool(const Value& root, const std::string& file) {
     tile.read("parameters", one.parameters);
     if (tile.require("times_us", one.times_us)) {
       tile.expect("times_us", one.times_us.size() == pool.shapes.size(), "needs a time a shape");
-      tile.expect("times_us", std::ranges::all_of(one.times_us, [](double t) {
-                    return std::isfinite(t) && t > 0;
-                  }),
-                  "must be above 0");
+      tile.expect(
+          "times_us",
+          std::ranges::all_of(one.times_us, [](double t) { return std::isfinite(t) && t > 0; }),
+          "must be above 0");
     }
   });
   table.finish();
@@ -170,8 +170,7 @@ void PooledTiles::judge() {
     for (std::size_t tile = 0; tile < pool_.tiles.size(); ++tile) {
       const double measured = pool_.tiles[tile].times_us[i];
       const double predicted =
-          measured *
-          std::exp(log_ratio(tile, pool_.shapes[i], i) - log_ratios_[tile][i]);
+          measured * std::exp(log_ratio(tile, pool_.shapes[i], i) - log_ratios_[tile][i]);
       error += std::abs(predicted / measured - 1);
       if (predicted < chosen_predicted) {
         chosen_predicted = predicted;

@@ -66,8 +66,8 @@ class PooledTiles {
   [[nodiscard]] std::vector<Choice> ranked(const TiledProduct& product, PoolUse use,
                                            std::size_t count) const;
 
-  /// Leaving out one shape of the pool at a time: mean relative error of all tiles' times there, and
-  /// how far the chosen tile's measured time is behind the best one's. nullopt for pools of a
+  /// Leaving out one shape of the pool at a time: mean relative error of all tiles' times there,
+  /// and how far the chosen tile's measured time is behind the best one's. nullopt for pools of a
   /// single shape.
   struct HeldOut {
     double time_error = 0, regret = 0;

@@ -1,8 +1,8 @@
 // `foretoken-tune export`: evaluations of a recording or a cache in the formats that the rest of
-// Foretoken reads. launches: measured launches as in calibration/datasets, for `foretoken diagnose` and
-// `foretoken-calibrate adapt`. tiles: the time of every tile, for `foretoken-calibrate fit` (--tiles for
-// products, wave for experts). pool: the tiles worth choosing from, for `foretoken select` and the
-// predictor tritonblas. Times are warm.
+// Foretoken reads. launches: measured launches as in calibration/datasets, for `foretoken diagnose`
+// and `foretoken-calibrate adapt`. tiles: the time of every tile, for `foretoken-calibrate fit`
+// (--tiles for products, wave for experts). pool: the tiles worth choosing from, for `foretoken
+// select` and the predictor tritonblas. Times are warm.
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -64,10 +64,10 @@ Measured measured_of(const ExportFlags& flags, const EvaluationLog& log) {
   for (const auto& [key, entry] : log.entries()) {
     if (entry.problem != problem.name || entry.evaluation.status != Status::ok) continue;
     if (entry.evaluation.seconds.size() != problem.shapes.size()) {
-      throw ConfigError({flags.log, 0, 0},
-                        fmt::format("has {} shapes of {}, the suite {}: --shapes says others",
-                                    entry.evaluation.seconds.size(), problem.name,
-                                    problem.shapes.size()));
+      throw ConfigError(
+          {flags.log, 0, 0},
+          fmt::format("has {} shapes of {}, the suite {}: --shapes says others",
+                      entry.evaluation.seconds.size(), problem.name, problem.shapes.size()));
     }
     measured.entries.push_back(&entry);
   }
@@ -97,8 +97,8 @@ std::string cell(const Value& value) {
 
 void write_launches(const Measured& measured, std::ostream& file) {
   const Problem& problem = measured.problem;
-  file << "# format: foretoken dataset 1\n# program: foretoken-tune\n# "
-       << gpu_note(measured.gpu) << '\n';
+  file << "# format: foretoken dataset 1\n# program: foretoken-tune\n# " << gpu_note(measured.gpu)
+       << '\n';
   std::vector<Value> cases;
   for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
     cases.push_back(serving_case(problem, i));
@@ -162,16 +162,21 @@ void add_export(CLI::App& program, Action& chosen) {
   command->add_option("--suite", flags->suite.suite, "Folder of further kernels (*.cu)");
   command->add_option("--shapes", flags->suite.shapes, "TOML with the shapes of the recording");
   command->add_option("--to", flags->to, "File to write")->required();
-  command->add_option("--as", flags->as,
-                      "launches (for diagnose, adapt), tiles (for foretoken-calibrate fit), or "
-                      "pool (for foretoken select and predictor tritonblas)")
-      ->check(CLI::IsMember({"launches", "tiles", "pool"}))->capture_default_str();
-  command->add_option("--which", flags->which,
-                      "best, untouched or all implementations (default: best as launches, else all)")
+  command
+      ->add_option("--as", flags->as,
+                   "launches (for diagnose, adapt), tiles (for foretoken-calibrate fit), or "
+                   "pool (for foretoken select and predictor tritonblas)")
+      ->check(CLI::IsMember({"launches", "tiles", "pool"}))
+      ->capture_default_str();
+  command
+      ->add_option("--which", flags->which,
+                   "best, untouched or all implementations (default: best as launches, else all)")
       ->check(CLI::IsMember({"best", "untouched", "all"}));
-  command->add_option("--margin", flags->margin,
-                      "A pool keeps tiles within this share of the best on some shape")
-      ->check(CLI::Range(0.0, 100.0))->capture_default_str();
+  command
+      ->add_option("--margin", flags->margin,
+                   "A pool keeps tiles within this share of the best on some shape")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
   command->callback([flags, &chosen] { chosen = [flags] { return run_export(*flags); }; });
 }
 

@@ -1,5 +1,5 @@
-// foretoken-tune: finds faster kernels with a bandit over (kernel, strategy), on a GPU, on a simulated
-// one or on recorded evaluations.
+// foretoken-tune: finds faster kernels with a bandit over (kernel, strategy), on a GPU, on a
+// simulated one or on recorded evaluations.
 #include "calibration/program.hpp"
 #include "calibration/tune/app/subcommand.hpp"
 

@@ -1,6 +1,6 @@
-// `foretoken-tune rank`: which kernels are worth tuning first. What a kernel at the ceiling would save
-// is its share of the time times the part of it beyond the ceiling; shares are those of the suite's
-// own shapes, or of a serving step that `foretoken step --json` wrote.
+// `foretoken-tune rank`: which kernels are worth tuning first. What a kernel at the ceiling would
+// save is its share of the time times the part of it beyond the ceiling; shares are those of the
+// suite's own shapes, or of a serving step that `foretoken step --json` wrote.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -34,9 +34,7 @@ struct Ranked {
     return position.ceiling.times ? share * std::max(0.0, 1 - position.standing.time_share) : 0;
   }
   /// The same with the roof in the ceiling's place: what nobody says can be reached.
-  [[nodiscard]] double above_roof() const {
-    return share * std::max(0.0, 1 - position.roof_share);
-  }
+  [[nodiscard]] double above_roof() const { return share * std::max(0.0, 1 - position.roof_share); }
 };
 
 /// Microseconds of a step by type of kernel.
@@ -89,10 +87,10 @@ std::vector<Ranked> ranking(const std::vector<Problem>& problems, Evaluator& eva
     const std::vector<double> seconds =
         (flags.takes_best ? judge.best() : judge.judge(start)).evaluation.seconds;
     const CeilingAnswer ceiling = ceiling_of(problem, evaluator.gpu(), ceilings);
-    ranked.push_back({&problem,
-                      position_of(problem, start, seconds, ceiling, evaluator.gpu(),
-                                  flags.ceilings.margin),
-                      std::accumulate(seconds.begin(), seconds.end(), 0.0), 0});
+    ranked.push_back(
+        {&problem,
+         position_of(problem, start, seconds, ceiling, evaluator.gpu(), flags.ceilings.margin),
+         std::accumulate(seconds.begin(), seconds.end(), 0.0), 0});
   }
   if (flags.step.empty()) {
     double total = 0;
@@ -137,9 +135,9 @@ int run_rank(const RankFlags& flags) {
                position_text(one.position));
   }
   if (flags.is_json) {
-    fmt::print("{}\n", to_json(ValueObject{{"saves", saved},
-                                           {"without_ceiling", unknown},
-                                           {"kernels", std::move(rows)}}));
+    fmt::print("{}\n",
+               to_json(ValueObject{
+                   {"saves", saved}, {"without_ceiling", unknown}, {"kernels", std::move(rows)}}));
     return 0;
   }
   fmt::print("at the ceiling everywhere: {:.1f} % less time; {:.1f} % is in kernels without one\n",

@@ -6,7 +6,8 @@ void CeilingFlags::add_to(CLI::App& command) {
   command.add_option("--ceilings", folder,
                      "Folder of ceilings of one's own (foretoken-calibrate train --quantile 0.8)");
   command.add_option("--ceiling-margin", margin, "A kernel this close to its ceiling is at it")
-      ->check(CLI::Range(0.0, 10.0))->capture_default_str();
+      ->check(CLI::Range(0.0, 10.0))
+      ->capture_default_str();
 }
 
 Position position_of(const Problem& problem, const Candidate& candidate,
@@ -24,13 +25,12 @@ std::string position_text(const Position& position) {
   }
   const CeilingTimes& times = *position.ceiling.times;
   const Standing& standing = position.standing;
-  const std::string family =
-      times.family + (times.is_transferred ? " as other GPUs have it" : "");
+  const std::string family = times.family + (times.is_transferred ? " as other GPUs have it" : "");
   if (standing.is_at_ceiling(position.margin)) {
     return fmt::format("at the ceiling of {} (median gap {:.2f})", family, standing.gap);
   }
-  return fmt::format("{:.2f}x below the ceiling of {} (median gap {:.2f})", standing.speedup_left, family,
-                     standing.gap);
+  return fmt::format("{:.2f}x below the ceiling of {} (median gap {:.2f})", standing.speedup_left,
+                     family, standing.gap);
 }
 
 Value position_value(const Position& position) {

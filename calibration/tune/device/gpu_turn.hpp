@@ -1,5 +1,6 @@
-// Whose turn it is on a GPU that several programs judge kernels on: two timings at once would both be
-// wrong. A lock on a file of the machine; it is free again when its holder ends, however it ends.
+// Whose turn it is on a GPU that several programs judge kernels on: two timings at once would both
+// be wrong. A lock on a file of the machine; it is free again when its holder ends, however it
+// ends.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ class GpuTurn {
   GpuTurn(const GpuTurn&) = delete;
   GpuTurn& operator=(const GpuTurn&) = delete;
 
-  /// One file for each set of visible GPUs (CUDA_VISIBLE_DEVICES), in the folder for temporary files.
+  /// One file for each set of visible GPUs (CUDA_VISIBLE_DEVICES), in the folder for temporary
+  /// files.
   static std::string path();
 
  private:

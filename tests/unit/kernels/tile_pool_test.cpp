@@ -159,10 +159,9 @@ TEST_F(Pool, PricesProductsInThePredictor) {
   const Kernel other = Gemm{.m = 256, .n = 4096, .k = 4096, .dtype = DType::fp8};
   EXPECT_EQ(pooled->predict(other, gpu).origin, Origin::analytic) << "of another format";
   EXPECT_THROW(static_cast<void>(pooled->predict(gemm, load_gpu("b200-sxm", {}))), PredictionError);
-  EXPECT_EQ(predictor(R"({"pool": ")" + path + R"(", "pool_use": "extend"})")
-                ->predict(gemm, gpu)
-                .origin,
-            Origin::analytic);
+  EXPECT_EQ(
+      predictor(R"({"pool": ")" + path + R"(", "pool_use": "extend"})")->predict(gemm, gpu).origin,
+      Origin::analytic);
   EXPECT_THROW(predictor(R"({"pool_use": "extend"})"), ConfigError);
   EXPECT_THROW(predictor(R"({"pool": "/no/such/file.json"})"), ConfigError);
   EXPECT_THROW(predictor(R"({"tile": "64x64x64", "pool": ")" + path + R"("})"), ConfigError);

@@ -1,9 +1,10 @@
 // How far kernels are from their ceilings, and that searches end there.
+#include "calibration/tune/ceiling.hpp"
+
 #include <gmock/gmock.h>
 
 #include <cmath>
 
-#include "calibration/tune/ceiling.hpp"
 #include "calibration/tune/comparison.hpp"
 #include "calibration/tune/search.hpp"
 #include "calibration/tune/serving.hpp"
@@ -83,8 +84,11 @@ TEST(Ceiling, IsThatOfTheLaunchesServingKnows) {
   ASSERT_TRUE(answer.times.has_value()) << answer.why_not;
   EXPECT_EQ(answer.times->family, "rms_norm");
   EXPECT_FALSE(answer.times->is_transferred);
-  Value asked = ValueObject{{"kernel", "rms_norm"}, {"tokens", problem.shapes[3][0]},
-                            {"dim", problem.shapes[3][1]}, {"dtype", "bf16"}, {"cold", false}};
+  Value asked = ValueObject{{"kernel", "rms_norm"},
+                            {"tokens", problem.shapes[3][0]},
+                            {"dim", problem.shapes[3][1]},
+                            {"dtype", "bf16"},
+                            {"cold", false}};
   const auto expected = Ceilings().find(read_kernel_case(asked).kernel, h200());
   EXPECT_DOUBLE_EQ(answer.times->seconds[3], expected->time.value());
 }

@@ -1,5 +1,6 @@
-// Files that are nearly right: headers of kernels, recordings, caches and shapes, changed at random.
-// A reader takes them or says what is wrong and where; it never ends the program any other way.
+// Files that are nearly right: headers of kernels, recordings, caches and shapes, changed at
+// random. A reader takes them or says what is wrong and where; it never ends the program any other
+// way.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -29,9 +30,15 @@ std::string mutated(std::string text, RandomStream& random) {
     const std::size_t at = below(random, text.size());
     const std::size_t length = 1 + below(random, std::min<std::size_t>(24, text.size() - at));
     switch (below(random, 6)) {
-      case 0: text.erase(at, length); break;
-      case 1: text.insert(at, text.substr(at, length)); break;
-      case 2: text[at] = signs[below(random, signs.size())]; break;
+      case 0:
+        text.erase(at, length);
+        break;
+      case 1:
+        text.insert(at, text.substr(at, length));
+        break;
+      case 2:
+        text[at] = signs[below(random, signs.size())];
+        break;
       case 3: {
         const std::size_t digit = text.find_first_of("0123456789", at);
         if (digit != std::string::npos) {
@@ -41,8 +48,11 @@ std::string mutated(std::string text, RandomStream& random) {
         }
         break;
       }
-      case 4: std::swap(text[at], text[below(random, text.size())]); break;
-      default: if (below(random, 4) == 0) text.resize(at);
+      case 4:
+        std::swap(text[at], text[below(random, text.size())]);
+        break;
+      default:
+        if (below(random, 4) == 0) text.resize(at);
     }
   }
   return text;
@@ -54,8 +64,8 @@ bool takes(const std::string& file, const std::string& text, const std::function
     read();
     return true;
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find(file), std::string::npos)
-        << error.what() << "\nof\n" << text;
+    EXPECT_NE(std::string(error.what()).find(file), std::string::npos) << error.what() << "\nof\n"
+                                                                       << text;
   } catch (const std::exception& error) {
     ADD_FAILURE() << "no mistake of the file, says the program: " << error.what() << "\nof\n"
                   << text;
@@ -212,8 +222,8 @@ TEST(MutatedShapes, AreTakenOrRefused) {
 
 TEST(MutatedHeaders, NestingHasAnEnd) {
   const std::string deep(100'000, '(');
-  for (const std::string& text : {deep, std::string(100'000, '-') + "1", std::string(100'000, '!'),
-                                  "sqrt" + deep}) {
+  for (const std::string& text :
+       {deep, std::string(100'000, '-') + "1", std::string(100'000, '!'), "sqrt" + deep}) {
     EXPECT_THROW(evaluate(text, {}, {"deep.cu", 3, 0}), ConfigError);
   }
 }

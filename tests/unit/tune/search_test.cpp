@@ -139,7 +139,8 @@ TEST(EvaluationLog, ReadsBackWhatItWrote) {
 
 TEST(EvaluationLog, SaysWhichLineIsWrong) {
   const File file("bad_log.csv");
-  std::ofstream(file.path()) << "# gpu=none\nsoftmax,VEC=2,01,ok,250,,1.5,\nsoftmax,VEC=2,01,fine,250,,1.5,\n";
+  std::ofstream(file.path()) << "# gpu=none\nsoftmax,VEC=2,01,ok,250,15:0:0:128:16:64,1.5,\n"
+                                "softmax,VEC=2,01,fine,250,15:0:0:128:16:64,1.5,\n";
   try {
     EvaluationLog::load(file.path());
     FAIL();
