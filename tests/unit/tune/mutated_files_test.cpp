@@ -2,6 +2,7 @@
 // random. A reader takes them or says what is wrong and where; it never ends the program any other
 // way.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -75,7 +76,7 @@ bool takes(const std::string& file, const std::string& text, const std::function
 
 class Folder {
  public:
-  Folder() : path_(testing::TempDir() + "foretoken_mutated") {
+  Folder() : path_(testing::TempDir() + "foretoken_mutated_" + std::to_string(getpid())) {
     std::filesystem::create_directories(path_);
   }
   ~Folder() { std::filesystem::remove_all(path_); }
