@@ -115,7 +115,10 @@ RoutingDraw parse_routing_draw(std::string_view text, int experts,
   const std::size_t mark = numbers.find(deviation_mark);
   const auto mean = parse_number(numbers.substr(0, mark));
   const auto deviation = parse_number(numbers.substr(mark + deviation_mark.size()));
-  if (!mean || *mean <= 0 || *mean > 1 || !deviation || *deviation <= 0 || *deviation > 1) {
+  const auto is_share = [](const std::optional<double>& number) {
+    return number && *number > 0 && *number <= 1;  // "nan" reads as a number, and is neither
+  };
+  if (!is_share(mean) || !is_share(deviation)) {
     throw ConfigError(position, fmt::format("routing '{}': mean and deviation of the balancedness "
                                             "must be above 0 and at most 1, for example "
                                             "\"balancedness:0.55+-0.06\"",

@@ -115,7 +115,7 @@ void make_histogram(const DispatchOptions& options, Step& step) {
   }
   kernel.tokens = options.tokens;
   const double evenness = options.balancedness;
-  if (evenness <= 0 || evenness > 1) {
+  if (!(evenness > 0 && evenness <= 1)) {  // nor "nan"
     throw ConfigError({"--balancedness"},
                       "must be above 0 and at most 1 (entropy of the routing over ln of the "
                       "experts), or give --histogram");

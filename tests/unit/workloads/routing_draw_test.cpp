@@ -59,6 +59,8 @@ TEST_F(RoutingDrawTest, MistakesAreNamed) {
   EXPECT_EQ(error_of("balancedness:0.5+-x", 64),
             "s.toml:3: routing 'balancedness:0.5+-x': mean and deviation of the balancedness must "
             "be above 0 and at most 1, for example \"balancedness:0.55+-0.06\"");
+  EXPECT_THROW(parse_routing_draw("balancedness:nan+-0.1", 64, folder, {"s.toml", 3}), ConfigError);
+  EXPECT_THROW(parse_routing_draw("balancedness:0.5+-nan", 64, folder, {"s.toml", 3}), ConfigError);
   EXPECT_THAT(error_of("histograms:nowhere.txt", 3), HasSubstr("s.toml:3: cannot read '"));
   write("short.txt", "1 2 3\n1 2\n");
   EXPECT_THAT(error_of("histograms:short.txt", 3),
