@@ -148,7 +148,7 @@ inline double rounds_cycles(const Rounds& rounds, const PipelinedTile& tile, con
 /// Both operands and the result, at DRAM's rate.
 inline double dram_cycles(const PipelinedProduct& product, const PipelinedTile& tile,
                           double loaded) {
-  return (tile.thin * loaded + product.result_bytes) / product.dram_rate;
+  return (tile.short_rows * tile.thin * loaded + product.result_bytes) / product.dram_rate;
 }
 
 /// Of the kernel that adds the parts of the depth.

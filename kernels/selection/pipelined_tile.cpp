@@ -52,8 +52,10 @@ PipelinedTile::PipelinedTile(const TiledProduct& format, const ProductTile& of,
   together = resident_ctas(format, tile, machine);
   const MatrixInstruction& instruction = machine.instruction_for(tile);
   matrix = math_cycles(tile, instruction);
+  const double row = tile.k * std::min(format.a_bytes, format.b_bytes);
   if (machine.is_group_product(tile)) {
-    math = matrix / constants.group_math;
+    // Shared memory is laid out in lines: half of one a row halves what instructions find at once.
+    math = matrix / constants.group_math * (row < line ? constants.thin_math : 1);
     overhead = constants.slice + (tile.warps > 4 ? constants.wide_slice : 0);
   } else {
     // Few rows leave a warp few sums: each product waits for the one before.
@@ -61,8 +63,8 @@ PipelinedTile::PipelinedTile(const TiledProduct& format, const ProductTile& of,
     overhead = constants.warp_slice;
   }
   shared = constants.shared * shared_cycles(format, tile, machine);
-  const double row = tile.k * std::min(format.a_bytes, format.b_bytes);
   thin = row < line ? std::pow(line / row, constants.thin_row) : 1;
+  short_rows = row < 2 * line ? std::pow(2 * line / row, constants.short_row) : 1;
   bytes = (tile.m * format.a_bytes + tile.n * format.b_bytes) * tile.k;
   const double even = machine.units / machine.l2_rate;  // cycles a byte
   const double drawn_bytes = thin * bytes * even;

@@ -25,6 +25,7 @@ struct PipelinedTile {
   double values;        // cycles to write the result, of a whole CTA
   double bytes;         // of a slice, as counted
   double thin;          // times the traffic, where rows of a slice are no whole lines
+  double short_rows;    // times what DRAM delivers, where they are less than two lines
   double lines;         // of memory in a row of a slice
   double packed;        // share of the last round's CTAs that run packed
 };

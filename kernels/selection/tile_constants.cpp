@@ -31,6 +31,8 @@ std::span<const TileConstants::Field> TileConstants::fields() {
                                                     {"result", &C::result},
                                                     {"dram", &C::dram},
                                                     {"thin_row", &C::thin_row},
+                                                    {"thin_math", &C::thin_math},
+                                                    {"short_row", &C::short_row},
                                                     {"far_columns", &C::far_columns},
                                                     {"l2_kept", &C::l2_kept},
                                                     {"reread", &C::reread},

@@ -27,6 +27,8 @@ struct TileConstants {
   double result = 0.1;        // cycles a value of the result
   double dram = 1;            // times DRAM bandwidth
   double thin_row = 0.7;      // power of (128 / bytes of a row of a slice), below 128
+  double thin_math = 1.6;     // times the products of warp groups that read such rows
+  double short_row = 0.08;    // power of (256 / bytes of a row), below 256, on what DRAM delivers
   double far_columns = 250;   // CTAs between two that share columns of B until they miss in L2
   double l2_kept = 0.6;       // share of L2 in which operands stay for the next round
   double reread = 1;          // times the bytes that further rounds load again
