@@ -157,11 +157,12 @@ class PlanCall {
 
   PlanAnswer find_plan(ScenarioRunner& runner, OutcomeStore& store,
                        const PlanRuns::Progress& progress) const {
-    const Plan plan = make_plan(settings_, loader(), runner,
+    Plan plan = make_plan(settings_, loader(), runner,
                                 {.is_exhaustive = options_.exhaustive,
                                  .looks_closely = !options_.quick,
                                  .progress = progress,
                                  .store = &store});
+    plan.overrides = options_.overrides;
     return {plan_table(plan, options_.scenario, shows_colour(stdout), terminal_width(stdout)),
             plan_csv(plan),
             wants_page() ? plan_page(plan, options_.scenario, loader(), program_.version) : "",

@@ -8,6 +8,7 @@
 #include "sim/planner/figure_columns.hpp"
 #include "sim/planner/max_load.hpp"
 #include "sim/planner/plan_metrics.hpp"
+#include "sim/planner/plan_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
@@ -99,14 +100,21 @@ std::string table_of_changes(const MaxLoad& answer, const Ink& ink, bool colour,
 
 std::string max_load_table(const MaxLoad& answer, bool colour, int width) {
   const Ink ink(colour);
-  std::string text = table_of_loads(answer, ink, colour, width);
+  std::string text = question_text(answer.space, answer.settings, width) + '\n';
+  text += table_of_loads(answer, ink, colour, width);
   text += ink.quiet(
       wrapped(fmt::format("★ most requests of a dollar · highest load that meets the SLO, found to "
                           "{}; in brackets what that and the predictor's error leave open · "
                           "latencies in ms at that load · $ per million output tokens",
                           percent(answer.settings.tolerance)),
               width, 2, 2));
-  if (!answer.changes.empty()) text += table_of_changes(answer, ink, colour, width);
+  if (!answer.changes.empty()) {
+    text += table_of_changes(answer, ink, colour, width);
+    text += ink.quiet(wrapped(fmt::format("differences below {} are less than the search resolves · "
+                                          "worth: what a GPU may cost for tokens at the same price",
+                                          percent(answer.settings.tolerance)),
+                              width, 2, 2));
+  }
   std::string problems;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const LoadAnswer& base = answer.rows[i].base;

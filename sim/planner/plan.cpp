@@ -28,14 +28,14 @@ std::vector<std::size_t> worth_a_look(const PlanResult& result) {
 }
 
 /// Units at which counting up comes to an end: where it holds, or at its limit; of a candidate that
-/// was not run not before its bounds allow.
+/// was given up not before its bounds, and the fleets that failed, allow.
 std::size_t counted_units(const PlanCandidate& candidate, const CandidateResult& result) {
   switch (result.fate) {
     case CandidateFate::impossible:
       return candidate.impossible.empty() ? 1 : 0;
     case CandidateFate::beaten:
       return static_cast<std::size_t>(
-          std::clamp(std::ceil(candidate.bounds.units), 1.0, double(candidate.units_max)));
+          std::lround(result.objectives.dollars_per_hour / candidate.unit_dollars_per_hour));
     case CandidateFate::too_slow:
     case CandidateFate::fails:
       return static_cast<std::size_t>(candidate.units_max);

@@ -18,6 +18,7 @@ inline constexpr std::size_t close_looks_max = 8, runners_up_max = 3;
 
 struct Plan {
   PlanSettings settings;
+  std::vector<std::string> overrides;  // keys that were set for all runs, for whoever runs one again
   PlanSpace space;
   PlanResult result;
   std::vector<DeploymentConfidence> confidences;  // the front's, then the runners-up's

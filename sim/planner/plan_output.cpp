@@ -99,9 +99,15 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
                                          with_units(plan, best), gpus_text(plan, best), cost),
                              width, 2, 4);
   const DeploymentConfidence* sure = plan.confidence(best);
+  if (sure != nullptr && sure->load_holds) {
+    text += wrapped(fmt::format("holds up to {} requests/s, {} above the load",
+                                brief(*sure->load_holds * plan.space.traffic.rate.value()),
+                                percent(std::max(0.0, *sure->load_holds - 1))),
+                    width, 4, 4);
+  }
   if (sure != nullptr) text += wrapped(error_text(plan, *sure), width, 4, 4);
   for (const std::size_t other : plan.as_good_as_cheapest) {
-    text += wrapped(fmt::format("≈ cannot be told apart from it in cost: {} (${} an hour)",
+    text += wrapped(fmt::format("≈ as cheap within these errors: {} (${} an hour)",
                                 with_units(plan, other), cost_text(plan, other)),
                     width, 4, 6);
   }
@@ -133,15 +139,12 @@ std::string runs_text(const Plan& plan) {
 
 std::string plan_table(const Plan& plan, const std::string& scenario, bool colour, int width) {
   const Ink ink(colour);
-  const TrafficSample& traffic = plan.space.traffic;
-  std::string text = fmt::format(
-      "  load  {} requests/s · {} prompt and {} output tokens a request\n  SLO   {}\n\n",
-      brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
-      brief(traffic.output_tokens_mean()), slo_text(plan.space.slo));
+  std::string text = question_text(plan.space, plan.settings, width) + '\n';
   if (plan.result.cheapest) {
     text += table_of_choices(plan, ink, colour, width);
     text += ink.quiet(wrapped(
-        fmt::format("★ cheapest · ◆ no other is better in cost, {} and tokens/s of a GPU at once · "
+        fmt::format("★ cheapest · ≈ as cheap within the errors · ◆ no other is better in cost, {} and "
+                    "tokens/s of a GPU at once · "
                     "latencies in ms · in brackets what the predictor's error and chance leave "
                     "open · holds: the highest load",
                     latency_header(plan.settings.latency)),
@@ -264,6 +267,23 @@ Value deployment_value(const Plan& plan, std::size_t i) {
   return value;
 }
 
+/// What the answer takes for granted.
+Value taken_value(const PlanSpace& space, const PlanSettings& settings) {
+  Value prices;
+  for (const PricedGpu& priced : space.prices) {
+    prices.set(priced.gpu, ValueObject{{"dollars_per_hour", rounded(priced.dollars_per_hour)},
+                                       {"given", priced.is_given}});
+  }
+  return ValueObject{
+      {"model", space.model},
+      {"engine", space.engine},
+      {"predictor", space.predictor},
+      {"requests", space.traffic.count},
+      {"recorded", space.traffic.is_recorded},
+      {"replications", ValueArray{settings.replications.least, settings.replications.most}},
+      {"prices", std::move(prices)}};
+}
+
 Value indices(const std::vector<std::size_t>& candidates) {
   ValueArray values;
   for (const std::size_t i : candidates) values.emplace_back(static_cast<std::int64_t>(i));
@@ -283,6 +303,7 @@ Value plan_value(const Plan& plan) {
                            {"prompt_tokens_mean", rounded(prompt_tokens_mean(traffic))},
                            {"output_tokens_mean", rounded(traffic.output_tokens_mean())}}},
       {"slo", slo_text(plan.space.slo)},
+      {"taken", taken_value(plan.space, plan.settings)},
       {"confidence", rounded(plan.settings.confidence)},
       {"runs", static_cast<std::int64_t>(plan.runs)},
       {"runs_for_intervals", static_cast<std::int64_t>(plan.close_runs)},

@@ -114,11 +114,19 @@ class SpaceBuilder {
       space_.traffic = sample_traffic(scenario);
       space_.slo = scenario.slo;
       space_.run = scenario.run;
+      space_.model = scenario.model.name;
+      if (!is_axis("model.dtype"))
+        space_.model += fmt::format(" in {}", enum_name(scenario.execution.dtype));
+      if (!is_axis("engine.preset")) space_.engine = scenario.engine.preset;
     }
     candidate.bounds = load_bounds(scenario, space_.traffic, settings_.latency + "_ms");
     // They are of one replica; a unit may be all that a cluster holds.
     if (scenario.pools.empty()) candidate.bounds.units /= keys.replicas.front().second;
     space_.predictor = scenario.predictor.name;
+  }
+
+  [[nodiscard]] bool is_axis(std::string_view key) const {
+    return std::ranges::find(space_.axes, key, &LayoutChoice::key) != space_.axes.end();
   }
 
   void check_question(const Scenario& scenario) const {
@@ -201,10 +209,15 @@ class SpaceBuilder {
   }
 
   double price_of(const GpuSpec& gpu) {
-    priced_.push_back(gpu.name);
+    const auto known = std::ranges::lower_bound(space_.prices, gpu.name, {}, &PricedGpu::gpu);
+    if (known != space_.prices.end() && known->gpu == gpu.name) return known->dollars_per_hour;
     const auto given = std::ranges::find(settings_.prices, gpu.name, &GpuPrice::gpu);
-    if (given != settings_.prices.end()) return given->price.value();
-    if (gpu.price) return gpu.price->value();
+    const bool is_given = given != settings_.prices.end();
+    if (is_given || gpu.price) {
+      const double price = is_given ? given->price.value() : gpu.price->value();
+      space_.prices.insert(known, {gpu.name, price, is_given});
+      return price;
+    }
     throw ConfigError({"plan.prices"}, fmt::format("nobody says what {0} costs; give [plan.prices] "
                                                    "{0} = \"2.50 USD/h\"",
                                                    gpu.name));
@@ -213,14 +226,12 @@ class SpaceBuilder {
   /// A price that no candidate pays is a slip of the pen.
   void check_prices() const {
     Diagnostics diagnostics;
-    std::vector<std::string> names = priced_;
-    std::ranges::sort(names);
-    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::vector<std::string_view> names;
+    for (const PricedGpu& priced : space_.prices) names.push_back(priced.gpu);
     for (const GpuPrice& price : settings_.prices) {
       if (std::ranges::find(names, price.gpu) != names.end()) continue;
       diagnostics.add(price.position,
-                      "plan.prices: " + unknown_name_message("GPU of this plan", price.gpu,
-                                                             {names.begin(), names.end()}));
+                      "plan.prices: " + unknown_name_message("GPU of this plan", price.gpu, names));
     }
     diagnostics.throw_if_any();
   }
@@ -229,7 +240,6 @@ class SpaceBuilder {
   const LoadScenario& load_;
   PlanSizing sizing_;
   PlanSpace space_;
-  std::vector<std::string> priced_;
 };
 
 }  // namespace

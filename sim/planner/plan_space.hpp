@@ -14,6 +14,13 @@ namespace foretoken {
 /// The scenario with keys changed ("table.key=value"). Throws ConfigError.
 using LoadScenario = std::function<Scenario(const std::vector<std::string>& overrides)>;
 
+/// What an hour of a GPU is taken to cost.
+struct PricedGpu {
+  std::string gpu;
+  double dollars_per_hour = 0;
+  bool is_given = false;  // by [plan.prices]; else by the GPU's file
+};
+
 struct PlanSpace {
   std::vector<LayoutChoice> axes;  // hardware first if there is a choice; then as in [plan]
   std::vector<PlanCandidate> candidates;
@@ -22,6 +29,8 @@ struct PlanSpace {
   SloTargets slo;
   RunSettings run;
   std::string predictor;            // whose errors the figures have
+  std::string model, engine;        // as far as they are no choice: "llama-3.1-70b in bf16"
+  std::vector<PricedGpu> prices;    // of all GPUs that some choice has, by name
 
   [[nodiscard]] PlanRequests requests() const { return {keys, traffic, slo, run}; }
 };

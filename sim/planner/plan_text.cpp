@@ -50,6 +50,44 @@ double prompt_tokens_mean(const TrafficSample& traffic) {
   return sum / static_cast<double>(traffic.requests.size());
 }
 
+std::string question_text(const PlanSpace& space, const PlanSettings& settings, int width) {
+  constexpr int rest = 9;  // under the first word's text
+  const TrafficSample& traffic = space.traffic;
+  std::string text = wrapped(
+      fmt::format("load   {} requests/s · {} prompt and {} output tokens a request",
+                  brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
+                  brief(traffic.output_tokens_mean())),
+      width, 2, rest);
+  text += wrapped("SLO    " + slo_text(space.slo), width, 2, rest);
+  const std::string requests = counted(traffic.count, "request");
+  const auto [least, most] = settings.replications;
+  const std::string who_decides =
+      traffic.is_recorded ? fmt::format("decided by the trace's {}", requests)
+      : least == most     ? fmt::format("decided by {} of {}", counted(least, "seed"), requests)
+                          : fmt::format("decided by {} to {} seeds of {}", least, most, requests);
+  text += wrapped(fmt::format("taken  {}{} · predictor {} · {}", space.model,
+                              space.engine.empty() ? "" : " · engine " + space.engine,
+                              space.predictor, who_decides),
+                  width, 2, rest);
+  std::string prices;
+  bool any_given = false, all_given = true;
+  for (const PricedGpu& priced : space.prices) {
+    prices += fmt::format("{}{} {:.2f}", prices.empty() ? "" : ", ", priced.gpu,
+                          priced.dollars_per_hour);
+    any_given |= priced.is_given;
+    all_given &= priced.is_given;
+  }
+  const char* origin = all_given   ? "by [plan.prices]"
+                       : any_given ? "by [plan.prices] or else the GPUs' files, which know an order "
+                                     "of magnitude"
+                                   : "by the GPUs' files, which know an order of magnitude; "
+                                     "[plan.prices] knows better";
+  return text + wrapped(fmt::format("$      {} an hour of a GPU, {} · GPUs in use alone: no other GPUs "
+                                    "of their nodes, no network, no spares",
+                                    prices, origin),
+                        width, 2, rest);
+}
+
 std::string cost_text(const Plan& plan, std::size_t candidate) {
   const CostRange range = plan.cost_range(candidate);
   if (range.faster == range.slower || plan.confidence(candidate) == nullptr)
@@ -94,9 +132,16 @@ std::string error_text(const Plan& plan, const DeploymentConfidence& cheapest) {
 
 std::string command_text(const Plan& plan, std::size_t candidate, const std::string& scenario) {
   std::string text = "foretoken simulate " + scenario;
+  const auto add = [&](const std::string& assignment) {
+    const bool is_plain = assignment.find_first_of(" \"'{}[]$`\\*?&;|<>()#~!") == std::string::npos;
+    text += is_plain ? fmt::format(" --set {}", assignment)
+                     : fmt::format(" --set '{}'", assignment);
+  };
+  for (const std::string& assignment : plan.overrides) {
+    if (!assignment.starts_with("plan.")) add(assignment);
+  }
   const int units = plan.result.candidates[candidate].units;
-  for (const std::string& key : plan.space.keys[candidate].deployment(units))
-    text += fmt::format(" --set {}", key);
+  for (const std::string& key : plan.space.keys[candidate].deployment(units)) add(key);
   return text;
 }
 

@@ -18,6 +18,9 @@ std::string gpus_text(const Plan& plan, std::size_t candidate);
 /// "ttft ≤ 2 s · tpot ≤ 100 ms for 99.0 % of the requests".
 std::string slo_text(const SloTargets& slo);
 double prompt_tokens_mean(const TrafficSample& traffic);
+/// What was asked and what is taken for granted, in lines of at most `width` columns: load, SLO, the
+/// model and who predicts, what decides, prices and what they leave out.
+std::string question_text(const PlanSpace& space, const PlanSettings& settings, int width);
 /// USD an hour: "9.98 (9.98–19.96)", or the figure alone where it is sure or nobody looked closely.
 std::string cost_text(const Plan& plan, std::size_t candidate);
 /// "E2E p50" of "e2e_p50".

@@ -63,3 +63,9 @@ agree groups "pools units gpus dollars_per_hour" \
 "$foretoken" plan "${many[@]}" --quick --jobs 1 --quiet --out "$work/alone"
 diff -r --exclude="runs.sqlite*" "$work/many.search" "$work/alone" >&2 ||
   fail "with one run at a time the files differ"
+
+# A format that one of the GPUs has no path for is no end of the plan.
+"$foretoken" plan examples/plan.toml --gpus a100-sxm,b200-sxm --tp 4 --pp 1 --dtype bf16,nvfp4 --quick \
+  --set workload.requests=50 --out "$work/formats" >"$work/formats.txt"
+grep -q 'cannot be priced: gemm in nvfp4: a100-sxm has no matrix path' "$work/formats.txt" ||
+  fail "nothing says why a100-sxm cannot take nvfp4"
