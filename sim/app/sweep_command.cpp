@@ -195,10 +195,12 @@ void add_sweep_options(CLI::App& command, SweepOptions& options, const std::stri
       ->default_str("");
   command.add_option("--report", options.report_path,
                      "Write charts and tables of all points here, as one HTML file");
-  command.add_flag("--no-run", options.runs_nothing,
-                   "Run nothing: table and files of what the store holds so far");
+  CLI::Option* no_run =
+      command.add_flag("--no-run", options.runs_nothing,
+                       "Run nothing: table and files of what the store holds so far");
   command.add_option("--jobs", options.jobs, jobs_text);
-  command.add_flag("--retry-failed", options.retries_failed, "Run those again that failed");
+  command.add_flag("--retry-failed", options.retries_failed, "Run those again that failed")
+      ->excludes(no_run);
   command
       .add_option("--lease", options.lease_s,
                   "Seconds until others take over the runs of a process that no longer answers "

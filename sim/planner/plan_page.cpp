@@ -210,7 +210,9 @@ void add_choices(ReportPage& page, const Plan& plan) {
   const auto result = [&](std::size_t i) -> const CandidateResult& {
     return plan.result.candidates[i];
   };
-  add("replicas", "", 0, [&](std::size_t i) { return double(result(i).units); });
+  const bool has_pools = !plan.space.keys.empty() && plan.space.keys.front().replicas.size() > 1;
+  add(has_pools ? "sets of pools" : "replicas", "", 0,
+      [&](std::size_t i) { return double(result(i).units); });
   add("GPUs", "", 0, [&](std::size_t i) {
     return double(result(i).units * plan.space.candidates[i].unit_gpus);
   });
