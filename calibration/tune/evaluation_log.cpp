@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "sim/base/fingerprint.hpp"
 #include "workloads/requests/text_lines.hpp"
 
 namespace foretoken::tune {
@@ -39,6 +40,18 @@ double number(std::string_view text, double low, double high, const SourcePositi
 constexpr double microseconds_min = 1e-6, microseconds_max = 1e12;
 constexpr double resource_max = 1 << 30;
 constexpr double blocks_max = 1e18;
+
+std::string shapes_key(std::string_view problem) { return fmt::format("shapes.{}", problem); }
+
+/// A hash of the shapes, as 16 hexadecimal digits.
+std::string shapes_mark(const Problem& problem) {
+  Fingerprint fingerprint;
+  for (const Shape& shape : problem.shapes) {
+    fingerprint.add(std::uint64_t{shape.size()});
+    for (const std::int64_t size : shape) fingerprint.add(static_cast<std::uint64_t>(size));
+  }
+  return fmt::format("{:016x}", fingerprint.value());
+}
 
 }  // namespace
 
@@ -99,6 +112,7 @@ LogEntry from_line(std::string_view line, const SourcePosition& position) {
 
 EvaluationLog EvaluationLog::load(const std::string& path, bool may_miss) {
   EvaluationLog log;
+  log.path_ = path;
   if (may_miss && !std::filesystem::exists(path)) return log;
   TextLines lines(path);
   std::string_view line;
@@ -114,6 +128,14 @@ EvaluationLog EvaluationLog::load(const std::string& path, bool may_miss) {
     }
   }
   return log;
+}
+
+void EvaluationLog::check_shapes(const Problem& problem) const {
+  const auto said = notes_.find(shapes_key(problem.name));
+  if (said == notes_.end() || said->second == shapes_mark(problem)) return;
+  throw ConfigError({path_, 0, 0}, fmt::format("its times of {} are of other shapes: name them "
+                                               "with --shapes",
+                                               problem.name));
 }
 
 void EvaluationLog::add(LogEntry entry) {
@@ -152,7 +174,12 @@ EvaluationLogWriter::EvaluationLogWriter(const std::string& path,
   if (!file_.flush()) throw ConfigError({path, 0, 0}, "cannot be written");
 }
 
-void EvaluationLogWriter::add(const LogEntry& entry) {
+void EvaluationLogWriter::add(const LogEntry& entry, const Problem& problem,
+                              const EvaluationLog& before) {
+  const std::string key = shapes_key(problem.name);
+  if (noted_.insert(problem.name).second && !before.notes().contains(key)) {
+    file_ << "# " << key << '=' << shapes_mark(problem) << '\n';
+  }
   file_ << to_line(entry) + '\n';
   file_.flush();
 }

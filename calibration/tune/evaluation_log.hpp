@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -40,13 +41,16 @@ class EvaluationLog {
   [[nodiscard]] const std::map<std::pair<std::string, std::string>, LogEntry>& entries() const {
     return entries_;
   }
-  /// What the file says after '#', by key: "gpu", "sms".
+  /// What the file says after '#', by key: "gpu", "sms", "shapes.softmax".
   [[nodiscard]] const std::map<std::string, std::string>& notes() const { return notes_; }
+  /// Throws ConfigError if the file says that its times of the problem are of other shapes.
+  void check_shapes(const Problem& problem) const;
 
  private:
   std::map<std::pair<std::string, std::string>, LogEntry> entries_;
   std::map<std::pair<std::string, std::string>, std::string> identities_;
   std::map<std::string, std::string> notes_;
+  std::string path_;
 };
 
 /// Appends entries to a file, each written out before add() returns, so that a killed run loses none.
@@ -54,10 +58,13 @@ class EvaluationLogWriter {
  public:
   /// Goes on with an existing file; a new one gets `notes` and the header.
   EvaluationLogWriter(const std::string& path, const std::map<std::string, std::string>& notes);
-  void add(const LogEntry& entry);
+  /// Before the first entry of a problem a note says which shapes its times are of, unless `before`
+  /// does.
+  void add(const LogEntry& entry, const Problem& problem, const EvaluationLog& before);
 
  private:
   std::ofstream file_;
+  std::set<std::string, std::less<>> noted_;
 };
 
 }  // namespace foretoken::tune

@@ -103,12 +103,15 @@ case $case in
   other_shapes)
     printf 'rope = [[16, 8], [32, 8]]\n' >"$work/shapes.toml"
     "$tune" run --kernels rope --shapes "$work/shapes.toml" --cache "$work/cache.csv" --budget 1 >/dev/null
-    [ "$(sed -n 3p "$work/cache.csv" | cut -d, -f7 | wc -w)" -eq 2 ] || fail "not two shapes"
+    [ "$(sed -n 4p "$work/cache.csv" | cut -d, -f7 | wc -w)" -eq 2 ] || fail "not two shapes"
     printf 'rpoe = [[16, 8]]\nsoftmax = [[16]]\n' >"$work/shapes.toml"
     expect_error "shapes.toml:1.*rpoe" run --shapes "$work/shapes.toml"
     grep -q "shapes.toml:2:.*a shape has 2 sizes" "$work/error" || fail "$(cat "$work/error")"
-    expect_error "the recording has 10 shapes" replay $recording --kernels rope \
+    expect_error "of rope are of other shapes: name them with --shapes" replay $recording --kernels rope \
       --shapes <(printf 'rope = [[16, 8]]')
+    expect_error "h200_held_out.csv.gz: its times of rope are of other shapes" \
+      export calibration/tune/recordings/h200_held_out.csv.gz --kernel rope --to "$work/none.csv"
+    expect_error "of rope are of other shapes" run --kernels rope --cache "$work/cache.csv"
     ;;
   pools)
     "$tune" export $recording --kernel matmul --as pool --to "$work/pool.json" >"$work/out"

@@ -61,6 +61,7 @@ Problem exported_problem(const ExportFlags& flags) {
 Measured measured_of(const ExportFlags& flags, const EvaluationLog& log) {
   Measured measured{exported_problem(flags), "unknown", {}, nullptr};
   const Problem& problem = measured.problem;
+  log.check_shapes(problem);
   for (const auto& [key, entry] : log.entries()) {
     if (entry.problem != problem.name || entry.evaluation.status != Status::ok) continue;
     if (entry.evaluation.seconds.size() != problem.shapes.size()) {

@@ -137,6 +137,7 @@ int record(const RecordFlags& flags) {
   std::filesystem::create_directories(scratch);
   std::vector<Piece> pieces;
   for (const Problem& problem : suite) {
+    before.check_shapes(problem);
     for (State& state : chosen_states(problem, flags)) {
       Piece piece{&problem, candidate_at(problem, std::move(state)), {}, {}, {}};
       // Sources are made again when they are compiled: all of them together are large.
@@ -202,7 +203,8 @@ int record(const RecordFlags& flags) {
     std::filesystem::remove(piece.cubin);
     ++by_status[piece.problem->name][static_cast<std::size_t>(evaluation.status)];
     writer.add({piece.problem->name, text_of(*piece.problem, piece.candidate.state),
-                piece.identity, std::move(evaluation)});
+                piece.identity, std::move(evaluation)},
+               *piece.problem, before);
     pipeline.judged();
     if (elapsed() > reported + 10) {
       reported = elapsed();

@@ -21,6 +21,7 @@ class ReplayEvaluator final : public Evaluator {
       unknown.detail = "the recording does not hold it";
       return unknown;
     }
+    log_.check_shapes(problem);
     Evaluation evaluation = entry->evaluation;
     if (evaluation.status == Status::ok && evaluation.seconds.size() != problem.shapes.size()) {
       throw ConfigError({}, fmt::format("the recording has {} shapes of {}, the suite {}",
@@ -49,10 +50,11 @@ class CachedEvaluator final : public Evaluator {
   Evaluation evaluate(const Problem& problem, const Candidate& candidate) override {
     const Candidate full = complete(problem, candidate);
     const std::string identity = identity_of(full);
+    log_.check_shapes(problem);
     if (const LogEntry* entry = log_.find(problem.name, identity)) return entry->evaluation;
     LogEntry entry{problem.name, candidate.state.empty() ? "" : text_of(problem, candidate.state),
                    identity, inner_->evaluate(problem, full)};
-    writer_.add(entry);
+    writer_.add(entry, problem, log_);
     // As it will read when the run goes on: the same times, whoever evaluated.
     entry = from_line(to_line(entry), {});
     Evaluation evaluation = entry.evaluation;
