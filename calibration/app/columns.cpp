@@ -95,8 +95,8 @@ FamilyTraining within(FamilyTraining training, const Fold& fold) {
 }
 
 std::vector<std::string_view> column_names() {
-  return {"synperf",     "synperf_paper", "without_mio", "without_math",
-          "without_mlp", "roofline",      "linear",      "neusight"};
+  return {"synperf",     "synperf_paper", "without_mio", "without_math", "without_mlp",
+          "roofline",    "linear",        "neusight",    wave_column};
 }
 
 bool is_never_shipped(std::string_view column) {
@@ -106,6 +106,7 @@ bool is_never_shipped(std::string_view column) {
 PriceKernel shipped_prices(const std::string& column, const ColumnSettings& settings) {
   Value options;
   if (column == "synperf") options.set("fallback", Value("none"));
+  if (column == wave_column) options.set("dispatch", Value("static"));  // as what was measured
   if (!settings.artifacts.empty() && column == "synperf") {
     options.set("artifacts", Value(settings.artifacts));
   }

@@ -1,6 +1,6 @@
 // The columns of `evaluate`: every predictor that is judged, as shipped or trained again without
 // what judges it. synperf, its paper's network (synperf_paper) and the paper's ablations
-// (without_mio, without_math, without_mlp), roofline, linear, neusight.
+// (without_mio, without_math, without_mlp), roofline, linear, neusight, wave.
 #pragma once
 
 #include <functional>
@@ -31,6 +31,9 @@ struct ColumnSettings {
 
 /// What of it a fold lets a network see.
 FamilyTraining within(FamilyTraining training, const Fold& fold);
+
+/// Prices mixture-of-experts layers only, and others as synperf does: only where it is named.
+inline constexpr std::string_view wave_column = "wave";
 
 /// All of them, in the order of the table.
 std::vector<std::string_view> column_names();

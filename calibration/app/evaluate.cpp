@@ -61,10 +61,14 @@ std::vector<const EstimatorFamily*> asked_families(const std::string& name) {
   return estimator_families();
 }
 
-/// The columns by name. "all" stands for every one.
+/// The columns by name. "all" stands for every one that prices all kernels itself.
 std::vector<std::string> asked_columns(const std::vector<std::string>& names) {
   const std::vector<std::string_view> known = column_names();
-  if (names == std::vector<std::string>{"all"}) return {known.begin(), known.end()};
+  if (names == std::vector<std::string>{"all"}) {
+    std::vector<std::string> all(known.begin(), known.end());
+    std::erase(all, wave_column);
+    return all;
+  }
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end()) {
       throw ConfigError({"--predictor"}, unknown_name_message("predictor", name, known));
@@ -329,8 +333,8 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_option("--family", command->family, "Which one, or all");
   subcommand
       ->add_option("--predictor", command->columns,
-                   fmt::format("One or more of {}; or all (those with 'paper' or 'without' are "
-                               "trained first: minutes)",
+                   fmt::format("One or more of {}; or all but wave, which prices experts alone "
+                               "(those with 'paper' or 'without' are trained first: minutes)",
                                fmt::join(column_names(), ", ")))
       ->delimiter(',')
       ->take_all();

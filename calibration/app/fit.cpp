@@ -13,6 +13,12 @@ void add_fit_wave(CLI::App& fit, Action& chosen) {
   auto* wave = fit.add_subcommand(
       "wave", "The wave model of fused mixture-of-experts kernels, for dispatch");
   auto command = std::make_shared<FitWave>();
+  auto machine = std::make_shared<FitWaveMachine>();
+  auto* const is_machine = wave->add_flag("--specification")
+                               ->description(
+                                   "Fit what other GPUs are priced by from their specifications "
+                                   "instead, and print it; several formats and fused_moe.csv.gz "
+                                   "too");
   wave->add_option("data", command->data,
                    "Times of configurations (CSV of moe_grid_triton.py or fused_moe_triton.py), of "
                    "one GPU and number format")
@@ -23,7 +29,11 @@ void add_fit_wave(CLI::App& fit, Action& chosen) {
                    "How firmly a layer's constants are held to those of all layers, in points");
   wave->add_option("--contender-margin", command->options.contender_margin,
                    "Configurations within this share of the best somewhere are kept");
-  wave->callback([command, &chosen] { chosen = [command] { return fit_wave(*command); }; });
+  wave->callback([=, &chosen] {
+    machine->data = command->data;
+    const bool fits_machine = is_machine->count() > 0;
+    chosen = [=] { return fits_machine ? fit_wave_machine(*machine) : fit_wave(*command); };
+  });
 }
 
 }  // namespace

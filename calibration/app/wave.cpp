@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "calibration/fit/judge_wave.hpp"
+#include "calibration/fit/wave_machine_fit.hpp"
 #include "calibration/fit/wave_policies.hpp"
 #include "calibration/fit/wave_tables.hpp"
 #include "sim/base/fingerprint.hpp"
@@ -76,6 +77,23 @@ int fit_wave(const FitWave& command) {
       grid.points.size(), architectures_of(grid).size(), grid.tiles.size(),
       profile.any_layer.size(), out, 100 * own.regret, 100 * own.regret_max, 100 * own.time_error,
       100 * any.regret, 100 * any.regret_max, 100 * any.time_error);
+  return 0;
+}
+
+int fit_wave_machine(const FitWaveMachine& command) {
+  std::vector<MoeGrid> grids;
+  for (const std::string& path : command.data) {
+    for (const DType format : {DType::bf16, DType::fp8}) {
+      MoeGrid grid = load_moe_grid(path, format);
+      if (!grid.points.empty()) grids.push_back(std::move(grid));
+    }
+  }
+  const WaveMachineFit fit = fit_wave_machine(grids);
+  fmt::print("{} times of {} points: mean |log error| {:.4f}, guessed constants {:.4f}\n",
+             fit.times, fit.points, fit.error, fit.guess_error);
+  for (const WaveMachine::Field& field : WaveMachine::fields()) {
+    fmt::print("{} = {:.4g}\n", field.name, fit.machine.*field.member);
+  }
   return 0;
 }
 

@@ -16,6 +16,12 @@ struct FitWave {
 };
 int fit_wave(const FitWave& command);
 
+/// Constants of wave_analytic.hpp, which are printed: they are part of the program.
+struct FitWaveMachine {
+  std::vector<std::string> data;  // in any format
+};
+int fit_wave_machine(const FitWaveMachine& command);
+
 struct EvaluateWave {
   std::vector<std::string> data;  // none = the committed fp8 grid and its repetition
   std::string again;              // the same points once more

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "sim/base/error.hpp"
 #include "workloads/measurements/csv_rows.hpp"
@@ -48,10 +49,12 @@ std::vector<std::int64_t> histogram_in(std::string_view text, std::int64_t exper
 
 class GridReader {
  public:
-  explicit GridReader(const std::filesystem::path& path) : rows_(path) {
+  GridReader(const std::filesystem::path& path, std::optional<DType> only)
+      : rows_(path), only_(only) {
     const std::string_view format = rows_.provenance("format");
     is_grid_ = format == "foretoken moe grid 1";
-    if (!is_grid_ && format != "foretoken moe configurations 1") {
+    const bool is_dataset = format == "foretoken dataset 1" && rows_.find("block_m") >= 0;
+    if (!is_grid_ && !is_dataset && format != "foretoken moe configurations 1") {
       throw ConfigError({path.string()},
                         "holds no times of mixture-of-experts configurations: its first line must "
                         "be '# format: foretoken moe grid 1'; measure with "
@@ -63,18 +66,21 @@ class GridReader {
 
   MoeGrid read() {
     const auto column = [&](const char* name) { return rows_.column(name); };
-    const int point = column(is_grid_ ? "architecture" : "problem");
+    const int point = is_grid_ ? column("architecture") : rows_.find("problem");
     const int tokens = column("tokens"), experts = column("experts"), topk = column("topk"),
               hidden = column("hidden"), intermediate = column("intermediate"),
               dtype = column("dtype"), histogram = column("histogram"), time = column("time_us");
     const int balancedness = rows_.find("balancedness"), tp = rows_.find("tp");
     std::string key;
     while (rows_.next()) {
-      std::string here =
-          fmt::format("{} {} {}", rows_.text(point), rows_.text(tokens), rows_.text(histogram));
-      if (here != key) {
+      const auto format = parse_enum<DType>(rows_.text(dtype));
+      if (only_ && format && *format != *only_) continue;
+      // A row of a dataset is a point of its own.
+      std::string here = point < 0 ? std::to_string(grid_.points.size())
+                                   : fmt::format("{} {} {}", rows_.text(point), rows_.text(tokens),
+                                                 rows_.text(histogram));
+      if (here != key || point < 0) {
         key = std::move(here);
-        const auto format = parse_enum<DType>(rows_.text(dtype));
         if (!format || (!grid_.points.empty() && *format != grid_.dtype)) {
           throw ConfigError(rows_.position(), "dtype: must be one number format in all rows");
         }
@@ -101,7 +107,7 @@ class GridReader {
       last.times_us.resize(std::max(last.times_us.size(), tile + 1), unmeasured);
       last.times_us[tile] = time_us;
     }
-    if (grid_.points.empty()) throw ConfigError(rows_.position(), "holds no rows");
+    if (grid_.points.empty() && !only_) throw ConfigError(rows_.position(), "holds no rows");
     for (MoeGridPoint& each : grid_.points) each.times_us.resize(grid_.tiles.size(), unmeasured);
     return std::move(grid_);
   }
@@ -119,26 +125,30 @@ class GridReader {
   }
 
   CsvRows rows_;
+  std::optional<DType> only_;
   bool is_grid_ = false;
   MoeGrid grid_;
   std::map<MoeTile, std::size_t> index_of_;
 };
 
+void expect_alike(const MoeGrid& grid, const MoeGrid& other) {
+  if (grid.gpu == other.gpu && grid.dtype == other.dtype) return;
+  throw ConfigError(
+      {other.source},
+      fmt::format("was measured on {} in {}, {} on {} in {}: fit them apart", other.gpu,
+                  enum_name(other.dtype), grid.source, grid.gpu, enum_name(grid.dtype)));
+}
+
 }  // namespace
 
-MoeGrid load_moe_grid(const std::filesystem::path& path) {
-  MoeGrid grid = GridReader(path).read();
+MoeGrid load_moe_grid(const std::filesystem::path& path, std::optional<DType> only) {
+  MoeGrid grid = GridReader(path, only).read();
   grid.source = path.filename().string();
   return grid;
 }
 
 void append(MoeGrid& grid, const MoeGrid& other) {
-  if (grid.gpu != other.gpu || grid.dtype != other.dtype) {
-    throw ConfigError(
-        {other.source},
-        fmt::format("was measured on {} in {}, {} on {} in {}: fit them apart", other.gpu,
-                    enum_name(other.dtype), grid.source, grid.gpu, enum_name(grid.dtype)));
-  }
+  expect_alike(grid, other);
   std::vector<std::size_t> index;
   for (const MoeTile& tile : other.tiles) {
     auto found = std::ranges::find(grid.tiles, tile);
@@ -153,6 +163,47 @@ void append(MoeGrid& grid, const MoeGrid& other) {
     grid.points.push_back(std::move(point));
   }
   grid.source += ", " + other.source;
+}
+
+void refine(MoeGrid& grid, std::span<const MoeGrid> passes) {
+  using Key = std::tuple<std::string, std::int64_t, double, std::vector<std::int64_t>>;
+  const auto key_of = [](const MoeGridPoint& point) {
+    return Key{point.architecture, point.tokens, point.balancedness, point.histogram};
+  };
+  std::map<Key, std::map<MoeTile, std::vector<double>>> again;
+  for (const MoeGrid& pass : passes) {
+    expect_alike(grid, pass);
+    for (const MoeGridPoint& point : pass.points) {
+      auto& times = again[key_of(point)];
+      for (std::size_t i = 0; i < pass.tiles.size(); ++i) {
+        if (!std::isnan(point.times_us[i])) times[pass.tiles[i]].push_back(point.times_us[i]);
+      }
+    }
+    grid.source += " refined by " + pass.source;
+  }
+  for (MoeGridPoint& point : grid.points) {
+    const auto found = again.find(key_of(point));
+    if (found == again.end()) continue;
+    std::vector<double> ratios;
+    std::vector<bool> is_refined(grid.tiles.size());
+    for (std::size_t i = 0; i < grid.tiles.size(); ++i) {
+      const auto times = found->second.find(grid.tiles[i]);
+      // Of a pass that was cut short some are missing; then the point's passes do not compare.
+      if (times == found->second.end() || times->second.size() < passes.size()) continue;
+      double logs = 0;
+      for (const double time : times->second) logs += std::log(time);
+      const double mean = std::exp(logs / static_cast<double>(times->second.size()));
+      if (!std::isnan(point.times_us[i])) ratios.push_back(mean / point.times_us[i]);
+      point.times_us[i] = mean;
+      is_refined[i] = true;
+    }
+    if (ratios.empty()) continue;
+    const auto middle = ratios.begin() + std::ssize(ratios) / 2;
+    std::ranges::nth_element(ratios, middle);
+    for (std::size_t i = 0; i < grid.tiles.size(); ++i) {
+      if (!is_refined[i]) point.times_us[i] *= *middle;
+    }
+  }
 }
 
 std::vector<std::string> architectures_of(const MoeGrid& grid) {

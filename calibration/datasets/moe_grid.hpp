@@ -5,6 +5,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,11 +35,20 @@ struct MoeGrid {
 };
 
 /// A CSV (plain or gzip) with the line "# format: foretoken moe grid 1" or "… moe configurations
-/// 1". Throws ConfigError for any other file, a row that makes no sense, or rows of two formats.
-MoeGrid load_moe_grid(const std::filesystem::path& path);
+/// 1", or a dataset of fused_moe_triton.py, whose rows name their configuration; of `only` one
+/// number format if it is given. Throws ConfigError for any other file, a row that makes no sense,
+/// or rows of two formats.
+MoeGrid load_moe_grid(const std::filesystem::path& path, std::optional<DType> only = {});
 
 /// Adds the other grid's points; both must be of one GPU and format (ConfigError otherwise).
 void append(MoeGrid& grid, const MoeGrid& other);
+
+/// Times that were measured side by side (moe_contenders_triton.py) instead of the grid's, at the
+/// points (architecture, tokens, balancedness, histogram) that both have: the geometric mean over
+/// `passes`, each of them. Configurations that were not among those measured again keep their
+/// distance: their times are multiplied by the median of what happened to the others of the point.
+/// Both must be of one GPU and format (ConfigError otherwise).
+void refine(MoeGrid& grid, std::span<const MoeGrid> passes);
 
 /// Architectures in the order of their first points.
 std::vector<std::string> architectures_of(const MoeGrid& grid);

@@ -172,10 +172,11 @@ TEST(MoeDispatcher, SaysWhereItsTimesComeFrom) {
 }
 
 // One expert with one tile of 16 x 128 x 128 in fp8 on an H200: 16 and 16 CTAs, one wave each. An
-// inner step computes 2 x 16 x 128 x 128 / 8192 = 64 cycles, loads 144 x 128 B at 7.73 TB/s / 132
-// / 1.83 GHz = 32 B a cycle, 576; with 3 stages it cannot be shorter than 700 / 2 = 350. So 1,400 +
-// 16 x 576 and 1,400 + 8 x 576 cycles, 9 launches of 2.4 us, 8 x (2 x 2048 + 3 x 1024) x 2 B at
-// L2's rate.
+// inner step computes 2 x 16 x 128 x 128 / 8192 = 64 cycles at half the rate (128), loads 144 x 128
+// B at 7.73 TB/s / 132 / 1.83 GHz = 32 B a cycle (576); with 3 stages it cannot be shorter than
+// half a round trip of 1,400 (700), and 10 are added. 16 and 8 steps after two round trips; 4 and 2
+// MiB of weights at a rate of 0.9; 2 + 7 launches of 2.4 us at a half; 8 x (2 x 2048 + 3 x 1024) x
+// 2 B at L2's rate, twice.
 TEST(WaveAnalytic, CanBeFollowedByHand) {
   const MoeLayer layer{64, 2048, 1024, DType::fp8};
   const MoeTile tile{16, 128, 128, 1, 1, 4, 3};
@@ -183,12 +184,59 @@ TEST(WaveAnalytic, CanBeFollowedByHand) {
   histogram[0] = 8;
   const std::vector<int> heights = {16};
   const TiledLayer tiled(layer, tile, resident_ctas(tile, DType::fp8, h200()), 132);
-  const double l2_cycle = 7.73e12 / 1830e6 / 132;
-  const double step = 144 * 128 / l2_cycle;
-  const double cycles = 2 * 1400 + (16 + 8) * step;
-  const double expected = cycles / 1830.0 + 9 * 2.4 + 8 * 7168 * 2 / 7.73e6;
-  EXPECT_NEAR(analytic_wave_us(layer, tile, tiled, RoutedStep(histogram, heights), 0, h200()),
-              expected, 1e-6 * expected);
+  const WaveMachine machine{.tensor = 1,
+                            .narrow = 0.5,
+                            .l2 = 1,
+                            .dram = 0.9,
+                            .round_trip = 1400,
+                            .issue = 10,
+                            .prologue = 2,
+                            .product_launch = 0.5,
+                            .small_launch = 0.5,
+                            .blend = 2,
+                            .activations = 2,
+                            .l2_kept = 0.75};
+  const auto product = [](double steps, double mebibytes) {
+    return std::hypot((2800 + steps * 710) / 1830.0, mebibytes * 1048576 / (0.9 * 4.917e6));
+  };
+  const double expected =
+      product(16, 4) + product(8, 2) + 9 * 0.5 * 2.4 + 2 * 8 * 7168 * 2 / 7.73e6;
+  EXPECT_NEAR(
+      analytic_wave_us(layer, tile, tiled, RoutedStep(histogram, heights), 0, h200(), machine),
+      expected, 1e-6 * expected);
+}
+
+// 400 CTAs where 396 fit: a whole wave of three a SM and one of one, not two whole ones.
+TEST(WaveAnalytic, LastWavesAreThinner) {
+  const MoeLayer layer{64, 2048, 1024, DType::fp8};
+  const MoeTile tile{64, 128, 128, 1, 1, 4, 3};
+  const std::vector<int> heights = {64};
+  const auto time = [&](int experts) {
+    std::vector<std::int64_t> histogram(64, 0);
+    std::fill_n(histogram.begin(), experts, 64);
+    const TiledLayer tiled(layer, tile, 3, 132);
+    return analytic_wave_us(layer, tile, tiled, RoutedStep(histogram, heights), 0, h200());
+  };
+  const double below = time(24), above = time(25), twice = time(48);  // 384, 400 and 768 CTAs
+  EXPECT_GT(above - below, 0);
+  EXPECT_LT(above - below, twice - above);
+}
+
+// A third of OLMoE's experts: no GPU is faster than its memory, and none takes ten times as long.
+TEST(WaveAnalytic, StaysNearWhatMemoryAllows) {
+  const MoeLayer layer{64, 2048, 1024, DType::bf16};
+  std::vector<std::int64_t> histogram(64, 0);
+  std::fill_n(histogram.begin(), 21, 3);
+  for (const std::string& name : gpu_names()) {
+    const GpuSpec gpu = load_gpu(name, {});
+    if (gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(layer.dtype)] <= 0) continue;
+    MoeDispatcher dispatcher(layer, gpu);
+    const double weights_us = 21 * layer.weight_bytes() / gpu.dram_bandwidth.value() * 1e6;
+    const auto times = dispatcher.times_us(histogram);
+    const double best = static_cast<double>(*std::ranges::min_element(times));
+    EXPECT_GT(best, weights_us) << name;
+    EXPECT_LT(best, 10 * weights_us) << name;
+  }
 }
 
 TEST(WaveProfile, ReadsBackWhatItWrote) {
