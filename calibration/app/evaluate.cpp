@@ -368,8 +368,9 @@ void add_evaluate(CLI::App& program, Action& chosen) {
                        "tables. --split: profiled, spread, folds (default: all three)");
   subcommand->add_option("--grid", command->wave_options.data,
                          "With --wave: measured grids instead of the committed one in fp8");
-  subcommand->add_option("--again", command->wave_options.again,
-                         "With --wave: the same points measured again, for the noise");
+  subcommand->add_option("--refined", command->wave_options.refined,
+                         "With --wave: passes of moe_contenders_triton.py over the grid's points, "
+                         "whose times replace its own");
   subcommand->add_flag("--comparators", command->wave_options.with_comparators,
                        "With --wave: random forest and perceptron too (two minutes)");
   subcommand->add_flag("--steps", command->steps,

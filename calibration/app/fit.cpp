@@ -25,6 +25,9 @@ void add_fit_wave(CLI::App& fit, Action& chosen) {
       ->required();
   wave->add_option("--out", command->out,
                    "The file to write; calibration/artifacts/wave/GPU_DTYPE.json if not given");
+  wave->add_option("--refined", command->refined,
+                   "Passes of moe_contenders_triton.py over the data's points, whose times replace "
+                   "its own");
   wave->add_option("--own-ridge", command->options.own_ridge,
                    "How firmly a layer's constants are held to those of all layers, in points");
   wave->add_option("--contender-margin", command->options.contender_margin,

@@ -18,7 +18,9 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view default_data = "calibration/datasets/h200/moe_grid_fp8.csv.gz";
-constexpr std::string_view default_again = "calibration/datasets/h200/moe_grid_fp8_repeat.csv.gz";
+const std::vector<std::string> default_refined = {
+    "calibration/datasets/h200/moe_contenders_fp8.csv.gz",
+    "calibration/datasets/h200/moe_contenders_fp8_repeat.csv.gz"};
 /// Batch sizes between powers of two, which the grids have none of.
 constexpr std::string_view default_between = "calibration/datasets/h200/moe_configurations.csv.gz";
 constexpr int utilisation_samples = 300;  // as Figure 3
@@ -27,6 +29,12 @@ MoeGrid load_grids(const std::vector<std::string>& paths) {
   MoeGrid grid = load_moe_grid(paths.front());
   for (std::size_t i = 1; i < paths.size(); ++i) append(grid, load_moe_grid(paths[i]));
   return grid;
+}
+
+std::vector<MoeGrid> load_passes(const std::vector<std::string>& paths) {
+  std::vector<MoeGrid> passes;
+  for (const std::string& path : paths) passes.push_back(load_moe_grid(path));
+  return passes;
 }
 
 std::string hash_of(const std::string& path) {
@@ -40,7 +48,8 @@ double percent(double share) { return std::round(share * 1e4) / 100; }
 }  // namespace
 
 int fit_wave(const FitWave& command) {
-  const MoeGrid grid = load_grids(command.data);
+  MoeGrid grid = load_grids(command.data);
+  refine(grid, load_passes(command.refined));
   PointIndices all(grid.points.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   WaveProfile profile = fit_wave_profile(grid, all, command.options);
@@ -50,7 +59,9 @@ int fit_wave(const FitWave& command) {
   profile.error_layer = own.time_error;
   profile.error_any = any.time_error;
   ValueArray files;
-  for (const std::string& path : command.data) {
+  std::vector<std::string> paths = command.data;
+  paths.insert(paths.end(), command.refined.begin(), command.refined.end());
+  for (const std::string& path : paths) {
     files.emplace_back(ValueObject{{"file", std::filesystem::path(path).filename().string()},
                                    {"hash", hash_of(path)}});
   }
@@ -98,11 +109,10 @@ int fit_wave_machine(const FitWaveMachine& command) {
 }
 
 int evaluate_wave(const EvaluateWave& command) {
-  std::vector<std::string> data = command.data;
-  std::string again = command.again;
+  std::vector<std::string> data = command.data, refined = command.refined;
   if (data.empty()) {
     data.emplace_back(default_data);
-    if (again.empty()) again = default_again;
+    if (refined.empty()) refined = default_refined;
   }
   std::vector<WaveSplit> splits = {WaveSplit::profiled, WaveSplit::spread, WaveSplit::folds};
   if (!command.split.empty()) {
@@ -114,10 +124,11 @@ int evaluate_wave(const EvaluateWave& command) {
     }
     splits = {*split};
   }
-  const MoeGrid grid = load_grids(data);
-  if (!again.empty()) {
-    fmt::print("{}\n", noise_table(grid, load_moe_grid(again)));
-  }
+  MoeGrid grid = load_grids(data);
+  const std::vector<MoeGrid> passes = load_passes(refined);
+  if (!passes.empty()) fmt::print("{}\n", noise_table(grid, passes.front()));
+  if (passes.size() > 1) fmt::print("{}\n", noise_table(passes.front(), passes[1]));
+  refine(grid, passes);
   for (const WaveSplit split : splits) {
     fmt::print("{}\n", regret_table(grid, split, command.options, command.with_comparators));
     std::fflush(stdout);

@@ -11,6 +11,7 @@ namespace foretoken {
 
 struct FitWave {
   std::vector<std::string> data;
+  std::vector<std::string> refined;  // passes of contenders side by side
   std::string out;  // "" = calibration/artifacts/wave/<gpu>_<dtype>.json
   WaveFitOptions options;
 };
@@ -23,8 +24,8 @@ struct FitWaveMachine {
 int fit_wave_machine(const FitWaveMachine& command);
 
 struct EvaluateWave {
-  std::vector<std::string> data;  // none = the committed fp8 grid and its repetition
-  std::string again;              // the same points once more
+  std::vector<std::string> data;  // none = the committed fp8 grid and its contenders
+  std::vector<std::string> refined;  // passes of contenders side by side
   std::string split;              // "" = all
   bool with_comparators = false;
   WaveFitOptions options;

@@ -47,13 +47,17 @@ def read_grid(path):
     return points, dtype
 
 
-def choose_contenders(points, within, further, top):
-    """Of each point: configurations within `within` of its best, and those within `further` of it that are
-    within `top` of the best at another point of the architecture."""
+def at_the_top(points, top):
+    """Of each architecture: configurations within `top` of the best at one of its points."""
     good = {}
     for (architecture, _, _), (_, times) in points.items():
         limit = min(times.values()) * (1 + top)
         good.setdefault(architecture, set()).update(c for c, t in times.items() if t <= limit)
+    return good
+
+
+def choose_contenders(points, good, within, further):
+    """Of each point: configurations within `within` of its best, and `good` ones within `further` of it."""
     chosen = {}
     for key, (_, times) in points.items():
         best = min(times.values())
@@ -134,13 +138,18 @@ def main():
     parser.add_argument("--within", type=float, default=0.06)
     parser.add_argument("--further", type=float, default=0.20)
     parser.add_argument("--top", type=float, default=0.02)
+    parser.add_argument("--before", nargs="*", default=[], help="what this program wrote: its best are contenders too")
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="that compile; 0 = as needed")
     parser.add_argument("--compile-part", default="")
     arguments = parser.parse_args()
     device = torch.device("cuda", 0)
     torch.backends.cuda.matmul.allow_tf32 = False
     points, dtype = read_grid(arguments.grid)
-    chosen = choose_contenders(points, arguments.within, arguments.further, arguments.top)
+    good = at_the_top(points, arguments.top)
+    for path in arguments.before:
+        for architecture, configurations in at_the_top(read_grid(path)[0], arguments.top).items():
+            good[architecture] |= configurations
+    chosen = choose_contenders(points, good, arguments.within, arguments.further)
     is_fp8 = dtype == "fp8"
     if arguments.compile_part:
         compile_part(arguments.compile_part, chosen, is_fp8, device)
