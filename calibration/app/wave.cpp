@@ -20,7 +20,8 @@ namespace {
 constexpr std::string_view default_data = "calibration/datasets/h200/moe_grid_fp8.csv.gz";
 const std::vector<std::string> default_refined = {
     "calibration/datasets/h200/moe_contenders_fp8.csv.gz",
-    "calibration/datasets/h200/moe_contenders_fp8_repeat.csv.gz"};
+    "calibration/datasets/h200/moe_contenders_fp8_repeat.csv.gz",
+    "calibration/datasets/h200/moe_contenders_fp8_wide.csv.gz"};
 /// Batch sizes between powers of two, which the grids have none of.
 constexpr std::string_view default_between = "calibration/datasets/h200/moe_configurations.csv.gz";
 constexpr int utilisation_samples = 300;  // as Figure 3
@@ -127,7 +128,9 @@ int evaluate_wave(const EvaluateWave& command) {
   MoeGrid grid = load_grids(data);
   const std::vector<MoeGrid> passes = load_passes(refined);
   if (!passes.empty()) fmt::print("{}\n", noise_table(grid, passes.front()));
-  if (passes.size() > 1) fmt::print("{}\n", noise_table(passes.front(), passes[1]));
+  for (std::size_t i = 1; i < passes.size(); ++i) {
+    fmt::print("{}\n", noise_table(passes.front(), passes[i]));
+  }
   refine(grid, passes);
   for (const WaveSplit split : splits) {
     fmt::print("{}\n", regret_table(grid, split, command.options, command.with_comparators));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "sim/base/error.hpp"
@@ -131,6 +132,39 @@ class GridReader {
   std::map<MoeTile, std::size_t> index_of_;
 };
 
+using TileTimes = std::map<MoeTile, double>;
+
+/// Over the tiles that both have; 0 without one.
+double median_log_ratio(const TileTimes& times, const TileTimes& to) {
+  std::vector<double> logs;
+  for (const auto& [tile, time] : times) {
+    if (const auto other = to.find(tile); other != to.end()) {
+      logs.push_back(std::log(time / other->second));
+    }
+  }
+  if (logs.empty()) return 0;
+  const auto middle = logs.begin() + std::ssize(logs) / 2;
+  std::ranges::nth_element(logs, middle);
+  return *middle;
+}
+
+/// Geometric means over passes, each first shifted to the widest one: what a whole pass is off by
+/// says nothing of its configurations.
+TileTimes averaged(const std::vector<TileTimes>& passes) {
+  const TileTimes& widest = *std::ranges::max_element(passes, {}, &TileTimes::size);
+  std::map<MoeTile, std::vector<double>> logs;
+  for (const TileTimes& pass : passes) {
+    const double shift = median_log_ratio(widest, pass);
+    for (const auto& [tile, time] : pass) logs[tile].push_back(std::log(time) + shift);
+  }
+  TileTimes means;
+  for (const auto& [tile, mine] : logs) {
+    const double sum = std::accumulate(mine.begin(), mine.end(), 0.0);
+    means.emplace(tile, std::exp(sum / static_cast<double>(mine.size())));
+  }
+  return means;
+}
+
 void expect_alike(const MoeGrid& grid, const MoeGrid& other) {
   if (grid.gpu == other.gpu && grid.dtype == other.dtype) return;
   throw ConfigError(
@@ -170,13 +204,13 @@ void refine(MoeGrid& grid, std::span<const MoeGrid> passes) {
   const auto key_of = [](const MoeGridPoint& point) {
     return Key{point.architecture, point.tokens, point.balancedness, point.histogram};
   };
-  std::map<Key, std::map<MoeTile, std::vector<double>>> again;
+  std::map<Key, std::vector<TileTimes>> again;
   for (const MoeGrid& pass : passes) {
     expect_alike(grid, pass);
     for (const MoeGridPoint& point : pass.points) {
-      auto& times = again[key_of(point)];
+      TileTimes& times = again[key_of(point)].emplace_back();
       for (std::size_t i = 0; i < pass.tiles.size(); ++i) {
-        if (!std::isnan(point.times_us[i])) times[pass.tiles[i]].push_back(point.times_us[i]);
+        if (!std::isnan(point.times_us[i])) times.emplace(pass.tiles[i], point.times_us[i]);
       }
     }
     grid.source += " refined by " + pass.source;
@@ -184,24 +218,15 @@ void refine(MoeGrid& grid, std::span<const MoeGrid> passes) {
   for (MoeGridPoint& point : grid.points) {
     const auto found = again.find(key_of(point));
     if (found == again.end()) continue;
-    std::vector<double> ratios;
-    std::vector<bool> is_refined(grid.tiles.size());
+    const TileTimes refined = averaged(found->second);
+    TileTimes before;
     for (std::size_t i = 0; i < grid.tiles.size(); ++i) {
-      const auto times = found->second.find(grid.tiles[i]);
-      // Of a pass that was cut short some are missing; then the point's passes do not compare.
-      if (times == found->second.end() || times->second.size() < passes.size()) continue;
-      double logs = 0;
-      for (const double time : times->second) logs += std::log(time);
-      const double mean = std::exp(logs / static_cast<double>(times->second.size()));
-      if (!std::isnan(point.times_us[i])) ratios.push_back(mean / point.times_us[i]);
-      point.times_us[i] = mean;
-      is_refined[i] = true;
+      if (!std::isnan(point.times_us[i])) before.emplace(grid.tiles[i], point.times_us[i]);
     }
-    if (ratios.empty()) continue;
-    const auto middle = ratios.begin() + std::ssize(ratios) / 2;
-    std::ranges::nth_element(ratios, middle);
+    const double shift = std::exp(median_log_ratio(refined, before));
     for (std::size_t i = 0; i < grid.tiles.size(); ++i) {
-      if (!is_refined[i]) point.times_us[i] *= *middle;
+      const auto time = refined.find(grid.tiles[i]);
+      point.times_us[i] = time != refined.end() ? time->second : point.times_us[i] * shift;
     }
   }
 }

@@ -45,9 +45,9 @@ void append(MoeGrid& grid, const MoeGrid& other);
 
 /// Times that were measured side by side (moe_contenders_triton.py) instead of the grid's, at the
 /// points (architecture, tokens, balancedness, histogram) that both have: the geometric mean over
-/// `passes`, each of them. Configurations that were not among those measured again keep their
-/// distance: their times are multiplied by the median of what happened to the others of the point.
-/// Both must be of one GPU and format (ConfigError otherwise).
+/// `passes`, each of which is first shifted by the median of what its configurations took in the
+/// widest. The grid's other times are shifted likewise and so keep their distance. All must be of
+/// one GPU and format (ConfigError otherwise).
 void refine(MoeGrid& grid, std::span<const MoeGrid> passes);
 
 /// Architectures in the order of their first points.

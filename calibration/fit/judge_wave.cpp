@@ -121,30 +121,25 @@ struct Learnable {
   }
 };
 
-/// Dispatchers of a profile on the held-out points: constants by layer, times by tile of the grid.
+/// What a profile's dispatchers predict on the held-out points, by tile of the grid.
 PredictedTimes dispatch_times(
     const MoeGrid& grid, const WaveFold& fold,
-    const std::function<const std::vector<WaveConstants>&(const MoeGridPoint&)>& constants_of) {
+    const std::function<const WaveProfile&(const MoeGridPoint&)>& profile_of) {
   const GpuSpec gpu = load_gpu(grid.gpu, {grid.source});
   PredictedTimes times = unpredicted(grid, fold);
   std::map<std::string, MoeDispatcher> dispatchers;
   for (std::size_t i = 0; i < fold.held_out.size(); ++i) {
     const MoeGridPoint& point = grid.points[fold.held_out[i]];
-    const auto& constants = constants_of(point);
     auto found = dispatchers.find(point.architecture);
     if (found == dispatchers.end()) {
-      std::vector<MoeTile> tiles;
-      for (const WaveConstants& each : constants) {
-        tiles.push_back(grid.tiles[static_cast<std::size_t>(each.tile)]);
-      }
-      found = dispatchers
-                  .emplace(point.architecture,
-                           MoeDispatcher(point.layer, gpu, tiles, constants, DispatchSource{}))
-                  .first;
+      MoeDispatcher made(point.layer, gpu, profile_of(point));
+      found = dispatchers.emplace(point.architecture, std::move(made)).first;
     }
     const auto predicted = found->second.times_us(point.histogram);
-    for (std::size_t k = 0; k < constants.size(); ++k) {
-      times[i][static_cast<std::size_t>(constants[k].tile)] = static_cast<double>(predicted[k]);
+    for (std::size_t k = 0; k < predicted.size(); ++k) {
+      const auto tile = std::ranges::find(grid.tiles, found->second.tiles()[k]);
+      times[i][static_cast<std::size_t>(tile - grid.tiles.begin())] =
+          static_cast<double>(predicted[k]);
     }
   }
   return times;
@@ -231,10 +226,7 @@ WaveMethod two_level(const WaveFitOptions& options, bool unseen) {
     return [options](const MoeGrid& grid, const WaveFold& fold) {
       const WaveProfile profile = fit_wave_profile(grid, fold.fitted, options);
       return dispatch_times(
-          grid, fold, [&](const MoeGridPoint& point) -> const auto& {
-            const LayerConstants* own = profile.find(point.layer);
-            return own != nullptr ? own->contenders : profile.any_layer;
-          });
+          grid, fold, [&](const MoeGridPoint&) -> const auto& { return profile; });
     };
   }
   return [options](const MoeGrid& grid, const WaveFold& fold) {
@@ -250,7 +242,7 @@ WaveMethod two_level(const WaveFitOptions& options, bool unseen) {
     }
     return dispatch_times(
         grid, fold, [&](const MoeGridPoint& point) -> const auto& {
-          return without.at(point.architecture).any_layer;
+          return without.at(point.architecture);
         });
   };
 }

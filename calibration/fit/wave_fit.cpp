@@ -6,6 +6,7 @@
 #include <map>
 
 #include "hardware/gpu.hpp"
+#include "kernels/selection/moe_dispatch.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {
@@ -47,12 +48,13 @@ class Fitter {
     for (const std::string& name : architectures_of(grid_)) {
       const auto found = by_layer.find(name);
       if (found == by_layer.end() || found->second.size() < options_.own_points_min) continue;
-      profile.layers.push_back({name, grid_.points[found->second.front()].layer, {}});
+      profile.layers.push_back({name, grid_.points[found->second.front()].layer, {}, {}});
     }
     for (std::size_t tile = 0; tile < grid_.tiles.size(); ++tile) {
       fit_tile(tile, points, by_layer, profile);
     }
     std::erase_if(profile.layers, [](const auto& layer) { return layer.contenders.empty(); });
+    for (LayerConstants& layer : profile.layers) fit_residual(by_layer.at(layer.name), layer);
     return profile;
   }
 
@@ -131,6 +133,45 @@ class Fitter {
       const Columns own = rows_of(tile, own_points) * scale.cwiseInverse().asDiagonal();
       const Eigen::VectorXd left = Eigen::VectorXd::Ones(own.rows()) - own * shared;
       layer.contenders.push_back(unscaled(shared + solve(own, left, options_.own_ridge)));
+    }
+  }
+
+  /// Kriging of log(measured / predicted) of every contender, 0 where one was not measured.
+  void fit_residual(std::span<const std::size_t> points, LayerConstants& layer) const {
+    constexpr double largest =
+        0.5;  // a factor of 1.6: more is no habit but a prediction gone astray
+    const auto steps = static_cast<Eigen::Index>(points.size());
+    const auto contenders = static_cast<Eigen::Index>(layer.contenders.size());
+    std::vector<MoeTile> tiles;
+    for (const WaveConstants& each : layer.contenders) {
+      tiles.push_back(grid_.tiles[static_cast<std::size_t>(each.tile)]);
+    }
+    MoeDispatcher dispatcher(layer.layer, gpu_, tiles, layer.contenders, DispatchSource{});
+    Eigen::MatrixXd left = Eigen::MatrixXd::Zero(steps, contenders);
+    for (Eigen::Index i = 0; i < steps; ++i) {
+      const MoeGridPoint& point = grid_.points[points[static_cast<std::size_t>(i)]];
+      layer.residual.steps.push_back(step_traits(RoutedStep(point.histogram, trait_heights)));
+      const auto predicted = dispatcher.times_us(point.histogram);
+      for (Eigen::Index k = 0; k < contenders; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        const double measured = point.times_us[static_cast<std::size_t>(layer.contenders[at].tile)];
+        if (std::isnan(measured)) continue;
+        const double ratio = static_cast<double>(predicted[at]) / measured;
+        left(i, k) = -std::clamp(std::log(std::max(ratio, 1e-9)), -largest, largest);
+      }
+    }
+    Eigen::MatrixXd alike(steps, steps);
+    for (Eigen::Index i = 0; i < steps; ++i) {
+      for (Eigen::Index j = 0; j < steps; ++j) {
+        alike(i, j) = likeness(layer.residual.steps[static_cast<std::size_t>(i)],
+                               layer.residual.steps[static_cast<std::size_t>(j)]);
+      }
+      alike(i, i) += options_.residual_noise;
+    }
+    const Eigen::MatrixXd weights = alike.ldlt().solve(left);
+    for (Eigen::Index k = 0; k < contenders; ++k) {
+      auto& mine = layer.residual.weights.emplace_back(points.size());
+      Eigen::Map<Eigen::VectorXd>(mine.data(), steps) = weights.col(k);
     }
   }
 

@@ -33,16 +33,6 @@ bool is_between(const MoeGridPoint& point) {
   return !std::has_single_bit(static_cast<std::uint64_t>(point.tokens));
 }
 
-MoeDispatcher dispatcher_of(const WaveProfile& profile, const MoeLayer& layer, const GpuSpec& gpu) {
-  const LayerConstants* own = profile.find(layer);
-  const auto& constants = own != nullptr ? own->contenders : profile.any_layer;
-  std::vector<MoeTile> tiles;
-  for (const WaveConstants& each : constants) {
-    tiles.push_back(profile.tiles[static_cast<std::size_t>(each.tile)]);
-  }
-  return {layer, gpu, tiles, constants, DispatchSource{}};
-}
-
 /// Of one point; NaN for a choice that was not measured there.
 PolicyRegrets regrets_at(const MoeGrid& grid, const MoeGridPoint& point,
                          MoeDispatcher& dispatcher) {
@@ -78,7 +68,7 @@ std::vector<PolicyRegrets> judge_policies(const MoeGrid& grid, const WaveFitOpti
     for (const std::size_t index : fold.held_out) {
       const MoeGridPoint& point = grid.points[index];
       if (!is_between(point)) continue;
-      MoeDispatcher dispatcher = dispatcher_of(profile, point.layer, gpu);
+      MoeDispatcher dispatcher(point.layer, gpu, profile);
       const PolicyRegrets regrets = regrets_at(grid, point, dispatcher);
       if (std::ranges::any_of(
               columns, [&](const Column& each) { return std::isnan(regrets.*each.regret); })) {

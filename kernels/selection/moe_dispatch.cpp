@@ -67,13 +67,54 @@ struct MoeDispatcher::Linear {
   std::vector<std::size_t> tile_of;                          // a row
   Eigen::VectorXf row_times;
 
+  // The residual: profiled steps' traits by trait (columns), weights by row (rows).
+  Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic> profiled;
+  Eigen::ArrayXf likenesses;
+  Eigen::MatrixXf weights;
+
   Linear(const MoeLayer& layer, std::span<const WaveConstants> constants,
-         std::span<const std::size_t> height_of, std::span<const TiledLayer> tiled);
+         std::span<const std::size_t> height_of, std::span<const TiledLayer> tiled,
+         const WaveResidual& residual);
+
+  void set_residual(const WaveResidual& residual);
+  void add_residual(const RoutedStep& step);
 };
+
+void MoeDispatcher::Linear::set_residual(const WaveResidual& residual) {
+  FORETOKEN_CHECK(residual.weights.size() == tile_of.size(), "weights of {} tiles, not {}",
+                  residual.weights.size(), tile_of.size());
+  const auto steps = static_cast<Eigen::Index>(residual.steps.size());
+  profiled.resize(steps, static_cast<Eigen::Index>(StepTraits().size()));
+  weights.resize(row_times.size(), steps);
+  for (Eigen::Index step = 0; step < steps; ++step) {
+    const StepTraits& traits = residual.steps[static_cast<std::size_t>(step)];
+    for (std::size_t i = 0; i < traits.size(); ++i) {
+      profiled(step, static_cast<Eigen::Index>(i)) = static_cast<float>(traits[i]);
+    }
+    for (Eigen::Index row = 0; row < weights.rows(); ++row) {
+      const auto& mine = residual.weights[tile_of[static_cast<std::size_t>(row)]];
+      weights(row, step) = static_cast<float>(mine[static_cast<std::size_t>(step)]);
+    }
+  }
+}
+
+/// likeness() of all profiled steps at once.
+void MoeDispatcher::Linear::add_residual(const RoutedStep& step) {
+  const StepTraits traits = step_traits(step);
+  likenesses.setZero(profiled.rows());
+  for (std::size_t i = 0; i < traits.size(); ++i) {
+    likenesses +=
+        (profiled.col(static_cast<Eigen::Index>(i)) - static_cast<float>(traits[i])).square();
+  }
+  constexpr auto scale =
+      static_cast<float>(-1 / (likeness_length * std::sqrt(static_cast<double>(traits.size()))));
+  likenesses = (likenesses.sqrt() * scale).exp();
+  row_times.array() *= (weights * likenesses.matrix()).array().exp();
+}
 
 MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstants> constants,
                               std::span<const std::size_t> height_of,
-                              std::span<const TiledLayer> tiled) {
+                              std::span<const TiledLayer> tiled, const WaveResidual& residual) {
   for (std::size_t i = 0; i < constants.size(); ++i) tile_of.push_back(i);
   std::ranges::stable_sort(tile_of, {}, [&](std::size_t i) { return height_of[i]; });
   const auto rows = static_cast<Eigen::Index>(constants.size());
@@ -111,6 +152,7 @@ MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstan
                            .cast<float>();
   }
   grid_values.resize(grids.size());
+  if (!residual.empty()) set_residual(residual);
 }
 
 MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu) : layer_(layer), gpu_(gpu) {
@@ -130,12 +172,14 @@ MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, const Wa
   for (const WaveConstants& of_tile : constants) {
     tiles.push_back(profile.tiles[static_cast<std::size_t>(of_tile.tile)]);
   }
-  *this = MoeDispatcher(layer, gpu, tiles, constants, source);
+  *this = MoeDispatcher(layer, gpu, tiles, constants, source,
+                        own != nullptr ? own->residual : WaveResidual());
 }
 
 MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu,
                              std::span<const MoeTile> tiles,
-                             std::span<const WaveConstants> constants, DispatchSource source)
+                             std::span<const WaveConstants> constants, DispatchSource source,
+                             const WaveResidual& residual)
     : layer_(layer),
       gpu_(gpu),
       source_(std::move(source)),
@@ -143,6 +187,7 @@ MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu,
       times_(tiles.size()) {
   FORETOKEN_CHECK(!tiles.empty() && (constants.empty() || constants.size() == tiles.size()),
                   "{} tiles, {} sets of constants", tiles.size(), constants.size());
+  if (!residual.empty()) heights_.assign(trait_heights.begin(), trait_heights.end());
   for (const MoeTile& tile : tiles_) {
     auto found = std::ranges::find(heights_, tile.block_m);
     if (found == heights_.end()) found = heights_.insert(found, tile.block_m);
@@ -150,7 +195,7 @@ MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu,
     tiled_.emplace_back(layer_, tile, resident_of(tile, layer_.dtype, gpu_), gpu_.sm_count);
   }
   if (!constants.empty()) {
-    linear_ = std::make_unique<Linear>(layer_, constants, height_of_, tiled_);
+    linear_ = std::make_unique<Linear>(layer_, constants, height_of_, tiled_, residual);
   }
 }
 
@@ -186,6 +231,7 @@ std::span<const float> MoeDispatcher::linear_times(const RoutedStep& step) {
     linear.row_times.segment(block.begin, block.size).noalias() +=
         linear.by_step.middleRows(block.begin, block.size) * numbers;
   }
+  if (linear.weights.size() > 0) linear.add_residual(step);
   for (std::size_t row = 0; row < linear.tile_of.size(); ++row) {
     times_[linear.tile_of[row]] = linear.row_times[static_cast<Eigen::Index>(row)];
   }

@@ -42,9 +42,10 @@ class MoeDispatcher {
   MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu);
   /// With a profile of one's own, of this GPU and the layer's format.
   MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, const WaveProfile& profile);
-  /// With constants at hand.
+  /// With constants at hand; `residual` is empty or has weights for each tile.
   MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, std::span<const MoeTile> tiles,
-                std::span<const WaveConstants> constants, DispatchSource source);
+                std::span<const WaveConstants> constants, DispatchSource source,
+                const WaveResidual& residual = {});
   ~MoeDispatcher();
   MoeDispatcher(MoeDispatcher&&) noexcept;
   MoeDispatcher& operator=(MoeDispatcher&&) noexcept;

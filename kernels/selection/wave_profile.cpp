@@ -15,7 +15,7 @@ std::span<const EmbeddedFile> embedded_wave_profiles();
 
 namespace {
 
-constexpr std::string_view format_name = "foretoken wave profile 1";
+constexpr std::string_view format_name = "foretoken wave profile 2";
 constexpr std::size_t tile_numbers = 7;
 
 DType profiled_dtype(DType dtype) { return dtype == DType::fp16 ? DType::bf16 : dtype; }
@@ -90,6 +90,30 @@ std::vector<WaveConstants> read_constants(const Value& value, std::size_t tiles)
   return all;
 }
 
+Value numbers_value(std::span<const double> numbers) {
+  ValueArray row;
+  for (const double number : numbers) row.emplace_back(short_number(number));
+  return row;
+}
+
+WaveResidual read_residual(const Value& layer, std::size_t contenders) {
+  WaveResidual residual;
+  for (const ValueArray* row : rows_of(member(layer, "steps"), StepTraits().size())) {
+    StepTraits& traits = residual.steps.emplace_back();
+    for (std::size_t i = 0; i < traits.size(); ++i) traits[i] = number_of((*row)[i]);
+  }
+  const Value& weights = member(layer, "weights");
+  for (const ValueArray* row : rows_of(weights, residual.steps.size())) {
+    std::vector<double>& mine = residual.weights.emplace_back();
+    for (const Value& weight : *row) mine.push_back(number_of(weight));
+  }
+  if (residual.weights.size() != contenders) {
+    throw ConfigError(weights.position, fmt::format("must be {} arrays, one a contender, not {}",
+                                                    contenders, residual.weights.size()));
+  }
+  return residual;
+}
+
 LayerConstants read_layer(const Value& value, const WaveProfile& profile) {
   constexpr int size_max = 1 << 20;
   LayerConstants read;
@@ -98,6 +122,7 @@ LayerConstants read_layer(const Value& value, const WaveProfile& profile) {
                 integer_of(member(value, "hidden"), 1, size_max),
                 integer_of(member(value, "intermediate"), 1, size_max), profile.dtype};
   read.contenders = read_constants(member(value, "contenders"), profile.tiles.size());
+  read.residual = read_residual(value, read.contenders.size());
   return read;
 }
 
@@ -122,11 +147,16 @@ std::string write_wave_profile(const WaveProfile& profile, const ValueObject& pr
   }
   ValueArray layers;
   for (const LayerConstants& layer : profile.layers) {
+    ValueArray steps, weights;
+    for (const StepTraits& traits : layer.residual.steps) steps.emplace_back(numbers_value(traits));
+    for (const auto& mine : layer.residual.weights) weights.emplace_back(numbers_value(mine));
     layers.emplace_back(ValueObject{{"name", layer.name},
                                     {"experts", layer.layer.experts},
                                     {"hidden", layer.layer.hidden},
                                     {"intermediate", layer.layer.intermediate},
-                                    {"contenders", constants_value(layer.contenders)}});
+                                    {"contenders", constants_value(layer.contenders)},
+                                    {"steps", std::move(steps)},
+                                    {"weights", std::move(weights)}});
   }
   const Value root = ValueObject{{"format", std::string(format_name)},
                                  {"terms_version", wave_terms_version},

@@ -1,6 +1,7 @@
 // What measurements of a fused mixture-of-experts kernel say about each of its configurations on
 // one GPU in one number format: constants of the two-level wave model (wave_terms.hpp). The first
-// level holds for any layer; the second is that, corrected for a layer that was profiled itself.
+// level holds for any layer; the second is that, corrected for a layer that was profiled itself, and
+// what both leave over there (wave_residual.hpp).
 // calibration/fit/wave_fit.cpp makes it.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "hardware/gpu.hpp"
+#include "kernels/selection/wave_residual.hpp"
 #include "kernels/selection/wave_terms.hpp"
 #include "sim/base/value.hpp"
 
@@ -27,6 +29,7 @@ struct LayerConstants {
   std::string name;
   MoeLayer layer;
   std::vector<WaveConstants> contenders;
+  WaveResidual residual;  // weights in the contenders' order
 };
 
 struct WaveProfile {

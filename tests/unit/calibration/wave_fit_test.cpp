@@ -2,6 +2,7 @@
 // choice is known, and the bounds that the committed measurements keep.
 #include "calibration/fit/wave_fit.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -175,17 +176,60 @@ TEST(WavePolicies, LoseBetweenTheirEntries) {
   EXPECT_GT(all.tuned_at_each, all.routing_aware);
 }
 
-// The committed grid in fp8, each point held out once (an eighth of them at a time). The best of
-// one run, measured again, has a regret of 0.76 % and at most 7.5 % itself.
+TEST(MoeGrid, IsRefinedByTimesSideBySide) {
+  const std::string point = "toy,8,0.5,0.49,4,2,64,32,fp8,9|3*2|1,";
+  const auto rows = [&](double a, double b, double c) {
+    std::string text;
+    for (const auto& [stages, time] : {std::pair{2, a}, std::pair{3, b}, std::pair{4, c}}) {
+      if (time > 0) text += fmt::format("{}16,32,128,1,1,4,{},{},1980\n", point, stages, time);
+    }
+    return load_moe_grid(write(text));
+  };
+  MoeGrid grid = rows(20, 30, 60);
+  // The second pass is slow by a tenth as a whole; what neither saw moves as the others did.
+  const std::vector<MoeGrid> passes = {rows(10, 16, 0), rows(11, 0, 0)};
+  refine(grid, passes);
+  EXPECT_NEAR(grid.points[0].times_us[0], 10, 1e-9);
+  EXPECT_NEAR(grid.points[0].times_us[1], 16, 1e-9);
+  EXPECT_NEAR(grid.points[0].times_us[2], 60 * 16 / 30.0, 1e-9);  // the median of 0.5 and 0.533
+  MoeGrid other = rows(20, 30, 60);
+  other.gpu = "b200-sxm";
+  EXPECT_THROW(refine(other, passes), ConfigError);
+}
+
+MoeGrid committed(const char* name) {
+  return load_moe_grid(
+      fmt::format("{}/calibration/datasets/h200/{}.csv.gz", FORETOKEN_SOURCE_DIR, name));
+}
+
+// The committed grid in fp8, its contenders side by side, each point held out once (an eighth of
+// them at a time). The best of one pass over contenders has a regret of 0.1 % in another.
 TEST(WaveFit, KeepsItsRegretOnMeasuredPoints) {
-  const MoeGrid grid =
-      load_moe_grid(FORETOKEN_SOURCE_DIR "/calibration/datasets/h200/moe_grid_fp8.csv.gz");
+  MoeGrid grid = committed("moe_grid_fp8");
+  const std::vector<MoeGrid> passes = {committed("moe_contenders_fp8"),
+                                       committed("moe_contenders_fp8_repeat"),
+                                       committed("moe_contenders_fp8_wide")};
+  refine(grid, passes);
   const auto folds = wave_folds(grid, WaveSplit::folds);
   const WaveJudgement judged = judge_wave(grid, folds, two_level({}, false));
   EXPECT_EQ(judged.scores.back().points, 448U);
-  EXPECT_LT(judged.scores.back().regret, 0.010);
-  EXPECT_LT(judged.scores.back().regret_max, 0.11);
-  for (const WaveScore& score : judged.scores) EXPECT_LT(score.regret, 0.015) << score.architecture;
+  EXPECT_LT(judged.scores.back().regret, 0.0055);
+  EXPECT_LT(judged.scores.back().time_error, 0.025);
+  for (const WaveScore& score : judged.scores) EXPECT_LT(score.regret, 0.010) << score.architecture;
+  // Two points of 448 are further behind than a tenth.
+  EXPECT_LE(std::ranges::count_if(judged.choices,
+                                  [](const WaveChoice& choice) { return choice.regret > 0.1; }),
+            2);
+  EXPECT_LT(judged.scores.back().regret_max, 0.135);
+}
+
+// What other GPUs are priced by was fitted on other layers of the H200 than these.
+TEST(WaveMachine, TellsTheGridOfOtherLayers) {
+  const MoeGrid grid = committed("moe_grid_fp8");
+  const auto folds = wave_folds(grid, WaveSplit::folds);
+  const WaveJudgement judged = judge_wave(grid, folds, analytic_method());
+  EXPECT_LT(judged.scores.back().time_error, 0.11);
+  EXPECT_LT(judged.scores.back().regret, 0.09);
 }
 
 }  // namespace

@@ -109,6 +109,37 @@ TEST(MoeDispatcher, EqualsTheSumOfTerms) {
   }
 }
 
+TEST(WaveResidual, CarriesHabitsToLikeSteps) {
+  const MoeLayer layer{64, 2048, 1024, DType::fp8};
+  const auto tiles = moe_tiles(measured_pool_options(), DType::fp8, h200());
+  const auto constants = some_constants(tiles.size());
+  const auto even = even_histogram(512, 64);
+  const std::vector<std::int64_t> skewed = [] {
+    std::vector<std::int64_t> counts(64, 0);
+    counts[3] = 500, counts[7] = 12;
+    return counts;
+  }();
+  const StepTraits here = step_traits(RoutedStep(even, trait_heights));
+  EXPECT_DOUBLE_EQ(here[0], std::log(512.0));
+  EXPECT_DOUBLE_EQ(here[1], std::log(64.0));
+  EXPECT_DOUBLE_EQ(here[2], std::log(64.0));  // a tile an expert
+  const StepTraits there = step_traits(RoutedStep(skewed, trait_heights));
+  EXPECT_DOUBLE_EQ(there[5], std::log(5.0));  // 500 and 12 assignments in tiles of 128 rows
+  EXPECT_DOUBLE_EQ(likeness(here, here), 1);
+  // A tenth slower on the even step, and the less so elsewhere the less alike.
+  WaveResidual residual{{here}, {}};
+  residual.weights.assign(tiles.size(), {std::log(1.1)});
+  MoeDispatcher plain(layer, h200(), tiles, constants, {});
+  MoeDispatcher with(layer, h200(), tiles, constants, {}, residual);
+  for (const auto& histogram : {even, skewed}) {
+    const double like = likeness(step_traits(RoutedStep(histogram, trait_heights)), here);
+    const auto before = plain.times_us(histogram), after = with.times_us(histogram);
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      EXPECT_NEAR(after[i] / before[i], std::pow(1.1, like), 1e-5) << moe_tile_text(tiles[i]);
+    }
+  }
+}
+
 TEST(MoeDispatcher, PoliciesLookAtWhatTheySay) {
   MoeDispatcher dispatcher({64, 2048, 1024, DType::fp8}, h200());
   std::vector<std::int64_t> skewed(64, 0);
@@ -245,7 +276,8 @@ TEST(WaveProfile, ReadsBackWhatItWrote) {
   profile.dtype = DType::fp8;
   profile.tiles = {{16, 64, 128, 1, 1, 4, 3}, {64, 128, 128, 16, 2, 8, 4}};
   profile.any_layer = some_constants(2);
-  profile.layers = {{"mine", {8, 1024, 512, DType::fp8}, {some_constants(2).back()}}};
+  const WaveResidual residual{{{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}}, {{0.5, -0.25}}};
+  profile.layers = {{"mine", {8, 1024, 512, DType::fp8}, {some_constants(2).back()}, residual}};
   profile.error_layer = 0.03;
   profile.error_any = 0.07;
   const std::string text = write_wave_profile(profile, {{"data", "none"}});
@@ -254,6 +286,8 @@ TEST(WaveProfile, ReadsBackWhatItWrote) {
   ASSERT_NE(read.find({8, 1024, 512, DType::fp8}), nullptr);
   EXPECT_EQ(read.find({8, 1024, 511, DType::fp8}), nullptr);
   EXPECT_EQ(read.layers[0].contenders[0].tile, 1);
+  EXPECT_EQ(read.layers[0].residual.steps, residual.steps);
+  EXPECT_EQ(read.layers[0].residual.weights, residual.weights);
   EXPECT_EQ(read.any_layer[1].us, profile.any_layer[1].us);
   EXPECT_EQ(write_wave_profile(read, {{"data", "none"}}), text);
 }
@@ -273,13 +307,19 @@ TEST(WaveProfile, MistakesAreNamed) {
   profile.gpu = "h200-sxm";
   profile.tiles = {{16, 64, 128, 1, 1, 4, 3}};
   profile.any_layer = some_constants(1);
+  profile.layers = {
+      {"mine", {8, 1024, 512, DType::bf16}, some_constants(1), {{{1, 2, 3, 4, 5, 6}}, {{0.5}}}}};
   const std::string text = write_wave_profile(profile, {});
-  EXPECT_THAT(profile_error(text, "wave profile 1", "wave profile 9"),
-              HasSubstr("expected format 'foretoken wave profile 1'"));
+  EXPECT_THAT(profile_error(text, "wave profile 2", "wave profile 9"),
+              HasSubstr("expected format 'foretoken wave profile 2'"));
   EXPECT_THAT(profile_error(text, "\"terms_version\":1", "\"terms_version\":0"),
               HasSubstr("fit it again with foretoken-calibrate fit wave"));
   EXPECT_THAT(profile_error(text, "[[16,64,128,1,1,4,3]]", "[[16,64,128]]"),
               HasSubstr("must be an array of 7"));
+  EXPECT_THAT(profile_error(text, "\"weights\":[[", "\"weights\":[[0],["),
+              HasSubstr("must be 1 arrays, one a contender, not 2"));
+  EXPECT_THAT(profile_error(text, "\"steps\":[[", "\"steps\":[[0,"),
+              HasSubstr("must be an array of 6"));
   EXPECT_THAT(profile_error(text, "\"any_layer\":[[0,", "\"any_layer\":[[7,"),
               HasSubstr("must be an integer from 0 to 0"));
 }
