@@ -46,7 +46,8 @@ int resident_of(const MoeTile& tile, DType dtype, const GpuSpec& gpu) {
 /// Constants folded for the layer, by tile (rows) and number (columns).
 struct MoeDispatcher::Linear {
   static constexpr int step_numbers = 9;  // of a height: linear ones
-  static constexpr int grid_numbers = 4;  // of a grid: wave_steps, waves, sm_steps, log_grid
+  // Of a grid: wave_steps, waves, sm_steps, log_grid, spread_steps.
+  static constexpr int grid_numbers = 5;
 
   struct Block {  // tiles of a height
     std::size_t height = 0;
@@ -55,12 +56,15 @@ struct MoeDispatcher::Linear {
   struct Grid {
     std::size_t height = 0;
     const TiledLayer* tiled = nullptr;
+    std::size_t log = 0;  // index into logs: grids of as many CTAs share it
   };
 
   Eigen::Matrix<float, Eigen::Dynamic, step_numbers> by_step;
   Eigen::Array<float, Eigen::Dynamic, grid_numbers> by_grid;
   std::vector<Block> blocks;
   std::vector<Grid> grids;
+  std::vector<const Grid*> log_of;                           // a grid of each logarithm
+  std::vector<float> logs;                                   // of the step at hand
   std::vector<std::size_t> grid_of;                          // a row
   std::vector<std::array<float, grid_numbers>> grid_values;  // of the step at hand
   Eigen::Array<float, Eigen::Dynamic, grid_numbers> spread;  // the same by row
@@ -122,7 +126,9 @@ MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstan
   by_grid.resize(rows, grid_numbers);
   spread.resize(rows, grid_numbers);
   row_times.resize(rows);
-  std::map<std::tuple<std::size_t, double, double, double, double, double>, std::size_t> known;
+  std::map<std::tuple<std::size_t, double, double, double, double, double, double>, std::size_t>
+      known;
+  std::map<std::tuple<std::size_t, double>, std::size_t> known_logs;
   for (Eigen::Index row = 0; row < rows; ++row) {
     const std::size_t i = tile_of[static_cast<std::size_t>(row)];
     const TiledLayer& t = tiled[i];
@@ -131,9 +137,14 @@ MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstan
     }
     ++blocks.back().size;
     const auto [found, is_new] = known.try_emplace(
-        {height_of[i], t.gate_up_tiles, t.gate_up_depth, t.down_depth, t.split, t.slots},
+        {height_of[i], t.gate_up_tiles, t.gate_up_depth, t.down_depth, t.split, t.slots, t.group},
         grids.size());
-    if (is_new) grids.push_back({height_of[i], &t});
+    if (is_new) {
+      const auto log =
+          known_logs.try_emplace({height_of[i], t.gate_up_tiles * t.split}, known_logs.size())
+              .first->second;
+      grids.push_back({height_of[i], &t, log});
+    }
     grid_of.push_back(found->second);
     const auto us = [&](WaveTerm term) { return constants[i].us[static_cast<std::size_t>(term)]; };
     const double steps = t.steps_a_row();
@@ -148,10 +159,14 @@ MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstan
                            .cast<float>();
     by_grid.row(row) = Eigen::Array<double, 1, grid_numbers>(
                            us(WaveTerm::wave_steps), us(WaveTerm::waves), us(WaveTerm::sm_steps),
-                           us(WaveTerm::log_grid) + us(WaveTerm::log_steps) * t.gate_up_depth)
+                           us(WaveTerm::log_grid) + us(WaveTerm::log_steps) * t.gate_up_depth,
+                           us(WaveTerm::spread_steps))
                            .cast<float>();
   }
   grid_values.resize(grids.size());
+  logs.resize(known_logs.size());
+  log_of.resize(known_logs.size());
+  for (const Grid& grid : grids) log_of[grid.log] = &grid;
   if (!residual.empty()) set_residual(residual);
 }
 
@@ -205,12 +220,17 @@ MoeDispatcher& MoeDispatcher::operator=(MoeDispatcher&&) noexcept = default;
 
 std::span<const float> MoeDispatcher::linear_times(const RoutedStep& step) {
   Linear& linear = *linear_;
+  for (std::size_t i = 0; i < linear.logs.size(); ++i) {
+    const auto& grid = *linear.log_of[i];
+    linear.logs[i] = static_cast<float>(log_grid(*grid.tiled, step.at(grid.height).tiles));
+  }
   for (std::size_t i = 0; i < linear.grids.size(); ++i) {
     const auto& grid = linear.grids[i];
-    const WaveCounts counts = wave_counts(*grid.tiled, step.at(grid.height).tiles);
+    const WaveCounts counts =
+        wave_counts(*grid.tiled, step.at(grid.height).tiles, step.assignments());
     linear.grid_values[i] = {static_cast<float>(counts.wave_steps),
                              static_cast<float>(counts.waves), static_cast<float>(counts.sm_steps),
-                             static_cast<float>(counts.log_grid)};
+                             linear.logs[grid.log], static_cast<float>(counts.spread_steps)};
   }
   for (std::size_t row = 0; row < linear.grid_of.size(); ++row) {
     const auto& values = linear.grid_values[linear.grid_of[row]];

@@ -20,7 +20,7 @@
 namespace foretoken {
 
 /// Raise it when a term changes its meaning.
-inline constexpr int wave_terms_version = 1;
+inline constexpr int wave_terms_version = 2;
 
 /// start        1
 /// weights      bytes of the active experts' weights
@@ -35,6 +35,10 @@ inline constexpr int wave_terms_version = 1;
 /// assignments  of all experts
 /// beyond_2/4/8 tile_steps of each expert's row tiles after the first two, four, eight
 /// longest      row tiles of the busiest expert x inner steps of both products
+/// spread_steps what GROUP_M adds to sm_steps: the kernel is launched for as many row tiles as
+/// there
+///              could be, those that nobody needs end at once, and the needed ones of the last
+///              group lie between such, so that some SMs get several and others none
 enum class WaveTerm : std::size_t {
   start,
   weights,
@@ -50,13 +54,15 @@ enum class WaveTerm : std::size_t {
   beyond_2,
   beyond_4,
   beyond_8,
-  longest
+  longest,
+  spread_steps
 };
 template <>
 struct EnumNames<WaveTerm> {
   static constexpr auto names = std::to_array<std::string_view>(
       {"start", "weights", "tile_steps", "wave_steps", "waves", "sm_steps", "log_grid", "log_steps",
-       "log_active", "activations", "assignments", "beyond_2", "beyond_4", "beyond_8", "longest"});
+       "log_active", "activations", "assignments", "beyond_2", "beyond_4", "beyond_8", "longest",
+       "spread_steps"});
 };
 inline constexpr std::size_t wave_term_count = EnumNames<WaveTerm>::names.size();
 using WaveTerms = std::array<double, wave_term_count>;
@@ -69,6 +75,8 @@ struct TiledLayer {
   double split = 1;
   double slots = 1;  // CTAs that the GPU holds at once
   double sms = 1;
+  double rows = 16, group = 1;  // block_m, group_m
+  double experts = 1;
 
   TiledLayer(const MoeLayer& layer, const MoeTile& tile, int resident_ctas, int sm_count);
 
@@ -77,12 +85,13 @@ struct TiledLayer {
   }
 };
 
-/// Those of wave_steps, waves, sm_steps, log_grid and log_steps: the ones that are not linear in a
-/// step's numbers.
+/// Those of wave_steps, waves, sm_steps and spread_steps, which are not linear in a step's numbers.
 struct WaveCounts {
-  double wave_steps = 0, waves = 0, sm_steps = 0, log_grid = 0, log_steps = 0;
+  double wave_steps = 0, waves = 0, sm_steps = 0, spread_steps = 0;
 };
-WaveCounts wave_counts(const TiledLayer& tiled, double row_tiles);
+WaveCounts wave_counts(const TiledLayer& tiled, double row_tiles, double assignments);
+/// ln(g + 1) of the gate-up product's grid.
+double log_grid(const TiledLayer& tiled, double row_tiles);
 
 /// All terms. `height` is the index of the tile's block_m among the step's heights.
 WaveTerms wave_terms(const MoeLayer& layer, const TiledLayer& tiled, const RoutedStep& step,

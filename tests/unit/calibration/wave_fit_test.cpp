@@ -95,7 +95,8 @@ MoeGrid made_up_grid() {
           const std::vector<int> heights = {tile.block_m};
           const TiledLayer tiled(layer, tile, resident_ctas(tile, DType::fp8, gpu), 132);
           const RoutedStep step(point.histogram, heights);
-          point.times_us.push_back(10 + wave_counts(tiled, step.at(0).tiles).waves);
+          point.times_us.push_back(10 +
+                                   wave_counts(tiled, step.at(0).tiles, step.assignments()).waves);
         }
         grid.points.push_back(std::move(point));
       }
@@ -215,12 +216,23 @@ TEST(WaveFit, KeepsItsRegretOnMeasuredPoints) {
   EXPECT_EQ(judged.scores.back().points, 448U);
   EXPECT_LT(judged.scores.back().regret, 0.0055);
   EXPECT_LT(judged.scores.back().time_error, 0.025);
-  for (const WaveScore& score : judged.scores) EXPECT_LT(score.regret, 0.010) << score.architecture;
-  // Two points of 448 are further behind than a tenth.
+  for (const WaveScore& score : judged.scores) EXPECT_LT(score.regret, 0.009) << score.architecture;
+  // One point of 448 is further behind than a tenth: Qwen3-30B-A3B at 8 tokens and 0.2.
   EXPECT_LE(std::ranges::count_if(judged.choices,
                                   [](const WaveChoice& choice) { return choice.regret > 0.1; }),
-            2);
-  EXPECT_LT(judged.scores.back().regret_max, 0.135);
+            1);
+  EXPECT_LT(judged.scores.back().regret_max, 0.12);
+}
+
+// By the grid's own times, three of each, whose best has a regret of 0.8 % when timed side by side.
+TEST(WaveFit, KeepsItsRegretOnTheGridAlone) {
+  const MoeGrid grid = committed("moe_grid_fp8");
+  const auto folds = wave_folds(grid, WaveSplit::folds);
+  const WaveJudgement judged = judge_wave(grid, folds, two_level({}, false));
+  EXPECT_EQ(judged.scores.back().points, 448U);
+  EXPECT_LT(judged.scores.back().regret, 0.0075);
+  EXPECT_LT(judged.scores.back().regret_max, 0.11);
+  for (const WaveScore& score : judged.scores) EXPECT_LT(score.regret, 0.011) << score.architecture;
 }
 
 // What other GPUs are priced by was fitted on other layers of the H200 than these.

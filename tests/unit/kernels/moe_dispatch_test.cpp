@@ -61,6 +61,23 @@ TEST(WaveTerms, CountWavesOfResidentCtas) {
   EXPECT_EQ(wave_terms(olmoe, by_four, step, 0)[at(WaveTerm::waves)], 4);
 }
 
+// Five experts with a tile of 128 rows each: 60 and 80 CTAs, at most one a SM. In groups of 16 row
+// tiles (there could be 64 of them) they lie among 192 and 256 positions: two on some SMs.
+TEST(WaveTerms, GroupsSpreadFewRowTiles) {
+  const MoeLayer qwen{128, 2048, 768, DType::fp8};
+  std::vector<std::int64_t> histogram(128, 0);
+  histogram[0] = 53, histogram[1] = 7, histogram[2] = 2, histogram[3] = histogram[4] = 1;
+  const std::vector<int> heights = {64};
+  const RoutedStep step(histogram, heights);
+  const auto spread = [&](int group) {
+    const MoeTile tile{64, 128, 128, group, 1, 4, 4};
+    return wave_terms(qwen, TiledLayer(qwen, tile, 2, 132), step, 0)[at(WaveTerm::spread_steps)];
+  };
+  EXPECT_EQ(spread(1), 0);
+  EXPECT_EQ(spread(5), 0);
+  EXPECT_EQ(spread(16), 16 + 6);  // steps of 2,048 and of 768 in 128
+}
+
 /// Constants that are all different, for a pool of tiles.
 std::vector<WaveConstants> some_constants(std::size_t tiles) {
   std::vector<WaveConstants> all;
@@ -80,7 +97,8 @@ std::vector<WaveConstants> some_constants(std::size_t tiles) {
                     1e-4,
                     -1e-4,
                     1e-5,
-                    0.01};
+                    0.01,
+                    0.03};
     all.push_back(constants);
   }
   return all;
@@ -312,7 +330,7 @@ TEST(WaveProfile, MistakesAreNamed) {
   const std::string text = write_wave_profile(profile, {});
   EXPECT_THAT(profile_error(text, "wave profile 2", "wave profile 9"),
               HasSubstr("expected format 'foretoken wave profile 2'"));
-  EXPECT_THAT(profile_error(text, "\"terms_version\":1", "\"terms_version\":0"),
+  EXPECT_THAT(profile_error(text, "\"terms_version\":2", "\"terms_version\":1"),
               HasSubstr("fit it again with foretoken-calibrate fit wave"));
   EXPECT_THAT(profile_error(text, "[[16,64,128,1,1,4,3]]", "[[16,64,128]]"),
               HasSubstr("must be an array of 7"));
