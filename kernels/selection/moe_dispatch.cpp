@@ -46,8 +46,7 @@ int resident_of(const MoeTile& tile, DType dtype, const GpuSpec& gpu) {
 /// Constants folded for the layer, by tile (rows) and number (columns).
 struct MoeDispatcher::Linear {
   static constexpr int step_numbers = 9;  // of a height: linear ones
-  // Of a grid: wave_steps, waves, sm_steps, log_grid, spread_steps.
-  static constexpr int grid_numbers = 5;
+  static constexpr int grid_numbers = 4;  // of a grid: wave_steps, waves, sm_steps, log_grid
 
   struct Block {  // tiles of a height
     std::size_t height = 0;
@@ -57,18 +56,31 @@ struct MoeDispatcher::Linear {
     std::size_t height = 0;
     const TiledLayer* tiled = nullptr;
     std::size_t log = 0;  // index into logs: grids of as many CTAs share it
+    double sm_steps = 0;  // of the step at hand
+  };
+  struct Spread {  // a grid in groups of row tiles
+    std::size_t grid = 0;
+    std::size_t rows = 0;  // index into grouped_rows
   };
 
   Eigen::Matrix<float, Eigen::Dynamic, step_numbers> by_step;
   Eigen::Array<float, Eigen::Dynamic, grid_numbers> by_grid;
   std::vector<Block> blocks;
   std::vector<Grid> grids;
-  std::vector<const Grid*> log_of;                           // a grid of each logarithm
-  std::vector<float> logs;                                   // of the step at hand
-  std::vector<std::size_t> grid_of;                          // a row
-  std::vector<std::array<float, grid_numbers>> grid_values;  // of the step at hand
-  Eigen::Array<float, Eigen::Dynamic, grid_numbers> spread;  // the same by row
-  std::vector<std::size_t> tile_of;                          // a row
+  std::vector<const TiledLayer*> grouped;  // a tile of each height and group
+  std::vector<std::size_t> grouped_height;
+  std::vector<double> grouped_rows;  // spread_rows() of the step at hand
+  std::vector<Spread> spreads;
+  std::vector<std::size_t> spread_of;  // a row; 0 = in no groups
+  std::vector<float> spread_values;    // spread_steps of the step at hand, after a 0
+  Eigen::ArrayXf by_spread;            // us of one, by row
+  std::vector<const Grid*> log_of;     // a grid of each logarithm
+  std::vector<float> logs;             // of the step at hand
+  std::vector<std::size_t> grid_of;    // a row
+  std::vector<std::array<float, grid_numbers>> grid_values;      // of the step at hand
+  Eigen::Array<float, Eigen::Dynamic, grid_numbers> row_values;  // the same by row
+  Eigen::ArrayXf row_spreads;
+  std::vector<std::size_t> tile_of;  // a row
   Eigen::VectorXf row_times;
 
   // The residual: profiled steps' traits by trait (columns), weights by row (rows).
@@ -124,10 +136,12 @@ MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstan
   const auto rows = static_cast<Eigen::Index>(constants.size());
   by_step.resize(rows, step_numbers);
   by_grid.resize(rows, grid_numbers);
-  spread.resize(rows, grid_numbers);
+  row_values.resize(rows, grid_numbers);
+  by_spread.resize(rows);
+  row_spreads.resize(rows);
   row_times.resize(rows);
-  std::map<std::tuple<std::size_t, double, double, double, double, double, double>, std::size_t>
-      known;
+  std::map<std::tuple<std::size_t, double, double, double, double, double>, std::size_t> known;
+  std::map<std::tuple<std::size_t, double>, std::size_t> known_spreads, known_groups;
   std::map<std::tuple<std::size_t, double>, std::size_t> known_logs;
   for (Eigen::Index row = 0; row < rows; ++row) {
     const std::size_t i = tile_of[static_cast<std::size_t>(row)];
@@ -137,15 +151,28 @@ MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstan
     }
     ++blocks.back().size;
     const auto [found, is_new] = known.try_emplace(
-        {height_of[i], t.gate_up_tiles, t.gate_up_depth, t.down_depth, t.split, t.slots, t.group},
+        {height_of[i], t.gate_up_tiles, t.gate_up_depth, t.down_depth, t.split, t.slots},
         grids.size());
     if (is_new) {
       const auto log =
           known_logs.try_emplace({height_of[i], t.gate_up_tiles * t.split}, known_logs.size())
               .first->second;
-      grids.push_back({height_of[i], &t, log});
+      grids.push_back({height_of[i], &t, log, 0});
     }
     grid_of.push_back(found->second);
+    spread_of.push_back(0);
+    if (t.group > 1) {
+      const auto [same, is_first] =
+          known_spreads.try_emplace({found->second, t.group}, spreads.size());
+      const auto [group, is_new_group] =
+          known_groups.try_emplace({height_of[i], t.group}, grouped.size());
+      if (is_new_group) {
+        grouped.push_back(&t);
+        grouped_height.push_back(height_of[i]);
+      }
+      if (is_first) spreads.push_back({found->second, group->second});
+      spread_of.back() = same->second + 1;
+    }
     const auto us = [&](WaveTerm term) { return constants[i].us[static_cast<std::size_t>(term)]; };
     const double steps = t.steps_a_row();
     const auto elements = static_cast<double>(2 * layer.hidden + 6 * layer.intermediate);
@@ -159,11 +186,13 @@ MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstan
                            .cast<float>();
     by_grid.row(row) = Eigen::Array<double, 1, grid_numbers>(
                            us(WaveTerm::wave_steps), us(WaveTerm::waves), us(WaveTerm::sm_steps),
-                           us(WaveTerm::log_grid) + us(WaveTerm::log_steps) * t.gate_up_depth,
-                           us(WaveTerm::spread_steps))
+                           us(WaveTerm::log_grid) + us(WaveTerm::log_steps) * t.gate_up_depth)
                            .cast<float>();
+    by_spread[row] = static_cast<float>(us(WaveTerm::spread_steps));
   }
   grid_values.resize(grids.size());
+  spread_values.assign(spreads.size() + 1, 0);
+  grouped_rows.resize(grouped.size());
   logs.resize(known_logs.size());
   log_of.resize(known_logs.size());
   for (const Grid& grid : grids) log_of[grid.log] = &grid;
@@ -225,21 +254,33 @@ std::span<const float> MoeDispatcher::linear_times(const RoutedStep& step) {
     linear.logs[i] = static_cast<float>(log_grid(*grid.tiled, step.at(grid.height).tiles));
   }
   for (std::size_t i = 0; i < linear.grids.size(); ++i) {
-    const auto& grid = linear.grids[i];
-    const WaveCounts counts =
-        wave_counts(*grid.tiled, step.at(grid.height).tiles, step.assignments());
+    auto& grid = linear.grids[i];
+    const WaveCounts counts = wave_counts(*grid.tiled, step.at(grid.height).tiles);
+    grid.sm_steps = counts.sm_steps;
     linear.grid_values[i] = {static_cast<float>(counts.wave_steps),
                              static_cast<float>(counts.waves), static_cast<float>(counts.sm_steps),
-                             linear.logs[grid.log], static_cast<float>(counts.spread_steps)};
+                             linear.logs[grid.log]};
+  }
+  for (std::size_t i = 0; i < linear.grouped.size(); ++i) {
+    linear.grouped_rows[i] = spread_rows(
+        *linear.grouped[i], step.at(linear.grouped_height[i]).tiles, step.assignments());
+  }
+  for (std::size_t i = 0; i < linear.spreads.size(); ++i) {
+    const auto& grid = linear.grids[linear.spreads[i].grid];
+    linear.spread_values[i + 1] = static_cast<float>(
+        sm_steps(*grid.tiled, linear.grouped_rows[linear.spreads[i].rows]) - grid.sm_steps);
   }
   for (std::size_t row = 0; row < linear.grid_of.size(); ++row) {
     const auto& values = linear.grid_values[linear.grid_of[row]];
     const auto at = static_cast<Eigen::Index>(row);
     for (Eigen::Index k = 0; k < Linear::grid_numbers; ++k) {
-      linear.spread(at, k) = values[static_cast<std::size_t>(k)];
+      linear.row_values(at, k) = values[static_cast<std::size_t>(k)];
     }
+    linear.row_spreads[at] = linear.spread_values[linear.spread_of[row]];
   }
-  linear.row_times = (linear.spread * linear.by_grid).rowwise().sum().matrix();
+  linear.row_times =
+      ((linear.row_values * linear.by_grid).rowwise().sum() + linear.row_spreads * linear.by_spread)
+          .matrix();
   const auto log_active = static_cast<float>(std::log(step.active() + 1));
   for (const Linear::Block& block : linear.blocks) {
     const RowTiles& rows = step.at(block.height);

@@ -75,7 +75,8 @@ struct TiledLayer {
   double split = 1;
   double slots = 1;  // CTAs that the GPU holds at once
   double sms = 1;
-  double rows = 16, group = 1;  // block_m, group_m
+  double a_slot = 1, an_sm = 1;  // one over those
+  double rows = 16, group = 1;   // block_m, group_m
   double experts = 1;
 
   TiledLayer(const MoeLayer& layer, const MoeTile& tile, int resident_ctas, int sm_count);
@@ -85,11 +86,17 @@ struct TiledLayer {
   }
 };
 
-/// Those of wave_steps, waves, sm_steps and spread_steps, which are not linear in a step's numbers.
+/// Those of wave_steps, waves and sm_steps, which are not linear in a step's numbers and do not
+/// depend on GROUP_M.
 struct WaveCounts {
-  double wave_steps = 0, waves = 0, sm_steps = 0, spread_steps = 0;
+  double wave_steps = 0, waves = 0, sm_steps = 0;
 };
-WaveCounts wave_counts(const TiledLayer& tiled, double row_tiles, double assignments);
+WaveCounts wave_counts(const TiledLayer& tiled, double row_tiles);
+/// Row tiles, needed or not, among which GROUP_M lets the needed ones lie; the same of every tile
+/// of this height and group.
+double spread_rows(const TiledLayer& tiled, double row_tiles, double assignments);
+/// sm_steps of so many row tiles.
+double sm_steps(const TiledLayer& tiled, double row_tiles);
 /// ln(g + 1) of the gate-up product's grid.
 double log_grid(const TiledLayer& tiled, double row_tiles);
 

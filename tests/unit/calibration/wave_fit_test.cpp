@@ -95,8 +95,7 @@ MoeGrid made_up_grid() {
           const std::vector<int> heights = {tile.block_m};
           const TiledLayer tiled(layer, tile, resident_ctas(tile, DType::fp8, gpu), 132);
           const RoutedStep step(point.histogram, heights);
-          point.times_us.push_back(10 +
-                                   wave_counts(tiled, step.at(0).tiles, step.assignments()).waves);
+          point.times_us.push_back(10 + wave_counts(tiled, step.at(0).tiles).waves);
         }
         grid.points.push_back(std::move(point));
       }
