@@ -77,7 +77,8 @@ CollectiveCall call_of(const Collective& kernel, const CommSettings& settings) {
           .size = Bytes(kernel.bytes),
           .experts = kernel.experts,
           .algorithm = settings.all_reduce,
-          .protocol = settings.protocol};
+          .protocol = settings.protocol,
+          .stretch = settings.stretch};
 }
 
 CollectiveCost collective_cost(const CollectiveCall& call, const GroupLinks& links,

@@ -81,6 +81,7 @@ struct CommSettings {
   std::string all_reduce = "auto";
   std::optional<MeasuredPrices> measured = {};  // nullopt: the closed form prices all
   NcclProtocol protocol = NcclProtocol::automatic;
+  double stretch = 1;  // every price is multiplied by
 };
 
 struct CollectiveCall {
@@ -92,7 +93,8 @@ struct CollectiveCall {
   NcclProtocol protocol = NcclProtocol::automatic;
   bool in_graph = true;           // replayed from a CUDA graph; else at least the host's floor
   bool reduces_in_switch = true;  // NVLink SHARP adds fp16, bf16 and fp32, not integers
-  /// How many times as long every phase takes as the closed form says: what was measured.
+  /// How many times as long every phase takes as the closed form says: what was measured, and what
+  /// the settings stretch.
   double stretch = 1;
 };
 

@@ -83,7 +83,9 @@ Prediction price_communication(const Collective& collective, const GroupLinks& l
                                const CommSettings& settings) {
   if (links.ranks > 1 && settings.measured) {
     try {
-      return measured_price(collective, links, settings);
+      Prediction price = measured_price(collective, links, settings);
+      price.time *= settings.stretch;
+      return price;
     } catch (const PredictionError& error) {
       if (settings.measured->fallback == CommFallback::none) {
         throw PredictionError(fmt::format(
@@ -103,7 +105,7 @@ PricedCall priced_call(const Collective& collective, const GroupLinks& links,
   if (!settings.measured) return priced;
   const Prediction price = price_communication(collective, links, settings);
   const Seconds formula = collective_time(priced.call, links, settings.parameters);
-  if (formula > Seconds(0)) priced.call.stretch = price.time / formula;
+  if (formula > Seconds(0)) priced.call.stretch *= price.time / formula;
   priced.origin = price.origin;
   return priced;
 }

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/app/output_file.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/library/foretoken.hpp"
 #include "sim/processes/forking_runner.hpp"
+#include "sim/report/figure_interval.hpp"
 #include "sim/report/point_report.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/closed_loop_scenario.hpp"
@@ -34,16 +38,19 @@ ComparedPoint as_measured(const ClosedLoopPoint& point, const ServerSettings& se
   return compared;
 }
 
-/// Two means cross the pipe.
+/// Means, their intervals and the host's part cross the pipe.
 Value simulate_point(Value scenario, const std::vector<std::string>& overrides) {
   for (const std::string& assignment : overrides) apply_override(scenario, assignment);
-  const Report report = run_scenario(read_scenario(scenario, {".", false}), Catalogs());
+  const Report report = run_with_intervals(read_scenario(scenario, {".", false}));
   if (report.requests.completed < report.requests.arrived) {
     throw std::runtime_error("requests failed: the model's context or the KV cache is too small");
   }
   Value means;
   means.set("ttft_ms", report.ttft_ms.mean);
   means.set("tpot_ms", report.tpot_ms.mean);
+  const double steps = static_cast<double>(std::max<std::int64_t>(1, report.iterations));
+  means.set("host_ms", report.host ? report.host->exposed_s * 1e3 / steps : 0.0);
+  if (report.intervals) means.set("intervals", intervals_value(report));
   return means;
 }
 
@@ -82,6 +89,9 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
     if (finished->outcome.status == RunStatus::ran) {
       point.simulated_ttft_ms = member(finished->outcome.report, "ttft_ms");
       point.simulated_tpot_ms = member(finished->outcome.report, "tpot_ms");
+      point.host_ms = member(finished->outcome.report, "host_ms");
+      point.ttft_interval = interval_of(finished->outcome.report, "ttft_ms", "mean");
+      point.tpot_interval = interval_of(finished->outcome.report, "tpot_ms", "mean");
     } else {
       point.failure = finished->outcome.message;
     }

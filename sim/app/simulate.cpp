@@ -13,6 +13,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/library/foretoken.hpp"
 #include "sim/report/page.hpp"
 #include "sim/run/kernel_sampler.hpp"
 #include "sim/run/observer_group.hpp"
@@ -34,6 +35,7 @@ struct SimulateOptions {
   bool json = false;
   bool quiet = false;
   bool skip_bad_lines = false;
+  std::string intervals;
 };
 
 void write_folder(const std::filesystem::path& folder, const Scenario& scenario,
@@ -67,6 +69,7 @@ TraceOptions trace_options(const SimulateOptions& options) {
 int simulate(const SimulateOptions& options) {
   std::vector<std::string> overrides = options.overrides;
   if (options.skip_bad_lines) overrides.emplace_back("workload.skip_bad_lines=true");
+  if (!options.intervals.empty()) overrides.push_back("run.intervals=" + options.intervals);
   const Scenario scenario = load_scenario(options.scenario, overrides);
 
   std::unique_ptr<StepLog> steps;
@@ -87,7 +90,7 @@ int simulate(const SimulateOptions& options) {
   RunOptions run_options;
   if (!observers.empty()) run_options.observer = &observers;
   run_options.progress = [&](const Progress& progress) { bar.update(progress); };
-  Report report = run_scenario(scenario, Catalogs(), run_options);
+  Report report = run_with_intervals(scenario, Catalogs(), run_options);
   bar.clear();
   if (steps != nullptr) steps->close();
   if (trace != nullptr) trace->close();
@@ -132,6 +135,9 @@ void add_simulate(CLI::App& program, Action& chosen) {
       ->add_flag("--trace-tokens", options->trace_tokens,
                  "Arrows of the trace go on to every token, not just to the first")
       ->needs(trace);
+  command->add_option("--intervals", options->intervals,
+                      "What the error of prices makes of the figures: estimate (the default, from "
+                      "this run), simulate (two more runs beside it, for queues too) or none");
   command->add_flag("--json", options->json, "Print report.json's object alone");
   command->add_flag("--skip-bad-lines", options->skip_bad_lines,
                     "Pass over malformed trace lines and count them");

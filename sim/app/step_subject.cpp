@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/communication_price.hpp"
+#include "kernels/stretched_predictor.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/tables.hpp"
 #include "workloads/kv_format.hpp"
@@ -118,11 +119,14 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.execution,
                       scenario.cluster,
                       {scenario.cluster.comm, scenario.deployment.all_reduce},
-                      make_predictor(Catalogs().predictors, scenario.predictor),
+                      stretched(make_predictor(Catalogs().predictors, scenario.predictor),
+                                scenario.price_stretch),
                       scenario.engine.host.gap.value() * 1e6,
                       scenario.engine.speculative,
                       scenario.engine.speculative ? scenario.engine.speculative->drafts : 0};
   if (subject.speculation) subject.host_us += subject.speculation->host_time.value() * 1e6;
+  subject.host_us *= stretch_of(scenario, "host");
+  subject.comm.stretch = stretch_of(scenario, "communication");
   subject.comm.protocol = scenario.deployment.nccl_protocol;
   if (scenario.communication == CommSource::measured) {
     subject.comm.measured =

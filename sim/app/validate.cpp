@@ -13,6 +13,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/library/foretoken.hpp"
 #include "sim/report/page.hpp"
 #include "sim/run/kernel_sampler.hpp"
 #include "sim/run/run.hpp"
@@ -59,7 +60,7 @@ int validate(const ValidateOptions& options) {
   KernelSampler kernels;
   if (!options.report_path.empty()) run_options.observer = &kernels;
   run_options.progress = [&](const Progress& progress) { bar.update(progress); };
-  Report simulated = run_scenario(scenario, Catalogs(), run_options);
+  Report simulated = run_with_intervals(scenario, Catalogs(), run_options);
   bar.clear();
   ValidationReport report = compare_with_recorded(measured, simulated);
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());

@@ -15,7 +15,7 @@ Scenario scenario_of(const Question& question, const std::vector<std::string>& c
 }
 
 Value run_question(const Question& question, const Catalogs& catalogs, const RunRequest& request) {
-  const Report report = run_scenario(scenario_of(question, request.overrides), catalogs);
+  const Report report = run_with_intervals(scenario_of(question, request.overrides), catalogs);
   Value answer;
   answer.set("report", report_value(report));
   answer.set("requests_csv", requests_csv(report));
@@ -30,7 +30,7 @@ Question load_question(const std::filesystem::path& file,
 }
 
 Value run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs) {
-  Report report = run_scenario(scenario_of(question, request.overrides), catalogs);
+  Report report = run_with_intervals(scenario_of(question, request.overrides), catalogs);
   report.timeline.clear();
   return report_value(report);
 }

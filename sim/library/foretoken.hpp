@@ -53,6 +53,11 @@ struct Answer {
 /// with mistakes, and for what only shows when its rooms are built (a model that does not fit).
 Answer simulate(const Question& question, const Catalogs& catalogs = {});
 
+/// run_scenario() in this process, and with [run] intervals = "simulate" two more runs in children
+/// meanwhile, with prices as short and as long as they may be.
+Report run_with_intervals(const Scenario& scenario, const Catalogs& catalogs = {},
+                          const RunOptions& options = {});
+
 /// One run of many, in this process, which can then run no other: the question with the request's
 /// changes on top. report.json's object without its timeline, which is most of it and which nobody
 /// lays side by side with another.

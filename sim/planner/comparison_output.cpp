@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "sim/planner/compare.hpp"
-#include "sim/planner/goals.hpp"
 #include "sim/planner/figure_columns.hpp"
+#include "sim/planner/goals.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
@@ -32,6 +32,19 @@ std::vector<FigureColumn> columns_of(const Comparison& comparison) {
   return all;
 }
 
+/// " ±4.2": half the width of what prices may make of a latency, which is what they move most.
+std::string give_or_take(const RunFigures& figures, const FigureColumn& column) {
+  const auto interval = interval_of(figures, column.name);
+  if (!interval || !column.name.ends_with("_ms")) return "";
+  return " ±" + brief((interval->high - interval->low) / 2);
+}
+
+bool any_interval(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.rows, [](const auto& row) {
+    return row.figures && !row.figures->intervals.empty();
+  });
+}
+
 /// The number that "auto" turned out to be, where it ran.
 std::string value_text(const ComparedLayout& row, std::size_t choice) {
   const std::string& value = row.layout.values[choice];
@@ -39,7 +52,7 @@ std::string value_text(const ComparedLayout& row, std::size_t choice) {
   return fmt::format("{}", row.figures->replicas);
 }
 
-std::string table_of_runs(const Comparison& comparison, bool colour, int width) {
+TextTable table_of_runs(const Comparison& comparison, bool colour, bool with_prices) {
   std::vector<FigureColumn> shown;
   for (const FigureColumn& column : columns_of(comparison)) {
     if (!column.header.empty()) shown.push_back(column);
@@ -55,6 +68,9 @@ std::string table_of_runs(const Comparison& comparison, bool colour, int width) 
   if (priced) headers.push_back({"$/M tok", Align::right});
   headers.push_back({"bound by"});
   headers.push_back({""});
+  const auto prices_of = [&](const RunFigures& figures, const FigureColumn& column) {
+    return with_prices ? give_or_take(figures, column) : "";
+  };
   TextTable table(std::move(headers));
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     const ComparedLayout& row = comparison.rows[i];
@@ -65,7 +81,8 @@ std::string table_of_runs(const Comparison& comparison, bool colour, int width) 
     }
     for (const FigureColumn& column : shown) {
       const double value = column.value(*row.figures);
-      cells.push_back(column.is_count ? fmt::format("{:.0f}", value) : brief(value));
+      cells.push_back(column.is_count ? fmt::format("{:.0f}", value)
+                                      : brief(value) + prices_of(*row.figures, column));
     }
     if (priced) {
       const auto dollars = row.figures->dollars_per_million;
@@ -76,7 +93,32 @@ std::string table_of_runs(const Comparison& comparison, bool colour, int width) 
     cells.push_back(stars > 0 ? ink.good(repeated("★", static_cast<int>(stars))) : "");
     table.add_row(std::move(cells));
   }
-  return table.text({.width = width, .colour = colour, .kept = comparison.choices.size()});
+  return table;
+}
+
+/// What prices may make of latencies stands beside them if there is room, else below.
+std::string runs_text(const Comparison& comparison, bool colour, int width) {
+  const Ink ink(colour);
+  const TextTable::Layout layout{
+      .width = width, .colour = colour, .kept = comparison.choices.size()};
+  const TextTable plain = table_of_runs(comparison, colour, false);
+  const TextTable full = table_of_runs(comparison, colour, true);
+  const bool fits = full.natural_width(layout) <= width;
+  std::string text = (fits ? full : plain).text(layout);
+  text += ink.quiet(
+      fmt::format("  latencies in ms · output tokens{} per second · $ per million output tokens\n",
+                  any_slo(comparison) ? " and requests within the SLO" : ""));
+  if (!any_interval(comparison)) return text;
+  std::vector<const RunFigures*> runs;
+  for (const ComparedLayout& row : comparison.rows) {
+    if (row.figures) runs.push_back(&*row.figures);
+  }
+  const std::string likely =
+      fmt::format("what the error of prices may make of it ({:.0f} %)", 100 * interval_confidence);
+  return text + ink.quiet(fits
+                              ? fmt::format("  ± {}, the same way for layouts of one GPU\n", likely)
+                              : fmt::format("  {}: {}\n", likely,
+                                            interval_ranges(columns_of(comparison), runs)));
 }
 
 /// Rows that look better than they are, because they served only a part of the traffic.
@@ -125,10 +167,7 @@ std::string layout_text(const Comparison& comparison, const ComparedLayout& row)
 
 std::string comparison_table(const Comparison& comparison, bool colour, int width) {
   const Ink ink(colour);
-  std::string text = table_of_runs(comparison, colour, width);
-  text += ink.quiet(
-      fmt::format("  latencies in ms · output tokens{} per second · $ per million output tokens\n",
-                  any_slo(comparison) ? " and requests within the SLO" : ""));
+  std::string text = runs_text(comparison, colour, width);
   text += unserved_text(comparison, ink);
   if (!comparison.best.empty()) text += '\n';
   for (const BestLayout& best : comparison.best) {
@@ -145,7 +184,9 @@ std::string comparison_csv(const Comparison& comparison) {
   for (const LayoutChoice& choice : comparison.choices) text += choice.key + ',';
   text += "status";
   for (const FigureColumn& column : figures) text += fmt::format(",{}", column.name);
-  text += ",dollars_per_million_output_tokens,bound,best,reason\n";
+  text += ",dollars_per_million_output_tokens,bound,best,reason";
+  const bool has_intervals = any_interval(comparison);
+  text += (has_intervals ? interval_headers(figures) : "") + '\n';
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     const ComparedLayout& row = comparison.rows[i];
     for (const std::string& value : row.layout.values) text += csv_cell(value) + ',';
@@ -162,8 +203,10 @@ std::string comparison_csv(const Comparison& comparison) {
     for (const BestLayout& goal : comparison.best) {
       if (goal.row == i) best += (best.empty() ? "" : "; ") + goal.goal;
     }
-    text += fmt::format(",{},{},{}\n", row.figures ? csv_cell(row.figures->bound) : "",
-                        csv_cell(best), csv_cell(row.outcome.message));
+    text += fmt::format(
+        ",{},{},{}{}\n", row.figures ? csv_cell(row.figures->bound) : "", csv_cell(best),
+        csv_cell(row.outcome.message),
+        has_intervals ? interval_cells(figures, row.figures ? &*row.figures : nullptr) : "");
   }
   return text;
 }
@@ -188,6 +231,7 @@ Value comparison_value(const Comparison& comparison) {
         value.set("dollars_per_million_output_tokens", *row.figures->dollars_per_million);
       }
       value.set("bound", row.figures->bound);
+      set_intervals(figures, *row.figures, value);
     }
     rows.emplace_back(std::move(value));
   }

@@ -1,6 +1,11 @@
 #include "sim/planner/figure_columns.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+
+#include "sim/report/rounding.hpp"
 
 namespace foretoken {
 namespace {
@@ -34,6 +39,63 @@ constexpr auto slo_columns = std::to_array<FigureColumn>({
 
 std::span<const FigureColumn> figure_columns() { return columns; }
 std::span<const FigureColumn> slo_figure_columns() { return slo_columns; }
+
+std::string interval_headers(std::span<const FigureColumn> columns) {
+  std::string text;
+  for (const FigureColumn& column : columns) {
+    if (!column.is_count) text += fmt::format(",{0}_low,{0}_high", column.name);
+  }
+  return text;
+}
+
+std::string interval_cells(std::span<const FigureColumn> columns, const RunFigures* figures) {
+  std::string text;
+  for (const FigureColumn& column : columns) {
+    if (column.is_count) continue;
+    const auto interval = figures != nullptr ? interval_of(*figures, column.name) : std::nullopt;
+    text +=
+        interval ? fmt::format(",{},{}", rounded(interval->low), rounded(interval->high)) : ",,";
+  }
+  return text;
+}
+
+std::string interval_range(const FigureColumn& column, const std::vector<const RunFigures*>& runs) {
+  std::optional<FigureInterval> widths;
+  for (const RunFigures* figures : runs) {
+    const auto interval = interval_of(*figures, column.name);
+    const double value = column.value(*figures);
+    if (!interval || value <= 0) continue;
+    const double width = 50 * (interval->high - interval->low) / value;
+    if (!widths) widths = {width, width};
+    widths = {std::min(widths->low, width), std::max(widths->high, width)};
+  }
+  if (!widths) return "";
+  const std::string low = fmt::format("{:.0f}", widths->low);
+  const std::string high = fmt::format("{:.0f}", widths->high);
+  return low == high ? fmt::format("± {} %", low) : fmt::format("± {} to {} %", low, high);
+}
+
+std::string interval_ranges(std::span<const FigureColumn> columns,
+                            const std::vector<const RunFigures*>& runs) {
+  std::string text;
+  for (const FigureColumn& column : columns) {
+    if (column.header.empty() || !column.name.ends_with("_ms")) continue;
+    const std::string range = interval_range(column, runs);
+    if (!range.empty())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", column.header, range);
+  }
+  return text;
+}
+
+void set_intervals(std::span<const FigureColumn> columns, const RunFigures& figures, Value& run) {
+  Value intervals;
+  for (const FigureColumn& column : columns) {
+    if (const auto interval = interval_of(figures, column.name)) {
+      intervals.set(column.name, ValueArray{rounded(interval->low), rounded(interval->high)});
+    }
+  }
+  if (!std::get<ValueObject>(intervals.data).empty()) run.set("intervals", std::move(intervals));
+}
 
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;

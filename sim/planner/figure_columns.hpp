@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/planner/run_figures.hpp"
 
@@ -22,6 +23,21 @@ struct FigureColumn {
 /// Of every run, and those that an SLO adds.
 std::span<const FigureColumn> figure_columns();
 std::span<const FigureColumn> slo_figure_columns();
+
+/// Whether a run has intervals of its figures; if so, the names of their ends follow the figures in
+/// CSV, as "ttft_p50_ms_low" and "ttft_p50_ms_high".
+std::string interval_headers(std::span<const FigureColumn> columns);
+/// The cells below them, empty without figures. Both begin with a comma.
+std::string interval_cells(std::span<const FigureColumn> columns, const RunFigures* figures);
+/// "± 11 to 13 %": half the widths of the intervals of a figure over the runs that have one; "" if
+/// none has.
+std::string interval_range(const FigureColumn& column, const std::vector<const RunFigures*>& runs);
+/// "TTFT p99 ± 11 to 13 %, TPOT p99 ± …" of the latencies among a terminal's columns, for tables
+/// without room for more.
+std::string interval_ranges(std::span<const FigureColumn> columns,
+                            const std::vector<const RunFigures*>& runs);
+/// Sets "intervals" of a run in JSON, by figure, if it has any.
+void set_intervals(std::span<const FigureColumn> columns, const RunFigures& figures, Value& run);
 
 /// `text` as a cell of a CSV file, in quotes if it has to be.
 std::string csv_cell(const std::string& text);

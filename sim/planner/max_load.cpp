@@ -109,9 +109,7 @@ class MaxLoadSearch {
       const std::size_t i = question.probe.candidate;
       LoadAnswer& base = result_.rows[i].base = answer_of(*question.load, rate());
       if (base.metrics.empty()) continue;
-      const StepError error =
-          step_error(question.load->best_runs().front()->report, result_.space.predictor,
-                     result_.space.candidates[i].hardware);
+      const StepError error = step_error_of(question.load->best_runs().front()->report);
       base.half_width = error.half_width(result_.settings.confidence);
     }
   }

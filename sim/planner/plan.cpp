@@ -55,8 +55,7 @@ void look_closely(Plan& plan, const PlanRequests& requests, PlanRuns& runs) {
                                        .target = plan.space.slo.percentile / 100,
                                        .replications = plan.settings.replications,
                                        .tolerance = plan.settings.tolerance};
-  plan.confidences = confidence_of(found, plan.space.candidates, plan.space.predictor, requests,
-                                   settings, runs);
+  plan.confidences = confidence_of(found, plan.space.candidates, requests, settings, runs);
   const std::size_t cheapest = *plan.result.cheapest;
   const CostRange range = plan.cost_range(cheapest);
   for (const DeploymentConfidence& other : plan.confidences) {

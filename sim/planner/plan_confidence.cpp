@@ -94,7 +94,6 @@ std::vector<Interval> intervals(const std::vector<double>& values, const Questio
 
 std::vector<DeploymentConfidence> confidence_of(const std::vector<FoundDeployment>& deployments,
                                                 const std::vector<PlanCandidate>& candidates,
-                                                const std::string& predictor,
                                                 const PlanRequests& requests,
                                                 const ConfidenceSettings& settings,
                                                 PlanRuns& runs) {
@@ -105,7 +104,7 @@ std::vector<DeploymentConfidence> confidence_of(const std::vector<FoundDeploymen
     const PlanCandidate& candidate = candidates[found.candidate];
     DeploymentConfidence& answer = answers.emplace_back();
     answer.candidate = found.candidate;
-    answer.error = step_error(found.run->report, predictor, candidate.hardware);
+    answer.error = step_error_of(found.run->report);
     answer.half_width = answer.error.half_width(settings.confidence);
     auto& asked = *questions.emplace_back(
         std::make_unique<Questions>(found, candidate, requests, settings, answer.half_width));

@@ -11,8 +11,8 @@
 
 #include "sim/planner/plan_requests.hpp"
 #include "sim/planner/plan_runs.hpp"
-#include "sim/planner/predictor_error.hpp"
 #include "sim/planner/probe_task.hpp"
+#include "sim/report/step_error.hpp"
 
 namespace foretoken {
 
@@ -24,8 +24,8 @@ struct Interval {
 struct FoundDeployment {
   std::size_t candidate = 0;
   int units = 1;
-  std::vector<double> metrics;          // plan_metrics()
-  const RunOutcome* run = nullptr;      // one of its runs
+  std::vector<double> metrics;      // plan_metrics()
+  const RunOutcome* run = nullptr;  // one of its runs
 };
 
 struct DeploymentConfidence {
@@ -47,10 +47,9 @@ struct ConfidenceSettings {
   bool wants_load = true;
 };
 
-/// `predictor` by name; `candidates` are those of the plan.
+/// `candidates` are those of the plan.
 std::vector<DeploymentConfidence> confidence_of(const std::vector<FoundDeployment>& deployments,
                                                 const std::vector<PlanCandidate>& candidates,
-                                                const std::string& predictor,
                                                 const PlanRequests& requests,
                                                 const ConfidenceSettings& settings, PlanRuns& runs);
 

@@ -3,50 +3,37 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/report/report_figure.hpp"
+
 namespace foretoken {
 namespace {
 
 constexpr auto metrics = std::to_array<PlanMetric>({
-    {"ttft_mean_ms", MetricKind::time},       {"ttft_p50_ms", MetricKind::time},
-    {"ttft_p90_ms", MetricKind::time},        {"ttft_p95_ms", MetricKind::time},
-    {"ttft_p99_ms", MetricKind::time},        {"tpot_mean_ms", MetricKind::time},
-    {"tpot_p50_ms", MetricKind::time},        {"tpot_p90_ms", MetricKind::time},
-    {"tpot_p95_ms", MetricKind::time},        {"tpot_p99_ms", MetricKind::time},
-    {"e2e_mean_ms", MetricKind::time},        {"e2e_p50_ms", MetricKind::time},
-    {"e2e_p90_ms", MetricKind::time},         {"e2e_p95_ms", MetricKind::time},
-    {"e2e_p99_ms", MetricKind::time},         {"requests_per_s", MetricKind::rate},
+    {"ttft_mean_ms", MetricKind::time},        {"ttft_p50_ms", MetricKind::time},
+    {"ttft_p90_ms", MetricKind::time},         {"ttft_p95_ms", MetricKind::time},
+    {"ttft_p99_ms", MetricKind::time},         {"tpot_mean_ms", MetricKind::time},
+    {"tpot_p50_ms", MetricKind::time},         {"tpot_p90_ms", MetricKind::time},
+    {"tpot_p95_ms", MetricKind::time},         {"tpot_p99_ms", MetricKind::time},
+    {"e2e_mean_ms", MetricKind::time},         {"e2e_p50_ms", MetricKind::time},
+    {"e2e_p90_ms", MetricKind::time},          {"e2e_p95_ms", MetricKind::time},
+    {"e2e_p99_ms", MetricKind::time},          {"requests_per_s", MetricKind::rate},
     {"output_tokens_per_s", MetricKind::rate}, {"output_tokens_per_s_gpu", MetricKind::rate},
-    {"goodput_per_s", MetricKind::rate},      {"attainment", MetricKind::share},
+    {"goodput_per_s", MetricKind::rate},       {"attainment", MetricKind::share},
 });
-
-const Value& member(const Value& value, std::string_view key) {
-  const Value* found = value.find(key);
-  FORETOKEN_CHECK(found != nullptr, "a report lacks '{}'", key);
-  return *found;
-}
-
-double number(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
-    return static_cast<double>(*integer);
-  }
-  const auto* real = std::get_if<double>(&value.data);
-  FORETOKEN_CHECK(real != nullptr, "a report's figure is {}", type_name(value));
-  return *real;
-}
 
 /// "ttft_p99_ms" is p99 of ttft_ms.
 double metric_of(const Value& report, std::string_view name) {
-  const Value& throughput = member(report, "throughput");
+  const Value& throughput = report_member(report, "throughput");
   if (name == "output_tokens_per_s_gpu") {
-    return number(member(member(throughput, "per_gpu"), "output_tokens_per_s"));
+    return report_number(report_member(throughput, "per_gpu"), "output_tokens_per_s");
   }
   if (name == "goodput_per_s" || name == "attainment") {
-    return number(member(member(report, "slo"), name));
+    return report_number(report_member(report, "slo"), name);
   }
-  if (throughput.find(name) != nullptr) return number(member(throughput, name));
+  if (throughput.find(name) != nullptr) return report_number(throughput, name);
   const auto first = name.find('_'), last = name.rfind('_');
   const std::string table = std::string(name.substr(0, first)) + "_ms";
-  return number(member(member(report, table), name.substr(first + 1, last - first - 1)));
+  return report_number(report_member(report, table), name.substr(first + 1, last - first - 1));
 }
 
 }  // namespace
@@ -66,16 +53,5 @@ std::vector<double> metrics_of(const Value& report) {
 }
 
 double attainment_of(const Value& report) { return metric_of(report, "attainment"); }
-
-std::vector<std::pair<std::string, double>> time_shares(const Value& report) {
-  std::vector<std::pair<std::string, double>> shares;
-  double sum = 0;
-  for (const auto& [family, seconds] : std::get<ValueObject>(member(report, "time_by").data)) {
-    shares.emplace_back(family, number(seconds));
-    sum += shares.back().second;
-  }
-  for (auto& [family, share] : shares) share = sum > 0 ? share / sum : 0;
-  return shares;
-}
 
 }  // namespace foretoken

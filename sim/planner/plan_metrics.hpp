@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sim/base/value.hpp"
@@ -28,8 +27,6 @@ std::optional<std::size_t> find_metric(std::string_view name);
 
 /// Of report.json's object, in the order of plan_metrics().
 std::vector<double> metrics_of(const Value& report);
-/// Share of the GPU time that each family of kernels took, in the report's order; they add to 1.
-std::vector<std::pair<std::string, double>> time_shares(const Value& report);
 /// Share of the requests that met the SLO.
 double attainment_of(const Value& report);
 

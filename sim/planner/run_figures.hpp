@@ -4,8 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/base/value.hpp"
+#include "sim/report/report.hpp"
 
 namespace foretoken {
 
@@ -19,8 +23,13 @@ struct RunFigures {
   double attainment = 1, goodput_per_s = 0;   // of the SLO
   std::optional<double> dollars_per_million;  // output tokens; nullopt: the GPU has no price
   std::int64_t arrived = 0, completed = 0, failed = 0, rejected = 0, timed_out = 0;
+  /// What prices may make of a figure, by its name ("ttft_p50_ms"); none where runs did not ask.
+  std::vector<std::pair<std::string_view, FigureInterval>> intervals;
   std::string bound;  // "gemm 71 %": what most of the GPU's time goes to, or what else limits
 };
+
+/// Of the figure called `name`; nullopt: it has none.
+std::optional<FigureInterval> interval_of(const RunFigures& figures, std::string_view name);
 
 /// `report` is what report_value() made. Anything missing is an InternalError: both ends are ours.
 RunFigures figures_of(const Value& report);

@@ -7,7 +7,7 @@
 
 namespace foretoken {
 
-/// half_width: of the 95 % confidence interval of the mean (Student's t, as seeds are few).
+/// half_width: of the confidence interval of the mean (Student's t, as seeds are few).
 /// nullopt with one sample, which says nothing about the spread.
 struct SeedInterval {
   double mean = 0;
@@ -18,6 +18,6 @@ struct SeedInterval {
 };
 
 /// `samples` must not be empty.
-SeedInterval seed_interval(std::span<const double> samples);
+SeedInterval seed_interval(std::span<const double> samples, double confidence = 0.95);
 
 }  // namespace foretoken

@@ -1,6 +1,7 @@
 #include "sim/planner/sweep.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "sim/planner/goals.hpp"
@@ -97,16 +98,47 @@ bool run_sweep(const SweepPlan& plan, ScenarioRunner& runner, RunStore& store,
   return true;
 }
 
-std::optional<SeedInterval> SweepResult::interval(std::size_t point,
-                                                  double (*figure)(const RunFigures&)) const {
+void SweepResult::each_run(std::size_t point,
+                           const std::function<void(const RunFigures&)>& use) const {
   const auto before = [&](const SweptRun& run, std::size_t other) {
     return plan.point_of(run.run) < other;
   };
-  Samples samples;
   for (auto run = std::lower_bound(runs.begin(), runs.end(), point, before);
        run != runs.end() && plan.point_of(run->run) == point; ++run) {
-    if (run->figures) samples.push_back(figure(*run->figures));
+    if (run->figures) use(*run->figures);
   }
+}
+
+std::optional<FigureInterval> SweepResult::price_interval(std::size_t point,
+                                                          std::string_view name) const {
+  FigureInterval mean;
+  int count = 0;
+  each_run(point, [&](const RunFigures& figures) {
+    const auto interval = interval_of(figures, name);
+    if (!interval) return;
+    mean.low += interval->low;
+    mean.high += interval->high;
+    ++count;
+  });
+  if (count == 0) return std::nullopt;
+  return FigureInterval{mean.low / count, mean.high / count};
+}
+
+FigureInterval SweepResult::interval_90(std::size_t point, const FigureColumn& column) const {
+  Samples samples;
+  each_run(point, [&](const RunFigures& figures) { samples.push_back(column.value(figures)); });
+  const SeedInterval seeds = seed_interval(samples, interval_confidence);
+  const auto prices = price_interval(point, column.name);
+  FORETOKEN_CHECK(prices.has_value(), "no interval of {}", column.name);
+  const double chance = seeds.half_width.value_or(0.0);
+  return {std::max(0.0, seeds.mean - std::hypot(chance, seeds.mean - prices->low)),
+          seeds.mean + std::hypot(chance, prices->high - seeds.mean)};
+}
+
+std::optional<SeedInterval> SweepResult::interval(std::size_t point,
+                                                  double (*figure)(const RunFigures&)) const {
+  Samples samples;
+  each_run(point, [&](const RunFigures& figures) { samples.push_back(figure(figures)); });
   if (samples.empty()) return std::nullopt;
   return seed_interval(samples);
 }

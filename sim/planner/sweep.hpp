@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/planner/figure_columns.hpp"
 #include "sim/planner/run_figures.hpp"
 #include "sim/planner/run_store.hpp"
 #include "sim/planner/seed_interval.hpp"
@@ -49,6 +50,13 @@ struct SweepResult {
   /// Of the runs of `point` that ran; nullopt if none did.
   [[nodiscard]] std::optional<SeedInterval> interval(std::size_t point,
                                                      double (*figure)(const RunFigures&)) const;
+  /// Calls `use` with the figures of each run of `point` that ran.
+  void each_run(std::size_t point, const std::function<void(const RunFigures&)>& use) const;
+  /// What the error of prices may make of the mean of a figure, by name; nullopt: not known.
+  [[nodiscard]] std::optional<FigureInterval> price_interval(std::size_t point,
+                                                             std::string_view name) const;
+  /// Of 90 %, seeds and prices together; needs a price_interval().
+  [[nodiscard]] FigureInterval interval_90(std::size_t point, const FigureColumn& column) const;
 };
 
 /// What the store holds.

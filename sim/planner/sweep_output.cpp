@@ -36,16 +36,25 @@ std::vector<FigureColumn> shown_columns(const SweepResult& result) {
   return shown;
 }
 
+bool has_intervals(const RunFigures& figures) { return !figures.intervals.empty(); }
+
 std::string interval_text(const SeedInterval& interval, std::string (*text)(double)) {
   if (!interval.half_width) return text(interval.mean);
   return fmt::format("{} ±{}", text(interval.mean), text(*interval.half_width));
 }
 
+/// " ~0.86": half the width of what prices may make of a latency.
+std::string price_text(const SweepResult& result, std::size_t point, const FigureColumn& column) {
+  const auto prices = result.price_interval(point, column.name);
+  if (!prices || !column.name.ends_with("_ms")) return "";
+  return " ~" + brief((prices->high - prices->low) / 2);
+}
+
 std::string whole(double value) { return fmt::format("{:.0f}", value); }
 std::string cents(double value) { return fmt::format("{:.2f}", value); }
 
-std::string table_of_points(const SweepResult& result, bool colour, int width,
-                            std::size_t rows_max) {
+TextTable table_of_points(const SweepResult& result, bool colour, std::size_t rows_max,
+                          bool with_prices) {
   const std::vector<FigureColumn> shown = shown_columns(result);
   const bool priced = any_run(result, has_price);
   const bool seeded = result.plan.seeds.size() > 1;
@@ -71,7 +80,9 @@ std::string table_of_points(const SweepResult& result, bool colour, int width,
     }
     for (const FigureColumn& column : shown) {
       const auto interval = result.interval(point, column.value);
-      cells.push_back(column.is_count ? whole(interval->mean) : interval_text(*interval, brief));
+      cells.push_back(column.is_count ? whole(interval->mean)
+                                      : interval_text(*interval, brief) +
+                                            (with_prices ? price_text(result, point, column) : ""));
     }
     if (priced) cells.push_back(interval_text(*result.interval(point, price_of), cents));
     cells.push_back(bound_of(result, point));
@@ -79,14 +90,39 @@ std::string table_of_points(const SweepResult& result, bool colour, int width,
     cells.push_back(stars > 0 ? ink.good(repeated("★", static_cast<int>(stars))) : "");
     table.add_row(std::move(cells));
   }
-  std::string text = points.empty() ? ""
-                                    : table.text({.width = width,
-                                                  .colour = colour,
-                                                  .kept = result.plan.keys.size()});
-  if (points.size() > rows_max) {
-    text += fmt::format("  … and {} more, in the store and with --csv\n", points.size() - rows_max);
+  return table;
+}
+
+/// The table and what its figures are. What prices may make of latencies stands beside them if
+/// there is room, else below.
+std::string points_text(const SweepResult& result, bool colour, int width, std::size_t rows_max) {
+  const std::size_t points = points_that_ran(result).size();
+  if (points == 0) return "";
+  const Ink ink(colour);
+  const TextTable::Layout layout{
+      .width = width, .colour = colour, .kept = result.plan.keys.size()};
+  const TextTable plain = table_of_points(result, colour, rows_max, false);
+  const TextTable full = table_of_points(result, colour, rows_max, true);
+  const bool fits = full.natural_width(layout) <= width;
+  std::string text = (fits ? full : plain).text(layout);
+  if (points > rows_max)
+    text += fmt::format("  … and {} more, in the store and with --csv\n", points - rows_max);
+  const bool has_slo = any_run(result, [](const RunFigures& f) { return f.has_slo; });
+  const bool seeded = result.plan.seeds.size() > 1;
+  text += ink.quiet(fmt::format(
+      "  latencies in ms · output tokens{} per second · $ per million output tokens\n{}",
+      has_slo ? " and requests within the SLO" : "",
+      seeded ? "  means over the seeds ± half of the 95 % interval\n" : ""));
+  if (!any_run(result, has_intervals)) return text;
+  std::vector<const RunFigures*> runs;
+  for (const SweptRun& run : result.runs) {
+    if (run.figures) runs.push_back(&*run.figures);
   }
-  return text;
+  const std::string likely =
+      fmt::format("what the error of prices may make of it ({:.0f} %)", 100 * interval_confidence);
+  return text + ink.quiet(fits ? fmt::format("  ~ half of {}\n", likely)
+                               : fmt::format("  {}: {}\n", likely,
+                                             interval_ranges(columns_of(result), runs)));
 }
 
 std::string served_text(const SweepResult& result, const Ink& ink) {
@@ -146,6 +182,18 @@ Value interval_value(const SeedInterval& interval) {
   return value;
 }
 
+/// Both sources apart, and together: errors of prices and chance have nothing to do with each
+/// other.
+Value interval_value(const SweepResult& result, std::size_t point, const FigureColumn& column) {
+  Value value = interval_value(*result.interval(point, column.value));
+  const auto prices = result.price_interval(point, column.name);
+  if (!prices) return value;
+  value.set("prices_90", ValueArray{rounded(prices->low), rounded(prices->high)});
+  const auto both = result.interval_90(point, column);
+  value.set("both_90", ValueArray{rounded(both.low), rounded(both.high)});
+  return value;
+}
+
 Value run_value(const SweepResult& result, const SweptRun& run,
                 const std::vector<FigureColumn>& figures) {
   Value value;
@@ -159,6 +207,7 @@ Value run_value(const SweepResult& result, const SweptRun& run,
   if (has_price(*run.figures))
     value.set("dollars_per_million_output_tokens", price_of(*run.figures));
   value.set("bound", run.figures->bound);
+  set_intervals(figures, *run.figures, value);
   return value;
 }
 
@@ -173,15 +222,7 @@ Value settings_of_point(const SweepPlan& plan, std::size_t point) {
 
 std::string sweep_table(const SweepResult& result, bool colour, int width, std::size_t rows_max) {
   const Ink ink(colour);
-  std::string text = table_of_points(result, colour, width, rows_max);
-  if (!text.empty()) {
-    const bool has_slo = any_run(result, [](const RunFigures& f) { return f.has_slo; });
-    text += ink.quiet(fmt::format(
-        "  latencies in ms · output tokens{} per second · $ per million output tokens\n{}",
-        has_slo ? " and requests within the SLO" : "",
-        result.plan.seeds.size() > 1 ? "  means over the seeds ± half of the 95 % interval\n"
-                                     : ""));
-  }
+  std::string text = points_text(result, colour, width, rows_max);
   text += served_text(result, ink);
   text += best_text(result, ink);
   text += reasons_text(result, RunStatus::infeasible, "not possible", ink);
@@ -196,7 +237,9 @@ std::string sweep_csv(const SweepResult& result) {
   for (const VariedKey& key : plan.keys) text += ',' + csv_cell(key.key);
   text += plan.seeds.empty() ? ",status" : ",run.seed,status";
   for (const FigureColumn& column : figures) text += fmt::format(",{}", column.name);
-  text += ",dollars_per_million_output_tokens,bound,reason\n";
+  text += ",dollars_per_million_output_tokens,bound,reason";
+  const bool bounded = any_run(result, has_intervals);
+  text += (bounded ? interval_headers(figures) : "") + '\n';
   for (const SweptRun& run : result.runs) {
     text += fmt::format("{}", run.run);
     for (const std::string& value : plan.points[plan.point_of(run.run)].values)
@@ -209,8 +252,9 @@ std::string sweep_csv(const SweepResult& result) {
     }
     text += ',';
     if (run.figures && has_price(*run.figures)) text += fmt::format("{}", price_of(*run.figures));
-    text += fmt::format(",{},{}\n", run.figures ? csv_cell(run.figures->bound) : "",
-                        csv_cell(run.message));
+    text += fmt::format(
+        ",{},{}{}\n", run.figures ? csv_cell(run.figures->bound) : "", csv_cell(run.message),
+        bounded ? interval_cells(figures, run.figures ? &*run.figures : nullptr) : "");
   }
   return text;
 }
@@ -224,7 +268,7 @@ Value sweep_value(const SweepResult& result) {
     value.set("point", static_cast<std::int64_t>(point));
     value.set("settings", settings_of_point(result.plan, point));
     for (const FigureColumn& column : figures)
-      value.set(column.name, interval_value(*result.interval(point, column.value)));
+      value.set(column.name, interval_value(result, point, column));
     if (any_run(result, has_price)) {
       value.set("dollars_per_million_output_tokens",
                 interval_value(*result.interval(point, price_of)));

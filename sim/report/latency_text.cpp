@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/report/figure_interval.hpp"
 #include "sim/report/number_text.hpp"
 
 namespace foretoken {
@@ -66,6 +67,26 @@ TextTable latency_table(const Report& report, const std::vector<LatencyColumn>& 
 }
 
 }  // namespace
+
+std::vector<std::string> latency_intervals(const Report& report) {
+  std::vector<std::string> texts;
+  if (!report.intervals) return texts;
+  const auto add = [&](std::string_view name, std::string_view table, const LatencyRow& row) {
+    if (row.max == 0) return;
+    const LatencyScale scale = latency_scale(row);
+    const auto ends = [&](std::string_view figure) {
+      const FigureInterval interval = *interval_of(report, table, figure);
+      return fmt::format("{}–{}", grouped(interval.low * scale.per_ms, scale.decimals),
+                         grouped(interval.high * scale.per_ms, scale.decimals));
+    };
+    texts.push_back(
+        fmt::format("{} p50 {}, p99 {} {}", name, ends("p50"), ends("p99"), scale.unit));
+  };
+  add("TTFT", "ttft_ms", report.ttft_ms);
+  add("TPOT", "tpot_ms", report.tpot_ms);
+  add("E2E", "e2e_ms", report.e2e_ms);
+  return texts;
+}
 
 std::string latency_text(const Report& report, int label_columns, const TextTable::Layout& layout) {
   std::vector<LatencyColumn> figures(latency_columns.begin(), latency_columns.end());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
@@ -33,6 +34,31 @@ double bias(const Points& points, Error error) {
   std::vector<double> values;
   for (const ComparedPoint* point : points) values.push_back((point->*error)());
   return median(std::move(values));
+}
+
+/// Share of the measured values that lie within the intervals; nullopt where there are none.
+std::optional<double> coverage(const Points& points, double ComparedPoint::*measured,
+                               std::optional<FigureInterval> ComparedPoint::*interval) {
+  std::int64_t within = 0, all = 0;
+  for (const ComparedPoint* point : points) {
+    const std::optional<FigureInterval>& bounds = point->*interval;
+    if (!bounds) continue;
+    ++all;
+    if (point->*measured >= bounds->low && point->*measured <= bounds->high) ++within;
+  }
+  if (all == 0) return std::nullopt;
+  return static_cast<double>(within) / static_cast<double>(all);
+}
+
+std::optional<double> tpot_coverage(const Points& points) {
+  return coverage(points, &ComparedPoint::measured_tpot_ms, &ComparedPoint::tpot_interval);
+}
+std::optional<double> ttft_coverage(const Points& points) {
+  return coverage(points, &ComparedPoint::measured_ttft_ms, &ComparedPoint::ttft_interval);
+}
+
+std::string share_text(const std::optional<double>& share) {
+  return share ? fmt::format("{:.0f}", 100.0 * *share) : "-";
 }
 
 std::string percent_text(double share) { return fmt::format("{:.1f}", 100.0 * share); }
@@ -66,16 +92,19 @@ std::string table_text(const std::map<Group, Points>& groups, const TextTable::L
                    {"points", Align::right},
                    {"TPOT %", Align::right},
                    {"bias", Align::right},
+                   {"within", Align::right},
                    {"TTFT %", Align::right},
-                   {"bias", Align::right}});
+                   {"bias", Align::right},
+                   {"within", Align::right}});
   for (const auto& [group, points] : groups) {
-    table.add_row({group.model, group.engine, group.part,
-                   group.users == 0 ? "all" : grouped(std::int64_t{group.users}),
-                   grouped(static_cast<std::int64_t>(points.size())),
-                   percent_text(median_error(points, &ComparedPoint::tpot_error)),
-                   signed_text(bias(points, &ComparedPoint::tpot_error)),
-                   percent_text(median_error(points, &ComparedPoint::ttft_error)),
-                   signed_text(bias(points, &ComparedPoint::ttft_error))});
+    table.add_row(
+        {group.model, group.engine, group.part,
+         group.users == 0 ? "all" : grouped(std::int64_t{group.users}),
+         grouped(static_cast<std::int64_t>(points.size())),
+         percent_text(median_error(points, &ComparedPoint::tpot_error)),
+         signed_text(bias(points, &ComparedPoint::tpot_error)), share_text(tpot_coverage(points)),
+         percent_text(median_error(points, &ComparedPoint::ttft_error)),
+         signed_text(bias(points, &ComparedPoint::ttft_error)), share_text(ttft_coverage(points))});
   }
   return table.text(layout);
 }
@@ -103,15 +132,89 @@ std::string worst_text(const PointReport& report, std::size_t worst,
   for (const ComparedPoint* point : points) {
     table.add_row({point->model, point->engine, point->layout,
                    grouped(std::int64_t{point->prompt_tokens}),
-                   grouped(std::int64_t{point->output_tokens}),
-                   grouped(std::int64_t{point->users}), brief(point->measured_tpot_ms),
-                   brief(point->simulated_tpot_ms), brief(point->measured_ttft_ms),
-                   brief(point->simulated_ttft_ms)});
+                   grouped(std::int64_t{point->output_tokens}), grouped(std::int64_t{point->users}),
+                   brief(point->measured_tpot_ms), brief(point->simulated_tpot_ms),
+                   brief(point->measured_ttft_ms), brief(point->simulated_ttft_ms)});
   }
   return table.text(layout);
 }
 
+/// All points of a part together.
+std::map<Group, Points> totals_of(const PointReport& report) {
+  std::map<Group, Points> totals;
+  for (const auto& [group, points] : groups_of(report, false)) {
+    Points& all = totals[{"all", "", group.part, 0}];
+    all.insert(all.end(), points.begin(), points.end());
+  }
+  return totals;
+}
+
+std::string host_text(const PointReport& report, const TextTable::Layout& layout) {
+  const std::vector<HostResidual> residuals = host_residuals(report);
+  if (residuals.empty()) return "";
+  TextTable table({{"model", Align::left},
+                   {"engine", Align::left},
+                   {"part", Align::left},
+                   {"points", Align::right},
+                   {"host share", Align::right},
+                   {"host alone %", Align::right},
+                   {"or GPU %", Align::right},
+                   {"and host %", Align::right},
+                   {"±", Align::right}});
+  double sum = 0;
+  std::int64_t count = 0;
+  for (const HostResidual& residual : residuals) {
+    table.add_row({residual.model, residual.engine,
+                   residual.is_calibration ? "calibration" : "test", grouped(residual.points),
+                   percent(residual.share), signed_text(residual.alone), signed_text(residual.gpu),
+                   signed_text(residual.host), percent_text(residual.host_deviation)});
+    if (residual.is_calibration) continue;
+    sum += std::abs(residual.alone);
+    ++count;
+  }
+  std::string text =
+      "\n  what is missing of measured TPOTs, by least squares: host time alone, or both\n" +
+      table.text(layout);
+  if (count > 0) {
+    text += fmt::format(
+        "  host time of {}, none of them calibrated on: {} % off in the mean if all is the CPU's\n",
+        counted(count, "server"), percent_text(sum / static_cast<double>(count)));
+  }
+  return text;
+}
+
 }  // namespace
+
+std::vector<HostResidual> host_residuals(const PointReport& report) {
+  constexpr std::size_t points_min = 20;  // ten an unknown
+  std::vector<HostResidual> residuals;
+  for (const auto& [group, points] : groups_of(report, false)) {
+    // Relative to the measured TPOT: missing = gpu * (TPOT - host) + host * host.
+    double gg = 0, gh = 0, hh = 0, gy = 0, hy = 0, yy = 0, share = 0;
+    for (const ComparedPoint* point : points) {
+      const double whole = point->measured_tpot_ms;
+      const double g = (point->simulated_tpot_ms - point->host_ms) / whole;
+      const double h = point->host_ms / whole;
+      const double y = 1 - point->simulated_tpot_ms / whole;
+      gg += g * g, gh += g * h, hh += h * h, gy += g * y, hy += h * y, yy += y * y;
+      share += point->host_ms / point->simulated_tpot_ms;
+    }
+    const double determinant = gg * hh - gh * gh;
+    if (points.size() < points_min || hh <= 0 || determinant <= 0) continue;
+    HostResidual& found = residuals.emplace_back();
+    std::tie(found.model, found.engine) = std::tie(group.model, group.engine);
+    found.is_calibration = points.front()->is_calibration;
+    found.points = static_cast<std::int64_t>(points.size());
+    found.share = share / static_cast<double>(points.size());
+    found.alone = hy / hh;
+    found.gpu = (gy * hh - hy * gh) / determinant;
+    found.host = (hy * gg - gy * gh) / determinant;
+    const double left = std::max(0.0, yy - found.gpu * gy - found.host * hy);
+    found.host_deviation =
+        std::sqrt(left / static_cast<double>(points.size() - 2) * gg / determinant);
+  }
+  return residuals;
+}
 
 std::string point_text(const PointReport& report, bool colour, int width, std::size_t worst) {
   const Ink ink(colour);
@@ -119,7 +222,17 @@ std::string point_text(const PointReport& report, bool colour, int width, std::s
   std::string text =
       fmt::format("  {}\n  median errors of a group, and their bias (median with its sign)\n\n",
                   ink.strong("mean TPOT and TTFT under a fixed number of users"));
-  text += table_text(groups_of(report, false), layout) + "\n";
+  std::map<Group, Points> groups = groups_of(report, false);
+  const bool has_intervals = std::ranges::any_of(
+      report.points, [](const ComparedPoint& point) { return point.tpot_interval.has_value(); });
+  groups.merge(totals_of(report));
+  text += table_text(groups, layout);
+  if (has_intervals) {
+    text += fmt::format(
+        "  within: measured means, in per cent, that lie in the simulation's {} intervals\n",
+        fmt::format("{:.0f} %", 100 * interval_confidence));
+  }
+  text += host_text(report, layout) + "\n";
   text += table_text(groups_of(report, true), layout);
   if (worst > 0) text += "\n  furthest off by TPOT\n" + worst_text(report, worst, layout);
   std::map<std::string, std::int64_t> failures;
@@ -151,6 +264,8 @@ Value point_value(const PointReport& report) {
       value.set("tpot_bias", rounded(bias(members, &ComparedPoint::tpot_error)));
       value.set("ttft_median_error", rounded(median_error(members, &ComparedPoint::ttft_error)));
       value.set("ttft_bias", rounded(bias(members, &ComparedPoint::ttft_error)));
+      if (const auto share = tpot_coverage(members)) value.set("tpot_within", rounded(*share));
+      if (const auto share = ttft_coverage(members)) value.set("ttft_within", rounded(*share));
       groups.push_back(std::move(value));
     }
   }
@@ -163,13 +278,32 @@ Value point_value(const PointReport& report) {
       value.set("simulated_ttft_ms", rounded(point.simulated_ttft_ms));
       value.set("measured_tpot_ms", rounded(point.measured_tpot_ms));
       value.set("simulated_tpot_ms", rounded(point.simulated_tpot_ms));
+      value.set("host_ms", rounded(point.host_ms));
+      const auto set = [&](const char* name, const std::optional<FigureInterval>& interval) {
+        if (interval) value.set(name, ValueArray{rounded(interval->low), rounded(interval->high)});
+      };
+      set("ttft_interval_ms", point.ttft_interval);
+      set("tpot_interval_ms", point.tpot_interval);
     } else {
       value.set("failure", point.failure);
     }
     points.push_back(std::move(value));
   }
+  ValueArray hosts;
+  for (const HostResidual& residual : host_residuals(report)) {
+    hosts.emplace_back(ValueObject{{"model", residual.model},
+                                   {"engine", residual.engine},
+                                   {"part", residual.is_calibration ? "calibration" : "test"},
+                                   {"points", residual.points},
+                                   {"host_share", rounded(residual.share)},
+                                   {"host_alone", rounded(residual.alone)},
+                                   {"gpu", rounded(residual.gpu)},
+                                   {"host", rounded(residual.host)},
+                                   {"host_deviation", rounded(residual.host_deviation)}});
+  }
   Value value;
   value.set("groups", std::move(groups));
+  value.set("host", std::move(hosts));
   value.set("points", std::move(points));
   value.set("left_out", report.left_out);
   return value;

@@ -1,11 +1,14 @@
 // Measured points beside simulated ones, many at once: errors of mean TTFT and TPOT by model and
-// engine, by number of users, and the points that are furthest off.
+// engine, by number of users, and the points that are furthest off; how many measured values lie
+// within the simulation's intervals, and how much of what is left is the CPU's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/value.hpp"
+#include "sim/report/report.hpp"
 
 namespace foretoken {
 
@@ -15,6 +18,8 @@ struct ComparedPoint {
   bool is_calibration = false;  // settings were chosen with it in view
   double measured_ttft_ms = 0, measured_tpot_ms = 0;
   double simulated_ttft_ms = 0, simulated_tpot_ms = 0;
+  double host_ms = 0;  // that GPUs waited for the CPU, a step, simulated
+  std::optional<FigureInterval> ttft_interval, tpot_interval;  // of the simulated means
   std::string failure;  // why it could not be simulated; "" = it was
 
   [[nodiscard]] double ttft_error() const { return simulated_ttft_ms / measured_ttft_ms - 1.0; }
@@ -25,6 +30,22 @@ struct PointReport {
   std::vector<ComparedPoint> points;  // in the order of the file
   std::int64_t left_out = 0;          // rows that do not say how many users a server had
 };
+
+/// What is missing of the measured TPOTs of one model on one engine, by least squares: as host time
+/// alone, and split into a part that goes with the simulated GPU time and one that goes with host
+/// time. The two are alike where batches are, so that their standard error is large.
+struct HostResidual {
+  std::string model, engine;
+  bool is_calibration = false;
+  std::int64_t points = 0;
+  double share = 0;  // of the simulated TPOT that is host time, mean
+  // Relative: 0.1 = it would have to be 10 % longer.
+  double alone = 0;            // host time, if GPU times are right
+  double gpu = 0, host = 0;    // both
+  double host_deviation = 0;   // standard error of `host`
+};
+/// Of every model and engine with host time and at least 20 points; in the order of the names.
+std::vector<HostResidual> host_residuals(const PointReport& report);
 
 std::string point_text(const PointReport& report, bool colour, int width, std::size_t worst);
 Value point_value(const PointReport& report);

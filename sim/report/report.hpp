@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/value.hpp"
+#include "sim/report/step_error.hpp"
 
 namespace foretoken {
 
@@ -44,10 +45,6 @@ struct TimelinePoint {
   double replicas = 0;  // that serve; filled where their number may change
 };
 
-struct NamedSeconds {
-  std::string name;  // kernel family or communication: "gemm", "attention", "all_reduce"
-  double seconds = 0;
-};
 struct NamedCount {
   std::string name;
   std::int64_t count = 0;
@@ -86,6 +83,13 @@ struct PriorityClass {
   std::int64_t arrived = 0, completed = 0;
   LatencyRow ttft_ms, tpot_ms, e2e_ms;
 };
+
+/// Where a figure lies with a probability of interval_confidence, as far as prices are concerned.
+struct FigureInterval {
+  double low = 0, high = 0;
+};
+/// Of all intervals in reports.
+inline constexpr double interval_confidence = 0.9;
 
 struct Report {
   std::string title;  // "Llama 3.1 8B (bf16) on 1x NVIDIA H200 SXM"
@@ -160,11 +164,19 @@ struct Report {
   };
   std::optional<Host> host;
 
+  /// What the error of prices makes of the figures; nullopt = nobody asked.
+  struct Intervals {
+    bool is_simulated = false;            // by two more runs; else estimated from this one
+    std::vector<FigureInterval> figures;  // in the order of interval_figures()
+  };
+  std::optional<Intervals> intervals;
+
   double gpu_busy = 0;    // share of GPU time with a step running, 0 to 1
   double batch_mean = 0;  // sequences a step
   std::int64_t batch_max = 0;
   std::int64_t iterations = 0;
   std::vector<NamedSeconds> time_by;     // GPU time by kernel family, largest first
+  StepError step_error;                  // of the steps that this time went to
   std::vector<FamilyFigures> families;   // of these, the ones that are priced kernel by kernel
   std::optional<Roofline> roofline;      // where it was asked for
   std::vector<NamedCount> origins;       // kernel prices by origin

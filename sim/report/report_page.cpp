@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "sim/base/toml.hpp"
+#include "sim/report/figure_interval.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
 #include "sim/report/page_requests.hpp"
@@ -22,11 +23,21 @@ std::string spelled(std::string name) {
   return name;
 }
 
-PageTile latency_tile(const char* name, const LatencyRow& row) {
+/// "90 % 95.9–117 · ", or nothing.
+std::string within(const Report& report, std::string_view table, std::string_view figure,
+                   double unit = 1) {
+  const auto interval = interval_of(report, table, figure);
+  if (!interval || brief(interval->low / unit) == brief(interval->high / unit)) return "";
+  return fmt::format("90 % {}–{} · ", brief(interval->low / unit), brief(interval->high / unit));
+}
+
+PageTile latency_tile(const char* name, const Report& report, std::string_view table,
+                      const LatencyRow& row) {
   const double unit = row.p50 >= 1e3 ? 1e3 : 1;
   const char* unit_name = unit > 1 ? "s" : "ms";
   return {fmt::format("{} p99", name), brief(row.p99 / unit), unit_name,
-          fmt::format("p50 {} · mean {}", brief(row.p50 / unit), brief(row.mean / unit))};
+          fmt::format("{}p50 {} · mean {}", within(report, table, "p99", unit),
+                      brief(row.p50 / unit), brief(row.mean / unit))};
 }
 
 /// Rounded down: a share of all but a few is not all.
@@ -49,9 +60,9 @@ void add_tiles(ReportPage& page, const Report& report) {
                      fmt::format("{:g} % wanted · {}", slo.percentile, targets),
                      slo.met ? PageTile::Tone::good : PageTile::Tone::bad});
   }
-  tiles.push_back(latency_tile("TTFT", report.ttft_ms));
-  tiles.push_back(latency_tile("TPOT", report.tpot_ms));
-  tiles.push_back(latency_tile("End to end", report.e2e_ms));
+  tiles.push_back(latency_tile("TTFT", report, "ttft_ms", report.ttft_ms));
+  tiles.push_back(latency_tile("TPOT", report, "tpot_ms", report.tpot_ms));
+  tiles.push_back(latency_tile("End to end", report, "e2e_ms", report.e2e_ms));
   tiles.push_back(
       {"Output", brief(report.throughput.output_tokens_per_s), "tokens/s",
        report.gpus > 1
@@ -68,7 +79,9 @@ void add_tiles(ReportPage& page, const Report& report) {
   if (report.cost) {
     tiles.push_back({"Cost", fmt::format("${:.2f}", report.cost->per_million_output_tokens),
                      "per M tokens",
-                     fmt::format("of output · ${} an hour", grouped(report.cost->per_hour, 2))});
+                     fmt::format("{}of output · ${} an hour",
+                                 within(report, "cost", "per_million_output_tokens"),
+                                 grouped(report.cost->per_hour, 2))});
   }
   tiles.push_back(
       {"KV cache peak", percent(report.kv.peak), "",
@@ -225,27 +238,56 @@ void add_roofline(ReportPage& page, const Report& report) {
   page.chart(chart);
 }
 
+/// All figures with what prices may make of them.
+void add_intervals(ReportPage& page, const Report& report) {
+  if (!report.intervals) return;
+  page.section(
+      "What that makes of the figures",
+      fmt::format(
+          "Where each lies with a probability of {} if prices of steps are off by as much as "
+          "on data held back: ± {} of a step's time. {}",
+          fmt::format("{:.0f} %", 100 * interval_confidence),
+          percent(report.step_error.half_width(interval_confidence)),
+          report.intervals->is_simulated
+              ? "Simulated again with all prices as low and as high."
+              : "Estimated from this run; with [run] intervals = \"simulate\" runs with "
+                "prices as low and as high say it better."));
+  std::vector<std::string> names;
+  std::vector<double> values, lows, highs;
+  const auto figures = interval_figures();
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const FigureInterval& interval = report.intervals->figures[i];
+    if (interval.high == 0) continue;
+    names.push_back(spelled(fmt::format("{} {}", figures[i].table, figures[i].name)));
+    values.push_back(figures[i].value(report));
+    lows.push_back(interval.low);
+    highs.push_back(interval.high);
+  }
+  page.table(
+      "figure",
+      {PageColumn::of_texts("figure", names), PageColumn::of_numbers("simulated", "", 2, values),
+       PageColumn::of_numbers("from", "", 2, lows), PageColumn::of_numbers("to", "", 2, highs)});
+}
+
 void add_accuracy(ReportPage& page, const Report& report) {
   page.section("How far off prices may be",
-               "Expected relative error of a kernel's price, from measurements of its family that "
-               "were held back from fitting, on the GPU at hand where it was measured.");
-  double total = 0, known = 0, weighted = 0;
+               "Mean relative error of a family's prices on measurements that were held back from "
+               "fitting: layouts, and where the GPU was never measured, GPUs.");
+  double total = 0;
   for (const NamedSeconds& family : report.time_by) total += family.seconds;
   std::vector<std::string> names;
   std::vector<double> shares, errors;
   for (const NamedSeconds& family : report.time_by) {
-    const auto priced = std::ranges::find(report.families, family.name, &FamilyFigures::name);
-    const double error = priced != report.families.end() ? priced->expected_error : 0;
+    const auto& known = report.step_error.families;
+    const auto priced = std::ranges::find(known, family.name, &FamilyError::family);
+    const double error = priced != known.end() ? priced->error : 0;
     names.push_back(spelled(family.name));
     shares.push_back(total > 0 ? family.seconds / total * 100 : 0);
     errors.push_back(error > 0 ? error * 100 : std::nan(""));
-    if (error <= 0) continue;
-    known += family.seconds;
-    weighted += error * family.seconds;
   }
   std::vector<PageColumn> columns = {PageColumn::of_texts("family", names),
                                      PageColumn::of_numbers("share of GPU time", "%", 1, shares)};
-  if (known > 0) columns.push_back(PageColumn::of_numbers("expected error", "%", 1, errors));
+  columns.push_back(PageColumn::of_numbers("error", "%", 1, errors));
   if (!names.empty()) page.table("family", columns);
   std::vector<std::string> notes;
   std::string origins;
@@ -253,13 +295,10 @@ void add_accuracy(ReportPage& page, const Report& report) {
     origins += fmt::format("{}{} {}", origins.empty() ? "" : ", ", grouped(origin.count),
                            spelled(origin.name));
   }
-  if (known > 0) {
-    notes.push_back(
-        fmt::format("Weighted by time, prices of single kernels are expected to be {} "
-                    "off; that covers {} of the GPU time. Errors of many kernels partly "
-                    "cancel in a step.",
-                    percent(weighted / known), percent(known / total)));
-  }
+  notes.push_back(
+      fmt::format("Weighted by time, prices are {} off in the mean. The errors of all "
+                  "families are taken to go the same way, which is the cautious choice.",
+                  percent(report.step_error.mean_absolute())));
   if (!origins.empty()) {
     notes.push_back(
         fmt::format("Where kernel prices came from: {}. Learned: by a model trained on "
@@ -268,9 +307,7 @@ void add_accuracy(ReportPage& page, const Report& report) {
                     "a formula over the specification.",
                     origins));
   }
-  notes.push_back(
-      "Where no error is shown, nothing was held back to tell it by: read such prices "
-      "as estimates. README.md says how whole runs compare with real servers.");
+  notes.push_back("README.md says how whole runs compare with real servers.");
   page.notes(notes);
 }
 
@@ -299,6 +336,7 @@ void add_run(ReportPage& page, const Report& report) {
   add_roofline(page, report);
   add_request_table(page, report);
   add_accuracy(page, report);
+  add_intervals(page, report);
   page.section("Scenario", "Every default filled in; as a file it gives this run again.");
   page.text("Everything as in the terminal", report_table(report, false));
   page.text("scenario.toml", to_toml(report.scenario));

@@ -9,6 +9,7 @@
 
 #include "sim/base/unit_text.hpp"
 #include "sim/report/charts.hpp"
+#include "sim/report/figure_interval.hpp"
 #include "sim/report/latency_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/priority_text.hpp"
@@ -81,7 +82,7 @@ class ReportText {
   [[nodiscard]] std::string text() const {
     std::string result;
     for (const std::string& section :
-         {title(), requests() + throughput(), latency_text(report_, label_, layout()),
+         {title(), requests() + throughput(), latency_text(report_, label_, layout()) + intervals(),
           priority_text(report_, label_, layout()), objective() + price(), pools(),
           memory() + load() + speculation(), time_by(), over_time()}) {
       if (section.empty()) continue;
@@ -157,6 +158,30 @@ class ReportText {
     };
     if (report_.gpus <= 1) return line("throughput", 1);
     return line("throughput", 1) + line("per GPU", 1.0 / report_.gpus);
+  }
+
+  /// What the error of prices may make of it: a figure that stays as it is says nothing.
+  [[nodiscard]] std::string intervals() const {
+    if (!report_.intervals) return {};
+    std::vector<std::string> parts = latency_intervals(report_);
+    const auto tokens = *interval_of(report_, "throughput", "output_tokens_per_s");
+    if (brief(tokens.low) != brief(tokens.high)) {
+      parts.push_back(
+          fmt::format("{}–{} output tokens/s", brief(tokens.low), brief(tokens.high)));
+    }
+    const auto met = *interval_of(report_, "slo", "attainment");
+    if (!report_.slo.targets.empty() && met.low < met.high) {
+      parts.push_back(fmt::format("SLO met by {}–{}", grouped(100 * met.low, 1), attained(met.high)));
+    }
+    const double width = report_.step_error.half_width(interval_confidence);
+    std::string steps = fmt::format("steps ± {}", percent(width));
+    if (!report_.step_error.families.empty()) {
+      const FamilyError& most = report_.step_error.families.front();
+      steps += fmt::format(", {} of it {}",
+                           percent(most.part() / report_.step_error.mean_absolute()), most.family);
+    }
+    parts.push_back(ink_.quiet(steps));
+    return facts("90 % within", parts);
   }
 
   [[nodiscard]] std::string objective() const {

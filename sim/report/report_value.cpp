@@ -3,6 +3,7 @@
 // bit, because running it again has to give the same bytes.
 #include <fmt/format.h>
 
+#include "sim/report/figure_interval.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/rounding.hpp"
 
@@ -193,8 +194,10 @@ Value report_value(const Report& report) {
       {"batch", ValueObject{{"mean", rounded(report.batch_mean)}, {"max", report.batch_max}}},
       {"iterations", report.iterations},
       {"time_by", time_by_value(report.time_by)},
+      {"step_time_error", step_error_value(report.step_error)},
       {"origins", counts_value(report.origins)},
       {"memory_bytes", counts_value(report.memory_bytes)}};
+  if (report.intervals) value.emplace_back("intervals", intervals_value(report));
   if (!report.by_priority.empty()) {
     value.emplace_back("by_priority", priorities_value(report.by_priority));
   }

@@ -2,6 +2,7 @@
 // far apart they are. sim/run fills it; the writers turn it into a table, JSON and a picture.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,14 @@ namespace foretoken {
 struct ValidatedLatency {
   std::string name;                // "TTFT"
   LatencyRow measured, simulated;  // ms
+  LatencyRow low = {}, high = {};  // of the simulated, as far as prices go; 0 = not known
   std::vector<double> measured_samples, simulated_samples;  // ms, ascending
 };
 
 struct ValidatedFigure {
   std::string name, unit;  // "throughput", "requests/s"
   double measured = 0, simulated = 0;
+  std::optional<FigureInterval> interval = std::nullopt;  // of the simulated
 };
 
 struct ValidationReport {

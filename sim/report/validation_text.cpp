@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -23,6 +24,21 @@ std::string difference_text(double measured, double simulated) {
   return fmt::format("{:+.1f} %", 100.0 * relative_difference(measured, simulated));
 }
 
+bool has_intervals(const ValidationReport& report) {
+  return std::ranges::any_of(report.latencies,
+                             [](const ValidatedLatency& latency) { return latency.high.mean > 0; });
+}
+
+std::string interval_text(double low, double high) {
+  return high > 0 ? fmt::format("{}–{}", brief(low), brief(high)) : "";
+}
+
+/// Whether the measured value lies between.
+std::string mark_text(double measured, double low, double high, const Ink& ink) {
+  if (high <= 0) return "";
+  return measured >= low && measured <= high ? ink.good("✓") : ink.bad("✗");
+}
+
 }  // namespace
 
 double relative_difference(double measured, double simulated) {
@@ -36,7 +52,9 @@ std::string validation_text(const ValidationReport& report, bool colour, int wid
                    {"", Align::left},
                    {"measured", Align::right},
                    {"simulated", Align::right},
-                   {"difference", Align::right}});
+                   {"difference", Align::right},
+                   {has_intervals(report) ? "90 % within" : "", Align::right},
+                   {""}});
   for (const ValidatedLatency& latency : report.latencies) {
     // Milliseconds up to ten seconds, as engines report them.
     const bool in_seconds = latency.measured.p99 >= 1e4;
@@ -47,17 +65,30 @@ std::string validation_text(const ValidationReport& report, bool colour, int wid
       const bool is_first = &statistic == &statistics.front();
       table.add_row({is_first ? fmt::format("{}  {}", latency.name, in_seconds ? "s" : "ms") : "",
                      statistic.name, brief(measured * unit), brief(simulated * unit),
-                     difference_text(measured, simulated)});
+                     difference_text(measured, simulated),
+                     interval_text(latency.low.*statistic.member * unit,
+                                   latency.high.*statistic.member * unit),
+                     mark_text(measured, latency.low.*statistic.member,
+                               latency.high.*statistic.member, ink)});
     }
   }
   for (const ValidatedFigure& figure : report.figures) {
+    const FigureInterval interval = figure.interval.value_or(FigureInterval());
     table.add_row({figure.name, figure.unit, brief(figure.measured), brief(figure.simulated),
-                   difference_text(figure.measured, figure.simulated)});
+                   difference_text(figure.measured, figure.simulated),
+                   interval_text(interval.low, interval.high),
+                   mark_text(figure.measured, interval.low, interval.high, ink)});
   }
   const TextTable::Layout layout{.width = width, .indent = 2, .gap = 2, .colour = colour};
-  std::string text = fmt::format("  {}\n  {} in {}\n\n", ink.strong(fitted(report.title, width - 2)),
-                                 counted(report.requests, "request"), report.recorded);
+  std::string text =
+      fmt::format("  {}\n  {} in {}\n\n", ink.strong(fitted(report.title, width - 2)),
+                  counted(report.requests, "request"), report.recorded);
   text += table.text(layout);
+  if (has_intervals(report)) {
+    text += ink.quiet(
+        "  90 % within: of the simulated, what the error of prices may make of it; ✓ where the "
+        "measured\n  lies there. What the simulator leaves out comes on top\n");
+  }
   for (const std::string& note : report.notes) text += fmt::format("\n  {}\n", ink.quiet(note));
   return text;
 }

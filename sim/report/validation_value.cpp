@@ -36,6 +36,10 @@ Value validation_value(const ValidationReport& report) {
     entry.set("measured_ms", row_value(latency.measured));
     entry.set("simulated_ms", row_value(latency.simulated));
     entry.set("difference", difference_value(latency.measured, latency.simulated));
+    if (latency.high.mean > 0) {
+      entry.set("low_ms", row_value(latency.low));
+      entry.set("high_ms", row_value(latency.high));
+    }
     latencies.set(latency.name, std::move(entry));
   }
   value.set("latencies", std::move(latencies));
@@ -46,6 +50,10 @@ Value validation_value(const ValidationReport& report) {
     entry.set("measured", rounded(figure.measured));
     entry.set("simulated", rounded(figure.simulated));
     entry.set("difference", rounded(relative_difference(figure.measured, figure.simulated)));
+    if (figure.interval) {
+      entry.set("interval",
+                ValueArray{rounded(figure.interval->low), rounded(figure.interval->high)});
+    }
     figures.set(figure.name, std::move(entry));
   }
   value.set("figures", std::move(figures));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/stretched_predictor.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/run/variant.hpp"
 
@@ -30,11 +31,20 @@ ReplicaDuty duty_of(PoolRole role) {
   return ReplicaDuty::whole;
 }
 
-HostCosts host_costs(const HostSettings& host) {
-  const double speed = host.speed;
-  return {host.step / speed,   host.sequence / speed,     host.request / speed,
-          host.launch / speed, host.graph_launch / speed, host.gap,
+HostCosts host_costs(const Scenario& scenario) {
+  const HostSettings& host = scenario.engine.host;
+  const double stretch = stretch_of(scenario, "host");
+  const auto here = [&](Seconds time) { return time * stretch / host.speed; };
+  return {here(host.step),   here(host.sequence),     here(host.request),
+          here(host.launch), here(host.graph_launch), host.gap * stretch,
           host.async_scheduling};
+}
+
+FrontEndCosts front_end_costs(const Scenario& scenario) {
+  const HostSettings& host = scenario.engine.host;
+  const double stretch = stretch_of(scenario, "host");
+  return {host.front_end_request * stretch, host.front_end_token * stretch,
+          host.front_end_output * stretch};
 }
 
 void add_time(PriceTotals& totals, std::string_view family, Seconds time) {
@@ -52,6 +62,7 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
       placements_(std::move(placements)) {
   const Scenario& scenario = scenario_;
   comm_.protocol = scenario.deployment.nccl_protocol;
+  comm_.stretch = stretch_of(scenario, "communication");
   if (scenario.communication == CommSource::measured) {
     comm_.measured = measured_prices(scenario.cluster, scenario.execution.implementation.framework,
                                      scenario.communication_fallback);
@@ -60,7 +71,9 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
   const ParallelLayout& layout = scenario.deployment.layout;
   diagnostics.attempt([&] {
     predictor_ = std::make_unique<MemoPredictor>(
-        make_variant(catalogs.predictors, scenario.predictor, "predictor"), scenario.cluster.gpu);
+        stretched(make_variant(catalogs.predictors, scenario.predictor, "predictor"),
+                  scenario.price_stretch),
+        scenario.cluster.gpu);
   });
   diagnostics.attempt([&] {
     KvCache scratch(1, scenario.engine.block_tokens);
@@ -163,12 +176,10 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.queue_max = scenario_.engine.queue_max;
   config.comm = comm_;
   config.micro_batches = scenario_.deployment.micro_batches;
-  config.host = host_costs(scenario_.engine.host);
+  config.host = host_costs(scenario_);
   config.graphs = {scenario_.engine.host.cuda_graph_sizes,
                    scenario_.engine.host.cuda_graph_prefill};
-  config.front_end = {scenario_.engine.host.front_end_request,
-                      scenario_.engine.host.front_end_token,
-                      scenario_.engine.host.front_end_output};
+  config.front_end = front_end_costs(scenario_);
   config.lists_sequences = scenario_.attention == AttentionDetail::exact;
   config.host_copies = scenario_.engine.host_copies;
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
@@ -192,7 +203,8 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
     DraftPricer* pricer = draft_pricer_for(
         {group_links(scenario_.cluster, last.first(tensor)), group_links(scenario_.cluster, last)});
     config.speculation = make_speculation(scenario_, id, pricer);
-    config.host.gap += scenario_.engine.speculative->host_time;
+    config.host.gap +=
+        scenario_.engine.speculative->host_time * stretch_of(scenario_, "host");
     config.kv_block.back() +=
         scenario_.execution.block_tokens * draft_memory(scenario_).kv_per_token;
   }
@@ -268,6 +280,18 @@ SpeculationTotals DeployedEngine::speculation() const {
     if (replica->speculation() != nullptr) totals += *replica->speculation();
   }
   return totals;
+}
+
+Seconds DeployedEngine::smallest_step() const {
+  if (pricers_.empty()) return {};
+  BatchShape one{.tokens = 1, .logit_rows = 1, .attention = AttentionLoad::exact({{1, 1}})};
+  const std::vector<BatchShape> ranks(
+      static_cast<std::size_t>(scenario_.deployment.layout.data_parallel_attention), one);
+  Seconds time;
+  for (const PricedKernel& kernel : pricers_.front().pricer->kernels(ranks))
+    time += kernel.price.time * kernel.call.calls;
+  const HostCosts host = host_costs(scenario_);
+  return host.is_async ? time + host.gap : time + host.gap + host.step + host.sequence;
 }
 
 PriceTotals DeployedEngine::totals() const {

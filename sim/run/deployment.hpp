@@ -45,6 +45,9 @@ class DeployedEngine {
   [[nodiscard]] SpeculationTotals speculation() const;
   /// GPU time by kernel family (communication and host time included), and launches by origin.
   [[nodiscard]] PriceTotals totals() const;
+  /// A step of one sequence's next token on the first stage, waiting for the CPU included; zero
+  /// before there are replicas.
+  [[nodiscard]] Seconds smallest_step() const;
 
  private:
   void check_traffic_fits() const;

@@ -3,80 +3,20 @@
 #include <algorithm>
 
 #include "sim/base/unit_text.hpp"
+#include "sim/run/price_edge.hpp"
+#include "sim/run/interval_estimate.hpp"
 #include "sim/run/priority_classes.hpp"
+#include "sim/run/request_figures.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/scenario_text.hpp"
 
 namespace foretoken {
 namespace {
 
-LatencyRow in_milliseconds(const Summary& seconds) {
-  return {seconds.mean * 1e3, seconds.p50 * 1e3, seconds.p90 * 1e3,
-          seconds.p95 * 1e3,  seconds.p99 * 1e3, seconds.max * 1e3};
-}
-
-std::int64_t& count_of(Report::Requests& requests, RequestStatus status) {
-  switch (status) {
-    case RequestStatus::completed:
-      return requests.completed;
-    case RequestStatus::failed:
-      return requests.failed;
-    case RequestStatus::unfinished:
-      return requests.unfinished;
-    case RequestStatus::cancelled:
-      return requests.cancelled;
-    case RequestStatus::timed_out:
-      return requests.timed_out;
-    case RequestStatus::rejected:
-      return requests.rejected;
-  }
-  FORETOKEN_CHECK(false, "a request of no status");
-}
-
-/// Requests that count, the time they took, and everything per request.
-void add_requests(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
-  SloLimits limits;
-  if (scenario.slo.ttft) limits.ttft = *scenario.slo.ttft;
-  if (scenario.slo.tpot) limits.tpot = *scenario.slo.tpot;
-  if (scenario.slo.e2e) limits.end_to_end = *scenario.slo.e2e;
-
-  std::vector<double> ttft, tpot, end_to_end;
-  std::int64_t input_tokens = 0, output_tokens = 0, good = 0;
-  Seconds first_arrival = outcome.ended, last_end;
-  for (const RequestRecord& record : outcome.timeline.requests()) {
-    report.kv.preemptions += record.preemptions;
-    if (!outcome.timeline.is_counted(record)) continue;
-    ++report.requests.arrived;
-    first_arrival = std::min(first_arrival, record.arrival);
-    last_end = std::max(last_end, record.ended);
-    ++count_of(report.requests, record.status);
-    output_tokens += record.output_tokens;
-    report.requests.retries += record.attempts - 1;
-    if (record.first_token >= Seconds(0.0)) {
-      ttft.push_back(record.ttft().value());
-      input_tokens += record.prompt_tokens;
-    }
-    if (record.status != RequestStatus::completed) continue;
-    if (record.output_tokens > 1) tpot.push_back(record.tpot().value());
-    end_to_end.push_back(record.end_to_end().value());
-    if (limits.is_met_by(record)) ++good;
-  }
-  report.ttft_ms = in_milliseconds(summarize(std::move(ttft)));
-  report.tpot_ms = in_milliseconds(summarize(std::move(tpot)));
-  report.e2e_ms = in_milliseconds(summarize(std::move(end_to_end)));
-  report.itl_ms = in_milliseconds(outcome.timeline.gaps().summary());
-
-  report.duration_s = std::max(0.0, (last_end - first_arrival).value());
-  const auto per_second = [&](std::int64_t count) {
-    return report.duration_s > 0.0 ? static_cast<double>(count) / report.duration_s : 0.0;
-  };
-  report.throughput = {per_second(report.requests.completed), per_second(input_tokens),
-                       per_second(output_tokens)};
-  report.slo.goodput_per_s = per_second(good);
-  report.slo.attainment =
-      report.requests.arrived > 0
-          ? static_cast<double>(good) / static_cast<double>(report.requests.arrived)
-          : 1.0;
+std::int64_t preemptions_of(const Timeline& timeline) {
+  std::int64_t preemptions = 0;
+  for (const RequestRecord& record : timeline.requests()) preemptions += record.preemptions;
+  return preemptions;
 }
 
 void add_slo_targets(const SloTargets& slo, Report& report) {
@@ -193,7 +133,19 @@ bool longer_first(const NamedSeconds& a, const NamedSeconds& b) {
   return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
 }
 
+StepError step_error_of(const DeployedPools& pools) {
+  std::vector<PricedTime> kinds;
+  for (std::size_t pool = 0; pool < pools.specs().size(); ++pool) {
+    PricedTime& kind = kinds.emplace_back();
+    kind.by = priced_by(pools.specs()[pool].scenario);
+    for (const auto& [family, time] : pools.engine(pool).totals().time_by)
+      kind.time_by.push_back({std::string(family), time.value()});
+  }
+  return step_error(kinds);
+}
+
 void add_prices(const SimulatedRun& outcome, Report& report) {
+  report.step_error = step_error_of(outcome.pools);
   const PriceTotals totals = outcome.pools.totals();
   for (const auto& [family, time] : totals.time_by)
     report.time_by.push_back({std::string(family), time.value()});
@@ -442,7 +394,9 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   report.gpus = 0;
   for (const PoolSpec& pool : outcome.pools.specs()) report.gpus += gpus_of(pool.scenario);
   report.requests.skipped_lines = outcome.skipped_lines;
-  add_requests(scenario, outcome, report);
+  report.kv.preemptions = preemptions_of(outcome.timeline);
+  add_request_figures(scenario, outcome.timeline, outcome.timeline.requests(), report);
+  report.itl_ms = in_milliseconds(outcome.timeline.gaps().summary());
   report.by_priority = priority_classes(outcome.timeline);
   add_slo_targets(scenario.slo, report);
   add_load(scenario, outcome, report);
@@ -454,6 +408,9 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_handoffs(scenario, outcome.timeline, report);
   report.memory_bytes = memory_pieces(outcome.pools.engine(first_decoding(outcome.pools)));
   report.event_fingerprint = outcome.counters.fingerprint;
+  if (scenario.run.intervals == IntervalSource::estimate) {
+    report.intervals = estimate_intervals(scenario, outcome.timeline, outcome.pools, report);
+  }
   report.rows = request_rows(outcome.timeline);
   return report;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/metrics/distribution.hpp"
+#include "sim/report/figure_interval.hpp"
 
 namespace foretoken {
 namespace {
@@ -16,11 +17,33 @@ ValidatedLatency latency(std::string name, std::vector<double> measured,
                          std::vector<double> simulated) {
   std::ranges::sort(measured);
   std::ranges::sort(simulated);
-  return {std::move(name), row_of(measured), row_of(simulated), std::move(measured),
-          std::move(simulated)};
+  return {.name = std::move(name),
+          .measured = row_of(measured),
+          .simulated = row_of(simulated),
+          .measured_samples = std::move(measured),
+          .simulated_samples = std::move(simulated)};
 }
 
 double share(double amount, double time) { return time > 0.0 ? amount / time : 0.0; }
+
+void add_intervals(const Report& simulated, ValidationReport& report) {
+  if (!simulated.intervals) return;
+  constexpr const char* tables[] = {"ttft_ms", "tpot_ms", "e2e_ms"};
+  for (std::size_t i = 0; i < std::size(tables); ++i) {
+    ValidatedLatency& latency = report.latencies[i];
+    for (const auto& [name, figure] :
+         {std::pair("mean", &LatencyRow::mean), std::pair("p50", &LatencyRow::p50),
+          std::pair("p90", &LatencyRow::p90), std::pair("p95", &LatencyRow::p95),
+          std::pair("p99", &LatencyRow::p99), std::pair("max", &LatencyRow::max)}) {
+      const FigureInterval interval = *interval_of(simulated, tables[i], name);
+      latency.low.*figure = interval.low;
+      latency.high.*figure = interval.high;
+    }
+  }
+  constexpr const char* rates[] = {"requests_per_s", "input_tokens_per_s", "output_tokens_per_s"};
+  for (std::size_t i = 0; i < std::size(rates); ++i)
+    report.figures[i].interval = interval_of(simulated, "throughput", rates[i]);
+}
 
 }  // namespace
 
@@ -62,6 +85,7 @@ ValidationReport compare_with_recorded(const ServedRun& measured, const Report& 
       {"input tokens", "/s", share(input_tokens, time), simulated.throughput.input_tokens_per_s},
       {"output tokens", "/s", share(output_tokens, time), simulated.throughput.output_tokens_per_s},
       {"duration", "s", time, simulated.duration_s}};
+  add_intervals(simulated, report);
   if (lost > 0) {
     report.notes.push_back(fmt::format("{} of {} requests did not end in the simulation", lost,
                                        simulated.rows.size()));

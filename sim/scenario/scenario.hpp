@@ -130,8 +130,18 @@ struct SloTargets {
   double percentile = 99;  // share of requests, in per cent, that should meet all targets
 };
 
+/// Where the intervals of a report's figures come from: from the run itself, which costs next to
+/// nothing; from two more runs, with prices as low and as high as they may be; or nowhere.
+enum class IntervalSource { estimate, simulate, none };
+template <>
+struct EnumNames<IntervalSource> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"estimate", "simulate", "none"});
+};
+
 struct RunSettings {
   std::uint64_t seed = 1;
+  IntervalSource intervals = IntervalSource::estimate;
   Seconds warmup;                  // requests that arrive before are served but not counted
   std::optional<Seconds> horizon;  // the run is cut here; nullopt = until the last request ends
 };
@@ -152,6 +162,9 @@ struct Scenario {
   std::optional<AutoscalerSettings> autoscaler;  // with pools each has its own
   std::vector<Failure> failures;
   VariantChoice predictor{"synperf"};
+  /// [predictor.stretch]: what prices are multiplied by, by family of kernels, "communication" and
+  /// "host".
+  std::vector<std::pair<std::string, double>> price_stretch;
   AttentionDetail attention = AttentionDetail::aggregate;
   CommSource communication = CommSource::model;  // who prices collectives over private links
   CommFallback communication_fallback = CommFallback::none;  // measured: for what was not
@@ -192,6 +205,11 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options);
 /// Loads a file, applies `--set` overrides ("table.key=value"), reads it.
 Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                        bool skip_bad_lines = false);
+
+/// What [predictor.stretch] may name.
+std::vector<std::string_view> stretchable_prices();
+/// What prices of that name are multiplied by; 1 unless the scenario says otherwise.
+double stretch_of(const Scenario& scenario, std::string_view name);
 
 /// Replicas there may be at one time: those the run begins with, or the autoscaler's most.
 int replicas_max(const Scenario& scenario);

@@ -51,7 +51,7 @@ const std::map<std::string, Names> libraries = {
     {"zlib.h", {"workloads", "sim/report"}},
     {"boost/graph/", {"models", "workloads"}},
     {"boost/random/", {"workloads"}},
-    {"boost/math/distributions/", {"sim/planner", "workloads"}},
+    {"boost/math/distributions/", {"sim/planner", "sim/report", "workloads"}},
     {"sqlite3.h", {"sim/planner"}},
     {"mpi.h", {"sim/app"}},
     {"Eigen/", {"kernels", "calibration"}},

@@ -18,7 +18,6 @@ inline Value made_up_report(double attainment, double latency_ms) {
     return ValueObject{{"mean", ms}, {"p50", ms}, {"p90", ms}, {"p95", ms}, {"p99", ms}};
   };
   return ValueObject{
-      {"scenario", ValueObject{{"model", ValueObject{{"dtype", "bf16"}}}}},
       {"throughput", ValueObject{{"requests_per_s", 10.0},
                                  {"output_tokens_per_s", 1000.0},
                                  {"per_gpu", ValueObject{{"output_tokens_per_s", 100.0}}}}},
@@ -26,7 +25,8 @@ inline Value made_up_report(double attainment, double latency_ms) {
       {"tpot_ms", latency(latency_ms / 100)},
       {"e2e_ms", latency(latency_ms)},
       {"slo", ValueObject{{"attainment", attainment}, {"goodput_per_s", 10.0 * attainment}}},
-      {"time_by", ValueObject{{"gemm", 3.0}, {"host", 1.0}}}};
+      {"step_time_error", ValueObject{{"host", ValueObject{{"share", 0.25}, {"error", 0.2}}},
+                                      {"gemm", ValueObject{{"share", 0.75}, {"error", 0.059}}}}}};
 }
 
 /// What a candidate really does.

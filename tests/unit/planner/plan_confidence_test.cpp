@@ -4,9 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cmath>
-#include <numbers>
-
 #include "sim/planner/plan_metrics.hpp"
 #include "tests/unit/planner/made_up_plan.hpp"
 
@@ -25,22 +22,6 @@ PlanCandidate candidate() {
   return made;
 }
 
-TEST(StepError, WeighsFamiliesByTheirShareOfTheTime) {
-  const StepError error = step_error(made_up_report(1, 100), "synperf", "h100-sxm");
-  // Three quarters products in bf16, 5.9 % off; one quarter host time, taken to be 20 % off.
-  EXPECT_NEAR(error.mean_absolute(), 0.75 * 0.059 + 0.25 * 0.2, 1e-12);
-  ASSERT_EQ(error.families.size(), 2U);
-  EXPECT_EQ(error.families[0].family, "host");
-  EXPECT_NEAR(error.half_width(0.9), 0.09425 * std::sqrt(std::numbers::pi / 2) * 1.6449, 1e-5);
-}
-
-TEST(StepError, IsLargerOnAGpuThatNobodyMeasured) {
-  const Value report = made_up_report(1, 100);
-  EXPECT_NEAR(step_error(report, "synperf", "h20").mean_absolute(), 0.75 * 0.091 + 0.05, 1e-12);
-  EXPECT_NEAR(step_error(report, "roofline", "h100-sxm").mean_absolute(), 0.75 * 0.313 + 0.05,
-              1e-12);
-}
-
 TEST(Confidence, SlowerStepsTakeMoreUnitsAndScaleTimes) {
   // A unit holds 2.6 requests a second: 4 of them hold 10.4.
   MadeUpPlanRunner runner({{.unit_rate = 2.6, .latency_ms = 1000}}, load);
@@ -51,7 +32,7 @@ TEST(Confidence, SlowerStepsTakeMoreUnitsAndScaleTimes) {
   TrafficSample traffic;
   const PlanRequests requests({CandidateKeys{}}, traffic, {}, {});
   const auto answers =
-      confidence_of({{0, 4, metrics_of(report), &run}}, candidates, "synperf", requests,
+      confidence_of({{0, 4, metrics_of(report), &run}}, candidates, requests,
                     {.confidence = 0.9, .target = 0.99, .replications = {1, 2}}, runs);
   ASSERT_EQ(answers.size(), 1U);
   const double width = answers[0].half_width;

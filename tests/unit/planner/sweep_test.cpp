@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "sim/base/json.hpp"
@@ -98,6 +100,33 @@ TEST_F(SweepTest, MeansAndIntervalsAreOverTheSeeds) {
   EXPECT_THAT(table, HasSubstr("★ lowest TTFT p99             x 1  within its interval: 2 others"));
   EXPECT_THAT(table, HasSubstr("✗ x 4: four is too many"));
   EXPECT_THAT(sweep_table(result, false, 160, 2), HasSubstr("… and 1 more"));
+}
+
+TEST_F(SweepTest, PricesStandBesideTheSeeds) {
+  // TTFT p50 x + {1, 2, 3} again, and prices that leave 20 % less to 30 % more of it.
+  const SweepPlan plan = plan_sweep({{"a.x", {"1"}}}, Combination::cartesian, 3, 1);
+  BackwardsRunner runner([](const RunRequest& request) {
+    RunOutcome outcome = outcome_of(request);
+    const double ttft = 1 + (request.overrides[1].back() - '0');
+    add_made_up_intervals(ttft, 0.8, 1.3, outcome.report);
+    return outcome;
+  });
+  RunStore runs = store(plan);
+  EXPECT_TRUE(run(plan, runner, runs));
+  const SweepResult result = sweep_result(plan, runs);
+  const FigureInterval prices = *result.price_interval(0, "ttft_p50_ms");
+  EXPECT_NEAR(prices.low, 2.4, 1e-9);  // of the mean, 3
+  EXPECT_NEAR(prices.high, 3.9, 1e-9);
+  EXPECT_FALSE(result.price_interval(0, "gpus"));
+  // Chance: t(0.95, 2) = 2.919986 times 1 / sqrt(3) is 1.685855; prices 0.6 below and 0.9 above.
+  const auto column = std::ranges::find(figure_columns(), "ttft_p50_ms", &FigureColumn::name);
+  const FigureInterval both = result.interval_90(0, *column);
+  EXPECT_NEAR(both.low, 3 - std::hypot(1.685855, 0.6), 1e-5);
+  EXPECT_NEAR(both.high, 3 + std::hypot(1.685855, 0.9), 1e-5);
+  EXPECT_THAT(sweep_csv(result), HasSubstr(",reason,ttft_p50_ms_low,ttft_p50_ms_high,"));
+  EXPECT_THAT(sweep_csv(result), HasSubstr(",,1.6,2.6,"));  // no reason; 2 * 0.8, 2 * 1.3
+  EXPECT_THAT(to_json(sweep_value(result), -1), HasSubstr("\"prices_90\":[2.4,3.9]"));
+  EXPECT_THAT(sweep_table(result, false, 160, 60), HasSubstr("6.00 ±4.97 ~1.50"));  // p99
 }
 
 TEST_F(SweepTest, GoesOnWhereItWasStoppedAndEndsAlike) {

@@ -60,6 +60,7 @@ TEST(ReportValue, IsThisDocument) {
             R"("kv":{"blocks":1000,"block_tokens":16,"peak":0.5,"mean":0.25,"preemptions":1},)"
             R"("gpu_busy":0.75,"batch":{"mean":1.5,"max":3},"iterations":1234,)"
             R"("time_by":{"gemm":6.0,"attention":1.5,"all_reduce":0.5},)"
+            R"("step_time_error":{},)"
             R"("origins":{"analytic":20,"measured":3},)"
             R"("memory_bytes":{"weights":2147483648,"kv_cache":8589934592},)"
             R"("cost":{"per_hour":6.5,"per_million_output_tokens":54.17},)"

@@ -1,0 +1,79 @@
+#include "sim/run/request_figures.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace foretoken {
+namespace {
+
+std::int64_t& count_of(Report::Requests& requests, RequestStatus status) {
+  switch (status) {
+    case RequestStatus::completed:
+      return requests.completed;
+    case RequestStatus::failed:
+      return requests.failed;
+    case RequestStatus::unfinished:
+      return requests.unfinished;
+    case RequestStatus::cancelled:
+      return requests.cancelled;
+    case RequestStatus::timed_out:
+      return requests.timed_out;
+    case RequestStatus::rejected:
+      return requests.rejected;
+  }
+  FORETOKEN_CHECK(false, "a request of no status");
+}
+
+}  // namespace
+
+LatencyRow in_milliseconds(const Summary& seconds) {
+  return {seconds.mean * 1e3, seconds.p50 * 1e3, seconds.p90 * 1e3,
+          seconds.p95 * 1e3,  seconds.p99 * 1e3, seconds.max * 1e3};
+}
+
+void add_request_figures(const Scenario& scenario, const Timeline& timeline,
+                         const std::vector<RequestRecord>& requests, Report& report) {
+  SloLimits limits;
+  if (scenario.slo.ttft) limits.ttft = *scenario.slo.ttft;
+  if (scenario.slo.tpot) limits.tpot = *scenario.slo.tpot;
+  if (scenario.slo.e2e) limits.end_to_end = *scenario.slo.e2e;
+
+  std::vector<double> ttft, tpot, end_to_end;
+  std::int64_t input_tokens = 0, output_tokens = 0, good = 0;
+  Seconds first_arrival(std::numeric_limits<double>::infinity()), last_end;
+  for (const RequestRecord& record : requests) {
+    if (!timeline.is_counted(record)) continue;
+    ++report.requests.arrived;
+    first_arrival = std::min(first_arrival, record.arrival);
+    last_end = std::max(last_end, record.ended);
+    ++count_of(report.requests, record.status);
+    output_tokens += record.output_tokens;
+    report.requests.retries += record.attempts - 1;
+    if (record.first_token >= Seconds(0.0)) {
+      ttft.push_back(record.ttft().value());
+      input_tokens += record.prompt_tokens;
+    }
+    if (record.status != RequestStatus::completed) continue;
+    if (record.output_tokens > 1) tpot.push_back(record.tpot().value());
+    end_to_end.push_back(record.end_to_end().value());
+    if (limits.is_met_by(record)) ++good;
+  }
+  report.ttft_ms = in_milliseconds(summarize(std::move(ttft)));
+  report.tpot_ms = in_milliseconds(summarize(std::move(tpot)));
+  report.e2e_ms = in_milliseconds(summarize(std::move(end_to_end)));
+
+  report.duration_s =
+      report.requests.arrived > 0 ? std::max(0.0, (last_end - first_arrival).value()) : 0.0;
+  const auto per_second = [&](std::int64_t count) {
+    return report.duration_s > 0.0 ? static_cast<double>(count) / report.duration_s : 0.0;
+  };
+  report.throughput = {per_second(report.requests.completed), per_second(input_tokens),
+                       per_second(output_tokens)};
+  report.slo.goodput_per_s = per_second(good);
+  report.slo.attainment =
+      report.requests.arrived > 0
+          ? static_cast<double>(good) / static_cast<double>(report.requests.arrived)
+          : 1.0;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,75 @@
+// Intervals of a report's figures: from runs at the edges, by name, through report.json.
+
+#include "sim/report/figure_interval.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/report/sample_report.hpp"
+
+namespace foretoken {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// The sample with times `low` and `high` times as long at the edges.
+Report with_intervals(double low, double high) {
+  Report report = sample_report(), fast = report, slow = report;
+  fast.ttft_ms.p50 *= low;
+  slow.ttft_ms.p50 *= high;
+  fast.throughput.output_tokens_per_s /= low;
+  slow.throughput.output_tokens_per_s /= high;
+  report.intervals = {true, intervals_over(interval_values(report),
+                                           {interval_values(fast), interval_values(slow)})};
+  return report;
+}
+
+TEST(FigureInterval, ReachesFromTheFigureToTheEdges) {
+  const Report report = with_intervals(0.8, 1.25);
+  const FigureInterval ttft = *interval_of(report, "ttft_ms", "p50");
+  EXPECT_DOUBLE_EQ(ttft.low, 48.3 * 0.8);
+  EXPECT_DOUBLE_EQ(ttft.high, 48.3 * 1.25);
+  const FigureInterval rate = *interval_of(report, "throughput", "output_tokens_per_s");
+  EXPECT_DOUBLE_EQ(rate.low, 100.0 / 3 / 1.25);
+  EXPECT_DOUBLE_EQ(rate.high, 100.0 / 3 / 0.8);
+  const FigureInterval same = *interval_of(report, "tpot_ms", "p99");
+  EXPECT_EQ(same.low, 8);
+  EXPECT_EQ(same.high, 8);
+}
+
+TEST(FigureInterval, HoldsTheFigureEvenIfBothEdgesLieOnOneSide) {
+  for (const double edge : {0.5, 2.0}) {
+    const Report report = with_intervals(edge, edge);
+    for (std::size_t i = 0; i < interval_figures().size(); ++i) {
+      const double value = interval_figures()[i].value(report);
+      EXPECT_LE(report.intervals->figures[i].low, value) << interval_figures()[i].name;
+      EXPECT_GE(report.intervals->figures[i].high, value) << interval_figures()[i].name;
+    }
+  }
+}
+
+TEST(FigureInterval, NoErrorIsNoWidth) {
+  const Report report = with_intervals(1, 1);
+  for (const FigureInterval& interval : report.intervals->figures)
+    EXPECT_EQ(interval.low, interval.high);
+}
+
+TEST(FigureInterval, GoesThroughTheReport) {
+  const Value value = report_value(with_intervals(0.8, 1.25));
+  const FigureInterval ttft = *interval_of(value, "ttft_ms", "p50");
+  EXPECT_NEAR(ttft.low, 48.3 * 0.8, 1e-6);
+  EXPECT_NEAR(ttft.high, 48.3 * 1.25, 1e-6);
+  EXPECT_FALSE(interval_of(report_value(sample_report()), "ttft_ms", "p50"));
+  EXPECT_FALSE(interval_of(sample_report(), "ttft_ms", "p50"));
+  EXPECT_THROW((void)interval_of(with_intervals(1, 1), "ttft_ms", "p42"), InternalError);
+}
+
+TEST(FigureInterval, StandsBelowTheLatencies) {
+  const std::string table = report_table(with_intervals(0.8, 1.25), false, 100);
+  EXPECT_THAT(table, HasSubstr("90 % within"));
+  EXPECT_THAT(table, HasSubstr("TTFT p50 38.6–60.4, p99 62.0–62.0 ms"));
+  EXPECT_THAT(table, HasSubstr("26.7–41.7 output tokens/s"));
+  EXPECT_THAT(report_table(sample_report(), false, 100), ::testing::Not(HasSubstr("90 % within")));
+}
+
+}  // namespace
+}  // namespace foretoken
