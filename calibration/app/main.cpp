@@ -15,5 +15,6 @@ int main(int argc, char** argv) {
   add_coverage(program, chosen);
   add_choose(program, chosen);
   add_adapt(program, chosen);
+  add_errors(program, chosen);
   return run_program(program, chosen, argc, argv);
 }

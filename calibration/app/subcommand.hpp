@@ -23,5 +23,6 @@ void add_evaluate(CLI::App& program, Action& chosen);
 void add_coverage(CLI::App& program, Action& chosen);
 void add_choose(CLI::App& program, Action& chosen);
 void add_adapt(CLI::App& program, Action& chosen);
+void add_errors(CLI::App& program, Action& chosen);
 
 }  // namespace foretoken

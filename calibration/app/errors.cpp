@@ -1,0 +1,75 @@
+// foretoken-calibrate errors: the table of held-out errors that reports take their intervals from.
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "calibration/app/subcommand.hpp"
+#include "calibration/evaluate/error_table.hpp"
+#include "sim/base/json.hpp"
+
+namespace foretoken {
+namespace {
+
+struct ErrorsCommand {
+  std::string seen, gpu, comm, silicon, out;
+};
+
+const std::vector<std::string> provenance = {
+    "How far prices are off on data that no fit has seen: mean absolute relative errors. Written "
+    "by",
+    "  foretoken-calibrate evaluate --json seen.json",
+    "  foretoken-calibrate evaluate --split gpu --jobs 14 --json gpu.json",
+    "  foretoken-calibrate evaluate --comm --json comm.json",
+    "  foretoken validate --silicon FORETOKEN_DATA/serving/silicon_agg_h100.csv.gz \\",
+    "      --servers examples/servers/h100_silicon.toml --json > silicon.json",
+    "  foretoken-calibrate errors --seen seen.json --gpu gpu.json --comm comm.json \\",
+    "      --silicon silicon.json --out sim/report/tables/predictor_errors.toml",
+    "error: layouts held out, on GPUs that were measured (gpus). unseen: each GPU left out in "
+    "turn;",
+    "where a family was measured on one GPU only, 2.5 times error, as synperf itself takes it.",
+    "Where a family has several kernels, that of the largest error. all.communication: NCCL's",
+    "all-reduce by the closed forms, 8 GPUs from 2 and 4, and GPUs left out. all.host: on servers",
+    "that host times were not calibrated on, by how much these would have to change if all that is",
+    "missing of measured TPOTs were the CPU's; the data cannot tell it from GPU time."};
+
+Value loaded(const std::string& path) {
+  Value value = load_json(path);
+  value.position = {path};
+  return value;
+}
+
+int errors(const ErrorsCommand& command) {
+  std::vector<HeldOutError> table = {communication_error(loaded(command.comm)),
+                                     host_error(loaded(command.silicon))};
+  for (HeldOutError& error : kernel_errors(loaded(command.seen), loaded(command.gpu)))
+    table.push_back(std::move(error));
+  const std::string text = error_table_text(table, provenance);
+  if (command.out.empty()) {
+    fmt::print("{}", text);
+    return 0;
+  }
+  std::ofstream file(command.out, std::ios::binary);
+  file << text;
+  if (!file.flush()) throw ConfigError({command.out}, "cannot be written");
+  fmt::print("{} errors -> {}\n", table.size(), command.out);
+  return 0;
+}
+
+}  // namespace
+
+void add_errors(CLI::App& program, Action& chosen) {
+  auto* subcommand = program.add_subcommand(
+      "errors", "The table of held-out errors that the intervals of reports come from");
+  auto command = std::make_shared<ErrorsCommand>();
+  const auto input = [&](const char* name, std::string& path, const char* text) {
+    subcommand->add_option(name, path, text)->required()->check(CLI::ExistingFile);
+  };
+  input("--seen", command->seen, "What evaluate --json wrote");
+  input("--gpu", command->gpu, "What evaluate --split gpu --json wrote");
+  input("--comm", command->comm, "What evaluate --comm --json wrote");
+  input("--silicon", command->silicon, "What foretoken validate --silicon --json printed");
+  subcommand->add_option("--out", command->out, "Write the table here instead of printing it");
+  subcommand->callback([command, &chosen] { chosen = [command] { return errors(*command); }; });
+}
+
+}  // namespace foretoken
