@@ -13,6 +13,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/library/foretoken.hpp"
 #include "sim/planner/relaxations.hpp"
 #include "sim/processes/forking_runner.hpp"
 #include "sim/report/page.hpp"
@@ -110,14 +111,16 @@ std::optional<FirstRun> run_first(ScenarioRunner& runner) {
   return first;
 }
 
-/// The run again, in this process, with an eye on that request.
+/// The run again, in this process, with an eye on that request; with [run] intervals = "simulate"
+/// those at the edges of prices too.
 void look_at(const Scenario& scenario, const FirstRun& first, LatencyExplanation& explanation) {
   LatencyCollector collector(scenario,
                              LatencyCollector::Watched{RequestId{first.answer.id}, first.arrival});
   RunOptions run_options;
   run_options.observer = &collector;
-  const Report report = run_scenario(scenario, Catalogs(), run_options);
+  const Report report = run_with_intervals(scenario, Catalogs(), run_options);
   explanation.title = report.title;
+  explanation.interval = answer_interval(report, explanation.question);
   explanation.request = *std::ranges::find(report.rows, first.answer.id, &RequestRow::id);
   const auto split = collector.splits().find(first.answer.id);
   FORETOKEN_CHECK(split != collector.splits().end(), "request {} was not seen", first.answer.id);

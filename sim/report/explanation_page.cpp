@@ -57,11 +57,16 @@ class ExplanationPage {
     return fmt::format("{} · {}", milliseconds(seconds), percent(share(seconds)));
   }
 
+  [[nodiscard]] std::string with_interval(std::string_view note) const {
+    const std::string interval = interval_text(explanation_);
+    return interval.empty() ? std::string(note) : fmt::format("{} · {}", interval, note);
+  }
+
   void add_tiles() {
     const RequestRow& row = explanation_.request;
     std::vector<PageTile> tiles;
     tiles.push_back({asked_text(explanation_.question), brief(explanation_.value_ms), "ms",
-                     std::string(whole_text(explanation_.question.metric))});
+                     with_interval(whole_text(explanation_.question.metric))});
     tiles.push_back({explanation_.question.request ? "Request" : "Stands for it",
                      fmt::format("{}", row.id), "",
                      fmt::format("{} · {} prompt and {} output tokens",
@@ -221,6 +226,12 @@ class ExplanationPage {
       notes.insert(notes.begin(),
                    "The request shown is the completed one nearest to the percentile; others of "
                    "its kind may have waited for something else.");
+    }
+    if (!interval_text(explanation_).empty()) {
+      notes.emplace_back(
+          "The interval is what the error of prices may make of the percentile, from the "
+          "predictor's "
+          "held-out errors; runs with one thing changed share most of that error.");
     }
     if (!explanation_.relaxed.empty()) {
       notes.emplace_back(

@@ -47,6 +47,8 @@ class ExplanationText {
                           metric_text(question.metric), ink_.strong(value), who,
                           milliseconds(phase_.whole_s / divisor_));
     }
+    if (const std::string interval = interval_text(explanation_); !interval.empty())
+      text += ink_.quiet(fmt::format("\n  what the error of prices may make of it, {}", interval));
     text += fmt::format(
         "\n  {}, {}, on replica {}, arrived at {}\n", counted(row.prompt_tokens, "prompt token"),
         counted(row.output_tokens, "output token"), row.replica, duration(row.arrival_s));
@@ -210,6 +212,8 @@ Value explanation_value(const LatencyExplanation& explanation) {
   value.set("metric", std::string(enum_name(question.metric)));
   if (!question.request) value.set("percentile", question.percentile);
   value.set("value_ms", rounded(explanation.value_ms));
+  if (const auto& interval = explanation.interval)
+    value.set("interval_ms", ValueArray{rounded(interval->low), rounded(interval->high)});
   ValueObject request = {{"id", std::int64_t{row.id}},
                          {"replica", std::int64_t{row.replica}},
                          {"arrival_s", rounded(row.arrival_s)},

@@ -23,6 +23,7 @@ struct LatencyExplanation {
   std::string title;  // the run's
   LatencyQuestion question;
   double value_ms = 0;  // what it asks about
+  std::optional<FigureInterval> interval = {};  // of the value, for the error of prices
   RequestRow request;   // the one that stands for it
   LatencySplit split;
   std::vector<RelaxedRun> relaxed;  // best first, those without a value last; empty: not asked for

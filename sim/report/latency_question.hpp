@@ -42,5 +42,9 @@ struct LatencyAnswer {
 
 /// ConfigError for a request that is not in `report` or has no such latency, and if none has.
 LatencyAnswer answer(const Report& report, const LatencyQuestion& question);
+/// What the error of prices may make of the answer; nullopt: `report` has no intervals, or none of
+/// this percentile (it has them of 50, 90, 95, 99 and 100) or of a single request.
+std::optional<FigureInterval> answer_interval(const Report& report,
+                                              const LatencyQuestion& question);
 
 }  // namespace foretoken

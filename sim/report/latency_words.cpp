@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
+#include "sim/report/number_text.hpp"
 
 namespace foretoken {
 namespace {
@@ -87,6 +88,14 @@ std::vector<CauseSeconds> ranked(const LatencyParts& parts) {
   }
   std::ranges::stable_sort(ranked, std::greater(), &CauseSeconds::second);
   return ranked;
+}
+
+std::string interval_text(const LatencyExplanation& explanation) {
+  if (!explanation.interval) return "";
+  const std::string low = brief(explanation.interval->low);
+  const std::string high = brief(explanation.interval->high);
+  if (low == high) return "";
+  return fmt::format("{:.0f} %: {}–{} ms", 100 * interval_confidence, low, high);
 }
 
 double divisor(const LatencyExplanation& explanation) {

@@ -26,6 +26,8 @@ using CauseSeconds = std::pair<LatencyCause, double>;
 /// Those that took time, longest first.
 std::vector<CauseSeconds> ranked(const LatencyParts& parts);
 
+/// "90 %: 84.1–95.3 ms": what the error of prices may make of the value; "": not known, or nothing.
+std::string interval_text(const LatencyExplanation& explanation);
 /// Seconds of the phase for one of what the metric counts: TPOT is a mean over tokens.
 double divisor(const LatencyExplanation& explanation);
 /// "-14.6 %", or "none"; a plus: slower.

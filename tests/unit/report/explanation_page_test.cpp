@@ -1,6 +1,7 @@
 // The page of an explanation written by hand. tests/page opens real ones in a browser.
 #include <gmock/gmock.h>
 
+#include "sim/base/json.hpp"
 #include "sim/report/latency_explanation.hpp"
 #include "sim/report/latency_words.hpp"
 #include "sim/report/page_files.hpp"
@@ -73,6 +74,18 @@ TEST_F(ExplanationPage, ShowsWhatWouldHelpAndHowToRunIt) {
   LatencyExplanation split_only = explanation();
   split_only.relaxed.clear();
   EXPECT_THAT(explanation_page(split_only, "[a]\n", "1.2.3"), Not(HasSubstr("Would help most")));
+}
+
+TEST_F(ExplanationPage, SaysWhatPricesMayMakeOfTheValue) {
+  LatencyExplanation made = explanation();
+  EXPECT_THAT(explanation_page(made, "[a]\n", "1.2.3"), Not(HasSubstr("error of prices")));
+  EXPECT_EQ(explanation_value(made).find("interval_ms"), nullptr);
+  made.interval = {90, 115};
+  EXPECT_THAT(explanation_page(made, "[a]\n", "1.2.3"),
+              HasSubstr(R"("note":"90 %: 90.0–115 ms · arrival to first token")"));
+  EXPECT_THAT(explanation_text(made, false),
+              HasSubstr("\n  what the error of prices may make of it, 90 %: 90.0–115 ms\n"));
+  EXPECT_EQ(to_json(*explanation_value(made).find("interval_ms"), -1), "[90.0,115.0]");
 }
 
 TEST(LatencyWords, RecommendsOnlyWhatGains) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "sim/base/error.hpp"
+#include "sim/report/figure_interval.hpp"
 
 namespace foretoken {
 namespace {
@@ -61,6 +62,26 @@ TEST(LatencyQuestion, APercentileLiesBetweenRequests) {
   LatencyQuestion later = parse_latency_question("ttft:100");
   later.warmup_s = 1;  // the first arrived before
   EXPECT_DOUBLE_EQ(answer(report, later).value_ms, 30);
+}
+
+TEST(LatencyQuestion, AnIntervalIsOfThePercentilesThatReportsHave) {
+  Report report = report_of({40, 10});
+  const auto interval = [&](std::string_view text) {
+    return answer_interval(report, parse_latency_question(text));
+  };
+  EXPECT_FALSE(interval("ttft:99"));  // nobody asked for intervals
+  report.ttft_ms.p99 = 39.7;
+  report.tpot_ms.max = 5;
+  std::vector<double> edge = interval_values(report);
+  for (double& value : edge) value *= 1.2;
+  report.intervals = {false, intervals_over(interval_values(report), {edge})};
+  EXPECT_DOUBLE_EQ(interval("ttft:99")->low, 39.7);
+  EXPECT_DOUBLE_EQ(interval("ttft:99")->high, 39.7 * 1.2);
+  EXPECT_DOUBLE_EQ(interval("tpot:100")->high, 6);
+  EXPECT_FALSE(interval("ttft:99.9"));
+  LatencyQuestion of_one = parse_latency_question("ttft:99");
+  of_one.request = 0;
+  EXPECT_FALSE(answer_interval(report, of_one));
 }
 
 TEST(LatencyQuestion, ARequestHasToBeThereAndComplete) {
