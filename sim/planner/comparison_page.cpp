@@ -32,23 +32,44 @@ double ranks_of_a_stage(const Value& report) {
          std::max(1.0, number_at(*deployment, "data_parallel_attention"));
 }
 
+bool any_interval(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.rows, [](const ComparedLayout& row) {
+    return row.figures && !row.figures->intervals.empty();
+  });
+}
+
+/// Of a figure; the figure itself where it has no interval.
+FigureInterval ends_at(const RunFigures& figures, std::string_view figure, double value) {
+  return interval_of(figures, figure).value_or(FigureInterval{value, value});
+}
+
 bool is_best(const Comparison& comparison, std::size_t row) {
   return std::ranges::find(comparison.best, row, &BestLayout::row) != comparison.best.end();
 }
 
 void add_scatter(ReportPage& page, const Comparison& comparison, const char* name,
-                 double RunFigures::*latency) {
+                 std::string_view figure, double RunFigures::*latency) {
+  const bool is_bounded = any_interval(comparison);
   PageSeries others{"layouts", PageSeries::Kind::points, {}, {}};
   PageSeries best{"best by some goal", PageSeries::Kind::points, {}, {}};
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     const ComparedLayout& row = comparison.rows[i];
     if (!row.figures) continue;
     PageSeries& series = is_best(comparison, i) ? best : others;
+    const double value = (*row.figures).*latency;
     series.x.push_back(row.figures->output_tokens_per_s_gpu);
-    series.y.push_back((*row.figures).*latency);
+    series.y.push_back(value);
     series.size.push_back(0.12);
-    series.notes.push_back(fmt::format("{}: {} ms, {} output tokens/s per GPU",
-                                       layout_text(comparison, row), brief((*row.figures).*latency),
+    std::string ends;
+    if (is_bounded) {
+      const FigureInterval interval = ends_at(*row.figures, figure, value);
+      series.low.push_back(interval.low);
+      series.high.push_back(interval.high);
+      if (interval.low < interval.high)
+        ends = fmt::format(" ({}–{})", brief(interval.low), brief(interval.high));
+    }
+    series.notes.push_back(fmt::format("{}: {} ms{}, {} output tokens/s per GPU",
+                                       layout_text(comparison, row), brief(value), ends,
                                        brief(row.figures->output_tokens_per_s_gpu)));
   }
   PageChart chart;
@@ -132,34 +153,45 @@ void add_table(ReportPage& page, const Comparison& comparison) {
     goals.push_back(best);
   }
   columns.push_back(PageColumn::of_texts("layout", layouts));
-  const auto add = [&](const char* name, const char* unit, int decimals, auto figure) {
-    std::vector<double> numbers;
+  const bool is_bounded = any_interval(comparison);
+  /// `key`: the figure's name; "": no interval is of it.
+  const auto add = [&](std::string_view key, const char* name, const char* unit, int decimals,
+                       auto figure, double scale = 1) {
+    PageColumn column = PageColumn::of_numbers(name, unit, decimals, {});
     for (const ComparedLayout& row : comparison.rows) {
-      numbers.push_back(row.figures ? figure(*row.figures) : nothing);
+      column.numbers.push_back(row.figures ? figure(*row.figures) * scale : nothing);
+      if (!is_bounded || key.empty()) continue;
+      const auto interval = row.figures ? interval_of(*row.figures, key) : std::nullopt;
+      column.price_low.push_back(interval ? interval->low * scale : nothing);
+      column.price_high.push_back(interval ? interval->high * scale : nothing);
     }
-    columns.push_back(PageColumn::of_numbers(name, unit, decimals, std::move(numbers)));
+    columns.push_back(std::move(column));
   };
   using Figures = const RunFigures&;
-  add("GPUs", "", 0, [](Figures f) { return double(f.gpus); });
-  add("TTFT p50", "ms", 1, [](Figures f) { return f.ttft_p50_ms; });
-  add("TTFT p99", "ms", 1, [](Figures f) { return f.ttft_p99_ms; });
-  add("TPOT p50", "ms", 2, [](Figures f) { return f.tpot_p50_ms; });
-  add("TPOT p99", "ms", 2, [](Figures f) { return f.tpot_p99_ms; });
-  add("output", "tokens/s", 0, [](Figures f) { return f.output_tokens_per_s; });
-  add("per GPU", "tokens/s", 0, [](Figures f) { return f.output_tokens_per_s_gpu; });
+  add("", "GPUs", "", 0, [](Figures f) { return double(f.gpus); });
+  add("ttft_p50_ms", "TTFT p50", "ms", 1, [](Figures f) { return f.ttft_p50_ms; });
+  add("ttft_p99_ms", "TTFT p99", "ms", 1, [](Figures f) { return f.ttft_p99_ms; });
+  add("tpot_p50_ms", "TPOT p50", "ms", 2, [](Figures f) { return f.tpot_p50_ms; });
+  add("tpot_p99_ms", "TPOT p99", "ms", 2, [](Figures f) { return f.tpot_p99_ms; });
+  add("output_tokens_per_s", "output", "tokens/s", 0,
+      [](Figures f) { return f.output_tokens_per_s; });
+  add("output_tokens_per_s_gpu", "per GPU", "tokens/s", 0,
+      [](Figures f) { return f.output_tokens_per_s_gpu; });
   const auto any = [&](auto holds) {
     return std::ranges::any_of(comparison.rows, [&](const ComparedLayout& row) {
       return row.figures && holds(*row.figures);
     });
   };
   if (any([](Figures f) { return f.has_slo; })) {
-    add("within SLO", "%", 1, [](Figures f) { return f.attainment * 100; });
-    add("goodput", "requests/s", 2, [](Figures f) { return f.goodput_per_s; });
+    const auto attainment = [](Figures f) { return f.attainment; };
+    add("attainment", "within SLO", "%", 1, attainment, 100);
+    add("goodput_per_s", "goodput", "requests/s", 2, [](Figures f) { return f.goodput_per_s; });
   }
   if (any([](Figures f) { return f.dollars_per_million.has_value(); })) {
-    add("cost", "$/M tokens", 2, [](Figures f) { return f.dollars_per_million.value_or(nothing); });
+    add("dollars_per_million_output_tokens", "cost", "$/M tokens", 2,
+        [](Figures f) { return f.dollars_per_million.value_or(nothing); });
   }
-  add("failed", "requests", 0, [](Figures f) { return double(f.failed); });
+  add("", "failed", "requests", 0, [](Figures f) { return double(f.failed); });
   columns.push_back(PageColumn::of_texts("bound by", bounds));
   columns.push_back(PageColumn::of_texts("best by", goals));
   columns.push_back(PageColumn::of_texts("status", statuses));
@@ -190,9 +222,16 @@ std::string comparison_page(const Comparison& comparison, const std::string& tit
                                  brief(figures.output_tokens_per_s_gpu))});
   }
   page.tiles(tiles);
-  page.section("Layouts", "Down and to the right is better. Press a column's name to sort by it.");
-  add_scatter(page, comparison, "TTFT p99", &RunFigures::ttft_p99_ms);
-  add_scatter(page, comparison, "TPOT p99", &RunFigures::tpot_p99_ms);
+  std::string note = "Down and to the right is better. Press a column's name to sort by it.";
+  if (any_interval(comparison)) {
+    note += fmt::format(
+        " Whiskers and square brackets are what the error of prices may make of a figure "
+        "({:.0f} %); layouts of one GPU share that error, so it seldom turns their order.",
+        100 * interval_confidence);
+  }
+  page.section("Layouts", std::move(note));
+  add_scatter(page, comparison, "TTFT p99", "ttft_p99_ms", &RunFigures::ttft_p99_ms);
+  add_scatter(page, comparison, "TPOT p99", "tpot_p99_ms", &RunFigures::tpot_p99_ms);
   add_table(page, comparison);
   add_time(page, comparison);
   std::vector<std::string> notes;

@@ -64,7 +64,8 @@ constexpr auto bounded_figures = std::to_array<BoundedFigure>(
      {"output_tokens_per_s_gpu", "throughput", "output_tokens_per_s", true},
      {"attainment", "slo", "attainment"},
      {"goodput_per_s", "slo", "goodput_per_s"},
-     {"goodput_per_s_gpu", "slo", "goodput_per_s", true}});
+     {"goodput_per_s_gpu", "slo", "goodput_per_s", true},
+     {"dollars_per_million_output_tokens", "cost", "per_million_output_tokens"}});
 
 }  // namespace
 
@@ -104,6 +105,7 @@ RunFigures figures_of(const Value& report) {
   figures.timed_out = count(requests, "timed_out");
   figures.bound = bound_of(report);
   for (const BoundedFigure& bounded : bounded_figures) {
+    if (bounded.table == "cost" && !figures.dollars_per_million) continue;
     const auto interval = interval_of(report, bounded.table, bounded.figure);
     if (!interval) break;
     const double share = bounded.is_per_gpu ? 1.0 / figures.gpus : 1.0;

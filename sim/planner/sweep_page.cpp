@@ -1,5 +1,6 @@
-// The page of a sweep: any figure over any of its keys, as means over the seeds with intervals;
-// which points are best; every run, with its error where it has no figures.
+// The page of a sweep: any figure over any of its keys, as means over the seeds with intervals for
+// the draw of the traffic and for the error of prices; which points are best; every run, with its
+// error where it has no figures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,27 +19,22 @@ namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
-// Points come twice, in the grid and in their table, with intervals about 0.7 KB each; runs take
-// about 80 bytes. So many stay below 5 MB.
-constexpr std::size_t points_max = 3'000, runs_max = 20'000;
+// Points come twice, in the grid and in their table, with intervals of the seeds and of prices
+// about 0.9 KB each; runs take about 80 bytes, with intervals 200. So many stay below 5 MB.
+constexpr std::size_t points_max = 3'000, runs_max = 20'000, bounded_runs_max = 10'000;
 
-/// A figure as the page shows it.
-struct Shown {
-  std::string name, unit;
-  double (*value)(const RunFigures&);
-  double scale = 1;
-  bool is_count = false, more_is_better = false;
-};
+bool has_intervals(const RunFigures& figures) { return !figures.intervals.empty(); }
 
-std::vector<Shown> shown_figures(const SweepResult& result) {
-  std::vector<Shown> shown;
-  for (const FigureColumn& column : columns_of(result)) {
-    shown.push_back({std::string(column.title), std::string(column.unit), column.value,
-                     column.is_share ? 100.0 : 1.0, column.is_count, column.more_is_better});
+double scale_of(const FigureColumn& figure) { return figure.is_share ? 100.0 : 1.0; }
+
+std::vector<FigureColumn> shown_figures(const SweepResult& result) {
+  std::vector<FigureColumn> shown = columns_of(result);
+  if (any_run(result, has_price)) {
+    shown.push_back(
+        {"dollars_per_million_output_tokens", "", price_of, false, "cost", "$/M tokens"});
   }
-  if (any_run(result, has_price)) shown.push_back({"cost", "$/M tokens", price_of});
   // What the reader most likely came for stands first in the choice.
-  std::ranges::stable_partition(shown, [](const Shown& one) { return !one.is_count; });
+  std::ranges::stable_partition(shown, [](const FigureColumn& one) { return !one.is_count; });
   return shown;
 }
 
@@ -54,21 +50,61 @@ int decimals_of(const std::vector<double>& numbers) {
   return std::clamp(2 - static_cast<int>(std::floor(std::log10(least))), 0, 4);
 }
 
-/// Means of a figure over the seeds of each of `points`, with the ends of their intervals.
+/// Of 95 %, for the seeds of a point alone; NaN: not known.
+FigureInterval seed_ends(const SweepResult& result, std::size_t point, const FigureColumn& figure) {
+  const auto interval = result.interval(point, figure.value);
+  if (!interval || !interval->half_width) return {nothing, nothing};
+  return {std::max(0.0, interval->mean - *interval->half_width),  // none can be less
+          interval->mean + *interval->half_width};
+}
+
+/// Means of a figure over the seeds of each of `points`.
 PageColumn means(const SweepResult& result, const std::vector<std::size_t>& points,
-                 const Shown& figure) {
-  PageColumn column = PageColumn::of_numbers(figure.name, figure.unit, 0, {});
-  const bool is_seeded = result.plan.seeds.size() > 1 && !figure.is_count;
+                 const FigureColumn& figure) {
+  PageColumn column =
+      PageColumn::of_numbers(std::string(figure.title), std::string(figure.unit), 0, {});
   for (const std::size_t point : points) {
     const auto interval = result.interval(point, figure.value);
-    column.numbers.push_back(interval ? interval->mean * figure.scale : nothing);
-    if (!is_seeded) continue;
-    const bool is_known = interval && interval->half_width;
-    const double half = is_known ? *interval->half_width * figure.scale : nothing;
-    column.low.push_back(std::max(0.0, column.numbers.back() - half));  // none can be less
-    column.high.push_back(column.numbers.back() + half);
+    column.numbers.push_back(interval ? interval->mean * scale_of(figure) : nothing);
   }
   if (!figure.is_count) column.decimals = decimals_of(column.numbers);
+  return column;
+}
+
+/// With the ends of the intervals of seeds and of prices apart.
+PageColumn means_of_both(const SweepResult& result, const std::vector<std::size_t>& points,
+                         const FigureColumn& figure) {
+  PageColumn column = means(result, points, figure);
+  if (figure.is_count) return column;
+  const bool is_bounded = any_run(result, has_intervals);
+  const double scale = scale_of(figure);
+  for (const std::size_t point : points) {
+    const FigureInterval seeds = seed_ends(result, point, figure);
+    column.low.push_back(seeds.low * scale);
+    column.high.push_back(seeds.high * scale);
+    if (!is_bounded) continue;
+    const FigureInterval prices =
+        result.price_interval(point, figure.name).value_or(FigureInterval{nothing, nothing});
+    column.price_low.push_back(prices.low * scale);
+    column.price_high.push_back(prices.high * scale);
+  }
+  return column;
+}
+
+/// With the ends of the intervals of 90 % for seeds and prices together; of the seeds where nothing
+/// is known of prices.
+PageColumn means_together(const SweepResult& result, const std::vector<std::size_t>& points,
+                          const FigureColumn& figure) {
+  PageColumn column = means(result, points, figure);
+  const bool is_known = result.plan.seeds.size() > 1 || any_run(result, has_intervals);
+  if (figure.is_count || !is_known) return column;
+  for (const std::size_t point : points) {
+    const FigureInterval ends = result.price_interval(point, figure.name)
+                                    ? result.interval_90(point, figure)
+                                    : seed_ends(result, point, figure);
+    column.low.push_back(ends.low * scale_of(figure));
+    column.high.push_back(ends.high * scale_of(figure));
+  }
   return column;
 }
 
@@ -149,9 +185,9 @@ PageGrid keys_of(const SweepPlan& plan, const std::vector<std::size_t>& points) 
 
 PageGrid grid_of(const SweepResult& result, const std::vector<std::size_t>& points) {
   PageGrid grid = keys_of(result.plan, points);
-  for (const Shown& figure : shown_figures(result)) {
-    PageColumn column = means(result, points, figure);
-    grid.figures.push_back({figure.name, figure.unit, column.decimals, figure.more_is_better,
+  for (const FigureColumn& figure : shown_figures(result)) {
+    PageColumn column = means_together(result, points, figure);
+    grid.figures.push_back({column.name, column.unit, column.decimals, figure.more_is_better,
                             std::move(column.numbers), std::move(column.low),
                             std::move(column.high)});
   }
@@ -192,8 +228,8 @@ void add_points(ReportPage& page, const SweepResult& result,
                 const std::vector<std::size_t>& points) {
   std::vector<PageColumn> columns;
   add_key_columns(columns, result.plan, points);
-  for (const Shown& figure : shown_figures(result))
-    columns.push_back(means(result, points, figure));
+  for (const FigureColumn& figure : shown_figures(result))
+    columns.push_back(means_of_both(result, points, figure));
   std::vector<std::string> bounds, goals;
   for (const std::size_t point : points) {
     bounds.push_back(bound_of(result, point));
@@ -208,11 +244,33 @@ void add_points(ReportPage& page, const SweepResult& result,
   page.table("point", columns);
 }
 
+/// A figure run by run, with what prices may make of it if `is_bounded`.
+PageColumn figures_of_runs(const std::vector<SweptRun>& runs, const FigureColumn& figure,
+                           bool is_bounded) {
+  PageColumn column =
+      PageColumn::of_numbers(std::string(figure.title), std::string(figure.unit), 0, {});
+  const double scale = scale_of(figure);
+  for (const SweptRun& run : runs) {
+    column.numbers.push_back(run.figures ? figure.value(*run.figures) * scale : nothing);
+    if (!is_bounded || figure.is_count) continue;
+    const auto prices = run.figures ? interval_of(*run.figures, figure.name) : std::nullopt;
+    column.price_low.push_back(prices ? prices->low * scale : nothing);
+    column.price_high.push_back(prices ? prices->high * scale : nothing);
+  }
+  if (!figure.is_count) column.decimals = decimals_of(column.numbers);
+  return column;
+}
+
 void add_runs(ReportPage& page, const SweepResult& result) {
-  const std::size_t count = std::min(result.runs.size(), runs_max);
-  page.section("Runs", "Every run, those that have no figures with their error. Press a column's "
-                       "name to sort by it." +
-                           cut_note(count, result.runs.size(), "runs"));
+  const bool is_bounded = any_run(result, has_intervals);
+  const std::size_t count = std::min(result.runs.size(), is_bounded ? bounded_runs_max : runs_max);
+  page.section("Runs",
+               fmt::format("Every run, those that have no figures with their error.{} Press "
+                           "a column's name to sort by it.{}",
+                           is_bounded ? " In square brackets what the error of prices may "
+                                        "make of a figure (90 %)."
+                                      : "",
+                           cut_note(count, result.runs.size(), "runs")));
   const std::vector<SweptRun> runs(result.runs.begin(),
                                    result.runs.begin() + static_cast<std::ptrdiff_t>(count));
   std::vector<std::size_t> points;
@@ -229,15 +287,8 @@ void add_runs(ReportPage& page, const SweepResult& result) {
   add_key_columns(columns, result.plan, points);
   if (!seeds.empty()) columns.push_back(PageColumn::of_numbers("seed", "", 0, std::move(seeds)));
   columns.push_back(PageColumn::of_texts("status", std::move(statuses)));
-  for (const Shown& figure : shown_figures(result)) {
-    std::vector<double> numbers;
-    for (const SweptRun& run : runs) {
-      numbers.push_back(run.figures ? figure.value(*run.figures) * figure.scale : nothing);
-    }
-    const int decimals = figure.is_count ? 0 : decimals_of(numbers);
-    columns.push_back(
-        PageColumn::of_numbers(figure.name, figure.unit, decimals, std::move(numbers)));
-  }
+  for (const FigureColumn& figure : shown_figures(result))
+    columns.push_back(figures_of_runs(runs, figure, is_bounded));
   columns.push_back(PageColumn::of_texts("bound by", std::move(bounds)));
   const auto is_told = [](const std::string& message) { return !message.empty(); };
   if (std::ranges::any_of(messages, is_told))
@@ -293,6 +344,42 @@ void add_failures(ReportPage& page, const SweepResult& result) {
   page.notes(notes);
 }
 
+/// What the whiskers of the figures are.
+std::string whisker_note(bool is_seeded, bool is_bounded) {
+  if (is_seeded && is_bounded) {
+    return " Means over the seeds; whiskers and brackets are 90 % intervals of the seeds and of "
+           "the "
+           "error of prices together.";
+  }
+  if (is_seeded) return " Means over the seeds; whiskers and brackets are their 95 % intervals.";
+  if (is_bounded) {
+    return " Whiskers and brackets are what the error of prices may make of a figure (90 %).";
+  }
+  return "";
+}
+
+std::vector<std::string> interval_notes(bool is_seeded, bool is_bounded) {
+  std::vector<std::string> notes = {
+      is_seeded
+          ? "Intervals of the seeds are of the draw of the traffic alone (Student's t); which "
+            "points are within the best one's interval goes by them."
+          : "One run a point: what the draw of the traffic does to a figure is not known "
+            "(--seeds)."};
+  if (is_bounded) {
+    notes.emplace_back(
+        "Intervals of prices come from the predictor's held-out errors. Points on one GPU share "
+        "these, so they seldom turn their order.");
+  } else {
+    notes.emplace_back("The predictor's error is in no interval here ([run] intervals).");
+  }
+  if (is_seeded && is_bounded) {
+    notes.emplace_back(
+        "Chance and prices have nothing to do with each other: together they reach "
+        "as far as the root of the sum of their squares.");
+  }
+  return notes;
+}
+
 }  // namespace
 
 std::string sweep_page(const SweepResult& result, const std::string& title,
@@ -303,28 +390,25 @@ std::string sweep_page(const SweepResult& result, const std::string& title,
   const std::size_t all = points.size();
   points.resize(std::min(all, points_max));
   const bool is_seeded = result.plan.seeds.size() > 1;
+  const bool is_bounded = any_run(result, has_intervals);
   if (!points.empty()) {
-    page.section("Figures",
-                 fmt::format("Choose a figure and what runs along the axis.{}{}",
-                             is_seeded ? " Means over the seeds; whiskers and brackets are their "
-                                         "95 % intervals."
-                                       : "",
-                             cut_note(points.size(), all, "points")));
+    page.section("Figures", fmt::format("Choose a figure and what runs along the axis.{}{}",
+                                        whisker_note(is_seeded, is_bounded),
+                                        cut_note(points.size(), all, "points")));
     page.grid(grid_of(result, points));
     if (is_seeded) {
-      page.section("Points", "Means over the seeds, in brackets their 95 % intervals.");
+      page.section("Points",
+                   is_bounded ? "Means over the seeds, in round brackets their 95 % intervals, "
+                                "in square ones what the error of prices may make of them (90 %)."
+                              : "Means over the seeds, in brackets their 95 % intervals.");
       add_points(page, result, points);
     }
   }
   add_failures(page, result);
   if (!result.runs.empty()) add_runs(page, result);
   page.section("How sure this is");
-  std::vector<std::string> notes = {
-      is_seeded ? "Intervals are of the draw of the traffic alone (Student's t over the seeds), not "
-                  "of the predictor's error."
-                : "One run a point: what the draw of the traffic does to a figure is not known "
-                  "(--seeds).",
-      "Best are points whose runs served every request that they were sent."};
+  std::vector<std::string> notes = interval_notes(is_seeded, is_bounded);
+  notes.emplace_back("Best are points whose runs served every request that they were sent.");
   if (!result.is_complete())
     notes.emplace_back("Not all runs are finished; the same command goes on.");
   page.notes(notes);

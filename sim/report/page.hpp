@@ -76,7 +76,8 @@ struct PageColumn {
   bool is_text = false;
   int decimals = 0;
   std::vector<double> numbers;
-  std::vector<double> low = {}, high = {};  // shown behind the number; NaN: nothing known
+  std::vector<double> low = {}, high = {};  // in brackets behind the number; NaN: nothing known
+  std::vector<double> price_low = {}, price_high = {};  // for prices alone, in square brackets
   bool is_key = false;  // offered to filter by, as columns of few texts are
   std::vector<std::string> texts;
 

@@ -71,7 +71,8 @@ Value column_value(const PageColumn& column) {
     const double scale = std::pow(10.0, column.decimals);
     set_numbers(value, column.numbers, scale);
     for (const auto& [name, numbers] :
-         {std::pair("low", &column.low), std::pair("high", &column.high)}) {
+         {std::pair("low", &column.low), std::pair("high", &column.high),
+          std::pair("price_low", &column.price_low), std::pair("price_high", &column.price_high)}) {
       if (numbers->empty()) continue;
       ValueObject packed_numbers;
       set_numbers(packed_numbers, *numbers, scale);

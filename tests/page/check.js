@@ -162,7 +162,7 @@ async function check_table(client) {
       `${longest_table}.querySelectorAll("th")[${index}].getAttribute("aria-sort")`);
     const numbers = (await evaluate(client, column_cells(index)))
       .filter((text) => text !== "")
-      .map((text) => Number(text.split(" (")[0].replaceAll(",", "")));  // without its interval
+      .map((text) => Number(text.split(/ [([]/)[0].replaceAll(",", "")));  // without its interval
     if (numbers.length === 0 || numbers.some(Number.isNaN)) continue;  // a column of texts
     expect(sort === order, `${names[index]} is sorted ${order}: ${sort}`);
     expect(numbers.every((value, i) => i === 0 || sign * (value - numbers[i - 1]) >= 0),

@@ -20,13 +20,20 @@ function cell_text(column, row) {
     ? fixed(value, column.decimals) : String(value);
 }
 
-/// " (7.21–9.10)", "?" for an end that nobody knows; "" where there is no interval.
-function interval_text(column, row) {
-  if (!column.interval) return "";
-  const { low, high } = column.interval;
+/// "7.21–9.10", "?" for an end that nobody knows; "" where there is no interval.
+function ends_text(interval, decimals, row) {
+  if (!interval) return "";
+  const { low, high } = interval;
   if (low[row] !== low[row] && high[row] !== high[row] || low[row] === high[row]) return "";
-  const end = (value) => value !== value ? "?" : fixed(value, column.decimals);
-  return ` (${end(low[row])}–${end(high[row])})`;
+  const end = (value) => value !== value ? "?" : fixed(value, decimals);
+  return `${end(low[row])}–${end(high[row])}`;
+}
+
+/// " (7.21–9.10) [7.02–9.44]": the second for prices alone.
+function interval_text(column, row) {
+  const ends = ends_text(column.interval, column.decimals, row);
+  const prices = ends_text(column.prices, column.decimals, row);
+  return (ends && ` (${ends})`) + (prices && ` [${prices}]`);
 }
 
 /// Wide enough for its longest cell and its name, in characters.
@@ -38,7 +45,7 @@ function column_width(column) {
     let high = 0;
     for (const value of column.values) if (Math.abs(value) > high) high = Math.abs(value);
     longest = fixed(high, column.decimals).length + 1;
-    if (column.interval) {
+    if (column.interval || column.prices) {
       let behind = 0;
       column.values.forEach((_, row) => { behind = Math.max(behind, interval_text(column, row).length); });
       longest += behind;
@@ -50,7 +57,7 @@ function column_width(column) {
 
 function make_table(part) {
   const columns = part.columns.map((column) => ({ ...column, values: unpack_numbers(column),
-    interval: unpack_interval(column) }));
+    interval: unpack_interval(column), prices: unpack_interval(column, "price_") }));
   let order = Uint32Array.from({ length: part.rows }, (_, i) => i);
   const filters = new Map();  // column to value
   let sorted = null, direction = 1, shown_from = -1;
@@ -91,7 +98,7 @@ function make_table(part) {
       for (const column of columns) {
         const cell = element("td", column.texts ? { class: "text" } : {});
         cell.textContent = cell_text(column, order[at]);
-        if (column.interval) {
+        if (column.interval || column.prices) {
           cell.append(element("span", { class: "interval" }, interval_text(column, order[at])));
         }
         if (column.texts && cell.textContent.length > 60) cell.title = cell.textContent;

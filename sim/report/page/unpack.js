@@ -24,9 +24,10 @@ function unpack_numbers(column) {
   return numbers;
 }
 
-/// The ends of a column's intervals; null where it has none.
-function unpack_interval(column) {
-  if (!column.low) return null;
+/// The ends of a column's intervals, with "price_" those for prices alone; null where it has none.
+function unpack_interval(column, source = "") {
+  const low = column[`${source}low`], high = column[`${source}high`];
+  if (!low) return null;
   const numbers = (packed) => unpack_numbers({ ...packed, rows: column.rows, decimals: column.decimals });
-  return { low: numbers(column.low), high: numbers(column.high) };
+  return { low: numbers(low), high: numbers(high) };
 }

@@ -7,8 +7,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "sim/base/json.hpp"
+#include "sim/report/page_column.hpp"
+#include "sim/report/page_files.hpp"
 #include "tests/unit/planner/backwards_runner.hpp"
 #include "tests/unit/planner/made_up_report.hpp"
 
@@ -17,6 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<LayoutChoice> choices = {{"deployment.tensor_parallel", "TP", {"1", "2", "4"}},
                                            {"deployment.pipeline_parallel", "PP", {"1", "2"}}};
@@ -82,6 +86,32 @@ TEST_F(CompareTest, NamesTheBestByEachGoal) {
                                 std::pair("lowest TPOT p99", 0U),               // all equal
                                 std::pair("highest throughput", 4U),            // 225
                                 std::pair("highest throughput per GPU", 0U)));  // 100 / 1
+}
+
+TEST_F(CompareTest, ThePageShowsWhatPricesMayMakeOfAFigure) {
+  if (embedded_uplot().empty()) GTEST_SKIP() << "built without uPlot: npm was missing";
+  const auto page_of = [](bool has_intervals) {
+    Comparison comparison;
+    comparison.choices = {{"deployment.tensor_parallel", "TP", {"1", "3"}}};
+    for (const char* width : {"1", "3"}) {
+      RunOutcome outcome{RunStatus::ran, "", made_up_report(1, 100, 40)};
+      if (has_intervals) add_made_up_intervals(40, 0.8, 1.3, outcome.report);
+      comparison.rows.push_back({{{width}}, outcome, figures_of(outcome.report)});
+    }
+    comparison.rows[1] = {{{"3"}}, {RunStatus::infeasible, "three is odd", {}}, std::nullopt};
+    return comparison_page(comparison, "Layouts", "1.2.3");
+  };
+  const std::string html = page_of(true);
+  constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+  PageColumn shown = PageColumn::of_numbers("TTFT p99", "ms", 1, {80, nothing});
+  shown.price_low = {64, nothing};
+  shown.price_high = {104, nothing};
+  EXPECT_THAT(html, HasSubstr(to_json(column_value(shown), -1)));
+  EXPECT_THAT(html,
+              HasSubstr(R"("notes":["TP 1: 80.0 ms (64.0–104), 100 output tokens/s per GPU"],)"
+                        R"("low":[64.0],"high":[104.0])"));
+  EXPECT_THAT(html, HasSubstr("square brackets are what the error of prices may make of a figure"));
+  EXPECT_THAT(page_of(false), Not(HasSubstr("error of prices")));
 }
 
 /// Five requests of six on one GPU; what became of the sixth is `other`.

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "sim/base/json.hpp"
+#include "sim/report/page_column.hpp"
 #include "sim/report/page_files.hpp"
 #include "tests/unit/planner/backwards_runner.hpp"
 #include "tests/unit/planner/made_up_report.hpp"
@@ -127,6 +128,22 @@ TEST_F(SweepTest, PricesStandBesideTheSeeds) {
   EXPECT_THAT(sweep_csv(result), HasSubstr(",,1.6,2.6,"));  // no reason; 2 * 0.8, 2 * 1.3
   EXPECT_THAT(to_json(sweep_value(result), -1), HasSubstr("\"prices_90\":[2.4,3.9]"));
   EXPECT_THAT(sweep_table(result, false, 160, 60), HasSubstr("6.00 ±4.97 ~1.50"));  // p99
+  if (embedded_uplot().empty()) GTEST_SKIP() << "built without uPlot: npm was missing";
+  // Of p99, whose mean is 6 and has no decimals: seeds 4.97, prices 4.8 to 7.8, and together from
+  // 6 - hypot(3.37, 1.2) to 6 + hypot(3.37, 1.8).
+  PageColumn shown = PageColumn::of_numbers("TTFT p99", "ms", 0, {6});
+  shown.low = {1};
+  shown.high = {11};
+  shown.price_low = {5};
+  shown.price_high = {8};
+  const std::string html = sweep_page(result, "Sweep", "", "1.2.3");
+  EXPECT_THAT(html, HasSubstr(to_json(column_value(shown), -1)));  // the table of points
+  shown.low = {2};
+  shown.high = {10};
+  shown.price_low = shown.price_high = {};
+  EXPECT_THAT(html, HasSubstr(to_json(column_value(shown), -1)));  // the figures' whiskers
+  EXPECT_THAT(html, HasSubstr("90 % intervals of the seeds and of the error of prices together"));
+  EXPECT_THAT(html, HasSubstr("in square ones what the error of prices may make of them (90 %)"));
 }
 
 TEST_F(SweepTest, GoesOnWhereItWasStoppedAndEndsAlike) {
@@ -272,6 +289,18 @@ TEST(SweepPage, OfVeryManyRunsStaysSmallAndSaysSo) {
   EXPECT_LT(html.size(), 5'000'000U);
   EXPECT_THAT(html, HasSubstr("The first 3,000 of 10,000 points; --csv has all."));
   EXPECT_THAT(html, HasSubstr("The first 20,000 of 30,000 runs; --csv has all."));
+  for (SweptRun& run : result.runs) {
+    RunFigures& figures = *run.figures;
+    for (const auto& columns : {figure_columns(), slo_figure_columns()}) {
+      for (const FigureColumn& column : columns) {
+        const double value = column.value(figures);
+        figures.intervals.push_back({column.name, {0.9 * value, 1.1 * value}});
+      }
+    }
+  }
+  const std::string bounded = sweep_page(result, "Sweep", "", "1.2.3");
+  EXPECT_LT(bounded.size(), 5'000'000U);
+  EXPECT_THAT(bounded, HasSubstr("The first 10,000 of 30,000 runs; --csv has all."));
 }
 
 }  // namespace
