@@ -122,7 +122,7 @@ void MoeDispatcher::Linear::add_residual(const RoutedStep& step) {
     likenesses +=
         (profiled.col(static_cast<Eigen::Index>(i)) - static_cast<float>(traits[i])).square();
   }
-  constexpr auto scale =
+  const auto scale =
       static_cast<float>(-1 / (likeness_length * std::sqrt(static_cast<double>(traits.size()))));
   likenesses = (likenesses.sqrt() * scale).exp();
   row_times.array() *= (weights * likenesses.matrix()).array().exp();

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "calibration/fit/stream_k_fit.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -34,7 +35,7 @@ TEST(StreamKTimes, AreWhole) {
 TEST(StreamKTimes, RefuseWhatIsNoCase) {
   const auto read = [](const std::string& rows) {
     return [rows] {
-      const std::string path = testing::TempDir() + "/stream_k.csv";
+      const std::string path = own_folder() / "stream_k.csv";
       std::ofstream(path) << "# format: foretoken stream k 1\n# gpu: NVIDIA H200\n# sm_count: 132\n"
                              "class,m,n,k,method,block_m,block_n,block_k,warps,stages,group_m,"
                              "split_k,grid,time_us\n"

@@ -13,6 +13,7 @@
 #include "calibration/fit/wave_policies.hpp"
 #include "kernels/selection/expert_histogram.hpp"
 #include "sim/base/error.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -25,7 +26,7 @@ constexpr const char* header =
     "block_m,block_n,block_k,group_m,split_k,warps,stages,time_us,sm_clock_mhz\n";
 
 std::string write(const std::string& rows) {
-  const std::string path = testing::TempDir() + "/grid.csv";
+  const std::string path = own_folder() / "grid.csv";
   std::ofstream(path) << header << rows;
   return path;
 }
@@ -62,7 +63,7 @@ TEST(MoeGrid, MistakesAreNamed) {
               HasSubstr("histogram: 'x' is no count"));
   EXPECT_THAT(error_of("toy,8,0.5,0.4,4,2,64,32,fp8,9|0*3,16,32,128,1,1,4,3,0,1980\n"),
               HasSubstr("time_us: must be above 0"));
-  const std::string other = testing::TempDir() + "/other.csv";
+  const std::string other = own_folder() / "other.csv";
   std::ofstream(other) << "# format: foretoken dataset 1\nkernel\n";
   EXPECT_THROW(load_moe_grid(other), ConfigError);
 }

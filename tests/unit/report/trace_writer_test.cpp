@@ -8,15 +8,12 @@
 #include <sstream>
 
 #include "sim/base/error.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
 
-std::filesystem::path path_of(const std::string& name) {
-  const std::filesystem::path folder = testing::TempDir();
-  std::filesystem::create_directories(folder);
-  return folder / name;
-}
+std::filesystem::path path_of(const std::string& name) { return own_folder() / name; }
 
 std::string content(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -9,6 +9,7 @@
 #include "sim/base/toml.hpp"
 #include "sim/scenario/closed_loop_scenario.hpp"
 #include "sim/scenario/recorded_names.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -36,7 +37,7 @@ TEST(RecordedNames, GpusByTheirDevices) {
 }
 
 std::filesystem::path file_of(const std::string& name, const std::string& text) {
-  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / name;
+  const std::filesystem::path path = own_folder() / name;
   std::ofstream(path) << text;
   return path;
 }

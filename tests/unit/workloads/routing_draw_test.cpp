@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include "tests/own_folder.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -11,7 +13,7 @@ using testing::HasSubstr;
 
 class RoutingDrawTest : public ::testing::Test {
  protected:
-  std::filesystem::path folder = testing::TempDir();
+  std::filesystem::path folder = own_folder();
 
   void write(const char* name, const char* text) { std::ofstream(folder / name) << text; }
 
