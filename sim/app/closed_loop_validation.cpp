@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/app/output_file.hpp"
+#include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
@@ -18,8 +19,6 @@
 
 namespace foretoken {
 namespace {
-
-constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
 
 ComparedPoint as_measured(const ClosedLoopPoint& point, const ServerSettings& servers) {
   ComparedPoint compared;
@@ -102,7 +101,8 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
   if (options.json) {
     fmt::print("{}\n", to_json(point_value(report)));
   } else {
-    fmt::print("{}", point_text(report, shows_colour(stdout), terminal_width(stdout), options.worst));
+    fmt::print("{}",
+               point_text(report, shows_colour(stdout), terminal_width(stdout), options.worst));
   }
   return 0;
 }

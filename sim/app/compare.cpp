@@ -10,7 +10,6 @@
 #include <memory>
 #include <sstream>
 
-#include "sim/processes/forking_runner.hpp"
 #include "sim/app/output_file.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
@@ -18,13 +17,12 @@
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
+#include "sim/processes/forking_runner.hpp"
 #include "sim/report/page.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {
 namespace {
-
-constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
 
 struct CompareOptions {
   std::string scenario;

@@ -1,6 +1,6 @@
-// foretoken explain: why is a request, or a percentile of all, as slow as it is, and which one change
-// would help most? One run finds the request, runs with one thing relaxed each say what would help
-// (all in child processes), and a last one here looks at the request.
+// foretoken explain: why is a request, or a percentile of all, as slow as it is, and which one
+// change would help most? One run finds the request, runs with one thing relaxed each say what
+// would help (all in child processes), and a last one here looks at the request.
 
 #include <fmt/format.h>
 
@@ -22,8 +22,6 @@
 
 namespace foretoken {
 namespace {
-
-constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
 
 struct ExplainOptions {
   std::string scenario;
@@ -177,8 +175,7 @@ void add_explain(CLI::App& program, Action& chosen) {
                    "The request at a percentile of ttft, tpot or e2e, as tpot:99.9")
       ->capture_default_str()
       ->excludes(request);
-  command
-      ->add_option("--metric", options->metric, "With --request: its ttft, tpot or e2e")
+  command->add_option("--metric", options->metric, "With --request: its ttft, tpot or e2e")
       ->capture_default_str()
       ->needs(request);
   add_set_option(*command, options->overrides);

@@ -15,13 +15,11 @@
 #include "sim/planner/outcome_store.hpp"
 #include "sim/planner/plan.hpp"
 #include "sim/planner/plan_page.hpp"
-#include "sim/report/page.hpp"
 #include "sim/report/number_text.hpp"
+#include "sim/report/page.hpp"
 
 namespace foretoken {
 namespace {
-
-constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
 
 /// What stands on the command line takes the place of what stands in the file.
 Value plan_root(const PlanCommand& options) {
@@ -66,8 +64,7 @@ Value plan_root(const PlanCommand& options) {
 /// All that an outcome depends on besides the keys of its run. What [plan] says does not count, so
 /// that another choice takes the runs that it shares with this one.
 std::string question_of(Value root, const std::string& scenario, const PlanProgram& program) {
-  const std::string files =
-      named_files(root, std::filesystem::path(scenario).parent_path());
+  const std::string files = named_files(root, std::filesystem::path(scenario).parent_path());
   std::erase_if(std::get<ValueObject>(root.data),
                 [](const auto& member) { return member.first == "plan"; });
   return fmt::format("foretoken {} {}\n{}{}", program.version, fingerprint_of_file(program.file),
@@ -87,8 +84,9 @@ class PlanCall {
   PlanCall(const PlanCommand& options, const PlanProgram& program)
       : options_(options), program_(program), root_(plan_root(options)) {
     if (!options.changes.empty() && !options.max_load) {
-      throw ConfigError({"--vary"}, "says what other hardware is worth to the highest load; add "
-                                    "--max-load");
+      throw ConfigError({"--vary"},
+                        "says what other hardware is worth to the highest load; add "
+                        "--max-load");
     }
     for (const std::string& change : options.changes)
       changes_.push_back(HardwareChange::parse(change));
@@ -116,9 +114,9 @@ class PlanCall {
     for (const std::string& file : {options_.store_path, options_.report_path})
       if (!file.empty()) check_folder_of(file);
     make_folder(folder_);
-    const std::filesystem::path path =
-        options_.store_path.empty() ? folder_ / "runs.sqlite"
-                                    : std::filesystem::path(options_.store_path);
+    const std::filesystem::path path = options_.store_path.empty()
+                                           ? folder_ / "runs.sqlite"
+                                           : std::filesystem::path(options_.store_path);
     OutcomeStore store(path, question_of(root_, options_.scenario, program_));
     const bool shows_progress = !options_.quiet && is_terminal(stderr);
     const auto progress = [&](std::size_t runs) {
@@ -127,8 +125,8 @@ class PlanCall {
       std::fflush(stderr);
     };
     ScenarioRunner& runner = program_.runner(options_.jobs);
-    const PlanAnswer answer = options_.max_load ? find_load(runner, store, progress)
-                                                : find_plan(runner, store, progress);
+    const PlanAnswer answer =
+        options_.max_load ? find_load(runner, store, progress) : find_plan(runner, store, progress);
     if (shows_progress) fmt::print(stderr, "\r\x1b[K");
     write(answer);
     tell_about(store, path, answer);
@@ -158,15 +156,17 @@ class PlanCall {
   PlanAnswer find_plan(ScenarioRunner& runner, OutcomeStore& store,
                        const PlanRuns::Progress& progress) const {
     Plan plan = make_plan(settings_, loader(), runner,
-                                {.is_exhaustive = options_.exhaustive,
-                                 .looks_closely = !options_.quick,
-                                 .progress = progress,
-                                 .store = &store});
+                          {.is_exhaustive = options_.exhaustive,
+                           .looks_closely = !options_.quick,
+                           .progress = progress,
+                           .store = &store});
     plan.overrides = options_.overrides;
     return {plan_table(plan, options_.scenario, shows_colour(stdout), terminal_width(stdout)),
             plan_csv(plan),
             wants_page() ? plan_page(plan, options_.scenario, loader(), program_.version) : "",
-            plan_value(plan), plan.result.is_complete, plan.result.cheapest.has_value()};
+            plan_value(plan),
+            plan.result.is_complete,
+            plan.result.cheapest.has_value()};
   }
 
   PlanAnswer find_load(ScenarioRunner& runner, OutcomeStore& store,
@@ -176,11 +176,13 @@ class PlanCall {
                                           .wants_intervals = !options_.quick,
                                           .progress = progress,
                                           .store = &store});
-    return {max_load_table(answer, shows_colour(stdout), terminal_width(stdout)),
-            max_load_csv(answer),
-            wants_page() ? max_load_page(answer, options_.scenario, loader(), program_.version)
-                         : "",
-            max_load_value(answer), answer.is_complete, answer.best.has_value()};
+    return {
+        max_load_table(answer, shows_colour(stdout), terminal_width(stdout)),
+        max_load_csv(answer),
+        wants_page() ? max_load_page(answer, options_.scenario, loader(), program_.version) : "",
+        max_load_value(answer),
+        answer.is_complete,
+        answer.best.has_value()};
   }
 
   void write(const PlanAnswer& answer) const {
@@ -201,8 +203,7 @@ class PlanCall {
                   const PlanAnswer& answer) const {
     std::fflush(stdout);
     if (!answer.is_complete) {
-      fmt::print(stderr,
-                 "foretoken: stopped; {} are kept in {}. The same command goes on\n",
+      fmt::print(stderr, "foretoken: stopped; {} are kept in {}. The same command goes on\n",
                  counted(static_cast<std::int64_t>(store.found() + store.kept()), "finished run"),
                  path.string());
     } else if (store.found() > 0 && !options_.quiet) {

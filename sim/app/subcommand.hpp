@@ -10,6 +10,8 @@ namespace foretoken {
 
 /// What the user asked for; returns the exit status (0 fine, 1 ran but something failed).
 using Action = std::function<int()>;
+/// The exit status where the user stopped it, as shells call a program that SIGINT ended.
+inline constexpr int status_interrupted = 130;
 
 void add_simulate(CLI::App& program, Action& chosen);
 void add_compare(CLI::App& program, Action& chosen);

@@ -19,8 +19,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int status_interrupted = 130;  // as shells call a program that SIGINT ended
-constexpr std::size_t rows_max = 60;     // of the table: more is a file's business
+constexpr std::size_t rows_max = 60;  // of the table: more is a file's business
 
 /// What all runs have in common.
 Value scenario_of(const SweepOptions& options) {
@@ -89,8 +88,8 @@ void print_plan(const SweepPlan& plan) {
   if (plan.runs() > rows_max) fmt::print("  … and {} more\n", plan.runs() - rows_max);
 }
 
-void write_results(const SweepOptions& options, const SweepResult& result,
-                   const std::string& store, const std::string& version) {
+void write_results(const SweepOptions& options, const SweepResult& result, const std::string& store,
+                   const std::string& version) {
   if (!options.report_path.empty()) {
     write_file(options.report_path, sweep_page(result, "Sweep of " + options.scenario,
                                                to_toml(scenario_of(options)), version));
