@@ -148,7 +148,9 @@ Value TableReader::take_rest() {
   Value rest;
   rest.position = table_->position;
   for (const auto& [key, value] : std::get<ValueObject>(table_->data)) {
-    if (std::ranges::find(asked_, key) == asked_.end()) rest.set(key, value);
+    // Keys differ: no need to look for each among those before it, as set() would.
+    if (std::ranges::find(asked_, key) == asked_.end())
+      std::get<ValueObject>(rest.data).emplace_back(key, value);
   }
   for (const auto& [key, value] : std::get<ValueObject>(rest.data)) asked_.push_back(key);
   return rest;

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <fstream>
-#include <iterator>
+
+#include "sim/base/file_text.hpp"
+#include "sim/base/nesting.hpp"
 
 namespace foretoken {
 namespace {
@@ -15,14 +16,13 @@ SourcePosition position_of(const toml::source_region& region, const std::string&
   return {source, static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
 }
 
-// Dotted keys nest without a limit in toml++; convert() and ~Value recurse.
-constexpr int levels_max = 100;
+/// The longest text that is parsed: what lists of a million numbers take. Its tree takes some 100
+/// times as much memory.
+constexpr std::size_t text_bytes_max = std::size_t{8} << 20;
 
 Value convert(const toml::node& node, const std::string& source, int level = 0) {
-  if (level > levels_max) {
-    throw ConfigError(position_of(node.source(), source),
-                      fmt::format("nests deeper than {} levels", levels_max));
-  }
+  // Tables named piece by piece: [[a]], [[a.b]] … are two levels each.
+  if (level > levels_max) throw ConfigError(position_of(node.source(), source), too_deep_message());
   Value value;
   if (const auto* table = node.as_table()) {
     for (const auto& [key, child] : *table) {
@@ -142,6 +142,8 @@ Value override_value(std::string_view text, const std::string& source) {
 }  // namespace
 
 Value parse_toml(std::string_view text, const std::string& source) {
+  if (text.size() > text_bytes_max) throw ConfigError({source}, too_long_message(text_bytes_max));
+  check_toml_nesting(text, source);
   try {
     const toml::table table = toml::parse(text, source);
     return convert(table, source);
@@ -151,13 +153,7 @@ Value parse_toml(std::string_view text, const std::string& source) {
 }
 
 Value load_toml(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code unreachable;
-  if (!file || std::filesystem::is_directory(path, unreachable)) {
-    throw ConfigError({path.string()}, "cannot read this file; check the path");
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return parse_toml(text, path.string());
+  return parse_toml(file_text(path, text_bytes_max), path.string());
 }
 
 void apply_override(Value& root, std::string_view assignment) {
@@ -169,6 +165,7 @@ void apply_override(Value& root, std::string_view assignment) {
       rest.ends_with('.') || rest.find("..") != std::string_view::npos) {
     throw ConfigError({source}, "expected table.key=value, for example engine.sequences_max=128");
   }
+  if (std::ranges::count(rest, '.') >= levels_max) throw ConfigError({source}, too_deep_message());
   Value value = override_value(assignment.substr(equals + 1), source);
 
   Value* table = &root;

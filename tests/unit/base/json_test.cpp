@@ -71,7 +71,45 @@ TEST(Json, DeepNestingIsRefusedRatherThanOverflowing) {
       [&] {
         parse_json(text, {"x.json", 1});
       },
-      ThrowsMessage<ConfigError>("x.json:1: nests deeper than 100 levels"));
+      ThrowsMessage<ConfigError>("x.json:1: nests deeper than 100 levels; is this the right "
+                                 "file?"));
+  const std::string in_a_file = "{\"a\": \"[[\",\n\"b\":\n" + text;
+  EXPECT_THAT([&] { parse_json(in_a_file, {"x.json"}); },
+              ThrowsMessage<ConfigError>("x.json:3: nests deeper than 100 levels; is this the "
+                                         "right file?"));
+}
+
+std::string object_of(int keys, const char* name) {
+  std::string text = "{";
+  for (int i = 0; i < keys; ++i) text += fmt::format("{}\"{}{}\":{}", i > 0 ? "," : "", name, i, i);
+  return text + "}";
+}
+
+// 200,000 keys took minutes when each was looked for among those before it.
+TEST(Json, AnObjectOfManyKeysIsReadAndWritten) {
+  const std::string text = object_of(200'000, "key");
+  EXPECT_EQ(round_trip(text), text);
+}
+
+TEST(Json, EqualKeysAmongManyKeepTheFirstPlaceAndTheLastValue) {
+  std::string text = object_of(50, "key");
+  text.back() = ',';
+  text += R"("key7":true,"last":0,"key7":"seven"})";
+  const Value root = parse_json(text, {"x.json"});
+  const auto& members = std::get<ValueObject>(root.data);
+  ASSERT_EQ(members.size(), 51U);
+  EXPECT_EQ(members[7].first, "key7");
+  EXPECT_EQ(std::get<std::string>(members[7].second.data), "seven");
+  EXPECT_EQ(members.back().first, "last");
+}
+
+TEST(Json, ATextBeyondReasonIsRefused) {
+  const std::string text(std::size_t{33} << 20, ' ');
+  EXPECT_THAT([&] { parse_json(text, {"x.json"}); },
+              ThrowsMessage<ConfigError>("x.json: is longer than 32 MiB; is this the right file?"));
+  EXPECT_THAT([] { load_json("/dev/zero"); },
+              ThrowsMessage<ConfigError>("/dev/zero: is longer than 32 MiB; is this the right "
+                                         "file?"));
 }
 
 TEST(Json, AFileThatCannotBeReadSaysSo) {

@@ -68,6 +68,14 @@ TEST(Override, RefusesWhatIsNoAssignment) {
   }
 }
 
+// As many levels as dots were built, and freeing them overflowed the stack.
+TEST(Override, RefusesDeepNesting) {
+  std::string key = "a";
+  for (int i = 0; i < 31'000; ++i) key += ".a";
+  EXPECT_THROW(after("", key + "=1"), ConfigError);
+  EXPECT_EQ(after("", "a.a=1"), "[a]\na = 1\n");
+}
+
 TEST(Override, RefusesToGoThroughAValue) {
   EXPECT_THAT([] { after("[run]\nseed = 1\n", "run.seed.x=1"); },
               ThrowsMessage<ConfigError>("--set run.seed.x=1: 'seed' is an integer, not a table"));

@@ -108,11 +108,54 @@ TEST(Toml, DatesAreRefused) {
       ThrowsMessage<ConfigError>("a.toml:1:7: dates and times are not used here; write a string"));
 }
 
-TEST(Toml, DeepNestingIsRefusedRatherThanOverflowing) {
+std::string repeated(std::string_view part, int times) {
   std::string text;
-  for (int level = 0; level < 200; ++level) text += "a.";
-  EXPECT_THAT([&] { parse_toml(text + "a = 1", "a.toml"); },
-              ThrowsMessage<ConfigError>("a.toml:1:201: nests deeper than 100 levels"));
+  for (int i = 0; i < times; ++i) text += part;
+  return text;
+}
+
+// 31,000 levels overflowed the stack within toml++, before anything of ours had seen a table.
+TEST(Toml, DeepNestingIsRefusedRatherThanOverflowing) {
+  const auto refused = [](const std::string& text, int line, int column) {
+    EXPECT_THAT([&] { parse_toml(text, "a.toml"); },
+                ThrowsMessage<ConfigError>(fmt::format(
+                    "a.toml:{}:{}: nests deeper than 100 levels; is this the right file?", line,
+                    column)))
+        << text.substr(0, 40);
+  };
+  refused(repeated("a.", 200) + "a = 1", 1, 201);
+  refused(repeated("a.", 31'000) + "a = 1", 1, 201);
+  refused("b = 1\n[" + repeated("a.", 31'000) + "a]\nx = 1", 2, 202);
+  refused("[[" + repeated("\"a.b\" . ", 31'000) + "a]]", 1, 802);
+  refused("x = { " + repeated("a.", 31'000) + "a = 1 }", 1, 205);
+  refused("x = " + repeated("[", 31'000) + "1" + repeated("]", 31'000), 1, 104);
+  refused("x = " + repeated("{ a.a.a.a.a = ", 3'000) + "1" + repeated("}", 3'000), 1, 281);
+  refused("[" + repeated("t.", 60) + "t]\n" + repeated("a.", 60) + "a = 1", 2, 79);
+}
+
+TEST(Toml, DotsAndBracketsInTextsNumbersAndCommentsAreNoLevels) {
+  const std::string dots = repeated(".", 300) + repeated("[{", 300);
+  const std::string text = "# " + dots + "\na = \"" + dots + "\\\"" + dots + "\"\nb = '" + dots +
+                           "'\nc = \"\"\"\n" + dots + "\n\"\" " + dots + "\"\"\"\nd = [" +
+                           repeated("1.5, ", 300) + "]\ne = [" + repeated("{ x.y = 1 }, ", 300) +
+                           "{ x.y = [2.5] }]\n\"" + dots + "\" = 1\n" +
+                           repeated("[[f]]\nx.y.z = 1.5\n", 300);
+  EXPECT_EQ(std::get<ValueArray>(parse_toml(text, "a.toml").find("f")->data).size(), 300U);
+}
+
+TEST(Toml, AsDeepAsAllowedIsRead) {
+  const Value root = parse_toml(repeated("a.", 99) + "a = 1", "a.toml");
+  EXPECT_NE(root.find("a"), nullptr);
+  EXPECT_NO_THROW(parse_toml("x = " + repeated("[", 99) + repeated("]", 99), "a.toml"));
+}
+
+TEST(Toml, ATextBeyondReasonIsRefused) {
+  const std::string text(std::size_t{9} << 20, ' ');
+  EXPECT_THAT([&] { parse_toml(text, "a.toml"); },
+              ThrowsMessage<ConfigError>("a.toml: is longer than 8 MiB; is this the right file?"));
+  EXPECT_THAT([] { load_toml("/dev/zero"); },
+              ThrowsMessage<ConfigError>("/dev/zero: is longer than 8 MiB; is this the right "
+                                         "file?"));
 }
 
 TEST(Toml, AFileThatCannotBeReadSaysSo) {
