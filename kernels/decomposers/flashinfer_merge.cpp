@@ -18,7 +18,7 @@ constexpr double sum_bytes = 4;      // log-sum-exp, fp32
 }  // namespace
 
 Launch merge_states_launch(std::span<const MergeRun> runs, int head_dim, const GpuSpec& gpu) {
-  const int threads_row = head_dim / vector_elements;
+  const int threads_row = std::max(1, head_dim / vector_elements);
   const int rows_cta = std::max(1, threads / threads_row);
   Launch launch;
   launch.name = "merge_states";

@@ -1,8 +1,10 @@
-// foretoken predict: prices kernels given as JSON lines, one answer a line in the same order. A bad
-// line becomes an error object and the rest goes on.
+// foretoken predict: prices kernels given as JSON lines, one answer a line in the same order. A line
+// that cannot be priced, by the user's mistake or by ours, becomes an error object and the rest goes
+// on.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -44,11 +46,11 @@ int predict(const PredictOptions& options) {
   for (std::int64_t number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     Value result;
-    const auto fail = [&](const std::string& message) {
+    const auto fail = [&](const std::string& message, int its_status = 1) {
       result = Value();
       result.set("error", message);
       result.set("line", number);
-      status = 1;
+      status = std::max(status, its_status);
     };
     try {
       result = pricer.answer(parse_json(line, {}));
@@ -56,6 +58,8 @@ int predict(const PredictOptions& options) {
       fail(plain_message(error));
     } catch (const PredictionError& error) {
       fail(error.what());
+    } catch (const InternalError& error) {
+      fail(fmt::format("internal error, please report it: {}", error.what()), 3);
     }
     fmt::print("{}\n", to_json(result, -1));
   }

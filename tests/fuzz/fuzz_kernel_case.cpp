@@ -1,10 +1,15 @@
 // Any bytes as a line of `foretoken predict`: it becomes a kernel or a ConfigError, and every
-// kernel has a price that is a finite time or a PredictionError, on every GPU.
+// kernel has a price by every predictor that is a finite time or a PredictionError, on every GPU,
+// and an explanation of finite cycles.
 #include <cmath>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "hardware/gpu.hpp"
+#include "kernels/explain.hpp"
 #include "kernels/kernel_case.hpp"
 #include "kernels/predictor.hpp"
 #include "sim/base/json.hpp"
@@ -13,24 +18,58 @@ namespace {
 
 using namespace foretoken;
 
-std::unique_ptr<Predictor> roofline() {
+struct NamedPredictor {
+  std::string name;
+  std::unique_ptr<Predictor> predictor;
+};
+
+std::vector<NamedPredictor> all_predictors() {
   const Value options;
-  Diagnostics diagnostics;
-  TableReader table(options, diagnostics, "predictor");
-  return predictor_catalog().find("roofline", {}).make(table);
+  std::vector<NamedPredictor> all;
+  const Registry<PredictorFactory> catalog = predictor_catalog();
+  for (const auto& entry : catalog.entries()) {
+    Diagnostics diagnostics;
+    TableReader table(options, diagnostics, "predictor");
+    all.push_back({entry.name, entry.make(table)});
+  }
+  return all;
 }
 
-void check_price(const Kernel& kernel) {
-  static const std::unique_ptr<Predictor> predictor = roofline();
-  static const GpuSpec gpus[] = {load_gpu("h200-sxm", {}), load_gpu("a100-sxm", {})};
-  for (const GpuSpec& gpu : gpus) {
+/// One of each kind: what was measured, no FP8, no wide memory, AMD, and Blackwell.
+std::vector<GpuSpec> all_gpus() {
+  std::vector<GpuSpec> gpus;
+  for (const char* name : {"h200-sxm", "a100-sxm", "l40s", "mi300x", "b200-sxm"})
+    gpus.push_back(load_gpu(name, {}));
+  return gpus;
+}
+
+void check_price(const Kernel& kernel, const GpuSpec& gpu) {
+  static const std::vector<NamedPredictor> predictors = all_predictors();
+  for (const NamedPredictor& each : predictors) {
     try {
-      const double time = predictor->predict(kernel, gpu).time.value();
-      FORETOKEN_CHECK(std::isfinite(time) && time >= 0.0, "{} takes {} s on {}",
-                      kernel_name(kernel), time, gpu.name);
+      const Prediction price = each.predictor->predict(kernel, gpu);
+      const double time = price.time.value();
+      FORETOKEN_CHECK(std::isfinite(time) && time >= 0.0, "{} takes {} s on {} by {}",
+                      kernel_name(kernel), time, gpu.name, each.name);
+      FORETOKEN_CHECK(std::isfinite(price.expected_error) && price.expected_error >= 0.0,
+                      "{} on {} by {} has the error {}", kernel_name(kernel), gpu.name, each.name,
+                      price.expected_error);
     } catch (const PredictionError&) {
       continue;  // a collective, or a dtype that this GPU has no path for
     }
+  }
+}
+
+void check_explanation(const Kernel& kernel, const GpuSpec& gpu) {
+  try {
+    for (const LaunchExplanation& launch : explain(kernel, gpu).launches) {
+      for (const PipeCycles& pipe : launch.pipes) {
+        FORETOKEN_CHECK(std::isfinite(pipe.cycles) && pipe.cycles >= 0.0, "{} cycles of {} on {}",
+                        pipe.cycles, launch.name, gpu.name);
+      }
+    }
+  } catch (const PredictionError&) {
+    return;
   }
 }
 
@@ -45,6 +84,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const ConfigError&) {
     return 0;
   }
-  check_price(kernel_case.kernel);
+  static const std::vector<GpuSpec> gpus = all_gpus();
+  for (const GpuSpec& gpu : gpus) {
+    check_price(kernel_case.kernel, gpu);
+    check_explanation(kernel_case.kernel, gpu);
+  }
   return 0;
 }
