@@ -22,6 +22,7 @@ constexpr int nodes_max = 100'000;
 constexpr int per_node_max = 1'024;
 constexpr int sockets_max = 16;
 constexpr int routers_max = 256;
+constexpr std::int64_t fabric_links_max = 100'000'000;
 
 void expect_at_most(TableReader& table, std::string_view key, int value, int limit) {
   table.expect(key, value <= limit, fmt::format("must be at most {}", limit));
@@ -270,12 +271,15 @@ void read_tree(TableReader& table, FabricSpec& fabric) {
   read_ratio("oversubscription", fabric.oversubscription, is_tree, trees);
   if (is_fat) {
     require_count(table, "nodes_per_leaf", fabric.nodes_per_leaf);
+    expect_at_most(table, "nodes_per_leaf", fabric.nodes_per_leaf, nodes_max);
   } else {
     read_where(table, "nodes_per_leaf", fabric.nodes_per_leaf, is_tree, trees);
     table.expect("nodes_per_leaf", fabric.nodes_per_leaf >= 0, "must not be negative");
+    expect_at_most(table, "nodes_per_leaf", fabric.nodes_per_leaf, nodes_max);
   }
   read_where(table, "leaves_per_pod", fabric.leaves_per_pod, is_fat, fat);
   table.expect("leaves_per_pod", fabric.leaves_per_pod >= 0, "must not be negative");
+  expect_at_most(table, "leaves_per_pod", fabric.leaves_per_pod, nodes_max);
   read_ratio("pod_oversubscription", fabric.pod_oversubscription, fabric.leaves_per_pod > 0,
              "a fat tree with leaves_per_pod");
 }
@@ -306,8 +310,17 @@ void read_dragonfly(TableReader& table, int nodes, FabricSpec& fabric) {
                fmt::format("gives a group {} global links, too few to reach its {} other groups; "
                            "raise it, or put more nodes into a group",
                            links, others));
+  expect_at_most(table, "nodes_per_router", fabric.nodes_per_router, nodes_max);
   expect_at_most(table, "routers_per_group", fabric.routers_per_group, routers_max);
   expect_at_most(table, "global_links_per_router", fabric.global_links_per_router, routers_max);
+  const std::int64_t groups = others + 1;
+  const std::int64_t routers = std::min(fabric.routers_per_group, routers_max);
+  const std::int64_t fabric_links =
+      std::min<std::int64_t>(groups, nodes_max) * others + groups * routers * (routers - 1);
+  table.expect("routers_per_group", fabric_links <= fabric_links_max,
+               fmt::format("makes {} groups with {} links between routers, beyond {}; put more "
+                           "nodes into a group",
+                           groups, fabric_links, fabric_links_max));
 }
 
 void read_torus(TableReader& table, int nodes, FabricSpec& fabric) {
@@ -388,7 +401,8 @@ void read_groups(TableReader& top, const Value& groups, ClusterSpec& cluster) {
   if (!top.diagnostics().empty()) return;
   top.expect("groups", !cluster.groups.empty(), "names no group");
   cluster.nodes = 0;
-  for (const NodeGroup& group : cluster.groups) cluster.nodes += group.nodes;
+  for (const NodeGroup& group : cluster.groups)
+    cluster.nodes = std::min(cluster.nodes + group.nodes, nodes_max + 1);
   expect_at_most(top, "groups", cluster.nodes, nodes_max);
   if (!cluster.groups.empty()) {
     cluster = cluster.seen_from(0);

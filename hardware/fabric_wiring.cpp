@@ -10,7 +10,8 @@
 namespace foretoken {
 namespace {
 
-int ceiling(int amount, int size) { return (amount + size - 1) / size; }
+/// Of counts up to 2^31 - 1 each.
+int ceiling(int amount, int size) { return amount / size + (amount % size != 0 ? 1 : 0); }
 
 BytesPerSecond nic_rate(const NodeSpec& node) { return node.nic_bandwidth * node.nic_efficiency; }
 
@@ -59,7 +60,7 @@ FabricWiring::FabricWiring(const ClusterSpec& cluster)
     case FabricKind::dragonfly: {
       const int routers = fabric.routers_per_group;
       FORETOKEN_CHECK(fabric.nodes_per_router > 0 && routers > 0, "a dragonfly without routers");
-      groups_ = ceiling(cluster.nodes, fabric.nodes_per_router * routers);
+      groups_ = ceiling(ceiling(cluster.nodes, fabric.nodes_per_router), routers);
       global_first_ = static_cast<LinkIndex>(groups_ * routers * (routers - 1));
       link_count_ = global_first_;
       if (groups_ == 1) return;

@@ -93,6 +93,18 @@ void check_expert(const Transformer& model, const ParallelLayout& layout,
 
 }  // namespace
 
+std::string size_problem(const ParallelLayout& layout) {
+  std::int64_t ranks = 1;
+  for (const int part : {layout.tensor, layout.pipeline, layout.data_parallel_attention}) {
+    // Below 2^16 before, so the product stays below 2^47.
+    if (ranks <= ranks_max) ranks *= part;
+  }
+  if (ranks <= ranks_max) return "";
+  return fmt::format("tensor_parallel {} x data_parallel_attention {} x pipeline_parallel {} is "
+                     "more than the {} GPUs that a replica may span; lower one of them",
+                     layout.tensor, layout.data_parallel_attention, layout.pipeline, ranks_max);
+}
+
 void check_layout(const Transformer& model, const ParallelLayout& layout,
                   const SourcePosition& position, Diagnostics& diagnostics) {
   bool is_countable = true;
@@ -106,6 +118,8 @@ void check_layout(const Transformer& model, const ParallelLayout& layout,
   expect_positive("expert_parallel", layout.expert);
   expect_positive("data_parallel_attention", layout.data_parallel_attention);
   if (!is_countable) return;
+  if (const std::string problem = size_problem(layout); !problem.empty())
+    return diagnostics.add(position, problem);
 
   if (layout.data_parallel_attention > 1 && !model.moe) {
     diagnostics.add(

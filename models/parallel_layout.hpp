@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "models/operator_graph.hpp"
 #include "models/transformer.hpp"
@@ -23,6 +24,14 @@ struct ParallelLayout {
   [[nodiscard]] int stage_ranks() const { return tensor * data_parallel_attention; }
   [[nodiscard]] int ranks() const { return stage_ranks() * pipeline; }
 };
+
+/// The most GPUs that a replica may span: 200 times the widest expert parallelism in use (320), so
+/// that products of a layout stay far from a type's end and a slip of the keyboard is noticed.
+inline constexpr int ranks_max = 65'536;
+
+/// Why `layout` spans more GPUs than any replica can, or "". Its ranks() and stage_ranks() count
+/// only where it does not; its counts must be 1 or more.
+std::string size_problem(const ParallelLayout& layout);
 
 /// Half-open range of layers.
 struct LayerRange {

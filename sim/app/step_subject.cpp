@@ -90,6 +90,9 @@ StepSubject subject_of_options(const StepOptions& options) {
   execution.implementation.is_cold = !options.warm;
   execution.sampling = parse_option<SamplingMethod>(options.sampling, "--sampling");
   execution.routing = parse_routing(options.routing, {"--routing"});
+  Diagnostics diagnostics;
+  check_layout(subject.model, subject.layout, {"step"}, diagnostics);
+  diagnostics.throw_if_any();
   subject.cluster = cluster_of(options);
   if (const std::string problem = kv_format_problem(execution.kv_dtype, subject.cluster.gpu);
       !problem.empty()) {
@@ -102,9 +105,6 @@ StepSubject subject_of_options(const StepOptions& options) {
     subject.comm.measured =
         measured_prices(subject.cluster, execution.implementation.framework, fallback);
   }
-  Diagnostics diagnostics;
-  check_layout(subject.model, subject.layout, {"step"}, diagnostics);
-  diagnostics.throw_if_any();
   subject.predictor = make_predictor(Catalogs().predictors, options.predictor, {"--predictor"});
   subject.speculation = speculation_of(options, subject);
   subject.drafts = options.drafts;

@@ -15,8 +15,9 @@ bool take_replicas(GpuCursor& cursor, const Scenario& pool) {
   const int per_node = cursor.gpus_per_node();
   if (layout.tensor > per_node && layout.tensor % per_node != 0) return false;
   if (deployment.own_nodes) cursor.finish_node();
-  const int groups = replicas_max(pool) * layout.pipeline * layout.data_parallel_attention;
-  for (int i = 0; i < groups; ++i) {
+  const std::int64_t groups =
+      std::int64_t{replicas_max(pool)} * layout.pipeline * layout.data_parallel_attention;
+  for (std::int64_t i = 0; i < groups; ++i) {
     if (!cursor.take(layout.tensor)) return false;
   }
   if (deployment.own_nodes) cursor.finish_node();

@@ -22,6 +22,11 @@ std::string nodes_text(const Scenario& scenario) {
                      cluster.groups[scenario.deployment.node_group].name, cluster.name);
 }
 
+/// GPUs of all replicas that there may be; more than a cluster has until that was checked.
+std::int64_t gpus_wanted(const Scenario& scenario) {
+  return std::int64_t{scenario.deployment.layout.ranks()} * replicas_max(scenario);
+}
+
 int gpus_of_group(const Scenario& scenario) {
   return scenario.cluster.nodes_of(scenario.deployment.node_group).count *
          scenario.cluster.node.gpus;
@@ -30,7 +35,7 @@ int gpus_of_group(const Scenario& scenario) {
 void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
   const ParallelLayout& layout = scenario.deployment.layout;
   check_layout(scenario.model, layout, scenario.deployment_position, diagnostics);
-  const int needed = layout.ranks() * replicas_max(scenario);
+  const std::int64_t needed = gpus_wanted(scenario);
   const int available = gpus_of_group(scenario);
   if (needed > available) {
     diagnostics.add(
@@ -50,12 +55,12 @@ void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
 void check_pools_fit(const Scenario& scenario, Diagnostics& diagnostics) {
   for (std::size_t i = 0; i < scenario.pools.size(); ++i) {
     const Scenario& pool = scenario.pools[i].scenario;
-    int needed = 0;
+    std::int64_t needed = 0;
     std::string needs;
     for (std::size_t j = 0; j <= i; ++j) {
       const Scenario& other = scenario.pools[j].scenario;
       if (other.deployment.node_group != pool.deployment.node_group) continue;
-      const int gpus = other.deployment.layout.ranks() * replicas_max(other);
+      const std::int64_t gpus = gpus_wanted(other);
       needed += gpus;
       needs += fmt::format("{}{} {}", needs.empty() ? "" : ", ", scenario.pools[j].name, gpus);
     }
@@ -72,8 +77,8 @@ void check_pools_fit(const Scenario& scenario, Diagnostics& diagnostics) {
 void check_host_memory(const Scenario& scenario, Diagnostics& diagnostics) {
   const NodeSpec& node = scenario.cluster.node;
   const int ranks = scenario.deployment.layout.ranks();
-  const int on_a_node = std::min(node.gpus, ranks * replicas_max(scenario));
-  const Bytes needed = on_a_node * (scenario.engine.host_kv / ranks);
+  const std::int64_t on_a_node = std::min<std::int64_t>(node.gpus, gpus_wanted(scenario));
+  const Bytes needed = static_cast<double>(on_a_node) * (scenario.engine.host_kv / ranks);
   if (node.host_memory <= Bytes(0.0) || needed <= node.host_memory) return;
   diagnostics.add(
       scenario.host_kv_position,

@@ -84,6 +84,16 @@ void read_nodes(TableReader& table, Scenario& scenario) {
   }
 }
 
+/// What is read after it multiplies the layout out.
+void check_size(TableReader& table, ParallelLayout& layout) {
+  const bool is_countable = layout.tensor >= 1 && layout.pipeline >= 1 && layout.expert >= 1 &&
+                            layout.data_parallel_attention >= 1;
+  const std::string problem = is_countable ? size_problem(layout) : "";
+  if (!problem.empty())
+    table.diagnostics().add(table.position("tensor_parallel"), problem);
+  if (!problem.empty() || !is_countable) layout = {};
+}
+
 }  // namespace
 
 void read_layout(TableReader& table, Scenario& scenario) {
@@ -108,6 +118,7 @@ void read_layout(TableReader& table, Scenario& scenario) {
     table.fail("all_reduce", unknown_name_message("algorithm", deployment.all_reduce, algorithms));
   }
   read_positive(table, "data_parallel_attention", deployment.layout.data_parallel_attention);
+  check_size(table, deployment.layout);
   if (table.read("expert_exchange", scenario.execution.expert_exchange)) {
     table.expect("expert_exchange", deployment.layout.data_parallel_attention > 1,
                  "is for tokens of several attention ranks; set data_parallel_attention");

@@ -271,6 +271,33 @@ TEST(ClusterRead, Dragonfly) {
                "rack.toml:11:1: fabric.nodes_per_router: is for kind = \"dragonfly\" only");
 }
 
+// Products of these counts overflowed 32 bits, and links are counted in 32.
+TEST(ClusterRead, AFabricBeyondCountingSaysSo) {
+  const auto cluster = [](std::string_view fabric) {
+    return fmt::format("name = \"rack\"\ngpu = \"h200-sxm\"\nnodes = 65000\n[node]\ngpus = 8\n"
+                       "link = \"nvswitch\"\nlink_latency = \"1 us\"\nnics = 1\n"
+                       "nic_bandwidth = \"50 GB/s\"\n[fabric]\nlatency = \"5 us\"\n{}",
+                       fabric);
+  };
+  const std::string dragonfly =
+      "kind = \"dragonfly\"\nlocal_bandwidth = \"50 GB/s\"\nglobal_bandwidth = \"25 GB/s\"\n";
+  expect_error(cluster(dragonfly + "nodes_per_router = 1\nrouters_per_group = 256\n"
+                                   "global_links_per_router = 2147483647\n"),
+               "rack.toml:17:1: fabric.global_links_per_router: must be at most 256");
+  expect_error(cluster(dragonfly + "nodes_per_router = 1\nrouters_per_group = 1\n"
+                                   "global_links_per_router = 64999\n"),
+               HasSubstr("fabric.routers_per_group: makes 65000 groups with 4224935000 links "
+                         "between routers, beyond 100000000; put more nodes into a group"));
+  expect_error(cluster(dragonfly + "nodes_per_router = 2147483647\nrouters_per_group = "
+                                   "2147483647\nglobal_links_per_router = 2147483647\n"),
+               HasSubstr("fabric.nodes_per_router: must be at most 100000"));
+  expect_error(cluster("kind = \"fat_tree\"\nnodes_per_leaf = 2147483647\n"),
+               "rack.toml:13:1: fabric.nodes_per_leaf: must be at most 100000");
+  expect_error(cluster("kind = \"fat_tree\"\nnodes_per_leaf = 32\nleaves_per_pod = "
+                       "2147483647\n"),
+               "rack.toml:14:1: fabric.leaves_per_pod: must be at most 100000");
+}
+
 TEST(ClusterRead, Torus) {
   const std::string torus = "kind = \"torus\"\nlink_bandwidth = \"50 GB/s\"\ndimensions = ";
   const FabricSpec fabric = read(fabric_with(torus + "[2, 4]\n")).fabric;

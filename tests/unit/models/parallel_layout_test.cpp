@@ -53,6 +53,17 @@ TEST(Vocabulary, IsPaddedTo64) {
   EXPECT_EQ(padded_vocabulary(toy), 1024);
 }
 
+TEST(Size, ProductsBeyond32BitsAreCountedRight) {
+  EXPECT_EQ(size_problem({.tensor = 8, .pipeline = 61, .data_parallel_attention = 128}), "");
+  EXPECT_EQ(size_problem({.tensor = 16, .data_parallel_attention = 4096}), "");
+  for (const ParallelLayout& layout :
+       {ParallelLayout{.tensor = 8, .data_parallel_attention = 1 << 29},
+        ParallelLayout{.tensor = 1 << 30, .pipeline = 1 << 30, .data_parallel_attention = 1 << 30},
+        ParallelLayout{.tensor = 2147483647}, ParallelLayout{.pipeline = 65'537}}) {
+    EXPECT_THAT(size_problem(layout), testing::HasSubstr("more than the 65536 GPUs"));
+  }
+}
+
 TEST(WeightBytes, OneRankHasAll) {
   EXPECT_EQ(weight_bytes_per_rank(model("llama-3.1-8b"), {}, 0, DType::bf16),
             Bytes(2.0 * 8'030'261'248));

@@ -184,6 +184,19 @@ TEST(Scenario, ChecksTheLayoutAgainstModelAndCluster) {
             "or name a larger cluster");
 }
 
+// Products beyond 32 bits came out as 0 or negative, and divided by zero.
+TEST(Scenario, ALayoutBeyondAnyClusterSaysSo) {
+  EXPECT_EQ(error_of(minimal, {"deployment.tensor_parallel=8",
+                               "deployment.data_parallel_attention=536870912"}),
+            "--set deployment.tensor_parallel=8: tensor_parallel 8 x data_parallel_attention "
+            "536870912 x pipeline_parallel 1 is more than the 65536 GPUs that a replica may span; "
+            "lower one of them");
+  EXPECT_EQ(error_of(minimal, {"deployment.tensor_parallel=8", "deployment.replicas=536870912"}),
+            "--set deployment.tensor_parallel=8: 536870912 replica(s) x tensor_parallel 8 x "
+            "pipeline_parallel 1 need 4294967296 GPUs, but cluster 'h200-sxm-8' has 8; lower one "
+            "of them or name a larger cluster");
+}
+
 TEST(Scenario, AutoReplicasFillTheCluster) {
   EXPECT_EQ(read(minimal, {"deployment.replicas=auto"}).deployment.replicas, 8);
   EXPECT_EQ(read(minimal, {"deployment.replicas=auto", "deployment.tensor_parallel=2",
