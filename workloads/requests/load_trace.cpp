@@ -66,10 +66,18 @@ const TraceFormatRegistry::Entry& detect(const TraceFormatRegistry& formats,
                     fmt::format("this first line is of no known trace format. Known: {}", known));
 }
 
+[[noreturn]] void throw_too_large(const SourcePosition& position, const TraceLimits& limits) {
+  throw ConfigError(position,
+                    fmt::format("a trace may hold {} requests and {} prefix hashes, and here are "
+                                "more; cut the file into parts, as with head -n {}",
+                                limits.rows, limits.hashes, position.line - 1));
+}
+
 }  // namespace
 
 std::shared_ptr<const Trace> load_trace(const std::filesystem::path& path, std::string_view format,
-                                        bool skip_bad_lines, const TraceFormatRegistry& formats) {
+                                        bool skip_bad_lines, const TraceFormatRegistry& formats,
+                                        const TraceLimits& limits) {
   const std::string file = path.string();
   TextLines lines(path);
   std::string_view line;
@@ -90,7 +98,8 @@ std::shared_ptr<const Trace> load_trace(const std::filesystem::path& path, std::
   BadLines bad_lines(file);
   for (; more; more = next_line_with_text(lines, line)) {
     try {
-      trace->add(reader->parse(line));
+      if (!trace->add(reader->parse(line), limits))
+        throw_too_large({file, lines.number()}, limits);
     } catch (const BadLine& bad) {
       bad_lines.add(lines, bad.what());
     }

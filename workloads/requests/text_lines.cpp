@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "sim/base/error.hpp"
 
@@ -65,6 +66,8 @@ bool TextLines::next(std::string_view& line) {
   if (unended_) end = buffer_.size();
   line = std::string_view(buffer_).substr(begin_, end - begin_);
   begin_ = unended_ ? end : end + 1;
+  if (number_ == std::numeric_limits<int>::max())
+    throw ConfigError({path_}, "has more than 2147483647 lines; is this a trace?");
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (++number_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);  // UTF-8's mark
   return true;

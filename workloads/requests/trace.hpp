@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,10 +21,18 @@ struct TraceRow {
   std::vector<std::uint64_t> prefix_hashes;
 };
 
+/// What a trace may hold, so that a file that unpacks to a thousand times its size does not take
+/// the machine's memory: 1.6 GB of rows and as much of hashes. The largest public trace has 27
+/// million rows (Azure's conversations of a week in 2024).
+struct TraceLimits {
+  std::size_t rows = 50'000'000;
+  std::size_t hashes = 200'000'000;  // of all rows together
+};
+
 class Trace {
  public:
-  /// Adds a row; finish() must follow the last.
-  void add(const TraceRow& row);
+  /// Adds a row; finish() must follow the last. False, and nothing is added, beyond the limits.
+  [[nodiscard]] bool add(const TraceRow& row, const TraceLimits& limits = {});
   /// Sorts by arrival and moves the earliest to 0.
   void finish();
 
@@ -59,7 +68,7 @@ class Trace {
     std::int32_t prompt_tokens;
     std::int32_t output_tokens;
   };
-  std::vector<Row> rows_;
+  std::deque<Row> rows_;  // grows without a copy of what is there
   std::vector<std::uint64_t> hashes_;
   std::string format_;
   bool has_arrivals_ = true;

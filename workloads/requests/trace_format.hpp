@@ -51,8 +51,9 @@ TraceFormatRegistry trace_format_registry();
 /// Reads a trace, plain or gzip. `format` is a name of `formats`, or empty to find out. Blank lines
 /// are ignored. Throws ConfigError with a line for each malformed one (the first 20, then how many
 /// more), or, with `skip_bad_lines`, counts them; also for a file that cannot be read, is cut off
-/// within gzip, has no known header, or holds no request.
+/// within gzip, has no known header, holds no request, or more than `limits`.
 std::shared_ptr<const Trace> load_trace(const std::filesystem::path& path, std::string_view format,
-                                        bool skip_bad_lines, const TraceFormatRegistry& formats);
+                                        bool skip_bad_lines, const TraceFormatRegistry& formats,
+                                        const TraceLimits& limits = {});
 
 }  // namespace foretoken

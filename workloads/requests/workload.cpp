@@ -9,6 +9,9 @@
 namespace foretoken {
 namespace {
 
+/// Twice the longest context sold; products with counts of blocks stay within 64 bits.
+constexpr int prefix_block_tokens_max = 1 << 21;
+
 /// Where a trace came from, to be written back.
 struct TraceOrigin {
   std::filesystem::path path;
@@ -126,6 +129,8 @@ class WorkloadReader {
     if (traffic_.sessions) traffic_.prefix_block_tokens = options_.block_tokens;
     if (!table_.read("prefix_block_tokens", traffic_.prefix_block_tokens)) return;
     table_.expect("prefix_block_tokens", traffic_.prefix_block_tokens >= 1, "must be at least 1");
+    table_.expect("prefix_block_tokens", traffic_.prefix_block_tokens <= prefix_block_tokens_max,
+                  fmt::format("must be at most {}", prefix_block_tokens_max));
     table_.expect("prefix_block_tokens", shares || traffic_.sessions,
                   "has no meaning without sessions, system_prompts or a trace whose requests have "
                   "prefix hashes and whose prompt lengths are used; remove it");

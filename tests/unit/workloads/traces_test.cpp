@@ -220,6 +220,30 @@ TEST_F(Traces, LinesThatSpanReadingPiecesAreWhole) {
   }
 }
 
+// 0.9 MB of gzip can hold 200 million requests.
+TEST_F(Traces, WhatUnpacksToMoreThanATraceMayHoldIsAnError) {
+  std::string text = "arrival_s,prompt_tokens,output_tokens\n";
+  for (int i = 0; i < 1000; ++i) text += "1,1,1\n";
+  const auto path = write_gzip("c.csv.gz", text);
+  const auto error_with = [&](const TraceLimits& limits) -> std::string {
+    try {
+      load_trace(path, "", false, trace_format_registry(), limits);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(error_with({.rows = 1000}), "no error");
+  EXPECT_THAT(error_with({.rows = 999, .hashes = 7}),
+              testing::EndsWith("c.csv.gz:1001: a trace may hold 999 requests and 7 prefix hashes, "
+                                "and here are more; cut the file into parts, as with head -n "
+                                "1000"));
+  const auto hashed = write(
+      "m.jsonl", R"({"timestamp":0,"input_length":1500,"output_length":1,"hash_ids":[1,2,3]})");
+  EXPECT_THROW(load_trace(hashed, "", false, trace_format_registry(), {.hashes = 2}), ConfigError);
+  EXPECT_NO_THROW(load_trace(hashed, "", false, trace_format_registry(), {.hashes = 3}));
+}
+
 TEST_F(Traces, ACutOffGzipIsAnError) {
   std::string text = "arrival_s,prompt_tokens,output_tokens\n";
   for (int i = 0; i < 2000; ++i) text += fmt::format("{},{},{}\n", i, 1 + i * 7919 % 5000, 7);
