@@ -64,6 +64,25 @@ CollectiveCost chosen(const CollectiveCall& call, const GroupLinks& links,
   return tuned(call, links, parameters);
 }
 
+/// What protocols cost over PCIe, for the hops of a node that no wire joins.
+const FabricCosts& pcie_costs() {
+  static const FabricCosts costs = load_fabric("pcie", {});
+  return costs;
+}
+
+/// Of a node with wires and PCIe. A ring is as slow as its slowest hop, so one that takes PCIe
+/// costs what it costs there; and what runs over PCIe runs over wires as well, so these never cost
+/// more.
+CollectiveCost chosen_among_ways(const CollectiveCall& call, const GroupLinks& links,
+                                 const CommParameters& parameters) {
+  CommParameters over_pcie = parameters;
+  over_pcie.inside = pcie_costs();
+  CollectiveCost on_pcie = chosen(call, links, over_pcie);
+  if (links.takes_pcie) return on_pcie;
+  CollectiveCost on_wires = chosen(call, links, parameters);
+  return on_pcie.time() < on_wires.time() ? on_pcie : on_wires;
+}
+
 }  // namespace
 
 Seconds CollectiveCost::time() const {
@@ -84,7 +103,9 @@ CollectiveCall call_of(const Collective& kernel, const CommSettings& settings) {
 CollectiveCost collective_cost(const CollectiveCall& call, const GroupLinks& links,
                                const CommParameters& parameters) {
   if (links.ranks <= 1) return {};
-  CollectiveCost cost = chosen(call, links, parameters);
+  CollectiveCost cost = links.has_wires_and_pcie && links.ranks_per_node_max > 1
+                            ? chosen_among_ways(call, links, parameters)
+                            : chosen(call, links, parameters);
   for (CollectivePhase& phase : cost.phases) {
     phase.latency *= call.stretch;
     phase.rate = phase.rate / call.stretch;

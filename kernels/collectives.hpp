@@ -36,6 +36,10 @@ struct GroupLinks {
   BytesPerSecond node_ring_bandwidth;  // 0: as inside_bandwidth
   BytesPerSecond rail_bandwidth;       // 0: a node's bandwidth over its ranks
 
+  // Nodes whose GPUs reach each other over wires or PCIe, whichever joins them.
+  bool has_wires_and_pcie = false;
+  bool takes_pcie = false;  // some hop of the ring inside a node does
+
   bool is_fully_connected = false;  // each rank reads every other's memory over wires of NVLink
   bool is_private = true;  // no link of the ring is shared with GPUs outside the group: memoisable
   friend bool operator==(const GroupLinks&, const GroupLinks&) = default;

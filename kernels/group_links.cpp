@@ -60,6 +60,21 @@ bool are_fully_connected(const Wiring& wiring, std::span<const GpuId> group) {
   return true;
 }
 
+/// Whether GPUs that follow each other in the ring talk over PCIe inside some node.
+bool takes_pcie(const Wiring& wiring, std::span<const GpuId> group) {
+  const ClusterSpec& cluster = wiring.cluster();
+  std::vector<GpuId> ring(group.begin(), group.end());
+  std::ranges::sort(ring);
+  for (std::size_t i = 0; i < ring.size(); ++i) {
+    const GpuId from = ring[i], to = ring[(i + 1) % ring.size()];
+    const int node = cluster.node_of(from);
+    if (from != to && node == cluster.node_of(to) &&
+        wiring.node_at(node).way(wiring.slot_of(from), wiring.slot_of(to)) > NodeWiring::Way::relay)
+      return true;
+  }
+  return false;
+}
+
 bool have_common_link(std::span<const TrafficShare> a, std::span<const TrafficShare> b) {
   std::vector<LinkIndex> links;
   for (const TrafficShare& share : a)
@@ -114,6 +129,11 @@ GroupLinks group_links(const ClusterSpec& cluster, std::span<const GpuId> group)
   if (links.ranks == 1) return links;
   read_ring(wiring, group, links);
   read_exchange(wiring, group, links);
+  const NodeSpec& node = cluster.node_at(cluster.node_of(group.front()));
+  if (node.link == NodeLink::pairwise && node.pcie_bandwidth > BytesPerSecond(0)) {
+    links.has_wires_and_pcie = true;
+    links.takes_pcie = takes_pcie(wiring, group);
+  }
   if (links.nodes == 1) {
     links.is_fully_connected = are_fully_connected(wiring, group);
   } else if (spread.ranks_min == spread.ranks_max && spread.ranks_max > 1) {
