@@ -1,7 +1,7 @@
-// Reads cluster specs: TOML with the GPU's name, [node] and [fabric], or with [groups] of nodes that
-// are named as clusters of their own, into the plain ClusterSpec, and checks that what is joined
-// has links to be joined by. Names like "h200-sxm-8x4" are
-// cluster_name.cpp's, plausibility is cluster_check.cpp's.
+// Reads cluster specs: TOML with the GPU's name, [node] and [fabric], or with [groups] of nodes
+// that are named as clusters of their own, into the plain ClusterSpec, and checks that what is
+// joined has links to be joined by. Names like "h200-sxm-8x4" are cluster_name.cpp's, plausibility
+// is cluster_check.cpp's.
 #include "hardware/cluster.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ void read_share(TableReader& table, std::string_view key, double& out) {
 }
 
 template <class Dimension>
-void require_positive(TableReader& table, std::string_view key, Quantity<Dimension>& out) {
+void require_above_zero(TableReader& table, std::string_view key, Quantity<Dimension>& out) {
   if (table.require(key, out)) table.expect(key, out.value() > 0.0, "must be greater than 0");
 }
 
@@ -137,7 +137,7 @@ void read_node_link(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
   if (node.link == NodeLink::single) {
     table.read("link_latency", node.link_latency);
   } else {
-    require_positive(table, "link_latency", node.link_latency);
+    require_above_zero(table, "link_latency", node.link_latency);
   }
   read_share(table, "link_efficiency", node.link_efficiency);
 }
@@ -249,7 +249,7 @@ void read_node(TableReader table, const GpuSpec& gpu, int nodes, NodeSpec& node,
       "nics", nodes <= 1 || node.nics > 0,
       fmt::format("is 0, but {} nodes need network cards; give nics and nic_bandwidth", nodes));
   if (node.nics > 0) {
-    require_positive(table, "nic_bandwidth", node.nic_bandwidth);
+    require_above_zero(table, "nic_bandwidth", node.nic_bandwidth);
   } else {
     table.read("nic_bandwidth", node.nic_bandwidth);
   }
@@ -298,8 +298,8 @@ void read_dragonfly(TableReader& table, int nodes, FabricSpec& fabric) {
   require_count(table, "nodes_per_router", fabric.nodes_per_router);
   require_count(table, "routers_per_group", fabric.routers_per_group);
   require_count(table, "global_links_per_router", fabric.global_links_per_router);
-  require_positive(table, "local_bandwidth", fabric.local_bandwidth);
-  require_positive(table, "global_bandwidth", fabric.global_bandwidth);
+  require_above_zero(table, "local_bandwidth", fabric.local_bandwidth);
+  require_above_zero(table, "global_bandwidth", fabric.global_bandwidth);
   const std::int64_t group_nodes =
       std::int64_t{1} * fabric.nodes_per_router * fabric.routers_per_group;
   if (group_nodes < 1) return;
@@ -339,7 +339,7 @@ void read_torus(TableReader& table, int nodes, FabricSpec& fabric) {
     table.expect("dimensions", product == nodes,
                  fmt::format("make a torus of {} nodes, but nodes is {}", product, nodes));
   }
-  require_positive(table, "link_bandwidth", fabric.link_bandwidth);
+  require_above_zero(table, "link_bandwidth", fabric.link_bandwidth);
 }
 
 void read_fabric(TableReader table, int nodes, FabricSpec& fabric, FabricCosts& protocols) {
@@ -351,7 +351,7 @@ void read_fabric(TableReader table, int nodes, FabricSpec& fabric, FabricCosts& 
   if (fabric.kind == FabricKind::none) {
     table.read("latency", fabric.latency);
   } else {
-    require_positive(table, "latency", fabric.latency);
+    require_above_zero(table, "latency", fabric.latency);
   }
   table.read("switch_latency", fabric.switch_latency);
   table.expect("switch_latency", fabric.switch_latency.value() >= 0.0, "must not be negative");

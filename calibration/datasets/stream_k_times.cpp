@@ -63,9 +63,9 @@ class StreamKReader {
   }
 
   void finish(StreamKCase& one) const {
-    std::ranges::sort(one.grids, {}, &GridTime::grid);
+    std::ranges::sort(one.grids, {}, &StreamKTime::grid);
     const std::int64_t tiles = one.tiles();
-    if (std::ranges::find(one.grids, tiles, &GridTime::grid) == one.grids.end()) {
+    if (std::ranges::find(one.grids, tiles, &StreamKTime::grid) == one.grids.end()) {
       throw ConfigError(
           rows_.position(),
           fmt::format("{} x {} x {} in {}: no Stream-K grid of {} CTAs, one a tile", one.product.m,
@@ -81,16 +81,16 @@ class StreamKReader {
 
 }  // namespace
 
-const GridTime& StreamKCase::nearest(std::int64_t grid) const {
-  const auto ratio = [&](const GridTime& time) {
+const StreamKTime& StreamKCase::nearest(std::int64_t grid) const {
+  const auto ratio = [&](const StreamKTime& time) {
     const auto a = static_cast<double>(time.grid), b = static_cast<double>(grid);
     return std::max(a, b) / std::min(a, b);
   };
   return *std::ranges::min_element(grids, {}, ratio);
 }
 
-const GridTime& StreamKCase::best() const {
-  return *std::ranges::min_element(grids, {}, &GridTime::time);
+const StreamKTime& StreamKCase::best() const {
+  return *std::ranges::min_element(grids, {}, &StreamKTime::time);
 }
 
 std::vector<StreamKTimes> load_stream_k_times(const std::filesystem::path& path) {

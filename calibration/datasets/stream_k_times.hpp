@@ -14,7 +14,8 @@ namespace foretoken {
 
 inline constexpr std::string_view stream_k_format = "foretoken stream k 1";
 
-struct GridTime {
+/// What a launch of `grid` CTAs took.
+struct StreamKTime {
   std::int64_t grid = 1;
   Seconds time;
 };
@@ -29,15 +30,15 @@ struct StreamKCase {
     int parts = 1;
     Seconds time;
   };
-  std::vector<Split> splits;    // the plain kernel, and one that adds the parts
-  std::vector<GridTime> grids;  // the Stream-K kernel, ascending
+  std::vector<Split> splits;       // the plain kernel, and one that adds the parts
+  std::vector<StreamKTime> grids;  // the Stream-K kernel, ascending
 
   [[nodiscard]] std::int64_t tiles() const { return tile_grid(product, tile).tiles(); }
   /// The Stream-K kernel with a CTA a tile: the same code without a cut.
   [[nodiscard]] Seconds whole() const { return nearest(tiles()).time; }
   /// The measured grid nearest to `grid` in ratio; the smaller of two.
-  [[nodiscard]] const GridTime& nearest(std::int64_t grid) const;
-  [[nodiscard]] const GridTime& best() const;
+  [[nodiscard]] const StreamKTime& nearest(std::int64_t grid) const;
+  [[nodiscard]] const StreamKTime& best() const;
 };
 
 struct StreamKTimes {

@@ -58,7 +58,7 @@ class Judge {
   }
 
  private:
-  [[nodiscard]] Outcome of_grid(const StreamKCase& one, const GridTime& grid) const {
+  [[nodiscard]] Outcome of_grid(const StreamKCase& one, const StreamKTime& grid) const {
     Outcome out = of_time(one, grid.time);
     out.is_cut = grid.grid != one.tiles();
     if (!out.is_cut) return out;

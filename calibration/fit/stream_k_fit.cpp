@@ -50,7 +50,7 @@ StreamKFit fit_stream_k(const std::vector<StreamKTimes>& files, const TileConsta
     for (const StreamKCase& one : file.cases) {
       if (!is_fitted_shape(one.product)) continue;
       ++fit.cases;
-      for (const GridTime& grid : one.grids) {
+      for (const StreamKTime& grid : one.grids) {
         if (grid.grid == one.tiles()) continue;
         measured.grids.push_back({&one, grid.grid, grid.time / one.whole()});
       }

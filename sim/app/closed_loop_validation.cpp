@@ -53,7 +53,7 @@ Value simulate_point(Value scenario, const std::vector<std::string>& overrides) 
   return means;
 }
 
-double member(const Value& value, std::string_view key) {
+double number_member(const Value& value, std::string_view key) {
   return std::get<double>(value.find(key)->data);
 }
 
@@ -86,9 +86,9 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
     --running;
     ComparedPoint& point = report.points[finished->ticket];
     if (finished->outcome.status == RunStatus::ran) {
-      point.simulated_ttft_ms = member(finished->outcome.report, "ttft_ms");
-      point.simulated_tpot_ms = member(finished->outcome.report, "tpot_ms");
-      point.host_ms = member(finished->outcome.report, "host_ms");
+      point.simulated_ttft_ms = number_member(finished->outcome.report, "ttft_ms");
+      point.simulated_tpot_ms = number_member(finished->outcome.report, "tpot_ms");
+      point.host_ms = number_member(finished->outcome.report, "host_ms");
       point.ttft_interval = interval_of(finished->outcome.report, "ttft_ms", "mean");
       point.tpot_interval = interval_of(finished->outcome.report, "tpot_ms", "mean");
     } else {

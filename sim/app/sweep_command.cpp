@@ -56,8 +56,8 @@ SweepPlan plan_of(const SweepOptions& options) {
 
 /// All that the figures depend on but the data files that a scenario names. The scenario counts by
 /// what it says, not by its comments.
-StoreQuestion question_of(const SweepOptions& options, const SweepPlan& plan,
-                          const std::string& version) {
+StoreQuestion store_question(const SweepOptions& options, const SweepPlan& plan,
+                             const std::string& version) {
   std::string vary;
   for (const VariedKey& key : plan.keys) {
     vary +=
@@ -141,7 +141,7 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
   std::vector<std::string> settings;
   for (std::size_t run = 0; run < plan.runs(); ++run)
     settings.push_back(to_json(plan.settings(run), -1));
-  RunStore store(path, question_of(options, plan, program.version), settings,
+  RunStore store(path, store_question(options, plan, program.version), settings,
                  this_process(options.lease_s));
   if (options.retries_failed) store.forget_failures();
 

@@ -10,7 +10,7 @@ std::string_view family_of(std::string_view name) {
   return name == "communication" ? "all_reduce" : name;
 }
 
-void stretch(Scenario& kind, PriceEdge edge) {
+void stretch_steps(Scenario& kind, PriceEdge edge) {
   const PricedBy by = priced_by(kind);
   std::vector<std::pair<std::string, double>> factors;
   for (const std::string_view name : stretchable_prices()) {
@@ -32,8 +32,8 @@ PricedBy priced_by(const Scenario& scenario) {
 
 Scenario at_edge(const Scenario& scenario, PriceEdge edge) {
   Scenario shifted = scenario;
-  stretch(shifted, edge);
-  for (PoolSpec& pool : shifted.pools) stretch(pool.scenario, edge);
+  stretch_steps(shifted, edge);
+  for (PoolSpec& pool : shifted.pools) stretch_steps(pool.scenario, edge);
   return shifted;
 }
 

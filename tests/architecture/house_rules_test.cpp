@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <regex>
+#include <set>
+#include <sstream>
 
 #include "tests/architecture/source_tree.hpp"
 
@@ -21,8 +24,8 @@ std::vector<SourceFile> rooms_and_tests() {
   return files;
 }
 
-/// The rooms that are libraries: all but the program itself and calibration's own programs. One file
-/// forks children, which have to end.
+/// The rooms that are libraries: all but the program itself and calibration's own programs. One
+/// file forks children, which have to end.
 bool is_library(const SourceFile& file) {
   return !file.path.starts_with("sim/app/") && !file.path.starts_with("calibration/") &&
          file.path != "sim/processes/child_processes.cpp";
@@ -59,6 +62,58 @@ TEST(HouseRules, NoDrawersForEverything) {
   for (const SourceFile& file : rooms_and_tests()) {
     EXPECT_FALSE(std::regex_search(file.path, drawer)) << file.path << ": name what it does";
   }
+}
+
+/// Paths that a room's CMakeLists.txt names after APART: compiled alone.
+std::vector<std::string> files_apart() {
+  std::vector<std::string> apart;
+  const std::regex source("[a-z0-9_/]+\\.cpp");
+  for (const char* room : {"sim", "hardware", "kernels", "models", "workloads", "calibration"}) {
+    for (const SourceFile& file : files_below(room, {".txt"})) {
+      const std::string listed =
+          file.text.substr(std::min(file.text.find("APART"), file.text.size()));
+      for (std::sregex_iterator match(listed.begin(), listed.end(), source), end; match != end;
+           ++match) {
+        apart.push_back("/" + match->str());
+      }
+    }
+  }
+  return apart;
+}
+
+/// Names of the functions in a file's anonymous namespaces.
+std::set<std::string> file_local_functions(const SourceFile& file) {
+  std::set<std::string> names;
+  const std::regex function("^[A-Za-z][A-Za-z0-9_:<>,&* \\[\\]]*[ &*]([a-z][a-z0-9_]*)\\(.*");
+  std::istringstream lines(file.text);
+  bool is_local = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line == "namespace {") is_local = true;
+    if (line == "}  // namespace") is_local = false;
+    std::smatch match;
+    if (is_local && std::regex_match(line, match, function)) names.insert(match[1]);
+  }
+  return names;
+}
+
+// Files of a folder are compiled together, where two functions of one name would be overloads: a
+// call could silently go to the neighbour's.
+TEST(HouseRules, FileLocalFunctionsOfAFolderDiffer) {
+  const std::vector<std::string> apart = files_apart();
+  ASSERT_FALSE(apart.empty());
+  std::map<std::pair<std::string, std::string>, std::string> seen;  // (folder, name) -> file
+  for (const SourceFile& file : room_files()) {
+    const bool is_alone = std::ranges::any_of(
+        apart, [&](const std::string& end) { return ("/" + file.path).ends_with(end); });
+    if (file.extension() != ".cpp" || is_alone || file.folder() == "calibration/measure") continue;
+    for (const std::string& name : file_local_functions(file)) {
+      const auto [other, is_new] = seen.try_emplace({file.folder(), name}, file.path);
+      EXPECT_TRUE(is_new) << file.path << " and " << other->second << " both have a function '"
+                          << name
+                          << "': rename one, or name the file after APART (CONTRIBUTING.md)";
+    }
+  }
+  EXPECT_GT(seen.size(), 500U);
 }
 
 TEST(HouseRules, NamesAreSnakeCase) {

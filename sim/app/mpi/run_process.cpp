@@ -38,7 +38,7 @@ pid_t start_program(const std::vector<std::string>& arguments, int output) {
   return process;
 }
 
-int status_of(pid_t process) {
+int exit_status_of(pid_t process) {
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
@@ -81,13 +81,13 @@ std::string version_of(const std::string& foretoken) {
   }
   close(ends[0]);
   constexpr std::string_view name = "foretoken ";
-  if (status_of(process) != 0 || !text.starts_with(name))
+  if (exit_status_of(process) != 0 || !text.starts_with(name))
     throw ConfigError({foretoken}, "is not the foretoken program; name it with --foretoken");
   return text.substr(name.size(), text.find('\n') - name.size());
 }
 
 int run_to_its_end(const std::vector<std::string>& arguments) {
-  return status_of(start_program(arguments, -1));
+  return exit_status_of(start_program(arguments, -1));
 }
 
 }  // namespace foretoken
