@@ -2,6 +2,7 @@
 //   "h100-sxm-8x4"                a built-in file, or <gpu>-<GPUs a node>[x<nodes>] with any counts
 //   "h200-sxm", "my-gpu.toml"     a GPU alone: a cluster of one
 //   "my-cluster.toml"             the user's file
+//   "H100", "NVIDIA H200-8x4"     with whatever a GPU is called (gpu_name.hpp) in place of its name
 // A name with counts takes links, network cards and fabric of the GPU's usual chassis, which is the
 // built-in cluster "<gpu>-<n>" (h200-sxm-8, gb200-72); network cards and the host's memory are
 // scaled with the GPUs.
@@ -9,6 +10,7 @@
 #include <charconv>
 
 #include "hardware/cluster.hpp"
+#include "hardware/gpu_name.hpp"
 #include "hardware/spec_source.hpp"
 #include "sim/base/nearest_name.hpp"
 
@@ -151,6 +153,18 @@ void check_counts(const std::string& name, const std::string& gpu,
   }
 }
 
+/// "h100-sxm-8x4" for "H100-8x4", or "" where no built-in GPU is called so; several are a mistake.
+std::string own_name(const std::string& name, const SourcePosition& asked_at) {
+  const auto dash = name.rfind('-');
+  const bool has_counts =
+      dash != std::string::npos && parse_counts(std::string_view(name).substr(dash + 1));
+  const std::string said = has_counts ? name.substr(0, dash) : name;
+  const std::vector<std::string> found = gpus_called(said);
+  if (found.size() > 1) throw ConfigError(asked_at, ambiguous_gpu_message(said, found));
+  if (found.empty()) return "";
+  return has_counts ? found.front() + name.substr(dash) : found.front();
+}
+
 }  // namespace
 
 std::vector<std::string> cluster_names() { return spec_names(embedded_clusters()); }
@@ -165,7 +179,11 @@ ClusterSpec load_cluster(const std::string& name_or_path, const SourcePosition& 
     return scaled(load_chassis(name), name, Counts{.gpus = 1});
   }
   const std::string gpu = gpu_of(name);
-  if (gpu.empty()) throw_unknown(name, asked_at);
+  if (gpu.empty()) {
+    const std::string own = own_name(name, asked_at);
+    if (own.empty()) throw_unknown(name, asked_at);
+    return load_cluster(own, asked_at);
+  }
   const auto counts = parse_counts(*after_gpu(name, gpu));
   check_counts(name, gpu, counts, asked_at);
   return scaled(load_chassis(gpu), name, *counts);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/gpu_name.hpp"
 #include "hardware/spec_source.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/table_reader.hpp"
@@ -70,12 +71,12 @@ void read_sm(TableReader table, GpuSpec& gpu) {
   table.finish();
 }
 
-/// Formats that are not named have no tensor path. fp8_block has none of its own: it is fp8's.
+/// Formats that are not named have no tensor path. Some have none of their own (rate_format).
 void read_tensor_rates(TableReader table, GpuSpec& gpu) {
   bool any = false;
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const auto dtype = static_cast<DType>(i);
-    if (dtype == DType::fp8_block) continue;
+    if (rate_format(dtype) != dtype) continue;
     double& rate = gpu.tensor_ops_per_cycle_sm[i];
     if (!table.read(enum_name(dtype), rate)) continue;
     any = true;
@@ -84,7 +85,9 @@ void read_tensor_rates(TableReader table, GpuSpec& gpu) {
   const auto rate_of = [&gpu](DType dtype) -> double& {
     return gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(dtype)];
   };
-  rate_of(DType::fp8_block) = rate_of(DType::fp8);
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    gpu.tensor_ops_per_cycle_sm[i] = rate_of(rate_format(static_cast<DType>(i)));
+  }
   if (!any) {
     table.fail("bf16",
                "is missing, and so is every other format; give the operations a cycle a SM "
@@ -153,6 +156,9 @@ GpuSpec load_gpu(const std::string& name_or_path, const SourcePosition& asked_at
   if (const EmbeddedFile* file = find_spec(embedded_gpus(), name_or_path)) {
     return read_gpu(parse_spec(*file, "gpus"));
   }
+  const std::vector<std::string> found = gpus_called(name_or_path);
+  if (found.size() == 1) return load_gpu(found.front(), asked_at);
+  if (found.size() > 1) throw ConfigError(asked_at, ambiguous_gpu_message(name_or_path, found));
   const std::vector<std::string> names = gpu_names();
   throw ConfigError(asked_at,
                     unknown_name_message("GPU", name_or_path, {names.begin(), names.end()}));

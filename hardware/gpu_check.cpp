@@ -245,7 +245,7 @@ class Checker {
     for (std::size_t i = 0; i < dtype_count; ++i) {
       const auto dtype = static_cast<DType>(i);
       double odd = gpu_.tensor_ops_per_cycle_sm[i];
-      if (odd == 0.0 || dtype == DType::fp8_block) continue;
+      if (odd == 0.0 || rate_format(dtype) != dtype) continue;
       while (odd >= 2.0 && std::fmod(odd, 2.0) == 0.0) odd /= 2.0;
       if (odd == 1.0 || odd == 3.0) continue;
       add(Level::note, fmt::format("tensor_ops_per_cycle_sm.{}", enum_name(dtype)),

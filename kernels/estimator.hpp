@@ -52,6 +52,9 @@ class EstimatorFamily {
   [[nodiscard]] virtual FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const = 0;
   /// Writes feature_names().size() features. No allocation: it is on the path of unseen kernels.
   virtual void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const = 0;
+  /// Mean relative error of T alone where the family has no networks and is priced by it; 0 = the
+  /// family is one to be trained.
+  [[nodiscard]] virtual double first_order_error() const { return 0; }
   /// What is added to a price when the launch is cold (weights and KV from DRAM); tables are warm.
   [[nodiscard]] virtual Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const = 0;
 };

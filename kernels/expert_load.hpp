@@ -18,7 +18,7 @@
 namespace foretoken {
 
 /// Rows a tile: what padding is counted for.
-inline constexpr std::array<int, 6> moe_tile_rows = {8, 16, 32, 64, 128, 256};
+inline constexpr std::array<int, 7> moe_tile_rows = {8, 16, 32, 48, 64, 128, 256};
 
 struct ExpertLoad {
   double held = 0;         // experts whose weights the rank has

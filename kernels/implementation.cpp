@@ -17,6 +17,8 @@ struct Alias {
 constexpr auto aliases = std::to_array<Alias>({
     {"flashmla", KernelSource::flash_mla},
     {"flash_attn_mla", KernelSource::flash_mla},
+    {"marlin", KernelSource::marlin},
+    {"machete", KernelSource::marlin},
     {"trtllm", KernelSource::trtllm},
     {"deepgemm", KernelSource::deep_gemm},
     {"deep_gemm", KernelSource::deep_gemm},

@@ -36,6 +36,7 @@ enum class KernelSource : std::uint8_t {
   cutlass,
   deep_gemm,
   cute_dsl,
+  marlin,  // 4 and 8-bit weights with 16-bit activations; Machete on Hopper is priced alike
   // any
   triton,
 };
@@ -44,7 +45,7 @@ struct EnumNames<KernelSource> {
   static constexpr auto names = std::to_array<std::string_view>(
       {"automatic", "flashinfer_fa2", "flashinfer_fa3", "flashinfer_decode", "flashinfer_decode_tc",
        "flash_attention_2", "flash_attention_3", "flash_attention_4", "trtllm", "flash_mla",
-       "cublas", "cutlass", "deep_gemm", "cute_dsl", "triton"});
+       "cublas", "cutlass", "deep_gemm", "cute_dsl", "marlin", "triton"});
 };
 
 struct Implementation {

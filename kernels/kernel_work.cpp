@@ -36,7 +36,7 @@ KernelWork work_of(const Gemm& kernel) {
   work.weight_bytes = Bytes(product(kernel.n, kernel.k) * weight_size);
   work.dram_bytes = work.weight_bytes + Bytes((inputs + outputs) * wide);
   work.l2_bytes = work.dram_bytes;
-  if (weight_size < wide) {
+  if (weight_size < wide && !is_weight_only(kernel.dtype)) {
     // Quantised beforehand: a 16-bit read (counted above) and a narrow write, which the product
     // reads back from the L2. Two operations a value: magnitude for the scale, then the scaling.
     work.fma_ops = 2 * inputs;
@@ -150,6 +150,12 @@ KernelWork work_of(const Collective& kernel) {
 }
 
 }  // namespace
+
+DType product_format(DType weights, const GpuSpec& gpu) {
+  const bool is_stored_only = is_weight_only(weights) || (bytes_per_element(weights) < 1 &&
+                                                          !(gpu.tensor_rate(weights).value() > 0));
+  return is_stored_only ? activation_dtype(weights) : weights;
+}
 
 KernelWork kernel_work(const Kernel& kernel) {
   return std::visit([](const auto& alternative) { return work_of(alternative); }, kernel);

@@ -38,8 +38,9 @@ KernelWork attention_work(const Attention& kernel);
 KernelWork mla_work(const Mla& kernel);
 
 KernelWork moe_work(const FusedMoe& kernel);
-/// The format in which `gpu` multiplies `kernel`'s experts. Those stored in 4 bit are unpacked to
-/// 16 bit where it has no 4-bit path (gpt-oss on Hopper: vLLM's Triton and Marlin kernels).
-DType product_format(const FusedMoe& kernel, const GpuSpec& gpu);
+/// The format in which `gpu` multiplies weights stored as `weights`. Those in 4 bit are unpacked to
+/// 16 bit where it has no 4-bit path (gpt-oss on Hopper: vLLM's Triton and Marlin kernels), and
+/// weight-only formats are everywhere.
+DType product_format(DType weights, const GpuSpec& gpu);
 
 }  // namespace foretoken

@@ -7,11 +7,6 @@
 #include "kernels/kernel_work.hpp"
 
 namespace foretoken {
-DType product_format(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const bool is_stored_only =
-      bytes_per_element(kernel.dtype) < 1 && !(gpu.tensor_rate(kernel.dtype).value() > 0);
-  return is_stored_only ? activation_dtype(kernel.dtype) : kernel.dtype;
-}
 
 KernelWork moe_work(const FusedMoe& kernel) {
   const ExpertLoad load = busiest_rank_load(kernel);
@@ -21,7 +16,7 @@ KernelWork moe_work(const FusedMoe& kernel) {
   const double width = static_cast<double>(kernel.intermediate) / kernel.tp;
   const double weight_size = bytes_per_element(kernel.dtype);
   const double activation_size = bytes_per_element(activation_dtype(kernel.dtype));
-  const bool quantised = weight_size < activation_size;
+  const bool quantised = weight_size < activation_size && !is_weight_only(kernel.dtype);
   const double tokens_in = std::min(tokens, assignments);  // those with an expert on this rank
 
   KernelWork work;

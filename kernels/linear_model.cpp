@@ -26,9 +26,7 @@ Seconds LinearModel::time(const LinearTerms& terms, const GpuSpec& gpu) const {
 
 LinearTerms linear_terms(const Kernel& kernel, const GpuSpec& gpu) {
   KernelWork work = kernel_work(kernel);
-  if (const auto* moe = std::get_if<FusedMoe>(&kernel)) {
-    work.tensor_dtype = product_format(*moe, gpu);
-  }
+  work.tensor_dtype = product_format(work.tensor_dtype, gpu);
   const double tensor_rate = gpu.tensor_rate(work.tensor_dtype).value();
   if (work.tensor_flops > 0 && !(tensor_rate > 0)) {
     throw PredictionError(fmt::format("{} in {}: {} has no matrix path for it", kernel_name(kernel),

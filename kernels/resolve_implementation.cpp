@@ -3,6 +3,7 @@
 // 8.0, 8.9, 9.0 and 10.0. Capabilities that are in no table (8.6, 12.0) follow what the frameworks'
 // own selection code does on them. The majority decides where a table has several for one case.
 #include "kernels/decomposition.hpp"
+#include "kernels/kernel_work.hpp"
 
 namespace foretoken {
 namespace {
@@ -85,11 +86,16 @@ KernelSource choose(const Gemm& kernel, const GpuSpec& gpu) {
     case DType::fp8_block:
       return block_scaled_gemm(kernel.implementation.framework, gpu);
     case DType::nvfp4:
+      if (product_format(kernel.dtype, gpu) != kernel.dtype) return KernelSource::marlin;
       return is_datacentre_blackwell(gpu) ? KernelSource::cute_dsl : KernelSource::cutlass;
     case DType::fp8:
     case DType::int8:
     case DType::mxfp4:
       return KernelSource::cutlass;
+    case DType::w4a16:
+    case DType::w4a16_g32:
+    case DType::w8a16:
+      return KernelSource::marlin;
   }
   return KernelSource::cublas;
 }
@@ -98,6 +104,10 @@ KernelSource choose(const Gemm& kernel, const GpuSpec& gpu) {
 // times slower there than bf16: they are no choice to imitate, Triton is what fp8 checkpoints get
 // elsewhere.
 KernelSource choose(const FusedMoe& kernel, const GpuSpec& gpu) {
+  if (is_weight_only(kernel.dtype)) {
+    const bool is_sglang = kernel.implementation.framework == Framework::sglang;
+    return is_sglang && is_datacentre_blackwell(gpu) ? KernelSource::trtllm : KernelSource::marlin;
+  }
   if (is_datacentre_blackwell(gpu)) return KernelSource::trtllm;
   const bool is_four_bit = kernel.dtype == DType::nvfp4;
   if (is_four_bit && gpu.compute_capability >= blackwell_client) return KernelSource::cutlass;

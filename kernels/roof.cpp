@@ -41,9 +41,7 @@ class Highest {
 
 Roof roof_of(const Kernel& kernel, const GpuSpec& gpu, bool is_cold, const RoofShares& shares) {
   KernelWork work = kernel_work(kernel);
-  if (const auto* moe = std::get_if<FusedMoe>(&kernel)) {
-    work.tensor_dtype = product_format(*moe, gpu);
-  }
+  work.tensor_dtype = product_format(work.tensor_dtype, gpu);
   const double tensor_rate = gpu.tensor_rate(work.tensor_dtype).value();
   if (work.tensor_flops > 0 && !(tensor_rate > 0)) {
     if (work.tensor_dtype != DType::fp32) no_path(kernel, work.tensor_dtype, gpu);

@@ -26,16 +26,32 @@ std::vector<int> values_up_to(int maximum, const std::function<bool(int)>& fits)
   return values;
 }
 
+/// Why `tensor` ranks cannot share one layer's heads and dense MLP, or "".
+std::string layer_problem(const Transformer& model, const AttentionShape& heads,
+                          std::int64_t dense_width, int tensor) {
+  if (heads.query_heads % tensor != 0) {
+    return fmt::format("does not divide the {} query heads", heads.query_heads);
+  }
+  if (!model.mla && heads.kv_heads > 0 && heads.kv_heads % tensor != 0 &&
+      tensor % heads.kv_heads != 0) {
+    return fmt::format("neither divides nor is a multiple of the {} KV heads", heads.kv_heads);
+  }
+  if (dense_width % tensor != 0) {
+    return fmt::format("does not divide the MLP width {}", dense_width);
+  }
+  return "";
+}
+
 /// Why `tensor` ranks cannot share the model's attention, MLP and vocabulary, or "".
 std::string tensor_problem(const Transformer& model, int tensor) {
-  if (model.query_heads % tensor != 0) {
-    return fmt::format("does not divide the {} query heads", model.query_heads);
+  std::string problem;
+  for (const LayerKind& kind : model.kinds) {
+    problem = layer_problem(model, kind.attention, kind.intermediate, tensor);
+    if (!problem.empty()) return problem;
   }
-  if (!model.mla && model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0) {
-    return fmt::format("neither divides nor is a multiple of the {} KV heads", model.kv_heads);
-  }
-  if (model.intermediate % tensor != 0) {
-    return fmt::format("does not divide the MLP width {}", model.intermediate);
+  if (model.kinds.empty()) {
+    problem = layer_problem(model, model.attention(0), model.intermediate, tensor);
+    if (!problem.empty()) return problem;
   }
   if (model.moe && model.moe->shared_intermediate % tensor != 0) {
     return fmt::format("does not divide the shared expert's width {}",

@@ -20,7 +20,15 @@ void check_parameter_limit(const Transformer& model, const SourcePosition& posit
                                      number(mla.kv_rank) * number(mla.nope_dim + mla.value_dim) +
                                      number(mla.value_dim) * number(model.hidden));
   }
-  const double dense = 3.0 * number(model.hidden) * number(model.intermediate);
+  std::int64_t width = model.intermediate;
+  for (const LayerKind& kind : model.kinds) {
+    const AttentionShape& heads = kind.attention;
+    width = std::max(width, kind.intermediate);
+    attention = std::max(attention, 2.0 * number(model.hidden) *
+                                        number(heads.query_heads + heads.kv_heads) *
+                                        number(heads.head_dim));
+  }
+  const double dense = 3.0 * number(model.hidden) * number(width);
   double experts = 0;
   if (model.moe) {
     const MoeConfig& moe = *model.moe;
@@ -36,17 +44,21 @@ void check_parameter_limit(const Transformer& model, const SourcePosition& posit
   }
 }
 
-std::vector<std::int64_t> shortest_pattern(std::vector<std::int64_t> window_by_layer) {
-  const auto repeats_after = [&](std::size_t period) {
-    return std::equal(window_by_layer.begin() + static_cast<std::ptrdiff_t>(period),
-                      window_by_layer.end(), window_by_layer.begin());
-  };
-  for (std::size_t period = 1; period < window_by_layer.size(); ++period) {
-    if (repeats_after(period)) {
-      window_by_layer.resize(period);
-      break;
-    }
+void expect_attention(const Transformer& model, const SourcePosition& position,
+                      Diagnostics& diagnostics) {
+  for (int layer = 0; layer < model.layers; ++layer) {
+    const LayerKind* kind = model.kind(layer);
+    if (kind == nullptr || kind->has_attention) return;
   }
+  if (model.layers > 0) diagnostics.add(position, "no layer has attention; at least one must");
+}
+
+bool has_dense_layers(const Transformer& model) {
+  return !model.moe || model.moe->dense_layers > 0 || model.moe->step > 1;
+}
+
+std::vector<std::int64_t> shortest_pattern(std::vector<std::int64_t> window_by_layer) {
+  window_by_layer = shortest_repeat(std::move(window_by_layer));
   if (window_by_layer == std::vector<std::int64_t>{0}) window_by_layer.clear();
   return window_by_layer;
 }

@@ -2,7 +2,9 @@
 // importer share. Internal to this room.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "models/transformer.hpp"
 #include "sim/base/table_reader.hpp"
@@ -47,7 +49,27 @@ bool require_count(TableReader& table, std::string_view key, Integer& out, std::
 void check_parameter_limit(const Transformer& model, const SourcePosition& position,
                            Diagnostics& diagnostics);
 
-/// The shortest pattern that gives the same window to every layer; {} if all attention is full.
+/// Reports a model none of whose layers has attention: nothing here serves one.
+void expect_attention(const Transformer& model, const SourcePosition& position,
+                      Diagnostics& diagnostics);
+
+/// Whether any layer has a dense MLP: all without experts, else those that dense_layers and step
+/// leave out.
+bool has_dense_layers(const Transformer& model);
+
+/// The shortest pattern that gives the same to every layer.
+template <class Item>
+std::vector<Item> shortest_repeat(std::vector<Item> by_layer) {
+  for (std::size_t period = 1; period < by_layer.size(); ++period) {
+    if (std::equal(by_layer.begin() + static_cast<std::ptrdiff_t>(period), by_layer.end(),
+                   by_layer.begin())) {
+      by_layer.resize(period);
+      break;
+    }
+  }
+  return by_layer;
+}
+/// The same of windows; {} if all attention is full.
 std::vector<std::int64_t> shortest_pattern(std::vector<std::int64_t> window_by_layer);
 
 /// Lower-case letters, digits, '-', '_' and '.', and neither a path nor the name of a file.

@@ -1,6 +1,9 @@
 // A model as TOML, read and written: the format of specs/*.toml.
+#include <algorithm>
+
 #include "models/model_fields.hpp"
 #include "models/transformer.hpp"
+#include "sim/base/nearest_name.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken {
@@ -78,6 +81,81 @@ void read_window_pattern(TableReader& table, Transformer& model) {
   model.window_pattern.assign(pattern.begin(), pattern.end());
 }
 
+/// The format of one part of the weights, where it is not that of the others.
+void read_format(TableReader& table, std::string_view key, DType WeightFormats::*part,
+                 Transformer& model) {
+  DType dtype = DType::bf16;
+  if (!table.read(key, dtype)) return;
+  if (!model.released) model.released.emplace();
+  *model.released.*part = dtype;
+}
+
+/// `fallback` says what a kind leaves out.
+LayerKind read_kind(const std::string& name, const Value& root, const Transformer& fallback,
+                    Diagnostics& diagnostics) {
+  TableReader table(root, diagnostics, "kinds." + name);
+  LayerKind kind{.name = name, .attention = fallback.attention(0)};
+  kind.intermediate = fallback.intermediate;
+  AttentionShape& heads = kind.attention;
+  table.read("attention", kind.has_attention);
+  table.read("mlp", kind.has_mlp);
+  read_within(table, "query_heads", heads.query_heads, 1, heads_limit);
+  read_within(table, "kv_heads", heads.kv_heads, 1, heads_limit);
+  table.expect("kv_heads", heads.kv_heads < 1 || heads.query_heads % heads.kv_heads == 0,
+               fmt::format("{} does not divide the {} query heads", heads.kv_heads,
+                           heads.query_heads));
+  read_within(table, "head_dim", heads.head_dim, 1, head_dim_limit);
+  heads.value_dim = heads.head_dim;
+  read_within(table, "value_dim", heads.value_dim, 1, head_dim_limit);
+  read_within(table, "window", heads.window, 0, context_limit);
+  table.read("attention_sinks", heads.sinks);
+  table.read("values_are_keys", heads.values_are_keys);
+  table.expect("values_are_keys", !heads.values_are_keys || heads.value_dim == heads.head_dim,
+               "needs values as wide as keys");
+  read_within(table, "intermediate", kind.intermediate, 1, width_limit);
+  if (!kind.has_mlp) kind.intermediate = 0;
+  if (!kind.has_attention) heads = {};
+  table.finish();
+  return kind;
+}
+
+/// layer_kinds = ["sliding", "sliding", "full"], and a table [kinds.NAME] for each name.
+void read_kinds(TableReader& table, Transformer& model) {
+  std::vector<std::string> pattern;
+  const Value* tables = table.find_table("kinds");
+  if (!table.read("layer_kinds", pattern)) {
+    if (tables != nullptr) table.fail("kinds", "needs layer_kinds, a name for each layer");
+    return;
+  }
+  if (model.mla || !model.window_pattern.empty()) {
+    table.fail("layer_kinds", "cannot be combined with [mla] or window_pattern");
+  }
+  if (tables == nullptr) {
+    table.fail("layer_kinds", "needs a table [kinds.NAME] for each name");
+    return;
+  }
+  const Transformer fallback = model;
+  for (const auto& [name, value] : std::get<ValueObject>(tables->data)) {
+    if (!value.is_object()) {
+      table.diagnostics().add(value.position, fmt::format("kinds.{}: must be a table", name));
+      return;
+    }
+    model.kinds.push_back(read_kind(name, value, fallback, table.diagnostics()));
+  }
+  for (const std::string& name : pattern) {
+    const auto found = std::ranges::find(model.kinds, name, &LayerKind::name);
+    if (found == model.kinds.end()) {
+      std::vector<std::string_view> known;
+      for (const LayerKind& kind : model.kinds) known.push_back(kind.name);
+      table.fail("layer_kinds", unknown_name_message("kind of layer", name, known));
+      model.kind_pattern.clear();
+      return;
+    }
+    model.kind_pattern.push_back(static_cast<int>(found - model.kinds.begin()));
+  }
+  table.expect("layer_kinds", !pattern.empty(), "must name at least one kind");
+}
+
 MoeConfig read_moe(const Value& root, Transformer& model, Diagnostics& diagnostics) {
   TableReader table(root, diagnostics, "moe");
   MoeConfig moe;
@@ -89,6 +167,13 @@ MoeConfig read_moe(const Value& root, Transformer& model, Diagnostics& diagnosti
   require_count(table, "intermediate", moe.intermediate, width_limit);
   read_within(table, "shared_intermediate", moe.shared_intermediate, 0, width_limit);
   read_within(table, "dense_layers", moe.dense_layers, 0, layers_limit);
+  if (read_within(table, "step", moe.step, 1, layers_limit) && model.layers > 0) {
+    table.expect("step", moe.dense_layers + moe.step <= model.layers,
+                 "leaves no layer to the experts");
+  }
+  table.read("shared_gate", moe.shared_gate);
+  table.expect("shared_gate", !moe.shared_gate || moe.shared_intermediate > 0,
+               "scales a shared expert's result; set shared_intermediate");
   table.read("router_bias", moe.router_bias);
   table.read("expert_bias", moe.expert_bias);
   if (model.layers > 0) {
@@ -97,9 +182,8 @@ MoeConfig read_moe(const Value& root, Transformer& model, Diagnostics& diagnosti
                              "experts, leave [moe] out",
                              model.layers));
   }
-  const DType linear = model.released ? model.released->linear : DType::bf16;
-  DType experts = linear;
-  if (table.read("dtype", experts)) model.released = WeightFormats(linear, experts);
+  read_format(table, "dtype", &WeightFormats::experts, model);
+  read_format(table, "shared_dtype", &WeightFormats::shared, model);
   table.finish();
   return moe;
 }
@@ -153,6 +237,36 @@ Value draft_head_table(const DraftHead& head) {
   return table;
 }
 
+/// A part's format where it is not that of dense MLPs.
+void set_format(Value& table, std::string_view key, DType WeightFormats::*part,
+                const std::optional<WeightFormats>& released) {
+  if (released && *released.*part != released->linear) {
+    table.set(key, std::string(enum_name(*released.*part)));
+  }
+}
+
+Value kind_table(const LayerKind& kind, const Transformer& model) {
+  Value table;
+  if (!kind.has_attention) {
+    table.set("attention", false);
+  } else {
+    const AttentionShape& heads = kind.attention;
+    table.set("query_heads", heads.query_heads);
+    table.set("kv_heads", heads.kv_heads);
+    table.set("head_dim", heads.head_dim);
+    if (heads.value_dim != heads.head_dim) table.set("value_dim", heads.value_dim);
+    set_if(table, "window", heads.window);
+    set_if(table, "attention_sinks", heads.sinks);
+    set_if(table, "values_are_keys", heads.values_are_keys);
+  }
+  if (!kind.has_mlp) {
+    table.set("mlp", false);
+  } else if (kind.intermediate != model.intermediate) {
+    table.set("intermediate", kind.intermediate);
+  }
+  return table;
+}
+
 Value moe_table(const MoeConfig& moe, const std::optional<WeightFormats>& released) {
   Value table;
   table.set("experts", moe.experts);
@@ -160,12 +274,30 @@ Value moe_table(const MoeConfig& moe, const std::optional<WeightFormats>& releas
   table.set("intermediate", moe.intermediate);
   set_if(table, "shared_intermediate", moe.shared_intermediate);
   set_if(table, "dense_layers", std::int64_t{moe.dense_layers});
+  if (moe.step > 1) table.set("step", moe.step);
+  set_if(table, "shared_gate", moe.shared_gate);
   set_if(table, "router_bias", moe.router_bias);
   set_if(table, "expert_bias", moe.expert_bias);
-  if (released && released->experts != released->linear) {
-    table.set("dtype", std::string(enum_name(released->experts)));
+  set_format(table, "dtype", &WeightFormats::experts, released);
+  if (moe.shared_intermediate > 0) {
+    set_format(table, "shared_dtype", &WeightFormats::shared, released);
   }
   return table;
+}
+
+/// Dense layers need a width, the model's or their kind's, and others have no use for one.
+void check_dense_width(TableReader& table, Transformer& model) {
+  if (!has_dense_layers(model)) {
+    table.expect("intermediate", model.intermediate == 0,
+                 "is the width of a dense MLP, and every layer has experts; set "
+                 "moe.dense_layers or leave it out");
+    model.intermediate = 0;
+    return;
+  }
+  const bool is_missing = model.kinds.empty() || std::ranges::any_of(model.kinds, [](const auto& kind) {
+    return kind.has_mlp && kind.intermediate == 0;
+  });
+  if (is_missing) require_count(table, "intermediate", model.intermediate, width_limit);
 }
 
 }  // namespace
@@ -183,26 +315,24 @@ Transformer read_model(const Value& root) {
   table.read("tied_embeddings", model.tied_embeddings);
   if (!model.mla) read_window_pattern(table, model);
   table.read("post_norms", model.post_norms);
+  read_within(table, "intermediate", model.intermediate, 0, width_limit);
   DType released = DType::bf16;
   if (table.read("dtype", released)) model.released = WeightFormats(released);
+  read_format(table, "attention_dtype", &WeightFormats::attention, model);
+  read_kinds(table, model);
   if (const Value* moe = table.find_table("moe")) model.moe = read_moe(*moe, model, diagnostics);
-  if (!model.moe || model.moe->dense_layers > 0) {
-    require_count(table, "intermediate", model.intermediate, width_limit);
-  } else {
-    std::int64_t unused = 0;
-    if (table.read("intermediate", unused)) {
-      table.expect("intermediate", unused == 0,
-                   "is the width of a dense MLP, and every layer has experts; set "
-                   "moe.dense_layers or leave it out");
-    }
-  }
+  check_dense_width(table, model);
   read_within(table, "mtp_layers", model.mtp_layers, 0, layers_limit);
+  read_within(table, "encoder_parameters", model.encoder_parameters, 0,
+              static_cast<std::int64_t>(parameters_limit));
+  table.read("left_out", model.left_out);
   if (const Value* head = table.find_table("draft_head")) {
     model.draft_head = read_draft_head(*head, model, diagnostics);
     table.expect("layers", model.layers <= 1, "must be 1: a draft head is one layer");
   }
   table.finish();
   check_parameter_limit(model, root.position, diagnostics);
+  expect_attention(model, root.position, diagnostics);
   diagnostics.throw_if_any();
   return model;
 }
@@ -230,11 +360,26 @@ std::string model_toml(const Transformer& model) {
   set_if(table, "attention_sinks", model.attention_sinks);
   set_if(table, "post_norms", model.post_norms);
   if (model.released) table.set("dtype", std::string(enum_name(model.released->linear)));
+  set_format(table, "attention_dtype", &WeightFormats::attention, model.released);
   if (!model.window_pattern.empty()) {
     table.set("window_pattern",
               ValueArray(model.window_pattern.begin(), model.window_pattern.end()));
   }
   set_if(table, "mtp_layers", std::int64_t{model.mtp_layers});
+  set_if(table, "encoder_parameters", model.encoder_parameters);
+  if (!model.left_out.empty()) {
+    table.set("left_out", ValueArray(model.left_out.begin(), model.left_out.end()));
+  }
+  if (!model.kind_pattern.empty()) {
+    ValueArray names;
+    for (const int kind : model.kind_pattern) {
+      names.emplace_back(model.kinds[static_cast<std::size_t>(kind)].name);
+    }
+    table.set("layer_kinds", std::move(names));
+    Value kinds;
+    for (const LayerKind& kind : model.kinds) kinds.set(kind.name, kind_table(kind, model));
+    table.set("kinds", std::move(kinds));
+  }
   if (model.mla) table.set("mla", mla_table(*model.mla));
   if (model.moe) table.set("moe", moe_table(*model.moe, model.released));
   if (model.draft_head) table.set("draft_head", draft_head_table(*model.draft_head));

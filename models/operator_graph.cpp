@@ -40,12 +40,21 @@ Operator linear(std::string_view role, Shard shard, std::int64_t in, std::int64_
           .in_features = in,
           .out_features = out,
           .bias = bias,
-          .quantised = shard == Shard::column || shard == Shard::row,
+          .part = shard == Shard::column || shard == Shard::row ? WeightPart::mlp : WeightPart::plain,
           .parameters = in * out + (bias ? out : 0)};
 }
 
 Operator of_moe(Operator op) {
   op.of_moe = true;
+  if (op.part != WeightPart::plain) op.part = WeightPart::shared_expert;
+  return op;
+}
+
+/// A linear operator of attention.
+Operator projection(std::string_view role, Shard shard, std::int64_t in, std::int64_t out,
+                    bool bias = false) {
+  Operator op = linear(role, shard, in, out, bias);
+  op.part = WeightPart::attention;
   return op;
 }
 
@@ -55,10 +64,16 @@ Operator with_all_reduce(Operator op, std::string_view role) {
 }
 
 /// A norm over all heads of a rank's group together.
-Operator heads_norm(std::string_view role, std::int64_t width) {
+Operator heads_norm(std::string_view role, std::int64_t width, const AttentionShape& shape) {
   Operator op = norm(role, width, false);
   op.heads = true;
+  op.attention = shape;
   return op;
+}
+
+/// What works head by head on a layer's queries, keys or values.
+Operator of_heads(OperatorKind kind, std::string_view role, const AttentionShape& shape) {
+  return {.kind = kind, .role = role, .attention = shape};
 }
 
 /// Latent attention as vLLM runs it. The up-projection of keys and values (kv_b_proj) is part of
@@ -66,27 +81,27 @@ Operator heads_norm(std::string_view role, std::int64_t width) {
 /// results behind it.
 Vertex add_latent_attention(GraphBuilder& graph, const Transformer& model, Vertex input) {
   const MlaConfig& mla = *model.mla;
+  const AttentionShape shape = model.attention(0);
   const std::int64_t heads = model.query_heads;
   const std::int64_t query_width = heads * (mla.nope_dim + mla.rope_dim);
   const std::int64_t cached = std::int64_t{mla.kv_rank} + mla.rope_dim;
   const auto down_projection = [&](std::string_view role, std::int64_t width) {
-    Operator op = linear(role, Shard::replicated, model.hidden, width);
-    op.quantised = true;
-    return graph.add(op, {input});
+    return graph.add(projection(role, Shard::replicated, model.hidden, width), {input});
   };
   Vertex query = 0, latent = 0;
   if (mla.query_rank > 0) {
     latent = down_projection("qkv_a_proj", mla.query_rank + cached);
     const Vertex normed = graph.add(norm("q_a_norm", mla.query_rank, false), {latent});
-    query = graph.add(linear("q_b_proj", Shard::column, mla.query_rank, query_width), {normed});
+    query =
+        graph.add(projection("q_b_proj", Shard::column, mla.query_rank, query_width), {normed});
   } else {
-    query = graph.add(linear("q_proj", Shard::column, model.hidden, query_width), {input});
+    query = graph.add(projection("q_proj", Shard::column, model.hidden, query_width), {input});
     latent = down_projection("kv_a_proj", cached);
   }
   const Vertex kv_normed = graph.add(norm("kv_a_norm", mla.kv_rank, false), {latent});
   const Vertex rope =
-      graph.add({.kind = OperatorKind::rope, .role = "rope"}, {query, kv_normed, latent});
-  const Vertex written = graph.add({.kind = OperatorKind::kv_write, .role = "kv_write"}, {rope});
+      graph.add(of_heads(OperatorKind::rope, "rope", shape), {query, kv_normed, latent});
+  const Vertex written = graph.add(of_heads(OperatorKind::kv_write, "kv_write", shape), {rope});
   const auto head_projection = [&](std::string_view role, std::int64_t in, std::int64_t out,
                                    Vertex from) {
     return graph.add({.kind = OperatorKind::head_projection,
@@ -98,12 +113,12 @@ Vertex add_latent_attention(GraphBuilder& graph, const Transformer& model, Verte
                      {from});
   };
   const Vertex absorbed = head_projection("q_absorb", mla.nope_dim, mla.kv_rank, rope);
-  const Vertex attention =
-      graph.add({.kind = OperatorKind::attention, .role = "attention", .shard = Shard::column},
-                {absorbed, rope, written});
+  Operator core = of_heads(OperatorKind::attention, "attention", shape);
+  core.shard = Shard::column;
+  const Vertex attention = graph.add(core, {absorbed, rope, written});
   const Vertex values = head_projection("v_up_proj", mla.kv_rank, mla.value_dim, attention);
-  return graph.add(with_all_reduce(linear("o_proj", Shard::row, heads * mla.value_dim, model.hidden,
-                                          model.output_bias),
+  return graph.add(with_all_reduce(projection("o_proj", Shard::row, heads * mla.value_dim,
+                                              model.hidden, model.output_bias),
                                    "attention_all_reduce"),
                    {values});
 }
@@ -145,40 +160,39 @@ Vertex add_draft_input(GraphBuilder& graph, const Transformer& model) {
 /// From the normed input to the attention block's output projection.
 Vertex add_attention(GraphBuilder& graph, const Transformer& model, int layer, Vertex input) {
   if (model.mla) return add_latent_attention(graph, model, input);
-  const std::int64_t query_width = std::int64_t{model.query_heads} * model.head_dim;
-  const std::int64_t kv_width = std::int64_t{model.kv_heads} * model.head_dim;
-  Operator qkv = linear("qkv_proj", Shard::column, attention_width(model),
-                        query_width + 2 * kv_width, model.qkv_bias);
+  const AttentionShape shape = model.attention(layer);
+  const std::int64_t query_width = std::int64_t{shape.query_heads} * shape.head_dim;
+  const std::int64_t key_width = std::int64_t{shape.kv_heads} * shape.head_dim;
+  Operator qkv = projection("qkv_proj", Shard::column, attention_width(model),
+                            qkv_width(shape, shape.query_heads, shape.kv_heads), model.qkv_bias);
   qkv.heads = true;
+  qkv.attention = shape;
   Vertex last = graph.add(qkv, {input});
   if (model.qk_norm) {
-    last = graph.add({.kind = OperatorKind::qk_norm,
-                      .role = "qk_norm",
-                      .in_features = model.head_dim,
-                      .parameters = std::int64_t{2} * model.head_dim},
-                     {last});
+    Operator heads = of_heads(OperatorKind::qk_norm, "qk_norm", shape);
+    heads.in_features = shape.head_dim;
+    heads.parameters = std::int64_t{2} * shape.head_dim;
+    last = graph.add(heads, {last});
   }
   if (model.qk_norm_full) {
-    const Vertex query = graph.add(heads_norm("q_norm", query_width), {last});
-    last = graph.add(heads_norm("k_norm", kv_width), {last, query});
+    const Vertex query = graph.add(heads_norm("q_norm", query_width, shape), {last});
+    last = graph.add(heads_norm("k_norm", key_width, shape), {last, query});
   }
-  const Vertex rope = graph.add({.kind = OperatorKind::rope, .role = "rope"}, {last});
-  const Vertex written = graph.add({.kind = OperatorKind::kv_write, .role = "kv_write"}, {rope});
-  const Vertex attention =
-      graph.add({.kind = OperatorKind::attention,
-                 .role = "attention",
-                 .shard = Shard::column,
-                 .window = model.window(layer),
-                 .parameters = model.attention_sinks ? std::int64_t{model.query_heads} : 0},
-                {rope, written});
-  return graph.add(
-      with_all_reduce(linear("o_proj", Shard::row, query_width, model.hidden, model.output_bias),
-                      "attention_all_reduce"),
-      {attention});
+  const Vertex rope = graph.add(of_heads(OperatorKind::rope, "rope", shape), {last});
+  const Vertex written = graph.add(of_heads(OperatorKind::kv_write, "kv_write", shape), {rope});
+  Operator core = of_heads(OperatorKind::attention, "attention", shape);
+  core.shard = Shard::column;
+  core.parameters = shape.sinks ? std::int64_t{shape.query_heads} : 0;
+  const Vertex attention = graph.add(core, {rope, written});
+  const std::int64_t result_width = std::int64_t{shape.query_heads} * shape.value_dim;
+  return graph.add(with_all_reduce(projection("o_proj", Shard::row, result_width, model.hidden,
+                                              model.output_bias),
+                                   "attention_all_reduce"),
+                   {attention});
 }
 
-Vertex add_dense_mlp(GraphBuilder& graph, const Transformer& model, Vertex input) {
-  const std::int64_t width = model.intermediate;
+Vertex add_dense_mlp(GraphBuilder& graph, const Transformer& model, int layer, Vertex input) {
+  const std::int64_t width = model.dense_width(layer);
   const Vertex gate_up =
       graph.add(linear("gate_up_proj", Shard::column, model.hidden, 2 * width), {input});
   const Vertex activation = graph.add({.kind = OperatorKind::activation,
@@ -203,8 +217,11 @@ Vertex add_shared_expert(GraphBuilder& graph, const Transformer& model, Vertex i
                                        .in_features = width,
                                        .of_moe = true},
                                       {gate_up});
-  return graph.add(of_moe(linear("shared_down_proj", Shard::row, width, model.hidden)),
-                   {activation});
+  const Vertex down = graph.add(
+      of_moe(linear("shared_down_proj", Shard::row, width, model.hidden)), {activation});
+  if (!model.moe->shared_gate) return down;
+  return graph.add(of_moe(linear("shared_expert_gate", Shard::replicated, model.hidden, 1)),
+                   {down});
 }
 
 Vertex add_experts(GraphBuilder& graph, const Transformer& model, Vertex input) {
@@ -258,14 +275,21 @@ OperatorGraph layer_graph(const Transformer& model, int layer) {
   // Layer 0 has no residual yet to add; every later norm takes the previous block's output in.
   const Vertex input = model.draft_head ? add_draft_input(graph, model)
                                         : graph.add(norm("input_norm", model.hidden, layer > 0));
-  Vertex projected = add_attention(graph, model, layer, input);
-  if (model.post_norms) {
-    projected = graph.add(norm("post_attention_norm", model.hidden, false), {projected});
+  const LayerKind* kind = model.kind(layer);
+  Vertex mlp_norm = input;
+  if (kind == nullptr || kind->has_attention) {
+    Vertex projected = add_attention(graph, model, layer, input);
+    if (model.post_norms) {
+      projected = graph.add(norm("post_attention_norm", model.hidden, false), {projected});
+    }
+    if (kind != nullptr && !kind->has_mlp) return graph.take();
+    const std::string_view before_mlp = model.post_norms ? "pre_mlp_norm" : "post_attention_norm";
+    mlp_norm = graph.add(norm(before_mlp, model.hidden, true), {input, projected});
+  } else if (!kind->has_mlp) {
+    return {};
   }
-  const std::string_view before_mlp = model.post_norms ? "pre_mlp_norm" : "post_attention_norm";
-  const Vertex mlp_norm = graph.add(norm(before_mlp, model.hidden, true), {input, projected});
   const Vertex mlp = model.is_moe_layer(layer) ? add_experts(graph, model, mlp_norm)
-                                               : add_dense_mlp(graph, model, mlp_norm);
+                                               : add_dense_mlp(graph, model, layer, mlp_norm);
   if (model.post_norms) graph.add(norm("post_mlp_norm", model.hidden, false), {mlp});
   return graph.take();
 }
@@ -293,6 +317,34 @@ OperatorGraph output_graph(const Transformer& model) {
                             : graph.add(head);
   graph.add({.kind = OperatorKind::sampling, .role = "sampling"}, {logits});
   return graph.take();
+}
+
+DType format_of(WeightPart part, const WeightFormats& formats) {
+  switch (part) {
+    case WeightPart::plain:
+      return activation_dtype(formats.linear);
+    case WeightPart::mlp:
+      return formats.linear;
+    case WeightPart::attention:
+      return formats.attention;
+    case WeightPart::shared_expert:
+      return formats.shared;
+  }
+  FORETOKEN_CHECK(false, "weights of part {}", static_cast<int>(part));
+}
+
+std::int64_t qkv_width(const AttentionShape& shape, int query_heads, int kv_heads) {
+  const int value_dim = shape.values_are_keys ? 0 : shape.value_dim;
+  return std::int64_t{query_heads} * shape.head_dim +
+         std::int64_t{kv_heads} * (shape.head_dim + value_dim);
+}
+
+std::int64_t cached_elements(const Transformer& model, int layer, int kv_heads) {
+  const LayerKind* kind = model.kind(layer);
+  if (kind != nullptr && !kind->has_attention) return 0;
+  if (model.mla) return std::int64_t{model.mla->kv_rank} + model.mla->rope_dim;
+  const AttentionShape shape = model.attention(layer);
+  return std::int64_t{kv_heads} * (shape.head_dim + shape.value_dim);
 }
 
 std::vector<Operator> launch_order(const OperatorGraph& graph) {
@@ -325,9 +377,10 @@ std::int64_t active_parameter_count(const Transformer& model) {
 }
 
 Bytes kv_bytes_per_token(const Transformer& model, DType kv_dtype) {
-  const std::int64_t a_layer = model.mla ? std::int64_t{model.mla->kv_rank} + model.mla->rope_dim
-                                         : std::int64_t{2} * model.kv_heads * model.head_dim;
-  const std::int64_t elements = model.layers * a_layer;
+  std::int64_t elements = 0;
+  for (int layer = 0; layer < model.layers; ++layer) {
+    elements += cached_elements(model, layer, model.attention(layer).kv_heads);
+  }
   return Bytes(static_cast<double>(elements) * bytes_per_element(kv_dtype));
 }
 

@@ -31,6 +31,13 @@ enum class OperatorKind {
 /// (row: each rank is left with a partial sum), or the rows of the vocabulary.
 enum class Shard { replicated, column, row, vocabulary };
 
+/// What a linear operator's weights belong to, which decides their format; `plain` ones (routers, LM
+/// heads) are in 16 bit.
+enum class WeightPart { plain, mlp, attention, shared_expert };
+
+/// The format of a part's weights.
+DType format_of(WeightPart part, const WeightFormats& formats);
+
 struct Operator {
   OperatorKind kind = OperatorKind::linear;
   std::string_view role;  // "qkv_proj": names a row of every table of kernels
@@ -39,8 +46,7 @@ struct Operator {
   std::int64_t out_features = 0;  // linear: output width; experts: width of one expert
   bool bias = false;
   bool fused_add = false;
-  /// linear: the weights are in the checkpoint's format, not in 16 bit as routers and LM heads.
-  bool quantised = false;
+  WeightPart part = WeightPart::plain;  // linear
   /// linear: columns are cut by heads, and KV heads replicate when TP exceeds them.
   /// norm: spans all heads together, so that the ranks' heads are gathered first (OLMoE).
   bool heads = false;
@@ -49,7 +55,8 @@ struct Operator {
   /// Role of the all-reduce that adds up the ranks' partial sums right after the operator; "" =
   /// none. (A shared expert's sum waits for the routed experts'.)
   std::string_view all_reduce = {};
-  std::int64_t window = 0;      // attention
+  /// What belongs to attention, qkv_proj and the norms of heads included: the layer's heads.
+  AttentionShape attention = {};
   std::int64_t parameters = 0;  // weights it owns, unsharded; a tied LM head owns none
 };
 
@@ -73,6 +80,11 @@ std::int64_t parameter_count(const Transformer& model);
 /// k. The embedding and the LM head count, as in the figures that Mistral (12.9e9 for Mixtral 8x7B)
 /// and Qwen (3.3e9 for Qwen3-30B-A3B) publish.
 std::int64_t active_parameter_count(const Transformer& model);
+/// Columns of the product that makes queries, keys and values of so many heads.
+std::int64_t qkv_width(const AttentionShape& shape, int query_heads, int kv_heads);
+/// Values that layer `layer` caches of a token for `kv_heads` of its heads; latent attention has
+/// one latent for all.
+std::int64_t cached_elements(const Transformer& model, int layer, int kv_heads);
 /// Key and value bytes of one token over all layers, unsharded: with latent attention, those of the
 /// latent and the rotary key.
 Bytes kv_bytes_per_token(const Transformer& model, DType kv_dtype);

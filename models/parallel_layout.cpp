@@ -12,17 +12,47 @@ constexpr std::int64_t vocabulary_padding = 64;
 
 /// Parameters of one rank, split by the format they are stored in.
 struct ParameterSplit {
-  std::int64_t linear = 0;
+  std::int64_t mlp = 0;
+  std::int64_t attention = 0;
+  std::int64_t shared = 0;
   std::int64_t experts = 0;
   std::int64_t plain = 0;     // in 16 bit
-  std::int64_t absorbed = 0;  // in the format of `linear`, and again in 16 bit if that is narrower
+  std::int64_t absorbed = 0;  // as `attention`, and again in 16 bit if that is narrower
+
+  std::int64_t& of(WeightPart part) {
+    switch (part) {
+      case WeightPart::mlp:
+        return mlp;
+      case WeightPart::attention:
+        return attention;
+      case WeightPart::shared_expert:
+        return shared;
+      case WeightPart::plain:
+        break;
+    }
+    return plain;
+  }
 
   ParameterSplit& operator+=(const ParameterSplit& other) {
-    linear += other.linear;
+    mlp += other.mlp;
+    attention += other.attention;
+    shared += other.shared;
     experts += other.experts;
     plain += other.plain;
     absorbed += other.absorbed;
     return *this;
+  }
+
+  [[nodiscard]] Bytes bytes(const WeightFormats& formats) const {
+    const auto size = [](std::int64_t weights, DType dtype) {
+      return static_cast<double>(weights) * bytes_per_element(dtype);
+    };
+    const double narrow = bytes_per_element(formats.attention);
+    const double wide = bytes_per_element(activation_dtype(formats.linear));
+    return Bytes(size(mlp, formats.linear) + size(attention, formats.attention) +
+                 size(shared, formats.shared) + size(experts, formats.experts) +
+                 static_cast<double>(plain) * wide +
+                 static_cast<double>(absorbed) * (narrow < wide ? narrow + wide : wide));
   }
 };
 
@@ -31,7 +61,7 @@ ParameterSplit linear_parameters(const Operator& op, const Transformer& model,
   const LinearShape shape = shape_per_rank(op, model, layout);
   const std::int64_t weights = shape.in_features * shape.out_features;
   ParameterSplit split;
-  (op.quantised ? split.linear : split.plain) = weights;
+  split.of(op.part) = weights;
   if (op.bias) split.plain += shape.out_features;
   return split;
 }
@@ -92,12 +122,12 @@ LayerRange stage_layers(const Transformer& model, const ParallelLayout& layout, 
   return {begin(stage), begin(stage + 1)};
 }
 
-int query_heads_per_rank(const Transformer& model, const ParallelLayout& layout) {
-  return model.query_heads / layout.tensor;
+int query_heads_per_rank(const AttentionShape& shape, const ParallelLayout& layout) {
+  return shape.query_heads / layout.tensor;
 }
 
-int kv_heads_per_rank(const Transformer& model, const ParallelLayout& layout) {
-  return std::max(model.kv_heads / layout.tensor, 1);
+int kv_heads_per_rank(const AttentionShape& shape, const ParallelLayout& layout) {
+  return std::max(shape.kv_heads / layout.tensor, 1);
 }
 
 std::int64_t padded_vocabulary(const Transformer& model) {
@@ -114,8 +144,9 @@ LinearShape shape_per_rank(const Operator& linear, const Transformer& model,
       break;
     case Shard::column:
       shape.out_features =
-          linear.heads ? std::int64_t{model.head_dim} * (query_heads_per_rank(model, layout) +
-                                                         2 * kv_heads_per_rank(model, layout))
+          linear.heads ? qkv_width(linear.attention,
+                                   query_heads_per_rank(linear.attention, layout),
+                                   kv_heads_per_rank(linear.attention, layout))
                        : linear.out_features / layout.tensor;
       break;
     case Shard::row:
@@ -140,20 +171,18 @@ Bytes weight_bytes_per_rank(const Transformer& model, const ParallelLayout& layo
   }
   split.plain += vocabulary_matrices(model, layout, stage) * model.hidden *
                  (padded_vocabulary(model) / layout.tensor);
-  const double narrow = bytes_per_element(formats.linear);
-  const double wide = bytes_per_element(activation_dtype(formats.linear));
-  return Bytes(static_cast<double>(split.linear) * narrow +
-               static_cast<double>(split.experts) * bytes_per_element(formats.experts) +
-               static_cast<double>(split.plain) * wide +
-               static_cast<double>(split.absorbed) * (narrow < wide ? narrow + wide : wide));
+  // Encoders run before the first layer, cut like it.
+  if (stage == 0) split.plain += model.encoder_parameters / layout.tensor;
+  return split.bytes(formats);
 }
 
 Bytes kv_bytes_per_token_per_rank(const Transformer& model, const ParallelLayout& layout, int stage,
                                   DType kv_dtype) {
-  const std::int64_t a_layer =
-      model.mla ? std::int64_t{model.mla->kv_rank} + model.mla->rope_dim
-                : std::int64_t{2} * kv_heads_per_rank(model, layout) * model.head_dim;
-  const std::int64_t elements = stage_layers(model, layout, stage).count() * a_layer;
+  const LayerRange range = stage_layers(model, layout, stage);
+  std::int64_t elements = 0;
+  for (int layer = range.first; layer < range.end; ++layer) {
+    elements += cached_elements(model, layer, kv_heads_per_rank(model.attention(layer), layout));
+  }
   return Bytes(static_cast<double>(elements) * bytes_per_element(kv_dtype));
 }
 

@@ -52,9 +52,9 @@ LayerRange stage_layers(const Transformer& model, const ParallelLayout& layout, 
 void check_layout(const Transformer& model, const ParallelLayout& layout,
                   const SourcePosition& position, Diagnostics& diagnostics);
 
-int query_heads_per_rank(const Transformer& model, const ParallelLayout& layout);
+int query_heads_per_rank(const AttentionShape& shape, const ParallelLayout& layout);
 /// At least 1: KV heads replicate when TP exceeds them.
-int kv_heads_per_rank(const Transformer& model, const ParallelLayout& layout);
+int kv_heads_per_rank(const AttentionShape& shape, const ParallelLayout& layout);
 /// The vocabulary padded to a multiple of 64: rows of the embedding and the LM head over all ranks.
 std::int64_t padded_vocabulary(const Transformer& model);
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
+#include "models/model_name.hpp"
 #include "sim/base/embedded.hpp"
 #include "sim/base/json.hpp"
-#include "sim/base/nearest_name.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken {
@@ -20,7 +20,14 @@ std::span<const EmbeddedFile> embedded_draft_heads();
 
 namespace {
 
+bool exists(const std::string& path) {
+  std::error_code unreachable;
+  return std::filesystem::exists(path, unreachable);
+}
+
+/// A Hugging Face id looks like a path of two parts: where a file stands, that is meant.
 bool is_path(std::string_view text) {
+  if (is_model_id(text) && !exists(std::string(text))) return false;
   return text.find('/') != std::string_view::npos || text.ends_with(".toml") ||
          text.ends_with(".json");
 }
@@ -55,13 +62,21 @@ std::string imported_name(const Value& config, const std::filesystem::path& path
 }
 
 Transformer load_file(const std::string& path, const SourcePosition& asked_at) {
-  std::error_code unreachable;
-  if (!std::filesystem::exists(path, unreachable)) {
+  if (!exists(path)) {
     throw ConfigError(asked_at, fmt::format("the model file '{}' does not exist", path));
   }
+  // A model's folder, as it is downloaded.
+  const std::string inside = (std::filesystem::path(path) / "config.json").string();
+  if (exists(inside)) return load_file(inside, asked_at);
   if (!path.ends_with(".json")) return read_model(load_toml(path));
   const Value config = load_json(path);
-  return import_hugging_face(config, imported_name(config, path));
+  const std::string name = imported_name(config, path);
+  // ModelOpt writes the formats beside the config that it quantised.
+  const auto formats = std::filesystem::path(path).replace_filename("hf_quant_config.json");
+  if (!exists(formats.string())) return import_hugging_face(config, name);
+  const Value written = load_json(formats);
+  return import_hugging_face(config, name,
+                             written.is_object() ? written.find("quantization") : nullptr);
 }
 
 std::vector<std::string> sorted_stems(std::span<const EmbeddedFile> files) {
@@ -86,9 +101,36 @@ Transformer load_model(const std::string& name_or_path, const SourcePosition& as
     return read_model(
         parse_toml(found->text, fmt::format("models/{}/{}.toml", folder, found->stem)));
   }
-  const std::vector<std::string> names = model_names();
-  throw ConfigError(asked_at,
-                    unknown_name_message("model", name_or_path, {names.begin(), names.end()}));
+  if (const auto named = model_named(name_or_path)) {
+    Transformer model = load_model(named->name, asked_at);
+    if (named->released) model.released = *named->released;
+    return model;
+  }
+  throw ConfigError(asked_at, unknown_model_message(name_or_path));
+}
+
+const LayerKind* Transformer::kind(int layer) const {
+  if (kind_pattern.empty()) return nullptr;
+  const int index = kind_pattern[static_cast<std::size_t>(layer) % kind_pattern.size()];
+  return &kinds[static_cast<std::size_t>(index)];
+}
+
+AttentionShape Transformer::attention(int layer) const {
+  if (const LayerKind* own = kind(layer)) return own->attention;
+  AttentionShape shape{.query_heads = query_heads,
+                       .kv_heads = kv_heads,
+                       .head_dim = head_dim,
+                       .value_dim = head_dim,
+                       .sinks = attention_sinks};
+  if (!window_pattern.empty()) {
+    shape.window = window_pattern[static_cast<std::size_t>(layer) % window_pattern.size()];
+  }
+  return shape;
+}
+
+std::int64_t Transformer::dense_width(int layer) const {
+  const LayerKind* own = kind(layer);
+  return own != nullptr ? own->intermediate : intermediate;
 }
 
 Transformer mtp_module(const Transformer& model) {
@@ -102,7 +144,14 @@ Transformer mtp_module(const Transformer& model) {
   module.parameters_published = 0;
   if (module.moe) {
     module.moe->dense_layers = 0;
+    module.moe->step = 1;
     module.intermediate = 0;
+  }
+  module.encoder_parameters = 0;
+  module.left_out.clear();
+  if (const LayerKind* last = model.kind(model.layers - 1)) {
+    module.kinds = {*last};
+    module.kind_pattern = {0};
   }
   const std::int64_t window = model.window(model.layers - 1);
   module.window_pattern.clear();

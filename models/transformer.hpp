@@ -25,6 +25,8 @@ struct MoeConfig {
   std::int64_t intermediate = 0;         // width of one expert
   std::int64_t shared_intermediate = 0;  // width of the always-active shared expert; 0 = none
   int dense_layers = 0;                  // leading layers that keep a dense MLP
+  int step = 1;              // after them, every so many layers one has experts, the last of them
+  bool shared_gate = false;  // the shared expert's result is scaled by a gate (Qwen)
   bool router_bias = false;  // a number an expert: a bias (gpt-oss) or a correction (DeepSeek-V3)
   bool expert_bias = false;  // biases on both products of every expert (gpt-oss)
   friend bool operator==(const MoeConfig&, const MoeConfig&) = default;
@@ -64,16 +66,41 @@ struct DraftHead {
   friend bool operator==(const DraftHead&, const DraftHead&) = default;
 };
 
-/// Number formats of a checkpoint's weights: of the experts, and of the other linear layers.
-/// Embedding, LM head, norms, biases and routers stay in activation_dtype(linear) in all of them.
+/// Number formats of a checkpoint's weights by what they belong to: dense MLPs (and whatever has no
+/// name of its own here), attention's projections, shared and routed experts. Embedding, LM head,
+/// norms, biases and routers stay in activation_dtype(linear) in all of them.
 struct WeightFormats {
   DType linear = DType::bf16;
   DType experts = DType::bf16;
+  DType attention = DType::bf16;
+  DType shared = DType::bf16;
 
   WeightFormats() = default;
-  WeightFormats(DType both) : linear(both), experts(both) {}
-  WeightFormats(DType of_linear, DType of_experts) : linear(of_linear), experts(of_experts) {}
+  WeightFormats(DType all) : WeightFormats(all, all) {}
+  WeightFormats(DType of_linear, DType of_experts)
+      : linear(of_linear), experts(of_experts), attention(of_linear), shared(of_linear) {}
   friend bool operator==(const WeightFormats&, const WeightFormats&) = default;
+};
+
+/// The heads of one layer's attention.
+struct AttentionShape {
+  int query_heads = 0, kv_heads = 0;
+  int head_dim = 0;             // of queries and keys
+  int value_dim = 0;            // of values: head_dim but for few models (MiMo-V2)
+  std::int64_t window = 0;      // keys a query sees at most; 0 = all
+  bool sinks = false;           // a learned score beside the keys' in each head
+  bool values_are_keys = false;  // no projection of their own (Gemma 4)
+  friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
+};
+
+/// Layers that are not built as the rest: heads of their own, an MLP of another width, or parts
+/// that are missing.
+struct LayerKind {
+  std::string name;  // "sliding"
+  AttentionShape attention;
+  bool has_attention = true, has_mlp = true;
+  std::int64_t intermediate = 0;  // width of a dense MLP
+  friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
 
 struct Transformer {
@@ -98,6 +125,15 @@ struct Transformer {
   std::optional<MoeConfig> moe;
   /// Sliding windows by layer, repeating: {} = full attention everywhere; {4096, 0} = every other.
   std::vector<std::int64_t> window_pattern;
+  /// Where layers differ in more than their window: the kinds, and which of them each layer is,
+  /// repeating as window_pattern does; {} = all as the fields above say.
+  std::vector<LayerKind> kinds;
+  std::vector<int> kind_pattern;
+  /// Encoders of images and sound, which come before the language model: loaded, but no request
+  /// here has anything for them.
+  std::int64_t encoder_parameters = 0;
+  /// What was left out of the model when it was imported, a sentence each.
+  std::vector<std::string> left_out;
   /// Formats in which the weights were published, where that is not bf16 throughout.
   std::optional<WeightFormats> released;
   /// Published number of parameters, for `model show` and the test; 0 = not known.
@@ -105,11 +141,15 @@ struct Transformer {
   int mtp_layers = 0;  // multi-token prediction modules released with it; not among `layers`
   std::optional<DraftHead> draft_head;  // this is no model but a head on one
 
-  [[nodiscard]] bool is_moe_layer(int layer) const { return moe && layer >= moe->dense_layers; }
-  [[nodiscard]] std::int64_t window(int layer) const {
-    if (window_pattern.empty()) return 0;
-    return window_pattern[static_cast<std::size_t>(layer) % window_pattern.size()];
+  [[nodiscard]] bool is_moe_layer(int layer) const {
+    return moe && layer >= moe->dense_layers && (layer - moe->dense_layers + 1) % moe->step == 0;
   }
+  [[nodiscard]] std::int64_t window(int layer) const { return attention(layer).window; }
+  /// The layer's own kind; nullptr where it is as the model's fields say.
+  [[nodiscard]] const LayerKind* kind(int layer) const;
+  [[nodiscard]] AttentionShape attention(int layer) const;
+  /// Of the layer's MLP where it is dense.
+  [[nodiscard]] std::int64_t dense_width(int layer) const;
   friend bool operator==(const Transformer&, const Transformer&) = default;
 };
 
@@ -120,7 +160,7 @@ std::vector<std::string> draft_head_names();
 
 /// A built-in model or draft head by name, a TOML path (has a '/' or ends in ".toml"), or a path to
 /// a Hugging Face config.json (ends in ".json"; named after its "_name_or_path", else after its
-/// folder or file). An unknown name or a file that does not exist is a ConfigError at `asked_at`.
+/// folder or file; an hf_quant_config.json beside it says its formats). An unknown name or a file that does not exist is a ConfigError at `asked_at`.
 Transformer load_model(const std::string& name_or_path, const SourcePosition& asked_at);
 
 /// The multi-token prediction module of `model`, which must have one (mtp_layers): one layer of the
@@ -132,8 +172,11 @@ Transformer mtp_module(const Transformer& model);
 Transformer read_model(const Value& root);
 
 /// Reads a parsed Hugging Face config. An architecture that the generator cannot expand is a
-/// ConfigError that lists the ones it can. `name` is what the model will be called.
-Transformer import_hugging_face(const Value& config, const std::string& name);
+/// ConfigError that lists the ones it can, and so is a key that may change what is computed and that
+/// nobody reads. `name` is what the model will be called. `quantisation`: what stands in for a
+/// missing "quantization_config" (the "quantization" of ModelOpt's hf_quant_config.json).
+Transformer import_hugging_face(const Value& config, const std::string& name,
+                                const Value* quantisation = nullptr);
 
 /// The spec as TOML text that read_model accepts.
 std::string model_toml(const Transformer& model);

@@ -8,6 +8,24 @@
 #include "workloads/stage_builder.hpp"
 
 namespace foretoken {
+
+WeightFormats ExecutionSettings::formats() const {
+  WeightFormats formats(dtype, expert_dtype.value_or(dtype));
+  formats.attention = attention_dtype.value_or(dtype);
+  formats.shared = shared_expert_dtype.value_or(dtype);
+  return formats;
+}
+
+void ExecutionSettings::set_formats(const WeightFormats& formats) {
+  const auto own = [&](DType part) {
+    return part == formats.linear ? std::nullopt : std::optional(part);
+  };
+  dtype = formats.linear;
+  expert_dtype = own(formats.experts);
+  attention_dtype = own(formats.attention);
+  shared_expert_dtype = own(formats.shared);
+}
+
 namespace {
 
 /// Sets the one member of a kernel that counts rows.

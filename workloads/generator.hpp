@@ -41,6 +41,8 @@ struct EnumNames<Overlap> {
 struct ExecutionSettings {
   DType dtype = DType::bf16;               // weights (and, through activation_dtype, activations)
   std::optional<DType> expert_dtype = {};  // of the routed experts' weights; nullopt = dtype
+  std::optional<DType> attention_dtype = {};      // of attention's projections; nullopt = dtype
+  std::optional<DType> shared_expert_dtype = {};  // of shared experts' weights; nullopt = dtype
   DType kv_dtype = DType::bf16;
   int block_tokens = 16;                                        // KV page
   Routing routing = {};                                         // MoE
@@ -52,7 +54,9 @@ struct ExecutionSettings {
   /// has just written is not: norms, rope, activations, sampling and routing find it in the L2.
   Implementation implementation = {.is_cold = true};
 
-  [[nodiscard]] WeightFormats formats() const { return {dtype, expert_dtype.value_or(dtype)}; }
+  [[nodiscard]] WeightFormats formats() const;
+  /// Takes over the formats that a checkpoint was published in.
+  void set_formats(const WeightFormats& formats);
 };
 
 /// One engine iteration as the kernels of one attention rank see it.

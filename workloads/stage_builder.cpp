@@ -12,9 +12,7 @@ StageProgram::Builder::Builder(const Transformer& model, const ParallelLayout& l
       layout_(layout),
       settings_(settings),
       stage_(stage),
-      activation_(activation_dtype(settings.dtype)),
-      query_heads_(query_heads_per_rank(model, layout)),
-      kv_heads_(kv_heads_per_rank(model, layout)) {}
+      activation_(activation_dtype(settings.dtype)) {}
 
 std::vector<StageProgram::Step> StageProgram::Builder::build() {
   if (stage_ == 0) {
@@ -33,7 +31,8 @@ std::vector<StageProgram::Step> StageProgram::Builder::build() {
 
 std::vector<StageProgram::Builder::LayerGroup> StageProgram::Builder::layer_groups() const {
   const auto launch_alike = [&](int a, int b) {
-    return model_.is_moe_layer(a) == model_.is_moe_layer(b) && model_.window(a) == model_.window(b);
+    return model_.is_moe_layer(a) == model_.is_moe_layer(b) && model_.window(a) == model_.window(b) &&
+           model_.kind(a) == model_.kind(b);
   };
   std::vector<LayerGroup> groups;
   const LayerRange range = stage_layers(model_, layout_, stage_);
@@ -93,8 +92,8 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
       break;
     case OperatorKind::qk_norm:
       add(op.role,
-          QkNorm{.heads = query_heads_ + kv_heads_,
-                 .head_dim = model_.head_dim,
+          QkNorm{.heads = heads_of(op).query_heads + heads_of(op).kv_heads,
+                 .head_dim = op.attention.head_dim,
                  .dtype = activation_,
                  .is_cold = false},
           calls);
@@ -107,7 +106,7 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
       break;
     case OperatorKind::head_projection:
       add(op.role,
-          BatchedGemm{.batch = query_heads_,
+          BatchedGemm{.batch = model_.query_heads / layout_.tensor,
                       .n = op.out_features,
                       .k = op.in_features,
                       .dtype = activation_},
@@ -145,15 +144,17 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
 
 void StageProgram::Builder::add_rope(const Operator& op, int calls) {
   // Latent attention: the key's rotary part is one head for all.
-  const int heads = model_.mla ? query_heads_ + 1 : query_heads_ + kv_heads_;
-  const int dim = model_.mla ? model_.mla->rope_dim : model_.head_dim;
+  const AttentionShape own = heads_of(op);
+  const int heads = own.query_heads + (model_.mla ? 1 : own.kv_heads);
+  const int dim = model_.mla ? model_.mla->rope_dim : op.attention.head_dim;
   add(op.role, Rope{.heads = heads, .head_dim = dim, .dtype = activation_, .is_cold = false},
       calls);
 }
 
 void StageProgram::Builder::add_kv_write(const Operator& op, int calls) {
-  KvWrite write{.kv_heads = kv_heads_,
-                .head_dim = model_.head_dim,
+  const AttentionShape own = heads_of(op);
+  KvWrite write{.kv_heads = own.kv_heads,
+                .head_dim = own.head_dim,
                 .dtype = activation_,
                 .kv_dtype = settings_.kv_dtype};
   if (model_.mla) {
@@ -165,10 +166,19 @@ void StageProgram::Builder::add_kv_write(const Operator& op, int calls) {
   add(op.role, write, calls);
 }
 
+AttentionShape StageProgram::Builder::heads_of(const Operator& op) const {
+  AttentionShape own = op.attention;
+  own.query_heads = query_heads_per_rank(op.attention, layout_);
+  own.kv_heads = kv_heads_per_rank(op.attention, layout_);
+  own.head_dim = own.value_dim = (own.head_dim + own.value_dim) / 2;
+  return own;
+}
+
 void StageProgram::Builder::add_attention(const Operator& op, int calls) {
+  const AttentionShape own = heads_of(op);
   if (model_.mla) {
     return add(op.role,
-               Mla{.query_heads = query_heads_,
+               Mla{.query_heads = own.query_heads,
                    .latent_dim = model_.mla->kv_rank,
                    .rope_dim = model_.mla->rope_dim,
                    .dtype = activation_,
@@ -178,12 +188,12 @@ void StageProgram::Builder::add_attention(const Operator& op, int calls) {
                calls);
   }
   add(op.role,
-      Attention{.query_heads = query_heads_,
-                .kv_heads = kv_heads_,
-                .head_dim = model_.head_dim,
+      Attention{.query_heads = own.query_heads,
+                .kv_heads = own.kv_heads,
+                .head_dim = own.head_dim,
                 .dtype = activation_,
                 .kv_dtype = settings_.kv_dtype,
-                .window = op.window,
+                .window = own.window,
                 .page_tokens = settings_.block_tokens,
                 .load = {},
                 .implementation = settings_.implementation},
@@ -193,9 +203,10 @@ void StageProgram::Builder::add_attention(const Operator& op, int calls) {
 void StageProgram::Builder::add_norm(const Operator& op, int calls) {
   if (op.heads) {
     // Replicated KV heads are gathered with their copies, since every rank sends what it has.
-    const std::int64_t own = op.role == "k_norm" ? kv_heads_ : query_heads_;
+    const AttentionShape rank = heads_of(op);
+    const std::int64_t own = op.role == "k_norm" ? rank.kv_heads : rank.query_heads;
     add_collective("qk_norm_all_gather", CollectiveOp::all_gather,
-                   activation_bytes(own * model_.head_dim * layout_.tensor), calls);
+                   activation_bytes(own * op.attention.head_dim * layout_.tensor), calls);
   }
   if (op.fused_add) {
     add(op.role, FusedAddRmsNorm{.dim = op.in_features, .dtype = activation_, .is_cold = false},
@@ -212,7 +223,7 @@ void StageProgram::Builder::add_linear(const Operator& op, int calls) {
   add(op.role,
       Gemm{.n = shape.out_features,
            .k = shape.in_features,
-           .dtype = op.quantised ? settings_.dtype : activation_,
+           .dtype = format_of(op.part, settings_.formats()),
            .implementation = settings_.implementation},
       calls, rows);
   if (is_head) {

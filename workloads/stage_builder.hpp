@@ -57,6 +57,8 @@ class StageProgram::Builder {
   [[nodiscard]] Rows rows_of(const Operator& op) const;
   [[nodiscard]] bool shares_attention() const { return layout_.data_parallel_attention > 1; }
 
+  /// One rank's heads of an operator's layer; values as wide as keys, on average where they are not.
+  [[nodiscard]] AttentionShape heads_of(const Operator& op) const;
   /// Bytes of `elements` activations.
   [[nodiscard]] double activation_bytes(std::int64_t elements) const;
 
@@ -65,8 +67,6 @@ class StageProgram::Builder {
   const ExecutionSettings& settings_;
   const int stage_;
   const DType activation_;
-  const int query_heads_;
-  const int kv_heads_;
   std::vector<Step> steps_;
   std::vector<SegmentBlock> blocks_;
 };

@@ -120,7 +120,8 @@ Launch sum_launch(const FusedMoe& kernel) {
 Decomposition moe_layer(const FusedMoe& kernel, const std::vector<std::int64_t>& rows,
                         const MoeTile& choice, const GpuSpec& gpu) {
   const MoeSizes sizes = sizes_of(kernel, rows, choice.tile.m);
-  const bool is_narrow = bytes_per_element(kernel.dtype) < activation_bytes(kernel.dtype);
+  const bool is_narrow = bytes_per_element(kernel.dtype) < activation_bytes(kernel.dtype) &&
+                         !is_weight_only(kernel.dtype);
   Decomposition result;
   std::vector<Launch>& launches = result.launches;
   if (is_narrow) launches.push_back(quantise_launch(kernel.tokens, kernel.hidden, kernel.dtype));
@@ -158,6 +159,15 @@ Decomposition decompose_cutlass_moe(const FusedMoe& kernel, const GpuSpec& gpu) 
   result.approximation =
       "CUTLASS's grouped products tune their tile at run time: rows as an expert has on average "
       "(16 to 128) by 128 columns stand in";
+  return result;
+}
+
+Decomposition decompose_marlin_moe(const FusedMoe& kernel, const GpuSpec& gpu) {
+  const std::vector<std::int64_t> rows = busiest_rank_rows(kernel);
+  Decomposition result = moe_layer(kernel, rows, grouped_tile(kernel, rows, 64), gpu);
+  result.approximation =
+      "Marlin's experts hand stripes of tiles to persistent CTAs: rows as an expert has on average "
+      "(16 to 64) by 128 columns stand in";
   return result;
 }
 

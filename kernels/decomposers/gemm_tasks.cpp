@@ -39,6 +39,7 @@ ProductCut product_cut(const TileConfig& tile, TileOrigin origin, std::string_vi
 Launch gemm_launch(std::string_view name, const TileConfig& tile, const GemmShape& shape,
                    DType dtype, const GemmLaunchOptions& options, const GpuSpec& gpu) {
   const double size = bytes_per_element(dtype);
+  const double row_size = is_weight_only(dtype) ? activation_bytes(dtype) : size;
   // Each part of a split depth is rounded up on its own, and the tiles that pad a cluster multiply
   // like any other: so the tensor counters of profiled launches say.
   const std::int64_t depth = round_up(ceil_div(shape.k, tile.split_k), tile.k);
@@ -50,14 +51,15 @@ Launch gemm_launch(std::string_view name, const TileConfig& tile, const GemmShap
   launch.tensor_dtype = dtype;
   launch.shape.threads = options.threads;
   launch.shape.registers_per_thread = options.registers;
-  launch.shape.shared_memory = Bytes((tile.m + tile.n) * tile.k * size * tile.stages);
+  launch.shape.shared_memory =
+      Bytes((tile.m * row_size + tile.n * size) * tile.k * tile.stages);
   launch.shape.grid_x = tiles;
   if (options.scheduling == Scheduling::stream_k) {
     const std::int64_t steps = depth / tile.k;
-    append_tasks(launch.tasks, gemm_task(tile.m, tile.n, tile.k, size, size), tiles * steps);
+    append_tasks(launch.tasks, gemm_task(tile.m, tile.n, tile.k, row_size, size), tiles * steps);
     launch.shape.grid_x = std::min<std::int64_t>(tiles * steps, gpu.sm_count);
   } else {
-    append_tasks(launch.tasks, gemm_task(tile.m, tile.n, depth, size, size), tiles);
+    append_tasks(launch.tasks, gemm_task(tile.m, tile.n, depth, row_size, size), tiles);
   }
   if (options.scheduling == Scheduling::persistent && tiles > gpu.sm_count) {
     launch.shape.grid_x = persistent_ctas(tile.cluster_m * tile.cluster_n, gpu);

@@ -37,6 +37,7 @@ std::span<const DecomposerEntry<Gemm>> gemm_decomposers() {
       {KernelSource::cutlass, decompose_cutlass_gemm},
       {KernelSource::deep_gemm, decompose_deep_gemm},
       {KernelSource::cute_dsl, decompose_cute_dsl_gemm},
+      {KernelSource::marlin, decompose_marlin_gemm},
       {KernelSource::triton, decompose_triton_gemm},
   });
   return entries;
@@ -47,6 +48,7 @@ std::span<const DecomposerEntry<FusedMoe>> moe_decomposers() {
       {KernelSource::triton, decompose_triton_moe},
       {KernelSource::cutlass, decompose_cutlass_moe},
       {KernelSource::trtllm, decompose_trtllm_moe},
+      {KernelSource::marlin, decompose_marlin_moe},
   });
   return entries;
 }

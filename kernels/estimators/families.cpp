@@ -2,16 +2,19 @@
 // and a function that hands out its only instance,
 //     const EstimatorFamily& gemm_16bit_family() { static const Gemm16Bit family; return family; }
 // To add one: declare the function below, add it to the list (the first that covers a kernel wins),
-// train it (foretoken-calibrate train --family gemm_16bit) and commit the artifact.
+// train it (foretoken-calibrate train --family gemm_16bit) and commit the artifact. Families that have
+// nothing to be trained on stand in a list of their own and say their first_order_error().
 #include "kernels/estimator.hpp"
 
 namespace foretoken {
 
+const EstimatorFamily& gemm_weight_only_family();
 const EstimatorFamily& gemm_16bit_family();
 const EstimatorFamily& gemm_fp8_family();
 const EstimatorFamily& gemm_fp8_block_family();
 const EstimatorFamily& gemm_4bit_family();
 
+const EstimatorFamily& moe_marlin_family();
 const EstimatorFamily& moe_triton_16bit_family();
 const EstimatorFamily& moe_triton_8bit_family();
 const EstimatorFamily& moe_trtllm_family();
@@ -63,9 +66,23 @@ const std::vector<const EstimatorFamily*>& estimator_families() {
   return families;
 }
 
+namespace {
+
+/// Those without networks. They come first: what they cover is theirs alone, though a format that
+/// another family has too (nvfp4 where a GPU has no path for it) may be among it.
+const std::vector<const EstimatorFamily*>& first_order_families() {
+  static const std::vector<const EstimatorFamily*> families = {&gemm_weight_only_family(),
+                                                               &moe_marlin_family()};
+  return families;
+}
+
+}  // namespace
+
 const EstimatorFamily* family_of(const Kernel& kernel, const GpuSpec& gpu) {
-  for (const EstimatorFamily* family : estimator_families()) {
-    if (family->covers(kernel, gpu)) return family;
+  for (const auto* list : {&first_order_families(), &estimator_families()}) {
+    for (const EstimatorFamily* family : *list) {
+      if (family->covers(kernel, gpu)) return family;
+    }
   }
   return nullptr;
 }

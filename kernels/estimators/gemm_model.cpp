@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/estimators/gemm_tiles.hpp"
+#include "kernels/kernel_work.hpp"
 
 namespace foretoken {
 namespace {
@@ -23,17 +24,19 @@ double hit_share(double size) { return 1 / (1 + square(fourth(std::min(size, 1e3
 
 struct Sizes {
   double m, n, k;
-  double element;           // bytes
+  double element;           // bytes of an operand as it is multiplied
+  double weight;            // bytes of a weight as it is stored
   double weights, in, out;  // bytes
 };
 
-Sizes sizes_of(const Gemm& gemm) {
+Sizes sizes_of(const Gemm& gemm, DType multiplied) {
   Sizes s{};
   s.m = static_cast<double>(gemm.m);
   s.n = static_cast<double>(gemm.n);
   s.k = static_cast<double>(gemm.k);
-  s.element = bytes_per_element(gemm.dtype);
-  s.weights = s.n * s.k * s.element;
+  s.element = bytes_per_element(multiplied);
+  s.weight = bytes_per_element(gemm.dtype);
+  s.weights = s.n * s.k * s.weight;
   s.in = s.m * s.k * s.element;
   s.out = s.m * s.n * 2;  // 16 bit
   return s;
@@ -47,7 +50,7 @@ double picojoules(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& c) 
   const auto rate = [&gpu](DType dtype) {
     return gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(dtype)];
   };
-  const double own = rate(gemm.dtype);
+  const double own = rate(product_format(gemm.dtype, gpu));
   const double base = rate(DType::bf16) > 0 ? rate(DType::bf16) : own;
   const double width = std::max(base / narrow, 1.0);
   return c.picojoules_per_flop * std::pow(width, c.energy_exponent) * base / own;
@@ -95,7 +98,8 @@ class TileTrial {
   TileTrial(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& c, const Sizes& s)
       : c_(c), s_(s), engine_(copy_engine(gpu)), sms_(gpu.sm_count) {
     const double clock = gpu.clock.value();
-    math_rate_ = gpu.tensor_rate(gemm.dtype).value() / sms_ * c.tensor_efficiency / us;
+    const DType multiplied = product_format(gemm.dtype, gpu);
+    math_rate_ = gpu.tensor_rate(multiplied).value() / sms_ * c.tensor_efficiency / us;
     l2_rate_sm_ = gpu.l2_bandwidth.value() / sms_ / us;
     l2_rate_ = gpu.l2_bandwidth.value() / us;
     dram_rate_ = gpu.dram_bandwidth.value() / us;
@@ -121,7 +125,8 @@ class TileTrial {
     e.tile_m = tile.m, e.tile_n = tile.n, e.split = split, e.waves = ctas / sms_;
     e.tile_math = waves * 2 * area * k / math_rate_;
     e.tile_load =
-        waves * (tile.m + tile.n) * k * s_.element / (l2_rate_sm_ * c_.load_share[engine_]);
+        waves * (tile.m * s_.element + tile.n * s_.weight) * k /
+        (l2_rate_sm_ * c_.load_share[engine_]);
     e.tile_latency = rounds * k * k_loop_;
     e.body = std::max({e.tile_math, e.tile_load, e.tile_latency}) +
              tile_overhead_ * std::min(rounds, 2.0) +
@@ -167,7 +172,8 @@ bool is_bare_gemm(const Gemm& gemm) { return gemm.implementation.framework == Fr
 
 GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& c,
                            bool is_cold) {
-  const double peak = gpu.tensor_rate(gemm.dtype).value();
+  const DType multiplied = product_format(gemm.dtype, gpu);
+  const double peak = gpu.tensor_rate(multiplied).value();
   if (!(peak > 0)) {
     throw PredictionError(fmt::format(
         "gemm in {}: {} has no matrix path for it; use a format that `foretoken gpu show {}` lists",
@@ -175,7 +181,7 @@ GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConst
   }
   FORETOKEN_CHECK(gemm.m > 0 && gemm.n > 0 && gemm.k > 0, "gemm of {} x {} x {}", gemm.m, gemm.n,
                   gemm.k);
-  const Sizes s = sizes_of(gemm);
+  const Sizes s = sizes_of(gemm, multiplied);
   const double flops = 2 * s.m * s.n * s.k;
   GemmEstimate best;
   best.math = flops / peak * us;

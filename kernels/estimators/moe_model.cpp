@@ -22,6 +22,26 @@ MoeTile trtllm_tile(const ExpertLoad& load) {
   return {rows, 128, 64};
 }
 
+/// Marlin's: of 8 to 64 rows, the first that an expert's would fill to less than nine tenths
+/// (fused_marlin_moe.py of vLLM and of SGLang).
+MoeTile marlin_tile(const FusedMoe& kernel) {
+  constexpr auto heights = std::to_array<int>({8, 16, 32, 48, 64});
+  const double each = static_cast<double>(kernel.tokens) * kernel.topk / kernel.experts;
+  const auto fits = std::ranges::find_if(heights, [&](int rows) { return each < 0.9 * rows; });
+  return {fits == heights.end() ? heights.back() : *fits, 128, 64};
+}
+
+MoeTile tile_of(MoeStyle style, const FusedMoe& kernel, const ExpertLoad& load) {
+  switch (style) {
+    case MoeStyle::trtllm:
+      return trtllm_tile(load);
+    case MoeStyle::marlin:
+      return marlin_tile(kernel);
+    default:
+      return {128, 128, 64};
+  }
+}
+
 void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants& constants,
                   MoeModel& model) {
   const auto hidden = static_cast<double>(kernel.hidden);
@@ -31,9 +51,12 @@ void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants
   model.ctas_down = row_tiles * std::ceil(hidden / tile.columns);
   const double steps_k = model.ctas_up * hidden + model.ctas_down * model.width;
   const double weight_size = bytes_per_element(kernel.dtype);
-  model.mma = 2.0 * tile.rows * tile.columns * steps_k /
-              (expert_ops_per_cycle_sm(kernel, gpu) * gpu.sm_count * gpu.clock.value());
-  model.loads = steps_k * (tile.rows + tile.columns) * weight_size / gpu.l2_bandwidth.value();
+  double ops = expert_ops_per_cycle_sm(kernel, gpu);
+  if (constants.ops_per_cycle_max > 0) ops = std::min(ops, constants.ops_per_cycle_max);
+  model.mma = 2.0 * tile.rows * tile.columns * steps_k / (ops * gpu.sm_count * gpu.clock.value());
+  const double row_size = is_weight_only(kernel.dtype) ? 2 : weight_size;
+  model.loads = steps_k * (tile.rows * row_size + tile.columns * weight_size) /
+                gpu.l2_bandwidth.value();
   model.math = model.mma * constants.issue + model.loads * constants.load_share;
   // Two tiles a SM at a time hide each other's latency.
   const auto rounds = [&](double ctas) { return std::max(1.0, ctas / gpu.sm_count / 2); };
@@ -55,13 +78,17 @@ void add_weights(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants&
 }
 
 /// Rows in and out, and what the launches hand to each other.
-void add_handed_on(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants& constants,
-                   double tokens_here, MoeModel& model) {
+void add_handed_on(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
+                   const MoeConstants& constants, MoeModel& model) {
   constexpr double size = 2;  // bytes of an activation
   const bool is_vllm = kernel.implementation.framework == Framework::vllm;
-  const double batch = is_vllm ? static_cast<double>(kernel.tokens) : tokens_here;
+  // Marlin's activation and sum run over every pair of the batch, those of other ranks included.
+  const bool takes_all = style == MoeStyle::marlin;
+  const auto tokens = static_cast<double>(kernel.tokens);
+  const double tokens_here = takes_all ? tokens : std::min(tokens, model.load.assignments);
+  const double batch = is_vllm ? tokens : tokens_here;
   const auto hidden = static_cast<double>(kernel.hidden);
-  const double rows = model.load.assignments;
+  const double rows = takes_all ? tokens * kernel.topk : model.load.assignments;
   const double written = model.load.assignments * ((model.products - 1) * model.width + hidden);
   const double passed = rows * (model.products * model.width + hidden);
   model.handed_on_set =
@@ -114,6 +141,8 @@ MoeStyle moe_style(const FusedMoe& kernel, const GpuSpec& gpu) {
   switch (source) {
     case KernelSource::trtllm:
       return MoeStyle::trtllm;
+    case KernelSource::marlin:
+      return MoeStyle::marlin;
     case KernelSource::cutlass:
     case KernelSource::deep_gemm:
     case KernelSource::cute_dsl:
@@ -129,14 +158,13 @@ MoeModel moe_model(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
   model.load = busiest_rank_load(kernel);
   model.products = has_gate(kernel, gpu) ? 3 : 2;
   model.width = static_cast<double>(kernel.intermediate) / kernel.tp;
-  const double tokens_here = std::min(static_cast<double>(kernel.tokens), model.load.assignments);
-  model.tile = style == MoeStyle::trtllm ? trtllm_tile(model.load) : MoeTile{128, 128, 64};
+  model.tile = tile_of(style, kernel, model.load);
   const bool is_vllm = kernel.implementation.framework == Framework::vllm;
   model.launch =
       (is_vllm ? constants.launch_cycles_vllm : constants.launch_cycles_sglang) / gpu.clock.value();
   add_products(kernel, gpu, constants, model);
   add_weights(kernel, gpu, constants, model);
-  add_handed_on(kernel, gpu, constants, tokens_here, model);
+  add_handed_on(kernel, gpu, style, constants, model);
   return model;
 }
 

@@ -10,7 +10,7 @@
 
 namespace foretoken {
 
-enum class MoeStyle { triton, trtllm, cutlass };
+enum class MoeStyle { triton, trtllm, cutlass, marlin };
 
 /// Whose kernels run a layer; `automatic` sources are resolved for the GPU first.
 MoeStyle moe_style(const FusedMoe& kernel, const GpuSpec& gpu);
@@ -25,6 +25,9 @@ struct MoeConstants {
   double load_share;            // of the operand loads at full L2 bandwidth that is not hidden
   double step_cycles;           // of one step along k of a lone tile: what latency leaves
   double handed_on;             // time of the intermediate buffers over their bytes at bandwidth
+  /// Products unpack weights in the warps that multiply them, by instructions of compute capability
+  /// 8.0, and reach no more than so many operations a cycle and SM; 0 = the GPU's rate.
+  double ops_per_cycle_max = 0;
 };
 
 /// Tile of the products: rows (tokens of one expert), columns, step along k.
@@ -51,7 +54,7 @@ struct MoeModel {
   [[nodiscard]] Bound bound() const;
 };
 
-/// For trtllm and cutlass. Throws PredictionError where the GPU has no matrix path for the dtype.
+/// For all but triton. Throws PredictionError where the GPU has no matrix path for the dtype.
 MoeModel moe_model(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
                    const MoeConstants& constants);
 

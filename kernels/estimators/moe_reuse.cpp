@@ -18,7 +18,7 @@ double experts_read_again(const FusedMoe& kernel, const ExpertLoad& load) {
 }
 
 double expert_ops_per_cycle_sm(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const DType format = product_format(kernel, gpu);
+  const DType format = product_format(kernel.dtype, gpu);
   const double rate = gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(format)];
   if (!(rate > 0)) {
     throw PredictionError(fmt::format("fused_moe in {}: {} has no matrix path for {}",

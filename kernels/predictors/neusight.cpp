@@ -38,7 +38,8 @@ class Neusight final : public Predictor {
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
     const EstimatorFamily* covering = family_of(kernel, gpu);
     if (covering == nullptr && is_mixed(kernel)) return price_apart(*this, kernel, gpu);
-    const EstimatorFamily* family = covering == nullptr ? nullptr : &neusight_family(*covering);
+    const bool is_trained = covering != nullptr && covering->first_order_error() == 0;
+    const EstimatorFamily* family = is_trained ? &neusight_family(*covering) : nullptr;
     const Artifact* artifact = family == nullptr ? nullptr : families_.find(*family);
     if (artifact == nullptr) {
       throw PredictionError(

@@ -92,6 +92,7 @@ class SynPerf final : public Predictor {
         }
         return prediction;
       }
+      if (family->first_order_error() > 0) return first_order(*family, kernel, gpu);
     } else if (is_mixed(kernel)) {
       return price_mixed(kernel, gpu);
     }
@@ -103,6 +104,16 @@ class SynPerf final : public Predictor {
   }
 
  private:
+  /// By a family that has no networks.
+  [[nodiscard]] static Prediction first_order(const EstimatorFamily& family, const Kernel& kernel,
+                                              const GpuSpec& gpu) {
+    const FirstOrder first = family.first_order(kernel, gpu);
+    Prediction prediction{first.time, first.bound_by, Origin::analytic,
+                          family.first_order_error()};
+    if (is_cold(kernel)) prediction.time += family.cold_extra(kernel, gpu);
+    return prediction;
+  }
+
   [[nodiscard]] Prediction price(const EstimatorFamily& family, const Artifact& artifact,
                                  const Kernel& kernel, const GpuSpec& gpu) const {
     const FamilyAdaptation* adaptation = adaptations_.find(family, artifact, gpu);

@@ -9,10 +9,11 @@ namespace foretoken {
 
 TiledProduct tiled_product(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype) {
   const double operand = bytes_per_element(dtype);
+  const DType rows = is_weight_only(dtype) ? activation_dtype(dtype) : dtype;
   return {.m = m,
           .n = n,
           .k = k,
-          .a_bytes = operand,
+          .a_bytes = bytes_per_element(rows),
           .b_bytes = operand,
           .d_bytes = bytes_per_element(activation_dtype(dtype))};
 }

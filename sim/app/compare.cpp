@@ -10,6 +10,7 @@
 #include <memory>
 #include <sstream>
 
+#include "sim/app/model_warnings.hpp"
 #include "sim/app/output_file.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
@@ -98,7 +99,9 @@ void check_layouts(const CompareOptions& options, const std::vector<LayoutChoice
   std::optional<ConfigError> first;
   for (const Layout& layout : combinations(choices)) {
     try {
-      (void)load_scenario(options.scenario, with(options.overrides, layout.request(choices)));
+      const Scenario scenario =
+          load_scenario(options.scenario, with(options.overrides, layout.request(choices)));
+      if (!options.quiet) warn_of_left_out(scenario.model);
       return;
     } catch (const ConfigError& error) {
       if (first && std::string(first->what()) != error.what()) return;

@@ -35,7 +35,15 @@ std::string value_text(const Value& value) {
   }
   if (const auto* number = std::get_if<double>(&value.data)) return fmt::format("{}", *number);
   if (value.is_string()) return std::get<std::string>(value.data);
+  if (value.is_array() && std::get<ValueArray>(value.data).empty()) return "[]";
   return std::string(type_name(value));
+}
+
+/// What a flag that no setting is shown for sets.
+std::string meaning_of(const EngineFlag& flag) {
+  if (!flag.no_effect.empty()) return "nothing, " + flag.no_effect;
+  if (flag.when_true) return fmt::format("{} = {}", flag.key, value_text(*flag.when_true));
+  return (flag.is_negated ? "not " : "") + flag.key;
 }
 
 /// The engine's names for `key`.
@@ -128,7 +136,7 @@ int show_preset(const EngineArguments& arguments) {
              group.settings.end();
     };
     if (std::ranges::any_of(preset.groups, is_shown)) continue;
-    flags.add_row({flag.name, (flag.is_negated ? "not " : "") + flag.key});
+    flags.add_row({flag.name, meaning_of(flag)});
   }
   fmt::print("{}", flags.text(layout()));
   return 0;

@@ -76,7 +76,7 @@ int show_gpu(const std::string& name, bool is_json) {
   row("SMs", fmt::format("{} at {:.0f} MHz", gpu.sm_count, gpu.clock.value() / 1e6));
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const auto dtype = static_cast<DType>(i);
-    if (gpu.tensor_rate(dtype).value() <= 0.0) continue;
+    if (gpu.tensor_rate(dtype).value() <= 0.0 || is_weight_only(dtype)) continue;
     row(fmt::format("tensor {}", enum_name(dtype)).c_str(),
         fmt::format("{:.1f} TFLOP/s ({:.0f} operations a cycle a SM)",
                     gpu.tensor_rate(dtype).value() / 1e12, gpu.tensor_ops_per_cycle_sm[i]));

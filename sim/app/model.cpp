@@ -7,6 +7,7 @@
 
 #include "models/operator_graph.hpp"
 #include "models/parallel_layout.hpp"
+#include "sim/app/model_warnings.hpp"
 #include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
@@ -109,7 +110,32 @@ std::string head_text(const DraftHead& head) {
                      head.target_hidden, head.target_vocabulary);
 }
 
+/// "nvfp4, attention in bf16, experts in nvfp4"
+std::string formats_text(const WeightFormats& formats, const MoeConfig* moe) {
+  std::string text(enum_name(formats.linear));
+  const auto add = [&](std::string_view part, DType dtype) {
+    text += fmt::format(", {} in {}", part, enum_name(dtype));
+  };
+  if (formats.attention != formats.linear) add("attention", formats.attention);
+  if (moe != nullptr) add("experts", formats.experts);
+  if (moe != nullptr && formats.shared != formats.linear) add("shared experts", formats.shared);
+  return text;
+}
+
 std::string attention_text(const Transformer& model) {
+  if (!model.kinds.empty()) {
+    std::vector<std::string> kinds;
+    for (const LayerKind& kind : model.kinds) {
+      const AttentionShape& heads = kind.attention;
+      kinds.push_back(kind.has_attention
+                          ? fmt::format("{}: {} query heads, {} KV heads of {}{}", kind.name,
+                                        heads.query_heads, heads.kv_heads, heads.head_dim,
+                                        heads.window > 0 ? fmt::format(", window {}", heads.window)
+                                                         : "")
+                          : fmt::format("{}: none", kind.name));
+    }
+    return fmt::format("{}", fmt::join(kinds, "; "));
+  }
   if (model.mla) {
     return fmt::format("{} query heads on a latent of {} and a rotary key of {}", model.query_heads,
                        model.mla->kv_rank, model.mla->rope_dim);
@@ -145,24 +171,29 @@ int show_model(const std::string& name, bool is_json) {
     row("MTP modules", fmt::format("{}, {} parameters each beside", model.mtp_layers,
                                    parameter_count(mtp_module(model))));
   }
+  if (model.encoder_parameters > 0) {
+    row("encoders", fmt::format("{} parameters, in memory alone", model.encoder_parameters));
+  }
   row("vocabulary", fmt::format("{}", model.vocabulary));
   row("context", fmt::format("{} tokens", model.context_max));
   row("weights in bf16", readable(weight_bytes_per_rank(model, {}, 0, DType::bf16)));
   if (model.released) {
     row("weights as published",
-        fmt::format("{} in {}, experts in {}",
-                    readable(weight_bytes_per_rank(model, {}, 0, *model.released)),
-                    enum_name(model.released->linear), enum_name(model.released->experts)));
+        fmt::format("{} in {}", readable(weight_bytes_per_rank(model, {}, 0, *model.released)),
+                    formats_text(*model.released, model.moe ? &*model.moe : nullptr)));
   }
   row("KV cache a token", readable(kv_bytes_per_token(model, DType::bf16)) + " in bf16");
   fmt::print("{} ({})\n{}", Ink(shows_colour(stdout)).strong(model.title), model.name,
              table.text(layout()));
+  warn_of_left_out(model);
   print_layer(model);
   return 0;
 }
 
 int import_model(const std::string& path) {
-  fmt::print("{}", model_toml(load_model(path, {"model import"})));
+  const Transformer model = load_model(path, {"model import"});
+  warn_of_left_out(model);
+  fmt::print("{}", model_toml(model));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <memory>
 
+#include "sim/app/model_warnings.hpp"
 #include "sim/app/output_file.hpp"
 #include "sim/app/progress_bar.hpp"
 #include "sim/app/run_overrides.hpp"
@@ -71,6 +72,7 @@ int simulate(const SimulateOptions& options) {
   if (options.skip_bad_lines) overrides.emplace_back("workload.skip_bad_lines=true");
   if (!options.intervals.empty()) overrides.push_back("run.intervals=" + options.intervals);
   const Scenario scenario = load_scenario(options.scenario, overrides);
+  if (!options.quiet) warn_of_left_out(scenario.model);
 
   std::unique_ptr<StepLog> steps;
   if (!options.steps_path.empty()) steps = std::make_unique<StepLog>(options.steps_path);

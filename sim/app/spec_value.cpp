@@ -84,7 +84,7 @@ Value gpu_value(const GpuSpec& gpu) {
   Value tensor;
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const auto dtype = static_cast<DType>(i);
-    if (gpu.tensor_rate(dtype).value() > 0) {
+    if (gpu.tensor_rate(dtype).value() > 0 && !is_weight_only(dtype)) {
       tensor.set(enum_name(dtype), rounded(gpu.tensor_rate(dtype).value()));
     }
   }
@@ -132,13 +132,19 @@ Value model_value(const Transformer& model) {
                                          model.draft_head->target_vocabulary}});
   }
   if (model.mtp_layers > 0) value.set("mtp_layers", model.mtp_layers);
+  if (model.encoder_parameters > 0) value.set("encoder_parameters", model.encoder_parameters);
+  if (!model.left_out.empty()) {
+    value.set("left_out", ValueArray(model.left_out.begin(), model.left_out.end()));
+  }
   value.set("vocabulary", model.vocabulary);
   value.set("context_max", model.context_max);
   value.set("weight_bytes", weight_bytes_per_rank(model, {}, 0, DType::bf16).value());
   if (model.released) {
     value.set("released",
               ValueObject{{"dtype", dtype_text(model.released->linear)},
+                          {"attention_dtype", dtype_text(model.released->attention)},
                           {"expert_dtype", dtype_text(model.released->experts)},
+                          {"shared_expert_dtype", dtype_text(model.released->shared)},
                           {"weight_bytes",
                            weight_bytes_per_rank(model, {}, 0, *model.released).value()}});
   }
@@ -180,8 +186,10 @@ Value preset_value(const EnginePreset& preset) {
   }
   ValueArray flags;
   for (const EngineFlag& flag : preset.flags) {
-    flags.emplace_back(
-        ValueObject{{"flag", flag.name}, {"key", flag.key}, {"is_negated", flag.is_negated}});
+    ValueObject entry = {{"flag", flag.name}, {"key", flag.key}, {"is_negated", flag.is_negated}};
+    if (flag.when_true) entry.emplace_back("when_true", *flag.when_true);
+    if (!flag.no_effect.empty()) entry.emplace_back("no_effect", flag.no_effect);
+    flags.emplace_back(std::move(entry));
   }
   Value value;
   value.set("name", preset.name);

@@ -7,6 +7,7 @@
 
 #include "kernels/communication_price.hpp"
 #include "kernels/stretched_predictor.hpp"
+#include "sim/app/model_warnings.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/tables.hpp"
 #include "workloads/kv_format.hpp"
@@ -68,16 +69,13 @@ StepSubject subject_of_options(const StepOptions& options) {
   StepSubject subject;
   subject.model_name = options.model;
   subject.model = load_model(options.model, {"--model"});
+  warn_of_left_out(subject.model);
   subject.layout = options.layout;
   subject.host_us = options.host_us;
   ExecutionSettings& execution = subject.execution;
-  if (subject.model.released) {
-    execution.dtype = subject.model.released->linear;
-    execution.expert_dtype = subject.model.released->experts;
-  }
+  execution.set_formats(subject.model.released.value_or(WeightFormats()));
   if (!options.dtype.empty()) {
-    execution.dtype = parse_option<DType>(options.dtype, "--dtype");
-    execution.expert_dtype.reset();
+    execution.set_formats(parse_option<DType>(options.dtype, "--dtype"));
   }
   if (!options.expert_dtype.empty()) {
     execution.expert_dtype = parse_option<DType>(options.expert_dtype, "--expert-dtype");

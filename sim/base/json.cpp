@@ -1,6 +1,7 @@
 #include "sim/base/json.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -15,6 +16,45 @@ using Json = nlohmann::ordered_json;
 
 /// The longest document that is parsed; its tree takes up to 60 times as much memory.
 constexpr std::size_t text_bytes_max = std::size_t{32} << 20;
+
+/// Python writes these words, for which JSON and nlohmann have none; each stands as a string that no
+/// file holds while the text is parsed.
+struct OddNumber {
+  std::string_view word, stand_in;
+  double value;
+};
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr auto odd_numbers = std::to_array<OddNumber>(
+    {{"-Infinity", "\x01-Infinity", -infinity},
+     {"Infinity", "\x01Infinity", infinity},
+     {"NaN", "\x01NaN", std::numeric_limits<double>::quiet_NaN()}});
+
+/// `text` with those words, outside of strings, made strings.
+std::string with_stand_ins(std::string_view text) {
+  std::string out;
+  bool is_in_string = false;
+  while (!text.empty()) {
+    const auto odd = std::ranges::find_if(
+        odd_numbers, [&](const OddNumber& number) { return text.starts_with(number.word); });
+    if (!is_in_string && odd != odd_numbers.end()) {
+      out += fmt::format("\"\\u0001{}\"", odd->word);
+      text.remove_prefix(odd->word.size());
+      continue;
+    }
+    const bool is_escape = is_in_string && text.front() == '\\' && text.size() > 1;
+    if (text.front() == '"') is_in_string = !is_in_string;
+    const std::size_t taken = is_escape ? 2 : 1;
+    out += text.substr(0, taken);
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
+/// A string, or the number that it stands for.
+Value text_value(std::string text) {
+  const auto odd = std::ranges::find(odd_numbers, text, &OddNumber::stand_in);
+  return odd == odd_numbers.end() ? Value(std::move(text)) : Value(odd->value);
+}
 
 /// The line of the character at `end`, from 1.
 int line_at(std::string_view text, std::size_t end) {
@@ -83,7 +123,7 @@ class ValueBuilder final : public nlohmann::json_sax<Json> {
   bool number_float(number_float_t value, const string_t& /*digits*/) override {
     return add(Value(value));
   }
-  bool string(string_t& value) override { return add(Value(std::move(value))); }
+  bool string(string_t& value) override { return add(text_value(std::move(value))); }
   bool binary(binary_t& /*value*/) override { return false; }  // JSON has none
 
   bool start_object(std::size_t /*members*/) override { return open(Value()); }
@@ -178,6 +218,10 @@ Json convert(const Value& value) {
 
 Value parse_json(std::string_view text, const SourcePosition& position) {
   if (text.size() > text_bytes_max) throw ConfigError(position, too_long_message(text_bytes_max));
+  const bool may_be_odd = text.find("Infinity") != std::string_view::npos ||
+                          text.find("NaN") != std::string_view::npos;
+  const std::string replaced = may_be_odd ? with_stand_ins(text) : "";
+  if (may_be_odd) text = replaced;
   ValueBuilder builder(text, position);
   Json::sax_parse(text, &builder);
   return builder.take();

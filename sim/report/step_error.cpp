@@ -55,6 +55,9 @@ const ErrorTable& table() {
 std::string format_suffix(const std::string& dtype) {
   if (dtype == "fp8_block" || dtype == "fp8") return dtype;
   if (dtype == "nvfp4" || dtype == "mxfp4") return "4bit";
+  // Weight-only formats: held out nowhere; the widest row stands in.
+  if (dtype.starts_with("w4a16") || dtype == "w8a16") return "4bit";
+  if (dtype == "int8") return "fp8";
   return "16bit";
 }
 

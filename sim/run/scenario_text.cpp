@@ -8,8 +8,12 @@ namespace {
 
 std::string formats_text(const ExecutionSettings& execution) {
   std::string text(enum_name(execution.dtype));
-  if (execution.expert_dtype)
-    text += fmt::format(", experts {}", enum_name(*execution.expert_dtype));
+  const auto add = [&](std::string_view part, const std::optional<DType>& format) {
+    if (format) text += fmt::format(", {} {}", part, enum_name(*format));
+  };
+  add("attention", execution.attention_dtype);
+  add("experts", execution.expert_dtype);
+  add("shared experts", execution.shared_expert_dtype);
   return text;
 }
 

@@ -1,7 +1,7 @@
 #include "sim/scenario/engine_flags.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <optional>
 
 #include "sim/base/nearest_name.hpp"
 
@@ -10,18 +10,6 @@ namespace {
 
 /// Whose flags a scenario without a preset may use: its defaults are modelled on this engine.
 constexpr const char* default_preset = "vllm-v1";
-
-/// Flags spell names in capitals or with dashes here and there (GUARANTEED_NO_EVICT).
-Value in_our_spelling(const Value& value) {
-  if (!value.is_string()) return value;
-  std::string text = std::get<std::string>(value.data);
-  std::ranges::transform(text, text.begin(), [](unsigned char c) {
-    return c == '-' ? '_' : static_cast<char>(std::tolower(c));
-  });
-  Value spelt(std::move(text));
-  spelt.position = value.position;
-  return spelt;
-}
 
 class Translation {
  public:
@@ -41,33 +29,14 @@ class Translation {
     if (flag.is_elsewhere()) {
       return fail(value, fmt::format("{}: is set by {} in a scenario", flag.name, flag.key));
     }
-    Value translated = in_our_spelling(value);
-    if (flag.is_negated) {
-      const bool* is_set = std::get_if<bool>(&value.data);
-      if (is_set == nullptr) {
-        return fail(value,
-                    fmt::format("{}: must be true or false, not {}", flag.name, type_name(value)));
-      }
-      translated.data = !*is_set;
+    if (!flag.no_effect.empty()) {
+      return fail(value, fmt::format("{}: changes nothing here, {}; leave it out", flag.name,
+                                     flag.no_effect));
     }
-    if (!flag.values.empty() && !translate_value(flag, translated)) return;
-    put(flag.key, flag.name, std::move(translated));
-  }
-
-  /// The value's name here; one that the engine does not have is reported.
-  bool translate_value(const EngineFlag& flag, Value& value) {
-    std::vector<std::string_view> known;
-    for (const auto& [there, here] : flag.values) {
-      if (value.is_string() && std::get<std::string>(value.data) == there) {
-        value.data = here;
-        return true;
-      }
-      known.push_back(there);
-    }
-    const std::string text =
-        value.is_string() ? std::get<std::string>(value.data) : std::string(type_name(value));
-    fail(value, fmt::format("{}: {}", flag.name, unknown_name_message("value", text, known)));
-    return false;
+    std::string problem;
+    const std::optional<Value> here = flag.value_here(value, problem);
+    if (!problem.empty()) return fail(value, fmt::format("{}: {}", flag.name, problem));
+    if (here) put(flag.key, flag.name, *here);
   }
 
   void put(const std::string& key, const std::string& name, Value value) {
@@ -92,7 +61,9 @@ class Translation {
       if (flag == nullptr || flag->key == name) continue;
       const std::string here = is_preset_chosen_ ? fmt::format("the preset is \"{}\"", engine_.name)
                                                  : std::string("no preset is named");
-      const auto ours = std::ranges::find(engine_.flags, flag->key, &EngineFlag::key);
+      const auto ours = std::ranges::find_if(engine_.flags, [&](const EngineFlag& own) {
+        return !own.key.empty() && own.key == flag->key;
+      });
       const std::string remedy =
           ours == engine_.flags.end()
               ? ""
@@ -134,7 +105,7 @@ EngineTable translate_engine_table(const Value& user, const EnginePreset* preset
   EngineTable out = translation.take();
   out.table.position = user.position;
   for (const EngineFlag& flag : flags.flags) {
-    if (!flag.is_elsewhere()) out.flags.push_back(flag.name);
+    if (flag.is_key()) out.flags.push_back(flag.name);
   }
   if (preset == nullptr) return out;
   const std::vector<PresetSetting> settings = preset->settings(gpu, layout);

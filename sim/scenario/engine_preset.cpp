@@ -1,6 +1,7 @@
 #include "sim/scenario/engine_preset.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "sim/base/embedded.hpp"
@@ -72,14 +73,41 @@ void read_groups(TableReader& file, EnginePreset& preset) {
   }
 }
 
-/// { sets = "KEY", VALUE = "VALUE here", … }
+/// { sets = "KEY", VALUE = "VALUE here", … }, of a switch { sets = "KEY", when_true = VALUE }
 void read_flag_values(const Value& table, Diagnostics& diagnostics, EngineFlag& flag) {
   TableReader reader(table, diagnostics, "flags." + flag.name);
   reader.require("sets", flag.key);
+  if (const Value* set = reader.find("when_true")) {
+    flag.when_true = *set;
+    return reader.finish();
+  }
   for (const auto& [there, value] : std::get<ValueObject>(table.data)) {
     std::string here;
     if (there != "sets" && reader.read(there, here)) flag.values.emplace_back(there, here);
   }
+}
+
+/// [no_effect]: flags that a scenario has no use for, and why.
+void read_no_effect(TableReader& file, EnginePreset& preset) {
+  const Value* table = file.find_table("no_effect");
+  if (table == nullptr) return;
+  TableReader reader(*table, file.diagnostics(), "no_effect");
+  for (const auto& [name, value] : std::get<ValueObject>(table->data)) {
+    EngineFlag flag{.name = name, .key = ""};
+    if (reader.read(name, flag.no_effect)) preset.flags.push_back(std::move(flag));
+  }
+}
+
+/// Flags spell names in capitals or with dashes here and there (GUARANTEED_NO_EVICT).
+Value in_our_spelling(const Value& value) {
+  if (!value.is_string()) return value;
+  std::string text = std::get<std::string>(value.data);
+  std::ranges::transform(text, text.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::tolower(c));
+  });
+  Value spelt(std::move(text));
+  spelt.position = value.position;
+  return spelt;
 }
 
 void read_flags(TableReader& file, EnginePreset& preset) {
@@ -111,12 +139,40 @@ EnginePreset read_engine_preset(const Value& root, const std::string& name) {
   file.require("version", preset.version);
   read_groups(file, preset);
   read_flags(file, preset);
+  read_no_effect(file, preset);
   file.finish();
   diagnostics.throw_if_any();
   return preset;
 }
 
 }  // namespace
+
+std::optional<Value> EngineFlag::value_here(const Value& value, std::string& problem) const {
+  Value here = in_our_spelling(value);
+  if (is_negated || when_true) {
+    const bool* is_set = std::get_if<bool>(&value.data);
+    if (is_set == nullptr) {
+      problem = fmt::format("must be true or false, not {}", type_name(value));
+      return std::nullopt;
+    }
+    if (when_true && !*is_set) return std::nullopt;
+    here.data = when_true ? when_true->data : !*is_set;
+    return here;
+  }
+  if (values.empty()) return here;
+  std::vector<std::string_view> known;
+  for (const auto& [there, ours] : values) {
+    if (here.is_string() && std::get<std::string>(here.data) == there) {
+      here.data = ours;
+      return here;
+    }
+    known.push_back(there);
+  }
+  const std::string text =
+      here.is_string() ? std::get<std::string>(here.data) : std::string(type_name(value));
+  problem = unknown_name_message("value", text, known);
+  return std::nullopt;
+}
 
 bool PresetGroup::holds(const GpuSpec& gpu, const ParallelLayout& layout) const {
   return gpu.memory_capacity >= memory_at_least &&

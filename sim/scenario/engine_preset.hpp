@@ -5,6 +5,7 @@
 // Presets are TOML files (presets/*.toml, embedded) and bring no behaviour of their own.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,11 +40,19 @@ struct PresetGroup {
 /// A flag of the engine and what it is here.
 struct EngineFlag {
   std::string name;
-  std::string key;          // of [engine], or a place elsewhere in a scenario: "[model] dtype"
+  /// Of [engine], or a place elsewhere in a scenario: "[model] dtype"; "" = it has no effect here.
+  std::string key;
   bool is_negated = false;  // true there is false here
   std::vector<std::pair<std::string, std::string>> values = {};  // there, here; empty = the same
+  std::optional<Value> when_true = {};  // a switch: set, the key has this value; not set, nothing
+  std::string no_effect = {};           // why it has none
 
   [[nodiscard]] bool is_elsewhere() const { return key.starts_with('['); }
+  /// Of [engine]: it can stand there under its own name.
+  [[nodiscard]] bool is_key() const { return !key.empty() && !is_elsewhere(); }
+  /// What the flag's `value` sets `key` to; nullopt if nothing, or if it is no such value, which
+  /// `problem` then says. Flags that are not is_key() have none.
+  [[nodiscard]] std::optional<Value> value_here(const Value& value, std::string& problem) const;
 };
 
 struct EnginePreset {

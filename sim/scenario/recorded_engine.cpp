@@ -19,13 +19,6 @@ constexpr auto known_engines = std::to_array<KnownEngine>({{"vllm", "vllm-v1"},
                                                            {"tensorrt-llm", "tensorrt-llm"},
                                                            {"trtllm", "tensorrt-llm"}});
 
-/// Flags that say where and which, not how; or that change nothing a simulation sees.
-constexpr auto flags_elsewhere = std::to_array<std::string_view>(
-    {"model", "model_path", "seed", "enable_expert_parallel", "dtype", "kv_cache_dtype",
-     "tensor_parallel_size", "tp_size", "pipeline_parallel_size", "pp_size", "data_parallel_size",
-     "quantization", "enforce_eager", "disable_log_requests", "trust_remote_code", "host", "port",
-     "served_model_name", "ep_size", "moe_expert_parallel_size"});
-
 class MetaReader {
  public:
   MetaReader(const std::filesystem::path& path)
@@ -153,10 +146,10 @@ class MetaReader {
     if (const Value* flags = find({"engine_kwargs"}); flags != nullptr && flags->is_object()) {
       for (const auto& [name, value] : std::get<ValueObject>(flags->data)) {
         const EngineFlag* flag = preset_.find_flag(name);
-        if (flag != nullptr && !flag->is_elsewhere()) {
-          set_flag(table, *flag, value);
-        } else if (std::ranges::find(flags_elsewhere, name) == flags_elsewhere.end()) {
+        if (flag == nullptr || is_left_out(*flag)) {
           notes.push_back(name);
+        } else if (flag->is_key() && !flag->when_true) {
+          set_flag(table, *flag, value);
         }
       }
     }
@@ -170,17 +163,24 @@ class MetaReader {
     take(table, "async_scheduling", {"resolved_config", "scheduler_config", "async_scheduling"});
     take(table, "cuda_graph_sizes",
          {"resolved_config", "compilation_config", "cudagraph_capture_sizes"});
-    if (const Value* eager = kwarg({"enforce_eager"}); eager != nullptr) {
-      if (const auto* yes = std::get_if<bool>(&eager->data); yes != nullptr && *yes) {
-        table.set("cuda_graph_sizes", ValueArray{});
+    // What was asked for comes before what the engine then lists.
+    if (const Value* flags = find({"engine_kwargs"}); flags != nullptr && flags->is_object()) {
+      for (const auto& [name, value] : std::get<ValueObject>(flags->data)) {
+        const EngineFlag* flag = preset_.find_flag(name);
+        if (flag != nullptr && flag->when_true) set_flag(table, *flag, value);
       }
     }
     return table;
   }
 
-  static void set_flag(Value& table, const EngineFlag& flag, const Value& value) {
-    const auto* yes = std::get_if<bool>(&value.data);
-    table.set(flag.key, flag.is_negated && yes != nullptr ? Value(!*yes) : value);
+  /// Set in a table that this reader does not fill.
+  static bool is_left_out(const EngineFlag& flag) { return flag.key.starts_with("[engine."); }
+
+  void set_flag(Value& table, const EngineFlag& flag, const Value& value) const {
+    std::string problem;
+    const std::optional<Value> here = flag.value_here(value, problem);
+    if (!problem.empty()) fail(fmt::format("engine_kwargs.{} {}", flag.name, problem));
+    if (here) table.set(flag.key, *here);
   }
 
   std::string path_;

@@ -15,9 +15,7 @@ ExecutionSettings SpeculativeSettings::execution(const ExecutionSettings& target
   WeightFormats used(activation_dtype(target.dtype));
   if (draft && draft->released) used = *draft->released;
   if (formats) used = *formats;
-  settings.dtype = used.linear;
-  settings.expert_dtype.reset();
-  if (used.experts != used.linear) settings.expert_dtype = used.experts;
+  settings.set_formats(used);
   return settings;
 }
 
@@ -37,7 +35,7 @@ Transformer SpeculativeSettings::following_draft() const {
 
 Transformer eagle3_head(const Transformer& model) {
   constexpr std::int64_t draft_vocabulary = 32000;
-  FORETOKEN_CHECK(!model.mla && model.intermediate > 0, "no EAGLE-3 head follows from {}",
+  FORETOKEN_CHECK(!model.mla && model.kinds.empty() && model.intermediate > 0, "no EAGLE-3 head follows from {}",
                   model.name);
   Transformer head;
   head.name = model.name + "-eagle3";

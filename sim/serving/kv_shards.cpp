@@ -6,16 +6,27 @@
 namespace foretoken {
 namespace {
 
-/// What ranks share out: KV heads, or the one latent that all of them hold.
+/// How many heads of layer `layer` ranks share out; latent attention has one latent for all.
+int shared_heads(const Transformer& model, int layer) {
+  return model.mla ? 1 : model.attention(layer).kv_heads;
+}
+
+/// Layers that share out as many heads, together.
 struct KvHeads {
   int count = 1;
-  double bytes = 0;  // of a token in one layer
+  std::vector<int> layers;
 };
 
-KvHeads kv_heads(const Transformer& model, DType kv_dtype) {
-  const double element = bytes_per_element(kv_dtype);
-  if (model.mla) return {1, element * (model.mla->kv_rank + model.mla->rope_dim)};
-  return {model.kv_heads, element * 2.0 * model.head_dim};
+std::vector<KvHeads> heads_of_layers(const Transformer& model) {
+  std::vector<KvHeads> groups;
+  for (int layer = 0; layer < model.layers; ++layer) {
+    if (cached_elements(model, layer, 1) == 0) continue;
+    const int count = shared_heads(model, layer);
+    const auto found = std::ranges::find(groups, count, &KvHeads::count);
+    KvHeads& group = found == groups.end() ? groups.emplace_back(KvHeads{count, {}}) : *found;
+    group.layers.push_back(layer);
+  }
+  return groups;
 }
 
 /// How `ranks` hold `heads`: a run of heads each, or a run of ranks one head.
@@ -34,15 +45,13 @@ LayerRange common_layers(const LayerRange& a, const LayerRange& b) {
   return {std::max(a.first, b.first), std::max(std::max(a.first, b.first), std::min(a.end, b.end))};
 }
 
-}  // namespace
+/// From rank, to rank, heads.
+using RankPairs = std::vector<std::tuple<int, int, int>>;
 
-std::vector<KvShard> kv_shards(const Transformer& model, const ParallelLayout& from,
-                               const ParallelLayout& to, DType kv_dtype) {
-  const KvHeads heads = kv_heads(model, kv_dtype);
-  const HeadSplit sending{heads.count, from.tensor};
-  const HeadSplit receiving{heads.count, to.tensor};
-  // Heads by pair of ranks, the same in all layers.
-  std::vector<std::tuple<int, int, int>> pairs;  // from rank, to rank, heads
+RankPairs rank_pairs(int heads, const ParallelLayout& from, const ParallelLayout& to) {
+  const HeadSplit sending{heads, from.tensor};
+  const HeadSplit receiving{heads, to.tensor};
+  RankPairs pairs;
   for (int rank = 0; rank < to.tensor; ++rank) {
     const int copy = receiving.copy_on(rank) * sending.copies() / receiving.copies();
     for (int i = 0; i < receiving.head_count(); ++i) {
@@ -58,15 +67,49 @@ std::vector<KvShard> kv_shards(const Transformer& model, const ParallelLayout& f
     }
   }
   std::ranges::sort(pairs);
+  return pairs;
+}
+
+/// Values that a token has of one head, over those of `layers` that are in `range`.
+std::int64_t elements_of(const Transformer& model, const std::vector<int>& layers,
+                         const LayerRange& range) {
+  std::int64_t elements = 0;
+  for (const int layer : layers) {
+    if (layer >= range.first && layer < range.end) elements += cached_elements(model, layer, 1);
+  }
+  return elements;
+}
+
+/// Adds to the shard between the same GPUs if there is one.
+void add_shard(std::vector<KvShard>& shards, const KvShard& shard) {
+  const auto place = [](const KvShard& s) {
+    return std::tuple(s.from_stage, s.to_stage, s.from_rank, s.to_rank);
+  };
+  const auto found = std::ranges::lower_bound(shards, place(shard), {}, place);
+  if (found != shards.end() && place(*found) == place(shard)) {
+    found->bytes_per_token += shard.bytes_per_token;
+  } else {
+    shards.insert(found, shard);
+  }
+}
+
+}  // namespace
+
+std::vector<KvShard> kv_shards(const Transformer& model, const ParallelLayout& from,
+                               const ParallelLayout& to, DType kv_dtype) {
   std::vector<KvShard> shards;
-  for (int from_stage = 0; from_stage < from.pipeline; ++from_stage) {
-    for (int to_stage = 0; to_stage < to.pipeline; ++to_stage) {
-      const LayerRange layers = common_layers(stage_layers(model, from, from_stage),
-                                              stage_layers(model, to, to_stage));
-      if (layers.count() == 0) continue;
-      for (const auto& [source, rank, count] : pairs) {
-        shards.push_back({from_stage, source, to_stage, rank, layers,
-                          Bytes(heads.bytes * count * layers.count())});
+  for (const KvHeads& heads : heads_of_layers(model)) {
+    const RankPairs pairs = rank_pairs(heads.count, from, to);
+    for (int from_stage = 0; from_stage < from.pipeline; ++from_stage) {
+      for (int to_stage = 0; to_stage < to.pipeline; ++to_stage) {
+        const LayerRange layers = common_layers(stage_layers(model, from, from_stage),
+                                                stage_layers(model, to, to_stage));
+        const auto elements = static_cast<double>(elements_of(model, heads.layers, layers));
+        if (elements == 0) continue;
+        for (const auto& [source, rank, count] : pairs) {
+          add_shard(shards, {from_stage, source, to_stage, rank, layers,
+                             Bytes(elements * bytes_per_element(kv_dtype) * count)});
+        }
       }
     }
   }

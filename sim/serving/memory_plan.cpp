@@ -55,16 +55,20 @@ double layer_width(const Transformer& model, const ParallelLayout& layout,
                    const ExecutionSettings& execution) {
   const double tensor = layout.tensor;
   const auto hidden = static_cast<double>(model.hidden);
-  double widest = 3.0 * static_cast<double>(model.intermediate) / tensor;
+  double widest = 0;
+  for (int layer = 0; layer < model.layers; ++layer) {
+    widest = std::max(widest, 3.0 * static_cast<double>(model.dense_width(layer)) / tensor);
+    if (model.mla) continue;
+    const AttentionShape heads = model.attention(layer);
+    widest = std::max(
+        widest, static_cast<double>(heads.head_dim) * (2.0 * query_heads_per_rank(heads, layout) +
+                                                       2.0 * kv_heads_per_rank(heads, layout)));
+  }
   if (model.mla) {
     // Prefill: queries, keys and values of all heads, and what attention makes of them.
     widest = std::max(widest, model.query_heads / tensor *
                                   (2.0 * (model.mla->nope_dim + model.mla->rope_dim) +
                                    2.0 * model.mla->value_dim));
-  } else {
-    widest = std::max(
-        widest, static_cast<double>(model.head_dim) * (2.0 * query_heads_per_rank(model, layout) +
-                                                       2.0 * kv_heads_per_rank(model, layout)));
   }
   if (model.moe) {
     // Fused experts keep each token's copies: after the first product twice the width, or after the
@@ -174,6 +178,17 @@ std::string share_text(const MemoryPlan& plan, const MemoryLimits& limits) {
 
 }  // namespace
 
+namespace {
+
+/// A stage may have no layer with attention (DeciLM skips some): then others decide.
+std::int64_t blocks_in(Bytes budget, Bytes block) {
+  constexpr std::int64_t any_number = 1'000'000'000'000;
+  if (budget <= Bytes(0.0)) return 0;
+  return block > Bytes(0.0) ? static_cast<std::int64_t>(std::floor(budget / block)) : any_number;
+}
+
+}  // namespace
+
 MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
                        const ExecutionSettings& execution, const GpuSpec& gpu,
                        const MemoryLimits& limits) {
@@ -198,8 +213,7 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
         execution.block_tokens *
         (kv_bytes_per_token_per_rank(model, layout, stage, execution.kv_dtype) + draft_kv);
     plan.kv_budget = kv_budget(plan, limits);
-    plan.kv_blocks =
-        static_cast<std::int64_t>(std::floor(std::max(0.0, plan.kv_budget / plan.kv_block)));
+    plan.kv_blocks = blocks_in(plan.kv_budget, plan.kv_block);
     block_all_ranks += layout.tensor * plan.kv_block;
     if (stage == 0 || plan.kv_blocks < fullest.kv_blocks) fullest = plan;
   }

@@ -39,23 +39,34 @@ void read_routing(TableReader& table, const ScenarioOptions& options, Scenario& 
   });
 }
 
-/// A format of the experts' own. One that the other layers have too is none.
-void read_expert_format(TableReader& table, Scenario& scenario) {
-  ExecutionSettings& execution = scenario.execution;
-  DType experts = execution.formats().experts;
-  if (table.read("expert_dtype", experts)) {
-    table.expect("expert_dtype", scenario.model.moe.has_value() || scenario.model.layers == 0,
+/// The published formats, or the one that the table names for all weights; formats of parts on top.
+void read_formats(TableReader& table, Scenario& scenario) {
+  WeightFormats formats = scenario.model.released.value_or(WeightFormats());
+  DType all = DType::bf16;
+  if (table.read("dtype", all)) formats = all;
+  table.read("attention_dtype", formats.attention);
+  const MoeConfig* moe = scenario.model.moe ? &*scenario.model.moe : nullptr;
+  const bool is_known = scenario.model.layers > 0;
+  if (table.read("expert_dtype", formats.experts)) {
+    table.expect("expert_dtype", moe != nullptr || !is_known,
                  fmt::format("is for experts, and there are none in {}", scenario.model.name));
-    execution.expert_dtype = experts;
   }
-  if (execution.expert_dtype == execution.dtype) execution.expert_dtype.reset();
+  if (table.read("shared_expert_dtype", formats.shared)) {
+    table.expect("shared_expert_dtype",
+                 (moe != nullptr && moe->shared_intermediate > 0) || !is_known,
+                 fmt::format("is for shared experts, and there are none in {}",
+                             scenario.model.name));
+  }
+  if (is_known && moe == nullptr) formats.experts = formats.linear;
+  if (is_known && (moe == nullptr || moe->shared_intermediate == 0)) formats.shared = formats.linear;
+  scenario.execution.set_formats(formats);
 }
 
 }  // namespace
 
 void read_model_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
   if (table.require("name", scenario.model_name)) {
-    scenario.model_name = resolve_path(scenario.model_name, options.base_folder);
+    scenario.model_name = resolve_model(scenario.model_name, options.base_folder);
     scenario.model_position = table.position("name");
     table.diagnostics().attempt(
         [&] { scenario.model = load_model(scenario.model_name, scenario.model_position); });
@@ -64,12 +75,7 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
                              "engine.speculative.model",
                              scenario.model.name));
   }
-  const WeightFormats released = scenario.model.released.value_or(WeightFormats());
-  if (!table.read("dtype", scenario.execution.dtype)) {
-    scenario.execution.dtype = released.linear;
-    if (released.experts != released.linear) scenario.execution.expert_dtype = released.experts;
-  }
-  read_expert_format(table, scenario);
+  read_formats(table, scenario);
   scenario.execution.kv_dtype = activation_dtype(scenario.execution.dtype);
   table.read("kv_dtype", scenario.execution.kv_dtype);
   scenario.kv_dtype_position = table.position("kv_dtype");
@@ -81,9 +87,12 @@ Value resolved_model_table(const Scenario& scenario) {
   Value model;
   model.set("name", scenario.model_name);
   model.set("dtype", std::string(enum_name(scenario.execution.dtype)));
-  if (scenario.execution.expert_dtype) {
-    model.set("expert_dtype", std::string(enum_name(*scenario.execution.expert_dtype)));
-  }
+  const auto set_format = [&](std::string_view key, const std::optional<DType>& format) {
+    if (format) model.set(key, std::string(enum_name(*format)));
+  };
+  set_format("attention_dtype", scenario.execution.attention_dtype);
+  set_format("expert_dtype", scenario.execution.expert_dtype);
+  set_format("shared_expert_dtype", scenario.execution.shared_expert_dtype);
   model.set("kv_dtype", std::string(enum_name(scenario.execution.kv_dtype)));
   if (scenario.model.moe) {
     const std::string& drawn = scenario.execution.routing_draw.text;

@@ -43,7 +43,7 @@ std::optional<Transformer> load_draft(TableReader& table, const ScenarioOptions&
                                       SpeculativeSettings& settings) {
   std::optional<Transformer> draft;
   if (!table.read("model", settings.model_name)) return draft;
-  settings.model_name = resolve_path(settings.model_name, options.base_folder);
+  settings.model_name = resolve_model(settings.model_name, options.base_folder);
   table.diagnostics().attempt(
       [&] { draft = load_model(settings.model_name, table.position("model")); });
   return draft;
@@ -89,7 +89,7 @@ void read_eagle(TableReader& table, const ScenarioOptions& options, const Transf
     return;
   }
   if (table.find("model") != nullptr) return;  // reported
-  if (target.mla || target.intermediate == 0 || target.moe) {
+  if (target.mla || target.intermediate == 0 || target.moe || !target.kinds.empty()) {
     table.fail("model",
                fmt::format("is missing: for {}, which is no plain dense model, the head has to be "
                            "named (a TOML file with [draft_head])",

@@ -1,3 +1,4 @@
+#include "models/model_name.hpp"
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
@@ -7,6 +8,12 @@ std::string resolve_path(const std::string& name, const std::filesystem::path& b
       name.find('/') != std::string::npos || name.ends_with(".toml") || name.ends_with(".json");
   if (!is_path || std::filesystem::path(name).is_absolute()) return name;
   return std::filesystem::absolute(base_folder / name).lexically_normal().string();
+}
+
+std::string resolve_model(const std::string& name, const std::filesystem::path& base_folder) {
+  std::error_code unreachable;
+  const bool is_file = std::filesystem::exists(base_folder / name, unreachable);
+  return is_model_id(name) && !is_file ? name : resolve_path(name, base_folder);
 }
 
 void take_options(TableReader& table, VariantChoice& choice) {

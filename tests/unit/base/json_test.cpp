@@ -2,8 +2,10 @@
 #include "sim/base/json.hpp"
 
 #include <gmock/gmock.h>
+
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 namespace foretoken {
@@ -22,6 +24,20 @@ TEST(Json, RoundTripKeepsOrderTypesAndDigits) {
 TEST(Json, DropsNulls) { EXPECT_EQ(round_trip(R"({"a":null,"b":1})"), R"({"b":1})"); }
 
 TEST(Json, TheLastOfEqualKeysWins) { EXPECT_EQ(round_trip(R"({"a":1,"a":2})"), R"({"a":2})"); }
+
+// Python's json module writes them.
+TEST(Json, ReadsInfinityAndNaN) {
+  const Value value = parse_json(
+      R"({"a": Infinity, "b": [-Infinity, NaN, -1], "c": "NaN \" Infinity", "NaN": 2})", {"x"});
+  const auto number = [](const Value& of) { return std::get<double>(of.data); };
+  EXPECT_EQ(number(*value.find("a")), std::numeric_limits<double>::infinity());
+  const auto& list = std::get<ValueArray>(value.find("b")->data);
+  EXPECT_EQ(number(list[0]), -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(number(list[1])));
+  EXPECT_EQ(std::get<std::int64_t>(list[2].data), -1);
+  EXPECT_EQ(std::get<std::string>(value.find("c")->data), "NaN \" Infinity");
+  EXPECT_NE(value.find("NaN"), nullptr);
+}
 
 TEST(Json, Indents) {
   Value root;

@@ -319,9 +319,9 @@ TEST(EstimatorMoe, AFormatWithoutAPathIsAnError) {
 // prefill, so they beat bf16 where memory decides and do not lose much where it does not.
 TEST(EstimatorMoe, FourBitExpertsAreUnpackedWhereThereIsNoPath) {
   const GpuSpec h200 = gpu_of("h200-sxm");
-  EXPECT_EQ(product_format(moe_of(16, 32, 4, 1, DType::mxfp4), h200), DType::bf16);
-  EXPECT_EQ(product_format(moe_of(16, 32, 4, 1, DType::mxfp4), gpu_of("b200-sxm")), DType::mxfp4);
-  EXPECT_EQ(product_format(moe_of(16, 32, 4, 1, DType::fp8), gpu_of("a100-sxm")), DType::fp8);
+  EXPECT_EQ(product_format(DType::mxfp4, h200), DType::bf16);
+  EXPECT_EQ(product_format(DType::mxfp4, gpu_of("b200-sxm")), DType::mxfp4);
+  EXPECT_EQ(product_format(DType::fp8, gpu_of("a100-sxm")), DType::fp8);
   EXPECT_LT(price_us(moe_of(16, 32, 4, 1, DType::mxfp4), h200),
             price_us(moe_of(16, 32, 4, 1, DType::bf16), h200));
 }

@@ -6,6 +6,7 @@
 
 #include "models/transformer.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/toml.hpp"
 
 namespace foretoken {
 namespace {
@@ -115,8 +116,17 @@ TEST(HuggingFace, GemmaWithVisionIsItsTextConfig) {
     "text_config": {"head_dim": 256, "hidden_size": 3840, "intermediate_size": 15360,
       "max_position_embeddings": 131072, "num_attention_heads": 16, "num_hidden_layers": 48,
       "num_key_value_heads": 8, "sliding_window": 1024, "vocab_size": 262208},
-    "vision_config": {"hidden_size": 1152}})");
-  EXPECT_EQ(import_hugging_face(value, "gemma-3-12b"), spec("gemma-3-12b"));
+    "vision_config": {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27,
+                      "patch_size": 14}})");
+  Transformer model = import_hugging_face(value, "gemma-3-12b");
+  // 27 layers of four projections, an MLP of two, biases, two layer norms; patches of 14 x 14 x 3;
+  // the projection to 3,840.
+  const std::int64_t layer = 4 * 1152 * 1152 + 2 * 1152 * 4304 + 4 * 1152 + 5 * 1152 + 4304;
+  EXPECT_EQ(model.encoder_parameters, 27 * layer + 588 * 1152 + 1152 + 1152 * 3840);
+  EXPECT_THAT(model.left_out, testing::ElementsAre(testing::StartsWith("images: the encoder's")));
+  model.encoder_parameters = 0;
+  model.left_out.clear();
+  EXPECT_EQ(model, spec("gemma-3-12b"));
   const Value bare = config(R"({"architectures": ["Gemma3ForConditionalGeneration"]})");
   EXPECT_THAT(mistakes(bare),
               testing::ElementsAre("Gemma3ForConditionalGeneration needs a \"text_config\" that "
@@ -203,9 +213,16 @@ TEST(HuggingFace, Qwen3MoeDenseLayersInBetweenAreRefused) {
   EXPECT_THAT(mistakes(changed(qwen3_moe(), R"({"mlp_only_layers": [0, 5]})")),
               testing::ElementsAre("mlp_only_layers: makes layer 5 dense after layer 1 has "
                                    "experts; only the first layers can be dense"));
-  EXPECT_THAT(mistakes(changed(qwen3_moe(), R"({"decoder_sparse_step": 2})")),
-              testing::ElementsAre("decoder_sparse_step: makes layer 2 dense after layer 1 has "
-                                   "experts; only the first layers can be dense"));
+}
+
+TEST(HuggingFace, Qwen3MoeSparseStepLeavesEverySecondLayerDense) {
+  const Transformer model =
+      import_hugging_face(changed(qwen3_moe(), R"({"decoder_sparse_step": 2})"), "mixed");
+  EXPECT_FALSE(model.is_moe_layer(0));
+  EXPECT_TRUE(model.is_moe_layer(1));
+  EXPECT_FALSE(model.is_moe_layer(2));
+  EXPECT_EQ(model.intermediate, 6144);
+  EXPECT_EQ(read_model(parse_toml(model_toml(model), "m")), model);
 }
 
 TEST(HuggingFace, Mixtral) {
@@ -228,15 +245,34 @@ TEST(HuggingFace, Olmoe) {
 
 TEST(HuggingFace, UnknownArchitectureListsTheKnown) {
   EXPECT_THAT(
-      mistakes(changed(llama(), R"({"architectures": ["Llama4ForConditionalGeneration"]})")),
+      mistakes(changed(llama(), R"({"architectures": ["Llama9ForCausalLM"]})")),
       testing::ElementsAre(testing::AllOf(
-          testing::StartsWith("unknown architecture 'Llama4ForConditionalGeneration'"),
-          testing::EndsWith("Known: LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, "
-                            "Qwen3ForCausalLM, Qwen3MoeForCausalLM, MixtralForCausalLM, "
-                            "OlmoeForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
-                            "Glm4MoeForCausalLM, GptOssForCausalLM, Gemma3ForCausalLM, "
-                            "Gemma3ForConditionalGeneration; a model built like one of these can "
-                            "be described in TOML"))));
+          testing::StartsWith("unknown architecture 'Llama9ForCausalLM'; did you mean "),
+          testing::HasSubstr("Known: LlamaForCausalLM, MistralForCausalLM, "),
+          testing::EndsWith("; a model built like one of these can be described in TOML"))));
+}
+
+TEST(HuggingFace, KnownArchitecturesThatCannotBeExpandedAreRefusedByName) {
+  EXPECT_THAT(mistakes(changed(llama(), R"({"architectures": ["NemotronHForCausalLM"]})")),
+              testing::ElementsAre("NemotronHForCausalLM cannot be expanded yet: most layers are "
+                                   "Mamba-2 state spaces. Nothing stands in for it, since its "
+                                   "memory and times would be wrong"));
+}
+
+// Renamed, DeepSeek-V3.2 would be priced as V3, whose attention reads every key.
+TEST(HuggingFace, AnIndexerIsNotLostSilently) {
+  const auto found = mistakes(changed(deepseek_v3(), R"({"index_topk": 2048})"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found.front(), testing::StartsWith("index_topk: belongs to DeepSeek-V3.2's sparse "
+                                                 "attention, which cannot be expanded"));
+}
+
+TEST(HuggingFace, KeysThatMayChangeWhatIsComputedAreRefusedByName) {
+  EXPECT_THAT(mistakes(changed(llama(), R"({"ssm_state_size": 128, "rope_theta": 1.0,
+                "moe_latent_size": 0, "some_gate": false, "transformers_version": "5"})")),
+              testing::ElementsAre("ssm_state_size = 128 is not understood and may change what is "
+                                   "computed; if it does not matter, remove it from a copy of the "
+                                   "file"));
 }
 
 TEST(HuggingFace, NoArchitecture) {

@@ -63,8 +63,8 @@ TEST(LayerGraph, LatentAttentionInLaunchOrder) {
   const auto operators = launch_order(graph);
   EXPECT_EQ(find(operators, "qkv_a_proj").out_features, 1536 + 512 + 64);
   EXPECT_EQ(find(operators, "qkv_a_proj").shard, Shard::replicated);
-  EXPECT_TRUE(find(operators, "qkv_a_proj").quantised);
-  EXPECT_FALSE(find(operators, "router").quantised);
+  EXPECT_EQ(find(operators, "qkv_a_proj").part, WeightPart::attention);
+  EXPECT_EQ(find(operators, "router").part, WeightPart::plain);
   EXPECT_EQ(find(operators, "q_b_proj").out_features, 128 * 192);
   EXPECT_EQ(find(operators, "q_absorb").parameters, 128 * 128 * 512);
   EXPECT_EQ(find(operators, "o_proj").in_features, 128 * 128);
@@ -86,9 +86,9 @@ TEST(LayerGraph, GemmaNormsBehindAttentionAndMlpToo) {
   const auto operators = launch_order(graph);
   EXPECT_FALSE(find(operators, "post_attention_norm").fused_add);
   EXPECT_TRUE(find(operators, "pre_mlp_norm").fused_add);
-  EXPECT_EQ(find(operators, "attention").window, 0);
+  EXPECT_EQ(find(operators, "attention").attention.window, 0);
   const auto local = launch_order(layer_graph(load_model("gemma-3-12b", {}), 4));
-  EXPECT_EQ(find(local, "attention").window, 1024);
+  EXPECT_EQ(find(local, "attention").attention.window, 1024);
 }
 
 TEST(KvBytes, LatentAttentionCachesOneLatentAndOneRotaryKey) {
@@ -118,8 +118,8 @@ TEST(LayerGraph, LeadingLayersStayDenseAndWindowsAlternate) {
   const auto first = launch_order(layer_graph(mixed_model(), 0));
   const auto second = launch_order(layer_graph(mixed_model(), 1));
   EXPECT_EQ(find(first, "gate_up_proj").out_features, 256);
-  EXPECT_EQ(find(first, "attention").window, 256);
-  EXPECT_EQ(find(second, "attention").window, 0);
+  EXPECT_EQ(find(first, "attention").attention.window, 256);
+  EXPECT_EQ(find(second, "attention").attention.window, 0);
 }
 
 TEST(LayerGraph, OnlyTheVeryFirstNormHasNoResidual) {

@@ -39,10 +39,10 @@ TEST(StageLayers, RemainderGoesToTheStagesBeforeTheLast) {
 
 TEST(Heads, ReplicateWhenTensorParallelExceedsThem) {
   const Transformer llama = model("llama-3.1-70b");
-  EXPECT_EQ(query_heads_per_rank(llama, {.tensor = 16}), 4);
-  EXPECT_EQ(kv_heads_per_rank(llama, {.tensor = 4}), 2);
-  EXPECT_EQ(kv_heads_per_rank(llama, {.tensor = 8}), 1);
-  EXPECT_EQ(kv_heads_per_rank(llama, {.tensor = 16}), 1);
+  EXPECT_EQ(query_heads_per_rank(llama.attention(0), {.tensor = 16}), 4);
+  EXPECT_EQ(kv_heads_per_rank(llama.attention(0), {.tensor = 4}), 2);
+  EXPECT_EQ(kv_heads_per_rank(llama.attention(0), {.tensor = 8}), 1);
+  EXPECT_EQ(kv_heads_per_rank(llama.attention(0), {.tensor = 16}), 1);
 }
 
 TEST(Vocabulary, IsPaddedTo64) {

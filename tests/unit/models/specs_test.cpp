@@ -57,7 +57,7 @@ TEST(Specs, UnknownNameIsReportedWhereItWasAskedFor) {
 }
 
 TEST(Specs, MissingFileIsReportedWhereItWasAskedFor) {
-  for (const char* path : {"./nowhere.toml", "nowhere/model", "nowhere.json"}) {
+  for (const char* path : {"./nowhere.toml", "no/where/model", "nowhere.json"}) {
     try {
       load_model(path, {"chat.toml", 2, 1});
       FAIL() << path;

@@ -44,7 +44,9 @@ TEST(EnginePreset, EveryOneLoadsAndSetsOnlyKnownKeys) {
         EXPECT_FALSE(setting.source.empty()) << name << " " << setting.key;
       }
     }
-    for (const EngineFlag& flag : preset.flags) EXPECT_FALSE(flag.key.empty()) << flag.name;
+    for (const EngineFlag& flag : preset.flags) {
+      EXPECT_NE(flag.key.empty(), flag.no_effect.empty()) << flag.name;
+    }
     const Scenario scenario = read({"preset = \"" + name + "\""});
     EXPECT_EQ(scenario.engine.preset, name);
   }
@@ -88,6 +90,27 @@ TEST(EnginePreset, FlagsWithNamedValuesAreTranslated) {
       read({"preset = \"tensorrt-llm\"", "capacity_scheduler_policy = \"MAX_UTILIZATION\""});
   EXPECT_EQ(std::get<std::string>(trtllm.engine.scheduler.options.find("capacity_policy")->data),
             "max_utilization");
+}
+
+TEST(EnginePreset, SwitchesSetWhatTheyMean) {
+  EXPECT_TRUE(read({"enforce_eager = true"}).engine.host.cuda_graph_sizes.empty());
+  EXPECT_FALSE(read({"preset = \"vllm-v1\"", "enforce_eager = false"})
+                   .engine.host.cuda_graph_sizes.empty());
+  EXPECT_TRUE(read({"preset = \"sglang\"", "disable_cuda_graph = true"})
+                  .engine.host.cuda_graph_sizes.empty());
+  EXPECT_EQ(error_of({"enforce_eager = 1"}),
+            "s.toml:11:1: engine.enforce_eager: must be true or false, not an integer");
+}
+
+TEST(EnginePreset, FlagsThatAreSetElsewhereOrMeanNothingSaySo) {
+  EXPECT_EQ(error_of({"enable_expert_parallel = true"}),
+            "s.toml:11:1: engine.enable_expert_parallel: is set by [deployment] expert_parallel in "
+            "a scenario");
+  EXPECT_EQ(error_of({"speculative_config = { method = \"ngram\" }"}),
+            "s.toml:11:1: engine.speculative_config: is set by [engine.speculative] in a scenario");
+  EXPECT_EQ(error_of({"swap_space = 4"}),
+            "s.toml:11:1: engine.swap_space: changes nothing here, since V1 recomputes; KV in host "
+            "memory is host_kv; leave it out");
 }
 
 TEST(EnginePreset, TheResolvedFormReadsBackToItself) {

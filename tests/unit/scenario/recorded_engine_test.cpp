@@ -46,6 +46,7 @@ TEST(RecordedEngine, TakesFlagsRecordedBlocksAndHardware) {
   const RecordedEngine recorded =
       load_recorded_engine(file_of("meta.json", R"({"model": "Qwen/Qwen3-32B",
         "engine_kwargs": {"tensor_parallel_size": 2, "max_num_seqs": 64, "swap_space": 4,
+                          "frobnicate": 1, "speculative_config": {"method": "ngram"},
                           "enforce_eager": true},
         "kv_cache": {"num_gpu_blocks": 1234, "enable_prefix_caching": false},
         "resolved_config": {"scheduler_config": {"async_scheduling": false,
@@ -58,7 +59,8 @@ TEST(RecordedEngine, TakesFlagsRecordedBlocksAndHardware) {
             "[engine]\npreset = \"vllm-v1\"\nsequences_max = 64\nprefix_caching = false\n"
             "kv_blocks = 1234\nbatch_tokens_max = 4096\nasync_scheduling = false\n"
             "cuda_graph_sizes = []\n");
-  EXPECT_EQ(recorded.notes, std::vector<std::string>{"swap_space"});
+  // What makes no difference is no news; what is not taken over is.
+  EXPECT_EQ(recorded.notes, (std::vector<std::string>{"frobnicate", "speculative_config"}));
 }
 
 TEST(ServerSettings, LaterTablesOverrideEarlierOnes) {

@@ -237,5 +237,28 @@ TEST(Scenario, WithoutADtypeModelsRunAsPublished) {
             WeightFormats(DType::fp8, DType::nvfp4));
 }
 
+TEST(Scenario, PartsOfTheWeightsHaveFormatsOfTheirOwn) {
+  const std::string text =
+      asking_for("deepseek-v3", "dtype = \"w4a16\"\nattention_dtype = \"bf16\"\n"
+                                "shared_expert_dtype = \"w8a16\"");
+  WeightFormats expected(DType::w4a16);
+  expected.attention = DType::bf16;
+  expected.shared = DType::w8a16;
+  EXPECT_EQ(formats_of(text), expected);
+  const Scenario scenario = read_scenario(parse_toml(text, "s.toml"), {"."});
+  EXPECT_EQ(formats_of(to_toml(resolved_scenario(scenario))), expected);
+  EXPECT_THROW(formats_of(asking_for("llama-3.1-8b", "shared_expert_dtype = \"fp8\"")),
+               ConfigError);
+}
+
+TEST(Scenario, ModelsAndGpusGoByTheNamesThatPeopleUse) {
+  std::string text = asking_for("meta-llama/Llama-3.3-70B-Instruct");
+  text.replace(text.find("h200-sxm-8"), 10, "NVIDIA H200-8");
+  const Scenario scenario = read_scenario(parse_toml(text, "s.toml"), {"/nowhere"});
+  EXPECT_EQ(scenario.model.name, "llama-3.1-70b");
+  EXPECT_EQ(scenario.cluster.gpu.name, "h200-sxm");
+  EXPECT_EQ(formats_of(asking_for("Qwen/Qwen3-32B-AWQ")), WeightFormats(DType::w4a16));
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -71,6 +71,7 @@ TEST(KvFormat, AGpuWithoutFp8IsTold) {
   for (const char* name : {"l4", "rtx-4090", "h100-sxm", "b200-sxm", "mi300x"}) {
     EXPECT_EQ(kv_format_problem(DType::fp8, load_gpu(name, {})), "") << name;
     EXPECT_NE(kv_format_problem(DType::fp8_block, load_gpu(name, {})), "") << name;
+    EXPECT_NE(kv_format_problem(DType::w4a16, load_gpu(name, {})), "") << name;
   }
 }
 

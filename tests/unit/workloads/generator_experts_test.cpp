@@ -44,6 +44,58 @@ TEST(Generate, ExpertsMayHaveAFormatOfTheirOwn) {
   EXPECT_EQ(kernel<FusedMoe>(sequence, "experts").dtype, DType::mxfp4);
 }
 
+TEST(Generate, EachPartOfTheWeightsHasItsFormat) {
+  ExecutionSettings settings;
+  WeightFormats formats(DType::fp8, DType::w4a16);
+  formats.attention = DType::bf16;
+  formats.shared = DType::int8;
+  settings.set_formats(formats);
+  EXPECT_EQ(settings.formats(), formats);
+  const KernelSequence sequence =
+      generate(model("deepseek-v3"), {}, settings, batch_of_100(), 0);
+  EXPECT_EQ(kernel<Gemm>(sequence, "o_proj").dtype, DType::bf16);
+  EXPECT_EQ(kernel<Gemm>(sequence, "qkv_a_proj").dtype, DType::bf16);
+  EXPECT_EQ(kernel<Gemm>(sequence, "gate_up_proj").dtype, DType::fp8);
+  EXPECT_EQ(kernel<Gemm>(sequence, "shared_down_proj").dtype, DType::int8);
+  EXPECT_EQ(kernel<Gemm>(sequence, "router").dtype, DType::bf16);
+  EXPECT_EQ(kernel<Gemm>(sequence, "lm_head").dtype, DType::bf16);
+  EXPECT_EQ(kernel<FusedMoe>(sequence, "experts").dtype, DType::w4a16);
+}
+
+// Layers of kinds: heads, windows and MLPs of their own; values narrower than keys are priced as if
+// both had the mean width, which has their operations and bytes.
+TEST(Generate, KindsOfLayersHaveTheirOwnShapes) {
+  Transformer mixed = model("llama-3.1-8b");
+  mixed.layers = 4;
+  LayerKind full{.name = "full", .attention = mixed.attention(0), .intermediate = 1024};
+  LayerKind sliding = full;
+  sliding.name = "sliding";
+  sliding.attention = {.query_heads = 32, .kv_heads = 4, .head_dim = 192, .value_dim = 128,
+                       .window = 128};
+  LayerKind skipped{.name = "skipped", .has_attention = false, .intermediate = 2048};
+  mixed.kinds = {full, sliding, skipped};
+  mixed.kind_pattern = {0, 1, 1, 2};
+  const KernelSequence sequence = generate(mixed, {.tensor = 2}, {}, batch_of_100(), 0);
+  std::vector<std::string> attentions, widths;
+  for (const KernelCall& call : sequence) {
+    if (const auto* attention = std::get_if<Attention>(&call.kernel)) {
+      attentions.push_back(fmt::format("{}/{} of {}, window {} x{}", attention->query_heads,
+                                       attention->kv_heads, attention->head_dim, attention->window,
+                                       call.calls));
+    }
+    if (call.role == "gate_up_proj") {
+      widths.push_back(fmt::format("{} x{}", std::get<Gemm>(call.kernel).n, call.calls));
+    }
+  }
+  EXPECT_THAT(attentions, ElementsAre("16/4 of 128, window 0 x1", "16/2 of 160, window 128 x2"));
+  EXPECT_THAT(widths, ElementsAre("1024 x1", "1024 x2", "2048 x1"));
+  const auto qkv = std::ranges::find_if(sequence, [](const KernelCall& call) {
+    return call.role == "qkv_proj" && call.calls == 2;
+  });
+  // 16 queries of 192, two keys of 192 and values of 128.
+  EXPECT_EQ(std::get<Gemm>(qkv->kernel).n, 16 * 192 + 2 * (192 + 128));
+}
+
 // Two groups of two ranks with 100 and 60 tokens; 8 experts on 4 ranks, two each.
 BatchShape batch_beside_60() {
   BatchShape batch = batch_of_100();

@@ -1,0 +1,113 @@
+// The architectures that the importer knows.
+#include <algorithm>
+#include <array>
+
+#include "models/hugging_face/families.hpp"
+#include "sim/base/nearest_name.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr auto known = std::to_array<Architecture>({
+    {"LlamaForCausalLM", read_llama},
+    {"MistralForCausalLM", read_mistral},
+    {"Mistral3ForConditionalGeneration", read_mistral3},
+    {"MixtralForCausalLM", read_mixtral},
+    {"Llama4ForConditionalGeneration", read_llama4},
+    {"Llama4ForCausalLM", read_llama4},
+    {"DeciLMForCausalLM", read_decilm},
+    {"SmolLM3ForCausalLM", read_llama},
+    {"OlmoeForCausalLM", read_olmoe},
+    {"Olmo2ForCausalLM", read_olmo2},
+    {"Olmo3ForCausalLM", read_olmo2},
+    {"Phi3ForCausalLM", read_phi3},
+    {"GraniteForCausalLM", read_granite},
+    {"SeedOssForCausalLM", read_seed_oss},
+    {"HunYuanDenseV1ForCausalLM", read_hunyuan},
+    {"Ernie4_5ForCausalLM", read_ernie},
+    {"Ernie4_5_MoeForCausalLM", read_ernie_moe},
+    {"Qwen2ForCausalLM", read_qwen2},
+    {"Qwen2MoeForCausalLM", read_qwen2_moe},
+    {"Qwen2_5_VLForConditionalGeneration", read_qwen2},
+    {"Qwen3ForCausalLM", read_qwen3},
+    {"Qwen3MoeForCausalLM", read_qwen3_moe},
+    {"Qwen3VLForConditionalGeneration", read_qwen3_vl},
+    {"Qwen3VLMoeForConditionalGeneration", read_qwen3_vl_moe},
+    {"MiMoForCausalLM", read_mimo},
+    {"MiMoV2FlashForCausalLM", read_mimo_v2},
+    {"DeepseekV2ForCausalLM", read_deepseek_v2},
+    {"DeepseekV3ForCausalLM", read_deepseek_v3},
+    {"KimiK25ForConditionalGeneration", read_kimi_k25},
+    {"Glm4ForCausalLM", read_glm4},
+    {"Glm4MoeForCausalLM", read_glm4_moe},
+    {"GptOssForCausalLM", read_gpt_oss},
+    {"MiniMaxM2ForCausalLM", read_minimax_m2},
+    {"Step3p5ForCausalLM", read_step3p5},
+    {"Step3p7FlashForCausalLM", read_step3p5},
+    {"Gemma3ForCausalLM", read_gemma3},
+    {"Gemma3ForConditionalGeneration", read_gemma3_vision},
+    {"Gemma4ForCausalLM", read_gemma4},
+    {"Gemma4ForConditionalGeneration", read_gemma4},
+});
+
+constexpr std::string_view sparse_index =
+    "an indexer picks the keys that attention reads (sparse attention)";
+constexpr std::string_view delta_net = "three layers of four are a gated delta net";
+constexpr std::string_view mamba = "most layers are Mamba-2 state spaces";
+
+constexpr auto refused = std::to_array<RefusedArchitecture>({
+    {"DeepseekV32ForCausalLM", sparse_index},
+    {"DeepseekV4ForCausalLM", "it has compressed sparse attention and hyper-connections"},
+    {"GlmMoeDsaForCausalLM", sparse_index},
+    {"MiniMaxM3ForCausalLM", "most layers attend to blocks that an index picks"},
+    {"Qwen3NextForCausalLM", delta_net},
+    {"Qwen3_5ForConditionalGeneration", delta_net},
+    {"Qwen3_5MoeForConditionalGeneration", delta_net},
+    {"Qwen3_5ForCausalLM", delta_net},
+    {"Qwen3_5MoeForCausalLM", delta_net},
+    {"KimiLinearForCausalLM", "most layers are Kimi delta attention"},
+    {"KimiK3ForConditionalGeneration",
+     "most layers are Kimi delta attention, and experts work on a latent"},
+    {"NemotronHForCausalLM", mamba},
+    {"FalconH1ForCausalLM", "every layer has a Mamba-2 state space beside attention"},
+    {"Lfm2ForCausalLM", "most layers are short convolutions"},
+    {"Lfm2MoeForCausalLM", "most layers are short convolutions"},
+    {"Cohere2ForCausalLM", "attention and MLP run side by side"},
+    {"CohereForCausalLM", "attention and MLP run side by side"},
+});
+
+}  // namespace
+
+std::span<const Architecture> architectures() { return known; }
+
+std::span<const RefusedArchitecture> refused_architectures() { return refused; }
+
+const Architecture& find_architecture(const Value& config) {
+  if (!config.is_object()) {
+    throw ConfigError(config.position, "a Hugging Face config must be one JSON object");
+  }
+  Diagnostics diagnostics;
+  TableReader table(config, diagnostics, "");
+  std::vector<std::string> names;
+  if (table.require("architectures", names)) {
+    table.expect("architectures", !names.empty(), "must name one architecture");
+  }
+  diagnostics.throw_if_any();
+  const std::string& name = names.front();
+  const auto found = std::ranges::find(known, name, &Architecture::name);
+  if (found != known.end()) return *found;
+  const auto reason = std::ranges::find(refused, name, &RefusedArchitecture::name);
+  if (reason != refused.end()) {
+    throw ConfigError(table.position("architectures"),
+                      fmt::format("{} cannot be expanded yet: {}. Nothing stands in for it, since "
+                                  "its memory and times would be wrong",
+                                  name, reason->because));
+  }
+  std::vector<std::string_view> readable;
+  for (const Architecture& architecture : known) readable.push_back(architecture.name);
+  throw ConfigError(table.position("architectures"),
+                    unknown_name_message("architecture", name, readable) +
+                        "; a model built like one of these can be described in TOML");
+}
+
+}  // namespace foretoken

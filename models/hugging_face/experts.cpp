@@ -1,0 +1,83 @@
+// Experts as configs describe them: how many, how wide, which layers have them.
+#include <algorithm>
+
+#include "models/hugging_face/decoder.hpp"
+#include "models/model_fields.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Leading dense layers by DeepSeek's rule; experts in every moe_layer_freq-th layer are a mistake.
+/// MiMo lists a 0 or 1 for each layer in the same key.
+int read_leading_dense_layers(TableReader& table) {
+  int leading = 0;
+  read_within(table, "first_k_dense_replace", leading, 0, layers_limit);
+  if (const Value* freq = table.find("moe_layer_freq"); freq != nullptr && freq->is_array()) {
+    std::vector<int> has_experts;
+    if (!table.read("moe_layer_freq", has_experts)) return leading;
+    leading = static_cast<int>(std::ranges::find(has_experts, 1) - has_experts.begin());
+    table.expect("moe_layer_freq",
+                 std::find(has_experts.begin() + leading, has_experts.end(), 0) ==
+                     has_experts.end(),
+                 "makes layers between MoE layers dense; only the first layers can be dense");
+    return leading;
+  }
+  int step = 1;
+  if (read_within(table, "moe_layer_freq", step, 1, layers_limit)) {
+    table.expect("moe_layer_freq", step == 1,
+                 "makes layers between MoE layers dense; only the first layers can be dense");
+  }
+  return leading;
+}
+
+/// Layers without experts by Qwen's rule: layer i has some if it is not in mlp_only_layers and
+/// decoder_sparse_step divides i + 1. Layers listed between MoE layers are a mistake.
+void read_listed_dense_layers(TableReader& table, const Transformer& model, MoeConfig& moe) {
+  std::vector<int> dense_only;
+  table.read("mlp_only_layers", dense_only);
+  read_within(table, "decoder_sparse_step", moe.step, 1, layers_limit);
+  if (moe.step > 1) {
+    table.expect("mlp_only_layers", dense_only.empty(),
+                 "cannot be combined with a decoder_sparse_step above 1");
+    return;
+  }
+  const auto is_dense = [&](int layer) {
+    return std::ranges::find(dense_only, layer) != dense_only.end();
+  };
+  while (moe.dense_layers < model.layers && is_dense(moe.dense_layers)) ++moe.dense_layers;
+  for (int layer = moe.dense_layers; layer < model.layers; ++layer) {
+    if (!is_dense(layer)) continue;
+    table.fail("mlp_only_layers",
+               fmt::format("makes layer {} dense after layer {} has experts; only the first layers "
+                           "can be dense",
+                           layer, moe.dense_layers));
+    break;
+  }
+}
+
+}  // namespace
+
+void read_experts(ConfigReader& config, const DecoderTraits& traits) {
+  TableReader& table = config.table;
+  Transformer& model = config.model;
+  MoeConfig moe;
+  if (require_count(table, traits.experts_key, moe.experts, experts_limit) &&
+      require_count(table, traits.topk_key, moe.topk, experts_limit)) {
+    table.expect(
+        traits.topk_key, moe.topk <= moe.experts,
+        fmt::format("{} exceeds {} = {}", moe.topk, traits.experts_key, moe.experts));
+  }
+  require_count(table, traits.expert_width_key, moe.intermediate, width_limit);
+  if (traits.dense_layers == DenseLayers::listed) read_listed_dense_layers(table, model, moe);
+  if (traits.dense_layers == DenseLayers::leading) {
+    moe.dense_layers = read_leading_dense_layers(table);
+    std::int64_t shared = 0;
+    read_within(table, "n_shared_experts", shared, 0, experts_limit);
+    moe.shared_intermediate = shared * moe.intermediate;
+  }
+  moe.router_bias = traits.router_bias;
+  moe.expert_bias = traits.expert_bias;
+  if (moe.dense_layers < model.layers) model.moe = moe;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,49 @@
+// The readers of architectures, by family: what the registry (catalog.cpp) puts together. Internal
+// to this room.
+#pragma once
+
+#include "models/hugging_face/architecture.hpp"
+
+namespace foretoken {
+
+// llama.cpp
+void read_llama(ConfigReader& config);
+void read_mistral(ConfigReader& config);
+void read_mistral3(ConfigReader& config);
+void read_mixtral(ConfigReader& config);
+void read_olmoe(ConfigReader& config);
+void read_llama4(ConfigReader& config);
+void read_decilm(ConfigReader& config);
+// qwen.cpp
+void read_qwen2(ConfigReader& config);
+void read_qwen2_moe(ConfigReader& config);
+void read_qwen3(ConfigReader& config);
+void read_qwen3_moe(ConfigReader& config);
+void read_qwen3_vl(ConfigReader& config);
+void read_qwen3_vl_moe(ConfigReader& config);
+void read_mimo(ConfigReader& config);
+void read_mimo_v2(ConfigReader& config);
+// deepseek.cpp
+void read_deepseek_v2(ConfigReader& config);
+void read_deepseek_v3(ConfigReader& config);
+void read_kimi_k25(ConfigReader& config);
+// gemma.cpp
+void read_gemma3(ConfigReader& config);
+void read_gemma3_vision(ConfigReader& config);
+void read_gemma4(ConfigReader& config);
+// experts_of_many.cpp
+void read_glm4_moe(ConfigReader& config);
+void read_gpt_oss(ConfigReader& config);
+void read_minimax_m2(ConfigReader& config);
+void read_step3p5(ConfigReader& config);
+void read_ernie_moe(ConfigReader& config);
+// dense.cpp
+void read_glm4(ConfigReader& config);
+void read_granite(ConfigReader& config);
+void read_phi3(ConfigReader& config);
+void read_olmo2(ConfigReader& config);
+void read_seed_oss(ConfigReader& config);
+void read_ernie(ConfigReader& config);
+void read_hunyuan(ConfigReader& config);
+
+}  // namespace foretoken

@@ -1,0 +1,65 @@
+// Models by what Hugging Face and people call them.
+#include "models/model_name.hpp"
+
+#include <gmock/gmock.h>
+
+namespace foretoken {
+namespace {
+
+std::string called(std::string_view text) {
+  const auto named = model_named(text);
+  return named ? named->name : "";
+}
+
+TEST(ModelName, HuggingFaceIdsInAnyCase) {
+  EXPECT_EQ(called("meta-llama/Llama-3.1-8B-Instruct"), "llama-3.1-8b");
+  EXPECT_EQ(called("meta-llama/Meta-Llama-3.1-70B"), "llama-3.1-70b");
+  EXPECT_EQ(called("META-LLAMA/LLAMA-3.3-70B-INSTRUCT"), "llama-3.1-70b");
+  EXPECT_EQ(called("Llama-3.3-70B"), "llama-3.1-70b");
+  EXPECT_EQ(called("Qwen/Qwen3-235B-A22B-Instruct-2507"), "qwen3-235b-a22b");
+  EXPECT_EQ(called("mistralai/Mixtral-8x7B-Instruct-v0.1"), "mixtral-8x7b");
+  EXPECT_EQ(called("google/gemma-3-27b-it"), "gemma-3-27b");
+  EXPECT_EQ(called("deepseek-ai/DeepSeek-R1-0528"), "deepseek-r1");
+  EXPECT_EQ(called("openai/gpt-oss-120b"), "gpt-oss-120b");
+  EXPECT_EQ(called("Qwen/Qwen9-8B"), "");
+  EXPECT_EQ(called(""), "");
+}
+
+TEST(ModelName, WhatTheNameSaysOfTheFormatIsKept) {
+  EXPECT_EQ(model_named("meta-llama/Llama-3.1-8B-Instruct")->released, std::nullopt);
+  EXPECT_EQ(model_named("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic")->released, DType::fp8);
+  EXPECT_EQ(model_named("Qwen/Qwen3-32B-FP8")->released, DType::fp8_block);
+  EXPECT_EQ(model_named("Qwen/Qwen3-32B-AWQ")->released, DType::w4a16);
+  EXPECT_EQ(load_model("Qwen/Qwen3-32B-AWQ", {}).released, WeightFormats(DType::w4a16));
+  EXPECT_EQ(load_model("openai/gpt-oss-120b", {}).released,
+            load_model("gpt-oss-120b", {}).released);
+}
+
+TEST(ModelName, AnIdIsTwoNamesAndNoFile) {
+  EXPECT_TRUE(is_model_id("meta-llama/Llama-3.1-8B"));
+  for (const char* path : {"./model", "../model", "a/b/c", "/model", "models/", "a/b.toml",
+                           "a/config.json", "llama"}) {
+    EXPECT_FALSE(is_model_id(path)) << path;
+  }
+}
+
+TEST(ModelName, AnUnknownIdIsToldTheNearestAndHowToImport) {
+  try {
+    load_model("meta-llama/Llama-3.1-9B-Instruct", {"chat.toml", 2, 1});
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "chat.toml:2:1: no built-in model is called 'meta-llama/Llama-3.1-9B-Instruct'; did "
+              "you mean 'llama-3.1-8b'? Else download its config.json and give that file's path "
+              "(`foretoken model list` has the built-in ones)");
+  }
+  try {
+    load_model("acme/Zebra-9B", {});
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("'acme/Zebra-9B'; download its config.json"));
+  }
+}
+
+}  // namespace
+}  // namespace foretoken

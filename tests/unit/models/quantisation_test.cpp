@@ -1,0 +1,186 @@
+// Quantisation blocks of checkpoints, shortened to the keys that matter: the formats they mean, and
+// that what is not understood is refused by name.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "models/operator_graph.hpp"
+#include "models/parallel_layout.hpp"
+#include "models/transformer.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/toml.hpp"
+#include "tests/own_folder.hpp"
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Value dense(std::string_view block) {
+  Value value = parse_json(R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4096,
+    "intermediate_size": 14336, "max_position_embeddings": 131072, "num_attention_heads": 32,
+    "num_hidden_layers": 4, "num_key_value_heads": 8, "vocab_size": 128256})",
+                           {"config.json"});
+  if (!block.empty()) value.set("quantization_config", parse_json(block, {"config.json"}));
+  return value;
+}
+
+Value experts(std::string_view block) {
+  Value value = parse_json(R"({"architectures": ["DeepseekV3ForCausalLM"],
+    "first_k_dense_replace": 1, "hidden_size": 7168, "intermediate_size": 18432,
+    "kv_lora_rank": 512, "max_position_embeddings": 262144, "moe_intermediate_size": 2048,
+    "n_routed_experts": 384, "n_shared_experts": 1, "num_attention_heads": 64,
+    "num_experts_per_tok": 8, "num_hidden_layers": 5, "q_lora_rank": 1536,
+    "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 163840})",
+                           {"config.json"});
+  value.set("quantization_config", parse_json(block, {"config.json"}));
+  return value;
+}
+
+WeightFormats formats(const Value& config) {
+  return import_hugging_face(config, "m").released.value_or(WeightFormats());
+}
+
+std::string mistake(const Value& config) {
+  try {
+    import_hugging_face(config, "m");
+  } catch (const ConfigError& error) {
+    return error.diagnostics().front().message;
+  }
+  return "";
+}
+
+/// compressed-tensors with one group.
+std::string groups(std::string_view weights, std::string_view activations,
+                   std::string_view ignored = "\"lm_head\"") {
+  return fmt::format(R"({{"quant_method": "compressed-tensors", "ignore": [{}],
+    "config_groups": {{"group_0": {{"targets": ["Linear"], "weights": {}, "input_activations": {}
+    }}}}}})",
+                     ignored, weights, activations);
+}
+
+TEST(Quantisation, NoneIs16Bit) {
+  EXPECT_EQ(import_hugging_face(dense(""), "m").released, std::nullopt);
+}
+
+TEST(Quantisation, AwqAndGptqAreWeightOnly) {
+  EXPECT_EQ(formats(dense(R"({"quant_method": "awq", "bits": 4, "group_size": 128,
+    "zero_point": true, "modules_to_not_convert": null})")),
+            WeightFormats(DType::w4a16));
+  EXPECT_EQ(formats(dense(R"({"quant_method": "gptq", "bits": 4, "group_size": 32})")),
+            WeightFormats(DType::w4a16_g32));
+  EXPECT_EQ(formats(dense(R"({"quant_method": "gptq", "bits": 4, "group_size": -1})")),
+            WeightFormats(DType::w4a16));
+  EXPECT_EQ(formats(dense(R"({"quant_method": "gptq", "bits": 8, "group_size": 128})")),
+            WeightFormats(DType::w8a16));
+}
+
+// By hand: a layer's 218,103,808 weights of matrix products at 4 bits and a 16-bit scale for 128 of
+// them, norms (2 x 4096) and the final one, embedding and LM head in 16 bit.
+TEST(Quantisation, NarrowWeightsTakeTheirBytes) {
+  const Transformer model =
+      import_hugging_face(dense(R"({"quant_method": "awq", "bits": 4, "group_size": 128})"), "m");
+  const double products = 4 * (4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096 + 3 * 4096.0 * 14336);
+  const double plain = 4 * 2 * 4096.0 + 4096 + 2 * 128256 * 4096.0;
+  EXPECT_DOUBLE_EQ(weight_bytes_per_rank(model, {}, 0, *model.released).value(),
+                   products * (0.5 + 2.0 / 128) + plain * 2);
+  EXPECT_EQ(read_model(parse_toml(model_toml(model), "m")), model);
+}
+
+TEST(Quantisation, CompressedTensorsByBitsAndActivations) {
+  const std::string int4 = R"({"num_bits": 4, "type": "int", "group_size": 128})";
+  const std::string int8 = R"({"num_bits": 8, "type": "int", "strategy": "channel"})";
+  const std::string fp8 = R"({"num_bits": 8, "type": "float", "strategy": "channel"})";
+  const std::string blocks = R"({"num_bits": 8, "type": "float", "strategy": "block"})";
+  const std::string fp4 = R"({"num_bits": 4, "type": "float", "group_size": 16})";
+  EXPECT_EQ(formats(dense(groups(int4, "null"))), WeightFormats(DType::w4a16));
+  EXPECT_EQ(formats(dense(groups(int8, "null"))), WeightFormats(DType::w8a16));
+  EXPECT_EQ(formats(dense(groups(int8, int8))), WeightFormats(DType::int8));
+  EXPECT_EQ(formats(dense(groups(fp8, fp8))), WeightFormats(DType::fp8));
+  EXPECT_EQ(formats(dense(groups(blocks, fp8))), WeightFormats(DType::fp8_block));
+  EXPECT_EQ(formats(dense(groups(fp8, "null"))), WeightFormats(DType::w8a16));
+  EXPECT_EQ(formats(dense(groups(fp4, fp4))), WeightFormats(DType::nvfp4));
+  EXPECT_EQ(formats(dense(groups(fp4, "null"))), WeightFormats(DType::w4a16_g32));
+}
+
+// Kimi K2.5's block, word for word in what matters: experts alone are 4 bit.
+TEST(Quantisation, IgnoredModulesStay16Bit) {
+  const std::string kimi = groups(R"({"num_bits": 4, "type": "int", "group_size": 32})", "null",
+                                  R"("lm_head", "re:.*self_attn.*", "re:.*shared_experts.*",
+                                  "re:.*mlp\\.(gate|up|gate_up|down)_proj.*")");
+  EXPECT_EQ(formats(experts(kimi)), WeightFormats(DType::bf16, DType::w4a16_g32));
+  const std::string kept = groups(R"({"num_bits": 4, "type": "int", "group_size": 32})", "null",
+                                  R"("lm_head", "re:.*self_attn.*")");
+  WeightFormats expected(DType::w4a16_g32);
+  expected.attention = DType::bf16;
+  EXPECT_EQ(formats(experts(kept)), expected);
+}
+
+TEST(Quantisation, ModelOptByGlobsAndWithoutAMethod) {
+  const std::string ignored =
+      R"("lm_head", "model.layers.0.self_attn*", "model.layers.1.self_attn*",
+         "model.layers.2.self_attn*", "model.layers.3.self_attn*", "model.layers.4.self_attn*")";
+  const std::string nvfp4 = fmt::format(R"({{"quant_method": "modelopt", "quant_algo": "NVFP4",
+    "ignore": [{}], "config_groups": {{"group_0": {{"targets": ["Linear"],
+      "weights": {{"num_bits": 4, "type": "float", "group_size": 16}},
+      "input_activations": {{"num_bits": 4, "type": "float", "group_size": 16}}}}}}}})",
+                                        ignored);
+  WeightFormats expected(DType::nvfp4);
+  expected.attention = DType::bf16;
+  EXPECT_EQ(formats(experts(nvfp4)), expected);
+  EXPECT_EQ(formats(dense(R"({"quant_algo": "FP8", "ignore": ["lm_head"]})")),
+            WeightFormats(DType::fp8));
+}
+
+TEST(Quantisation, LayersThatDifferAreCountedAsMostAndTold) {
+  const std::string block = R"({"quant_method": "fp8", "weight_block_size": [128, 128],
+    "modules_to_not_convert": ["lm_head", "model.layers.0"]})";
+  const Transformer model = import_hugging_face(dense(block), "m");
+  EXPECT_EQ(model.released, WeightFormats(DType::fp8_block));
+  EXPECT_THAT(model.left_out,
+              ElementsAre("1 of 4 layers keep attention in bf16: counted in fp8_block as the rest",
+                          "1 of 4 layers keep dense MLPs in bf16: counted in fp8_block as the "
+                          "rest"));
+}
+
+TEST(Quantisation, IgnoredNamesEndAtDots) {
+  EXPECT_EQ(formats(dense(R"({"quant_method": "fp8", "modules_to_not_convert": ["gate",
+    "model.layers.11", "self", "attn"]})")),
+            WeightFormats(DType::fp8));
+}
+
+TEST(Quantisation, WhatIsNotUnderstoodIsRefusedByName) {
+  EXPECT_THAT(mistake(dense(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})")),
+              HasSubstr("is bitsandbytes, whose kernels nobody has measured"));
+  EXPECT_THAT(mistake(dense(R"({"quant_method": "quip"})")),
+              HasSubstr("quant_method: unknown method 'quip'. Known: awq, compressed-tensors"));
+  EXPECT_THAT(mistake(dense(R"({"bits": 4})")), HasSubstr("unknown method ''"));
+  EXPECT_THAT(mistake(dense(R"({"quant_method": "gptq", "bits": 3})")),
+              HasSubstr("bits: 3-bit weights are no format here; 4 and 8 bit are"));
+  EXPECT_THAT(mistake(dense(R"({"quant_method": "gptq", "bits": 4,
+                "dynamic": {"+:.*down.*": {"bits": 8}}})")),
+              HasSubstr("dynamic: gives some modules a format of their own"));
+  EXPECT_THAT(mistake(dense(groups(R"({"num_bits": 4, "type": "int"})",
+                                   R"({"num_bits": 8, "type": "int"})"))),
+              HasSubstr("4-bit integers with 8-bit activations are no format here"));
+  EXPECT_THAT(mistake(dense(R"({"quant_method": "modelopt", "quant_algo": "W2A16"})")),
+              HasSubstr("unknown quant_algo 'W2A16'"));
+  EXPECT_THAT(mistake(dense(groups(R"({"num_bits": 4, "type": "int"})", "null", R"("re:(")"))),
+              HasSubstr("regular expressions"));
+}
+
+TEST(Quantisation, ModelOptWritesAFileBesideTheConfig) {
+  const std::filesystem::path folder = own_folder();
+  std::ofstream(folder / "config.json") << to_json(dense(""));
+  std::ofstream(folder / "hf_quant_config.json")
+      << R"({"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8",
+           "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}})";
+  EXPECT_EQ(load_model((folder / "config.json").string(), {}).released,
+            WeightFormats(DType::fp8));
+  EXPECT_EQ(load_model(folder.string(), {}).released, WeightFormats(DType::fp8));
+}
+
+}  // namespace
+}  // namespace foretoken
