@@ -13,10 +13,10 @@ std::optional<Ceiling> Ceilings::find(const Kernel& kernel, const GpuSpec& gpu) 
   if (family == nullptr) return std::nullopt;
   const Artifact* const artifact = families_.find(*family);
   if (artifact == nullptr) return std::nullopt;
-  const double log_ratio = estimate(*family, *artifact, kernel, gpu).mean;
-  Ceiling ceiling{family->name(), family->first_order(kernel, gpu).time * std::exp(log_ratio),
+  const auto [parts, answer] = estimate(*family, *artifact, kernel, gpu);
+  Ceiling ceiling{family->name(), parts.first.time * std::exp(answer.mean),
                   roof_of(kernel, gpu, cold_state(kernel).value_or(true)), Origin::transferred};
-  if (is_cold(kernel)) ceiling.time += family->cold_extra(kernel, gpu);
+  if (is_cold(kernel)) ceiling.time += parts.cold_extra;
   if (std::ranges::find(artifact->gpus, gpu.name) != artifact->gpus.end()) {
     ceiling.origin = Origin::learned;
   }

@@ -55,6 +55,8 @@ struct Launch {
   std::vector<float> costs;
   /// scheduling = least_loaded: every pass is placed as the first one is.
   bool are_passes_alike = false;
+  /// Puts the partial results of the launch before it together.
+  bool joins_parts = false;
 
   [[nodiscard]] std::int64_t task_count() const {
     std::int64_t count = 0;

@@ -57,6 +57,17 @@ class EstimatorFamily {
   [[nodiscard]] virtual double first_order_error() const { return 0; }
   /// What is added to a price when the launch is cold (weights and KV from DRAM); tables are warm.
   [[nodiscard]] virtual Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const = 0;
+
+  struct Parts {
+    FirstOrder first;
+    Seconds cold_extra;
+  };
+  /// All of the above at once, features to `out`: what prices call. For families whose answers come
+  /// from one plan that is not to be made three times.
+  virtual Parts parts(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const {
+    features(kernel, gpu, out);
+    return {first_order(kernel, gpu), cold_extra(kernel, gpu)};
+  }
 };
 
 /// All families (estimators/families.cpp), the first that covers a kernel wins.

@@ -36,8 +36,11 @@ class RoundRobin {
 
   void deal(const Task& task, std::int64_t count) {
     const auto size = static_cast<std::int64_t>(sms_.size());
-    if (const std::int64_t laps = count / size; laps > 0) add(every_, task, laps);
-    for (std::int64_t rest = count % size; rest > 0; --rest) {
+    if (count >= size) {  // a division a task would be half of what scheduling costs
+      add(every_, task, count / size);
+      count %= size;
+    }
+    for (; count > 0; --count) {
       add(sms_[next_], task, 1);
       if (++next_ == sms_.size()) next_ = 0;
     }

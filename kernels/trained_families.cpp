@@ -67,47 +67,60 @@ const Artifact* TrainedFamilies::find(const EstimatorFamily& family) const {
 
 namespace {
 
-/// The features of a kernel, in `buffer`.
+using FeatureBuffer = std::array<float, network_width_max>;
+
+/// The features that `write` puts into a sink, in `buffer`.
+template <class Write>
 std::span<const float> features_of(const EstimatorFamily& family, const Artifact& artifact,
-                                   const Kernel& kernel, const GpuSpec& gpu,
-                                   std::array<float, network_width_max>& buffer) {
+                                   FeatureBuffer& buffer, Write write) {
   const std::size_t count = artifact.ensemble.features().size();
   const std::span<float> features(buffer.data(), count);
   FeatureSink sink(features);
-  family.features(kernel, gpu, sink);
+  write(sink);
   FORETOKEN_CHECK(sink.used() == count, "{}: {} features instead of {}", family.name(), sink.used(),
                   count);
   return features;
+}
+
+std::span<const float> features_of(const EstimatorFamily& family, const Artifact& artifact,
+                                   const Kernel& kernel, const GpuSpec& gpu,
+                                   FeatureBuffer& buffer) {
+  return features_of(family, artifact, buffer,
+                     [&](FeatureSink& sink) { family.features(kernel, gpu, sink); });
 }
 
 }  // namespace
 
 double log_ratio(const EstimatorFamily& family, const Artifact& artifact, const Kernel& kernel,
                  const GpuSpec& gpu) {
-  std::array<float, network_width_max> buffer;
+  FeatureBuffer buffer;
   const auto features = features_of(family, artifact, kernel, gpu, buffer);
   return artifact.network_share(gpu) * log_ratio(artifact.head, artifact.ensemble, features);
 }
 
-Ensemble::Answer estimate(const EstimatorFamily& family, const Artifact& artifact,
-                          const Kernel& kernel, const GpuSpec& gpu,
-                          const FamilyAdaptation* adaptation) {
-  std::array<float, network_width_max> buffer;
-  const auto features = features_of(family, artifact, kernel, gpu, buffer);
+FamilyEstimate estimate(const EstimatorFamily& family, const Artifact& artifact,
+                        const Kernel& kernel, const GpuSpec& gpu,
+                        const FamilyAdaptation* adaptation) {
+  FamilyEstimate result;
+  FeatureBuffer buffer;
+  const auto features = features_of(family, artifact, buffer, [&](FeatureSink& sink) {
+    result.parts = family.parts(kernel, gpu, sink);
+  });
   std::array<float, networks_max * network_width_max> state_buffer;
   const auto state = std::span<float>(state_buffer)
                          .first(adaptation != nullptr ? artifact.ensemble.state_width() : 0);
-  Ensemble::Answer answer = artifact.ensemble.run(features, state);
+  Ensemble::Answer& answer = result.answer;
+  answer = artifact.ensemble.run(features, state);
   const double share = artifact.network_share(gpu);
   answer.mean *= share;
   answer.spread *= share;
   if (adaptation != nullptr) answer.mean += adaptation->correction(state);
-  return answer;
+  return result;
 }
 
 std::vector<float> network_state(const EstimatorFamily& family, const Artifact& artifact,
                                  const Kernel& kernel, const GpuSpec& gpu) {
-  std::array<float, network_width_max> buffer;
+  FeatureBuffer buffer;
   const auto features = features_of(family, artifact, kernel, gpu, buffer);
   std::vector<float> state(artifact.ensemble.state_width());
   static_cast<void>(artifact.ensemble.run(features, state));

@@ -59,12 +59,17 @@ class TrainedFamilies {
 double log_ratio(const EstimatorFamily& family, const Artifact& artifact, const Kernel& kernel,
                  const GpuSpec& gpu);
 
-/// The network's view of a kernel: log(time / T), how sure it is, and how far from the data; on
-/// GPUs unlike those it saw only its share (Artifact::network_share). With an adaptation the
-/// correction of just that comes on top.
-Ensemble::Answer estimate(const EstimatorFamily& family, const Artifact& artifact,
-                          const Kernel& kernel, const GpuSpec& gpu,
-                          const FamilyAdaptation* adaptation = nullptr);
+struct FamilyEstimate {
+  EstimatorFamily::Parts parts;
+  /// The network's view: log(time / T), how sure it is, and how far from the data.
+  Ensemble::Answer answer;
+};
+
+/// T and the network's answer; on GPUs unlike those it saw only its share
+/// (Artifact::network_share). With an adaptation the correction of just that comes on top.
+FamilyEstimate estimate(const EstimatorFamily& family, const Artifact& artifact,
+                        const Kernel& kernel, const GpuSpec& gpu,
+                        const FamilyAdaptation* adaptation = nullptr);
 
 /// Ensemble::run's state for a kernel: where it stands among others, as the networks see it.
 std::vector<float> network_state(const EstimatorFamily& family, const Artifact& artifact,

@@ -33,7 +33,7 @@ struct EvaluateCommand {
   int jobs = 1;
   bool is_brief = false, by_source = false, with_details = false;
   bool comm = false, steps = false, tiles = false, is_split_given = false;
-  bool wave = false;
+  bool wave = false, ragged = false;
   EvaluateWave wave_options;
   FewLaunches few;
   std::vector<std::string> left_out = main_gpus, also_without;
@@ -73,6 +73,23 @@ std::vector<std::string> asked_columns(const std::vector<std::string>& names) {
     if (std::ranges::find(known, name) == known.end()) {
       throw ConfigError({"--predictor"}, unknown_name_message("predictor", name, known));
     }
+  }
+  return names;
+}
+
+/// What is hard about a launch's batch, for --ragged: attention alone.
+std::vector<std::string> hardships(const Kernel& kernel) {
+  constexpr double uneven = 20;  // longest context over the mean
+  const AttentionLoad& load = std::get<Attention>(kernel).load;
+  const auto sequences = static_cast<double>(load.prefill.sequences + load.decode.sequences);
+  const auto contexts =
+      static_cast<double>(load.prefill.context_tokens + load.decode.context_tokens);
+  const auto longest = static_cast<double>(
+      std::max(load.prefill.context_tokens_max, load.decode.context_tokens_max));
+  std::vector<std::string> names;
+  if (longest * sequences > uneven * contexts) names.emplace_back("max/mean context above 20");
+  if (load.prefill.sequences > 0 && load.decode.sequences > 0) {
+    names.emplace_back("prompts beside decodes");
   }
   return names;
 }
@@ -242,10 +259,20 @@ class Evaluation {
     for (std::size_t i = 0; i < job.fold->judged.size(); ++i) {
       const FamilyTable& table = *job.table;
       const FamilyRow& data = table.rows[job.fold->judged[i]];
-      add({std::string(table.family->name()), job.fold->name,
-           table.gpus[static_cast<std::size_t>(data.gpu)],
-           table.sources[static_cast<std::size_t>(data.source)]},
-          data.measured, i, by_column);
+      EvaluationReport::Line line{std::string(table.family->name()), job.fold->name,
+                                  table.gpus[static_cast<std::size_t>(data.gpu)],
+                                  table.sources[static_cast<std::size_t>(data.source)]};
+      if (!command_.ragged) {
+        add(line, data.measured, i, by_column);
+        continue;
+      }
+      if (data.is_own) continue;  // PyTorch's
+      line.fold = "layouts left out";
+      add(line, data.measured, i, by_column);
+      for (const std::string& hardship : hardships(table.kernels[job.fold->judged[i]])) {
+        line.family = hardship;
+        add(line, data.measured, i, by_column);
+      }
     }
   }
 
@@ -287,7 +314,18 @@ class Evaluation {
   GpuSpecs specs_;
 };
 
-int evaluate(const EvaluateCommand& command) {
+/// FlashInfer's launches, most of them of unequal sequences, a fifth of the head layouts left out
+/// at a time.
+EvaluateCommand ragged(EvaluateCommand command) {
+  command.family = "attention_bare";
+  command.split = "model";
+  command.columns = {"synperf"};
+  command.by_source = true;
+  return command;
+}
+
+int evaluate(const EvaluateCommand& asked) {
+  const EvaluateCommand command = asked.ragged ? ragged(asked) : asked;
   if (command.comm) {
     EvaluateComm communication{command.datasets, "all", command.json, {}};
     if (command.is_split_given) communication.split = command.split;
@@ -376,6 +414,9 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_flag("--steps", command->steps,
                        "Judge whole steps that step_executor.py ran, kernel by kernel, priced as "
                        "shipped");
+  subcommand->add_flag("--ragged", command->ragged,
+                       "Judge FlashInfer's launches of unequal sequences by kernel, head layouts "
+                       "left out a fifth at a time (trained first: minutes)");
   subcommand->add_flag("--tiles", command->tiles,
                        "Judge which tile each tile model selects, by exhaustive measurements");
   subcommand->add_option("--jobs", command->jobs, "So many families, folds and predictors at once")

@@ -75,9 +75,10 @@ bool fill(FamilyTable& table, const Kernel& kernel, const GpuSpec& gpu, FamilyRo
   table.inputs.resize(begin + table.features);
   const std::span<float> values = std::span(table.inputs).subspan(begin);
   try {
-    row.first_order = family.first_order(kernel, gpu).time.value();
     FeatureSink sink(values);
-    family.features(kernel, gpu, sink);
+    const EstimatorFamily::Parts parts = family.parts(kernel, gpu, sink);
+    row.first_order = parts.first.time.value();
+    row.cold_extra = is_cold(kernel) ? parts.cold_extra.value() : 0.0;
     FORETOKEN_CHECK(sink.used() == table.features, "{}: {} features instead of {}", family.name(),
                     sink.used(), table.features);
   } catch (const PredictionError&) {
@@ -91,7 +92,6 @@ bool fill(FamilyTable& table, const Kernel& kernel, const GpuSpec& gpu, FamilyRo
     FORETOKEN_CHECK(std::isfinite(values[i]), "{}: {} is not finite", family.name(),
                     family.feature_names()[i]);
   }
-  row.cold_extra = is_cold(kernel) ? family.cold_extra(kernel, gpu).value() : 0.0;
   const double warm = std::max(row.measured - row.cold_extra, warm_share_min * row.measured);
   row.log_ratio = std::log(warm / row.first_order);
   return true;

@@ -48,6 +48,7 @@ std::vector<SliceRun> slice_runs(const AttentionLoad& load, LoadPart part) {
     if (part != LoadPart::prefill) append_equal(runs, load.decode);
     return runs;
   }
+  runs.reserve(load.sequences.size());
   for (const SequenceSlice& slice : load.sequences) {
     if (part == LoadPart::all || (part == LoadPart::decode) == load.is_decode(slice)) {
       append_run(runs, slice, 1);

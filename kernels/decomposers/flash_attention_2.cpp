@@ -109,7 +109,10 @@ Launch combine_launch(std::int64_t rows, std::int64_t splits, int head_dim) {
   task.bytes_loaded = partials * (head_dim + 1) * 4;  // fp32, and the log-sum-exps
   task.fma_ops = partials * head_dim;
   task.xu_ops = partials;
-  return uniform_launch("flash_attention_2_combine", task, ceil_div(rows, rows_cta), threads, 40);
+  Launch launch =
+      uniform_launch("flash_attention_2_combine", task, ceil_div(rows, rows_cta), threads, 40);
+  launch.joins_parts = true;
+  return launch;
 }
 
 /// PyTorch's own copy of FlashAttention-2 (2.11:

@@ -121,6 +121,8 @@ class Fa3 {
         .shared_memory = Bytes((tile_.query + 4.0 * tile_.key) * kernel_.head_dim * size)};
     const AttentionTile cost = attention_tile(kernel_, tile_.query, tile_.key);
     std::vector<TaskGroup> one;
+    launch.tasks.reserve(runs_.size());
+    merges_.reserve(runs_.size());
     for (const SliceRun& run : runs_) {
       one.clear();
       append_sequence(run.slice, cost, one);

@@ -80,6 +80,18 @@ std::int64_t smallest_chunk(const std::vector<Fa2Request>& requests, std::int64_
   return low;
 }
 
+/// SGLang 0.5's choice where nobody names the kernel: tensor cores from groups of four query heads
+/// on, and for caches below 16 bit.
+bool decodes_on_cuda_cores(const Attention& kernel) {
+  constexpr int tensor_core_group_min = 4;
+  const AttentionLoad& load = kernel.load;
+  return kernel.implementation.framework == Framework::sglang &&
+         kernel.implementation.source != KernelSource::flashinfer_decode_tc &&
+         load.prefill.sequences == 0 && load.decode.sequences > 0 && !load.verifies_drafts() &&
+         kernel.query_heads < tensor_core_group_min * kernel.kv_heads &&
+         bytes_per_element(kernel.kv_dtype) >= 2;
+}
+
 class Fa2 {
  public:
   Fa2(const Attention& kernel, const GpuSpec& gpu)
@@ -198,6 +210,7 @@ class Fa2 {
 }  // namespace
 
 Decomposition decompose_flashinfer_fa2(const Attention& kernel, const GpuSpec& gpu) {
+  if (decodes_on_cuda_cores(kernel)) return decompose_flashinfer_decode(kernel, gpu);
   return Fa2(kernel, gpu).decompose();
 }
 

@@ -22,6 +22,7 @@ Launch merge_states_launch(std::span<const MergeRun> runs, int head_dim, const G
   const int rows_cta = std::max(1, threads / threads_row);
   Launch launch;
   launch.name = "merge_states";
+  launch.joins_parts = true;
   launch.scheduling = Scheduling::persistent;
   launch.shape.threads = threads;
   launch.shape.registers_per_thread = head_dim <= 64 ? 48 : 40;

@@ -54,9 +54,7 @@ void write(const Attention& kernel, const AttentionSetting& setting, const Decod
 
 class DecodeFamily final : public EstimatorFamily {
  public:
-  DecodeFamily(std::string_view name, bool is_triton) : name_(name), is_triton_(is_triton) {}
-
-  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::string_view name() const override { return "attention_decode_triton"; }
   [[nodiscard]] int version() const override { return 1; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names(); }
 
@@ -65,9 +63,7 @@ class DecodeFamily final : public EstimatorFamily {
     if (attention == nullptr || attention->load.prefill.sequences > 0) return false;
     const AttentionSetting setting = attention_setting(kernel, gpu);
     if (!runs_as(*attention, setting, true)) return false;
-    const bool is_triton =
-        setting.code == AttentionCode::triton || setting.code == AttentionCode::fa4;
-    return is_triton == is_triton_;
+    return setting.code == AttentionCode::triton || setting.code == AttentionCode::fa4;
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -88,20 +84,12 @@ class DecodeFamily final : public EstimatorFamily {
   static DecodeEstimate price(const Kernel& kernel, const GpuSpec& gpu) {
     return estimate_decode(std::get<Attention>(kernel), attention_setting(kernel, gpu), gpu);
   }
-
-  std::string_view name_;
-  bool is_triton_;
 };
 
 }  // namespace
 
-const EstimatorFamily& attention_decode_family() {
-  static const DecodeFamily family("attention_decode", false);
-  return family;
-}
-
 const EstimatorFamily& attention_decode_triton_family() {
-  static const DecodeFamily family("attention_decode_triton", true);
+  static const DecodeFamily family;
   return family;
 }
 

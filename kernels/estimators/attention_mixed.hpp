@@ -1,13 +1,17 @@
-// How a step that has prefill and decode sequences together is priced: as two launches, each by the
-// family that knows its kind, less what they share. For predictors; families cover pure loads only.
+// How a step that has prefill and decode sequences together is priced where no family covers both:
+// as two launches, each by the family that knows its kind, less what they share. For predictors.
 #pragma once
 
 #include <optional>
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/attention_model.hpp"
 #include "kernels/predictor.hpp"
 
 namespace foretoken {
+
+/// Whether prompts and decodes of a step are one launch of the code: vLLM's FlashInfer and
+/// TensorRT-LLM have a kernel for each.
+bool runs_as_one_launch(const AttentionSetting& setting);
 
 struct MixedAttention {
   Kernel prefill, decode;  // priced apart
@@ -20,13 +24,6 @@ struct MixedAttention {
 /// slower for its decode sequences than a pure decode step (RTX 4090): there `decode` is a prefill
 /// load of one query each, which the prefill family covers.
 MixedAttention split_mixed_attention(const Kernel& kernel, const GpuSpec& gpu);
-
-/// PyTorch's FlashAttention-2 for variable lengths takes mixed batches in one launch that gives every
-/// query head of every sequence a tile of its own and never splits a context: the time that its
-/// tiles take all SMs together, or the longest context one SM. nullopt for any other code, and with
-/// a window, whose launches nobody measured. Median error 7 % (H200, 394 launches of
-/// calibration/datasets/h200/attention_torch.csv.gz, the constants' own).
-std::optional<Seconds> one_launch_time(const Kernel& kernel, const GpuSpec& gpu);
 
 /// The launch with one query a sequence in place of those that verify drafts; nullopt where there
 /// is none. It reads the same keys and values, so that it bounds the verification's time from

@@ -54,9 +54,7 @@ void write(const Attention& kernel, const AttentionSetting& setting, const Prefi
 
 class PrefillFamily final : public EstimatorFamily {
  public:
-  PrefillFamily(std::string_view name, bool is_triton) : name_(name), is_triton_(is_triton) {}
-
-  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::string_view name() const override { return "attention_prefill_triton"; }
   [[nodiscard]] int version() const override { return 1; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names(); }
 
@@ -67,9 +65,7 @@ class PrefillFamily final : public EstimatorFamily {
     if (load.prefill.sequences == 0 && !load.verifies_drafts()) return false;
     const AttentionSetting setting = attention_setting(kernel, gpu);
     if (!runs_as(*attention, setting, false)) return false;
-    const bool is_triton =
-        setting.code == AttentionCode::triton || setting.code == AttentionCode::fa4;
-    return is_triton == is_triton_;
+    return setting.code == AttentionCode::triton || setting.code == AttentionCode::fa4;
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -90,20 +86,12 @@ class PrefillFamily final : public EstimatorFamily {
   static PrefillEstimate price(const Kernel& kernel, const GpuSpec& gpu) {
     return estimate_prefill(std::get<Attention>(kernel), attention_setting(kernel, gpu), gpu);
   }
-
-  std::string_view name_;
-  bool is_triton_;
 };
 
 }  // namespace
 
-const EstimatorFamily& attention_prefill_family() {
-  static const PrefillFamily family("attention_prefill", false);
-  return family;
-}
-
 const EstimatorFamily& attention_prefill_triton_family() {
-  static const PrefillFamily family("attention_prefill_triton", true);
+  static const PrefillFamily family;
   return family;
 }
 

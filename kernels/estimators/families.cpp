@@ -20,6 +20,7 @@ const EstimatorFamily& moe_triton_8bit_family();
 const EstimatorFamily& moe_trtllm_family();
 const EstimatorFamily& moe_cutlass_family();
 
+const EstimatorFamily& attention_bare_family();
 const EstimatorFamily& attention_decode_family();
 const EstimatorFamily& attention_decode_triton_family();
 const EstimatorFamily& attention_prefill_family();
@@ -47,6 +48,7 @@ const std::vector<const EstimatorFamily*>& estimator_families() {
                                                                &moe_triton_8bit_family(),
                                                                &moe_trtllm_family(),
                                                                &moe_cutlass_family(),
+                                                               &attention_bare_family(),
                                                                &attention_decode_family(),
                                                                &attention_decode_triton_family(),
                                                                &attention_prefill_family(),

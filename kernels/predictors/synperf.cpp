@@ -117,8 +117,8 @@ class SynPerf final : public Predictor {
   [[nodiscard]] Prediction price(const EstimatorFamily& family, const Artifact& artifact,
                                  const Kernel& kernel, const GpuSpec& gpu) const {
     const FamilyAdaptation* adaptation = adaptations_.find(family, artifact, gpu);
-    const FirstOrder first = family.first_order(kernel, gpu);
-    const Ensemble::Answer answer = estimate(family, artifact, kernel, gpu, adaptation);
+    const auto [parts, answer] = estimate(family, artifact, kernel, gpu, adaptation);
+    const FirstOrder& first = parts.first;
     Prediction prediction{first.time * std::exp(answer.mean), first.bound_by, Origin::transferred,
                           expected_error(artifact, answer, gpu, adaptation)};
     if (adaptation != nullptr) {
@@ -126,16 +126,12 @@ class SynPerf final : public Predictor {
     } else if (std::ranges::find(artifact.gpus, gpu.name) != artifact.gpus.end()) {
       prediction.origin = Origin::learned;
     }
-    if (is_cold(kernel)) prediction.time += family.cold_extra(kernel, gpu);
+    if (is_cold(kernel)) prediction.time += parts.cold_extra;
     return prediction;
   }
 
   /// Both kinds of sequences are priced apart, and what one launch pays once is taken off.
   [[nodiscard]] Prediction price_mixed(const Kernel& kernel, const GpuSpec& gpu) const {
-    constexpr double one_launch_error = 0.09;  // mean of one_launch_time()
-    if (const auto time = one_launch_time(kernel, gpu)) {
-      return {*time, Bound::tensor, Origin::analytic, one_launch_error};
-    }
     const MixedAttention parts = split_mixed_attention(kernel, gpu);
     const Prediction prefill = predict(parts.prefill, gpu);
     const Prediction decode = predict(parts.decode, gpu);

@@ -35,9 +35,8 @@ HostCosts host_costs(const Scenario& scenario) {
   const HostSettings& host = scenario.engine.host;
   const double stretch = stretch_of(scenario, "host");
   const auto here = [&](Seconds time) { return time * stretch / host.speed; };
-  return {here(host.step),   here(host.sequence),     here(host.request),
-          here(host.launch), here(host.graph_launch), host.gap * stretch,
-          host.async_scheduling};
+  return {here(host.step),         here(host.sequence), here(host.request),   here(host.launch),
+          here(host.graph_launch), host.gap * stretch,  host.async_scheduling};
 }
 
 FrontEndCosts front_end_costs(const Scenario& scenario) {
@@ -180,7 +179,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.graphs = {scenario_.engine.host.cuda_graph_sizes,
                    scenario_.engine.host.cuda_graph_prefill};
   config.front_end = front_end_costs(scenario_);
-  config.lists_sequences = scenario_.attention == AttentionDetail::exact;
+  config.lists_sequences = scenario_.attention == AttentionDetail::plan;
   config.host_copies = scenario_.engine.host_copies;
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
   for (std::size_t stage = 0; stage < placement.size(); ++stage) {
@@ -203,8 +202,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
     DraftPricer* pricer = draft_pricer_for(
         {group_links(scenario_.cluster, last.first(tensor)), group_links(scenario_.cluster, last)});
     config.speculation = make_speculation(scenario_, id, pricer);
-    config.host.gap +=
-        scenario_.engine.speculative->host_time * stretch_of(scenario_, "host");
+    config.host.gap += scenario_.engine.speculative->host_time * stretch_of(scenario_, "host");
     config.kv_block.back() +=
         scenario_.execution.block_tokens * draft_memory(scenario_).kv_per_token;
   }

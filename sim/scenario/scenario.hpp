@@ -44,8 +44,7 @@ struct VariantChoice {
 enum class KvTransfer { after_prefill, layer_wise };
 template <>
 struct EnumNames<KvTransfer> {
-  static constexpr auto names =
-      std::to_array<std::string_view>({"after_prefill", "layer_wise"});
+  static constexpr auto names = std::to_array<std::string_view>({"after_prefill", "layer_wise"});
 };
 
 /// Which pool's replica shows the first token to the client: the one that draws it, or the one that
@@ -80,11 +79,12 @@ struct EnumNames<PoolRole> {
   static constexpr auto names = std::to_array<std::string_view>({"both", "prefill", "decode"});
 };
 
-/// Aggregate prices a batch's attention from sums; exact lists every sequence.
-enum class AttentionDetail { aggregate, exact };
+/// plan: a batch's attention is priced from the tasks that its kernel makes of every sequence.
+/// sums: as if all sequences were equal, which takes less time and misses what unequal ones cost.
+enum class AttentionDetail { sums, plan };
 template <>
 struct EnumNames<AttentionDetail> {
-  static constexpr auto names = std::to_array<std::string_view>({"aggregate", "exact"});
+  static constexpr auto names = std::to_array<std::string_view>({"sums", "plan"});
 };
 
 /// Cold: every kernel finds its weights and KV in DRAM, as in serving. Warm: in L2 where they fit,
@@ -111,7 +111,7 @@ struct EngineSettings {
   Bytes host_kv;                 // host memory for KV blocks of one replica, all its GPUs; 0 = none
   HostCopies host_copies = HostCopies::layer_wise;
   Preemption preemption = Preemption::recompute;
-  HostSettings host;             // work on the CPU
+  HostSettings host;                               // work on the CPU
   std::optional<SpeculativeSettings> speculative;  // nullopt = a token a step
 };
 
@@ -135,8 +135,7 @@ struct SloTargets {
 enum class IntervalSource { estimate, simulate, none };
 template <>
 struct EnumNames<IntervalSource> {
-  static constexpr auto names =
-      std::to_array<std::string_view>({"estimate", "simulate", "none"});
+  static constexpr auto names = std::to_array<std::string_view>({"estimate", "simulate", "none"});
 };
 
 struct RunSettings {
@@ -165,7 +164,7 @@ struct Scenario {
   /// [predictor.stretch]: what prices are multiplied by, by family of kernels, "communication" and
   /// "host".
   std::vector<std::pair<std::string, double>> price_stretch;
-  AttentionDetail attention = AttentionDetail::aggregate;
+  AttentionDetail attention = AttentionDetail::plan;
   CommSource communication = CommSource::model;  // who prices collectives over private links
   CommFallback communication_fallback = CommFallback::none;  // measured: for what was not
   std::shared_ptr<const Workload> workload;

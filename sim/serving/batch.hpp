@@ -25,7 +25,7 @@ struct Batch {
   Seconds host_delay;           // by how much the CPU makes the step longer
   std::int64_t admissions = 0;  // sequences that run for the first time
   int attention_rank = 0;
-  bool lists_sequences = false;  // exact attention: shape lists every sequence
+  bool lists_sequences = false;  // attention by its plan: shape lists every sequence
   int drafts_max = 0;            // drafted tokens a sequence and step; 0 = no speculation
   /// One token of each sequence that samples: what a pass of the draft runs on.
   BatchShape drafting;

@@ -24,11 +24,48 @@ AttentionLoad* attention_load_of(Kernel& kernel) {
   return nullptr;
 }
 
-bool is_decode_sum(const AttentionLoad& load) {
-  return load.prefill.sequences == 0 && load.decode.sequences > 0 && load.sequences.empty();
+bool is_decode(const AttentionLoad& load) {
+  return load.prefill.sequences == 0 && load.decode.sequences > 0;
 }
 
+namespace {
+
+Prediction between(const Prediction& below, const Prediction& above, double share) {
+  Prediction price = below;
+  price.time += (above.time - below.time) * share;
+  return price;
+}
+
+/// The batch as it was when its sequences had on average a multiple of the lattice's step in their
+/// contexts, and as it will be when they have the next.
+Prediction price_list(Kernel& kernel, const AttentionLoad& load, const MemoPredictor& predictor) {
+  constexpr int context_bits = 5;
+  const std::int64_t mean = load.decode.context_tokens / load.decode.sequences;
+  const std::int64_t step = lattice_step(std::max<std::int64_t>(1, mean), context_bits);
+  const std::int64_t grown = mean % step;
+  AttentionLoad& scratch = *attention_load_of(kernel);
+  const auto price_at = [&](std::int64_t growth) {
+    scratch.prefill = scratch.decode = {};
+    scratch.sequences.clear();
+    for (const SequenceSlice& slice : load.sequences) {
+      // No sequence is shorter than its queries.
+      const SequenceSlice moved{slice.query_tokens,
+                                std::max(slice.query_tokens, slice.context_tokens + growth)};
+      scratch.decode.add(moved);
+      scratch.sequences.push_back(moved);
+    }
+    return predictor.predict(kernel);
+  };
+  const Prediction below = price_at(-grown);
+  if (grown == 0) return below;
+  return between(below, price_at(step - grown),
+                 static_cast<double>(grown) / static_cast<double>(step));
+}
+
+}  // namespace
+
 Prediction price_decode(Kernel& kernel, const AttentionLoad& load, const MemoPredictor& predictor) {
+  if (!load.sequences.empty()) return price_list(kernel, load, predictor);
   constexpr int context_bits = 4, longest_bits = 2;
   AttentionLoad& scratch = *attention_load_of(kernel);
   scratch.prefill = {};
@@ -53,13 +90,11 @@ Prediction price_decode(Kernel& kernel, const AttentionLoad& load, const MemoPre
   // No sequence is shorter than its queries.
   const std::int64_t below =
       load.verifies_drafts() ? std::max(point, load.decode.query_tokens) : point;
-  Prediction price = price_at(below);
+  const Prediction price = price_at(below);
   if (below == context_tokens) return price;
-  const Prediction above = price_at(point + step);
   const double share =
       static_cast<double>(context_tokens - below) / static_cast<double>(point + step - below);
-  price.time += (above.time - price.time) * share;
-  return price;
+  return between(price, price_at(point + step), share);
 }
 
 }  // namespace foretoken

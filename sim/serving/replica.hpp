@@ -40,9 +40,9 @@ struct ReplicaConfig {
   ReplicaId id;
   std::size_t pool = 0;  // by which the timeline sums up
   ReplicaDuty duty = ReplicaDuty::whole;
-  KvPort* port = nullptr;          // of all duties but whole
-  bool announces_pieces = false;   // prefill: tells the port of pieces, not only of whole prompts
-  bool shows_first_token = true;   // prefill: to the client, at once
+  KvPort* port = nullptr;         // of all duties but whole
+  bool announces_pieces = false;  // prefill: tells the port of pieces, not only of whole prompts
+  bool shows_first_token = true;  // prefill: to the client, at once
   std::vector<std::vector<GpuId>> stage_gpus;  // by stage, by attention and tensor-parallel rank
   std::vector<StagePricer*> pricers;           // by stage
   /// By stage: of the send to the next stage. Where they are private it takes its price, else the
@@ -55,7 +55,7 @@ struct ReplicaConfig {
   HostCosts host;
   CudaGraphs graphs;
   FrontEndCosts front_end;
-  bool lists_sequences = false;  // exact attention
+  bool lists_sequences = false;  // for attention by its plan
   std::vector<Bytes> kv_block;   // by stage: of one GPU
   std::vector<int> layers;       // by stage
   HostCopies host_copies = HostCopies::layer_wise;
@@ -132,7 +132,7 @@ class Replica final : public EventHandler {
     std::vector<Batch> batches;  // by attention rank
     Seconds started;             // of the current stage
     Seconds communication_from, communication_end;
-    Seconds sent_from;  // to the current stage
+    Seconds sent_from;            // to the current stage
     std::size_t shared_next = 0;  // collectives of the current stage that were started
     StagePrice price;
     Seconds draft_time;  // of the passes behind the last stage
@@ -210,7 +210,7 @@ class Replica final : public EventHandler {
   std::unordered_map<std::uint32_t, Sequence*> by_id_;  // that have not ended; never walked
   std::deque<Sequence*> reserving_;                     // decode: without blocks so far
   std::vector<Sequence*> begun_;                        // prefill: announced and not handed over
-  bool is_completing_ = false;  // a step; the next one waits until all of it is accounted for
+  bool is_completing_ = false;      // a step; the next one waits until all of it is accounted for
   std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing
   std::vector<BatchShape> shapes_;  // scratch
   HostClock host_;

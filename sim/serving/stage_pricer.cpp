@@ -10,7 +10,7 @@ namespace foretoken {
 namespace {
 
 void add_time(std::vector<std::pair<std::string_view, Seconds>>& times, std::string_view family,
-               Seconds time) {
+              Seconds time) {
   const auto found = std::ranges::find(times, family, &std::pair<std::string_view, Seconds>::first);
   if (found != times.end()) {
     found->second += time;
@@ -223,7 +223,7 @@ Prediction StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) co
     batched->m = load.decode.query_tokens;
     return batched->m == 0 ? Prediction() : predictor_.predict(kernel);
   }
-  if (is_decode_sum(load)) return price_decode(kernel, load, predictor_);
+  if (is_decode(load)) return price_decode(kernel, load, predictor_);
   *attention_load_of(kernel) = load;
   return predictor_.inner().predict(kernel, predictor_.gpu());  // hardly ever comes again
 }

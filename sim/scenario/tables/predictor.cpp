@@ -37,7 +37,7 @@ double stretch_of(const Scenario& scenario, std::string_view name) {
 void read_predictor_table(TableReader table, Scenario& scenario) {
   table.read("name", scenario.predictor.name);
   scenario.predictor.position = table.position("name");
-  table.read("attention", scenario.attention);
+  table.read("detail", scenario.attention);
   table.read("communication", scenario.communication);
   if (table.read("communication_fallback", scenario.communication_fallback)) {
     table.expect("communication_fallback", scenario.communication == CommSource::measured,
@@ -54,7 +54,7 @@ void read_predictor_table(TableReader table, Scenario& scenario) {
 Value resolved_predictor_table(const Scenario& scenario) {
   Value predictor;
   predictor.set("name", scenario.predictor.name);
-  predictor.set("attention", std::string(enum_name(scenario.attention)));
+  predictor.set("detail", std::string(enum_name(scenario.attention)));
   predictor.set("cache", scenario.execution.implementation.is_cold ? "cold" : "warm");
   if (scenario.communication == CommSource::measured) {
     predictor.set("communication", "measured");

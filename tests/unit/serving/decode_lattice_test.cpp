@@ -63,12 +63,33 @@ TEST(DecodeLattice, FollowsASmoothCurveAndAsksSeldom) {
   EXPECT_LT(calls, 600);  // 15 octaves of 16 points, and the longest context's 4
 }
 
-TEST(DecodeLattice, LeavesListsAndPrefillsAlone) {
-  EXPECT_TRUE(is_decode_sum(decode_load(3, 100)));
-  EXPECT_FALSE(is_decode_sum(AttentionLoad::exact({{1, 100}, {1, 200}})));
+TEST(DecodeLattice, PricesAGrowingListByFewPlans) {
+  std::int64_t calls = 0;
+  const MemoPredictor predictor(std::make_unique<FormulaPredictor>(curved, calls), GpuSpec{});
+  Kernel kernel = Attention{};
+  for (std::int64_t grown = 0; grown < 1000; ++grown) {
+    const AttentionLoad load = AttentionLoad::exact({{1, 2 + grown}, {1, 4000 + grown}});
+    ASSERT_NEAR(price_decode(kernel, load, predictor).time.value() / curved(load.decode), 1.0,
+                5e-4);
+  }
+  EXPECT_LE(calls, 18);  // means from 2,001 to 3,000: 64 tokens between points
+}
+
+TEST(DecodeLattice, AListIsWhatItIsAtAPoint) {
+  std::int64_t calls = 0;
+  const MemoPredictor predictor(std::make_unique<FormulaPredictor>(curved, calls), GpuSpec{});
+  Kernel kernel = Attention{};
+  const AttentionLoad load = AttentionLoad::exact({{1, 48}, {1, 80}});  // mean 64
+  EXPECT_DOUBLE_EQ(price_decode(kernel, load, predictor).time.value(), curved(load.decode));
+  EXPECT_EQ(std::get<Attention>(kernel).load, load);
+}
+
+TEST(DecodeLattice, LeavesPrefillsAlone) {
+  EXPECT_TRUE(is_decode(decode_load(3, 100)));
+  EXPECT_TRUE(is_decode(AttentionLoad::exact({{1, 100}, {1, 200}})));
   AttentionLoad mixed = decode_load(3, 100);
   mixed.prefill.add({10, 10});
-  EXPECT_FALSE(is_decode_sum(mixed));
+  EXPECT_FALSE(is_decode(mixed));
 }
 
 }  // namespace
