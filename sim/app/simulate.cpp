@@ -110,7 +110,7 @@ int simulate(const SimulateOptions& options) {
       fmt::print("\nWrote report.json, requests.csv and scenario.toml to {}\n", options.out_folder);
     }
   }
-  return 0;
+  return report.requests.arrived > 0 && report.requests.completed == 0 ? 1 : 0;
 }
 
 }  // namespace

@@ -20,6 +20,15 @@ struct EnumNames<RequestStatus> {
       {"completed", "failed", "unfinished", "cancelled", "timed_out", "rejected"});
 };
 
+/// Why a request failed: too long for the context, for the KV cache of a replica alone, or for a
+/// step of an engine that does not cut prompts; lost as often as it may be; nobody left to serve it.
+enum class FailureReason { none, context_length, kv_cache, step_tokens, replica_failures, no_replica };
+template <>
+struct EnumNames<FailureReason> {
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"", "context_length", "kv_cache", "step_tokens", "replica_failures", "no_replica"});
+};
+
 /// How the KV cache of a request got from the replica that computed its prompt to the one that went
 /// on. Negative times: it did not.
 struct KvHandoff {
@@ -49,6 +58,7 @@ struct RequestRecord {
   int attempts = 1;                        // replicas that it was sent to, the first one's included
   std::int64_t drafted = 0, accepted = 0;  // tokens that were verified, and those kept
   RequestStatus status = RequestStatus::unfinished;
+  FailureReason reason = FailureReason::none;  // of failed
   KvHandoff handoff;
 
   [[nodiscard]] Seconds ttft() const { return first_token - arrival; }

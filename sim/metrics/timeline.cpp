@@ -12,7 +12,7 @@ LoadCurve::Bucket& LoadCurve::at(double time) {
       if (i + 1 < buckets_.size()) {
         const Bucket& other = buckets_[i + 1];
         merged.running_s += other.running_s;
-        merged.waiting_s += other.waiting_s;
+        merged.requests_s += other.requests_s;
         merged.kv_block_s += other.kv_block_s;
         merged.output_tokens += other.output_tokens;
         merged.replicas_s += other.replicas_s;
@@ -42,11 +42,15 @@ void LoadCurve::spread(Seconds from, Seconds to, const Add& add) {
 }
 
 void LoadCurve::add_load(Seconds from, Seconds to, const ReplicaLoad& load) {
+  if (load.running == 0 && load.kv_used == 0) return;
   spread(from, to, [&](Bucket& bucket, double seconds) {
     bucket.running_s += load.running * seconds;
-    bucket.waiting_s += load.waiting * seconds;
     bucket.kv_block_s += load.kv_used * seconds;
   });
+}
+
+void LoadCurve::add_request(Seconds from, Seconds to) {
+  spread(from, to, [](Bucket& bucket, double seconds) { bucket.requests_s += seconds; });
 }
 
 void LoadCurve::add_replicas(Seconds from, Seconds to, double replicas) {
@@ -79,7 +83,6 @@ void Timeline::record_step(Seconds start, Seconds end, bool is_first_stage, std:
   if (pool >= pools_.size()) pools_.resize(pool + 1);
   pools_[pool].add(end - start, is_first_stage, sequences, load);
   all_.add(end - start, is_first_stage, sequences, load);
-  if (is_first_stage) load_.add_load(start, end, load);
 }
 
 void Timeline::record_gap(Seconds now, Seconds gap, std::int64_t count) {
@@ -90,7 +93,10 @@ void Timeline::record_tokens(Seconds now, std::int64_t tokens) {
   load_.add_tokens(now, static_cast<double>(tokens));
 }
 
-void Timeline::record_request(const RequestRecord& record) { requests_.push_back(record); }
+void Timeline::record_request(const RequestRecord& record) {
+  requests_.push_back(record);
+  if (record.ended > record.arrival) load_.add_request(record.arrival, record.ended);
+}
 
 bool SloLimits::is_met_by(const RequestRecord& record) const {
   const auto holds = [](Seconds limit, Seconds value) {

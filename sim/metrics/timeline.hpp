@@ -4,6 +4,7 @@
 // records grow with the run (one each).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -19,18 +20,24 @@ struct ReplicaLoad {
   double kv_used = 0;  // KV blocks in use
 };
 
-/// Integrals of ReplicaLoad and output tokens over equal stretches of time.
+/// Integrals of loads, requests and output tokens over equal stretches of time.
 class LoadCurve {
  public:
   static constexpr std::size_t buckets_max = 240;
 
   struct Bucket {
-    double running_s = 0, waiting_s = 0, kv_block_s = 0;  // value times seconds
+    double running_s = 0, kv_block_s = 0;  // value times seconds
+    double requests_s = 0;                 // that have arrived and not ended
     double output_tokens = 0;
     double replicas_s = 0;  // that serve; only where their number may change
+
+    /// Of requests that are there and in no batch.
+    [[nodiscard]] double waiting_s() const { return std::max(0.0, requests_s - running_s); }
   };
 
+  /// What a replica ran and held; who waits is known from requests alone.
   void add_load(Seconds from, Seconds to, const ReplicaLoad& load);
+  void add_request(Seconds from, Seconds to);
   void add_tokens(Seconds at, double tokens);
   void add_replicas(Seconds from, Seconds to, double replicas);
 
@@ -65,10 +72,13 @@ class Timeline {
   explicit Timeline(Seconds warmup) : warmup_(warmup) {}
 
   /// A stage of a replica of `pool` (from 0) worked on a step from `start` to `end`. Only the first
-  /// stage's counts as an iteration, and only it moves the load curve; every stage's time counts as
-  /// busy.
+  /// stage's counts as an iteration; every stage's time counts as busy.
   void record_step(Seconds start, Seconds end, bool is_first_stage, std::int64_t sequences,
                    const ReplicaLoad& load, std::size_t pool = 0);
+  /// How a replica was from one change of its load to the next.
+  void record_load(Seconds from, Seconds to, const ReplicaLoad& load) {
+    load_.add_load(from, to, load);
+  }
   /// `count` sequences got a token each at `now`, each `gap` after its last one.
   void record_gap(Seconds now, Seconds gap, std::int64_t count);
   /// Tokens drawn by a step that ended at `now`.

@@ -93,7 +93,10 @@ void add_time(ReportPage& page, const Comparison& comparison) {
   for (const ComparedLayout& row : comparison.rows) {
     if (!row.figures) continue;
     const Value& report = row.outcome.report;
-    const double tokens = row.figures->output_tokens_per_s * number_at(report, "duration_s");
+    const Value* whole = report.find("whole_run");
+    const double tokens = whole == nullptr ? 0.0
+                                           : number_at(*whole, "output_tokens_per_s") *
+                                                 number_at(report, "duration_s");
     const Value* time_by = report.find("time_by");
     const double ranks = ranks_of_a_stage(report);
     const bool has_pools = report.find("pools") != nullptr;  // of other layouts each
@@ -168,28 +171,29 @@ void add_table(ReportPage& page, const Comparison& comparison) {
     columns.push_back(std::move(column));
   };
   using Figures = const RunFigures&;
-  add("", "GPUs", "", 0, [](Figures f) { return double(f.gpus); });
-  add("ttft_p50_ms", "TTFT p50", "ms", 1, [](Figures f) { return f.ttft_p50_ms; });
-  add("ttft_p99_ms", "TTFT p99", "ms", 1, [](Figures f) { return f.ttft_p99_ms; });
-  add("tpot_p50_ms", "TPOT p50", "ms", 2, [](Figures f) { return f.tpot_p50_ms; });
-  add("tpot_p99_ms", "TPOT p99", "ms", 2, [](Figures f) { return f.tpot_p99_ms; });
-  add("output_tokens_per_s", "output", "tokens/s", 0,
-      [](Figures f) { return f.output_tokens_per_s; });
-  add("output_tokens_per_s_gpu", "per GPU", "tokens/s", 0,
-      [](Figures f) { return f.output_tokens_per_s_gpu; });
   const auto any = [&](auto holds) {
     return std::ranges::any_of(comparison.rows, [&](const ComparedLayout& row) {
       return row.figures && holds(*row.figures);
     });
   };
+  // What most readers came for stands first, where a phone shows it.
+  if (any([](Figures f) { return f.dollars_per_million.has_value(); })) {
+    add("dollars_per_million_output_tokens", "cost", "$/M tokens", 2,
+        [](Figures f) { return f.dollars_per_million.value_or(nothing); });
+  }
+  add("ttft_p99_ms", "TTFT p99", "ms", 1, [](Figures f) { return f.ttft_p99_ms; });
+  add("tpot_p99_ms", "TPOT p99", "ms", 2, [](Figures f) { return f.tpot_p99_ms; });
+  add("", "GPUs", "", 0, [](Figures f) { return double(f.gpus); });
+  add("ttft_p50_ms", "TTFT p50", "ms", 1, [](Figures f) { return f.ttft_p50_ms; });
+  add("tpot_p50_ms", "TPOT p50", "ms", 2, [](Figures f) { return f.tpot_p50_ms; });
+  add("output_tokens_per_s", "output", "tokens/s", 0,
+      [](Figures f) { return f.output_tokens_per_s; });
+  add("output_tokens_per_s_gpu", "per GPU", "tokens/s", 0,
+      [](Figures f) { return f.output_tokens_per_s_gpu; });
   if (any([](Figures f) { return f.has_slo; })) {
     const auto attainment = [](Figures f) { return f.attainment; };
     add("attainment", "within SLO", "%", 1, attainment, 100);
     add("goodput_per_s", "goodput", "requests/s", 2, [](Figures f) { return f.goodput_per_s; });
-  }
-  if (any([](Figures f) { return f.dollars_per_million.has_value(); })) {
-    add("dollars_per_million_output_tokens", "cost", "$/M tokens", 2,
-        [](Figures f) { return f.dollars_per_million.value_or(nothing); });
   }
   add("", "failed", "requests", 0, [](Figures f) { return double(f.failed); });
   columns.push_back(PageColumn::of_texts("bound by", bounds));

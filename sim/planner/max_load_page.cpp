@@ -133,6 +133,9 @@ void add_table(ReportPage& page, const MaxLoad& answer) {
   };
   using Load = const LoadAnswer&;
   using Candidate = const PlanCandidate&;
+  add("cost", "$/M tokens", 2, [&](Load load, Candidate, std::size_t row) {
+    return answer.dollars_per_million(row, load);
+  });
   add("GPUs", "", 0, [](Load, Candidate c, std::size_t) { return double(c.unit_gpus); });
   add("cost", "$/h", 2, [](Load, Candidate c, std::size_t) { return c.unit_dollars_per_hour; });
   add("holds", "requests/s", 2, [](Load load, Candidate, std::size_t) { return load.holds; });
@@ -143,9 +146,6 @@ void add_table(ReportPage& page, const MaxLoad& answer) {
   }
   add("holds, per GPU", "requests/s", 2,
       [](Load load, Candidate c, std::size_t) { return load.holds / c.unit_gpus; });
-  add("cost", "$/M tokens", 2, [&](Load load, Candidate, std::size_t row) {
-    return answer.dollars_per_million(row, load);
-  });
   for (const char* name : {"e2e_p50", "ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99"}) {
     const std::size_t metric = *find_metric(std::string(name) + "_ms");
     add(latency_header(name), "ms", 1,

@@ -195,12 +195,6 @@ void add_choices(ReportPage& page, const Plan& plan) {
     for (const std::size_t i : order) values.push_back(plan.space.candidates[i].values[a]);
     columns.push_back(PageColumn::of_values(plan.space.axes[a].label, std::move(values)));
   }
-  std::vector<std::string> verdicts, reasons;
-  for (const std::size_t i : order) {
-    verdicts.push_back(verdict_of(plan, i));
-    reasons.push_back(reason_of(plan, i));
-  }
-  columns.push_back(PageColumn::of_texts("verdict", std::move(verdicts)));
   const auto add = [&](const char* name, const char* unit, int decimals, auto figure) {
     std::vector<double> numbers;
     for (const std::size_t i : order)
@@ -210,12 +204,7 @@ void add_choices(ReportPage& page, const Plan& plan) {
   const auto result = [&](std::size_t i) -> const CandidateResult& {
     return plan.result.candidates[i];
   };
-  const bool has_pools = !plan.space.keys.empty() && plan.space.keys.front().replicas.size() > 1;
-  add(has_pools ? "sets of pools" : "replicas", "", 0,
-      [&](std::size_t i) { return double(result(i).units); });
-  add("GPUs", "", 0, [&](std::size_t i) {
-    return double(result(i).units * plan.space.candidates[i].unit_gpus);
-  });
+  // What it costs stands first, where a phone shows it.
   add("cost", "$/h", 2, [&](std::size_t i) { return plan.cost_range(i).predicted; });
   for (const std::size_t i : order) {
     const bool sure = holds(plan, i) && plan.confidence(i) != nullptr;
@@ -224,6 +213,18 @@ void add_choices(ReportPage& page, const Plan& plan) {
     columns.back().high.push_back(std::isfinite(range.slower) ? range.slower : nothing);
   }
   add("cost", "$/M tokens", 2, [&](std::size_t i) { return dollars_per_million(plan, i); });
+  std::vector<std::string> verdicts, reasons;
+  for (const std::size_t i : order) {
+    verdicts.push_back(verdict_of(plan, i));
+    reasons.push_back(reason_of(plan, i));
+  }
+  columns.push_back(PageColumn::of_texts("verdict", std::move(verdicts)));
+  const bool has_pools = !plan.space.keys.empty() && plan.space.keys.front().replicas.size() > 1;
+  add(has_pools ? "sets of pools" : "replicas", "", 0,
+      [&](std::size_t i) { return double(result(i).units); });
+  add("GPUs", "", 0, [&](std::size_t i) {
+    return double(result(i).units * plan.space.candidates[i].unit_gpus);
+  });
   const auto add_metric = [&](const std::string& metric, const std::string& name,
                               const char* unit, int decimals, double scale = 1) {
     const std::size_t m = *find_metric(metric);

@@ -96,7 +96,8 @@ RunFigures figures_of(const Value& report) {
   figures.attainment = report_number(slo, "attainment");
   figures.goodput_per_s = report_number(slo, "goodput_per_s");
   if (const Value* cost = report.find("cost")) {
-    figures.dollars_per_million = report_number(*cost, "per_million_output_tokens");
+    const Value* dollars = cost->find("per_million_output_tokens");  // none if there were no tokens
+    if (dollars != nullptr) figures.dollars_per_million = report_number(*dollars);
   }
   figures.arrived = count(requests, "arrived");
   figures.completed = count(requests, "completed");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/planner/goals.hpp"
 #include "sim/planner/sweep.hpp"
@@ -84,7 +85,10 @@ TextTable table_of_points(const SweepResult& result, bool colour, std::size_t ro
                                       : interval_text(*interval, brief) +
                                             (with_prices ? price_text(result, point, column) : ""));
     }
-    if (priced) cells.push_back(interval_text(*result.interval(point, price_of), cents));
+    if (priced) {
+      const auto price = *result.interval(point, price_of);
+      cells.push_back(std::isfinite(price.mean) ? interval_text(price, cents) : "–");
+    }
     cells.push_back(bound_of(result, point));
     const auto stars = std::ranges::count(result.best, point, &BestPoint::point);
     cells.push_back(stars > 0 ? ink.good(repeated("★", static_cast<int>(stars))) : "");
@@ -269,9 +273,8 @@ Value sweep_value(const SweepResult& result) {
     value.set("settings", settings_of_point(result.plan, point));
     for (const FigureColumn& column : figures)
       value.set(column.name, interval_value(result, point, column));
-    if (any_run(result, has_price)) {
-      value.set("dollars_per_million_output_tokens",
-                interval_value(*result.interval(point, price_of)));
+    if (const auto price = *result.interval(point, price_of); std::isfinite(price.mean)) {
+      value.set("dollars_per_million_output_tokens", interval_value(price));
     }
     points.emplace_back(std::move(value));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace foretoken {
 
@@ -13,7 +14,9 @@ bool any_run(const SweepResult& result, bool (*is_so)(const RunFigures&)) {
 
 bool has_price(const RunFigures& figures) { return figures.dollars_per_million.has_value(); }
 
-double price_of(const RunFigures& figures) { return figures.dollars_per_million.value_or(0.0); }
+double price_of(const RunFigures& figures) {
+  return figures.dollars_per_million.value_or(std::numeric_limits<double>::quiet_NaN());
+}
 
 std::vector<FigureColumn> columns_of(const SweepResult& result) {
   std::vector<FigureColumn> all(figure_columns().begin(), figure_columns().end());

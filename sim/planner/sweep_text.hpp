@@ -11,7 +11,7 @@ namespace foretoken {
 
 bool any_run(const SweepResult& result, bool (*is_so)(const RunFigures&));
 bool has_price(const RunFigures& figures);
-/// USD for a million output tokens; 0 without a price.
+/// USD for a million output tokens; NaN without a price.
 double price_of(const RunFigures& figures);
 /// The figures that the runs have: those of an SLO where there is one.
 std::vector<FigureColumn> columns_of(const SweepResult& result);

@@ -35,10 +35,16 @@ constexpr auto others = std::to_array<IntervalFigure>(
       [](const Report& report) { return report.throughput.input_tokens_per_s; }},
      {"throughput", "output_tokens_per_s",
       [](const Report& report) { return report.throughput.output_tokens_per_s; }},
+     {"whole_run", "requests_per_s",
+      [](const Report& report) { return report.whole_run.requests_per_s; }},
+     {"whole_run", "input_tokens_per_s",
+      [](const Report& report) { return report.whole_run.input_tokens_per_s; }},
+     {"whole_run", "output_tokens_per_s",
+      [](const Report& report) { return report.whole_run.output_tokens_per_s; }},
      {"slo", "attainment", [](const Report& report) { return report.slo.attainment; }},
      {"slo", "goodput_per_s", [](const Report& report) { return report.slo.goodput_per_s; }},
      {"cost", "per_million_output_tokens", [](const Report& report) {
-        return report.cost ? report.cost->per_million_output_tokens : 0.0;
+        return report.cost ? report.cost->per_million_output_tokens.value_or(0.0) : 0.0;
       }}});
 
 const std::vector<IntervalFigure>& all_figures() {
@@ -106,7 +112,10 @@ Value intervals_value(const Report& report) {
   const auto figures = interval_figures();
   Value table;
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    if (figures[i].table == "cost" && !report.cost) continue;
+    if (figures[i].table == "cost" &&
+        !(report.cost && report.cost->per_million_output_tokens)) {
+      continue;
+    }
     const FigureInterval& interval = intervals.figures[i];
     table.set(figures[i].name, ValueArray{rounded(interval.low), rounded(interval.high)});
     if (i + 1 < figures.size() && figures[i + 1].table == figures[i].table) continue;

@@ -16,8 +16,8 @@ struct IntervalFigure {
   double (*value)(const Report&);
 };
 
-/// In one order everywhere: all latencies, throughput, attainment and goodput, cost of a million
-/// tokens (0 where there is no price).
+/// In one order everywhere: all latencies, throughput of the steady state and of the whole run,
+/// attainment and goodput, cost of a million tokens (0 where there is none).
 std::span<const IntervalFigure> interval_figures();
 /// What a report says of each.
 std::vector<double> interval_values(const Report& report);

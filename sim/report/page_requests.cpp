@@ -105,12 +105,18 @@ std::vector<PageColumn> columns_of(const Rows& rows) {
   statuses.reserve(rows.size());
   for (const RequestRow* row : rows) statuses.push_back(row->status);
   columns.push_back(PageColumn::of_texts("status", std::move(statuses)));
+  if (any(rows, [](const RequestRow& row) { return !row.reason.empty(); })) {
+    std::vector<std::string> reasons;
+    for (const RequestRow* row : rows) reasons.emplace_back(failure_text(row->reason));
+    columns.push_back(PageColumn::of_texts("why", std::move(reasons)));
+  }
   return columns;
 }
 
 }  // namespace
 
 void add_latency_charts(ReportPage& page, const Report& report) {
+  if (!(report.ttft_ms.max > 0)) return;  // nothing was measured
   page.section("Latency", report.warmup_s > 0
                               ? fmt::format("Share of requests that took no longer, of those "
                                             "that arrived after {} of warm-up.",

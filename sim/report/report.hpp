@@ -2,11 +2,14 @@
 // turn it into a terminal table, report.json, requests.csv. This room knows no other but sim/base.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/value.hpp"
 #include "sim/report/step_error.hpp"
 
@@ -33,6 +36,9 @@ struct RequestRow {
   std::optional<Handoff> handoff = std::nullopt;
   int attempts = 1;    // replicas it was sent to
   std::string status;  // "completed", "failed", "unfinished", "cancelled", "timed_out", "rejected"
+  double ended_s = 0;  // whatever way
+  int priority = 0;
+  std::string reason;  // of "failed"
 };
 
 /// One point of the timeline: averages over [time_s, time_s + interval).
@@ -43,6 +49,15 @@ struct TimelinePoint {
   double kv_used = 0;  // share of KV blocks in use, 0 to 1
   double output_tokens_per_s = 0;
   double replicas = 0;  // that serve; filled where their number may change
+};
+
+/// What the rates of a run are taken from (README.md, "Throughput"). arrivals: what requests came to
+/// that arrived in the window. service: what happened in it. run: all of it, for want of a window.
+enum class SteadyBasis { arrivals, service, run };
+template <>
+struct EnumNames<SteadyBasis> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"arrivals", "service", "run"});
 };
 
 struct NamedCount {
@@ -102,13 +117,27 @@ struct Report {
     std::int64_t cancelled = 0, timed_out = 0, rejected = 0;
     std::int64_t retries = 0;        // attempts after replicas failed
     std::int64_t skipped_lines = 0;  // malformed trace lines passed over on request
+    std::vector<NamedCount> failed_by = {};  // why, most frequent first (failure_text())
   } requests;
 
   double warmup_s = 0;    // requests that arrive before count nowhere but in the rows
   double duration_s = 0;  // simulated: first arrival to last event counted
   struct Throughput {
     double requests_per_s = 0, input_tokens_per_s = 0, output_tokens_per_s = 0;
-  } throughput;
+  } throughput;          // of the steady state
+  Throughput whole_run;  // over duration_s
+  struct Steady {
+    SteadyBasis basis = SteadyBasis::run;
+    double from_s = 0, to_s = 0;
+    /// Half of the requests had ended when the window did: it is longer than they take.
+    bool is_reached = false;
+  } steady;
+  /// What came after the steady state's end: requests that had not ended, and tokens they got.
+  struct Drain {
+    double duration_s = 0;
+    std::int64_t requests = 0;
+    double output_tokens = 0;
+  } drain;
   int gpus = 1;
 
   LatencyRow ttft_ms, tpot_ms, itl_ms, e2e_ms;
@@ -218,7 +247,8 @@ struct Report {
   std::optional<Fleet> fleet;  // of all pools; up_max is the sum of each one's most
 
   struct Cost {
-    double per_hour = 0, per_million_output_tokens = 0;  // USD
+    double per_hour = 0;  // USD; of what was up in the steady state
+    std::optional<double> per_million_output_tokens;  // USD; nullopt = there were none
   };
   std::optional<Cost> cost;
   std::optional<double> energy_j_per_token;
@@ -228,6 +258,9 @@ struct Report {
   std::uint64_t event_fingerprint = 0;
   std::vector<RequestRow> rows;  // one a request, by id
 };
+
+/// Why requests failed, in words, by its name in report.json: "too long for the KV cache".
+std::string_view failure_text(std::string_view reason);
 
 /// report.json's object (docs in the README, "report.json"). Rows and wall time are not in it.
 Value report_value(const Report& report);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "sim/base/toml.hpp"
 #include "sim/report/figure_interval.hpp"
@@ -45,6 +46,23 @@ std::string attained(double share) {
   return share >= 1 ? "100" : fmt::format("{:.1f}", std::floor(share * 1000) / 10);
 }
 
+/// How many a second and how long that took; or why requests failed.
+std::string requests_note(const Report& report) {
+  std::string note;
+  if (report.requests.completed > 0) {
+    note = fmt::format("{}/s in {}", brief(report.throughput.requests_per_s),
+                       duration(report.duration_s));
+    if (report.drain.duration_s > 0) {
+      note += fmt::format(", rates without {} of drain", duration(report.drain.duration_s));
+    }
+  }
+  for (const NamedCount& reason : report.requests.failed_by) {
+    note += fmt::format("{}{} failed: {}", note.empty() ? "" : " · ", grouped(reason.count),
+                        failure_text(reason.name));
+  }
+  return note;
+}
+
 void add_tiles(ReportPage& page, const Report& report) {
   std::vector<PageTile> tiles;
   const Report::Slo& slo = report.slo;
@@ -56,13 +74,16 @@ void add_tiles(ReportPage& page, const Report& report) {
       }
       targets += (targets.empty() ? "" : " · ") + target;
     }
-    tiles.push_back({slo.met ? "SLO met" : "SLO missed", attained(slo.attainment), "% of requests",
-                     fmt::format("{:g} % wanted · {}", slo.percentile, targets),
+    tiles.push_back({"SLO met by", attained(slo.attainment), "% of requests",
+                     fmt::format("{} · {:g} % wanted · {}", slo.met ? "enough" : "too few",
+                                 slo.percentile, targets),
                      slo.met ? PageTile::Tone::good : PageTile::Tone::bad});
   }
-  tiles.push_back(latency_tile("TTFT", report, "ttft_ms", report.ttft_ms));
-  tiles.push_back(latency_tile("TPOT", report, "tpot_ms", report.tpot_ms));
-  tiles.push_back(latency_tile("End to end", report, "e2e_ms", report.e2e_ms));
+  for (const auto& [name, table, row] : {std::tuple("TTFT", "ttft_ms", report.ttft_ms),
+                                         std::tuple("TPOT", "tpot_ms", report.tpot_ms),
+                                         std::tuple("End to end", "e2e_ms", report.e2e_ms)}) {
+    if (row.max > 0) tiles.push_back(latency_tile(name, report, table, row));
+  }
   tiles.push_back(
       {"Output", brief(report.throughput.output_tokens_per_s), "tokens/s",
        report.gpus > 1
@@ -73,15 +94,17 @@ void add_tiles(ReportPage& page, const Report& report) {
   const Report::Requests& requests = report.requests;
   tiles.push_back(
       {"Requests", grouped(requests.completed), fmt::format("of {}", grouped(requests.arrived)),
-       fmt::format("{}/s completed in {}", brief(report.throughput.requests_per_s),
-                   duration(report.duration_s)),
+       requests_note(report),
        requests.completed == requests.arrived ? PageTile::Tone::plain : PageTile::Tone::bad});
   if (report.cost) {
-    tiles.push_back({"Cost", fmt::format("${:.2f}", report.cost->per_million_output_tokens),
-                     "per M tokens",
-                     fmt::format("{}of output · ${} an hour",
-                                 within(report, "cost", "per_million_output_tokens"),
-                                 grouped(report.cost->per_hour, 2))});
+    const std::string per_hour = grouped(report.cost->per_hour, 2);
+    if (const auto& tokens = report.cost->per_million_output_tokens) {
+      tiles.push_back({"Cost", fmt::format("${:.2f}", *tokens), "per M tokens",
+                       fmt::format("{}of output · ${} an hour",
+                                   within(report, "cost", "per_million_output_tokens"), per_hour)});
+    } else {
+      tiles.push_back({"Cost", "$" + per_hour, "an hour", "no output tokens"});
+    }
   }
   tiles.push_back(
       {"KV cache peak", percent(report.kv.peak), "",

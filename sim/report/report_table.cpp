@@ -129,24 +129,37 @@ class ReportText {
 
   [[nodiscard]] std::string requests() const {
     const auto& requests = report_.requests;
-    std::string result = facts(
-        "requests",
-        {fmt::format("{} of {} completed", grouped(requests.completed), grouped(requests.arrived)),
-         duration(report_.duration_s) + " simulated"});
+    std::vector<std::string> parts = {
+        fmt::format("{} of {} completed", grouped(requests.completed), grouped(requests.arrived)),
+        duration(report_.duration_s) + " simulated"};
+    if (requests.completed > 0) parts.push_back(window());
+    std::string result = facts("requests", parts);
     std::vector<std::string> warnings;
     const auto warn = [&](std::int64_t count, const std::string& noun, std::string_view what) {
       if (count > 0)
         warnings.push_back(ink_.warning(fmt::format("{} {}", counted(count, noun), what)));
     };
-    warn(requests.failed, "request", "failed");
+    for (const NamedCount& reason : requests.failed_by) {
+      warn(reason.count, "request", fmt::format("failed: {}", failure_text(reason.name)));
+    }
     warn(requests.rejected, "request", "rejected");
     warn(requests.timed_out, "request", "timed out");
     warn(requests.cancelled, "request", "cancelled");
     warn(requests.retries, "attempt", "lost and made again");
     warn(requests.unfinished, "request", "unfinished at the end");
     warn(requests.skipped_lines, "malformed trace line", "skipped");
+    if (!report_.steady.is_reached && report_.steady.basis != SteadyBasis::run) {
+      warnings.push_back(
+          ink_.warning("too few requests for a steady state: most were open when the last began"));
+    }
     if (!warnings.empty()) result += facts("warning", warnings);
     return result;
+  }
+
+  /// What the rates leave out.
+  [[nodiscard]] std::string window() const {
+    if (!(report_.drain.duration_s > 0)) return "rates over all of it";
+    return fmt::format("rates without {} of drain", duration(report_.drain.duration_s));
   }
 
   [[nodiscard]] std::string throughput() const {
@@ -220,9 +233,11 @@ class ReportText {
   [[nodiscard]] std::string price() const {
     std::string result = fleets();
     if (report_.cost) {
-      result += facts("cost", {dollars(report_.cost->per_hour) + " an hour",
-                               dollars(report_.cost->per_million_output_tokens) +
-                                   " per million output tokens"});
+      std::vector<std::string> parts = {dollars(report_.cost->per_hour) + " an hour"};
+      if (const auto& tokens = report_.cost->per_million_output_tokens) {
+        parts.push_back(dollars(*tokens) + " per million output tokens");
+      }
+      result += facts("cost", parts);
     }
     if (report_.energy_j_per_token) {
       result += facts("energy", {brief(*report_.energy_j_per_token) + " J per output token"});

@@ -16,8 +16,14 @@ Value latency_value(const LatencyRow& row) {
                      {"p99", rounded(row.p99)},   {"max", rounded(row.max)}};
 }
 
+Value counts_value(const std::vector<NamedCount>& counts) {
+  Value value;
+  for (const NamedCount& entry : counts) value.set(entry.name, entry.count);
+  return value;
+}
+
 Value requests_value(const Report::Requests& requests) {
-  return ValueObject{{"arrived", requests.arrived},
+  ValueObject value = {{"arrived", requests.arrived},
                      {"completed", requests.completed},
                      {"failed", requests.failed},
                      {"unfinished", requests.unfinished},
@@ -26,18 +32,35 @@ Value requests_value(const Report::Requests& requests) {
                      {"rejected", requests.rejected},
                      {"retries", requests.retries},
                      {"skipped_lines", requests.skipped_lines}};
+  if (!requests.failed_by.empty()) {
+    value.emplace_back("failed_by", counts_value(requests.failed_by));
+  }
+  return value;
+}
+
+ValueObject rates_value(const Report::Throughput& rates, double share = 1.0) {
+  return {{"requests_per_s", rounded(rates.requests_per_s * share)},
+          {"input_tokens_per_s", rounded(rates.input_tokens_per_s * share)},
+          {"output_tokens_per_s", rounded(rates.output_tokens_per_s * share)}};
 }
 
 Value throughput_value(const Report& report) {
-  const auto rates = [&](double share) {
-    const Report::Throughput& all = report.throughput;
-    return ValueObject{{"requests_per_s", rounded(all.requests_per_s * share)},
-                       {"input_tokens_per_s", rounded(all.input_tokens_per_s * share)},
-                       {"output_tokens_per_s", rounded(all.output_tokens_per_s * share)}};
-  };
-  ValueObject value = rates(1.0);
-  value.emplace_back("per_gpu", rates(1.0 / report.gpus));
+  ValueObject value = rates_value(report.throughput);
+  value.emplace_back("per_gpu", rates_value(report.throughput, 1.0 / report.gpus));
   return value;
+}
+
+Value steady_value(const Report::Steady& steady) {
+  return ValueObject{{"basis", std::string(enum_name(steady.basis))},
+                     {"from_s", rounded(steady.from_s)},
+                     {"to_s", rounded(steady.to_s)},
+                     {"reached", steady.is_reached}};
+}
+
+Value drain_value(const Report::Drain& drain) {
+  return ValueObject{{"duration_s", rounded(drain.duration_s)},
+                     {"requests", drain.requests},
+                     {"output_tokens", rounded(drain.output_tokens)}};
 }
 
 Value priorities_value(const std::vector<PriorityClass>& classes) {
@@ -97,12 +120,6 @@ Value speculation_value(const Report::Speculation& speculation) {
                      {"draft_share", rounded(speculation.draft_share)}};
 }
 
-Value counts_value(const std::vector<NamedCount>& counts) {
-  Value value;
-  for (const NamedCount& entry : counts) value.set(entry.name, entry.count);
-  return value;
-}
-
 Value time_by_value(const std::vector<NamedSeconds>& families) {
   Value value;
   for (const NamedSeconds& family : families) value.set(family.name, rounded(family.seconds));
@@ -119,8 +136,11 @@ Value fleet_value(const Report::Fleet& fleet) {
 }
 
 Value cost_value(const Report::Cost& cost) {
-  return ValueObject{{"per_hour", rounded(cost.per_hour)},
-                     {"per_million_output_tokens", rounded(cost.per_million_output_tokens)}};
+  ValueObject value = {{"per_hour", rounded(cost.per_hour)}};
+  if (cost.per_million_output_tokens) {
+    value.emplace_back("per_million_output_tokens", rounded(*cost.per_million_output_tokens));
+  }
+  return value;
 }
 
 Value pools_value(const std::vector<Report::Pool>& pools) {
@@ -184,6 +204,9 @@ Value report_value(const Report& report) {
       {"requests", requests_value(report.requests)},
       {"duration_s", rounded(report.duration_s)},
       {"throughput", throughput_value(report)},
+      {"steady", steady_value(report.steady)},
+      {"drain", drain_value(report.drain)},
+      {"whole_run", rates_value(report.whole_run)},
       {"ttft_ms", latency_value(report.ttft_ms)},
       {"tpot_ms", latency_value(report.tpot_ms)},
       {"itl_ms", latency_value(report.itl_ms)},

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view header =
     "id,replica,arrival_s,scheduled_s,first_token_s,finished_s,prompt_tokens,output_tokens,"
-    "ttft_ms,tpot_ms,e2e_ms,preemptions,attempts,status";
+    "ttft_ms,tpot_ms,e2e_ms,preemptions,attempts,status,ended_s,priority,reason";
 constexpr std::string_view handoff_header =
     ",prefill_replica,kv_wait_ms,kv_transfer_ms,kv_exposed_ms";
 constexpr std::string_view speculation_header = ",drafted,accepted";
@@ -36,7 +36,8 @@ void append_row(fmt::memory_buffer& out, const RequestRow& row, bool speculates)
   append_number(out, row.ttft_ms, decimals_ms);
   append_number(out, row.tpot_ms, decimals_ms);
   append_number(out, row.e2e_ms, decimals_ms);
-  fmt::format_to(std::back_inserter(out), "{},{},{}", row.preemptions, row.attempts, row.status);
+  fmt::format_to(std::back_inserter(out), "{},{},{},{:.{}f},{},{}", row.preemptions, row.attempts,
+                 row.status, row.ended_s, decimals_s, row.priority, row.reason);
   if (speculates) fmt::format_to(std::back_inserter(out), ",{},{}", row.drafted, row.accepted);
 }
 

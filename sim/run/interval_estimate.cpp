@@ -6,6 +6,7 @@
 
 #include "sim/report/figure_interval.hpp"
 #include "sim/run/request_figures.hpp"
+#include "sim/run/throughput.hpp"
 
 namespace foretoken {
 namespace {
@@ -48,13 +49,6 @@ std::vector<Seconds> backlogs(const std::vector<RequestRecord>& requests, Second
   return began;
 }
 
-bool is_closed(const Scenario& scenario) {
-  const Value workload = scenario.workload->resolved();
-  const Value* arrivals = workload.find("arrivals");
-  return arrivals != nullptr && arrivals->is_string() &&
-         std::get<std::string>(arrivals->data) == "closed_loop";
-}
-
 /// Share of the work that was done while requests kept coming and nobody queued: there slower steps
 /// have more requests in them.
 double open_share(const Timeline& timeline) {
@@ -67,7 +61,7 @@ double open_share(const Timeline& timeline) {
     const LoadCurve::Bucket& bucket = load.buckets()[i];
     all += bucket.running_s;
     const double coming = std::clamp(last.value() / width - static_cast<double>(i), 0.0, 1.0);
-    if (bucket.waiting_s < std::max(width, bucket.running_s)) open += coming * bucket.running_s;
+    if (bucket.waiting_s() < std::max(width, bucket.running_s)) open += coming * bucket.running_s;
   }
   return all > 0 ? open / all : 0;
 }
@@ -92,7 +86,7 @@ double load_exponent(const Timeline& timeline, const DeployedPools& pools) {
 TimeGrowth growth_of(const Scenario& scenario, const Timeline& timeline, const DeployedPools& pools,
                      const Report& report) {
   TimeGrowth growth;
-  growth.is_closed = is_closed(scenario);
+  growth.is_closed = is_closed_loop(scenario);
   growth.origin = scenario.run.warmup;
   if (growth.is_closed) return growth;
   growth.decode = 1 + (load_exponent(timeline, pools) - 1) * open_share(timeline);
@@ -153,9 +147,10 @@ Report::Intervals estimate_intervals(const Scenario& scenario, const Timeline& t
     add_request_figures(scenario, timeline, drawn_out(timeline.requests(), growth, factor), edge);
     edge.itl_ms = report.itl_ms;
     stretch(edge.itl_ms, std::pow(factor, growth.decode));
-    if (report.cost && report.duration_s > 0) {
+    const double tokens = edge.throughput.output_tokens_per_s;
+    if (report.cost && report.cost->per_million_output_tokens && tokens > 0.0) {
       edge.cost = report.cost;
-      edge.cost->per_million_output_tokens *= edge.duration_s / report.duration_s;
+      *edge.cost->per_million_output_tokens *= report.throughput.output_tokens_per_s / tokens;
     }
     edges.push_back(interval_values(edge));
   }

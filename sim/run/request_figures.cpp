@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/run/throughput.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -24,6 +26,17 @@ std::int64_t& count_of(Report::Requests& requests, RequestStatus status) {
   FORETOKEN_CHECK(false, "a request of no status");
 }
 
+using FailureCounts = std::array<std::int64_t, EnumNames<FailureReason>::names.size()>;
+
+void add_failures(const FailureCounts& counts, Report& report) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    report.requests.failed_by.push_back(
+        {std::string(EnumNames<FailureReason>::names[i]), counts[i]});
+  }
+  std::ranges::stable_sort(report.requests.failed_by, std::ranges::greater(), &NamedCount::count);
+}
+
 }  // namespace
 
 LatencyRow in_milliseconds(const Summary& seconds) {
@@ -39,7 +52,8 @@ void add_request_figures(const Scenario& scenario, const Timeline& timeline,
   if (scenario.slo.e2e) limits.end_to_end = *scenario.slo.e2e;
 
   std::vector<double> ttft, tpot, end_to_end;
-  std::int64_t input_tokens = 0, output_tokens = 0, good = 0;
+  std::int64_t good = 0;
+  FailureCounts failures{};
   Seconds first_arrival(std::numeric_limits<double>::infinity()), last_end;
   for (const RequestRecord& record : requests) {
     if (!timeline.is_counted(record)) continue;
@@ -47,12 +61,9 @@ void add_request_figures(const Scenario& scenario, const Timeline& timeline,
     first_arrival = std::min(first_arrival, record.arrival);
     last_end = std::max(last_end, record.ended);
     ++count_of(report.requests, record.status);
-    output_tokens += record.output_tokens;
+    if (record.status == RequestStatus::failed) ++failures[static_cast<std::size_t>(record.reason)];
     report.requests.retries += record.attempts - 1;
-    if (record.first_token >= Seconds(0.0)) {
-      ttft.push_back(record.ttft().value());
-      input_tokens += record.prompt_tokens;
-    }
+    if (record.first_token >= Seconds(0.0)) ttft.push_back(record.ttft().value());
     if (record.status != RequestStatus::completed) continue;
     if (record.output_tokens > 1) tpot.push_back(record.tpot().value());
     end_to_end.push_back(record.end_to_end().value());
@@ -64,12 +75,8 @@ void add_request_figures(const Scenario& scenario, const Timeline& timeline,
 
   report.duration_s =
       report.requests.arrived > 0 ? std::max(0.0, (last_end - first_arrival).value()) : 0.0;
-  const auto per_second = [&](std::int64_t count) {
-    return report.duration_s > 0.0 ? static_cast<double>(count) / report.duration_s : 0.0;
-  };
-  report.throughput = {per_second(report.requests.completed), per_second(input_tokens),
-                       per_second(output_tokens)};
-  report.slo.goodput_per_s = per_second(good);
+  add_failures(failures, report);
+  add_throughput(is_closed_loop(scenario), timeline, requests, limits, report);
   report.slo.attainment =
       report.requests.arrived > 0
           ? static_cast<double>(good) / static_cast<double>(report.requests.arrived)

@@ -109,24 +109,29 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
   for (std::size_t i = 0; i < timeline.load().buckets().size(); ++i) {
     const LoadCurve::Bucket& bucket = timeline.load().buckets()[i];
     report.timeline.push_back({static_cast<double>(i) * width, bucket.running_s / width,
-                               bucket.waiting_s / width, bucket.kv_block_s / width / all_blocks,
+                               bucket.waiting_s() / width, bucket.kv_block_s / width / all_blocks,
                                bucket.output_tokens / width, bucket.replicas_s / width});
   }
 }
 
-/// Share of the pool's GPU time with a step running.
-double busy_share(const SimulatedRun& outcome, std::size_t pool) {
-  Seconds host;  // and waiting for it
+/// Time of a pool's steps, summed over stages and replicas, without that of the host and waiting
+/// for it.
+Seconds busy(const SimulatedRun& outcome, std::size_t pool) {
+  Seconds host;
   for (const auto& [family, time] : outcome.pools.engine(pool).totals().time_by) {
     if (family == "host" || family == "kv_copy") host += time;
   }
+  return outcome.timeline.of_pool(pool).busy - host;
+}
+
+/// Share of the pool's GPU time with a step running.
+double busy_share(const SimulatedRun& outcome, std::size_t pool) {
   const Deployment& deployment = outcome.pools.specs()[pool].scenario.deployment;
   const FleetUsage* usage = outcome.pools.usage(pool);
   const double replica_seconds =
       usage != nullptr ? usage->up.value() : outcome.ended.value() * deployment.replicas;
   const double stage_seconds = replica_seconds * deployment.layout.pipeline;
-  const Seconds busy = outcome.timeline.of_pool(pool).busy - host;
-  return stage_seconds > 0.0 ? busy.value() / stage_seconds : 0.0;
+  return stage_seconds > 0.0 ? busy(outcome, pool).value() / stage_seconds : 0.0;
 }
 
 bool longer_first(const NamedSeconds& a, const NamedSeconds& b) {
@@ -240,38 +245,46 @@ void add_fleet(const SimulatedRun& outcome, Report& report) {
   }
 }
 
-/// GPUs of a pool that are paid for, on average: all, unless replicas come and go.
-double gpus_up(const SimulatedRun& outcome, std::size_t pool) {
+/// GPUs of a pool that were paid for in the steady state, on average: all, unless replicas come and
+/// go.
+double gpus_paid(const SimulatedRun& outcome, std::size_t pool, const Report& report) {
   const Scenario& scenario = outcome.pools.specs()[pool].scenario;
-  const std::optional<Report::Fleet> fleet = fleet_of(outcome, pool);
-  return fleet ? fleet->up_mean * scenario.deployment.layout.ranks() : gpus_of(scenario);
+  const FleetUsage* usage = outcome.pools.usage(pool);
+  if (usage == nullptr) return gpus_of(scenario);
+  return usage->up_mean(Seconds(report.steady.from_s), Seconds(report.steady.to_s)) *
+         scenario.deployment.layout.ranks();
 }
 
 void add_cost(const SimulatedRun& outcome, Report& report) {
-  const double tokens = report.throughput.output_tokens_per_s * report.duration_s;
   Report::Cost cost;
+  bool has_price = true;
+  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
+    const GpuSpec& gpu = outcome.pools.specs()[pool].scenario.cluster.gpu;
+    has_price &= gpu.price.has_value();
+    if (gpu.price) cost.per_hour += gpu.price->value() * gpus_paid(outcome, pool, report);
+  }
+  if (!has_price) return;
+  const double tokens_per_hour = report.throughput.output_tokens_per_s * 3600.0;
+  if (tokens_per_hour > 0.0) {
+    cost.per_million_output_tokens = cost.per_hour / tokens_per_hour * 1e6;
+  }
+  report.cost = cost;
+}
+
+/// Board power while a step runs, by all tokens that anybody got; idle power is left out.
+void add_energy(const SimulatedRun& outcome, Report& report) {
+  double tokens = 0;
+  for (const RequestRecord& record : outcome.timeline.requests()) {
+    tokens += static_cast<double>(record.output_tokens);
+  }
   Joules energy;
-  bool has_price = true, has_power = true;
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
     const Scenario& scenario = outcome.pools.specs()[pool].scenario;
-    const GpuSpec& gpu = scenario.cluster.gpu;
-    has_price &= gpu.price.has_value();
-    has_power &= gpu.power > Watts(0.0);
-    if (gpu.price) cost.per_hour += gpu.price->value() * gpus_up(outcome, pool);
-    // Board power while a step runs; idle power is left out.
-    const double share = busy_share(outcome, pool);
-    energy += gpu.power * Seconds(report.duration_s * share * gpus_up(outcome, pool));
+    if (!(scenario.cluster.gpu.power > Watts(0.0))) return;
+    const int gpus_a_stage = scenario.deployment.layout.stage_ranks();
+    energy += scenario.cluster.gpu.power * (gpus_a_stage * busy(outcome, pool));
   }
-  if (has_price) {
-    if (tokens > 0.0) {
-      // GPU hours are counted from time 0 where replicas come and go.
-      const double hours = (report.fleet ? outcome.ended.value() : report.duration_s) / 3600.0;
-      const double dollars = cost.per_hour * hours;
-      cost.per_million_output_tokens = dollars / tokens * 1e6;
-    }
-    report.cost = cost;
-  }
-  if (has_power && tokens > 0.0) report.energy_j_per_token = energy.value() / tokens;
+  if (tokens > 0.0) report.energy_j_per_token = energy.value() / tokens;
 }
 
 /// What a GPU's capacity went to, largest purposes first; together they are the capacity.
@@ -323,7 +336,7 @@ void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& re
     pool.kv_mean = steps.kv_used_mean() / blocks;
     if (scenario.workload->prefix_block_tokens() > 0 && spec.scenario.engine.prefix_caching)
       pool.prefix_hit_rate = hit_rate(engine.prefixes(), engine.prefixes().tokens_found);
-    if (gpu.price) pool.cost_per_hour = gpu.price->value() * gpus_up(outcome, i);
+    if (gpu.price) pool.cost_per_hour = gpu.price->value() * gpus_paid(outcome, i, report);
     pool.memory_bytes = memory_pieces(engine);
   }
 }
@@ -376,6 +389,9 @@ std::vector<RequestRow> request_rows(const Timeline& timeline) {
           record.handoff.transfer.value() * 1e3, record.handoff.exposed.value() * 1e3};
     }
     row.status = enum_name(record.status);
+    row.ended_s = record.ended.value();
+    row.priority = record.priority;
+    row.reason = enum_name(record.reason);
     rows.push_back(std::move(row));
   }
   std::ranges::sort(rows, {}, &RequestRow::id);
@@ -404,6 +420,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_speculation(outcome, report);
   add_fleet(outcome, report);
   add_cost(outcome, report);
+  add_energy(outcome, report);
   add_pools(scenario, outcome, report);
   add_handoffs(scenario, outcome.timeline, report);
   report.memory_bytes = memory_pieces(outcome.pools.engine(first_decoding(outcome.pools)));

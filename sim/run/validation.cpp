@@ -42,7 +42,7 @@ void add_intervals(const Report& simulated, ValidationReport& report) {
   }
   constexpr const char* rates[] = {"requests_per_s", "input_tokens_per_s", "output_tokens_per_s"};
   for (std::size_t i = 0; i < std::size(rates); ++i)
-    report.figures[i].interval = interval_of(simulated, "throughput", rates[i]);
+    report.figures[i].interval = interval_of(simulated, "whole_run", rates[i]);
 }
 
 }  // namespace
@@ -81,9 +81,9 @@ ValidationReport compare_with_recorded(const ServedRun& measured, const Report& 
   const double time = measured.duration().value();
   const auto requests = static_cast<double>(report.requests);
   report.figures = {
-      {"requests", "/s", share(requests, time), simulated.throughput.requests_per_s},
-      {"input tokens", "/s", share(input_tokens, time), simulated.throughput.input_tokens_per_s},
-      {"output tokens", "/s", share(output_tokens, time), simulated.throughput.output_tokens_per_s},
+      {"requests", "/s", share(requests, time), simulated.whole_run.requests_per_s},
+      {"input tokens", "/s", share(input_tokens, time), simulated.whole_run.input_tokens_per_s},
+      {"output tokens", "/s", share(output_tokens, time), simulated.whole_run.output_tokens_per_s},
       {"duration", "s", time, simulated.duration_s}};
   add_intervals(simulated, report);
   if (lost > 0) {

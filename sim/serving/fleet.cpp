@@ -14,6 +14,17 @@ std::uint64_t tag(EventKind kind, std::size_t member, std::uint32_t start) {
 
 }  // namespace
 
+double FleetUsage::up_mean(Seconds from, Seconds to) const {
+  if (to <= from) return 0.0;
+  Seconds sum;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const Seconds begin = std::max(from, changes[i].at);
+    const Seconds end = i + 1 < changes.size() ? std::min(to, changes[i + 1].at) : to;
+    if (end > begin) sum += static_cast<double>(changes[i].up) * (end - begin);
+  }
+  return sum / (to - from);
+}
+
 Fleet::Fleet(FleetSettings settings, Platform& platform, std::unique_ptr<Router> router,
              RequestListener& client)
     : settings_(settings), platform_(platform), router_(std::move(router)), client_(client) {}
@@ -88,6 +99,7 @@ void Fleet::route(const Request& request, const RequestRecord& record) {
 void Fleet::end_unserved(const RequestRecord& record, RequestStatus status) {
   RequestRecord ended = record;
   ended.status = status;
+  if (status == RequestStatus::failed) ended.reason = FailureReason::no_replica;
   client_.on_request_ended(ended);
 }
 
@@ -122,6 +134,7 @@ void Fleet::count_usage(FleetUsage& usage, FleetPart part) {
                   part.first + part.count, members_.size());
   counted_.push_back({&usage, part, platform_.now()});
   usage.up_max = static_cast<int>(std::ranges::count_if(members_of(part), is_up));
+  usage.changes.push_back({platform_.now(), usage.up_max});
 }
 
 void Fleet::count_until_now(Counted& counted) {
@@ -151,6 +164,7 @@ void Fleet::set_state(Member& member, ReplicaState state) {
   FleetUsage& usage = *counted->usage;
   const auto up = std::ranges::count_if(members_of(counted->part), is_up);
   usage.up_max = std::max(usage.up_max, static_cast<int>(up));
+  usage.changes.push_back({platform_.now(), static_cast<int>(up)});
   usage.starts += state == ReplicaState::starting ? 1 : 0;
   usage.failures += state == ReplicaState::failed ? 1 : 0;
 }

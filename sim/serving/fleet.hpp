@@ -42,10 +42,18 @@ struct FleetPart {
 /// What replicas cost and how many there were, in replica-seconds. Up are those that have their
 /// GPUs to themselves: starting, serving or draining, not failed ones.
 struct FleetUsage {
+  struct Change {
+    Seconds at;
+    int up = 0;  // from then on
+  };
   Seconds up, serving;
   std::int64_t starts = 0, failures = 0;
   int up_max = 0;
+  std::vector<Change> changes;  // the first is where counting began
   LoadCurve* curve = nullptr;  // takes serving replicas over time, if there is one
+
+  /// Replicas that were up between the two dates, on average.
+  [[nodiscard]] double up_mean(Seconds from, Seconds to) const;
 };
 
 class Fleet final : public Pool, public RequestListener, public EventHandler {

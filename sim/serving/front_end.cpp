@@ -108,6 +108,7 @@ void FrontEnd::on_request_lost(const RequestRecord& record) {
   open.record = record;
   if (record.attempts >= retry_.attempts_max) {
     open.record.status = RequestStatus::failed;
+    open.record.reason = FailureReason::replica_failures;
     return end(RequestRecord(open.record));
   }
   ++open.record.attempts;

@@ -37,13 +37,17 @@ GpuId Handoff::gpu_of(ReplicaId replica, int stage, std::size_t attention_rank, 
 }
 
 void Handoff::submit(const Request& request, const RequestRecord& record) {
-  const bool needs_decode = request.output_tokens > 1;
-  const bool can_decode = std::ranges::any_of(decoders_, [&](std::size_t member) {
-    return members_[member].replica->could_hold(request);
-  });
-  if (needs_decode && !can_decode) {
+  FailureReason refusal = FailureReason::none;
+  if (request.output_tokens > 1) {
+    for (const std::size_t member : decoders_) {
+      refusal = members_[member].replica->refusal(request);
+      if (refusal == FailureReason::none) break;
+    }
+  }
+  if (refusal != FailureReason::none) {
     RequestRecord failed = record;
     failed.status = RequestStatus::failed;
+    failed.reason = refusal;
     return client_.on_request_ended(failed);
   }
   const auto [open, is_new] = open_.try_emplace(request.id.value);
@@ -270,6 +274,7 @@ void Handoff::on_ended(Side side, const RequestRecord& record) {
   } else if (!open->has_arrived && (open->is_prefilled || is_abandoning_)) {
     ended = open->record;
     ended.status = record.status;
+    ended.reason = record.reason;
   }
   withdraw(*open, record.status);
   open_.erase(record.id.value);

@@ -36,10 +36,28 @@ std::uint64_t Replica::tag(EventKind kind, std::size_t stage, std::size_t slot) 
 }
 
 void Replica::on_event(std::uint64_t tag) {
+  if (tag >> 48 != life_) return;
+  handle(tag);
+  count_load();
+}
+
+void Replica::count_load() {
+  const Seconds now = platform_.now();
+  timeline_.record_load(load_since_, now, load_);
+  load_since_ = now;
+  load_ = load_now();
+}
+
+ReplicaLoad Replica::load_now() const {
+  return {static_cast<double>(ranks_.running()),
+          static_cast<double>(ranks_.waiting()) + static_cast<double>(arrivals_.size()),
+          static_cast<double>(ranks_.blocks_used())};
+}
+
+void Replica::handle(std::uint64_t tag) {
   const auto kind = static_cast<EventKind>(tag & 0xff);
   const std::size_t stage = tag >> 8 & 0xffffff;
   const std::size_t slot = tag >> 32 & 0xffff;
-  if (tag >> 48 != life_) return;
   switch (kind) {
     case EventKind::computed:
       slots_[slot].communication_from = slots_[slot].communication_end = platform_.now();
@@ -100,8 +118,15 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
 void Replica::submit(const Request& request, const RequestRecord& record) {
   Sequence& sequence = new_sequence(request, record);
   by_id_.emplace(request.id.value, &sequence);
+  admit(sequence, request);
+  count_load();
+}
+
+void Replica::admit(Sequence& sequence, const Request& request) {
+  FailureReason& reason = sequence.record.reason;
   if (config_.duty == ReplicaDuty::decode) {
-    if (!could_hold(request)) return end(sequence, RequestStatus::failed);
+    reason = refusal(request);
+    if (reason != FailureReason::none) return end(sequence, RequestStatus::failed);
     reserving_.push_back(&sequence);
     return reserve_blocks();
   }
@@ -110,9 +135,14 @@ void Replica::submit(const Request& request, const RequestRecord& record) {
     sequence.shows_tokens = config_.shows_first_token || request.output_tokens <= 1;
     sequence.output_tokens = 1;
   }
-  if (tokens > config_.context_max || !ranks_.can_serve(sequence)) {
-    return end(sequence, RequestStatus::failed);
+  if (tokens > config_.context_max) {
+    reason = FailureReason::context_length;
+  } else if (!ranks_.can_serve(sequence)) {
+    const std::int64_t held =
+        sequence.prompt_tokens + sequence.output_tokens + sequence.draft_room;
+    reason = ranks_.can_hold(held) ? FailureReason::step_tokens : FailureReason::kv_cache;
   }
+  if (reason != FailureReason::none) return end(sequence, RequestStatus::failed);
   if (config_.queue_max > 0 && ranks_.queue_length() >= config_.queue_max) {
     return end(sequence, RequestStatus::rejected);
   }
@@ -146,6 +176,7 @@ bool Replica::cancel(RequestId id, RequestStatus status) {
   if (found == by_id_.end()) return false;
   end(*found->second, status);
   start_next_step();  // the blocks that it held may be what others wait for
+  count_load();
   return true;
 }
 
@@ -159,6 +190,7 @@ std::vector<Sequence*> Replica::live() {
 }
 
 void Replica::abandon() {
+  count_load();
   for (Sequence* sequence : live()) {
     listener_.on_request_ended(close(*sequence, RequestStatus::unfinished));
   }
@@ -191,6 +223,7 @@ void Replica::reset() {
   for (std::deque<std::size_t>& queue : stage_queue_) queue.clear();
   reserving_.clear();
   begun_.clear();
+  count_load();
 }
 
 PrefixTotals Replica::prefix_totals() const {

@@ -78,8 +78,8 @@ class Replica final : public EventHandler {
   /// Ends a request with `status`, wherever it is. Returns false if it is not here.
   bool cancel(RequestId id, RequestStatus status);
 
-  /// Whether it could ever serve the request, alone.
-  [[nodiscard]] bool could_hold(const Request& request) const;
+  /// Why it could not even serve the request alone; none: it could.
+  [[nodiscard]] FailureReason refusal(const Request& request) const;
   /// prefill: what on_prefilled() told of is elsewhere now, or needed no more; the request ends
   /// here as completed.
   void release(RequestId id);
@@ -149,6 +149,13 @@ class Replica final : public EventHandler {
   [[nodiscard]] std::size_t stage_count() const { return config_.pricers.size(); }
   [[nodiscard]] bool is_last(std::size_t stage) const { return stage + 1 == stage_count(); }
 
+  /// Adds how it was since the last change to the timeline, and keeps how it is now. Whatever
+  /// changes who runs and what is held ends with it.
+  void count_load();
+  [[nodiscard]] ReplicaLoad load_now() const;
+  void handle(std::uint64_t tag);
+  /// Takes a request, or ends it at once.
+  void admit(Sequence& sequence, const Request& request);
   void start_next_step();
   /// decode: takes blocks for those that wait to be brought here, in order.
   void reserve_blocks();
@@ -218,6 +225,8 @@ class Replica final : public EventHandler {
   Seconds front_end_free_;                 // when it has handed over all of these
   std::vector<Sequence*> arrivals_;  // came while an asynchronous engine had scheduled already
   Seconds shared_communication_, copy_wait_;
+  ReplicaLoad load_;  // since
+  Seconds load_since_;
 };
 
 }  // namespace foretoken

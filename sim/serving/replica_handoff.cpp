@@ -7,10 +7,11 @@
 
 namespace foretoken {
 
-bool Replica::could_hold(const Request& request) const {
+FailureReason Replica::refusal(const Request& request) const {
   const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
   const std::int64_t room = config_.speculation ? config_.speculation->room : 0;
-  return tokens <= config_.context_max && ranks_.can_hold(tokens + room);
+  if (tokens > config_.context_max) return FailureReason::context_length;
+  return ranks_.can_hold(tokens + room) ? FailureReason::none : FailureReason::kv_cache;
 }
 
 void Replica::reserve_blocks() {
@@ -26,6 +27,7 @@ void Replica::reserve_blocks() {
 void Replica::release(RequestId id) {
   end(*by_id_.at(id.value), RequestStatus::completed);
   start_next_step();
+  count_load();
 }
 
 void Replica::receive(RequestId id, const RequestRecord& record) {
@@ -48,6 +50,7 @@ void Replica::receive(RequestId id, const RequestRecord& record) {
   sequence.computed = sequence.prompt_tokens;
   ranks_.join(sequence);
   start_next_step();
+  count_load();
 }
 
 void Replica::announce_displaced() {

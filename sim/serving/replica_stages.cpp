@@ -173,10 +173,7 @@ void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
   for (const Batch& batch : slot.batches) {
     sequences += static_cast<std::int64_t>(batch.entries.size());
   }
-  const ReplicaLoad load = {
-      static_cast<double>(ranks_.running()),
-      static_cast<double>(ranks_.waiting()) + static_cast<double>(arrivals_.size()),
-      static_cast<double>(ranks_.blocks_used())};
+  const ReplicaLoad load = load_now();
   if (observer_ != nullptr) tell_observer(stage, slot, load);
   timeline_.record_step(slot.started, now, stage == 0, sequences, load, config_.pool);
   if (config_.announces_pieces) announce_pieces(stage, slot, false);

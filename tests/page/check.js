@@ -13,9 +13,9 @@ const [chromium, modules, folder, ...pages] = process.argv.slice(2);
 const connect = require(path.join(modules, "chrome-remote-interface"));
 
 const views = [
-  { name: "light", width: 1280, height: 900, scheme: "light" },
+  { name: "light", width: 1440, height: 900, scheme: "light" },
   { name: "dark", width: 1280, height: 900, scheme: "dark" },
-  { name: "phone", width: 360, height: 740, scheme: "light", mobile: true },
+  { name: "phone", width: 390, height: 844, scheme: "light", mobile: true },
   { name: "phone_dark", width: 360, height: 740, scheme: "dark", mobile: true },
 ];
 
@@ -180,6 +180,82 @@ async function check_table(client) {
   expect(scrolled.shown < 200, `only rows in view are elements, not ${scrolled.shown}`);
 }
 
+/// What covers the middle of a link of the navigation, where the page shows it: only a part of the
+/// navigation may.
+const covered_links = `[...document.querySelectorAll("nav a")].flatMap((link) => {
+  const box = link.getBoundingClientRect();
+  const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+  const is_fine = top === null || top === link || (top.closest("nav") && !top.closest("button"));
+  return is_fine ? [] : [link.textContent + " under " + top.textContent.slice(0, 20)];
+})`;
+const cut_without_sign = `(() => {
+  const list = document.querySelector("nav ul");
+  return list.scrollWidth > list.clientWidth + 1 && getComputedStyle(list).maskImage === "none";
+})()`;
+
+async function check_navigation(client) {
+  const covered = await evaluate(client, covered_links);
+  expect(covered.length === 0, `the navigation lies free: ${covered}`);
+  expect(!await evaluate(client, cut_without_sign), "a navigation that goes on beyond the edge says so");
+}
+
+/// Columns that readers come for and that are out of sight before anybody scrolls.
+const columns_out_of_view = (wanted) => `[...document.querySelectorAll("table:not(.heat)")].flatMap((table) => {
+  const edge = table.parentElement.getBoundingClientRect().right + 1;
+  return [...table.querySelectorAll("th")].filter((head) => ${wanted}.test(head.textContent) &&
+    head.getBoundingClientRect().right > edge).map((head) => head.textContent);
+})`;
+/// With what the row is of gone once one scrolls to the right.
+const rows_without_name = `[...document.querySelectorAll("table.named")].filter((table) => {
+  const scroller = table.parentElement;
+  scroller.scrollLeft = scroller.scrollWidth;
+  const cell = table.querySelector("tbody tr:not(.space) td");
+  const is_gone = cell && cell.getBoundingClientRect().left < scroller.getBoundingClientRect().left - 1;
+  scroller.scrollLeft = 0;
+  return is_gone;
+}).length`;
+
+async function check_columns(client, view) {
+  const wanted = view.width >= 1440 ? "/p99|cost/" : "/^cost/";
+  const hidden = await evaluate(client, columns_out_of_view(wanted));
+  expect(hidden.length === 0, `in view at ${view.width} pixels: ${hidden}`);
+  expect(await evaluate(client, rows_without_name) === 0, "a row's name stays when its figures scroll");
+}
+
+/// What a roofline says of its roof where no kernel is near, against the roof itself.
+async function check_roofline(client) {
+  const roof = await evaluate(client, `(() => {
+    const figure = [...document.querySelectorAll("figure")].find((one) =>
+      one.querySelector("figcaption span").textContent === "Roofline");
+    if (!figure) return null;
+    figure.scrollIntoView({ block: "center" });
+    figure.id = "roofline";
+    const data = JSON.parse(document.getElementById("data").textContent);
+    const lines = data.parts.find((part) => part.title === "Roofline").series.filter((one) => one.kind === "line");
+    const { left, top, width, height } = figure.querySelector(".u-over").getBoundingClientRect();
+    return { left, top, width, height, lines };
+  })()`);
+  if (roof === null) return;
+  const shown = [];
+  for (let i = 1; i < 16; ++i) {
+    for (const place of [0.03, 0.97]) {
+      await client.Input.dispatchMouseEvent({ type: "mouseMoved", x: roof.left + roof.width * i / 16,
+        y: roof.top + roof.height * place });
+      const text = await evaluate(client, "document.querySelector('#roofline .readout').textContent");
+      const numbers = text.match(/^([\d.,]+) → .*?([\d.,]+)$/);
+      if (numbers) shown.push(numbers.slice(1).map((one) => Number(one.replaceAll(",", ""))));
+    }
+  }
+  await client.Input.dispatchMouseEvent({ type: "mouseMoved", x: 1, y: 1 });
+  await evaluate(client, "scrollTo(0, 0); true");
+  expect(shown.length >= 3, `the roof can be read: ${JSON.stringify(shown)}`);
+  const last = roof.lines[roof.lines.length - 1];
+  for (const [x, y] of shown) {
+    const wanted = Math.min(last.y[0] / last.x[0] * x, last.y[1]);
+    expect(Math.abs(y / wanted - 1) < 0.03, `the roof over ${x} flop/byte is ${wanted}, shown as ${y}`);
+  }
+}
+
 /// Every figure along every key: something is drawn each time.
 async function check_grid(client) {
   const answer = await evaluate(client, `(async () => {
@@ -279,6 +355,9 @@ async function check(page, view, port) {
     const { data } = await client.Page.captureScreenshot({ captureBeyondViewport: true,
       clip: { x: 0, y: 0, width: view.width, height: Math.min(7000, contentSize.height), scale: 1 } });
     fs.writeFileSync(path.join(folder, `${name}_${view.name}.png`), Buffer.from(data, "base64"));
+    await check_navigation(client);
+    await check_columns(client, view);
+    await check_roofline(client);
     if (view.name === "light") await check_keyboard(client);
     const csv = page.replace(/\.html$/, "/requests.csv");
     if (fs.existsSync(csv)) await check_cells(client, csv);

@@ -198,6 +198,25 @@ function nearest_point(u, series) {
   return best;
 }
 
+/// What a series shows at x: a line what lies between its points, on the axes as they are drawn; a
+/// staircase what its last step said. Null where it has nothing.
+function value_at(one, x, part) {
+  const after = one.x.findIndex((at) => at >= x);
+  if (after >= 0 && one.x[after] === x) {
+    let last = after;  // of equal x the last counts
+    while (one.x[last + 1] === x) ++last;
+    return one.y[last];
+  }
+  if (after === 0) return null;
+  if (one.kind === "steps") return one.y[after < 0 ? one.y.length - 1 : after - 1];
+  if (after < 0) return null;
+  const on = (axis, value) => axis.log ? Math.log(value) : value;
+  const from = on(part.x, one.x[after - 1]), to = on(part.x, one.x[after]);
+  const share = (on(part.x, x) - from) / (to - from);
+  const y = on(part.y, one.y[after - 1]) * (1 - share) + on(part.y, one.y[after]) * share;
+  return part.y.log ? Math.exp(y) : y;
+}
+
 function readout_text(u, part, series) {
   if (u.cursor.left < 0) return "";
   const point = nearest_point(u, series);
@@ -205,17 +224,14 @@ function readout_text(u, part, series) {
   const index = u.cursor.idx;
   if (index === null || index === undefined || series.every((one) => one.kind === "points")) return "";
   const show = (axis, value) => axis.share ? `${brief(value * 100)} %` : brief(value);
-  const parts = [];
-  series.forEach((one, i) => {
-    if (one.kind === "points") return;
-    const column = u.data[i + 1];
-    let at = index;
-    while (at > 0 && (column[at] === null || column[at] === undefined)) --at;  // stairs go on
-    const value = column[at];
-    if (value === null || value === undefined) return;
-    parts.push(series.length > 1 ? `${one.name} ${show(part.y, value)}` : show(part.y, value));
-  });
-  return `${show(part.x, u.data[0][index])} → ${parts.join(", ")}`;
+  const parts = [], x = u.data[0][index];
+  for (const one of series) {
+    if (one.kind === "points") continue;
+    const value = value_at(one, x, part);
+    if (value === null || value === undefined) continue;
+    parts.push(series.length > 1 ? `${one.name}: ${show(part.y, value)}` : show(part.y, value));
+  }
+  return `${show(part.x, x)} → ${parts.join(", ")}`;
 }
 
 function legend_of(series) {

@@ -47,15 +47,27 @@ function build(page) {
     gallery.append(made);
     gallery.dataset.charts = String(gallery.children.length);
   }
+  const nav = element("nav", { "aria-label": "Sections" }, element("div", {}, links));
   document.body.append(
     element("a", { class: "skip", href: "#content" }, "Skip to the report"),
-    element("header", {}, element("h1", {}, page.title),
+    element("header", {}, element("div", {}, element("h1", {}, page.title), make_theme_button()),
       element("p", {}, `Foretoken ${page.version} · ${page.report}`)),
-    element("nav", { "aria-label": "Sections" }, element("div", {}, links, make_theme_button())),
+    nav,
     main,
     element("footer", {}, "Charts: drag to zoom, double-click to see all again; arrow keys move the "
       + "cursor of the chart that has the focus. Everything is in this file; nothing is fetched."));
   for (const start of starters) start();
+  show_what_is_cut(links);
+}
+
+/// A list that goes on beyond its edge fades out there.
+function show_what_is_cut(list) {
+  const update = () => {
+    list.classList.toggle("more-before", list.scrollLeft > 1);
+    list.classList.toggle("more-behind", list.scrollLeft + list.clientWidth < list.scrollWidth - 1);
+  };
+  list.addEventListener("scroll", update, { passive: true });
+  new ResizeObserver(update).observe(list);
 }
 
 build(JSON.parse(document.getElementById("data").textContent));

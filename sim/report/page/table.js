@@ -1,6 +1,7 @@
 // Tables that sort by any column. Only the rows in view are elements, so that 100,000 of them cost what
 // 40 do; the scroller can be reached by keyboard, and headers are buttons.
-const row_height = 29;  // with its rule; style.css
+const line_height = 29;  // a row of one line, with its rule; style.css
+const more_height = 16;  // of every line more
 
 function compare_rows(column, direction) {
   const values = column.values;
@@ -29,11 +30,11 @@ function ends_text(interval, decimals, row) {
   return `${end(low[row])}–${end(high[row])}`;
 }
 
-/// " (7.21–9.10) [7.02–9.44]": the second for prices alone.
-function interval_text(column, row) {
+/// " (7.21–9.10)", " [7.02–9.44]", a line each: the second for prices alone.
+function interval_lines(column, row) {
   const ends = ends_text(column.interval, column.decimals, row);
   const prices = ends_text(column.prices, column.decimals, row);
-  return (ends && ` (${ends})`) + (prices && ` [${prices}]`);
+  return [ends && ` (${ends})`, prices && ` [${prices}]`].filter((text) => text !== "");
 }
 
 /// Wide enough for its longest cell and its name, in characters.
@@ -45,11 +46,9 @@ function column_width(column) {
     let high = 0;
     for (const value of column.values) if (Math.abs(value) > high) high = Math.abs(value);
     longest = fixed(high, column.decimals).length + 1;
-    if (column.interval || column.prices) {
-      let behind = 0;
-      column.values.forEach((_, row) => { behind = Math.max(behind, interval_text(column, row).length); });
-      longest += behind;
-    }
+    column.values.forEach((_, row) => {
+      for (const text of interval_lines(column, row)) longest = Math.max(longest, text.length * 0.92 - 1);
+    });
   }
   const name = Math.max(...column.name.split(" ").map((word) => word.length), column.unit.length);
   return Math.min(60, Math.max(longest, name + 2, 5));
@@ -72,7 +71,11 @@ function make_table(part) {
     width += size;
     sizes.append(element("col", { style: `width:${size.toFixed(1)}em` }));
   }
-  const table = element("table", { style: `width:${width.toFixed(1)}em`,
+  const lines_more = Math.max(...columns.map((column) => (column.interval ? 1 : 0) + (column.prices ? 1 : 0)));
+  const is_tall = lines_more > 0;
+  const row_height = line_height + lines_more * more_height;
+  const table = element("table", { class: columns[0].texts || columns[0].key ? "named" : "",
+    style: `width:${width.toFixed(1)}em;--row:${row_height - 1}px`,
     "aria-rowcount": String(part.rows + 1) }, sizes, element("thead", {}, head), body);
   const scroller = element("div", { class: "scroller", tabindex: "0", role: "region",
     "aria-label": `Table, a row a ${part.name}` }, table);
@@ -94,12 +97,12 @@ function make_table(part) {
       element("td", { colspan: String(columns.length), style: `height:${count * row_height}px` }));
     if (from > 0) rows.push(space(from));
     for (let at = from; at < to; ++at) {
-      const line = element("tr", { "aria-rowindex": String(at + 2) });
+      const line = element("tr", { "aria-rowindex": String(at + 2), ...(is_tall ? { class: "tall" } : {}) });
       for (const column of columns) {
         const cell = element("td", column.texts ? { class: "text" } : {});
         cell.textContent = cell_text(column, order[at]);
-        if (column.interval || column.prices) {
-          cell.append(element("span", { class: "interval" }, interval_text(column, order[at])));
+        for (const text of interval_lines(column, order[at])) {
+          cell.append(element("span", { class: "interval" }, text));
         }
         if (column.texts && cell.textContent.length > 60) cell.title = cell.textContent;
         line.append(cell);

@@ -10,12 +10,13 @@ namespace {
 TEST(LoadCurve, SpreadsALoadOverTheBucketsItCovers) {
   LoadCurve curve;  // buckets of 1/64 s
   const double width = curve.width().value();
-  curve.add_load(Seconds(0.5 * width), Seconds(2.25 * width), {.running = 4, .waiting = 1});
+  curve.add_load(Seconds(0.5 * width), Seconds(2.25 * width), {.running = 4});
+  curve.add_request(Seconds(0.5 * width), Seconds(2.25 * width));
   ASSERT_EQ(curve.buckets().size(), 3U);
   EXPECT_DOUBLE_EQ(curve.buckets()[0].running_s, 4 * 0.5 * width);
   EXPECT_DOUBLE_EQ(curve.buckets()[1].running_s, 4 * width);
   EXPECT_DOUBLE_EQ(curve.buckets()[2].running_s, 4 * 0.25 * width);
-  EXPECT_DOUBLE_EQ(curve.buckets()[2].waiting_s, 0.25 * width);
+  EXPECT_DOUBLE_EQ(curve.buckets()[2].requests_s, 0.25 * width);
 }
 
 TEST(LoadCurve, WidensInsteadOfGrowingAndLosesNothing) {
@@ -34,6 +35,16 @@ TEST(LoadCurve, WidensInsteadOfGrowingAndLosesNothing) {
   }
   EXPECT_NEAR(running, expected, 1e-9 * expected);
   EXPECT_DOUBLE_EQ(tokens, 10'000);
+}
+
+TEST(LoadCurve, WhoIsThereAndDoesNotRunWaits) {
+  LoadCurve curve;
+  const double width = curve.width().value();
+  for (int i = 0; i < 3; ++i) curve.add_request(Seconds(0), Seconds(width));
+  curve.add_load(Seconds(0), Seconds(width), {.running = 2});
+  EXPECT_DOUBLE_EQ(curve.buckets()[0].waiting_s(), width);
+  curve.add_load(Seconds(0), Seconds(width), {.running = 2});
+  EXPECT_DOUBLE_EQ(curve.buckets()[0].waiting_s(), 0);  // never less
 }
 
 TEST(Timeline, CountsOnlyFirstStagesAsIterations) {

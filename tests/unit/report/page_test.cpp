@@ -187,6 +187,28 @@ TEST_F(Page, HoldsGridsByPoint) {
                         R"("delta":false,"data":"BQA="}}]})"));
 }
 
+// "SLO missed: 92.5 % of requests" would say that so many missed it.
+TEST_F(Page, SaysHowManyMetTheSloWhetherOrNotThatIsEnough) {
+  Report report = sample_report();
+  report.slo.attainment = 0.925;
+  for (const bool is_met : {false, true}) {
+    report.slo.met = is_met;
+    const std::string html = report_page(report);
+    EXPECT_THAT(html, HasSubstr(R"("label":"SLO met by","value":"92.5","unit":"% of requests")"));
+    EXPECT_THAT(html, HasSubstr(is_met ? "enough · 99 % wanted" : "too few · 99 % wanted"));
+  }
+}
+
+TEST_F(Page, PutsNoPriceOnNothing) {
+  Report report = sample_report();
+  report.requests.completed = 0;
+  report.cost->per_million_output_tokens.reset();
+  const std::string html = report_page(report);
+  EXPECT_THAT(html, HasSubstr("1 failed: prompt + output exceed the context"));
+  EXPECT_THAT(html, HasSubstr("no output tokens"));
+  EXPECT_THAT(html, Not(HasSubstr("per M tokens")));
+}
+
 TEST_F(Page, OfNothingIsAPageStill) { EXPECT_THAT(report_page(Report()), HasSubstr("</html>")); }
 
 }  // namespace

@@ -17,9 +17,9 @@ using testing::Not;
 TEST(ReportTable, IsThisTextAtEightyColumns) {
   EXPECT_EQ(report_table(sample_report(), false, 80), R"(  Tiny 1B (bf16) on 2x Imaginary GPU
 
-  requests     2 of 4 completed · 8.0 s simulated
-  warning      1 request failed · 1 request unfinished at the end
-               1 malformed trace line skipped
+  requests     2 of 4 completed · 8.0 s simulated · rates without 2.0 s of drain
+  warning      1 request failed: prompt + output exceed the context
+               1 request unfinished at the end · 1 malformed trace line skipped
   throughput   0.25 requests/s · 1,536 input tokens/s · 33.3 output tokens/s
   per GPU      0.125 requests/s · 768 input tokens/s · 16.7 output tokens/s
 
@@ -57,7 +57,8 @@ TEST(ReportTable, WrapsBetweenFactsAtSixtyColumns) {
   EXPECT_EQ(report_table(sample_report(), false, 60), R"(  Tiny 1B (bf16) on 2x Imaginary GPU
 
   requests     2 of 4 completed · 8.0 s simulated
-  warning      1 request failed
+               rates without 2.0 s of drain
+  warning      1 request failed: prompt + output exceed the…
                1 request unfinished at the end
                1 malformed trace line skipped
   throughput   0.25 requests/s · 1,536 input tokens/s

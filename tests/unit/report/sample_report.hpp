@@ -14,10 +14,15 @@ inline Report sample_report() {
   report.seed = 7;
   report.version = "0.1.0";
   report.requests = {
-      .arrived = 4, .completed = 2, .failed = 1, .unfinished = 1, .skipped_lines = 1};
+      .arrived = 4, .completed = 2, .failed = 1, .unfinished = 1, .skipped_lines = 1,
+      .failed_by = {{"context_length", 1}}};
   report.duration_s = 8;
   report.throughput = {
       .requests_per_s = 0.25, .input_tokens_per_s = 1536, .output_tokens_per_s = 100.0 / 3};
+  report.whole_run = {
+      .requests_per_s = 0.125, .input_tokens_per_s = 768, .output_tokens_per_s = 50.0 / 3};
+  report.steady = {SteadyBasis::arrivals, 0, 6, true};
+  report.drain = {.duration_s = 2, .requests = 1, .output_tokens = 12};
   report.gpus = 2;
   report.ttft_ms = {.mean = 50, .p50 = 48.3, .p90 = 60, .p95 = 61.5, .p99 = 62, .max = 1234.5};
   report.tpot_ms = {.mean = 7, .p50 = 6.5, .p90 = 7.25, .p95 = 7.5, .p99 = 8, .max = 9};
@@ -56,6 +61,7 @@ inline Report sample_report() {
   completed.e2e_ms = 2000;
   completed.preemptions = 1;
   completed.status = "completed";
+  completed.ended_s = 2;
   RequestRow unfinished;
   unfinished.id = 1;
   unfinished.replica = 1;
@@ -63,11 +69,15 @@ inline Report sample_report() {
   unfinished.scheduled_s = 1.3;
   unfinished.prompt_tokens = 200;
   unfinished.status = "unfinished";
+  unfinished.ended_s = 8;
+  unfinished.priority = 3;
   RequestRow failed;
   failed.id = 2;
   failed.arrival_s = 1.0 / 3;
   failed.prompt_tokens = 70000;
   failed.status = "failed";
+  failed.ended_s = 1.0 / 3;
+  failed.reason = "context_length";
   report.rows = {completed, unfinished, failed};
   return report;
 }

@@ -83,6 +83,9 @@ TEST_F(FleetTest, TwoFailuresOfOneReplicaNeedTwoRepairsThenItStarts) {
   EXPECT_NEAR(usage.up.value(), steps(2 + 3), 1e-9);  // to the failure; start-up and one step
   EXPECT_EQ(usage.starts, 1);
   EXPECT_EQ(usage.failures, 1);
+  // Up for half of its first four steps.
+  EXPECT_NEAR(usage.up_mean(Seconds(0.0), Seconds(steps(4))), 0.5, 1e-9);
+  EXPECT_NEAR(usage.up_mean(Seconds(steps(10)), Seconds(steps(12))), 1.0, 1e-9);
 }
 
 TEST_F(FleetTest, ReplicasThatNobodyRepairsFailWhatOnlyTheyCouldServe) {
@@ -97,6 +100,7 @@ TEST_F(FleetTest, ReplicasThatNobodyRepairsFailWhatOnlyTheyCouldServe) {
   EXPECT_EQ(record(0).status, RequestStatus::failed);
   EXPECT_EQ(record(0).output_tokens, 2);
   EXPECT_EQ(record(1).status, RequestStatus::failed);
+  EXPECT_EQ(record(0).reason, FailureReason::no_replica);
 }
 
 TEST_F(FleetTest, AFullFleetRejects) {

@@ -130,6 +130,7 @@ TEST_F(ReplicaTest, FailsWhatTheCacheCanNeverHoldAndServesTheRest) {
   run({request(0, 0.0, 1700, 10), request(1, 0.5, 100, 2)});  // 1,710 tokens; the cache holds 1,600
   ASSERT_EQ(timeline.requests().size(), 2U);
   EXPECT_EQ(timeline.requests()[0].status, RequestStatus::failed);
+  EXPECT_EQ(timeline.requests()[0].reason, FailureReason::kv_cache);
   EXPECT_EQ(timeline.requests()[1].status, RequestStatus::completed);
   EXPECT_EQ(source->finished.size(), 2U);
 }
@@ -138,6 +139,7 @@ TEST_F(ReplicaTest, FailsWhatIsLongerThanTheContext) {
   run({request(0, 0.0, 1990, 20), request(1, 0.0, 1990, 10)}, 200);  // context_max is 2,000
   ASSERT_EQ(timeline.requests().size(), 2U);
   EXPECT_EQ(timeline.requests()[0].status, RequestStatus::failed);
+  EXPECT_EQ(timeline.requests()[0].reason, FailureReason::context_length);
   EXPECT_EQ(timeline.requests()[1].status, RequestStatus::completed);
 }
 
@@ -213,6 +215,7 @@ TEST_F(ReplicaTest, FailsWhatTheSchedulerRefuses) {
   run({request(0, 0.0, 101, 2), request(1, 0.0, 100, 2)});
   ASSERT_EQ(timeline.requests().size(), 2U);
   EXPECT_EQ(timeline.requests()[0].status, RequestStatus::failed);
+  EXPECT_EQ(timeline.requests()[0].reason, FailureReason::step_tokens);
   EXPECT_EQ(timeline.requests()[1].status, RequestStatus::completed);
 }
 
