@@ -11,14 +11,16 @@
 #include "kernels/half_text.hpp"
 #include "kernels/network.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/fingerprint.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/table_reader.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr std::string_view format_name = "foretoken adaptation 2";
+constexpr std::string_view format_name = "foretoken adaptation 3";
 /// Beyond this a file is damaged: adapting takes 25 to 100 launches of a family.
+constexpr double offset_max = 7;  // prices a thousand times as high: units mixed up at the latest
 constexpr std::int64_t launches_max = 10'000, width_max = networks_max * network_width_max;
 
 std::uint64_t read_fingerprint(TableReader& table, std::string_view key) {
@@ -42,6 +44,8 @@ FamilyAdaptation read_family(const Value& value, Diagnostics& diagnostics) {
   table.require("offset", family.offset);
   table.require("length", family.length);
   table.expect("length", family.length > 0, "must be above 0");
+  table.expect("offset", std::abs(family.offset) <= offset_max,
+               fmt::format("must be within {} of 0", offset_max));
   table.require("error", family.error);
   table.require("error_before", family.error_before);
   table.require("width", width);
@@ -55,14 +59,28 @@ FamilyAdaptation read_family(const Value& value, Diagnostics& diagnostics) {
   family.width = static_cast<std::size_t>(width);
   auto numbers = decode_halves(points, family.width * family.weights.size());
   if (!numbers) table.fail("points", "must be base64 of launches x width half-precision numbers");
+  if (numbers && !std::ranges::all_of(*numbers, [](float x) { return std::isfinite(x); }))
+    table.fail("points", "must be finite");
   family.points = numbers.value_or(std::vector<float>(family.width * family.weights.size()));
   return family;
+}
+
+/// Of all members but the checksum itself: a digit that was damaged prices everything anew.
+std::string checksum_of(const Value& root) {
+  Value rest;
+  for (const auto& [key, member] : std::get<ValueObject>(root.data))
+    if (key != "checksum") rest.set(key, member);
+  return fmt::format("{:016x}", Fingerprint().add(std::string_view(to_json(rest, -1))).value());
 }
 
 void read_families(const Value* families, Diagnostics& diagnostics, Adaptation& adaptation) {
   if (families == nullptr || !families->is_array()) return;
   for (const Value& family : std::get<ValueArray>(families->data)) {
-    if (family.is_object()) adaptation.families.push_back(read_family(family, diagnostics));
+    if (family.is_object()) {
+      adaptation.families.push_back(read_family(family, diagnostics));
+    } else {
+      diagnostics.add(family.position, "families: must hold tables alone");
+    }
   }
 }
 
@@ -110,9 +128,15 @@ Adaptation read_adaptation(std::string_view text, const std::string& file) {
                fmt::format("must be '{}'; write it again with this version: foretoken-calibrate "
                            "adapt",
                            format_name));
+  std::string checksum;
+  table.require("checksum", checksum);
+  table.expect("checksum", checksum == checksum_of(root),
+               "does not belong to what the file says, which was changed or damaged; adapt again: "
+               "foretoken-calibrate adapt");
   diagnostics.throw_if_any();
   table.require("gpu", adaptation.gpu);
   read_families(table.find("families"), diagnostics, adaptation);
+  table.finish();
   if (diagnostics.empty() && adaptation.families.empty()) {
     table.fail("families", "must hold at least one family");
   }
@@ -143,11 +167,11 @@ std::string write_adaptation(const Adaptation& adaptation) {
                                       {"points", encode_halves(family.points)},
                                       {"weights", std::move(weights)}});
   }
-  return to_json(Value(ValueObject{{"format", std::string(format_name)},
-                                   {"gpu", adaptation.gpu},
-                                   {"families", std::move(families)}}),
-                 1) +
-         "\n";
+  Value root(ValueObject{{"format", std::string(format_name)},
+                         {"gpu", adaptation.gpu},
+                         {"families", std::move(families)}});
+  root.set("checksum", checksum_of(root));
+  return to_json(root, 1) + "\n";
 }
 
 }  // namespace foretoken

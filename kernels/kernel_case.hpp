@@ -44,12 +44,13 @@ std::vector<std::string_view> kernel_case_names();
 ///   expert_dispatch, expert_combine      ranks, bytes, experts, topk, [mode, nodes]
 /// and for every kernel [framework, kernel_source, cold, id]. `cold` asks for inputs from DRAM: for
 /// products, attention and experts as in serving, instead of the repeated buffer of tables
-/// (default false); for norms, rope, activations, sampling and routing instead of what the kernel
-/// before has left in the L2 (default true). Embedding and kv_write are always cold. Keys that
-/// are unknown and near no known one are the caller's own and pass; a likely misspelling is a
-/// mistake. A kernel_source that is not recognised is priced as what the framework would choose,
-/// and `note` says so. dtype defaults to bf16, kv_dtype to the format of the activations. Throws
-/// ConfigError with every mistake of the case.
+/// (default false here, where tables are read; `foretoken predict` takes true); for norms, rope,
+/// activations, sampling and routing instead of what the kernel before has left in the L2 (default
+/// true). Embedding and kv_write are always cold. Keys that are unknown and near no known one are
+/// the caller's own and pass; a likely misspelling is a mistake. A kernel_source that is not
+/// recognised is priced as what the framework would choose, and `note` says so. dtype defaults to
+/// bf16, kv_dtype to the format of the activations. Throws ConfigError with every mistake of the
+/// case.
 KernelCase read_kernel_case(const Value& object);
 
 }  // namespace foretoken

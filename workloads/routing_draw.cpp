@@ -8,6 +8,8 @@
 #include <numeric>
 #include <optional>
 
+#include "sim/base/named_path.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -106,8 +108,10 @@ RoutingDraw parse_routing_draw(std::string_view text, int experts,
                                const SourcePosition& position) {
   RoutingDraw draw;
   if (text.starts_with(histograms_prefix)) {
-    const std::filesystem::path path = base_folder / text.substr(histograms_prefix.size());
-    draw.text = fmt::format("{}{}", histograms_prefix, path.lexically_normal().string());
+    const std::filesystem::path path =
+        named_path(text.substr(histograms_prefix.size()), position, base_folder);
+    draw.text = fmt::format("{}{}", histograms_prefix,
+                            std::filesystem::absolute(path).lexically_normal().string());
     draw.each = read_histograms(path, experts, position);
     return draw;
   }

@@ -34,9 +34,9 @@ struct SimulationOptions {
 /// knows and what it leaves out.
 std::unique_ptr<Evaluator> make_simulated(GpuSpec gpu, const SimulationOptions& options);
 
-/// Compiles, checks and times on this machine's GPU, in child processes; keeps cubins in `folder`.
-/// Programs that share a GPU compile at the same time and take turns at judging.
-std::unique_ptr<Evaluator> make_cuda(std::vector<std::string> device_command, std::string folder);
+/// Compiles, checks and times on this machine's GPU, in child processes; keeps cubins in a folder
+/// of its own. Programs that share a GPU compile at the same time and take turns at judging.
+std::unique_ptr<Evaluator> make_cuda(std::vector<std::string> device_command);
 
 /// Asks `inner` for what `log` does not hold yet and appends it there: a killed run goes on, and
 /// nothing is evaluated twice.

@@ -1,4 +1,4 @@
-// The readers of architectures, by family: what the registry (catalog.cpp) puts together. Internal
+// The readers of architectures, by family: what the registry (architectures.cpp) puts together. Internal
 // to this room.
 #pragma once
 

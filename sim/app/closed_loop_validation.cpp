@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "sim/app/output_file.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/processes/forking_runner.hpp"
@@ -60,6 +60,8 @@ double number_member(const Value& value, std::string_view key) {
 }  // namespace
 
 int validate_closed_loops(const ClosedLoopOptions& options) {
+  Outputs outputs({options.table, options.servers});
+  if (!options.report_path.empty()) outputs.expect(options.report_path);
   const ClosedLoopPoints loaded = load_closed_loop_points(options.table);
   const ServerSettings servers =
       options.servers.empty() ? ServerSettings() : ServerSettings(options.servers);
@@ -95,14 +97,13 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
       point.failure = finished->outcome.message;
     }
   }
-  if (!options.report_path.empty()) {
-    write_file(options.report_path, point_page(report, version()));
-  }
+  if (!options.report_path.empty())
+    outputs.write(options.report_path, point_page(report, version()));
+  outputs.publish();
   if (options.json) {
-    fmt::print("{}\n", to_json(point_value(report)));
+    show_data(to_json(point_value(report)) + "\n");
   } else {
-    fmt::print("{}",
-               point_text(report, shows_colour(stdout), terminal_width(stdout), options.worst));
+    show("{}", point_text(report, shows_colour(stdout), terminal_width(stdout), options.worst));
   }
   return 0;
 }

@@ -29,7 +29,7 @@ constexpr std::size_t ways_shown_max = 8;
 constexpr int gpus_summed_max = 20'000;
 
 TextTable::Layout layout() {
-  return {.width = terminal_width(stdout), .colour = shows_colour(stdout)};
+  return {.width = terminal_width(stdout), .colour = shows_colour(stdout), .kept = 1};
 }
 
 std::string gigabytes(BytesPerSecond rate) {
@@ -56,7 +56,7 @@ int print_clusters_json() {
   for (const std::string& name : cluster_names()) {
     clusters.emplace_back(cluster_value(load_cluster(name, {})));
   }
-  fmt::print("{}\n", to_json(clusters));
+  show_data(to_json(clusters) + "\n");
   return 0;
 }
 
@@ -72,8 +72,8 @@ int list_clusters() {
                    fmt::format("{}", cluster.nodes), link_text(cluster.node),
                    fabric_text(cluster)});
   }
-  fmt::print("{}  Any <gpu>-<GPUs a node>[x<nodes>] works too: h100-sxm-4, h200-sxm-8x16 ...\n",
-             table.text(layout()));
+  show("{}  Any <gpu>-<GPUs a node>[x<nodes>] works too: h100-sxm-4, h200-sxm-8x16 ...\n",
+       table.text(layout()));
   return 0;
 }
 
@@ -210,7 +210,7 @@ Rows node_rows(const GpuSpec& gpu, const NodeSpec& node, int count) {
 }
 
 std::string spec_text(const ClusterSpec& cluster) {
-  TextTable table({{"", Align::left}, {"", Align::left}});
+  TextTable table({{"", Align::left}, {.folds = true}});
   const auto rows = [&](const Rows& all) {
     for (const auto& [key, value] : all) table.add_row({key, value});
   };
@@ -375,20 +375,20 @@ std::string bisection_text(const ClusterSpec& cluster) {
 
 int show_cluster(const std::string& name) {
   const ClusterSpec cluster = load_cluster(name, {"cluster show"});
-  fmt::print("{}\n{}", Ink(shows_colour(stdout)).strong(cluster.name), spec_text(cluster));
+  show("{}\n{}", Ink(shows_colour(stdout)).strong(cluster.name), spec_text(cluster));
   if (cluster.gpu_count() == 1) return 0;
-  fmt::print("\n{}\n{}", reach_text(cluster), rates_text(cluster));
-  if (cluster.nodes > 1) fmt::print("{}", bisection_text(cluster));
+  show("\n{}\n{}", reach_text(cluster), rates_text(cluster));
+  if (cluster.nodes > 1) show("{}", bisection_text(cluster));
   return 0;
 }
 
 int print_cluster_json(const std::string& name) {
-  fmt::print("{}\n", to_json(cluster_value(load_cluster(name, {"cluster show"}))));
+  show_data(to_json(cluster_value(load_cluster(name, {"cluster show"}))) + "\n");
   return 0;
 }
 
 int draw_cluster(const std::string& name) {
-  fmt::print("{}", cluster_dot(load_cluster(name, {"cluster show"})));
+  show_data(cluster_dot(load_cluster(name, {"cluster show"})));
   return 0;
 }
 

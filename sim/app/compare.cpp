@@ -11,11 +11,12 @@
 #include <sstream>
 
 #include "sim/app/model_warnings.hpp"
-#include "sim/app/output_file.hpp"
+#include "sim/app/named_files.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/processes/forking_runner.hpp"
@@ -126,9 +127,7 @@ std::string question(const CompareOptions& options, const std::vector<LayoutChoi
 
 void show_progress(bool shown, std::size_t finished, std::size_t wanted) {
   if (!shown) return;
-  fmt::print(stderr, "\r\x1b[K  {} of {} layouts", finished, wanted);
-  if (finished == wanted) fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  rewrite_line(finished == wanted ? "" : fmt::format("  {} of {} layouts", finished, wanted));
 }
 
 int compare(const CompareOptions& options) {
@@ -139,35 +138,39 @@ int compare(const CompareOptions& options) {
       options.out_folder.empty()
           ? std::filesystem::path(options.scenario).stem().string() + ".compare"
           : options.out_folder;
-  make_folder(folder);
+  Outputs outputs(inputs_of(options.scenario, options.overrides));
+  outputs.expect_in(folder, {"rows.jsonl", "compare.csv", "compare.json"});
+  if (!options.report_path.empty()) outputs.expect(options.report_path);
+  outputs.make(folder);
   RowStore store(folder / "rows.jsonl", question(options, choices), combinations(choices).size(),
                  options.resume ? RowStore::Mode::resume : RowStore::Mode::fresh);
   const Question asked = load_question(options.scenario, options.overrides);
   ForkingRunner runner(options.jobs,
                        [&](const RunRequest& request) { return run_row(asked, request); });
-  const bool shows_progress = !options.quiet && is_terminal(stderr);
+  const bool shows_progress = !options.quiet && can_rewrite(stderr);
   const Comparison comparison =
       compare_layouts(choices, runner, store, [&](std::size_t finished, std::size_t wanted) {
         show_progress(shows_progress, finished, wanted);
       });
-  write_file(folder / "compare.csv", comparison_csv(comparison));
-  write_file(folder / "compare.json", to_json(comparison_value(comparison)) + "\n");
   if (!options.report_path.empty()) {
     const std::string title = fmt::format("Layouts of {}", options.scenario);
-    write_file(options.report_path, comparison_page(comparison, title, version()));
+    outputs.write(options.report_path, comparison_page(comparison, title, version()));
   }
+  outputs.write(folder / "compare.csv", comparison_csv(comparison));
+  outputs.write(folder / "compare.json", to_json(comparison_value(comparison)) + "\n");
+  outputs.publish();
   if (options.json) {
-    fmt::print("{}\n", to_json(comparison_value(comparison)));
+    show_data(to_json(comparison_value(comparison)) + "\n");
   } else if (!options.quiet) {
-    fmt::print("{}\n  Wrote compare.csv and compare.json to {}\n",
-               comparison_table(comparison, shows_colour(stdout), terminal_width(stdout)),
-               folder.string());
+    show("{}\n  Wrote compare.csv and compare.json to {}\n",
+         comparison_table(comparison, shows_colour(stdout), terminal_width(stdout)),
+         folder.string());
   }
   if (!comparison.is_complete) {
-    fmt::print(stderr,
-               "foretoken: stopped; {} of {} layouts are finished and kept in {}. The same command "
-               "with --resume goes on\n",
-               comparison.rows.size(), combinations(choices).size(), folder.string());
+    tell(
+        "foretoken: stopped; {} of {} layouts are finished and kept in {}. The same command "
+        "with --resume goes on\n",
+        comparison.rows.size(), combinations(choices).size(), folder.string());
     return status_interrupted;
   }
   const auto ran = [](const ComparedLayout& row) { return row.figures.has_value(); };
@@ -203,7 +206,8 @@ void add_compare(CLI::App& program, Action& chosen) {
                       "Folder for rows, compare.csv and compare.json (default: SCENARIO.compare)");
   command->add_option("--report", options->report_path,
                       "Write charts of the layouts here, as one HTML file");
-  command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)");
+  command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--resume", options->resume, "Keep the runs that an earlier call finished");
   command->add_flag("--json", options->json, "Print compare.json's object alone");
   command->add_flag("--quiet", options->quiet, "Print neither table nor progress");

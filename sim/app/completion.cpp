@@ -11,6 +11,7 @@
 #include "models/transformer.hpp"
 #include "sim/app/command_tree.hpp"
 #include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/engine_preset.hpp"
 
@@ -41,9 +42,9 @@ std::vector<CompletedValues> completed_values() {
 int print_completion(const CLI::App& program, const std::string& shell) {
   const CommandTree tree = command_tree(program);
   const std::vector<CompletedValues> values = completed_values();
-  if (shell == "bash") fmt::print("{}", bash_completion(tree, values));
-  if (shell == "zsh") fmt::print("{}", zsh_completion(tree, values));
-  if (shell == "fish") fmt::print("{}", fish_completion(tree, values));
+  if (shell == "bash") show_data(bash_completion(tree, values));
+  if (shell == "zsh") show_data(zsh_completion(tree, values));
+  if (shell == "fish") show_data(fish_completion(tree, values));
   return 0;
 }
 
@@ -69,7 +70,7 @@ void add_man(CLI::App& program, Action& chosen) {
   command->footer(examples("  foretoken man | man -l -"));
   command->callback([&program, &chosen] {
     chosen = [&program] {
-      fmt::print("{}", man_page(command_tree(program), version()));
+      show_data(man_page(command_tree(program), version()));
       return 0;
     };
   });

@@ -15,6 +15,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/report/gap_report.hpp"
 #include "sim/report/number_text.hpp"
 #include "workloads/measurements/measured_rows.hpp"
@@ -177,12 +178,6 @@ class Diagnosis {
   std::size_t bad_rows_ = 0;
 };
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw ConfigError({path}, "cannot be written; check the folder");
-}
-
 void check_names(const DiagnoseOptions& options) {
   if (!options.gpu.empty()) static_cast<void>(load_gpu(options.gpu, {"--gpu"}));
   const auto names = kernel_case_names();
@@ -192,6 +187,12 @@ void check_names(const DiagnoseOptions& options) {
 
 int diagnose(const DiagnoseOptions& options) {
   check_names(options);
+  std::vector<std::filesystem::path> inputs = {options.gpu};
+  for (const std::string& dataset : options.datasets)
+    for (std::filesystem::path& file : measured_files(dataset)) inputs.push_back(std::move(file));
+  Outputs outputs(std::move(inputs));
+  for (const std::string& file : {options.csv, options.svg})
+    if (!file.empty()) outputs.expect(file);
   Diagnosis diagnosis(options);
   for (const std::string& dataset : options.datasets) {
     const auto files = measured_files(dataset);
@@ -199,18 +200,19 @@ int diagnose(const DiagnoseOptions& options) {
     for (const std::filesystem::path& file : files) diagnosis.read(file, is_named);
   }
   const GapReport& report = diagnosis.finish();
-  if (!options.csv.empty()) write_file(options.csv, gap_csv(report));
-  if (!options.svg.empty()) write_file(options.svg, gap_svg(report));
+  if (!options.svg.empty()) outputs.write(options.svg, gap_svg(report));
+  if (!options.csv.empty()) outputs.write(options.csv, gap_csv(report));
+  outputs.publish();
   if (options.is_json) {
-    fmt::print("{}\n", to_json(gap_value(report, options.worst), 2));
+    show_data(to_json(gap_value(report, options.worst), 2) + "\n");
   } else {
-    fmt::print("{}", gap_text(report, {.width = terminal_width(stdout),
-                                       .colour = shows_colour(stdout),
-                                       .worst = options.worst}));
+    show("{}", gap_text(report, {.width = terminal_width(stdout),
+                                 .colour = shows_colour(stdout),
+                                 .worst = options.worst}));
   }
   if (diagnosis.bad_rows() == 0) return 0;
-  fmt::print(stderr, "foretoken: {} passed over\n",
-             counted(static_cast<std::int64_t>(diagnosis.bad_rows()), "malformed row"));
+  tell("foretoken: {} passed over\n",
+       counted(static_cast<std::int64_t>(diagnosis.bad_rows()), "malformed row"));
   return 1;
 }
 
@@ -235,7 +237,9 @@ void add_diagnose(CLI::App& program, Action& chosen) {
                    "A launch underperforms when its efficiency is so far below its ceiling")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  command->add_option("--worst", options->worst, "Points to list")->capture_default_str();
+  command->add_option("--worst", options->worst, "Points to list")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_option("--csv", options->csv, "Also write every point to this file");
   command->add_option("--svg", options->svg, "Also draw the distribution of gaps to this file");
   command->add_flag("--json", options->is_json, "Print JSON instead");

@@ -267,7 +267,7 @@ void print_json(const DispatchOptions& options, const Step& step, const GpuSpec&
     }
     root.set("top", std::move(top));
   }
-  fmt::print("{}\n", to_json(root));
+  show_data(to_json(root) + "\n");
 }
 
 std::string source_text(const DispatchSource& source) {
@@ -284,20 +284,17 @@ std::string source_text(const DispatchSource& source) {
 void print_table(const DispatchOptions& options, const Step& step, const GpuSpec& gpu,
                  const Answer& answer) {
   const bool colour = shows_colour(stdout);
-  fmt::print("{} on {}: {} experts of {} x {} in {} a rank\n", Ink(colour).strong(step.model.name),
-             gpu.name, answer.layer.experts, answer.layer.hidden, answer.layer.intermediate,
-             enum_name(step.kernel.dtype));
-  fmt::print("{} tokens x {} experts, balancedness {:.3f}, {} experts active on the busiest rank\n",
-             step.kernel.tokens, step.kernel.topk, balancedness(step.all),
-             active_experts(step.rank));
-  fmt::print("region {}: rho {:.0f}, lambda {:.0f}, kappa {:.0f}, omega {:.2f}; worth trying: {}\n",
-             answer.region, answer.variables->compute_density, answer.variables->l2_pressure,
-             answer.variables->reduction_depth, answer.variables->waves, answer.modes);
-  fmt::print("{}", source_text(answer.source));
-  if (answer.source.expected_error > 0) {
-    fmt::print("; times within {:.1f} % on average", 100 * answer.source.expected_error);
-  }
-  fmt::print("\n\n");
+  show("{} on {}: {} experts of {} x {} in {} a rank\n", Ink(colour).strong(step.model.name),
+       gpu.name, answer.layer.experts, answer.layer.hidden, answer.layer.intermediate,
+       enum_name(step.kernel.dtype));
+  show("{} tokens x {} experts, balancedness {:.3f}, {} experts active on the busiest rank\n",
+       step.kernel.tokens, step.kernel.topk, balancedness(step.all), active_experts(step.rank));
+  show("region {}: rho {:.0f}, lambda {:.0f}, kappa {:.0f}, omega {:.2f}; worth trying: {}\n",
+       answer.region, answer.variables->compute_density, answer.variables->l2_pressure,
+       answer.variables->reduction_depth, answer.variables->waves, answer.modes);
+  const double error = answer.source.expected_error;
+  show("{}{}\n\n", source_text(answer.source),
+       error > 0 ? fmt::format("; times within {:.1f} % on average", 100 * error) : "");
   const double best = answer.choices.front().time_us;
   TextTable table({{"policy", Align::left},
                    {"configuration", Align::left},
@@ -317,7 +314,7 @@ void print_table(const DispatchOptions& options, const Step& step, const GpuSpec
   for (const std::size_t i : fastest(answer, options.top)) {
     row(fmt::format("{}.", rank++), i, static_cast<double>(answer.times_us[i]));
   }
-  fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = colour}));
+  show("{}", table.text({.width = terminal_width(stdout), .colour = colour}));
 }
 
 int dispatch(const DispatchOptions& options) {

@@ -24,7 +24,7 @@ struct EngineArguments {
 };
 
 TextTable::Layout layout() {
-  return {.width = terminal_width(stdout), .colour = shows_colour(stdout)};
+  return {.width = terminal_width(stdout), .colour = shows_colour(stdout), .kept = 1};
 }
 
 /// A value as it would stand in a scenario.
@@ -76,7 +76,7 @@ int list_presets(const EngineArguments& arguments) {
   ParallelLayout parallel;
   parallel.tensor = arguments.tensor_parallel;
   if (arguments.is_json) {
-    fmt::print("{}\n", to_json(presets_value(gpu, parallel)));
+    show_data(to_json(presets_value(gpu, parallel)) + "\n");
     return 0;
   }
   std::vector<TextColumn> columns = {{"[engine]", Align::left}};
@@ -102,33 +102,31 @@ int list_presets(const EngineArguments& arguments) {
     }
     table.add_row(row);
   }
-  fmt::print("What an engine does on {} x {} when no flag is given\n{}", arguments.tensor_parallel,
-             gpu.name, table.text(layout()));
+  show("What an engine does on {} x {} when no flag is given\n{}", arguments.tensor_parallel,
+       gpu.name, table.text(layout()));
   return 0;
 }
 
 int show_preset(const EngineArguments& arguments) {
   const EnginePreset preset = load_engine_preset(arguments.preset, {"engine show"});
   if (arguments.is_json) {
-    fmt::print("{}\n", to_json(preset_value(preset)));
+    show_data(to_json(preset_value(preset)) + "\n");
     return 0;
   }
-  fmt::print("{} ({} {})\n{}\n", Ink(shows_colour(stdout)).strong(preset.name), preset.product,
-             preset.version, preset.summary);
+  show("{} ({} {})\n{}\n", Ink(shows_colour(stdout)).strong(preset.name), preset.product,
+       preset.version, preset.summary);
   TextTable values({{"[engine]", Align::left},
                     {"value", Align::left},
                     {"where", Align::left},
                     {"flag", Align::left},
-                    {"taken from", Align::left}});
+                    {.header = "taken from", .folds = true}});
   for (const PresetGroup& group : preset.groups) {
     for (const PresetSetting& setting : group.settings) {
       values.add_row({setting.key, value_text(setting.value), group.condition(),
                       flags_of(preset, setting.key), setting.source});
     }
   }
-  TextTable::Layout whole = layout();  // a source that is cut is none
-  whole.width = std::max(whole.width, values.natural_width(whole));
-  fmt::print("{}\n", values.text(whole));
+  show("{}\n", values.text(layout()));
   TextTable flags({{"further flags", Align::left}, {"set", Align::left}});
   for (const EngineFlag& flag : preset.flags) {
     const auto is_shown = [&](const PresetGroup& group) {
@@ -138,7 +136,7 @@ int show_preset(const EngineArguments& arguments) {
     if (std::ranges::any_of(preset.groups, is_shown)) continue;
     flags.add_row({flag.name, meaning_of(flag)});
   }
-  fmt::print("{}", flags.text(layout()));
+  show("{}", flags.text(layout()));
   return 0;
 }
 

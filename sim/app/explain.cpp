@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "sim/app/output_file.hpp"
+#include "sim/app/named_files.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/planner/relaxations.hpp"
@@ -126,11 +127,12 @@ void look_at(const Scenario& scenario, const FirstRun& first, LatencyExplanation
 }
 
 int explain(const ExplainOptions& options) {
+  const Scenario scenario = load_scenario(options.scenario, options.overrides);
+  Outputs outputs(inputs_of(options.scenario, options.overrides));
   if (!options.report_path.empty()) {
     check_page_charts();
-    check_folder_of(options.report_path);
+    outputs.expect(options.report_path);
   }
-  const Scenario scenario = load_scenario(options.scenario, options.overrides);
   check_scenario(scenario, Catalogs());
   LatencyExplanation explanation;
   explanation.question = question_of(options, scenario);
@@ -150,13 +152,14 @@ int explain(const ExplainOptions& options) {
   }
   look_at(scenario, *first, explanation);
   if (!options.report_path.empty()) {
-    write_file(options.report_path,
-               explanation_page(explanation, to_toml(resolved_scenario(scenario)), version()));
+    outputs.write(options.report_path,
+                  explanation_page(explanation, to_toml(resolved_scenario(scenario)), version()));
   }
+  outputs.publish();
   if (options.json) {
-    fmt::print("{}\n", to_json(explanation_value(explanation)));
+    show_data(to_json(explanation_value(explanation)) + "\n");
   } else {
-    fmt::print("{}", explanation_text(explanation, shows_colour(stdout), terminal_width(stdout)));
+    show("{}", explanation_text(explanation, shows_colour(stdout), terminal_width(stdout)));
   }
   return 0;
 }
@@ -183,7 +186,8 @@ void add_explain(CLI::App& program, Action& chosen) {
                     "Say where the time went, without runs of what would help");
   command->add_option("--report", options->report_path,
                       "Write bars and tables of the same here, as one HTML file");
-  command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)");
+  command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--json", options->json, "Print the same as one JSON object");
   command->footer(
       examples("  foretoken explain examples/quickstart.toml\n"

@@ -17,9 +17,9 @@ int print_findings(const std::string& path, const std::string& name,
     const std::string level = is_error                                   ? ink.bad("error")
                               : finding.level == Finding::Level::warning ? ink.warning("warning")
                                                                          : ink.quiet("note");
-    fmt::print("{}: {}: {}: {}\n", path, level, finding.key, finding.message);
+    show("{}: {}: {}: {}\n", path, level, finding.key, finding.message);
   }
-  if (findings.empty()) fmt::print("{}: {} is complete and plausible\n", path, name);
+  if (findings.empty()) show("{}: {} is complete and plausible\n", path, name);
   return is_wrong ? 1 : 0;
 }
 

@@ -22,13 +22,13 @@ namespace {
 std::string tera(double rate) { return rate > 0.0 ? fmt::format("{:.0f}", rate / 1e12) : "-"; }
 
 TextTable::Layout layout() {
-  return {.width = terminal_width(stdout), .colour = shows_colour(stdout)};
+  return {.width = terminal_width(stdout), .colour = shows_colour(stdout), .kept = 1};
 }
 
 int print_gpus_json() {
   ValueArray gpus;
   for (const std::string& name : gpu_names()) gpus.emplace_back(gpu_value(load_gpu(name, {})));
-  fmt::print("{}\n", to_json(gpus));
+  show_data(to_json(gpus) + "\n");
   return 0;
 }
 
@@ -53,17 +53,17 @@ int list_gpus() {
          fmt::format("{:.0f}", gpu.power.value()),
          gpu.price ? fmt::format("{:.2f}", gpu.price->value()) : "-"});
   }
-  fmt::print("{}", table.text(layout()));
+  show("{}", table.text(layout()));
   return 0;
 }
 
 int show_gpu(const std::string& name, bool is_json) {
   const GpuSpec gpu = load_gpu(name, {"gpu show"});
   if (is_json) {
-    fmt::print("{}\n", to_json(gpu_value(gpu)));
+    show_data(to_json(gpu_value(gpu)) + "\n");
     return 0;
   }
-  TextTable table({{"", Align::left}, {"", Align::left}});
+  TextTable table({{"", Align::left}, {.folds = true}});
   const auto row = [&](const char* key, const std::string& value) { table.add_row({key, value}); };
   const auto gigabytes = [](BytesPerSecond rate) {
     return rate > BytesPerSecond(0.0) ? fmt::format("{:.0f} GB/s", rate.value() / 1e9) : "none";
@@ -92,8 +92,7 @@ int show_gpu(const std::string& name, bool is_json) {
   row("power", fmt::format("{:.0f} W", gpu.power.value()));
   row("launch latency", readable(gpu.launch_latency));
   row("price", gpu.price ? fmt::format("{:.2f} USD/h", gpu.price->value()) : "not known");
-  fmt::print("{} ({})\n{}", Ink(shows_colour(stdout)).strong(gpu.title), gpu.name,
-             table.text(layout()));
+  show("{} ({})\n{}", Ink(shows_colour(stdout)).strong(gpu.title), gpu.name, table.text(layout()));
   return 0;
 }
 

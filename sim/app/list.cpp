@@ -24,20 +24,22 @@ namespace {
 template <class Factory>
 void print_family(const Registry<Factory>& registry, const char* key) {
   const Ink ink(shows_colour(stdout));
-  fmt::print("{} {}\n", ink.strong(registry.kind()), ink.quiet(key));
-  TextTable table({{"", Align::left}, {"", Align::left}});
+  show("{} {}\n", ink.strong(registry.kind()), ink.quiet(key));
+  TextTable table({{"", Align::left}, {.folds = true}});
   for (const auto& entry : registry.entries()) table.add_row({entry.name, entry.summary});
-  fmt::print("{}\n", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
+  show("{}\n",
+       table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout), .kept = 1}));
 }
 
 void print_presets() {
   const Ink ink(shows_colour(stdout));
-  fmt::print("{} {}\n", ink.strong("engine preset"), ink.quiet("[engine] preset"));
-  TextTable table({{"", Align::left}, {"", Align::left}});
+  show("{} {}\n", ink.strong("engine preset"), ink.quiet("[engine] preset"));
+  TextTable table({{"", Align::left}, {.folds = true}});
   for (const std::string& name : engine_preset_names()) {
     table.add_row({name, load_engine_preset(name, {}).summary});
   }
-  fmt::print("{}\n", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
+  show("{}\n",
+       table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout), .kept = 1}));
 }
 
 ValueArray names_value(const std::vector<std::string>& names) {
@@ -62,7 +64,7 @@ int print_everything_json() {
   value.set("gpus", names_value(gpu_names()));
   value.set("models", names_value(model_names()));
   value.set("clusters", names_value(cluster_names()));
-  fmt::print("{}\n", to_json(value));
+  show_data(to_json(value) + "\n");
   return 0;
 }
 
@@ -75,7 +77,7 @@ int list_everything() {
   print_family(arrival_registry(), "[workload] arrivals");
   print_family(length_registry(), "[workload] prompt_tokens, output_tokens: distribution");
   print_family(trace_format_registry(), "[workload] trace_format");
-  fmt::print(
+  show(
       "{} GPUs (foretoken gpu list), {} models (foretoken model list), {} clusters (foretoken "
       "cluster list)\n",
       gpu_names().size(), model_names().size(), cluster_names().size());

@@ -8,9 +8,12 @@
 #include <cstdio>
 #include <vector>
 
+#include "sim/app/help_format.hpp"
 #include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest_name.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {
@@ -21,7 +24,7 @@ namespace {
 
 int fail(int status, const std::string& message) {
   std::fflush(stdout);
-  fmt::print(stderr, "foretoken: {}\n", message);
+  tell("foretoken: {}\n", message);
   return status;
 }
 
@@ -41,6 +44,7 @@ int run(int argc, char** argv) {
       "Foretoken predicts TTFT, TPOT, throughput and cost of LLM serving before anyone rents the "
       "GPUs.\nStart with: foretoken simulate examples/quickstart.toml",
       "foretoken");
+  program.formatter(std::make_shared<HelpFormat>());
   program.set_version_flag("--version", "foretoken " + version());
   program.require_subcommand(0, 1);
   program.footer(
@@ -79,14 +83,21 @@ int run(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return program.exit(error);
+    if (error.get_exit_code() == 0) {
+      const int status = program.exit(error);
+      flush_standard_output();
+      return status;
+    }
     return fail(2, std::string(error.what()) + "\nRun with --help for the options and examples.");
   }
   if (!chosen) {
-    fmt::print("{}", program.help());
+    show("{}", program.help());
+    flush_standard_output();
     return 0;
   }
-  return chosen();
+  const int status = chosen();
+  flush_standard_output();
+  return status;
 }
 
 }  // namespace

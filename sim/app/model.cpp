@@ -23,7 +23,7 @@ std::string billions(std::int64_t count) {
 }
 
 TextTable::Layout layout() {
-  return {.width = terminal_width(stdout), .colour = shows_colour(stdout)};
+  return {.width = terminal_width(stdout), .colour = shows_colour(stdout), .kept = 1};
 }
 
 std::string expert_text(const Transformer& model) {
@@ -44,7 +44,7 @@ void list_draft_heads() {
                    fmt::format("{}/{}", head.query_heads, head.kv_heads),
                    fmt::format("{}", head.vocabulary)});
   }
-  fmt::print("\n{}", table.text(layout()));
+  show("\n{}", table.text(layout()));
 }
 
 /// Models and draft heads.
@@ -57,7 +57,7 @@ int print_models_json() {
   };
   add("models", model_names());
   add("draft_heads", draft_head_names());
-  fmt::print("{}\n", to_json(value));
+  show_data(to_json(value) + "\n");
   return 0;
 }
 
@@ -81,13 +81,13 @@ int list_models() {
                    expert_text(model), readable(kv_bytes_per_token(model, DType::bf16)),
                    fmt::format("{}", model.context_max)});
   }
-  fmt::print("{}", table.text(layout()));
+  show("{}", table.text(layout()));
   list_draft_heads();
   return 0;
 }
 
 void print_layer(const Transformer& model) {
-  fmt::print("Operators of layer {}\n", model.layers - 1);
+  show("Operators of layer {}\n", model.layers - 1);
   TextTable table({{"operator", Align::left},
                    {"in", Align::right},
                    {"out", Align::right},
@@ -99,7 +99,7 @@ void print_layer(const Transformer& model) {
     table.add_row(
         {std::string(op.role), size(op.in_features), size(op.out_features), size(op.parameters)});
   }
-  fmt::print("{}", table.text(layout()));
+  show("{}", table.text(layout()));
 }
 
 /// "eagle3, on 3 hidden states 8192 wide": what a draft head sees of its target.
@@ -147,10 +147,10 @@ std::string attention_text(const Transformer& model) {
 int show_model(const std::string& name, bool is_json) {
   const Transformer model = load_model(name, {"model show"});
   if (is_json) {
-    fmt::print("{}\n", to_json(model_value(model)));
+    show_data(to_json(model_value(model)) + "\n");
     return 0;
   }
-  TextTable table({{"", Align::left}, {"", Align::left}});
+  TextTable table({{"", Align::left}, {.folds = true}});
   const auto row = [&](const char* key, const std::string& value) { table.add_row({key, value}); };
   const std::int64_t parameters = parameter_count(model);
   row("parameters",
@@ -183,8 +183,8 @@ int show_model(const std::string& name, bool is_json) {
                     formats_text(*model.released, model.moe ? &*model.moe : nullptr)));
   }
   row("KV cache a token", readable(kv_bytes_per_token(model, DType::bf16)) + " in bf16");
-  fmt::print("{} ({})\n{}", Ink(shows_colour(stdout)).strong(model.title), model.name,
-             table.text(layout()));
+  show("{} ({})\n{}", Ink(shows_colour(stdout)).strong(model.title), model.name,
+       table.text(layout()));
   warn_of_left_out(model);
   print_layer(model);
   return 0;
@@ -193,7 +193,7 @@ int show_model(const std::string& name, bool is_json) {
 int import_model(const std::string& path) {
   const Transformer model = load_model(path, {"model import"});
   warn_of_left_out(model);
-  fmt::print("{}", model_toml(model));
+  show_data(model_toml(model));
   return 0;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class FileLines {
+class FileSearch {
  public:
   void look(const Value& value, const fs::path& folder) {
     if (const auto* text = std::get_if<std::string>(&value.data)) {
@@ -30,7 +30,7 @@ class FileLines {
     }
   }
 
-  std::string lines;
+  std::vector<NamedFile> found;
 
  private:
   void add(const std::string& name, const fs::path& folder) {
@@ -39,7 +39,7 @@ class FileLines {
       std::error_code ignored;
       if (name.empty() || !fs::is_regular_file(path, ignored)) continue;
       if (!seen_.insert(fs::weakly_canonical(path, ignored).string()).second) continue;
-      lines += fmt::format("{} {}\n", name, fingerprint_of_file(path));
+      found.push_back({name, path});
       if (path.extension() != ".toml") continue;
       try {
         look(load_toml(path), path.parent_path());
@@ -64,10 +64,27 @@ std::string fingerprint_of_file(const fs::path& path) {
   return fmt::format("{:016x}", fingerprint.value());
 }
 
-std::string named_files(const Value& root, const fs::path& folder) {
-  FileLines files;
-  files.look(root, folder);
-  return std::move(files.lines);
+std::vector<NamedFile> named_files(const Value& root, const fs::path& folder) {
+  FileSearch search;
+  search.look(root, folder);
+  return std::move(search.found);
+}
+
+std::vector<fs::path> inputs_of(const fs::path& scenario,
+                                const std::vector<std::string>& overrides) {
+  Value root = load_toml(scenario);
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  std::vector<fs::path> inputs = {scenario};
+  for (NamedFile& file : named_files(root, scenario.parent_path()))
+    inputs.push_back(std::move(file.path));
+  return inputs;
+}
+
+std::string fingerprints(const std::vector<NamedFile>& files) {
+  std::string lines;
+  for (const NamedFile& file : files)
+    lines += fmt::format("{} {}\n", file.name, fingerprint_of_file(file.path));
+  return lines;
 }
 
 }  // namespace foretoken

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/planner/row_store.hpp"
@@ -29,7 +30,7 @@ void add_outcome(CLI::App& program, Action& chosen) {
     chosen = [options] {
       const RunOutcome outcome =
           outcome_of([&] { return run_row(load_question(options->scenario), options->request); });
-      fmt::print("{}\n", to_json(outcome_value(outcome), -1));
+      show_data(to_json(outcome_value(outcome), -1) + "\n");
       return 0;
     };
   });

@@ -6,10 +6,10 @@
 #include <filesystem>
 
 #include "sim/app/named_files.hpp"
-#include "sim/app/output_file.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/planner/max_load.hpp"
 #include "sim/planner/outcome_store.hpp"
@@ -64,7 +64,8 @@ Value plan_root(const PlanCommand& options) {
 /// All that an outcome depends on besides the keys of its run. What [plan] says does not count, so
 /// that another choice takes the runs that it shares with this one.
 std::string question_of(Value root, const std::string& scenario, const PlanProgram& program) {
-  const std::string files = named_files(root, std::filesystem::path(scenario).parent_path());
+  const std::string files =
+      fingerprints(named_files(root, std::filesystem::path(scenario).parent_path()));
   std::erase_if(std::get<ValueObject>(root.data),
                 [](const auto& member) { return member.first == "plan"; });
   return fmt::format("foretoken {} {}\n{}{}", program.version, fingerprint_of_file(program.file),
@@ -111,24 +112,22 @@ class PlanCall {
     }
     if (options_.is_dry) return show_space();
     if (wants_page()) check_page_charts();
-    for (const std::string& file : {options_.store_path, options_.report_path})
-      if (!file.empty()) check_folder_of(file);
-    make_folder(folder_);
+    Outputs outputs = expected_outputs();
+    outputs.make(folder_);
     const std::filesystem::path path = options_.store_path.empty()
                                            ? folder_ / "runs.sqlite"
                                            : std::filesystem::path(options_.store_path);
     OutcomeStore store(path, question_of(root_, options_.scenario, program_));
-    const bool shows_progress = !options_.quiet && is_terminal(stderr);
+    const bool shows_progress = !options_.quiet && can_rewrite(stderr);
     const auto progress = [&](std::size_t runs) {
       if (!shows_progress) return;
-      fmt::print(stderr, "\r\x1b[K  {} runs", runs);
-      std::fflush(stderr);
+      rewrite_line(fmt::format("  {} runs", runs));
     };
     ScenarioRunner& runner = program_.runner(options_.jobs);
     const PlanAnswer answer =
         options_.max_load ? find_load(runner, store, progress) : find_plan(runner, store, progress);
-    if (shows_progress) fmt::print(stderr, "\r\x1b[K");
-    write(answer);
+    if (shows_progress) rewrite_line("");
+    write(answer, outputs);
     tell_about(store, path, answer);
     if (!answer.is_complete) return status_interrupted;
     return answer.is_found ? 0 : 1;
@@ -148,8 +147,8 @@ class PlanCall {
 
   [[nodiscard]] int show_space() const {
     if (options_.quiet) return 0;
-    fmt::print("{}", plan_space_table(plan_space(settings_, loader(), sizing()),
-                                      shows_colour(stdout), terminal_width(stdout)));
+    show("{}", plan_space_table(plan_space(settings_, loader(), sizing()), shows_colour(stdout),
+                                terminal_width(stdout)));
     return 0;
   }
 
@@ -185,16 +184,26 @@ class PlanCall {
         answer.best.has_value()};
   }
 
-  void write(const PlanAnswer& answer) const {
-    const std::string name = options_.max_load ? "max_load" : "plan";
-    write_file(folder_ / (name + ".csv"), answer.csv);
-    write_file(folder_ / (name + ".json"), to_json(answer.value) + "\n");
-    if (wants_page()) write_file(options_.report_path, answer.page);
+  [[nodiscard]] std::string name() const { return options_.max_load ? "max_load" : "plan"; }
+
+  [[nodiscard]] Outputs expected_outputs() const {
+    Outputs outputs(inputs_of(options_.scenario, options_.overrides));
+    outputs.expect_in(folder_, {name() + ".csv", name() + ".json"});
+    for (const std::string& file : {options_.store_path, options_.report_path})
+      if (!file.empty()) outputs.expect(file);
+    return outputs;
+  }
+
+  void write(const PlanAnswer& answer, Outputs& outputs) const {
+    if (wants_page()) outputs.write(options_.report_path, answer.page);
+    outputs.write(folder_ / (name() + ".csv"), answer.csv);
+    outputs.write(folder_ / (name() + ".json"), to_json(answer.value) + "\n");
+    outputs.publish();
     if (options_.json) {
-      fmt::print("{}\n", to_json(answer.value));
+      show_data(to_json(answer.value) + "\n");
     } else if (!options_.quiet) {
-      fmt::print("{}\n  Wrote {}.csv and {}.json to {}\n", answer.table, name, name,
-                 folder_.string());
+      show("{}\n  Wrote {}.csv and {}.json to {}\n", answer.table, name(), name(),
+           folder_.string());
     }
   }
 
@@ -203,13 +212,12 @@ class PlanCall {
                   const PlanAnswer& answer) const {
     std::fflush(stdout);
     if (!answer.is_complete) {
-      fmt::print(stderr, "foretoken: stopped; {} are kept in {}. The same command goes on\n",
-                 counted(static_cast<std::int64_t>(store.found() + store.kept()), "finished run"),
-                 path.string());
+      tell("foretoken: stopped; {} are kept in {}. The same command goes on\n",
+           counted(static_cast<std::int64_t>(store.found() + store.kept()), "finished run"),
+           path.string());
     } else if (store.found() > 0 && !options_.quiet) {
-      fmt::print(stderr, "foretoken: {} made, {} were in {} already\n",
-                 counted(static_cast<std::int64_t>(store.kept()), "run"), store.found(),
-                 path.string());
+      tell("foretoken: {} made, {} were in {} already\n",
+           counted(static_cast<std::int64_t>(store.kept()), "run"), store.found(), path.string());
     }
   }
 
@@ -271,7 +279,7 @@ void add_plan_options(CLI::App& command, PlanCommand& options, const std::string
                      "SQLite file that keeps every finished run: a plan that was stopped or killed "
                      "goes on from it, and other choices take the runs that they share (default: "
                      "runs.sqlite in the folder of --out)");
-  command.add_option("--jobs", options.jobs, jobs_text);
+  command.add_option("--jobs", options.jobs, jobs_text)->check(CLI::PositiveNumber);
   command.add_flag("--dry-run", options.is_dry,
                    "Check and list the choices with what their datasheets allow, and run nothing");
   command.add_flag("--json", options.json, "Print plan.json's object alone");

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/library/kernel_pricer.hpp"
 #include "sim/run/run.hpp"
@@ -38,7 +40,10 @@ int predict(const PredictOptions& options) {
   std::ifstream file;
   if (options.cases != "-") {
     file.open(options.cases);
-    if (!file) throw ConfigError({options.cases}, "cannot read this file; check the path");
+    std::error_code unreachable;
+    if (!file || std::filesystem::is_directory(options.cases, unreachable)) {
+      throw ConfigError({options.cases}, "cannot read this file; check the path");
+    }
   }
   std::istream& in = options.cases == "-" ? std::cin : file;
   int status = 0;
@@ -61,7 +66,10 @@ int predict(const PredictOptions& options) {
     } catch (const InternalError& error) {
       fail(fmt::format("internal error, please report it: {}", error.what()), 3);
     }
-    fmt::print("{}\n", to_json(result, -1));
+    show_data(to_json(result, -1) + "\n");
+  }
+  if (in.bad()) {
+    throw ConfigError({options.cases}, "cannot be read to its end; name a file of JSON lines");
   }
   return status;
 }
@@ -86,6 +94,8 @@ void add_predict(CLI::App& program, Action& chosen) {
       examples("  echo '{\"kernel\":\"gemm\",\"m\":64,\"n\":4096,\"k\":4096,\"dtype\":\"bf16\"}' |"
                " foretoken predict --gpu h200-sxm -\n"
                "  foretoken predict --cluster h100-sxm-8 examples/kernels.jsonl\n"
+               "\"cold\": false prices weights and inputs that are in the L2 already; every answer "
+               "says which.\n"
                "A bad line becomes {\"error\": ..., \"line\": n} and the exit status is 1."));
   command->callback([options, &chosen] { chosen = [options] { return predict(*options); }; });
 }

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "sim/app/terminal.hpp"
+
 namespace foretoken {
 
 void ProgressBar::update(const Progress& progress) {
@@ -21,15 +23,13 @@ void ProgressBar::update(const Progress& progress) {
   } else {
     bar = fmt::format("{} requests", progress.ended);
   }
-  fmt::print(stderr, "\r\x1b[K  {}, {:.0f} s simulated", bar, progress.now.value());
-  std::fflush(stderr);
+  rewrite_line(fmt::format("  {}, {:.0f} s simulated", bar, progress.now.value()));
   drawn_ = true;
 }
 
 void ProgressBar::clear() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  rewrite_line("");
   drawn_ = false;
 }
 

@@ -163,7 +163,7 @@ void print_json(const TileSelector& selector, const Question& question,
     tiles.push_back(choice_value(selector, question, choice, options.explain));
   }
   root.set("tiles", std::move(tiles));
-  fmt::print("{}\n", to_json(root));
+  show_data(to_json(root) + "\n");
 }
 
 /// What a class of bottleneck asks for, in the paper's sense.
@@ -187,9 +187,9 @@ void print_explanation(const TileSelector& selector, const Question& question,
                        const TileChoice& choice) {
   const TileLatency& latency = choice.latency;
   const TileMachine& machine = selector.machine();
-  fmt::print(
-      "\nThe first tile: {:.0f} round{} of tiles on {:.0f} of {} units, {:.0f} slices each\n",
-      latency.rounds, latency.rounds == 1 ? "" : "s", latency.active, machine.units, latency.steps);
+  show("\nThe first tile: {:.0f} round{} of tiles on {:.0f} of {} units, {:.0f} slices each\n",
+       latency.rounds, latency.rounds == 1 ? "" : "s", latency.active, machine.units,
+       latency.steps);
   TextTable table({{"", Align::left}, {"cycles", Align::right}, {"", Align::left}});
   const auto row = [&](const char* what, double cycles, const std::string& note) {
     table.add_row({what, fmt::format("{:.0f}", cycles), note});
@@ -206,23 +206,24 @@ void print_explanation(const TileSelector& selector, const Question& question,
   row("a round", latency.tile, "");
   row("all", latency.total,
       fmt::format("at {:.0f} MHz: {}", machine.clock / 1e6, readable(choice.time)));
-  fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = false}));
-  fmt::print("Stream-K grids:");
+  show("{}", table.text({.width = terminal_width(stdout), .colour = false}));
+  std::string grids = "Stream-K grids:";
   for (const std::string_view name : EnumNames<GridPolicy>::names) {
     ProductTile whole = choice.tile;
     whole.split_k = 1;
-    fmt::print(" {} {}{}", name,
-               stream_k_grid(*parse_enum<GridPolicy>(name), selector.model(), question.product,
-                             whole, machine),
-               name == EnumNames<GridPolicy>::names.back() ? "\n" : ",");
+    grids += fmt::format(" {} {}{}", name,
+                         stream_k_grid(*parse_enum<GridPolicy>(name), selector.model(),
+                                       question.product, whole, machine),
+                         name == EnumNames<GridPolicy>::names.back() ? "\n" : ",");
   }
+  show("{}", grids);
 }
 
 void print_table(const TileSelector& selector, const Question& question,
                  const Answer& answer, const SelectOptions& options) {
   const Ink ink(shows_colour(stdout));
-  fmt::print("{} of {} in {} on {}\n", ink.strong(question.tile ? "Tile" : "Tiles"), options.gemm,
-             enum_name(question.dtype), question.gpu.name);
+  show("{} of {} in {} on {}\n", ink.strong(question.tile ? "Tile" : "Tiles"), options.gemm,
+       enum_name(question.dtype), question.gpu.name);
   TextTable table({{"tile", Align::left},
                    {"warps", Align::right},
                    {"stages", Align::right},
@@ -238,25 +239,25 @@ void print_table(const TileSelector& selector, const Question& question,
                    fmt::format("{:.0f}", tera_ops(question.product, choice.time)),
                    std::string(enum_name(choice.latency.bottleneck))});
   }
-  fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
-  fmt::print("{}; model {}, {} candidates, origin = {}{}\n",
-             advice(answer.choices.front().latency.bottleneck), selector.model_name(),
-             answer.candidates, enum_name(answer.origin),
-             selector.machine().preset.empty()
-                 ? ""
-                 : fmt::format(" (rates of Origami's {})", selector.machine().preset));
+  show("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
+  show("{}; model {}, {} candidates, origin = {}{}\n",
+       advice(answer.choices.front().latency.bottleneck), selector.model_name(), answer.candidates,
+       enum_name(answer.origin),
+       selector.machine().preset.empty()
+           ? ""
+           : fmt::format(" (rates of Origami's {})", selector.machine().preset));
   if (options.explain) print_explanation(selector, question, answer.choices.front());
 }
 
 void print_pool(const PooledTiles& pool, const SelectOptions& options) {
-  fmt::print("pool: {} tiles of {}, measured on {} shapes{}", pool.pool().tiles.size(),
-             pool.pool().kernel, pool.pool().shapes.size(),
-             options.extends ? ", beside the model's candidates" : "");
+  std::string text = fmt::format(
+      "pool: {} tiles of {}, measured on {} shapes{}", pool.pool().tiles.size(), pool.pool().kernel,
+      pool.pool().shapes.size(), options.extends ? ", beside the model's candidates" : "");
   if (const auto held_out = pool.held_out()) {
-    fmt::print("; a shape left out: times {:.0f} % off, choice {:.1f} % behind the best",
-               100 * held_out->time_error, 100 * held_out->regret);
+    text += fmt::format("; a shape left out: times {:.0f} % off, choice {:.1f} % behind the best",
+                        100 * held_out->time_error, 100 * held_out->regret);
   }
-  fmt::print("\n");
+  show("{}\n", text);
 }
 
 int select(const SelectOptions& options) {

@@ -7,12 +7,13 @@
 #include <memory>
 
 #include "sim/app/model_warnings.hpp"
-#include "sim/app/output_file.hpp"
+#include "sim/app/named_files.hpp"
 #include "sim/app/progress_bar.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/report/page.hpp"
@@ -39,12 +40,23 @@ struct SimulateOptions {
   std::string intervals;
 };
 
+/// The report last: where it stands the others do.
 void write_folder(const std::filesystem::path& folder, const Scenario& scenario,
-                  const Report& report) {
-  make_folder(folder);
-  write_file(folder / "report.json", to_json(report_value(report)) + "\n");
-  write_file(folder / "requests.csv", requests_csv(report));
-  write_file(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));
+                  const Report& report, Outputs& outputs) {
+  outputs.write(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));
+  outputs.write(folder / "requests.csv", requests_csv(report));
+  outputs.write(folder / "report.json", to_json(report_value(report)) + "\n");
+}
+
+/// All that is to be written, checked before anything runs.
+Outputs outputs_of(const SimulateOptions& options, const std::vector<std::string>& overrides) {
+  Outputs outputs(inputs_of(options.scenario, overrides));
+  if (!options.out_folder.empty()) {
+    outputs.expect_in(options.out_folder, {"report.json", "requests.csv", "scenario.toml"});
+  }
+  for (const std::string& file : {options.steps_path, options.trace_path, options.report_path})
+    if (!file.empty()) outputs.expect(file);
+  return outputs;
 }
 
 TraceOptions trace_options(const SimulateOptions& options) {
@@ -73,12 +85,16 @@ int simulate(const SimulateOptions& options) {
   if (!options.intervals.empty()) overrides.push_back("run.intervals=" + options.intervals);
   const Scenario scenario = load_scenario(options.scenario, overrides);
   if (!options.quiet) warn_of_left_out(scenario.model);
+  Outputs outputs = outputs_of(options, overrides);
 
   std::unique_ptr<StepLog> steps;
-  if (!options.steps_path.empty()) steps = std::make_unique<StepLog>(options.steps_path);
+  if (!options.steps_path.empty()) {
+    steps = std::make_unique<StepLog>(outputs.open(options.steps_path));
+  }
   std::unique_ptr<TraceRecorder> trace;
   if (!options.trace_path.empty()) {
-    trace = std::make_unique<TraceRecorder>(options.trace_path, scenario, trace_options(options));
+    trace = std::make_unique<TraceRecorder>(outputs.open(options.trace_path), scenario,
+                                            trace_options(options));
   }
   KernelSampler kernels;
   ObserverGroup observers;
@@ -88,26 +104,26 @@ int simulate(const SimulateOptions& options) {
   }
   if (steps != nullptr) observers.add(*steps);
   if (trace != nullptr) observers.add(*trace);
-  ProgressBar bar(!options.quiet && is_terminal(stderr));
+  ProgressBar bar(!options.quiet && can_rewrite(stderr));
   RunOptions run_options;
   if (!observers.empty()) run_options.observer = &observers;
   run_options.progress = [&](const Progress& progress) { bar.update(progress); };
   Report report = run_with_intervals(scenario, Catalogs(), run_options);
   bar.clear();
-  if (steps != nullptr) steps->close();
   if (trace != nullptr) trace->close();
 
   if (!options.report_path.empty()) {
     report.roofline = kernels.roofline();
-    write_file(options.report_path, report_page(report));
+    outputs.write(options.report_path, report_page(report));
   }
-  if (!options.out_folder.empty()) write_folder(options.out_folder, scenario, report);
+  if (!options.out_folder.empty()) write_folder(options.out_folder, scenario, report, outputs);
+  outputs.publish();
   if (options.json) {
-    fmt::print("{}\n", to_json(report_value(report)));
+    show_data(to_json(report_value(report)) + "\n");
   } else if (!options.quiet) {
-    fmt::print("{}", report_table(report, shows_colour(stdout), terminal_width(stdout)));
+    show("{}", report_table(report, shows_colour(stdout), terminal_width(stdout)));
     if (!options.out_folder.empty()) {
-      fmt::print("\nWrote report.json, requests.csv and scenario.toml to {}\n", options.out_folder);
+      show("\nWrote report.json, requests.csv and scenario.toml to {}\n", options.out_folder);
     }
   }
   return report.requests.arrived > 0 && report.requests.completed == 0 ? 1 : 0;

@@ -5,6 +5,7 @@
 #include "sim/app/step_output.hpp"
 #include "sim/app/step_subject.hpp"
 #include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken {
@@ -19,10 +20,11 @@ int step(const StepOptions& options) {
     cost.drafts = price_drafts(*subject.speculation, subject.layout, subject.execution,
                                subject.cluster, subject.comm, *subject.predictor, batch);
   }
+  const StepCircumstances circumstances{subject.host_us, subject.execution.implementation.is_cold};
   if (options.json) {
-    fmt::print("{}\n", to_json(step_value(cost, subject.host_us)));
+    show_data(to_json(step_value(cost, circumstances)) + "\n");
   } else {
-    print_step(subject.model_name, cost, batch, subject.host_us);
+    print_step(subject.model_name, cost, batch, circumstances);
   }
   return 0;
 }

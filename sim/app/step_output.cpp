@@ -54,7 +54,8 @@ std::string batch_text(const BatchShape& batch) {
 
 }  // namespace
 
-Value step_value(const StepCost& cost, double host_us) {
+Value step_value(const StepCost& cost, const StepCircumstances& circumstances) {
+  const double host_us = circumstances.host_us;
   Value value;
   const double compute_us = cost.compute().value() * 1e6;
   const double communication_us = cost.communication().value() * 1e6;
@@ -62,6 +63,7 @@ Value step_value(const StepCost& cost, double host_us) {
   value.set("compute_us", rounded(compute_us));
   value.set("communication_us", rounded(communication_us));
   value.set("host_us", host_us);
+  value.set("cold", circumstances.is_cold);
   std::vector<StepKernel> all;
   for (const auto& stage : cost.stages) all.insert(all.end(), stage.begin(), stage.end());
   value.set("kernels", kernels_value(all));
@@ -82,10 +84,11 @@ Value step_value(const StepCost& cost, double host_us) {
 }
 
 void print_step(const std::string& model, const StepCost& cost, const BatchShape& batch,
-                double host_us) {
+                const StepCircumstances& circumstances) {
+  const double host_us = circumstances.host_us;
   const Ink ink(shows_colour(stdout));
   const double total_us = (cost.compute() + cost.communication()).value() * 1e6 + host_us;
-  fmt::print("{}\n", ink.strong(fmt::format("One step of {}: {}", model, batch_text(batch))));
+  show("{}\n", ink.strong(fmt::format("One step of {}: {}", model, batch_text(batch))));
   TextTable table({{"kernel", Align::left},
                    {"type", Align::left},
                    {"calls", Align::right},
@@ -109,9 +112,11 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
     add_rows(draft_label(cost.drafts[i], i), cost.drafts[i].kernels);
   }
   table.set_total({"total", "", "", fmt::format("{:.1f}", total_us), "", "", ""});
-  fmt::print("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
-  fmt::print("  compute {:.1f} us, communication {:.1f} us, host {:.1f} us\n",
-             cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
+  show("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
+  show("  compute {:.1f} us, communication {:.1f} us, host {:.1f} us\n",
+       cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
+  show("  {}\n", circumstances.is_cold ? "cold: weights and KV cache come from DRAM"
+                                       : "warm: weights and KV cache are in the L2 where they fit");
   if (cost.drafts.empty()) return;
   Seconds drafting;
   int passes = 0;
@@ -119,8 +124,8 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
     drafting += draft.time();
     passes += draft.passes;
   }
-  fmt::print("  drafting {:.1f} us of these: {} pass{}\n", drafting.value() * 1e6, passes,
-             passes == 1 ? "" : "es");
+  show("  drafting {:.1f} us of these: {} pass{}\n", drafting.value() * 1e6, passes,
+       passes == 1 ? "" : "es");
 }
 
 }  // namespace foretoken

@@ -8,10 +8,16 @@
 
 namespace foretoken {
 
+/// What the prices are of: `is_cold`: weights and KV cache come from DRAM.
+struct StepCircumstances {
+  double host_us = 0;
+  bool is_cold = true;
+};
+
 /// Times in microseconds; `stages` where there are several.
-Value step_value(const StepCost& cost, double host_us);
+Value step_value(const StepCost& cost, const StepCircumstances& circumstances);
 /// On stdout.
 void print_step(const std::string& model, const StepCost& cost, const BatchShape& batch,
-                double host_us);
+                const StepCircumstances& circumstances);
 
 }  // namespace foretoken

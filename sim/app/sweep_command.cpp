@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
-#include "sim/app/output_file.hpp"
+#include "sim/app/named_files.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/run_owner.hpp"
 #include "sim/app/sweep_progress.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/planner/sweep.hpp"
 #include "sim/report/number_text.hpp"
@@ -80,35 +81,30 @@ std::string default_store(const SweepOptions& options) {
 }
 
 void print_plan(const SweepPlan& plan) {
-  fmt::print("{} of {}, {} each\n", counted(static_cast<std::int64_t>(plan.runs()), "run"),
-             counted(static_cast<std::int64_t>(plan.points.size()), "point"),
-             counted(static_cast<std::int64_t>(plan.seeds_a_point()), "seed"));
+  show("{} of {}, {} each\n", counted(static_cast<std::int64_t>(plan.runs()), "run"),
+       counted(static_cast<std::int64_t>(plan.points.size()), "point"),
+       counted(static_cast<std::int64_t>(plan.seeds_a_point()), "seed"));
   for (std::size_t run = 0; run < std::min(plan.runs(), rows_max); ++run)
-    fmt::print("  {}\n", fmt::join(plan.request(run).overrides, "  "));
-  if (plan.runs() > rows_max) fmt::print("  … and {} more\n", plan.runs() - rows_max);
+    show("  {}\n", fmt::join(plan.request(run).overrides, "  "));
+  if (plan.runs() > rows_max) show("  … and {} more\n", plan.runs() - rows_max);
 }
 
 void write_results(const SweepOptions& options, const SweepResult& result, const std::string& store,
-                   const std::string& version) {
+                   const std::string& version, Outputs& outputs) {
   if (!options.report_path.empty()) {
-    write_file(options.report_path, sweep_page(result, "Sweep of " + options.scenario,
-                                               to_toml(scenario_of(options)), version));
+    outputs.write(options.report_path, sweep_page(result, "Sweep of " + options.scenario,
+                                                  to_toml(scenario_of(options)), version));
   }
-  if (!options.csv_path.empty()) write_file(options.csv_path, sweep_csv(result));
+  if (!options.csv_path.empty()) outputs.write(options.csv_path, sweep_csv(result));
   const bool prints_json = options.json_path && options.json_path->empty();
-  if (options.json_path) {
-    const std::string json = to_json(sweep_value(result)) + "\n";
-    if (prints_json) {
-      fmt::print("{}", json);
-    } else {
-      write_file(*options.json_path, json);
-    }
-  }
+  const std::string json = options.json_path ? to_json(sweep_value(result)) + "\n" : "";
+  if (options.json_path && !prints_json) outputs.write(*options.json_path, json);
+  outputs.publish();
+  if (prints_json) show_data(json);
   if (prints_json || options.quiet) return;
-  fmt::print("{}\n  {} of {} in {}\n",
-             sweep_table(result, shows_colour(stdout), terminal_width(stdout), rows_max),
-             result.runs.size(), counted(static_cast<std::int64_t>(result.plan.runs()), "run"),
-             store);
+  show("{}\n  {} of {} in {}\n",
+       sweep_table(result, shows_colour(stdout), terminal_width(stdout), rows_max),
+       result.runs.size(), counted(static_cast<std::int64_t>(result.plan.runs()), "run"), store);
 }
 
 int status_of(const SweepResult& result) {
@@ -124,9 +120,10 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
   const SweepPlan plan = plan_of(options);
   if (program.check) check_sweep(plan, program.check);
   const std::string path = options.store_path.empty() ? default_store(options) : options.store_path;
+  Outputs outputs(inputs_of(options.scenario, options.overrides));
   for (const std::string& file :
        {path, options.csv_path, options.json_path.value_or(""), options.report_path}) {
-    if (!file.empty()) check_folder_of(file);
+    if (!file.empty()) outputs.expect(file);
   }
   if (options.runs_nothing && !std::filesystem::exists(path)) {
     throw ConfigError({"--no-run"},
@@ -147,22 +144,22 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
 
   if (options.runs_nothing) {
     const SweepResult result = sweep_result(plan, store);
-    write_results(options, result, path, program.version);
+    write_results(options, result, path, program.version, outputs);
     return status_of(result);
   }
 
-  SweepProgress bar(!options.quiet && is_terminal(stderr));
+  SweepProgress bar(!options.quiet && can_rewrite(stderr));
   const bool is_over =
       run_sweep(plan, program.runner(options.jobs), store,
                 {program.pause, [&](const RunStore::Counts& counts) { bar.update(counts); }});
   bar.clear();
   const SweepResult result = sweep_result(plan, store);
-  write_results(options, result, path, program.version);
+  write_results(options, result, path, program.version, outputs);
   if (!is_over) {
-    fmt::print(stderr,
-               "foretoken: stopped; {} of {} are finished and kept in {}. The same command goes "
-               "on\n",
-               result.runs.size(), counted(static_cast<std::int64_t>(plan.runs()), "run"), path);
+    tell(
+        "foretoken: stopped; {} of {} are finished and kept in {}. The same command goes "
+        "on\n",
+        result.runs.size(), counted(static_cast<std::int64_t>(plan.runs()), "run"), path);
     return status_interrupted;
   }
   return status_of(result);
@@ -197,7 +194,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options, const std::stri
   CLI::Option* no_run =
       command.add_flag("--no-run", options.runs_nothing,
                        "Run nothing: table and files of what the store holds so far");
-  command.add_option("--jobs", options.jobs, jobs_text);
+  command.add_option("--jobs", options.jobs, jobs_text)->check(CLI::PositiveNumber);
   command.add_flag("--retry-failed", options.retries_failed, "Run those again that failed")
       ->excludes(no_run);
   command

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "sim/app/terminal.hpp"
 #include "sim/report/number_text.hpp"
 
 namespace foretoken {
@@ -22,15 +23,13 @@ void SweepProgress::update(const RunStore::Counts& counts) {
     const auto left = static_cast<double>(counts.wanted - counts.finished);
     line += fmt::format(", about {} left", duration(elapsed_s / static_cast<double>(done) * left));
   }
-  fmt::print(stderr, "\r\x1b[K  {}", line);
-  std::fflush(stderr);
+  rewrite_line("  " + line);
   drawn_ = true;
 }
 
 void SweepProgress::clear() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  rewrite_line("");
   drawn_ = false;
 }
 

@@ -6,12 +6,13 @@
 #include <memory>
 
 #include "sim/app/closed_loop_validation.hpp"
-#include "sim/app/output_file.hpp"
+#include "sim/app/named_files.hpp"
 #include "sim/app/progress_bar.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/report/page.hpp"
@@ -51,11 +52,23 @@ Scenario scenario_of(const ValidateOptions& options, const ServedRun& measured,
   return read_scenario(recorded.scenario, {".", false});
 }
 
+Outputs outputs_of(const ValidateOptions& options, const ServedRun& measured) {
+  const std::filesystem::path folder = options.folder;
+  Outputs outputs({measured.file, folder / "meta.json", options.model, options.cluster});
+  if (!options.out_folder.empty()) {
+    outputs.expect_in(options.out_folder, {"validation.json", "distributions.svg", "report.json",
+                                           "requests.csv", "scenario.toml"});
+  }
+  if (!options.report_path.empty()) outputs.expect(options.report_path);
+  return outputs;
+}
+
 int validate(const ValidateOptions& options) {
   const ServedRun measured = load_served_run(options.folder);
+  Outputs outputs = outputs_of(options, measured);
   std::vector<std::string> notes;
   const Scenario scenario = scenario_of(options, measured, notes);
-  ProgressBar bar(!options.quiet && is_terminal(stderr));
+  ProgressBar bar(!options.quiet && can_rewrite(stderr));
   RunOptions run_options;
   KernelSampler kernels;
   if (!options.report_path.empty()) run_options.observer = &kernels;
@@ -67,25 +80,26 @@ int validate(const ValidateOptions& options) {
 
   if (!options.report_path.empty()) {
     simulated.roofline = kernels.roofline();
-    write_file(options.report_path, validation_page(report, simulated));
+    outputs.write(options.report_path, validation_page(report, simulated));
   }
   if (!options.out_folder.empty()) {
     const std::filesystem::path folder = options.out_folder;
-    make_folder(folder);
-    write_file(folder / "validation.json", to_json(validation_value(report)) + "\n");
-    write_file(folder / "distributions.svg", validation_svg(report));
-    write_file(folder / "report.json", to_json(report_value(simulated)) + "\n");
-    write_file(folder / "requests.csv", requests_csv(simulated));
-    write_file(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));
+    outputs.write(folder / "distributions.svg", validation_svg(report));
+    outputs.write(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));
+    outputs.write(folder / "requests.csv", requests_csv(simulated));
+    outputs.write(folder / "report.json", to_json(report_value(simulated)) + "\n");
+    outputs.write(folder / "validation.json", to_json(validation_value(report)) + "\n");
   }
+  outputs.publish();
   if (options.json) {
-    fmt::print("{}\n", to_json(validation_value(report)));
+    show_data(to_json(validation_value(report)) + "\n");
   } else if (!options.quiet) {
-    fmt::print("{}", validation_text(report, shows_colour(stdout), terminal_width(stdout)));
+    show("{}", validation_text(report, shows_colour(stdout), terminal_width(stdout)));
     if (!options.out_folder.empty()) {
-      fmt::print("\nWrote validation.json, distributions.svg, report.json, requests.csv and "
-                 "scenario.toml to {}\n",
-                 options.out_folder);
+      show(
+          "\nWrote validation.json, distributions.svg, report.json, requests.csv and "
+          "scenario.toml to {}\n",
+          options.out_folder);
     }
   }
   return 0;
@@ -108,8 +122,12 @@ void add_validate(CLI::App& program, Action& chosen) {
       ->add_option("--servers", options->closed_loop.servers,
                    "What is known of those servers: TOML, as examples/servers/h100_silicon.toml")
       ->needs(table);
-  command->add_option("--worst", options->closed_loop.worst, "Points to list")->needs(table);
-  command->add_option("--jobs", options->closed_loop.jobs, "Points simulated at once")->needs(table);
+  command->add_option("--worst", options->closed_loop.worst, "Points to list")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(table);
+  command->add_option("--jobs", options->closed_loop.jobs, "Points simulated at once")
+      ->check(CLI::PositiveNumber)
+      ->needs(table);
   command->add_option("--model", options->model,
                       "Model: name, TOML or config.json (default: as meta.json says)");
   command->add_option("--cluster", options->cluster,

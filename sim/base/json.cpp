@@ -214,6 +214,22 @@ Json convert(const Value& value) {
       value.data);
 }
 
+/// JSON may hold DEL and the C1 controls as they are; a terminal would obey them.
+std::string escaped(std::string text) {
+  const auto is_control = [&](std::size_t i) {
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+    return byte(i) == 0x7F || (byte(i) == 0xC2 && i + 1 < text.size() && byte(i + 1) < 0xA0);
+  };
+  for (std::size_t i = text.find_first_of("\x7F\xC2"); i != std::string::npos;
+       i = text.find_first_of("\x7F\xC2", i + 1)) {
+    if (!is_control(i)) continue;
+    const std::size_t bytes = text[i] == '\x7F' ? 1 : 2;
+    const auto code = static_cast<unsigned char>(text[i + bytes - 1]);
+    text.replace(i, bytes, fmt::format("\\u{:04x}", static_cast<unsigned>(code)));
+  }
+  return text;
+}
+
 }  // namespace
 
 Value parse_json(std::string_view text, const SourcePosition& position) {
@@ -233,7 +249,7 @@ Value load_json(const std::filesystem::path& path) {
 
 std::string to_json(const Value& value, int indent) {
   // A path in a string need not be UTF-8; writing it must not throw.
-  return convert(value).dump(indent, ' ', false, Json::error_handler_t::replace);
+  return escaped(convert(value).dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace foretoken

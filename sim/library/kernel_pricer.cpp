@@ -63,8 +63,12 @@ Prediction KernelPricer::price(const KernelCase& asked) const {
 Value KernelPricer::answer(Value object) const {
   if (!object.is_object())
     throw ConfigError({}, "expected a JSON object, as in {\"kernel\":\"gemm\",...}");
-  const KernelCase asked = read_kernel_case(object);
+  KernelCase asked = read_kernel_case(object);
+  // As simulate prices: in serving each layer has weights and KV blocks of its own.
+  if (object.find("cold") == nullptr) set_cold(asked.kernel, true);
   const Prediction prediction = price(asked);
+  if (!std::holds_alternative<Collective>(asked.kernel))
+    object.set("cold", cold_state(asked.kernel).value_or(true));
   object.set("time_us", rounded(prediction.time.value() * 1e6));
   object.set("bound_by", std::string(enum_name(prediction.bound_by)));
   object.set("origin", std::string(enum_name(prediction.origin)));

@@ -29,9 +29,10 @@ class KernelPricer {
   /// Throws ConfigError for names that are not known; `predictors` may hold a plug-in's own.
   KernelPricer(const PricingChoice& choice, const Registry<PredictorFactory>& predictors);
 
-  /// The object that asked, with time_us, bound_by, origin and, where they are known,
-  /// expected_error, note and explain. Throws ConfigError for a mistake in it and PredictionError
-  /// where nobody knows the price.
+  /// The object that asked, with cold, time_us, bound_by, origin and, where they are known,
+  /// expected_error, note and explain. `cold`, true unless the object says otherwise: weights, KV
+  /// cache and inputs come from DRAM; false: they are in the L2 where they fit. Throws ConfigError
+  /// for a mistake in it and PredictionError where nobody knows the price.
   [[nodiscard]] Value answer(Value object) const;
 
  private:

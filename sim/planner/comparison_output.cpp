@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/csv_cell.hpp"
 #include "sim/planner/compare.hpp"
 #include "sim/planner/figure_columns.hpp"
 #include "sim/planner/goals.hpp"

@@ -27,6 +27,7 @@ void Database::refuse() const {
   FORETOKEN_CHECK(code != SQLITE_ERROR && code != SQLITE_MISUSE && code != SQLITE_CONSTRAINT &&
                       code != SQLITE_RANGE,
                   "SQLite on {}: {}", path_.string(), message);
+  if (code == SQLITE_CORRUPT) refuse_damaged(message);
   if (code == SQLITE_NOTADB)
     throw ConfigError({path_.string()}, "is no SQLite file; name another one");
   throw ConfigError(
@@ -57,6 +58,8 @@ void Database::claim(const FileFormat& format) {
 
 bool Database::is_new(const FileFormat& format) {
   if (pragma("schema_version") == 0) {
+    if (prepare("SELECT 1 FROM sqlite_master").next())
+      refuse_damaged("its header says that it is empty");
     execute(fmt::format("PRAGMA application_id = {}", format.application));
     execute(fmt::format("PRAGMA user_version = {}", format.version));
     return true;
@@ -67,6 +70,23 @@ bool Database::is_new(const FileFormat& format) {
                       "--store, or remove it to start over");
   }
   return false;
+}
+
+void Database::refuse_damaged(std::string_view how) const {
+  throw ConfigError(
+      {path_.string()},
+      fmt::format("is damaged: {}. Take it from a copy, or remove it to start over", how));
+}
+
+void Database::check_integrity() {
+  Statement answer = prepare("PRAGMA integrity_check(1)");
+  const std::string text = answer.next() ? answer.text(0) : "nothing can be read";
+  if (text != "ok") refuse_damaged(text);
+}
+
+void Database::check_table(std::string_view statement) {
+  Statement found = prepare("SELECT 1 FROM sqlite_master WHERE sql = ?", statement);
+  if (!found.next()) refuse_damaged("a table is not as it was made");
 }
 
 std::int64_t Database::changes() const { return sqlite3_changes64(connection_.get()); }

@@ -87,6 +87,11 @@ class Database {
   /// Inside a transaction, after claim(): whether the file is still empty; it is marked then, and
   /// its tables are the caller's to make. Another version's file is a ConfigError.
   bool is_new(const FileFormat& format);
+  /// Throws ConfigError where SQLite finds the file damaged. To be called once a file that was
+  /// there is opened: reads all of it.
+  void check_integrity();
+  /// Throws ConfigError unless `statement`, which made a table, stands in the file as it is.
+  void check_table(std::string_view statement);
   /// Rows that the last statement changed.
   [[nodiscard]] std::int64_t changes() const;
   [[nodiscard]] std::filesystem::path path() const { return path_; }
@@ -96,6 +101,7 @@ class Database {
     void operator()(sqlite3* connection) const;
   };
   [[noreturn]] void refuse() const;
+  [[noreturn]] void refuse_damaged(std::string_view how) const;
   std::int64_t pragma(std::string_view name);
   std::filesystem::path path_;
   std::unique_ptr<sqlite3, Close> connection_;

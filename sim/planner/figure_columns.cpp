@@ -97,11 +97,4 @@ void set_intervals(std::span<const FigureColumn> columns, const RunFigures& figu
   if (!std::get<ValueObject>(intervals.data).empty()) run.set("intervals", std::move(intervals));
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 }  // namespace foretoken

@@ -39,7 +39,4 @@ std::string interval_ranges(std::span<const FigureColumn> columns,
 /// Sets "intervals" of a run in JSON, by figure, if it has any.
 void set_intervals(std::span<const FigureColumn> columns, const RunFigures& figures, Value& run);
 
-/// `text` as a cell of a CSV file, in quotes if it has to be.
-std::string csv_cell(const std::string& text);
-
 }  // namespace foretoken

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/base/csv_cell.hpp"
 #include "sim/planner/choice_text.hpp"
 #include "sim/planner/figure_columns.hpp"
 #include "sim/planner/max_load.hpp"

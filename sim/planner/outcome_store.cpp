@@ -4,18 +4,20 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
+#include "sim/planner/row_checksum.hpp"
 #include "sim/planner/run_store.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr FileFormat format = {0x46544b4f, 1};  // "FTKO"
+constexpr FileFormat format = {0x46544b4f, 2};  // "FTKO"
 
 constexpr std::string_view tables[] = {
     "CREATE TABLE question (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",
     "CREATE TABLE run (question INTEGER NOT NULL REFERENCES question, request TEXT NOT NULL,"
     " state TEXT NOT NULL CHECK (state IN ('ran', 'infeasible')), message TEXT, report TEXT,"
-    " finished_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, UNIQUE (question, request))",
+    " checksum TEXT NOT NULL, finished_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, UNIQUE "
+    "(question, request))",
 };
 
 std::string name_of(const RunRequest& request) {
@@ -33,6 +35,9 @@ OutcomeStore::OutcomeStore(const std::filesystem::path& path, const std::string&
     database_.execute(fmt::format(
         "CREATE VIEW result AS SELECT question, request, state, message,{} FROM run",
         report_columns));
+  } else {
+    database_.check_integrity();
+    for (const std::string_view table : tables) database_.check_table(table);
   }
   database_.execute("INSERT OR IGNORE INTO question (text) VALUES (?)", question);
   {
@@ -46,9 +51,11 @@ OutcomeStore::OutcomeStore(const std::filesystem::path& path, const std::string&
 
 std::optional<RunOutcome> OutcomeStore::find(const RunRequest& request) {
   Database::Statement row = database_.prepare(
-      "SELECT state, message, report FROM run WHERE question = ? AND request = ?", question_,
-      name_of(request));
+      "SELECT state, message, report, checksum, rowid FROM run WHERE question = ? AND request = ?",
+      question_, name_of(request));
   if (!row.next()) return std::nullopt;
+  if (row.text(3) != row_checksum({name_of(request), row.text(0), row.text(1), row.text(2)}))
+    refuse_damaged_row(database_.path().string(), row.integer(4));
   ++found_;
   RunOutcome outcome{RunStatus::ran, row.text(1), {}};
   if (row.text(0) == enum_name(RunStatus::infeasible)) {
@@ -66,9 +73,11 @@ void OutcomeStore::keep(const RunRequest& request, const RunOutcome& outcome) {
   if (!outcome.message.empty()) message = outcome.message;
   if (outcome.status == RunStatus::ran) report = to_json(outcome.report, -1);
   database_.execute(
-      "INSERT OR IGNORE INTO run (question, request, state, message, report)"
-      " VALUES (?, ?, ?, ?, ?)",
-      question_, name_of(request), enum_name(outcome.status), message, report);
+      "INSERT OR IGNORE INTO run (question, request, state, message, report, checksum)"
+      " VALUES (?, ?, ?, ?, ?, ?)",
+      question_, name_of(request), enum_name(outcome.status), message, report,
+      row_checksum({name_of(request), enum_name(outcome.status), message.value_or(""),
+                    report.value_or("")}));
   ++kept_;
 }
 

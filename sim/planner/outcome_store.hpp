@@ -22,9 +22,10 @@ class OutcomeStore {
  public:
   /// Opens or makes `path`. `question` says all that an outcome depends on besides the keys of its
   /// request; outcomes of other questions stay in the file and are not found. Another program's
-  /// file is a ConfigError.
+  /// file and a damaged one are ConfigErrors.
   OutcomeStore(const std::filesystem::path& path, const std::string& question);
 
+  /// Throws ConfigError for a row that is not as it was written.
   std::optional<RunOutcome> find(const RunRequest& request);
   /// Keeps an outcome for good.
   void keep(const RunRequest& request, const RunOutcome& outcome);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/base/csv_cell.hpp"
 #include "sim/planner/choice_text.hpp"
 #include "sim/planner/figure_columns.hpp"
 #include "sim/planner/plan.hpp"

@@ -1,10 +1,12 @@
 #include "sim/planner/plan_settings.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <ranges>
 #include <set>
 
 #include "hardware/gpu.hpp"
+#include "sim/base/named_path.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/table_reader.hpp"
 #include "sim/planner/plan_metrics.hpp"
@@ -55,8 +57,20 @@ class SettingsReader {
     }
   }
 
+  /// A file that [plan] names, as --set calls it: from where the user stands.
+  static std::string seen_from_here(const std::string& text, const SourcePosition& position) {
+    const std::filesystem::path scenario = position.file;
+    const std::filesystem::path file = named_path(text, position, scenario.parent_path());
+    std::error_code ignored;
+    if (text.find_first_of("/.") == std::string::npos || !std::filesystem::exists(file, ignored))
+      return text;
+    return (file.has_parent_path() ? file : "." / file).string();
+  }
+
   bool read_list(std::string_view key, std::vector<std::string>& out) {
     if (!table_.read(key, out)) return false;
+    const std::vector<SourcePosition> positions = positions_of(table_.find(key));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = seen_from_here(out[i], positions[i]);
     expect_list(key, out);
     return true;
   }
@@ -211,7 +225,8 @@ class SettingsReader {
         continue;
       }
       std::vector<std::string> values;
-      for (const Value& element : *list) values.push_back(text_of(element));
+      for (const Value& element : *list)
+        values.push_back(seen_from_here(text_of(element), value.position));
       const std::string problem = problem_of(path, values);
       if (!problem.empty()) {
         table_.diagnostics().add(value.position, fmt::format("plan.vary.{}: {}", path, problem));

@@ -5,11 +5,12 @@
 #include "sim/base/fingerprint.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/table_reader.hpp"
+#include "sim/planner/row_checksum.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr std::string_view format_name = "foretoken comparison rows 1";
+constexpr std::string_view format_name = "foretoken comparison rows 2";
 
 std::string header_line(const std::string& question) {
   const std::uint64_t print = Fingerprint().add(std::string_view(question)).value();
@@ -41,10 +42,16 @@ StoreText read_store(const std::filesystem::path& path) {
     } else {
       const SourcePosition position{path.string(), line};
       const Value row = parse_json(content, position);
+      if (!row.is_object()) throw ConfigError(position, "is no row of a comparison");
       const Value* name = row.find("name");
       const Value* outcome = row.find("outcome");
-      if (name == nullptr || !name->is_string() || outcome == nullptr) {
-        throw ConfigError(position, "is no row of a comparison; remove the file to start over");
+      const Value* checksum = row.find("checksum");
+      const bool is_row = name != nullptr && name->is_string() && outcome != nullptr &&
+                          outcome->is_object() && checksum != nullptr && checksum->is_string();
+      if (!is_row || std::get<std::string>(checksum->data) !=
+                         row_checksum({std::get<std::string>(name->data), to_json(*outcome, -1)})) {
+        throw ConfigError(position,
+                          "is damaged, or no row of a comparison; remove the file to start over");
       }
       store.rows.push_back({std::get<std::string>(name->data), read_outcome(*outcome)});
     }
@@ -108,7 +115,12 @@ RowStore::RowStore(const std::filesystem::path& path, const std::string& questio
 
 void RowStore::add(const StoredRow& row) {
   if (path_.empty()) return;
-  file_ << to_json(ValueObject{{"name", row.name}, {"outcome", outcome_value(row.outcome)}}, -1)
+  // As it is read back: what is not finite goes.
+  const Value outcome = parse_json(to_json(outcome_value(row.outcome), -1), {path_.string()});
+  file_ << to_json(ValueObject{{"name", row.name},
+                               {"outcome", outcome},
+                               {"checksum", row_checksum({row.name, to_json(outcome, -1)})}},
+                   -1)
         << '\n';
   file_.flush();
   if (!file_) throw ConfigError({path_.string()}, "cannot write this file; check the space");

@@ -1,12 +1,13 @@
 #include "sim/planner/run_store.hpp"
 
 #include "sim/base/json.hpp"
+#include "sim/planner/row_checksum.hpp"
 #include "sim/planner/row_store.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr FileFormat format = {0x46544b53, 1};  // "FTKS"
+constexpr FileFormat format = {0x46544b53, 2};  // "FTKS"
 
 constexpr std::string_view tables[] = {
     "CREATE TABLE question (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -15,7 +16,7 @@ constexpr std::string_view tables[] = {
     " state TEXT NOT NULL DEFAULT 'waiting'"
     "   CHECK (state IN ('waiting', 'leased', 'ran', 'infeasible', 'failed')),"
     " owner TEXT, host TEXT, deadline REAL, attempts INTEGER NOT NULL DEFAULT 0,"
-    " message TEXT, report TEXT, wall_s REAL, finished_at REAL)",
+    " message TEXT, report TEXT, wall_s REAL, finished_at REAL, checksum TEXT)",
     "CREATE INDEX run_by_state ON run (state, number)",
 };
 
@@ -23,14 +24,17 @@ constexpr std::string_view tables[] = {
 
 RunStore::RunStore(const std::filesystem::path& path, const StoreQuestion& question,
                    const std::vector<std::string>& settings, RunOwner owner)
-    : database_(path), owner_(std::move(owner)) {
+    : database_(path), owner_(std::move(owner)), settings_(settings) {
   database_.claim(format);
   Database::Transaction transaction(database_);
   if (database_.is_new(format)) {
     make(question, settings);
   } else {
+    database_.check_integrity();
+    for (const std::string_view table : tables) database_.check_table(table);
     check_question(question);
     check_machine();
+    check_rows(settings);
   }
   transaction.commit();
 }
@@ -75,6 +79,24 @@ void RunStore::check_machine() {
                     fmt::format("is in use on {}; a store is for one machine at a time. Several "
                                 "machines share a sweep with foretoken-mpi",
                                 other.text(0)));
+}
+
+void RunStore::check_rows(const std::vector<std::string>& settings) {
+  Database::Statement row = database_.prepare(
+      "SELECT number, settings, state, message, report, checksum FROM run ORDER BY number");
+  std::size_t next = 0;
+  for (; row.next(); ++next) {
+    const auto number = static_cast<std::size_t>(row.integer(0));
+    const std::string state = row.text(2);
+    const bool is_finished = state != "waiting" && state != "leased";
+    const bool is_sound =
+        number == next && number < settings.size() && row.text(1) == settings[number] &&
+        (!is_finished ||
+         row.text(5) == row_checksum({row.text(1), state, row.text(3), row.text(4)}));
+    if (!is_sound) refuse_damaged_row(database_.path().string(), row.integer(0));
+  }
+  if (next != settings.size())
+    refuse_damaged_row(database_.path().string(), static_cast<std::int64_t>(next));
 }
 
 void RunStore::end_leases_of_the_gone() {
@@ -126,8 +148,11 @@ bool RunStore::finish(std::size_t run, const RunOutcome& outcome, double wall_s)
   if (outcome.status == RunStatus::ran) report = to_json(outcome.report, -1);
   database_.execute(
       "UPDATE run SET state = ?, message = ?, report = ?, wall_s = ?, finished_at = ?,"
-      " owner = ?, host = ?, deadline = NULL WHERE number = ? AND state IN ('waiting', 'leased')",
+      " owner = ?, host = ?, checksum = ?, deadline = NULL"
+      " WHERE number = ? AND state IN ('waiting', 'leased')",
       enum_name(outcome.status), message, report, wall_s, owner_.now(), owner_.name, owner_.host,
+      row_checksum({settings_.at(run), enum_name(outcome.status), message.value_or(""),
+                    report.value_or("")}),
       static_cast<std::int64_t>(run));
   return database_.changes() == 1;
 }
@@ -135,7 +160,8 @@ bool RunStore::finish(std::size_t run, const RunOutcome& outcome, double wall_s)
 void RunStore::release() { give_up_leases(owner_.name); }
 
 std::size_t RunStore::forget_failures() {
-  database_.execute("UPDATE run SET state = 'waiting', message = NULL WHERE state = 'failed'");
+  database_.execute(
+      "UPDATE run SET state = 'waiting', message = NULL, checksum = NULL WHERE state = 'failed'");
   return static_cast<std::size_t>(database_.changes());
 }
 
@@ -157,7 +183,8 @@ void RunStore::each_finished(
       " ORDER BY number");
   while (statement.next()) {
     const auto status = parse_enum<RunStatus>(statement.text(1));
-    FORETOKEN_CHECK(status.has_value(), "the store's state '{}'", statement.text(1));
+    // Checked on opening; another process may have been at it since.
+    if (!status) refuse_damaged_row(database_.path().string(), statement.integer(0));
     RunOutcome outcome{*status, statement.text(2), {}};
     if (*status == RunStatus::ran)
       outcome.report = parse_json(statement.text(3), {database_.path().string()});

@@ -63,7 +63,8 @@ class RunStore {
   };
 
   /// Opens or makes `path`. `settings` are the runs in the plan's order, each as JSON. Another
-  /// question, another program's file and a store in use on another machine are ConfigErrors.
+  /// question, another program's file, a damaged one and a store in use on another machine are
+  /// ConfigErrors.
   RunStore(const std::filesystem::path& path, const StoreQuestion& question,
            const std::vector<std::string>& settings, RunOwner owner);
 
@@ -87,12 +88,15 @@ class RunStore {
   void make(const StoreQuestion& question, const std::vector<std::string>& settings);
   void check_question(const StoreQuestion& question);
   void check_machine();
+  /// Every row is one of the plan's, and every finished one as it was written.
+  void check_rows(const std::vector<std::string>& settings);
   /// Leases of owners who are gone end now.
   void end_leases_of_the_gone();
   void give_up_leases(const std::string& owner);
 
   Database database_;
   RunOwner owner_;
+  std::vector<std::string> settings_;
 };
 
 }  // namespace foretoken

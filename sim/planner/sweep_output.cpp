@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/csv_cell.hpp"
 #include "sim/planner/goals.hpp"
 #include "sim/planner/sweep.hpp"
 #include "sim/planner/sweep_text.hpp"

@@ -111,7 +111,8 @@ PYBIND11_MODULE(foretoken, module) {
       py::arg("predictor") = "synperf", py::arg("communication") = "model",
       py::arg("explain") = false,
       "Prices one kernel (a dict) or many (a list of dicts) on a GPU or cluster: the same dicts\n"
-      "with time_us, bound_by, origin and expected_error.");
+      "with time_us, bound_by, origin and expected_error, and cold: weights and inputs come from\n"
+      "DRAM, unless the dict says False.");
   module.def(
       "compare", &compare_layouts_of, py::arg("scenario"), py::arg("vary"), py::kw_only(),
       py::arg("set") = std::vector<std::string>(), py::arg("folder") = ".", py::arg("jobs") = 0,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/csv_cell.hpp"
 #include "sim/report/gap_report.hpp"
 #include "sim/report/rounding.hpp"
 
@@ -29,17 +30,6 @@ Value point_value(const GapPoint& point) {
     object.emplace_back("imbalance", rounded(point.imbalance));
   }
   return object;
-}
-
-/// Quoted where RFC 4180 asks for it.
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
 }
 
 }  // namespace
@@ -86,9 +76,9 @@ std::string gap_csv(const GapReport& report) {
   for (const GapPoint& p : report.points) {
     const bool has_tasks = !p.pipe.empty();
     text += fmt::format("{},{},{},{},{},{:.3f},{:.3f},{:.4f},{:.4f},{:.4f},{:d},{},{},{},{},{:d}\n",
-                        cell(p.gpu), p.family, cell(p.source), cell(p.shape), cell(p.place),
-                        p.measured_us, p.ceiling_us, p.efficiency, p.ceiling, p.gap(),
-                        p.gap() > report.threshold, p.bound_by, p.pipe,
+                        csv_cell(p.gpu), p.family, csv_cell(p.source), csv_cell(p.shape),
+                        csv_cell(p.place), p.measured_us, p.ceiling_us, p.efficiency, p.ceiling,
+                        p.gap(), p.gap() > report.threshold, p.bound_by, p.pipe,
                         has_tasks ? fmt::format("{:.3f}", p.waves) : "",
                         has_tasks ? fmt::format("{:.3f}", p.imbalance) : "", p.is_transferred);
   }

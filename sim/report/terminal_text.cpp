@@ -22,6 +22,49 @@ std::size_t code_point_bytes(std::string_view text) {
   return end;
 }
 
+bool is_anywhere(std::string_view) { return true; }
+
+/// Whether quotes that `before` opened are closed again in it.
+bool is_outside_quotes(std::string_view before) {
+  char open = 0;
+  for (const char c : before) {
+    if (open == 0 && (c == '"' || c == '\'')) {
+      open = c;
+    } else if (c == open) {
+      open = 0;
+    }
+  }
+  return open == 0;
+}
+
+/// Broken at spaces where `can_break` holds of what stands before; `end` closes all but the last.
+std::string folded_line(std::string_view line, int columns, int indent, std::string_view end,
+                        bool (*can_break)(std::string_view before)) {
+  std::string result;
+  const std::string_view whole = line;
+  int used = 0;  // columns of the indent that this part begins with
+  while (display_width(line) + used > columns) {
+    const int room = columns - used - display_width(end);
+    std::size_t best = std::string_view::npos;
+    for (std::size_t at = line.find(' ', line.find_first_not_of(' ')); at != std::string_view::npos;
+         at = line.find(' ', at + 1)) {
+      const bool fits = display_width(line.substr(0, at)) <= room;
+      if (!fits && best != std::string_view::npos) break;
+      const auto before =
+          whole.substr(0, static_cast<std::size_t>(line.data() - whole.data()) + at);
+      if (can_break(before)) best = at;
+      if (!fits && best == at) break;  // a word of its own length
+    }
+    if (best == std::string_view::npos) break;
+    result += line.substr(0, line.find_last_not_of(' ', best) + 1);
+    result += end;
+    result += '\n' + std::string(static_cast<std::size_t>(indent), ' ');
+    line.remove_prefix(std::min(line.find_first_not_of(' ', best), line.size()));
+    used = indent;
+  }
+  return result + std::string(line);
+}
+
 }  // namespace
 
 int display_width(std::string_view text) {
@@ -51,6 +94,22 @@ std::string fitted(std::string_view text, int columns) {
     text.remove_prefix(bytes);
   }
   return result;
+}
+
+std::string folded(std::string_view text, int columns, int indent) {
+  std::string result;
+  while (true) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    result += folded_line(text.substr(0, end), columns, indent, "", is_anywhere);
+    if (end == text.size()) return result;
+    result += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string folded_command(std::string_view command, int columns) {
+  constexpr int indent = 6;
+  return folded_line(command, columns, indent, " \\", is_outside_quotes);
 }
 
 std::string padded(std::string_view text, int columns, Align align) {

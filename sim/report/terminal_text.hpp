@@ -17,6 +17,15 @@ int display_width(std::string_view text);
 /// the cut, so that a colour which was switched on is switched off again.
 std::string fitted(std::string_view text, int columns);
 
+/// `text` over as many lines of at most `columns` as it takes, broken at spaces; all but the first
+/// of a line's parts begin with `indent` spaces. Its own line ends and indents stay; a longer word
+/// stays whole.
+std::string folded(std::string_view text, int columns, int indent);
+
+/// A shell command of one line in the same way: it goes on, indented by six, after a backslash, and
+/// is never broken within quotes.
+std::string folded_command(std::string_view command, int columns);
+
 /// `text` filled up with spaces to `columns`; longer text stays as it is.
 std::string padded(std::string_view text, int columns, Align align);
 

@@ -8,7 +8,8 @@
 namespace foretoken {
 namespace {
 
-constexpr int column_width_min = 6;  // a text column is not cut below "abcde…"
+constexpr int column_width_min = 6;   // a text column is not cut below "abcde…"
+constexpr int folded_width_min = 20;  // nor folded to less than a few words a line
 
 /// Columns of a line whose cells are `widths` wide.
 int line_width(const std::vector<int>& widths, const TextTable::Layout& layout) {
@@ -59,7 +60,9 @@ std::vector<int> TextTable::fitting_widths(const Layout& layout) const {
   for (int excess = line_width(widths, layout) - layout.width; excess > 0; --excess) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (columns_[i].align == Align::right || widths[i] <= column_width_min) continue;
+      const bool is_name = layout.kept && i < *layout.kept;
+      const int least = columns_[i].folds ? folded_width_min : column_width_min;
+      if (columns_[i].align == Align::right || is_name || widths[i] <= least) continue;
       if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
     }
     if (widest == widths.size()) break;
@@ -70,13 +73,24 @@ std::vector<int> TextTable::fitting_widths(const Layout& layout) const {
 
 std::string TextTable::line(const Row& cells, const Columns& shown, const std::vector<int>& widths,
                             const Layout& layout) const {
+  Row now = cells, later(cells.size());
+  bool goes_on = false;
+  for (const std::size_t i : shown) {
+    if (!columns_[i].folds) continue;
+    const std::string text = folded(cells[i], widths[i], 0);
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    now[i] = text.substr(0, end);
+    if (end == text.size()) continue;
+    later[i] = cells[i].substr(std::min(cells[i].find_first_not_of(' ', end), cells[i].size()));
+    goes_on = true;
+  }
   std::string result(static_cast<std::size_t>(layout.indent), ' ');
   for (const std::size_t i : shown) {
     if (i != shown.front()) result.append(static_cast<std::size_t>(layout.gap), ' ');
-    result += padded(fitted(cells[i], widths[i]), widths[i], columns_[i].align);
+    result += padded(fitted(now[i], widths[i]), widths[i], columns_[i].align);
   }
   remove_trailing_spaces(result);
-  return fitted(result, layout.width) + '\n';
+  return fitted(result, layout.width) + '\n' + (goes_on ? line(later, shown, widths, layout) : "");
 }
 
 std::string TextTable::lines(const Columns& shown, const std::vector<int>& widths,
@@ -115,6 +129,10 @@ std::string TextTable::blocks(std::size_t kept, const Layout& layout) const {
     const auto widest = std::ranges::max_element(widths.begin(), widths.begin() + std::ptrdiff_t(kept));
     if (*widest <= column_width_min) break;
     --*widest;
+  }
+  for (std::size_t i = kept; i < columns_.size(); ++i) {
+    const int room = layout.width - layout.indent - names_width();
+    if (columns_[i].folds) widths[i] = std::min(widths[i], std::max(room, column_width_min));
   }
   std::string result;
   for (std::size_t next = kept; next < columns_.size();) {

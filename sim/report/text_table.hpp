@@ -15,6 +15,7 @@ struct TextColumn {
   std::string header;  // the header line is left out when no column has one
   Align align = Align::left;
   int width_min = 0;
+  bool folds = false;  // a longer text takes several lines instead of being cut
 };
 
 class TextTable {
@@ -40,8 +41,9 @@ class TextTable {
   [[nodiscard]] int natural_width(const Layout& layout) const;
 
   /// The lines, each ended with '\n', without trailing spaces. A table that is too wide has its
-  /// widest left-aligned columns cut with "…" first (numbers are what one came for); if that is not
-  /// enough it goes on in further blocks below (`kept`), or whole lines are cut.
+  /// widest left-aligned columns folded, or cut with "…", first (numbers are what one came for); if
+  /// that is not enough it goes on in further blocks below (`kept`, whose columns are names and are
+  /// never cut), or whole lines are cut.
   [[nodiscard]] std::string text(const Layout& layout) const;
 
  private:

@@ -1,13 +1,11 @@
 #include "sim/report/trace_writer.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <zlib.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
-#include <system_error>
 
 #include "sim/base/error.hpp"
 #include "sim/report/json_text.hpp"
@@ -50,46 +48,34 @@ void TraceArguments::add_name(std::string_view name) {
   text_ += ':';
 }
 
-/// Plain or compressed.
-class TraceWriter::File {
+class TraceWriter::Compressor {
  public:
-  File(const std::string& path, bool is_compressed) {
-    if (is_compressed) {
-      compressed_ = gzopen(path.c_str(), "wb6");
-    } else {
-      plain_ = std::fopen(path.c_str(), "wb");
-    }
-    if (compressed_ == nullptr && plain_ == nullptr) {
-      throw ConfigError({path},
-                        "cannot write this file: " + std::generic_category().message(errno));
-    }
+  explicit Compressor(int descriptor) : file_(gzdopen(dup(descriptor), "wb6")) {
+    FORETOKEN_CHECK(file_ != nullptr, "an open file is compressed");
   }
-  ~File() { (void)close(); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  ~Compressor() { (void)close(); }
+  Compressor(const Compressor&) = delete;
+  Compressor& operator=(const Compressor&) = delete;
 
   void write(const std::string& text) {
-    if (compressed_ != nullptr) {
-      is_fine_ &= gzwrite(compressed_, text.data(), static_cast<unsigned>(text.size())) > 0;
-    } else {
-      is_fine_ &= std::fwrite(text.data(), 1, text.size(), plain_) == text.size();
-    }
+    is_fine_ &= gzwrite(file_, text.data(), static_cast<unsigned>(text.size())) > 0;
   }
   /// Whether all was written.
   bool close() {
-    if (compressed_ != nullptr) is_fine_ &= gzclose(std::exchange(compressed_, nullptr)) == Z_OK;
-    if (plain_ != nullptr) is_fine_ &= std::fclose(std::exchange(plain_, nullptr)) == 0;
+    if (file_ != nullptr) is_fine_ &= gzclose(std::exchange(file_, nullptr)) == Z_OK;
     return is_fine_;
   }
 
  private:
-  std::FILE* plain_ = nullptr;
-  gzFile compressed_ = nullptr;
+  gzFile file_;
   bool is_fine_ = true;
 };
 
-TraceWriter::TraceWriter(const std::filesystem::path& path)
-    : path_(path.string()), file_(std::make_unique<File>(path_, path.extension() == ".gz")) {}
+TraceWriter::TraceWriter(OutputFile& file) : file_(file) {
+  if (file.path().extension() == ".gz") {
+    compressor_ = std::make_unique<Compressor>(file.descriptor());
+  }
+}
 
 TraceWriter::~TraceWriter() = default;
 
@@ -102,7 +88,7 @@ void TraceWriter::begin(std::string_view phase, std::string_view name) {
 
 void TraceWriter::end() {
   line_ += '}';
-  file_->write(line_);
+  put(line_);
 }
 
 void TraceWriter::name_process(std::uint32_t process, std::string_view name) {
@@ -163,8 +149,17 @@ void TraceWriter::flow(FlowPart part, TraceTrack track, std::string_view name, s
 }
 
 void TraceWriter::close() {
-  file_->write(is_first_ ? "[\n]\n" : "\n]\n");
-  if (!file_->close()) throw ConfigError({path_}, "could not be written whole; disk full?");
+  put(is_first_ ? "[\n]\n" : "\n]\n");
+  if (compressor_ != nullptr && !compressor_->close())
+    throw ConfigError({file_.path().string()}, "could not be written whole; disk full?");
+}
+
+void TraceWriter::put(const std::string& text) {
+  if (compressor_ != nullptr) {
+    compressor_->write(text);
+  } else {
+    file_.write(text);
+  }
 }
 
 std::size_t TraceLanes::take(Seconds start) {

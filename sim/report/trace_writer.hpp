@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace foretoken {
@@ -41,8 +41,8 @@ enum class FlowPart { start, step, end };
 
 class TraceWriter {
  public:
-  /// Opens `path`; ConfigError if that fails.
-  explicit TraceWriter(const std::filesystem::path& path);
+  /// `file` lives as long; whoever opened it finishes it.
+  explicit TraceWriter(OutputFile& file);
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
@@ -60,16 +60,19 @@ class TraceWriter {
   /// An arrow begins, goes on or ends at the slice that is open on `track` at `at`.
   void flow(FlowPart part, TraceTrack track, std::string_view name, std::uint64_t id, Seconds at);
 
-  /// Ends the file; ConfigError if it could not be written whole. Nothing can be added afterwards.
+  /// Ends the trace; ConfigError if it could not be compressed whole. Nothing can be added
+  /// afterwards.
   void close();
 
  private:
-  class File;
+  class Compressor;
   void begin(std::string_view phase, std::string_view name);
   void end();
 
-  std::string path_;
-  std::unique_ptr<File> file_;
+  void put(const std::string& text);
+
+  OutputFile& file_;
+  std::unique_ptr<Compressor> compressor_;  // null: plain
   std::string line_;
   bool is_first_ = true;
 };

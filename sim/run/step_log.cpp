@@ -3,21 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
 
 namespace foretoken {
-
-StepLog::StepLog(const std::filesystem::path& path)
-    : path_(path.string()), file_(std::fopen(path_.c_str(), "wb")) {
-  if (file_ == nullptr) {
-    throw ConfigError({path_}, "cannot write this file: " + std::generic_category().message(errno));
-  }
-}
-
-StepLog::~StepLog() {
-  if (file_ != nullptr) std::fclose(file_);
-}
 
 void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds duration,
                       const Batch& batch) {
@@ -60,7 +48,7 @@ void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds durat
   line_ += ']';
   if (!verified_.empty()) append_verified();
   line_ += "}\n";
-  std::fwrite(line_.data(), 1, line_.size(), file_);
+  file_.write(line_);
 }
 
 /// Decodes that verify drafts, by [queries, context, sequences], those with fewer queries first.
@@ -76,13 +64,6 @@ void StepLog::append_verified() {
     first = end;
   }
   line_ += ']';
-}
-
-void StepLog::close() {
-  const bool is_fine = std::ferror(file_) == 0;
-  const bool is_closed = std::fclose(file_) == 0;
-  file_ = nullptr;
-  if (!is_fine || !is_closed) throw ConfigError({path_}, "could not be written whole; disk full?");
 }
 
 }  // namespace foretoken

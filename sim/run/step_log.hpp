@@ -9,34 +9,27 @@
 // passes take.
 #pragma once
 
-#include <cstdio>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/base/output_file.hpp"
 #include "sim/serving/replica.hpp"
 
 namespace foretoken {
 
 class StepLog final : public StepObserver {
  public:
-  /// Opens `path` for writing; ConfigError if that fails.
-  explicit StepLog(const std::filesystem::path& path);
-  ~StepLog() override;
-  StepLog(const StepLog&) = delete;
-  StepLog& operator=(const StepLog&) = delete;
+  /// `file` lives as long; whoever opened it finishes it.
+  explicit StepLog(OutputFile& file) : file_(file) {}
 
   void on_step(ReplicaId replica, int stage, Seconds start, Seconds duration,
                const Batch& batch) override;
-  /// Writes what is buffered; ConfigError if the file could not take it all.
-  void close();
 
  private:
   void append_verified();
 
-  std::string path_;
-  std::FILE* file_;
+  OutputFile& file_;
   std::string line_;
   std::vector<std::int64_t> decode_contexts_;
   std::vector<std::pair<std::int64_t, std::int64_t>> verified_;

@@ -63,9 +63,8 @@ std::vector<std::string> replica_names(const Scenario& scenario) {
   return names;
 }
 
-TraceRecorder::TraceRecorder(const std::filesystem::path& path, const Scenario& scenario,
-                             TraceOptions options)
-    : writer_(path), options_(options), replica_names_(replica_names(scenario)) {
+TraceRecorder::TraceRecorder(OutputFile& file, const Scenario& scenario, TraceOptions options)
+    : writer_(file), options_(options), replica_names_(replica_names(scenario)) {
   writer_.name_process(requests_process, "requests");
 }
 

@@ -25,8 +25,8 @@ struct TraceOptions {
 
 class TraceRecorder final : public StepObserver {
  public:
-  /// Opens `path`; ConfigError if that fails.
-  TraceRecorder(const std::filesystem::path& path, const Scenario& scenario, TraceOptions options);
+  /// `file` lives as long; whoever opened it finishes it.
+  TraceRecorder(OutputFile& file, const Scenario& scenario, TraceOptions options);
 
   void on_step(ReplicaId replica, int stage, Seconds start, Seconds duration,
                const Batch& batch) override;

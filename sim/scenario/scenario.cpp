@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/named_path.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/scenario/replica_count.hpp"
 #include "sim/scenario/tables.hpp"
@@ -139,6 +140,19 @@ void check_pauses(const Scenario& scenario, Diagnostics& diagnostics) {
   add(for_good->position, "a failure without recovers_after may leave nobody to serve");
 }
 
+/// Files that the options of a variant name start where other paths of the scenario do.
+void resolve_paths(Value& value, const ScenarioOptions& options) {
+  if (auto* list = std::get_if<ValueArray>(&value.data)) {
+    for (Value& element : *list) resolve_paths(element, options);
+  }
+  auto* text = std::get_if<std::string>(&value.data);
+  if (text == nullptr || text->find_first_of("/.") == std::string::npos) return;
+  const std::filesystem::path path = named_path(*text, value.position, options.base_folder);
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored))
+    *text = std::filesystem::absolute(path).lexically_normal().string();
+}
+
 }  // namespace
 
 Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
@@ -189,6 +203,8 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   }
   if (const Value* list = file.find("failures")) read_failures(*list, diagnostics, scenario);
   read_predictor_table(section("predictor"), scenario);
+  for (auto& [key, value] : std::get<ValueObject>(scenario.predictor.options.data))
+    resolve_paths(value, options);
   if (root.find("workload") != nullptr) {
     TableReader table = section("workload");
     diagnostics.attempt([&] {

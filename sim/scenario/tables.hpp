@@ -52,10 +52,13 @@ Value resolved_run_table(const Scenario& scenario);
 void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics);
 void check_failures(const Scenario& scenario, Diagnostics& diagnostics);
 
-/// A path in a scenario is relative to the scenario's folder; a plain name stays as it is.
+/// A path in a scenario is relative to the scenario's folder, one from the command line to where
+/// the user stands; a plain name stays as it is.
+std::string resolve_path(const std::string& name, const SourcePosition& position,
+                         const ScenarioOptions& options);
 /// As resolve_path(), and a Hugging Face id where no file stands is a name.
-std::string resolve_model(const std::string& name, const std::filesystem::path& base_folder);
-std::string resolve_path(const std::string& name, const std::filesystem::path& base_folder);
+std::string resolve_model(const std::string& name, const SourcePosition& position,
+                          const ScenarioOptions& options);
 
 /// What is left of the table are the variant's options; sim/run checks them when it builds it.
 void take_options(TableReader& table, VariantChoice& choice);

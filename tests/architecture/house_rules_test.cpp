@@ -164,6 +164,27 @@ TEST(HouseRules, ChecksAreAlwaysOn) {
                 "use FORETOKEN_CHECK, or ConfigError for a user's mistake");
 }
 
+/// A fixed name below the folder for temporary files is another user's, another run's or a trap.
+TEST(HouseRules, TemporaryFilesHaveAFolderOfTheirOwn) {
+  std::vector<SourceFile> files = rooms_and_tests();
+  std::erase_if(files, [](const SourceFile& file) {
+    return file.path == "sim/base/private_folder.cpp" ||
+           file.path == "calibration/tune/device/gpu_turn.cpp";  // all users meet at one lock
+  });
+  expect_absent(files, "\\bTempDir\\(\\)|\\btemp_directory_path\\b|\\b(tmpnam|tempnam|mktemp)\\(",
+                "use PrivateFolder, in a test own_folder()");
+  for (const char* folder : {"tests", "calibration", "examples", ".ci"}) {
+    std::ranges::move(files_below(folder, {".sh", ".py", ".js", ".cmake", ".txt"}),
+                      std::back_inserter(files));
+  }
+  const std::regex fixed(std::string("[\"' =(]/(var/)?t") + "mp\\b");
+  for (const SourceFile& file : files) {
+    std::smatch match;
+    EXPECT_FALSE(std::regex_search(file.text, match, fixed))
+        << file.path << ": " << match.str() << ": use mktemp -d, or a folder of one's own";
+  }
+}
+
 TEST(HouseRules, NothingMakesTwoRunsDiffer) {
   expect_absent(libraries(),
                 "std::random_device|\\b(std::)?s?rand\\(|std::chrono::|\\btime\\(nullptr|"

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/own_folder.hpp"
 #include "tests/properties/forked_run.hpp"
 
 namespace foretoken {
@@ -148,8 +149,7 @@ trace_format = "csv"
 class OneNic : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              fmt::format("foretoken-handoff-{}", static_cast<long>(getpid()));
+    folder_ = own_folder() / "handoff";
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

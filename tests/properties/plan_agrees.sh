@@ -55,7 +55,7 @@ agree few "gpu deployment.tensor_parallel units gpus dollars_per_hour" \
 agree pools "gpu pools pool.decode.tensor_parallel units gpus dollars_per_hour" \
   examples/plan_pools.toml --set workload.requests=120 --set "plan.replications=[1, 1]"
 agree groups "pools units gpus dollars_per_hour" \
-  examples/heterogeneous_pools.toml --clusters clusters/h100_and_h200.toml \
+  examples/heterogeneous_pools.toml --clusters examples/clusters/h100_and_h200.toml \
   --pools 1:1,2:1,1:2,2:2 --set "workload.rate=14 /s" --set workload.requests=120 \
   --set "plan.replications=[1, 1]"
 

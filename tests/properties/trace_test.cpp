@@ -9,6 +9,7 @@
 
 #include "sim/base/json.hpp"
 #include "sim/run/trace_recorder.hpp"
+#include "tests/own_folder.hpp"
 #include "tests/properties/forked_run.hpp"
 
 namespace foretoken {
@@ -179,7 +180,7 @@ class ReadTrace {
 };
 
 std::filesystem::path trace_path() {
-  return std::filesystem::path(testing::TempDir()) /
+  return own_folder() /
          (std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + ".json");
 }
 
@@ -191,11 +192,14 @@ struct Traced {
 Traced traced(const Scenario& scenario, const TraceOptions& options) {
   const std::filesystem::path path = trace_path();
   std::filesystem::create_directories(path.parent_path());
-  TraceRecorder recorder(path, scenario, options);
+  OutputFile file(path);
+  TraceRecorder recorder(file, scenario, options);
   RunOptions run_options;
   run_options.observer = &recorder;
   Report report = run_scenario(scenario, Catalogs(), run_options);
   recorder.close();
+  file.finish();
+  file.publish();
   Traced result{std::move(report), ReadTrace(path)};
   std::filesystem::remove(path);
   return result;

@@ -109,6 +109,22 @@ class Simulate(unittest.TestCase):
             foretoken.simulate(scenario)
 
 
+class Numpy:
+    """Stands for a NumPy scalar or array, which need not be installed."""
+    dtype = "int64"
+
+    def __init__(self, value):
+        self.value = value
+
+    def tolist(self):
+        return self.value
+
+
+class Count:
+    def __index__(self):
+        return 64
+
+
 class Predict(unittest.TestCase):
     gemm = {"kernel": "gemm", "m": 64, "n": 4096, "k": 4096}
 
@@ -118,6 +134,34 @@ class Predict(unittest.TestCase):
         self.assertEqual(one["m"], 64)
         self.assertEqual(foretoken.predict([self.gemm, self.gemm], gpu="h200-sxm"), [one, one])
         self.assertIn("explain", foretoken.predict(self.gemm, gpu="h200-sxm", explain=True))
+
+    def test_integers_of_other_kinds(self):
+        plain = foretoken.predict(self.gemm, gpu="h200-sxm")
+        for m in (Numpy(64), Count()):
+            self.assertEqual(foretoken.predict({**self.gemm, "m": m}, gpu="h200-sxm"), plain)
+        attention = {"kernel": "attention", "query_heads": 32, "kv_heads": 8, "head_dim": 128}
+        self.assertEqual(
+            foretoken.predict({**attention, "query_tokens": Numpy([1, 1]),
+                               "context_tokens": Numpy([500, 900])}, gpu="h200-sxm"),
+            foretoken.predict({**attention, "query_tokens": [1, 1], "context_tokens": [500, 900]},
+                              gpu="h200-sxm"))
+        try:
+            import numpy
+        except ImportError:
+            return
+        self.assertEqual(foretoken.predict({**self.gemm, "m": numpy.int64(64)}, gpu="h200-sxm"),
+                         plain)
+        with self.assertRaisesRegex(foretoken.ConfigError, "m: "):
+            foretoken.predict({**self.gemm, "m": numpy.float32(6.5)}, gpu="h200-sxm")
+
+    def test_cold_unless_told(self):
+        cold = foretoken.predict(self.gemm, gpu="h200-sxm")
+        warm = foretoken.predict({**self.gemm, "cold": False}, gpu="h200-sxm")
+        self.assertTrue(cold["cold"])
+        self.assertFalse(warm["cold"])
+        self.assertLess(warm["time_us"], cold["time_us"])
+        self.assertEqual(foretoken.predict({**self.gemm, "cold": True}, gpu="h200-sxm"),
+                         {**self.gemm, **cold})
 
     def test_mistakes(self):
         with self.assertRaisesRegex(foretoken.ConfigError, "did you mean 'gemm'"):

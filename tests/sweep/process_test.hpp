@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/own_folder.hpp"
 #include "tests/sweep/foretoken_process.hpp"
 
 namespace foretoken {
@@ -42,12 +43,7 @@ class ProcessTest : public ::testing::Test {
   }
 
  private:
-  static std::string name() {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    return std::string("foretoken_") + test->test_suite_name() + "_" + test->name();
-  }
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / (name() + std::to_string(getpid()));
+  std::filesystem::path folder_ = own_folder() / "process";
 };
 
 }  // namespace foretoken

@@ -52,6 +52,15 @@ class BadLines {
   std::size_t count_ = 0;
 };
 
+/// As much of a line as a message has room for, in letters that a terminal can show.
+std::string shown(std::string_view line) {
+  constexpr std::size_t bytes_max = 100;
+  std::string text(line.substr(0, bytes_max));
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  for (char& c : text) c = is_plain(c) ? c : '?';
+  return line.size() > bytes_max ? text + "..." : text;
+}
+
 const TraceFormatRegistry::Entry& detect(const TraceFormatRegistry& formats,
                                          std::string_view first_line,
                                          const SourcePosition& position) {
@@ -63,7 +72,8 @@ const TraceFormatRegistry::Entry& detect(const TraceFormatRegistry& formats,
     known += fmt::format("{}{} ({})", known.empty() ? "" : "; ", entry.name, entry.summary);
   }
   throw ConfigError(position,
-                    fmt::format("this first line is of no known trace format. Known: {}", known));
+                    fmt::format("this first line is of no known trace format: '{}'. Known: {}",
+                                shown(first_line), known));
 }
 
 [[noreturn]] void throw_too_large(const SourcePosition& position, const TraceLimits& limits) {
@@ -112,8 +122,8 @@ std::shared_ptr<const Trace> load_trace(const std::filesystem::path& path, std::
                                                 bad_lines.count()));
   }
   trace->finish();
-  trace->set_origin(entry.name, reader->has_arrivals(), reader->prefix_block_tokens(),
-                    static_cast<std::int64_t>(bad_lines.count()));
+  trace->set_origin(entry.name, reader->has_arrivals(), reader->columns(),
+                    reader->prefix_block_tokens(), static_cast<std::int64_t>(bad_lines.count()));
   return trace;
 }
 

@@ -57,8 +57,11 @@ class Trace {
   /// Malformed lines that were left out on request.
   [[nodiscard]] std::int64_t skipped_lines() const { return skipped_lines_; }
 
-  void set_origin(std::string format, bool has_arrivals, int prefix_block_tokens,
-                  std::int64_t skipped_lines);
+  /// What the file's header called its columns; "" if it had none.
+  [[nodiscard]] const std::string& columns() const { return columns_; }
+
+  void set_origin(std::string format, bool has_arrivals, std::string columns,
+                  int prefix_block_tokens, std::int64_t skipped_lines);
 
  private:
   struct Row {
@@ -72,6 +75,7 @@ class Trace {
   std::vector<std::uint64_t> hashes_;
   std::string format_;
   bool has_arrivals_ = true;
+  std::string columns_;
   int prefix_block_tokens_ = 0;
   std::int64_t skipped_lines_ = 0;
 };

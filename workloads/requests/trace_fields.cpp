@@ -67,7 +67,11 @@ Value json_line(std::string_view line) {
 
 int token_count(std::string_view text, std::string_view name) {
   std::int64_t tokens = 0;
-  if (!parse_whole(text, tokens)) {
+  double number = 0;  // "374.0": as data frames write columns in which something was missing
+  if (!parse_whole(text, tokens) && parse_whole(text, number) && number == std::floor(number) &&
+      std::abs(number) < 9e15) {
+    tokens = static_cast<std::int64_t>(number);
+  } else if (!parse_whole(text, tokens)) {
     throw BadLine(fmt::format("{} must be a number of tokens, found '{}'", name, text));
   }
   return checked_tokens(tokens, name);

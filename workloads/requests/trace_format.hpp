@@ -41,6 +41,9 @@ class TraceFormat {
 
   /// Whether rows have times; known after take_header().
   [[nodiscard]] virtual bool has_arrivals() const { return true; }
+
+  /// The names of the columns as the header has them, if it has any; known after take_header().
+  [[nodiscard]] virtual std::string columns() const { return ""; }
 };
 
 using TraceFormatRegistry = Registry<std::function<std::unique_ptr<TraceFormat>()>>;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/base/named_path.hpp"
 #include "workloads/requests/traffic.hpp"
 
 namespace foretoken {
@@ -104,7 +105,8 @@ class WorkloadReader {
       table_.expect("trace_format", !has_format, "has no meaning without trace = \"path\"");
       return;
     }
-    const std::filesystem::path file = options_.base_folder / path;
+    const std::filesystem::path file =
+        named_path(path, table_.position("trace"), options_.base_folder);
     origin_.path = std::filesystem::absolute(file).lexically_normal();
     // Something to go on with, so that the other keys are checked even if the trace is unusable.
     traffic_.trace = std::make_shared<Trace>();

@@ -1,7 +1,5 @@
 #include "calibration/tune/app/inputs.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -70,9 +68,7 @@ std::unique_ptr<Evaluator> chosen_evaluator(const InputFlags& flags, std::uint64
     }
     evaluator = make_replay(flags.log, load_gpu(flags.gpu, {"--gpu", 0, 0}));
   } else if (flags.evaluator == "cuda") {
-    const auto folder =
-        std::filesystem::temp_directory_path() / fmt::format("foretoken-tune-{}", getpid());
-    evaluator = make_cuda(device_command(), folder.string());
+    evaluator = make_cuda(device_command());
   } else {
     throw ConfigError({"--evaluator", 0, 0},
                       unknown_name_message("evaluator", flags.evaluator,

@@ -1,8 +1,6 @@
 // `foretoken-tune record`: judges every implementation of the suite's spaces on this machine's GPU
 // and writes a line each, so that policies can be compared later without one. Compiles on many
 // cores, judges one at a time; goes on where an earlier recording stopped.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <condition_variable>
@@ -18,6 +16,7 @@
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/device/device_client.hpp"
 #include "calibration/tune/evaluation_log.hpp"
+#include "sim/base/private_folder.hpp"
 #include "sim/base/random.hpp"
 
 namespace foretoken::tune {
@@ -132,9 +131,8 @@ int record(const RecordFlags& flags) {
   fmt::print("{} ({} SMs), {} kernels, {} evaluations are there already\n", identity.gpu,
              identity.sms, suite.size(), before.size());
 
-  const std::filesystem::path scratch =
-      std::filesystem::temp_directory_path() / fmt::format("foretoken-tune-{}", getpid());
-  std::filesystem::create_directories(scratch);
+  const PrivateFolder folder("foretoken-tune");
+  const std::filesystem::path& scratch = folder.path();
   std::vector<Piece> pieces;
   for (const Problem& problem : suite) {
     before.check_shapes(problem);
@@ -215,7 +213,6 @@ int record(const RecordFlags& flags) {
   }
   pipeline.stop();
   compilers.clear();
-  std::filesystem::remove_all(scratch);
   for (const auto& [name, counts] : by_status) {
     std::string line = fmt::format("{:20}", name);
     for (std::size_t i = 0; i < counts.size(); ++i) {

@@ -9,7 +9,8 @@ namespace foretoken::tune {
 
 class GpuTurn {
  public:
-  /// Waits until nobody else has the turn. Throws ConfigError if the file cannot be opened.
+  /// Waits until nobody else has the turn, of whatever user; where another's file cannot be read,
+  /// nobody else of this user (PATH.UID). Throws ConfigError if no file can be opened.
   explicit GpuTurn(const std::string& path);
   ~GpuTurn();
   GpuTurn(const GpuTurn&) = delete;

@@ -1,10 +1,9 @@
-#include <unistd.h>
-
 #include <filesystem>
 #include <map>
 
 #include "calibration/tune/device/device_client.hpp"
 #include "calibration/tune/evaluator.hpp"
+#include "sim/base/private_folder.hpp"
 
 namespace foretoken::tune {
 namespace {
@@ -27,17 +26,12 @@ GpuSpec spec_of(const DeviceIdentity& identity) {
 
 class CudaEvaluator final : public Evaluator {
  public:
-  CudaEvaluator(std::vector<std::string> command, std::string folder)
-      : client_(std::move(command)),
-        identity_(client_.hello()),
-        gpu_(spec_of(identity_)),
-        folder_(std::move(folder)) {
-    std::filesystem::create_directories(folder_);
-  }
+  explicit CudaEvaluator(std::vector<std::string> command)
+      : client_(std::move(command)), identity_(client_.hello()), gpu_(spec_of(identity_)) {}
 
   Evaluation evaluate(const Problem& problem, const Candidate& candidate) override {
     const Candidate full = complete(problem, candidate);
-    const std::string cubin = folder_ / (identity_of(full) + ".cubin");
+    const std::string cubin = folder_.path() / (identity_of(full) + ".cubin");
     Evaluation evaluation = client_.compile(full.source, identity_.architecture, cubin);
     if (evaluation.status != Status::ok) return evaluation;
     const double compile_seconds = evaluation.compile_seconds;
@@ -53,7 +47,7 @@ class CudaEvaluator final : public Evaluator {
   std::string reference_of(const Problem& problem) {
     const auto [entry, added] = references_.try_emplace(problem.name);
     if (added) {
-      entry->second = folder_ / (problem.name + "-reference.cubin");
+      entry->second = folder_.path() / (problem.name + "-reference.cubin");
       const Evaluation compiled = client_.compile(source_of(problem, start_state(problem)),
                                                   identity_.architecture, entry->second);
       if (compiled.status != Status::ok) {
@@ -67,14 +61,14 @@ class CudaEvaluator final : public Evaluator {
   DeviceClient client_;
   DeviceIdentity identity_;
   GpuSpec gpu_;
-  std::filesystem::path folder_;
+  PrivateFolder folder_{"foretoken-tune"};
   std::map<std::string, std::string> references_;
 };
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_cuda(std::vector<std::string> device_command, std::string folder) {
-  return std::make_unique<CudaEvaluator>(std::move(device_command), std::move(folder));
+std::unique_ptr<Evaluator> make_cuda(std::vector<std::string> device_command) {
+  return std::make_unique<CudaEvaluator>(std::move(device_command));
 }
 
 }  // namespace foretoken::tune

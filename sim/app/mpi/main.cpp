@@ -6,10 +6,13 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "sim/app/help_format.hpp"
 #include "sim/app/mpi/rank_runner.hpp"
 #include "sim/app/plan_command.hpp"
 #include "sim/app/sweep_command.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken {
 
@@ -38,7 +41,7 @@ void check_that_ranks_know_each_other(const RankMessages& messages) {
 
 int fail(int status, const std::string& message) {
   std::fflush(stdout);
-  fmt::print(stderr, "foretoken-mpi: {}\n", message);
+  tell("foretoken-mpi: {}\n", message);
   return status;
 }
 
@@ -112,7 +115,9 @@ RankCommand command_of(const PlanCommand& options, double lease_s, const std::st
 /// main's only catch, for rank 0.
 int status_of(const std::function<int()>& action) {
   try {
-    return action();
+    const int status = action();
+    flush_standard_output();
+    return status;
   } catch (const ConfigError& error) {
     return fail(2, error.what());
   } catch (const InternalError& error) {
@@ -158,6 +163,7 @@ int run(int argc, char** argv) {
       "Foretoken over the ranks of an MPI job: mpirun -n 4 foretoken-mpi sweep|plan …\nRank 0 keeps "
       "the results and hands out runs; every rank starts foretoken processes.",
       "foretoken-mpi");
+  program.formatter(std::make_shared<HelpFormat>());
   program.require_subcommand(1);
   program.footer("Exit status: 0 fine, 1 ran but something failed, 2 a mistake in what was asked.");
   SweepOptions sweep_options;

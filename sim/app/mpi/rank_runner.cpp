@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "sim/app/mpi/rank_text.hpp"
+#include "sim/app/terminal.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
 
@@ -97,10 +98,10 @@ void RankRunner::welcome(int number, const std::string& text) {
     rank.slots = report.slots;
     return;
   }
-  fmt::print(stderr, "foretoken-mpi: rank {} on {} is left out: {}\n", number, rank.host,
-             report.problem.empty()
-                 ? "it has another foretoken or another file " + program_.scenario + " than rank 0"
-                 : report.problem);
+  tell("foretoken-mpi: rank {} on {} is left out: {}\n", number, rank.host,
+       report.problem.empty()
+           ? "it has another foretoken or another file " + program_.scenario + " than rank 0"
+           : report.problem);
   messages_.send(number, MessageKind::stop, "");
 }
 
@@ -109,7 +110,7 @@ void RankRunner::hear(const RankMessages::Received& message) {
   rank.heard = Clock::now();
   if (rank.is_silent) {
     rank.is_silent = false;
-    fmt::print(stderr, "foretoken-mpi: rank {} on {} is back\n", message.rank, rank.host);
+    tell("foretoken-mpi: rank {} on {} is back\n", message.rank, rank.host);
   }
   if (message.kind == MessageKind::hello) welcome(message.rank, message.text);
   if (message.kind != MessageKind::done) return;
@@ -128,10 +129,10 @@ void RankRunner::watch_ranks() {
     messages_.send(static_cast<int>(number), MessageKind::alive, "");
     if (rank.is_silent || now - rank.heard < silence_) continue;
     rank.is_silent = true;
-    fmt::print(stderr,
-               "foretoken-mpi: rank {} on {} has said nothing for {:.0f} s and counts as dead; its "
-               "runs are done by others\n",
-               number, rank.host, std::chrono::duration<double>(silence_).count());
+    tell(
+        "foretoken-mpi: rank {} on {} has said nothing for {:.0f} s and counts as dead; its "
+        "runs are done by others\n",
+        number, rank.host, std::chrono::duration<double>(silence_).count());
     queue_.insert(queue_.begin(), rank.running.begin(), rank.running.end());
     rank.running.clear();
   }

@@ -19,8 +19,8 @@ void read_scale(const Value& factors, Diagnostics& diagnostics, Scenario& scenar
 
 void read_cluster_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
   if (table.require("name", scenario.cluster_name)) {
-    scenario.cluster_name = resolve_path(scenario.cluster_name, options.base_folder);
     scenario.cluster_position = table.position("name");
+    scenario.cluster_name = resolve_path(scenario.cluster_name, scenario.cluster_position, options);
     const Value* factors = table.find_table("scale");
     const bool is_known = table.diagnostics().attempt(
         [&] { scenario.cluster = load_cluster(scenario.cluster_name, scenario.cluster_position); });

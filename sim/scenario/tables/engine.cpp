@@ -36,7 +36,7 @@ std::optional<EnginePreset> read_preset(TableReader& table, const ScenarioOption
                                         std::string& name) {
   std::optional<EnginePreset> preset;
   if (!table.read("preset", name)) return preset;
-  name = resolve_path(name, options.base_folder);
+  name = resolve_path(name, table.position("preset"), options);
   table.diagnostics().attempt([&] { preset = load_engine_preset(name, table.position("preset")); });
   return preset;
 }

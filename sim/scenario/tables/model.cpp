@@ -66,8 +66,8 @@ void read_formats(TableReader& table, Scenario& scenario) {
 
 void read_model_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
   if (table.require("name", scenario.model_name)) {
-    scenario.model_name = resolve_model(scenario.model_name, options.base_folder);
     scenario.model_position = table.position("name");
+    scenario.model_name = resolve_model(scenario.model_name, scenario.model_position, options);
     table.diagnostics().attempt(
         [&] { scenario.model = load_model(scenario.model_name, scenario.model_position); });
     table.expect("name", !scenario.model.draft_head,

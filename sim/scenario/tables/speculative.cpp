@@ -43,7 +43,7 @@ std::optional<Transformer> load_draft(TableReader& table, const ScenarioOptions&
                                       SpeculativeSettings& settings) {
   std::optional<Transformer> draft;
   if (!table.read("model", settings.model_name)) return draft;
-  settings.model_name = resolve_model(settings.model_name, options.base_folder);
+  settings.model_name = resolve_model(settings.model_name, table.position("model"), options);
   table.diagnostics().attempt(
       [&] { draft = load_model(settings.model_name, table.position("model")); });
   return draft;

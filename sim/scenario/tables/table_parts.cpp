@@ -1,19 +1,24 @@
 #include "models/model_name.hpp"
+#include "sim/base/named_path.hpp"
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
 
-std::string resolve_path(const std::string& name, const std::filesystem::path& base_folder) {
+std::string resolve_path(const std::string& name, const SourcePosition& position,
+                         const ScenarioOptions& options) {
   const bool is_path =
       name.find('/') != std::string::npos || name.ends_with(".toml") || name.ends_with(".json");
   if (!is_path || std::filesystem::path(name).is_absolute()) return name;
-  return std::filesystem::absolute(base_folder / name).lexically_normal().string();
+  const std::filesystem::path path = named_path(name, position, options.base_folder);
+  return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-std::string resolve_model(const std::string& name, const std::filesystem::path& base_folder) {
+std::string resolve_model(const std::string& name, const SourcePosition& position,
+                          const ScenarioOptions& options) {
   std::error_code unreachable;
-  const bool is_file = std::filesystem::exists(base_folder / name, unreachable);
-  return is_model_id(name) && !is_file ? name : resolve_path(name, base_folder);
+  const bool is_file =
+      std::filesystem::exists(named_path(name, position, options.base_folder), unreachable);
+  return is_model_id(name) && !is_file ? name : resolve_path(name, position, options);
 }
 
 void take_options(TableReader& table, VariantChoice& choice) {

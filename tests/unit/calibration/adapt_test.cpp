@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -164,10 +165,26 @@ TEST(Adapt, SaysWhatIsWrongWithAFile) {
   using testing::HasSubstr;
   EXPECT_THAT(message_of("{"), HasSubstr("new.adaptation.json"));
   EXPECT_THAT(message_of(R"({"format": "foretoken adaptation 1", "gpu": "x", "families": []})"),
-              HasSubstr("must be 'foretoken adaptation 2'; write it again with this version: "
+              HasSubstr("must be 'foretoken adaptation 3'; write it again with this version: "
                         "foretoken-calibrate adapt"));
-  EXPECT_THAT(message_of(R"({"format": "foretoken adaptation 2", "gpu": "x", "families": []})"),
-              HasSubstr("must hold at least one family"));
+  EXPECT_THAT(message_of(R"({"format": "foretoken adaptation 3", "gpu": "x", "families": []})"),
+              HasSubstr("'checksum' is missing"));
+  EXPECT_THAT(message_of(write_adaptation({"x", {}})), HasSubstr("must hold at least one family"));
+  FamilyAdaptation family{"norm", 1, 1, -1000, 1, 1, {0.5F}, {0.25}, 0.1, 0.2};
+  EXPECT_THAT(message_of(write_adaptation({"x", {family}})), HasSubstr("offset: must be within 7"));
+}
+
+TEST(Adapt, ADamagedFileIsRefused) {
+  const std::string whole =
+      write_adaptation({"x", {{"norm", 1, 1, 0.3, 1, 1, {0.5F}, {0.25}, 0.1, 0.2}}});
+  ASSERT_EQ(message_of(whole), "");
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string text = whole;
+    text[at] = static_cast<char>(text[at] ^ 1);
+    // Between the members any blank is as good as another.
+    if (std::isspace(static_cast<unsigned char>(whole[at])) != 0) continue;
+    EXPECT_NE(message_of(text), "") << "byte " << at << ": " << text;
+  }
 }
 
 TEST(InformativeRows, CoverWhatTheNetworksSeeAndNeverLookAtTimes) {

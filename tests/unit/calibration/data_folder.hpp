@@ -1,19 +1,19 @@
 // A folder laid out as FORETOKEN_DATA, made of a few lines by a test and removed after it.
 #pragma once
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 
 class DataFolder {
  public:
   DataFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "foretoken-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
+    path_ = own_folder() / "files";
+    std::filesystem::create_directories(path_);
     std::filesystem::create_directories(path_ / "kernels");
   }
   ~DataFolder() {

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "hardware/cluster.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -141,7 +142,7 @@ TEST(ClusterName, AGpuFileIsAClusterOfOne) {
 
 TEST(ClusterName, AClusterFileNamesItsGpusFileRelativeToItself) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(testing::TempDir()) / "foretoken_cluster_name";
+  const fs::path folder = own_folder() / "clusters";
   fs::create_directories(folder / "gpus");
   fs::copy_file(FORETOKEN_SOURCE_DIR "/examples/gpus/imaginary-x1.toml", folder / "gpus/x1.toml",
                 fs::copy_options::overwrite_existing);

@@ -7,6 +7,7 @@
 
 #include "hardware/gpu.hpp"
 #include "sim/base/toml.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -172,7 +173,7 @@ TEST(GpuLoad, APathThatLeadsNowhere) {
 }
 
 TEST(GpuLoad, AFileByPath) {
-  const std::string path = testing::TempDir() + "foretoken_gpu_load_x1.toml";
+  const std::string path = (own_folder() / "x1.toml").string();
   std::ofstream(path) << complete;
   EXPECT_EQ(load_gpu(path, {}).name, "x1");
   std::ofstream(path) << edited("count = 100", "count = 0");

@@ -2,13 +2,13 @@
 #include "kernels/ceiling.hpp"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include "kernels/kernel_shape.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 class CeilingTest : public testing::Test {
  protected:
   CeilingTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "foretoken-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
+    folder_ = own_folder() / "files";
+    std::filesystem::create_directories(folder_);
   }
   ~CeilingTest() override {
     std::error_code ignored;

@@ -133,17 +133,21 @@ TEST(EstimatorGemm, CoversByFormat) {
   EXPECT_EQ(name(DType::nvfp4), "gemm_4bit");
   EXPECT_EQ(name(DType::mxfp4), "gemm_4bit");
   EXPECT_EQ(name(DType::fp32), "none");
+  EXPECT_EQ(name(DType::w4a16), "gemm_weight_only");
+  // A GPU without a path for a 4-bit format unpacks it.
+  EXPECT_EQ(family_of(gemm_of(1, 128, 128, DType::nvfp4), gpu_of("h200-sxm"))->name(),
+            "gemm_weight_only");
   const EstimatorFamily& family = *family_of(gemm_of(1, 1, 1), gpu);
   EXPECT_FALSE(family.covers(RmsNorm{.tokens = 1, .dim = 128}, gpu));
 }
 
 TEST(EstimatorGemm, SaysWhichGpuHasNoPath) {
   const GpuSpec gpu = gpu_of("a100-sxm");
-  const Gemm gemm = gemm_of(1, 128, 128, DType::nvfp4);
+  const Gemm gemm = gemm_of(1, 128, 128, DType::fp8);
   EXPECT_THAT(
       [&] { (void)family_of(gemm, gpu)->first_order(gemm, gpu); },
       testing::ThrowsMessage<PredictionError>(
-          "gemm in nvfp4: a100-sxm has no matrix path for it; use a format that `foretoken gpu "
+          "gemm in fp8: a100-sxm has no matrix path for it; use a format that `foretoken gpu "
           "show "
           "a100-sxm` lists"));
 }

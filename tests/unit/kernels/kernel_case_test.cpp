@@ -202,7 +202,7 @@ TEST(KernelCase, ReportsAllMistakesOfACaseTogether) {
             "cases.jsonl:3: gemm.n: must be from 1 to 1000000000\n"
             "cases.jsonl:3: [gemm] lacks 'k'\n"
             "cases.jsonl:3: gemm.dtype: unknown value 'bf61'; did you mean 'bf16'? Known: bf16, "
-            "fp16, fp8, fp8_block, nvfp4, mxfp4, int8, fp32\n"
+            "fp16, fp8, fp8_block, nvfp4, mxfp4, int8, fp32, w4a16, w4a16_g32, w8a16\n"
             "cases.jsonl:3: gemm.framework: unknown value 'vlm'; did you mean 'vllm'? Known: "
             "vllm, sglang, trtllm, pytorch\n"
             "cases.jsonl:3: gemm.kernel_source: must be a string, not 3\n"

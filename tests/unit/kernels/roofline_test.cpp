@@ -107,8 +107,8 @@ std::string refusal(const Kernel& kernel, const GpuSpec& gpu = example_gpu()) {
 }
 
 TEST(Roofline, RefusesWhatItCannotKnow) {
-  EXPECT_EQ(refusal(Gemm{1, 2, 3, DType::nvfp4}),
-            "gemm in nvfp4: example has no matrix path for nvfp4; use bf16, fp16, fp8, fp8_block, "
+  EXPECT_EQ(refusal(Gemm{1, 2, 3, DType::int8}),
+            "gemm in int8: example has no matrix path for int8; use bf16, fp16, fp8, fp8_block, "
             "or a GPU whose spec has a rate for it");
   EXPECT_EQ(refusal(Collective{.op = CollectiveOp::all_gather}),
             "all_gather moves data between GPUs: no GPU predictor prices it; give a cluster and "

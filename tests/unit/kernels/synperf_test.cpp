@@ -1,7 +1,6 @@
 // The synperf predictor on artifacts made by hand: networks that say the same whatever the kernel.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include "kernels/adaptation.hpp"
 #include "kernels/estimator.hpp"
 #include "kernels/trained_families.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -18,8 +18,8 @@ namespace {
 class SynPerfTest : public testing::Test {
  protected:
   SynPerfTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "foretoken-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
+    folder_ = own_folder() / "files";
+    std::filesystem::create_directories(folder_);
   }
   ~SynPerfTest() override {
     std::error_code ignored;

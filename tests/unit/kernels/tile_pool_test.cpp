@@ -9,6 +9,7 @@
 #include "kernels/predictor.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/table_reader.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -137,7 +138,7 @@ TEST_F(Pool, SaysWhatIsWrongWithAFile) {
 }
 
 TEST_F(Pool, PricesProductsInThePredictor) {
-  const std::string path = testing::TempDir() + "foretoken_pool.json";
+  const std::string path = (own_folder() / "pool.json").string();
   {
     std::ofstream file(path);
     file << write_tile_pool(pool_of({product(256)}, {{7}}), {});

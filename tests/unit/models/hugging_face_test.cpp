@@ -7,6 +7,7 @@
 #include "models/transformer.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -302,7 +303,7 @@ class ImportedName : public testing::Test {
   /// Writes llama() with `changes` to `folder`/`file` and returns the name it is loaded under.
   static std::string load(const std::string& folder, const std::string& file,
                           std::string_view changes) {
-    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / folder / file;
+    const std::filesystem::path path = own_folder() / folder / file;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << to_json(changed(llama(), changes));
     return load_model(path.string(), {}).name;

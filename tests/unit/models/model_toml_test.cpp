@@ -5,6 +5,7 @@
 
 #include "models/transformer.hpp"
 #include "sim/base/toml.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -124,7 +125,7 @@ TEST(ModelToml, FormatsAreThoseOfTheCheckpoint) {
 }
 
 TEST(ModelToml, LoadsAFileByPath) {
-  const std::string path = testing::TempDir() + "toy_model.toml";
+  const std::string path = (own_folder() / "toy_model.toml").string();
   std::ofstream(path) << dense_text;
   EXPECT_EQ(load_model(path, {}).name, "toy");
 }

@@ -12,6 +12,7 @@
 #include "sim/base/json.hpp"
 #include "sim/report/page_column.hpp"
 #include "sim/report/page_files.hpp"
+#include "tests/own_folder.hpp"
 #include "tests/unit/planner/backwards_runner.hpp"
 #include "tests/unit/planner/made_up_report.hpp"
 
@@ -57,9 +58,7 @@ class CompareTest : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
-                                  (std::string("foretoken_compare_") +
-                                   ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::filesystem::path folder_ = own_folder() / "compare";
 };
 
 TEST_F(CompareTest, RowsStandInTheOrderOfTheValuesWhateverFinishesFirst) {
@@ -183,6 +182,25 @@ TEST_F(CompareTest, ALineThatWasCutOffIsRunAgain) {
   }
   std::filesystem::resize_file(rows(), std::filesystem::file_size(rows()) - 7);
   EXPECT_EQ(store(RowStore::Mode::resume).rows().size(), 5U);
+}
+
+TEST_F(CompareTest, ADamagedRowIsRefusedWithItsLine) {
+  {
+    BackwardsRunner runner(outcome_of);
+    RowStore file = store(RowStore::Mode::fresh);
+    (void)compare_layouts(choices, runner, file, {});
+  }
+  std::ifstream file(rows(), std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t second = whole.find('\n') + 1;
+  const std::size_t third = whole.find('\n', second) + 1;
+  for (std::size_t at = second; at + 1 < third; ++at) {
+    std::string text = whole;
+    text[at] = static_cast<char>(text[at] ^ 1);
+    std::ofstream(rows(), std::ios::binary) << text;
+    EXPECT_THAT(error_of(RowStore::Mode::resume, "q"), HasSubstr("rows.jsonl:2"))
+        << "byte " << at - second;
+  }
 }
 
 TEST_F(CompareTest, RowsOfAnotherQuestionAreNotMixedIn) {

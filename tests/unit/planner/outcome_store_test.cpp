@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
+#include "tests/own_folder.hpp"
 #include "tests/unit/planner/made_up_plan.hpp"
 
 namespace foretoken {
@@ -22,10 +23,7 @@ class OutcomeStoreTest : public ::testing::Test {
   void TearDown() override { clear(); }
   [[nodiscard]] OutcomeStore open(const std::string& question) const { return {path_, question}; }
 
-  const std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() /
-      (std::string("foretoken_outcomes_") +
-       ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".sqlite");
+  const std::filesystem::path path_ = own_folder() / "outcomes.sqlite";
 
  private:
   void clear() const {
@@ -64,6 +62,17 @@ TEST_F(OutcomeStoreTest, TheFirstOfTwoThatMadeOneRunStays) {
   one.keep(request, outcome);
   other.keep(request, {RunStatus::infeasible, "later", {}});
   EXPECT_EQ(other.find(request)->status, RunStatus::ran);
+}
+
+TEST_F(OutcomeStoreTest, RefusesARowThatIsNotAsItWasWritten) {
+  open("one").keep(request, outcome);
+  Database(path_).execute("UPDATE run SET report = replace(report, '0.1', '0.2')");
+  try {
+    (void)open("one").find(request);
+    FAIL() << "took another figure";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("outcomes.sqlite: row 1 is damaged"));
+  }
 }
 
 TEST_F(OutcomeStoreTest, RefusesAnotherProgramsFile) {

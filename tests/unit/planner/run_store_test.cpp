@@ -10,6 +10,7 @@
 #include <set>
 
 #include "sim/base/json.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -50,9 +51,7 @@ class RunStoreTest : public ::testing::Test {
   std::set<std::string> gone_;
 
  private:
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
-                                  (std::string("foretoken_run_store_") +
-                                   ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::filesystem::path folder_ = own_folder() / "runs";
 };
 
 RunOutcome ran(int tokens) { return {RunStatus::ran, "", ValueObject{{"tokens", tokens}}}; }
@@ -165,6 +164,53 @@ TEST_F(RunStoreTest, RefusesFilesThatAreNone) {
   std::filesystem::remove(path());
   Database(path()).execute("CREATE TABLE photos (id INTEGER)");
   EXPECT_THAT(error_of(question), HasSubstr("is an SQLite file of another program"));
+}
+
+/// Every byte in turn is another one: the store is refused as what it is, or says the same as
+/// before.
+TEST_F(RunStoreTest, ADamagedFileIsRefusedOrSaysTheSame) {
+  const auto rows_of = [](RunStore& store) {
+    std::string rows;
+    store.each_finished([&](std::size_t run, const RunOutcome& outcome) {
+      rows += fmt::format("{} {} {} {}\n", run, enum_name(outcome.status), outcome.message,
+                          to_json(outcome.report, -1));
+    });
+    return rows;
+  };
+  std::string before;
+  {
+    RunStore store = open("a");
+    (void)store.take(3);
+    EXPECT_TRUE(store.finish(0, ran(123456789), 0.5));
+    EXPECT_TRUE(store.finish(1, {RunStatus::infeasible, "too large", {}}, 0.5));
+    before = rows_of(store);
+  }
+  std::ifstream file(path(), std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  int refused = 0;
+  const auto damage = [&](std::size_t at, char byte) {
+    std::string text = whole;
+    text[at] = byte;
+    for (const char* end : {"-wal", "-shm"}) std::filesystem::remove(path().string() + end);
+    std::ofstream(path(), std::ios::binary) << text;
+    try {
+      RunStore store = open("b");
+      EXPECT_EQ(rows_of(store), before) << "byte " << at;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("runs.sqlite: "));
+      ++refused;
+    }
+  };
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    // All of what holds something; pages are filled up with zeros.
+    if (whole[at] != 0 ? at % 7 == 0 : at % 197 == 0) damage(at, static_cast<char>(whole[at] ^ 1));
+  }
+  const std::size_t digit = whole.find("123456789");
+  ASSERT_NE(digit, std::string::npos);
+  const int so_far = refused;
+  damage(digit, '7');
+  EXPECT_EQ(refused, so_far + 1) << "another figure was taken";
+  EXPECT_GT(refused, 100);
 }
 
 TEST_F(RunStoreTest, HasAViewForPeople) {

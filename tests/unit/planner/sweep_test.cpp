@@ -12,6 +12,7 @@
 #include "sim/base/json.hpp"
 #include "sim/report/page_column.hpp"
 #include "sim/report/page_files.hpp"
+#include "tests/own_folder.hpp"
 #include "tests/unit/planner/backwards_runner.hpp"
 #include "tests/unit/planner/made_up_report.hpp"
 
@@ -54,9 +55,7 @@ class SweepTest : public ::testing::Test {
   int patience_ = 10;
 
  private:
-  std::filesystem::path path_ = std::filesystem::temp_directory_path() /
-                                (std::string("foretoken_sweep_") +
-                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::filesystem::path path_ = own_folder() / "sweep";
 };
 
 SweepPlan five(std::size_t seeds) {

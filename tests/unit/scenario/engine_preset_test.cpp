@@ -10,6 +10,7 @@
 
 #include "sim/base/toml.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -162,8 +163,7 @@ TEST(EnginePreset, MistakesSpeakOfTheFlagThatWasWritten) {
 }
 
 TEST(EnginePreset, AFileIsAPresetToo) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / "foretoken_preset_test.toml";
+  const std::filesystem::path path = own_folder() / "preset.toml";
   std::ofstream(path) << "summary = \"ours\"\nproduct = \"Ours\"\nversion = \"1\"\n[engine]\n"
                          "sequences_max = { value = 3, source = \"us\" }\n[flags]\nmost = "
                          "\"sequences_max\"\n";

@@ -10,6 +10,7 @@
 #include "calibration/tune/child_process.hpp"
 #include "calibration/tune/device/device_client.hpp"
 #include "calibration/tune/search.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken::tune {
 namespace {
@@ -39,10 +40,11 @@ TEST(ChildProcess, TellsHangsFromEnds) {
 }
 
 TEST(ChildProcess, TakesWithItWhatItStarted) {
-  const std::string mark = testing::TempDir() + "foretoken_orphan";
+  const std::filesystem::path mark = own_folder() / "orphan";
   std::filesystem::remove(mark);
   {
-    ChildProcess child = shell("(sleep 1; touch " + mark + ") & read line; echo ready; sleep 60");
+    ChildProcess child =
+        shell("(sleep 1; touch " + mark.string() + ") & read line; echo ready; sleep 60");
     EXPECT_EQ(child.ask("", 5s).text, "ready");
   }
   std::this_thread::sleep_for(1500ms);
@@ -99,8 +101,7 @@ constexpr std::string_view header = R"(//! summary = "twice x"
 class Device : public testing::Test {
  protected:
   Device()
-      : folder_(testing::TempDir() + "foretoken_device_" +
-                testing::UnitTest::GetInstance()->current_test_info()->name()),
+      : folder_((own_folder() / "device").string()),
         problem_(parse_problem(header, "twice", "twice.cu")),
         client_({"bash", "-c", device}, {5s, 5s, 300ms}) {
     std::filesystem::create_directories(folder_);

@@ -13,6 +13,7 @@
 #include "calibration/tune/search.hpp"
 #include "calibration/tune/serving.hpp"
 #include "sim/base/random.hpp"
+#include "tests/own_folder.hpp"
 #include "tests/unit/tune/suite_problem.hpp"
 #include "workloads/requests/text_lines.hpp"
 
@@ -76,7 +77,7 @@ bool takes(const std::string& file, const std::string& text, const std::function
 
 class Folder {
  public:
-  Folder() : path_(testing::TempDir() + "foretoken_mutated_" + std::to_string(getpid())) {
+  Folder() : path_((own_folder() / "mutated").string()) {
     std::filesystem::create_directories(path_);
   }
   ~Folder() { std::filesystem::remove_all(path_); }

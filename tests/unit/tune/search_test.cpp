@@ -1,5 +1,7 @@
 // The loop, its evaluators and its log: the same seed gives the same bytes, and a run that was killed
 // evaluates nothing twice.
+#include "calibration/tune/search.hpp"
+
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -9,7 +11,7 @@
 
 #include "calibration/tune/comparison.hpp"
 #include "calibration/tune/evaluation_log.hpp"
-#include "calibration/tune/search.hpp"
+#include "tests/own_folder.hpp"
 #include "tests/unit/tune/suite_problem.hpp"
 
 namespace foretoken::tune {
@@ -49,7 +51,7 @@ class CountingEvaluator final : public Evaluator {
 
 class File {
  public:
-  explicit File(const std::string& name) : path_(testing::TempDir() + "foretoken_" + name) {
+  explicit File(const std::string& name) : path_((own_folder() / name).string()) {
     std::filesystem::remove(path_);
   }
   ~File() { std::filesystem::remove(path_); }

@@ -6,6 +6,8 @@
 
 #include <fstream>
 
+#include "tests/own_folder.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -15,7 +17,7 @@ constexpr const char* header =
     "silicon_tpot_ms\n";
 
 std::filesystem::path file_of(const std::string& rows) {
-  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / "points.csv";
+  const std::filesystem::path path = own_folder() / "points.csv";
   std::ofstream(path) << header << rows;
   return path;
 }

@@ -2,9 +2,10 @@
 #include "workloads/measurements/measured_rows.hpp"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <fstream>
+
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -12,8 +13,8 @@ namespace {
 class MeasuredRowsTest : public testing::Test {
  protected:
   MeasuredRowsTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "foretoken-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
+    folder_ = own_folder() / "files";
+    std::filesystem::create_directories(folder_);
   }
   ~MeasuredRowsTest() override {
     std::error_code ignored;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/base/toml.hpp"
+#include "tests/own_folder.hpp"
 #include "workloads/requests/workload.hpp"
 
 namespace foretoken {
@@ -79,9 +80,8 @@ inline std::vector<std::int64_t> outputs(const std::vector<Request>& all) {
 class TemporaryFolder : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "foretoken-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
+    folder_ = own_folder() / "files";
+    std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 

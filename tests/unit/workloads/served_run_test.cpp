@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "sim/base/error.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 class ServedRunTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder = std::filesystem::path(::testing::TempDir()) /
-             ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder = own_folder() / "served";
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
   }

@@ -152,6 +152,55 @@ TEST_F(Traces, CsvKnowsSplitwisesSpelling) {
   EXPECT_EQ(trace->output_tokens(1), 109);
 }
 
+/// Arrival of the second row and both lengths of the first.
+std::string second_arrival(const Trace& trace) {
+  return fmt::format("{} {} {}", trace.arrival(1).value(), trace.prompt_tokens(0),
+                     trace.output_tokens(0));
+}
+
+TEST_F(Traces, CsvKnowsTheNamesOfServersToolsAndPublishedTraces) {
+  for (const char* header :
+       {"timestamp,prompt_tokens,output_tokens", "TIMESTAMP,ContextTokens,GeneratedTokens",
+        "Timestamp,Request tokens,Response tokens", "time,input_len,output_len", "arrival,isl,osl",
+        "arrivalTime,promptTokens,completionTokens", "start_time,prompt_tokens,completion_tokens",
+        "arrival_timestamp,input_length,output_length",
+        "created_at,num_prompt_tokens,num_generated_tokens", "ts,input_tokens,output_tokens"}) {
+    const auto path = write("c.csv", fmt::format("{}\n10.5,300,4\n11.25,400.0,5\n", header));
+    EXPECT_EQ(second_arrival(*load(path, "csv")), "0.75 300 4") << header;
+  }
+}
+
+TEST_F(Traces, CsvReadsTheUnitOfArrivalsFromNamesAndSizes) {
+  const auto arrival = [&](const char* name, const char* first, const char* second) {
+    return load(write("c.csv", fmt::format("{},prompt_tokens,output_tokens\n{},3,4\n{},3,4\n", name,
+                                           first, second)))
+        ->arrival(1)
+        .value();
+  };
+  EXPECT_EQ(arrival("timestamp", "1", "3"), 2.0);
+  EXPECT_EQ(arrival("timestamp_ms", "1", "3"), 0.002);
+  EXPECT_EQ(arrival("arrival_us", "1", "3"), 2e-6);
+  EXPECT_EQ(arrival("Arrival (seconds)", "1", "3"), 2.0);
+  EXPECT_EQ(arrival("timestamp", "1700000000", "1700000003"), 3.0);
+  EXPECT_EQ(arrival("timestamp", "1700000000000", "1700000000500"), 0.5);
+  EXPECT_EQ(arrival("timestamp", "1700000000000000", "1700000000500000"), 0.5);
+  EXPECT_EQ(arrival("timestamp", "2024-05-10T00:00:00Z", "2024-05-10T00:00:01.5Z"), 1.5);
+  EXPECT_EQ(arrival("date", "2024-05-10 00:00:00", "2024-05-10 00:01:00"), 60.0);
+}
+
+TEST_F(Traces, CsvSaysWhichDateIsNone) {
+  EXPECT_THAT(errors(write("c.csv", "time,prompt_tokens,output_tokens\n2024-05-32 00:00:00,3,4\n")),
+              ::testing::StartsWith("c.csv:2: time must be a date such as 2023-11-16 "
+                                    "18:15:46.6805900, found '2024-05-32 00:00:00'\n"));
+}
+
+TEST_F(Traces, CsvSaysWhichColumnItMissesAndWhatItFound) {
+  EXPECT_EQ(
+      errors(write("c.csv", "timestamp,prompt_tokens,reply\n1,2,3\n")),
+      "c.csv:1: no column is called output_tokens or a name like it; found: timestamp, "
+      "prompt_tokens, reply. Expected a header such as arrival_s,prompt_tokens,output_tokens");
+}
+
 TEST_F(Traces, CsvWithoutArrivalsHasLengthsOnly) {
   EXPECT_FALSE(
       load(write("c.csv", "num_prefill_tokens,num_decode_tokens\n374,44\n"))->has_arrivals());
@@ -294,13 +343,14 @@ TEST_F(Traces, AMissingFileAndAFolderAreErrors) {
 }
 
 TEST_F(Traces, AnUnknownFirstLineListsTheFormats) {
-  EXPECT_EQ(errors(write("x.csv", "a,b\n1,2\n")),
-            "x.csv:1: this first line is of no known trace format. Known: azure (CSV of Azure's "
-            "LLM inference traces: TIMESTAMP,ContextTokens,GeneratedTokens); mooncake (JSON lines "
-            "of Mooncake's traces: timestamp (ms), input_length, output_length, hash_ids); csv "
-            "(CSV with a header: arrival_s,prompt_tokens,output_tokens); jsonl (JSON lines: "
-            "{\"arrival_s\":…, \"prompt_tokens\":…, \"output_tokens\":…}); served (JSON lines of a "
-            "recorded run: {\"arrival_time\":…, \"input_toks\":…, \"output_toks\":…})");
+  EXPECT_EQ(
+      errors(write("x.csv", "a,b\n1,2\n")),
+      "x.csv:1: this first line is of no known trace format: 'a,b'. Known: azure (CSV of Azure's "
+      "LLM inference traces: TIMESTAMP,ContextTokens,GeneratedTokens); mooncake (JSON lines "
+      "of Mooncake's traces: timestamp (ms), input_length, output_length, hash_ids); csv "
+      "(CSV with a header: arrival_s,prompt_tokens,output_tokens); jsonl (JSON lines: "
+      "{\"arrival_s\":…, \"prompt_tokens\":…, \"output_tokens\":…}); served (JSON lines of a "
+      "recorded run: {\"arrival_time\":…, \"input_toks\":…, \"output_toks\":…})");
 }
 
 TEST_F(Traces, ANamedFormatInsistsOnItsHeader) {
@@ -308,7 +358,8 @@ TEST_F(Traces, ANamedFormatInsistsOnItsHeader) {
   EXPECT_EQ(errors(path, "azure"),
             "x.csv:1: expected the header TIMESTAMP,ContextTokens,GeneratedTokens");
   EXPECT_EQ(errors(path, "csv"),
-            "x.csv:1: expected a header such as arrival_s,prompt_tokens,output_tokens");
+            "x.csv:1: no column is called prompt_tokens or a name like it; found: a, b. Expected a "
+            "header such as arrival_s,prompt_tokens,output_tokens");
 }
 
 TEST_F(Traces, AHugeLineIsNoText) {

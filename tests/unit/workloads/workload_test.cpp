@@ -239,8 +239,9 @@ TEST_F(WorkloadTraces, GeneratedLengthsUnderRecordedArrivalsShareNoPrefix) {
 
 TEST_F(WorkloadTraces, ALengthsOnlyTraceNeedsOtherArrivals) {
   EXPECT_EQ(trace_errors("trace = \"lengths.csv\""),
-            "s.toml:2:1: workload.trace: has lengths but no arrival times; choose other arrivals, "
-            "for example \"poisson\"");
+            "s.toml:2:1: workload.trace: has lengths but no arrival times (columns: prompt_tokens, "
+            "output_tokens); call their column arrival_s, or choose other arrivals, for example "
+            "\"poisson\"");
   EXPECT_THAT(prompts(requests("trace = \"lengths.csv\"\narrivals = \"all_at_once\"\nrequests = 3",
                                options())),
               ElementsAre(10, 20, 10));

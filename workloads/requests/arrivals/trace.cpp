@@ -41,9 +41,12 @@ ArrivalVariant trace_arrivals() {
             if (inputs.trace == nullptr) {
               table.fail("trace", "is missing; arrivals = \"trace\" needs trace = \"path\"");
             } else {
-              table.expect("trace", inputs.trace->has_arrivals(),
-                           "has lengths but no arrival times; choose other arrivals, for example "
-                           "\"poisson\"");
+              const std::string& columns = inputs.trace->columns();
+              table.expect(
+                  "trace", inputs.trace->has_arrivals(),
+                  fmt::format("has lengths but no arrival times{}; call their column "
+                              "arrival_s, or choose other arrivals, for example \"poisson\"",
+                              columns.empty() ? "" : fmt::format(" (columns: {})", columns)));
             }
             return std::make_unique<TraceArrivals>(inputs.trace);
           }};

@@ -1,24 +1,73 @@
 // Any CSV with a header that names its columns; others are ignored, and there is no quoting.
-//   arrival seconds   arrival_s, arrived_at (Splitwise's, as Vidur ships it), arrival_time
-//   prompt tokens     prompt_tokens, num_prefill_tokens, input_tokens, input_length, input_toks
-//   output tokens     output_tokens, num_decode_tokens, output_length, output_toks
-// A file without arrivals serves as a source of lengths.
+// Columns are known by the names that servers, load tools and published traces give them, however
+// they are written (arrivalTime, "Arrival time", ARRIVAL_TIME). Arrivals are seconds, or what their
+// name ends in (timestamp_ms), or Unix time in whatever unit its size says, or dates. A file
+// without arrivals serves as a source of lengths.
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <charconv>
 #include <optional>
 
+#include "workloads/requests/trace_date.hpp"
 #include "workloads/requests/trace_fields.hpp"
 #include "workloads/requests/trace_format.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr auto arrival_names =
-    std::to_array<std::string_view>({"arrival_s", "arrived_at", "arrival_time"});
+// Without what stands between words, in lower case; those that say most first.
+constexpr auto arrival_names = std::to_array<std::string_view>({"arrival",
+                                                                "arrivaltime",
+                                                                "arrivedat",
+                                                                "arrivaltimestamp",
+                                                                "arrivaldate",
+                                                                "requesttime",
+                                                                "requesttimestamp",
+                                                                "requeststarttime",
+                                                                "starttime",
+                                                                "starttimestamp",
+                                                                "startedat",
+                                                                "submittime",
+                                                                "submittedat",
+                                                                "senttime",
+                                                                "sentat",
+                                                                "createdat",
+                                                                "timestamp",
+                                                                "datetime",
+                                                                "date",
+                                                                "time",
+                                                                "ts"});
 constexpr auto prompt_names = std::to_array<std::string_view>(
-    {"prompt_tokens", "num_prefill_tokens", "input_tokens", "input_length", "input_toks"});
-constexpr auto output_names =
-    std::to_array<std::string_view>({"output_tokens", "num_decode_tokens", "output_length", "output_toks"});
+    {"prompttokens", "numprefilltokens", "inputtokens", "inputlength", "inputtoks", "contexttokens",
+     "requesttokens", "prefilltokens", "numprompttokens", "numinputtokens", "prompttokencount",
+     "inputtokencount", "promptlength", "promptlen", "inputlen", "prompttoks", "isl"});
+constexpr auto output_names = std::to_array<std::string_view>(
+    {"outputtokens", "numdecodetokens", "outputlength", "outputtoks", "generatedtokens",
+     "completiontokens", "responsetokens", "decodetokens", "numoutputtokens", "outputtokencount",
+     "completiontokencount", "numgeneratedtokens", "numcompletiontokens", "outputlen",
+     "completionlength", "generatedtoks", "osl"});
+
+struct Unit {
+  std::string_view suffix;
+  double seconds;
+};
+constexpr auto units = std::to_array<Unit>({{"milliseconds", 1e-3},
+                                            {"microseconds", 1e-6},
+                                            {"nanoseconds", 1e-9},
+                                            {"seconds", 1.0},
+                                            {"sec", 1.0},
+                                            {"ms", 1e-3},
+                                            {"us", 1e-6},
+                                            {"ns", 1e-9},
+                                            {"s", 1.0}});
+
+std::string plain(std::string_view name) {
+  std::string text;
+  for (const unsigned char c : name)
+    if (std::isalnum(c) != 0) text += static_cast<char>(std::tolower(c));
+  return text;
+}
 
 struct Column {
   std::size_t index;
@@ -26,29 +75,45 @@ struct Column {
 };
 
 template <class Names>
-std::optional<Column> find_column(const std::vector<std::string_view>& fields, const Names& names) {
-  const auto found = std::ranges::find_first_of(fields, names);
-  if (found == fields.end()) return std::nullopt;
-  return Column{static_cast<std::size_t>(found - fields.begin()), std::string(*found)};
+std::optional<Column> find_column(const std::vector<std::string_view>& fields, const Names& names,
+                                  std::string_view suffix = "") {
+  for (const std::string_view name : names) {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (plain(fields[i]) == std::string(name) + std::string(suffix))
+        return Column{i, std::string(fields[i])};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Unix time is beyond 1e11 ms since 1973, and no trace lasts 1e11 s.
+double unit_of_size(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value >= 1e17 ? 1e-9 : value >= 1e14 ? 1e-6 : value >= 1e11 ? 1e-3 : 1.0;
 }
 
 class Csv final : public TraceFormat {
  public:
   bool recognises(std::string_view first_line) const override {
     const auto fields = comma_fields(first_line);
-    return find_column(fields, prompt_names) && find_column(fields, output_names);
+    return find_column(fields, prompt_names) || find_column(fields, output_names);
   }
 
   bool take_header(std::string_view first_line) override {
     const auto fields = comma_fields(first_line);
-    arrival_ = find_column(fields, arrival_names);
-    const auto prompt = find_column(fields, prompt_names);
-    const auto output = find_column(fields, output_names);
-    if (!prompt || !output) {
-      throw BadLine("expected a header such as arrival_s,prompt_tokens,output_tokens");
+    for (const Unit& unit : units) {
+      arrival_ = find_column(fields, arrival_names, unit.suffix);
+      unit_s_ = unit.seconds;
+      if (arrival_) break;
     }
-    prompt_ = *prompt;
-    output_ = *output;
+    if (!arrival_) {
+      arrival_ = find_column(fields, arrival_names);
+      unit_s_.reset();
+    }
+    names_ = fmt::format("{}", fmt::join(fields, ", "));
+    prompt_ = require(find_column(fields, prompt_names), "prompt");
+    output_ = require(find_column(fields, output_names), "output");
     columns_ = fields.size();
     return true;
   }
@@ -59,18 +124,34 @@ class Csv final : public TraceFormat {
       throw BadLine(
           fmt::format("expected {} fields as in the header, found {}", columns_, fields.size()));
     }
-    return {arrival_ ? time_ns(fields[arrival_->index], arrival_->name, 1.0) : 0,
+    return {arrival_ ? arrival_ns(fields[arrival_->index]) : 0,
             token_count(fields[prompt_.index], prompt_.name),
             token_count(fields[output_.index], output_.name),
             {}};
   }
 
   bool has_arrivals() const override { return arrival_.has_value(); }
+  std::string columns() const override { return names_; }
 
  private:
+  [[nodiscard]] Column require(std::optional<Column> column, std::string_view kind) const {
+    if (column) return *std::move(column);
+    throw BadLine(
+        fmt::format("no column is called {0}_tokens or a name like it; found: {1}. "
+                    "Expected a header such as arrival_s,prompt_tokens,output_tokens",
+                    kind, names_));
+  }
+
+  [[nodiscard]] std::int64_t arrival_ns(std::string_view text) const {
+    if (is_date(text)) return date_ns(text, arrival_->name);
+    return time_ns(text, arrival_->name, unit_s_ ? *unit_s_ : unit_of_size(text));
+  }
+
   std::optional<Column> arrival_;
+  std::optional<double> unit_s_;  // as the column's name says
   Column prompt_ = {};
   Column output_ = {};
+  std::string names_;
   std::size_t columns_ = 0;
 };
 

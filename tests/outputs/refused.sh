@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# What cannot be written is told: standard output on a full disk ends with status 1, an output that
+# names an input, or two outputs of one name, with status 2 and everything as it was.
+#
+#   refused.sh FORETOKEN
+set -uo pipefail
+foretoken=$1
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+examples=$PWD/examples
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+complain() {
+  echo "$*" >&2
+  failures=$((failures + 1))
+}
+
+few="--set workload.requests=20"
+# A full disk, whatever is printed.
+full() {
+  "$foretoken" "$@" >/dev/full 2>"$work/stderr" </dev/null
+  local status=$?
+  [ "$status" -eq 1 ] || complain "foretoken $* > /dev/full: status $status, not 1"
+  grep -q "No space left on device" "$work/stderr" || complain "foretoken $* says: $(cat "$work/stderr")"
+}
+full simulate examples/quickstart.toml $few
+full simulate examples/quickstart.toml $few --json
+full compare examples/quickstart.toml $few --tp 1 --out "$work/compare"
+full compare examples/quickstart.toml $few --tp 1 --out "$work/compare" --json
+full predict --gpu h200-sxm examples/kernels.jsonl
+full step --model llama-3.1-8b --gpu h200-sxm --decode 4x100
+full step --model llama-3.1-8b --gpu h200-sxm --decode 4x100 --json
+full sweep examples/quickstart.toml $few --vary run.seed=1,2 --store "$work/full.sqlite"
+full sweep examples/quickstart.toml $few --vary run.seed=1,2 --store "$work/full.sqlite" --json
+full explain examples/quickstart.toml $few --split-only
+full validate examples/served --json
+full plan examples/plan.toml --dry-run
+full gpu list
+full gpu show h200-sxm --json
+full model list
+full cluster list
+full engine list
+full list
+full man
+full completion bash
+full --help
+full simulate --help
+full
+
+# Outputs that are inputs, called by their own name, by a link or by a second name.
+cp examples/quickstart.toml "$work/s.toml"
+ln -s s.toml "$work/link.toml"
+ln "$work/s.toml" "$work/hard.toml"
+cp -r examples/traces "$work/traces"
+cp -r examples/served "$work/served"
+cp examples/trace_csv.toml "$work/t.toml"
+cp calibration/datasets/h200/rms_norm.csv "$work/m.csv"
+mkdir "$work/folder"
+cp examples/quickstart.toml "$work/folder/scenario.toml"
+(cd "$work" && find . -type f ! -name "*.sqlite*" ! -name stderr -exec sha256sum {} + | sort) >"$work/before.sums"
+refused() {
+  (cd "$work" && "$foretoken" "$@") >"$work/stdout" 2>"$work/stderr" </dev/null
+  local status=$?
+  [ "$status" -eq 2 ] || complain "foretoken $*: status $status, not 2: $(cat "$work/stderr")"
+  [ ! -s "$work/stdout" ] || complain "foretoken $* wrote to standard output"
+  grep -qE "would be written over; name another|would be written twice" "$work/stderr" ||
+    complain "foretoken $* says: $(cat "$work/stderr")"
+}
+for output in s.toml ./s.toml "$work/s.toml" link.toml hard.toml; do
+  refused simulate s.toml --report "$output"
+done
+refused simulate s.toml --trace s.toml
+refused simulate s.toml --steps s.toml
+refused simulate t.toml --report traces/requests.csv
+refused simulate s.toml --set workload.trace=traces/requests.csv --steps traces/requests.csv
+refused simulate folder/scenario.toml --out folder
+refused simulate s.toml --report page.html --steps page.html
+refused simulate s.toml --out new --report new/report.json
+if "$foretoken" simulate examples/quickstart.toml $few --report "$work/page.html" --quiet; then  # npm was there
+  refused compare s.toml --tp 1 --report s.toml
+  refused sweep s.toml --vary run.seed=1,2 --report s.toml
+  refused plan s.toml --gpus h200-sxm --report s.toml
+  refused explain s.toml --report s.toml
+  refused validate served --report served/meta.json
+  refused validate served --report served/requests.jsonl
+fi
+refused sweep s.toml --vary run.seed=1,2 --csv s.toml
+refused sweep s.toml --vary run.seed=1,2 --json s.toml
+refused sweep s.toml --vary run.seed=1,2 --store s.toml
+refused plan s.toml --gpus h200-sxm --store s.toml
+refused diagnose m.csv --csv m.csv
+(cd "$work" && sha256sum --quiet -c before.sums) >&2 || complain "an input was written over"
+
+# Numbers that are none.
+for command in "compare s.toml --tp 1" "sweep s.toml --vary run.seed=1,2" "explain s.toml" \
+  "plan s.toml --gpus h200-sxm"; do
+  (cd "$work" && "$foretoken" $command --jobs -1) >/dev/null 2>"$work/stderr"
+  status=$?
+  [ "$status" -eq 2 ] || complain "foretoken $command --jobs -1: status $status, not 2"
+done
+for cases in "$work/folder" /proc/self/mem; do
+  "$foretoken" predict --gpu h200-sxm "$cases" >"$work/stdout" 2>"$work/stderr"
+  status=$?
+  [ "$status" -eq 2 ] || complain "foretoken predict $cases: status $status, not 2"
+done
+
+# A path on the command line starts where the user stands, in a file at the file's folder.
+fine() {
+  "$foretoken" "$@" >"$work/stdout" 2>"$work/stderr" || complain "foretoken $*: $(cat "$work/stderr")"
+}
+here="--set cluster.name=examples/gpus/imaginary-x1.toml"
+fine simulate examples/quickstart.toml $few $here --out "$work/resolved"
+fine simulate "$work/resolved/scenario.toml" --quiet
+fine step --scenario examples/quickstart.toml --decode 4x100 $here
+fine explain examples/quickstart.toml $few $here --split-only
+fine compare examples/quickstart.toml $few $here --tp 1 --out "$work/here"
+fine sweep examples/quickstart.toml $few --vary cluster.name=examples/gpus/imaginary-x1.toml \
+  --store "$work/here.sqlite"
+fine plan examples/quickstart.toml --clusters examples/gpus/imaginary-x1.toml --dry-run
+cp examples/quickstart.toml "$work/choices.toml"
+cp -r examples/gpus "$work/gpus"
+printf '\n[plan]\nclusters = ["gpus/imaginary-x1.toml"]\n' >>"$work/choices.toml"
+fine plan "$work/choices.toml" --dry-run
+grep -q imaginary "$work/stdout" || complain "[plan] clusters: $(cat "$work/stdout")"
+(cd "$work" && "$foretoken" simulate "$examples/quickstart.toml" $here) >/dev/null 2>"$work/stderr" &&
+  complain "a path from elsewhere was found"
+grep -q -- "--set cluster.name=examples/gpus/imaginary-x1.toml" "$work/stderr" || cat "$work/stderr" >&2
+[ "$failures" -eq 0 ]
