@@ -19,6 +19,7 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
+#include "sim/planner/choice_complaints.hpp"
 #include "sim/processes/forking_runner.hpp"
 #include "sim/report/page.hpp"
 #include "sim/run/run.hpp"
@@ -95,23 +96,6 @@ std::vector<LayoutChoice> choices_of(const CompareOptions& options) {
   return choices;
 }
 
-/// Throws what is wrong with the scenario whatever the layout is: every layout complains alike.
-void check_layouts(const CompareOptions& options, const std::vector<LayoutChoice>& choices) {
-  std::optional<ConfigError> first;
-  for (const Layout& layout : combinations(choices)) {
-    try {
-      const Scenario scenario =
-          load_scenario(options.scenario, with(options.overrides, layout.request(choices)));
-      if (!options.quiet) warn_of_left_out(scenario.model);
-      return;
-    } catch (const ConfigError& error) {
-      if (first && std::string(first->what()) != error.what()) return;
-      first = error;
-    }
-  }
-  throw *first;
-}
-
 /// All that the figures depend on but the data files that a scenario names.
 std::string question(const CompareOptions& options, const std::vector<LayoutChoice>& choices) {
   std::ifstream file(options.scenario, std::ios::binary);
@@ -133,7 +117,11 @@ void show_progress(bool shown, std::size_t finished, std::size_t wanted) {
 int compare(const CompareOptions& options) {
   if (!options.report_path.empty()) check_page_charts();
   const std::vector<LayoutChoice> choices = choices_of(options);
-  check_layouts(options, choices);
+  bool is_warned = options.quiet;
+  check_choices(choices, [&](const RunRequest& request) {
+    const Scenario scenario = load_scenario(options.scenario, with(options.overrides, request));
+    if (!std::exchange(is_warned, true)) warn_of_left_out(scenario.model);
+  });
   const std::filesystem::path folder =
       options.out_folder.empty()
           ? std::filesystem::path(options.scenario).stem().string() + ".compare"

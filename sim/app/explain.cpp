@@ -18,6 +18,7 @@
 #include "sim/planner/relaxations.hpp"
 #include "sim/processes/forking_runner.hpp"
 #include "sim/report/page.hpp"
+#include "sim/report/command_text.hpp"
 #include "sim/run/latency_collector.hpp"
 #include "sim/run/run.hpp"
 
@@ -126,6 +127,18 @@ void look_at(const Scenario& scenario, const FirstRun& first, LatencyExplanation
   explanation.split = split->second;
 }
 
+/// The command that was given, without what concerns its output.
+std::vector<std::string> command_of(const ExplainOptions& options) {
+  std::vector<std::string> words = {"foretoken explain " + shell_word(options.scenario)};
+  if (options.request) {
+    words.push_back(fmt::format("--request {} --metric {}", *options.request, options.metric));
+  } else {
+    words.push_back("--percentile " + shell_word(options.percentile));
+  }
+  for (const std::string& set : set_words(options.overrides)) words.push_back(set);
+  return words;
+}
+
 int explain(const ExplainOptions& options) {
   const Scenario scenario = load_scenario(options.scenario, options.overrides);
   Outputs outputs(inputs_of(options.scenario, options.overrides));
@@ -135,6 +148,7 @@ int explain(const ExplainOptions& options) {
   }
   check_scenario(scenario, Catalogs());
   LatencyExplanation explanation;
+  explanation.command = command_of(options);
   explanation.question = question_of(options, scenario);
   std::optional<FirstRun> first;
   {

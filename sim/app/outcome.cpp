@@ -26,6 +26,8 @@ void add_outcome(CLI::App& program, Action& chosen) {
   command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
   command->add_option("--set", options->request.overrides, "Change a key, as table.key=value")
       ->allow_extra_args(false);
+  command->add_option("--misses-max", options->request.misses_max,
+                      "The run may end once more requests have missed the SLO");
   command->callback([options, &chosen] {
     chosen = [options] {
       const RunOutcome outcome =

@@ -4,13 +4,16 @@
 
 #include <charconv>
 #include <filesystem>
+#include <optional>
 
 #include "sim/app/named_files.hpp"
+#include "sim/app/plan_progress.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/base/unit_text.hpp"
 #include "sim/planner/max_load.hpp"
 #include "sim/planner/outcome_store.hpp"
 #include "sim/planner/plan.hpp"
@@ -58,6 +61,7 @@ Value plan_root(const PlanCommand& options) {
     plan->set(list.key, std::move(chosen));
   }
   if (options.cheapest) plan->set("front", false);
+  if (!options.margin.empty()) apply_override(root, "plan.margin=" + options.margin);
   return root;
 }
 
@@ -91,6 +95,7 @@ class PlanCall {
     }
     for (const std::string& change : options.changes)
       changes_.push_back(HardwareChange::parse(change));
+    if (!options.time_limit.empty()) time_limit_ = parse_time_limit(options.time_limit);
     settings_ = read_plan_settings(root_);
     // The scenario's own cluster, unless others are named: a GPU alone has no size.
     if (options.max_load && options.lists[0].empty()) settings_.gpus.clear();
@@ -118,22 +123,31 @@ class PlanCall {
                                            ? folder_ / "runs.sqlite"
                                            : std::filesystem::path(options_.store_path);
     OutcomeStore store(path, question_of(root_, options_.scenario, program_));
-    const bool shows_progress = !options_.quiet && can_rewrite(stderr);
-    const auto progress = [&](std::size_t runs) {
-      if (!shows_progress) return;
-      rewrite_line(fmt::format("  {} runs", runs));
-    };
+    PlanProgress progress(!options_.quiet && can_rewrite(stderr), time_limit_);
     ScenarioRunner& runner = program_.runner(options_.jobs);
+    constexpr double ticks_s = 0.1;
+    runner.while_waiting(ticks_s, [&] { progress.tick(); });
     const PlanAnswer answer =
         options_.max_load ? find_load(runner, store, progress) : find_plan(runner, store, progress);
-    if (shows_progress) rewrite_line("");
+    runner.while_waiting(0, {});
+    progress.clear();
     write(answer, outputs);
-    tell_about(store, path, answer);
-    if (!answer.is_complete) return status_interrupted;
+    tell_about(store, path, answer, progress.is_time_up());
+    if (!answer.is_complete && !progress.is_time_up()) return status_interrupted;
     return answer.is_found ? 0 : 1;
   }
 
  private:
+  static Seconds parse_time_limit(const std::string& text) {
+    Seconds time;
+    if (const auto problem = parse_quantity(text, time)) {
+      throw ConfigError({"--time-limit"}, *problem);
+    }
+    if (!(time > Seconds(0.0)))
+      throw ConfigError({"--time-limit"}, "must be above 0, as \"30 s\" or \"5 min\"");
+    return time;
+  }
+
   [[nodiscard]] Scenario load(const std::vector<std::string>& keys) const {
     return load_scenario(options_.scenario, with(options_.overrides, RunRequest{keys}));
   }
@@ -153,14 +167,16 @@ class PlanCall {
   }
 
   PlanAnswer find_plan(ScenarioRunner& runner, OutcomeStore& store,
-                       const PlanRuns::Progress& progress) const {
+                       PlanProgress& progress) const {
     Plan plan = make_plan(settings_, loader(), runner,
                           {.is_exhaustive = options_.exhaustive,
                            .looks_closely = !options_.quick,
-                           .progress = progress,
+                           .progress = [&](const PlanStatus& status) { progress.update(status); },
                            .store = &store});
     plan.overrides = options_.overrides;
-    return {plan_table(plan, options_.scenario, shows_colour(stdout), terminal_width(stdout)),
+    PlanTableLayout layout{.colour = shows_colour(stdout), .width = terminal_width(stdout)};
+    if (options_.all) layout.rows_max = plan.result.candidates.size();
+    return {plan_table(plan, options_.scenario, layout),
             plan_csv(plan),
             wants_page() ? plan_page(plan, options_.scenario, loader(), program_.version) : "",
             plan_value(plan),
@@ -169,11 +185,11 @@ class PlanCall {
   }
 
   PlanAnswer find_load(ScenarioRunner& runner, OutcomeStore& store,
-                       const PlanRuns::Progress& progress) const {
+                       PlanProgress& progress) const {
     const MaxLoad answer = find_max_load(settings_, loader(), runner,
                                          {.changes = changes_,
                                           .wants_intervals = !options_.quick,
-                                          .progress = progress,
+                                          .progress = [&](std::size_t runs) { progress.update(runs); },
                                           .store = &store});
     return {
         max_load_table(answer, shows_colour(stdout), terminal_width(stdout)),
@@ -209,10 +225,13 @@ class PlanCall {
 
   /// On standard error: the answer is the same whether runs were made now or before.
   void tell_about(const OutcomeStore& store, const std::filesystem::path& path,
-                  const PlanAnswer& answer) const {
+                  const PlanAnswer& answer, bool is_time_up) const {
     std::fflush(stdout);
     if (!answer.is_complete) {
-      tell("foretoken: stopped; {} are kept in {}. The same command goes on\n",
+      tell("foretoken: {}; {} are kept in {}. The same command goes on\n",
+           is_time_up ? "the time limit ended the search, so that the answer is the best of what "
+                        "was tried"
+                      : "stopped",
            counted(static_cast<std::int64_t>(store.found() + store.kept()), "finished run"),
            path.string());
     } else if (store.found() > 0 && !options_.quiet) {
@@ -226,6 +245,7 @@ class PlanCall {
   Value root_;
   PlanSettings settings_;
   std::vector<HardwareChange> changes_;
+  std::optional<Seconds> time_limit_;
   std::filesystem::path folder_;
 };
 
@@ -247,6 +267,7 @@ std::vector<std::string> check_arguments(const PlanCommand& options) {
   }
   for (const std::string& assignment : options.overrides) add("--set", assignment);
   for (const std::string& change : options.changes) add("--vary", change);
+  if (!options.margin.empty()) add("--margin", options.margin);
   if (options.max_load) arguments.emplace_back("--max-load");
   return arguments;
 }
@@ -269,6 +290,12 @@ void add_plan_options(CLI::App& command, PlanCommand& options, const std::string
       ->allow_extra_args(false);
   command.add_flag("--cheapest", options.cheapest, "Look for the cheapest alone, with fewer runs");
   command.add_flag("--quick", options.quick, "No intervals and no highest load of the answers");
+  command.add_flag("--all", options.all, "Print every choice that holds, not the cheapest 20 alone");
+  command.add_option("--margin", options.margin,
+                     "Share of the load that has to hold on top of it (default: [plan] margin, or "
+                     "0.05)");
+  command.add_option("--time-limit", options.time_limit,
+                     "Give the best answer found by then, as \"30 s\" or \"5 min\"");
   command.add_flag("--exhaustive", options.exhaustive,
                    "Run every choice with one replica, two, ... up to the first that holds");
   command.add_option("--out", options.out_folder,

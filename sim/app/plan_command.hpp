@@ -43,11 +43,13 @@ struct PlanCommand {
   std::array<std::vector<std::string>, plan_lists.size()> lists;
   std::vector<std::string> changes;
   std::string out_folder, store_path, report_path;
+  std::string time_limit, margin;
   std::size_t jobs = 0;
   bool max_load = false;
   bool cheapest = false;
   bool exhaustive = false;
   bool quick = false;
+  bool all = false;
   bool is_dry = false;
   bool json = false;
   bool quiet = false;
@@ -67,7 +69,8 @@ struct PlanProgram {
 /// `jobs_text`: what --jobs means here.
 void add_plan_options(CLI::App& command, PlanCommand& options, const std::string& jobs_text);
 
-/// Returns the exit status: 0 an answer, 1 nothing holds, 130 stopped by the user.
+/// Returns the exit status: 0 an answer (the best that was found, if a time limit ended the
+/// search), 1 none, 130 stopped by the user.
 int plan(const PlanCommand& options, const PlanProgram& program);
 
 /// The arguments that ask another foretoken to check the same question and to run nothing.

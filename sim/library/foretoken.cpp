@@ -1,6 +1,7 @@
 #include "sim/library/foretoken.hpp"
 
 #include "sim/base/toml.hpp"
+#include "sim/planner/choice_complaints.hpp"
 #include "sim/planner/compare.hpp"
 #include "sim/processes/forking_runner.hpp"
 
@@ -30,7 +31,9 @@ Question load_question(const std::filesystem::path& file,
 }
 
 Value run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs) {
-  Report report = run_with_intervals(scenario_of(question, request.overrides), catalogs);
+  RunOptions options;
+  options.misses_max = request.misses_max;
+  Report report = run_with_intervals(scenario_of(question, request.overrides), catalogs, options);
   report.timeline.clear();
   return report_value(report);
 }
@@ -62,6 +65,9 @@ std::vector<Value> predict(const std::vector<Value>& kernels, const PricingChoic
 
 Value compare(const Question& question, const std::vector<LayoutChoice>& choices, std::size_t slots,
               const Catalogs& catalogs) {
+  check_choices(choices, [&](const RunRequest& request) {
+    (void)scenario_of(question, request.overrides);
+  });
   ForkingRunner runner(
       slots, [&](const RunRequest& request) { return run_row(question, request, catalogs); });
   RowStore in_memory;

@@ -40,6 +40,13 @@ std::size_t ChoiceComplaints::value_index(std::size_t axis, const Layout& layout
   return static_cast<std::size_t>(std::ranges::find(values, layout.values[axis]) - values.begin());
 }
 
+bool ChoiceComplaints::is_known(const Layout& layout) const {
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    if (!values_[axis][value_index(axis, layout)].is_accepted) return false;
+  }
+  return any_accepted_;
+}
+
 void ChoiceComplaints::accept(const Layout& layout) {
   any_accepted_ = true;
   for (std::size_t axis = 0; axis < axes_.size(); ++axis)
@@ -92,6 +99,21 @@ void ChoiceComplaints::throw_if_any() const {
   for (std::size_t i = 0; i < std::min(all_.size(), reasons_max); ++i)
     reasons.add(all_[i].position, all_[i].message);
   reasons.throw_if_any();
+}
+
+void check_choices(const std::vector<LayoutChoice>& choices,
+                   const std::function<void(const RunRequest&)>& check) {
+  ChoiceComplaints complaints(choices);
+  for (const Layout& layout : combinations(choices)) {
+    if (complaints.is_known(layout)) continue;
+    try {
+      check(layout.request(choices));
+      complaints.accept(layout);
+    } catch (const ConfigError& error) {
+      complaints.refuse(layout, error);
+    }
+  }
+  complaints.throw_if_any();
 }
 
 }  // namespace foretoken

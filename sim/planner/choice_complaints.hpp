@@ -4,6 +4,7 @@
 // anything is run.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,10 +14,17 @@
 
 namespace foretoken {
 
+/// Asks `check` (which throws ConfigError) for so many of the combinations that each value that can
+/// be has been accepted once. Throws as ChoiceComplaints::throw_if_any() does.
+void check_choices(const std::vector<LayoutChoice>& choices,
+                   const std::function<void(const RunRequest&)>& check);
+
 class ChoiceComplaints {
  public:
   explicit ChoiceComplaints(const std::vector<LayoutChoice>& axes);
 
+  /// Whether each of its values is part of one that can be.
+  [[nodiscard]] bool is_known(const Layout& layout) const;
   /// A combination that can be.
   void accept(const Layout& layout);
   /// One that cannot: `error` says why, at "--set KEY=VALUE" what is wrong with a value.

@@ -18,19 +18,36 @@ std::string name_of(const std::vector<LayoutChoice>& choices, const Layout& layo
 
 }  // namespace
 
+bool BestLayout::has(std::size_t other) const {
+  return other == row || std::ranges::find(ties, other) != ties.end();
+}
+
 std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows) {
+  std::vector<std::size_t> served;
+  bool any_met = false;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (!rows[row].figures || !is_served(*rows[row].figures)) continue;
+    served.push_back(row);
+    any_met |= rows[row].figures->slo_met;
+  }
+  if (any_met) std::erase_if(served, [&](std::size_t row) { return !rows[row].figures->slo_met; });
   std::vector<BestLayout> best;
   for (const Goal& goal : goals()) {
     std::optional<std::size_t> found;
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      if (!rows[row].figures || !is_served(*rows[row].figures)) continue;
+    for (const std::size_t row : served) {
       const auto value = goal.value(*rows[row].figures);
       if (!value || *value >= least) continue;
       least = *value;
       found = row;
     }
-    if (found) best.push_back({std::string(goal.name), *found});
+    if (!found) continue;
+    BestLayout& one = best.emplace_back(BestLayout{std::string(goal.name), *found});
+    for (const std::size_t row : served) {
+      if (row != *found && goal.value(*rows[row].figures) &&
+          are_tied(goal, *rows[*found].figures, *rows[row].figures))
+        one.ties.push_back(row);
+    }
   }
   return best;
 }

@@ -19,10 +19,13 @@ struct ComparedLayout {
   std::optional<RunFigures> figures;  // if it ran
 };
 
-/// "lowest TTFT p99" and the row that has it.
+/// "lowest TTFT p99" and the row that has it, and those that nobody can tell from it.
 struct BestLayout {
   std::string goal;
   std::size_t row = 0;
+  std::vector<std::size_t> ties = {};
+
+  [[nodiscard]] bool has(std::size_t other) const;
 };
 
 struct Comparison {
@@ -39,9 +42,10 @@ using CompareProgress = std::function<void(std::size_t finished, std::size_t wan
 Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& runner,
                            RowStore& store, const CompareProgress& progress);
 
-/// The best row by each goal. Only runs that neither failed nor rejected a request count: what is
-/// left of the traffic is easier to serve. Clients who gave up do not rule a run out. With an SLO
-/// the goals that count it come too. Of equal rows the first wins.
+/// The best row by each goal, and its ties (are_tied()). Only runs that neither failed nor rejected a
+/// request count: what is left of the traffic is easier to serve. Clients who gave up do not rule a
+/// run out. With an SLO the goals that count it come too, and if any row meets it, only such rows are
+/// among the best. Of equal rows the first stands for them.
 std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows);
 
 /// "TP 4, PP 2": what is particular about a row.

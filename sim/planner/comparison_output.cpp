@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/csv_cell.hpp"
+#include "sim/planner/choice_text.hpp"
 #include "sim/planner/compare.hpp"
 #include "sim/planner/figure_columns.hpp"
 #include "sim/planner/goals.hpp"
@@ -58,12 +59,13 @@ TextTable table_of_runs(const Comparison& comparison, bool colour, bool with_pri
   for (const FigureColumn& column : columns_of(comparison)) {
     if (!column.header.empty()) shown.push_back(column);
   }
-  const bool priced = any_price(comparison);
+  const bool priced = any_price(comparison), judged = any_slo(comparison);
   const Ink ink(colour);
   std::vector<TextColumn> headers;
   for (const LayoutChoice& choice : comparison.choices) {
     headers.push_back({choice.label, Align::right});
   }
+  if (judged) headers.push_back({"SLO met", Align::right});
   for (const FigureColumn& column : shown)
     headers.push_back({std::string(column.header), Align::right});
   if (priced) headers.push_back({"$/M tok", Align::right});
@@ -80,6 +82,10 @@ TextTable table_of_runs(const Comparison& comparison, bool colour, bool with_pri
     for (std::size_t c = 0; c < comparison.choices.size(); ++c) {
       cells.push_back(value_text(row, c));
     }
+    if (judged) {
+      cells.push_back(fmt::format("{} {}", percent(row.figures->attainment),
+                                  row.figures->slo_met ? ink.good("✓") : ink.bad("✗")));
+    }
     for (const FigureColumn& column : shown) {
       const double value = column.value(*row.figures);
       cells.push_back(column.is_count ? fmt::format("{:.0f}", value)
@@ -90,7 +96,8 @@ TextTable table_of_runs(const Comparison& comparison, bool colour, bool with_pri
       cells.push_back(dollars ? fmt::format("{:.2f}", *dollars) : "");
     }
     cells.push_back(row.figures->bound);
-    const auto stars = std::ranges::count(comparison.best, i, &BestLayout::row);
+    const auto stars = std::ranges::count_if(
+        comparison.best, [&](const BestLayout& best) { return best.has(i); });
     cells.push_back(stars > 0 ? ink.good(repeated("★", static_cast<int>(stars))) : "");
     table.add_row(std::move(cells));
   }
@@ -117,7 +124,8 @@ std::string runs_text(const Comparison& comparison, bool colour, int width) {
   const std::string likely =
       fmt::format("what the error of prices may make of it ({:.0f} %)", 100 * interval_confidence);
   return text + ink.quiet(fits
-                              ? fmt::format("  ± {}, the same way for layouts of one GPU\n", likely)
+                              ? fmt::format("  ± {}; rows whose intervals overlap share a ★\n",
+                                            likely)
                               : fmt::format("  {}: {}\n", likely,
                                             interval_ranges(columns_of(comparison), runs)));
 }
@@ -132,6 +140,20 @@ std::string unserved_text(const Comparison& comparison, const Ink& ink) {
     }
   }
   return text;
+}
+
+/// Which rows the stars leave out, if any.
+std::string slo_note(const Comparison& comparison, const Ink& ink) {
+  if (!any_slo(comparison)) return "";
+  std::size_t met = 0, ran = 0;
+  for (const ComparedLayout& row : comparison.rows) {
+    if (!row.figures) continue;
+    ++ran;
+    met += row.figures->slo_met ? 1 : 0;
+  }
+  if (met == ran) return "";
+  return ink.quiet(met == 0 ? "  no row meets the SLO\n"
+                            : "  ★ is given among the rows that meet the SLO\n");
 }
 
 /// The reasons why layouts cannot be, each with all layouts it holds for.
@@ -172,9 +194,12 @@ std::string comparison_table(const Comparison& comparison, bool colour, int widt
   text += unserved_text(comparison, ink);
   if (!comparison.best.empty()) text += '\n';
   for (const BestLayout& best : comparison.best) {
-    text += fmt::format("  {} {:<28}{}\n", ink.good("★"), best.goal,
-                        layout_text(comparison, comparison.rows[best.row]));
+    std::string rows = layout_text(comparison, comparison.rows[best.row]);
+    for (const std::size_t row : best.ties)
+      rows += " · " + layout_text(comparison, comparison.rows[row]);
+    text += wrapped(fmt::format("{} {:<28}{}", ink.good("★"), best.goal, rows), width, 2, 32);
   }
+  text += slo_note(comparison, ink);
   text += impossible_text(comparison, ink);
   return text;
 }
@@ -185,7 +210,9 @@ std::string comparison_csv(const Comparison& comparison) {
   for (const LayoutChoice& choice : comparison.choices) text += choice.key + ',';
   text += "status";
   for (const FigureColumn& column : figures) text += fmt::format(",{}", column.name);
-  text += ",dollars_per_million_output_tokens,bound,best,reason";
+  text += ",dollars_per_million_output_tokens";
+  text += any_slo(comparison) ? ",slo_met" : "";
+  text += ",bound,best,reason";
   const bool has_intervals = any_interval(comparison);
   text += (has_intervals ? interval_headers(figures) : "") + '\n';
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
@@ -200,9 +227,11 @@ std::string comparison_csv(const Comparison& comparison) {
     if (row.figures && row.figures->dollars_per_million) {
       text += fmt::format("{}", *row.figures->dollars_per_million);
     }
+    if (any_slo(comparison))
+      text += !row.figures ? "," : row.figures->slo_met ? ",yes" : ",no";
     std::string best;
     for (const BestLayout& goal : comparison.best) {
-      if (goal.row == i) best += (best.empty() ? "" : "; ") + goal.goal;
+      if (goal.has(i)) best += (best.empty() ? "" : "; ") + goal.goal;
     }
     text += fmt::format(
         ",{},{},{}{}\n", row.figures ? csv_cell(row.figures->bound) : "", csv_cell(best),
@@ -231,6 +260,7 @@ Value comparison_value(const Comparison& comparison) {
       if (row.figures->dollars_per_million) {
         value.set("dollars_per_million_output_tokens", *row.figures->dollars_per_million);
       }
+      if (row.figures->has_slo) value.set("slo_met", row.figures->slo_met);
       value.set("bound", row.figures->bound);
       set_intervals(figures, *row.figures, value);
     }
@@ -238,8 +268,11 @@ Value comparison_value(const Comparison& comparison) {
   }
   ValueArray best;
   for (const BestLayout& goal : comparison.best) {
-    best.emplace_back(
-        ValueObject{{"goal", goal.goal}, {"row", static_cast<std::int64_t>(goal.row)}});
+    ValueArray ties;
+    for (const std::size_t row : goal.ties) ties.emplace_back(static_cast<std::int64_t>(row));
+    best.emplace_back(ValueObject{{"goal", goal.goal},
+                                  {"row", static_cast<std::int64_t>(goal.row)},
+                                  {"ties", std::move(ties)}});
   }
   return ValueObject{
       {"complete", comparison.is_complete}, {"rows", std::move(rows)}, {"best", std::move(best)}};

@@ -44,7 +44,8 @@ FigureInterval ends_at(const RunFigures& figures, std::string_view figure, doubl
 }
 
 bool is_best(const Comparison& comparison, std::size_t row) {
-  return std::ranges::find(comparison.best, row, &BestLayout::row) != comparison.best.end();
+  return std::ranges::any_of(comparison.best,
+                             [&](const BestLayout& best) { return best.has(row); });
 }
 
 void add_scatter(ReportPage& page, const Comparison& comparison, const char* name,
@@ -151,7 +152,7 @@ void add_table(ReportPage& page, const Comparison& comparison) {
     bounds.push_back(row.figures ? row.figures->bound : "");
     std::string best;
     for (const BestLayout& goal : comparison.best) {
-      if (goal.row == i) best += (best.empty() ? "" : ", ") + goal.goal;
+      if (goal.has(i)) best += (best.empty() ? "" : ", ") + goal.goal;
     }
     goals.push_back(best);
   }
@@ -193,6 +194,10 @@ void add_table(ReportPage& page, const Comparison& comparison) {
   if (any([](Figures f) { return f.has_slo; })) {
     const auto attainment = [](Figures f) { return f.attainment; };
     add("attainment", "within SLO", "%", 1, attainment, 100);
+    std::vector<std::string> verdicts;
+    for (const ComparedLayout& row : comparison.rows)
+      verdicts.emplace_back(!row.figures ? "" : row.figures->slo_met ? "met" : "missed");
+    columns.push_back(PageColumn::of_texts("SLO", verdicts));
     add("goodput_per_s", "goodput", "requests/s", 2, [](Figures f) { return f.goodput_per_s; });
   }
   add("", "failed", "requests", 0, [](Figures f) { return double(f.failed); });
@@ -216,21 +221,35 @@ std::string comparison_page(const Comparison& comparison, const std::string& tit
       continue;  // its tile names this goal too
     }
     std::string goals;
+    std::vector<std::size_t> ties;
     for (const BestLayout& other : comparison.best) {
-      if (other.row == best.row) goals += (goals.empty() ? "" : ", ") + other.goal;
+      if (other.row != best.row) continue;
+      goals += (goals.empty() ? "" : ", ") + other.goal;
+      for (const std::size_t row : other.ties) {
+        if (std::ranges::find(ties, row) == ties.end()) ties.push_back(row);
+      }
     }
     const RunFigures& figures = *comparison.rows[best.row].figures;
+    std::string note = fmt::format("TTFT p99 {} ms · TPOT p99 {} ms · {} tokens/s per GPU",
+                                   brief(figures.ttft_p99_ms), brief(figures.tpot_p99_ms),
+                                   brief(figures.output_tokens_per_s_gpu));
+    if (figures.has_slo) {
+      note += fmt::format(" · SLO {} by {}", figures.slo_met ? "met" : "missed: met",
+                          percent(figures.attainment));
+    }
+    for (const std::size_t row : ties) {
+      note += fmt::format("{}{}", row == ties.front() ? " · in some of this no better than " : " or ",
+                          layout_text(comparison, comparison.rows[row]));
+    }
     tiles.push_back({goals, layout_text(comparison, comparison.rows[best.row]), "",
-                     fmt::format("TTFT p99 {} ms · TPOT p99 {} ms · {} tokens/s per GPU",
-                                 brief(figures.ttft_p99_ms), brief(figures.tpot_p99_ms),
-                                 brief(figures.output_tokens_per_s_gpu))});
+                     std::move(note)});
   }
   page.tiles(tiles);
   std::string note = "Down and to the right is better. Press a column's name to sort by it.";
   if (any_interval(comparison)) {
     note += fmt::format(
         " Whiskers and square brackets are what the error of prices may make of a figure "
-        "({:.0f} %); layouts of one GPU share that error, so it seldom turns their order.",
+        "({:.0f} %); layouts whose intervals overlap are equally good by that goal.",
         100 * interval_confidence);
   }
   page.section("Layouts", std::move(note));

@@ -52,7 +52,8 @@ std::vector<PlanProbe> FleetSearch::wanted() const {
     probes.push_back({.candidate = candidate_,
                       .kind = asks_units() ? PlanProbe::Kind::unit : PlanProbe::Kind::fleet,
                       .units = *units,
-                      .replication = trial_.count() + i});
+                      .replication = trial_.count() + i,
+                      .load = settings_.load});
   }
   return probes;
 }

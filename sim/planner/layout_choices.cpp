@@ -58,4 +58,14 @@ std::vector<Layout> combinations(const std::vector<LayoutChoice>& choices) {
   return layouts;
 }
 
+std::string assignment_text(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value.data)) return *text;
+  if (const auto* number = std::get_if<std::int64_t>(&value.data)) {
+    return fmt::format("{}", *number);
+  }
+  if (const auto* number = std::get_if<double>(&value.data)) return fmt::format("{}", *number);
+  if (const auto* truth = std::get_if<bool>(&value.data)) return *truth ? "true" : "false";
+  throw ConfigError(value.position, "is a list or a table; write it as text, as --set takes it");
+}
+
 }  // namespace foretoken

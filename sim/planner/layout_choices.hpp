@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/value.hpp"
 #include "sim/planner/scenario_runner.hpp"
 
 namespace foretoken {
@@ -24,6 +25,10 @@ struct Layout {
   std::vector<std::string> values;
   [[nodiscard]] RunRequest request(const std::vector<LayoutChoice>& choices) const;
 };
+
+/// A value as --set spells it: true, 8, 0.9, or text as it stands. A list or table is a ConfigError
+/// at its position.
+std::string assignment_text(const Value& value);
 
 /// All combinations, the last choice changing fastest. A choice without values is a ConfigError,
 /// one value twice likewise, and one that has not as many parts as the choice.

@@ -225,16 +225,17 @@ MaxLoad find_max_load(const PlanSettings& settings, const LoadScenario& load,
   result.changes = options.changes;
   result.space = plan_space(settings, load, PlanSizing::cluster);
   const PlanRequests requests = result.space.requests();
-  const auto request = [&](const PlanProbe& probe) {
-    RunRequest asked = requests.request(probe);
-    if (probe.change > 0) {
+  const auto asked_for = [&](const PlanProbe& probe) {
+    std::vector<RunRequest> asked = requests.requests(probe);
+    for (RunRequest& request : asked) {
+      if (probe.change == 0) break;
       const HardwareChange& change = result.changes[static_cast<std::size_t>(probe.change) - 1];
-      asked.overrides.push_back(
+      request.overrides.push_back(
           fmt::format("cluster.scale.{}={}", change.quantity, change.factor));
     }
     return asked;
   };
-  PlanRuns runs(runner, request, options.progress, options.store);
+  PlanRuns runs(runner, asked_for, options.progress, options.store);
   try {
     MaxLoadSearch(result, requests, options, runs).find();
   } catch (const PlanStopped&) {

@@ -101,7 +101,7 @@ std::string table_of_changes(const MaxLoad& answer, const Ink& ink, bool colour,
 
 std::string max_load_table(const MaxLoad& answer, bool colour, int width) {
   const Ink ink(colour);
-  std::string text = question_text(answer.space, answer.settings, width) + '\n';
+  std::string text = question_text(answer.space, answer.settings, width, false) + '\n';
   text += table_of_loads(answer, ink, colour, width);
   text += ink.quiet(
       wrapped(fmt::format("★ most requests of a dollar · highest load that meets the SLO, found to "

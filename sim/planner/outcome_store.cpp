@@ -20,11 +20,13 @@ constexpr std::string_view tables[] = {
     "(question, request))",
 };
 
-std::string name_of(const RunRequest& request) {
-  return fmt::format("{}", fmt::join(request.overrides, "\n"));
-}
-
 }  // namespace
+
+std::string request_name(const RunRequest& request) {
+  std::string name = fmt::format("{}", fmt::join(request.overrides, "\n"));
+  if (request.misses_max) name += fmt::format("\nmisses_max {}", *request.misses_max);
+  return name;
+}
 
 OutcomeStore::OutcomeStore(const std::filesystem::path& path, const std::string& question)
     : database_(path) {
@@ -52,9 +54,9 @@ OutcomeStore::OutcomeStore(const std::filesystem::path& path, const std::string&
 std::optional<RunOutcome> OutcomeStore::find(const RunRequest& request) {
   Database::Statement row = database_.prepare(
       "SELECT state, message, report, checksum, rowid FROM run WHERE question = ? AND request = ?",
-      question_, name_of(request));
+      question_, request_name(request));
   if (!row.next()) return std::nullopt;
-  if (row.text(3) != row_checksum({name_of(request), row.text(0), row.text(1), row.text(2)}))
+  if (row.text(3) != row_checksum({request_name(request), row.text(0), row.text(1), row.text(2)}))
     refuse_damaged_row(database_.path().string(), row.integer(4));
   ++found_;
   RunOutcome outcome{RunStatus::ran, row.text(1), {}};
@@ -75,8 +77,8 @@ void OutcomeStore::keep(const RunRequest& request, const RunOutcome& outcome) {
   database_.execute(
       "INSERT OR IGNORE INTO run (question, request, state, message, report, checksum)"
       " VALUES (?, ?, ?, ?, ?, ?)",
-      question_, name_of(request), enum_name(outcome.status), message, report,
-      row_checksum({name_of(request), enum_name(outcome.status), message.value_or(""),
+      question_, request_name(request), enum_name(outcome.status), message, report,
+      row_checksum({request_name(request), enum_name(outcome.status), message.value_or(""),
                     report.value_or("")}));
   ++kept_;
 }

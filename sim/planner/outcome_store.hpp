@@ -18,6 +18,9 @@
 
 namespace foretoken {
 
+/// All that tells one run of a question from another: its keys, a line each.
+std::string request_name(const RunRequest& request);
+
 class OutcomeStore {
  public:
   /// Opens or makes `path`. `question` says all that an outcome depends on besides the keys of its

@@ -12,6 +12,8 @@ struct Objectives {
   double dollars_per_hour = 0;
   double latency_ms = 0;
   double tokens_per_s_gpu = 0;  // output tokens; more is better
+  /// With one unit more than it takes, so that one may be down. No part of the front.
+  double spared_dollars_per_hour = 0;
 };
 
 /// Whether `one` is at least as good in all and better in something.

@@ -33,16 +33,15 @@ class Collect final : public ProbeTask {
 struct Questions {
   Questions(const FoundDeployment& found, const PlanCandidate& candidate,
             const PlanRequests& requests, const ConfidenceSettings& settings, double half_width)
-      : fleet({.candidate = found.candidate, .units = found.units}),
-        spread(requests.spread(found.candidate, found.units, settings.replications)),
+      : fleet({.candidate = found.candidate, .units = found.units, .load = found.load}),
+        spread(requests.spread(fleet, found.replications)),
         slow(std::vector{at(1 + half_width)}),
         fast(std::vector{at(1 / (1 + half_width))}),
         slower(at(1 + half_width), settings.target,
                CountSearch(found.units, candidate.units_max, found.units)),
         faster(at(1 / (1 + half_width)), settings.target,
                CountSearch(1, found.units, std::max(1, found.units - 1))),
-        load(fleet, settings.target, requests.of_fleet(settings.replications), 1.0,
-             {.tolerance = settings.tolerance}) {}
+        load(fleet, settings.target, {1, 1}, found.load, {.tolerance = settings.tolerance}) {}
 
   [[nodiscard]] PlanProbe at(double slowdown) const {
     PlanProbe probe = fleet;
@@ -112,7 +111,7 @@ std::vector<DeploymentConfidence> confidence_of(const std::vector<FoundDeploymen
              &asked.spread, &asked.slow, &asked.fast, &asked.slower, &asked.faster}) {
       tasks.push_back(task);
     }
-    if (settings.wants_load) tasks.push_back(&asked.load);
+    if (found.wants_load) tasks.push_back(&asked.load);
   }
   run_tasks(tasks, runs);
   for (std::size_t i = 0; i < deployments.size(); ++i) {

@@ -26,6 +26,9 @@ struct FoundDeployment {
   int units = 1;
   std::vector<double> metrics;      // plan_metrics()
   const RunOutcome* run = nullptr;  // one of its runs
+  int replications = 1;             // runs that it took
+  double load = 1;                  // of these, times the scenario's
+  bool wants_load = true;           // its highest load too
 };
 
 struct DeploymentConfidence {
@@ -42,9 +45,7 @@ struct DeploymentConfidence {
 struct ConfidenceSettings {
   double confidence = 0.9;
   double target = 0.99;
-  Replications replications;
   double tolerance = 0.02;  // of the highest load
-  bool wants_load = true;
 };
 
 /// `candidates` are those of the plan.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/value.hpp"
+#include "sim/planner/scenario_runner.hpp"
 
 namespace foretoken {
 
@@ -29,5 +30,12 @@ std::optional<std::size_t> find_metric(std::string_view name);
 std::vector<double> metrics_of(const Value& report);
 /// Share of the requests that met the SLO.
 double attainment_of(const Value& report);
+/// Requests that count.
+double arrived_in(const Value& report);
+
+/// Of runs that are samples of one traffic: an outcome that cannot be, if there is one; else the
+/// first one's report with the metrics of all. Shares count every request alike; rates and most
+/// latencies are means, 95th and 99th percentiles those of the worst sample.
+RunOutcome merged_outcome(const std::vector<const RunOutcome*>& samples);
 
 }  // namespace foretoken

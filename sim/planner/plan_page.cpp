@@ -12,6 +12,7 @@
 #include "sim/base/toml.hpp"
 #include "sim/planner/plan_metrics.hpp"
 #include "sim/planner/plan_text.hpp"
+#include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
 
@@ -42,13 +43,11 @@ std::string verdict_of(const Plan& plan, std::size_t candidate) {
   return contains(plan.result.front, candidate) ? "front" : "holds";
 }
 
-double output_tokens_per_s(const CandidateResult& result) {
-  return result.metrics[*find_metric("output_tokens_per_s")];
-}
-
 double dollars_per_million(const Plan& plan, std::size_t candidate) {
   const CandidateResult& result = plan.result.candidates[candidate];
-  const double tokens = output_tokens_per_s(result) * 3600;
+  // In the steady state a fleet that holds the load serves it, whatever is left at a run's end.
+  const TrafficSample& traffic = plan.space.traffic;
+  const double tokens = traffic.rate.value() * traffic.output_tokens_mean() * 3600;
   return plan.space.candidates[candidate].dollars_per_hour(result.units) / tokens * 1e6;
 }
 
@@ -78,7 +77,8 @@ void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_
                        sure->units_slower ? fmt::format("${:.2f}", range.slower) : "no number");
   }
   tiles.push_back({"Cost", fmt::format("${}", grouped(range.predicted, 2)), "an hour",
-                   fmt::format("{}${} per M output tokens", open,
+                   fmt::format("${} a month · {}${} per M output tokens",
+                               month_text(range.predicted), open,
                                grouped(dollars_per_million(plan, best), 2))});
   const std::size_t share = *find_metric("attainment");
   tiles.push_back(
@@ -212,6 +212,16 @@ void add_choices(ReportPage& page, const Plan& plan) {
     columns.back().low.push_back(range.faster);
     columns.back().high.push_back(std::isfinite(range.slower) ? range.slower : nothing);
   }
+  add("nodes", "", 0,
+      [&](std::size_t i) { return double(plan.space.candidates[i].nodes(result(i).units)); });
+  add("nodes", "$/month", 0, [&](std::size_t i) {
+    return plan.space.candidates[i].dollars_of_nodes(result(i).units) * hours_a_month;
+  });
+  add("N+1", "$/month", 0, [&](std::size_t i) {
+    return result(i).units < plan.space.candidates[i].units_max
+               ? result(i).objectives.spared_dollars_per_hour * hours_a_month
+               : nothing;
+  });
   add("cost", "$/M tokens", 2, [&](std::size_t i) { return dollars_per_million(plan, i); });
   std::vector<std::string> verdicts, reasons;
   for (const std::size_t i : order) {
@@ -316,7 +326,8 @@ void add_accuracy(ReportPage& page, const Plan& plan) {
   if (sure != nullptr) notes.push_back("Cheapest: " + error_text(plan, *sure) + ".");
   if (!traffic.is_recorded) {
     notes.push_back(fmt::format(
-        "Whether a fleet holds is decided by the mean over {} to {} seeds.",
+        "A fleet holds if the scenario's own seed does and the lower end of the one-sided 95 % "
+        "interval of {} to {} seeds does.",
         plan.settings.replications.least, plan.settings.replications.most));
   }
   notes.insert(
@@ -358,12 +369,11 @@ std::string plan_page(const Plan& plan, const std::string& scenario, const LoadS
   page.section("Scenario", "Of the cheapest; every default filled in.");
   if (plan.result.cheapest) {
     const std::size_t best = *plan.result.cheapest;
-    const int units = plan.result.candidates[best].units;
-    page.text("Command", command_text(plan, best, scenario));
+    page.text("Command", command_lines(command_words(plan, best, scenario), 100, 0));
     page.text("scenario.toml",
-              to_toml(resolved_scenario(load(plan.space.keys[best].deployment(units)))));
+              to_toml(resolved_scenario(load(plan.judged_run(best)))));
   }
-  page.text("As in the terminal", plan_table(plan, scenario, false, 120));
+  page.text("As in the terminal", plan_table(plan, scenario, {.width = 120, .rows_max = plan.space.candidates.size()}));
   return page.html();
 }
 

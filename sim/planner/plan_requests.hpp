@@ -1,5 +1,9 @@
 // How each run of a plan is asked for: the keys that make a candidate a deployment of so many
-// units, and those that make a load, a seed or a part of a trace of the scenario's traffic.
+// units, and those that make a load, a seed or a part of the scenario's traffic. Load is changed by
+// squeezing the time of arrivals: the same requests, closer together.
+//
+// Traffic that takes long to simulate is asked in samples: windows spread over it, the busiest
+// first, whose requests are counted together.
 #pragma once
 
 #include <string>
@@ -37,22 +41,38 @@ class PlanRequests {
                RunSettings run)
       : candidates_(std::move(candidates)), traffic_(std::move(traffic)), slo_(slo), run_(run) {}
 
-  [[nodiscard]] RunRequest request(const PlanProbe& probe) const;
+  /// One run, or those of a sample, to be made in this order: once their misses exceed the first
+  /// one's `misses_max` the others are of no use.
+  [[nodiscard]] std::vector<RunRequest> requests(const PlanProbe& probe) const;
+  /// Keys that make the scenario the whole run of a probe: what `simulate` is told.
+  [[nodiscard]] std::vector<std::string> whole_run(const PlanProbe& probe) const;
   [[nodiscard]] const CandidateKeys& keys(std::size_t candidate) const {
     return candidates_[candidate];
   }
 
-  /// How often one unit, and a whole fleet, may be asked with another answer: no seed changes a
-  /// recorded trace, but its windows differ.
+  /// Whether fleets are asked under samples of the traffic.
+  [[nodiscard]] bool is_sampled() const;
+  /// How often a fleet may be asked with another answer: no seed changes a recorded trace, but
+  /// samples of it differ.
   [[nodiscard]] Replications of_fleet(Replications wanted) const;
   /// Probes from whose spread the error of a fleet's figures follows: seeds, or parts of a trace.
-  [[nodiscard]] std::vector<PlanProbe> spread(std::size_t candidate, int units,
-                                              Replications wanted) const;
+  [[nodiscard]] std::vector<PlanProbe> spread(const PlanProbe& fleet, int replications) const;
 
  private:
+  /// Of the time from 0 to the last arrival, shares.
+  struct Window {
+    double begin = 0, end = 1;
+  };
+  void add_speed(double speed, std::vector<std::string>& keys) const;
+  void add_window(const Window& window, double speed, double warmup,
+                  std::vector<std::string>& keys) const;
+  void add_seed(int replication, std::vector<std::string>& keys) const;
+  void add_targets(double slowdown, std::vector<std::string>& keys) const;
   void add_unit_traffic(const PlanProbe& probe, std::vector<std::string>& keys) const;
-  void add_fleet_traffic(const PlanProbe& probe, std::vector<std::string>& keys) const;
-  void add_window(double begin, double end, std::vector<std::string>& keys) const;
+  [[nodiscard]] std::vector<RunRequest> sample(const PlanProbe& probe) const;
+  [[nodiscard]] std::vector<Window> sample_windows(int replication) const;
+  [[nodiscard]] double arrivals_in(const Window& window) const;
+  [[nodiscard]] std::int64_t misses_max(double requests) const;
 
   std::vector<CandidateKeys> candidates_;
   TrafficSample traffic_;

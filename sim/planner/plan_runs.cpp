@@ -2,48 +2,85 @@
 
 #include <fmt/format.h>
 
-#include <set>
 #include <stdexcept>
+
+#include "sim/planner/plan_metrics.hpp"
 
 namespace foretoken {
 namespace {
 
-std::string name_of(const RunRequest& request) {
+std::string name_of(const std::vector<RunRequest>& requests) {
   std::string name;
-  for (const std::string& assignment : request.overrides) name += assignment + '\n';
+  for (const RunRequest& request : requests) name += request_name(request) + '\n';
   return name;
+}
+
+/// Requests of a run that did not meet the SLO.
+double misses_of(const Value& report) {
+  return (1 - attainment_of(report)) * arrived_in(report);
 }
 
 }  // namespace
 
+bool PlanRuns::Asked::is_over() const {
+  if (outcomes.size() == requests.size()) return true;
+  if (outcomes.empty()) return false;
+  if (outcomes.back()->status != RunStatus::ran) return true;
+  const auto misses_max = requests.front().misses_max;
+  if (!misses_max) return false;
+  double misses = 0;
+  for (const RunOutcome* outcome : outcomes) misses += misses_of(outcome->report);
+  constexpr double rounding = 1e-6;
+  return misses > static_cast<double>(*misses_max) + rounding;
+}
+
+const RunOutcome& PlanRuns::keep(const RunRequest& request, RunOutcome outcome) {
+  const RunOutcome& kept = outcomes_[name_of({request})] = std::move(outcome);
+  if (progress_) progress_(made());
+  return kept;
+}
+
+void PlanRuns::take_known(Asked& asked) {
+  while (!asked.is_over()) {
+    const RunRequest& request = asked.requests[asked.outcomes.size()];
+    if (const auto known = outcomes_.find(name_of({request})); known != outcomes_.end()) {
+      asked.outcomes.push_back(&known->second);
+      continue;
+    }
+    auto stored = store_ != nullptr ? store_->find(request) : std::nullopt;
+    if (!stored) return;
+    asked.outcomes.push_back(&keep(request, std::move(*stored)));
+  }
+}
+
 std::vector<const RunOutcome*> PlanRuns::run(const std::vector<PlanProbe>& probes) {
   std::vector<std::string> names;
-  std::vector<std::pair<std::string, RunRequest>> missing;
-  std::set<std::string> asked;
+  std::vector<Asked> all;
+  std::map<std::string, std::size_t> places;
   for (const PlanProbe& probe : probes) {
-    RunRequest request = make_request_(probe);
-    names.push_back(name_of(request));
-    if (outcomes_.contains(names.back()) || !asked.insert(names.back()).second) continue;
-    if (store_ != nullptr) {
-      if (auto known = store_->find(request)) {
-        outcomes_[names.back()] = std::move(*known);
-        if (progress_) progress_(made());
-        continue;
-      }
-    }
-    missing.emplace_back(names.back(), std::move(request));
+    std::vector<RunRequest> requests = make_requests_(probe);
+    names.push_back(name_of(requests));
+    if (places.try_emplace(names.back(), all.size()).second)
+      all.push_back({std::move(requests), {}, false});
   }
-  std::size_t next = 0, running = 0;
-  const auto start_some = [&] {
-    for (; next < missing.size() && running < runner_->slots(); ++next, ++running) {
-      runner_->start(next, missing[next].second);
+  std::size_t running = 0;
+  for (;;) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      Asked& asked = all[i];
+      if (asked.is_running) continue;
+      take_known(asked);
+      if (asked.is_over() || running >= runner_->slots()) continue;
+      runner_->start(i, asked.requests[asked.outcomes.size()]);
+      asked.is_running = true;
+      ++running;
     }
-  };
-  for (start_some(); running > 0; start_some()) {
+    if (running == 0) break;
     auto over = runner_->wait();
     if (!over) throw PlanStopped();
     --running;
-    auto& [name, request] = missing[over->ticket];
+    Asked& asked = all[over->ticket];
+    asked.is_running = false;
+    const RunRequest& request = asked.requests[asked.outcomes.size()];
     if (over->outcome.status == RunStatus::failed) {
       // Neither holds nor cannot be: with its choice left out, the answer might be another.
       throw std::runtime_error(fmt::format("a run of the plan broke off, so that its answer is not "
@@ -52,11 +89,19 @@ std::vector<const RunOutcome*> PlanRuns::run(const std::vector<PlanProbe>& probe
                                            fmt::join(request.overrides, " ")));
     }
     if (store_ != nullptr) store_->keep(request, over->outcome);
-    outcomes_[name] = std::move(over->outcome);
-    if (progress_) progress_(made());
+    asked.outcomes.push_back(&keep(request, std::move(over->outcome)));
   }
   std::vector<const RunOutcome*> outcomes;
-  for (const std::string& name : names) outcomes.push_back(&outcomes_.at(name));
+  for (const std::string& name : names) {
+    const Asked& asked = all[places.at(name)];
+    if (asked.requests.size() == 1) {
+      outcomes.push_back(asked.outcomes.front());
+      continue;
+    }
+    auto [merged, is_new] = merged_.try_emplace(name);
+    if (is_new) merged->second = merged_outcome(asked.outcomes);
+    outcomes.push_back(&merged->second);
+  }
   return outcomes;
 }
 

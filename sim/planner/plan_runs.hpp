@@ -1,5 +1,6 @@
 // The runs of a plan: started a batch at a time, never twice, and handed back in the order they
-// were asked for, so that the search does not depend on which finishes first.
+// were asked for, so that the search does not depend on which finishes first. A probe may be several
+// runs, one after the other, whose requests are counted together.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@
 
 namespace foretoken {
 
-/// The user asked to stop while a plan was made.
+/// The user asked to stop while a plan was made, or its time is up.
 class PlanStopped : public std::runtime_error {
  public:
   PlanStopped() : std::runtime_error("stopped") {}
@@ -21,15 +22,15 @@ class PlanStopped : public std::runtime_error {
 
 class PlanRuns {
  public:
-  using MakeRequest = std::function<RunRequest(const PlanProbe&)>;
+  using MakeRequests = std::function<std::vector<RunRequest>(const PlanProbe&)>;
   /// Told after each run: how many were made.
   using Progress = std::function<void(std::size_t runs)>;
 
   /// `store`, if any, is asked before a run is made and keeps what comes out.
-  PlanRuns(ScenarioRunner& runner, MakeRequest make_request, Progress progress,
+  PlanRuns(ScenarioRunner& runner, MakeRequests make_requests, Progress progress,
            OutcomeStore* store = nullptr)
       : runner_(&runner),
-        make_request_(std::move(make_request)),
+        make_requests_(std::move(make_requests)),
         progress_(std::move(progress)),
         store_(store) {}
 
@@ -42,11 +43,23 @@ class PlanRuns {
   [[nodiscard]] std::size_t made() const { return outcomes_.size(); }
 
  private:
+  /// A probe on its way: its runs as far as they are known.
+  struct Asked {
+    std::vector<RunRequest> requests;
+    std::vector<const RunOutcome*> outcomes;
+    bool is_running = false;
+    [[nodiscard]] bool is_over() const;
+  };
+  /// Takes what is known already of what comes next.
+  void take_known(Asked& asked);
+  const RunOutcome& keep(const RunRequest& request, RunOutcome outcome);
+
   ScenarioRunner* runner_;
-  MakeRequest make_request_;
+  MakeRequests make_requests_;
   Progress progress_;
   OutcomeStore* store_;
   std::map<std::string, RunOutcome> outcomes_;  // by the request
+  std::map<std::string, RunOutcome> merged_;    // of probes of several runs, by all requests
 };
 
 }  // namespace foretoken

@@ -104,19 +104,22 @@ class Search {
   [[nodiscard]] int least_units(std::size_t i) const {
     // Room for rounding: a load that is met exactly is met.
     constexpr double slack = 1e-9;
-    const double units = std::ceil(candidates_[i].bounds.units - slack);
+    const double units = std::ceil(candidates_[i].bounds.units * settings_.fleet.load - slack);
     return std::max(1, static_cast<int>(std::min(units, 1e9)));
   }
 
   /// What the candidate could be at best, by all that is known of it.
+  [[nodiscard]] int best_units(std::size_t i) const {
+    return std::max(least_units(i), searches_[i] ? searches_[i]->fails() + 1 : 1);
+  }
   [[nodiscard]] Objectives best_case(std::size_t i) const {
-    const int units = std::max(least_units(i), searches_[i] ? searches_[i]->fails() + 1 : 1);
-    return objectives(i, units, candidates_[i].bounds.latency_ms);
+    return objectives(i, best_units(i), candidates_[i].bounds.latency_ms);
   }
 
   [[nodiscard]] Objectives objectives(std::size_t i, int units, double latency_ms) const {
     return {candidates_[i].dollars_per_hour(units), latency_ms,
-            settings_.output_tokens_per_s / (units * candidates_[i].unit_gpus)};
+            settings_.output_tokens_per_s / (units * candidates_[i].unit_gpus),
+            candidates_[i].dollars_per_hour(units + 1)};
   }
 
   /// The known deployment that leaves candidate `i` no room if it can be no better than `best`;
@@ -126,7 +129,8 @@ class Search {
     for (std::size_t other = 0; other < candidates_.size(); ++other) {
       if (open_[other] || result_.candidates[other].fate != CandidateFate::holds) continue;
       const Objectives& known = result_.candidates[other].objectives;
-      if (leaves_no_room(known, best)) return other;
+      const bool leaves_spare_room = known.spared_dollars_per_hour > best.spared_dollars_per_hour;
+      if (leaves_no_room(known, best) && !leaves_spare_room) return other;
       if (!settings_.wants_front && known.dollars_per_hour < best.dollars_per_hour) return other;
     }
     return std::nullopt;
@@ -151,6 +155,7 @@ class Search {
       const auto other = beaten_by(best);
       if (!other) continue;
       result_.candidates[i].objectives = best;
+      result_.candidates[i].units = best_units(i);
       beaten_.emplace_back(i, *other);
       close(i, CandidateFate::beaten, "");
     }
@@ -179,11 +184,11 @@ class Search {
       // Its last unit is used in part; half, as far as anybody knows, unless what is usual says
       // how much: one unit that is hardly used tells nothing.
       const int units = result_.candidates[*nearest.who].units;
-      const double bound = candidates_[*nearest.who].bounds.units;
+      const double bound = candidates_[*nearest.who].bounds.units * settings_.fleet.load;
       if (ratio * bound < units - 1 || ratio * bound > units)
         ratio = std::max(1.0, (units - 0.5) / bound);
     }
-    const double units = std::ceil(ratio * candidates_[i].bounds.units);
+    const double units = std::ceil(ratio * candidates_[i].bounds.units * settings_.fleet.load);
     const int most = candidates_[i].units_max;
     return std::clamp(static_cast<int>(std::min(units, 1e9)), std::min(least_units(i), most), most);
   }
@@ -231,6 +236,10 @@ class Search {
       take(order[k], {next, end});
       next = end;
     }
+    if (settings_.progress) {
+      result_.rank(candidates_, settings_.wants_front);
+      settings_.progress(result_);
+    }
     return true;
   }
 
@@ -263,10 +272,13 @@ class Search {
       const auto outcome = runs_.run({{.candidate = i,
                                        .kind = PlanProbe::Kind::fleet,
                                        .units = result.units,
-                                       .replication = trial.count()}});
+                                       .replication = trial.count(),
+                                       .load = settings_.fleet.load}});
       result.runs.push_back(outcome.front());
-      trial.add(attainment_of(outcome.front()->report));
+      result.attainments.push_back(attainment_of(outcome.front()->report));
+      trial.add(result.attainments.back());
     }
+    result.attainment_low = trial.lower_end();
     result.metrics.assign(plan_metrics().size(), 0.0);
     for (const RunOutcome* run : result.runs) {
       const std::vector<double> values = metrics_of(run->report);
@@ -277,19 +289,10 @@ class Search {
   }
 
   void conclude() {
-    std::vector<Objectives> points;
-    std::vector<std::size_t> who;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (open_[i]) {
-        result_.candidates[i].reason = "stopped before it was decided";
-      } else if (result_.candidates[i].fate == CandidateFate::holds) {
-        points.push_back(result_.candidates[i].objectives);
-        who.push_back(i);
-      }
+      if (open_[i]) result_.candidates[i].reason = "stopped before it was decided";
     }
-    for (const std::size_t k : pareto_front(points)) result_.front.push_back(who[k]);
-    if (!result_.front.empty()) result_.cheapest = result_.front.front();
-    if (!settings_.wants_front && !result_.front.empty()) result_.front.resize(1);
+    result_.rank(candidates_, settings_.wants_front);
     result_.beaten_by = beaten_;
   }
 
@@ -303,6 +306,34 @@ class Search {
 };
 
 }  // namespace
+
+std::size_t PlanResult::undecided() const {
+  return static_cast<std::size_t>(
+      std::ranges::count(candidates, CandidateFate::undecided, &CandidateResult::fate));
+}
+
+void PlanResult::rank(const std::vector<PlanCandidate>& choices, bool with_front) {
+  std::vector<Objectives> points;
+  std::vector<std::size_t> who;
+  front.clear();
+  cheapest.reset();
+  cheapest_spared.reset();
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const CandidateResult& result = candidates[i];
+    if (result.fate != CandidateFate::holds) continue;
+    points.push_back(result.objectives);
+    who.push_back(i);
+    if (result.units == choices[i].units_max) continue;  // no room for another
+    const auto spared = [&](std::size_t k) {
+      return std::pair(candidates[k].objectives.spared_dollars_per_hour,
+                       candidates[k].objectives.latency_ms);
+    };
+    if (!cheapest_spared || spared(i) < spared(*cheapest_spared)) cheapest_spared = i;
+  }
+  for (const std::size_t k : pareto_front(points)) front.push_back(who[k]);
+  if (!front.empty()) cheapest = front.front();
+  if (!with_front && !front.empty()) front.resize(1);
+}
 
 PlanResult search_plan(const std::vector<PlanCandidate>& candidates,
                        const PlanSearchSettings& settings, PlanRuns& runs) {

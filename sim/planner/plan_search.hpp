@@ -20,24 +20,43 @@
 namespace foretoken {
 
 /// impossible: cannot be on this hardware. too_slow: no fleet can hold the SLO, by its bounds.
-/// beaten: whatever it needs, others are better. fails: no fleet up to its limit holds. holds: one
-/// does.
-enum class CandidateFate { impossible, too_slow, beaten, fails, holds };
+/// beaten: whatever it needs, others are better. fails: no fleet up to its limit holds. undecided:
+/// the search was stopped before. holds: a fleet does.
+enum class CandidateFate { impossible, too_slow, beaten, fails, undecided, holds };
 template <>
 struct EnumNames<CandidateFate> {
   static constexpr auto names = std::to_array<std::string_view>(
-      {"impossible", "too_slow", "beaten", "fails", "holds"});
+      {"impossible", "too_slow", "beaten", "fails", "undecided", "holds"});
 };
 
 struct CandidateResult {
-  CandidateFate fate = CandidateFate::fails;
+  CandidateFate fate = CandidateFate::undecided;
   std::string reason;            // in words; empty if it holds
-  int units = 0;                 // that hold
+  int units = 0;                 // that hold; else, if it is known, that it takes at least
   std::optional<int> estimate;   // from one unit under its share
   Objectives objectives;         // if it holds; else the least and most that they could be
   std::vector<double> metrics;   // plan_metrics(), means over the replications
-  std::vector<const RunOutcome*> runs;  // of the fleet that holds
+  std::vector<const RunOutcome*> runs;  // of the fleet that holds, one a replication
+  std::vector<double> attainments;      // of these
+  double attainment_low = 0;            // lower end of their interval
+  bool is_checked_whole = false;        // of sampled traffic: the whole of it was run as well
   std::size_t probes = 0;        // runs that it took
+};
+
+struct PlanResult {
+  std::vector<CandidateResult> candidates;  // in the order of the candidates
+  std::vector<std::size_t> front;           // candidates, by rising cost
+  std::optional<std::size_t> cheapest;
+  /// Candidates that are beaten, and by which other, in the order it was found out.
+  std::vector<std::pair<std::size_t, std::size_t>> beaten_by;
+  bool is_complete = true;                  // false: stopped by the user, or out of time
+  /// The cheapest of those that still hold with one unit down, if there may be one more.
+  std::optional<std::size_t> cheapest_spared;
+
+  /// Choices that nothing has been found out about yet.
+  [[nodiscard]] std::size_t undecided() const;
+  /// Finds front and cheapest among those that hold. `with_front` false: the cheapest is all of it.
+  void rank(const std::vector<PlanCandidate>& candidates, bool with_front);
 };
 
 struct PlanSearchSettings {
@@ -47,15 +66,8 @@ struct PlanSearchSettings {
   bool wants_front = true;          // false: the cheapest alone
   bool is_exhaustive = false;       // every candidate, every count from 1 on: what the search saves
   std::size_t width = 8;            // candidates at a time
-};
-
-struct PlanResult {
-  std::vector<CandidateResult> candidates;  // in the order of the candidates
-  std::vector<std::size_t> front;           // candidates, by rising cost
-  std::optional<std::size_t> cheapest;
-  /// Candidates that are beaten, and by which other, in the order it was found out.
-  std::vector<std::pair<std::size_t, std::size_t>> beaten_by;
-  bool is_complete = true;                  // false: stopped by the user
+  /// Told after each round.
+  std::function<void(const PlanResult& so_far)> progress = {};
 };
 
 PlanResult search_plan(const std::vector<PlanCandidate>& candidates,

@@ -28,6 +28,10 @@ class SettingsReader {
     read_prices();
     read_latency();
     table_.read("front", settings_.wants_front);
+    table_.read("margin", settings_.margin);
+    table_.expect("margin", settings_.margin >= 0 && settings_.margin <= 1,
+                  "must be from 0 to 1; 0.05 is 5 % more load");
+    table_.read("pay", settings_.pay);
     read_replications();
     table_.read("confidence", settings_.confidence);
     table_.expect("confidence", settings_.confidence >= 0.5 && settings_.confidence < 1,
@@ -142,6 +146,31 @@ class SettingsReader {
     read_names("dtype", "model.dtype", "dtype");
     read_names("kv_dtype", "model.kv_dtype", "KV");
     if (const Value* vary = table_.find_table("vary")) read_vary(*vary, "");
+    read_usual_tensor();
+  }
+
+  [[nodiscard]] std::int64_t scenario_count(std::string_view key) const {
+    const Value* deployment = root_.find("deployment");
+    if (deployment == nullptr || !deployment->is_object()) return 1;
+    const Value* found = deployment->find(key);
+    const auto* count = found == nullptr ? nullptr : std::get_if<std::int64_t>(&found->data);
+    return count == nullptr ? 1 : *count;
+  }
+
+  /// A node's usual sizes and the scenario's own, unless somebody chose or ranks are tied to it.
+  void read_usual_tensor() {
+    const bool is_chosen =
+        std::ranges::any_of(settings_.axes, [](const LayoutChoice& axis) {
+          return axis.key == "deployment.tensor_parallel" ||
+                 axis.key == "deployment.data_parallel_attention" ||
+                 axis.key == "deployment.expert_parallel";
+        });
+    if (is_chosen || has_pools() || scenario_count("data_parallel_attention") > 1 ||
+        scenario_count("expert_parallel") > 1)
+      return;
+    std::set<std::int64_t> sizes = {1, 2, 4, 8};
+    sizes.insert(std::max<std::int64_t>(1, scenario_count("tensor_parallel")));
+    for (const std::int64_t size : sizes) settings_.usual_tensor.push_back(fmt::format("{}", size));
   }
 
   [[nodiscard]] std::vector<std::string> pool_names() const {
@@ -184,15 +213,6 @@ class SettingsReader {
              table_.find("pools"), std::move(parts));
   }
 
-  static std::string text_of(const Value& value) {
-    if (const auto* text = std::get_if<std::string>(&value.data)) return *text;
-    if (const auto* number = std::get_if<std::int64_t>(&value.data)) {
-      return fmt::format("{}", *number);
-    }
-    if (const auto* number = std::get_if<double>(&value.data)) return fmt::format("{}", *number);
-    return std::get<bool>(value.data) ? "true" : "false";
-  }
-
   static std::string problem_of(const std::string& path, const std::vector<std::string>& values) {
     if (path == "deployment.replicas") return "is what the plan finds";
     if (path == "cluster.name") return "is chosen by gpus or clusters";
@@ -226,7 +246,7 @@ class SettingsReader {
       }
       std::vector<std::string> values;
       for (const Value& element : *list)
-        values.push_back(seen_from_here(text_of(element), value.position));
+        values.push_back(seen_from_here(assignment_text(element), value.position));
       const std::string problem = problem_of(path, values);
       if (!problem.empty()) {
         table_.diagnostics().add(value.position, fmt::format("plan.vary.{}: {}", path, problem));

@@ -34,6 +34,8 @@ class SpaceBuilder {
           {"cluster.name", "cluster", settings_.clusters, {}, settings_.cluster_positions});
     }
     const bool chooses_hardware = !space_.axes.empty();
+    if (sizing_ == PlanSizing::fleet && !settings_.usual_tensor.empty())
+      space_.axes.push_back({"deployment.tensor_parallel", "TP", settings_.usual_tensor});
     space_.axes.insert(space_.axes.end(), settings_.axes.begin(), settings_.axes.end());
     ChoiceComplaints complaints(space_.axes);
     for (const Layout& layout : combinations(space_.axes)) {
@@ -114,6 +116,7 @@ class SpaceBuilder {
       space_.traffic = sample_traffic(scenario);
       space_.slo = scenario.slo;
       space_.run = scenario.run;
+      space_.fixed_layout = fixed_layout_of(scenario);
       space_.model = scenario.model.name;
       if (!is_axis("model.dtype"))
         space_.model += fmt::format(" in {}", enum_name(scenario.execution.dtype));
@@ -127,6 +130,23 @@ class SpaceBuilder {
 
   [[nodiscard]] bool is_axis(std::string_view key) const {
     return std::ranges::find(space_.axes, key, &LayoutChoice::key) != space_.axes.end();
+  }
+
+  /// "PP 1" and so on, of what is no choice.
+  [[nodiscard]] std::string fixed_layout_of(const Scenario& scenario) const {
+    if (!scenario.pools.empty()) return "layouts of the pools";
+    const ParallelLayout& layout = scenario.deployment.layout;
+    std::string text;
+    const auto add = [&](const char* key, const char* label, int value) {
+      if (is_axis(std::string("deployment.") + key)) return;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", label, value);
+    };
+    add("tensor_parallel", "TP", layout.tensor);
+    add("pipeline_parallel", "PP", layout.pipeline);
+    if (layout.data_parallel_attention > 1)
+      add("data_parallel_attention", "DP", layout.data_parallel_attention);
+    if (layout.expert > 1) add("expert_parallel", "EP", layout.expert);
+    return text;
   }
 
   void check_question(const Scenario& scenario) const {
@@ -144,6 +164,7 @@ class SpaceBuilder {
             PlanCandidate& candidate) {
     const bool is_cluster = sizing_ == PlanSizing::cluster;
     candidate.unit_gpus = 0;
+    candidate.pays_nodes = settings_.pay == PlanPay::nodes;
     const bool has_pools = !scenario.pools.empty();
     keys.replicas.clear();
     for (const PoolSpec& pool : pools) {
@@ -154,9 +175,12 @@ class SpaceBuilder {
       if (!has_pools && is_cluster && !settings_.names_replicas)
         count = std::max(1, replicas_that_fit(scenario.cluster, deployment.layout));
       keys.replicas.emplace_back(key, count);
-      keys.groups.push_back({deployment.layout.tensor,
-                             deployment.layout.pipeline *
-                                 deployment.layout.data_parallel_attention * count});
+      const int groups =
+          deployment.layout.pipeline * deployment.layout.data_parallel_attention * count;
+      keys.groups.push_back({deployment.layout.tensor, groups});
+      candidate.groups.push_back({deployment.layout.tensor, groups,
+                                  pool.scenario.cluster.node.gpus,
+                                  price_of(pool.scenario.cluster.gpu)});
       candidate.unit_gpus += deployment.layout.ranks() * count;
       add_gpus(pool.scenario.cluster.gpu.name, deployment.layout.ranks() * count, candidate);
       candidate.unit_dollars_per_hour +=

@@ -30,6 +30,7 @@ struct PlanSpace {
   RunSettings run;
   std::string predictor;            // whose errors the figures have
   std::string model, engine;        // as far as they are no choice: "llama-3.1-70b in bf16"
+  std::string fixed_layout;         // likewise: "PP 1"
   std::vector<PricedGpu> prices;    // of all GPUs that some choice has, by name
 
   [[nodiscard]] PlanRequests requests() const { return {keys, traffic, slo, run}; }

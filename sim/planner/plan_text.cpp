@@ -7,6 +7,7 @@
 
 #include "sim/base/unit_text.hpp"
 #include "sim/planner/choice_text.hpp"
+#include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
 
 namespace foretoken {
@@ -50,24 +51,63 @@ double prompt_tokens_mean(const TrafficSample& traffic) {
   return sum / static_cast<double>(traffic.requests.size());
 }
 
-std::string question_text(const PlanSpace& space, const PlanSettings& settings, int width) {
-  constexpr int rest = 9;  // under the first word's text
+namespace {
+
+/// "GPU h100-sxm, l40s · TP 1, 2, 4, 8 (usual sizes; …) · PP 1 as in the scenario".
+std::string tries_text(const PlanSpace& space, const PlanSettings& settings) {
+  std::string text;
+  const auto add = [&](const std::string& part) {
+    text += (text.empty() ? "" : " · ") + part;
+  };
+  for (const LayoutChoice& axis : space.axes) {
+    std::string part = fmt::format("{} {}", axis.label, fmt::join(axis.values, ", "));
+    const bool is_usual =
+        axis.key == "deployment.tensor_parallel" && !settings.usual_tensor.empty();
+    if (is_usual) part += " (the usual sizes; --tp names others)";
+    add(part);
+  }
+  if (!space.fixed_layout.empty()) add(space.fixed_layout + " as in the scenario");
+  return text;
+}
+
+std::string decides_text(const PlanSpace& space, const PlanSettings& settings) {
   const TrafficSample& traffic = space.traffic;
-  std::string text = wrapped(
-      fmt::format("load   {} requests/s · {} prompt and {} output tokens a request",
-                  brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
-                  brief(traffic.output_tokens_mean())),
-      width, 2, rest);
-  text += wrapped("SLO    " + slo_text(space.slo), width, 2, rest);
   const std::string requests = counted(traffic.count, "request");
   const auto [least, most] = settings.replications;
-  const std::string who_decides =
-      traffic.is_recorded ? fmt::format("decided by the trace's {}", requests)
-      : least == most     ? fmt::format("decided by {} of {}", counted(least, "seed"), requests)
-                          : fmt::format("decided by {} to {} seeds of {}", least, most, requests);
+  const std::string seeds =
+      least == most ? counted(least, "seed") : fmt::format("{} to {} seeds", least, most);
+  if (space.requests().is_sampled()) {
+    return fmt::format("decided by {} of samples of {}, the cheapest by all of them",
+                       traffic.is_recorded
+                           ? fmt::format("{} to {} draws", least, most) : seeds,
+                       requests);
+  }
+  return traffic.is_recorded ? fmt::format("decided by the trace's {}", requests)
+                             : fmt::format("decided by {} of {}", seeds, requests);
+}
+
+}  // namespace
+
+std::string question_text(const PlanSpace& space, const PlanSettings& settings, int width,
+                          bool has_margin) {
+  constexpr int rest = 9;  // under the first word's text
+  const TrafficSample& traffic = space.traffic;
+  std::string load =
+      fmt::format("load   {} requests/s · {} prompt and {} output tokens a request",
+                  brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
+                  brief(traffic.output_tokens_mean()));
+  if (has_margin && settings.margin > 0) {
+    load += fmt::format(" · judged, with all figures below, at {} requests/s: {} more, the margin "
+                        "([plan] margin)",
+                        brief(traffic.rate.value() * (1 + settings.margin)),
+                        percent(settings.margin));
+  }
+  std::string text = wrapped(load, width, 2, rest);
+  text += wrapped("SLO    " + slo_text(space.slo), width, 2, rest);
+  text += wrapped("tries  " + tries_text(space, settings), width, 2, rest);
   text += wrapped(fmt::format("taken  {}{} · predictor {} · {}", space.model,
                               space.engine.empty() ? "" : " · engine " + space.engine,
-                              space.predictor, who_decides),
+                              space.predictor, decides_text(space, settings)),
                   width, 2, rest);
   std::string prices;
   bool any_given = false, all_given = true;
@@ -82,10 +122,15 @@ std::string question_text(const PlanSpace& space, const PlanSettings& settings, 
                                      "of magnitude"
                                    : "by the GPUs' files, which know an order of magnitude; "
                                      "[plan.prices] knows better";
-  return text + wrapped(fmt::format("$      {} an hour of a GPU, {} · GPUs in use alone: no other GPUs "
-                                    "of their nodes, no network, no spares",
-                                    prices, origin),
-                        width, 2, rest);
+  const char* paid = !has_margin ? "GPUs in use alone: no other GPUs of their nodes, no network, no "
+                                   "spares"
+                     : settings.pay == PlanPay::nodes
+                         ? "whole nodes are paid for; no network"
+                         : "ranked by the GPUs in use; no network ([plan] pay = \"nodes\" ranks "
+                           "by whole nodes)";
+  return text +
+         wrapped(fmt::format("$      {} an hour of a GPU, {} · {}", prices, origin, paid), width, 2,
+                 rest);
 }
 
 std::string cost_text(const Plan& plan, std::size_t candidate) {
@@ -130,19 +175,60 @@ std::string error_text(const Plan& plan, const DeploymentConfidence& cheapest) {
                      percent(plan.settings.confidence), families, consequence);
 }
 
-std::string command_text(const Plan& plan, std::size_t candidate, const std::string& scenario) {
-  std::string text = "foretoken simulate " + scenario;
-  const auto add = [&](const std::string& assignment) {
-    const bool is_plain = assignment.find_first_of(" \"'{}[]$`\\*?&;|<>()#~!") == std::string::npos;
-    text += is_plain ? fmt::format(" --set {}", assignment)
-                     : fmt::format(" --set '{}'", assignment);
-  };
-  for (const std::string& assignment : plan.overrides) {
-    if (!assignment.starts_with("plan.")) add(assignment);
-  }
+std::string month_text(double dollars_per_hour) {
+  const double dollars = dollars_per_hour * hours_a_month;
+  return grouped(dollars, 0);
+}
+
+std::string dollars_text(double dollars_per_hour) {
+  return fmt::format("${} an hour, ${} a month", grouped(dollars_per_hour, 2),
+                     month_text(dollars_per_hour));
+}
+
+std::string nodes_text(const Plan& plan, std::size_t candidate) {
+  const PlanCandidate& choice = plan.space.candidates[candidate];
   const int units = plan.result.candidates[candidate].units;
-  for (const std::string& key : plan.space.keys[candidate].deployment(units)) add(key);
+  return fmt::format("{}: {}", counted(choice.nodes(units), "whole node"),
+                     dollars_text(choice.dollars_of_nodes(units)));
+}
+
+std::string spare_text(const Plan& plan) {
+  if (!plan.result.cheapest_spared) return "N+1: no choice has room for a replica to spare";
+  const std::size_t best = *plan.result.cheapest, spared = *plan.result.cheapest_spared;
+  const CandidateResult& result = plan.result.candidates[spared];
+  const std::string unit = plan.space.keys[spared].replicas.size() > 1 ? "sets of pools" : "replicas";
+  return fmt::format("N+1, so that it holds with one down: {}{} {}, {}",
+                     spared == best ? "" : choice_of(plan, spared) + ", ", result.units + 1, unit,
+                     dollars_text(result.objectives.spared_dollars_per_hour));
+}
+
+std::string seeds_text(const Plan& plan, std::size_t candidate) {
+  const CandidateResult& result = plan.result.candidates[candidate];
+  std::vector<std::string> shares;
+  for (const double share : result.attainments) shares.push_back(percent(share));
+  std::string text = fmt::format("meets the SLO for {} of the requests", fmt::join(shares, ", "));
+  if (shares.size() > 1) {
+    text += fmt::format(" ({}; lower end of their interval {})",
+                        plan.space.traffic.is_recorded ? "samples" : "seeds",
+                        percent(result.attainment_low));
+  }
+  if (plan.is_sampled) {
+    text += result.is_checked_whole ? "; the first is all of the traffic, the others are samples"
+                                    : "; samples, not yet checked on all of the traffic";
+  }
   return text;
+}
+
+std::vector<std::string> command_words(const Plan& plan, std::size_t candidate,
+                                       const std::string& scenario) {
+  std::vector<std::string> assignments;
+  for (const std::string& assignment : plan.overrides) {
+    if (!assignment.starts_with("plan.")) assignments.push_back(assignment);
+  }
+  std::ranges::move(plan.judged_run(candidate), std::back_inserter(assignments));
+  std::vector<std::string> words = {"foretoken simulate " + shell_word(scenario)};
+  std::ranges::move(set_words(assignments), std::back_inserter(words));
+  return words;
 }
 
 std::string_view fate_title(CandidateFate fate) {
@@ -155,6 +241,8 @@ std::string_view fate_title(CandidateFate fate) {
       return "too slow, by their datasheets";
     case CandidateFate::impossible:
       return "not possible";
+    case CandidateFate::undecided:
+      return "not decided";
     case CandidateFate::holds:
       break;
   }

@@ -93,6 +93,7 @@ RunFigures figures_of(const Value& report) {
   figures.output_tokens_per_s_gpu =
       report_number(report_member(throughput, "per_gpu"), "output_tokens_per_s");
   figures.has_slo = !std::get<ValueArray>(report_member(slo, "targets").data).empty();
+  figures.slo_met = figures.has_slo && std::get<bool>(report_member(slo, "met").data);
   figures.attainment = report_number(slo, "attainment");
   figures.goodput_per_s = report_number(slo, "goodput_per_s");
   if (const Value* cost = report.find("cost")) {

@@ -19,7 +19,7 @@ struct RunFigures {
   double ttft_p50_ms = 0, ttft_p99_ms = 0, tpot_p50_ms = 0, tpot_p99_ms = 0, e2e_p50_ms = 0;
   double requests_per_s = 0, output_tokens_per_s = 0;
   double output_tokens_per_s_gpu = 0;
-  bool has_slo = false;
+  bool has_slo = false, slo_met = false;
   double attainment = 1, goodput_per_s = 0;   // of the SLO
   std::optional<double> dollars_per_million;  // output tokens; nullopt: the GPU has no price
   std::int64_t arrived = 0, completed = 0, failed = 0, rejected = 0, timed_out = 0;

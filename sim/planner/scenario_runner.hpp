@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ namespace foretoken {
 /// A scenario with keys changed ("table.key=value", as --set takes them).
 struct RunRequest {
   std::vector<std::string> overrides;
+  /// The run may end once more requests than this have missed the SLO: whoever asks then knows all
+  /// that he wants to. What is under way counts as missed.
+  std::optional<std::int64_t> misses_max = std::nullopt;
 };
 
 /// infeasible: the layout cannot be (a ConfigError, such as a model that does not fit), or nobody

@@ -30,20 +30,24 @@ MeanAndError mean_and_error(const std::vector<double>& values) {
   return result;
 }
 
-bool SloTrial::is_clear() const {
+double SloTrial::lower_end() const {
   const auto [mean, error] = mean_and_error(attainments_);
-  if (error == 0) return true;
-  return std::abs(mean - target_) > t_quantile(one_sided, count()) * error;
+  return error == 0 ? mean : mean - t_quantile(one_sided, count()) * error;
 }
 
 std::optional<bool> SloTrial::verdict() const {
+  if (attainments_.empty()) return std::nullopt;
+  if (attainments_.front() < target_) return false;
   if (count() < std::min(replications_.least, replications_.most)) return std::nullopt;
-  if (count() < replications_.most && !is_clear()) return std::nullopt;
-  return mean_and_error(attainments_).mean >= target_;
+  const double low = lower_end(), mean = mean_and_error(attainments_).mean;
+  if (low >= target_) return true;
+  const bool is_open = 2 * mean - low >= target_ && count() < replications_.most;
+  return is_open ? std::nullopt : std::optional(false);
 }
 
 int SloTrial::wanted() const {
   if (verdict()) return 0;
+  if (attainments_.empty()) return 1;
   return std::max(1, std::min(replications_.least, replications_.most) - count());
 }
 

@@ -1,7 +1,8 @@
-// Does a deployment hold its SLO? One replication (a seed, or a window of a trace) after another
-// gives an attainment, until the answer is clear. The stopping rule: at least `least` replications;
-// then as soon as the one-sided 95 % t-interval of the mean attainment lies on one side of the
-// target; after `most` replications the mean alone decides.
+// Does a deployment hold its SLO? One replication (a seed, or a sample of a long trace) after
+// another gives an attainment, until the answer is clear. It holds if the first one does, which is
+// the scenario as it stands, and the lower end of the one-sided 95 % t-interval of the mean reaches
+// the target. The stopping rule: a first replication that misses is the end; then at least `least`
+// of them, until the interval lies on one side of the target; after `most` its lower end decides.
 #pragma once
 
 #include <optional>
@@ -25,11 +26,11 @@ class SloTrial {
   [[nodiscard]] std::optional<bool> verdict() const;
   /// How many more replications are wanted before the verdict is looked at again.
   [[nodiscard]] int wanted() const;
+  /// Of the interval; of one replication its attainment.
+  [[nodiscard]] double lower_end() const;
   [[nodiscard]] int count() const { return static_cast<int>(attainments_.size()); }
 
  private:
-  [[nodiscard]] bool is_clear() const;
-
   double target_;
   Replications replications_;
   std::vector<double> attainments_;

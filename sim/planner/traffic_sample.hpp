@@ -13,16 +13,28 @@ struct SampledRequest {
   std::int64_t prompt_tokens = 0, output_tokens = 1;
 };
 
+/// How many requests come when: equal parts of the time from 0 on.
+struct ArrivalCounts {
+  Seconds part;                      // how long each is
+  std::vector<std::int64_t> counts;  // of each
+
+  /// As many as come between two times, if those of a part come evenly.
+  [[nodiscard]] double between(Seconds begin, Seconds end) const;
+};
+
 struct TrafficSample {
   std::vector<SampledRequest> requests;  // the first of them, in order of arrival
   std::int64_t count = 0;                // of all, as far as counted
+  bool is_all = true;                    // false: counting stopped before the last
   Seconds span;                          // first to last arrival
+  Seconds last;                          // arrival
   PerSecond rate;
   double rate_scale = 1;                 // what the scenario says
   std::optional<Seconds> duration;       // likewise
-  bool is_recorded = false;              // arrivals and lengths from a trace: no seed changes them
-  Seconds recorded_begin, recorded_end;  // then: the part that is replayed, in the trace's time
+  std::optional<Seconds> diurnal_period, diurnal_peak;  // likewise
+  bool is_recorded = false;  // arrivals and lengths from a trace: no seed changes them
   bool shares_prefixes = false;
+  ArrivalCounts arrivals;
 
   [[nodiscard]] double output_tokens_mean() const;
 };

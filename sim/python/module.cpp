@@ -51,8 +51,12 @@ std::vector<LayoutChoice> choices_of(const py::dict& vary) {
   std::vector<LayoutChoice> choices;
   for (const auto& [key, values] : vary) {
     const auto name = key.cast<std::string>();
+    const bool is_list = py::isinstance<py::iterable>(values) && !py::isinstance<py::str>(values) &&
+                         !py::isinstance<py::dict>(values);
+    if (!is_list) throw ConfigError({name}, "must be a list of the values to compare, as [1, 2, 4]");
     LayoutChoice choice{name, name.substr(name.rfind('.') + 1), {}};
-    for (const py::handle value : values) choice.values.push_back(py::str(value));
+    for (const py::handle value : values)
+      choice.values.push_back(assignment_text(value_of(value, name)));
     choices.push_back(std::move(choice));
   }
   return choices;

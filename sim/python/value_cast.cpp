@@ -44,10 +44,11 @@ Value value_of(const py::handle& object, const std::string& name) {
       elements.push_back(value_of(element, name + "[" + std::to_string(elements.size()) + "]"));
     }
     value = std::move(elements);
-  } else if (py::hasattr(object, "dtype") && py::hasattr(object, "tolist")) {
-    return value_of(object.attr("tolist")(), name);  // NumPy's scalars and arrays
+  } else if (py::hasattr(object, "tolist")) {
+    // NumPy's scalars and arrays, pandas' columns: as what Python calls the same.
+    return value_of(py::object(object.attr("tolist")()), name);
   } else if (py::hasattr(object, "__index__")) {
-    value = integer_of(object.attr("__index__")(), name);
+    value = integer_of(py::object(object.attr("__index__")()), name);
   } else {
     throw ConfigError(
         {name}, "is of type " + std::string(py::str(py::type::handle_of(object).attr("__name__"))) +

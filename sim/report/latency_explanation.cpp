@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/report/charts.hpp"
+#include "sim/report/command_text.hpp"
 #include "sim/report/latency_words.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
@@ -131,10 +132,12 @@ class ExplanationText {
   [[nodiscard]] std::string advice() const {
     const RelaxedRun* best = most_helpful(explanation_);
     if (best == nullptr) return "None of these changes helps by itself.\n";
-    return fmt::format("{} would help most: {} goes from {} ms to {} ms.\n  {}\n",
+    std::vector<std::string> words = explanation_.command;
+    std::ranges::move(set_words(best->overrides), std::back_inserter(words));
+    return fmt::format("{} would help most: {} goes from {} ms to {} ms.\n{}",
                        ink_.strong(sentence_case(best->what)), explanation_.question.text(),
                        brief(explanation_.value_ms), brief(*best->value_ms),
-                       ink_.quiet(set_text(*best)));
+                       ink_.quiet(command_lines(words, layout_.width, 2)));
   }
 
   const LatencyExplanation& explanation_;

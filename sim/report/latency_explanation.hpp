@@ -21,6 +21,7 @@ struct RelaxedRun {
 
 struct LatencyExplanation {
   std::string title;  // the run's
+  std::vector<std::string> command = {};  // that asked, as words for command_lines()
   LatencyQuestion question;
   double value_ms = 0;  // what it asks about
   std::optional<FigureInterval> interval = {};  // of the value, for the error of prices

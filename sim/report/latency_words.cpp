@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
+#include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
 
 namespace foretoken {
@@ -116,13 +117,7 @@ const RelaxedRun* most_helpful(const LatencyExplanation& explanation) {
 }
 
 std::string set_text(const RelaxedRun& run) {
-  std::string text;
-  for (const std::string& key : run.overrides) {
-    const bool is_quoted = key.find_first_of(" [{\"") != std::string::npos;
-    text += fmt::format("{}--set {}", text.empty() ? "" : " ",
-                        is_quoted ? fmt::format("'{}'", key) : key);
-  }
-  return text;
+  return fmt::format("{}", fmt::join(set_words(run.overrides), " "));
 }
 
 std::string sentence_case(std::string text) {

@@ -1,6 +1,7 @@
 #include "sim/run/run.hpp"
 
 #include "sim/run/deployed_pools.hpp"
+#include "sim/run/request_figures.hpp"
 #include "sim/run/summary.hpp"
 #include "sim/serving/front_end.hpp"
 
@@ -25,15 +26,19 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
 
   Platform platform(scenario.cluster);
   Timeline timeline(scenario.run.warmup);
-  std::int64_t ended = 0;
+  const SloLimits limits = slo_limits(scenario.slo);
+  std::int64_t ended = 0, missed = 0;
   const std::optional<std::int64_t> expected = source->expected();
   const FrontEndSettings& settings = scenario.front_end;
   FrontEnd front_end(platform, *source, timeline, {settings.attempts_max, settings.retry_delay},
                      [&] {
                        ++ended;
-                       if (options.observer != nullptr) {
-                         options.observer->on_request_ended(timeline.requests().back());
-                       }
+                       const RequestRecord& record = timeline.requests().back();
+                       if (options.observer != nullptr) options.observer->on_request_ended(record);
+                       const bool is_good = record.status == RequestStatus::completed &&
+                                            limits.is_met_by(record);
+                       if (timeline.is_counted(record) && !is_good) ++missed;
+                       if (options.misses_max && missed > *options.misses_max) platform.stop();
                        if (options.progress) options.progress({ended, expected, platform.now()});
                      });
   front_end.connect(pools.start(platform, timeline, front_end, options.observer));
@@ -47,7 +52,8 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   pools.arm();
   front_end.start();
   platform.run();
-  if (front_end.ended() == front_end.arrived()) pools.check_empty();
+  const bool is_given_up = options.misses_max && missed > *options.misses_max;
+  if (!is_given_up && front_end.ended() == front_end.arrived()) pools.check_empty();
   const std::size_t ended_in_time = timeline.requests().size();
   front_end.close();
   for (std::size_t i = ended_in_time; i < timeline.requests().size(); ++i) {

@@ -34,6 +34,8 @@ struct Progress {
 struct RunOptions {
   StepObserver* observer = nullptr;
   std::function<void(const Progress&)> progress;  // after every request that ends
+  /// Cuts the run once more of the requests that count have missed the SLO.
+  std::optional<std::int64_t> misses_max = std::nullopt;
 };
 
 /// Runs `scenario` to its end or horizon. Throws ConfigError for what only shows when the rooms are

@@ -184,5 +184,38 @@ class Compare(unittest.TestCase):
         self.assertEqual(goals["lowest cost per token"], 1)
 
 
+    def test_values_are_spelled_as_in_toml(self):
+        result = foretoken.compare(QUICKSTART, {"engine.prefix_caching": [True, False]}, set=FEW)
+        self.assertEqual([row["status"] for row in result["rows"]], ["ran", "ran"])
+        self.assertEqual([row["layout"]["engine.prefix_caching"] for row in result["rows"]],
+                         ["true", "false"])
+
+    def test_integers_of_other_libraries_are_integers(self):
+        class Integer:  # as numpy.int64 is none of Python's, and says what it is
+            def __init__(self, value):
+                self.value = value
+
+            def __index__(self):
+                return self.value
+
+        few = foretoken.compare(QUICKSTART, {"engine.sequences_max": [Integer(64)]}, set=FEW)
+        self.assertEqual(few["rows"][0]["layout"]["engine.sequences_max"], "64")
+        both = foretoken.compare(QUICKSTART, {"deployment.replicas": (Integer(i) for i in (1, 2))},
+                                 set=FEW + ["cluster.name=h200-sxm-8"])
+        self.assertEqual([row["status"] for row in both["rows"]], ["ran", "ran"])
+        scenario = small_scenario()
+        scenario["workload"]["requests"] = Integer(20)
+        self.assertEqual(foretoken.simulate(scenario)["requests"]["completed"], 20)
+
+    def test_slips_are_mistakes_and_no_rows(self):
+        for vary, said in [({"deployment.tensor_paralel": [1, 2]}, "did you mean 'tensor_parallel'"),
+                           ({"engine.scheduler": ["sglan"]}, "did you mean 'sglang'"),
+                           ({"deployment.tensor_parallel": "12"}, "must be a list"),
+                           ({"deployment.tensor_parallel": 2}, "must be a list"),
+                           ({"workload.rate": [{"a": 1}]}, "write it as text")]:
+            with self.assertRaisesRegex(foretoken.ConfigError, said):
+                foretoken.compare(QUICKSTART, vary, set=FEW)
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())

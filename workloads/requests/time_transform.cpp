@@ -57,26 +57,27 @@ std::unique_ptr<ArrivalTimes> mapped(std::unique_ptr<ArrivalTimes> times, Map ma
   return std::make_unique<MappedTimes<Map>>(std::move(times), std::move(map));
 }
 
-void read_window(TableReader& workload, TimeTransform& transform) {
+/// `key`: "window" or "part".
+std::optional<TimeWindow> read_window(TableReader& workload, std::string_view key) {
   std::vector<std::string> texts;
-  if (!workload.read("window", texts)) return;
+  if (!workload.read(key, texts)) return std::nullopt;
   if (texts.size() != 2) {
-    workload.fail("window", "must have two times, for example [\"10 min\", \"20 min\"]");
-    return;
+    workload.fail(key, "must have two times, for example [\"10 min\", \"20 min\"]");
+    return std::nullopt;
   }
   TimeWindow window;
   for (const auto& [text, time] : {std::pair(&texts[0], &window.begin), {&texts[1], &window.end}}) {
     if (const auto problem = parse_quantity(*text, *time)) {
-      workload.fail("window", *problem);
-      return;
+      workload.fail(key, *problem);
+      return std::nullopt;
     }
   }
-  expect_time(workload, "window", window.begin, true);
-  expect_time(workload, "window", window.end, true);
+  expect_time(workload, key, window.begin, true);
+  expect_time(workload, key, window.end, true);
   workload.expect(
-      "window", window.begin < window.end,
+      key, window.begin < window.end,
       fmt::format("ends at {} and begins at {}; the end must come later", texts[1], texts[0]));
-  transform.window = window;
+  return window;
 }
 
 void read_diurnal(TableReader& workload, TimeTransform& transform) {
@@ -100,25 +101,28 @@ void read_diurnal(TableReader& workload, TimeTransform& transform) {
 
 TimeTransform read_time_transform(TableReader& workload) {
   TimeTransform transform;
-  read_window(workload, transform);
+  transform.window = read_window(workload, "window");
   workload.read("rate_scale", transform.rate_scale);
   workload.expect("rate_scale", transform.rate_scale >= 1e-6 && transform.rate_scale <= 1e6,
                   "must be from 1e-6 to 1e6; 2.0 doubles the rate");
   read_diurnal(workload, transform);
+  transform.part = read_window(workload, "part");
   return transform;
 }
 
 void describe(const TimeTransform& transform, Value& workload) {
-  if (transform.window) {
-    workload.set("window", ValueArray{exact_text(transform.window->begin),
-                                      exact_text(transform.window->end)});
-  }
+  const auto set_window = [&](const char* key, const std::optional<TimeWindow>& window) {
+    if (!window) return;
+    workload.set(key, ValueArray{exact_text(window->begin), exact_text(window->end)});
+  };
+  set_window("window", transform.window);
   if (transform.rate_scale != 1.0) workload.set("rate_scale", transform.rate_scale);
   if (transform.diurnal) {
     workload.set("diurnal", ValueObject{{"period", exact_text(transform.diurnal->period)},
                                         {"amplitude", transform.diurnal->amplitude},
                                         {"peak", exact_text(transform.diurnal->peak)}});
   }
+  set_window("part", transform.part);
 }
 
 Seconds diurnal_time(const DiurnalProfile& profile, Seconds even) {
@@ -150,6 +154,9 @@ std::unique_ptr<ArrivalTimes> transformed(std::unique_ptr<ArrivalTimes> times,
     times = mapped(std::move(times), [profile = *transform.diurnal](Seconds time) {
       return diurnal_time(profile, time);
     });
+  }
+  if (transform.part) {
+    times = std::make_unique<WindowedTimes>(std::move(times), *transform.part);
   }
   return times;
 }

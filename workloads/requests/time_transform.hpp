@@ -1,6 +1,7 @@
-// What `window`, `rate_scale` and `diurnal` do to the times of any open traffic, generated or
-// recorded, in this order: cut a part out, play it faster, swell and ebb. Closed-loop traffic has
-// no times of its own, so none of the three applies to it.
+// What `window`, `rate_scale`, `diurnal` and `part` do to the times of any open traffic, generated
+// or recorded, in this order: cut a window out, play it faster, swell and ebb, and of what comes of
+// that serve a part: an hour of a day. Closed-loop traffic has no times of its own, so none of them
+// applies to it.
 #pragma once
 
 #include <memory>
@@ -29,9 +30,10 @@ struct TimeTransform {
   std::optional<TimeWindow> window;
   double rate_scale = 1.0;  // 2 doubles the rate: times are halved
   std::optional<DiurnalProfile> diurnal;
+  std::optional<TimeWindow> part;  // in the run's time, after all others
 };
 
-/// Reads the three keys; reports mistakes.
+/// Reads the four keys; reports mistakes.
 TimeTransform read_time_transform(TableReader& workload);
 
 /// Sets the keys that are in use.

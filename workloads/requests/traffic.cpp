@@ -50,7 +50,8 @@ class TrafficSource final : public RequestSource {
 
   std::optional<std::int64_t> expected() const override {
     const TrafficLimits& limits = traffic_.limits;
-    const bool limited_by_time = limits.duration || traffic_.transform.window;
+    const bool limited_by_time =
+        limits.duration || traffic_.transform.window || traffic_.transform.part;
     if (!traffic_.arrivals->is_finite() && !limited_by_time) return limits.requests;
     if (traffic_.arrivals->waits_for_answers()) return std::nullopt;
     // The times depend on nothing but the seed, so they can be counted beforehand.

@@ -201,9 +201,10 @@ class WorkloadReader {
       table_.expect("window", !transform.window, message);
       table_.expect("rate_scale", transform.rate_scale == 1.0, message);
       table_.expect("diurnal", !transform.diurnal, message);
+      table_.expect("part", !transform.part, message);
     }
     const bool limited = table_.find("requests") != nullptr || table_.find("duration") != nullptr ||
-                         table_.find("window") != nullptr;
+                         table_.find("window") != nullptr || table_.find("part") != nullptr;
     if (!arrivals.is_finite() && !limited) {
       table_.fail("requests",
                   "is missing; this traffic never ends. Give requests = 400 or "
@@ -222,7 +223,8 @@ class WorkloadReader {
   /// Whether a trace (or a batch at time 0) has anybody within window and duration; what a
   /// generator yields is chance.
   void check_not_empty() {
-    if (!traffic_.arrivals->is_finite()) return;
+    // A part of a day may be a silent one.
+    if (!traffic_.arrivals->is_finite() || traffic_.transform.part) return;
     if (start_traffic(traffic_, RandomStreams(0))->next()) return;
     const std::string span =
         traffic_.trace == nullptr || arrivals_ != "trace"

@@ -14,7 +14,7 @@
 //   sessions, system_prompts   see sessions.hpp
 //   priorities      [{ priority = 0, share = 0.2 }, ...]: classes of requests, lower goes first
 //   timeout, first_token_timeout, cancellations   see patience.hpp
-//   window, rate_scale, diurnal   see time_transform.hpp
+//   window, rate_scale, diurnal, part   see time_transform.hpp
 #pragma once
 
 #include <filesystem>

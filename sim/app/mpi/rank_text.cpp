@@ -34,6 +34,9 @@ class Message {
 
 Value ticket_value(std::size_t ticket) { return static_cast<std::int64_t>(ticket); }
 
+/// Of a run that goes on whatever is missed.
+constexpr std::int64_t any_number_missed = -1;
+
 }  // namespace
 
 std::string report_text(const RankReport& report) {
@@ -54,13 +57,18 @@ RankReport read_report(const std::string& text) {
 std::string run_text(std::size_t ticket, const RunRequest& request) {
   ValueArray overrides;
   for (const std::string& assignment : request.overrides) overrides.emplace_back(assignment);
-  return to_json(ValueObject{{"ticket", ticket_value(ticket)}, {"overrides", std::move(overrides)}},
+  return to_json(ValueObject{{"ticket", ticket_value(ticket)},
+                             {"overrides", std::move(overrides)},
+                             {"misses_max", request.misses_max.value_or(any_number_missed)}},
                  -1);
 }
 
 std::pair<std::size_t, RunRequest> read_run(const std::string& text) {
   Message message(text);
-  return {message.ticket(), {message.get<std::vector<std::string>>("overrides")}};
+  RunRequest request{message.get<std::vector<std::string>>("overrides")};
+  const auto misses = message.get<std::int64_t>("misses_max");
+  if (misses != any_number_missed) request.misses_max = misses;
+  return {message.ticket(), std::move(request)};
 }
 
 std::string done_text(std::size_t ticket, const RunOutcome& outcome) {

@@ -54,6 +54,10 @@ void RunProgram::start(ChildProcesses& children, std::size_t ticket,
     arguments.emplace_back("--set");
     arguments.push_back(assignment);
   }
+  if (request.misses_max) {
+    arguments.emplace_back("--misses-max");
+    arguments.push_back(fmt::format("{}", *request.misses_max));
+  }
   const std::vector<char*> words = words_of(arguments);
   children.start(ticket, [&](int pipe) {
     dup2(pipe, STDOUT_FILENO);

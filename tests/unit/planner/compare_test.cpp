@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sstream>
 
 #include "sim/base/json.hpp"
+#include "sim/planner/choice_complaints.hpp"
 #include "sim/report/page_column.hpp"
 #include "sim/report/page_files.hpp"
 #include "tests/own_folder.hpp"
@@ -81,10 +83,91 @@ TEST_F(CompareTest, NamesTheBestByEachGoal) {
   const Comparison comparison = compare_layouts(choices, runner, file, {});
   std::vector<std::pair<std::string, std::size_t>> best;
   for (const BestLayout& goal : comparison.best) best.emplace_back(goal.goal, goal.row);
+  EXPECT_THAT(comparison.best[1].ties, ElementsAre(1U, 2U, 3U, 4U)) << "all TPOTs are equal";
   EXPECT_THAT(best, ElementsAre(std::pair("lowest TTFT p99", 4U),               // 80 / 4 + 1
                                 std::pair("lowest TPOT p99", 0U),               // all equal
                                 std::pair("highest throughput", 4U),            // 225
                                 std::pair("highest throughput per GPU", 0U)));  // 100 / 1
+}
+
+/// A row whose TTFT p50 is `ttft_ms`, 10 % give or take.
+ComparedLayout row_of(const char* value, double ttft_ms, bool has_slo, bool meets_it) {
+  Value report = made_up_report(1, 100, ttft_ms);
+  add_made_up_intervals(ttft_ms, 0.9, 1.1, report);
+  if (has_slo) {
+    report.set("slo", ValueObject{{"targets", ValueArray{"ttft <= 1 s"}},
+                                  {"met", meets_it},
+                                  {"attainment", meets_it ? 0.995 : 0.925},
+                                  {"goodput_per_s", 1.0}});
+  }
+  return {{{value}}, {RunStatus::ran, "", report}, figures_of(report)};
+}
+
+TEST_F(CompareTest, RowsWhoseIntervalsOverlapShareTheStar) {
+  Comparison comparison;
+  comparison.choices = {{"deployment.tensor_parallel", "TP", {"1", "2", "4"}}};
+  for (const auto& [value, ttft] : {std::pair("1", 110.0), std::pair("2", 100.0),
+                                    std::pair("4", 130.0)})
+    comparison.rows.push_back(row_of(value, ttft, false, false));
+  comparison.best = best_layouts(comparison.rows);
+  ASSERT_EQ(comparison.best.front().goal, "lowest TTFT p99");
+  EXPECT_EQ(comparison.best.front().row, 1U);
+  EXPECT_THAT(comparison.best.front().ties, ElementsAre(0U));
+  // Every output says so.
+  EXPECT_THAT(comparison_table(comparison, false, 100),
+              HasSubstr("★ lowest TTFT p99             TP 2 · TP 1\n"));
+  EXPECT_THAT(comparison_csv(comparison), HasSubstr("1,ran,"));
+  const std::string json = to_json(comparison_value(comparison), -1);
+  EXPECT_THAT(json, HasSubstr(R"({"goal":"lowest TTFT p99","row":1,"ties":[0]})"));
+  std::istringstream lines(comparison_csv(comparison));
+  std::vector<std::string> csv;
+  for (std::string line; std::getline(lines, line);) csv.push_back(line);
+  EXPECT_THAT(csv[1], HasSubstr("lowest TTFT p99"));
+  EXPECT_THAT(csv[2], HasSubstr("lowest TTFT p99"));
+  EXPECT_THAT(csv[3], Not(HasSubstr("lowest TTFT p99")));
+}
+
+TEST_F(CompareTest, SaysWhetherEachRowMeetsTheSloAndStarsThoseThatDo) {
+  Comparison comparison;
+  comparison.choices = {{"deployment.tensor_parallel", "TP", {"1", "2"}}};
+  comparison.rows = {row_of("1", 50, true, false), row_of("2", 100, true, true)};
+  comparison.best = best_layouts(comparison.rows);
+  for (const BestLayout& best : comparison.best) {
+    EXPECT_EQ(best.row, 1U) << best.goal << ": TP 1 is quicker and misses";
+    EXPECT_TRUE(best.ties.empty()) << best.goal;
+  }
+  const std::string table = comparison_table(comparison, false, 120);
+  EXPECT_THAT(table, HasSubstr("92.5 % ✗"));
+  EXPECT_THAT(table, HasSubstr("99.5 % ✓"));
+  EXPECT_THAT(comparison_csv(comparison), HasSubstr(",slo_met,bound,"));
+  EXPECT_THAT(to_json(comparison_value(comparison), -1), HasSubstr(R"("slo_met":false)"));
+  if (!embedded_uplot().empty()) {
+    EXPECT_THAT(comparison_page(comparison, "Layouts", "1.2.3"),
+                HasSubstr(to_json(column_value(PageColumn::of_texts("SLO", {"missed", "met"})), -1)));
+  }
+  // Where none does, all are looked at, and that is said.
+  comparison.rows.pop_back();
+  comparison.best = best_layouts(comparison.rows);
+  EXPECT_FALSE(comparison.best.empty());
+  EXPECT_THAT(comparison_table(comparison, false, 120), HasSubstr("no row meets the SLO"));
+}
+
+TEST_F(CompareTest, SlipsAreToldBeforeAnythingIsRun) {
+  const std::vector<LayoutChoice> slips = {{"engine.scheduler", "scheduler", {"sglan", "orca"}}};
+  const auto check = [](const RunRequest& request) {
+    const std::string& key = request.overrides.front();
+    if (key.ends_with("sglan"))
+      throw ConfigError({"--set " + key}, "unknown scheduler 'sglan'; did you mean 'sglang'?");
+  };
+  EXPECT_THROW(check_choices(slips, check), ConfigError);
+  // What does not fit is a row; every value is asked once.
+  int asked = 0;
+  check_choices(choices, [&](const RunRequest& request) {
+    ++asked;
+    if (request.overrides.front().ends_with("=4"))
+      throw ConfigError({"--set " + request.overrides.front()}, "needs 8 GPUs, and there are 4");
+  });
+  EXPECT_LT(asked, 6);
 }
 
 TEST_F(CompareTest, ThePageShowsWhatPricesMayMakeOfAFigure) {

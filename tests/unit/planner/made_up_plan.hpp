@@ -18,6 +18,7 @@ inline Value made_up_report(double attainment, double latency_ms) {
     return ValueObject{{"mean", ms}, {"p50", ms}, {"p90", ms}, {"p95", ms}, {"p99", ms}};
   };
   return ValueObject{
+      {"requests", ValueObject{{"arrived", 100}}},
       {"throughput", ValueObject{{"requests_per_s", 10.0},
                                  {"output_tokens_per_s", 1000.0},
                                  {"per_gpu", ValueObject{{"output_tokens_per_s", 100.0}}}}},
@@ -35,6 +36,8 @@ struct MadeUp {
   double latency_ms = 1000;  // end to end, at any load that holds
   bool fits = true;
   bool breaks = false;  // its runs do not end
+  /// Of each replication where the load is held; empty: all requests meet the SLO.
+  std::vector<double> attainments = {};
 };
 
 /// Finishes runs in reverse order. A probe travels as text, since that is all a runner is given.
@@ -43,10 +46,10 @@ class MadeUpPlanRunner final : public ScenarioRunner {
   MadeUpPlanRunner(std::vector<MadeUp> truth, double load)
       : truth_(std::move(truth)), load_(load) {}
 
-  static RunRequest request(const PlanProbe& probe) {
-    return {{fmt::format("{}", probe.candidate), fmt::format("{}", static_cast<int>(probe.kind)),
+  static std::vector<RunRequest> requests(const PlanProbe& probe) {
+    return {{{fmt::format("{}", probe.candidate), fmt::format("{}", static_cast<int>(probe.kind)),
              fmt::format("{}", probe.units), fmt::format("{}", probe.replication),
-             fmt::format("{}", probe.load), fmt::format("{}", probe.slowdown)}};
+             fmt::format("{}", probe.load), fmt::format("{}", probe.slowdown)}}};
   }
 
   [[nodiscard]] std::size_t slots() const override { return 3; }
@@ -73,7 +76,10 @@ class MadeUpPlanRunner final : public ScenarioRunner {
     // A unit under 1/n of the load is as well off as n units under all of it.
     const double demand = load_ * std::stod(words[4]) * std::stod(words[5]);
     const bool holds = truth.unit_rate * std::stoi(words[2]) >= demand;
-    return {RunStatus::ran, "", made_up_report(holds ? 1.0 : 0.5, truth.latency_ms)};
+    const auto replication = std::stoul(words[3]);
+    const double held =
+        replication < truth.attainments.size() ? truth.attainments[replication] : 1.0;
+    return {RunStatus::ran, "", made_up_report(holds ? held : 0.5, truth.latency_ms)};
   }
 
   std::vector<MadeUp> truth_;

@@ -94,7 +94,7 @@ TEST_F(OutcomeStoreTest, APlanWhoseRunsAreThereMakesNone) {
   const auto ask = [&](std::size_t few) {
     MadeUpPlanRunner runner(truth, 10);
     OutcomeStore store = open("one");
-    PlanRuns runs(runner, MadeUpPlanRunner::request, {}, &store);
+    PlanRuns runs(runner, MadeUpPlanRunner::requests, {}, &store);
     runs.run({probes.begin(), probes.begin() + static_cast<std::ptrdiff_t>(few)});
     const auto outcomes = runs.run(probes);
     EXPECT_EQ(runs.made(), 3U) << "three different runs are asked for";

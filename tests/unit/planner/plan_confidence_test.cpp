@@ -25,15 +25,15 @@ PlanCandidate candidate() {
 TEST(Confidence, SlowerStepsTakeMoreUnitsAndScaleTimes) {
   // A unit holds 2.6 requests a second: 4 of them hold 10.4.
   MadeUpPlanRunner runner({{.unit_rate = 2.6, .latency_ms = 1000}}, load);
-  PlanRuns runs(runner, MadeUpPlanRunner::request, {});
+  PlanRuns runs(runner, MadeUpPlanRunner::requests, {});
   const std::vector<PlanCandidate> candidates = {candidate()};
   const Value report = made_up_report(1, 1000);
   const RunOutcome run{RunStatus::ran, "", report};
   TrafficSample traffic;
   const PlanRequests requests({CandidateKeys{}}, traffic, {}, {});
   const auto answers =
-      confidence_of({{0, 4, metrics_of(report), &run}}, candidates, requests,
-                    {.confidence = 0.9, .target = 0.99, .replications = {1, 2}}, runs);
+      confidence_of({{0, 4, metrics_of(report), &run, 2}}, candidates, requests,
+                    {.confidence = 0.9, .target = 0.99}, runs);
   ASSERT_EQ(answers.size(), 1U);
   const double width = answers[0].half_width;
   EXPECT_NEAR(width, 0.1943, 0.0005);
@@ -63,7 +63,7 @@ TEST(Confidence, RangesThatMeetCannotBeToldApart) {
 
 TEST(HighestLoad, SaysWhatCannotBe) {
   MadeUpPlanRunner runner({{.unit_rate = 1, .latency_ms = 1, .fits = false}}, load);
-  PlanRuns runs(runner, MadeUpPlanRunner::request, {});
+  PlanRuns runs(runner, MadeUpPlanRunner::requests, {});
   HighestLoad task({}, 0.99, {1, 1}, 1.0, {});
   run_tasks({&task}, runs);
   EXPECT_EQ(task.impossible(), "it does not fit");
@@ -72,7 +72,7 @@ TEST(HighestLoad, SaysWhatCannotBe) {
 
 TEST(PlanRuns, AsksNothingTwice) {
   MadeUpPlanRunner runner({{}}, load);
-  PlanRuns runs(runner, MadeUpPlanRunner::request, {});
+  PlanRuns runs(runner, MadeUpPlanRunner::requests, {});
   const auto outcomes = runs.run({{.units = 10}, {.units = 9}, {.units = 10}});
   ASSERT_EQ(outcomes.size(), 3U);
   EXPECT_EQ(outcomes[0], outcomes[2]);
@@ -81,6 +81,51 @@ TEST(PlanRuns, AsksNothingTwice) {
   EXPECT_EQ(runner.started, 2);
   EXPECT_DOUBLE_EQ(attainment_of(outcomes[0]->report), 1.0);
   EXPECT_DOUBLE_EQ(attainment_of(outcomes[1]->report), 0.5);
+}
+
+/// Three samples of which the first alone misses too much.
+class SampleRunner final : public ScenarioRunner {
+ public:
+  [[nodiscard]] std::size_t slots() const override { return 2; }
+  void start(std::size_t ticket, const RunRequest& request) override {
+    asked.push_back(request.overrides.front());
+    const double met = request.overrides.front() == "busy" ? busy_met : 1.0;
+    finished_.push_back({ticket, {RunStatus::ran, "", made_up_report(met, met < 1 ? 900 : 300)}});
+  }
+  std::optional<Finished> wait() override {
+    Finished finished = finished_.front();
+    finished_.erase(finished_.begin());
+    return finished;
+  }
+  double busy_met = 1;
+  std::vector<std::string> asked;
+
+ private:
+  std::vector<Finished> finished_;
+};
+
+std::vector<RunRequest> three_samples(const PlanProbe&) {
+  return {{{"busy"}, 3}, {{"usual"}, 3}, {{"quiet"}, 3}};
+}
+
+TEST(PlanRuns, SamplesAreCountedTogether) {
+  SampleRunner runner;
+  runner.busy_met = 0.97;  // 3 of its 100 requests miss, as many as may
+  PlanRuns runs(runner, three_samples, {});
+  const RunOutcome& outcome = *runs.run({{}}).front();
+  EXPECT_EQ(runner.asked.size(), 3U);
+  EXPECT_NEAR(attainment_of(outcome.report), 0.99, 1e-12);
+  const std::vector<double> metrics = metrics_of(outcome.report);
+  EXPECT_NEAR(metrics[*find_metric("e2e_mean_ms")], 500, 1e-9);
+  EXPECT_NEAR(metrics[*find_metric("e2e_p99_ms")], 900, 1e-9) << "of the worst";
+}
+
+TEST(PlanRuns, ASampleThatMissesTooMuchSparesTheOthers) {
+  SampleRunner runner;
+  runner.busy_met = 0.96;
+  PlanRuns runs(runner, three_samples, {});
+  EXPECT_LT(attainment_of(runs.run({{}}).front()->report), 0.99);
+  EXPECT_THAT(runner.asked, ::testing::ElementsAre("busy"));
 }
 
 }  // namespace

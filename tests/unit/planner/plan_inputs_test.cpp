@@ -146,28 +146,90 @@ TEST(LoadBounds, NobodyCanMeetATargetBelowThem) {
   EXPECT_EQ(load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms").attainment, 0.0);
 }
 
-TEST(PlanRequests, AUnitGetsItsShareAndAFleetAll) {
+constexpr const char* one_choice = "[plan]\ngpus = [\"h100-sxm\"]\ntensor_parallel = [4]\n";
+
+TEST(PlanSpace, TriesUsualSizesWhereNobodySays) {
+  const auto tensor_of = [](const std::string& more) {
+    const Value root = parse_toml(more.find("tensor_parallel") == std::string::npos
+                                      ? scenario_text + more
+                                      : more,
+                                  "s.toml");
+    return read_plan_settings(root).usual_tensor;
+  };
+  EXPECT_THAT(tensor_of("[plan]\ngpus = [\"h100-sxm\"]\n"), ElementsAre("1", "2", "4", "8"));
+  EXPECT_THAT(tensor_of("[deployment]\ntensor_parallel = 16\n"),
+              ElementsAre("1", "2", "4", "8", "16"));
+  EXPECT_TRUE(tensor_of(std::string("[deployment]\ntensor_parallel = 4\n[plan]\n"
+                                    "tensor_parallel = [4]\n"))
+                  .empty());
+  EXPECT_TRUE(tensor_of("[deployment]\ntensor_parallel = 1\ndata_parallel_attention = 8\n").empty());
+  EXPECT_TRUE(tensor_of("[pool.decode]\ntensor_parallel = 4\n").empty());
   const PlanSettings settings = read_plan_settings(root_of("[plan]\ngpus = [\"h100-sxm\"]\n"));
-  const PlanSpace space = plan_space(settings, loader(), PlanSizing::fleet);
+  EXPECT_EQ(plan_space(settings, loader(), PlanSizing::fleet).candidates.size(), 4U);
+  // How much a given cluster holds is asked of the layout that it has.
+  EXPECT_EQ(plan_space(read_plan_settings(root_of("")), loader(), PlanSizing::cluster)
+                .candidates.size(),
+            1U);
+}
+
+TEST(PlanRequests, AUnitGetsItsShareAndAFleetAll) {
+  const PlanSpace space =
+      plan_space(read_plan_settings(root_of(one_choice)), loader(), PlanSizing::fleet);
   const PlanRequests requests = space.requests();
   const RunRequest unit =
-      requests.request({.kind = PlanProbe::Kind::unit, .units = 4, .replication = 2});
+      requests.requests({.kind = PlanProbe::Kind::unit, .units = 4, .replication = 2}).front();
   EXPECT_THAT(unit.overrides, Contains("deployment.replicas=1"));
   EXPECT_THAT(unit.overrides, Contains("workload.rate_scale=0.25"));
   EXPECT_THAT(unit.overrides, Contains("run.seed=3"));
   // 10 s of traffic take 40; a tenth of that is not counted.
   EXPECT_THAT(unit.overrides, Contains("run.warmup=4 s"));
-  const RunRequest fleet = requests.request({.units = 4});
-  EXPECT_THAT(fleet.overrides, ElementsAre("cluster.name=h100-sxm-8x2", "deployment.replicas=4"));
+  EXPECT_EQ(unit.misses_max, std::nullopt);
+  const RunRequest fleet = requests.requests({.units = 4}).front();
+  EXPECT_THAT(fleet.overrides,
+              ElementsAre("cluster.name=h100-sxm-8x2", "deployment.tensor_parallel=4",
+                          "deployment.replicas=4", "run.intervals=none"));
+  EXPECT_THAT(fleet.misses_max, ::testing::Optional(1)) << "of 101 requests";
+  EXPECT_EQ(requests.requests({.units = 4, .replication = 1}).front().misses_max, std::nullopt)
+      << "of other seeds the attainment counts";
+  EXPECT_THAT(requests.whole_run({.units = 4, .load = 1.05}),
+              ElementsAre("cluster.name=h100-sxm-8x2", "deployment.tensor_parallel=4",
+                          "deployment.replicas=4", "workload.rate_scale=1.05"));
 }
 
 TEST(PlanRequests, SlowerStepsAreMoreLoadAndTighterTargets) {
-  const PlanSettings settings = read_plan_settings(root_of("[plan]\ngpus = [\"h100-sxm\"]\n"));
-  const PlanSpace space = plan_space(settings, loader(), PlanSizing::fleet);
-  const RunRequest run = space.requests().request({.units = 2, .slowdown = 1.25});
+  const PlanSpace space =
+      plan_space(read_plan_settings(root_of(one_choice)), loader(), PlanSizing::fleet);
+  const RunRequest run = space.requests().requests({.units = 2, .slowdown = 1.25}).front();
   EXPECT_THAT(run.overrides, Contains("workload.rate_scale=1.25"));
   EXPECT_THAT(run.overrides, Contains("slo.ttft=1.6 s"));
   EXPECT_THAT(run.overrides, Contains("slo.tpot=0.08 s"));
+  EXPECT_EQ(run.misses_max, std::nullopt) << "its figures are wanted";
+}
+
+TEST(PlanRequests, ADayIsSampledTheBusiestHoursFirst) {
+  const auto load = [](const std::vector<std::string>& overrides) {
+    std::vector<std::string> keys = {"workload.requests=864000",
+                                     "workload.diurnal={ amplitude = 0.8, peak = \"15 h\" }"};
+    keys.insert(keys.end(), overrides.begin(), overrides.end());
+    return loader()(keys);
+  };
+  const PlanSpace space =
+      plan_space(read_plan_settings(root_of(one_choice)), load, PlanSizing::fleet);
+  EXPECT_EQ(space.traffic.count, 864000);
+  EXPECT_NEAR(space.traffic.arrivals.between(Seconds(0), Seconds(1e6)), 864000, 1e-3);
+  const PlanRequests requests = space.requests();
+  EXPECT_TRUE(requests.is_sampled());
+  const std::vector<RunRequest> samples = requests.requests({.units = 2, .load = 2});
+  ASSERT_EQ(samples.size(), 8U);
+  // Eight windows of 150 s in the middle of three hours each, in half of the time: those at 13.5 and
+  // 16.5 h, next to the peak, begin at 24,263 and 29,663 s.
+  EXPECT_THAT(fmt::format("{}", fmt::join(samples.front().overrides, " ")),
+              HasSubstr("workload.rate_scale=2 workload.diurnal.period=43200 s "
+                        "workload.diurnal.peak=27000 s workload.part=[\"2"));
+  // 8 x 1,500 requests or so, each of which may miss with 1 %, and a fifth more.
+  ASSERT_TRUE(samples.front().misses_max.has_value());
+  EXPECT_NEAR(static_cast<double>(*samples.front().misses_max), 144, 5);
+  EXPECT_EQ(requests.of_fleet({2, 5}).most, 5);
 }
 
 TEST(HardwareChange, ReadsPerCentAndFactors) {

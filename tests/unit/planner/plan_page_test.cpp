@@ -82,9 +82,10 @@ TEST_F(PlanPage, SaysWhatIsCheapestAndHowSureThatIs) {
   const std::string html = plan_page(plan(), "chat.toml", scenario_of, "1.2.3");
   EXPECT_THAT(html, HasSubstr(R"("label":"Cheapest that holds","value":"TP 8, 2 replicas")"));
   EXPECT_THAT(html, HasSubstr(R"("note":"4 x h200-sxm","tone":"good")"));
-  // Two units at $4, three if steps are slow; 1000 tokens/s: 8 / 3.6e6 * 1e6 = $2.22 a million.
-  EXPECT_THAT(html, HasSubstr(R"("value":"$8.00","unit":"an hour",)"
-                              R"("note":"$8.00 to $12.00 · $2.22 per M output tokens")"));
+  // Two units at $4, three if steps are slow; 10 x 50 tokens/s: 8 / 1.8e6 * 1e6 = $4.44 a million.
+  EXPECT_THAT(html,
+              HasSubstr(R"("value":"$8.00","unit":"an hour",)"
+                        R"("note":"$5,840 a month · $8.00 to $12.00 · $4.44 per M output tokens")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"2.00","unit":"s","note":"1.00 to 4.00")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"12.5","unit":"requests/s","note":"10.0 asked for")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"10","unit":"of 40","note":"75.0 % saved")"));

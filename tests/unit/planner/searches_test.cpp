@@ -141,25 +141,41 @@ TEST(LoadSearch, SaysWhenNothingHolds) {
 
 TEST(SloTrial, EqualAnswersNeedNoMore) {
   SloTrial trial(0.99, {2, 5});
-  EXPECT_EQ(trial.wanted(), 2);
+  EXPECT_EQ(trial.wanted(), 1);
   trial.add(1.0);
   EXPECT_EQ(trial.verdict(), std::nullopt);
+  EXPECT_EQ(trial.wanted(), 1);
   trial.add(1.0);
   EXPECT_THAT(trial.verdict(), Optional(true));
+  EXPECT_EQ(trial.wanted(), 0);
+  EXPECT_DOUBLE_EQ(trial.lower_end(), 1.0);
+}
+
+TEST(SloTrial, TheScenariosOwnSeedHasToHold) {
+  SloTrial trial(0.99, {2, 5});
+  trial.add(0.9899);
+  EXPECT_THAT(trial.verdict(), Optional(false)) << "whatever others might say";
   EXPECT_EQ(trial.wanted(), 0);
 }
 
 TEST(SloTrial, AsksOnWhileItIsClose) {
-  // Mean 0.990 with an error of 0.006: neither side of 0.985 is certain.
+  // Mean 0.994 with an error of 0.002: neither side of 0.985 is certain of two values.
   SloTrial trial(0.985, {2, 4});
   trial.add(0.996);
-  trial.add(0.984);
+  trial.add(0.992);
   EXPECT_EQ(trial.verdict(), std::nullopt);
   EXPECT_EQ(trial.wanted(), 1);
-  trial.add(0.990);
-  EXPECT_EQ(trial.verdict(), std::nullopt);
-  trial.add(0.986);
-  EXPECT_THAT(trial.verdict(), Optional(true)) << "after the last one the mean, 0.989, decides";
+  trial.add(0.994);  // 0.994 - 2.92 x 0.00115
+  EXPECT_THAT(trial.verdict(), Optional(true));
+  EXPECT_NEAR(trial.lower_end(), 0.99063, 0.00001);
+}
+
+TEST(SloTrial, AMeanAtTheTargetDoesNotHold) {
+  // The mean, 0.992, is above the target and says nothing: its interval begins at 0.983.
+  SloTrial trial(0.99, {2, 5});
+  for (const double attainment : {0.999, 0.976, 0.999, 0.987, 0.999}) trial.add(attainment);
+  EXPECT_THAT(trial.verdict(), Optional(false));
+  EXPECT_LT(trial.lower_end(), 0.99);
 }
 
 TEST(SloTrial, OneIsEnoughWhereMoreWouldBeTheSame) {
