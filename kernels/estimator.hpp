@@ -55,6 +55,17 @@ class EstimatorFamily {
   /// Mean relative error of T alone where the family has no networks and is priced by it; 0 = the
   /// family is one to be trained.
   [[nodiscard]] virtual double first_order_error() const { return 0; }
+  /// Of kernels whose rows are computed in tiles (a product's m): the largest number of rows that
+  /// ends in the same row of tiles as `kernel`'s. Its price is that of them all (row_prices.hpp).
+  /// 0: the family has no such rows.
+  [[nodiscard]] virtual std::int64_t row_end(const Kernel& /*kernel*/,
+                                             const GpuSpec& /*gpu*/) const {
+    return 0;
+  }
+  /// `kernel` with so many rows, where row_end() is not 0.
+  [[nodiscard]] virtual Kernel with_rows(const Kernel& kernel, std::int64_t /*rows*/) const {
+    return kernel;
+  }
   /// What is added to a price when the launch is cold (weights and KV from DRAM); tables are warm.
   [[nodiscard]] virtual Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const = 0;
 

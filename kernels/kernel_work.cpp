@@ -30,13 +30,17 @@ KernelWork work_of(const Gemm& kernel) {
   const double wide = activation_size(kernel.dtype);
   const double inputs = product(kernel.m, kernel.k);
   const double outputs = product(kernel.m, kernel.n);
+  // PyTorch's product alone finds its inputs quantised.
+  const bool is_bare =
+      kernel.implementation.framework == Framework::pytorch && !is_weight_only(kernel.dtype);
   KernelWork work;
   work.tensor_flops = 2 * inputs * static_cast<double>(kernel.n);
   work.tensor_dtype = kernel.dtype;
   work.weight_bytes = Bytes(product(kernel.n, kernel.k) * weight_size);
-  work.dram_bytes = work.weight_bytes + Bytes((inputs + outputs) * wide);
+  work.dram_bytes =
+      work.weight_bytes + Bytes(inputs * (is_bare ? weight_size : wide)) + Bytes(outputs * wide);
   work.l2_bytes = work.dram_bytes;
-  if (weight_size < wide && !is_weight_only(kernel.dtype)) {
+  if (weight_size < wide && !is_bare && !is_weight_only(kernel.dtype)) {
     // Quantised beforehand: a 16-bit read (counted above) and a narrow write, which the product
     // reads back from the L2. Two operations a value: magnitude for the scale, then the scaling.
     work.fma_ops = 2 * inputs;

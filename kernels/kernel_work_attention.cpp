@@ -87,20 +87,40 @@ KernelWork attention_work(const Attention& kernel) {
   return work;
 }
 
-// The up-projections are absorbed into the query and the output, so that scores are taken over
-// latent + rope dimensions and the values are the latent itself, shared by all heads.
+namespace {
+
+/// DeepSeek's head sizes beside the rotary part: 128 of a key, 128 of a value.
+constexpr double expanded_nope_dim = 128, expanded_value_dim = 128;
+
+/// Operations of one kind of sequences, whichever form has fewer: absorbed, the up-projections are
+/// part of the query and the output, scores are taken over latent + rope dimensions, and the values
+/// are the latent itself, shared by all heads (decode); expanded, keys and values of all heads are
+/// made from the latent first (prompts).
+double mla_flops(const Mla& kernel, double pairs, double keys) {
+  const double absorbed = 2 * pairs * (2.0 * kernel.latent_dim + kernel.rope_dim);
+  const double expanded = 2 * pairs * (expanded_nope_dim + kernel.rope_dim + expanded_value_dim) +
+                          2 * keys * kernel.latent_dim * (expanded_nope_dim + expanded_value_dim);
+  return kernel.query_heads * std::min(absorbed, expanded);
+}
+
+}  // namespace
+
 KernelWork mla_work(const Mla& kernel) {
-  const double rows =
-      static_cast<double>(kernel.load.query_tokens()) * static_cast<double>(kernel.query_heads);
-  const double scores =
-      attention_pairs(kernel.load, true, 0) * static_cast<double>(kernel.query_heads);
+  const AttentionLoad& load = kernel.load;
+  const double heads = kernel.query_heads;
+  const double scores = attention_pairs(load, true, 0) * heads;
+  const double rows = static_cast<double>(load.query_tokens()) * heads;
   const double key_dim = kernel.latent_dim + kernel.rope_dim;
   const double query_and_output =
-      rows * (key_dim + kernel.latent_dim) * bytes_per_element(activation_dtype(kernel.dtype));
-  const double cache =
-      kv_tokens_read(kernel.load, 0) * key_dim * bytes_per_element(kernel.kv_dtype);
+      heads * bytes_per_element(activation_dtype(kernel.dtype)) *
+      (static_cast<double>(load.prefill.query_tokens) *
+           (expanded_nope_dim + kernel.rope_dim + expanded_value_dim) +
+       static_cast<double>(load.decode.query_tokens) * (key_dim + kernel.latent_dim));
+  const double cache = kv_tokens_read(load, 0) * key_dim * bytes_per_element(kernel.kv_dtype);
   KernelWork work;
-  work.tensor_flops = 2 * scores * (key_dim + kernel.latent_dim);
+  for (const LoadSums& sums : {load.prefill, load.decode}) {
+    work.tensor_flops += mla_flops(kernel, pairs_of(sums, true, 0), keys_of(sums, 0));
+  }
   work.tensor_dtype = product_dtype(kernel.dtype);
   work.fma_ops = softmax_fma_per_score * scores;
   work.xu_ops = scores + rows;

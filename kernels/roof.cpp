@@ -1,5 +1,6 @@
 #include "kernels/roof.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -19,10 +20,16 @@ namespace {
       paths.empty() ? "fp32" : fmt::format("{}", fmt::join(paths, ", "))));
 }
 
+/// What a resource without a rate takes for its work.
+enum class WithoutRate { forever, nothing };
+
 /// The longest of the times it is shown, and whose it was; the first among equals.
 class Highest {
  public:
+  explicit Highest(WithoutRate without_rate) : without_rate_(without_rate) {}
+
   void raise(Bound bound, double amount, double rate) {
+    if (!(rate > 0) && without_rate_ == WithoutRate::nothing) return;
     const double time = amount > 0 ? amount / rate : 0.0;
     if (time > time_) {
       time_ = time;
@@ -33,37 +40,74 @@ class Highest {
   [[nodiscard]] Bound bound() const { return bound_; }
 
  private:
+  WithoutRate without_rate_;
   double time_ = 0;
   Bound bound_ = Bound::launch;
 };
 
+KernelWork work_on(const Kernel& kernel, const GpuSpec& gpu) {
+  KernelWork work = kernel_work(kernel);
+  work.tensor_dtype = product_format(work.tensor_dtype, gpu);
+  return work;
+}
+
+void multiply_on_fma_pipes(KernelWork& work) {
+  work.fma_ops += work.tensor_flops / 2;
+  work.tensor_flops = 0;
+}
+
+Highest busiest(const KernelWork& work, const GpuSpec& gpu, double from_dram,
+                const RoofShares& shares, WithoutRate without_rate) {
+  const double fma_lanes = gpu.fma_rate().value() / 2;  // the rate counts 2 flops a lane
+  const double xu_rate = gpu.xu_ops_per_cycle_sm * gpu.sm_count * gpu.clock.value();
+  Highest roof(without_rate);
+  roof.raise(Bound::tensor, work.tensor_flops,
+             gpu.tensor_rate(work.tensor_dtype).value() * shares.tensor);
+  roof.raise(Bound::fma, work.fma_ops, fma_lanes * shares.tensor);
+  roof.raise(Bound::xu, work.xu_ops, xu_rate);
+  roof.raise(Bound::dram, from_dram, gpu.dram_bandwidth.value() * shares.dram);
+  roof.raise(Bound::l2, work.l2_bytes.value(), gpu.l2_bandwidth.value());
+  return roof;
+}
+
 }  // namespace
 
 Roof roof_of(const Kernel& kernel, const GpuSpec& gpu, bool is_cold, const RoofShares& shares) {
-  KernelWork work = kernel_work(kernel);
-  work.tensor_dtype = product_format(work.tensor_dtype, gpu);
-  const double tensor_rate = gpu.tensor_rate(work.tensor_dtype).value();
-  if (work.tensor_flops > 0 && !(tensor_rate > 0)) {
+  KernelWork work = work_on(kernel, gpu);
+  if (work.tensor_flops > 0 && !(gpu.tensor_rate(work.tensor_dtype).value() > 0)) {
     if (work.tensor_dtype != DType::fp32) no_path(kernel, work.tensor_dtype, gpu);
-    work.fma_ops += work.tensor_flops / 2;  // fp32 products run on the FMA pipes
-    work.tensor_flops = 0;
+    multiply_on_fma_pipes(work);
   }
-  const double fma_lanes = gpu.fma_rate().value() / 2;  // the rate counts 2 flops a lane
-  const double xu_rate = gpu.xu_ops_per_cycle_sm * gpu.sm_count * gpu.clock.value();
   const bool is_from_dram = is_cold || work.dram_bytes.value() > gpu.l2_size.value();
-  Highest roof;
-  roof.raise(Bound::tensor, work.tensor_flops, tensor_rate * shares.tensor);
-  roof.raise(Bound::fma, work.fma_ops, fma_lanes * shares.tensor);
-  roof.raise(Bound::xu, work.xu_ops, xu_rate);
-  if (is_from_dram) {
-    roof.raise(Bound::dram, work.dram_bytes.value(), gpu.dram_bandwidth.value() * shares.dram);
-  }
-  roof.raise(Bound::l2, work.l2_bytes.value(), gpu.l2_bandwidth.value());
+  const double from_dram = is_from_dram ? work.dram_bytes.value() : 0.0;
+  const Highest roof = busiest(work, gpu, from_dram, shares, WithoutRate::forever);
   if (!std::isfinite(roof.time())) {
     throw PredictionError(fmt::format("{}: the spec of {} has no {} rate, which this kernel needs",
                                       kernel_name(kernel), gpu.name, enum_name(roof.bound())));
   }
   return {Seconds(roof.time()), roof.bound()};
+}
+
+Roof least_time(const Kernel& kernel, const GpuSpec& gpu) {
+  KernelWork work = work_on(kernel, gpu);
+  if (!(gpu.tensor_rate(work.tensor_dtype).value() > 0)) {
+    work.tensor_dtype = activation_dtype(work.tensor_dtype);
+    if (!(gpu.tensor_rate(work.tensor_dtype).value() > 0)) multiply_on_fma_pipes(work);
+  }
+  const bool is_cold = cold_state(kernel).value_or(true);
+  const double in_l2 = is_cold ? 0.0 : gpu.l2_size.value();
+  const double from_dram = std::max(work.dram_bytes.value() - in_l2, 0.0);
+  const Highest least = busiest(work, gpu, from_dram, {}, WithoutRate::nothing);
+  return {Seconds(least.time()), least.bound()};
+}
+
+Prediction within_physics(Prediction prediction, const Kernel& kernel, const GpuSpec& gpu) {
+  const Roof least = least_time(kernel, gpu);
+  if (prediction.time < least.time) {
+    prediction.time = least.time;
+    prediction.bound_by = least.bound_by;
+  }
+  return prediction;
 }
 
 }  // namespace foretoken

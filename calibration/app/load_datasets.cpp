@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "calibration/datasets/doubted_rows.hpp"
+
 namespace foretoken {
 
 DatasetOptions::DatasetOptions() {
@@ -28,6 +30,7 @@ Dataset load_datasets(const DatasetOptions& options, const KeepSample& keep) {
   if (!options.own.empty()) {
     append(dataset, load_own_measurements(options.own, keep));
   }
+  doubt_rows(dataset);
   return dataset;
 }
 

@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
                    "foretoken-calibrate");
   Action chosen;
   add_dump(program, chosen);
+  add_doubts(program, chosen);
   add_train(program, chosen);
   add_fit(program, chosen);
   add_tiles(program, chosen);

@@ -16,6 +16,7 @@ namespace foretoken {
 using Action = std::function<int()>;
 
 void add_dump(CLI::App& program, Action& chosen);
+void add_doubts(CLI::App& program, Action& chosen);
 void add_train(CLI::App& program, Action& chosen);
 void add_fit(CLI::App& program, Action& chosen);
 void add_tiles(CLI::App& program, Action& chosen);

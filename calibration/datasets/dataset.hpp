@@ -24,7 +24,8 @@ struct Sample {
   /// What must not stand on both sides of a split: "(n,k)" of a GEMM, heads of an attention,
   /// experts and sharding of a MoE layer. Rows of one layout are near copies of each other.
   std::string layout;
-  int file = -1;  // index into Dataset::files
+  int file = -1;            // index into Dataset::files
+  bool is_doubted = false;  // contradicts both neighbours (doubted_rows.hpp): judges, never trains
 };
 
 /// A file that samples came from.

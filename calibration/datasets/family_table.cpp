@@ -114,6 +114,7 @@ void add_sample(FamilyTable& table, const Sample& sample, const Dataset& dataset
   row.source = index_of(table.sources, source_label(sample));
   row.file = sample.file;
   row.is_own = sample.file >= 0 && dataset.files[static_cast<std::size_t>(sample.file)].is_own;
+  row.is_doubted = sample.is_doubted;
   row.is_held_out = is_held_out_layout(sample.layout);
   row.model_draw = draw_of_model(unsharded_layout(sample.layout));
   row.layout = Fingerprint().add(std::string_view(sample.layout)).value();

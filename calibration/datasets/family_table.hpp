@@ -22,6 +22,7 @@ struct FamilyRow {
   int file = -1;        // index into FamilyTable::files
   bool is_own = false;  // from the project's own measurements
   bool is_held_out = false;
+  bool is_doubted = false;   // Sample::is_doubted
   int model_draw = 0;        // which of model_draws holds out the layout before sharding
   std::uint64_t layout = 0;  // hash of the layout
   double measured = 0;       // s

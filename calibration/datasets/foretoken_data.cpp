@@ -65,6 +65,7 @@ void import_gpu_folder(const fs::path& root, const fs::path& folder, SampleSink&
     const auto format = std::ranges::find(aiconfigurator_tables, table, &TableFormat::name);
     const auto framework = parse_enum<Framework>(framework_name);
     if (format == aiconfigurator_tables.end() || !framework) continue;
+    if (*framework == Framework::trtllm) continue;  // no family tells its kernels from others yet
     import_file(root, {path, gpu_of_folder(folder), *framework}, format->import, sink);
   }
 }

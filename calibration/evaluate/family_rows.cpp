@@ -48,6 +48,7 @@ Rows training_rows(const FamilyTable& table, const RowChoice& choice) {
   Rows rows;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const FamilyRow& data = table.rows[row];
+    if (data.is_doubted) continue;
     if (data.is_held_out && !choice.with_held_out) continue;
     if (!(data.is_own ? choice.with_own : choice.with_public)) continue;
     if (choice.without_model_draw == data.model_draw) continue;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "kernels/estimators/gemm_model.hpp"
+#include "kernels/estimators/gemm_tiles.hpp"
 #include "kernels/kernel_work.hpp"
 
 namespace foretoken {
@@ -45,7 +46,7 @@ class GemmFamily : public EstimatorFamily {
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
-    write_gemm_features(std::get<Gemm>(kernel), gpu, estimate(kernel, gpu, false), out);
+    write_gemm_features(padded(kernel, gpu), gpu, estimate(kernel, gpu, false), out);
   }
 
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -54,10 +55,28 @@ class GemmFamily : public EstimatorFamily {
     return Seconds((std::max(extra, 0.0) + cold_latency_us * warm.hot) * 1e-6);
   }
 
+  [[nodiscard]] std::int64_t row_end(const Kernel& kernel, const GpuSpec& gpu) const override {
+    return padded(kernel, gpu).m;
+  }
+  [[nodiscard]] Kernel with_rows(const Kernel& kernel, std::int64_t rows) const override {
+    Gemm gemm = std::get<Gemm>(kernel);
+    gemm.m = rows;
+    return gemm;
+  }
+
  private:
+  /// The product as its tiles see it: with the rows that fill the last row of them.
+  [[nodiscard]] Gemm padded(const Kernel& kernel, const GpuSpec& gpu) const {
+    Gemm gemm = std::get<Gemm>(kernel);
+    FORETOKEN_CHECK(gemm.m > 0 && gemm.n > 0 && gemm.k > 0, "gemm of {} x {} x {}", gemm.m, gemm.n,
+                    gemm.k);
+    gemm.m = padded_rows(tile_rule(gemm, constants_), gemm, copy_engine(gpu));
+    return gemm;
+  }
+
   [[nodiscard]] GemmEstimate estimate(const Kernel& kernel, const GpuSpec& gpu,
                                       bool is_cold) const {
-    return estimate_gemm(std::get<Gemm>(kernel), gpu, constants_, is_cold);
+    return estimate_gemm(padded(kernel, gpu), gpu, constants_, is_cold);
   }
 
   static Bound bound_by(const GemmEstimate& e) {
@@ -189,22 +208,22 @@ const EstimatorFamily& gemm_weight_only_family() {
 }
 
 const EstimatorFamily& gemm_16bit_family() {
-  static const GemmFamily family("gemm_16bit", 1, {DType::bf16, DType::fp16}, constants_16bit());
+  static const GemmFamily family("gemm_16bit", 2, {DType::bf16, DType::fp16}, constants_16bit());
   return family;
 }
 
 const EstimatorFamily& gemm_fp8_family() {
-  static const GemmFamily family("gemm_fp8", 1, {DType::fp8, DType::int8}, constants_fp8());
+  static const GemmFamily family("gemm_fp8", 2, {DType::fp8, DType::int8}, constants_fp8());
   return family;
 }
 
 const EstimatorFamily& gemm_fp8_block_family() {
-  static const GemmFamily family("gemm_fp8_block", 1, {DType::fp8_block}, constants_fp8_block());
+  static const GemmFamily family("gemm_fp8_block", 2, {DType::fp8_block}, constants_fp8_block());
   return family;
 }
 
 const EstimatorFamily& gemm_4bit_family() {
-  static const GemmFamily family("gemm_4bit", 1, {DType::nvfp4, DType::mxfp4}, constants_4bit());
+  static const GemmFamily family("gemm_4bit", 2, {DType::nvfp4, DType::mxfp4}, constants_4bit());
   return family;
 }
 

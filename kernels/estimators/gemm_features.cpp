@@ -53,7 +53,6 @@ std::vector<std::string> make_names() {
                                     "log_m",
                                     "log_n",
                                     "log_k",
-                                    "is_m_unaligned",
                                     "is_n_power_of_2",
                                     "is_k_power_of_2"};
   for (const double edge : row_edges) names.push_back(fmt::format("edge_m_{}", edge));
@@ -93,7 +92,6 @@ void write_gemm_features(const Gemm& gemm, const GpuSpec& gpu, const GemmEstimat
   out.add(fill(e.waves));
   out.add(e.hot);
   for (const double size : {m, n, static_cast<double>(gemm.k)}) out.add(std::log(size));
-  out.add(gemm.m % 8 != 0 ? 1 : 0);  // rows of 16 B vectors in the transposed output
   out.add(is_power_of_2(gemm.n) ? 1 : 0);
   out.add(is_power_of_2(gemm.k) ? 1 : 0);
   for (const double edge : row_edges) out.add(fill(m / edge));

@@ -56,10 +56,6 @@ double picojoules(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& c) 
   return c.picojoules_per_flop * std::pow(width, c.energy_exponent) * base / own;
 }
 
-bool is_cublas(const Gemm& gemm) {
-  return gemm.implementation.source == KernelSource::cublas || is_bare_gemm(gemm);
-}
-
 double l2_for_reuse(const GpuSpec& gpu, const GemmConstants& c) {
   const bool is_split = gpu.compute_capability == 80 || copy_engine(gpu) == by_bulk_copy;
   return gpu.l2_size.value() * (is_split ? c.l2_share_split : c.l2_share_monolithic);
@@ -170,6 +166,11 @@ CopyEngine copy_engine(const GpuSpec& gpu) {
 
 bool is_bare_gemm(const Gemm& gemm) { return gemm.implementation.framework == Framework::pytorch; }
 
+TileRule tile_rule(const Gemm& gemm, const GemmConstants& constants) {
+  const bool is_cublas = gemm.implementation.source == KernelSource::cublas || is_bare_gemm(gemm);
+  return is_cublas ? TileRule::cublas : constants.tiles;
+}
+
 GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& c,
                            bool is_cold) {
   const DType multiplied = product_format(gemm.dtype, gpu);
@@ -191,7 +192,7 @@ GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConst
   }
   add_memory(best, s, gpu, c, is_cold);
   const TileTrial trial(gemm, gpu, c, s);
-  const TileRule rule = is_cublas(gemm) ? TileRule::cublas : c.tiles;
+  const TileRule rule = tile_rule(gemm, c);
   std::array<GemmTile, 1> chosen;
   for (const GemmTile tile : gemm_tiles(rule, gemm, copy_engine(gpu), chosen)) {
     for (const int split : gemm_splits(rule)) trial.run(tile, split, best);

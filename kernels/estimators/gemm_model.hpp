@@ -78,6 +78,9 @@ CopyEngine copy_engine(const GpuSpec& gpu);
 /// layers of serving frameworks quantise inside.
 bool is_bare_gemm(const Gemm& gemm);
 
+/// The rule that picks the product's tile: cuBLAS's for what cuBLAS runs, else the format's.
+TileRule tile_rule(const Gemm& gemm, const GemmConstants& constants);
+
 /// Throws PredictionError where the GPU has no path for the format. `is_cold`: nothing is in L2.
 GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& constants,
                            bool is_cold);

@@ -1,5 +1,8 @@
 #include "kernels/estimators/gemm_tiles.hpp"
 
+#include <algorithm>
+#include <bit>
+
 namespace foretoken {
 namespace {
 
@@ -62,6 +65,32 @@ GemmTile by_threads_tile(std::int64_t m, std::int64_t n) {
   return {n > 4096 && n <= 8192 ? 256 : 128, 128};
 }
 
+constexpr std::int64_t few_rows = 16;
+
+/// Rows of the finest tile that a product of gemm.m rows, more than few_rows, may be cut into.
+std::int64_t row_step(TileRule rule, const Gemm& gemm, CopyEngine engine) {
+  const std::int64_t m = gemm.m;
+  switch (rule) {
+    case TileRule::cublas:
+      return m <= 128 ? 16 : m <= 256 ? 32 : 64;
+    case TileRule::deep_gemm:
+      return m <= 32 ? 32 : 64;
+    case TileRule::cute_dsl:
+      return m <= 32 ? 32 : m <= 64 ? 64 : 128;
+    case TileRule::scaled_mm:
+      break;
+  }
+  if (m > 64 && m <= 128) return 128;  // two tiles of 64 rows, which take turns as one
+  return engine == by_bulk_copy ? bulk_copy_tile(m).m : by_threads_tile(m, gemm.n).m;
+}
+
+/// Of many rows, the largest power of two that is at most a 64th.
+std::int64_t coarse_step(std::int64_t m) {
+  constexpr std::uint64_t steps_an_octave = 64;
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(m - 1)) /
+                                   steps_an_octave);
+}
+
 }  // namespace
 
 std::span<const GemmTile> gemm_tiles(TileRule rule, const Gemm& gemm, CopyEngine engine,
@@ -78,6 +107,13 @@ std::span<const GemmTile> gemm_tiles(TileRule rule, const Gemm& gemm, CopyEngine
   }
   chosen[0] = engine == by_bulk_copy ? bulk_copy_tile(gemm.m) : by_threads_tile(gemm.m, gemm.n);
   return chosen;
+}
+
+std::int64_t padded_rows(TileRule rule, const Gemm& gemm, CopyEngine engine) {
+  const std::int64_t step = std::max(row_step(rule, gemm, engine), coarse_step(gemm.m));
+  return gemm.m <= few_rows
+             ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(gemm.m)))
+             : (gemm.m + step - 1) / step * step;
 }
 
 std::span<const int> gemm_splits(TileRule rule) {

@@ -18,6 +18,14 @@ struct GemmTile {
 std::span<const GemmTile> gemm_tiles(TileRule rule, const Gemm& gemm, CopyEngine engine,
                                      std::array<GemmTile, 1>& chosen);
 
+/// `m` rounded up to the end of its row of tiles: what the launch computes and all that a price may
+/// depend on, or it would step inside a row. One rule for training and pricing. Up to 16 rows,
+/// which share every tile, powers of two (kernels for few rows); then the tile that scaled_mm's
+/// table names, and for a menu its finest step there: 16 rows, from 128 on 32, from 256 on 64
+/// (cuBLAS), 64 (DeepGEMM) or 128 (CuTe). Above 4,096 rows no finer than a 64th of the size, so
+/// that curves of large products have few steps.
+std::int64_t padded_rows(TileRule rule, const Gemm& gemm, CopyEngine engine);
+
 /// Into how many parts K may be cut, ascending, 1 first.
 std::span<const int> gemm_splits(TileRule rule);
 

@@ -9,6 +9,7 @@
 #include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/gpu_adaptations.hpp"
 #include "kernels/predictor.hpp"
+#include "kernels/row_prices.hpp"
 #include "kernels/trained_families.hpp"
 
 namespace foretoken {
@@ -86,7 +87,7 @@ class SynPerf final : public Predictor {
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
     if (const EstimatorFamily* family = family_of(kernel, gpu)) {
       if (const Artifact* artifact = families_.find(*family)) {
-        Prediction prediction = price(*family, *artifact, kernel, gpu);
+        Prediction prediction = price_of_row(*family, *artifact, kernel, gpu);
         if (const auto single = without_drafts(kernel)) {
           prediction.time = std::max(prediction.time, predict(*single, gpu).time);
         }
@@ -112,6 +113,13 @@ class SynPerf final : public Predictor {
                           family.first_order_error()};
     if (is_cold(kernel)) prediction.time += family.cold_extra(kernel, gpu);
     return prediction;
+  }
+
+  [[nodiscard]] Prediction price_of_row(const EstimatorFamily& family, const Artifact& artifact,
+                                        const Kernel& kernel, const GpuSpec& gpu) const {
+    if (family.row_end(kernel, gpu) == 0) return price(family, artifact, kernel, gpu);
+    return rows_.find(family, kernel, gpu,
+                      [&](const Kernel& row) { return price(family, artifact, row, gpu); });
   }
 
   [[nodiscard]] Prediction price(const EstimatorFamily& family, const Artifact& artifact,
@@ -148,6 +156,7 @@ class SynPerf final : public Predictor {
 
   TrainedFamilies families_;
   GpuAdaptations adaptations_;
+  RowPrices rows_;
   std::unique_ptr<Predictor> fallback_;  // null: there is none
 };
 

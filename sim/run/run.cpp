@@ -1,5 +1,6 @@
 #include "sim/run/run.hpp"
 
+#include "kernels/physical_predictor.hpp"
 #include "sim/run/deployed_pools.hpp"
 #include "sim/run/request_figures.hpp"
 #include "sim/run/summary.hpp"
@@ -87,7 +88,7 @@ std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& pred
   auto predictor = predictors.find(choice.name, choice.position).make(options);
   options.finish();
   diagnostics.throw_if_any();
-  return predictor;
+  return within_physics(std::move(predictor));
 }
 
 std::string version() { return FORETOKEN_VERSION; }
