@@ -49,7 +49,7 @@ void refuse_grouped_queries(TableReader& table) {
   }
 }
 
-void read_attention_table(TableReader& table, Transformer& model) {
+void read_attention(TableReader& table, Transformer& model) {
   const bool query = require_count(table, "query_heads", model.query_heads, heads_limit);
   table.read("output_bias", model.output_bias);
   if (const Value* mla = table.find_table("mla")) {
@@ -309,7 +309,7 @@ Transformer read_model(const Value& root) {
   read_identity(table, model);
   require_count(table, "layers", model.layers, layers_limit);
   require_count(table, "hidden", model.hidden, width_limit);
-  read_attention_table(table, model);
+  read_attention(table, model);
   require_count(table, "vocabulary", model.vocabulary, vocabulary_limit);
   require_count(table, "context_max", model.context_max, context_limit);
   table.read("tied_embeddings", model.tied_embeddings);

@@ -126,8 +126,8 @@ DecodeCut cut(const AttentionShape& shape, const AttentionSetting& setting, cons
   return cut;
 }
 
-void add_memory(const AttentionShape& shape, const DecodeCut& cut, const DecodeConstants& c,
-                const GpuSpec& gpu, DecodeEstimate& out) {
+void add_reads(const AttentionShape& shape, const DecodeCut& cut, const DecodeConstants& c,
+               const GpuSpec& gpu, DecodeEstimate& out) {
   const double cache = shape.sequences * cut.keys * 2 * shape.head_dim * shape.kv_bytes;
   const double queries = shape.sequences * shape.query_heads * shape.head_dim * 4;
   const double bytes = cache * shape.kv_heads + queries;
@@ -195,7 +195,7 @@ DecodeEstimate estimate_decode(const Attention& kernel, const AttentionSetting& 
   out.keys = how.keys;
   out.fixed = (setting.is_bare ? bare_fixed : c.fixed) * clock.fixed +
               (shape.has_small_cache && !setting.is_bare ? c.small_cache : 0);
-  add_memory(shape, how, c, gpu, out);
+  add_reads(shape, how, c, gpu, out);
   add_compute(kernel, shape, how, setting, c, gpu, out);
   add_ctas(shape, how, c, gpu, clock, out);
   if (out.splits > 1) out.split += c.split * clock.fixed;

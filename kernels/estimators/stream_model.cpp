@@ -10,7 +10,7 @@ constexpr double warp = 32;
 
 /// A warm launch's share of hits: all of a footprint far below 0.6 of the L2, none far above, as
 /// products have it (gemm_model.cpp).
-double footprint_hit_share(double footprint, double l2_size) {
+double hit_share(double footprint, double l2_size) {
   constexpr double fill = 0.6, power = 8;
   if (footprint <= 0) return 0;
   return 1 / (1 + std::pow(footprint / l2_size / fill, power));
@@ -43,7 +43,7 @@ StreamParts parts_of(const StreamShape& shape, const StreamConstants& c, const G
     from_dram = std::min(from_dram, c.sm_rate * gpu.sm_count * clock);
   }
   const double from_l2 = std::max(from_dram, gpu.l2_bandwidth.value() * c.l2_share);
-  const double hot = footprint_hit_share(shape.footprint, gpu.l2_size.value());
+  const double hot = hit_share(shape.footprint, gpu.l2_size.value());
   parts.bytes = shape.bytes * (hot / from_l2 + (1 - hot) / from_dram);
   const double q = c.overlap;
   parts.total = parts.launch + std::pow(std::pow(parts.latency, q) + std::pow(parts.bytes, q) +

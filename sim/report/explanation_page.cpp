@@ -14,7 +14,7 @@ namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
-std::string spelled(std::string_view name) {
+std::string spelled_out(std::string_view name) {
   std::string text(name);
   std::ranges::replace(text, '_', ' ');
   return text;
@@ -80,8 +80,8 @@ class ExplanationPage {
     }
     if (const auto most = std::ranges::max_element(phase_.kernels, {}, &BoundTime::seconds);
         most != phase_.kernels.end()) {
-      tiles.push_back({"GPUs meanwhile", spelled(most->family), "",
-                       fmt::format("bound by {}, {}", spelled(most->bound),
+      tiles.push_back({"GPUs meanwhile", spelled_out(most->family), "",
+                       fmt::format("bound by {}, {}", spelled_out(most->bound),
                                    milliseconds(most->seconds))});
     }
     if (!explanation_.relaxed.empty()) {
@@ -160,8 +160,8 @@ class ExplanationPage {
     std::vector<std::string> names, bounds;
     for (const BoundTime& time : times) {
       whole += time.seconds;
-      names.push_back(spelled(time.family));
-      bounds.push_back(spelled(time.bound));
+      names.push_back(spelled_out(time.family));
+      bounds.push_back(spelled_out(time.bound));
       ms.push_back(time.seconds * 1e3 / divisor_);
       shares.push_back(share(time.seconds) * 100);
       auto known = std::ranges::find(families, names.back(), &PageBar::name);

@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-std::string escaped(const std::string& text) {
+std::string xml_escaped(const std::string& text) {
   std::string safe;
   for (const char c : text) {
     if (c == '&') {
@@ -25,7 +25,7 @@ std::string escaped(const std::string& text) {
 
 std::string svg_label(double x, double y, std::string_view anchor, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     escaped(text));
+                     xml_escaped(text));
 }
 
 std::string svg_line(double x1, double y1, double x2, double y2, std::string_view style) {

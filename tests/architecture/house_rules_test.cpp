@@ -81,23 +81,38 @@ std::vector<std::string> files_apart() {
   return apart;
 }
 
-/// Names of the functions in a file's anonymous namespaces.
+/// How many parameters the list has that opens at `open`.
+int parameters(const std::string& text, std::size_t open) {
+  int depth = 0, commas = 0;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '(' || c == '<' || c == '{') ++depth;
+    if (c == ',' && depth == 1) ++commas;
+    if ((c == ')' || c == '>' || c == '}') && --depth == 0) break;
+  }
+  return text[open + 1] == ')' ? 0 : commas + 1;
+}
+
+/// The functions in a file's anonymous namespaces, "name/parameters".
 std::set<std::string> file_local_functions(const SourceFile& file) {
-  std::set<std::string> names;
+  std::set<std::string> functions;
   const std::regex function("^[A-Za-z][A-Za-z0-9_:<>,&* \\[\\]]*[ &*]([a-z][a-z0-9_]*)\\(.*");
   std::istringstream lines(file.text);
   bool is_local = false;
-  for (std::string line; std::getline(lines, line);) {
+  std::size_t start = 0;
+  for (std::string line; std::getline(lines, line); start += line.size() + 1) {
     if (line == "namespace {") is_local = true;
     if (line == "}  // namespace") is_local = false;
     std::smatch match;
-    if (is_local && std::regex_match(line, match, function)) names.insert(match[1]);
+    if (!is_local || !std::regex_match(line, match, function)) continue;
+    const auto open = start + static_cast<std::size_t>(match.position(1) + match.length(1));
+    functions.insert(match.str(1) + "/" + std::to_string(parameters(file.text, open)));
   }
-  return names;
+  return functions;
 }
 
 // Files of a folder are compiled together, where two functions of one name would be overloads: a
-// call could silently go to the neighbour's.
+// call could silently go to the neighbour's that takes as many arguments.
 TEST(HouseRules, FileLocalFunctionsOfAFolderDiffer) {
   const std::vector<std::string> apart = files_apart();
   ASSERT_FALSE(apart.empty());
