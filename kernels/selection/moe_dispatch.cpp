@@ -124,7 +124,8 @@ void MoeDispatcher::Linear::add_residual(const RoutedStep& step) {
   }
   const auto scale =
       static_cast<float>(-1 / (likeness_length * std::sqrt(static_cast<double>(traits.size()))));
-  likenesses = (likenesses.sqrt() * scale).exp();
+  // Not Eigen's sqrt: its packets start from the CPU's estimate of 1/sqrt, which differs by maker.
+  likenesses = (likenesses.unaryExpr([](float squares) { return std::sqrt(squares); }) * scale).exp();
   row_times.array() *= (weights * likenesses.matrix()).array().exp();
 }
 

@@ -207,5 +207,10 @@ TEST(HouseRules, NothingMakesTwoRunsDiffer) {
                 "use RandomStreams with Boost.Random; the simulated clock is the only clock");
 }
 
+TEST(HouseRules, EveryCpuCountsAlike) {
+  expect_absent(libraries(), "\\.r?sqrt\\(\\)",
+                "Eigen's packets start from the CPU's estimate of 1/sqrt: std::sqrt each number");
+}
+
 }  // namespace
 }  // namespace foretoken::architecture
