@@ -7,6 +7,7 @@
 #include <span>
 
 #include "kernels/collective_cost.hpp"
+#include "kernels/engine_all_reduce.hpp"
 
 namespace foretoken {
 
@@ -21,5 +22,9 @@ struct CollectiveAlgorithm {
 };
 
 std::span<const CollectiveAlgorithm> collective_algorithms();
+
+/// What an engine's kernel costs; nullopt where it does not serve the group.
+std::optional<CollectiveCost> cost_by(const AllReduceKernel& kernel, const CollectiveCall& call,
+                                      const GroupLinks& links, const CommParameters& parameters);
 
 }  // namespace foretoken

@@ -3,22 +3,24 @@
 #include <algorithm>
 
 #include "kernels/collective_algorithm.hpp"
+#include "kernels/engine_all_reduce.hpp"
 
 namespace foretoken {
 namespace {
 
 constexpr double kib = 1024.0, mib = 1024.0 * 1024.0;
 
-/// vLLM's own all-reduce takes messages below this (CustomAllreduce.max_size; tables of measured
-/// times show it on A100, H100 and B200); larger ones are NCCL's or symmetric memory's.
-constexpr double framework_bytes_max = 8 * mib;
+/// 2, 4, 6 or 8 ranks: what the engines' own kernels are compiled for.
+bool has_engine_kernels(const GroupLinks& links) {
+  return links.ranks % 2 == 0 && links.ranks <= 8;
+}
 
-/// Which kernel of its own a serving framework takes, "" = none and NCCL all-reduces. The limits
-/// are vLLM's (csrc/custom_all_reduce.cuh), which SGLang shares: 2, 4, 6 or 8 ranks that read each
-/// other directly; one shot for two ranks, up to 512 KiB for four and 256 KiB for more.
-std::string_view framework_kernel(const GroupLinks& links, Bytes size) {
-  const bool counts = links.ranks % 2 == 0 && links.ranks <= 8;
-  if (!counts || size.value() >= framework_bytes_max) return "";
+/// The kernel on a fabric that no engine's was measured on, "" = none and NCCL all-reduces: vLLM's
+/// first rule (csrc/custom_all_reduce.cuh), which others share: below 8 MiB, one shot for two
+/// ranks, up to 512 KiB for four and 256 KiB for more.
+std::string_view usual_kernel(const GroupLinks& links, Bytes size) {
+  constexpr double bytes_max = 8 * mib;
+  if (!has_engine_kernels(links) || size.value() >= bytes_max) return "";
   if (links.ranks == 2) return "one_shot";
   const double one_shot_bytes_max = (links.ranks <= 4 ? 512 : 256) * kib;
   return size.value() < one_shot_bytes_max ? "one_shot" : "two_shot";
@@ -53,15 +55,39 @@ CollectiveCost tuned(const CollectiveCall& call, const GroupLinks& links,
   return best;
 }
 
+/// By the kernels that engines have in common, at the fabric's own costs; nullopt: NCCL's business.
+std::optional<CollectiveCost> usual(const CollectiveCall& call, const GroupLinks& links,
+                                    const CommParameters& parameters) {
+  const auto* kernel = find_serving(usual_kernel(links, call.size), call, links, parameters);
+  return kernel == nullptr ? std::nullopt : std::optional(kernel->cost(call, links, parameters));
+}
+
+/// By the kernel that an engine takes; nullopt: NCCL's business.
+std::optional<CollectiveCost> engines_own(const EngineVersion& engine, const CollectiveCall& call,
+                                          const GroupLinks& links,
+                                          const CommParameters& parameters) {
+  const AllReduceChoices& choices = AllReduceChoices::built_in();
+  const std::string& fabric = parameters.inside.name;
+  if (!choices.knows(engine.engine, fabric)) return usual(call, links, parameters);
+  if (!has_engine_kernels(links)) return std::nullopt;
+  const AllReduceChoice* choice = choices.find(engine, fabric, links.ranks);
+  const AllReduceKernel* kernel =
+      choice == nullptr ? nullptr : choice->kernel_for(call.size.value());
+  return kernel == nullptr ? std::nullopt : cost_by(*kernel, call, links, parameters);
+}
+
 CollectiveCost chosen(const CollectiveCall& call, const GroupLinks& links,
                       const CommParameters& parameters) {
   if (call.op != CollectiveOp::all_reduce) return tuned(call, links, parameters);
-  const std::string_view name =
-      call.algorithm == "auto" ? framework_kernel(links, call.size) : call.algorithm;
-  if (const auto* algorithm = find_serving(name, call, links, parameters)) {
-    return algorithm->cost(call, links, parameters);
+  std::optional<CollectiveCost> own;
+  if (call.algorithm == "auto") {
+    own = usual(call, links, parameters);
+  } else if (const auto engine = parse_engine_version(call.algorithm)) {
+    own = engines_own(*engine, call, links, parameters);
+  } else if (const auto* named = find_serving(call.algorithm, call, links, parameters)) {
+    own = named->cost(call, links, parameters);
   }
-  return tuned(call, links, parameters);
+  return own ? *std::move(own) : tuned(call, links, parameters);
 }
 
 /// What protocols cost over PCIe, for the hops of a node that no wire joins.
@@ -84,6 +110,15 @@ CollectiveCost chosen_among_ways(const CollectiveCall& call, const GroupLinks& l
 }
 
 }  // namespace
+
+std::optional<CollectiveCost> cost_by(const AllReduceKernel& kernel, const CollectiveCall& call,
+                                      const GroupLinks& links, const CommParameters& parameters) {
+  CommParameters measured = parameters;
+  measured.inside.of(kernel.protocol()) = kernel.costs;
+  const auto* algorithm = find_serving(kernel.algorithm, call, links, measured);
+  if (algorithm == nullptr) return std::nullopt;
+  return algorithm->cost(call, links, measured);
+}
 
 Seconds CollectiveCost::time() const {
   Seconds total;
@@ -125,17 +160,23 @@ Seconds collective_time(const CollectiveCall& call, const GroupLinks& links,
 
 bool may_all_reduce(std::string_view name, const GroupLinks& links,
                     const CommParameters& parameters) {
-  if (name == "auto" || name == "nccl" || links.ranks <= 1) return true;
+  if (name == "auto" || name == "nccl" || links.ranks <= 1 || parse_engine_version(name))
+    return true;
   return find_serving(name, {}, links, parameters) != nullptr;
 }
 
 std::vector<std::string_view> all_reduce_names() {
-  std::vector<std::string_view> names = {"auto", "nccl"};
+  std::vector<std::string_view> names = {"auto", "vllm", "sglang", "trtllm", "nccl"};
   for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
     if (algorithm.name != "direct" && algorithm.name != "expert_exchange")
       names.push_back(algorithm.name);
   }
   return names;
+}
+
+bool is_all_reduce_name(std::string_view name) {
+  const std::vector<std::string_view> names = all_reduce_names();
+  return std::ranges::find(names, name) != names.end() || parse_engine_version(name);
 }
 
 }  // namespace foretoken

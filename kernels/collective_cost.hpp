@@ -5,7 +5,7 @@
 //
 // The choice follows the libraries: NCCL takes the candidate that its cost model finds fastest
 // (tuning.cc), a serving framework takes its own all-reduce kernel where its limits of size and
-// ranks allow.
+// ranks allow (engine_all_reduce.hpp).
 #pragma once
 
 #include <boost/container/static_vector.hpp>
@@ -88,7 +88,9 @@ struct CollectiveCall {
   CollectiveOp op = CollectiveOp::all_reduce;
   Bytes size;  // as Collective::bytes counts it
   ExpertTraffic experts = {};
-  /// all_reduce: "auto", "nccl" (auto without the frameworks' kernels) or an algorithm's name.
+  /// all_reduce: an engine's choice ("sglang", "vllm-0.14": engine_all_reduce.hpp), "nccl" (none of
+  /// the engines' kernels), an algorithm's name, or "auto": what engines have in common, one shot
+  /// and two shot at the fabric's own costs.
   std::string_view algorithm = "auto";
   NcclProtocol protocol = NcclProtocol::automatic;
   bool in_graph = true;           // replayed from a CUDA graph; else at least the host's floor
@@ -115,7 +117,9 @@ Seconds collective_time(const CollectiveCall& call, const GroupLinks& links,
 bool may_all_reduce(std::string_view name, const GroupLinks& links,
                     const CommParameters& parameters);
 
-/// "auto", "nccl" and the algorithms that all-reduce, as a scenario may name them.
+/// "auto", "nccl", the engines and the algorithms that all-reduce, as a scenario may name them. An
+/// engine's name may be followed by a version besides: "vllm-0.14".
 std::vector<std::string_view> all_reduce_names();
+bool is_all_reduce_name(std::string_view name);
 
 }  // namespace foretoken

@@ -1,5 +1,6 @@
 #include "kernels/communication_price.hpp"
 
+#include "kernels/engine_all_reduce.hpp"
 #include "kernels/measured_communication.hpp"
 
 namespace foretoken {
@@ -13,19 +14,14 @@ std::vector<CommLibrary> libraries_of(const Collective& collective, const CommSe
   }
   if (collective.op != CollectiveOp::all_reduce || settings.all_reduce == "nccl")
     return {CommLibrary::nccl};
-  if (const auto own = parse_enum<CommLibrary>(settings.all_reduce)) return {*own};
-  if (settings.all_reduce != "auto") return {};
-  switch (settings.measured->framework) {
-    case Framework::vllm:
-      return {CommLibrary::vllm, CommLibrary::nccl};
-    case Framework::sglang:
-      return {CommLibrary::sglang, CommLibrary::nccl};
-    case Framework::trtllm:
-      return {CommLibrary::trtllm, CommLibrary::nccl};
-    case Framework::pytorch:
-      break;
+  std::optional<EngineVersion> engine = parse_engine_version(settings.all_reduce);
+  if (settings.all_reduce == "auto") engine = EngineVersion{settings.measured->framework, ""};
+  if (engine) {
+    const auto own = parse_enum<CommLibrary>(enum_name(engine->engine));  // PyTorch has none
+    return own ? std::vector{*own, CommLibrary::nccl} : std::vector{CommLibrary::nccl};
   }
-  return {CommLibrary::nccl};
+  if (const auto own = parse_enum<CommLibrary>(settings.all_reduce)) return {*own};
+  return {};
 }
 
 Prediction measured_price(const Collective& collective, const GroupLinks& links,

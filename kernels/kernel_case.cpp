@@ -201,6 +201,13 @@ void read_nodes(TableReader& table, const Collective& collective, int& nodes) {
   }
 }
 
+/// Who runs a collective; the names are checked by who prices it.
+void read_communication(TableReader& table, KernelCase& kernel_case) {
+  table.read("algorithm", kernel_case.algorithm);
+  table.read("framework_version", kernel_case.framework_version);
+  table.read("nccl_protocol", kernel_case.nccl_protocol);
+}
+
 void read_implementation(TableReader& table, KernelCase& kernel_case) {
   Implementation& implementation = kernel_case.implementation;
   table.read("framework", implementation.framework);
@@ -275,6 +282,7 @@ KernelCase read_kernel_case(const Value& object) {
   kernel_case.kernel = reader.read(table);
   if (const auto* collective = std::get_if<Collective>(&kernel_case.kernel)) {
     read_nodes(table, *collective, kernel_case.nodes);
+    read_communication(table, kernel_case);
   }
   read_implementation(table, kernel_case);
   report_misspellings(object, table);

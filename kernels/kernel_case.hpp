@@ -18,6 +18,9 @@ struct KernelCase {
   /// What the reader could not take at its word, for the answer: an unknown kernel_source.
   std::string note;
   int nodes = 1;  // collectives: over how many nodes the ranks are spread
+  /// Collectives: whose choice or which algorithm, as `[deployment] all_reduce` takes it, the
+  /// framework's version ("" = the newest known) and NCCL's protocol.
+  std::string algorithm = "auto", framework_version = {}, nccl_protocol = "auto";
 };
 
 /// Kernels a case may name, in the order they are documented.
@@ -40,7 +43,8 @@ std::vector<std::string_view> kernel_case_names();
 ///                                 one of routing ("balanced", "power_law:1.2", "balancedness:0.8",
 ///                                 a balancedness or a histogram), balancedness, histogram[]
 ///   all_reduce, all_gather, reduce_scatter, all_to_all, send_recv,
-///   broadcast                     ranks, bytes, [nodes]
+///   broadcast                     ranks, bytes, [nodes, algorithm, framework_version,
+///   nccl_protocol]
 ///   expert_dispatch, expert_combine      ranks, bytes, experts, topk, [mode, nodes]
 /// and for every kernel [framework, kernel_source, cold, id]. `cold` asks for inputs from DRAM: for
 /// products, attention and experts as in serving, instead of the repeated buffer of tables

@@ -8,9 +8,12 @@
 #include <iterator>
 #include <map>
 
+#include "calibration/evaluate/engine_rows.hpp"
+#include "calibration/fit/all_reduce_fit.hpp"
 #include "calibration/fit/comm_fit.hpp"
 #include "calibration/fit/fabric_fit.hpp"
 #include "calibration/fit/judge_comm.hpp"
+#include "calibration/fit/judge_engines.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/toml.hpp"
@@ -50,6 +53,17 @@ void write_fabrics(const FabricConstants& constants, const std::string& folder) 
   }
 }
 
+void write_all_reduce(const std::vector<EngineRow>& rows, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const AllReduceChoices fitted = fit_all_reduce(AllReduceChoices::built_in(), rows);
+  for (const Framework engine : {Framework::vllm, Framework::sglang, Framework::trtllm}) {
+    const std::string path =
+        (std::filesystem::path(folder) / fmt::format("{}.toml", enum_name(engine))).string();
+    write_file(path, all_reduce_toml(engine, fitted.choices()));
+    fmt::print("all-reduces of {} -> {}\n", enum_name(engine), path);
+  }
+}
+
 std::vector<CommSplit> splits_of(const std::string& name) {
   if (name == "all") return {CommSplit::sizes, CommSplit::ranks, CommSplit::nodes, CommSplit::gpu};
   if (const auto split = parse_enum<CommSplit>(name)) return {*split};
@@ -61,7 +75,7 @@ std::vector<CommSplit> splits_of(const std::string& name) {
 
 }  // namespace
 
-std::vector<CommRow> load_comm_rows(const DatasetOptions& options) {
+CommDataset load_comm_dataset(const DatasetOptions& options) {
   if (options.data.empty() && options.own.empty()) {
     throw ConfigError({"--data"},
                       "no measurements are given; name a folder with --data (or FORETOKEN_DATA) or "
@@ -81,11 +95,12 @@ std::vector<CommRow> load_comm_rows(const DatasetOptions& options) {
   }
   for (const auto& [reason, rows] : dataset.left_out)
     fmt::print(stderr, "{} rows left out: {}\n", rows, reason);
-  return comm_rows(dataset.samples);
+  return dataset;
 }
 
 int evaluate_comm(const EvaluateComm& command) {
-  const std::vector<CommRow> rows = load_comm_rows(command.datasets);
+  const CommDataset dataset = load_comm_dataset(command.datasets);
+  const std::vector<CommRow> rows = comm_rows(dataset.samples);
   CommReport report;
   if (command.split == "shipped") {
     judge_shipped(rows, report);
@@ -93,13 +108,23 @@ int evaluate_comm(const EvaluateComm& command) {
     for (const CommSplit split : splits_of(command.split))
       judge_communication(rows, split, command.forest, report);
   }
-  fmt::print("{}", report.text());
-  if (!command.json.empty()) write_file(command.json, to_json(report.json()) + "\n");
+  const EngineReport engines =
+      judge_engines(engine_rows(dataset.samples, AllReduceChoices::built_in()));
+  fmt::print("{}\n{}", report.text(), engines.text());
+  if (command.json.empty()) return 0;
+  Value json = report.json();
+  json.set("engines", engines.json());
+  write_file(command.json, to_json(json) + "\n");
   return 0;
 }
 
 int fit_comm(const FitComm& command) {
-  const std::vector<CommRow> rows = load_comm_rows(command.datasets);
+  const CommDataset dataset = load_comm_dataset(command.datasets);
+  const std::vector<CommRow> rows = comm_rows(dataset.samples);
+  if (!command.all_reduce.empty()) {
+    write_all_reduce(engine_rows(dataset.samples, AllReduceChoices::built_in()),
+                     command.all_reduce);
+  }
   CommReport report;
   judge_communication(rows, CommSplit::sizes, command.forest, report);
   const double error = report.forest().mape;

@@ -11,8 +11,8 @@
 
 namespace foretoken {
 
-/// Rows of both sources together, and a line on standard error about what was left out.
-std::vector<CommRow> load_comm_rows(const DatasetOptions& options);
+/// Samples of both sources together, and a line on standard error about what was left out.
+CommDataset load_comm_dataset(const DatasetOptions& options);
 
 struct EvaluateComm {
   DatasetOptions datasets;
@@ -24,7 +24,8 @@ int evaluate_comm(const EvaluateComm& command);
 struct FitComm {
   DatasetOptions datasets;
   std::string out = "calibration/artifacts/comm/measured.json";
-  std::string fabrics;  // a folder for each fabric's constants as TOML; "" = none
+  std::string fabrics;     // a folder for each fabric's constants as TOML; "" = none
+  std::string all_reduce;  // a folder for the engines' all-reduces as TOML; "" = none
   ForestOptions forest;
 };
 int fit_comm(const FitComm& command);

@@ -60,6 +60,8 @@ void add_fit(CLI::App& program, Action& chosen) {
                                 ->description("What is fitted: what Stream-K adds to them");
   subcommand->add_option("--fabrics", command->fabrics,
                          "Also write each fabric's constants to this folder (TOML)");
+  subcommand->add_option("--all-reduce", command->all_reduce,
+                         "Also write the engines' all-reduces to this folder (TOML)");
   subcommand->require_subcommand(0, 1);
   add_fit_wave(*subcommand, chosen);
   subcommand->callback([=, &chosen] {

@@ -16,19 +16,21 @@ CommFold fold_of(std::string name, const std::vector<CommRow>& rows, const IsJud
   return fold;
 }
 
-bool is_held_out_size(const CommRow& row) {
-  constexpr long octaves = 3;  // 1 KiB, 8 KiB, 64 KiB … 512 MiB are kept
-  return std::lround(std::log2(row.point.bytes)) % octaves == 2;
-}
-
 }  // namespace
+
+bool is_held_out_size(double bytes) {
+  constexpr long octaves = 3;  // 1 KiB, 8 KiB, 64 KiB … 512 MiB are kept
+  return std::lround(std::log2(bytes)) % octaves == 2;
+}
 
 std::vector<CommFold> comm_folds(const std::vector<CommRow>& rows, CommSplit split) {
   constexpr int ranks_judged = 8, ranks_of_two_nodes = 16;
   std::vector<CommFold> folds;
   switch (split) {
     case CommSplit::sizes:
-      folds.push_back(fold_of("sizes left out", rows, is_held_out_size));
+      folds.push_back(fold_of("sizes left out", rows, [](const CommRow& row) {
+        return is_held_out_size(row.point.bytes);
+      }));
       break;
     case CommSplit::ranks:
       folds.push_back(fold_of("8 GPUs from 2 and 4", rows, [](const CommRow& row) {

@@ -24,6 +24,9 @@ struct CommFold {
   bool is_new_gpu = false;  // no training row is of a judged row's GPU
 };
 
+/// Of the split by sizes.
+bool is_held_out_size(double bytes);
+
 /// Folds without rows to judge or to train on are left out.
 std::vector<CommFold> comm_folds(const std::vector<CommRow>& rows, CommSplit split);
 

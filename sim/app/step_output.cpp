@@ -15,6 +15,7 @@ Value kernels_value(const std::vector<StepKernel>& kernels) {
     Value row;
     row.set("name", kernel.role);
     row.set("kernel", kernel.kernel);
+    if (!kernel.algorithm.empty()) row.set("algorithm", kernel.algorithm);
     row.set("calls", kernel.calls);
     row.set("time_us", rounded(kernel.time.value() * 1e6));
     row.set("bound_by", std::string(enum_name(kernel.bound_by)));
@@ -40,6 +41,12 @@ Value drafts_value(const std::vector<DraftPasses>& drafts) {
 std::string draft_label(const DraftPasses& draft, std::size_t index) {
   if (index == 0) return "draft: ";
   return draft.passes == 1 ? "draft 2: " : fmt::format("draft 2-{}: ", draft.passes + 1);
+}
+
+/// "all_reduce two_shot"
+std::string type_text(const StepKernel& kernel) {
+  return kernel.algorithm.empty() ? kernel.kernel
+                                  : fmt::format("{} {}", kernel.kernel, kernel.algorithm);
 }
 
 std::string batch_text(const BatchShape& batch) {
@@ -100,7 +107,7 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
     for (const StepKernel& kernel : kernels) {
       const double time_us = kernel.time.value() * 1e6;
       table.add_row(
-          {label + kernel.role, kernel.kernel, fmt::format("{}", kernel.calls),
+          {label + kernel.role, type_text(kernel), fmt::format("{}", kernel.calls),
            fmt::format("{:.1f}", time_us), fmt::format("{:.1f} %", 100.0 * time_us / total_us),
            std::string(enum_name(kernel.bound_by)), std::string(enum_name(kernel.origin))});
     }

@@ -6,8 +6,10 @@
 #include <limits>
 
 #include "kernels/communication_price.hpp"
+#include "kernels/engine_all_reduce.hpp"
 #include "kernels/stretched_predictor.hpp"
 #include "sim/app/model_warnings.hpp"
+#include "sim/run/all_reduce_of.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/tables.hpp"
 #include "workloads/kv_format.hpp"
@@ -58,9 +60,10 @@ std::optional<SpeculativeSettings> speculation_of(const StepOptions& options,
 
 /// Which algorithm all-reduces must be one that there is.
 void check_all_reduce(const std::string& name) {
-  const std::vector<std::string_view> known = all_reduce_names();
-  if (std::ranges::find(known, name) == known.end())
-    throw ConfigError({"--all-reduce"}, unknown_name_message("algorithm", name, known));
+  if (!is_all_reduce_name(name)) {
+    throw ConfigError({"--all-reduce"},
+                      unknown_name_message("algorithm", name, all_reduce_names()));
+  }
 }
 
 StepSubject subject_of_options(const StepOptions& options) {
@@ -97,7 +100,8 @@ StepSubject subject_of_options(const StepOptions& options) {
     throw ConfigError({"--kv-dtype"}, problem);
   }
   check_all_reduce(options.all_reduce);
-  subject.comm = {subject.cluster.comm, options.all_reduce};
+  subject.comm = {subject.cluster.comm,
+                  engine_all_reduce(options.all_reduce, execution.implementation.framework, "")};
   const auto fallback = parse_option<CommFallback>(options.fallback, "--communication-fallback");
   if (parse_option<CommSource>(options.communication, "--communication") == CommSource::measured) {
     subject.comm.measured =
@@ -116,7 +120,7 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.deployment.layout,
                       scenario.execution,
                       scenario.cluster,
-                      {scenario.cluster.comm, scenario.deployment.all_reduce},
+                      {scenario.cluster.comm, all_reduce_of(scenario)},
                       stretched(make_predictor(Catalogs().predictors, scenario.predictor),
                                 scenario.price_stretch),
                       scenario.engine.host.gap.value() * 1e6,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/engine_all_reduce.hpp"
 #include "kernels/explain.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/library/explanation_value.hpp"
@@ -52,12 +53,54 @@ KernelPricer::KernelPricer(const PricingChoice& choice,
     comm_.measured = measured_prices(*cluster_, Framework::vllm, CommFallback::none);
 }
 
-Prediction KernelPricer::price(const KernelCase& asked) const {
-  const auto* collective = std::get_if<Collective>(&asked.kernel);
-  if (collective == nullptr) return predictor_->predict(asked.kernel, gpu_);
+CommSettings KernelPricer::settings_of(const KernelCase& asked) const {
+  CommSettings settings = comm_;
+  const Framework framework = asked.implementation.framework;
+  if (!is_all_reduce_name(asked.algorithm)) {
+    throw ConfigError(
+        {}, "algorithm: " + unknown_name_message("algorithm", asked.algorithm, all_reduce_names()));
+  }
+  settings.all_reduce = engine_all_reduce(asked.algorithm, framework, asked.framework_version);
+  if (!is_all_reduce_name(settings.all_reduce)) {
+    throw ConfigError({}, fmt::format("framework_version: '{}' is no version, as in \"0.14.1\"",
+                                      asked.framework_version));
+  }
+  const auto protocol = parse_enum<NcclProtocol>(asked.nccl_protocol);
+  if (!protocol) {
+    const auto& names = EnumNames<NcclProtocol>::names;
+    throw ConfigError({}, "nccl_protocol: " + unknown_name_message("protocol", asked.nccl_protocol,
+                                                                   {names.begin(), names.end()}));
+  }
+  settings.protocol = *protocol;
+  if (settings.measured) settings.measured->framework = framework;
+  return settings;
+}
+
+Prediction KernelPricer::price_collective(const Collective& collective, const KernelCase& asked,
+                                          Value& answer) const {
   if (!cluster_) throw ConfigError({}, "a collective needs --cluster instead of --gpu");
-  const auto group = spread_group(*cluster_, collective->ranks, asked.nodes);
-  return price_communication(*collective, group_links(*cluster_, group), comm_);
+  const GroupLinks links =
+      group_links(*cluster_, spread_group(*cluster_, collective.ranks, asked.nodes));
+  const CommSettings settings = settings_of(asked);
+  if (!may_all_reduce(settings.all_reduce, links, settings.parameters)) {
+    throw ConfigError({}, fmt::format("algorithm: '{}' does not serve {} ranks on {} node(s) of "
+                                      "cluster '{}'",
+                                      asked.algorithm, links.ranks, links.nodes, cluster_->name));
+  }
+  const Prediction price = price_communication(collective, links, settings);
+  if (collective.op == CollectiveOp::all_reduce) answer.set("all_reduce", settings.all_reduce);
+  if (price.origin != Origin::analytic || links.ranks == 1) return price;
+  const CollectiveCost cost =
+      collective_cost(call_of(collective, settings), links, settings.parameters);
+  answer.set("priced_as", std::string(cost.algorithm));
+  answer.set("protocol", std::string(enum_name(cost.protocol)));
+  return price;
+}
+
+Prediction KernelPricer::price(const KernelCase& asked, Value& answer) const {
+  if (const auto* collective = std::get_if<Collective>(&asked.kernel))
+    return price_collective(*collective, asked, answer);
+  return predictor_->predict(asked.kernel, gpu_);
 }
 
 Value KernelPricer::answer(Value object) const {
@@ -66,7 +109,7 @@ Value KernelPricer::answer(Value object) const {
   KernelCase asked = read_kernel_case(object);
   // As simulate prices: in serving each layer has weights and KV blocks of its own.
   if (object.find("cold") == nullptr) set_cold(asked.kernel, true);
-  const Prediction prediction = price(asked);
+  const Prediction prediction = price(asked, object);
   if (!std::holds_alternative<Collective>(asked.kernel))
     object.set("cold", cold_state(asked.kernel).value_or(true));
   object.set("time_us", rounded(prediction.time.value() * 1e6));

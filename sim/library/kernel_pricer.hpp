@@ -30,13 +30,18 @@ class KernelPricer {
   KernelPricer(const PricingChoice& choice, const Registry<PredictorFactory>& predictors);
 
   /// The object that asked, with cold, time_us, bound_by, origin and, where they are known,
-  /// expected_error, note and explain. `cold`, true unless the object says otherwise: weights, KV
+  /// expected_error, note and explain; a collective's with all_reduce (whose choice), priced_as
+  /// (the algorithm) and protocol. `cold`, true unless the object says otherwise: weights, KV
   /// cache and inputs come from DRAM; false: they are in the L2 where they fit. Throws ConfigError
   /// for a mistake in it and PredictionError where nobody knows the price.
   [[nodiscard]] Value answer(Value object) const;
 
  private:
-  [[nodiscard]] Prediction price(const KernelCase& asked) const;
+  /// What was priced goes into the answer: algorithm and protocol of a collective.
+  [[nodiscard]] Prediction price(const KernelCase& asked, Value& answer) const;
+  [[nodiscard]] Prediction price_collective(const Collective& collective, const KernelCase& asked,
+                                            Value& answer) const;
+  [[nodiscard]] CommSettings settings_of(const KernelCase& asked) const;
 
   bool explains_;
   std::optional<ClusterSpec> cluster_;

@@ -6,6 +6,7 @@
 #include "kernels/physical_predictor.hpp"
 #include "kernels/stretched_predictor.hpp"
 #include "sim/base/unit_text.hpp"
+#include "sim/run/all_reduce_of.hpp"
 #include "sim/run/variant.hpp"
 
 namespace foretoken {
@@ -58,7 +59,7 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
     : role_(pool.role),
       scenario_(pool.scenario),
       catalogs_(catalogs),
-      comm_{scenario_.cluster.comm, scenario_.deployment.all_reduce},
+      comm_{scenario_.cluster.comm, all_reduce_of(scenario_)},
       placements_(std::move(placements)) {
   const Scenario& scenario = scenario_;
   comm_.protocol = scenario.deployment.nccl_protocol;

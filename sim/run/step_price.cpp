@@ -31,14 +31,19 @@ StepKernel price_collective(const KernelCall& call, const ClusterSpec& cluster,
   if (collective.group == CommGroup::next_stage) {
     group = {placement[stage].front(), placement[stage + 1].front()};
   }
-  const Prediction price = price_communication(collective, group_links(cluster, group), comm);
-  return {std::string(call.role),
-          std::string(kernel_name(call.kernel)),
-          call.calls,
-          price.time * call.calls,
-          price.bound_by,
-          price.origin,
-          true};
+  const GroupLinks links = group_links(cluster, group);
+  const Prediction price = price_communication(collective, links, comm);
+  StepKernel kernel{std::string(call.role),
+                    std::string(kernel_name(call.kernel)),
+                    call.calls,
+                    price.time * call.calls,
+                    price.bound_by,
+                    price.origin,
+                    true};
+  if (price.origin == Origin::analytic)
+    kernel.algorithm =
+        collective_cost(call_of(collective, comm), links, comm.parameters).algorithm;
+  return kernel;
 }
 
 }  // namespace

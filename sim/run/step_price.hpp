@@ -22,6 +22,7 @@ struct StepKernel {
   Bound bound_by = Bound::launch;
   Origin origin = Origin::analytic;
   bool is_communication = false;
+  std::string algorithm = {};  // of a collective that formulas price: "two_shot"
 };
 
 /// Passes of a draft behind the step that launch the same kernels.

@@ -113,9 +113,9 @@ void read_layout(TableReader& table, Scenario& scenario) {
   }
   table.read("nccl_protocol", deployment.nccl_protocol);
   table.read("all_reduce", deployment.all_reduce);
-  const std::vector<std::string_view> algorithms = all_reduce_names();
-  if (std::ranges::find(algorithms, deployment.all_reduce) == algorithms.end()) {
-    table.fail("all_reduce", unknown_name_message("algorithm", deployment.all_reduce, algorithms));
+  if (!is_all_reduce_name(deployment.all_reduce)) {
+    table.fail("all_reduce",
+               unknown_name_message("algorithm", deployment.all_reduce, all_reduce_names()));
   }
   read_positive(table, "data_parallel_attention", deployment.layout.data_parallel_attention);
   check_size(table, deployment.layout);

@@ -69,7 +69,7 @@ void expect_no_dearer(const ClusterSpec& before, const ClusterSpec& after,
     const GroupLinks old_links = group_links(before, group), new_links = group_links(after, group);
     for (const CollectiveOp op : {CollectiveOp::all_reduce, CollectiveOp::all_gather,
                                   CollectiveOp::reduce_scatter, CollectiveOp::all_to_all}) {
-      for (const char* who : {"auto", "nccl"}) {
+      for (const char* who : {"auto", "nccl", "vllm", "sglang", "trtllm", "vllm-0.14"}) {
         if (op != CollectiveOp::all_reduce && std::string_view(who) != "nccl") continue;
         for (double bytes = 256; bytes < 1e9; bytes *= 2) {
           const CollectiveCall call{.op = op, .size = Bytes(bytes), .algorithm = who};
@@ -108,7 +108,7 @@ TEST(NvlinkPairs, DoNotSlowDownFour) {
   const auto us = [](const char* name) {
     const ClusterSpec cluster = load_cluster(name, {});
     const std::vector<GpuId> group = {{0}, {1}, {2}, {3}};
-    const CollectiveCall call{.size = Bytes(512.0 * 1024)};
+    const CollectiveCall call{.size = Bytes(512.0 * 1024), .algorithm = "vllm"};
     return collective_time(call, group_links(cluster, group), cluster.comm).value() * 1e6;
   };
   EXPECT_LE(us("a100-pcie-8-nvlink-pairs"), us("a100-pcie-8"));
