@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "calibration/fit/fabric_parts.hpp"
 #include "kernels/collective_algorithm.hpp"
 
 namespace foretoken {
@@ -124,12 +125,6 @@ std::vector<Point> points_in(const Range& range, std::span<const EngineRow> rows
   for (const auto& [bytes, mean] : by_size)
     points.push_back({bytes, std::exp(mean.first / mean.second)});
   return points;
-}
-
-double three_digits(double number) {
-  if (number <= 0) return 0;
-  const double scale = std::pow(10, 2 - std::floor(std::log10(number)));
-  return std::round(number * scale) / scale;
 }
 
 std::vector<AllReduceKernel> kernels_of(const Range& range, std::span<const Point> points,

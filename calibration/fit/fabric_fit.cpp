@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -38,14 +37,6 @@ CollectiveCall call_of_row(const CommPoint& point) {
       break;  // "auto"
   }
   return call;
-}
-
-/// More digits than that no measurement tells; a step of a nanosecond is none.
-double three_digits(double number) {
-  constexpr double next_to_nothing = 1e-3;
-  const std::string text = fmt::format("{:.3g}", number < next_to_nothing ? 0.0 : number);
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
 }
 
 /// The weight of each row: every operation of every library counts equally.

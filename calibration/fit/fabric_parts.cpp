@@ -2,7 +2,10 @@
 // between them.
 #include "calibration/fit/fabric_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <charconv>
 
 #include "calibration/fit/curve_ends.hpp"
 
@@ -256,5 +259,12 @@ constexpr auto parts = std::to_array<FitPart>({
 }  // namespace
 
 std::span<const FitPart> fit_parts() { return parts; }
+
+double three_digits(double number) {
+  constexpr double next_to_nothing = 1e-3;
+  const std::string text = fmt::format("{:.3g}", number < next_to_nothing ? 0.0 : number);
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
 
 }  // namespace foretoken

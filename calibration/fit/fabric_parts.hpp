@@ -33,6 +33,10 @@ class Knob {
 using Knobs = std::vector<Knob>;
 using CommRows = std::vector<const CommRow*>;
 
+/// `number` (of microseconds, or a share) as written into a spec: more digits than three no
+/// measurement tells, and a step of a nanosecond is none.
+double three_digits(double number);
+
 /// Constants that some rows tell apart from all others. Parts are fitted one after the other, so a
 /// later one may price what it shares with an earlier one (large messages of a framework are
 /// NCCL's).

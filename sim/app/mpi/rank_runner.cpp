@@ -16,8 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto report_patience = 10s;  // for ranks to report; later ones join when they do
-constexpr double look_s = 0.005;       // a run takes tens of milliseconds at least
-constexpr int beats_a_silence = 4;
 
 }  // namespace
 

@@ -13,8 +13,6 @@
 namespace foretoken {
 namespace {
 
-constexpr double look_s = 0.005;
-constexpr int beats_a_silence = 4;
 constexpr int silences_alone = 4;  // of rank 0, until this one goes too
 
 RankReport report_of(const RunProgram& program, std::size_t slots) {

@@ -8,6 +8,11 @@
 
 namespace foretoken {
 
+/// How often both ends look for finished runs; a run takes tens of milliseconds at least.
+inline constexpr double look_s = 0.005;
+/// How often a rank says that it lives within the time after which silence means that it does not.
+inline constexpr int beats_a_silence = 4;
+
 /// A rank's first message.
 struct RankReport {
   std::string host;

@@ -63,7 +63,10 @@ TEST(HalfBatch, HalvesAddUpWhateverTheMixture) {
         EXPECT_EQ(first.attention.decode.sequences + second.attention.decode.sequences, decodes);
         EXPECT_NEAR(first.attention.prefill.causal_pairs + second.attention.prefill.causal_pairs,
                     whole.attention.prefill.causal_pairs, 1e-6);
-        EXPECT_GE(first.tokens, second.tokens - (lists ? 62 : 0));
+        EXPECT_GE(first.tokens, second.tokens);
+        if (lists && prompts > 0) {
+          EXPECT_LE(first.tokens, second.tokens + 3);  // by tokens, not by prompts
+        }
       }
     }
   }
