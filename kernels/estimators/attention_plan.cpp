@@ -13,7 +13,11 @@
 namespace foretoken {
 namespace {
 
-enum class Part : std::uint8_t { decode, prefill, bare };
+/// Of launches without a framework, PyTorch's own FlashAttention-2 is apart: it neither packs nor
+/// splits batches of unequal sequences, which is far from all that FlashInfer does.
+enum class Part : std::uint8_t { decode, prefill, bare, torch };
+
+bool without_framework(Part part) { return part == Part::bare || part == Part::torch; }
 
 std::vector<std::string> names_of(Part part) {
   // Which code it is says nothing on GPUs where another one runs: not for prompts.
@@ -62,7 +66,7 @@ void write(const Attention& kernel, const AttentionSetting& setting, const PlanE
            Part part, FeatureSink& out) {
   const Batch batch = batch_of(kernel);
   const AttentionSchedule& schedule = e.schedule;
-  const bool is_cold = part == Part::bare && kernel.implementation.is_cold;
+  const bool is_cold = without_framework(part) && kernel.implementation.is_cold;
   const double total = is_cold ? e.total_cold : e.total;
   for (const double share : {is_cold ? e.memory_cold : e.memory, e.sm_bytes, e.products,
                              e.exponentials, e.chain, e.ctas, e.merge, e.fixed}) {
@@ -98,7 +102,7 @@ void write(const Attention& kernel, const AttentionSetting& setting, const PlanE
   out.add(log_of(kernel.kv_heads));
   out.add(log_of(std::max(kernel.page_tokens, 1)));
   out.add(batch.decode_share);
-  out.add(part != Part::bare && e.copies > 0 && bytes_per_element(kernel.kv_dtype) >= 2);
+  out.add(!without_framework(part) && e.copies > 0 && bytes_per_element(kernel.kv_dtype) >= 2);
   add_setting(setting, part != Part::prefill, out);
 }
 
@@ -123,7 +127,8 @@ class PlanFamily final : public EstimatorFamily {
     const AttentionSetting setting = attention_setting(kernel, gpu);
     if (!is_planned(setting.code)) return false;
     const bool is_bare = setting.is_bare && setting.code != AttentionCode::trtllm;
-    if (part_ == Part::bare || is_bare) return part_ == Part::bare && is_bare;
+    if (is_bare) return part_ == (setting.code == AttentionCode::fa2 ? Part::torch : Part::bare);
+    if (without_framework(part_)) return false;
     if (part_ == Part::decode) return runs_as(*attention, setting, true);
     return runs_as(*attention, setting, false) ||
            (load.prefill.sequences > 0 && load.decode.sequences > 0 && runs_as_one_launch(setting));
@@ -139,7 +144,7 @@ class PlanFamily final : public EstimatorFamily {
   }
 
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
-    if (part_ == Part::bare) return Seconds(0.0);
+    if (without_framework(part_)) return Seconds(0.0);
     return cold_extra(price(kernel, attention_setting(kernel, gpu), gpu));
   }
 
@@ -156,17 +161,18 @@ class PlanFamily final : public EstimatorFamily {
                                    const GpuSpec& gpu) const {
     const AttentionLoad& load = std::get<Attention>(kernel).load;
     const bool is_decode =
-        part_ == Part::decode || (part_ == Part::bare && load.prefill.sequences == 0);
+        part_ == Part::decode || (without_framework(part_) && load.prefill.sequences == 0);
     return estimate_plan(kernel, setting, is_decode, gpu);
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const PlanEstimate& estimate) const {
-    const bool is_cold = part_ == Part::bare && std::get<Attention>(kernel).implementation.is_cold;
+    const bool is_cold =
+        without_framework(part_) && std::get<Attention>(kernel).implementation.is_cold;
     return {Seconds((is_cold ? estimate.total_cold : estimate.total) * 1e-6), estimate.bound};
   }
 
   [[nodiscard]] Seconds cold_extra(const PlanEstimate& estimate) const {
-    if (part_ == Part::bare) return Seconds(0.0);
+    if (without_framework(part_)) return Seconds(0.0);
     return Seconds((estimate.total_cold - estimate.total) * 1e-6);
   }
 
@@ -179,6 +185,11 @@ class PlanFamily final : public EstimatorFamily {
 
 const EstimatorFamily& attention_bare_family() {
   static const PlanFamily family("attention_bare", Part::bare);
+  return family;
+}
+
+const EstimatorFamily& attention_torch_family() {
+  static const PlanFamily family("attention_torch", Part::torch);
   return family;
 }
 

@@ -21,6 +21,7 @@ const EstimatorFamily& moe_trtllm_family();
 const EstimatorFamily& moe_cutlass_family();
 
 const EstimatorFamily& attention_bare_family();
+const EstimatorFamily& attention_torch_family();
 const EstimatorFamily& attention_decode_family();
 const EstimatorFamily& attention_decode_triton_family();
 const EstimatorFamily& attention_prefill_family();
@@ -49,6 +50,7 @@ const std::vector<const EstimatorFamily*>& estimator_families() {
                                                                &moe_trtllm_family(),
                                                                &moe_cutlass_family(),
                                                                &attention_bare_family(),
+                                                               &attention_torch_family(),
                                                                &attention_decode_family(),
                                                                &attention_decode_triton_family(),
                                                                &attention_prefill_family(),

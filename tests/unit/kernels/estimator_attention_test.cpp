@@ -72,6 +72,8 @@ TEST(attention_families, cover_loads_by_code) {
       bare.implementation.source = source;
       EXPECT_EQ(family_name(bare, hopper), "attention_bare");
     }
+    bare.implementation.source = KernelSource::flash_attention_2;
+    EXPECT_EQ(family_name(bare, hopper), "attention_torch");
   }
 }
 
