@@ -121,6 +121,7 @@ int compare(const CompareOptions& options) {
   check_choices(choices, [&](const RunRequest& request) {
     const Scenario scenario = load_scenario(options.scenario, with(options.overrides, request));
     if (!std::exchange(is_warned, true)) warn_of_left_out(scenario.model);
+    check_scenario(scenario, Catalogs());
   });
   const std::filesystem::path folder =
       options.out_folder.empty()

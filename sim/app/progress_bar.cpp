@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -12,18 +13,23 @@ namespace foretoken {
 void ProgressBar::update(const Progress& progress) {
   if (!enabled_ || Clock::now() < next_) return;
   next_ = Clock::now() + std::chrono::milliseconds(100);
-  constexpr int cells = 30;
-  std::string bar;
-  if (progress.expected && *progress.expected > 0) {
-    const double share =
-        static_cast<double>(progress.ended) / static_cast<double>(*progress.expected);
-    for (int i = 0; i < cells; ++i) bar += i < share * cells ? "█" : "░";
-    bar += fmt::format(" {:3.0f} %  {} of {} requests", share * 100.0, progress.ended,
-                       *progress.expected);
-  } else {
-    bar = fmt::format("{} requests", progress.ended);
+  std::string count = fmt::format("{} requests", progress.ended);
+  double share = 0.0;
+  const bool is_share_known = progress.expected && *progress.expected > 0;
+  if (is_share_known) {
+    share = static_cast<double>(progress.ended) / static_cast<double>(*progress.expected);
+    count = fmt::format("{:3.0f} %  {} of {} requests", share * 100.0, progress.ended,
+                        *progress.expected);
   }
-  rewrite_line(fmt::format("  {}, {:.0f} s simulated", bar, progress.now.value()));
+  const std::string text = fmt::format("{}, {:.0f} s simulated", count, progress.now.value());
+  std::string bar;
+  if (is_share_known) {
+    // The bar gives way to the text: two columns before it, one behind it, and the last stays free.
+    const int cells = std::min(30, terminal_width(stderr) - 4 - static_cast<int>(text.size()));
+    for (int i = 0; i < cells; ++i) bar += i < share * cells ? "█" : "░";
+    if (!bar.empty()) bar += ' ';
+  }
+  rewrite_line(fmt::format("  {}{}", bar, text));
   drawn_ = true;
 }
 

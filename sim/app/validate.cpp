@@ -52,7 +52,7 @@ Scenario scenario_of(const ValidateOptions& options, const ServedRun& measured,
   return read_scenario(recorded.scenario, {".", false});
 }
 
-Outputs outputs_of(const ValidateOptions& options, const ServedRun& measured) {
+Outputs validation_outputs(const ValidateOptions& options, const ServedRun& measured) {
   const std::filesystem::path folder = options.folder;
   Outputs outputs({measured.file, folder / "meta.json", options.model, options.cluster});
   if (!options.out_folder.empty()) {
@@ -65,7 +65,7 @@ Outputs outputs_of(const ValidateOptions& options, const ServedRun& measured) {
 
 int validate(const ValidateOptions& options) {
   const ServedRun measured = load_served_run(options.folder);
-  Outputs outputs = outputs_of(options, measured);
+  Outputs outputs = validation_outputs(options, measured);
   std::vector<std::string> notes;
   const Scenario scenario = scenario_of(options, measured, notes);
   ProgressBar bar(!options.quiet && can_rewrite(stderr));

@@ -66,7 +66,7 @@ std::vector<Value> predict(const std::vector<Value>& kernels, const PricingChoic
 Value compare(const Question& question, const std::vector<LayoutChoice>& choices, std::size_t slots,
               const Catalogs& catalogs) {
   check_choices(choices, [&](const RunRequest& request) {
-    (void)scenario_of(question, request.overrides);
+    check_scenario(scenario_of(question, request.overrides), catalogs);
   });
   ForkingRunner runner(
       slots, [&](const RunRequest& request) { return run_row(question, request, catalogs); });

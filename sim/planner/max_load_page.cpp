@@ -133,7 +133,7 @@ void add_table(ReportPage& page, const MaxLoad& answer) {
   };
   using Load = const LoadAnswer&;
   using Candidate = const PlanCandidate&;
-  add("cost", "$/M tokens", 2, [&](Load load, Candidate, std::size_t row) {
+  add("token cost", "$/M", 2, [&](Load load, Candidate, std::size_t row) {
     return answer.dollars_per_million(row, load);
   });
   add("GPUs", "", 0, [](Load, Candidate c, std::size_t) { return double(c.unit_gpus); });
@@ -158,6 +158,7 @@ void add_table(ReportPage& page, const MaxLoad& answer) {
                                                     : row.base.impossible);
   }
   add_reasons(columns, std::move(reasons));
+  put_costs_first(columns);
   page.table("choice", columns);
 }
 
@@ -203,10 +204,11 @@ void add_changes(ReportPage& page, const MaxLoad& answer) {
   columns.insert(columns.begin(), PageColumn::of_texts("with", std::move(changes)));
   columns.push_back(PageColumn::of_numbers("holds", "requests/s", 2, std::move(holds)));
   columns.push_back(PageColumn::of_numbers("more", "%", 1, std::move(more)));
-  columns.push_back(PageColumn::of_numbers("cost", "$/M tokens", 2, std::move(cost)));
+  columns.push_back(PageColumn::of_numbers("token cost", "$/M", 2, std::move(cost)));
   columns.push_back(PageColumn::of_numbers("worth", "$/h a GPU", 2, std::move(worth)));
   columns.push_back(PageColumn::of_numbers("price", "$/h a GPU", 2, std::move(price)));
   add_reasons(columns, std::move(reasons));
+  put_costs_first(columns);
   page.table("change", columns);
 }
 

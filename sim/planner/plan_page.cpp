@@ -222,7 +222,7 @@ void add_choices(ReportPage& page, const Plan& plan) {
                ? result(i).objectives.spared_dollars_per_hour * hours_a_month
                : nothing;
   });
-  add("cost", "$/M tokens", 2, [&](std::size_t i) { return dollars_per_million(plan, i); });
+  add("token cost", "$/M", 2, [&](std::size_t i) { return dollars_per_million(plan, i); });
   std::vector<std::string> verdicts, reasons;
   for (const std::size_t i : order) {
     verdicts.push_back(verdict_of(plan, i));
@@ -263,6 +263,7 @@ void add_choices(ReportPage& page, const Plan& plan) {
   for (const std::size_t i : order) runs.push_back(double(result(i).probes));
   columns.push_back(PageColumn::of_numbers("runs", "", 0, std::move(runs)));
   columns.push_back(PageColumn::of_texts("why not", std::move(reasons)));
+  put_costs_first(columns);
   page.table("choice", columns);
 }
 

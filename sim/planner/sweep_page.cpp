@@ -252,6 +252,7 @@ void add_points(ReportPage& page, const SweepResult& result,
   }
   columns.push_back(PageColumn::of_texts("bound by", std::move(bounds)));
   columns.push_back(PageColumn::of_texts("best by", std::move(goals)));
+  put_costs_first(columns);
   page.table("point", columns);
 }
 
@@ -304,6 +305,7 @@ void add_runs(ReportPage& page, const SweepResult& result) {
   const auto is_told = [](const std::string& message) { return !message.empty(); };
   if (std::ranges::any_of(messages, is_told))
     columns.push_back(PageColumn::of_texts("error", std::move(messages)));
+  put_costs_first(columns);
   page.table("run", columns);
 }
 

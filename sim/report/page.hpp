@@ -89,6 +89,10 @@ struct PageColumn {
   [[nodiscard]] std::size_t rows() const { return is_text ? texts.size() : numbers.size(); }
 };
 
+/// What a reader looks for first stands first, where a phone shows it: behind the first column costs,
+/// then keys, then 99th percentiles, then all else, each in their order.
+void put_costs_first(std::vector<PageColumn>& columns);
+
 /// Figures at points whose place is a value of each of some keys. The reader chooses the figure and
 /// which key runs along the axis: a line chart where its values are numbers, else bars or, of two
 /// keys, a table whose cells are coloured.

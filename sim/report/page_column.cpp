@@ -138,4 +138,14 @@ PageColumn PageColumn::of_texts(std::string name, std::vector<std::string> texts
   return column;
 }
 
+void put_costs_first(std::vector<PageColumn>& columns) {
+  if (columns.empty()) return;
+  std::ranges::stable_sort(columns.begin() + 1, columns.end(), {}, [](const PageColumn& column) {
+    if (column.name == "cost") return 0;
+    if (column.name == "token cost") return 1;
+    if (column.is_key) return 2;
+    return column.name.find("p99") != std::string::npos ? 3 : 4;
+  });
+}
+
 }  // namespace foretoken

@@ -57,9 +57,12 @@ Prediction price_list(Kernel& kernel, const AttentionLoad& load, const MemoPredi
     return predictor.predict(kernel);
   };
   const Prediction below = price_at(-grown);
-  if (grown == 0) return below;
+  // What was shortened: less than `grown` a sequence where some are no longer than their queries.
+  const std::int64_t shortened = load.decode.context_tokens - scratch.decode.context_tokens;
+  if (shortened == 0) return below;
+  const std::int64_t lengthened = load.decode.sequences * (step - grown);
   return between(below, price_at(step - grown),
-                 static_cast<double>(grown) / static_cast<double>(step));
+                 static_cast<double>(shortened) / static_cast<double>(shortened + lengthened));
 }
 
 }  // namespace

@@ -57,7 +57,8 @@ cp examples/trace_csv.toml "$work/t.toml"
 cp calibration/datasets/h200/rms_norm.csv "$work/m.csv"
 mkdir "$work/folder"
 cp examples/quickstart.toml "$work/folder/scenario.toml"
-(cd "$work" && find . -type f ! -name "*.sqlite*" ! -name stderr -exec sha256sum {} + | sort) >"$work/before.sums"
+(cd "$work" && find . -type f ! -name "*.sqlite*" ! -name stderr ! -name before.sums \
+  -exec sha256sum {} + | sort) >"$work/before.sums"
 refused() {
   (cd "$work" && "$foretoken" "$@") >"$work/stdout" 2>"$work/stderr" </dev/null
   local status=$?
@@ -72,7 +73,8 @@ done
 refused simulate s.toml --trace s.toml
 refused simulate s.toml --steps s.toml
 refused simulate t.toml --report traces/requests.csv
-refused simulate s.toml --set workload.trace=traces/requests.csv --steps traces/requests.csv
+refused simulate t.toml --set workload.trace=traces/azure.csv --set workload.trace_format=azure \
+  --steps traces/azure.csv
 refused simulate folder/scenario.toml --out folder
 refused simulate s.toml --report page.html --steps page.html
 refused simulate s.toml --out new --report new/report.json
@@ -116,11 +118,12 @@ fine explain examples/quickstart.toml $few $here --split-only
 fine compare examples/quickstart.toml $few $here --tp 1 --out "$work/here"
 fine sweep examples/quickstart.toml $few --vary cluster.name=examples/gpus/imaginary-x1.toml \
   --store "$work/here.sqlite"
-fine plan examples/quickstart.toml --clusters examples/gpus/imaginary-x1.toml --dry-run
+price='plan.prices.imaginary-x1="4.00 USD/h"'  # its file names none
+fine plan examples/quickstart.toml --clusters examples/gpus/imaginary-x1.toml --set "$price" --dry-run
 cp examples/quickstart.toml "$work/choices.toml"
 cp -r examples/gpus "$work/gpus"
 printf '\n[plan]\nclusters = ["gpus/imaginary-x1.toml"]\n' >>"$work/choices.toml"
-fine plan "$work/choices.toml" --dry-run
+fine plan "$work/choices.toml" --set "$price" --dry-run
 grep -q imaginary "$work/stdout" || complain "[plan] clusters: $(cat "$work/stdout")"
 (cd "$work" && "$foretoken" simulate "$examples/quickstart.toml" $here) >/dev/null 2>"$work/stderr" &&
   complain "a path from elsewhere was found"

@@ -94,7 +94,7 @@ commands += [(root / "examples" / f"{name}.cmd").read_text().split()
 
 def subcommands_of(path):
     text = run([*path, "--help"], columns=160)
-    listed = text.split("Subcommands:\n")[1] if "Subcommands:\n" in text else ""
+    listed = text.split("Subcommands:\n")[1].split("\n\n")[0] if "Subcommands:\n" in text else ""
     names = re.findall(r"^  (\w+) ", listed, re.MULTILINE)
     return [[*path, "--help"]] + [help_ for name in names for help_ in subcommands_of([*path, name])]
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "sim/run/latency_collector.hpp"
 #include "tests/properties/run_text.hpp"
@@ -26,7 +27,14 @@ class TokensAsTime final : public Predictor {
 
 constexpr double layers = 32;  // of llama-3.1-8b
 
-std::map<std::uint32_t, LatencySplit> splits_of(const Scenario& scenario, Report& report) {
+std::map<std::uint32_t, LatencySplit> splits_of(Scenario scenario, Report& report) {
+  if (scenario.predictor.name == "tokens") {
+    // No price is below what bytes and operations need at peak: a GPU on which they need nothing.
+    GpuSpec& gpu = scenario.cluster.gpu;
+    gpu.clock = Hertz(std::numeric_limits<double>::infinity());
+    gpu.dram_bandwidth = gpu.l2_bandwidth =
+        BytesPerSecond(std::numeric_limits<double>::infinity());
+  }
   Catalogs catalogs;
   catalogs.predictors.add("tokens", "a microsecond a token and layer",
                           [](TableReader&) { return std::make_unique<TokensAsTime>(); });
@@ -42,7 +50,7 @@ name = "llama-3.1-8b"
 name = "h200-sxm-1"
 [predictor]
 name = "tokens"
-attention = "exact"
+detail = "plan"
 [workload]
 arrivals = "all_at_once"
 requests = 2

@@ -55,7 +55,7 @@ host_time = "{} us"
 {}
 [predictor]
 name = "roofline"
-attention = "{}"
+detail = "{}"
 [workload]
 arrivals = "{}"
 requests = {}
@@ -69,7 +69,7 @@ output_tokens = {{ distribution = "uniform", min = 1, max = 90 }}
       1 + pick.below(2), tokens_max, 1 + pick.below(static_cast<std::uint32_t>(tokens_max)),
       pick.one_of({1, 16, 64}), 0, pick.below(2) * 300,
       ranks > 1 && pick.below(2) == 1 ? "overlap = \"two_batch\"" : "",
-      pick.one_of({"aggregate", "exact"}), "all_at_once", 20 + pick.below(60));
+      pick.one_of({"sums", "plan"}), "all_at_once", 20 + pick.below(60));
   return text;
 }
 

@@ -138,11 +138,11 @@ TEST(SimulationProperties, AHorizonLeavesTheRestUnfinishedAndAccountedFor) {
             report.requests.completed + report.requests.failed + report.requests.unfinished);
 }
 
-TEST(SimulationProperties, AggregateAttentionPricesStepsAsExactDoesUnderRoofline) {
+TEST(SimulationProperties, SumsOfAttentionPriceStepsAsPlansDoUnderRoofline) {
   // The roofline is linear in a batch's sums, so pricing a recorded batch from its sums must give
   // the duration that listing its sequences gave.
   const Scenario scenario = scenario_from(
-      one_request, {"workload.requests=40", "predictor.attention=exact", "run.seed=3",
+      one_request, {"workload.requests=40", "predictor.detail=plan", "run.seed=3",
                     "workload.prompt_tokens={distribution='uniform',min=20,max=900}"});
   StepRecorder recorder;
   RunOptions options;
@@ -163,11 +163,11 @@ TEST(SimulationProperties, AggregateAttentionPricesStepsAsExactDoesUnderRoofline
   EXPECT_GT(mixed, 10U) << "too few steps mix prefill and decode";
 }
 
-TEST(SimulationProperties, AggregateAttentionStaysNearExactUnderSynPerf) {
+TEST(SimulationProperties, SumsOfAttentionStayNearPlansUnderSynPerf) {
   // Learned prices see a batch's spread only through its sums. On the steps of a real mixture the
   // whole step must agree within 2 % on average, and no step may be off by more than 10 %.
   const Scenario scenario = scenario_from(
-      one_request, {"workload.requests=60", "predictor.name=synperf", "predictor.attention=exact",
+      one_request, {"workload.requests=60", "predictor.name=synperf", "predictor.detail=plan",
                     "engine.batch_tokens_max=2048", "engine.sequences_max=64",
                     "workload.prompt_tokens={distribution='lognormal',mean=700,p99=4000}",
                     "workload.output_tokens={distribution='lognormal',mean=60,p99=300}"});

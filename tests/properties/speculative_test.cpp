@@ -176,8 +176,8 @@ double fingerprint(const Report& report) {
 }
 
 TEST(SpeculativeProperties, NoDraftsIsNoSpeculationToTheBit) {
-  for (const char* detail : {"aggregate", "exact"}) {
-    const std::string attention = std::string("predictor.attention=") + detail;
+  for (const char* detail : {"sums", "plan"}) {
+    const std::string attention = std::string("predictor.detail=") + detail;
     const auto of = [&](const std::vector<std::string>& keys) {
       return in_child([&] { return fingerprint(run(crowd, keys, {attention})); });
     };
@@ -237,18 +237,18 @@ TEST(SpeculativeProperties, AttentionRanksDraftTogether) {
   }
 }
 
-TEST(SpeculativeProperties, ExactAndAggregateAttentionAgree) {
+TEST(SpeculativeProperties, PlansAndSumsOfAttentionAgree) {
   const auto end_to_end = [](const char* detail) {
     return in_child([&] {
       return run(lone, speculative("eagle", 3, "0.7"),
                  {"workload.requests=20", "predictor.name=synperf",
-                  std::string("predictor.attention=") + detail})
+                  std::string("predictor.detail=") + detail})
           .e2e_ms.mean;
     });
   };
-  const auto exact = end_to_end("exact"), aggregate = end_to_end("aggregate");
-  ASSERT_TRUE(exact && aggregate);
-  EXPECT_NEAR(*aggregate / *exact, 1, 0.02);
+  const auto plan = end_to_end("plan"), sums = end_to_end("sums");
+  ASSERT_TRUE(plan && sums);
+  EXPECT_NEAR(*sums / *plan, 1, 0.02);
 }
 
 TEST(SpeculativeProperties, SharedPrefixesStayShared) {

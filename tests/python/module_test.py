@@ -166,8 +166,12 @@ class Predict(unittest.TestCase):
     def test_mistakes(self):
         with self.assertRaisesRegex(foretoken.ConfigError, "did you mean 'gemm'"):
             foretoken.predict({"kernel": "gem"}, gpu="h200-sxm")
-        with self.assertRaisesRegex(foretoken.ConfigError, "h200"):
-            foretoken.predict(self.gemm, gpu="h200")
+        with self.assertRaisesRegex(foretoken.ConfigError, "unknown GPU 'h201'"):
+            foretoken.predict(self.gemm, gpu="h201")
+        with self.assertRaisesRegex(foretoken.ConfigError, "may be a100-pcie or a100-sxm"):
+            foretoken.predict(self.gemm, gpu="a100")
+        self.assertEqual(foretoken.predict(self.gemm, gpu="h200"),
+                         foretoken.predict(self.gemm, gpu="h200-sxm"))
         with self.assertRaises(foretoken.ConfigError):
             foretoken.predict(self.gemm)
 

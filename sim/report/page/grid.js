@@ -42,7 +42,7 @@ function make_grid(part) {
     const value = figure.values[point];
     if (value !== value) return "–";
     return fixed(value, figure.decimals)
-      + interval_text({ interval: figure.interval, decimals: figure.decimals }, point);
+      + interval_lines({ interval: figure.interval, decimals: figure.decimals }, point).join("");
   };
   const chosen_points = () =>
     points.filter((point) => others().every((i) => keys[i].places[point] === state.held[i]));

@@ -96,11 +96,12 @@ TEST(ClusterName, AnUnknownGpuWithCounts) {
                                    "mean 'h20'? Known: a100-pcie, a100-sxm, a40"));
 }
 
+// "h100" is a GPU's name without its form factor, "h10" nobody's.
 TEST(ClusterName, NoNameAtAll) {
-  expect_error("h200", HasSubstr("chat.toml:4:1: unknown cluster 'h200'; did you mean "
-                                 "'h200-sxm-8'? Known: a100-pcie-8"));
-  expect_error("h200", testing::EndsWith(
-                           ", or any <gpu>-<GPUs a node>[x<nodes>], or a path to a TOML file"));
+  expect_error("h10", HasSubstr("chat.toml:4:1: unknown cluster 'h10'; did you mean "
+                                "'h100-sxm-8'? Known: a100-pcie-8"));
+  expect_error(
+      "h10", testing::EndsWith(", or any <gpu>-<GPUs a node>[x<nodes>], or a path to a TOML file"));
   expect_error("", HasSubstr("unknown cluster ''"));
 }
 

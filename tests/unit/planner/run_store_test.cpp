@@ -21,6 +21,8 @@ using ::testing::IsEmpty;
 
 const StoreQuestion question = {{{"version", "1", "another version of Foretoken"},
                                  {"vary", "--vary a.x=1,2,3,4", "other values"}}};
+/// Of its runs: a store whose rows are not as many is damaged.
+const std::vector<std::string> settings = {"{}", "{}", "{}", "{}"};
 
 class RunStoreTest : public ::testing::Test {
  protected:
@@ -35,11 +37,11 @@ class RunStoreTest : public ::testing::Test {
             [this](const std::string& other) { return gone_.contains(other); }};
   }
   [[nodiscard]] RunStore open(const std::string& name, const std::string& host = "here") {
-    return {path(), question, {"{}", "{}", "{}", "{}"}, owner(name, host)};
+    return {path(), question, settings, owner(name, host)};
   }
   [[nodiscard]] std::string error_of(const StoreQuestion& asked, const std::string& host = "here") {
     try {
-      (void)RunStore(path(), asked, {"{}"}, owner("z", host));
+      (void)RunStore(path(), asked, settings, owner("z", host));
     } catch (const ConfigError& error) {
       return error.what();
     }
