@@ -179,10 +179,9 @@ GemmConstants constants_4bit() {
           .quantise_row_ns = 0.27};
 }
 
-/// As 16 bit, on fewer bytes. Unpacking leaves products of many rows at 0.85 of what 16-bit weights
-/// reach: Marlin's authors report parity to 10 % less on an A100 (Frantar et al. 2024, arXiv
-/// 2408.11743), Machete's likewise on Hopper, and Marlin's experts in AIConfigurator's tables reach
-/// half of an A100's peak. The error is a guess: twice that of 16 bit on a GPU left out.
+/// As 16 bit, on fewer bytes. That unpacking leaves products of many rows at 0.85 of what 16-bit
+/// weights reach is a guess, not a measurement: no table has dense products of 4-bit weights. So is
+/// the error: twice that of 16 bit on a GPU left out.
 GemmConstants constants_weight_only() {
   GemmConstants constants = constants_16bit();
   constants.tensor_efficiency *= 0.85;
