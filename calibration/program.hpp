@@ -2,14 +2,14 @@
 // catch. Exit status: 0 fine, 1 ran but something failed, 2 the user's mistake, 3 our bug.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <functional>
 #include <string>
 
-#include "sim/base/error.hpp"
+#include "calibration/say.hpp"
+#include "sim/base/output_file.hpp"
+#include "sim/base/program_failure.hpp"
 
 namespace foretoken {
 
@@ -19,21 +19,27 @@ inline int run_program(CLI::App& program, const std::function<int()>& chosen, in
                        char** argv) {
   const auto fail = [&](int status, const std::string& message) {
     std::fflush(stdout);
-    fmt::print(stderr, "{}: {}\n", program.get_name(), message);
+    say_beside("{}: {}\n", program.get_name(), message);
     return status;
   };
   program.require_subcommand(1);
   try {
-    program.parse(argc, argv);
-    return chosen();
-  } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? 0 : 2;
-  } catch (const ConfigError& error) {
-    return fail(2, error.what());
-  } catch (const PredictionError& error) {
-    return fail(1, error.what());
-  } catch (const std::exception& error) {
-    return fail(3, error.what());
+    try {
+      program.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() != 0) {
+        return fail(2, std::string(error.what()) + "\nRun with --help for the options.");
+      }
+      program.exit(error);
+      flush_standard_output();
+      return 0;
+    }
+    const int status = chosen();
+    flush_standard_output();
+    return status;
+  } catch (...) {
+    const ProgramFailure failure = current_program_failure();
+    return fail(failure.status, failure.message);
   }
 }
 

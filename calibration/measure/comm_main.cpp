@@ -256,16 +256,26 @@ int main(int argc, char** argv) {
   // Loading a kernel while a peer waits for it could wait for that peer.
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   signal(SIGALRM, foretoken::measure::stop_stuck);
-  try {
-    const auto options = foretoken::measure::parse_comm(argc, argv);
-    if (options.out.empty()) {
-      std::fputs(foretoken::measure::usage, stderr);
-      return 2;
-    }
-    foretoken::measure::run(options);
-  } catch (const std::exception& error) {
+  const auto fail = [](int status, const std::exception& error) {
     std::fprintf(stderr, "foretoken-measure-comm: %s\n", error.what());
+    return status;
+  };
+  foretoken::measure::CommOptions options;
+  try {
+    options = foretoken::measure::parse_comm(argc, argv);
+  } catch (const std::exception& error) {
+    return fail(2, error);
+  }
+  if (options.out.empty()) {
+    std::fputs(foretoken::measure::usage, stderr);
     return 2;
+  }
+  try {
+    foretoken::measure::run(options);
+  } catch (const std::logic_error& error) {
+    return fail(3, error);
+  } catch (const std::exception& error) {
+    return fail(1, error);
   }
   return 0;
 }

@@ -32,16 +32,21 @@ std::string row(const std::vector<std::string>& fields) {
 DatasetWriter::DatasetWriter(const std::string& path,
                              const std::vector<std::pair<std::string, std::string>>& provenance,
                              const std::vector<std::string>& columns)
-    : file_(path), columns_(columns.size()) {
+    : path_(path), file_(path), columns_(columns.size()) {
   if (!file_) throw std::runtime_error(path + ": cannot be created");
   for (const auto& [key, value] : provenance) file_ << "# " << key << ": " << value << "\n";
-  file_ << row(columns) << std::flush;
+  add(row(columns));
 }
 
 void DatasetWriter::write(const std::vector<std::string>& fields) {
   if (fields.size() != columns_)
     throw std::logic_error("a row must have as many fields as columns");
-  file_ << row(fields) << std::flush;
+  add(row(fields));
+}
+
+void DatasetWriter::add(const std::string& line) {
+  file_ << line << std::flush;
+  if (!file_) throw std::runtime_error(path_ + ": cannot be written whole; is the disk full?");
 }
 
 std::string number_text(double value) {

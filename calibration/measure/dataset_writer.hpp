@@ -15,10 +15,14 @@ class DatasetWriter {
   DatasetWriter(const std::string& path,
                 const std::vector<std::pair<std::string, std::string>>& provenance,
                 const std::vector<std::string>& columns);
-  /// Quotes fields as RFC 4180 does. The number of fields must be that of the columns.
+  /// Quotes fields as RFC 4180 does. The number of fields must be that of the columns. Throws
+  /// std::runtime_error if the disk refuses.
   void write(const std::vector<std::string>& fields);
 
  private:
+  void add(const std::string& line);
+
+  std::string path_;
   std::ofstream file_;
   std::size_t columns_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 
 #include "family_run.hpp"
 #include "microbench.hpp"
@@ -12,9 +13,8 @@
 namespace foretoken::measure {
 namespace {
 
-void run(const Options& options) {
+void run(const Options& options, const std::vector<std::string>& names) {
   const Gpu gpu = open_gpu(options.device);
-  const std::vector<std::string> names = chosen_families(options.families);
   if (options.list) {
     for (const FamilyEntry& entry : families())
       std::printf("%-20s %6zu\n", std::string(entry.name).c_str(),
@@ -46,16 +46,31 @@ void run(const Options& options) {
 }  // namespace foretoken::measure
 
 int main(int argc, char** argv) {
+  using namespace foretoken::measure;
+  const auto fail = [](int status, const std::exception& error) {
+    std::fprintf(stderr, "foretoken-measure: %s\n", error.what());
+    return status;
+  };
+  // As the other programs: 1 ran but something failed, 2 the user's mistake, 3 our bug.
+  Options options;
+  std::vector<std::string> names;
   try {
-    const auto options = foretoken::measure::parse(argc, argv);
+    options = parse(argc, argv);
     if (options.families[0].empty()) {
-      std::fputs(foretoken::measure::usage, stderr);
+      std::fputs(usage, stderr);
       return 2;
     }
-    foretoken::measure::run(options);
+    names = chosen_families(options.families);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "foretoken-measure: %s\n", error.what());
-    return 2;
+    return fail(2, error);
   }
-  return 0;
+  try {
+    run(options, names);
+  } catch (const std::logic_error& error) {
+    return fail(3, error);
+  } catch (const std::exception& error) {
+    return fail(1, error);
+  }
+  if (std::fflush(stdout) == 0) return 0;
+  return fail(1, std::runtime_error("standard output did not take everything"));
 }

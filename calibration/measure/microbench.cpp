@@ -37,10 +37,14 @@ std::string object(const Bandwidth& b) {
 
 class JsonFile {
  public:
-  explicit JsonFile(const std::string& path) : file_(path) {
+  explicit JsonFile(const std::string& path) : path_(path), file_(path) {
     if (!file_) throw std::runtime_error(path + ": cannot be created");
   }
-  ~JsonFile() { file_ << "\n}\n"; }
+  /// Throws std::runtime_error if the disk did not take everything.
+  void finish() {
+    file_ << "\n}\n" << std::flush;
+    if (!file_) throw std::runtime_error(path_ + ": cannot be written whole; is the disk full?");
+  }
   void text(const std::string& key, const std::string& value) {
     start(key);
     file_ << escaped(value);
@@ -58,6 +62,7 @@ class JsonFile {
     file_ << (first_ ? "{\n  " : ",\n  ") << escaped(key) << ": ";
     first_ = false;
   }
+  std::string path_;
   std::ofstream file_;
   bool first_ = true;
 };
@@ -143,6 +148,7 @@ void write_microbench(const Gpu& gpu, Arena& arena,
     rates.push_back("{\"pipe\": " + escaped(rate.pipe) + ", " + item.substr(1));
   }
   json.list("pipes", rates);
+  json.finish();
 }
 
 }  // namespace foretoken::measure

@@ -14,8 +14,9 @@ namespace foretoken::tune {
 #ifndef FORETOKEN_HAS_CAIRO
 
 bool can_draw() { return false; }
-void write_png(const Chart&, const std::string& path) {
-  throw ConfigError({path, 0, 0}, "charts need libcairo2-dev when the program is built");
+std::string png_of(const Chart&) {
+  FORETOKEN_CHECK(can_draw(), "charts need libcairo2-dev when the program is built");
+  return {};
 }
 
 #else
@@ -75,15 +76,21 @@ class Drawing {
   void draw() {
     cairo_set_source_rgb(cairo_, 1, 1, 1);
     cairo_paint(cairo_);
-    cairo_select_font_face(cairo_, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                           CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_select_font_face(cairo_, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
     axes();
     for (std::size_t i = 0; i < chart_->curves.size(); ++i) band(chart_->curves[i], i);
     for (std::size_t i = 0; i < chart_->curves.size(); ++i) line(chart_->curves[i], i);
     legend();
   }
-  bool write(const std::string& path) {
-    return cairo_surface_write_to_png(surface_, path.c_str()) == CAIRO_STATUS_SUCCESS;
+  std::string png() {
+    std::string bytes;
+    const auto add = [](void* all, const unsigned char* data, unsigned int size) {
+      static_cast<std::string*>(all)->append(reinterpret_cast<const char*>(data), size);
+      return CAIRO_STATUS_SUCCESS;
+    };
+    const cairo_status_t status = cairo_surface_write_to_png_stream(surface_, add, &bytes);
+    FORETOKEN_CHECK(status == CAIRO_STATUS_SUCCESS, "cairo: {}", cairo_status_to_string(status));
+    return bytes;
   }
 
  private:
@@ -161,15 +168,18 @@ class Drawing {
   void band(const Curve& curve, std::size_t i) {
     if (curve.low.empty()) return;
     cairo_new_path(cairo_);
-    for (std::size_t k = 0; k < curve.x.size(); ++k) cairo_line_to(cairo_, px(curve.x[k]), py(curve.high[k]));
-    for (std::size_t k = curve.x.size(); k-- > 0;) cairo_line_to(cairo_, px(curve.x[k]), py(curve.low[k]));
+    for (std::size_t k = 0; k < curve.x.size(); ++k)
+      cairo_line_to(cairo_, px(curve.x[k]), py(curve.high[k]));
+    for (std::size_t k = curve.x.size(); k-- > 0;)
+      cairo_line_to(cairo_, px(curve.x[k]), py(curve.low[k]));
     cairo_close_path(cairo_);
     color(i, 0.2);
     cairo_fill(cairo_);
   }
   void line(const Curve& curve, std::size_t i) {
     cairo_new_path(cairo_);
-    for (std::size_t k = 0; k < curve.x.size(); ++k) cairo_line_to(cairo_, px(curve.x[k]), py(curve.y[k]));
+    for (std::size_t k = 0; k < curve.x.size(); ++k)
+      cairo_line_to(cairo_, px(curve.x[k]), py(curve.y[k]));
     color(i, 1);
     dash(i);
     cairo_set_line_width(cairo_, 2);
@@ -214,10 +224,10 @@ class Drawing {
 
 bool can_draw() { return true; }
 
-void write_png(const Chart& chart, const std::string& path) {
+std::string png_of(const Chart& chart) {
   Drawing drawing(chart);
   drawing.draw();
-  if (!drawing.write(path)) throw ConfigError({path, 0, 0}, "cannot be written");
+  return drawing.png();
 }
 
 #endif

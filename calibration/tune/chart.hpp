@@ -20,7 +20,7 @@ struct Chart {
 
 /// Whether charts can be drawn at all.
 bool can_draw();
-/// Throws ConfigError if the file cannot be written or can_draw() is false.
-void write_png(const Chart& chart, const std::string& path);
+/// The bytes of a PNG. Only where can_draw().
+std::string png_of(const Chart& chart);
 
 }  // namespace foretoken::tune

@@ -11,7 +11,8 @@
 namespace foretoken::tune {
 namespace {
 
-constexpr std::string_view header = "problem,parameters,identity,status,compile_ms,kernels,us,detail";
+constexpr std::string_view header =
+    "problem,parameters,identity,status,compile_ms,kernels,us,detail";
 
 std::vector<std::string_view> pieces(std::string_view text, char separator) {
   std::vector<std::string_view> found;
@@ -66,12 +67,13 @@ std::string to_line(const LogEntry& entry) {
   for (const double seconds : evaluation.seconds) {
     times += fmt::format("{}{:.5g}", times.empty() ? "" : " ", seconds * 1e6);
   }
-  std::ranges::replace_if(detail, [](char c) { return c == ',' || c == '\n' || c == '\r'; }, ' ');
+  std::ranges::replace_if(
+      detail, [](char c) { return c == ',' || c == '\n' || c == '\r'; }, ' ');
   constexpr std::size_t detail_max = 200;
   detail.resize(std::min(detail.size(), detail_max));
-  return fmt::format("{},{},{},{},{:.0f},{},{},{}", entry.problem, entry.parameters,
-                     entry.identity, name_of(evaluation.status),
-                     evaluation.compile_seconds * 1e3, kernels, times, detail);
+  return fmt::format("{},{},{},{},{:.0f},{},{},{}", entry.problem, entry.parameters, entry.identity,
+                     name_of(evaluation.status), evaluation.compile_seconds * 1e3, kernels, times,
+                     detail);
 }
 
 LogEntry from_line(std::string_view line, const SourcePosition& position) {
@@ -91,15 +93,14 @@ LogEntry from_line(std::string_view line, const SourcePosition& position) {
         return static_cast<int>(
             number(fields[static_cast<std::size_t>(i)], 0, resource_max, position));
       };
-      evaluation.kernels.push_back(
-          {whole(0), whole(1), whole(2), whole(3), whole(4),
-           number(fields[5], 1, blocks_max, position)});
+      evaluation.kernels.push_back({whole(0), whole(1), whole(2), whole(3), whole(4),
+                                    number(fields[5], 1, blocks_max, position)});
     }
   }
   if (!columns[6].empty()) {
     for (const std::string_view time : pieces(columns[6], ' ')) {
-      evaluation.seconds.push_back(
-          number(time, microseconds_min, microseconds_max, position) * 1e-6);
+      evaluation.seconds.push_back(number(time, microseconds_min, microseconds_max, position) *
+                                   1e-6);
     }
   }
   if (evaluation.status == Status::ok &&
@@ -158,7 +159,8 @@ const LogEntry* EvaluationLog::find_state(std::string_view problem,
 }
 
 EvaluationLogWriter::EvaluationLogWriter(const std::string& path,
-                                         const std::map<std::string, std::string>& notes) {
+                                         const std::map<std::string, std::string>& notes)
+    : path_(path) {
   std::string before;
   if (std::ifstream existing(path, std::ios::binary); existing) {
     before.assign(std::istreambuf_iterator<char>(existing), {});
@@ -181,7 +183,7 @@ void EvaluationLogWriter::add(const LogEntry& entry, const Problem& problem,
     file_ << "# " << key << '=' << shapes_mark(problem) << '\n';
   }
   file_ << to_line(entry) + '\n';
-  file_.flush();
+  if (!file_.flush()) throw ConfigError({path_, 0, 0}, "cannot be written; is the disk full?");
 }
 
 }  // namespace foretoken::tune

@@ -53,7 +53,8 @@ class EvaluationLog {
   std::string path_;
 };
 
-/// Appends entries to a file, each written out before add() returns, so that a killed run loses none.
+/// Appends entries to a file, each written out before add() returns, so that a killed run loses
+/// none. Throws ConfigError where the disk refuses.
 class EvaluationLogWriter {
  public:
   /// Goes on with an existing file; a new one gets `notes` and the header.
@@ -63,6 +64,7 @@ class EvaluationLogWriter {
   void add(const LogEntry& entry, const Problem& problem, const EvaluationLog& before);
 
  private:
+  std::string path_;
   std::ofstream file_;
   std::set<std::string, std::less<>> noted_;
 };

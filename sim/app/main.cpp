@@ -11,9 +11,9 @@
 #include "sim/app/help_format.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/output_file.hpp"
+#include "sim/base/program_failure.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {
@@ -48,8 +48,10 @@ int run(int argc, char** argv) {
   program.set_version_flag("--version", "foretoken " + version());
   program.require_subcommand(0, 1);
   program.footer(
-      "Exit status: 0 fine, 1 ran but something failed, 2 a mistake in what was asked, 3 a mistake of "
-      "ours,\n130 stopped by Ctrl-C with finished runs kept. Colours: on a terminal, unless NO_COLOR "
+      "Exit status: 0 fine, 1 ran but something failed, 2 a mistake in what was asked, 3 a mistake "
+      "of "
+      "ours,\n130 stopped by Ctrl-C with finished runs kept. Colours: on a terminal, unless "
+      "NO_COLOR "
       "is set.");
 
   Action chosen;
@@ -107,13 +109,8 @@ int main(int argc, char** argv) {
   using namespace foretoken;
   try {
     return run(argc, argv);
-  } catch (const ConfigError& error) {
-    return fail(2, error.what());
-  } catch (const PredictionError& error) {
-    return fail(2, fmt::format("cannot price this: {}", error.what()));
-  } catch (const InternalError& error) {
-    return fail(3, fmt::format("internal error, please report it:\n{}", error.what()));
-  } catch (const std::exception& error) {
-    return fail(1, error.what());
+  } catch (...) {
+    const ProgramFailure failure = current_program_failure();
+    return fail(failure.status, failure.message);
   }
 }

@@ -164,5 +164,28 @@ case $case in
     expect_error "mine.cu:1" list --suite "$work/suite"
     expect_error "write I/N" record --shard 3 --to "$work/log.csv"
     ;;
+  outputs)
+    # A full disk, a file or the terminal, ends with a status.
+    for arguments in list "--help" "run --kernels gelu --budget 2" \
+      "replay $recording --kernels softmax --seeds 1 --budget 3 --policies random"; do
+      status=0
+      "$tune" $arguments >/dev/full 2>"$work/error" || status=$?
+      [ "$status" -eq 1 ] || fail "$arguments > /dev/full: exit status $status, not 1"
+      grep -q "No space left on device" "$work/error" || fail "$arguments: $(cat "$work/error")"
+    done
+    expect_error "/dev/full" export $recording --kernel rms_norm --to /dev/full
+    expect_error "/dev/full" run --kernels gelu --budget 2 --steps /dev/full
+    expect_error "/dev/full" run --kernels gelu --budget 2 --cache /dev/full
+    # The recording is not written over by what is made of it.
+    cp $recording "$work/recording.csv.gz"
+    expect_error "would be written over" export "$work/recording.csv.gz" --kernel rms_norm \
+      --to "$work/recording.csv.gz"
+    cmp $recording "$work/recording.csv.gz"
+    # What a file holds does not steer the terminal.
+    printf 'problem,parameters,identity,status,compile_ms,kernels,us,detail\nsoftmax,\033]0;x\007,1,o\033k,1,1,1,\n' \
+      >"$work/escapes.csv"
+    expect_error "escapes.csv:2" replay "$work/escapes.csv"
+    ! grep -q $'\033' "$work/error" || fail "an escape reached the terminal"
+    ;;
   *) fail "unknown case $case" ;;
 esac

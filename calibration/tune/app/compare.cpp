@@ -1,15 +1,16 @@
 // `foretoken-tune compare`: policies against each other at equal rounds, with confidence intervals
 // over seeds. `replay` is the same on a recording.
-#include <filesystem>
 #include <cmath>
-#include <fstream>
+#include <filesystem>
 #include <memory>
 
+#include "calibration/say.hpp"
 #include "calibration/tune/app/inputs.hpp"
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/chart.hpp"
 #include "calibration/tune/comparison.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken::tune {
@@ -30,33 +31,36 @@ std::vector<double> at_round(const std::vector<std::vector<double>>& by_seed, st
   return values;
 }
 
-std::ofstream open(const std::filesystem::path& path) {
-  std::ofstream file(path);
-  if (!file) throw ConfigError({path.string(), 0, 0}, "cannot be written");
-  return file;
-}
-
 void write_files(const Comparison& comparison, const CompareFlags& flags) {
   const std::filesystem::path folder(flags.out);
   std::filesystem::create_directories(folder);
-  std::ofstream curves = open(folder / "curves.csv");
-  curves << "policy,round,speedup,speedup_low,speedup_high,regret,regret_low,regret_high\n";
-  const std::string sample =
-      fmt::format("{} kernels, {} seeds; bands: 95 % confidence of the mean over seeds; right: value at "
-                  "{} evaluations",
-                  comparison.problems.size(), flags.options.seeds, flags.options.budget);
-  Chart speedups{"Best speed-up so far, geometric mean over kernels", sample, "evaluations",
-                 "speed-up", {}, false};
+  Outputs outputs;
+  OutputFile& curves = outputs.open(folder / "curves.csv");
+  curves.write("policy,round,speedup,speedup_low,speedup_high,regret,regret_low,regret_high\n");
+  const std::string sample = fmt::format(
+      "{} kernels, {} seeds; bands: 95 % confidence of the mean over seeds; right: value at "
+      "{} evaluations",
+      comparison.problems.size(), flags.options.seeds, flags.options.budget);
+  Chart speedups{"Best speed-up so far, geometric mean over kernels",
+                 sample,
+                 "evaluations",
+                 "speed-up",
+                 {},
+                 false};
   // Of the sums, which all rise, nobody could tell one from another.
   Chart regrets{"Regret (Equation 5) per evaluation, mean over kernels: sub-linear where it falls",
-                sample, "evaluations", "regret / evaluations", {}, false};
+                sample,
+                "evaluations",
+                "regret / evaluations",
+                {},
+                false};
   for (const PolicyResult& result : comparison.policies) {
     Curve speedup{result.policy, {}, {}, {}, {}}, regret{result.policy, {}, {}, {}, {}};
     for (std::size_t round = 0; round <= static_cast<std::size_t>(flags.options.budget); ++round) {
       const Interval s = interval_of(at_round(result.speedup, round));
       const Interval r = interval_of(at_round(result.regret, round));
-      curves << fmt::format("{},{},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g}\n", result.policy,
-                            round, s.mean, s.low, s.high, r.mean, r.low, r.high);
+      curves.write(fmt::format("{},{},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g}\n", result.policy,
+                               round, s.mean, s.low, s.high, r.mean, r.low, r.high));
       for (const auto& [curve, of] : {std::pair{&speedup, &s}, std::pair{&regret, &r}}) {
         if (curve == &regret && round == 0) continue;
         const double per = curve == &regret ? static_cast<double>(round) : 1;
@@ -69,22 +73,23 @@ void write_files(const Comparison& comparison, const CompareFlags& flags) {
     speedups.curves.push_back(std::move(speedup));
     regrets.curves.push_back(std::move(regret));
   }
-  std::ofstream kernels = open(folder / "kernels.csv");
-  kernels << "policy,kernel,best_of_space,speedup,speedup_low,speedup_high\n";
+  OutputFile& kernels = outputs.open(folder / "kernels.csv");
+  kernels.write("policy,kernel,best_of_space,speedup,speedup_low,speedup_high\n");
   for (const PolicyResult& result : comparison.policies) {
     for (std::size_t p = 0; p < comparison.problems.size(); ++p) {
       const Interval s = interval_of(result.by_problem[p]);
-      kernels << fmt::format("{},{},{:.5g},{:.5g},{:.5g},{:.5g}\n", result.policy,
-                             comparison.problems[p], comparison.best_of_space[p], s.mean, s.low,
-                             s.high);
+      kernels.write(fmt::format("{},{},{:.5g},{:.5g},{:.5g},{:.5g}\n", result.policy,
+                                comparison.problems[p], comparison.best_of_space[p], s.mean, s.low,
+                                s.high));
     }
   }
-  std::ofstream steps = open(folder / "trajectories.jsonl");
-  for (const Trajectory& trajectory : comparison.trajectories) steps << to_text(trajectory);
+  OutputFile& steps = outputs.open(folder / "trajectories.jsonl");
+  for (const Trajectory& trajectory : comparison.trajectories) steps.write(to_text(trajectory));
   if (can_draw()) {
-    write_png(speedups, (folder / "speedup.png").string());
-    write_png(regrets, (folder / "regret.png").string());
+    outputs.write(folder / "speedup.png", png_of(speedups));
+    outputs.write(folder / "regret.png", png_of(regrets));
   }
+  outputs.publish();
 }
 
 /// Mean of paired differences of logarithms of speed-ups, and of regrets, `result` less `other`.
@@ -126,34 +131,34 @@ void print_json(const Comparison& comparison, const PolicyResult* against) {
     }
     policies.emplace_back(std::move(object));
   }
-  fmt::print("{}\n", to_json(ValueObject{{"policies", std::move(policies)}}));
+  say("{}\n", to_json(ValueObject{{"policies", std::move(policies)}}));
 }
 
 void print_table(const Comparison& comparison, const CompareFlags& flags,
                  const PolicyResult* against) {
   double log_best = 0;
   for (const double best : comparison.best_of_space) log_best += std::log(best);
-  fmt::print("{} kernels, {} seeds, {} evaluations each; best of {}: {:.3f}x\n",
-             comparison.problems.size(), flags.options.seeds, flags.options.budget,
-             flags.inputs.evaluator == "cuda" ? "all that was judged" : "all spaces",
-             std::exp(log_best / static_cast<double>(comparison.problems.size())));
-  fmt::print("{:24} {:>22} {:>20} {:>8} {:>7} {:>8}", "policy", "speed-up (95 %)", "regret (95 %)",
-             "Fast@1", "best", "of best");
-  if (against != nullptr) fmt::print("  {:>26} {:>26}", flags.against + " leads by", "regret less by");
-  fmt::print("\n");
+  say("{} kernels, {} seeds, {} evaluations each; best of {}: {:.3f}x\n",
+      comparison.problems.size(), flags.options.seeds, flags.options.budget,
+      flags.inputs.evaluator == "cuda" ? "all that was judged" : "all spaces",
+      std::exp(log_best / static_cast<double>(comparison.problems.size())));
+  say("{:24} {:>22} {:>20} {:>8} {:>7} {:>8}", "policy", "speed-up (95 %)", "regret (95 %)",
+      "Fast@1", "best", "of best");
+  if (against != nullptr) say("  {:>26} {:>26}", flags.against + " leads by", "regret less by");
+  say("\n");
   for (const PolicyResult& result : comparison.policies) {
     const Interval speedup = interval_of(result.last_speedups());
     const Interval regret = interval_of(result.last_regrets());
-    fmt::print("{:24} {:8.3f} [{:.3f}, {:.3f}] {:6.3f} [{:.3f}, {:.3f}] {:6.1f} % {:6.2f} {:6.1f} %",
-               result.policy, speedup.mean, speedup.low, speedup.high, regret.mean, regret.low,
-               regret.high, 100 * interval_of(result.fast).mean, interval_of(result.highest).mean,
-               100 * interval_of(result.share_of_best).mean);
+    say("{:24} {:8.3f} [{:.3f}, {:.3f}] {:6.3f} [{:.3f}, {:.3f}] {:6.1f} % {:6.2f} {:6.1f} %",
+        result.policy, speedup.mean, speedup.low, speedup.high, regret.mean, regret.low,
+        regret.high, 100 * interval_of(result.fast).mean, interval_of(result.highest).mean,
+        100 * interval_of(result.share_of_best).mean);
     if (against != nullptr && against != &result) {
       const auto [lead, more] = paired(*against, result);
-      fmt::print("  {:+7.2f} % [{:+.2f}, {:+.2f}] {:+8.3f} [{:+.3f}, {:+.3f}]", lead.mean, lead.low,
-                 lead.high, -more.mean, -more.high, -more.low);
+      say("  {:+7.2f} % [{:+.2f}, {:+.2f}] {:+8.3f} [{:+.3f}, {:+.3f}]", lead.mean, lead.low,
+          lead.high, -more.mean, -more.high, -more.low);
     }
-    fmt::print("\n");
+    say("\n");
   }
 }
 
@@ -182,14 +187,15 @@ int run_compare(CompareFlags& flags) {
       throw ConfigError({"--against", 0, 0}, flags.against + " is not among --policies");
     }
   }
-  if (flags.is_json) print_json(comparison, against);
-  else print_table(comparison, flags, against);
+  if (flags.is_json)
+    print_json(comparison, against);
+  else
+    print_table(comparison, flags, against);
   if (!flags.out.empty()) write_files(comparison, flags);
   return 0;
 }
 
-void add(CLI::App& program, Action& chosen, const char* name, const char* summary,
-         bool is_replay) {
+void add(CLI::App& program, Action& chosen, const char* name, const char* summary, bool is_replay) {
   const auto flags = std::make_shared<CompareFlags>();
   CLI::App* command = program.add_subcommand(name, summary);
   if (is_replay) {
@@ -205,18 +211,23 @@ void add(CLI::App& program, Action& chosen, const char* name, const char* summar
   ComparisonOptions& options = flags->options;
   command->add_option("--policies", options.policies, "Only these, comma between (default: all)")
       ->delimiter(',');
-  command->add_option("--seeds", options.seeds, "How many")->check(CLI::Range(1, 100000))
+  command->add_option("--seeds", options.seeds, "How many")
+      ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   command->add_option("--seed", options.first_seed, "The first")->capture_default_str();
   command->add_option("--budget", options.budget, "Evaluations of each kernel")
-      ->check(CLI::Range(1, 100000))->capture_default_str();
-  command->add_option("--prior", options.prior,
-                      "Attempts at all other kernels that priors are learned from")
-      ->check(CLI::Range(0, 10000000))->capture_default_str();
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command
+      ->add_option("--prior", options.prior,
+                   "Attempts at all other kernels that priors are learned from")
+      ->check(CLI::Range(0, 10000000))
+      ->capture_default_str();
   command->add_flag("--listed{false}", options.is_seeded,
                     "Take a strategy's moves in the header's order, not any");
-  command->add_flag_callback("--signed", [flags] { flags->options.reward = RewardRule::signed_; },
-                             "Slower children earn less than nothing");
+  command->add_flag_callback(
+      "--signed", [flags] { flags->options.reward = RewardRule::signed_; },
+      "Slower children earn less than nothing");
   command->add_option("--set", flags->settings, "POLICY.KEY=VALUE, e.g. kernelband.lambda=0.3")
       ->take_all();
   command->add_option("--against", flags->against, "Policy whose lead over each other is shown");

@@ -4,12 +4,13 @@
 // (--tiles for products, wave for experts). pool: the tiles worth choosing from, for `foretoken
 // select` and the predictor tritonblas. Times are warm.
 #include <algorithm>
-#include <fstream>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "calibration/say.hpp"
 #include "calibration/tune/app/inputs.hpp"
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/evaluation_log.hpp"
@@ -17,6 +18,7 @@
 #include "calibration/tune/serving.hpp"
 #include "calibration/tune/tile_tables.hpp"
 #include "sim/base/nearest_name.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken::tune {
 namespace {
@@ -96,28 +98,30 @@ std::string cell(const Value& value) {
   return text;
 }
 
-void write_launches(const Measured& measured, std::ostream& file) {
+std::string launches_text(const Measured& measured) {
   const Problem& problem = measured.problem;
-  file << "# format: foretoken dataset 1\n# program: foretoken-tune\n# " << gpu_note(measured.gpu)
-       << '\n';
+  std::string text = fmt::format("# format: foretoken dataset 1\n# program: foretoken-tune\n# {}\n",
+                                 gpu_note(measured.gpu));
   std::vector<Value> cases;
   for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
     cases.push_back(serving_case(problem, i));
   }
-  for (const auto& [key, value] : std::get<ValueObject>(cases[0].data)) file << key << ',';
-  file << "time_us,warm_us,parameters\n";
+  for (const auto& [key, value] : std::get<ValueObject>(cases[0].data)) text += key + ',';
+  text += "time_us,warm_us,parameters\n";
   for (const LogEntry* entry : measured.entries) {
     for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
       for (const auto& [key, value] : std::get<ValueObject>(cases[i].data)) {
-        file << cell(value) << ',';
+        text += cell(value) + ',';
       }
-      file << ',' << fmt::format("{:.5g}", entry->evaluation.seconds[i] * 1e6) << ','
-           << entry->parameters << '\n';
+      text += fmt::format(",{:.5g},{}\n", entry->evaluation.seconds[i] * 1e6, entry->parameters);
     }
   }
+  return text;
 }
 
 int run_export(const ExportFlags& flags) {
+  Outputs outputs(std::vector<std::filesystem::path>{flags.log});
+  outputs.expect(flags.to);
   const EvaluationLog log = EvaluationLog::load(flags.log);
   const Measured measured = measured_of(flags, log);
   const Problem& problem = measured.problem;
@@ -129,25 +133,25 @@ int run_export(const ExportFlags& flags) {
       flags.as == "launches"
           ? std::vector<TiledTimes>()
           : fastest_by_tile(problem, measured.entries, measured.untouched->evaluation.seconds);
-  std::ofstream file(flags.to);
-  if (!file) throw ConfigError({flags.to, 0, 0}, "cannot be written");
   if (flags.as == "launches") {
-    write_launches(measured, file);
-    fmt::print("{}: {} launches of {} {}\n", flags.to,
-               measured.entries.size() * problem.shapes.size(), measured.entries.size(),
-               measured.entries.size() == 1 ? measured.entries[0]->parameters : "implementations");
+    outputs.write(flags.to, launches_text(measured));
+    outputs.publish();
+    say("{}: {} launches of {} {}\n", flags.to, measured.entries.size() * problem.shapes.size(),
+        measured.entries.size(),
+        measured.entries.size() == 1 ? measured.entries[0]->parameters : "implementations");
     return 0;
   }
   std::size_t count = tiles.size();
   if (flags.as == "pool") {
     const std::vector<TiledTimes> kept = contenders(tiles, flags.margin);
     count = kept.size();
-    file << pool_text(problem, measured.gpu, kept);
+    outputs.write(flags.to, pool_text(problem, measured.gpu, kept));
   } else {
-    file << table_text(problem, measured.gpu, tiles);
+    outputs.write(flags.to, table_text(problem, measured.gpu, tiles));
   }
-  fmt::print("{}: {} tiles of {} implementations on {} shapes\n", flags.to, count,
-             measured.entries.size(), problem.shapes.size());
+  outputs.publish();
+  say("{}: {} tiles of {} implementations on {} shapes\n", flags.to, count, measured.entries.size(),
+      problem.shapes.size());
   return 0;
 }
 

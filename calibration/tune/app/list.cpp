@@ -1,6 +1,7 @@
 // `foretoken-tune list`: kernels of the suite with their spaces, policies, strategies.
 #include <memory>
 
+#include "calibration/say.hpp"
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/policy.hpp"
 #include "calibration/tune/problem.hpp"
@@ -26,20 +27,20 @@ int list(const std::string& folder, bool is_json) {
                                      {"start", text_of(problem, start_state(problem))},
                                      {"summary", problem.summary}});
     if (!is_json) {
-      fmt::print("{:20} level {}, {:2} shapes, {:4} implementations  {}\n", problem.name,
-                 problem.level, problem.shapes.size(), size, problem.summary);
+      say("{:20} level {}, {:2} shapes, {:4} implementations  {}\n", problem.name, problem.level,
+          problem.shapes.size(), size, problem.summary);
     }
   }
   for (const auto& entry : registry.entries()) {
     policies.emplace_back(ValueObject{{"name", entry.name}, {"summary", entry.summary}});
     if (!is_json && policies.size() == 1) {
-      fmt::print("{} kernels, {} implementations\n\nPolicies\n", suite.size(), points);
+      say("{} kernels, {} implementations\n\nPolicies\n", suite.size(), points);
     }
-    if (!is_json) fmt::print("{:24} {}\n", entry.name, entry.summary);
+    if (!is_json) say("{:24} {}\n", entry.name, entry.summary);
   }
   if (is_json) {
-    fmt::print("{}\n", to_json(ValueObject{{"kernels", std::move(kernels)},
-                                           {"policies", std::move(policies)}}));
+    say("{}\n",
+        to_json(ValueObject{{"kernels", std::move(kernels)}, {"policies", std::move(policies)}}));
   }
   return 0;
 }

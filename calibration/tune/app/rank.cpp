@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 
+#include "calibration/say.hpp"
 #include "calibration/tune/app/inputs.hpp"
 #include "calibration/tune/app/standing_text.hpp"
 #include "calibration/tune/app/subcommand.hpp"
@@ -118,7 +119,7 @@ int run_rank(const RankFlags& flags) {
   const std::vector<Ranked> ranked = ranking(problems, *evaluator, flags);
   ValueArray rows;
   double saved = 0, unknown = 0;
-  if (!flags.is_json) fmt::print("{:20} {:>8} {:>8}  {}\n", "kernel", "share", "saves", "why");
+  if (!flags.is_json) say("{:20} {:>8} {:>8}  {}\n", "kernel", "share", "saves", "why");
   for (const Ranked& one : ranked) {
     saved += one.saving();
     if (!one.position.ceiling.times) unknown += one.share;
@@ -131,17 +132,16 @@ int run_rank(const RankFlags& flags) {
     if (flags.is_json) continue;
     const std::string saves =
         one.position.ceiling.times ? fmt::format("{:.1f} %", 100 * one.saving()) : "?";
-    fmt::print("{:20} {:>6.1f} % {:>8}  {}\n", one.problem->name, 100 * one.share, saves,
-               position_text(one.position));
+    say("{:20} {:>6.1f} % {:>8}  {}\n", one.problem->name, 100 * one.share, saves,
+        position_text(one.position));
   }
   if (flags.is_json) {
-    fmt::print("{}\n",
-               to_json(ValueObject{
-                   {"saves", saved}, {"without_ceiling", unknown}, {"kernels", std::move(rows)}}));
+    say("{}\n", to_json(ValueObject{
+                    {"saves", saved}, {"without_ceiling", unknown}, {"kernels", std::move(rows)}}));
     return 0;
   }
-  fmt::print("at the ceiling everywhere: {:.1f} % less time; {:.1f} % is in kernels without one\n",
-             100 * saved, 100 * unknown);
+  say("at the ceiling everywhere: {:.1f} % less time; {:.1f} % is in kernels without one\n",
+      100 * saved, 100 * unknown);
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "calibration/say.hpp"
 #include "calibration/tune/app/inputs.hpp"
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/device/device_client.hpp"
@@ -100,7 +101,8 @@ std::vector<State> chosen_states(const Problem& problem, const RecordFlags& flag
   std::vector<State> states = all_states(problem);
   RandomStream random = RandomStreams(flags.seed).stream("record " + problem.name);
   for (std::size_t i = states.size(); i > 1; --i) {
-    std::swap(states[i - 1], states[static_cast<std::size_t>(uniform(random) * static_cast<double>(i))]);
+    std::swap(states[i - 1],
+              states[static_cast<std::size_t>(uniform(random) * static_cast<double>(i))]);
   }
   const auto start = std::ranges::find(states, start_state(problem));
   std::rotate(states.begin(), start, start + 1);
@@ -126,10 +128,10 @@ int record(const RecordFlags& flags) {
   DeviceClient gpu(device_command());
   const DeviceIdentity identity = gpu.hello();
   const EvaluationLog before = EvaluationLog::load(flags.to, true);
-  EvaluationLogWriter writer(
-      flags.to, {{"gpu", identity.gpu}, {"sms", fmt::format("{}", identity.sms)}});
-  fmt::print("{} ({} SMs), {} kernels, {} evaluations are there already\n", identity.gpu,
-             identity.sms, suite.size(), before.size());
+  EvaluationLogWriter writer(flags.to,
+                             {{"gpu", identity.gpu}, {"sms", fmt::format("{}", identity.sms)}});
+  say("{} ({} SMs), {} kernels, {} evaluations are there already\n", identity.gpu, identity.sms,
+      suite.size(), before.size());
 
   const PrivateFolder folder("foretoken-tune");
   const std::filesystem::path& scratch = folder.path();
@@ -172,20 +174,20 @@ int record(const RecordFlags& flags) {
     if (piece.problem != prepared) {
       prepared = piece.problem;
       reference = scratch / (prepared->name + "-reference.cubin");
-      const Evaluation compiled =
-          gpu.compile(source_of(*prepared, start_state(*prepared)), identity.architecture, reference);
+      const Evaluation compiled = gpu.compile(source_of(*prepared, start_state(*prepared)),
+                                              identity.architecture, reference);
       if (compiled.status != Status::ok) {
-        fmt::print(stderr, "{}: the reference does not compile: {}\n", prepared->name,
-                   compiled.detail);
+        say_beside("{}: the reference does not compile: {}\n", prepared->name, compiled.detail);
       }
     }
     Evaluation evaluation = piece.compiled;
     if (evaluation.status == Status::ok) {
       try {
-        evaluation = gpu.evaluate(*piece.problem, reference, piece.candidate, piece.cubin, identity.sms);
+        evaluation =
+            gpu.evaluate(*piece.problem, reference, piece.candidate, piece.cubin, identity.sms);
         evaluation.compile_seconds = piece.compiled.compile_seconds;
       } catch (const ConfigError& error) {
-        fmt::print(stderr, "{}\n", error.what());
+        say_beside("{}\n", error.what());
         status = 1;
         // Nothing of this problem can be judged; its pieces stay unwritten.
         while (judged + 1 < pieces.size() && pieces[judged + 1].problem == piece.problem) {
@@ -200,14 +202,13 @@ int record(const RecordFlags& flags) {
     }
     std::filesystem::remove(piece.cubin);
     ++by_status[piece.problem->name][static_cast<std::size_t>(evaluation.status)];
-    writer.add({piece.problem->name, text_of(*piece.problem, piece.candidate.state),
-                piece.identity, std::move(evaluation)},
+    writer.add({piece.problem->name, text_of(*piece.problem, piece.candidate.state), piece.identity,
+                std::move(evaluation)},
                *piece.problem, before);
     pipeline.judged();
     if (elapsed() > reported + 10) {
       reported = elapsed();
-      fmt::print("{:.0f} s: {} of {}, at {}\n", reported, judged + 1, pieces.size(),
-                 piece.problem->name);
+      say("{:.0f} s: {} of {}, at {}\n", reported, judged + 1, pieces.size(), piece.problem->name);
       std::fflush(stdout);
     }
   }
@@ -218,9 +219,9 @@ int record(const RecordFlags& flags) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (counts[i] > 0) line += fmt::format("  {} {}", name_of(static_cast<Status>(i)), counts[i]);
     }
-    fmt::print("{}\n", line);
+    say("{}\n", line);
   }
-  fmt::print("{} of {} evaluated in {:.0f} s\n", judged, pieces.size(), elapsed());
+  say("{} of {} evaluated in {:.0f} s\n", judged, pieces.size(), elapsed());
   return status;
 }
 

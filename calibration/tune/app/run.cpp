@@ -5,9 +5,10 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <optional>
 
+#include "calibration/say.hpp"
 #include "calibration/tune/app/inputs.hpp"
 #include "calibration/tune/app/standing_text.hpp"
 #include "calibration/tune/app/subcommand.hpp"
@@ -15,6 +16,7 @@
 #include "calibration/tune/search.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken::tune {
@@ -63,11 +65,8 @@ int run_run(const RunFlags& flags) {
     throw ConfigError({"--rewriter", 0, 0}, "--rewriter command and --command go together");
   }
   const auto recorded = prior_recording(flags.inputs);
-  std::ofstream steps;
-  if (!flags.steps.empty()) {
-    steps.open(flags.steps);
-    if (!steps) throw ConfigError({flags.steps, 0, 0}, "cannot be written");
-  }
+  std::optional<OutputFile> steps;
+  if (!flags.steps.empty()) steps.emplace(flags.steps);
   if (!flags.best.empty()) std::filesystem::create_directories(flags.best);
   const Ceilings ceilings(flags.ceilings.folder);
   ValueArray found;
@@ -90,16 +89,15 @@ int run_run(const RunFlags& flags) {
     const auto is_at_ceiling = [&](const std::vector<double>& seconds) {
       return standing_of(*ceiling.times, seconds).is_at_ceiling(flags.ceilings.margin);
     };
-    Trajectory trajectory =
-        search(judge, *rewriter, *policy, flags.budget, RewardRule::clipped,
-               flags.stops && ceiling.times ? Enough(is_at_ceiling) : Enough());
+    Trajectory trajectory = search(judge, *rewriter, *policy, flags.budget, RewardRule::clipped,
+                                   flags.stops && ceiling.times ? Enough(is_at_ceiling) : Enough());
     trajectory.policy = flags.policy;
     trajectory.seed = flags.seed;
-    if (steps.is_open()) steps << to_text(trajectory) << std::flush;
+    if (steps) steps->write(to_text(trajectory));
     const auto fastest = std::ranges::min_element(trajectory.pool, {}, &PoolEntry::time);
     const Candidate full = complete(problem, fastest->candidate);
     if (!flags.best.empty()) {
-      std::ofstream(std::filesystem::path(flags.best) / (problem.name + ".cu")) << full.source;
+      write_file(std::filesystem::path(flags.best) / (problem.name + ".cu"), full.source);
     }
     const std::string parameters =
         full.state.empty() ? identity_of(full) : text_of(problem, full.state);
@@ -116,19 +114,23 @@ int run_run(const RunFlags& flags) {
                                    {"ended", std::string(end_name(trajectory.end))},
                                    {"ceiling", position_value(position)}});
     if (!flags.is_json) {
-      fmt::print("{:20} {:7.3f}x  {:3} evaluations, {} failed  {}\n", problem.name,
-                 1 / fastest->time, trajectory.steps.size(), failed, parameters);
-      fmt::print("{:20} {}; {}\n", "", position_text(position), end_text(trajectory, flags.budget));
+      say("{:20} {:7.3f}x  {:3} evaluations, {} failed  {}\n", problem.name, 1 / fastest->time,
+          trajectory.steps.size(), failed, parameters);
+      say("{:20} {}; {}\n", "", position_text(position), end_text(trajectory, flags.budget));
       std::fflush(stdout);
     }
   }
+  if (steps) {
+    steps->finish();
+    steps->publish();
+  }
   const double mean = std::exp(log_sum / static_cast<double>(problems.size()));
   if (flags.is_json) {
-    fmt::print("{}\n", to_json(ValueObject{{"policy", flags.policy},
-                                           {"geometric_mean", mean},
-                                           {"kernels", std::move(found)}}));
+    say("{}\n",
+        to_json(ValueObject{
+            {"policy", flags.policy}, {"geometric_mean", mean}, {"kernels", std::move(found)}}));
   } else {
-    fmt::print("geometric mean {:.3f}x\n", mean);
+    say("geometric mean {:.3f}x\n", mean);
   }
   return 0;
 }
@@ -147,10 +149,12 @@ void add_run(CLI::App& program, Action& chosen) {
   command->add_option("--command", flags->command,
                       "Program that rewrites: JSON on its input, source on its output");
   command->add_option("--command-seconds", flags->command_seconds, "Its time limit")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--prior", flags->prior, "Attempts of --prior-log")->capture_default_str();
   command->add_option("--budget", flags->budget, "Evaluations of each kernel")
-      ->check(CLI::Range(1, 100000))->capture_default_str();
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   command->add_option("--seed", flags->seed)->capture_default_str();
   command->add_option("--steps", flags->steps, "Writes every step, a line of JSON each");
   command->add_option("--best", flags->best, "Folder for the source of each best kernel");

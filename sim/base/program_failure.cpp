@@ -1,0 +1,30 @@
+#include "sim/base/program_failure.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+
+#include "sim/base/error.hpp"
+
+namespace foretoken {
+
+ProgramFailure current_program_failure() {
+  try {
+    throw;
+  } catch (const ConfigError& error) {
+    return {2, error.what()};
+  } catch (const PredictionError& error) {
+    return {2, fmt::format("cannot price this: {}", error.what())};
+  } catch (const std::filesystem::filesystem_error& error) {
+    return {2, fmt::format("{}: {}", error.path1().string(), error.code().message())};
+  } catch (const std::logic_error& error) {  // InternalError, and what the libraries think of us
+    return {3, fmt::format("internal error, please report it:\n{}", error.what())};
+  } catch (const std::exception& error) {
+    return {1, error.what()};
+  } catch (...) {
+    return {3, "internal error, please report it: an exception of no known kind"};
+  }
+}
+
+}  // namespace foretoken
