@@ -40,10 +40,12 @@ std::vector<Routing> drawn_balancedness(double mean, double deviation) {
 
 std::vector<std::int64_t> counts_in(const std::string& line, const SourcePosition& position) {
   std::vector<std::int64_t> counts;
+  int open_lists = 0;
   const char* at = line.data();
   const char* const end = at + line.size();
   while (at != end) {
     if (std::string_view(" \t\r,;[]").find(*at) != std::string_view::npos) {
+      open_lists += *at == '[' ? 1 : *at == ']' ? -1 : 0;
       ++at;
       continue;
     }
@@ -57,6 +59,12 @@ std::vector<std::int64_t> counts_in(const std::string& line, const SourcePositio
     }
     counts.push_back(count);
     at = next;
+  }
+  if (open_lists != 0) {  // the last number may be a part of one
+    throw ConfigError(position, fmt::format("its list {}: write a list on one line, as in "
+                                            "[12, 0, 3]",
+                                            open_lists > 0 ? "does not end; the file may be cut off"
+                                                           : "does not begin"));
   }
   return counts;
 }

@@ -16,6 +16,9 @@ namespace foretoken {
 namespace {
 
 constexpr double unmeasured = std::numeric_limits<double>::quiet_NaN();
+/// Beyond any layer, and small enough for products of two of them.
+constexpr std::int64_t size_max = 100'000'000;
+constexpr std::int64_t experts_max = 100'000;
 
 std::int64_t integer_in(std::string_view text, const SourcePosition& position) {
   std::int64_t value = 0;
@@ -37,7 +40,8 @@ std::vector<std::int64_t> histogram_in(std::string_view text, std::int64_t exper
     const std::int64_t count = integer_in(entry.substr(0, star), position);
     const std::int64_t times =
         star == std::string_view::npos ? 1 : integer_in(entry.substr(star + 1), position);
-    if (times > experts) throw ConfigError(position, "histogram: more entries than experts");
+    if (times > experts - std::ssize(counts))
+      throw ConfigError(position, "histogram: more entries than experts");
     counts.insert(counts.end(), static_cast<std::size_t>(times), count);
     text = bar == std::string_view::npos ? std::string_view() : text.substr(bar + 1);
   }
@@ -87,17 +91,21 @@ class GridReader {
         }
         grid_.dtype = *format;
         MoeGridPoint& added = grid_.points.emplace_back();
-        const std::int64_t shards = tp < 0 ? 1 : rows_.integer(tp);
-        added.layer = {static_cast<int>(rows_.integer(experts)), rows_.integer(hidden),
-                       rows_.integer(intermediate) / std::max<std::int64_t>(1, shards), *format};
-        added.topk = static_cast<int>(rows_.integer(topk));
-        added.tokens = rows_.integer(tokens);
+        const std::int64_t shards = tp < 0 ? 1 : whole(tp, size_max);
+        added.layer = {static_cast<int>(whole(experts, experts_max)), whole(hidden, size_max),
+                       whole(intermediate, size_max) / shards, *format};
+        added.topk = static_cast<int>(whole(topk, added.layer.experts));
+        added.tokens = whole(tokens, size_max);
         added.balancedness = balancedness < 0 ? 0 : rows_.number(balancedness);
+        if (!(added.balancedness >= 0 && added.balancedness <= 1)) {
+          throw ConfigError(rows_.position(), "balancedness: must be from 0 to 1");
+        }
         added.architecture = is_grid_ ? std::string(rows_.text(point))
                                       : fmt::format("e{} h{} i{}", added.layer.experts,
                                                     added.layer.hidden, added.layer.intermediate);
         added.histogram =
             histogram_in(rows_.text(histogram), added.layer.experts, rows_.position());
+        expect_all_assignments(added);
       }
       const double time_us = rows_.number(time);
       if (!std::isfinite(time_us) || time_us <= 0) {
@@ -114,9 +122,30 @@ class GridReader {
   }
 
  private:
+  /// A cell that counts something: from 1 to `max`.
+  [[nodiscard]] std::int64_t whole(int column, std::int64_t max) const {
+    const std::int64_t value = rows_.integer(column);
+    if (value >= 1 && value <= max) return value;
+    throw ConfigError(rows_.position(),
+                      fmt::format("{}: {} is not from 1 to {}; mend or leave out this row",
+                                  rows_.columns()[static_cast<std::size_t>(column)], value, max));
+  }
+
+  void expect_all_assignments(const MoeGridPoint& point) const {
+    const std::int64_t wanted = point.tokens * point.topk;
+    std::int64_t sum = 0;
+    for (const std::int64_t count : point.histogram) sum += std::min(count, wanted + 1);
+    if (sum == wanted) return;
+    throw ConfigError(
+        rows_.position(),
+        fmt::format("histogram: does not add up to the {} assignments of {} tokens to "
+                    "{} experts each; mend or leave out this row",
+                    wanted, point.tokens, point.topk));
+  }
+
   std::size_t tile_index() {
     const auto at = [&](const char* name) {
-      return static_cast<int>(rows_.integer(rows_.column(name)));
+      return static_cast<int>(whole(rows_.column(name), size_max));
     };
     const MoeTile tile{at("block_m"), at("block_n"), at("block_k"), at("group_m"),
                        at("split_k"), at("warps"),   at("stages")};

@@ -81,8 +81,10 @@ std::vector<std::int64_t> read_counts(const std::string& path) {
     open_lists += c == '[' ? 1 : c == ']' ? -1 : 0;
   }
   finish();
-  if (open_lists > 0) {
-    throw ConfigError({path, line}, "ends inside a list: the file may be cut off");
+  if (open_lists != 0) {
+    throw ConfigError({path, line},
+                      open_lists > 0 ? "ends inside a list: the file may be cut off"
+                                     : "a list ends that did not begin: the file may be damaged");
   }
   return counts;
 }

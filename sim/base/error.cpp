@@ -15,6 +15,7 @@ std::string joined(const std::vector<Diagnostic>& diagnostics) {
     if (!position.empty()) text += position + ": ";
     text += diagnostic.message;
   }
+  std::ranges::replace(text, '\0', '?');  // of a damaged file; what() would end there
   return text;
 }
 

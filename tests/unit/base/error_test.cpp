@@ -21,6 +21,11 @@ TEST(ConfigError, SaysPlaceAndMessage) {
   EXPECT_STREQ(ConfigError(SourcePosition{}, "is wrong").what(), "is wrong");
 }
 
+TEST(ConfigError, SaysAllOfAMessageWithAZeroByte) {
+  const ConfigError error({"a.txt", 1}, std::string("'\0x' is no count", 16));
+  EXPECT_STREQ(error.what(), "a.txt:1: '?x' is no count");
+}
+
 TEST(Diagnostics, NothingAddedThrowsNothing) {
   const Diagnostics diagnostics;
   EXPECT_TRUE(diagnostics.empty());

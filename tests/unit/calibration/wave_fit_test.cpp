@@ -61,8 +61,25 @@ TEST(MoeGrid, MistakesAreNamed) {
               HasSubstr("grid.csv:4: histogram: 3 entries for 4 experts"));
   EXPECT_THAT(error_of("toy,8,0.5,0.4,4,2,64,32,fp8,9|x*3,16,32,128,1,1,4,3,20.5,1980\n"),
               HasSubstr("histogram: 'x' is no count"));
-  EXPECT_THAT(error_of("toy,8,0.5,0.4,4,2,64,32,fp8,9|0*3,16,32,128,1,1,4,3,0,1980\n"),
+  EXPECT_THAT(error_of("toy,8,0.5,0.4,4,2,64,32,fp8,16|0*3,16,32,128,1,1,4,3,0,1980\n"),
               HasSubstr("time_us: must be above 0"));
+  EXPECT_THAT(
+      error_of("toy,8,0.5,0.4,4,2,64,32,fp8,9|0*3,16,32,128,1,1,4,3,2,1980\n"),
+      HasSubstr("grid.csv:4: histogram: does not add up to the 16 assignments of 8 tokens"));
+  EXPECT_THAT(error_of("toy,8,0.5,0.4,4,2,64,32,fp8,9223372036854775807|1|0*2,16,32,128,1,1,4,3,2,"
+                       "1980\n"),
+              HasSubstr("grid.csv:4: histogram: does not add up"));
+  for (const char* row : {"toy,0,0.5,0.4,4,2,64,32,fp8,0*4,16,32,128,1,1,4,3,2,1980\n",
+                          "toy,8,0.5,0.4,-4,2,64,32,fp8,16|0*3,16,32,128,1,1,4,3,2,1980\n",
+                          "toy,8,0.5,0.4,9000000000,2,64,32,fp8,16,16,32,128,1,1,4,3,2,1980\n",
+                          "toy,8,0.5,0.4,4,0,64,32,fp8,0*4,16,32,128,1,1,4,3,2,1980\n",
+                          "toy,8,0.5,0.4,4,2,0,32,fp8,16|0*3,16,32,128,1,1,4,3,2,1980\n",
+                          "toy,8,0.5,0.4,4,2,64,32,fp8,16|0*3,0,32,128,1,1,4,3,2,1980\n",
+                          "toy,8,0.5,0.4,4,2,64,32,fp8,16|0*3,16,32,128,1,0,4,3,2,1980\n"}) {
+    EXPECT_THAT(error_of(row), HasSubstr("is not from 1 to")) << row;
+  }
+  EXPECT_THAT(error_of("toy,8,nan,0.4,4,2,64,32,fp8,16|0*3,16,32,128,1,1,4,3,2,1980\n"),
+              HasSubstr("grid.csv:4: balancedness"));
   const std::string other = own_folder() / "other.csv";
   std::ofstream(other) << "# format: foretoken dataset 1\nkernel\n";
   EXPECT_THROW(load_moe_grid(other), ConfigError);

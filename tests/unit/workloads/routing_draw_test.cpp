@@ -72,6 +72,12 @@ TEST_F(RoutingDrawTest, MistakesAreNamed) {
       error_of("histograms:cut.txt", 3),
       HasSubstr("the model has 3 experts; this last line has no end, so the file may be cut "
                 "off"));
+  write("open.txt", "[1, 2, 3]\n[10, 2, 3");
+  EXPECT_THAT(error_of("histograms:open.txt", 3),
+              HasSubstr("open.txt:2: its list does not end; the file may be cut off"));
+  write("closed.txt", "1, 2, 3]\n");
+  EXPECT_THAT(error_of("histograms:closed.txt", 3),
+              HasSubstr("closed.txt:1: its list does not begin"));
   write("words.txt", "1 two 3\n");
   EXPECT_THAT(error_of("histograms:words.txt", 3),
               HasSubstr("words.txt:1: 'two' is no count: a histogram is a list of whole numbers "
