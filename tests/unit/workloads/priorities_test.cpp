@@ -2,6 +2,9 @@
 
 #include "workloads/requests/priorities.hpp"
 
+#include <gmock/gmock.h>
+
+#include <limits>
 #include <map>
 
 #include "tests/unit/workloads/requests_fixture.hpp"
@@ -35,6 +38,24 @@ TEST(Priorities, AreZeroWithoutClassesAndShiftNoOtherStream) {
   EXPECT_EQ(prompts(plain), prompts(classed));
   EXPECT_EQ(plain.front().priority, 0);
   EXPECT_EQ(classed.front().priority, 7);
+}
+
+// They are compared, never subtracted: the ends of the type are classes like others.
+TEST(Priorities, ReachToTheEndsOfTheirType) {
+  const auto all = requests(std::string(traffic) +
+                            "priorities = [{ priority = -2147483648, share = 1e9 }, { priority = "
+                            "2147483647, share = 1e9 }]\n");
+  std::map<int, int> count;
+  for (const Request& request : all) ++count[request.priority];
+  ASSERT_EQ(count.size(), 2U);
+  EXPECT_NEAR(count[std::numeric_limits<int>::min()], 20'000, 4 * 100);
+  EXPECT_GT(count[std::numeric_limits<int>::max()], 0);
+  for (const char* beyond : {"2147483648", "-2147483649", "9223372036854775807"}) {
+    EXPECT_THAT(read(fmt::format("{}priorities = [{{ priority = {}, share = 1 }}]\n", traffic,
+                                 beyond))
+                    .errors,
+                testing::HasSubstr("workload.priorities.priority: must be an integer"));
+  }
 }
 
 TEST(Priorities, MistakesAreToldWithARemedy) {
