@@ -1,6 +1,6 @@
-// foretoken predict: prices kernels given as JSON lines, one answer a line in the same order. A line
-// that cannot be priced, by the user's mistake or by ours, becomes an error object and the rest goes
-// on.
+// foretoken predict: prices kernels given as JSON lines, one answer a line in the same order. A
+// line that cannot be priced, by the user's mistake or by ours, becomes an error object and the
+// rest goes on.
 
 #include <fmt/format.h>
 
@@ -90,13 +90,15 @@ void add_predict(CLI::App& program, Action& chosen) {
       "Add how each kernel is cut into launches and tasks, and the busiest SM's cycles");
   command->add_option("cases", options->cases, "File of JSON lines, or - for standard input")
       ->required();
-  command->footer(
-      examples("  echo '{\"kernel\":\"gemm\",\"m\":64,\"n\":4096,\"k\":4096,\"dtype\":\"bf16\"}' |"
-               " foretoken predict --gpu h200-sxm -\n"
-               "  foretoken predict --cluster h100-sxm-8 examples/kernels.jsonl\n"
-               "\"cold\": false prices weights and inputs that are in the L2 already; every answer "
-               "says which.\n"
-               "A bad line becomes {\"error\": ..., \"line\": n} and the exit status is 1."));
+  command->footer(examples(
+      "  echo '{\"kernel\":\"gemm\",\"m\":64,\"n\":4096,\"k\":4096,\"dtype\":\"bf16\"}' |"
+      " foretoken predict --gpu h200-sxm -\n"
+      "  foretoken predict --cluster h100-sxm-8 examples/kernels.jsonl\n"
+      "\"cold\": false prices weights and inputs that are in the L2 already, "
+      "\"framework\" (vllm, sglang, trtllm, or pytorch: the bare launch) says whose call it "
+      "is. Every answer tells these and the kernel_source that was priced. Scenarios scale "
+      "prices by kernel with [predictor.stretch].\n"
+      "A bad line becomes {\"error\": ..., \"line\": n} and the exit status is 1."));
   command->callback([options, &chosen] { chosen = [options] { return predict(*options); }; });
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/decomposition.hpp"
 #include "kernels/engine_all_reduce.hpp"
 #include "kernels/explain.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -27,6 +28,19 @@ std::vector<GpuId> spread_group(const ClusterSpec& cluster, int ranks, int nodes
     }
   }
   return group;
+}
+
+/// Whose code was priced, for kernels that frameworks run by different ones.
+void set_implementation(const Kernel& kernel, const GpuSpec& gpu, Value& answer) {
+  const bool has_one = std::visit(
+      []<class Kind>(const Kind&) {
+        return requires(Kind kind) { kind.implementation; };
+      },
+      kernel);
+  if (!has_one) return;
+  const Implementation resolved = resolve_implementation(kernel, gpu);
+  answer.set("framework", std::string(enum_name(resolved.framework)));
+  answer.set("kernel_source", std::string(enum_name(resolved.source)));
 }
 
 }  // namespace
@@ -112,6 +126,7 @@ Value KernelPricer::answer(Value object) const {
   const Prediction prediction = price(asked, object);
   if (!std::holds_alternative<Collective>(asked.kernel))
     object.set("cold", cold_state(asked.kernel).value_or(true));
+  set_implementation(asked.kernel, gpu_, object);
   object.set("time_us", rounded(prediction.time.value() * 1e6));
   object.set("bound_by", std::string(enum_name(prediction.bound_by)));
   object.set("origin", std::string(enum_name(prediction.origin)));
