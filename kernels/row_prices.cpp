@@ -1,8 +1,8 @@
 #include "kernels/row_prices.hpp"
 
 #include <algorithm>
-#include <tuple>
 
+#include "hardware/known_part.hpp"
 #include "kernels/roof.hpp"
 
 namespace foretoken {
@@ -13,21 +13,11 @@ constexpr std::size_t layers_max = 4096;
 /// Where no larger size is asked for.
 constexpr std::int64_t rows_max = std::int64_t{1} << 32;
 
-/// Everything that a GPU is, to tell one from another: a new member makes this not compile.
-auto all_of(const GpuSpec& gpu) {
-  const auto& [name, title, file, vendor, architecture, capability, sms, clock, tensor, fma, xu,
-               dram, stream_share, l2, shared, capacity, visible, l2_size, shared_size, registers,
-               threads, ctas, nvlink, pcie, power, price, launch] = gpu;
-  return std::tie(name, title, file, vendor, architecture, capability, sms, clock, tensor, fma, xu,
-                  dram, stream_share, l2, shared, capacity, visible, l2_size, shared_size,
-                  registers, threads, ctas, nvlink, pcie, power, price, launch);
-}
-
 }  // namespace
 
 RowPrices::Layer& RowPrices::layer_of(const EstimatorFamily& family, const Kernel& kernel,
                                       const GpuSpec& gpu) const {
-  if (layers_.size() >= layers_max || all_of(gpu) != all_of(gpu_)) {
+  if (layers_.size() >= layers_max || !same_part(gpu, gpu_)) {
     layers_.clear();
     gpu_ = gpu;
   }

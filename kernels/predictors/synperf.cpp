@@ -1,13 +1,18 @@
 // SynPerf: a kernel's first-order time, corrected by what networks learned from measured launches
 // of its family (kernels/estimator.hpp). A GPU that nobody measured is priced by the same networks
-// from its specification. Kernels that no trained family covers are a PredictionError unless
-// `fallback` names who prices them.
+// from its specification; one that is a known part with a few numbers changed by that part's price
+// and what the change does to the kernel (kernels/hardware_ratio.hpp), so that better hardware
+// never costs more. Kernels that no trained family covers are a PredictionError unless `fallback`
+// names who prices them.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <list>
 
+#include "hardware/known_part.hpp"
 #include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/gpu_adaptations.hpp"
+#include "kernels/hardware_ratio.hpp"
 #include "kernels/predictor.hpp"
 #include "kernels/row_prices.hpp"
 #include "kernels/trained_families.hpp"
@@ -60,10 +65,14 @@ SynPerfConfig SynPerfConfig::from_table(TableReader& options) {
   return config;
 }
 
+double unseen_error(const Artifact& artifact) {
+  return artifact.error_unseen_gpu > 0 ? artifact.error_unseen_gpu
+                                       : unseen_gpu_factor * artifact.error_seen;
+}
+
 double expected_error(const Artifact& artifact, const Ensemble::Answer& answer, const GpuSpec& gpu,
                       const FamilyAdaptation* adaptation) {
-  double base = artifact.error_unseen_gpu > 0 ? artifact.error_unseen_gpu
-                                              : unseen_gpu_factor * artifact.error_seen;
+  double base = unseen_error(artifact);
   if (std::ranges::find(artifact.gpus, gpu.name) != artifact.gpus.end()) {
     const auto found = artifact.error_by_gpu.find(gpu.name);
     base = found != artifact.error_by_gpu.end() ? found->second : artifact.error_seen;
@@ -87,13 +96,21 @@ class SynPerf final : public Predictor {
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
     if (const EstimatorFamily* family = family_of(kernel, gpu)) {
       if (const Artifact* artifact = families_.find(*family)) {
-        Prediction prediction = price_of_row(*family, *artifact, kernel, gpu);
+        const GpuSpec* const known = relative_of(gpu);
+        const bool is_scaled =
+            known != nullptr && adaptations_.find(*family, *artifact, gpu) == nullptr;
+        Prediction prediction = is_scaled ? scaled_price(*family, *artifact, kernel, *known, gpu)
+                                          : price_of_row(*family, *artifact, kernel, gpu);
         if (const auto single = without_drafts(kernel)) {
           prediction.time = std::max(prediction.time, predict(*single, gpu).time);
         }
         return prediction;
       }
-      if (family->first_order_error() > 0) return first_order(*family, kernel, gpu);
+      if (family->first_order_error() > 0) {
+        const GpuSpec* const known = relative_of(gpu);
+        if (known == nullptr) return first_order(*family, kernel, gpu);
+        return scaled(first_order(*family, kernel, *known), kernel, *known, gpu);
+      }
     } else if (is_mixed(kernel)) {
       return price_mixed(kernel, gpu);
     }
@@ -109,10 +126,42 @@ class SynPerf final : public Predictor {
   [[nodiscard]] static Prediction first_order(const EstimatorFamily& family, const Kernel& kernel,
                                               const GpuSpec& gpu) {
     const FirstOrder first = family.first_order(kernel, gpu);
-    Prediction prediction{first.time, first.bound_by, Origin::analytic,
-                          family.first_order_error()};
+    Prediction prediction{first.time, first.bound_by, Origin::analytic, family.first_order_error()};
     if (is_cold(kernel)) prediction.time += family.cold_extra(kernel, gpu);
     return prediction;
+  }
+
+  /// The known part's price, times what the other numbers of `gpu` do to it.
+  [[nodiscard]] static Prediction scaled(Prediction prediction, const Kernel& kernel,
+                                         const GpuSpec& known, const GpuSpec& gpu) {
+    const double ratio = hardware_ratio(kernel, known, gpu);
+    if (ratio == 1) return prediction;  // a copy
+    prediction.time *= ratio;
+    if (prediction.origin != Origin::analytic) prediction.origin = Origin::transferred;
+    return prediction;
+  }
+
+  [[nodiscard]] Prediction scaled_price(const EstimatorFamily& family, const Artifact& artifact,
+                                        const Kernel& kernel, const GpuSpec& known,
+                                        const GpuSpec& gpu) const {
+    const auto at = [&](const Kernel& row) {
+      Prediction prediction = scaled(price(family, artifact, row, known), row, known, gpu);
+      if (prediction.origin == Origin::transferred) {
+        prediction.expected_error = std::max(prediction.expected_error, unseen_error(artifact));
+      }
+      return prediction;
+    };
+    return family.row_end(kernel, gpu) == 0 ? at(kernel) : rows_.find(family, kernel, gpu, at);
+  }
+
+  /// The part that `gpu` is a variant of, or nullptr.
+  [[nodiscard]] const GpuSpec* relative_of(const GpuSpec& gpu) const {
+    auto found = std::ranges::find_if(
+        relatives_, [&](const Relative& asked) { return same_part(asked.gpu, gpu); });
+    if (found == relatives_.end()) {
+      found = relatives_.insert(relatives_.end(), {gpu, known_relative(gpu)});
+    }
+    return found->known ? &*found->known : nullptr;
   }
 
   [[nodiscard]] Prediction price_of_row(const EstimatorFamily& family, const Artifact& artifact,
@@ -140,7 +189,9 @@ class SynPerf final : public Predictor {
 
   /// Both kinds of sequences are priced apart, and what one launch pays once is taken off.
   [[nodiscard]] Prediction price_mixed(const Kernel& kernel, const GpuSpec& gpu) const {
-    const MixedAttention parts = split_mixed_attention(kernel, gpu);
+    // What one launch pays once is the known part's: it must not shrink as the GPU gets better.
+    const GpuSpec* const known = relative_of(gpu);
+    const MixedAttention parts = split_mixed_attention(kernel, known != nullptr ? *known : gpu);
     const Prediction prefill = predict(parts.prefill, gpu);
     const Prediction decode = predict(parts.decode, gpu);
     const Prediction& longer = prefill.time >= decode.time ? prefill : decode;
@@ -157,7 +208,12 @@ class SynPerf final : public Predictor {
   TrainedFamilies families_;
   GpuAdaptations adaptations_;
   RowPrices rows_;
-  std::unique_ptr<Predictor> fallback_;  // null: there is none
+  struct Relative {
+    GpuSpec gpu;
+    std::optional<GpuSpec> known;
+  };
+  mutable std::list<Relative> relatives_;  // a memo of known_relative; runs know few GPUs
+  std::unique_ptr<Predictor> fallback_;    // null: there is none
 };
 
 }  // namespace

@@ -1,0 +1,20 @@
+// Which built-in part an imaginary one was made from: a copy of its TOML file in which somebody
+// changed a number or two. Prices of the imaginary part start from those of the known one
+// (kernels/hardware_ratio.hpp), so that what was changed is all that moves them.
+#pragma once
+
+#include <optional>
+
+#include "hardware/gpu.hpp"
+
+namespace foretoken {
+
+/// Whether every number and name of the two is the same.
+bool same_part(const GpuSpec& a, const GpuSpec& b);
+
+/// The built-in part of the same vendor, compute capability and formats that shares most numbers
+/// with `gpu`; the first by name among equals. nullopt: `gpu` is a built-in part itself, or of a
+/// generation or set of formats that none is of.
+std::optional<GpuSpec> known_relative(const GpuSpec& gpu);
+
+}  // namespace foretoken
