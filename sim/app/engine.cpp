@@ -23,7 +23,7 @@ struct EngineArguments {
   bool is_json = false;
 };
 
-TextTable::Layout layout() {
+TextTable::Layout preset_layout() {
   return {.width = terminal_width(stdout), .colour = shows_colour(stdout), .kept = 1};
 }
 
@@ -103,7 +103,7 @@ int list_presets(const EngineArguments& arguments) {
     table.add_row(row);
   }
   show("What an engine does on {} x {} when no flag is given\n{}", arguments.tensor_parallel,
-       gpu.name, table.text(layout()));
+       gpu.name, table.text(preset_layout()));
   return 0;
 }
 
@@ -126,7 +126,7 @@ int show_preset(const EngineArguments& arguments) {
                       flags_of(preset, setting.key), setting.source});
     }
   }
-  show("{}\n", values.text(layout()));
+  show("{}\n", values.text(preset_layout()));
   TextTable flags({{"further flags", Align::left}, {"set", Align::left}});
   for (const EngineFlag& flag : preset.flags) {
     const auto is_shown = [&](const PresetGroup& group) {
@@ -136,7 +136,7 @@ int show_preset(const EngineArguments& arguments) {
     if (std::ranges::any_of(preset.groups, is_shown)) continue;
     flags.add_row({flag.name, meaning_of(flag)});
   }
-  show("{}", flags.text(layout()));
+  show("{}", flags.text(preset_layout()));
   return 0;
 }
 
@@ -158,7 +158,8 @@ void add_engine(CLI::App& program, Action& chosen) {
       command->add_subcommand("show", "One preset in full: values, flags, where they come from");
   show->add_option("preset", arguments->preset, "Name or TOML path")->required();
   show->add_flag("--json", arguments->is_json, "Print an object instead");
-  show->callback([arguments, &chosen] { chosen = [arguments] { return show_preset(*arguments); }; });
+  show->callback(
+      [arguments, &chosen] { chosen = [arguments] { return show_preset(*arguments); }; });
   command->footer(
       examples("  foretoken engine list --gpu rtx-4090\n  foretoken engine show vllm-v1"));
 }

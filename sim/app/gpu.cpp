@@ -21,7 +21,7 @@ namespace {
 
 std::string tera(double rate) { return rate > 0.0 ? fmt::format("{:.0f}", rate / 1e12) : "-"; }
 
-TextTable::Layout layout() {
+TextTable::Layout gpu_layout() {
   return {.width = terminal_width(stdout), .colour = shows_colour(stdout), .kept = 1};
 }
 
@@ -53,7 +53,7 @@ int list_gpus() {
          fmt::format("{:.0f}", gpu.power.value()),
          gpu.price ? fmt::format("{:.2f}", gpu.price->value()) : "-"});
   }
-  show("{}", table.text(layout()));
+  show("{}", table.text(gpu_layout()));
   return 0;
 }
 
@@ -92,7 +92,8 @@ int show_gpu(const std::string& name, bool is_json) {
   row("power", fmt::format("{:.0f} W", gpu.power.value()));
   row("launch latency", readable(gpu.launch_latency));
   row("price", gpu.price ? fmt::format("{:.2f} USD/h", gpu.price->value()) : "not known");
-  show("{} ({})\n{}", Ink(shows_colour(stdout)).strong(gpu.title), gpu.name, table.text(layout()));
+  show("{} ({})\n{}", Ink(shows_colour(stdout)).strong(gpu.title), gpu.name,
+       table.text(gpu_layout()));
   return 0;
 }
 
@@ -114,9 +115,8 @@ void add_gpu(CLI::App& program, Action& chosen) {
   CLI::App* show = command->add_subcommand("show", "One GPU in full");
   show->add_option("gpu", *name, "Name or TOML path")->required();
   show->add_flag("--json", *is_json, "Print an object instead");
-  show->callback([name, is_json, &chosen] {
-    chosen = [name, is_json] { return show_gpu(*name, *is_json); };
-  });
+  show->callback(
+      [name, is_json, &chosen] { chosen = [name, is_json] { return show_gpu(*name, *is_json); }; });
   CLI::App* check = command->add_subcommand(
       "check", "Say what is missing or implausible in a TOML file; status 1 if something is wrong");
   check->add_option("file", *name, "TOML path")->required();

@@ -22,7 +22,7 @@ std::string billions(std::int64_t count) {
   return fmt::format("{:.2f} B", static_cast<double>(count) / 1e9);
 }
 
-TextTable::Layout layout() {
+TextTable::Layout model_layout() {
   return {.width = terminal_width(stdout), .colour = shows_colour(stdout), .kept = 1};
 }
 
@@ -44,7 +44,7 @@ void list_draft_heads() {
                    fmt::format("{}/{}", head.query_heads, head.kv_heads),
                    fmt::format("{}", head.vocabulary)});
   }
-  show("\n{}", table.text(layout()));
+  show("\n{}", table.text(model_layout()));
 }
 
 /// Models and draft heads.
@@ -81,7 +81,7 @@ int list_models() {
                    expert_text(model), readable(kv_bytes_per_token(model, DType::bf16)),
                    fmt::format("{}", model.context_max)});
   }
-  show("{}", table.text(layout()));
+  show("{}", table.text(model_layout()));
   list_draft_heads();
   return 0;
 }
@@ -99,7 +99,7 @@ void print_layer(const Transformer& model) {
     table.add_row(
         {std::string(op.role), size(op.in_features), size(op.out_features), size(op.parameters)});
   }
-  show("{}", table.text(layout()));
+  show("{}", table.text(model_layout()));
 }
 
 /// "eagle3, on 3 hidden states 8192 wide": what a draft head sees of its target.
@@ -127,12 +127,12 @@ std::string attention_text(const Transformer& model) {
     std::vector<std::string> kinds;
     for (const LayerKind& kind : model.kinds) {
       const AttentionShape& heads = kind.attention;
-      kinds.push_back(kind.has_attention
-                          ? fmt::format("{}: {} query heads, {} KV heads of {}{}", kind.name,
-                                        heads.query_heads, heads.kv_heads, heads.head_dim,
-                                        heads.window > 0 ? fmt::format(", window {}", heads.window)
-                                                         : "")
-                          : fmt::format("{}: none", kind.name));
+      kinds.push_back(
+          kind.has_attention
+              ? fmt::format("{}: {} query heads, {} KV heads of {}{}", kind.name, heads.query_heads,
+                            heads.kv_heads, heads.head_dim,
+                            heads.window > 0 ? fmt::format(", window {}", heads.window) : "")
+              : fmt::format("{}: none", kind.name));
     }
     return fmt::format("{}", fmt::join(kinds, "; "));
   }
@@ -184,7 +184,7 @@ int show_model(const std::string& name, bool is_json) {
   }
   row("KV cache a token", readable(kv_bytes_per_token(model, DType::bf16)) + " in bf16");
   show("{} ({})\n{}", Ink(shows_colour(stdout)).strong(model.title), model.name,
-       table.text(layout()));
+       table.text(model_layout()));
   warn_of_left_out(model);
   print_layer(model);
   return 0;
@@ -216,11 +216,14 @@ void add_model(CLI::App& program, Action& chosen) {
   CLI::App* import =
       command->add_subcommand("import", "Print a Hugging Face config.json as a model TOML file");
   import->add_option("config", *name, "Path to config.json")->required();
-  import->callback([name, &chosen] { chosen = [name] { return import_model(*name); }; });
-  command->footer(
-      examples("  foretoken model list\n  foretoken model show qwen3-30b-a3b\n"
-               "  foretoken model show llama-3.1-8b --json\n"
-               "  foretoken model import config.json > my-model.toml"));
+  import->callback([name, &chosen] { chosen = [name] { return import_model(*name);
+};
+}  // namespace foretoken
+);
+command->footer(
+    examples("  foretoken model list\n  foretoken model show qwen3-30b-a3b\n"
+             "  foretoken model show llama-3.1-8b --json\n"
+             "  foretoken model import config.json > my-model.toml"));
 }
 
 }  // namespace foretoken

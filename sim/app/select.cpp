@@ -26,7 +26,7 @@ struct SelectOptions {
   bool explain = false, json = false;
 };
 
-struct Question {
+struct SelectQuestion {
   GpuSpec gpu;
   DType dtype = DType::bf16;
   TiledProduct product;
@@ -40,8 +40,8 @@ DType read_dtype(const std::string& name) {
                     unknown_name_message("number format", name, {names.begin(), names.end()}));
 }
 
-Question read_question(const SelectOptions& options) {
-  Question question;
+SelectQuestion read_select_question(const SelectOptions& options) {
+  SelectQuestion question;
   question.gpu = load_gpu(options.gpu, {"--gpu"});
   question.dtype = read_dtype(options.dtype);
   const auto sizes = parse_sizes(options.gemm);
@@ -64,7 +64,7 @@ Question read_question(const SelectOptions& options) {
   return question;
 }
 
-std::optional<PooledTiles> read_pool(const SelectOptions& options, const Question& question,
+std::optional<PooledTiles> read_pool(const SelectOptions& options, const SelectQuestion& question,
                                      const TileSelector& selector) {
   if (options.pool.empty()) return std::nullopt;
   TilePool pool = load_tile_pool(options.pool);
@@ -76,7 +76,7 @@ std::optional<PooledTiles> read_pool(const SelectOptions& options, const Questio
   return PooledTiles(std::move(pool), selector);
 }
 
-std::vector<TileChoice> selected(const TileSelector& selector, const Question& question,
+std::vector<TileChoice> selected(const TileSelector& selector, const SelectQuestion& question,
                                  std::size_t count) {
   if (!question.tile) return selector.ranked(question.product, count);
   return {selector.priced(question.product, with_default_pipeline(question.product, *question.tile,
@@ -84,18 +84,18 @@ std::vector<TileChoice> selected(const TileSelector& selector, const Question& q
 }
 
 /// Best first.
-struct Answer {
+struct SelectAnswer {
   std::vector<TileChoice> choices;
   Origin origin = Origin::analytic;  // of the first
   std::size_t candidates = 0;
 };
 
-Answer answer(const TileSelector& selector, const std::optional<PooledTiles>& pool,
-              const Question& question, const SelectOptions& options) {
+SelectAnswer answer_select(const TileSelector& selector, const std::optional<PooledTiles>& pool,
+                           const SelectQuestion& question, const SelectOptions& options) {
   if (!pool) return {selected(selector, question, options.top), {}, selector.candidates().size()};
   const PoolUse use = options.extends ? PoolUse::extend : PoolUse::only;
   const auto ranked = pool->ranked(question.product, use, options.top);
-  Answer result{{}, ranked.front().origin(), pool->pool().tiles.size()};
+  SelectAnswer result{{}, ranked.front().origin(), pool->pool().tiles.size()};
   if (options.extends) result.candidates += selector.candidates().size();
   for (const PooledTiles::Choice& one : ranked) result.choices.push_back(one.choice);
   return result;
@@ -106,8 +106,8 @@ double tera_ops(const TiledProduct& product, Seconds time) {
          static_cast<double>(product.k) / time.value() / 1e12;
 }
 
-Value choice_value(const TileSelector& selector, const Question& question, const TileChoice& choice,
-                   bool explains) {
+Value choice_value(const TileSelector& selector, const SelectQuestion& question,
+                   const TileChoice& choice, bool explains) {
   Value value;
   value.set("tile", tile_text(choice.tile));
   value.set("warps", choice.tile.warps);
@@ -149,8 +149,8 @@ Value choice_value(const TileSelector& selector, const Question& question, const
   return value;
 }
 
-void print_json(const TileSelector& selector, const Question& question,
-                const Answer& answer, const SelectOptions& options) {
+void print_select_json(const TileSelector& selector, const SelectQuestion& question,
+                       const SelectAnswer& answer, const SelectOptions& options) {
   Value root;
   root.set("gpu", question.gpu.name);
   root.set("gemm", options.gemm);
@@ -183,8 +183,8 @@ std::string_view advice(TileBottleneck bottleneck) {
   return "";
 }
 
-void print_explanation(const TileSelector& selector, const Question& question,
-                       const TileChoice& choice) {
+void print_select_explanation(const TileSelector& selector, const SelectQuestion& question,
+                              const TileChoice& choice) {
   const TileLatency& latency = choice.latency;
   const TileMachine& machine = selector.machine();
   show("\nThe first tile: {:.0f} round{} of tiles on {:.0f} of {} units, {:.0f} slices each\n",
@@ -219,8 +219,8 @@ void print_explanation(const TileSelector& selector, const Question& question,
   show("{}", grids);
 }
 
-void print_table(const TileSelector& selector, const Question& question,
-                 const Answer& answer, const SelectOptions& options) {
+void print_select_table(const TileSelector& selector, const SelectQuestion& question,
+                        const SelectAnswer& answer, const SelectOptions& options) {
   const Ink ink(shows_colour(stdout));
   show("{} of {} in {} on {}\n", ink.strong(question.tile ? "Tile" : "Tiles"), options.gemm,
        enum_name(question.dtype), question.gpu.name);
@@ -246,7 +246,7 @@ void print_table(const TileSelector& selector, const Question& question,
        selector.machine().preset.empty()
            ? ""
            : fmt::format(" (rates of Origami's {})", selector.machine().preset));
-  if (options.explain) print_explanation(selector, question, answer.choices.front());
+  if (options.explain) print_select_explanation(selector, question, answer.choices.front());
 }
 
 void print_pool(const PooledTiles& pool, const SelectOptions& options) {
@@ -261,14 +261,14 @@ void print_pool(const PooledTiles& pool, const SelectOptions& options) {
 }
 
 int select(const SelectOptions& options) {
-  const Question question = read_question(options);
+  const SelectQuestion question = read_select_question(options);
   const TileSelector selector(question.gpu, question.dtype, options.model);
   const std::optional<PooledTiles> pool = read_pool(options, question, selector);
-  const Answer result = answer(selector, pool, question, options);
+  const SelectAnswer result = answer_select(selector, pool, question, options);
   if (options.json) {
-    print_json(selector, question, result, options);
+    print_select_json(selector, question, result, options);
   } else {
-    print_table(selector, question, result, options);
+    print_select_table(selector, question, result, options);
     if (pool) print_pool(*pool, options);
   }
   return 0;
@@ -292,12 +292,13 @@ void add_select(CLI::App& program, Action& chosen) {
       fmt::format("Who ranks: {} (default: {}, on AMD parts {})", fmt::join(names, ", "),
                   default_tile_model(GpuVendor::nvidia), default_tile_model(GpuVendor::amd)));
   command->add_option("--tile", options->tile, "Price this tile instead: 128x256x64");
-  auto* const pool = command->add_option(
-      "--pool", options->pool,
-      "Choose among tuned tiles: a file of `foretoken-tune export --as pool`");
+  auto* const pool =
+      command->add_option("--pool", options->pool,
+                          "Choose among tuned tiles: a file of `foretoken-tune export --as pool`");
   pool->excludes("--tile");
-  command->add_flag("--pool-extends", options->extends,
-                    "... or the model's own candidates, where it thinks them faster")
+  command
+      ->add_flag("--pool-extends", options->extends,
+                 "... or the model's own candidates, where it thinks them faster")
       ->needs(pool);
   command->add_option("--top", options->top, "So many of the best")->check(CLI::Range(1, 100));
   command->add_flag("--explain", options->explain,

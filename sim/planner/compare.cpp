@@ -18,6 +18,11 @@ std::string name_of(const std::vector<LayoutChoice>& choices, const Layout& layo
 
 }  // namespace
 
+bool Comparison::has_intervals() const {
+  return std::ranges::any_of(
+      rows, [](const ComparedLayout& row) { return row.figures && row.figures->has_intervals(); });
+}
+
 bool BestLayout::has(std::size_t other) const {
   return other == row || std::ranges::find(ties, other) != ties.end();
 }

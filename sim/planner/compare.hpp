@@ -33,6 +33,9 @@ struct Comparison {
   std::vector<ComparedLayout> rows;  // those that finished, in the order of combinations()
   std::vector<BestLayout> best;
   bool is_complete = true;  // false: stopped by the user
+
+  /// Whether any row's figures have an interval.
+  [[nodiscard]] bool has_intervals() const;
 };
 
 /// Told when a run is over: how many are, and how many there are.
@@ -42,10 +45,10 @@ using CompareProgress = std::function<void(std::size_t finished, std::size_t wan
 Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& runner,
                            RowStore& store, const CompareProgress& progress);
 
-/// The best row by each goal, and its ties (are_tied()). Only runs that neither failed nor rejected a
-/// request count: what is left of the traffic is easier to serve. Clients who gave up do not rule a
-/// run out. With an SLO the goals that count it come too, and if any row meets it, only such rows are
-/// among the best. Of equal rows the first stands for them.
+/// The best row by each goal, and its ties (are_tied()). Only runs that neither failed nor rejected
+/// a request count: what is left of the traffic is easier to serve. Clients who gave up do not rule
+/// a run out. With an SLO the goals that count it come too, and if any row meets it, only such rows
+/// are among the best. Of equal rows the first stands for them.
 std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows);
 
 /// "TP 4, PP 2": what is particular about a row.

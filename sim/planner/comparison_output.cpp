@@ -41,12 +41,6 @@ std::string give_or_take(const RunFigures& figures, const FigureColumn& column) 
   return " ±" + brief((interval->high - interval->low) / 2);
 }
 
-bool any_interval(const Comparison& comparison) {
-  return std::ranges::any_of(comparison.rows, [](const auto& row) {
-    return row.figures && !row.figures->intervals.empty();
-  });
-}
-
 /// The number that "auto" turned out to be, where it ran.
 std::string value_text(const ComparedLayout& row, std::size_t choice) {
   const std::string& value = row.layout.values[choice];
@@ -96,8 +90,8 @@ TextTable table_of_runs(const Comparison& comparison, bool colour, bool with_pri
       cells.push_back(dollars ? fmt::format("{:.2f}", *dollars) : "");
     }
     cells.push_back(row.figures->bound);
-    const auto stars = std::ranges::count_if(
-        comparison.best, [&](const BestLayout& best) { return best.has(i); });
+    const auto stars =
+        std::ranges::count_if(comparison.best, [&](const BestLayout& best) { return best.has(i); });
     cells.push_back(stars > 0 ? ink.good(repeated("★", static_cast<int>(stars))) : "");
     table.add_row(std::move(cells));
   }
@@ -116,18 +110,17 @@ std::string runs_text(const Comparison& comparison, bool colour, int width) {
   text += ink.quiet(
       fmt::format("  latencies in ms · output tokens{} per second · $ per million output tokens\n",
                   any_slo(comparison) ? " and requests within the SLO" : ""));
-  if (!any_interval(comparison)) return text;
+  if (!comparison.has_intervals()) return text;
   std::vector<const RunFigures*> runs;
   for (const ComparedLayout& row : comparison.rows) {
     if (row.figures) runs.push_back(&*row.figures);
   }
   const std::string likely =
       fmt::format("what the error of prices may make of it ({:.0f} %)", 100 * interval_confidence);
-  return text + ink.quiet(fits
-                              ? fmt::format("  ± {}; rows whose intervals overlap share a ★\n",
-                                            likely)
-                              : fmt::format("  {}: {}\n", likely,
-                                            interval_ranges(columns_of(comparison), runs)));
+  return text +
+         ink.quiet(fits ? fmt::format("  ± {}; rows whose intervals overlap share a ★\n", likely)
+                        : fmt::format("  {}: {}\n", likely,
+                                      interval_ranges(columns_of(comparison), runs)));
 }
 
 /// Rows that look better than they are, because they served only a part of the traffic.
@@ -213,7 +206,7 @@ std::string comparison_csv(const Comparison& comparison) {
   text += ",dollars_per_million_output_tokens";
   text += any_slo(comparison) ? ",slo_met" : "";
   text += ",bound,best,reason";
-  const bool has_intervals = any_interval(comparison);
+  const bool has_intervals = comparison.has_intervals();
   text += (has_intervals ? interval_headers(figures) : "") + '\n';
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     const ComparedLayout& row = comparison.rows[i];
@@ -227,8 +220,7 @@ std::string comparison_csv(const Comparison& comparison) {
     if (row.figures && row.figures->dollars_per_million) {
       text += fmt::format("{}", *row.figures->dollars_per_million);
     }
-    if (any_slo(comparison))
-      text += !row.figures ? "," : row.figures->slo_met ? ",yes" : ",no";
+    if (any_slo(comparison)) text += !row.figures ? "," : row.figures->slo_met ? ",yes" : ",no";
     std::string best;
     for (const BestLayout& goal : comparison.best) {
       if (goal.has(i)) best += (best.empty() ? "" : "; ") + goal.goal;

@@ -12,8 +12,6 @@
 namespace foretoken {
 namespace {
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-
 double number_at(const Value& object, std::string_view key) {
   const Value* found = object.find(key);
   if (found == nullptr) return 0;
@@ -32,12 +30,6 @@ double ranks_of_a_stage(const Value& report) {
          std::max(1.0, number_at(*deployment, "data_parallel_attention"));
 }
 
-bool any_interval(const Comparison& comparison) {
-  return std::ranges::any_of(comparison.rows, [](const ComparedLayout& row) {
-    return row.figures && !row.figures->intervals.empty();
-  });
-}
-
 /// Of a figure; the figure itself where it has no interval.
 FigureInterval ends_at(const RunFigures& figures, std::string_view figure, double value) {
   return interval_of(figures, figure).value_or(FigureInterval{value, value});
@@ -48,9 +40,9 @@ bool is_best(const Comparison& comparison, std::size_t row) {
                              [&](const BestLayout& best) { return best.has(row); });
 }
 
-void add_scatter(ReportPage& page, const Comparison& comparison, const char* name,
-                 std::string_view figure, double RunFigures::*latency) {
-  const bool is_bounded = any_interval(comparison);
+void add_compared_scatter(ReportPage& page, const Comparison& comparison, const char* name,
+                          std::string_view figure, double RunFigures::*latency) {
+  const bool is_bounded = comparison.has_intervals();
   PageSeries others{"layouts", PageSeries::Kind::points, {}, {}};
   PageSeries best{"best by some goal", PageSeries::Kind::points, {}, {}};
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
@@ -82,7 +74,7 @@ void add_scatter(ReportPage& page, const Comparison& comparison, const char* nam
 }
 
 /// GPU time for a million output tokens by kernel family: the largest of all layouts, and the rest.
-void add_time(ReportPage& page, const Comparison& comparison) {
+void add_compared_time(ReportPage& page, const Comparison& comparison) {
   constexpr std::size_t families_shown = 7;
   std::vector<std::pair<std::string, double>> totals;
   struct Bar {
@@ -142,7 +134,7 @@ void add_time(ReportPage& page, const Comparison& comparison) {
   page.bars("By kernel family", shown, longest);
 }
 
-void add_table(ReportPage& page, const Comparison& comparison) {
+void add_compared_table(ReportPage& page, const Comparison& comparison) {
   std::vector<PageColumn> columns;
   std::vector<std::string> layouts, statuses, bounds, goals;
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
@@ -157,17 +149,17 @@ void add_table(ReportPage& page, const Comparison& comparison) {
     goals.push_back(best);
   }
   columns.push_back(PageColumn::of_texts("layout", layouts));
-  const bool is_bounded = any_interval(comparison);
+  const bool is_bounded = comparison.has_intervals();
   /// `key`: the figure's name; "": no interval is of it.
   const auto add = [&](std::string_view key, const char* name, const char* unit, int decimals,
                        auto figure, double scale = 1) {
     PageColumn column = PageColumn::of_numbers(name, unit, decimals, {});
     for (const ComparedLayout& row : comparison.rows) {
-      column.numbers.push_back(row.figures ? figure(*row.figures) * scale : nothing);
+      column.numbers.push_back(row.figures ? figure(*row.figures) * scale : no_value);
       if (!is_bounded || key.empty()) continue;
       const auto interval = row.figures ? interval_of(*row.figures, key) : std::nullopt;
-      column.price_low.push_back(interval ? interval->low * scale : nothing);
-      column.price_high.push_back(interval ? interval->high * scale : nothing);
+      column.price_low.push_back(interval ? interval->low * scale : no_value);
+      column.price_high.push_back(interval ? interval->high * scale : no_value);
     }
     columns.push_back(std::move(column));
   };
@@ -180,7 +172,7 @@ void add_table(ReportPage& page, const Comparison& comparison) {
   // What most readers came for stands first, where a phone shows it.
   if (any([](Figures f) { return f.dollars_per_million.has_value(); })) {
     add("dollars_per_million_output_tokens", "cost", "$/M tokens", 2,
-        [](Figures f) { return f.dollars_per_million.value_or(nothing); });
+        [](Figures f) { return f.dollars_per_million.value_or(no_value); });
   }
   add("ttft_p99_ms", "TTFT p99", "ms", 1, [](Figures f) { return f.ttft_p99_ms; });
   add("tpot_p99_ms", "TPOT p99", "ms", 2, [](Figures f) { return f.tpot_p99_ms; });
@@ -216,8 +208,8 @@ std::string comparison_page(const Comparison& comparison, const std::string& tit
   for (std::size_t i = 0; i < comparison.best.size(); ++i) {
     const BestLayout& best = comparison.best[i];
     if (std::ranges::find(comparison.best.begin(), comparison.best.begin() + std::ptrdiff_t(i),
-                          best.row, &BestLayout::row) !=
-        comparison.best.begin() + std::ptrdiff_t(i)) {
+                          best.row,
+                          &BestLayout::row) != comparison.best.begin() + std::ptrdiff_t(i)) {
       continue;  // its tile names this goal too
     }
     std::string goals;
@@ -238,25 +230,26 @@ std::string comparison_page(const Comparison& comparison, const std::string& tit
                           percent(figures.attainment));
     }
     for (const std::size_t row : ties) {
-      note += fmt::format("{}{}", row == ties.front() ? " · in some of this no better than " : " or ",
-                          layout_text(comparison, comparison.rows[row]));
+      note +=
+          fmt::format("{}{}", row == ties.front() ? " · in some of this no better than " : " or ",
+                      layout_text(comparison, comparison.rows[row]));
     }
-    tiles.push_back({goals, layout_text(comparison, comparison.rows[best.row]), "",
-                     std::move(note)});
+    tiles.push_back(
+        {goals, layout_text(comparison, comparison.rows[best.row]), "", std::move(note)});
   }
   page.tiles(tiles);
   std::string note = "Down and to the right is better. Press a column's name to sort by it.";
-  if (any_interval(comparison)) {
+  if (comparison.has_intervals()) {
     note += fmt::format(
         " Whiskers and square brackets are what the error of prices may make of a figure "
         "({:.0f} %); layouts whose intervals overlap are equally good by that goal.",
         100 * interval_confidence);
   }
   page.section("Layouts", std::move(note));
-  add_scatter(page, comparison, "TTFT p99", "ttft_p99_ms", &RunFigures::ttft_p99_ms);
-  add_scatter(page, comparison, "TPOT p99", "tpot_p99_ms", &RunFigures::tpot_p99_ms);
-  add_table(page, comparison);
-  add_time(page, comparison);
+  add_compared_scatter(page, comparison, "TTFT p99", "ttft_p99_ms", &RunFigures::ttft_p99_ms);
+  add_compared_scatter(page, comparison, "TPOT p99", "tpot_p99_ms", &RunFigures::tpot_p99_ms);
+  add_compared_table(page, comparison);
+  add_compared_time(page, comparison);
   std::vector<std::string> notes;
   for (const ComparedLayout& row : comparison.rows) {
     if (!row.figures) {

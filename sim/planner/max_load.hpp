@@ -27,12 +27,12 @@ struct HardwareChange {
 
 /// Highest load of one deployment, in requests a second.
 struct LoadAnswer {
-  double holds = 0;                 // 0: not even the least
-  std::optional<double> fails;      // the lowest known to fail
+  double holds = 0;             // 0: not even the least
+  std::optional<double> fails;  // the lowest known to fail
   std::string impossible = {};
-  std::vector<double> metrics = {}; // plan_metrics() at `holds`
-  double half_width = 0;            // of a step's time
-  Interval interval = {};           // of `holds`, if steps are as long or as short as they may be
+  std::vector<double> metrics = {};  // plan_metrics() at `holds`
+  double half_width = 0;             // of a step's time
+  Interval interval = {};            // of `holds`, if steps are as long or as short as they may be
 };
 
 struct MaxLoadRow {
@@ -45,14 +45,19 @@ struct MaxLoad {
   PlanSettings settings;
   PlanSpace space;
   std::vector<HardwareChange> changes;
-  std::vector<MaxLoadRow> rows;  // in the order of the candidates
+  std::vector<MaxLoadRow> rows;     // in the order of the candidates
   std::optional<std::size_t> best;  // holds most of a dollar's worth of hardware
   std::size_t runs = 0;
   bool is_complete = true;
 
+  /// What a row is about.
+  [[nodiscard]] const PlanCandidate& candidate_of(std::size_t row) const {
+    return space.candidates[rows[row].candidate];
+  }
   /// USD for a million output tokens at the highest load.
   [[nodiscard]] double dollars_per_million(std::size_t row, const LoadAnswer& answer) const;
-  /// What a GPU may cost an hour for the changed hardware to be worth it: tokens for the same money.
+  /// What a GPU may cost an hour for the changed hardware to be worth it: tokens for the same
+  /// money.
   [[nodiscard]] double break_even_factor(const MaxLoadRow& row, std::size_t change) const;
 };
 

@@ -17,10 +17,6 @@
 namespace foretoken {
 namespace {
 
-const PlanCandidate& candidate_of(const MaxLoad& answer, std::size_t row) {
-  return answer.space.candidates[answer.rows[row].candidate];
-}
-
 int replicas_of(const MaxLoad& answer, std::size_t row) {
   int sum = 0;
   for (const auto& [key, count] : answer.space.keys[answer.rows[row].candidate].replicas)
@@ -39,15 +35,15 @@ std::string dollars(double value) {
 std::string table_of_loads(const MaxLoad& answer, const Ink& ink, bool colour, int width) {
   std::vector<TextColumn> headers = {{""}};
   for (const LayoutChoice& axis : answer.space.axes) headers.push_back({axis.label, Align::right});
-  for (const char* header : {"rep", "GPUs", "$/h", "holds /s", "/GPU", "$/M tok", "E2E p50",
-                             "TTFT p99", "TPOT p99"}) {
+  for (const char* header :
+       {"rep", "GPUs", "$/h", "holds /s", "/GPU", "$/M tok", "E2E p50", "TTFT p99", "TPOT p99"}) {
     headers.push_back({header, Align::right});
   }
   TextTable table(std::move(headers));
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const LoadAnswer& base = answer.rows[i].base;
     if (base.metrics.empty()) continue;
-    const PlanCandidate& candidate = candidate_of(answer, i);
+    const PlanCandidate& candidate = answer.candidate_of(i);
     std::vector<std::string> cells = {answer.best == i ? ink.good("★") : ""};
     cells.insert(cells.end(), candidate.values.begin(), candidate.values.end());
     cells.push_back(fmt::format("{}", replicas_of(answer, i)));
@@ -75,7 +71,7 @@ std::string table_of_changes(const MaxLoad& answer, const Ink& ink, bool colour,
       const MaxLoadRow& row = answer.rows[i];
       if (row.base.metrics.empty() || row.changed.size() <= c) continue;
       const LoadAnswer& changed = row.changed[c];
-      const PlanCandidate& candidate = candidate_of(answer, i);
+      const PlanCandidate& candidate = answer.candidate_of(i);
       std::vector<std::string> cells = {answer.changes[c].text};
       cells.insert(cells.end(), candidate.values.begin(), candidate.values.end());
       if (!changed.impossible.empty()) {
@@ -83,18 +79,16 @@ std::string table_of_changes(const MaxLoad& answer, const Ink& ink, bool colour,
       } else {
         const double factor = answer.break_even_factor(row, c);
         const double price = candidate.unit_dollars_per_hour / candidate.unit_gpus;
-        cells.insert(cells.end(),
-                     {brief(changed.holds), signed_percent(factor - 1),
-                      dollars(answer.dollars_per_million(i, changed)),
-                      fmt::format("{:.2f} instead of {:.2f}", price * factor, price)});
+        cells.insert(cells.end(), {brief(changed.holds), signed_percent(factor - 1),
+                                   dollars(answer.dollars_per_million(i, changed)),
+                                   fmt::format("{:.2f} instead of {:.2f}", price * factor, price)});
       }
       table.add_row(std::move(cells));
     }
   }
-  return fmt::format("\n  {}\n{}", ink.strong("what other hardware is worth"),
-                     table.text({.width = width,
-                                 .colour = colour,
-                                 .kept = 1 + answer.space.axes.size()}));
+  return fmt::format(
+      "\n  {}\n{}", ink.strong("what other hardware is worth"),
+      table.text({.width = width, .colour = colour, .kept = 1 + answer.space.axes.size()}));
 }
 
 }  // namespace
@@ -111,21 +105,22 @@ std::string max_load_table(const MaxLoad& answer, bool colour, int width) {
               width, 2, 2));
   if (!answer.changes.empty()) {
     text += table_of_changes(answer, ink, colour, width);
-    text += ink.quiet(wrapped(fmt::format("differences below {} are less than the search resolves · "
-                                          "worth: what a GPU may cost for tokens at the same price",
-                                          percent(answer.settings.tolerance)),
-                              width, 2, 2));
+    text +=
+        ink.quiet(wrapped(fmt::format("differences below {} are less than the search resolves · "
+                                      "worth: what a GPU may cost for tokens at the same price",
+                                      percent(answer.settings.tolerance)),
+                          width, 2, 2));
   }
   std::string problems;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const LoadAnswer& base = answer.rows[i].base;
     if (!base.metrics.empty()) continue;
-    const std::string choice = choice_text(answer.space.axes, candidate_of(answer, i).values);
-    problems += wrapped(fmt::format("{} {}{}", ink.bad("✗"), choice.empty() ? "" : choice + ": ",
-                                    base.impossible.empty()
-                                        ? "misses the SLO at a thousandth of the load"
-                                        : base.impossible),
-                        width, 2, 4);
+    const std::string choice = choice_text(answer.space.axes, answer.candidate_of(i).values);
+    problems +=
+        wrapped(fmt::format("{} {}{}", ink.bad("✗"), choice.empty() ? "" : choice + ": ",
+                            base.impossible.empty() ? "misses the SLO at a thousandth of the load"
+                                                    : base.impossible),
+                width, 2, 4);
   }
   if (!problems.empty()) text += '\n' + problems;
   return text + fmt::format("\n  {} runs made\n", grouped(static_cast<std::int64_t>(answer.runs)));
@@ -134,11 +129,12 @@ std::string max_load_table(const MaxLoad& answer, bool colour, int width) {
 std::string max_load_csv(const MaxLoad& answer) {
   std::string text;
   for (const LayoutChoice& axis : answer.space.axes) text += axis.key + ',';
-  text += "change,gpus,dollars_per_hour,holds_per_s,fails_per_s,low_per_s,high_per_s,"
-          "dollars_per_million_output_tokens,worth_factor,reason\n";
+  text +=
+      "change,gpus,dollars_per_hour,holds_per_s,fails_per_s,low_per_s,high_per_s,"
+      "dollars_per_million_output_tokens,worth_factor,reason\n";
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const MaxLoadRow& row = answer.rows[i];
-    const PlanCandidate& candidate = candidate_of(answer, i);
+    const PlanCandidate& candidate = answer.candidate_of(i);
     for (std::size_t c = 0; c <= row.changed.size(); ++c) {
       const LoadAnswer& load = c == 0 ? row.base : row.changed[c - 1];
       for (const std::string& value : candidate.values) text += csv_cell(value) + ',';
@@ -146,9 +142,9 @@ std::string max_load_csv(const MaxLoad& answer) {
                           candidate.unit_gpus, rounded(candidate.unit_dollars_per_hour),
                           rounded(load.holds),
                           load.fails ? fmt::format("{}", rounded(*load.fails)) : "");
-      text += c == 0 ? fmt::format("{},{},", rounded(load.interval.low),
-                                   rounded(load.interval.high))
-                     : ",,";
+      text += c == 0
+                  ? fmt::format("{},{},", rounded(load.interval.low), rounded(load.interval.high))
+                  : ",,";
       const double cost = answer.dollars_per_million(i, load);
       text += fmt::format("{},", load.holds > 0 ? fmt::format("{}", rounded(cost)) : "");
       text += c == 0 ? "," : fmt::format("{},", rounded(answer.break_even_factor(row, c - 1)));
@@ -183,7 +179,7 @@ Value max_load_value(const MaxLoad& answer) {
   ValueArray rows;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const MaxLoadRow& row = answer.rows[i];
-    const PlanCandidate& candidate = candidate_of(answer, i);
+    const PlanCandidate& candidate = answer.candidate_of(i);
     Value choice;
     for (std::size_t a = 0; a < answer.space.axes.size(); ++a)
       choice.set(answer.space.axes[a].key, candidate.values[a]);

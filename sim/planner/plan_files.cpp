@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/base/csv_cell.hpp"
 #include "sim/planner/figure_columns.hpp"
 #include "sim/planner/plan.hpp"
 #include "sim/planner/plan_metrics.hpp"
@@ -14,10 +15,12 @@ namespace foretoken {
 std::string plan_csv(const Plan& plan) {
   std::string text;
   for (const LayoutChoice& axis : plan.space.axes) text += axis.key + ',';
-  text += "fate,units,gpus,dollars_per_hour,dollars_per_hour_low,dollars_per_hour_high,front,"
-          "load_holds_per_s,step_time_error,nodes,dollars_per_hour_of_gpus,"
-          "dollars_per_hour_of_nodes,dollars_per_hour_spared,seeds,attainment_lower_end";
-  for (const PlanMetric& metric : plan_metrics()) text += fmt::format(",{0},{0}_low,{0}_high", metric.name);
+  text +=
+      "fate,units,gpus,dollars_per_hour,dollars_per_hour_low,dollars_per_hour_high,front,"
+      "load_holds_per_s,step_time_error,nodes,dollars_per_hour_of_gpus,"
+      "dollars_per_hour_of_nodes,dollars_per_hour_spared,seeds,attainment_lower_end";
+  for (const PlanMetric& metric : plan_metrics())
+    text += fmt::format(",{0},{0}_low,{0}_high", metric.name);
   text += ",reason\n";
   for (std::size_t i = 0; i < plan.result.candidates.size(); ++i) {
     const CandidateResult& result = plan.result.candidates[i];
@@ -25,14 +28,15 @@ std::string plan_csv(const Plan& plan) {
     for (const std::string& value : plan.space.candidates[i].values) text += csv_cell(value) + ',';
     text += enum_name(result.fate);
     if (result.fate != CandidateFate::holds) {
-      text += std::string(14 + 3 * plan_metrics().size(), ',') + "," + csv_cell(result.reason) + '\n';
+      text +=
+          std::string(14 + 3 * plan_metrics().size(), ',') + "," + csv_cell(result.reason) + '\n';
       continue;
     }
     const CostRange range = plan.cost_range(i);
     const bool on_front = std::ranges::find(plan.result.front, i) != plan.result.front.end();
-    text += fmt::format(",{},{},{}", result.units,
-                        result.units * plan.space.candidates[i].unit_gpus,
-                        rounded(range.predicted));
+    text +=
+        fmt::format(",{},{},{}", result.units, result.units * plan.space.candidates[i].unit_gpus,
+                    rounded(range.predicted));
     text += sure != nullptr ? fmt::format(",{},", rounded(range.faster)) : ",,";
     if (sure != nullptr && sure->units_slower) text += fmt::format("{}", rounded(range.slower));
     text += fmt::format(",{},", on_front ? "yes" : "no");
@@ -76,8 +80,8 @@ Value metrics_value(const CandidateResult& result, const DeploymentConfidence* s
 Value error_value(const DeploymentConfidence& sure) {
   Value families;
   for (const FamilyError& family : sure.error.families) {
-    families.set(family.family, ValueObject{{"share", rounded(family.share)},
-                                            {"error", rounded(family.error)}});
+    families.set(family.family,
+                 ValueObject{{"share", rounded(family.share)}, {"error", rounded(family.error)}});
   }
   return ValueObject{{"half_width", rounded(sure.half_width)}, {"families", std::move(families)}};
 }
@@ -92,8 +96,8 @@ Value deployment_value(const Plan& plan, std::size_t i) {
   value.set("choice", std::move(values));
   value.set("fate", std::string(enum_name(result.fate)));
   if (!result.reason.empty()) value.set("reason", result.reason);
-  const auto pair = std::ranges::find(plan.result.beaten_by, i,
-                                      &std::pair<std::size_t, std::size_t>::first);
+  const auto pair =
+      std::ranges::find(plan.result.beaten_by, i, &std::pair<std::size_t, std::size_t>::first);
   if (pair != plan.result.beaten_by.end())
     value.set("beaten_by", static_cast<std::int64_t>(pair->second));
   value.set("runs", static_cast<std::int64_t>(result.probes));
@@ -116,8 +120,7 @@ Value deployment_value(const Plan& plan, std::size_t i) {
   value.set("nodes", candidate.nodes(result.units));
   value.set("dollars_per_hour_of_nodes", rounded(candidate.dollars_of_nodes(result.units)));
   if (result.units < candidate.units_max) {
-    value.set("dollars_per_hour_spared",
-              rounded(result.objectives.spared_dollars_per_hour));
+    value.set("dollars_per_hour_spared", rounded(result.objectives.spared_dollars_per_hour));
   }
   ValueArray attainments;
   for (const double share : result.attainments) attainments.emplace_back(rounded(share));

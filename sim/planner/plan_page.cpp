@@ -19,7 +19,6 @@
 namespace foretoken {
 namespace {
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 // Verdicts of those that hold, the last drawn above the others.
 constexpr std::string_view holding[] = {"holds", "front", "as good", "cheapest"};
 
@@ -68,18 +67,18 @@ PageTile latency_tile(const CandidateResult& result, const DeploymentConfidence*
 void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_t best) {
   const CandidateResult& result = plan.result.candidates[best];
   const DeploymentConfidence* sure = plan.confidence(best);
-  tiles.push_back({"Cheapest that holds", with_units(plan, best), "",
-                   gpus_text(plan, best), PageTile::Tone::good});
+  tiles.push_back({"Cheapest that holds", with_units(plan, best), "", gpus_text(plan, best),
+                   PageTile::Tone::good});
   const CostRange range = plan.cost_range(best);
   std::string open;
   if (sure != nullptr && range.faster < range.slower) {
     open = fmt::format("${:.2f} to {} · ", range.faster,
                        sure->units_slower ? fmt::format("${:.2f}", range.slower) : "no number");
   }
-  tiles.push_back({"Cost", fmt::format("${}", grouped(range.predicted, 2)), "an hour",
-                   fmt::format("${} a month · {}${} per M output tokens",
-                               month_text(range.predicted), open,
-                               grouped(dollars_per_million(plan, best), 2))});
+  tiles.push_back(
+      {"Cost", fmt::format("${}", grouped(range.predicted, 2)), "an hour",
+       fmt::format("${} a month · {}${} per M output tokens", month_text(range.predicted), open,
+                   grouped(dollars_per_million(plan, best), 2))});
   const std::size_t share = *find_metric("attainment");
   tiles.push_back(
       {"Within the SLO", percent(result.metrics[share]), "",
@@ -99,7 +98,7 @@ void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_
   }
 }
 
-void add_tiles(ReportPage& page, const Plan& plan) {
+void add_plan_tiles(ReportPage& page, const Plan& plan) {
   std::vector<PageTile> tiles;
   if (plan.result.cheapest) {
     add_answer_tiles(tiles, plan, *plan.result.cheapest);
@@ -108,17 +107,18 @@ void add_tiles(ReportPage& page, const Plan& plan) {
                      plan.result.is_complete ? "the reasons are below" : "stopped before",
                      PageTile::Tone::bad});
   }
-  const double saved = plan.counted_runs > plan.runs ? 1 - static_cast<double>(plan.runs) /
-                                                             static_cast<double>(plan.counted_runs)
-                                                   : 0;
-  tiles.push_back({"Runs", grouped(static_cast<std::int64_t>(plan.runs)),
-                   fmt::format("of {}", grouped(static_cast<std::int64_t>(plan.counted_runs))),
-                   fmt::format("{} saved{}", percent(saved),
-                               plan.close_runs == 0
-                                   ? ""
-                                   : fmt::format(" · {} more for intervals",
-                                                 grouped(static_cast<std::int64_t>(
-                                                     plan.close_runs))))});
+  const double saved =
+      plan.counted_runs > plan.runs
+          ? 1 - static_cast<double>(plan.runs) / static_cast<double>(plan.counted_runs)
+          : 0;
+  tiles.push_back(
+      {"Runs", grouped(static_cast<std::int64_t>(plan.runs)),
+       fmt::format("of {}", grouped(static_cast<std::int64_t>(plan.counted_runs))),
+       fmt::format("{} saved{}", percent(saved),
+                   plan.close_runs == 0
+                       ? ""
+                       : fmt::format(" · {} more for intervals",
+                                     grouped(static_cast<std::int64_t>(plan.close_runs))))});
   page.tiles(tiles);
 }
 
@@ -139,9 +139,9 @@ PageSeries edge_of(const Plan& plan, double Objectives::*figure, bool more_is_be
 }
 
 /// All that hold on cost against a figure; `metric` has its intervals, if it has any.
-void add_scatter(ReportPage& page, const Plan& plan, double Objectives::*figure,
-                 std::optional<std::size_t> metric, const std::string& title,
-                 const std::string& unit, bool more_is_better) {
+void add_plan_scatter(ReportPage& page, const Plan& plan, double Objectives::*figure,
+                      std::optional<std::size_t> metric, const std::string& title,
+                      const std::string& unit, bool more_is_better) {
   PageChart chart;
   chart.title = title + " against cost";
   chart.x.label = "USD an hour";
@@ -158,12 +158,12 @@ void add_scatter(ReportPage& page, const Plan& plan, double Objectives::*figure,
       series.low.push_back(sure != nullptr ? sure->metrics[*metric].low : value);
       series.high.push_back(sure != nullptr ? sure->metrics[*metric].high : value);
       series.size.push_back(verdict == "cheapest" ? 0.3 : 0.1);
-      series.notes.push_back(
-          fmt::format("{}: ${:.2f} an hour, {} {}{}", with_units(plan, i),
-                      objectives.dollars_per_hour, brief(value), unit,
-                      sure == nullptr ? ""
-                                      : fmt::format(" ({} to {})", brief(series.low.back()),
-                                                    brief(series.high.back()))));
+      series.notes.push_back(fmt::format(
+          "{}: ${:.2f} an hour, {} {}{}", with_units(plan, i), objectives.dollars_per_hour,
+          brief(value), unit,
+          sure == nullptr
+              ? ""
+              : fmt::format(" ({} to {})", brief(series.low.back()), brief(series.high.back()))));
     }
     if (verdict == "as good") series.name = "as good as the cheapest: cannot be told apart";
     if (verdict == "front") series.name = "no other is better in everything";
@@ -197,8 +197,7 @@ void add_choices(ReportPage& page, const Plan& plan) {
   }
   const auto add = [&](const char* name, const char* unit, int decimals, auto figure) {
     std::vector<double> numbers;
-    for (const std::size_t i : order)
-      numbers.push_back(holds(plan, i) ? figure(i) : nothing);
+    for (const std::size_t i : order) numbers.push_back(holds(plan, i) ? figure(i) : no_value);
     columns.push_back(PageColumn::of_numbers(name, unit, decimals, std::move(numbers)));
   };
   const auto result = [&](std::size_t i) -> const CandidateResult& {
@@ -208,9 +207,9 @@ void add_choices(ReportPage& page, const Plan& plan) {
   add("cost", "$/h", 2, [&](std::size_t i) { return plan.cost_range(i).predicted; });
   for (const std::size_t i : order) {
     const bool sure = holds(plan, i) && plan.confidence(i) != nullptr;
-    const CostRange range = sure ? plan.cost_range(i) : CostRange{nothing, nothing, nothing};
+    const CostRange range = sure ? plan.cost_range(i) : CostRange{no_value, no_value, no_value};
     columns.back().low.push_back(range.faster);
-    columns.back().high.push_back(std::isfinite(range.slower) ? range.slower : nothing);
+    columns.back().high.push_back(std::isfinite(range.slower) ? range.slower : no_value);
   }
   add("nodes", "", 0,
       [&](std::size_t i) { return double(plan.space.candidates[i].nodes(result(i).units)); });
@@ -220,7 +219,7 @@ void add_choices(ReportPage& page, const Plan& plan) {
   add("N+1", "$/month", 0, [&](std::size_t i) {
     return result(i).units < plan.space.candidates[i].units_max
                ? result(i).objectives.spared_dollars_per_hour * hours_a_month
-               : nothing;
+               : no_value;
   });
   add("token cost", "$/M", 2, [&](std::size_t i) { return dollars_per_million(plan, i); });
   std::vector<std::string> verdicts, reasons;
@@ -232,32 +231,29 @@ void add_choices(ReportPage& page, const Plan& plan) {
   const bool has_pools = !plan.space.keys.empty() && plan.space.keys.front().replicas.size() > 1;
   add(has_pools ? "sets of pools" : "replicas", "", 0,
       [&](std::size_t i) { return double(result(i).units); });
-  add("GPUs", "", 0, [&](std::size_t i) {
-    return double(result(i).units * plan.space.candidates[i].unit_gpus);
-  });
-  const auto add_metric = [&](const std::string& metric, const std::string& name,
-                              const char* unit, int decimals, double scale = 1) {
+  add("GPUs", "", 0,
+      [&](std::size_t i) { return double(result(i).units * plan.space.candidates[i].unit_gpus); });
+  const auto add_metric = [&](const std::string& metric, const std::string& name, const char* unit,
+                              int decimals, double scale = 1) {
     const std::size_t m = *find_metric(metric);
     add(name.c_str(), unit, decimals, [&](std::size_t i) { return result(i).metrics[m] * scale; });
     for (const std::size_t i : order) {
       const DeploymentConfidence* sure = plan.confidence(i);
-      columns.back().low.push_back(sure != nullptr ? sure->metrics[m].low * scale : nothing);
-      columns.back().high.push_back(sure != nullptr ? sure->metrics[m].high * scale : nothing);
+      columns.back().low.push_back(sure != nullptr ? sure->metrics[m].low * scale : no_value);
+      columns.back().high.push_back(sure != nullptr ? sure->metrics[m].high * scale : no_value);
     }
   };
   add_metric("attainment", "within SLO", "%", 1, 100);
   std::vector<std::string> latencies = {"ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99"};
   if (std::ranges::find(latencies, plan.settings.latency) == latencies.end())
     latencies.insert(latencies.begin(), plan.settings.latency);
-  for (const std::string& name : latencies)
-    add_metric(name + "_ms", latency_header(name), "ms", 1);
+  for (const std::string& name : latencies) add_metric(name + "_ms", latency_header(name), "ms", 1);
   add("per GPU", "tokens/s", 0,
       [&](std::size_t i) { return result(i).objectives.tokens_per_s_gpu; });
   add("holds up to", "requests/s", 2, [&](std::size_t i) {
     const DeploymentConfidence* sure = plan.confidence(i);
-    return sure != nullptr && sure->load_holds
-               ? *sure->load_holds * plan.space.traffic.rate.value()
-               : nothing;
+    return sure != nullptr && sure->load_holds ? *sure->load_holds * plan.space.traffic.rate.value()
+                                               : no_value;
   });
   std::vector<double> runs;
   for (const std::size_t i : order) runs.push_back(double(result(i).probes));
@@ -278,11 +274,12 @@ void add_as_good(ReportPage& page, const Plan& plan) {
     notes.push_back(
         fmt::format("{}: ${} an hour", with_units(plan, other), cost_text(plan, other)));
   }
-  if (notes.empty()) notes.emplace_back("None: the cheapest costs less than every other looked at.");
+  if (notes.empty())
+    notes.emplace_back("None: the cheapest costs less than every other looked at.");
   page.notes(notes);
 }
 
-void add_reasons(ReportPage& page, const Plan& plan) {
+void add_plan_reasons(ReportPage& page, const Plan& plan) {
   std::vector<std::string> notes;
   for (const CandidateFate fate : {CandidateFate::beaten, CandidateFate::fails,
                                    CandidateFate::too_slow, CandidateFate::impossible}) {
@@ -292,12 +289,13 @@ void add_reasons(ReportPage& page, const Plan& plan) {
     }
   }
   if (notes.empty()) return;
-  page.section("Why not the others", "Beaten: even at the best that its datasheet allows. Too slow, "
-                                     "not possible: known before any run.");
+  page.section("Why not the others",
+               "Beaten: even at the best that its datasheet allows. Too slow, "
+               "not possible: known before any run.");
   page.notes(notes);
 }
 
-void add_accuracy(ReportPage& page, const Plan& plan) {
+void add_plan_accuracy(ReportPage& page, const Plan& plan) {
   page.section("How sure this is",
                "Intervals hold what the predictor's held-out error and the draw of the traffic "
                "leave open.");
@@ -314,8 +312,7 @@ void add_accuracy(ReportPage& page, const Plan& plan) {
                                   percent(family.share), percent(family.error)),
                       {{name, family.part()}}});
     }
-    page.bars("Error of the cheapest's steps, by kernel family", bars,
-              sure->error.mean_absolute());
+    page.bars("Error of the cheapest's steps, by kernel family", bars, sure->error.mean_absolute());
   }
   const TrafficSample& traffic = plan.space.traffic;
   std::vector<std::string> notes = {
@@ -350,31 +347,32 @@ void add_accuracy(ReportPage& page, const Plan& plan) {
 std::string plan_page(const Plan& plan, const std::string& scenario, const LoadScenario& load,
                       const std::string& version) {
   ReportPage page("Plan of " + scenario, "plan", version);
-  add_tiles(page, plan);
+  add_plan_tiles(page, plan);
   if (plan.result.cheapest) {
-    page.section("Choices that hold", "With as many replicas as it takes. Whiskers are intervals of "
-                                      "those that were looked at closely.");
+    page.section("Choices that hold",
+                 "With as many replicas as it takes. Whiskers are intervals of "
+                 "those that were looked at closely.");
     const std::size_t latency = *find_metric(plan.settings.latency + "_ms");
-    add_scatter(page, plan, &Objectives::latency_ms, latency,
-                latency_header(plan.settings.latency), "ms", false);
-    add_scatter(page, plan, &Objectives::tokens_per_s_gpu, std::nullopt, "Throughput of a GPU",
-                "output tokens/s", true);
+    add_plan_scatter(page, plan, &Objectives::latency_ms, latency,
+                     latency_header(plan.settings.latency), "ms", false);
+    add_plan_scatter(page, plan, &Objectives::tokens_per_s_gpu, std::nullopt, "Throughput of a GPU",
+                     "output tokens/s", true);
   }
   page.section("All choices",
                "Figures of those that hold, with as many replicas as that takes; in brackets their "
                "intervals where it was looked at closely. Press a column's name to sort by it.");
   add_choices(page, plan);
   add_as_good(page, plan);
-  add_reasons(page, plan);
-  add_accuracy(page, plan);
+  add_plan_reasons(page, plan);
+  add_plan_accuracy(page, plan);
   page.section("Scenario", "Of the cheapest; every default filled in.");
   if (plan.result.cheapest) {
     const std::size_t best = *plan.result.cheapest;
     page.text("Command", command_lines(command_words(plan, best, scenario), 100, 0));
-    page.text("scenario.toml",
-              to_toml(resolved_scenario(load(plan.judged_run(best)))));
+    page.text("scenario.toml", to_toml(resolved_scenario(load(plan.judged_run(best)))));
   }
-  page.text("As in the terminal", plan_table(plan, scenario, {.width = 120, .rows_max = plan.space.candidates.size()}));
+  page.text("As in the terminal",
+            plan_table(plan, scenario, {.width = 120, .rows_max = plan.space.candidates.size()}));
   return page.html();
 }
 

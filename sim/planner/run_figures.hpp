@@ -25,6 +25,7 @@ struct RunFigures {
   std::int64_t arrived = 0, completed = 0, failed = 0, rejected = 0, timed_out = 0;
   /// What prices may make of a figure, by its name ("ttft_p50_ms"); none where runs did not ask.
   std::vector<std::pair<std::string_view, FigureInterval>> intervals;
+  [[nodiscard]] bool has_intervals() const { return !intervals.empty(); }
   std::string bound;  // "gemm 71 %": what most of the GPU's time goes to, or what else limits
 };
 

@@ -38,8 +38,6 @@ std::vector<FigureColumn> shown_columns(const SweepResult& result) {
   return shown;
 }
 
-bool has_intervals(const RunFigures& figures) { return !figures.intervals.empty(); }
-
 std::string interval_text(const SeedInterval& interval, std::string (*text)(double)) {
   if (!interval.half_width) return text(interval.mean);
   return fmt::format("{} ±{}", text(interval.mean), text(*interval.half_width));
@@ -104,8 +102,7 @@ std::string points_text(const SweepResult& result, bool colour, int width, std::
   const std::size_t points = points_that_ran(result).size();
   if (points == 0) return "";
   const Ink ink(colour);
-  const TextTable::Layout layout{
-      .width = width, .colour = colour, .kept = result.plan.keys.size()};
+  const TextTable::Layout layout{.width = width, .colour = colour, .kept = result.plan.keys.size()};
   const TextTable plain = table_of_points(result, colour, rows_max, false);
   const TextTable full = table_of_points(result, colour, rows_max, true);
   const bool fits = full.natural_width(layout) <= width;
@@ -118,7 +115,7 @@ std::string points_text(const SweepResult& result, bool colour, int width, std::
       "  latencies in ms · output tokens{} per second · $ per million output tokens\n{}",
       has_slo ? " and requests within the SLO" : "",
       seeded ? "  means over the seeds ± half of the 95 % interval\n" : ""));
-  if (!any_run(result, has_intervals)) return text;
+  if (!any_run(result, &RunFigures::has_intervals)) return text;
   std::vector<const RunFigures*> runs;
   for (const SweptRun& run : result.runs) {
     if (run.figures) runs.push_back(&*run.figures);
@@ -243,7 +240,7 @@ std::string sweep_csv(const SweepResult& result) {
   text += plan.seeds.empty() ? ",status" : ",run.seed,status";
   for (const FigureColumn& column : figures) text += fmt::format(",{}", column.name);
   text += ",dollars_per_million_output_tokens,bound,reason";
-  const bool bounded = any_run(result, has_intervals);
+  const bool bounded = any_run(result, &RunFigures::has_intervals);
   text += (bounded ? interval_headers(figures) : "") + '\n';
   for (const SweptRun& run : result.runs) {
     text += fmt::format("{}", run.run);

@@ -17,13 +17,9 @@
 namespace foretoken {
 namespace {
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-
 // Points come twice, in the grid and in their table, with intervals of the seeds and of prices
 // about 0.9 KB each; runs take about 80 bytes, with intervals 200. So many stay below 5 MB.
 constexpr std::size_t points_max = 3'000, runs_max = 20'000, bounded_runs_max = 10'000;
-
-bool has_intervals(const RunFigures& figures) { return !figures.intervals.empty(); }
 
 double scale_of(const FigureColumn& figure) { return figure.is_share ? 100.0 : 1.0; }
 
@@ -64,7 +60,7 @@ int decimals_of(const std::vector<double>& numbers) {
 /// Of 95 %, for the seeds of a point alone; NaN: not known.
 FigureInterval seed_ends(const SweepResult& result, std::size_t point, const FigureColumn& figure) {
   const auto interval = result.interval(point, figure.value);
-  if (!interval || !interval->half_width) return {nothing, nothing};
+  if (!interval || !interval->half_width) return {no_value, no_value};
   return {std::max(0.0, interval->mean - *interval->half_width),  // none can be less
           interval->mean + *interval->half_width};
 }
@@ -76,7 +72,7 @@ PageColumn means(const SweepResult& result, const std::vector<std::size_t>& poin
       PageColumn::of_numbers(std::string(figure.title), std::string(figure.unit), 0, {});
   for (const std::size_t point : points) {
     const auto interval = result.interval(point, figure.value);
-    column.numbers.push_back(interval ? interval->mean * scale_of(figure) : nothing);
+    column.numbers.push_back(interval ? interval->mean * scale_of(figure) : no_value);
   }
   if (!figure.is_count) column.decimals = decimals_of(column.numbers);
   return column;
@@ -87,7 +83,7 @@ PageColumn means_of_both(const SweepResult& result, const std::vector<std::size_
                          const FigureColumn& figure) {
   PageColumn column = means(result, points, figure);
   if (figure.is_count) return column;
-  const bool is_bounded = any_run(result, has_intervals);
+  const bool is_bounded = any_run(result, &RunFigures::has_intervals);
   const double scale = scale_of(figure);
   for (const std::size_t point : points) {
     const FigureInterval seeds = seed_ends(result, point, figure);
@@ -95,7 +91,7 @@ PageColumn means_of_both(const SweepResult& result, const std::vector<std::size_
     column.high.push_back(seeds.high * scale);
     if (!is_bounded) continue;
     const FigureInterval prices =
-        result.price_interval(point, figure.name).value_or(FigureInterval{nothing, nothing});
+        result.price_interval(point, figure.name).value_or(FigureInterval{no_value, no_value});
     column.price_low.push_back(prices.low * scale);
     column.price_high.push_back(prices.high * scale);
   }
@@ -107,7 +103,7 @@ PageColumn means_of_both(const SweepResult& result, const std::vector<std::size_
 PageColumn means_together(const SweepResult& result, const std::vector<std::size_t>& points,
                           const FigureColumn& figure) {
   PageColumn column = means(result, points, figure);
-  const bool is_known = result.plan.seeds.size() > 1 || any_run(result, has_intervals);
+  const bool is_known = result.plan.seeds.size() > 1 || any_run(result, &RunFigures::has_intervals);
   if (figure.is_count || !is_known) return column;
   for (const std::size_t point : points) {
     const FigureInterval ends = result.price_interval(point, figure.name)
@@ -165,8 +161,7 @@ void read_numbers(PageGrid::Key& key) {
     return !key.numbers.empty();
   };
   if (take(quantities<Seconds>(plain), "s") || take(quantities<Bytes>(plain), "B") ||
-      take(quantities<PerSecond>(plain), "/s") ||
-      take(quantities<BytesPerSecond>(plain), "B/s") ||
+      take(quantities<PerSecond>(plain), "/s") || take(quantities<BytesPerSecond>(plain), "B/s") ||
       take(quantities<FlopsPerSecond>(plain), "FLOP/s")) {
     return;
   }
@@ -263,18 +258,18 @@ PageColumn figures_of_runs(const std::vector<SweptRun>& runs, const FigureColumn
       PageColumn::of_numbers(std::string(figure.title), std::string(figure.unit), 0, {});
   const double scale = scale_of(figure);
   for (const SweptRun& run : runs) {
-    column.numbers.push_back(run.figures ? figure.value(*run.figures) * scale : nothing);
+    column.numbers.push_back(run.figures ? figure.value(*run.figures) * scale : no_value);
     if (!is_bounded || figure.is_count) continue;
     const auto prices = run.figures ? interval_of(*run.figures, figure.name) : std::nullopt;
-    column.price_low.push_back(prices ? prices->low * scale : nothing);
-    column.price_high.push_back(prices ? prices->high * scale : nothing);
+    column.price_low.push_back(prices ? prices->low * scale : no_value);
+    column.price_high.push_back(prices ? prices->high * scale : no_value);
   }
   if (!figure.is_count) column.decimals = decimals_of(column.numbers);
   return column;
 }
 
 void add_runs(ReportPage& page, const SweepResult& result) {
-  const bool is_bounded = any_run(result, has_intervals);
+  const bool is_bounded = any_run(result, &RunFigures::has_intervals);
   const std::size_t count = std::min(result.runs.size(), is_bounded ? bounded_runs_max : runs_max);
   page.section("Runs",
                fmt::format("Every run, those that have no figures with their error.{} Press "
@@ -318,13 +313,12 @@ void add_tiles(ReportPage& page, const SweepResult& result) {
        : run.status == RunStatus::infeasible ? infeasible
                                              : failed);
   }
-  tiles.push_back({"Runs", grouped(ran),
-                   fmt::format("of {}", grouped(static_cast<std::int64_t>(plan.runs()))),
-                   fmt::format("{} · {}", counted(std::int64_t(plan.points.size()), "point"),
-                               plan.seeds.empty()
-                                   ? "the scenario's own seed"
-                                   : counted(std::int64_t(plan.seeds.size()), "seed") + " each"),
-                   result.is_complete() ? PageTile::Tone::plain : PageTile::Tone::bad});
+  tiles.push_back(
+      {"Runs", grouped(ran), fmt::format("of {}", grouped(static_cast<std::int64_t>(plan.runs()))),
+       fmt::format("{} · {}", counted(std::int64_t(plan.points.size()), "point"),
+                   plan.seeds.empty() ? "the scenario's own seed"
+                                      : counted(std::int64_t(plan.seeds.size()), "seed") + " each"),
+       result.is_complete() ? PageTile::Tone::plain : PageTile::Tone::bad});
   if (infeasible > 0) tiles.push_back({"Not possible", grouped(infeasible), "runs", ""});
   if (failed > 0) {
     tiles.push_back({"Failed", grouped(failed), "runs", "", PageTile::Tone::bad});
@@ -403,7 +397,7 @@ std::string sweep_page(const SweepResult& result, const std::string& title,
   const std::size_t all = points.size();
   points.resize(std::min(all, points_max));
   const bool is_seeded = result.plan.seeds.size() > 1;
-  const bool is_bounded = any_run(result, has_intervals);
+  const bool is_bounded = any_run(result, &RunFigures::has_intervals);
   if (!points.empty()) {
     page.section("Figures", fmt::format("Choose a figure and what runs along the axis.{}{}",
                                         whisker_note(is_seeded, is_bounded),

@@ -7,7 +7,7 @@ namespace foretoken {
 namespace {
 
 // More would be a slip of the keyboard: a day has 86,400 seconds.
-constexpr std::size_t runs_max = 1'000'000;
+constexpr std::size_t sweep_runs_max = 1'000'000;
 
 std::string source_of(std::string_view text) { return fmt::format("--vary {}", text); }
 
@@ -45,9 +45,9 @@ std::vector<SweepPoint> all_combinations(const std::vector<VariedKey>& keys) {
   std::vector<SweepPoint> points = {SweepPoint{}};
   for (const VariedKey& key : keys) {
     std::vector<SweepPoint> longer;
-    if (points.size() * key.values.size() > runs_max) {
+    if (points.size() * key.values.size() > sweep_runs_max) {
       throw ConfigError({source_of(key.key)},
-                        fmt::format("makes more than {} runs; vary fewer values", runs_max));
+                        fmt::format("makes more than {} runs; vary fewer values", sweep_runs_max));
     }
     for (const SweepPoint& point : points) {
       for (const std::string& value : key.values) {
@@ -149,9 +149,9 @@ SweepPlan plan_sweep(std::vector<VariedKey> keys, Combination combination, std::
   SweepPlan plan;
   plan.points = combination == Combination::zipped ? side_by_side(keys) : all_combinations(keys);
   plan.keys = std::move(keys);
-  if (plan.points.size() > runs_max / std::max<std::size_t>(1, seeds)) {
+  if (plan.points.size() > sweep_runs_max / std::max<std::size_t>(1, seeds)) {
     throw ConfigError({"--seeds"},
-                      fmt::format("makes more than {} runs; take fewer of them", runs_max));
+                      fmt::format("makes more than {} runs; take fewer of them", sweep_runs_max));
   }
   plan.seeds.resize(seeds);
   std::iota(plan.seeds.begin(), plan.seeds.end(), first_seed);

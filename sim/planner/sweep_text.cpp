@@ -7,7 +7,7 @@
 
 namespace foretoken {
 
-bool any_run(const SweepResult& result, bool (*is_so)(const RunFigures&)) {
+bool any_run(const SweepResult& result, const std::function<bool(const RunFigures&)>& is_so) {
   return std::ranges::any_of(
       result.runs, [&](const SweptRun& run) { return run.figures && is_so(*run.figures); });
 }

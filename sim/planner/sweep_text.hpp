@@ -1,6 +1,7 @@
 // What the table, the files and the page of a sweep say in the same words and columns.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,7 @@
 
 namespace foretoken {
 
-bool any_run(const SweepResult& result, bool (*is_so)(const RunFigures&));
+bool any_run(const SweepResult& result, const std::function<bool(const RunFigures&)>& is_so);
 bool has_price(const RunFigures& figures);
 /// USD for a million output tokens; NaN without a price.
 double price_of(const RunFigures& figures);

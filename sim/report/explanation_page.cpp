@@ -12,8 +12,6 @@
 namespace foretoken {
 namespace {
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-
 std::string spelled_out(std::string_view name) {
   std::string text(name);
   std::ranges::replace(text, '_', ' ');
@@ -67,11 +65,10 @@ class ExplanationPage {
     std::vector<PageTile> tiles;
     tiles.push_back({asked_text(explanation_.question), brief(explanation_.value_ms), "ms",
                      with_interval(whole_text(explanation_.question.metric))});
-    tiles.push_back({explanation_.question.request ? "Request" : "Stands for it",
-                     fmt::format("{}", row.id), "",
-                     fmt::format("{} · {} prompt and {} output tokens",
-                                 milliseconds(phase_.whole_s), grouped(row.prompt_tokens),
-                                 grouped(row.output_tokens))});
+    tiles.push_back(
+        {explanation_.question.request ? "Request" : "Stands for it", fmt::format("{}", row.id), "",
+         fmt::format("{} · {} prompt and {} output tokens", milliseconds(phase_.whole_s),
+                     grouped(row.prompt_tokens), grouped(row.output_tokens))});
     const std::vector<CauseSeconds> causes = ranked(phase_.parts);
     if (!causes.empty()) {
       const auto& [cause, seconds] = causes.front();
@@ -80,9 +77,9 @@ class ExplanationPage {
     }
     if (const auto most = std::ranges::max_element(phase_.kernels, {}, &BoundTime::seconds);
         most != phase_.kernels.end()) {
-      tiles.push_back({"GPUs meanwhile", spelled_out(most->family), "",
-                       fmt::format("bound by {}, {}", spelled_out(most->bound),
-                                   milliseconds(most->seconds))});
+      tiles.push_back(
+          {"GPUs meanwhile", spelled_out(most->family), "",
+           fmt::format("bound by {}, {}", spelled_out(most->bound), milliseconds(most->seconds))});
     }
     if (!explanation_.relaxed.empty()) {
       const RelaxedRun* best = most_helpful(explanation_);
@@ -140,7 +137,8 @@ class ExplanationPage {
     double queued = 0;
     for (const auto& [reason, seconds] : ranked(phase_.while_queueing)) {
       queued += seconds;
-      behind.push_back({std::string(behind_text(reason)), value_of(seconds),
+      behind.push_back({std::string(behind_text(reason)),
+                        value_of(seconds),
                         {{std::string(behind_text(reason)), seconds}}});
     }
     page_.bars("Behind what it queued", behind, queued);
@@ -196,8 +194,8 @@ class ExplanationPage {
       sets.push_back(set_text(run));
       messages.push_back(run.message);
       has_messages = has_messages || !run.message.empty();
-      values.push_back(run.value_ms.value_or(nothing));
-      changes.push_back(run.value_ms ? -explanation_.gain(*run.value_ms) * 100 : nothing);
+      values.push_back(run.value_ms.value_or(no_value));
+      changes.push_back(run.value_ms ? -explanation_.gain(*run.value_ms) * 100 : no_value);
       if (!run.value_ms) continue;
       gains.push_back({run.what,
                        fmt::format("{} ms · {}", brief(*run.value_ms),

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,9 @@
 #include "sim/base/value.hpp"
 
 namespace foretoken {
+
+/// A number that is not there: an empty cell of a table, no point in a chart.
+inline constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
 /// A figure that the reader came for.
 struct PageTile {
@@ -38,8 +42,8 @@ struct PageSeries {
   std::string name;
   Kind kind = Kind::line;
   std::vector<double> x, y;
-  std::vector<double> size = {};        // points: share of the largest one's area, 0 to 1
-  std::vector<std::string> notes = {};  // points: what the reader sees when pointing at one
+  std::vector<double> size = {};            // points: share of the largest one's area, 0 to 1
+  std::vector<std::string> notes = {};      // points: what the reader sees when pointing at one
   std::vector<double> low = {}, high = {};  // whiskers at each y, where it is not sure
 };
 
@@ -89,8 +93,8 @@ struct PageColumn {
   [[nodiscard]] std::size_t rows() const { return is_text ? texts.size() : numbers.size(); }
 };
 
-/// What a reader looks for first stands first, where a phone shows it: behind the first column costs,
-/// then keys, then 99th percentiles, then all else, each in their order.
+/// What a reader looks for first stands first, where a phone shows it: behind the first column
+/// costs, then keys, then 99th percentiles, then all else, each in their order.
 void put_costs_first(std::vector<PageColumn>& columns);
 
 /// Figures at points whose place is a value of each of some keys. The reader chooses the figure and
@@ -107,8 +111,8 @@ struct PageGrid {
     std::string name, unit;  // "TTFT p99", "ms"
     int decimals = 0;
     bool more_is_better = false;
-    std::vector<double> means;       // by point; NaN: nothing ran there
-    std::vector<double> low, high;   // empty: unknown
+    std::vector<double> means;      // by point; NaN: nothing ran there
+    std::vector<double> low, high;  // empty: unknown
   };
   std::vector<Key> keys;
   std::vector<std::vector<std::size_t>> places;  // by key, then by point: which of its values

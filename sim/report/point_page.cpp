@@ -14,8 +14,6 @@
 namespace foretoken {
 namespace {
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-
 double median_size(std::vector<double> errors) {
   if (errors.empty()) return 0;
   for (double& error : errors) error = std::abs(error);
@@ -24,8 +22,8 @@ double median_size(std::vector<double> errors) {
   return *middle;
 }
 
-void add_scatter(ReportPage& page, const PointReport& report, const char* name,
-                 double ComparedPoint::*measured, double ComparedPoint::*simulated) {
+void add_point_scatter(ReportPage& page, const PointReport& report, const char* name,
+                       double ComparedPoint::*measured, double ComparedPoint::*simulated) {
   std::map<std::string, PageSeries> groups;
   double low = std::numeric_limits<double>::infinity(), high = 0;
   for (const ComparedPoint& point : report.points) {
@@ -69,7 +67,7 @@ void add_points(ReportPage& page, const PointReport& report) {
   };
   using Point = const ComparedPoint&;
   const auto error = [](Point point, double ratio) {
-    return point.failure.empty() ? 100 * ratio : nothing;
+    return point.failure.empty() ? 100 * ratio : no_value;
   };
   page.table(
       "point",
@@ -113,10 +111,10 @@ std::string point_page(const PointReport& report, const std::string& version) {
               {"TTFT, median error", fmt::format("{:.1f}", 100 * median_size(ttft)), "%",
                "settings were chosen on other points"}});
   page.section("Points");
-  add_scatter(page, report, "TPOT", &ComparedPoint::measured_tpot_ms,
-              &ComparedPoint::simulated_tpot_ms);
-  add_scatter(page, report, "TTFT", &ComparedPoint::measured_ttft_ms,
-              &ComparedPoint::simulated_ttft_ms);
+  add_point_scatter(page, report, "TPOT", &ComparedPoint::measured_tpot_ms,
+                    &ComparedPoint::simulated_tpot_ms);
+  add_point_scatter(page, report, "TTFT", &ComparedPoint::measured_ttft_ms,
+                    &ComparedPoint::simulated_ttft_ms);
   add_points(page, report);
   page.notes(notes);
   return page.html();

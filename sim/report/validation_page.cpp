@@ -13,12 +13,6 @@
 namespace foretoken {
 namespace {
 
-constexpr auto statistics =
-    std::to_array<std::pair<const char*, double LatencyRow::*>>({{"mean", &LatencyRow::mean},
-                                                                 {"p50", &LatencyRow::p50},
-                                                                 {"p90", &LatencyRow::p90},
-                                                                 {"p99", &LatencyRow::p99}});
-
 PageTile difference_tile(const std::string& label, const char* unit, double measured,
                          double simulated) {
   return {label, fmt::format("{:+.1f}", 100 * relative_difference(measured, simulated)), "%",
@@ -52,7 +46,7 @@ void add_figures(ReportPage& page, const ValidationReport& report) {
     differences.push_back(100 * relative_difference(real, ours));
   };
   for (const ValidatedLatency& latency : report.latencies) {
-    for (const auto& [name, member] : statistics) {
+    for (const auto& [name, member] : compared_statistics) {
       add(fmt::format("{} {}", latency.name, name), "ms", latency.measured.*member,
           latency.simulated.*member);
     }

@@ -2,8 +2,10 @@
 // far apart they are. sim/run fills it; the writers turn it into a table, JSON and a picture.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/report/report.hpp"
@@ -32,6 +34,13 @@ struct ValidationReport {
   std::vector<std::string> notes;  // what the comparison could not take into account
   Value scenario;                  // resolved
 };
+
+/// What is compared of a latency's distribution, with its name.
+inline constexpr std::array<std::pair<const char*, double LatencyRow::*>, 4> compared_statistics = {
+    {{"mean", &LatencyRow::mean},
+     {"p50", &LatencyRow::p50},
+     {"p90", &LatencyRow::p90},
+     {"p99", &LatencyRow::p99}}};
 
 /// (simulated - measured) / measured; 0 where both are 0, and 1 where only the measured one is.
 double relative_difference(double measured, double simulated);

@@ -11,15 +11,6 @@
 namespace foretoken {
 namespace {
 
-struct Statistic {
-  const char* name;
-  double LatencyRow::*member;
-};
-constexpr auto statistics = std::to_array<Statistic>({{"mean", &LatencyRow::mean},
-                                                      {"p50", &LatencyRow::p50},
-                                                      {"p90", &LatencyRow::p90},
-                                                      {"p99", &LatencyRow::p99}});
-
 std::string difference_text(double measured, double simulated) {
   return fmt::format("{:+.1f} %", 100.0 * relative_difference(measured, simulated));
 }
@@ -59,17 +50,14 @@ std::string validation_text(const ValidationReport& report, bool colour, int wid
     // Milliseconds up to ten seconds, as engines report them.
     const bool in_seconds = latency.measured.p99 >= 1e4;
     const double unit = in_seconds ? 1e-3 : 1.0;
-    for (const Statistic& statistic : statistics) {
-      const double measured = latency.measured.*statistic.member;
-      const double simulated = latency.simulated.*statistic.member;
-      const bool is_first = &statistic == &statistics.front();
+    for (const auto& [name, member] : compared_statistics) {
+      const double measured = latency.measured.*member;
+      const bool is_first = name == compared_statistics.front().first;
       table.add_row({is_first ? fmt::format("{}  {}", latency.name, in_seconds ? "s" : "ms") : "",
-                     statistic.name, brief(measured * unit), brief(simulated * unit),
-                     difference_text(measured, simulated),
-                     interval_text(latency.low.*statistic.member * unit,
-                                   latency.high.*statistic.member * unit),
-                     mark_text(measured, latency.low.*statistic.member,
-                               latency.high.*statistic.member, ink)});
+                     name, brief(measured * unit), brief(latency.simulated.*member * unit),
+                     difference_text(measured, latency.simulated.*member),
+                     interval_text(latency.low.*member * unit, latency.high.*member * unit),
+                     mark_text(measured, latency.low.*member, latency.high.*member, ink)});
     }
   }
   for (const ValidatedFigure& figure : report.figures) {

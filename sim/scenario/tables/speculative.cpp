@@ -136,7 +136,7 @@ void read_draft(TableReader& table, const ScenarioOptions& options, const Scenar
   }
 }
 
-void read_formats(TableReader& table, SpeculativeSettings& settings) {
+void read_draft_formats(TableReader& table, SpeculativeSettings& settings) {
   DType dtype = DType::bf16;
   if (!table.read("dtype", dtype)) return;
   settings.formats = WeightFormats(dtype);
@@ -180,7 +180,7 @@ void read_speculative_table(TableReader table, const ScenarioOptions& options, S
     static_cast<void>(table.find("acceptance"));
   }
   if (has_method) read_draft(table, options, scenario, settings);
-  read_formats(table, settings);
+  read_draft_formats(table, settings);
   read_draft_layout(table, scenario, settings);
   table.read("host_time", settings.host_time);
   table.expect("host_time", settings.host_time >= Seconds(0.0), "must not be negative");
