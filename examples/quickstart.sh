@@ -7,6 +7,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 bash .ci/install.sh
 [ -f build/release/build.ninja ] || cmake --preset release
-cmake --build --preset release --target foretoken_package  # what `cmake --install` installs
+cmake --build --preset release --target foretoken
 
 exec build/release/foretoken simulate examples/quickstart.toml

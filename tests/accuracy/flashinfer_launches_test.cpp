@@ -12,7 +12,7 @@
 #include "kernels/sm_scheduler.hpp"
 #include "workloads/requests/text_lines.hpp"
 
-namespace foretoken {
+namespace foretoken::flashinfer_launches_test {
 namespace {
 
 std::vector<std::string> split(const std::string& text, const std::string& separator) {
@@ -158,4 +158,4 @@ TEST(FlashInferLaunches, AllMatchTheRecordedOnes) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::flashinfer_launches_test

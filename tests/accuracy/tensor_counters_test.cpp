@@ -12,7 +12,7 @@
 #include "kernels/sm_scheduler.hpp"
 #include "workloads/requests/text_lines.hpp"
 
-namespace foretoken {
+namespace foretoken::tensor_counters_test {
 namespace {
 
 using Row = std::map<std::string, std::string>;
@@ -118,4 +118,4 @@ TEST(TensorCounters, CublasFp8) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::tensor_counters_test

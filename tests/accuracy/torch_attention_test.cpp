@@ -14,7 +14,7 @@
 #include "kernels/sm_scheduler.hpp"
 #include "workloads/measurements/measured_rows.hpp"
 
-namespace foretoken {
+namespace foretoken::torch_attention_test {
 namespace {
 
 struct Share {
@@ -201,4 +201,4 @@ TEST(TorchAttention, CudnnMultipliesTilesOf128) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::torch_attention_test

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# enough.sh BUILD SOURCE: whether `cmake --install` finds all it installs after the quickstart. Asks
+# enough.sh BUILD SOURCE: whether `cmake --install` finds all it installs after the line that README gives. Asks
 # ninja, and so builds nothing: every file that an install script takes from BUILD and that ninja
-# makes must be among what the quickstart's target needs.
+# makes must be among what its target needs.
 set -euo pipefail
 build=$1 source=$2
 
 fail() { echo "enough: $1" >&2; exit 1; }
 in_build() { sed "s|^$build/||" | sort -u; }
 
-target=$(sed -n 's/.*cmake --build .*--target \([a-z_]*\).*/\1/p' "$source/examples/quickstart.sh")
-[ -n "$target" ] || fail "the quickstart names no target"
+target=$(sed -n 's/.*`cmake --build .*--target \([a-z_]*\)`.*/\1/p' "$source/README.md")
+[ -n "$target" ] || fail "README names no target to build before cmake --install"
 installed=$(find "$build" -name cmake_install.cmake -exec grep -ohE "\"$build/[^\"]*\"" {} + |
             tr -d '"' | in_build)
 made=$(ninja -C "$build" -t targets all | sed 's/: [^:]*$//' | in_build)
@@ -20,5 +20,5 @@ needed=$(ninja -C "$build" -t graph "$target" |
 both=$(comm -12 <(echo "$installed") <(echo "$made"))
 grep -qx foretoken <<<"$both" || fail "the program is not among what is installed from $build"
 missing=$(comm -23 <(echo "$both") <(echo "$needed"))
-[ -z "$missing" ] || fail "the quickstart builds only '$target'; installed, too, are
+[ -z "$missing" ] || fail "README builds only '$target'; installed, too, are
 $missing"

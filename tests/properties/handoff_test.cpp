@@ -11,7 +11,7 @@
 #include "tests/own_folder.hpp"
 #include "tests/properties/forked_run.hpp"
 
-namespace foretoken {
+namespace foretoken::handoff_test {
 namespace {
 
 constexpr const char* one_to_one = R"([model]
@@ -95,7 +95,8 @@ TEST(HandoffProperties, EveryRequestEndsOnceAndEveryBlockIsGivenBack) {
 }
 
 TEST(HandoffProperties, WhoIsPreemptedAfterTheHandoverIsRecomputedThere) {
-  const Report report = run(one_to_one, {"pool.decode.engine.kv_blocks=60", "workload.rate=200 /s"});
+  const Report report =
+      run(one_to_one, {"pool.decode.engine.kv_blocks=60", "workload.rate=200 /s"});
   EXPECT_EQ(report.requests.completed, 60);
   EXPECT_GT(report.kv.preemptions, 0);
 }
@@ -188,10 +189,9 @@ latency = "5 us"
   }
 
   /// Of request 0, ms.
-  std::optional<double> transfer(std::vector<std::string> overrides,
-                                 const std::vector<Arrival>& requests,
-                                 double RequestRow::Handoff::*figure =
-                                     &RequestRow::Handoff::transfer_ms) const {
+  std::optional<double> transfer(
+      std::vector<std::string> overrides, const std::vector<Arrival>& requests,
+      double RequestRow::Handoff::*figure = &RequestRow::Handoff::transfer_ms) const {
     overrides.push_back("workload.trace=" + trace(requests));
     return in_child([&] { return (*run(slow_pools, overrides).rows.front().handoff).*figure; });
   }
@@ -227,8 +227,8 @@ TEST_F(OneNic, TransfersOfTwoReplicasShareANic) {
   EXPECT_NEAR(*beside / *alone, 2, 1e-3);
 }
 
-// A prompt of 2,000 tokens takes some 30 ms to compute and 285 ms to send: at 150 ms its KV cache is
-// on its way, whichever end fails then.
+// A prompt of 2,000 tokens takes some 30 ms to compute and 285 ms to send: at 150 ms its KV cache
+// is on its way, whichever end fails then.
 TEST_F(OneNic, ACacheOnItsWayIsComputedAgainWhenAnEndFails) {
   for (const char* pool : {"prefill", "decode"}) {
     for (const char* transfer : {"after_prefill", "layer_wise"}) {
@@ -291,8 +291,9 @@ TEST_F(OneNic, LayersFollowTheComputationAndTheTailIsWhatIsLeft) {
   EXPECT_NEAR(*whole, *all, 0.05);
   const double prompt = (*whole - *exposed) * 32 / 31;  // T - T / 32 passed before its end
   const auto first_token = in_child([&] {
-    Scenario scenario = scenario_from(one_to_one, {"workload.requests=1", "workload.prompt_tokens=2000",
-                                                   "workload.output_tokens=2"});
+    Scenario scenario = scenario_from(
+        one_to_one,
+        {"workload.requests=1", "workload.prompt_tokens=2000", "workload.output_tokens=2"});
     return *run_scenario(scenario, Catalogs()).rows.front().ttft_ms;
   });
   ASSERT_TRUE(first_token.has_value());
@@ -300,4 +301,4 @@ TEST_F(OneNic, LayersFollowTheComputationAndTheTailIsWhatIsLeft) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::handoff_test

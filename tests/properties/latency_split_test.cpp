@@ -1,5 +1,5 @@
-// Where requests' time goes: two requests whose schedule can be written down, and runs of every kind
-// in which the parts have to add up to what each client saw.
+// Where requests' time goes: two requests whose schedule can be written down, and runs of every
+// kind in which the parts have to add up to what each client saw.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "sim/run/latency_collector.hpp"
 #include "tests/properties/run_text.hpp"
 
-namespace foretoken {
+namespace foretoken::latency_split_test {
 namespace {
 
 /// Attention takes a microsecond for each query token and layer, everything else nothing.
@@ -32,8 +32,7 @@ std::map<std::uint32_t, LatencySplit> splits_of(Scenario scenario, Report& repor
     // No price is below what bytes and operations need at peak: a GPU on which they need nothing.
     GpuSpec& gpu = scenario.cluster.gpu;
     gpu.clock = Hertz(std::numeric_limits<double>::infinity());
-    gpu.dram_bandwidth = gpu.l2_bandwidth =
-        BytesPerSecond(std::numeric_limits<double>::infinity());
+    gpu.dram_bandwidth = gpu.l2_bandwidth = BytesPerSecond(std::numeric_limits<double>::infinity());
   }
   Catalogs catalogs;
   catalogs.predictors.add("tokens", "a microsecond a token and layer",
@@ -153,9 +152,8 @@ TEST(LatencySplit, PartsAddUpAcrossAHandover) {
 }
 
 TEST(LatencySplit, PartsAddUpWithSwapping) {
-  expect_whole(load_scenario(FORETOKEN_SOURCE_DIR "/examples/swap.toml",
-                             {"workload.requests=60"}));
+  expect_whole(load_scenario(FORETOKEN_SOURCE_DIR "/examples/swap.toml", {"workload.requests=60"}));
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::latency_split_test

@@ -8,7 +8,7 @@
 #include "sim/run/step_price.hpp"
 #include "tests/properties/forked_run.hpp"
 
-namespace foretoken {
+namespace foretoken::layouts_test {
 namespace {
 
 /// A scenario with a random layout, batch limits, KV pool and traffic, small enough to take
@@ -259,4 +259,4 @@ output_tokens = 1
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::layouts_test

@@ -6,7 +6,7 @@
 
 #include "tests/properties/lifecycle_laws.hpp"
 
-namespace foretoken {
+namespace foretoken::lifecycle_test {
 namespace {
 
 std::string random_failures(RandomCase& pick, int gpus, int replicas) {
@@ -114,4 +114,4 @@ TEST(LifecycleProperties, TheMixHasEveryWayToEnd) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::lifecycle_test

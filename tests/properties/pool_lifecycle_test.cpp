@@ -6,7 +6,7 @@
 
 #include "tests/properties/lifecycle_laws.hpp"
 
-namespace foretoken {
+namespace foretoken::pool_lifecycle_test {
 namespace {
 
 struct PoolShape {
@@ -127,4 +127,4 @@ TEST(PoolLifecycleProperties, TheSameSeedGivesTheSameRun) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::pool_lifecycle_test

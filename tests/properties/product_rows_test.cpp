@@ -5,7 +5,7 @@
 #include "kernels/estimator.hpp"
 #include "sim/run/run.hpp"
 
-namespace foretoken {
+namespace foretoken::product_rows_test {
 namespace {
 
 struct Layer {
@@ -114,4 +114,4 @@ TEST(ProductPrices, HaveNoSawTeeth) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::product_rows_test

@@ -13,7 +13,7 @@
 #include "sim/serving/scheduler.hpp"
 #include "tests/properties/forked_run.hpp"
 
-namespace foretoken {
+namespace foretoken::speculative_test {
 namespace {
 
 constexpr const char* lone = R"(
@@ -415,4 +415,4 @@ TEST(SpeculativeProperties, EverySchedulerServesDrafts) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::speculative_test

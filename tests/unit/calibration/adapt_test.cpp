@@ -13,7 +13,7 @@
 #include "calibration/selection/launch_choice.hpp"
 #include "sim/base/random.hpp"
 
-namespace foretoken {
+namespace foretoken::adapt_test {
 namespace {
 
 /// A table of one GPU with two features in [-1, 1); T is 1 us and log(time / T) is `ratio(a, b)`.
@@ -242,4 +242,4 @@ TEST(FitLinear, FindsTheConstantsThatMadeTheTimes) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::adapt_test

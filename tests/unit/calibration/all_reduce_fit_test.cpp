@@ -9,7 +9,7 @@
 #include "calibration/fit/judge_engines.hpp"
 #include "kernels/collective_algorithm.hpp"
 
-namespace foretoken {
+namespace foretoken::all_reduce_fit_test {
 namespace {
 
 /// 2 ranks behind an H100's switch, one shot below 1 MiB, two shot below 64 MiB.
@@ -97,4 +97,4 @@ TEST(AllReduceAccuracy, EnginesOfThePublicTables) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::all_reduce_fit_test

@@ -7,7 +7,7 @@
 #include "sim/base/error.hpp"
 #include "tests/unit/calibration/data_folder.hpp"
 
-namespace foretoken {
+namespace foretoken::comm_importers_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -154,4 +154,4 @@ TEST(CommImporters, ReadOwnFiles) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::comm_importers_test

@@ -6,7 +6,7 @@
 #include "calibration/datasets/family_table.hpp"
 #include "calibration/evaluate/family_rows.hpp"
 
-namespace foretoken {
+namespace foretoken::doubted_rows_test {
 namespace {
 
 Sample sample_of(std::int64_t m, double us, std::int64_t n = 4096,
@@ -83,4 +83,4 @@ TEST(DoubtedRows, JudgeAndDoNotTrain) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::doubted_rows_test

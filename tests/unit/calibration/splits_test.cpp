@@ -10,7 +10,7 @@
 #include "calibration/evaluate/report.hpp"
 #include "calibration/evaluate/split.hpp"
 
-namespace foretoken {
+namespace foretoken::splits_test {
 namespace {
 
 Sample sample_of(Kernel kernel, const std::string& gpu, double us, const std::string& source) {
@@ -238,4 +238,4 @@ TEST(ForetokenData, LoadsWhole) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::splits_test

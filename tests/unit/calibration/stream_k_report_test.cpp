@@ -8,7 +8,7 @@
 #include "calibration/fit/stream_k_fit.hpp"
 #include "tests/own_folder.hpp"
 
-namespace foretoken {
+namespace foretoken::stream_k_report_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -85,4 +85,4 @@ TEST(StreamKFit, ChangesWhatStreamKAddsAlone) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::stream_k_report_test

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace foretoken {
+namespace foretoken::tile_report_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -57,4 +57,4 @@ TEST(TileTimes, SayWhoWritesThem) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::tile_report_test

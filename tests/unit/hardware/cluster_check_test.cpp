@@ -5,7 +5,7 @@
 
 #include "hardware/cluster.hpp"
 
-namespace foretoken {
+namespace foretoken::cluster_check_test {
 namespace {
 
 using Level = Finding::Level;
@@ -170,4 +170,4 @@ TEST(ClusterDot, DrawsEveryBuiltInCluster) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::cluster_check_test

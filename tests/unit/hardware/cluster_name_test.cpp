@@ -8,7 +8,7 @@
 #include "hardware/cluster.hpp"
 #include "tests/own_folder.hpp"
 
-namespace foretoken {
+namespace foretoken::cluster_name_test {
 namespace {
 
 using testing::HasSubstr;
@@ -162,4 +162,4 @@ TEST(ClusterName, AClusterFileNamesItsGpusFileRelativeToItself) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::cluster_name_test

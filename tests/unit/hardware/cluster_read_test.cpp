@@ -5,7 +5,7 @@
 #include "hardware/cluster.hpp"
 #include "sim/base/toml.hpp"
 
-namespace foretoken {
+namespace foretoken::cluster_read_test {
 namespace {
 
 using testing::HasSubstr;
@@ -274,10 +274,11 @@ TEST(ClusterRead, Dragonfly) {
 // Products of these counts overflowed 32 bits, and links are counted in 32.
 TEST(ClusterRead, AFabricBeyondCountingSaysSo) {
   const auto cluster = [](std::string_view fabric) {
-    return fmt::format("name = \"rack\"\ngpu = \"h200-sxm\"\nnodes = 65000\n[node]\ngpus = 8\n"
-                       "link = \"nvswitch\"\nlink_latency = \"1 us\"\nnics = 1\n"
-                       "nic_bandwidth = \"50 GB/s\"\n[fabric]\nlatency = \"5 us\"\n{}",
-                       fabric);
+    return fmt::format(
+        "name = \"rack\"\ngpu = \"h200-sxm\"\nnodes = 65000\n[node]\ngpus = 8\n"
+        "link = \"nvswitch\"\nlink_latency = \"1 us\"\nnics = 1\n"
+        "nic_bandwidth = \"50 GB/s\"\n[fabric]\nlatency = \"5 us\"\n{}",
+        fabric);
   };
   const std::string dragonfly =
       "kind = \"dragonfly\"\nlocal_bandwidth = \"50 GB/s\"\nglobal_bandwidth = \"25 GB/s\"\n";
@@ -359,4 +360,4 @@ TEST(ClusterRead, APcieTreeIsTheWayToTheHost) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::cluster_read_test

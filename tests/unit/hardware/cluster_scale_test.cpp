@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace foretoken {
+namespace foretoken::cluster_scale_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -52,9 +52,10 @@ TEST(ClusterScale, SaysWhatIsWrong) {
   EXPECT_THAT(error_of("h200-sxm-8", {"dram_bandwith", 1.2}),
               HasSubstr("s.toml:3:1: cluster.scale: unknown quantity 'dram_bandwith'; did you mean "
                         "'dram_bandwidth'?"));
-  EXPECT_THAT(error_of("h200-sxm-8", {"dram_bandwidth", 0.0}), HasSubstr("must be from 0.01 to 100"));
+  EXPECT_THAT(error_of("h200-sxm-8", {"dram_bandwidth", 0.0}),
+              HasSubstr("must be from 0.01 to 100"));
   EXPECT_THAT(error_of("l40s-8", {"nvlink_bandwidth", 2.0}), HasSubstr("has none to scale"));
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::cluster_scale_test

@@ -7,7 +7,7 @@
 #include "hardware/cluster.hpp"
 #include "sim/base/toml.hpp"
 
-namespace foretoken {
+namespace foretoken::comm_parameters_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -113,4 +113,4 @@ protocols = "pcie"
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::comm_parameters_test

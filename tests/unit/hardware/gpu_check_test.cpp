@@ -7,7 +7,7 @@
 
 #include "hardware/gpu.hpp"
 
-namespace foretoken {
+namespace foretoken::gpu_check_test {
 namespace {
 
 using Level = GpuFinding::Level;
@@ -153,4 +153,4 @@ TEST(GpuCheck, ErrorsComeFirst) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::gpu_check_test

@@ -9,7 +9,7 @@
 #include "sim/base/toml.hpp"
 #include "tests/own_folder.hpp"
 
-namespace foretoken {
+namespace foretoken::gpu_read_test {
 namespace {
 
 using testing::ThrowsMessage;
@@ -187,4 +187,4 @@ TEST(GpuLoad, AFileByPath) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::gpu_read_test

@@ -8,7 +8,7 @@
 #include "kernels/predictor.hpp"
 #include "sim/base/value.hpp"
 
-namespace foretoken {
+namespace foretoken::attention_plan_test {
 namespace {
 
 int decompositions = 0, schedules = 0;
@@ -120,4 +120,4 @@ TEST(attention_plan, unsplit_decodes_walk_their_context) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::attention_plan_test

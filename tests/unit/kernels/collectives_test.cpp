@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace foretoken {
+namespace foretoken::collectives_test {
 namespace {
 
 /// 2 nodes of 8 on NVSwitch (400 GB/s at 80 %, 3 us) with 8 NICs of 50 GB/s at 90 %, fabric 5 us.
@@ -119,4 +119,4 @@ TEST(GroupLinks, RefusesWhatIsNotInTheCluster) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::collectives_test

@@ -4,7 +4,7 @@
 #include "kernels/decomposition.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
-namespace foretoken {
+namespace foretoken::decomposer_attention_test {
 namespace {
 
 Attention attention(KernelSource source, std::vector<SequenceSlice> slices) {
@@ -192,4 +192,4 @@ TEST(MlaDecomposition, PrefillIsOrdinaryAttention) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::decomposer_attention_test

@@ -9,7 +9,7 @@
 #include "kernels/sm_scheduler.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
-namespace foretoken {
+namespace foretoken::decomposer_flashinfer_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -259,4 +259,4 @@ TEST(AttentionDecomposition, AggregateLoadsBecomeEqualSequences) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::decomposer_flashinfer_test

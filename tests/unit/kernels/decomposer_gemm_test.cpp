@@ -6,7 +6,7 @@
 #include "kernels/selection/tile_selector.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
-namespace foretoken {
+namespace foretoken::decomposer_gemm_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -268,4 +268,4 @@ TEST(MoeDecomposition, ClosedKernelsAreDeclared) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::decomposer_gemm_test

@@ -5,7 +5,7 @@
 #include "kernels/explain.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
-namespace foretoken {
+namespace foretoken::decomposer_small_test {
 namespace {
 
 GpuSpec h200() { return load_gpu("h200-sxm", {}); }
@@ -114,4 +114,4 @@ TEST(Explain, ResolvesTheSourceAndShowsThePlan) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::decomposer_small_test

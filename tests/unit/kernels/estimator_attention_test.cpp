@@ -11,7 +11,7 @@
 #include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/estimators/attention_prefill_model.hpp"
 
-namespace foretoken {
+namespace foretoken::estimator_attention_test {
 namespace {
 
 GpuSpec gpu(const std::string& name) { return load_gpu(name, {}); }
@@ -341,4 +341,4 @@ TEST(split_mixed_attention, parts_go_to_families) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::estimator_attention_test

@@ -6,7 +6,7 @@
 #include "kernels/estimator.hpp"
 #include "kernels/estimators/gemm_model.hpp"
 
-namespace foretoken {
+namespace foretoken::estimator_gemm_test {
 namespace {
 
 constexpr DType formats[] = {DType::bf16,      DType::fp16,  DType::fp8,  DType::int8,
@@ -203,4 +203,4 @@ TEST(EstimatorGemm, LargeProductsStayBelowThePeak) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::estimator_gemm_test

@@ -13,7 +13,7 @@
 #include "kernels/expert_load.hpp"
 #include "kernels/kernel_work.hpp"
 
-namespace foretoken {
+namespace foretoken::estimator_moe_test {
 namespace {
 
 FusedMoe moe_of(std::int64_t tokens, int experts, int topk, int ep = 1, DType dtype = DType::bf16) {
@@ -383,4 +383,4 @@ TEST(EstimatorMoe, OnlyWeightsThatFitTheL2CostMoreCold) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::estimator_moe_test

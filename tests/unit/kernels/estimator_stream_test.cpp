@@ -7,7 +7,7 @@
 
 #include "kernels/estimators/stream_model.hpp"
 
-namespace foretoken {
+namespace foretoken::estimator_stream_test {
 namespace {
 
 GpuSpec gpu_of(const std::string& name) { return load_gpu(name, {}); }
@@ -182,4 +182,4 @@ TEST(StreamFamilies, NarrowCachesAreWrittenFaster) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::estimator_stream_test

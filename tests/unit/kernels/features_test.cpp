@@ -4,7 +4,7 @@
 
 #include "tests/unit/kernels/toy_gpu.hpp"
 
-namespace foretoken {
+namespace foretoken::features_test {
 namespace {
 
 /// 4 SMs at 1 GHz; DRAM 40, L2 80 bytes a cycle; shared memory 128 bytes a cycle a SM.
@@ -91,4 +91,4 @@ TEST(KernelFeatures, NamesAreDistinctAndInOrder) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::features_test

@@ -7,7 +7,7 @@
 #include "sim/base/random.hpp"
 #include "sim/base/toml.hpp"
 
-namespace foretoken {
+namespace foretoken::group_traffic_test {
 namespace {
 
 std::vector<GpuId> gpus(std::initializer_list<std::uint32_t> numbers) {
@@ -279,4 +279,4 @@ TEST(GroupTraffic, NoTrafficHasNoLimit) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::group_traffic_test

@@ -9,7 +9,7 @@
 
 #include "tests/unit/kernels/example_gpu.hpp"
 
-namespace foretoken {
+namespace foretoken::kernel_case_test {
 namespace {
 
 KernelCase read(std::string_view json) {
@@ -272,4 +272,4 @@ TEST(KernelCase, CollectiveMistakes) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::kernel_case_test

@@ -4,7 +4,7 @@
 #include "kernels/linear_model.hpp"
 #include "kernels/predictor.hpp"
 
-namespace foretoken {
+namespace foretoken::linear_test {
 namespace {
 
 Prediction predict(const Kernel& kernel, const GpuSpec& gpu) {
@@ -61,4 +61,4 @@ TEST(Linear, MixedAttentionOfTwoLaunchesIsTheirSum) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::linear_test

@@ -8,7 +8,7 @@
 #include "kernels/communication_price.hpp"
 #include "sim/base/json.hpp"
 
-namespace foretoken {
+namespace foretoken::measured_communication_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -251,4 +251,4 @@ TEST(CommunicationPrice, FallsBackOnlyWhereTold) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::measured_communication_test

@@ -12,7 +12,7 @@
 #include "kernels/selection/wave_analytic.hpp"
 #include "sim/base/json.hpp"
 
-namespace foretoken {
+namespace foretoken::moe_dispatch_test {
 namespace {
 
 using testing::HasSubstr;
@@ -393,4 +393,4 @@ TEST(WavePredictor, LeavesOthersToOthers) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::moe_dispatch_test

@@ -8,7 +8,7 @@
 #include "kernels/routing.hpp"
 #include "kernels/selection/moe_tile.hpp"
 
-namespace foretoken {
+namespace foretoken::moe_region_test {
 namespace {
 
 using testing::DoubleNear;
@@ -138,4 +138,4 @@ TEST(MoePool, FitsSmallerSharedMemory) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::moe_region_test

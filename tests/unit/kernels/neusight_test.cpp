@@ -10,7 +10,7 @@
 #include "kernels/trained_families.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
-namespace foretoken {
+namespace foretoken::neusight_test {
 namespace {
 
 /// 4 SMs at 1 GHz with 4,096 tensor operations a cycle each, 400 GB/s.
@@ -146,4 +146,4 @@ TEST(Neusight, RefusesWhatNobodyTrainedItFor) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::neusight_test

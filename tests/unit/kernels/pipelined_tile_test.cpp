@@ -9,9 +9,10 @@
 #include "sim/base/random.hpp"
 
 namespace foretoken {
-
 std::unique_ptr<TileModel> make_foretoken_2026(const TileConstants& constants);
+}  // namespace foretoken
 
+namespace foretoken::pipelined_tile_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -276,4 +277,4 @@ TEST(DefaultTileModel, IsThePublishedOneOnAmd) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::pipelined_tile_test

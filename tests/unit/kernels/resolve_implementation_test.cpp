@@ -3,7 +3,7 @@
 
 #include "kernels/decomposition.hpp"
 
-namespace foretoken {
+namespace foretoken::resolve_implementation_test {
 namespace {
 
 template <class Kind>
@@ -118,4 +118,4 @@ TEST(ResolveImplementation, EveryChoiceHasADecomposer) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::resolve_implementation_test

@@ -7,7 +7,7 @@
 #include "kernels/predictor.hpp"
 #include "tests/unit/kernels/example_gpu.hpp"
 
-namespace foretoken {
+namespace foretoken::roofline_test {
 namespace {
 
 std::unique_ptr<Predictor> roofline(const Value& options = {}) {
@@ -191,4 +191,4 @@ INSTANTIATE_TEST_SUITE_P(
                {"tokens", "topk", "hidden", "intermediate"}}));
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::roofline_test

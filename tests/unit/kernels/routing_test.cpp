@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace foretoken {
+namespace foretoken::routing_test {
 namespace {
 
 using testing::ElementsAre;
@@ -139,4 +139,4 @@ TEST(Balancedness, ByHand) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::routing_test

@@ -11,7 +11,7 @@
 #include "sim/base/table_reader.hpp"
 #include "tests/own_folder.hpp"
 
-namespace foretoken {
+namespace foretoken::tile_pool_test {
 namespace {
 
 using testing::HasSubstr;
@@ -169,4 +169,4 @@ TEST_F(Pool, PricesProductsInThePredictor) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::tile_pool_test

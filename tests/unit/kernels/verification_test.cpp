@@ -9,7 +9,7 @@
 #include "kernels/kernel_work.hpp"
 #include "kernels/predictor.hpp"
 
-namespace foretoken {
+namespace foretoken::verification_test {
 namespace {
 
 GpuSpec gpu(const std::string& name) { return load_gpu(name, {}); }
@@ -154,4 +154,4 @@ TEST(Verification, IsBoundedByDecodesOfOneQuery) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::verification_test

@@ -13,9 +13,10 @@
 #include "sim/base/table_reader.hpp"
 
 namespace foretoken {
-
 std::unique_ptr<Predictor> make_synperf(TableReader& options);
+}  // namespace foretoken
 
+namespace foretoken::weight_only_test {
 namespace {
 
 Prediction price(const Kernel& kernel, const std::string& gpu) {
@@ -54,8 +55,7 @@ TEST(WeightOnly, Work) {
   const KernelWork work = kernel_work(product(16, DType::w4a16));
   EXPECT_DOUBLE_EQ(work.tensor_flops, 2.0 * 16 * 8192 * 4096);
   EXPECT_DOUBLE_EQ(work.weight_bytes.value(), 8192.0 * 4096 * 0.515625);
-  EXPECT_DOUBLE_EQ(work.dram_bytes.value(),
-                   work.weight_bytes.value() + 16.0 * (8192 + 4096) * 2);
+  EXPECT_DOUBLE_EQ(work.dram_bytes.value(), work.weight_bytes.value() + 16.0 * (8192 + 4096) * 2);
   EXPECT_DOUBLE_EQ(work.l2_bytes.value(), work.dram_bytes.value());
   EXPECT_DOUBLE_EQ(work.fma_ops, 0);
 }
@@ -136,8 +136,7 @@ TEST(WeightOnly, Nvfp4WithoutAPathIsWeightOnly) {
   const Gemm kernel = product(16, DType::nvfp4);
   EXPECT_EQ(product_format(DType::nvfp4, load_gpu("h100-sxm", {})), DType::bf16);
   EXPECT_EQ(product_format(DType::nvfp4, load_gpu("b200-sxm", {})), DType::nvfp4);
-  EXPECT_EQ(resolve_implementation(kernel, load_gpu("h100-sxm", {})).source,
-            KernelSource::marlin);
+  EXPECT_EQ(resolve_implementation(kernel, load_gpu("h100-sxm", {})).source, KernelSource::marlin);
   EXPECT_NEAR(price(kernel, "h100-sxm").time.value(),
               price(product(16, DType::w4a16_g32), "h100-sxm").time.value(), 1e-9);
   EXPECT_FALSE(decompose(kernel, load_gpu("h100-sxm", {})).launches.empty());
@@ -154,4 +153,4 @@ TEST(WeightOnly, CutsLoadNarrowWeightsAndWideRows) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::weight_only_test

@@ -8,7 +8,7 @@
 #include "models/parallel_layout.hpp"
 #include "sim/base/toml.hpp"
 
-namespace foretoken {
+namespace foretoken::draft_head_test {
 namespace {
 
 using testing::ElementsAre;
@@ -133,4 +133,4 @@ TEST(DraftHeads, MistakesAreTold) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::draft_head_test

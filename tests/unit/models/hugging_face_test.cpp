@@ -9,7 +9,7 @@
 #include "sim/base/toml.hpp"
 #include "tests/own_folder.hpp"
 
-namespace foretoken {
+namespace foretoken::hugging_face_test {
 namespace {
 
 Value config(std::string_view text) { return parse_json(text, {"config.json"}); }
@@ -325,4 +325,4 @@ TEST_F(ImportedName, ElseItsFiles) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::hugging_face_test

@@ -8,7 +8,7 @@
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
 
-namespace foretoken {
+namespace foretoken::layer_kinds_test {
 namespace {
 
 using testing::HasSubstr;
@@ -102,8 +102,8 @@ TEST(LayerKinds, DeciLmSkipsParts) {
   EXPECT_EQ(model.dense_width(1), 3584);
   EXPECT_EQ(model.attention(0).kv_heads, 2);
   const std::int64_t attention = 2 * 1024 * 1024 + 2 * 1024 * 256;
-  EXPECT_EQ(parameter_count(model), 2 * attention + 3 * 1024 * (1792 + 3584) + 4 * 1024 +
-                                        2 * 1000 * 1024 + 1024);
+  EXPECT_EQ(parameter_count(model),
+            2 * attention + 3 * 1024 * (1792 + 3584) + 4 * 1024 + 2 * 1000 * 1024 + 1024);
 }
 
 TEST(LayerKinds, MimoV2HasOtherHeadsInItsWindows) {
@@ -123,8 +123,8 @@ TEST(LayerKinds, MimoV2HasOtherHeadsInItsWindows) {
   const std::int64_t shared = 4096 * 64 * 192 + 64 * 128 * 4096;  // queries and output
   const std::int64_t attention = 4 * shared + 4096 * 320 * 24 + 2 * 64;
   const std::int64_t experts = 3 * (256 * 3LL * 4096 * 2048 + 4096 * 256 + 256);
-  EXPECT_EQ(parameter_count(model), attention + experts + 3 * 4096 * 16384 + 9 * 4096 +
-                                        2 * 152576LL * 4096);
+  EXPECT_EQ(parameter_count(model),
+            attention + experts + 3 * 4096 * 16384 + 9 * 4096 + 2 * 152576LL * 4096);
 }
 
 TEST(LayerKinds, GemmasFullLayersHaveKeysForValues) {
@@ -137,8 +137,8 @@ TEST(LayerKinds, GemmasFullLayersHaveKeysForValues) {
   EXPECT_EQ(kv_bytes_per_token(model, DType::bf16), Bytes(2.0 * (2 * 16 * 256 + 2 * 4 * 512)));
   const std::int64_t sliding = 5376 * (32 + 2 * 16) * 256 + 32 * 256 * 5376 + 2 * 256;
   const std::int64_t full = 5376 * (32 + 4) * 512 + 32 * 512 * 5376 + 2 * 512;
-  EXPECT_EQ(parameter_count(model), sliding + full + 2 * (3 * 5376 * 21504 + 4 * 5376) +
-                                        262144LL * 5376 + 5376);
+  EXPECT_EQ(parameter_count(model),
+            sliding + full + 2 * (3 * 5376 * 21504 + 4 * 5376) + 262144LL * 5376 + 5376);
 }
 
 // One layer in two has experts; the others a wider MLP.
@@ -156,9 +156,9 @@ TEST(LayerKinds, Llama4InterleavesExperts) {
   EXPECT_THAT(model.left_out, testing::ElementsAre(HasSubstr("chunks of 8192 tokens")));
   const std::int64_t attention = 5120 * 128 * (40 + 16) + 40 * 128 * 5120 + 2 * 5120;
   const std::int64_t experts = 129 * 3LL * 5120 * 8192 + 128 * 5120;
-  EXPECT_EQ(parameter_count(model), 4 * attention + 2 * experts + 2 * 3 * 5120 * 16384 +
-                                        2 * 202048LL * 5120 + 5120);
+  EXPECT_EQ(parameter_count(model),
+            4 * attention + 2 * experts + 2 * 3 * 5120 * 16384 + 2 * 202048LL * 5120 + 5120);
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::layer_kinds_test

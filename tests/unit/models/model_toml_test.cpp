@@ -7,7 +7,7 @@
 #include "sim/base/toml.hpp"
 #include "tests/own_folder.hpp"
 
-namespace foretoken {
+namespace foretoken::model_toml_test {
 namespace {
 
 constexpr std::string_view dense_text = R"(name = "toy"
@@ -182,4 +182,4 @@ TEST(ModelToml, RefusesNamesThatReadAsPaths) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::model_toml_test

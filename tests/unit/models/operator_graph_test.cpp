@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace foretoken {
+namespace foretoken::operator_graph_test {
 namespace {
 
 using testing::ElementsAre;
@@ -209,4 +209,4 @@ TEST(KvBytes, ByHand) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::operator_graph_test

@@ -12,7 +12,7 @@
 #include "sim/base/toml.hpp"
 #include "tests/own_folder.hpp"
 
-namespace foretoken {
+namespace foretoken::quantisation_test {
 namespace {
 
 using testing::ElementsAre;
@@ -177,10 +177,9 @@ TEST(Quantisation, ModelOptWritesAFileBesideTheConfig) {
   std::ofstream(folder / "hf_quant_config.json")
       << R"({"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8",
            "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}})";
-  EXPECT_EQ(load_model((folder / "config.json").string(), {}).released,
-            WeightFormats(DType::fp8));
+  EXPECT_EQ(load_model((folder / "config.json").string(), {}).released, WeightFormats(DType::fp8));
   EXPECT_EQ(load_model(folder.string(), {}).released, WeightFormats(DType::fp8));
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::quantisation_test

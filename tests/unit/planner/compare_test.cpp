@@ -18,7 +18,7 @@
 #include "tests/unit/planner/backwards_runner.hpp"
 #include "tests/unit/planner/made_up_report.hpp"
 
-namespace foretoken {
+namespace foretoken::compare_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -106,8 +106,8 @@ ComparedLayout row_of(const char* value, double ttft_ms, bool has_slo, bool meet
 TEST_F(CompareTest, RowsWhoseIntervalsOverlapShareTheStar) {
   Comparison comparison;
   comparison.choices = {{"deployment.tensor_parallel", "TP", {"1", "2", "4"}}};
-  for (const auto& [value, ttft] : {std::pair("1", 110.0), std::pair("2", 100.0),
-                                    std::pair("4", 130.0)})
+  for (const auto& [value, ttft] :
+       {std::pair("1", 110.0), std::pair("2", 100.0), std::pair("4", 130.0)})
     comparison.rows.push_back(row_of(value, ttft, false, false));
   comparison.best = best_layouts(comparison.rows);
   ASSERT_EQ(comparison.best.front().goal, "lowest TTFT p99");
@@ -142,8 +142,9 @@ TEST_F(CompareTest, SaysWhetherEachRowMeetsTheSloAndStarsThoseThatDo) {
   EXPECT_THAT(comparison_csv(comparison), HasSubstr(",slo_met,bound,"));
   EXPECT_THAT(to_json(comparison_value(comparison), -1), HasSubstr(R"("slo_met":false)"));
   if (!embedded_uplot().empty()) {
-    EXPECT_THAT(comparison_page(comparison, "Layouts", "1.2.3"),
-                HasSubstr(to_json(column_value(PageColumn::of_texts("SLO", {"missed", "met"})), -1)));
+    EXPECT_THAT(
+        comparison_page(comparison, "Layouts", "1.2.3"),
+        HasSubstr(to_json(column_value(PageColumn::of_texts("SLO", {"missed", "met"})), -1)));
   }
   // Where none does, all are looked at, and that is said.
   comparison.rows.pop_back();
@@ -223,9 +224,8 @@ TEST_F(CompareTest, ARunThatLostOrRefusedRequestsIsNeverBest) {
     for (const BestLayout& best : best_layouts({lossy, whole}))
       EXPECT_EQ(best.row, 1U) << best.goal;
     EXPECT_TRUE(best_layouts({lossy}).empty());
-    EXPECT_THAT(table_of(lossy),
-                HasSubstr(std::string("\n  ! preset 1: 1 of 6 requests ") + said +
-                          ", so it is not among the best\n"));
+    EXPECT_THAT(table_of(lossy), HasSubstr(std::string("\n  ! preset 1: 1 of 6 requests ") + said +
+                                           ", so it is not among the best\n"));
   }
 }
 
@@ -329,4 +329,4 @@ TEST(RunFigures, SayWhatBoundsARun) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::compare_test

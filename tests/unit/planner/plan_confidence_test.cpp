@@ -7,7 +7,7 @@
 #include "sim/planner/plan_metrics.hpp"
 #include "tests/unit/planner/made_up_plan.hpp"
 
-namespace foretoken {
+namespace foretoken::plan_confidence_test {
 namespace {
 
 using ::testing::Optional;
@@ -31,9 +31,8 @@ TEST(Confidence, SlowerStepsTakeMoreUnitsAndScaleTimes) {
   const RunOutcome run{RunStatus::ran, "", report};
   TrafficSample traffic;
   const PlanRequests requests({CandidateKeys{}}, traffic, {}, {});
-  const auto answers =
-      confidence_of({{0, 4, metrics_of(report), &run, 2}}, candidates, requests,
-                    {.confidence = 0.9, .target = 0.99}, runs);
+  const auto answers = confidence_of({{0, 4, metrics_of(report), &run, 2}}, candidates, requests,
+                                     {.confidence = 0.9, .target = 0.99}, runs);
   ASSERT_EQ(answers.size(), 1U);
   const double width = answers[0].half_width;
   EXPECT_NEAR(width, 0.1943, 0.0005);
@@ -129,4 +128,4 @@ TEST(PlanRuns, ASampleThatMissesTooMuchSparesTheOthers) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::plan_confidence_test

@@ -6,7 +6,7 @@
 #include "sim/planner/max_load.hpp"
 #include "sim/planner/plan_space.hpp"
 
-namespace foretoken {
+namespace foretoken::plan_inputs_test {
 namespace {
 
 using ::testing::Contains;
@@ -76,8 +76,8 @@ TEST(PlanSettings, NamesLineAndNearestName) {
 }
 
 TEST(PlanSpace, SizesHardwareToTheUnits) {
-  const PlanSettings settings = read_plan_settings(
-      root_of("[plan]\ngpus = [\"h100-sxm\"]\ntensor_parallel = [2, 8]\npipeline_parallel = [1, 2]\n"));
+  const PlanSettings settings = read_plan_settings(root_of(
+      "[plan]\ngpus = [\"h100-sxm\"]\ntensor_parallel = [2, 8]\npipeline_parallel = [1, 2]\n"));
   const PlanSpace space = plan_space(settings, loader(), PlanSizing::fleet);
   ASSERT_EQ(space.candidates.size(), 4U);
   EXPECT_EQ(space.candidates[1].unit_gpus, 4);  // TP 2, PP 2
@@ -106,10 +106,9 @@ TEST(PlanSpace, AsksForATargetThatWaitingBreaks) {
     scenario.slo.ttft.reset();
     return scenario;
   };
-  EXPECT_THAT(error_of([&] {
-                (void)plan_space(read_plan_settings(root_of("")), load, PlanSizing::fleet);
-              }),
-              HasSubstr("give [slo] ttft or e2e"));
+  EXPECT_THAT(
+      error_of([&] { (void)plan_space(read_plan_settings(root_of("")), load, PlanSizing::fleet); }),
+      HasSubstr("give [slo] ttft or e2e"));
 }
 
 TEST(PlanSpace, APriceNobodyPaysIsAMistake) {
@@ -150,10 +149,8 @@ constexpr const char* one_choice = "[plan]\ngpus = [\"h100-sxm\"]\ntensor_parall
 
 TEST(PlanSpace, TriesUsualSizesWhereNobodySays) {
   const auto tensor_of = [](const std::string& more) {
-    const Value root = parse_toml(more.find("tensor_parallel") == std::string::npos
-                                      ? scenario_text + more
-                                      : more,
-                                  "s.toml");
+    const Value root = parse_toml(
+        more.find("tensor_parallel") == std::string::npos ? scenario_text + more : more, "s.toml");
     return read_plan_settings(root).usual_tensor;
   };
   EXPECT_THAT(tensor_of("[plan]\ngpus = [\"h100-sxm\"]\n"), ElementsAre("1", "2", "4", "8"));
@@ -162,14 +159,15 @@ TEST(PlanSpace, TriesUsualSizesWhereNobodySays) {
   EXPECT_TRUE(tensor_of(std::string("[deployment]\ntensor_parallel = 4\n[plan]\n"
                                     "tensor_parallel = [4]\n"))
                   .empty());
-  EXPECT_TRUE(tensor_of("[deployment]\ntensor_parallel = 1\ndata_parallel_attention = 8\n").empty());
+  EXPECT_TRUE(
+      tensor_of("[deployment]\ntensor_parallel = 1\ndata_parallel_attention = 8\n").empty());
   EXPECT_TRUE(tensor_of("[pool.decode]\ntensor_parallel = 4\n").empty());
   const PlanSettings settings = read_plan_settings(root_of("[plan]\ngpus = [\"h100-sxm\"]\n"));
   EXPECT_EQ(plan_space(settings, loader(), PlanSizing::fleet).candidates.size(), 4U);
   // How much a given cluster holds is asked of the layout that it has.
-  EXPECT_EQ(plan_space(read_plan_settings(root_of("")), loader(), PlanSizing::cluster)
-                .candidates.size(),
-            1U);
+  EXPECT_EQ(
+      plan_space(read_plan_settings(root_of("")), loader(), PlanSizing::cluster).candidates.size(),
+      1U);
 }
 
 TEST(PlanRequests, AUnitGetsItsShareAndAFleetAll) {
@@ -221,8 +219,8 @@ TEST(PlanRequests, ADayIsSampledTheBusiestHoursFirst) {
   EXPECT_TRUE(requests.is_sampled());
   const std::vector<RunRequest> samples = requests.requests({.units = 2, .load = 2});
   ASSERT_EQ(samples.size(), 8U);
-  // Eight windows of 150 s in the middle of three hours each, in half of the time: those at 13.5 and
-  // 16.5 h, next to the peak, begin at 24,263 and 29,663 s.
+  // Eight windows of 150 s in the middle of three hours each, in half of the time: those at 13.5
+  // and 16.5 h, next to the peak, begin at 24,263 and 29,663 s.
   EXPECT_THAT(fmt::format("{}", fmt::join(samples.front().overrides, " ")),
               HasSubstr("workload.rate_scale=2 workload.diurnal.period=43200 s "
                         "workload.diurnal.peak=27000 s workload.part=[\"2"));
@@ -245,4 +243,4 @@ TEST(HardwareChange, ReadsPerCentAndFactors) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::plan_inputs_test

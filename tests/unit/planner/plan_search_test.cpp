@@ -9,7 +9,7 @@
 #include "sim/planner/plan_metrics.hpp"
 #include "tests/unit/planner/made_up_plan.hpp"
 
-namespace foretoken {
+namespace foretoken::plan_search_test {
 namespace {
 
 using ::testing::Contains;
@@ -35,9 +35,8 @@ struct Problem {
     candidate.unit_gpus = gpus;
     candidate.unit_dollars_per_hour = dollars;
     candidate.units_max = 64;
-    candidate.bounds = {.units = load / real.unit_rate / 2,
-                        .attainment = 1,
-                        .latency_ms = real.latency_ms / 2};
+    candidate.bounds = {
+        .units = load / real.unit_rate / 2, .attainment = 1, .latency_ms = real.latency_ms / 2};
     candidates.push_back(candidate);
     truth.push_back(real);
   }
@@ -66,11 +65,11 @@ struct Problem {
 
 Problem small_problem() {
   Problem problem;
-  problem.add({"small", "1"}, 1, 1.0, {.unit_rate = 1.0, .latency_ms = 2000});   // 10 units, $10
-  problem.add({"small", "2"}, 2, 2.0, {.unit_rate = 2.5, .latency_ms = 1000});   // 4 units, $8
-  problem.add({"large", "1"}, 1, 4.0, {.unit_rate = 3.0, .latency_ms = 600});    // 4 units, $16
-  problem.add({"large", "2"}, 2, 8.0, {.unit_rate = 5.0, .latency_ms = 300});    // 2 units, $16
-  problem.add({"huge", "1"}, 8, 50.0, {.unit_rate = 5.0, .latency_ms = 1500});   // $100, beaten
+  problem.add({"small", "1"}, 1, 1.0, {.unit_rate = 1.0, .latency_ms = 2000});  // 10 units, $10
+  problem.add({"small", "2"}, 2, 2.0, {.unit_rate = 2.5, .latency_ms = 1000});  // 4 units, $8
+  problem.add({"large", "1"}, 1, 4.0, {.unit_rate = 3.0, .latency_ms = 600});   // 4 units, $16
+  problem.add({"large", "2"}, 2, 8.0, {.unit_rate = 5.0, .latency_ms = 300});   // 2 units, $16
+  problem.add({"huge", "1"}, 8, 50.0, {.unit_rate = 5.0, .latency_ms = 1500});  // $100, beaten
   return problem;
 }
 
@@ -147,7 +146,8 @@ TEST(PlanSearch, SaysThatNoFleetHolds) {
   problem.candidates[0].bounds.units = 1;
   const auto [result, runs] = problem.solve(false);
   EXPECT_EQ(result.candidates[0].fate, CandidateFate::fails);
-  EXPECT_THAT(result.candidates[0].reason, HasSubstr("64 of them, as many as are allowed, still miss"));
+  EXPECT_THAT(result.candidates[0].reason,
+              HasSubstr("64 of them, as many as are allowed, still miss"));
   EXPECT_FALSE(result.cheapest.has_value());
   EXPECT_THAT(result.front, IsEmpty());
 }
@@ -178,8 +178,9 @@ TEST(PlanSearch, TheMarginIsHeldToo) {
 
 TEST(PlanSearch, SmallUnitsAreCheaperToSpare) {
   Problem problem;
-  problem.add({"large", "1"}, 8, 10.0, {.unit_rate = 10.0, .latency_ms = 500});  // $10, $20 with one more
-  problem.add({"small", "1"}, 1, 3.0, {.unit_rate = 2.5, .latency_ms = 900});    // $12, $15
+  problem.add({"large", "1"}, 8, 10.0,
+              {.unit_rate = 10.0, .latency_ms = 500});  // $10, $20 with one more
+  problem.add({"small", "1"}, 1, 3.0, {.unit_rate = 2.5, .latency_ms = 900});  // $12, $15
   const auto [result, runs] = problem.solve(false);
   EXPECT_EQ(*result.cheapest, 0U);
   ASSERT_TRUE(result.cheapest_spared.has_value());
@@ -266,4 +267,4 @@ TEST(PlanSearch, AgreesWithASweepOnManyProblems) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::plan_search_test

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace foretoken {
+namespace foretoken::sweep_plan_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -118,4 +118,4 @@ TEST(SweepCheck, TellsAMistakeOfTheScenarioAsItIs) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::sweep_plan_test

@@ -16,7 +16,7 @@
 #include "tests/unit/planner/backwards_runner.hpp"
 #include "tests/unit/planner/made_up_report.hpp"
 
-namespace foretoken {
+namespace foretoken::sweep_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -238,7 +238,8 @@ TEST_F(SweepTest, PageHoldsPointsRunsAndFailures) {
                               R"("note":"4 points · 2 seeds each")"));
   EXPECT_THAT(html, HasSubstr(R"("label":"Failed","value":"2")"));
   EXPECT_THAT(html, HasSubstr(R"({"name":"x","unit":"","values":["1","2","4","5"],)"));
-  EXPECT_THAT(html, HasSubstr(R"({"name":"cluster","unit":"","values":["h200-sxm-1"],"numbers":[])"));
+  EXPECT_THAT(html,
+              HasSubstr(R"({"name":"cluster","unit":"","values":["h200-sxm-1"],"numbers":[])"));
   EXPECT_THAT(html, HasSubstr("x 4, cluster h200-sxm-1: four is too many"));
   EXPECT_THAT(html, HasSubstr(R"("texts":["failed","infeasible","ran"])"));
   EXPECT_THAT(html, HasSubstr(R"("texts":["","ended by a signal","four is too many"])"));
@@ -303,4 +304,4 @@ TEST(SweepPage, OfVeryManyRunsStaysSmallAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::sweep_test

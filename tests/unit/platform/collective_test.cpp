@@ -8,7 +8,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 
-namespace foretoken::testing {
+namespace foretoken::testing::collective_test {
 namespace {
 
 CollectiveCall call(CollectiveOp op, double size, std::string_view algorithm = "auto") {
@@ -247,4 +247,4 @@ TEST(Collective, MalformedGroupsAreBugs) {
 }
 
 }  // namespace
-}  // namespace foretoken::testing
+}  // namespace foretoken::testing::collective_test

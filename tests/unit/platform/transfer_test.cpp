@@ -5,7 +5,7 @@
 #include "platform_fixture.hpp"
 #include "sim/base/error.hpp"
 
-namespace foretoken::testing {
+namespace foretoken::testing::transfer_test {
 namespace {
 
 constexpr double exact = 1e-11;  // s; SimGrid ends flows together that are 1e-12 s apart
@@ -261,4 +261,4 @@ TEST(HostCopy, OverATreeTheBridgeIsShared) {
 }
 
 }  // namespace
-}  // namespace foretoken::testing
+}  // namespace foretoken::testing::transfer_test

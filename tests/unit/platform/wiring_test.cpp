@@ -7,7 +7,7 @@
 #include "kernels/collective_cost.hpp"
 #include "platform_fixture.hpp"
 
-namespace foretoken::testing {
+namespace foretoken::testing::wiring_test {
 namespace {
 
 constexpr double exact = 1e-11;  // s
@@ -246,4 +246,4 @@ TEST(WiringContention, EachRailHasAnUplinkOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace foretoken::testing
+}  // namespace foretoken::testing::wiring_test

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace foretoken {
+namespace foretoken::interval_estimate_test {
 namespace {
 
 RequestRecord record(double arrival, double scheduled, double first_token, double finished) {
@@ -79,4 +79,4 @@ TEST(DrawnOut, LeavesAloneWhatNeverRan) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::interval_estimate_test

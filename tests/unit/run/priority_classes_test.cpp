@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foretoken {
+namespace foretoken::priority_classes_test {
 namespace {
 
 RequestRecord record(int priority, double arrival, double first_token, double finished) {
@@ -50,4 +50,4 @@ TEST(PriorityClasses, OneClassIsNone) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::priority_classes_test

@@ -6,7 +6,7 @@
 
 #include "sim/run/request_figures.hpp"
 
-namespace foretoken {
+namespace foretoken::throughput_test {
 namespace {
 
 /// 10 tokens, the first one second after `scheduled`.
@@ -160,4 +160,4 @@ TEST_F(ThroughputTest, OfNobodyIsNothing) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::throughput_test

@@ -12,7 +12,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "tests/own_folder.hpp"
 
-namespace foretoken {
+namespace foretoken::engine_preset_test {
 namespace {
 
 Scenario read(const std::vector<std::string>& engine, const std::string& cluster = "h100-sxm-8") {
@@ -95,8 +95,8 @@ TEST(EnginePreset, FlagsWithNamedValuesAreTranslated) {
 
 TEST(EnginePreset, SwitchesSetWhatTheyMean) {
   EXPECT_TRUE(read({"enforce_eager = true"}).engine.host.cuda_graph_sizes.empty());
-  EXPECT_FALSE(read({"preset = \"vllm-v1\"", "enforce_eager = false"})
-                   .engine.host.cuda_graph_sizes.empty());
+  EXPECT_FALSE(
+      read({"preset = \"vllm-v1\"", "enforce_eager = false"}).engine.host.cuda_graph_sizes.empty());
   EXPECT_TRUE(read({"preset = \"sglang\"", "disable_cuda_graph = true"})
                   .engine.host.cuda_graph_sizes.empty());
   EXPECT_EQ(error_of({"enforce_eager = 1"}),
@@ -180,4 +180,4 @@ TEST(EnginePreset, AFileIsAPresetToo) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::engine_preset_test

@@ -6,7 +6,7 @@
 #include "sim/base/toml.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace foretoken {
+namespace foretoken::pools_test {
 namespace {
 
 using testing::HasSubstr;
@@ -179,16 +179,16 @@ TEST(Pools, SayWhichReplicaCannotFail) {
 TEST(Pools, StandOnTheNodesTheyName) {
   const std::string cluster =
       std::string("cluster.name=") + FORETOKEN_SOURCE_DIR "/examples/clusters/h100_and_h200.toml";
-  const Scenario scenario =
-      read({cluster, "pool.front.nodes=h100", "pool.back.nodes=h200"});
+  const Scenario scenario = read({cluster, "pool.front.nodes=h100", "pool.back.nodes=h200"});
   EXPECT_EQ(scenario.pools[0].scenario.cluster.gpu.name, "h100-sxm");
   EXPECT_EQ(scenario.pools[1].scenario.cluster.gpu.name, "h200-sxm");
   EXPECT_EQ(scenario.pools[1].scenario.deployment.node_group, 1U);
-  EXPECT_THAT(error_of({cluster, "pool.front.nodes=h100"}), HasSubstr("pool.back.nodes: is missing"));
-  EXPECT_THAT(error_of({cluster, "pool.front.nodes=h100", "pool.back.nodes=h200",
-                        "pool.back.replicas=3"}),
-              HasSubstr("group 'h200' of cluster 'h100-and-h200' has 8"));
+  EXPECT_THAT(error_of({cluster, "pool.front.nodes=h100"}),
+              HasSubstr("pool.back.nodes: is missing"));
+  EXPECT_THAT(
+      error_of({cluster, "pool.front.nodes=h100", "pool.back.nodes=h200", "pool.back.replicas=3"}),
+      HasSubstr("group 'h200' of cluster 'h100-and-h200' has 8"));
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::pools_test

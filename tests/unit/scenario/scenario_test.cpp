@@ -6,7 +6,7 @@
 
 #include "sim/base/toml.hpp"
 
-namespace foretoken {
+namespace foretoken::scenario_test {
 namespace {
 
 constexpr const char* minimal = R"([model]
@@ -43,14 +43,16 @@ TEST(Scenario, DrawsRoutingsFromTheRunsSeed) {
   EXPECT_EQ(scenario.execution.routing_draw.each.size(), 32U);
   EXPECT_EQ(scenario.execution.routing_draw.seed, 42U);
   EXPECT_NEAR(scenario.execution.routing.parameter, 0.6, 1e-9);
-  EXPECT_NE(to_toml(resolved_scenario(scenario)).find("expert_routing = \"balancedness:0.6+-0.05\""),
-            std::string::npos);
+  EXPECT_NE(
+      to_toml(resolved_scenario(scenario)).find("expert_routing = \"balancedness:0.6+-0.05\""),
+      std::string::npos);
   const Scenario single =
       read(minimal, {"model.name=mixtral-8x7b", "model.expert_routing=balancedness:0.6"});
   EXPECT_TRUE(single.execution.routing_draw.each.empty());
   EXPECT_EQ(
       error_of(minimal, {"model.name=mixtral-8x7b", "model.expert_routing=balancedness:2+-1"}),
-      "--set model.expert_routing=balancedness:2+-1: routing 'balancedness:2+-1': mean and deviation of the "
+      "--set model.expert_routing=balancedness:2+-1: routing 'balancedness:2+-1': mean and "
+      "deviation of the "
       "balancedness must be above 0 and at most 1, for example \"balancedness:0.55+-0.06\"");
 }
 
@@ -238,9 +240,9 @@ TEST(Scenario, WithoutADtypeModelsRunAsPublished) {
 }
 
 TEST(Scenario, PartsOfTheWeightsHaveFormatsOfTheirOwn) {
-  const std::string text =
-      asking_for("deepseek-v3", "dtype = \"w4a16\"\nattention_dtype = \"bf16\"\n"
-                                "shared_expert_dtype = \"w8a16\"");
+  const std::string text = asking_for("deepseek-v3",
+                                      "dtype = \"w4a16\"\nattention_dtype = \"bf16\"\n"
+                                      "shared_expert_dtype = \"w8a16\"");
   WeightFormats expected(DType::w4a16);
   expected.attention = DType::bf16;
   expected.shared = DType::w8a16;
@@ -261,4 +263,4 @@ TEST(Scenario, ModelsAndGpusGoByTheNamesThatPeopleUse) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::scenario_test

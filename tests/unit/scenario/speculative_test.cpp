@@ -8,7 +8,7 @@
 #include "sim/base/toml.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace foretoken {
+namespace foretoken::speculative_test {
 namespace {
 
 using testing::ElementsAre;
@@ -175,4 +175,4 @@ TEST(Speculative, WhatDoesNotFitTheTargetIsTold) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::speculative_test

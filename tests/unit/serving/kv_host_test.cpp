@@ -5,7 +5,7 @@
 
 #include "sim/serving/kv_cache.hpp"
 
-namespace foretoken {
+namespace foretoken::kv_host_test {
 namespace {
 
 // Chunks of 32 tokens, two blocks of 16.
@@ -197,4 +197,4 @@ TEST(Swap, ASequenceInFlightCannotBePreempted) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::kv_host_test

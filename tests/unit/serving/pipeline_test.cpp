@@ -8,7 +8,7 @@
 
 #include "sim/serving/replica.hpp"
 
-namespace foretoken {
+namespace foretoken::pipeline_test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -196,4 +196,4 @@ TEST_F(PipelineTest, LongQueuesFollowTheFlowShopRecurrence) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::pipeline_test

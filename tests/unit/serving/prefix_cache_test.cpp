@@ -6,7 +6,7 @@
 
 #include "sim/serving/kv_cache.hpp"
 
-namespace foretoken {
+namespace foretoken::prefix_cache_test {
 namespace {
 
 /// Chunks of 32 tokens, which are 2 blocks of 16.
@@ -134,4 +134,4 @@ TEST(PrefixCache, NoticesUsersThatNeverTook) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::prefix_cache_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/serving/engine_fixture.hpp"
 
-namespace foretoken {
+namespace foretoken::priority_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(Priority, PromptsShareTheStepInOrderOfTheirClasses) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::priority_test

@@ -7,7 +7,7 @@
 #include "sim/serving/fleet.hpp"
 #include "sim/serving/front_end.hpp"
 
-namespace foretoken {
+namespace foretoken::replica_test {
 namespace {
 
 class FixedPrice final : public Predictor {
@@ -220,4 +220,4 @@ TEST_F(ReplicaTest, FailsWhatTheSchedulerRefuses) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::replica_test

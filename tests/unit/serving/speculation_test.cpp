@@ -12,7 +12,7 @@
 #include "sim/serving/kv_cache.hpp"
 #include "sim/serving/memory_plan.hpp"
 
-namespace foretoken {
+namespace foretoken::speculation_test {
 namespace {
 
 using testing::ElementsAre;
@@ -312,4 +312,4 @@ TEST(MemoryPlanWithDrafts, OnlyTheLastStageHasThem) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::speculation_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/workloads/requests_fixture.hpp"
 
-namespace foretoken {
+namespace foretoken::arrivals_test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -204,4 +204,4 @@ TEST(Arrivals, ExpectedCountsWhatWillCome) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::arrivals_test

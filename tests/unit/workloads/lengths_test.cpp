@@ -9,7 +9,7 @@
 
 #include "tests/unit/workloads/requests_fixture.hpp"
 
-namespace foretoken {
+namespace foretoken::lengths_test {
 namespace {
 
 using ::testing::Each;
@@ -171,4 +171,4 @@ TEST(Lengths, AnotherSeedGivesOtherRequests) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::lengths_test

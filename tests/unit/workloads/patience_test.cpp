@@ -7,7 +7,7 @@
 
 #include "tests/unit/workloads/requests_fixture.hpp"
 
-namespace foretoken {
+namespace foretoken::patience_test {
 namespace {
 
 constexpr const char* traffic = R"(arrivals = "interval"
@@ -66,4 +66,4 @@ TEST(Patience, IsGivenByItsOwnStreams) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::patience_test

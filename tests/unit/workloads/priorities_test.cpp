@@ -9,7 +9,7 @@
 
 #include "tests/unit/workloads/requests_fixture.hpp"
 
-namespace foretoken {
+namespace foretoken::priorities_test {
 namespace {
 
 constexpr const char* traffic = R"(arrivals = "interval"
@@ -71,4 +71,4 @@ TEST(Priorities, MistakesAreToldWithARemedy) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::priorities_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/workloads/requests_fixture.hpp"
 
-namespace foretoken {
+namespace foretoken::workload_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -361,4 +361,4 @@ TEST_F(WorkloadTraces, TheResolvedTableIsWritten) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::workload_test
