@@ -4,7 +4,8 @@
 # commit it, and name it in CHANGELOG.md under "Changed behaviour".
 #
 #   tests/bless.sh            everything
-#   tests/bless.sh NAME…      only these examples or error cases; README is one too
+#   tests/bless.sh NAME…      only these examples or error cases; README is one too, and ACCURACY, the page
+#                             of figures (needs FORETOKEN_DATA; not part of "everything")
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -43,4 +44,8 @@ if wanted README "$@"; then
     bash tests/golden/check_readme.sh "$page" "$foretoken" --bless
   done
 fi
-git --no-pager diff --stat -- tests/golden examples/errors '*README.md'
+if [ $# -gt 0 ] && wanted ACCURACY "$@"; then
+  cmake --build --preset release --target foretoken-calibrate
+  bash tests/golden/check_readme.sh calibration/ACCURACY.md "$foretoken" --bless
+fi
+git --no-pager diff --stat -- tests/golden examples/errors '*README.md' calibration/ACCURACY.md

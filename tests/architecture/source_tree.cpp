@@ -47,6 +47,11 @@ std::string SourceFile::folder() const {
   return std::filesystem::path(path).parent_path().generic_string();
 }
 
+SourceFile read_source(const std::string& path) {
+  std::ifstream stream(std::filesystem::path(FORETOKEN_SOURCE_DIR) / path, std::ios::binary);
+  return {path, std::string(std::istreambuf_iterator<char>(stream), {})};
+}
+
 std::vector<SourceFile> files_below(std::string_view folder,
                                     const std::vector<std::string_view>& extensions) {
   const std::filesystem::path root(FORETOKEN_SOURCE_DIR);
@@ -57,9 +62,7 @@ std::vector<SourceFile> files_below(std::string_view folder,
     if (std::ranges::find(extensions, entry.path().extension().string()) == extensions.end()) {
       continue;
     }
-    std::ifstream stream(entry.path(), std::ios::binary);
-    files.push_back({entry.path().lexically_relative(root).generic_string(),
-                     std::string(std::istreambuf_iterator<char>(stream), {})});
+    files.push_back(read_source(entry.path().lexically_relative(root).generic_string()));
   }
   std::ranges::sort(files, {}, &SourceFile::path);
   return files;

@@ -23,6 +23,9 @@ struct Include {
   int line = 0;
 };
 
+/// The file at `path`, relative to the project's folder; without a text where there is none.
+SourceFile read_source(const std::string& path);
+
 /// Every file below `folder` (relative to the project's folder) with one of `extensions`, sorted by
 /// path. A folder that does not exist has none.
 std::vector<SourceFile> files_below(std::string_view folder,
