@@ -45,6 +45,17 @@ struct Decomposer {
   Decomposition operator()(const Embedding& k) const { return decompose_embedding(k, gpu); }
   Decomposition operator()(const Sampling& k) const { return decompose_sampling(k, gpu); }
   Decomposition operator()(const TopKRouting& k) const { return decompose_topk_routing(k, gpu); }
+  Decomposition operator()(const StateScan& k) const { return decompose_state_scan(k, gpu); }
+  Decomposition operator()(const StateConvolution& k) const {
+    return decompose_state_convolution(k, gpu);
+  }
+  Decomposition operator()(const KeyIndexer& k) const { return decompose_key_indexer(k, gpu); }
+  Decomposition operator()(const SparseAttention& k) const {
+    return decompose_sparse_attention(k, gpu);
+  }
+  Decomposition operator()(const HyperConnection& k) const {
+    return decompose_hyper_connection(k, gpu);
+  }
   Decomposition operator()(const Collective& k) const {
     throw PredictionError(
         fmt::format("{} moves data between GPUs: it has no tasks for SMs", enum_name(k.op)));

@@ -11,10 +11,26 @@ namespace foretoken {
 namespace {
 
 /// In the order of the variant; a collective is called by its operation instead.
-constexpr auto type_names = std::to_array<std::string_view>(
-    {"gemm", "attention", "mla", "rms_norm", "fused_add_rms_norm", "qk_norm", "rope", "kv_write",
-     "silu_and_mul", "embedding", "sampling", "topk_routing", "fused_moe", "collective",
-     "batched_gemm"});
+constexpr auto type_names = std::to_array<std::string_view>({"gemm",
+                                                             "attention",
+                                                             "mla",
+                                                             "rms_norm",
+                                                             "fused_add_rms_norm",
+                                                             "qk_norm",
+                                                             "rope",
+                                                             "kv_write",
+                                                             "silu_and_mul",
+                                                             "embedding",
+                                                             "sampling",
+                                                             "topk_routing",
+                                                             "fused_moe",
+                                                             "collective",
+                                                             "batched_gemm",
+                                                             "state_scan",
+                                                             "state_convolution",
+                                                             "key_indexer",
+                                                             "sparse_attention",
+                                                             "hyper_connection"});
 static_assert(type_names.size() == std::variant_size_v<Kernel>);
 
 /// Each step is a bijection of the state for a given word and of the word for a given state: two
@@ -55,6 +71,11 @@ class WordHash {
   void mix(const LoadSums& sums) {
     const auto& [sequences, query_tokens, context_tokens, context_max, query_max, pairs] = sums;
     add(sequences, query_tokens, context_tokens, context_max, query_max, pairs);
+  }
+
+  void mix(const StateLoad& load) {
+    const auto& [prefill_sequences, prefill_tokens, decode_sequences, decode_tokens] = load;
+    add(prefill_sequences, prefill_tokens, decode_sequences, decode_tokens);
   }
 
   void mix(const AttentionLoad& load) {
@@ -145,6 +166,35 @@ requires std::is_same_v<FiveFields, QkNorm> || std::is_same_v<FiveFields, Rope>
 void add(WordHash& hash, const FiveFields& kernel) {
   const auto& [first, second, third, fourth, fifth] = kernel;
   hash.add(first, second, third, fourth, fifth);
+}
+
+void add(WordHash& hash, const StateScan& kernel) {
+  const auto& [kind, key_heads, value_heads, key_dim, value_dim, dtype, state_dtype, load,
+               implementation] = kernel;
+  hash.add(kind, key_heads, value_heads, key_dim, value_dim, dtype, state_dtype, load,
+           implementation);
+}
+
+void add(WordHash& hash, const StateConvolution& kernel) {
+  const auto& [channels, taps, dtype, load, implementation] = kernel;
+  hash.add(channels, taps, dtype, load, implementation);
+}
+
+void add(WordHash& hash, const KeyIndexer& kernel) {
+  const auto& [heads, head_dim, selected, block, ratio, dtype, load, implementation] = kernel;
+  hash.add(heads, head_dim, selected, block, ratio, dtype, load, implementation);
+}
+
+void add(WordHash& hash, const SparseAttention& kernel) {
+  const auto& [query_heads, kv_heads, key_dim, value_dim, values_are_keys, selected, ratio, window,
+               dtype, kv_dtype, load, implementation] = kernel;
+  hash.add(query_heads, kv_heads, key_dim, value_dim, values_are_keys, selected, ratio, window,
+           dtype, kv_dtype, load, implementation);
+}
+
+void add(WordHash& hash, const HyperConnection& kernel) {
+  const auto& [tokens, hidden, streams, part, dtype, is_cold] = kernel;
+  hash.add(tokens, hidden, streams, part, dtype, is_cold);
 }
 
 /// Where a kernel says whether it is cold; nullptr for those that cannot.

@@ -13,6 +13,7 @@
 
 #include "hardware/dtype.hpp"
 #include "kernels/attention_load.hpp"
+#include "kernels/hybrid_kernels.hpp"
 #include "kernels/implementation.hpp"
 #include "kernels/routing.hpp"
 #include "sim/base/enum_names.hpp"
@@ -200,7 +201,8 @@ struct Collective {
 
 using Kernel =
     std::variant<Gemm, Attention, Mla, RmsNorm, FusedAddRmsNorm, QkNorm, Rope, KvWrite, SiluAndMul,
-                 Embedding, Sampling, TopKRouting, FusedMoe, Collective, BatchedGemm>;
+                 Embedding, Sampling, TopKRouting, FusedMoe, Collective, BatchedGemm, StateScan,
+                 StateConvolution, KeyIndexer, SparseAttention, HyperConnection>;
 
 /// The name of the kernel's type as `foretoken predict` spells it: "gemm", "fused_add_rms_norm" …
 std::string_view kernel_name(const Kernel& kernel);
@@ -221,6 +223,7 @@ struct KernelCall {
   Kernel kernel;
   int calls = 1;
   int segment = 0;  // run of computation or communication it belongs to (workloads/segments.hpp)
+  bool of_decodes = false;  // its rows are the decodes' new tokens alone
 };
 
 /// One pipeline stage's kernels in launch order; equal layers are folded into `calls`.

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "kernels/kernel_case_fields.hpp"
+#include "kernels/kernel_case_hybrid.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/table_reader.hpp"
 
@@ -183,6 +184,11 @@ constexpr auto readers = std::to_array<CaseReader>({
     {"sampling", read_sampling},
     {"topk_routing", read_topk_routing},
     {"fused_moe", read_fused_moe},
+    {"state_scan", read_state_scan},
+    {"state_convolution", read_state_convolution},
+    {"key_indexer", read_key_indexer},
+    {"sparse_attention", read_sparse_attention},
+    {"hyper_connection", read_hyper_connection},
     {"all_reduce", read_collective<CollectiveOp::all_reduce>},
     {"all_gather", read_collective<CollectiveOp::all_gather>},
     {"reduce_scatter", read_collective<CollectiveOp::reduce_scatter>},

@@ -28,6 +28,23 @@ std::string load_shape(const AttentionLoad& load) {
   return text;
 }
 
+/// "8 prompts of 2048 + 64 decodes"
+std::string state_load_shape(const StateLoad& load) {
+  std::string text;
+  if (load.prefill_sequences > 0) {
+    text = fmt::format("{} prompts of {}", load.prefill_sequences,
+                       load.prefill_tokens / load.prefill_sequences);
+  }
+  if (load.decode_sequences > 0) {
+    if (!text.empty()) text += " + ";
+    text += fmt::format("{} decodes", load.decode_sequences);
+    if (load.decode_tokens > load.decode_sequences) {
+      text += fmt::format(" of {} tokens", load.decode_tokens / load.decode_sequences);
+    }
+  }
+  return text;
+}
+
 struct ShapeOf {
   std::string operator()(const Gemm& k) const {
     return fmt::format("m {} n {} k {} {}", k.m, k.n, k.k, enum_name(k.dtype));
@@ -43,6 +60,30 @@ struct ShapeOf {
   std::string operator()(const Mla& k) const {
     return fmt::format("{} heads, {}{}", k.query_heads, load_shape(k.load),
                        dtypes(k.dtype, k.kv_dtype));
+  }
+  std::string operator()(const StateScan& k) const {
+    return fmt::format("{}: {} heads of {} x {}, {}", enum_name(k.kind), k.value_heads, k.key_dim,
+                       k.value_dim, state_load_shape(k.load));
+  }
+  std::string operator()(const StateConvolution& k) const {
+    return fmt::format("{} channels, {} taps, {}", k.channels, k.taps, state_load_shape(k.load));
+  }
+  std::string operator()(const KeyIndexer& k) const {
+    return fmt::format("{} heads of {}, best {} keys{}{}, {}", k.heads, k.head_dim, k.selected,
+                       k.block > 1 ? fmt::format(" by blocks of {}", k.block) : "",
+                       k.ratio > 1 ? fmt::format(" of {} tokens", k.ratio) : "",
+                       load_shape(k.load));
+  }
+  std::string operator()(const SparseAttention& k) const {
+    std::string keys = k.selected > 0 ? fmt::format("{} keys", k.selected) : "all keys";
+    if (k.ratio > 1) keys += fmt::format(" of {} tokens", k.ratio);
+    if (k.window > 0) keys += fmt::format(" and the latest {}", k.window);
+    return fmt::format("{} heads on {} of {}, {}, {}{}", k.query_heads, k.kv_heads, k.key_dim, keys,
+                       load_shape(k.load), dtypes(k.dtype, k.kv_dtype));
+  }
+  std::string operator()(const HyperConnection& k) const {
+    return fmt::format("{}: {} tokens, {} streams of {}", enum_name(k.part), k.tokens, k.streams,
+                       k.hidden);
   }
   std::string operator()(const FusedMoe& k) const {
     return fmt::format("{} tokens, top {} of {}, {} x {} {}, tp {} ep {}, {}", k.tokens, k.topk,

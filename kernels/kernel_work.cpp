@@ -64,6 +64,11 @@ KernelWork work_of(const BatchedGemm& kernel) {
 KernelWork work_of(const Attention& kernel) { return attention_work(kernel); }
 KernelWork work_of(const Mla& kernel) { return mla_work(kernel); }
 KernelWork work_of(const FusedMoe& kernel) { return moe_work(kernel); }
+KernelWork work_of(const StateScan& kernel) { return state_scan_work(kernel); }
+KernelWork work_of(const StateConvolution& kernel) { return state_convolution_work(kernel); }
+KernelWork work_of(const KeyIndexer& kernel) { return key_indexer_work(kernel); }
+KernelWork work_of(const SparseAttention& kernel) { return sparse_attention_work(kernel); }
+KernelWork work_of(const HyperConnection& kernel) { return hyper_connection_work(kernel); }
 
 // Square and sum (1), times the row's scale (1), times the weight (1); one rsqrt a row.
 KernelWork norm(double rows, double dim, double dtype_size, double streams, double fma_per_value) {

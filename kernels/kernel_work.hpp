@@ -37,6 +37,16 @@ double kv_tokens_read(const AttentionLoad& load, std::int64_t window);
 KernelWork attention_work(const Attention& kernel);
 KernelWork mla_work(const Mla& kernel);
 
+/// Keys that the queries of a load see beyond any window, at most `selected` each (0 = all), where
+/// `ratio` tokens share a key: query-key pairs. Exact from a list of sequences but for the ragged
+/// end of each prompt; from sums as attention_pairs() with a window.
+double selected_pairs(const AttentionLoad& load, std::int64_t selected, int ratio);
+KernelWork state_scan_work(const StateScan& kernel);
+KernelWork state_convolution_work(const StateConvolution& kernel);
+KernelWork key_indexer_work(const KeyIndexer& kernel);
+KernelWork sparse_attention_work(const SparseAttention& kernel);
+KernelWork hyper_connection_work(const HyperConnection& kernel);
+
 KernelWork moe_work(const FusedMoe& kernel);
 /// The format in which `gpu` multiplies weights stored as `weights`. Those in 4 bit are unpacked to
 /// 16 bit where it has no 4-bit path (gpt-oss on Hopper: vLLM's Triton and Marlin kernels), and

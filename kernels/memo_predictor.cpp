@@ -19,6 +19,11 @@ std::size_t list_bytes(const Kernel& kernel) {
     return heap_bytes(attention->load.sequences);
   }
   if (const auto* mla = std::get_if<Mla>(&kernel)) return heap_bytes(mla->load.sequences);
+  if (const auto* index = std::get_if<KeyIndexer>(&kernel))
+    return heap_bytes(index->load.sequences);
+  if (const auto* sparse = std::get_if<SparseAttention>(&kernel)) {
+    return heap_bytes(sparse->load.sequences);
+  }
   if (const auto* moe = std::get_if<FusedMoe>(&kernel)) return heap_bytes(moe->routing.counts);
   return 0;
 }

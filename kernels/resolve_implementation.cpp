@@ -125,7 +125,9 @@ Implementation resolve_implementation(const Kernel& kernel, const GpuSpec& gpu) 
       [&gpu]<class Kind>(const Kind& kind) {
         if constexpr (requires { kind.implementation; }) {
           Implementation resolved = kind.implementation;
-          if (resolved.source == KernelSource::automatic) resolved.source = choose(kind, gpu);
+          if constexpr (requires { choose(kind, gpu); }) {
+            if (resolved.source == KernelSource::automatic) resolved.source = choose(kind, gpu);
+          }
           return resolved;
         } else {
           return Implementation{};

@@ -42,16 +42,38 @@ std::string layer_problem(const Transformer& model, const AttentionShape& heads,
   return "";
 }
 
+/// Why `tensor` ranks cannot share a recurrence's heads, or "".
+std::string state_problem(const StateShape& state, int tensor) {
+  if (state.value_heads % tensor != 0) {
+    return fmt::format("does not divide the {} heads of its recurrent layers", state.value_heads);
+  }
+  if (state.key_heads > 0 && state.key_heads % tensor != 0 && tensor % state.key_heads != 0) {
+    return fmt::format(
+        "neither divides nor is a multiple of the {} key heads of its recurrent "
+        "layers",
+        state.key_heads);
+  }
+  return "";
+}
+
 /// Why `tensor` ranks cannot share the model's attention, MLP and vocabulary, or "".
 std::string tensor_problem(const Transformer& model, int tensor) {
   std::string problem;
   for (const LayerKind& kind : model.kinds) {
+    if (kind.state) {
+      problem = state_problem(*kind.state, tensor);
+      if (!problem.empty()) return problem;
+    }
     problem = layer_problem(model, kind.attention, kind.intermediate, tensor);
     if (!problem.empty()) return problem;
   }
   if (model.kinds.empty()) {
     problem = layer_problem(model, model.attention(0), model.intermediate, tensor);
     if (!problem.empty()) return problem;
+  }
+  if (model.compressed && model.compressed->output_groups % tensor != 0) {
+    return fmt::format("does not divide the {} groups of attention's output",
+                       model.compressed->output_groups);
   }
   if (model.moe && model.moe->shared_intermediate % tensor != 0) {
     return fmt::format("does not divide the shared expert's width {}",
@@ -116,9 +138,10 @@ std::string size_problem(const ParallelLayout& layout) {
     if (ranks <= ranks_max) ranks *= part;
   }
   if (ranks <= ranks_max) return "";
-  return fmt::format("tensor_parallel {} x data_parallel_attention {} x pipeline_parallel {} is "
-                     "more than the {} GPUs that a replica may span; lower one of them",
-                     layout.tensor, layout.data_parallel_attention, layout.pipeline, ranks_max);
+  return fmt::format(
+      "tensor_parallel {} x data_parallel_attention {} x pipeline_parallel {} is "
+      "more than the {} GPUs that a replica may span; lower one of them",
+      layout.tensor, layout.data_parallel_attention, layout.pipeline, ranks_max);
 }
 
 void check_layout(const Transformer& model, const ParallelLayout& layout,

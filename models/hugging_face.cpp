@@ -5,6 +5,7 @@
 #include "models/hugging_face/quantisation.hpp"
 #include "models/hugging_face/unread_keys.hpp"
 #include "models/model_fields.hpp"
+#include "models/model_name.hpp"
 
 namespace foretoken {
 namespace {
@@ -27,6 +28,31 @@ const Value& text_of(const Value& config, const Architecture& architecture) {
 const Value* find_outside(const Value& config, const Value& text, std::string_view key) {
   const Value* found = config.find(key);
   return found != nullptr ? found : text.find(key);
+}
+
+/// DeepSeek-V4 names its experts' format beside the block for everything else.
+void read_expert_format(TableReader& table, Transformer& model) {
+  std::string dtype;
+  if (!table.read("expert_dtype", dtype) || !model.moe) return;
+  if (dtype == "fp8") return;
+  if (dtype != "fp4") {
+    table.fail("expert_dtype", fmt::format("'{}' is not understood; fp4 and fp8 are", dtype));
+    return;
+  }
+  if (!model.released) model.released.emplace();
+  model.released->experts = DType::mxfp4;
+}
+
+/// A name that tells a format where nothing in the file does: the published folder has it in
+/// another file.
+void warn_of_named_format(const std::string& name, Transformer& model) {
+  if (model.released) return;
+  const auto named = model_format_in(name);
+  if (!named) return;
+  model.left_out.push_back(
+      fmt::format("its name says {}, but no quantization_config does (nor an "
+                  "hf_quant_config.json beside it): counted in bf16",
+                  enum_name(*named)));
 }
 
 }  // namespace
@@ -53,10 +79,12 @@ Transformer import_hugging_face(const Value& config, const std::string& name,
     const Value* block = find_outside(config, text, "quantization_config");
     read_quantisation(block != nullptr ? block : quantisation, diagnostics, model);
   }
+  read_expert_format(table, model);
   refuse_unread_keys(text, table.asked(), diagnostics);
   check_parameter_limit(model, config.position, diagnostics);
   expect_attention(model, config.position, diagnostics);
   diagnostics.throw_if_any();
+  warn_of_named_format(name, model);
   return model;
 }
 

@@ -24,15 +24,25 @@ void check_parameter_limit(const Transformer& model, const SourcePosition& posit
   for (const LayerKind& kind : model.kinds) {
     const AttentionShape& heads = kind.attention;
     width = std::max(width, kind.intermediate);
-    attention = std::max(attention, 2.0 * number(model.hidden) *
-                                        number(heads.query_heads + heads.kv_heads) *
-                                        number(heads.head_dim));
+    double own = 3.0 * number(model.hidden) * number(heads.query_heads + heads.kv_heads) *
+                 number(heads.head_dim);
+    if (heads.index) {
+      own +=
+          number(heads.index->heads + 1) * number(heads.index->head_dim) * number(2 * model.hidden);
+    }
+    if (kind.state) {
+      const double widths = number(kind.state->key_heads) * number(kind.state->key_dim) +
+                            number(kind.state->value_heads) *
+                                number(std::max(kind.state->value_dim, kind.state->key_dim) + 2);
+      own += 4.0 * number(model.hidden) * widths;
+    }
+    attention = std::max(attention, own);
   }
   const double dense = 3.0 * number(model.hidden) * number(width);
   double experts = 0;
   if (model.moe) {
     const MoeConfig& moe = *model.moe;
-    experts = 3.0 * number(model.hidden) *
+    experts = 3.0 * number(std::max(model.hidden, moe.latent)) *
               (number(moe.experts) * number(moe.intermediate) + number(moe.shared_intermediate));
   }
   const double total = number(model.layers) * (attention + std::max(dense, experts)) +
@@ -54,7 +64,9 @@ void expect_attention(const Transformer& model, const SourcePosition& position,
 }
 
 bool has_dense_layers(const Transformer& model) {
-  return !model.moe || model.moe->dense_layers > 0 || model.moe->step > 1;
+  const auto is_dense = [](const LayerKind& kind) { return kind.has_mlp && !kind.has_experts; };
+  return !model.moe || model.moe->dense_layers > 0 || model.moe->step > 1 ||
+         std::ranges::any_of(model.kinds, is_dense);
 }
 
 std::vector<std::int64_t> shortest_pattern(std::vector<std::int64_t> window_by_layer) {

@@ -20,6 +20,7 @@ inline constexpr std::int64_t head_dim_limit = 10'000;
 inline constexpr std::int64_t vocabulary_limit = 64'000'000;
 inline constexpr std::int64_t context_limit = 2'000'000'000;
 inline constexpr std::int64_t experts_limit = 100'000;
+inline constexpr std::int64_t streams_limit = 1000;  // of hyper-connections
 inline constexpr double parameters_limit = 1e15;
 
 /// Reads `key` into `out` if it is there; a value outside [minimum, maximum] is a mistake and

@@ -37,12 +37,22 @@ constexpr auto format_endings = std::to_array<FormatEnding>({{"fp8", DType::fp8}
 struct SameLayers {
   std::string_view name, built_in;
 };
-constexpr auto same_layers = std::to_array<SameLayers>({{"llama-3.3-70b", "llama-3.1-70b"},
-                                                        {"llama-3-70b", "llama-3.1-70b"},
-                                                        {"llama-3-8b", "llama-3.1-8b"},
-                                                        {"llama-3.1-nemotron-70b", "llama-3.1-70b"},
-                                                        {"deepseek-v3.1", "deepseek-v3"},
-                                                        {"deepseek-v3-base", "deepseek-v3"}});
+constexpr auto same_layers =
+    std::to_array<SameLayers>({{"llama-3.3-70b", "llama-3.1-70b"},
+                               {"llama-3-70b", "llama-3.1-70b"},
+                               {"llama-3-8b", "llama-3.1-8b"},
+                               {"llama-3.1-nemotron-70b", "llama-3.1-70b"},
+                               {"deepseek-v3.1", "deepseek-v3"},
+                               {"deepseek-v3-base", "deepseek-v3"},
+                               {"deepseek-v3.2-exp", "deepseek-v3.2"},
+                               {"kimi-k2.6", "kimi-k2.5"},
+                               {"kimi-k2.7", "kimi-k2.5"},
+                               {"kimi-k2.7-code", "kimi-k2.5"},
+                               {"minimax-m2", "minimax-m2.5"},
+                               {"minimax-m2.1", "minimax-m2.5"},
+                               {"minimax-m2.7", "minimax-m2.5"},
+                               {"glm-5.1", "glm-5"},
+                               {"llama-3-3-nemotron-super-49b", "nemotron-super-49b"}});
 
 std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, "-"));
@@ -51,7 +61,9 @@ std::string joined(const std::vector<std::string>& words) {
 /// The words of a name without organisation and Meta's own prefix.
 std::vector<std::string> own_words(std::string_view text) {
   std::vector<std::string> words = words_of(text.substr(text.rfind('/') + 1));
-  if (words.size() > 1 && words[0] == "meta" && words[1] == "llama") words.erase(words.begin());
+  const bool repeats_maker = words.size() > 1 && ((words[0] == "meta" && words[1] == "llama") ||
+                                                  (words[0] == "nvidia" && words[1] == "nemotron"));
+  if (repeats_maker) words.erase(words.begin());
   return words;
 }
 
@@ -90,6 +102,14 @@ bool is_model_id(std::string_view text) {
          !text.ends_with(".toml") && !text.ends_with(".json");
 }
 
+std::optional<DType> model_format_in(std::string_view text) {
+  for (const std::string& word : own_words(text)) {
+    const auto format = std::ranges::find(format_endings, word, &FormatEnding::word);
+    if (format != format_endings.end()) return format->dtype;
+  }
+  return std::nullopt;
+}
+
 std::optional<NamedModel> model_named(std::string_view text) {
   std::vector<std::string> words = own_words(text);
   NamedModel named;
@@ -109,12 +129,13 @@ std::string unknown_model_message(std::string_view text) {
   if (text.find('/') == std::string_view::npos) return unknown_name_message("model", text, known);
   std::vector<std::string> words = own_words(text);
   std::optional<DType> unused;
-  while (strip(words, unused)) {}
+  while (strip(words, unused)) {
+  }
   const std::string_view nearest = nearest_name(joined(words), known);
-  return fmt::format("no built-in model is called '{}'; {}ownload its config.json and give that "
-                     "file's path (`foretoken model list` has the built-in ones)",
-                     text,
-                     nearest.empty() ? "d" : fmt::format("did you mean '{}'? Else d", nearest));
+  return fmt::format(
+      "no built-in model is called '{}'; {}ownload its config.json and give that "
+      "file's path (`foretoken model list` has the built-in ones)",
+      text, nearest.empty() ? "d" : fmt::format("did you mean '{}'? Else d", nearest));
 }
 
 }  // namespace foretoken

@@ -22,6 +22,9 @@ struct NamedModel {
 };
 std::optional<NamedModel> model_named(std::string_view text);
 
+/// The format that a word of the name says, whatever model it is.
+std::optional<DType> model_format_in(std::string_view text);
+
 /// For an id or name that no built-in model answers to: the nearest, and what else can be done.
 std::string unknown_model_message(std::string_view text);
 

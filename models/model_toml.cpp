@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "models/model_fields.hpp"
+#include "models/model_toml_kinds.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/toml.hpp"
@@ -29,8 +30,20 @@ MlaConfig read_mla(const Value& root, Diagnostics& diagnostics) {
   require_count(table, "nope_dim", mla.nope_dim, head_dim_limit);
   require_count(table, "rope_dim", mla.rope_dim, head_dim_limit);
   require_count(table, "value_dim", mla.value_dim, head_dim_limit);
+  table.read("output_gate", mla.output_gate);
   table.finish();
   return mla;
+}
+
+CompressedAttention read_compressed(const Value& root, Diagnostics& diagnostics) {
+  TableReader table(root, diagnostics, "compressed");
+  CompressedAttention compressed;
+  require_count(table, "query_rank", compressed.query_rank, width_limit);
+  require_count(table, "output_groups", compressed.output_groups, heads_limit);
+  require_count(table, "output_rank", compressed.output_rank, width_limit);
+  require_count(table, "rope_dim", compressed.rope_dim, head_dim_limit);
+  table.finish();
+  return compressed;
 }
 
 /// What latent attention has no use for.
@@ -90,72 +103,6 @@ void read_format(TableReader& table, std::string_view key, DType WeightFormats::
   *model.released.*part = dtype;
 }
 
-/// `fallback` says what a kind leaves out.
-LayerKind read_kind(const std::string& name, const Value& root, const Transformer& fallback,
-                    Diagnostics& diagnostics) {
-  TableReader table(root, diagnostics, "kinds." + name);
-  LayerKind kind{.name = name, .attention = fallback.attention(0)};
-  kind.intermediate = fallback.intermediate;
-  AttentionShape& heads = kind.attention;
-  table.read("attention", kind.has_attention);
-  table.read("mlp", kind.has_mlp);
-  read_within(table, "query_heads", heads.query_heads, 1, heads_limit);
-  read_within(table, "kv_heads", heads.kv_heads, 1, heads_limit);
-  table.expect("kv_heads", heads.kv_heads < 1 || heads.query_heads % heads.kv_heads == 0,
-               fmt::format("{} does not divide the {} query heads", heads.kv_heads,
-                           heads.query_heads));
-  read_within(table, "head_dim", heads.head_dim, 1, head_dim_limit);
-  heads.value_dim = heads.head_dim;
-  read_within(table, "value_dim", heads.value_dim, 1, head_dim_limit);
-  read_within(table, "window", heads.window, 0, context_limit);
-  table.read("attention_sinks", heads.sinks);
-  table.read("values_are_keys", heads.values_are_keys);
-  table.expect("values_are_keys", !heads.values_are_keys || heads.value_dim == heads.head_dim,
-               "needs values as wide as keys");
-  read_within(table, "intermediate", kind.intermediate, 1, width_limit);
-  if (!kind.has_mlp) kind.intermediate = 0;
-  if (!kind.has_attention) heads = {};
-  table.finish();
-  return kind;
-}
-
-/// layer_kinds = ["sliding", "sliding", "full"], and a table [kinds.NAME] for each name.
-void read_kinds(TableReader& table, Transformer& model) {
-  std::vector<std::string> pattern;
-  const Value* tables = table.find_table("kinds");
-  if (!table.read("layer_kinds", pattern)) {
-    if (tables != nullptr) table.fail("kinds", "needs layer_kinds, a name for each layer");
-    return;
-  }
-  if (model.mla || !model.window_pattern.empty()) {
-    table.fail("layer_kinds", "cannot be combined with [mla] or window_pattern");
-  }
-  if (tables == nullptr) {
-    table.fail("layer_kinds", "needs a table [kinds.NAME] for each name");
-    return;
-  }
-  const Transformer fallback = model;
-  for (const auto& [name, value] : std::get<ValueObject>(tables->data)) {
-    if (!value.is_object()) {
-      table.diagnostics().add(value.position, fmt::format("kinds.{}: must be a table", name));
-      return;
-    }
-    model.kinds.push_back(read_kind(name, value, fallback, table.diagnostics()));
-  }
-  for (const std::string& name : pattern) {
-    const auto found = std::ranges::find(model.kinds, name, &LayerKind::name);
-    if (found == model.kinds.end()) {
-      std::vector<std::string_view> known;
-      for (const LayerKind& kind : model.kinds) known.push_back(kind.name);
-      table.fail("layer_kinds", unknown_name_message("kind of layer", name, known));
-      model.kind_pattern.clear();
-      return;
-    }
-    model.kind_pattern.push_back(static_cast<int>(found - model.kinds.begin()));
-  }
-  table.expect("layer_kinds", !pattern.empty(), "must name at least one kind");
-}
-
 MoeConfig read_moe(const Value& root, Transformer& model, Diagnostics& diagnostics) {
   TableReader table(root, diagnostics, "moe");
   MoeConfig moe;
@@ -176,6 +123,7 @@ MoeConfig read_moe(const Value& root, Transformer& model, Diagnostics& diagnosti
                "scales a shared expert's result; set shared_intermediate");
   table.read("router_bias", moe.router_bias);
   table.read("expert_bias", moe.expert_bias);
+  read_within(table, "latent", moe.latent, 0, width_limit);
   if (model.layers > 0) {
     table.expect("dense_layers", moe.dense_layers < model.layers,
                  fmt::format("must leave at least one of the {} layers to the experts; without "
@@ -210,14 +158,6 @@ DraftHead read_draft_head(const Value& root, const Transformer& model, Diagnosti
   return head;
 }
 
-void set_if(Value& table, std::string_view key, bool value) {
-  if (value) table.set(key, true);
-}
-
-void set_if(Value& table, std::string_view key, std::int64_t value) {
-  if (value != 0) table.set(key, value);
-}
-
 Value mla_table(const MlaConfig& mla) {
   Value table;
   set_if(table, "query_rank", std::int64_t{mla.query_rank});
@@ -225,6 +165,16 @@ Value mla_table(const MlaConfig& mla) {
   table.set("nope_dim", mla.nope_dim);
   table.set("rope_dim", mla.rope_dim);
   table.set("value_dim", mla.value_dim);
+  set_if(table, "output_gate", mla.output_gate);
+  return table;
+}
+
+Value compressed_table(const CompressedAttention& compressed) {
+  Value table;
+  table.set("query_rank", compressed.query_rank);
+  table.set("output_groups", compressed.output_groups);
+  table.set("output_rank", compressed.output_rank);
+  table.set("rope_dim", compressed.rope_dim);
   return table;
 }
 
@@ -245,28 +195,6 @@ void set_format(Value& table, std::string_view key, DType WeightFormats::*part,
   }
 }
 
-Value kind_table(const LayerKind& kind, const Transformer& model) {
-  Value table;
-  if (!kind.has_attention) {
-    table.set("attention", false);
-  } else {
-    const AttentionShape& heads = kind.attention;
-    table.set("query_heads", heads.query_heads);
-    table.set("kv_heads", heads.kv_heads);
-    table.set("head_dim", heads.head_dim);
-    if (heads.value_dim != heads.head_dim) table.set("value_dim", heads.value_dim);
-    set_if(table, "window", heads.window);
-    set_if(table, "attention_sinks", heads.sinks);
-    set_if(table, "values_are_keys", heads.values_are_keys);
-  }
-  if (!kind.has_mlp) {
-    table.set("mlp", false);
-  } else if (kind.intermediate != model.intermediate) {
-    table.set("intermediate", kind.intermediate);
-  }
-  return table;
-}
-
 Value moe_table(const MoeConfig& moe, const std::optional<WeightFormats>& released) {
   Value table;
   table.set("experts", moe.experts);
@@ -278,6 +206,7 @@ Value moe_table(const MoeConfig& moe, const std::optional<WeightFormats>& releas
   set_if(table, "shared_gate", moe.shared_gate);
   set_if(table, "router_bias", moe.router_bias);
   set_if(table, "expert_bias", moe.expert_bias);
+  set_if(table, "latent", moe.latent);
   set_format(table, "dtype", &WeightFormats::experts, released);
   if (moe.shared_intermediate > 0) {
     set_format(table, "shared_dtype", &WeightFormats::shared, released);
@@ -294,9 +223,10 @@ void check_dense_width(TableReader& table, Transformer& model) {
     model.intermediate = 0;
     return;
   }
-  const bool is_missing = model.kinds.empty() || std::ranges::any_of(model.kinds, [](const auto& kind) {
-    return kind.has_mlp && kind.intermediate == 0;
-  });
+  const bool is_missing =
+      model.kinds.empty() || std::ranges::any_of(model.kinds, [](const auto& kind) {
+        return kind.has_mlp && kind.intermediate == 0;
+      });
   if (is_missing) require_count(table, "intermediate", model.intermediate, width_limit);
 }
 
@@ -315,6 +245,12 @@ Transformer read_model(const Value& root) {
   table.read("tied_embeddings", model.tied_embeddings);
   if (!model.mla) read_window_pattern(table, model);
   table.read("post_norms", model.post_norms);
+  table.read("parallel_blocks", model.parallel_blocks);
+  table.read("ungated_mlp", model.ungated_mlp);
+  read_within(table, "hyper_streams", model.hyper_streams, 0, streams_limit);
+  if (const Value* compressed = table.find_table("compressed")) {
+    model.compressed = read_compressed(*compressed, diagnostics);
+  }
   read_within(table, "intermediate", model.intermediate, 0, width_limit);
   DType released = DType::bf16;
   if (table.read("dtype", released)) model.released = WeightFormats(released);
@@ -359,6 +295,9 @@ std::string model_toml(const Transformer& model) {
   set_if(table, "qk_norm_full", model.qk_norm_full);
   set_if(table, "attention_sinks", model.attention_sinks);
   set_if(table, "post_norms", model.post_norms);
+  set_if(table, "parallel_blocks", model.parallel_blocks);
+  set_if(table, "ungated_mlp", model.ungated_mlp);
+  set_if(table, "hyper_streams", std::int64_t{model.hyper_streams});
   if (model.released) table.set("dtype", std::string(enum_name(model.released->linear)));
   set_format(table, "attention_dtype", &WeightFormats::attention, model.released);
   if (!model.window_pattern.empty()) {
@@ -370,16 +309,8 @@ std::string model_toml(const Transformer& model) {
   if (!model.left_out.empty()) {
     table.set("left_out", ValueArray(model.left_out.begin(), model.left_out.end()));
   }
-  if (!model.kind_pattern.empty()) {
-    ValueArray names;
-    for (const int kind : model.kind_pattern) {
-      names.emplace_back(model.kinds[static_cast<std::size_t>(kind)].name);
-    }
-    table.set("layer_kinds", std::move(names));
-    Value kinds;
-    for (const LayerKind& kind : model.kinds) kinds.set(kind.name, kind_table(kind, model));
-    table.set("kinds", std::move(kinds));
-  }
+  write_kinds(table, model);
+  if (model.compressed) table.set("compressed", compressed_table(*model.compressed));
   if (model.mla) table.set("mla", mla_table(*model.mla));
   if (model.moe) table.set("moe", moe_table(*model.moe, model.released));
   if (model.draft_head) table.set("draft_head", draft_head_table(*model.draft_head));

@@ -5,128 +5,15 @@
 #include <functional>
 #include <queue>
 
+#include "models/graph_builder.hpp"
+
 namespace foretoken {
 namespace {
-
-using Vertex = OperatorGraph::vertex_descriptor;
-
-/// Adds operators to a graph, each with the operators whose results it reads.
-class GraphBuilder {
- public:
-  Vertex add(const Operator& op, std::initializer_list<Vertex> inputs = {}) {
-    const Vertex vertex = boost::add_vertex(op, graph_);
-    for (const Vertex input : inputs) boost::add_edge(input, vertex, graph_);
-    return vertex;
-  }
-  OperatorGraph take() { return std::move(graph_); }
-
- private:
-  OperatorGraph graph_;
-};
-
-Operator norm(std::string_view role, std::int64_t width, bool fused_add) {
-  return {.kind = OperatorKind::norm,
-          .role = role,
-          .in_features = width,
-          .fused_add = fused_add,
-          .parameters = width};
-}
-
-Operator linear(std::string_view role, Shard shard, std::int64_t in, std::int64_t out,
-                bool bias = false) {
-  return {.kind = OperatorKind::linear,
-          .role = role,
-          .shard = shard,
-          .in_features = in,
-          .out_features = out,
-          .bias = bias,
-          .part = shard == Shard::column || shard == Shard::row ? WeightPart::mlp : WeightPart::plain,
-          .parameters = in * out + (bias ? out : 0)};
-}
 
 Operator of_moe(Operator op) {
   op.of_moe = true;
   if (op.part != WeightPart::plain) op.part = WeightPart::shared_expert;
   return op;
-}
-
-/// A linear operator of attention.
-Operator projection(std::string_view role, Shard shard, std::int64_t in, std::int64_t out,
-                    bool bias = false) {
-  Operator op = linear(role, shard, in, out, bias);
-  op.part = WeightPart::attention;
-  return op;
-}
-
-Operator with_all_reduce(Operator op, std::string_view role) {
-  op.all_reduce = role;
-  return op;
-}
-
-/// A norm over all heads of a rank's group together.
-Operator heads_norm(std::string_view role, std::int64_t width, const AttentionShape& shape) {
-  Operator op = norm(role, width, false);
-  op.heads = true;
-  op.attention = shape;
-  return op;
-}
-
-/// What works head by head on a layer's queries, keys or values.
-Operator of_heads(OperatorKind kind, std::string_view role, const AttentionShape& shape) {
-  return {.kind = kind, .role = role, .attention = shape};
-}
-
-/// Latent attention as vLLM runs it. The up-projection of keys and values (kv_b_proj) is part of
-/// the attention kernel for prompts; decodes pass it head by head, queries before attention and
-/// results behind it.
-Vertex add_latent_attention(GraphBuilder& graph, const Transformer& model, Vertex input) {
-  const MlaConfig& mla = *model.mla;
-  const AttentionShape shape = model.attention(0);
-  const std::int64_t heads = model.query_heads;
-  const std::int64_t query_width = heads * (mla.nope_dim + mla.rope_dim);
-  const std::int64_t cached = std::int64_t{mla.kv_rank} + mla.rope_dim;
-  const auto down_projection = [&](std::string_view role, std::int64_t width) {
-    return graph.add(projection(role, Shard::replicated, model.hidden, width), {input});
-  };
-  Vertex query = 0, latent = 0;
-  if (mla.query_rank > 0) {
-    latent = down_projection("qkv_a_proj", mla.query_rank + cached);
-    const Vertex normed = graph.add(norm("q_a_norm", mla.query_rank, false), {latent});
-    query =
-        graph.add(projection("q_b_proj", Shard::column, mla.query_rank, query_width), {normed});
-  } else {
-    query = graph.add(projection("q_proj", Shard::column, model.hidden, query_width), {input});
-    latent = down_projection("kv_a_proj", cached);
-  }
-  const Vertex kv_normed = graph.add(norm("kv_a_norm", mla.kv_rank, false), {latent});
-  const Vertex rope =
-      graph.add(of_heads(OperatorKind::rope, "rope", shape), {query, kv_normed, latent});
-  const Vertex written = graph.add(of_heads(OperatorKind::kv_write, "kv_write", shape), {rope});
-  const auto head_projection = [&](std::string_view role, std::int64_t in, std::int64_t out,
-                                   Vertex from) {
-    return graph.add({.kind = OperatorKind::head_projection,
-                      .role = role,
-                      .shard = Shard::column,
-                      .in_features = in,
-                      .out_features = out,
-                      .parameters = heads * in * out},
-                     {from});
-  };
-  const Vertex absorbed = head_projection("q_absorb", mla.nope_dim, mla.kv_rank, rope);
-  Operator core = of_heads(OperatorKind::attention, "attention", shape);
-  core.shard = Shard::column;
-  const Vertex attention = graph.add(core, {absorbed, rope, written});
-  const Vertex values = head_projection("v_up_proj", mla.kv_rank, mla.value_dim, attention);
-  return graph.add(with_all_reduce(projection("o_proj", Shard::row, heads * mla.value_dim,
-                                              model.hidden, model.output_bias),
-                                   "attention_all_reduce"),
-                   {values});
-}
-
-/// EAGLE-3's attention sees the token's embedding beside the hidden state.
-std::int64_t attention_width(const Transformer& model) {
-  const bool is_double = model.draft_head && model.draft_head->kind == DraftHeadKind::eagle3;
-  return is_double ? 2 * model.hidden : model.hidden;
 }
 
 /// What a draft head does with the token's embedding and the target's hidden states before its
@@ -136,81 +23,56 @@ Vertex add_draft_input(GraphBuilder& graph, const Transformer& model) {
   const std::int64_t hidden = model.hidden;
   switch (head.kind) {
     case DraftHeadKind::eagle:
-      return graph.add(linear("draft_fc", Shard::replicated, hidden + head.target_hidden, hidden));
+      return graph.add(
+          linear_operator("draft_fc", Shard::replicated, hidden + head.target_hidden, hidden));
     case DraftHeadKind::eagle3: {
       if (head.target_layers > 0) {
-        graph.add(
-            linear("draft_fc", Shard::replicated, head.target_layers * head.target_hidden, hidden));
+        graph.add(linear_operator("draft_fc", Shard::replicated,
+                                  head.target_layers * head.target_hidden, hidden));
       }
-      graph.add(norm("hidden_norm", hidden, false));
-      return graph.add(norm("input_norm", hidden, false));
+      graph.add(norm_operator("hidden_norm", hidden, false));
+      return graph.add(norm_operator("input_norm", hidden, false));
     }
     case DraftHeadKind::mtp: {
-      const Vertex embedding = graph.add(norm("embedding_norm", hidden, false));
-      const Vertex state = graph.add(norm("hidden_norm", head.target_hidden, false));
-      const Vertex projected =
-          graph.add(linear("eh_proj", Shard::replicated, hidden + head.target_hidden, hidden),
-                    {embedding, state});
-      return graph.add(norm("input_norm", hidden, false), {projected});
+      const Vertex embedding = graph.add(norm_operator("embedding_norm", hidden, false));
+      const Vertex state = graph.add(norm_operator("hidden_norm", head.target_hidden, false));
+      const Vertex projected = graph.add(
+          linear_operator("eh_proj", Shard::replicated, hidden + head.target_hidden, hidden),
+          {embedding, state});
+      return graph.add(norm_operator("input_norm", hidden, false), {projected});
     }
   }
   FORETOKEN_CHECK(false, "a draft head of kind {}", static_cast<int>(head.kind));
 }
 
-/// From the normed input to the attention block's output projection.
-Vertex add_attention(GraphBuilder& graph, const Transformer& model, int layer, Vertex input) {
-  if (model.mla) return add_latent_attention(graph, model, input);
-  const AttentionShape shape = model.attention(layer);
-  const std::int64_t query_width = std::int64_t{shape.query_heads} * shape.head_dim;
-  const std::int64_t key_width = std::int64_t{shape.kv_heads} * shape.head_dim;
-  Operator qkv = projection("qkv_proj", Shard::column, attention_width(model),
-                            qkv_width(shape, shape.query_heads, shape.kv_heads), model.qkv_bias);
-  qkv.heads = true;
-  qkv.attention = shape;
-  Vertex last = graph.add(qkv, {input});
-  if (model.qk_norm) {
-    Operator heads = of_heads(OperatorKind::qk_norm, "qk_norm", shape);
-    heads.in_features = shape.head_dim;
-    heads.parameters = std::int64_t{2} * shape.head_dim;
-    last = graph.add(heads, {last});
-  }
-  if (model.qk_norm_full) {
-    const Vertex query = graph.add(heads_norm("q_norm", query_width, shape), {last});
-    last = graph.add(heads_norm("k_norm", key_width, shape), {last, query});
-  }
-  const Vertex rope = graph.add(of_heads(OperatorKind::rope, "rope", shape), {last});
-  const Vertex written = graph.add(of_heads(OperatorKind::kv_write, "kv_write", shape), {rope});
-  Operator core = of_heads(OperatorKind::attention, "attention", shape);
-  core.shard = Shard::column;
-  core.parameters = shape.sinks ? std::int64_t{shape.query_heads} : 0;
-  const Vertex attention = graph.add(core, {rope, written});
-  const std::int64_t result_width = std::int64_t{shape.query_heads} * shape.value_dim;
-  return graph.add(with_all_reduce(projection("o_proj", Shard::row, result_width, model.hidden,
-                                              model.output_bias),
-                                   "attention_all_reduce"),
-                   {attention});
+/// Gate and up products at once where there is a gate.
+std::int64_t first_width(const Transformer& model, std::int64_t width) {
+  return (model.mlp_products() - 1) * width;
 }
 
 Vertex add_dense_mlp(GraphBuilder& graph, const Transformer& model, int layer, Vertex input) {
   const std::int64_t width = model.dense_width(layer);
   const Vertex gate_up =
-      graph.add(linear("gate_up_proj", Shard::column, model.hidden, 2 * width), {input});
+      graph.add(linear_operator(model.ungated_mlp ? "up_proj" : "gate_up_proj", Shard::column,
+                                model.hidden, first_width(model, width)),
+                {input});
   const Vertex activation = graph.add({.kind = OperatorKind::activation,
                                        .role = "activation",
                                        .shard = Shard::column,
                                        .in_features = width},
                                       {gate_up});
-  return graph.add(
-      with_all_reduce(linear("down_proj", Shard::row, width, model.hidden), "mlp_all_reduce"),
-      {activation});
+  return graph.add(with_all_reduce(linear_operator("down_proj", Shard::row, width, model.hidden),
+                                   "mlp_all_reduce"),
+                   {activation});
 }
 
 /// The expert that every token passes. It runs first; the routed experts' result is added to its
 /// partial sum, and both are reduced at once.
 Vertex add_shared_expert(GraphBuilder& graph, const Transformer& model, Vertex input) {
   const std::int64_t width = model.moe->shared_intermediate;
-  const Vertex gate_up = graph.add(
-      of_moe(linear("shared_gate_up_proj", Shard::column, model.hidden, 2 * width)), {input});
+  const Vertex gate_up = graph.add(of_moe(linear_operator("shared_gate_up_proj", Shard::column,
+                                                          model.hidden, first_width(model, width))),
+                                   {input});
   const Vertex activation = graph.add({.kind = OperatorKind::activation,
                                        .role = "shared_activation",
                                        .shard = Shard::column,
@@ -218,32 +80,45 @@ Vertex add_shared_expert(GraphBuilder& graph, const Transformer& model, Vertex i
                                        .of_moe = true},
                                       {gate_up});
   const Vertex down = graph.add(
-      of_moe(linear("shared_down_proj", Shard::row, width, model.hidden)), {activation});
+      of_moe(linear_operator("shared_down_proj", Shard::row, width, model.hidden)), {activation});
   if (!model.moe->shared_gate) return down;
-  return graph.add(of_moe(linear("shared_expert_gate", Shard::replicated, model.hidden, 1)),
-                   {down});
+  return graph.add(
+      of_moe(linear_operator("shared_expert_gate", Shard::replicated, model.hidden, 1)), {down});
 }
 
 Vertex add_experts(GraphBuilder& graph, const Transformer& model, Vertex input) {
   const MoeConfig& moe = *model.moe;
   Vertex carried = input;
   if (moe.shared_intermediate > 0) carried = add_shared_expert(graph, model, input);
-  const Vertex router = graph.add(
-      of_moe(linear("router", Shard::replicated, model.hidden, moe.experts, moe.router_bias)),
-      {input});
+  const Vertex router = graph.add(of_moe(linear_operator("router", Shard::replicated, model.hidden,
+                                                         moe.experts, moe.router_bias)),
+                                  {input});
   const Vertex topk = graph.add(
       {.kind = OperatorKind::topk_routing, .role = "topk_routing", .of_moe = true}, {router});
-  const std::int64_t biases = moe.expert_bias ? 2 * moe.intermediate + model.hidden : 0;
-  return graph.add({.kind = OperatorKind::experts,
-                    .role = "experts",
-                    .shard = Shard::row,
-                    .in_features = model.hidden,
-                    .out_features = moe.intermediate,
-                    .bias = moe.expert_bias,
-                    .of_moe = true,
-                    .all_reduce = "moe_all_reduce",
-                    .parameters = moe.experts * (3 * model.hidden * moe.intermediate + biases)},
-                   {carried, topk});
+  const std::int64_t width = moe.latent > 0 ? moe.latent : model.hidden;
+  Vertex entered = topk;
+  if (moe.latent > 0) {
+    entered = graph.add(
+        of_moe(linear_operator("latent_down_proj", Shard::replicated, model.hidden, moe.latent)),
+        {input, topk});
+  }
+  const std::int64_t biases = moe.expert_bias ? 2 * moe.intermediate + width : 0;
+  const Vertex experts = graph.add(
+      {.kind = OperatorKind::experts,
+       .role = "experts",
+       .shard = Shard::row,
+       .in_features = width,
+       .out_features = moe.intermediate,
+       .bias = moe.expert_bias,
+       .of_moe = true,
+       .all_reduce = moe.latent > 0 ? "" : "moe_all_reduce",
+       .parameters = moe.experts * (model.mlp_products() * width * moe.intermediate + biases)},
+      {carried, entered});
+  if (moe.latent == 0) return experts;
+  return graph.add(with_all_reduce(of_moe(linear_operator("latent_up_proj", Shard::replicated,
+                                                          moe.latent, model.hidden)),
+                                   "moe_all_reduce"),
+                   {experts});
 }
 
 std::int64_t sum_parameters(const OperatorGraph& graph, const MoeConfig* active_experts_of) {
@@ -269,28 +144,76 @@ std::int64_t count_parameters(const Transformer& model, const MoeConfig* active_
 
 }  // namespace
 
+namespace {
+
+/// DeepSeek-V4: each block reads a mix of the streams, and every stream takes its output in.
+Vertex add_hyper(GraphBuilder& graph, const Transformer& model, std::string_view role,
+                 HyperPart part, std::initializer_list<Vertex> inputs) {
+  const std::int64_t streams = model.hyper_streams;
+  const std::int64_t mixes = (2 + streams) * streams;
+  Operator op{.kind = OperatorKind::hyper_connection, .role = role, .in_features = model.hidden};
+  op.hyper = part;
+  // A product from all streams to the mixing weights, a bias each and three scales.
+  if (part == HyperPart::pre) op.parameters = mixes * streams * model.hidden + mixes + 3;
+  return graph.add(op, inputs);
+}
+
+/// A block's norm: after the residual's addition, or of what the streams are mixed to.
+Vertex add_block_norm(GraphBuilder& graph, const Transformer& model, std::string_view role,
+                      std::string_view mix_role, bool fused_add,
+                      std::initializer_list<Vertex> inputs) {
+  if (model.hyper_streams == 0)
+    return graph.add(norm_operator(role, model.hidden, fused_add), inputs);
+  const Vertex mixed = add_hyper(graph, model, mix_role, HyperPart::pre, inputs);
+  return graph.add(norm_operator(role, model.hidden, false), {mixed});
+}
+
+/// Attention, a recurrence, or both side by side (Falcon-H1).
+Vertex add_mixer(GraphBuilder& graph, const Transformer& model, int layer, Vertex input) {
+  const LayerKind* kind = model.kind(layer);
+  Vertex last = input;
+  if (kind != nullptr && kind->state) last = add_state(graph, model, *kind->state, input);
+  if (kind != nullptr && !kind->has_attention) return last;
+  return add_attention(graph, model, layer, input);
+}
+
+}  // namespace
+
 OperatorGraph layer_graph(const Transformer& model, int layer) {
   FORETOKEN_CHECK(layer >= 0 && layer < model.layers, "layer {} of {}", layer, model.layers);
+  const LayerKind* kind = model.kind(layer);
+  const bool has_mixer = kind == nullptr || kind->has_attention || kind->state;
+  const bool has_mlp = kind == nullptr || kind->has_mlp;
+  if (!has_mixer && !has_mlp) return {};
   GraphBuilder graph;
   // Layer 0 has no residual yet to add; every later norm takes the previous block's output in.
-  const Vertex input = model.draft_head ? add_draft_input(graph, model)
-                                        : graph.add(norm("input_norm", model.hidden, layer > 0));
-  const LayerKind* kind = model.kind(layer);
-  Vertex mlp_norm = input;
-  if (kind == nullptr || kind->has_attention) {
-    Vertex projected = add_attention(graph, model, layer, input);
-    if (model.post_norms) {
-      projected = graph.add(norm("post_attention_norm", model.hidden, false), {projected});
-    }
-    if (kind != nullptr && !kind->has_mlp) return graph.take();
-    const std::string_view before_mlp = model.post_norms ? "pre_mlp_norm" : "post_attention_norm";
-    mlp_norm = graph.add(norm(before_mlp, model.hidden, true), {input, projected});
-  } else if (!kind->has_mlp) {
-    return {};
+  Vertex input = 0;
+  if (model.draft_head) {
+    input = add_draft_input(graph, model);
+  } else {
+    input = add_block_norm(graph, model, "input_norm", "attention_mix", layer > 0, {});
   }
-  const Vertex mlp = model.is_moe_layer(layer) ? add_experts(graph, model, mlp_norm)
-                                               : add_dense_mlp(graph, model, layer, mlp_norm);
-  if (model.post_norms) graph.add(norm("post_mlp_norm", model.hidden, false), {mlp});
+  Vertex mlp_norm = input;
+  if (has_mixer) {
+    Vertex projected = add_mixer(graph, model, layer, input);
+    if (model.hyper_streams > 0) {
+      projected = add_hyper(graph, model, "attention_unmix", HyperPart::post, {projected});
+    }
+    if (model.post_norms) {
+      projected = graph.add(norm_operator("post_attention_norm", model.hidden, false), {projected});
+    }
+    if (!has_mlp) return graph.take();
+    const std::string_view before_mlp = model.post_norms ? "pre_mlp_norm" : "post_attention_norm";
+    if (!model.parallel_blocks) {
+      mlp_norm = add_block_norm(graph, model, before_mlp, "mlp_mix", true, {input, projected});
+    }
+  }
+  Vertex mlp = model.is_moe_layer(layer) ? add_experts(graph, model, mlp_norm)
+                                         : add_dense_mlp(graph, model, layer, mlp_norm);
+  if (model.hyper_streams > 0) {
+    mlp = add_hyper(graph, model, "mlp_unmix", HyperPart::post, {mlp});
+  }
+  if (model.post_norms) graph.add(norm_operator("post_mlp_norm", model.hidden, false), {mlp});
   return graph.take();
 }
 
@@ -309,12 +232,12 @@ OperatorGraph output_graph(const Transformer& model) {
   GraphBuilder graph;
   // EAGLE predicts what the target's last norm has passed already.
   const bool has_norm = !model.draft_head || model.draft_head->kind != DraftHeadKind::eagle;
-  Operator head = linear("lm_head", Shard::vocabulary, model.hidden, model.vocabulary);
+  Operator head = linear_operator("lm_head", Shard::vocabulary, model.hidden, model.vocabulary);
   const bool shares_head = model.draft_head && !model.draft_head->has_own_lm_head();
   if (model.tied_embeddings || shares_head) head.parameters = 0;
-  const Vertex logits = has_norm
-                            ? graph.add(head, {graph.add(norm("final_norm", model.hidden, true))})
-                            : graph.add(head);
+  const Vertex logits =
+      has_norm ? graph.add(head, {graph.add(norm_operator("final_norm", model.hidden, true))})
+               : graph.add(head);
   graph.add({.kind = OperatorKind::sampling, .role = "sampling"}, {logits});
   return graph.take();
 }
@@ -335,16 +258,9 @@ DType format_of(WeightPart part, const WeightFormats& formats) {
 
 std::int64_t qkv_width(const AttentionShape& shape, int query_heads, int kv_heads) {
   const int value_dim = shape.values_are_keys ? 0 : shape.value_dim;
-  return std::int64_t{query_heads} * shape.head_dim +
+  const int gate_dim = shape.output_gate ? shape.value_dim : 0;
+  return std::int64_t{query_heads} * (shape.head_dim + gate_dim) +
          std::int64_t{kv_heads} * (shape.head_dim + value_dim);
-}
-
-std::int64_t cached_elements(const Transformer& model, int layer, int kv_heads) {
-  const LayerKind* kind = model.kind(layer);
-  if (kind != nullptr && !kind->has_attention) return 0;
-  if (model.mla) return std::int64_t{model.mla->kv_rank} + model.mla->rope_dim;
-  const AttentionShape shape = model.attention(layer);
-  return std::int64_t{kv_heads} * (shape.head_dim + shape.value_dim);
 }
 
 std::vector<Operator> launch_order(const OperatorGraph& graph) {
@@ -374,14 +290,6 @@ std::int64_t parameter_count(const Transformer& model) { return count_parameters
 
 std::int64_t active_parameter_count(const Transformer& model) {
   return count_parameters(model, model.moe ? &*model.moe : nullptr);
-}
-
-Bytes kv_bytes_per_token(const Transformer& model, DType kv_dtype) {
-  std::int64_t elements = 0;
-  for (int layer = 0; layer < model.layers; ++layer) {
-    elements += cached_elements(model, layer, model.attention(layer).kv_heads);
-  }
-  return Bytes(static_cast<double>(elements) * bytes_per_element(kv_dtype));
 }
 
 }  // namespace foretoken

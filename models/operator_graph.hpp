@@ -24,6 +24,11 @@ enum class OperatorKind {
   activation,  // SiLU(gate) * up, or GELU in place of SiLU, which costs the same
   topk_routing,
   experts,  // the routed experts together
+  key_indexer,
+  state_convolution,
+  state_scan,
+  state_norm,  // of each head that a recurrence puts out, times a gate
+  hyper_connection,
   sampling,
 };
 
@@ -31,8 +36,8 @@ enum class OperatorKind {
 /// (row: each rank is left with a partial sum), or the rows of the vocabulary.
 enum class Shard { replicated, column, row, vocabulary };
 
-/// What a linear operator's weights belong to, which decides their format; `plain` ones (routers, LM
-/// heads) are in 16 bit.
+/// What a linear operator's weights belong to, which decides their format; `plain` ones (routers,
+/// LM heads) are in 16 bit.
 enum class WeightPart { plain, mlp, attention, shared_expert };
 
 /// The format of a part's weights.
@@ -57,7 +62,9 @@ struct Operator {
   std::string_view all_reduce = {};
   /// What belongs to attention, qkv_proj and the norms of heads included: the layer's heads.
   AttentionShape attention = {};
-  std::int64_t parameters = 0;  // weights it owns, unsharded; a tied LM head owns none
+  StateShape state = {};             // of a recurrence and what belongs to it
+  HyperPart hyper = HyperPart::pre;  // hyper_connection
+  std::int64_t parameters = 0;       // weights it owns, unsharded; a tied LM head owns none
 };
 
 using OperatorGraph =
@@ -82,11 +89,5 @@ std::int64_t parameter_count(const Transformer& model);
 std::int64_t active_parameter_count(const Transformer& model);
 /// Columns of the product that makes queries, keys and values of so many heads.
 std::int64_t qkv_width(const AttentionShape& shape, int query_heads, int kv_heads);
-/// Values that layer `layer` caches of a token for `kv_heads` of its heads; latent attention has
-/// one latent for all.
-std::int64_t cached_elements(const Transformer& model, int layer, int kv_heads);
-/// Key and value bytes of one token over all layers, unsharded: with latent attention, those of the
-/// latent and the rotary key.
-Bytes kv_bytes_per_token(const Transformer& model, DType kv_dtype);
 
 }  // namespace foretoken

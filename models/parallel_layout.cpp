@@ -69,7 +69,8 @@ ParameterSplit linear_parameters(const Operator& op, const Transformer& model,
 /// `expert` whole shares of the other ranks' slices each.
 ParameterSplit expert_parameters(const Operator& op, const Transformer& model,
                                  const ParallelLayout& layout) {
-  const std::int64_t weights = model.moe->experts * 3 * op.in_features * op.out_features;
+  const std::int64_t weights =
+      model.moe->experts * model.mlp_products() * op.in_features * op.out_features;
   return {.experts = weights / layout.stage_ranks(),
           .plain = (op.parameters - weights) / layout.stage_ranks()};
 }
@@ -83,8 +84,12 @@ ParameterSplit layer_parameters(const Operator& op, const Transformer& model,
       return expert_parameters(op, model, layout);
     case OperatorKind::head_projection:
       return {.absorbed = op.parameters / layout.tensor};
-    case OperatorKind::attention:
-      return {.plain = op.parameters / layout.tensor};  // sinks: a number a head
+    case OperatorKind::attention:  // sinks: a number a head
+    case OperatorKind::state_convolution:
+    case OperatorKind::state_scan:
+      return {.plain = op.parameters / layout.tensor};
+    case OperatorKind::hyper_connection:
+      return {.plain = 2 * op.parameters};  // in fp32
     default:
       return {.plain = op.parameters};  // norms: every rank has them whole
   }
@@ -144,8 +149,7 @@ LinearShape shape_per_rank(const Operator& linear, const Transformer& model,
       break;
     case Shard::column:
       shape.out_features =
-          linear.heads ? qkv_width(linear.attention,
-                                   query_heads_per_rank(linear.attention, layout),
+          linear.heads ? qkv_width(linear.attention, query_heads_per_rank(linear.attention, layout),
                                    kv_heads_per_rank(linear.attention, layout))
                        : linear.out_features / layout.tensor;
       break;
@@ -174,16 +178,6 @@ Bytes weight_bytes_per_rank(const Transformer& model, const ParallelLayout& layo
   // Encoders run before the first layer, cut like it.
   if (stage == 0) split.plain += model.encoder_parameters / layout.tensor;
   return split.bytes(formats);
-}
-
-Bytes kv_bytes_per_token_per_rank(const Transformer& model, const ParallelLayout& layout, int stage,
-                                  DType kv_dtype) {
-  const LayerRange range = stage_layers(model, layout, stage);
-  std::int64_t elements = 0;
-  for (int layer = range.first; layer < range.end; ++layer) {
-    elements += cached_elements(model, layer, kv_heads_per_rank(model.attention(layer), layout));
-  }
-  return Bytes(static_cast<double>(elements) * bytes_per_element(kv_dtype));
 }
 
 }  // namespace foretoken

@@ -72,8 +72,4 @@ LinearShape shape_per_rank(const Operator& linear, const Transformer& model,
 /// in 16 bit (vLLM).
 Bytes weight_bytes_per_rank(const Transformer& model, const ParallelLayout& layout, int stage,
                             const WeightFormats& formats);
-/// KV bytes of one token on one rank of `stage` that has the token.
-Bytes kv_bytes_per_token_per_rank(const Transformer& model, const ParallelLayout& layout, int stage,
-                                  DType kv_dtype);
-
 }  // namespace foretoken

@@ -133,6 +133,19 @@ std::int64_t Transformer::dense_width(int layer) const {
   return own != nullptr ? own->intermediate : intermediate;
 }
 
+namespace {
+
+/// Modules for drafting have attention, whatever the last layers are.
+int last_attention_layer(const Transformer& model) {
+  for (int layer = model.layers - 1; layer > 0; --layer) {
+    const LayerKind* kind = model.kind(layer);
+    if (kind == nullptr || kind->has_attention) return layer;
+  }
+  return 0;
+}
+
+}  // namespace
+
 Transformer mtp_module(const Transformer& model) {
   FORETOKEN_CHECK(model.mtp_layers > 0, "{} has no multi-token prediction module", model.name);
   Transformer module = model;
@@ -149,11 +162,15 @@ Transformer mtp_module(const Transformer& model) {
   }
   module.encoder_parameters = 0;
   module.left_out.clear();
-  if (const LayerKind* last = model.kind(model.layers - 1)) {
+  const int like = last_attention_layer(model);
+  if (const LayerKind* last = model.kind(like)) {
     module.kinds = {*last};
     module.kind_pattern = {0};
+    // Where attention and experts are layers of their own, a module has one of each (Nemotron 3).
+    if (!last->has_mlp) module.kinds.front().intermediate = module.intermediate;
+    module.kinds.front().has_mlp = module.kinds.front().has_experts = true;
   }
-  const std::int64_t window = model.window(model.layers - 1);
+  const std::int64_t window = model.window(like);
   module.window_pattern.clear();
   if (window > 0) module.window_pattern = {window};
   module.draft_head = DraftHead{.kind = DraftHeadKind::mtp,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hardware/dtype.hpp"
+#include "models/layer_kinds.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/quantity.hpp"
@@ -29,17 +30,21 @@ struct MoeConfig {
   bool shared_gate = false;  // the shared expert's result is scaled by a gate (Qwen)
   bool router_bias = false;  // a number an expert: a bias (gpt-oss) or a correction (DeepSeek-V3)
   bool expert_bias = false;  // biases on both products of every expert (gpt-oss)
+  /// Width that tokens are projected to for the routed experts, and back from; 0 = the hidden
+  /// state's (Nemotron 3, Kimi K3).
+  std::int64_t latent = 0;
   friend bool operator==(const MoeConfig&, const MoeConfig&) = default;
 };
 
 /// Multi-head latent attention (DeepSeek-V2, section 2.1): keys and values of all heads are cached
 /// as one latent vector and one rotary key a token.
 struct MlaConfig {
-  int query_rank = 0;  // width of the queries' own latent; 0 = queries are projected directly
-  int kv_rank = 0;     // width of the cached latent
-  int nope_dim = 0;    // of each head's queries and keys, the part without rotary embedding
-  int rope_dim = 0;    // and the part with it; the key's is shared by all heads
-  int value_dim = 0;   // of each head's values
+  int query_rank = 0;        // width of the queries' own latent; 0 = queries are projected directly
+  int kv_rank = 0;           // width of the cached latent
+  int nope_dim = 0;          // of each head's queries and keys, the part without rotary embedding
+  int rope_dim = 0;          // and the part with it; the key's is shared by all heads
+  int value_dim = 0;         // of each head's values
+  bool output_gate = false;  // a gate for each value that comes out (Kimi K3)
   friend bool operator==(const MlaConfig&, const MlaConfig&) = default;
 };
 
@@ -82,27 +87,6 @@ struct WeightFormats {
   friend bool operator==(const WeightFormats&, const WeightFormats&) = default;
 };
 
-/// The heads of one layer's attention.
-struct AttentionShape {
-  int query_heads = 0, kv_heads = 0;
-  int head_dim = 0;             // of queries and keys
-  int value_dim = 0;            // of values: head_dim but for few models (MiMo-V2)
-  std::int64_t window = 0;      // keys a query sees at most; 0 = all
-  bool sinks = false;           // a learned score beside the keys' in each head
-  bool values_are_keys = false;  // no projection of their own (Gemma 4)
-  friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
-};
-
-/// Layers that are not built as the rest: heads of their own, an MLP of another width, or parts
-/// that are missing.
-struct LayerKind {
-  std::string name;  // "sliding"
-  AttentionShape attention;
-  bool has_attention = true, has_mlp = true;
-  std::int64_t intermediate = 0;  // width of a dense MLP
-  friend bool operator==(const LayerKind&, const LayerKind&) = default;
-};
-
 struct Transformer {
   std::string name;   // "llama-3.1-8b"
   std::string title;  // "Llama 3.1 8B"
@@ -121,7 +105,11 @@ struct Transformer {
   bool qk_norm_full = false;     // RMSNorm over all query (key) heads together (OLMoE)
   bool attention_sinks = false;  // a learned score beside the keys' in each head (gpt-oss)
   bool post_norms = false;       // further norms behind attention and MLP (Gemma)
+  bool parallel_blocks = false;  // attention and MLP read the same norm, side by side (Cohere)
+  bool ungated_mlp = false;      // MLPs and experts of two products, not three (Nemotron's ReLU^2)
+  int hyper_streams = 0;         // hidden states that run beside each other (DeepSeek-V4); 0 = one
   std::optional<MlaConfig> mla;  // in place of grouped-query attention
+  std::optional<CompressedAttention> compressed;  // likewise
   std::optional<MoeConfig> moe;
   /// Sliding windows by layer, repeating: {} = full attention everywhere; {4096, 0} = every other.
   std::vector<std::int64_t> window_pattern;
@@ -142,7 +130,11 @@ struct Transformer {
   std::optional<DraftHead> draft_head;  // this is no model but a head on one
 
   [[nodiscard]] bool is_moe_layer(int layer) const {
-    return moe && layer >= moe->dense_layers && (layer - moe->dense_layers + 1) % moe->step == 0;
+    if (!moe || layer < moe->dense_layers || (layer - moe->dense_layers + 1) % moe->step != 0) {
+      return false;
+    }
+    const LayerKind* own = kind(layer);
+    return own == nullptr || (own->has_mlp && own->has_experts);
   }
   [[nodiscard]] std::int64_t window(int layer) const { return attention(layer).window; }
   /// The layer's own kind; nullptr where it is as the model's fields say.
@@ -150,6 +142,8 @@ struct Transformer {
   [[nodiscard]] AttentionShape attention(int layer) const;
   /// Of the layer's MLP where it is dense.
   [[nodiscard]] std::int64_t dense_width(int layer) const;
+  /// Products of an MLP or expert: gate, up and down, or the last two.
+  [[nodiscard]] int mlp_products() const { return ungated_mlp ? 2 : 3; }
   friend bool operator==(const Transformer&, const Transformer&) = default;
 };
 
@@ -160,7 +154,8 @@ std::vector<std::string> draft_head_names();
 
 /// A built-in model or draft head by name, a TOML path (has a '/' or ends in ".toml"), or a path to
 /// a Hugging Face config.json (ends in ".json"; named after its "_name_or_path", else after its
-/// folder or file; an hf_quant_config.json beside it says its formats). An unknown name or a file that does not exist is a ConfigError at `asked_at`.
+/// folder or file; an hf_quant_config.json beside it says its formats). An unknown name or a file
+/// that does not exist is a ConfigError at `asked_at`.
 Transformer load_model(const std::string& name_or_path, const SourcePosition& asked_at);
 
 /// The multi-token prediction module of `model`, which must have one (mtp_layers): one layer of the
@@ -172,8 +167,8 @@ Transformer mtp_module(const Transformer& model);
 Transformer read_model(const Value& root);
 
 /// Reads a parsed Hugging Face config. An architecture that the generator cannot expand is a
-/// ConfigError that lists the ones it can, and so is a key that may change what is computed and that
-/// nobody reads. `name` is what the model will be called. `quantisation`: what stands in for a
+/// ConfigError that lists the ones it can, and so is a key that may change what is computed and
+/// that nobody reads. `name` is what the model will be called. `quantisation`: what stands in for a
 /// missing "quantization_config" (the "quantization" of ModelOpt's hf_quant_config.json).
 Transformer import_hugging_face(const Value& config, const std::string& name,
                                 const Value* quantisation = nullptr);

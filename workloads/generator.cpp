@@ -38,6 +38,10 @@ struct FillRows {
   void operator()(BatchedGemm& kernel) const { kernel.m = count(); }
   void operator()(Attention& kernel) const { kernel.load = batch.attention; }
   void operator()(Mla& kernel) const { kernel.load = batch.attention; }
+  void operator()(KeyIndexer& kernel) const { kernel.load = batch.attention; }
+  void operator()(SparseAttention& kernel) const { kernel.load = batch.attention; }
+  void operator()(StateScan& kernel) const { kernel.load = StateLoad::of(batch.attention); }
+  void operator()(StateConvolution& kernel) const { kernel.load = StateLoad::of(batch.attention); }
   void operator()(Sampling& kernel) const { kernel.rows = count(); }
   void operator()(Collective& kernel) const {
     kernel.bytes = bytes_per_row * rows;

@@ -31,8 +31,8 @@ std::vector<StageProgram::Step> StageProgram::Builder::build() {
 
 std::vector<StageProgram::Builder::LayerGroup> StageProgram::Builder::layer_groups() const {
   const auto launch_alike = [&](int a, int b) {
-    return model_.is_moe_layer(a) == model_.is_moe_layer(b) && model_.window(a) == model_.window(b) &&
-           model_.kind(a) == model_.kind(b);
+    return model_.is_moe_layer(a) == model_.is_moe_layer(b) &&
+           model_.window(a) == model_.window(b) && model_.kind(a) == model_.kind(b);
   };
   std::vector<LayerGroup> groups;
   const LayerRange range = stage_layers(model_, layout_, stage_);
@@ -64,7 +64,8 @@ void StageProgram::Builder::add_group(const LayerGroup& group) {
   start_block(group.layers);
   for (Operator& op : launch_order(layer_graph(model_, group.last))) {
     // Layer 0 differs from its like in one kernel: its first norm has no residual to add.
-    const bool splits = group.has_first_of_model && group.layers > 1 && op.role == "input_norm";
+    const bool splits =
+        group.has_first_of_model && group.layers > 1 && op.fused_add && op.role == "input_norm";
     if (splits) {
       op.fused_add = false;
       add_operator(op, 1);
@@ -105,12 +106,7 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
       add_kv_write(op, calls);
       break;
     case OperatorKind::head_projection:
-      add(op.role,
-          BatchedGemm{.batch = model_.query_heads / layout_.tensor,
-                      .n = op.out_features,
-                      .k = op.in_features,
-                      .dtype = activation_},
-          calls, Rows::decodes);
+      add_head_projection(op, calls);
       break;
     case OperatorKind::attention:
       add_attention(op, calls);
@@ -131,13 +127,25 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
       if (shares_attention()) return add_exchanged_experts(op, calls);
       add_experts(op, calls);
       break;
+    case OperatorKind::key_indexer:
+      add_key_indexer(op, calls);
+      break;
+    case OperatorKind::state_convolution:
+    case OperatorKind::state_scan:
+    case OperatorKind::state_norm:
+      add_state(op, calls);
+      break;
+    case OperatorKind::hyper_connection:
+      add_hyper_connection(op, calls);
+      break;
     case OperatorKind::sampling:
       add(op.role,
           Sampling{.vocabulary = model_.vocabulary, .method = settings_.sampling, .is_cold = false},
           calls, Rows::logits);
       break;
   }
-  if (!op.all_reduce.empty()) {
+  // What attention ranks of their own put out for their experts needs no sum.
+  if (!op.all_reduce.empty() && !is_whole(op)) {
     add_collective(op.all_reduce, CollectiveOp::all_reduce, activation_bytes(model_.hidden), calls);
   }
 }
@@ -145,8 +153,11 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
 void StageProgram::Builder::add_rope(const Operator& op, int calls) {
   // Latent attention: the key's rotary part is one head for all.
   const AttentionShape own = heads_of(op);
-  const int heads = own.query_heads + (model_.mla ? 1 : own.kv_heads);
-  const int dim = model_.mla ? model_.mla->rope_dim : op.attention.head_dim;
+  const bool shares_key = model_.mla || model_.compressed;
+  const int heads = own.query_heads + (shares_key ? 1 : own.kv_heads);
+  const int dim = model_.mla          ? model_.mla->rope_dim
+                  : model_.compressed ? model_.compressed->rope_dim
+                                      : op.attention.head_dim;
   add(op.role, Rope{.heads = heads, .head_dim = dim, .dtype = activation_, .is_cold = false},
       calls);
 }
@@ -157,6 +168,10 @@ void StageProgram::Builder::add_kv_write(const Operator& op, int calls) {
                 .head_dim = own.head_dim,
                 .dtype = activation_,
                 .kv_dtype = settings_.kv_dtype};
+  if (model_.compressed) {
+    write.kv_heads = 1;
+    write.head_dim = (op.attention.head_dim + 1) / 2;
+  }
   if (model_.mla) {
     // KvWrite counts keys and values; a token's latent and rotary key are as much as both of a head
     // of half their width.
@@ -176,6 +191,7 @@ AttentionShape StageProgram::Builder::heads_of(const Operator& op) const {
 
 void StageProgram::Builder::add_attention(const Operator& op, int calls) {
   const AttentionShape own = heads_of(op);
+  if (model_.compressed || op.attention.index) return add_sparse_attention(op, calls);
   if (model_.mla) {
     return add(op.role,
                Mla{.query_heads = own.query_heads,
@@ -198,6 +214,16 @@ void StageProgram::Builder::add_attention(const Operator& op, int calls) {
                 .load = {},
                 .implementation = settings_.implementation},
       calls);
+}
+
+/// Sparse attention works on the latent for prompts as well (vLLM's FlashMLA-sparse).
+void StageProgram::Builder::add_head_projection(const Operator& op, int calls) {
+  add(op.role,
+      BatchedGemm{.batch = query_heads_per_rank(op.attention, layout_),
+                  .n = op.out_features,
+                  .k = op.in_features,
+                  .dtype = activation_},
+      calls, op.attention.index ? Rows::tokens : Rows::decodes);
 }
 
 void StageProgram::Builder::add_norm(const Operator& op, int calls) {
@@ -248,7 +274,8 @@ void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls,
   const auto* collective = std::get_if<Collective>(&kernel);
   const bool communicates = collective != nullptr && collective->group != CommGroup::next_stage;
   const int segment = segment_of(communicates ? Stream::communication : Stream::compute);
-  steps_.push_back({.call = {role, std::move(kernel), calls, segment}, .rows = rows});
+  steps_.push_back(
+      {.call = {role, std::move(kernel), calls, segment, rows == Rows::decodes}, .rows = rows});
 }
 
 void StageProgram::Builder::start_block(int repeats) {

@@ -35,6 +35,14 @@ class StageProgram::Builder {
   void add_rope(const Operator& op, int calls);
   void add_kv_write(const Operator& op, int calls);
   void add_attention(const Operator& op, int calls);
+  void add_head_projection(const Operator& op, int calls);
+  // stage_builder_hybrid.cpp
+  /// Attention to chosen or compressed keys.
+  void add_sparse_attention(const Operator& op, int calls);
+  void add_key_indexer(const Operator& op, int calls);
+  /// A convolution, a recurrence or the norm of its heads.
+  void add_state(const Operator& op, int calls);
+  void add_hyper_connection(const Operator& op, int calls);
   void add_linear(const Operator& op, int calls);
   void add_experts(const Operator& op, int calls);
   /// The experts, and what brings the tokens of all attention ranks to them and back.
@@ -50,14 +58,15 @@ class StageProgram::Builder {
   /// The number of the block's current segment, a new one if `stream` is another than before.
   int segment_of(Stream stream);
 
-  /// Bytes of a token on its way to the experts.
-  [[nodiscard]] double dispatched_bytes() const;
+  /// Bytes of a token, `width` values, on its way to the experts.
+  [[nodiscard]] double dispatched_bytes(std::int64_t width) const;
   /// Whether every rank runs `op` whole on its own share of the tokens (router, shared expert).
   [[nodiscard]] bool is_whole(const Operator& op) const { return op.of_moe && shares_attention(); }
   [[nodiscard]] Rows rows_of(const Operator& op) const;
   [[nodiscard]] bool shares_attention() const { return layout_.data_parallel_attention > 1; }
 
-  /// One rank's heads of an operator's layer; values as wide as keys, on average where they are not.
+  /// One rank's heads of an operator's layer; values as wide as keys, on average where they are
+  /// not.
   [[nodiscard]] AttentionShape heads_of(const Operator& op) const;
   /// Bytes of `elements` activations.
   [[nodiscard]] double activation_bytes(std::int64_t elements) const;

@@ -1,16 +1,22 @@
 // Experts as steps of a stage: alone, or shared by attention ranks whose tokens come and go.
+#include <algorithm>
+
 #include "workloads/stage_builder.hpp"
 
 namespace foretoken {
 
 void StageProgram::Builder::add_experts(const Operator& op, int calls) {
+  // Experts of two products as gated ones of two thirds their width, which have as many weights and
+  // operations.
+  const int sharing = layout_.stage_ranks() / layout_.expert;
+  const std::int64_t width = op.out_features * model_.mlp_products() / 3 / sharing * sharing;
   add(op.role,
       FusedMoe{.experts = model_.moe->experts,
                .topk = model_.moe->topk,
                .hidden = op.in_features,
-               .intermediate = op.out_features,
+               .intermediate = std::max<std::int64_t>(width, sharing),
                .dtype = settings_.formats().experts,
-               .tp = layout_.stage_ranks() / layout_.expert,
+               .tp = sharing,
                .ep = layout_.expert,
                .routing = settings_.routing,
                .implementation = settings_.implementation},
@@ -18,7 +24,7 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
 }
 
 void StageProgram::Builder::add_exchanged_experts(const Operator& op, int calls) {
-  const double combined = activation_bytes(model_.hidden);
+  const double combined = activation_bytes(op.in_features);
   if (settings_.expert_exchange == ExpertExchange::all_gather) {
     add_stage_collective("moe_all_gather", CollectiveOp::all_gather, combined, calls,
                          Rows::padded_stage);
@@ -31,26 +37,26 @@ void StageProgram::Builder::add_exchanged_experts(const Operator& op, int calls)
       add_stage_collective(role, half, bytes_per_row, calls, Rows::exchanged);
       std::get<Collective>(steps_.back().call.kernel).experts = traffic;
     };
-    add_half("moe_dispatch", CollectiveOp::expert_dispatch, dispatched_bytes());
+    add_half("moe_dispatch", CollectiveOp::expert_dispatch, dispatched_bytes(op.in_features));
     add_experts(op, calls);
     add_half("moe_combine", CollectiveOp::expert_combine, combined);
   } else {
-    add_stage_collective("moe_dispatch", CollectiveOp::all_to_all, dispatched_bytes(), calls,
-                         Rows::exchange);
+    add_stage_collective("moe_dispatch", CollectiveOp::all_to_all, dispatched_bytes(op.in_features),
+                         calls, Rows::exchange);
     add_experts(op, calls);
     add_stage_collective("moe_combine", CollectiveOp::all_to_all, combined, calls, Rows::exchange);
   }
   add_collective("moe_share_all_gather", CollectiveOp::all_gather, combined, calls, Rows::most);
 }
 
-double StageProgram::Builder::dispatched_bytes() const {
+double StageProgram::Builder::dispatched_bytes(std::int64_t width) const {
   // DeepEP sends tokens to fp8 experts in fp8, with an fp32 scale for 128 values.
   constexpr double scale_bytes = 4.0 / 128.0;
   const DType dtype = settings_.formats().experts;
   if (dtype == DType::fp8 || dtype == DType::fp8_block) {
-    return static_cast<double>(model_.hidden) * (bytes_per_element(dtype) + scale_bytes);
+    return static_cast<double>(width) * (bytes_per_element(dtype) + scale_bytes);
   }
-  return activation_bytes(model_.hidden);
+  return activation_bytes(width);
 }
 
 void StageProgram::Builder::add_stage_collective(std::string_view role, CollectiveOp op,

@@ -27,6 +27,13 @@ void add_load(Columns& columns, const AttentionLoad& load) {
   columns.emplace_back("decode_context_max", text(load.decode.context_tokens_max));
 }
 
+void add_state_load(Columns& columns, const StateLoad& load) {
+  columns.emplace_back("prefill_sequences", text(load.prefill_sequences));
+  columns.emplace_back("prefill_tokens", text(load.prefill_tokens));
+  columns.emplace_back("decode_sequences", text(load.decode_sequences));
+  columns.emplace_back("decode_tokens", text(load.decode_tokens));
+}
+
 struct ColumnsOf {
   Columns operator()(const Gemm& kernel) const {
     Columns columns = {{"m", text(kernel.m)},
@@ -93,6 +100,53 @@ struct ColumnsOf {
   }
   Columns operator()(const Collective& kernel) const {
     return {{"ranks", text(kernel.ranks)}, {"bytes", text(kernel.bytes)}};
+  }
+  Columns operator()(const StateScan& kernel) const {
+    Columns columns = {{"kind", std::string(enum_name(kernel.kind))},
+                       {"key_heads", text(kernel.key_heads)},
+                       {"value_heads", text(kernel.value_heads)},
+                       {"key_dim", text(kernel.key_dim)},
+                       {"value_dim", text(kernel.value_dim)},
+                       {"state_dtype", std::string(enum_name(kernel.state_dtype))}};
+    add_state_load(columns, kernel.load);
+    add_implementation(columns, kernel.implementation);
+    return columns;
+  }
+  Columns operator()(const StateConvolution& kernel) const {
+    Columns columns = {{"channels", text(kernel.channels)}, {"taps", text(kernel.taps)}};
+    add_state_load(columns, kernel.load);
+    add_implementation(columns, kernel.implementation);
+    return columns;
+  }
+  Columns operator()(const KeyIndexer& kernel) const {
+    Columns columns = {
+        {"heads", text(kernel.heads)},       {"head_dim", text(kernel.head_dim)},
+        {"selected", text(kernel.selected)}, {"block", text(kernel.block)},
+        {"ratio", text(kernel.ratio)},       {"dtype", std::string(enum_name(kernel.dtype))}};
+    add_load(columns, kernel.load);
+    add_implementation(columns, kernel.implementation);
+    return columns;
+  }
+  Columns operator()(const SparseAttention& kernel) const {
+    Columns columns = {{"query_heads", text(kernel.query_heads)},
+                       {"kv_heads", text(kernel.kv_heads)},
+                       {"key_dim", text(kernel.key_dim)},
+                       {"value_dim", text(kernel.value_dim)},
+                       {"values_are_keys", kernel.values_are_keys ? "1" : "0"},
+                       {"selected", text(kernel.selected)},
+                       {"ratio", text(kernel.ratio)},
+                       {"window", text(kernel.window)},
+                       {"dtype", std::string(enum_name(kernel.dtype))},
+                       {"kv_dtype", std::string(enum_name(kernel.kv_dtype))}};
+    add_load(columns, kernel.load);
+    add_implementation(columns, kernel.implementation);
+    return columns;
+  }
+  Columns operator()(const HyperConnection& kernel) const {
+    return {{"tokens", text(kernel.tokens)},
+            {"hidden", text(kernel.hidden)},
+            {"streams", text(kernel.streams)},
+            {"part", std::string(enum_name(kernel.part))}};
   }
   template <class Rows>
   Columns operator()(const Rows& kernel) const {

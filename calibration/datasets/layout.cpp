@@ -29,6 +29,22 @@ struct LayoutOf {
   std::string operator()(const TopKRouting& kernel) const {
     return fmt::format("top{} of {}", kernel.topk, kernel.experts);
   }
+  std::string operator()(const StateScan& kernel) const {
+    return fmt::format("q{} v{} {}x{} {}", kernel.key_heads, kernel.value_heads, kernel.key_dim,
+                       kernel.value_dim, enum_name(kernel.kind));
+  }
+  std::string operator()(const StateConvolution& kernel) const { return width(kernel.channels); }
+  std::string operator()(const KeyIndexer& kernel) const {
+    return fmt::format("q{} d{} best {} ratio {}", kernel.heads, kernel.head_dim, kernel.selected,
+                       kernel.ratio);
+  }
+  std::string operator()(const SparseAttention& kernel) const {
+    return fmt::format("q{} kv{} d{} best {} ratio {}", kernel.query_heads, kernel.kv_heads,
+                       kernel.key_dim, kernel.selected, kernel.ratio);
+  }
+  std::string operator()(const HyperConnection& kernel) const {
+    return fmt::format("{} of d{}", kernel.streams, kernel.hidden);
+  }
   std::string operator()(const Collective& kernel) const {
     return fmt::format("{} ranks", kernel.ranks);
   }

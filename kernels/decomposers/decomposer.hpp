@@ -126,6 +126,13 @@ Decomposition decompose_flash_attention_3_mla(const Mla& kernel, const GpuSpec& 
 Decomposition decompose_trtllm_mla(const Mla& kernel, const GpuSpec& gpu);
 Decomposition decompose_triton_mla(const Mla& kernel, const GpuSpec& gpu);
 
+/// Recurrences, sparse attention, hyper-connections: equal tasks.
+Decomposition decompose_state_scan(const StateScan& kernel, const GpuSpec& gpu);
+Decomposition decompose_state_convolution(const StateConvolution& kernel, const GpuSpec& gpu);
+Decomposition decompose_key_indexer(const KeyIndexer& kernel, const GpuSpec& gpu);
+Decomposition decompose_sparse_attention(const SparseAttention& kernel, const GpuSpec& gpu);
+Decomposition decompose_hyper_connection(const HyperConnection& kernel, const GpuSpec& gpu);
+
 // ---- matrix products ----------------------------------------------------------------------------
 
 Decomposition decompose_cublas(const Gemm& kernel, const GpuSpec& gpu);

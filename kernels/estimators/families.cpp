@@ -40,6 +40,12 @@ const EstimatorFamily& sampling_family();
 const EstimatorFamily& sampling_greedy_family();
 const EstimatorFamily& topk_routing_family();
 
+const EstimatorFamily& state_scan_family();
+const EstimatorFamily& state_convolution_family();
+const EstimatorFamily& key_indexer_family();
+const EstimatorFamily& sparse_attention_family();
+const EstimatorFamily& hyper_connection_family();
+
 const std::vector<const EstimatorFamily*>& estimator_families() {
   static const std::vector<const EstimatorFamily*> families = {&gemm_16bit_family(),
                                                                &gemm_fp8_family(),
@@ -76,7 +82,12 @@ namespace {
 /// another family has too (nvfp4 where a GPU has no path for it) may be among it.
 const std::vector<const EstimatorFamily*>& first_order_families() {
   static const std::vector<const EstimatorFamily*> families = {&gemm_weight_only_family(),
-                                                               &moe_marlin_family()};
+                                                               &moe_marlin_family(),
+                                                               &state_scan_family(),
+                                                               &state_convolution_family(),
+                                                               &key_indexer_family(),
+                                                               &sparse_attention_family(),
+                                                               &hyper_connection_family()};
   return families;
 }
 

@@ -23,16 +23,11 @@ struct Architecture {
   void (*read)(ConfigReader& config);
 };
 
-/// Those that are read, and those that are known but have layers that nothing here expands.
+/// Those that are read.
 std::span<const Architecture> architectures();
-struct RefusedArchitecture {
-  std::string_view name;
-  std::string_view because;  // "its gated delta net layers …"
-};
-std::span<const RefusedArchitecture> refused_architectures();
 
 /// The reader of the first of "architectures" (released configs have exactly one). ConfigError for
-/// one that nobody reads, with what is known of it.
+/// one that nobody reads.
 const Architecture& find_architecture(const Value& config);
 
 }  // namespace foretoken

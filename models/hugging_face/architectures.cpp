@@ -44,43 +44,33 @@ constexpr auto known = std::to_array<Architecture>({
     {"MiniMaxM2ForCausalLM", read_minimax_m2},
     {"Step3p5ForCausalLM", read_step3p5},
     {"Step3p7FlashForCausalLM", read_step3p5},
+    {"DeepseekV32ForCausalLM", read_deepseek_v32},
+    {"GlmMoeDsaForCausalLM", read_deepseek_v32},
+    {"DeepseekV4ForCausalLM", read_deepseek_v4},
+    {"MiniMaxM3ForCausalLM", read_minimax_m3},
+    {"MiniMaxM3ForConditionalGeneration", read_minimax_m3},
+    {"Qwen3NextForCausalLM", read_qwen_hybrid},
+    {"Qwen3_5ForCausalLM", read_qwen_hybrid},
+    {"Qwen3_5MoeForCausalLM", read_qwen_hybrid},
+    {"Qwen3_5ForConditionalGeneration", read_qwen_hybrid},
+    {"Qwen3_5MoeForConditionalGeneration", read_qwen_hybrid},
+    {"KimiLinearForCausalLM", read_kimi_linear},
+    {"KimiK3ForConditionalGeneration", read_kimi_linear},
+    {"NemotronHForCausalLM", read_nemotron_h},
+    {"FalconH1ForCausalLM", read_falcon_h1},
+    {"Lfm2ForCausalLM", read_lfm2},
+    {"Lfm2MoeForCausalLM", read_lfm2},
+    {"CohereForCausalLM", read_cohere},
+    {"Cohere2ForCausalLM", read_cohere},
     {"Gemma3ForCausalLM", read_gemma3},
     {"Gemma3ForConditionalGeneration", read_gemma3_vision},
     {"Gemma4ForCausalLM", read_gemma4},
     {"Gemma4ForConditionalGeneration", read_gemma4},
 });
 
-constexpr std::string_view sparse_index =
-    "an indexer picks the keys that attention reads (sparse attention)";
-constexpr std::string_view delta_net = "three layers of four are a gated delta net";
-constexpr std::string_view mamba = "most layers are Mamba-2 state spaces";
-
-constexpr auto refused = std::to_array<RefusedArchitecture>({
-    {"DeepseekV32ForCausalLM", sparse_index},
-    {"DeepseekV4ForCausalLM", "it has compressed sparse attention and hyper-connections"},
-    {"GlmMoeDsaForCausalLM", sparse_index},
-    {"MiniMaxM3ForCausalLM", "most layers attend to blocks that an index picks"},
-    {"Qwen3NextForCausalLM", delta_net},
-    {"Qwen3_5ForConditionalGeneration", delta_net},
-    {"Qwen3_5MoeForConditionalGeneration", delta_net},
-    {"Qwen3_5ForCausalLM", delta_net},
-    {"Qwen3_5MoeForCausalLM", delta_net},
-    {"KimiLinearForCausalLM", "most layers are Kimi delta attention"},
-    {"KimiK3ForConditionalGeneration",
-     "most layers are Kimi delta attention, and experts work on a latent"},
-    {"NemotronHForCausalLM", mamba},
-    {"FalconH1ForCausalLM", "every layer has a Mamba-2 state space beside attention"},
-    {"Lfm2ForCausalLM", "most layers are short convolutions"},
-    {"Lfm2MoeForCausalLM", "most layers are short convolutions"},
-    {"Cohere2ForCausalLM", "attention and MLP run side by side"},
-    {"CohereForCausalLM", "attention and MLP run side by side"},
-});
-
 }  // namespace
 
 std::span<const Architecture> architectures() { return known; }
-
-std::span<const RefusedArchitecture> refused_architectures() { return refused; }
 
 const Architecture& find_architecture(const Value& config) {
   if (!config.is_object()) {
@@ -96,13 +86,6 @@ const Architecture& find_architecture(const Value& config) {
   const std::string& name = names.front();
   const auto found = std::ranges::find(known, name, &Architecture::name);
   if (found != known.end()) return *found;
-  const auto reason = std::ranges::find(refused, name, &RefusedArchitecture::name);
-  if (reason != refused.end()) {
-    throw ConfigError(table.position("architectures"),
-                      fmt::format("{} cannot be expanded yet: {}. Nothing stands in for it, since "
-                                  "its memory and times would be wrong",
-                                  name, reason->because));
-  }
   std::vector<std::string_view> readable;
   for (const Architecture& architecture : known) readable.push_back(architecture.name);
   throw ConfigError(table.position("architectures"),

@@ -56,14 +56,20 @@ void read_window_period(TableReader& table, int period, std::int64_t window, Tra
 void read_sizes(ConfigReader& config, const DecoderTraits& traits) {
   TableReader& table = config.table;
   Transformer& model = config.model;
-  require_count(table, "num_hidden_layers", model.layers, layers_limit);
+  if (model.layers == 0) {
+    require_count(table, "num_hidden_layers", model.layers, layers_limit);
+  } else {
+    table.find("num_hidden_layers");
+  }
   require_count(table, "hidden_size", model.hidden, width_limit);
   require_count(table, "vocab_size", model.vocabulary, vocabulary_limit);
   require_count(table, "max_position_embeddings", model.context_max, context_limit);
   model.tied_embeddings = traits.tied_embeddings;
   table.read("tie_word_embeddings", model.tied_embeddings);
   model.post_norms = traits.post_norms;
-  read_within(table, "num_nextn_predict_layers", model.mtp_layers, 0, layers_limit);
+  for (const char* key : {"num_nextn_predict_layers", "mtp_num_hidden_layers"}) {
+    read_within(table, key, model.mtp_layers, 0, layers_limit);
+  }
 }
 
 void read_attention(ConfigReader& config, const DecoderTraits& traits) {
@@ -145,6 +151,24 @@ void set_kinds(Transformer& model, std::vector<LayerKind> kinds, std::vector<int
   model.kind_pattern = shortest_repeat(std::move(kind_of_layer));
 }
 
+std::vector<int> kinds_of(const std::vector<std::string>& types,
+                          const std::vector<std::string_view>& names) {
+  std::vector<int> kinds;
+  for (const std::string& type : types) {
+    kinds.push_back(static_cast<int>(std::ranges::find(names, type) - names.begin()));
+  }
+  return kinds;
+}
+
+void read_state_dtype(TableReader& table, std::string_view key, StateShape& state) {
+  std::string dtype;
+  if (table.read(key, dtype)) state.state_dtype = dtype == "float32" ? DType::fp32 : DType::bf16;
+}
+
+void pass_over(TableReader& table, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) table.find(key);
+}
+
 void read_dense_width(ConfigReader& config) {
   if (has_dense_layers(config.model)) {
     require_count(config.table, "intermediate_size", config.model.intermediate, width_limit);
@@ -157,7 +181,9 @@ void check_mlp(ConfigReader& config, const DecoderTraits& traits) {
   TableReader& table = config.table;
   std::string activation(traits.activation);
   table.read(traits.activation_key, activation);
-  const bool is_silu = traits.activation == "silu" && activation == "swish";
+  // Gates of other curves cost the same.
+  const bool is_silu = traits.activation == "silu" &&
+                       (activation == "swish" || activation == "swigluoai" || activation == "situ");
   table.expect(traits.activation_key, activation == traits.activation || is_silu,
                fmt::format("'{}' cannot be expanded; {} can", activation, traits.activation));
   bool bias = false;

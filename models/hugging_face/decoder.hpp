@@ -2,6 +2,8 @@
 // of families put together. Internal to this room.
 #pragma once
 
+#include <initializer_list>
+
 #include "models/hugging_face/architecture.hpp"
 
 namespace foretoken {
@@ -29,6 +31,7 @@ struct DecoderTraits {
   std::string_view experts_key = {};  // "" = dense
   std::string_view topk_key = "num_experts_per_tok";
   std::string_view expert_width_key = {};
+  std::string_view shared_experts_key = "n_shared_experts";  // with leading dense layers
   DenseLayers dense_layers = DenseLayers::none;
   bool router_bias = false;
   bool expert_bias = false;
@@ -41,7 +44,7 @@ void read_decoder(ConfigReader& config, const DecoderTraits& traits);
 
 // Its parts, for those that differ in more.
 
-/// Layers, widths, vocabulary, context, embeddings.
+/// Layers (unless they are known already), widths, vocabulary, context, embeddings.
 void read_sizes(ConfigReader& config, const DecoderTraits& traits);
 void read_attention(ConfigReader& config, const DecoderTraits& traits);
 void read_windows(ConfigReader& config, const DecoderTraits& traits);
@@ -56,5 +59,13 @@ std::vector<std::string> read_layer_types(ConfigReader& config,
                                           const std::vector<std::string_view>& known);
 /// Makes `kind_of_layer` (an index into model.kinds a layer) the model's pattern.
 void set_kinds(Transformer& model, std::vector<LayerKind> kinds, std::vector<int> kind_of_layer);
+/// The layer's number of kinds by its name in `types`, one a layer.
+std::vector<int> kinds_of(const std::vector<std::string>& types,
+                          const std::vector<std::string_view>& names);
+
+/// The format of a recurrence's state: "float32" or a 16-bit one.
+void read_state_dtype(TableReader& table, std::string_view key, StateShape& state);
+/// Passes over keys that change nothing here.
+void pass_over(TableReader& table, std::initializer_list<std::string_view> keys);
 
 }  // namespace foretoken

@@ -1,5 +1,6 @@
 // Dense decoders that differ from Llama in a trait or two. Sources: transformers' configuration and
-// modeling files of glm4, granite, phi3, olmo2 and olmo3, seed_oss, ernie4_5, hunyuan_v1_dense.
+// modeling files of glm4, cohere, cohere2, granite, phi3, olmo2 and olmo3, seed_oss, ernie4_5,
+// hunyuan_v1_dense.
 #include "models/hugging_face/decoder.hpp"
 #include "models/hugging_face/families.hpp"
 
@@ -28,6 +29,17 @@ void read_ernie(ConfigReader& config) {
   bool bias = false;
   config.table.read("use_bias", bias);
   config.table.expect("use_bias", !bias, "products with a bias cannot be expanded");
+}
+
+/// Attention and MLP side by side. A layer norm without bias is as much as an RMS norm.
+void read_cohere(ConfigReader& config) {
+  read_decoder(config,
+               {.tied_embeddings = true, .window = WindowUse::by_pattern, .window_period = 4});
+  config.model.parallel_blocks = true;
+  pass_over(config.table,
+            {"logit_scale", "layer_switch", "order_of_interleaved_layers", "rotary_pct",
+             "use_embedding_sharing", "use_gated_activation", "use_parallel_block",
+             "use_parallel_embedding", "position_embedding_type"});
 }
 
 void read_hunyuan(ConfigReader& config) { read_decoder(config, {.qk_norm = true}); }

@@ -50,8 +50,8 @@ std::int64_t VisionTower::parameters() const {
   const std::int64_t mlp = (gated_mlp ? 3 : 2) * hidden * intermediate;
   const std::int64_t norms = 4 * hidden;
   const std::int64_t bias = biases ? 5 * hidden + (gated_mlp ? 2 : 1) * intermediate : 0;
-  return layers * (attention + mlp + norms + bias) + patch_values * hidden +
-         (biases ? hidden : 0) + positions * hidden + projector;
+  return layers * (attention + mlp + norms + bias) + patch_values * hidden + (biases ? hidden : 0) +
+         positions * hidden + projector;
 }
 
 void read_vision_tower(ConfigReader& config) {
@@ -90,9 +90,9 @@ void read_vision_tower(ConfigReader& config) {
     tower.projector = tower.hidden * text;
   }
   config.model.encoder_parameters = tower.parameters();
-  config.model.left_out.push_back(fmt::format(
-      "images: the encoder's {:.2f}e9 parameters are in memory, but no request has any",
-      static_cast<double>(config.model.encoder_parameters) / 1e9));
+  config.model.left_out.push_back(
+      fmt::format("images: the encoder's {:.2f}e9 parameters are in memory, but no request has any",
+                  static_cast<double>(config.model.encoder_parameters) / 1e9));
 }
 
 }  // namespace foretoken

@@ -11,15 +11,22 @@ namespace {
 /// MiMo lists a 0 or 1 for each layer in the same key.
 int read_leading_dense_layers(TableReader& table) {
   int leading = 0;
-  read_within(table, "first_k_dense_replace", leading, 0, layers_limit);
+  std::vector<std::string> types;
+  const bool is_told = read_within(table, "first_k_dense_replace", leading, 0, layers_limit);
+  if (table.read("mlp_layer_types", types) && !is_told) {
+    leading = static_cast<int>(std::ranges::find(types, "sparse") - types.begin());
+    table.expect("mlp_layer_types",
+                 std::find(types.begin() + leading, types.end(), "dense") == types.end(),
+                 "makes layers between MoE layers dense; only the first layers can be dense");
+  }
   if (const Value* freq = table.find("moe_layer_freq"); freq != nullptr && freq->is_array()) {
     std::vector<int> has_experts;
     if (!table.read("moe_layer_freq", has_experts)) return leading;
     leading = static_cast<int>(std::ranges::find(has_experts, 1) - has_experts.begin());
-    table.expect("moe_layer_freq",
-                 std::find(has_experts.begin() + leading, has_experts.end(), 0) ==
-                     has_experts.end(),
-                 "makes layers between MoE layers dense; only the first layers can be dense");
+    table.expect(
+        "moe_layer_freq",
+        std::find(has_experts.begin() + leading, has_experts.end(), 0) == has_experts.end(),
+        "makes layers between MoE layers dense; only the first layers can be dense");
     return leading;
   }
   int step = 1;
@@ -63,16 +70,15 @@ void read_experts(ConfigReader& config, const DecoderTraits& traits) {
   MoeConfig moe;
   if (require_count(table, traits.experts_key, moe.experts, experts_limit) &&
       require_count(table, traits.topk_key, moe.topk, experts_limit)) {
-    table.expect(
-        traits.topk_key, moe.topk <= moe.experts,
-        fmt::format("{} exceeds {} = {}", moe.topk, traits.experts_key, moe.experts));
+    table.expect(traits.topk_key, moe.topk <= moe.experts,
+                 fmt::format("{} exceeds {} = {}", moe.topk, traits.experts_key, moe.experts));
   }
   require_count(table, traits.expert_width_key, moe.intermediate, width_limit);
   if (traits.dense_layers == DenseLayers::listed) read_listed_dense_layers(table, model, moe);
   if (traits.dense_layers == DenseLayers::leading) {
     moe.dense_layers = read_leading_dense_layers(table);
     std::int64_t shared = 0;
-    read_within(table, "n_shared_experts", shared, 0, experts_limit);
+    read_within(table, traits.shared_experts_key, shared, 0, experts_limit);
     moe.shared_intermediate = shared * moe.intermediate;
   }
   moe.router_bias = traits.router_bias;

@@ -32,8 +32,8 @@ void read_gpt_oss(ConfigReader& config) {
 void read_minimax_m2(ConfigReader& config) {
   TableReader& table = config.table;
   Transformer& model = config.model;
-  read_decoder(config, {.experts_key = "num_local_experts",
-                        .expert_width_key = "intermediate_size"});
+  read_decoder(config,
+               {.experts_key = "num_local_experts", .expert_width_key = "intermediate_size"});
   std::string norm = "per_layer";
   table.read("qk_norm_type", norm);
   table.expect("qk_norm_type", norm == "per_layer" || norm == "per_head",

@@ -1,5 +1,5 @@
-// The readers of architectures, by family: what the registry (architectures.cpp) puts together. Internal
-// to this room.
+// The readers of architectures, by family: what the registry (architectures.cpp) puts together.
+// Internal to this room.
 #pragma once
 
 #include "models/hugging_face/architecture.hpp"
@@ -21,12 +21,25 @@ void read_qwen3(ConfigReader& config);
 void read_qwen3_moe(ConfigReader& config);
 void read_qwen3_vl(ConfigReader& config);
 void read_qwen3_vl_moe(ConfigReader& config);
+void read_qwen_hybrid(ConfigReader& config);
 void read_mimo(ConfigReader& config);
 void read_mimo_v2(ConfigReader& config);
 // deepseek.cpp
 void read_deepseek_v2(ConfigReader& config);
 void read_deepseek_v3(ConfigReader& config);
+void read_deepseek_v32(ConfigReader& config);
 void read_kimi_k25(ConfigReader& config);
+// deepseek_v4.cpp
+void read_deepseek_v4(ConfigReader& config);
+// kimi.cpp
+void read_kimi_linear(ConfigReader& config);
+// minimax_m3.cpp
+void read_minimax_m3(ConfigReader& config);
+// state_spaces.cpp
+void read_nemotron_h(ConfigReader& config);
+void read_falcon_h1(ConfigReader& config);
+// lfm2.cpp
+void read_lfm2(ConfigReader& config);
 // gemma.cpp
 void read_gemma3(ConfigReader& config);
 void read_gemma3_vision(ConfigReader& config);
@@ -44,6 +57,7 @@ void read_phi3(ConfigReader& config);
 void read_olmo2(ConfigReader& config);
 void read_seed_oss(ConfigReader& config);
 void read_ernie(ConfigReader& config);
+void read_cohere(ConfigReader& config);
 void read_hunyuan(ConfigReader& config);
 
 }  // namespace foretoken

@@ -42,7 +42,8 @@ void read_gemma4_kinds(ConfigReader& config) {
   read_within(table, "num_global_key_value_heads", full.attention.kv_heads, 1, heads_limit);
   table.read("attention_k_eq_v", full.attention.values_are_keys);
   std::vector<int> pattern;
-  for (const std::string& type : read_layer_types(config, {"full_attention", "sliding_attention"})) {
+  for (const std::string& type :
+       read_layer_types(config, {"full_attention", "sliding_attention"})) {
     pattern.push_back(type == "full_attention" ? 1 : 0);
   }
   if (pattern.empty()) table.fail("layer_types", "is missing");
@@ -78,7 +79,7 @@ void read_gemma4(ConfigReader& config) {
       table.expect(key, count == 0, "embeddings and keys that layers share cannot be expanded");
     }
   }
-  table.find("vocab_size_per_layer_input");  // of those embeddings
+  table.find("vocab_size_per_layer_input");   // of those embeddings
   table.find("use_bidirectional_attention");  // between the tokens of an image
   read_sizes(config, traits);
   read_attention(config, traits);

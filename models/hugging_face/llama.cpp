@@ -44,8 +44,8 @@ void read_chunks(ConfigReader& config) {
   constexpr int full_every = 4;
   config.table.find("no_rope_layer_interval");
   const auto types = read_layer_types(config, {"full_attention", "chunked_attention"});
-  const bool is_listed = config.table.read("no_rope_layers", has_rope) &&
-                         has_rope.size() == windows.size();
+  const bool is_listed =
+      config.table.read("no_rope_layers", has_rope) && has_rope.size() == windows.size();
   for (std::size_t layer = 0; layer < windows.size(); ++layer) {
     const bool is_full = types.size() == windows.size() ? types[layer] == "full_attention"
                          : is_listed                    ? has_rope[layer] == 0
@@ -100,7 +100,8 @@ LayerKind read_block(const Value& value, const Transformer& model, Diagnostics& 
     bool is_missing = false, is_linear = false;
     part.read("no_op", is_missing);
     part.read("replace_with_linear", is_linear);
-    part.expect("replace_with_linear", !is_linear, "layers replaced by a product cannot be expanded");
+    part.expect("replace_with_linear", !is_linear,
+                "layers replaced by a product cannot be expanded");
     for (const char* key : {"sparsify", "window_length", "num_sink_tokens"}) {
       if (part.find(key) != nullptr) part.fail(key, "is not understood");
     }
@@ -148,9 +149,9 @@ void read_decilm(ConfigReader& config) {
     return;
   }
   const auto& list = std::get<ValueArray>(blocks->data);
-  table.expect("block_configs", list.size() == static_cast<std::size_t>(model.layers),
-               fmt::format("lists {} layers, but num_hidden_layers = {}", list.size(),
-                           model.layers));
+  table.expect(
+      "block_configs", list.size() == static_cast<std::size_t>(model.layers),
+      fmt::format("lists {} layers, but num_hidden_layers = {}", list.size(), model.layers));
   std::vector<LayerKind> kinds;
   std::vector<int> pattern;
   for (const Value& value : list) {

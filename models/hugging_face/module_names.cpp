@@ -11,17 +11,25 @@ namespace foretoken {
 namespace {
 
 /// How checkpoints name the layers of the language model.
-constexpr auto prefixes = std::to_array<std::string_view>(
-    {"model.layers", "language_model.model.layers", "model.language_model.layers"});
+constexpr auto prefixes =
+    std::to_array<std::string_view>({"model.layers", "language_model.model.layers",
+                                     "model.language_model.layers", "backbone.layers", "layers"});
 
-constexpr auto attention = std::to_array<std::string_view>({"self_attn.o_proj"});
-constexpr auto mlp = std::to_array<std::string_view>({"mlp.down_proj", "feed_forward.down_proj"});
+// Recurrences count as attention.
+constexpr auto attention =
+    std::to_array<std::string_view>({"self_attn.o_proj", "linear_attn.out_proj", "mixer.out_proj",
+                                     "mixer.o_proj", "mamba.out_proj", "conv.out_proj"});
+constexpr auto mlp = std::to_array<std::string_view>(
+    {"mlp.down_proj", "feed_forward.down_proj", "mixer.down_proj", "feed_forward.w2"});
 constexpr auto shared_experts = std::to_array<std::string_view>(
     {"mlp.shared_experts.down_proj", "mlp.shared_expert.down_proj",
-     "feed_forward.shared_expert.down_proj", "share_expert.down_proj"});
+     "feed_forward.shared_expert.down_proj", "share_expert.down_proj",
+     "mixer.shared_experts.down_proj", "block_sparse_moe.shared_experts.down_proj",
+     "ffn.shared_experts.w2"});
 constexpr auto experts = std::to_array<std::string_view>(
     {"mlp.experts.0.down_proj", "block_sparse_moe.experts.0.w2", "feed_forward.experts.0.down_proj",
-     "moe.experts.0.down_proj", "experts.0.down_proj"});
+     "moe.experts.0.down_proj", "experts.0.down_proj", "mixer.experts.0.down_proj",
+     "ffn.experts.0.w2"});
 
 std::span<const std::string_view> modules(QuantisedPart part) {
   switch (part) {

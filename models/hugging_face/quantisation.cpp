@@ -33,13 +33,13 @@ class BlockReader {
   std::optional<Block> read() {
     std::string method;
     table_.read("quant_method", method);
-    std::ranges::transform(method, method.begin(), [](unsigned char c) {
-      return static_cast<char>(std::tolower(c));
-    });
-    for (const char* key : {"ignore", "modules_to_not_convert", "ignored_layers",
-                            "exclude_modules"}) {
+    std::ranges::transform(method, method.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    for (const char* key :
+         {"ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules"}) {
       std::vector<std::string> names;
-      if (table_.read(key, names)) block_.ignored.insert(block_.ignored.end(), names.begin(), names.end());
+      if (table_.read(key, names))
+        block_.ignored.insert(block_.ignored.end(), names.begin(), names.end());
     }
     // ModelOpt's own file has no quant_method, and its fields one level down.
     if (method.empty() && table_.find("quant_algo") != nullptr) method = "modelopt";
@@ -58,12 +58,12 @@ class BlockReader {
     if (method == "compressed-tensors" || method == "compressed_tensors") return read_groups();
     if (method.starts_with("modelopt")) return read_modelopt();
     if (method == "bitsandbytes") {
-      return refuse("is bitsandbytes, whose kernels nobody has measured; for its memory, describe "
-                    "the model in TOML with dtype = \"w4a16_g32\" (4 bit) or \"w8a16\" (8 bit)");
+      return refuse(
+          "is bitsandbytes, whose kernels nobody has measured; for its memory, describe "
+          "the model in TOML with dtype = \"w4a16_g32\" (4 bit) or \"w8a16\" (8 bit)");
     }
-    const std::vector<std::string_view> known = {"awq",      "compressed-tensors", "fp8",
-                                                 "gptq",     "auto-round",         "modelopt",
-                                                 "mxfp4"};
+    const std::vector<std::string_view> known = {"awq",        "compressed-tensors", "fp8",  "gptq",
+                                                 "auto-round", "modelopt",           "mxfp4"};
     return refuse(fmt::format("{}; describe the model in TOML with the nearest dtype",
                               unknown_name_message("method", method, known)));
   }
@@ -94,8 +94,9 @@ class BlockReader {
     for (const char* key : {"dynamic", "extra_config", "modules_in_block_to_quantize"}) {
       const Value* overrides = table_.find(key);
       if (overrides == nullptr || is_empty(*overrides)) continue;
-      return table_.fail(key, "gives some modules a format of their own, which is not read; "
-                              "describe the model in TOML");
+      return table_.fail(key,
+                         "gives some modules a format of their own, which is not read; "
+                         "describe the model in TOML");
     }
     return add({"Linear"}, weight_only_format(bits, group), "bits");
   }
@@ -109,9 +110,8 @@ class BlockReader {
     const Value* sparsity = table_.find("sparsity_config");
     if (sparsity != nullptr && sparsity->is_object()) {
       const Value* format = sparsity->find("format");
-      const bool is_dense = is_empty(*sparsity) ||
-                            (format != nullptr && format->is_string() &&
-                             std::get<std::string>(format->data) == "dense");
+      const bool is_dense = is_empty(*sparsity) || (format != nullptr && format->is_string() &&
+                                                    std::get<std::string>(format->data) == "dense");
       if (!is_dense) return table_.fail("sparsity_config", "sparse weights cannot be expanded");
     }
     const Value* groups = table_.find_table("config_groups");
@@ -169,7 +169,9 @@ DType format_in(const Block& block, QuantisedPart part, int layer, bool& is_vali
 
 bool has_part(const Transformer& model, QuantisedPart part, int layer) {
   const LayerKind* kind = model.kind(layer);
-  if (part == QuantisedPart::attention) return kind == nullptr || kind->has_attention;
+  if (part == QuantisedPart::attention) {
+    return kind == nullptr || kind->has_attention || kind->state.has_value();
+  }
   if (kind != nullptr && !kind->has_mlp) return false;
   const bool has_experts = model.is_moe_layer(layer);
   switch (part) {
@@ -203,8 +205,8 @@ std::optional<DType> format_of_part(const Block& block, QuantisedPart part, bool
     if (has_part(model, part, layer)) ++layers[format_in(block, part, layer, is_valid)];
   }
   if (layers.empty()) return std::nullopt;
-  const auto most = std::ranges::max_element(
-      layers, {}, [](const auto& entry) { return entry.second; });
+  const auto most =
+      std::ranges::max_element(layers, {}, [](const auto& entry) { return entry.second; });
   for (const auto& [dtype, count] : layers) {
     if (dtype == most->first) continue;
     model.left_out.push_back(fmt::format("{} of {} layers keep {} in {}: counted in {} as the rest",
@@ -230,8 +232,9 @@ void read_quantisation(const Value* block, Diagnostics& diagnostics, Transformer
   const auto shared = part(QuantisedPart::shared_experts);
   const auto mlp = part(QuantisedPart::mlp);
   if (!is_valid) {
-    diagnostics.add(block->position, "quantization_config: one of the regular expressions that "
-                                     "name modules cannot be read");
+    diagnostics.add(block->position,
+                    "quantization_config: one of the regular expressions that "
+                    "name modules cannot be read");
     return;
   }
   // "dtype" is that of dense MLPs; without any, attention's, so that as much as can be shares it.

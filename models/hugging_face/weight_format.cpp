@@ -69,22 +69,24 @@ FormatFound weight_only_format(std::int64_t bits, std::int64_t group) {
 }
 
 FormatFound modelopt_format(const std::string& algorithm, std::int64_t group) {
-  constexpr auto known = std::to_array<std::pair<std::string_view, DType>>(
-      {{"FP8", DType::fp8},
-       {"FP8_PER_CHANNEL_PER_TOKEN", DType::fp8},
-       {"FP8_PB_REAL", DType::fp8_block},
-       {"FP8_PB_WO", DType::fp8_block},
-       {"NVFP4", DType::nvfp4},
-       {"NVFP4_AWQ", DType::nvfp4},
-       {"MXFP4", DType::mxfp4},
-       {"INT8_SQ", DType::int8},
-       {"W8A8_SQ_PER_CHANNEL", DType::int8},
-       {"W8A16", DType::w8a16}});
+  constexpr auto known =
+      std::to_array<std::pair<std::string_view, DType>>({{"FP8", DType::fp8},
+                                                         {"FP8_PER_CHANNEL_PER_TOKEN", DType::fp8},
+                                                         {"FP8_PB_REAL", DType::fp8_block},
+                                                         {"FP8_PB_WO", DType::fp8_block},
+                                                         {"NVFP4", DType::nvfp4},
+                                                         {"NVFP4_AWQ", DType::nvfp4},
+                                                         {"MXFP4", DType::mxfp4},
+                                                         {"INT8_SQ", DType::int8},
+                                                         {"W8A8_SQ_PER_CHANNEL", DType::int8},
+                                                         {"W8A16", DType::w8a16}});
+  // Floats in groups of 16, unpacked to 16 bit everywhere: as many bytes as nvfp4.
+  if (algorithm == "W4A16_NVFP4") return {DType::w4a16_g32, ""};
   if (algorithm == "W4A16_AWQ" || algorithm == "INT4_AWQ" || algorithm == "W4A16") {
     return weight_only_format(4, group);
   }
-  const auto found = std::ranges::find(known, algorithm,
-                                       &std::pair<std::string_view, DType>::first);
+  const auto found =
+      std::ranges::find(known, algorithm, &std::pair<std::string_view, DType>::first);
   if (found != known.end()) return {found->second, ""};
   std::vector<std::string_view> names = {"W4A16_AWQ"};
   for (const auto& [name, dtype] : known) names.push_back(name);

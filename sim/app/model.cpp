@@ -7,6 +7,7 @@
 
 #include "models/operator_graph.hpp"
 #include "models/parallel_layout.hpp"
+#include "models/sequence_memory.hpp"
 #include "sim/app/model_warnings.hpp"
 #include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"
@@ -122,18 +123,39 @@ std::string formats_text(const WeightFormats& formats, const MoeConfig* moe) {
   return text;
 }
 
+/// "linear: delta_net of 64 heads of 128 x 128"
+std::string state_text(const StateShape& state) {
+  if (state.kind == StateKind::convolution) {
+    return fmt::format("convolution over {} tokens", state.taps);
+  }
+  return fmt::format("{} of {} heads of {} x {}", enum_name(state.kind), state.value_heads,
+                     state.key_dim, state.value_dim);
+}
+
+std::string kind_text(const LayerKind& kind, const Transformer& model) {
+  std::vector<std::string> parts;
+  const AttentionShape& heads = kind.attention;
+  if (kind.state) parts.push_back(state_text(*kind.state));
+  if (kind.has_attention && model.mla) {
+    parts.push_back(
+        fmt::format("{} query heads on a latent of {}", heads.query_heads, model.mla->kv_rank));
+  } else if (kind.has_attention) {
+    parts.push_back(fmt::format("{} query heads, {} KV heads of {}", heads.query_heads,
+                                heads.kv_heads, heads.head_dim));
+  }
+  if (heads.window > 0) parts.push_back(fmt::format("window {}", heads.window));
+  if (heads.compression > 0) {
+    parts.push_back(fmt::format("a key for {} tokens beyond it", heads.compression));
+  }
+  if (heads.index) parts.push_back(fmt::format("best {} keys", heads.index->selected));
+  if (parts.empty()) parts.emplace_back("none");
+  return fmt::format("{}: {}", kind.name, fmt::join(parts, ", "));
+}
+
 std::string attention_text(const Transformer& model) {
   if (!model.kinds.empty()) {
     std::vector<std::string> kinds;
-    for (const LayerKind& kind : model.kinds) {
-      const AttentionShape& heads = kind.attention;
-      kinds.push_back(
-          kind.has_attention
-              ? fmt::format("{}: {} query heads, {} KV heads of {}{}", kind.name, heads.query_heads,
-                            heads.kv_heads, heads.head_dim,
-                            heads.window > 0 ? fmt::format(", window {}", heads.window) : "")
-              : fmt::format("{}: none", kind.name));
-    }
+    for (const LayerKind& kind : model.kinds) kinds.push_back(kind_text(kind, model));
     return fmt::format("{}", fmt::join(kinds, "; "));
   }
   if (model.mla) {
@@ -183,6 +205,10 @@ int show_model(const std::string& name, bool is_json) {
                     formats_text(*model.released, model.moe ? &*model.moe : nullptr)));
   }
   row("KV cache a token", readable(kv_bytes_per_token(model, DType::bf16)) + " in bf16");
+  if (const Bytes state = sequence_memory_per_rank(model, {}, 0, DType::bf16).state;
+      state > Bytes(0.0)) {
+    row("state a sequence", readable(state));
+  }
   show("{} ({})\n{}", Ink(shows_colour(stdout)).strong(model.title), model.name,
        table.text(model_layout()));
   warn_of_left_out(model);

@@ -2,6 +2,7 @@
 
 #include "models/operator_graph.hpp"
 #include "models/parallel_layout.hpp"
+#include "models/sequence_memory.hpp"
 #include "sim/report/rounding.hpp"
 
 namespace foretoken {
@@ -126,10 +127,10 @@ Value model_value(const Transformer& model) {
                                      {"intermediate", model.moe->intermediate}});
   }
   if (model.draft_head) {
-    value.set("draft_head", ValueObject{{"kind", std::string(enum_name(model.draft_head->kind))},
-                                        {"target_hidden", model.draft_head->target_hidden},
-                                        {"target_vocabulary",
-                                         model.draft_head->target_vocabulary}});
+    value.set("draft_head",
+              ValueObject{{"kind", std::string(enum_name(model.draft_head->kind))},
+                          {"target_hidden", model.draft_head->target_hidden},
+                          {"target_vocabulary", model.draft_head->target_vocabulary}});
   }
   if (model.mtp_layers > 0) value.set("mtp_layers", model.mtp_layers);
   if (model.encoder_parameters > 0) value.set("encoder_parameters", model.encoder_parameters);
@@ -141,14 +142,18 @@ Value model_value(const Transformer& model) {
   value.set("weight_bytes", weight_bytes_per_rank(model, {}, 0, DType::bf16).value());
   if (model.released) {
     value.set("released",
-              ValueObject{{"dtype", dtype_text(model.released->linear)},
-                          {"attention_dtype", dtype_text(model.released->attention)},
-                          {"expert_dtype", dtype_text(model.released->experts)},
-                          {"shared_expert_dtype", dtype_text(model.released->shared)},
-                          {"weight_bytes",
-                           weight_bytes_per_rank(model, {}, 0, *model.released).value()}});
+              ValueObject{
+                  {"dtype", dtype_text(model.released->linear)},
+                  {"attention_dtype", dtype_text(model.released->attention)},
+                  {"expert_dtype", dtype_text(model.released->experts)},
+                  {"shared_expert_dtype", dtype_text(model.released->shared)},
+                  {"weight_bytes", weight_bytes_per_rank(model, {}, 0, *model.released).value()}});
   }
   value.set("kv_bytes_per_token", kv_bytes_per_token(model, DType::bf16).value());
+  if (const Bytes state = sequence_memory_per_rank(model, {}, 0, DType::bf16).state;
+      state > Bytes(0.0)) {
+    value.set("state_bytes_per_sequence", state.value());
+  }
   return value;
 }
 

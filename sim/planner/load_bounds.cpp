@@ -7,6 +7,7 @@
 
 #include "kernels/kernel_work.hpp"
 #include "models/parallel_layout.hpp"
+#include "models/sequence_memory.hpp"
 #include "sim/base/unit_text.hpp"
 #include "workloads/generator.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 /// Time of the products and of the DRAM traffic of a step on one stage, apart.
 struct StageWork {
   double tensor_s = 0, dram_s = 0, weights_s = 0;  // weights are part of dram_s
-  double link_s = 0;  // of all-reduces, while nothing is computed
+  double link_s = 0;                               // of all-reduces, while nothing is computed
   [[nodiscard]] double least() const { return std::max(tensor_s, dram_s) + link_s; }
 };
 
@@ -24,7 +25,8 @@ struct StageWork {
 bool counts(const Kernel& kernel) {
   return std::holds_alternative<Gemm>(kernel) || std::holds_alternative<BatchedGemm>(kernel) ||
          std::holds_alternative<Attention>(kernel) || std::holds_alternative<Mla>(kernel) ||
-         std::holds_alternative<FusedMoe>(kernel);
+         std::holds_alternative<FusedMoe>(kernel) || std::holds_alternative<StateScan>(kernel) ||
+         std::holds_alternative<SparseAttention>(kernel);
 }
 
 /// The formats that have no path are another message's business.
@@ -52,8 +54,8 @@ class ReplicaBounds {
   double prompt_s(std::int64_t tokens) {
     // Rounded down to steps of a sixth: monotone, so still a bound, and few shapes to price.
     const double rung = std::floor(std::log(static_cast<double>(tokens)) / std::log(7.0 / 6.0));
-    const auto rounded = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(std::floor(std::pow(7.0 / 6.0, rung))));
+    const auto rounded =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(std::pow(7.0 / 6.0, rung))));
     const auto known = prompts_.find(rounded);
     if (known != prompts_.end()) return known->second;
     double longest = 0;
@@ -101,8 +103,9 @@ class ReplicaBounds {
     for (int stage = 0; stage < layout().pipeline; ++stage) {
       weights_max = std::max(weights_max, weight_bytes_per_rank(scenario_.model, layout(), stage,
                                                                 scenario_.execution.formats()));
-      kv_max = std::max(kv_max, kv_bytes_per_token_per_rank(scenario_.model, layout(), stage,
-                                                            scenario_.execution.kv_dtype));
+      kv_max = std::max(kv_max, sequence_memory_per_rank(scenario_.model, layout(), stage,
+                                                         scenario_.execution.kv_dtype)
+                                    .per_token);
     }
     const Bytes usable = gpu_.memory_visible.value_or(gpu_.memory_capacity);
     if (weights_max >= usable) {
@@ -110,8 +113,8 @@ class ReplicaBounds {
                               readable(weights_max), gpu_.name, readable(usable));
       return;
     }
-    cache_tokens_ = std::max(1.0, (usable - weights_max) / kv_max) *
-                    layout().data_parallel_attention;
+    cache_tokens_ =
+        std::max(1.0, (usable - weights_max) / kv_max) * layout().data_parallel_attention;
     for (const StageProgram& program : programs_) slopes_.push_back(slope_of(program));
     step_weights_s_ = 0;
     for (const StageProgram& program : programs_) {
@@ -135,8 +138,8 @@ class ReplicaBounds {
     return speculative ? 1.0 + speculative->drafts : 1.0;
   }
   [[nodiscard]] double sequences_a_step() const {
-    return static_cast<double>(scenario_.engine.sequences_max) *
-           layout().data_parallel_attention * tokens_a_step();
+    return static_cast<double>(scenario_.engine.sequences_max) * layout().data_parallel_attention *
+           tokens_a_step();
   }
 
   [[nodiscard]] static BatchShape prompt_batch(std::int64_t tokens) {
@@ -232,8 +235,8 @@ double metric_bound(std::vector<double> times_s, std::string_view metric) {
   }
   const auto p = metric.find("_p") + 2;
   const double percent = (metric[p] - '0') * 10 + (metric[p + 1] - '0');
-  const auto index = static_cast<std::size_t>(
-      std::floor(percent / 100 * static_cast<double>(times_s.size() - 1)));
+  const auto index =
+      static_cast<std::size_t>(std::floor(percent / 100 * static_cast<double>(times_s.size() - 1)));
   return 1e3 * times_s[index];
 }
 
@@ -247,8 +250,8 @@ double forgiveness(const Scenario& scenario, const TrafficSample& traffic) {
     std::int64_t longest = 1;
     for (const SampledRequest& request : traffic.requests)
       longest = std::max(longest, request.output_tokens);
-    late_s = std::min(late_s, slo.ttft->value() +
-                                  slo.tpot->value() * static_cast<double>(longest - 1));
+    late_s =
+        std::min(late_s, slo.ttft->value() + slo.tpot->value() * static_cast<double>(longest - 1));
   }
   const double span_s = traffic.span.value();
   return span_s / (span_s + late_s);
@@ -257,7 +260,8 @@ double forgiveness(const Scenario& scenario, const TrafficSample& traffic) {
 /// The sum of the cheapest `share` of the requests, over all of them.
 double mean_of_cheapest(std::vector<double> times_s, double share) {
   std::ranges::sort(times_s);
-  const auto kept = static_cast<std::size_t>(std::floor(share * static_cast<double>(times_s.size())));
+  const auto kept =
+      static_cast<std::size_t>(std::floor(share * static_cast<double>(times_s.size())));
   double sum = 0;
   for (std::size_t i = 0; i < kept; ++i) sum += times_s[i];
   return times_s.empty() ? 0 : sum / static_cast<double>(times_s.size());
@@ -275,8 +279,8 @@ LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
     replicas.emplace_back(pool.scenario);
     replicas.back().prepare();
     if (!replicas.back().too_large.empty()) {
-      bounds.too_large = (pool.name.empty() ? "" : "pool " + pool.name + ": ") +
-                         replicas.back().too_large;
+      bounds.too_large =
+          (pool.name.empty() ? "" : "pool " + pool.name + ": ") + replicas.back().too_large;
       return bounds;
     }
   }
@@ -304,8 +308,10 @@ LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
     if (in_time) ++met;
   }
   bounds.attainment = static_cast<double>(met) / static_cast<double>(traffic.requests.size());
-  bounds.latency_ms = metric_bound(
-      latency.starts_with("ttft") ? ttft : latency.starts_with("tpot") ? tpot : e2e, latency);
+  bounds.latency_ms = metric_bound(latency.starts_with("ttft")   ? ttft
+                                   : latency.starts_with("tpot") ? tpot
+                                                                 : e2e,
+                                   latency);
   // Pools of one role share its load.
   const double in_time = forgiveness(scenario, traffic);
   for (const bool decodes : {false, true}) {
@@ -317,8 +323,8 @@ LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
       any = true;
       std::vector<double> times_s;
       for (const SampledRequest& request : traffic.requests) {
-        times_s.push_back(replicas[p].request_s(request, traffic, both || !decodes,
-                                                both || decodes));
+        times_s.push_back(
+            replicas[p].request_s(request, traffic, both || !decodes, both || decodes));
       }
       const double mean_s = mean_of_cheapest(std::move(times_s), share);
       const int count = scenario.pools.empty() ? 1 : pools[p].scenario.deployment.replicas;

@@ -166,6 +166,7 @@ struct Report {
     double peak = 0;  // highest share in use on any replica, 0 to 1
     double mean = 0;
     std::int64_t preemptions = 0;
+    double state_bytes = 0;  // of recurrent layers, a sequence on each GPU; 0 = there are none
     /// Share of prompt tokens found in the cache, 0 to 1; nullopt = no prompts share anything, or
     /// the engine does not look.
     std::optional<double> prefix_hit_rate = std::nullopt;
@@ -174,6 +175,13 @@ struct Report {
     std::optional<double> host_hit_rate = std::nullopt;
     std::optional<HostKv> host = std::nullopt;
   } kv;
+
+  /// Models with experts: how tokens are routed, and how many experts the mean batch wakes.
+  struct Experts {
+    std::string routing;  // "power_law:1.01"
+    int experts = 0, awake = 0;
+  };
+  std::optional<Experts> experts;
 
   struct Speculation {
     std::string method;  // "eagle"

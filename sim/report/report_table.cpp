@@ -292,6 +292,10 @@ class ReportText {
                  fmt::format("{} × {} = {} tokens{}", grouped(kv.blocks), kv.block_tokens,
                              grouped(kv.blocks * kv.block_tokens), replicas ? " a replica" : ""),
                  preemptions});
+      if (kv.state_bytes > 0) {
+        result += facts("state", {readable(Bytes(kv.state_bytes)) + " a sequence and GPU",
+                                  "in KV blocks"});
+      }
       if (kv.prefix_hit_rate) {
         std::vector<std::string> parts = {percent(*kv.prefix_hit_rate) + " of prompt tokens found"};
         if (kv.host_hit_rate) {
@@ -326,6 +330,11 @@ class ReportText {
               {percent(report_.gpu_busy) + " of the time", counted(report_.iterations, "iteration"),
                fmt::format("batch mean {}, max {}", grouped(report_.batch_mean, 1),
                            grouped(report_.batch_max))});
+    if (const auto& experts = report_.experts) {
+      result += facts("expert routing", {experts->routing,
+                                         fmt::format("the mean batch wakes {} of {} experts",
+                                                     experts->awake, experts->experts)});
+    }
     if (const auto& host = report_.host; host && report_.iterations > 0) {
       const auto steps = static_cast<double>(report_.iterations);
       result += facts("host", {in_unit_of(1e-3, host->work_s / steps) + " of CPU time a step",

@@ -101,6 +101,7 @@ Value kv_value(const Report::Kv& kv) {
                        {"peak", rounded(kv.peak)},
                        {"mean", rounded(kv.mean)},
                        {"preemptions", kv.preemptions}};
+  if (kv.state_bytes > 0) value.emplace_back("state_bytes", rounded(kv.state_bytes));
   if (kv.prefix_hit_rate) value.emplace_back("prefix_hit_rate", rounded(*kv.prefix_hit_rate));
   if (kv.host_hit_rate) value.emplace_back("host_hit_rate", rounded(*kv.host_hit_rate));
   if (kv.host) value.emplace_back("host", host_value(*kv.host));
@@ -220,6 +221,11 @@ Value report_value(const Report& report) {
       {"step_time_error", step_error_value(report.step_error)},
       {"origins", counts_value(report.origins)},
       {"memory_bytes", counts_value(report.memory_bytes)}};
+  if (report.experts) {
+    value.emplace_back("experts", ValueObject{{"routing", report.experts->routing},
+                                              {"experts", report.experts->experts},
+                                              {"awake", report.experts->awake}});
+  }
   if (report.intervals) value.emplace_back("intervals", intervals_value(report));
   if (!report.by_priority.empty()) {
     value.emplace_back("by_priority", priorities_value(report.by_priority));

@@ -131,13 +131,16 @@ void DeployedEngine::check_all_reduce() const {
 void DeployedEngine::check_traffic_fits() const {
   constexpr int requests_looked_at = 10'000;
   const std::int64_t pool = kv_blocks_ * scenario_.engine.block_tokens;
+  const auto held = [&](std::int64_t tokens) {
+    return tokens + memory_.beside.blocks(tokens) * scenario_.engine.block_tokens;
+  };
   const auto source = scenario_.workload->start(RandomStreams(scenario_.run.seed));
   std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
   for (int i = 0; i < requests_looked_at && shortest > pool; ++i) {
     const auto request = source->next();
     if (!request) break;
     const std::int64_t output = role_ == PoolRole::prefill ? 1 : request->output_tokens;
-    shortest = std::min(shortest, request->prompt_tokens + output);
+    shortest = std::min(shortest, held(request->prompt_tokens + output));
   }
   if (shortest <= pool || shortest == std::numeric_limits<std::int64_t>::max()) return;
   throw ConfigError(
@@ -198,7 +201,8 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
     config.layers.push_back(stage_layers(scenario_.model, layout, number).count());
     config.kv_block.push_back(
         scenario_.execution.block_tokens *
-        kv_bytes_per_token_per_rank(scenario_.model, layout, number, scenario_.execution.kv_dtype));
+        sequence_memory_per_rank(scenario_.model, layout, number, scenario_.execution.kv_dtype)
+            .per_token);
   }
   if (scenario_.engine.speculative) {
     const std::span<const GpuId> last = placement.back();
@@ -254,8 +258,9 @@ AttentionRanks DeployedEngine::start_engines() const {
   const SchedulerLimits limits = scheduler_limits(scenario_.engine);
   AttentionRanks ranks;
   for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
-    auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
-                                           scenario_.engine.prefix_caching, host_kv());
+    auto cache =
+        std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
+                                  scenario_.engine.prefix_caching, host_kv(), memory_.beside);
     auto scheduler =
         make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
     ranks.add(std::move(cache), std::move(scheduler));

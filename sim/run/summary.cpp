@@ -1,7 +1,9 @@
 #include "sim/run/summary.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "kernels/routing.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/run/price_edge.hpp"
 #include "sim/run/interval_estimate.hpp"
@@ -92,6 +94,7 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
     report.kv.prefix_hit_rate = hit_rate(prefixes, prefixes.tokens_found);
     if (report.kv.host) report.kv.host_hit_rate = hit_rate(prefixes, prefixes.tokens_found_host);
   }
+  report.kv.state_bytes = outcome.pools.engine(shown).memory().state.value();
   report.kv.peak = steps.kv_used_peak / blocks;
   report.kv.mean = steps.kv_used_mean() / blocks;
   report.iterations = timeline.steps();
@@ -147,6 +150,22 @@ StepError step_error_of(const DeployedPools& pools) {
       kind.time_by.push_back({std::string(family), time.value()});
   }
   return step_error(kinds);
+}
+
+/// Of the pool that decodes. Where routings are drawn, what is typical of them.
+void add_experts(const SimulatedRun& outcome, Report& report) {
+  const Scenario& shown = outcome.pools.specs()[first_decoding(outcome.pools)].scenario;
+  if (!shown.model.moe) return;
+  const MoeConfig& moe = *shown.model.moe;
+  const std::string& drawn = shown.execution.routing_draw.text;
+  const auto tokens = static_cast<std::int64_t>(std::llround(std::max(report.batch_mean, 1.0)));
+  const std::vector<std::int64_t> counts =
+      expert_counts(shown.execution.routing, tokens, moe.topk, moe.experts);
+  Report::Experts& experts = report.experts.emplace();
+  experts.routing = drawn.empty() ? routing_text(shown.execution.routing) : drawn;
+  experts.experts = moe.experts;
+  experts.awake = static_cast<int>(
+      std::ranges::count_if(counts, [](std::int64_t count) { return count > 0; }));
 }
 
 void add_prices(const SimulatedRun& outcome, Report& report) {
@@ -416,6 +435,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   report.by_priority = priority_classes(outcome.timeline);
   add_slo_targets(scenario.slo, report);
   add_load(scenario, outcome, report);
+  add_experts(outcome, report);
   add_prices(outcome, report);
   add_speculation(outcome, report);
   add_fleet(outcome, report);

@@ -21,6 +21,8 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) {
 AttentionLoad* attention_load_of(Kernel& kernel) {
   if (auto* attention = std::get_if<Attention>(&kernel)) return &attention->load;
   if (auto* mla = std::get_if<Mla>(&kernel)) return &mla->load;
+  if (auto* index = std::get_if<KeyIndexer>(&kernel)) return &index->load;
+  if (auto* sparse = std::get_if<SparseAttention>(&kernel)) return &sparse->load;
   return nullptr;
 }
 

@@ -26,10 +26,12 @@ HostTotals& HostTotals::operator+=(const HostTotals& other) {
   return *this;
 }
 
-KvCache::KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes, HostKv host)
+KvCache::KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes, HostKv host,
+                 KvBeside beside)
     : blocks_(blocks),
       free_(blocks),
       block_tokens_(block_tokens),
+      beside_(std::move(beside)),
       shares_prefixes_(shares_prefixes),
       swaps_(host.swaps),
       host_(host.blocks) {

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/serving/free_blocks.hpp"
 #include "sim/serving/host_pool.hpp"
+#include "sim/serving/kv_beside.hpp"
 #include "sim/serving/prefix_cache.hpp"
 #include "sim/serving/sequence.hpp"
 
@@ -56,11 +57,12 @@ struct HostTotals {
 
 class KvCache {
  public:
-  KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes = false, HostKv host = {});
+  KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes = false, HostKv host = {},
+          KvBeside beside = {});
 
-  /// Blocks that `tokens` tokens occupy.
+  /// Blocks of a sequence that holds `tokens` tokens.
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
-    return (tokens + block_tokens_ - 1) / block_tokens_;
+    return (tokens + block_tokens_ - 1) / block_tokens_ + beside_.blocks(tokens);
   }
 
   /// What is there already of a sequence that holds nothing: the longest prefix that is in the
@@ -95,8 +97,8 @@ class KvCache {
 
   /// Takes a running sequence's blocks for others and counts the preemption: they are swapped out
   /// where the engine swaps and the host has room. Else what was computed can be found again until
-  /// its blocks are taken, if prefixes are shared. The sequence must not be in flight; either way it
-  /// starts again like a new one, by match_prefix() and start().
+  /// its blocks are taken, if prefixes are shared. The sequence must not be in flight; either way
+  /// it starts again like a new one, by match_prefix() and start().
   void preempt(Sequence& sequence);
 
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
@@ -126,6 +128,7 @@ class KvCache {
   std::int64_t blocks_;
   FreeBlocks free_;  // without idle prefixes
   std::int64_t block_tokens_;
+  KvBeside beside_;
   bool shares_prefixes_;
   bool swaps_;
   PrefixCache prefixes_;

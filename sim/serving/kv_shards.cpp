@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <tuple>
 
+#include "models/sequence_memory.hpp"
+
 namespace foretoken {
 namespace {
 
 /// How many heads of layer `layer` ranks share out; latent attention has one latent for all.
 int shared_heads(const Transformer& model, int layer) {
-  return model.mla ? 1 : model.attention(layer).kv_heads;
+  return model.mla || model.compressed ? 1 : model.attention(layer).kv_heads;
 }
 
 /// Layers that share out as many heads, together.
@@ -102,8 +104,8 @@ std::vector<KvShard> kv_shards(const Transformer& model, const ParallelLayout& f
     const RankPairs pairs = rank_pairs(heads.count, from, to);
     for (int from_stage = 0; from_stage < from.pipeline; ++from_stage) {
       for (int to_stage = 0; to_stage < to.pipeline; ++to_stage) {
-        const LayerRange layers = common_layers(stage_layers(model, from, from_stage),
-                                                stage_layers(model, to, to_stage));
+        const LayerRange layers =
+            common_layers(stage_layers(model, from, from_stage), stage_layers(model, to, to_stage));
         const auto elements = static_cast<double>(elements_of(model, heads.layers, layers));
         if (elements == 0) continue;
         for (const auto& [source, rank, count] : pairs) {

@@ -58,6 +58,12 @@ double layer_width(const Transformer& model, const ParallelLayout& layout,
   double widest = 0;
   for (int layer = 0; layer < model.layers; ++layer) {
     widest = std::max(widest, 3.0 * static_cast<double>(model.dense_width(layer)) / tensor);
+    if (const LayerKind* kind = model.kind(layer); kind != nullptr && kind->state) {
+      // What goes into the convolution, what comes out, and the gate.
+      const StateShape& state = *kind->state;
+      widest = std::max(
+          widest, static_cast<double>(2 * state.channels() + 2 * state.value_width()) / tensor);
+    }
     if (model.mla) continue;
     const AttentionShape heads = model.attention(layer);
     widest = std::max(
@@ -81,7 +87,7 @@ double layer_width(const Transformer& model, const ParallelLayout& layout,
     const double shared = 3.0 * static_cast<double>(model.moe->shared_intermediate) / tensor;
     widest = std::max(widest, copies * (std::max(2.0 * width, hidden) + width) + shared);
   }
-  return 2.0 * hidden + widest;
+  return (1.0 + std::max(model.hyper_streams, 1)) * hidden + widest;
 }
 
 /// Buffers of the largest captured batch, which all graphs share, and what each graph adds.
@@ -189,6 +195,21 @@ std::int64_t blocks_in(Bytes budget, Bytes block) {
 
 }  // namespace
 
+namespace {
+
+/// A stage without blocks of its own lets others decide.
+KvBeside beside_of(const SequenceMemory& sequence, const MemoryPlan& plan) {
+  KvBeside beside;
+  if (!(plan.kv_block > Bytes(0.0))) return beside;
+  beside.state_blocks = plan.state / plan.kv_block;
+  for (const SequenceMemory::Window& window : sequence.windows) {
+    beside.windows.push_back({window.tokens, window.per_token / plan.kv_block});
+  }
+  return beside;
+}
+
+}  // namespace
+
 MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
                        const ExecutionSettings& execution, const GpuSpec& gpu,
                        const MemoryLimits& limits) {
@@ -209,9 +230,11 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
     plan.activations = activation_bytes(model, layout, stage, execution, gpu, limits);
     plan.graphs = graph_bytes(model, layout, stage, execution, limits.sequences_max);
     const Bytes draft_kv = has_draft ? limits.draft.kv_per_token : Bytes(0.0);
-    plan.kv_block =
-        execution.block_tokens *
-        (kv_bytes_per_token_per_rank(model, layout, stage, execution.kv_dtype) + draft_kv);
+    const SequenceMemory sequence =
+        sequence_memory_per_rank(model, layout, stage, execution.kv_dtype);
+    plan.kv_block = execution.block_tokens * (sequence.per_token + draft_kv);
+    plan.state = sequence.state * (1.0 + limits.draft.drafts);
+    plan.beside = beside_of(sequence, plan);
     plan.kv_budget = kv_budget(plan, limits);
     plan.kv_blocks = blocks_in(plan.kv_budget, plan.kv_block);
     block_all_ranks += layout.tensor * plan.kv_block;

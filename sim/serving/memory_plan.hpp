@@ -8,7 +8,8 @@
 #include <cstdint>
 
 #include "hardware/gpu.hpp"
-#include "models/parallel_layout.hpp"
+#include "models/sequence_memory.hpp"
+#include "sim/serving/kv_beside.hpp"
 #include "workloads/engine_memory.hpp"
 #include "workloads/generator.hpp"
 
@@ -42,8 +43,10 @@ struct MemoryPlan {
   Bytes runtime;        // code of kernels, workspaces of libraries
   Bytes graphs;         // CUDA graphs, one a batch size
   Bytes kv_budget;      // for KV blocks; may be negative
-  Bytes kv_block;       // one block
+  Bytes kv_block;       // one block of tokens
   Bytes unused;         // of the capacity, by nobody; negative: more was promised than there is
+  Bytes state;          // of recurrences, a sequence; drafts that are verified have copies
+  KvBeside beside;      // what a sequence holds beside its tokens' blocks
   std::int64_t kv_blocks = 0;  // of the replica: the smallest over its stages
   Bytes kv_block_all_ranks;    // one block on all ranks of one attention rank, all stages
 

@@ -77,7 +77,7 @@ PricedKernel StagePricer::priced(const KernelCall& call, const AttentionLoad& lo
     kernel.is_shared = true;
     return kernel;
   }
-  if (follows_load(call.kernel)) {
+  if (follows_load(call)) {
     Kernel scratch = call.kernel;
     kernel.price = price_slot(scratch, load);
     if (AttentionLoad* own = attention_load_of(kernel.call.kernel)) *own = load;

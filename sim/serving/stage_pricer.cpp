@@ -87,9 +87,23 @@ StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
   }
 }
 
-bool StagePricer::follows_load(const Kernel& kernel) {
-  return std::holds_alternative<Attention>(kernel) || std::holds_alternative<Mla>(kernel) ||
-         std::holds_alternative<BatchedGemm>(kernel);
+namespace {
+
+/// Where a recurrence's load is, which contexts do not change; nullptr: the kernel is none.
+StateLoad* state_load_of(Kernel& kernel) {
+  if (auto* scan = std::get_if<StateScan>(&kernel)) return &scan->load;
+  if (auto* convolution = std::get_if<StateConvolution>(&kernel)) return &convolution->load;
+  return nullptr;
+}
+
+}  // namespace
+
+bool StagePricer::follows_load(const KernelCall& call) {
+  return call.of_decodes || std::visit(
+                                [](const auto& kernel) {
+                                  return requires { kernel.load; };
+                                },
+                                call.kernel);
 }
 
 StagePrice StagePricer::price(std::span<const BatchShape> ranks) {
@@ -218,10 +232,43 @@ void StagePricer::add_slots(const Template& step, Pass& pass) {
   }
 }
 
+namespace {
+
+/// The prompts of a load, or its decodes.
+AttentionLoad part_of(const AttentionLoad& load, bool is_decode) {
+  AttentionLoad part;
+  (is_decode ? part.decode : part.prefill) = is_decode ? load.decode : load.prefill;
+  for (const SequenceSlice& slice : load.sequences) {
+    if (load.is_decode(slice) == is_decode) part.sequences.push_back(slice);
+  }
+  return part;
+}
+
+/// Whether engines launch the kernel once for prompts and once for decodes.
+bool is_launched_apart(const Kernel& kernel) {
+  return std::holds_alternative<StateScan>(kernel) ||
+         std::holds_alternative<StateConvolution>(kernel) ||
+         std::holds_alternative<KeyIndexer>(kernel) ||
+         std::holds_alternative<SparseAttention>(kernel);
+}
+
+}  // namespace
+
 Prediction StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) const {
   if (auto* batched = std::get_if<BatchedGemm>(&kernel)) {
     batched->m = load.decode.query_tokens;
     return batched->m == 0 ? Prediction() : predictor_.predict(kernel);
+  }
+  if (is_launched_apart(kernel) && load.prefill.sequences > 0 && load.decode.sequences > 0) {
+    Prediction sum = price_slot(kernel, part_of(load, false));
+    const Prediction decode = price_slot(kernel, part_of(load, true));
+    if (decode.time > sum.time) sum.bound_by = decode.bound_by;
+    sum.time += decode.time;
+    return sum;
+  }
+  if (StateLoad* own = state_load_of(kernel)) {
+    *own = StateLoad::of(load);
+    return own->tokens() == 0 ? Prediction() : predictor_.predict(kernel);
   }
   if (is_decode(load)) return price_decode(kernel, load, predictor_);
   *attention_load_of(kernel) = load;
@@ -251,7 +298,7 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
       continue;
     }
     LoadSlot slot{call.kernel, call.calls, call.segment};
-    if (follows_load(slot.kernel)) {
+    if (follows_load(call)) {
       if (!std::holds_alternative<BatchedGemm>(slot.kernel)) made.attention_launches += call.calls;
       made.slots.push_back(std::move(slot));
       continue;

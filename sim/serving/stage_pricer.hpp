@@ -123,7 +123,7 @@ class StagePricer {
 
  private:
   struct LoadSlot {
-    Kernel kernel;  // an Attention, Mla or BatchedGemm whose load is filled in for each step
+    Kernel kernel;  // an Attention, StateScan … whose load is filled in for each step
     int calls;
     int segment;
   };
@@ -166,7 +166,7 @@ class StagePricer {
   void add_slots(const Template& step, Pass& pass);
 
   /// Whether the kernel's price follows the attention load and not just the number of tokens.
-  [[nodiscard]] static bool follows_load(const Kernel& kernel);
+  [[nodiscard]] static bool follows_load(const KernelCall& call);
   /// Of one call.
   [[nodiscard]] Prediction price_slot(Kernel& kernel, const AttentionLoad& load) const;
   void append_kernels(std::span<const BatchShape> ranks, std::vector<PricedKernel>& kernels) const;
@@ -189,7 +189,7 @@ class StagePricer {
   const MemoPredictor& predictor_;
   std::optional<TwoBatchSchedule> schedule_;  // with overlap
   std::size_t segment_count_ = 0;
-  std::deque<Template> templates_;  // in order of first use: sums must not depend on hashing
+  std::deque<Template> templates_;       // in order of first use: sums must not depend on hashing
   std::vector<Prediction> slot_prices_;  // times of all calls
   std::vector<FamilyTime> slot_families_;
   std::array<std::int64_t, EnumNames<Origin>::names.size()> slot_launches_{};

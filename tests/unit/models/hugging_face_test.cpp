@@ -253,19 +253,15 @@ TEST(HuggingFace, UnknownArchitectureListsTheKnown) {
           testing::EndsWith("; a model built like one of these can be described in TOML"))));
 }
 
-TEST(HuggingFace, KnownArchitecturesThatCannotBeExpandedAreRefusedByName) {
-  EXPECT_THAT(mistakes(changed(llama(), R"({"architectures": ["NemotronHForCausalLM"]})")),
-              testing::ElementsAre("NemotronHForCausalLM cannot be expanded yet: most layers are "
-                                   "Mamba-2 state spaces. Nothing stands in for it, since its "
-                                   "memory and times would be wrong"));
-}
-
-// Renamed, DeepSeek-V3.2 would be priced as V3, whose attention reads every key.
+// DeepSeek-V3.2 was also published as V3, whose attention reads every key.
 TEST(HuggingFace, AnIndexerIsNotLostSilently) {
-  const auto found = mistakes(changed(deepseek_v3(), R"({"index_topk": 2048})"));
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_THAT(found.front(), testing::StartsWith("index_topk: belongs to DeepSeek-V3.2's sparse "
-                                                 "attention, which cannot be expanded"));
+  const Transformer model = import_hugging_face(
+      changed(deepseek_v3(), R"({"index_topk": 2048, "index_n_heads": 64, "index_head_dim": 128})"),
+      "m");
+  ASSERT_TRUE(model.attention(0).index.has_value());
+  EXPECT_EQ(model.attention(0).index->selected, 2048);
+  EXPECT_THAT(mistakes(changed(deepseek_v3(), R"({"index_topk": 2048})")),
+              testing::Contains("'index_n_heads' is missing"));
 }
 
 TEST(HuggingFace, KeysThatMayChangeWhatIsComputedAreRefusedByName) {

@@ -4,6 +4,7 @@
 
 #include "models/operator_graph.hpp"
 #include "models/parallel_layout.hpp"
+#include "models/sequence_memory.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"

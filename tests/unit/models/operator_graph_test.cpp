@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "models/sequence_memory.hpp"
+
 namespace foretoken::operator_graph_test {
 namespace {
 

@@ -35,5 +35,26 @@ TEST(KvCache, NoticesBlocksThatComeFromNowhere) {
   EXPECT_THROW(cache.release(sequence), InternalError);
 }
 
+// A state of two and a half blocks, and a window of 32 tokens that takes half a block for each 16.
+TEST(KvCache, SequencesHoldStatesAndWindowsBesideTheirTokens) {
+  const KvBeside beside{.state_blocks = 2.5, .windows = {{32, 0.5 / 16}}};
+  EXPECT_EQ(beside.blocks(0), 0);
+  EXPECT_EQ(beside.blocks(1), 3);
+  EXPECT_EQ(beside.blocks(16), 3);
+  EXPECT_EQ(beside.blocks(32), 4);
+  EXPECT_EQ(beside.blocks(1'000'000), 4);
+  KvCache cache(12, 16, false, {}, beside);
+  EXPECT_EQ(cache.blocks_for(16), 1 + 3);
+  Sequence sequence;
+  sequence.prompt_tokens = 32;
+  ASSERT_TRUE(cache.start(sequence, {}, 32));
+  EXPECT_EQ(cache.used(), 2 + 4);
+  ASSERT_TRUE(cache.grow(sequence, 100));  // seven blocks of tokens; the window moves on
+  EXPECT_EQ(cache.used(), 7 + 4);
+  EXPECT_FALSE(cache.grow(sequence, 129));
+  cache.release(sequence);
+  EXPECT_EQ(cache.used(), 0);
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -6,6 +6,8 @@
 
 #include <map>
 
+#include "models/sequence_memory.hpp"
+
 namespace foretoken {
 namespace {
 

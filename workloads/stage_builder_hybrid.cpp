@@ -1,0 +1,99 @@
+// Recurrences, sparse attention with its index and hyper-connections as steps of a stage. Small
+// kernels that engines launch beside them (an index's rotary embedding and cache write, the pooling
+// of compressed keys) are left out.
+#include <algorithm>
+
+#include "workloads/stage_builder.hpp"
+
+namespace foretoken {
+
+void StageProgram::Builder::add_sparse_attention(const Operator& op, int calls) {
+  const AttentionShape own = heads_of(op);
+  SparseAttention kernel{.query_heads = own.query_heads,
+                         .kv_heads = own.kv_heads,
+                         .key_dim = op.attention.head_dim,
+                         .value_dim = op.attention.value_dim,
+                         .selected = op.attention.index ? op.attention.index->selected : 0,
+                         .window = op.attention.window,
+                         .dtype = activation_,
+                         .kv_dtype = settings_.kv_dtype,
+                         .load = {},
+                         .implementation = settings_.implementation};
+  if (model_.mla) {
+    kernel.kv_heads = 1;
+    kernel.key_dim = model_.mla->kv_rank + model_.mla->rope_dim;
+    kernel.value_dim = model_.mla->kv_rank;
+    kernel.values_are_keys = true;
+  }
+  if (model_.compressed) {
+    kernel.values_are_keys = true;
+    kernel.ratio = std::max(op.attention.compression, 1);
+  }
+  add(op.role, kernel, calls);
+}
+
+/// An index of single keys scores them in 8 bit, one of blocks as the attention does. All ranks
+/// have it whole but for the heads of a block index, which go with their KV heads.
+void StageProgram::Builder::add_key_indexer(const Operator& op, int calls) {
+  const KeyIndex& index = *op.attention.index;
+  const bool has_blocks = index.block > 1;
+  add(op.role,
+      KeyIndexer{.heads = has_blocks ? std::max(index.heads / layout_.tensor, 1) : index.heads,
+                 .head_dim = index.head_dim,
+                 .selected = index.selected,
+                 .block = index.block,
+                 .ratio = std::max(op.attention.compression, 1),
+                 .dtype = has_blocks ? activation_ : DType::fp8,
+                 .load = {},
+                 .implementation = settings_.implementation},
+      calls);
+}
+
+void StageProgram::Builder::add_state(const Operator& op, int calls) {
+  const StateShape& state = op.state;
+  const int value_heads = state.value_heads / layout_.tensor;
+  const int key_heads = std::max(state.key_heads / layout_.tensor, 1);
+  switch (op.kind) {
+    case OperatorKind::state_convolution:
+      add(op.role,
+          StateConvolution{.channels = state.channels() / layout_.tensor,
+                           .taps = state.taps,
+                           .dtype = activation_,
+                           .load = {},
+                           .implementation = settings_.implementation},
+          calls);
+      break;
+    case OperatorKind::state_scan:
+      add(op.role,
+          StateScan{.kind = state.kind,
+                    .key_heads = key_heads,
+                    .value_heads = value_heads,
+                    .key_dim = state.key_dim,
+                    .value_dim = state.value_dim,
+                    .dtype = activation_,
+                    .state_dtype = state.state_dtype,
+                    .load = {},
+                    .implementation = settings_.implementation},
+          calls);
+      break;
+    default:  // the norm of its heads, and the gate that the same kernel applies
+      add(op.role,
+          QkNorm{.heads = value_heads,
+                 .head_dim = state.value_dim,
+                 .dtype = activation_,
+                 .is_cold = false},
+          calls);
+  }
+}
+
+void StageProgram::Builder::add_hyper_connection(const Operator& op, int calls) {
+  add(op.role,
+      HyperConnection{.hidden = op.in_features,
+                      .streams = model_.hyper_streams,
+                      .part = op.hyper,
+                      .dtype = activation_,
+                      .is_cold = false},
+      calls);
+}
+
+}  // namespace foretoken
