@@ -21,6 +21,14 @@ TEST(ModelName, HuggingFaceIdsInAnyCase) {
   EXPECT_EQ(called("google/gemma-3-27b-it"), "gemma-3-27b");
   EXPECT_EQ(called("deepseek-ai/DeepSeek-R1-0528"), "deepseek-r1");
   EXPECT_EQ(called("openai/gpt-oss-120b"), "gpt-oss-120b");
+  EXPECT_EQ(called("Qwen/Qwen3.5-397B-A17B"), "qwen3.5-397b-a17b");
+  EXPECT_EQ(called("MiniMaxAI/MiniMax-M2.7"), "minimax-m2.5");
+  EXPECT_EQ(called("zai-org/GLM-5.1-FP8"), "glm-5");
+  EXPECT_EQ(called("moonshotai/Kimi-K2.6"), "kimi-k2.5");
+  EXPECT_EQ(called("deepseek-ai/DeepSeek-V3.2-Exp"), "deepseek-v3.2");
+  EXPECT_EQ(called("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"), "nemotron-3-nano-30b-a3b");
+  EXPECT_EQ(called("nvidia/Llama-3_3-Nemotron-Super-49B-v1"), "nemotron-super-49b");
+  EXPECT_EQ(called("google/gemma-4-31B-it"), "gemma-4-31b");
   EXPECT_EQ(called("Qwen/Qwen9-8B"), "");
   EXPECT_EQ(called(""), "");
 }
