@@ -1,5 +1,5 @@
-// foretoken-mpi: sweeps and plans over the ranks of an MPI job. A program of its own that starts `foretoken`
-// processes: SimGrid exports MPI's symbols, so that no program may link both.
+// foretoken-mpi: sweeps and plans over the ranks of an MPI job. A program of its own that starts
+// `foretoken` processes: SimGrid exports MPI's symbols, so that no program may link both.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -13,6 +13,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/output_file.hpp"
+#include "sim/base/program_failure.hpp"
 
 namespace foretoken {
 
@@ -118,12 +119,9 @@ int status_of(const std::function<int()>& action) {
     const int status = action();
     flush_standard_output();
     return status;
-  } catch (const ConfigError& error) {
-    return fail(2, error.what());
-  } catch (const InternalError& error) {
-    return fail(3, fmt::format("internal error, please report it:\n{}", error.what()));
-  } catch (const std::exception& error) {
-    return fail(1, error.what());
+  } catch (...) {
+    const ProgramFailure failure = current_program_failure();
+    return fail(failure.status, failure.message);
   }
 }
 
@@ -160,7 +158,8 @@ CLI::App* add_plan_command(CLI::App& program, PlanCommand& options, double& leas
 
 int run(int argc, char** argv) {
   CLI::App program(
-      "Foretoken over the ranks of an MPI job: mpirun -n 4 foretoken-mpi sweep|plan …\nRank 0 keeps "
+      "Foretoken over the ranks of an MPI job: mpirun -n 4 foretoken-mpi sweep|plan …\nRank 0 "
+      "keeps "
       "the results and hands out runs; every rank starts foretoken processes.",
       "foretoken-mpi");
   program.formatter(std::make_shared<HelpFormat>());
@@ -171,8 +170,7 @@ int run(int argc, char** argv) {
   double plan_lease_s = 60;
   std::string foretoken = foretoken_beside_this();
   CLI::App* sweep_command = add_sweep_command(program, sweep_options);
-  for (CLI::App* command :
-       {sweep_command, add_plan_command(program, plan_options, plan_lease_s)}) {
+  for (CLI::App* command : {sweep_command, add_plan_command(program, plan_options, plan_lease_s)}) {
     command->add_option("--foretoken", foretoken,
                         "The foretoken program on every node (default: the one beside this)");
   }
