@@ -175,7 +175,7 @@ class ReportText {
 
   /// What the error of prices may make of it: a figure that stays as it is says nothing.
   [[nodiscard]] std::string intervals() const {
-    if (!report_.intervals) return {};
+    if (!report_.intervals || report_.requests.completed == 0) return {};
     std::vector<std::string> parts = latency_intervals(report_);
     const auto tokens = *interval_of(report_, "throughput", "output_tokens_per_s");
     if (brief(tokens.low) != brief(tokens.high)) {

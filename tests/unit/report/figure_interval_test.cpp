@@ -69,6 +69,9 @@ TEST(FigureInterval, StandsBelowTheLatencies) {
   EXPECT_THAT(table, HasSubstr("TTFT p50 38.6–60.4, p99 62.0–62.0 ms"));
   EXPECT_THAT(table, HasSubstr("26.7–41.7 output tokens/s"));
   EXPECT_THAT(report_table(sample_report(), false, 100), ::testing::Not(HasSubstr("90 % within")));
+  Report report = with_intervals(0.8, 1.25);
+  report.requests.completed = 0;  // intervals of nothing: "steps ± 0.0 %"
+  EXPECT_THAT(report_table(report, false, 100), ::testing::Not(HasSubstr("90 % within")));
 }
 
 }  // namespace
