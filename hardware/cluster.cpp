@@ -375,9 +375,13 @@ void read_group(TableReader& table, const std::string& name, ClusterSpec& cluste
   if (!table.read(name, like)) return;
   const SourcePosition position = table.position(name);
   table.diagnostics().attempt([&] {
-    ClusterSpec nodes = load_cluster(resolved(like, position), position);
-    if (!nodes.groups.empty())
-      throw ConfigError(position, fmt::format("{} consists of groups itself", nodes.name));
+    const std::string of = resolved(like, position);
+    // Told before it is read: a file that names itself would never end.
+    if (is_spec_path(of) && load_spec_file(of, "cluster", position).find("groups") != nullptr)
+      throw ConfigError(position, fmt::format("{} consists of groups itself; name a cluster whose "
+                                              "nodes are alike",
+                                              of));
+    ClusterSpec nodes = load_cluster(of, position);
     if (nodes.node.nics == 0) {
       throw ConfigError(position, fmt::format("the nodes of {} have no network cards, which they "
                                               "need to reach those of other groups; give nics and "

@@ -24,6 +24,13 @@ constexpr auto forms = std::to_array<std::string_view>({"sxm", "pcie", "nvl"});
 /// Words of a spec's name that people leave out.
 constexpr auto optional_words = std::to_array<std::string_view>({"rtx", "server"});
 
+/// Words that names of devices have beside a model's own: makers, series, kinds of memory.
+constexpr auto other_words = std::to_array<std::string_view>(
+    {"nvidia",   "amd",         "tesla",      "geforce", "quadro", "instinct", "ampere", "ada",
+     "lovelace", "hopper",      "blackwell",  "cdna3",   "cdna4",  "tensor",   "core",   "gpu",
+     "graphics", "accelerator", "generation", "edition", "oam",    "hbm2",     "hbm2e",  "hbm3",
+     "hbm3e",    "gddr6",       "gddr6x",     "gddr7",   "gb",     "gib"});
+
 bool is_among(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
@@ -53,12 +60,29 @@ bool has_memory(const std::string& gpu, double gigabytes) {
   return std::abs(own / gigabytes - 1) <= tolerance;
 }
 
+/// "80", "80gb" or "80gib".
+bool is_memory(std::string_view word) {
+  const std::string_view unit =
+      word.substr(std::min(word.find_first_not_of("0123456789"), word.size()));
+  return unit.size() < word.size() && (unit.empty() || unit == "gb" || unit == "gib");
+}
+
+/// Whether nothing is said that is neither a part of the name nor beside the point: "H100 SMX" is a
+/// slip, and "RTX 4090 D" another product.
+bool is_understood(std::string_view word, const Words& parts) {
+  return std::ranges::find(parts, form_of(word)) != parts.end() || is_among(form_of(word), forms) ||
+         is_among(word, other_words) || is_among(word, optional_words) || is_memory(word);
+}
+
 /// How `said` names `gpu`: not at all (0), without its form factor (1), or wholly (2).
 int match(const Words& said, const std::string& gpu) {
   const auto says = [&](std::string_view word) {
     return std::ranges::any_of(said, [&](const auto& own) { return form_of(own) == word; });
   };
   const Words parts = words_of(gpu);
+  if (!std::ranges::all_of(said, [&](const auto& word) { return is_understood(word, parts); })) {
+    return 0;
+  }
   bool is_whole = true, has_form = false, says_form = false;
   for (const std::string& part : parts) {
     const bool is_form = is_among(part, forms);

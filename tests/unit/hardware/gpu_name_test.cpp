@@ -10,6 +10,7 @@ namespace foretoken {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::string mistake(const std::string& name, bool is_cluster) {
@@ -41,9 +42,34 @@ TEST(GpuName, FormFactorAndVendorMayBeLeftOut) {
 
 TEST(GpuName, SeveralAreListed) {
   EXPECT_THAT(gpus_called("A100 80GB"), ElementsAre("a100-pcie", "a100-sxm"));
-  EXPECT_EQ(mistake("A100 80GB", false),
-            "\"A100 80GB\" may be a100-pcie or a100-sxm; say which");
+  EXPECT_EQ(mistake("A100 80GB", false), "\"A100 80GB\" may be a100-pcie or a100-sxm; say which");
   EXPECT_EQ(mistake("A100-8", true), "\"A100\" may be a100-pcie or a100-sxm; say which");
+}
+
+// What is no part of any name is a slip or another product, never passed over.
+TEST(GpuName, UnknownWordsAreRefusedWithCandidates) {
+  EXPECT_THAT(mistake("h100-smx", false), HasSubstr("did you mean 'h100-sxm'"));
+  EXPECT_THAT(mistake("h100-smx-8", true), HasSubstr("h100-sxm"));
+  EXPECT_THAT(gpus_called("RTX 4090 Laptop"), IsEmpty());
+  EXPECT_THAT(gpus_called("RTX 4090 D"), IsEmpty());
+  EXPECT_THAT(gpus_called("H100 turbo"), IsEmpty());
+}
+
+TEST(GpuName, DriversNamesAreUnderstood) {
+  const std::pair<const char*, const char*> names[] = {
+      {"NVIDIA H100 80GB HBM3", "h100-sxm"},
+      {"NVIDIA A100-SXM4-80GB", "a100-sxm"},
+      {"NVIDIA A100 80GB PCIe", "a100-pcie"},
+      {"NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada"},
+      {"NVIDIA GeForce RTX 4090", "rtx-4090"},
+      {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-server"},
+      {"NVIDIA L40S", "l40s"},
+      {"NVIDIA H100 SXM5 80 GB", "h100-sxm"},
+      {"NVIDIA B200", "b200-sxm"},
+      {"AMD Instinct MI300X OAM", "mi300x"}};
+  for (const auto& [said, name] : names) {
+    EXPECT_THAT(gpus_called(said), ElementsAre(name)) << said;
+  }
 }
 
 // Another form factor or memory is another part.

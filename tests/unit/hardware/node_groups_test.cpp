@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "hardware/wiring.hpp"
 #include "sim/base/toml.hpp"
+#include "tests/own_folder.hpp"
 
 namespace foretoken {
 namespace {
@@ -13,9 +16,11 @@ using testing::HasSubstr;
 
 // 2 nodes of 8 H100s with 8 NICs of 50 GB/s, then 3 of 4 L40S with 2.
 ClusterSpec mixed(const std::string& fabric = "kind = \"single_switch\"\nlatency = \"5 us\"") {
-  return read_cluster(parse_toml("name = \"mixed\"\n[groups]\nlarge = \"h100-sxm-8x2\"\n"
-                                 "small = \"l40s-4x3\"\n[fabric]\n" + fabric,
-                                 "mixed.toml"));
+  return read_cluster(
+      parse_toml("name = \"mixed\"\n[groups]\nlarge = \"h100-sxm-8x2\"\n"
+                 "small = \"l40s-4x3\"\n[fabric]\n" +
+                     fabric,
+                 "mixed.toml"));
 }
 
 TEST(NodeGroups, NumberNodesAndGpusGroupByGroup) {
@@ -32,6 +37,20 @@ TEST(NodeGroups, NumberNodesAndGpusGroupByGroup) {
   EXPECT_EQ(cluster.nodes_of(1).first, 2);
   EXPECT_EQ(cluster.nodes_of(1).count, 3);
   EXPECT_EQ(cluster.node_at(4).gpus, 4);
+}
+
+TEST(NodeGroups, AreNeverOfThemselves) {
+  // A file that named itself was read until the stack ended.
+  const std::string file = own_folder() / "own.toml";
+  std::ofstream(file) << "name = \"own\"\n[groups]\na = \"own.toml\"\n[fabric]\n"
+                         "kind = \"single_switch\"\nlatency = \"5 us\"\n";
+  try {
+    load_cluster(file, {});
+    FAIL() << "was read";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("own.toml:3:"));
+    EXPECT_THAT(error.what(), HasSubstr("consists of groups itself; name a cluster whose nodes"));
+  }
 }
 
 TEST(NodeGroups, AreSeenFromOneOfThem) {
@@ -61,8 +80,8 @@ TEST(NodeGroups, HaveTheLinksOfTheirOwnNodes) {
 
 TEST(NodeGroups, LeavesCarryWhatTheirOwnNodesSend) {
   // Leaves of 2 nodes: both large, two small, and one small on a leaf that has room for another.
-  const ClusterSpec cluster = mixed(
-      "kind = \"fat_tree\"\nlatency = \"5 us\"\nnodes_per_leaf = 2\noversubscription = 2");
+  const ClusterSpec cluster =
+      mixed("kind = \"fat_tree\"\nlatency = \"5 us\"\nnodes_per_leaf = 2\noversubscription = 2");
   const FabricWiring fabric(cluster);
   const double nic = 50e9 * 0.92;
   EXPECT_DOUBLE_EQ(fabric.capacity(0).value(), 2 * 8 * nic / 2);
@@ -72,10 +91,10 @@ TEST(NodeGroups, LeavesCarryWhatTheirOwnNodesSend) {
 }
 
 TEST(NodeGroups, AreCheckedWithTheirNames) {
-  const ClusterSpec cluster = read_cluster(parse_toml(
-      "name = \"odd\"\n[groups]\nlarge = \"h100-sxm-8\"\nodd = \"l40s-3\"\n[fabric]\n"
-      "kind = \"single_switch\"\nlatency = \"900 us\"",
-      "odd.toml"));
+  const ClusterSpec cluster = read_cluster(
+      parse_toml("name = \"odd\"\n[groups]\nlarge = \"h100-sxm-8\"\nodd = \"l40s-3\"\n[fabric]\n"
+                 "kind = \"single_switch\"\nlatency = \"900 us\"",
+                 "odd.toml"));
   int on_fabric = 0;
   bool names_group = false;
   for (const Finding& finding : check_cluster(cluster)) {
