@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "calibration/app/subcommand.hpp"
+#include "calibration/say.hpp"
 #include "kernels/trained_families.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -21,14 +21,13 @@ std::optional<FamilyAdaptation> adapt_family(const FamilyTable& table, const Art
   for (std::size_t row = 0; row < rows.size(); ++row) rows[row] = row;
   const std::string_view name = table.family->name();
   if (rows.size() < launches_min) {
-    fmt::print("{}: {} launches are too few, at least {} are needed\n", name, rows.size(),
-               launches_min);
+    say("{}: {} launches are too few, at least {} are needed\n", name, rows.size(), launches_min);
     return std::nullopt;
   }
   FamilyAdaptation adaptation = fit_adaptation(table, rows, artifact);
-  fmt::print("{}: {} launches, error {:.1f} % before, {:.1f} % after (each from the others){}\n",
-             name, rows.size(), 100 * adaptation.error_before, 100 * adaptation.error,
-             adaptation.corrects() ? "" : ": left as it is");
+  say("{}: {} launches, error {:.1f} % before, {:.1f} % after (each from the others){}\n", name,
+      rows.size(), 100 * adaptation.error_before, 100 * adaptation.error,
+      adaptation.corrects() ? "" : ": left as it is");
   return adaptation;
 }
 
@@ -54,13 +53,11 @@ int adapt(const AdaptCommand& command) {
                     dataset.samples.size(), gpu.name, launches_min));
   }
   const std::string out = command.out.empty() ? adaptation_path(command.gpu) : command.out;
-  std::ofstream file(out, std::ios::binary);
-  file << write_adaptation(adaptation);
-  if (!file.flush()) throw ConfigError({out}, "cannot be written");
+  write_file(out, write_adaptation(adaptation));
   const bool is_beside = !gpu.file.empty() && out == adaptation_path(command.gpu);
-  fmt::print("-> {}; {}\n", out,
-             is_beside ? fmt::format("used from now on wherever {} is", gpu.file)
-                       : fmt::format("use it with [predictor] adaptations = [\"{}\"]", out));
+  say("-> {}; {}\n", out,
+      is_beside ? fmt::format("used from now on wherever {} is", gpu.file)
+                : fmt::format("use it with [predictor] adaptations = [\"{}\"]", out));
   return 0;
 }
 

@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "calibration/app/subcommand.hpp"
+#include "calibration/say.hpp"
 #include "calibration/selection/launch_choice.hpp"
 #include "kernels/trained_families.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/random.hpp"
 #include "workloads/measurements/measured_rows.hpp"
 
@@ -58,19 +59,17 @@ class Choice {
     if (candidates.empty()) return counts;
     std::filesystem::create_directories(command_.out);
     const auto out = std::filesystem::path(command_.out) / path.filename().replace_extension();
-    std::ofstream file(out.extension() == ".csv" ? out : std::filesystem::path(out) += ".csv");
-    file << "# format: " << dataset_format << "\n# gpu_spec: " << gpu_.name << '\n'
-         << fmt::format(
-                "{}\n",
-                fmt::join(std::span(rows.columns()).first(static_cast<std::size_t>(columns)), ","));
-    for (auto& [family, list] : candidates) counts[family] = write(list, file);
-    if (!file.flush()) throw ConfigError({command_.out}, "cannot be written to");
+    std::string text = fmt::format(
+        "# format: {}\n# gpu_spec: {}\n{}\n", dataset_format, gpu_.name,
+        fmt::join(std::span(rows.columns()).first(static_cast<std::size_t>(columns)), ","));
+    for (auto& [family, list] : candidates) counts[family] = add_chosen(list, text);
+    write_file(out.extension() == ".csv" ? out : std::filesystem::path(out) += ".csv", text);
     return counts;
   }
 
  private:
   /// In another order than the file's, whose rhythm an even thinning of candidates would meet.
-  std::size_t write(std::vector<Candidate>& candidates, std::ostream& out) const {
+  std::size_t add_chosen(std::vector<Candidate>& candidates, std::string& text) const {
     RandomStream stream = RandomStreams(1).stream("candidates");
     for (std::size_t i = candidates.size(); i > 1; --i) {
       std::swap(candidates[i - 1], candidates[stream() % i]);
@@ -78,7 +77,7 @@ class Choice {
     std::vector<std::vector<float>> states;
     for (const Candidate& candidate : candidates) states.push_back(candidate.state);
     const auto chosen = choose_launches(states, command_.count);
-    for (const std::size_t index : chosen) out << candidates[index].text << '\n';
+    for (const std::size_t index : chosen) text += candidates[index].text + '\n';
     return chosen.size();
   }
 
@@ -92,7 +91,7 @@ int choose(const ChooseCommand& command) {
   std::size_t sum = 0;
   for (const auto& path : measured_files(command.cases)) {
     for (const auto& [family, count] : choice.choose(path)) {
-      fmt::print("{}: {} launches of {}\n", path.filename().string(), count, family);
+      say("{}: {} launches of {}\n", path.filename().string(), count, family);
       sum += count;
     }
   }
@@ -102,8 +101,8 @@ int choose(const ChooseCommand& command) {
                                   "calibration/datasets/README.md for the format",
                                   command.gpu));
   }
-  fmt::print("-> {}; measure them, for instance with foretoken-measure all --only {}\n",
-             command.out, command.out);
+  say("-> {}; measure them, for instance with foretoken-measure all --only {}\n", command.out,
+      command.out);
   return 0;
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 
@@ -14,18 +13,14 @@
 #include "calibration/fit/fabric_fit.hpp"
 #include "calibration/fit/judge_comm.hpp"
 #include "calibration/fit/judge_engines.hpp"
+#include "calibration/say.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken {
 namespace {
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw ConfigError({path}, "cannot be written");
-}
 
 /// Which rows a database was made from, and by what.
 Value provenance_of(const std::vector<CommRow>& rows) {
@@ -48,7 +43,7 @@ void write_fabrics(const FabricConstants& constants, const std::string& folder) 
       const std::string path =
           (std::filesystem::path(folder) / fmt::format("{}{}.toml", gpu, side)).string();
       write_file(path, to_toml(fabric_table(*costs)));
-      fmt::print("constants of {} ({}) -> {}\n", gpu, costs->name, path);
+      say("constants of {} ({}) -> {}\n", gpu, costs->name, path);
     }
   }
 }
@@ -60,7 +55,7 @@ void write_all_reduce(const std::vector<EngineRow>& rows, const std::string& fol
     const std::string path =
         (std::filesystem::path(folder) / fmt::format("{}.toml", enum_name(engine))).string();
     write_file(path, all_reduce_toml(engine, fitted.choices()));
-    fmt::print("all-reduces of {} -> {}\n", enum_name(engine), path);
+    say("all-reduces of {} -> {}\n", enum_name(engine), path);
   }
 }
 
@@ -94,7 +89,7 @@ CommDataset load_comm_dataset(const DatasetOptions& options) {
                       "writes comm.csv");
   }
   for (const auto& [reason, rows] : dataset.left_out)
-    fmt::print(stderr, "{} rows left out: {}\n", rows, reason);
+    say_beside("{} rows left out: {}\n", rows, reason);
   return dataset;
 }
 
@@ -110,7 +105,7 @@ int evaluate_comm(const EvaluateComm& command) {
   }
   const EngineReport engines =
       judge_engines(engine_rows(dataset.samples, AllReduceChoices::built_in()));
-  fmt::print("{}\n{}", report.text(), engines.text());
+  say("{}\n{}", report.text(), engines.text());
   if (command.json.empty()) return 0;
   Value json = report.json();
   json.set("engines", engines.json());
@@ -133,8 +128,8 @@ int fit_comm(const FitComm& command) {
   artifact.set("made_from", provenance_of(rows));
   write_file(command.out, to_json(artifact, 1) + "\n");
   if (!command.fabrics.empty()) write_fabrics(fit_fabrics(rows), command.fabrics);
-  fmt::print("{} rows, {} fabrics, {} trees, error of sizes left out {:.1f} % -> {}\n", rows.size(),
-             fitted.fabrics().size(), fitted.correction().trees().size(), 100 * error, command.out);
+  say("{} rows, {} fabrics, {} trees, error of sizes left out {:.1f} % -> {}\n", rows.size(),
+      fitted.fabrics().size(), fitted.correction().trees().size(), 100 * error, command.out);
   return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "calibration/app/subcommand.hpp"
 #include "calibration/evaluate/ceiling_coverage.hpp"
+#include "calibration/say.hpp"
 
 namespace foretoken {
 namespace {
@@ -15,10 +16,10 @@ struct CoverageCommand {
 int coverage_command(const CoverageCommand& command) {
   const Dataset dataset = load_datasets(
       command.datasets, [](const Sample& sample) { return is_held_out_layout(sample.layout); });
-  fmt::print("{:<26}{:<10}{:>10}{:>18}\n", "family", "GPU", "launches", "below ceiling");
+  say("{:<26}{:<10}{:>10}{:>18}\n", "family", "GPU", "launches", "below ceiling");
   for (const CoverageLine& line : ceiling_coverage(dataset, Ceilings(command.ceilings))) {
-    fmt::print("{:<26}{:<10}{:>10}{:>16.1f} %\n", line.gpu == "all" ? line.family : "", line.gpu,
-               line.launches, 100 * line.share());
+    say("{:<26}{:<10}{:>10}{:>16.1f} %\n", line.gpu == "all" ? line.family : "", line.gpu,
+        line.launches, 100 * line.share());
   }
   return 0;
 }

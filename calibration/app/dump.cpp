@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "calibration/app/sample_columns.hpp"
 #include "calibration/app/subcommand.hpp"
 #include "calibration/datasets/family_table.hpp"
+#include "calibration/say.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -30,7 +31,7 @@ void check_kernel_name(const std::string& name) {
 
 class Dump {
  public:
-  Dump(std::ostream& out, const EstimatorFamily* family) : out_(out), family_(family) {}
+  Dump(OutputFile& out, const EstimatorFamily* family) : out_(out), family_(family) {}
 
   void write(const Sample& sample) {
     const Columns columns = kernel_columns(sample.kernel);
@@ -40,19 +41,19 @@ class Dump {
                     sample.layout, is_held_out_layout(sample.layout), sample.time.value() * 1e6);
     for (const auto& [name, value] : columns) line += "," + value;
     if (family_ != nullptr) add_features(line, sample);
-    out_ << line << '\n';
+    out_.write(line + '\n');
   }
 
  private:
   void header(const Columns& columns) {
-    out_ << "gpu,origin,source_name,layout,held_out,measured_us";
-    for (const auto& [name, value] : columns) out_ << ',' << name;
+    std::string line = "gpu,origin,source_name,layout,held_out,measured_us";
+    for (const auto& [name, value] : columns) line += fmt::format(",{}", name);
     if (family_ != nullptr) {
-      out_ << ",first_order_us,bound_by";
-      for (const std::string& name : family_->feature_names()) out_ << ",f_" << name;
+      line += ",first_order_us,bound_by";
+      for (const std::string& name : family_->feature_names()) line += fmt::format(",f_{}", name);
       features_.resize(family_->feature_names().size());
     }
-    out_ << '\n';
+    out_.write(line + '\n');
     has_header_ = true;
   }
 
@@ -67,7 +68,7 @@ class Dump {
     for (const float value : features_) line += fmt::format(",{:.7g}", value);
   }
 
-  std::ostream& out_;
+  OutputFile& out_;
   const EstimatorFamily* family_;
   bool has_header_ = false;
   std::vector<float> features_;
@@ -80,8 +81,8 @@ std::string cell(const std::string& text) {
 }
 
 /// Our own dataset format: what `foretoken diagnose` and --own read.
-void write_cases(std::ostream& out, const Dataset& dataset) {
-  out << "# format: foretoken dataset 1\n# program: foretoken-calibrate dump --cases\n";
+void write_cases(OutputFile& out, const Dataset& dataset) {
+  out.write("# format: foretoken dataset 1\n# program: foretoken-calibrate dump --cases\n");
   bool has_header = false;
   for (const Sample& sample : dataset.samples) {
     Columns columns = case_columns(sample.kernel);
@@ -93,9 +94,9 @@ void write_cases(std::ostream& out, const Dataset& dataset) {
       header += fmt::format("{}{}", header.empty() ? "" : ",", name);
       line += fmt::format("{}{}", line.empty() ? "" : ",", value);
     }
-    if (!has_header) out << header << '\n';
+    if (!has_header) out.write(header + '\n');
     has_header = true;
-    out << line << '\n';
+    out.write(line + '\n');
   }
 }
 
@@ -105,6 +106,7 @@ int dump(const DumpOptions& options) {
   }
   const EstimatorFamily* family = options.family.empty() ? nullptr : &find_family(options.family);
   if (family == nullptr) check_kernel_name(options.kernel);
+  OutputFile file(options.out);
   GpuSpecs gpus;
   std::int64_t seen = 0;
   const Dataset dataset = load_datasets(options.datasets, [&](const Sample& sample) {
@@ -113,16 +115,16 @@ int dump(const DumpOptions& options) {
                               : kernel_name(sample.kernel) == options.kernel;
     return is_asked && seen++ % options.every == 0;
   });
-  std::ofstream file(options.out);
-  if (!file) throw ConfigError({options.out}, "cannot be written");
   if (options.as_cases) {
     write_cases(file, dataset);
   } else {
     Dump writer(file, family);
     for (const Sample& sample : dataset.samples) writer.write(sample);
   }
-  fmt::print("{} samples to {}, {} unusable rows left out\n", dataset.samples.size(), options.out,
-             dataset.rows_left_out);
+  file.finish();
+  file.publish();
+  say("{} samples to {}, {} unusable rows left out\n", dataset.samples.size(), options.out,
+      dataset.rows_left_out);
   return 0;
 }
 

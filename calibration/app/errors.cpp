@@ -1,11 +1,11 @@
 // foretoken-calibrate errors: the table of held-out errors that reports take their intervals from.
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "calibration/app/subcommand.hpp"
 #include "calibration/evaluate/error_table.hpp"
+#include "calibration/say.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -45,13 +45,11 @@ int errors(const ErrorsCommand& command) {
     table.push_back(std::move(error));
   const std::string text = error_table_text(table, provenance);
   if (command.out.empty()) {
-    fmt::print("{}", text);
+    say("{}", text);
     return 0;
   }
-  std::ofstream file(command.out, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw ConfigError({command.out}, "cannot be written");
-  fmt::print("{} errors -> {}\n", table.size(), command.out);
+  write_file(command.out, text);
+  say("{} errors -> {}\n", table.size(), command.out);
   return 0;
 }
 

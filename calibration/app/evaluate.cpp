@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <set>
 
@@ -19,8 +18,10 @@
 #include "calibration/app/wave.hpp"
 #include "calibration/evaluate/report.hpp"
 #include "calibration/evaluate/split.hpp"
+#include "calibration/say.hpp"
 #include "calibration/selection/launch_choice.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -344,20 +345,18 @@ int evaluate(const EvaluateCommand& asked) {
         {command.artifacts, Recipes(command.flags.recipes_path()), &command.flags});
   }
   const EvaluationReport report = Evaluation(command).run();
-  fmt::print("{}{}", report.text({command.is_brief, command.by_source, command.with_details}),
-             report.verdict());
+  say("{}{}", report.text({command.is_brief, command.by_source, command.with_details}),
+      report.verdict());
   if (command.split == "few") {
-    fmt::print("launches of the GPU left out: {}; judged on its other rows\n",
-               command.few.draw == 0
-                   ? fmt::format("chosen as foretoken-calibrate choose does, among {} rows of each "
-                                 "family, times unseen",
-                                 choice_candidates_max)
-                   : fmt::format("drawn at random (seed {})", command.few.draw));
+    say("launches of the GPU left out: {}; judged on its other rows\n",
+        command.few.draw == 0
+            ? fmt::format("chosen as foretoken-calibrate choose does, among {} rows of each "
+                          "family, times unseen",
+                          choice_candidates_max)
+            : fmt::format("drawn at random (seed {})", command.few.draw));
   }
   if (command.json.empty()) return 0;
-  std::ofstream file(command.json);
-  file << to_json(report.json()) << '\n';
-  if (!file.flush()) throw ConfigError({command.json}, "cannot be written");
+  write_file(command.json, to_json(report.json()) + "\n");
   return 0;
 }
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
+#include "calibration/say.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken {
 
@@ -24,11 +24,9 @@ int evaluate_executed(const EvaluateExecuted& command, const ColumnSettings& set
                       "has no executed steps; calibration/measure/step_executor.py writes them");
   }
   const StepReport report(steps, predictors);
-  fmt::print("{}", report.text(command.text));
+  say("{}", report.text(command.text));
   if (command.json.empty()) return 0;
-  std::ofstream file(command.json);
-  file << to_json(report.json()) << '\n';
-  if (!file.flush()) throw ConfigError({command.json}, "cannot be written");
+  write_file(command.json, to_json(report.json()) + "\n");
   return 0;
 }
 

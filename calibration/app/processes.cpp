@@ -18,7 +18,7 @@ struct CloseFile {
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
 /// First byte of what a child leaves behind.
-enum class Outcome : char { fine = 'f', config = 'c', prediction = 'p', other = 'o' };
+enum class Outcome : char { fine = 'f', config = 'c', prediction = 'p', bug = 'b', other = 'o' };
 
 std::string answer_of(const std::function<std::string(std::size_t)>& work, std::size_t i) {
   const auto said = [](Outcome outcome, const std::string& text) {
@@ -30,6 +30,8 @@ std::string answer_of(const std::function<std::string(std::size_t)>& work, std::
     return said(Outcome::config, error.what());
   } catch (const PredictionError& error) {
     return said(Outcome::prediction, error.what());
+  } catch (const std::logic_error& error) {
+    return said(Outcome::bug, error.what());
   } catch (const std::exception& error) {
     return said(Outcome::other, error.what());
   }
@@ -83,6 +85,7 @@ std::string checked(std::string answer) {
   answer.erase(0, 1);
   if (outcome == Outcome::config) throw ConfigError({"in a child process"}, answer);
   if (outcome == Outcome::prediction) throw PredictionError(answer);
+  if (outcome == Outcome::bug) throw InternalError(answer);
   if (outcome == Outcome::other) throw std::runtime_error(answer);
   return answer;
 }

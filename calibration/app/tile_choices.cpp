@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "calibration/evaluate/stream_k_report.hpp"
 #include "calibration/evaluate/tile_report.hpp"
 #include "calibration/fit/stream_k_fit.hpp"
 #include "calibration/fit/tile_constants_fit.hpp"
+#include "calibration/say.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken {
 
@@ -16,9 +16,7 @@ namespace {
 
 void write_constants(const TileConstants& constants, const ValueObject& provenance,
                      const std::string& path) {
-  std::ofstream file(path, std::ios::binary);
-  file << to_json(tile_constants_value(constants, provenance)) << '\n';
-  if (!file.flush()) throw ConfigError({path}, "cannot be written");
+  write_file(path, to_json(tile_constants_value(constants, provenance)) + "\n");
 }
 
 template <class Times>
@@ -30,7 +28,7 @@ ValueArray file_names(const std::vector<Times>& files) {
 
 void print_fields(std::span<const TileConstants::Field> fields, const TileConstants& constants) {
   for (const TileConstants::Field& field : fields) {
-    fmt::print("  {:14} {:.4g}\n", field.name, constants.*field.member);
+    say("  {:14} {:.4g}\n", field.name, constants.*field.member);
   }
 }
 
@@ -40,8 +38,8 @@ constexpr const char* fitted_half = "shapes whose (n, k) hash to an even number"
 Value add_stream_k(const std::vector<StreamKTimes>& files, TileConstants& constants) {
   const StreamKFit fit = fit_stream_k(files, constants);
   constants = fit.constants;
-  fmt::print("Stream-K: {} products with a tile, loss {:.4f} (before: {:.4f})\n", fit.cases,
-             fit.loss, fit.start_loss);
+  say("Stream-K: {} products with a tile, loss {:.4f} (before: {:.4f})\n", fit.cases, fit.loss,
+      fit.start_loss);
   print_fields(TileConstants::stream_k_fields(), constants);
   return ValueObject{{"data", file_names(files)},
                      {"products", static_cast<std::int64_t>(fit.cases)},
@@ -54,13 +52,11 @@ int evaluate_tile_choices(const EvaluateTileChoices& command) {
   const auto times = load_tile_times(command.datasets.own);
   const TileReport tiles(times);
   const StreamKReport grids(load_stream_k_times(command.datasets.own));
-  fmt::print("{}{}", tiles.text(), grids.text());
+  say("{}{}", tiles.text(), grids.text());
   if (command.json.empty()) return 0;
   Value root = tiles.json();
   root.set("stream_k", grids.json());
-  std::ofstream file(command.json);
-  file << to_json(root) << '\n';
-  if (!file.flush()) throw ConfigError({command.json}, "cannot be written");
+  write_file(command.json, to_json(root) + "\n");
   return 0;
 }
 
@@ -71,8 +67,8 @@ int fit_tile_constants(const FitTileConstants& command) {
                             {"shapes", static_cast<std::int64_t>(fit.shapes)},
                             {"half", fitted_half},
                             {"loss", fit.loss}};
-  fmt::print("{} shapes, loss {:.4f} (before: {:.4f}) -> {}\n", fit.shapes, fit.loss,
-             fit.start_loss, command.out);
+  say("{} shapes, loss {:.4f} (before: {:.4f}) -> {}\n", fit.shapes, fit.loss, fit.start_loss,
+      command.out);
   print_fields(TileConstants::tile_fields(), fit.constants);
   const auto grids = load_stream_k_times(command.datasets.own);
   if (!grids.empty()) provenance.emplace_back("stream_k", add_stream_k(grids, fit.constants));

@@ -1,10 +1,10 @@
 // foretoken-calibrate tiles: how cuBLAS cuts products, learned from profiled launches.
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "calibration/app/subcommand.hpp"
 #include "calibration/fit/tile_profile_fit.hpp"
+#include "calibration/say.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -16,13 +16,10 @@ struct TilesCommand {
 
 int fit_tiles(const TilesCommand& command) {
   const TileProfileFit fit = fit_tile_profile(command.data);
-  std::ofstream file(command.out, std::ios::binary);
-  file << write_fit(fit, command.data);
-  if (!file.flush()) throw ConfigError({command.out}, "cannot be written");
+  write_file(command.out, write_fit(fit, command.data));
   const TileScore& held = fit.held_out;
-  fmt::print("{} launches, {} tiles -> {}\n", fit.rows, fit.profile.tiles.size(), command.out);
-  fmt::print(
-      "held-out layouts, {} launches: {:.1f} % the very tile, {:.1f} % and its split, "
+  say("{} launches, {} tiles -> {}\n", fit.rows, fit.profile.tiles.size(), command.out);
+  say("held-out layouts, {} launches: {:.1f} % the very tile, {:.1f} % and its split, "
       "{:.1f} % as many rounds of as large a tile\n",
       held.rows, 100 * held.tile, 100 * held.tile_and_split, 100 * held.same_rounds);
   return 0;

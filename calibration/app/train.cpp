@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "calibration/app/family_trainer.hpp"
 #include "calibration/app/processes.hpp"
@@ -12,7 +11,9 @@
 #include "calibration/app/training_flags.hpp"
 #include "calibration/fit/linear.hpp"
 #include "calibration/fit/tile_profile_fit.hpp"
+#include "calibration/say.hpp"
 #include "kernels/neusight.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -36,11 +37,9 @@ std::vector<const EstimatorFamily*> asked_families(const std::string& name) {
   return estimator_families();
 }
 
-void write_file(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw ConfigError({path.string()}, "cannot be written");
+void write_below(const fs::path& path, const std::string& text) {
+  if (path.has_parent_path()) fs::create_directories(path.parent_path());
+  write_file(path, text);
 }
 
 std::string scores(const std::string& name, const Artifact& artifact, const fs::path& path) {
@@ -75,7 +74,7 @@ class Training {
       if (!table.rows.empty()) {
         tables_.push_back(std::move(table));
       } else if (command.family == "all") {
-        fmt::print("{}: no measurements\n", table.family->name());
+        say("{}: no measurements\n", table.family->name());
       } else {
         throw ConfigError({"--family"},
                           fmt::format("there are no measurements of '{}'", table.family->name()));
@@ -96,7 +95,7 @@ class Training {
     if (command_.baseline == "linear" || command_.all) work.push_back([&] { return fit_lines(); });
     if (command_.all) work.push_back([&] { return fit_tiles(); });
     in_processes(work.size(), command_.jobs, [&](std::size_t i) {
-      fmt::print("{}", work[i]());
+      say("{}", work[i]());
       std::fflush(stdout);
       return std::string();
     });
@@ -128,7 +127,7 @@ class Training {
     const std::string name(table.family->name());
     const Artifact artifact = train_family_or_explain(table, training_of(name));
     const fs::path path = fs::path(command_.out) / (name + ".json");
-    write_file(path, write_artifact(artifact));
+    write_below(path, write_artifact(artifact));
     return scores(name, artifact, path);
   }
 
@@ -139,7 +138,7 @@ class Training {
     const Artifact artifact =
         train_baseline_or_explain(table, neusight_family(*table.family), training);
     const fs::path path = fs::path(command_.out) / "baselines" / "neusight" / (name + ".json");
-    write_file(path, write_artifact(artifact));
+    write_below(path, write_artifact(artifact));
     return scores("neusight " + name, artifact, path);
   }
 
@@ -151,7 +150,7 @@ class Training {
       models.emplace(table.family->name(), fit_linear(table, training_rows(table, choice)));
     }
     const fs::path path = fs::path(command_.out) / "baselines" / "linear.json";
-    write_file(path, write_linear_models(models));
+    write_below(path, write_linear_models(models));
     return fmt::format("linear: {} families -> {}\n", models.size(), path.string());
   }
 
@@ -164,7 +163,7 @@ class Training {
       const TileProfileFit fit = fit_tile_profile(data.string());
       const fs::path path =
           fs::path(command_.out) / "tiles" / fmt::format("cublas13_h200_{}.json", format);
-      write_file(path, write_fit(fit, data.string()));
+      write_below(path, write_fit(fit, data.string()));
       lines += fmt::format("tiles {}: {:.1f} % of held-out launches -> {}\n", format,
                            100 * fit.held_out.tile, path.string());
     }

@@ -5,14 +5,15 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "calibration/fit/judge_wave.hpp"
 #include "calibration/fit/wave_machine_fit.hpp"
 #include "calibration/fit/wave_policies.hpp"
 #include "calibration/fit/wave_tables.hpp"
+#include "calibration/say.hpp"
 #include "sim/base/fingerprint.hpp"
 #include "sim/base/nearest_name.hpp"
+#include "sim/base/output_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -69,21 +70,18 @@ int fit_wave(const FitWave& command) {
   const std::string out = command.out.empty() ? fmt::format("calibration/artifacts/wave/{}_{}.json",
                                                             profile.gpu, enum_name(profile.dtype))
                                               : command.out;
-  std::ofstream file(out, std::ios::binary);
-  file << write_wave_profile(profile,
-                             {{"made_by", "foretoken-calibrate fit wave"},
-                              {"data", files},
-                              {"points", static_cast<std::int64_t>(grid.points.size())},
-                              {"any_ridge", command.options.any_ridge},
-                              {"own_ridge", command.options.own_ridge},
-                              {"contender_margin", command.options.contender_margin},
-                              {"held_out_regret_percent", percent(own.regret)},
-                              {"held_out_regret_max_percent", percent(own.regret_max)},
-                              {"unseen_layer_regret_percent", percent(any.regret)},
-                              {"unseen_layer_regret_max_percent", percent(any.regret_max)}});
-  if (!file.flush()) throw ConfigError({out}, "cannot be written");
-  fmt::print(
-      "{} points of {} layers, {} configurations ({} ever near the best) -> {}\n"
+  const ValueObject provenance = {{"made_by", "foretoken-calibrate fit wave"},
+                                  {"data", files},
+                                  {"points", static_cast<std::int64_t>(grid.points.size())},
+                                  {"any_ridge", command.options.any_ridge},
+                                  {"own_ridge", command.options.own_ridge},
+                                  {"contender_margin", command.options.contender_margin},
+                                  {"held_out_regret_percent", percent(own.regret)},
+                                  {"held_out_regret_max_percent", percent(own.regret_max)},
+                                  {"unseen_layer_regret_percent", percent(any.regret)},
+                                  {"unseen_layer_regret_max_percent", percent(any.regret_max)}};
+  write_file(out, write_wave_profile(profile, provenance));
+  say("{} points of {} layers, {} configurations ({} ever near the best) -> {}\n"
       "each point held out once: regret {:.2f} % (at most {:.1f}), times {:.1f} % off\n"
       "each layer held out:      regret {:.2f} % (at most {:.1f}), times {:.1f} % off\n",
       grid.points.size(), architectures_of(grid).size(), grid.tiles.size(),
@@ -101,10 +99,10 @@ int fit_wave_machine(const FitWaveMachine& command) {
     }
   }
   const WaveMachineFit fit = fit_wave_machine(grids);
-  fmt::print("{} times of {} points: mean |log error| {:.4f}, guessed constants {:.4f}\n",
-             fit.times, fit.points, fit.error, fit.guess_error);
+  say("{} times of {} points: mean |log error| {:.4f}, guessed constants {:.4f}\n", fit.times,
+      fit.points, fit.error, fit.guess_error);
   for (const WaveMachine::Field& field : WaveMachine::fields()) {
-    fmt::print("{} = {:.4g}\n", field.name, fit.machine.*field.member);
+    say("{} = {:.4g}\n", field.name, fit.machine.*field.member);
   }
   return 0;
 }
@@ -127,20 +125,20 @@ int evaluate_wave(const EvaluateWave& command) {
   }
   MoeGrid grid = load_grids(data);
   const std::vector<MoeGrid> passes = load_passes(refined);
-  if (!passes.empty()) fmt::print("{}\n", noise_table(grid, passes.front()));
+  if (!passes.empty()) say("{}\n", noise_table(grid, passes.front()));
   for (std::size_t i = 1; i < passes.size(); ++i) {
-    fmt::print("{}\n", noise_table(passes.front(), passes[i]));
+    say("{}\n", noise_table(passes.front(), passes[i]));
   }
   refine(grid, passes);
   for (const WaveSplit split : splits) {
-    fmt::print("{}\n", regret_table(grid, split, command.options, command.with_comparators));
+    say("{}\n", regret_table(grid, split, command.options, command.with_comparators));
     std::fflush(stdout);
   }
   const MoeGrid& between =
       command.data.empty() ? load_moe_grid(std::string(default_between)) : grid;
-  fmt::print("{}\n", policy_table(between, command.options));
-  fmt::print("{}\n{}\n{}\n{}\n{}", speedup_table(grid, command.options), opportunity_table(grid),
-             utilisation_table(utilisation_samples), split_k_table(grid), group_m_table(grid));
+  say("{}\n", policy_table(between, command.options));
+  say("{}\n{}\n{}\n{}\n{}", speedup_table(grid, command.options), opportunity_table(grid),
+      utilisation_table(utilisation_samples), split_k_table(grid), group_m_table(grid));
   return 0;
 }
 

@@ -53,5 +53,32 @@ says_what_is_wrong)
   refused "without_mlp is not shipped" evaluate --steps --predictor without_mlp
   refused "cannot read this file" train --family rope --recipes no/such.toml --out "$work"
   ;;
+outputs)
+  # A full disk, a file or the terminal, ends with a status; what was there stays.
+  full() {
+    local status=0
+    "$calibrate" "$@" > /dev/full 2> "$work/said" || status=$?
+    [ $status -eq 1 ] || fail "$* > /dev/full: exit status $status instead of 1"
+    grep -q "No space left on device" "$work/said" || fail "$*: $(cat "$work/said")"
+  }
+  full evaluate --family rope
+  full dump --kernel rope --out "$work/full.csv"
+  full --help
+  refused "/dev/full" dump --kernel rope --out /dev/full
+  refused "/dev/full" dump --kernel rope --cases --out /dev/full
+  refused "/dev/full" evaluate --family rope --json /dev/full
+  refused "/dev/full" evaluate --tiles --json /dev/full
+  refused "/dev/full" fit --stream-k --out /dev/full
+  # Killed before it ends: the old file stays.
+  echo old > "$work/kept.csv"
+  (ulimit -f 1 && exec "$calibrate" dump --kernel rope --out "$work/kept.csv") > /dev/null 2>&1 &&
+    fail "a file larger than allowed was written"
+  [ "$(cat "$work/kept.csv")" = old ] || fail "kept.csv was touched"
+  # A damaged histogram is a mistake with its row, whose bytes do not reach the terminal.
+  { zcat calibration/datasets/h200/moe_configurations.csv.gz | grep -m 1 -B 50 '^[^#]' | head -60
+    printf 'x\033]0;title\007,1\n'; } > "$work/damaged.csv"
+  refused "damaged.csv:" fit wave --data "$work/damaged.csv" --out "$work/none.json"
+  ! grep -q $'\033' "$work/said" || fail "an escape reached the terminal"
+  ;;
 *) fail "no case '$case'" ;;
 esac
