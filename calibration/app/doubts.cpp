@@ -1,29 +1,38 @@
 // foretoken-calibrate doubts: rows of the measurements that contradict both of their neighbours,
-// which training leaves out (datasets/doubted_rows.hpp).
+// which training leaves out (datasets/doubted_rows.hpp), and how many of all rows are faster than
+// physics allows (evaluate/floor_rows.hpp).
 #include <fmt/format.h>
 
 #include "calibration/app/subcommand.hpp"
 #include "calibration/datasets/doubted_rows.hpp"
+#include "calibration/datasets/family_table.hpp"
+#include "calibration/evaluate/floor_rows.hpp"
+#include "calibration/say.hpp"
 
 namespace foretoken {
 namespace {
 
 int doubts(const DatasetOptions& options) {
-  Dataset dataset = load_datasets(
-      options, [](const Sample& sample) { return std::holds_alternative<Gemm>(sample.kernel); });
+  GpuSpecs gpus;
+  FloorRows floor;
+  Dataset dataset = load_datasets(options, [&](const Sample& sample) {
+    floor.add(sample, gpus.find(sample.gpu));
+    return std::holds_alternative<Gemm>(sample.kernel);
+  });
   const std::vector<DoubtedRow> rows = doubt_rows(dataset);
   const auto us = [](Seconds time) { return time.value() * 1e6; };
-  fmt::print("{:<10} {:<10} {:>7} {:>7} {:>6} {:>9} us  {}\n", "GPU", "dtype", "n", "k", "m",
-             "time", "neighbours' m: us; source");
+  say("{:<10} {:<10} {:>7} {:>7} {:>6} {:>9} us  {}\n", "GPU", "dtype", "n", "k", "m", "time",
+      "neighbours' m: us; source");
   for (const DoubtedRow& row : rows) {
     const Sample& sample = dataset.samples[row.sample];
     const auto& gemm = std::get<Gemm>(sample.kernel);
-    fmt::print("{:<10} {:<10} {:>7} {:>7} {:>6} {:>9.1f} us  {}: {:.1f}, {}: {:.1f}; {}\n",
-               sample.gpu, enum_name(gemm.dtype), gemm.n, gemm.k, gemm.m, us(sample.time),
-               row.m_before, us(row.before), row.m_after, us(row.after), sample.source_name);
+    say("{:<10} {:<10} {:>7} {:>7} {:>6} {:>9.1f} us  {}: {:.1f}, {}: {:.1f}; {}\n", sample.gpu,
+        enum_name(gemm.dtype), gemm.n, gemm.k, gemm.m, us(sample.time), row.m_before,
+        us(row.before), row.m_after, us(row.after), sample.source_name);
   }
-  fmt::print("{} of {} products contradict both neighbours: not trained on\n", rows.size(),
-             dataset.samples.size());
+  say("{} of {} products contradict both neighbours: not trained on\n", rows.size(),
+      dataset.samples.size());
+  say("\n{}", floor.text());
   return 0;
 }
 
@@ -31,7 +40,9 @@ int doubts(const DatasetOptions& options) {
 
 void add_doubts(CLI::App& program, Action& chosen) {
   auto* subcommand = program.add_subcommand(
-      "doubts", "List measured rows that contradict both neighbours, which training leaves out");
+      "doubts",
+      "List measured rows that contradict both neighbours, which training leaves out, and "
+      "count those that are faster than physics allows");
   auto options = std::make_shared<DatasetOptions>();
   options->add_to(*subcommand);
   subcommand->callback([options, &chosen] { chosen = [options] { return doubts(*options); }; });
