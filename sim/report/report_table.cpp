@@ -179,12 +179,12 @@ class ReportText {
     std::vector<std::string> parts = latency_intervals(report_);
     const auto tokens = *interval_of(report_, "throughput", "output_tokens_per_s");
     if (brief(tokens.low) != brief(tokens.high)) {
-      parts.push_back(
-          fmt::format("{}–{} output tokens/s", brief(tokens.low), brief(tokens.high)));
+      parts.push_back(fmt::format("{}–{} output tokens/s", brief(tokens.low), brief(tokens.high)));
     }
     const auto met = *interval_of(report_, "slo", "attainment");
     if (!report_.slo.targets.empty() && met.low < met.high) {
-      parts.push_back(fmt::format("SLO met by {}–{}", grouped(100 * met.low, 1), attained(met.high)));
+      parts.push_back(
+          fmt::format("SLO met by {}–{}", grouped(100 * met.low, 1), attained(met.high)));
     }
     const double width = report_.step_error.half_width(interval_confidence);
     std::string steps = fmt::format("steps ± {}", percent(width));
@@ -270,9 +270,9 @@ class ReportText {
                          brief(row.p99), brief(row.max));
     };
     const double each = transfers.count > 0 ? transfers.bytes / transfers.count : 0.0;
-    result += '\n' + facts("KV transfers", {grouped(transfers.count),
-                                            readable(Bytes(transfers.bytes)) + " in all",
-                                            readable(Bytes(each)) + " each"});
+    result += '\n' + facts("KV transfers",
+                           {grouped(transfers.count), readable(Bytes(transfers.bytes)) + " in all",
+                            readable(Bytes(each)) + " each"});
     result += facts("  taking", {times(transfers.transfer_ms)});
     result += facts("  after prefill", {times(transfers.exposed_ms)});
     return result + facts("  awaiting room", {times(transfers.wait_ms)});
