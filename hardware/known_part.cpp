@@ -7,6 +7,10 @@
 namespace foretoken {
 namespace {
 
+/// Numbers that kernels feel and that a copy may change; with more it is another part, of which the
+/// networks know more than a ratio of analytic times does. Chosen, not measured.
+constexpr std::ptrdiff_t changed_numbers_max = 4;
+
 /// Which of the numbers (and names) of two parts are the same. A new member of GpuSpec makes this
 /// not compile.
 std::array<bool, 23> equal_numbers(const GpuSpec& a, const GpuSpec& b) {
@@ -36,6 +40,13 @@ std::array<bool, 23> equal_numbers(const GpuSpec& a, const GpuSpec& b) {
           power == b.power,
           price == b.price,
           launch == b.launch_latency};
+}
+
+/// Of what kernels feel: rates, sizes and limits, not names, memory, links, power or price.
+std::ptrdiff_t changed_numbers(const GpuSpec& a, const GpuSpec& b) {
+  const std::array<bool, 23> equal = equal_numbers(a, b);
+  constexpr std::array<std::size_t, 15> felt = {2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15, 16, 17, 22};
+  return std::ranges::count_if(felt, [&](std::size_t number) { return !equal[number]; });
 }
 
 auto shared_numbers(const GpuSpec& a, const GpuSpec& b) {
@@ -76,7 +87,7 @@ std::optional<GpuSpec> known_relative(const GpuSpec& gpu) {
   const GpuSpec* nearest = nullptr;
   std::ptrdiff_t most = -1;
   for (const GpuSpec& part : built_in_parts()) {
-    if (!same_kind(part, gpu)) continue;
+    if (!same_kind(part, gpu) || changed_numbers(part, gpu) > changed_numbers_max) continue;
     const auto shared = shared_numbers(part, gpu);
     if (shared <= most) continue;
     most = shared;

@@ -13,8 +13,8 @@ namespace foretoken {
 bool same_part(const GpuSpec& a, const GpuSpec& b);
 
 /// The built-in part of the same vendor, compute capability and formats that shares most numbers
-/// with `gpu`; the first by name among equals. nullopt: `gpu` is a built-in part itself, or of a
-/// generation or set of formats that none is of.
+/// with `gpu`, of those that differ from it in at most four numbers that kernels feel; the first by
+/// name among equals. nullopt: `gpu` is a built-in part itself, or no copy of one.
 std::optional<GpuSpec> known_relative(const GpuSpec& gpu);
 
 }  // namespace foretoken

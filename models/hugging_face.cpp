@@ -80,7 +80,8 @@ Transformer import_hugging_face(const Value& config, const std::string& name,
     read_quantisation(block != nullptr ? block : quantisation, diagnostics, model);
   }
   read_expert_format(table, model);
-  refuse_unread_keys(text, table.asked(), diagnostics);
+  // A reader that stopped at a mistake did not ask for what it would have understood.
+  if (diagnostics.empty()) refuse_unread_keys(text, table.asked(), diagnostics);
   check_parameter_limit(model, config.position, diagnostics);
   expect_attention(model, config.position, diagnostics);
   diagnostics.throw_if_any();

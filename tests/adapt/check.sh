@@ -1,6 +1,6 @@
 #!/bin/bash
 # A new GPU as its owner meets it: choose launches, measure them, adapt, and every price is better
-# and says so. The new GPU is an H200 on which every norm takes 1.3 times as long as measured.
+# and says so. The new GPU is nearly an H200, on which every norm takes 1.3 times as long as measured.
 # usage: check.sh FORETOKEN-CALIBRATE FORETOKEN SOURCE-TREE
 set -euo pipefail
 calibrate=$1 foretoken=$2 source=$3
@@ -10,7 +10,7 @@ cd "$folder"
 fail() { echo "FAILED: $*"; exit 1; }
 
 mkdir all my
-sed 's/^name = .*/name = "new"/' "$source/hardware/specs/gpus/h200-sxm.toml" > new.toml
+sed 's/^name = .*/name = "new"/; s/^dram_bandwidth = .*/dram_bandwidth = "4910 GB\/s"/' "$source/hardware/specs/gpus/h200-sxm.toml" > new.toml
 awk -F, -v OFS=, '/^#/ {print; next} !time {for (i = 1; i <= NF; ++i) if ($i == "time_us") time = i
                   print; next} {$time *= 1.3; print}' \
   "$source/calibration/datasets/h200/rms_norm.csv" > all/rms_norm.csv

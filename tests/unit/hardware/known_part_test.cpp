@@ -39,5 +39,19 @@ TEST(KnownPart, IsOfTheSameGenerationAndFormats) {
   EXPECT_EQ(relative_of(gpu), "none");
 }
 
+// A part of its own is no copy: it is priced by what the networks learned from all parts.
+TEST(KnownPart, IsNoneWhereManyNumbersDiffer) {
+  GpuSpec gpu = load_gpu("h100-sxm", {});
+  gpu.name = "imaginary";
+  gpu.sm_count = 160;
+  gpu.dram_bandwidth *= 1.5;
+  gpu.l2_bandwidth *= 1.2;
+  gpu.registers_sm *= 2;
+  gpu.price = {};  // kernels do not feel it
+  EXPECT_EQ(relative_of(gpu), "h100-sxm");
+  gpu.clock *= 1.1;
+  EXPECT_EQ(relative_of(gpu), "none");
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -169,12 +169,25 @@ TEST(KernelCase, ReadsAnExpertExchange) {
 }
 
 TEST(KernelCase, KnowsEveryKernelByItsName) {
-  std::set<std::string_view> names = {
-      kernel_name(Gemm{}),      kernel_name(Attention{}),       kernel_name(Mla{}),
-      kernel_name(RmsNorm{}),   kernel_name(FusedAddRmsNorm{}), kernel_name(QkNorm{}),
-      kernel_name(Rope{}),      kernel_name(KvWrite{}),         kernel_name(SiluAndMul{}),
-      kernel_name(Embedding{}), kernel_name(Sampling{}),        kernel_name(TopKRouting{}),
-      kernel_name(FusedMoe{}),  kernel_name(BatchedGemm{})};
+  std::set<std::string_view> names = {kernel_name(Gemm{}),
+                                      kernel_name(Attention{}),
+                                      kernel_name(Mla{}),
+                                      kernel_name(RmsNorm{}),
+                                      kernel_name(FusedAddRmsNorm{}),
+                                      kernel_name(QkNorm{}),
+                                      kernel_name(Rope{}),
+                                      kernel_name(KvWrite{}),
+                                      kernel_name(SiluAndMul{}),
+                                      kernel_name(Embedding{}),
+                                      kernel_name(Sampling{}),
+                                      kernel_name(TopKRouting{}),
+                                      kernel_name(FusedMoe{}),
+                                      kernel_name(BatchedGemm{}),
+                                      kernel_name(StateScan{}),
+                                      kernel_name(StateConvolution{}),
+                                      kernel_name(KeyIndexer{}),
+                                      kernel_name(SparseAttention{}),
+                                      kernel_name(HyperConnection{})};
   ASSERT_EQ(names.size() + 1, std::variant_size_v<Kernel>);
   for (const std::string_view op : EnumNames<CollectiveOp>::names) names.insert(op);
   const auto known = kernel_case_names();
@@ -182,11 +195,13 @@ TEST(KernelCase, KnowsEveryKernelByItsName) {
 }
 
 TEST(KernelCase, NamesTheNearestKernel) {
-  EXPECT_EQ(error_of(R"({"kernel": "gem", "m": 1})"),
-            "cases.jsonl:3: unknown kernel 'gem'; did you mean 'gemm'? Known: gemm, "
-            "batched_gemm, attention, mla, rms_norm, fused_add_rms_norm, silu_and_mul, embedding, "
-            "qk_norm, rope, kv_write, sampling, topk_routing, fused_moe, all_reduce, all_gather, "
-            "reduce_scatter, all_to_all, send_recv, broadcast, expert_dispatch, expert_combine");
+  EXPECT_EQ(
+      error_of(R"({"kernel": "gem", "m": 1})"),
+      "cases.jsonl:3: unknown kernel 'gem'; did you mean 'gemm'? Known: gemm, "
+      "batched_gemm, attention, mla, rms_norm, fused_add_rms_norm, silu_and_mul, embedding, "
+      "qk_norm, rope, kv_write, sampling, topk_routing, fused_moe, state_scan, state_convolution, "
+      "key_indexer, sparse_attention, hyper_connection, all_reduce, all_gather, "
+      "reduce_scatter, all_to_all, send_recv, broadcast, expert_dispatch, expert_combine");
   EXPECT_EQ(error_of(R"({"kernel": 7})"),
             "cases.jsonl:3: kernel: must be a string, not an integer");
   EXPECT_EQ(error_of("[1]"),
