@@ -2,8 +2,8 @@
 // and a function that hands out its only instance,
 //     const EstimatorFamily& gemm_16bit_family() { static const Gemm16Bit family; return family; }
 // To add one: declare the function below, add it to the list (the first that covers a kernel wins),
-// train it (foretoken-calibrate train --family gemm_16bit) and commit the artifact. Families that have
-// nothing to be trained on stand in a list of their own and say their first_order_error().
+// train it (foretoken-calibrate train --family gemm_16bit) and commit the artifact. Families that
+// have nothing to be trained on stand in a list of their own and say their first_order_error().
 #include "kernels/estimator.hpp"
 
 namespace foretoken {
@@ -81,13 +81,10 @@ namespace {
 /// Those without networks. They come first: what they cover is theirs alone, though a format that
 /// another family has too (nvfp4 where a GPU has no path for it) may be among it.
 const std::vector<const EstimatorFamily*>& first_order_families() {
-  static const std::vector<const EstimatorFamily*> families = {&gemm_weight_only_family(),
-                                                               &moe_marlin_family(),
-                                                               &state_scan_family(),
-                                                               &state_convolution_family(),
-                                                               &key_indexer_family(),
-                                                               &sparse_attention_family(),
-                                                               &hyper_connection_family()};
+  static const std::vector<const EstimatorFamily*> families = {
+      &gemm_weight_only_family(),  &moe_marlin_family(),  &state_scan_family(),
+      &state_convolution_family(), &key_indexer_family(), &sparse_attention_family(),
+      &hyper_connection_family()};
   return families;
 }
 

@@ -51,13 +51,13 @@ struct TimelinePoint {
   double replicas = 0;  // that serve; filled where their number may change
 };
 
-/// What the rates of a run are taken from (README.md, "Throughput"). arrivals: what requests came to
-/// that arrived in the window. service: what happened in it. run: all of it, for want of a window.
+/// What the rates of a run are taken from (README.md, "Throughput"). arrivals: what requests came
+/// to that arrived in the window. service: what happened in it. run: all of it, for want of a
+/// window.
 enum class SteadyBasis { arrivals, service, run };
 template <>
 struct EnumNames<SteadyBasis> {
-  static constexpr auto names =
-      std::to_array<std::string_view>({"arrivals", "service", "run"});
+  static constexpr auto names = std::to_array<std::string_view>({"arrivals", "service", "run"});
 };
 
 struct NamedCount {
@@ -78,7 +78,7 @@ struct FamilyFigures {
 struct Roofline {
   struct Gpu {
     std::string title;
-    double bytes_per_s = 0;                           // of its memory
+    double bytes_per_s = 0;                             // of its memory
     std::vector<std::pair<std::string, double>> peaks;  // flop/s by number format, those in use
   };
   struct Point {
@@ -115,8 +115,8 @@ struct Report {
   struct Requests {
     std::int64_t arrived = 0, completed = 0, failed = 0, unfinished = 0;
     std::int64_t cancelled = 0, timed_out = 0, rejected = 0;
-    std::int64_t retries = 0;        // attempts after replicas failed
-    std::int64_t skipped_lines = 0;  // malformed trace lines passed over on request
+    std::int64_t retries = 0;                // attempts after replicas failed
+    std::int64_t skipped_lines = 0;          // malformed trace lines passed over on request
     std::vector<NamedCount> failed_by = {};  // why, most frequent first (failure_text())
   } requests;
 
@@ -148,7 +148,7 @@ struct Report {
     double percentile = 99;            // share of requests that should meet them, in per cent
     double attainment = 1;             // share of arrived requests that met all targets, 0 to 1
     double goodput_per_s = 0;
-    bool met = true;  // attainment >= percentile / 100
+    bool met = true;                                 // attainment >= percentile / 100
     std::optional<double> ttft_ms, tpot_ms, e2e_ms;  // the targets; nullopt = not set
   } slo;
 
@@ -255,7 +255,7 @@ struct Report {
   std::optional<Fleet> fleet;  // of all pools; up_max is the sum of each one's most
 
   struct Cost {
-    double per_hour = 0;  // USD; of what was up in the steady state
+    double per_hour = 0;                              // USD; of what was up in the steady state
     std::optional<double> per_million_output_tokens;  // USD; nullopt = there were none
   };
   std::optional<Cost> cost;

@@ -293,8 +293,8 @@ class ReportText {
                              grouped(kv.blocks * kv.block_tokens), replicas ? " a replica" : ""),
                  preemptions});
       if (kv.state_bytes > 0) {
-        result += facts("state", {readable(Bytes(kv.state_bytes)) + " a sequence and GPU",
-                                  "in KV blocks"});
+        result += facts("state",
+                        {readable(Bytes(kv.state_bytes)) + " a sequence and GPU", "in KV blocks"});
       }
       if (kv.prefix_hit_rate) {
         std::vector<std::string> parts = {percent(*kv.prefix_hit_rate) + " of prompt tokens found"};
@@ -331,8 +331,8 @@ class ReportText {
                fmt::format("batch mean {}, max {}", grouped(report_.batch_mean, 1),
                            grouped(report_.batch_max))});
     if (const auto& experts = report_.experts) {
-      result += facts("expert routing", {experts->routing,
-                                         fmt::format("the mean batch wakes {} of {} experts",
+      result += facts("expert routing",
+                      {experts->routing, fmt::format("the mean batch wakes {} of {} experts",
                                                      experts->awake, experts->experts)});
     }
     if (const auto& host = report_.host; host && report_.iterations > 0) {

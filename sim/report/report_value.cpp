@@ -24,14 +24,14 @@ Value counts_value(const std::vector<NamedCount>& counts) {
 
 Value requests_value(const Report::Requests& requests) {
   ValueObject value = {{"arrived", requests.arrived},
-                     {"completed", requests.completed},
-                     {"failed", requests.failed},
-                     {"unfinished", requests.unfinished},
-                     {"cancelled", requests.cancelled},
-                     {"timed_out", requests.timed_out},
-                     {"rejected", requests.rejected},
-                     {"retries", requests.retries},
-                     {"skipped_lines", requests.skipped_lines}};
+                       {"completed", requests.completed},
+                       {"failed", requests.failed},
+                       {"unfinished", requests.unfinished},
+                       {"cancelled", requests.cancelled},
+                       {"timed_out", requests.timed_out},
+                       {"rejected", requests.rejected},
+                       {"retries", requests.retries},
+                       {"skipped_lines", requests.skipped_lines}};
   if (!requests.failed_by.empty()) {
     value.emplace_back("failed_by", counts_value(requests.failed_by));
   }

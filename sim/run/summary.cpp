@@ -5,8 +5,8 @@
 
 #include "kernels/routing.hpp"
 #include "sim/base/unit_text.hpp"
-#include "sim/run/price_edge.hpp"
 #include "sim/run/interval_estimate.hpp"
+#include "sim/run/price_edge.hpp"
 #include "sim/run/priority_classes.hpp"
 #include "sim/run/request_figures.hpp"
 #include "sim/run/run.hpp"
@@ -164,8 +164,8 @@ void add_experts(const SimulatedRun& outcome, Report& report) {
   Report::Experts& experts = report.experts.emplace();
   experts.routing = drawn.empty() ? routing_text(shown.execution.routing) : drawn;
   experts.experts = moe.experts;
-  experts.awake = static_cast<int>(
-      std::ranges::count_if(counts, [](std::int64_t count) { return count > 0; }));
+  experts.awake =
+      static_cast<int>(std::ranges::count_if(counts, [](std::int64_t count) { return count > 0; }));
 }
 
 void add_prices(const SimulatedRun& outcome, Report& report) {
@@ -174,8 +174,8 @@ void add_prices(const SimulatedRun& outcome, Report& report) {
   for (const auto& [family, time] : totals.time_by)
     report.time_by.push_back({std::string(family), time.value()});
   if (totals.host_work > Seconds(0.0)) {
-    const auto exposed = std::ranges::find(totals.time_by, "host",
-                                           &std::pair<std::string_view, Seconds>::first);
+    const auto exposed =
+        std::ranges::find(totals.time_by, "host", &std::pair<std::string_view, Seconds>::first);
     report.host = {totals.host_work.value(),
                    exposed != totals.time_by.end() ? exposed->second.value() : 0.0};
   }

@@ -140,9 +140,9 @@ TEST(WeightBytes, RanksTogetherHoldEachParameterOnce) {
         for (int stage = 0; stage < pipeline; ++stage) {
           stored += weight_bytes_per_rank(transformer, layout, stage, DType::bf16).value() / 2;
         }
-        std::int64_t expected =
-            parameter_count(transformer) + (tensor - 1) * replicated_parameters(transformer) +
-            transformer.encoder_parameters / tensor * tensor;
+        std::int64_t expected = parameter_count(transformer) +
+                                (tensor - 1) * replicated_parameters(transformer) +
+                                transformer.encoder_parameters / tensor * tensor;
         if (transformer.tied_embeddings && pipeline > 1) {
           expected += transformer.vocabulary * transformer.hidden;
         }

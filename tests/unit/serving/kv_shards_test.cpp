@@ -39,8 +39,7 @@ Pairs by_ranks(const std::vector<KvShard>& shards) {
 }
 
 TEST(KvShards, EqualLayoutsSendRankToRank) {
-  const auto shards =
-      kv_shards(grouped_queries(), {.tensor = 4}, {.tensor = 4}, DType::bf16);
+  const auto shards = kv_shards(grouped_queries(), {.tensor = 4}, {.tensor = 4}, DType::bf16);
   // 2 heads a rank, 4 layers.
   EXPECT_EQ(by_ranks(shards),
             (Pairs{{{0, 0}, 4096}, {{1, 1}, 4096}, {{2, 2}, 4096}, {{3, 3}, 4096}}));
@@ -88,8 +87,7 @@ TEST(KvShards, LatentAttentionSendsTheWholeToEveryRank) {
 
 TEST(KvShards, StagesSendTheLayersTheyShare) {
   // 4 layers: 2 + 2 there, 1 + 1 + 1 + 1 here.
-  const auto shards =
-      kv_shards(grouped_queries(), {.pipeline = 2}, {.pipeline = 4}, DType::bf16);
+  const auto shards = kv_shards(grouped_queries(), {.pipeline = 2}, {.pipeline = 4}, DType::bf16);
   ASSERT_EQ(shards.size(), 4U);
   for (const KvShard& shard : shards) {
     EXPECT_EQ(shard.from_stage, shard.to_stage / 2);

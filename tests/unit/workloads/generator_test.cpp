@@ -277,7 +277,7 @@ TEST(Generate, MatrixProductsEqualTheActiveParameters) {
       .attention = AttentionLoad::exact(std::vector<SequenceSlice>(10, {1, 100}))};
   for (const std::string& name : model_names()) {
     const Transformer transformer = model(name);
-    if (transformer.kv_heads < 4) continue;  // replicated KV heads are computed several times
+    if (transformer.kv_heads < 4) continue;    // replicated KV heads are computed several times
     if (!transformer.kinds.empty()) continue;  // generator_hybrid_test.cpp
     const std::int64_t weights =
         active_parameter_count(transformer) - unmultiplied_parameters(transformer);

@@ -51,10 +51,10 @@ TEST(Priorities, ReachToTheEndsOfTheirType) {
   EXPECT_NEAR(count[std::numeric_limits<int>::min()], 20'000, 4 * 100);
   EXPECT_GT(count[std::numeric_limits<int>::max()], 0);
   for (const char* beyond : {"2147483648", "-2147483649", "9223372036854775807"}) {
-    EXPECT_THAT(read(fmt::format("{}priorities = [{{ priority = {}, share = 1 }}]\n", traffic,
-                                 beyond))
-                    .errors,
-                testing::HasSubstr("workload.priorities.priority: must be an integer"));
+    EXPECT_THAT(
+        read(fmt::format("{}priorities = [{{ priority = {}, share = 1 }}]\n", traffic, beyond))
+            .errors,
+        testing::HasSubstr("workload.priorities.priority: must be an integer"));
   }
 }
 
