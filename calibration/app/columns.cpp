@@ -12,6 +12,7 @@
 #include "kernels/physical_predictor.hpp"
 #include "kernels/roof.hpp"
 #include "kernels/row_prices.hpp"
+#include "kernels/in_step_predictor.hpp"
 #include "kernels/trained_families.hpp"
 
 namespace foretoken {
@@ -131,6 +132,7 @@ PriceKernel shipped_prices(const std::string& column, const ColumnSettings& sett
   diagnostics.throw_if_any();
   // Ours is judged as a simulation uses it, baselines as their papers have them.
   if (column == "synperf") made = within_physics(std::move(made));
+  if (column == "synperf" && settings.in_steps) made = in_step(std::move(made));
   const std::shared_ptr<const Predictor> predictor = std::move(made);
   return [predictor](const Kernel& kernel, const GpuSpec& gpu) {
     return predictor->predict(kernel, gpu).time.value();

@@ -23,6 +23,7 @@ struct ColumnSettings {
   std::string artifacts;  // a folder to take instead of what is inside the program
   Recipes recipes;
   const TrainingFlags* flags = nullptr;
+  bool in_steps = false;  // launches of steps that follow each other (in_step_predictor.hpp)
 
   /// How the column `name` is trained on a family: its recipe, changed by the command line. What
   /// evaluate trains is thinner than what is shipped: 6,000 rows of a GPU and source, two members.

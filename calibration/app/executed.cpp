@@ -8,7 +8,8 @@
 
 namespace foretoken {
 
-int evaluate_executed(const EvaluateExecuted& command, const ColumnSettings& settings) {
+int evaluate_executed(const EvaluateExecuted& command, ColumnSettings settings) {
+  settings.in_steps = true;
   std::vector<StepReport::NamedPrice> predictors;
   for (const std::string& column : command.columns) {
     if (is_never_shipped(column)) {

@@ -16,6 +16,6 @@ struct EvaluateExecuted {
   std::string json;
   StepReportText text;
 };
-int evaluate_executed(const EvaluateExecuted& command, const ColumnSettings& settings);
+int evaluate_executed(const EvaluateExecuted& command, ColumnSettings settings);
 
 }  // namespace foretoken

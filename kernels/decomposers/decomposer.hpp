@@ -143,9 +143,7 @@ Decomposition decompose_marlin_gemm(const Gemm& kernel, const GpuSpec& gpu);
 Decomposition decompose_triton_gemm(const Gemm& kernel, const GpuSpec& gpu);
 
 Decomposition decompose_triton_moe(const FusedMoe& kernel, const GpuSpec& gpu);
-Decomposition decompose_cutlass_moe(const FusedMoe& kernel, const GpuSpec& gpu);
-Decomposition decompose_trtllm_moe(const FusedMoe& kernel, const GpuSpec& gpu);
-Decomposition decompose_marlin_moe(const FusedMoe& kernel, const GpuSpec& gpu);
+Decomposition decompose_grouped_moe(const FusedMoe& kernel, const GpuSpec& gpu);
 
 /// A tile of a matrix product: full tile operations even at the edges, both operands' slices
 /// loaded.

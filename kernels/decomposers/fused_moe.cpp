@@ -6,67 +6,30 @@
 #include <algorithm>
 
 #include "kernels/decomposers/gemm_launch.hpp"
-#include "kernels/expert_load.hpp"
+#include "kernels/expert_tile.hpp"
+#include "kernels/kernel_work.hpp"
 
 namespace foretoken {
 namespace {
 
 constexpr double index_bytes = 4;  // sorted token ids and expert ids: int32
 
-struct MoeTile {
+/// A tile and what its CTAs are.
+struct ExpertCut {
   TileConfig tile;
   GemmLaunchOptions options;
 };
 
-MoeTile triton_config(int m, int n, int k, int stages, int warps) {
-  return {{.m = m, .n = n, .k = k, .stages = stages}, {.threads = 32 * warps, .registers = 255}};
+ExpertCut triton_cut(const FusedMoe& kernel, const ExpertTile& tile) {
+  const LaunchShape cta = expert_launch_shape(tile, kernel.dtype);
+  return {{.m = tile.rows, .n = tile.columns, .k = tile.depth, .stages = expert_stages},
+          {.threads = cta.threads, .registers = cta.registers_per_thread}};
 }
 
-/// fused_moe's default configurations, for a shape and device without a tuned file.
-MoeTile default_tile(const FusedMoe& kernel) {
-  const bool is_small = kernel.tokens <= kernel.experts;
-  if (kernel.dtype == DType::fp8_block) return triton_config(64, 128, 128, 3, 4);
-  if (bytes_per_element(kernel.dtype) < 2) {
-    return is_small ? triton_config(64, 128, 128, 4, 4) : triton_config(128, 256, 128, 4, 8);
-  }
-  return is_small ? triton_config(16, 32, 64, 3, 4) : triton_config(64, 64, 32, 3, 4);
-}
-
-/// What vLLM's 134 tuned files for NVIDIA parts have most often at this many tokens an expert.
-MoeTile tuned_tile(const FusedMoe& kernel) {
-  const double tokens_expert = static_cast<double>(kernel.tokens) / kernel.experts;
-  if (kernel.dtype == DType::fp8_block) {
-    return triton_config(tokens_expert < 1.5 ? 16 : 64, 128, 128, 3, 4);
-  }
-  if (bytes_per_element(kernel.dtype) < 2) {
-    return tokens_expert < 24 ? triton_config(64, 128, 128, 4, 4)
-                              : triton_config(128, 256, 128, 4, 8);
-  }
-  if (tokens_expert < 0.5) return triton_config(16, 64, 64, 4, 4);
-  if (tokens_expert < 6) return triton_config(16, 128, 128, 3, 4);
-  if (tokens_expert < 24) return triton_config(64, 128, 128, 3, 4);
-  if (tokens_expert < 48) return triton_config(64, 256, 64, 3, 8);
-  return triton_config(128, 256, 64, 4, 8);
-}
-
-/// Tuned files exist for most published shapes on data-centre parts, and for few on others.
-bool is_tuned(const GpuSpec& gpu) {
-  return gpu.compute_capability == 80 ||
-         (gpu.compute_capability >= 90 && gpu.compute_capability < 120);
-}
-
-/// Grouped products: as many rows as an expert has on average, at least 16 and at most `rows_max`.
-MoeTile grouped_tile(const FusedMoe& kernel, const std::vector<std::int64_t>& rows, int rows_max) {
-  std::int64_t total = 0;
-  std::int64_t active = 0;
-  for (const std::int64_t count : rows) {
-    total += count;
-    active += count > 0 ? 1 : 0;
-  }
-  const std::int64_t mean = ceil_div(total, std::max<std::int64_t>(1, active));
-  const auto m = std::clamp<std::int64_t>(power_of_two_at_least(mean), 16, rows_max);
+/// CUTLASS's, Marlin's and TensorRT-LLM's: persistent CTAs.
+ExpertCut grouped_cut(const FusedMoe& kernel, const ExpertTile& tile) {
   const int depth = bytes_per_element(kernel.dtype) < 2 ? 128 : 64;
-  return {{.m = static_cast<int>(m), .n = 128, .k = depth, .stages = 4},
+  return {{.m = tile.rows, .n = tile.columns, .k = depth, .stages = 4},
           {.scheduling = Scheduling::persistent, .threads = 384, .registers = 168}};
 }
 
@@ -86,12 +49,14 @@ MoeSizes sizes_of(const FusedMoe& kernel, const std::vector<std::int64_t>& rows,
   return sizes;
 }
 
-Launch expert_gemm(std::string_view name, const MoeTile& choice, const MoeSizes& sizes,
+Launch expert_gemm(std::string_view name, const ExpertCut& choice, const MoeSizes& sizes,
                    std::int64_t columns, std::int64_t depth, const FusedMoe& kernel,
                    const GpuSpec& gpu) {
   const TileConfig& tile = choice.tile;
   const GemmShape padded{sizes.blocks * tile.m, columns, depth};
-  return gemm_launch(name, tile, padded, kernel.dtype, choice.options, gpu);
+  Launch launch = gemm_launch(name, tile, padded, kernel.dtype, choice.options, gpu);
+  launch.tensor_dtype = product_format(kernel.dtype, gpu);
+  return launch;
 }
 
 Launch align_launch(const FusedMoe& kernel, const MoeSizes& sizes) {
@@ -117,8 +82,8 @@ Launch sum_launch(const FusedMoe& kernel) {
                         32);
 }
 
-Decomposition moe_layer(const FusedMoe& kernel, const std::vector<std::int64_t>& rows,
-                        const MoeTile& choice, const GpuSpec& gpu) {
+Decomposition moe_layer(const FusedMoe& kernel, const ExpertCut& choice, const GpuSpec& gpu) {
+  const std::vector<std::int64_t> rows = busiest_rank_rows(kernel);
   const MoeSizes sizes = sizes_of(kernel, rows, choice.tile.m);
   const bool is_narrow = bytes_per_element(kernel.dtype) < activation_bytes(kernel.dtype) &&
                          !is_weight_only(kernel.dtype);
@@ -138,45 +103,36 @@ Decomposition moe_layer(const FusedMoe& kernel, const std::vector<std::int64_t>&
   return result;
 }
 
+std::string_view approximation_of(MoeStyle style) {
+  switch (style) {
+    case MoeStyle::trtllm:
+      return "trtllm's expert kernels are closed: rows as an expert has on average (8 to 128) by "
+             "128 columns stand in; operations and bytes are right, tiles are assumed";
+    case MoeStyle::marlin:
+      return "Marlin's experts hand stripes of tiles to persistent CTAs: its tile's rows (8 to 64) "
+             "by 128 columns stand in";
+    default:
+      return "CUTLASS's grouped products tune their tile at run time: 128 x 128 stands in";
+  }
+}
+
 }  // namespace
 
 Decomposition decompose_triton_moe(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const bool is_from_files = is_tuned(gpu);
-  Decomposition result = moe_layer(kernel, busiest_rank_rows(kernel),
-                                   is_from_files ? tuned_tile(kernel) : default_tile(kernel), gpu);
-  if (is_from_files) {
+  const ExpertTile tile = expert_tile(kernel, gpu, busiest_rank_load(kernel));
+  Decomposition result = moe_layer(kernel, triton_cut(kernel, tile), gpu);
+  if (tile.is_tuned) {
     result.approximation =
-        "Triton tiles as vLLM's tuned files have most often at this many tokens an expert; the "
-        "file "
-        "for the very shape may differ";
+        "Triton tiles as tuned files have most often at this many tokens an expert; the file for "
+        "the very shape may differ";
   }
   return result;
 }
 
-Decomposition decompose_cutlass_moe(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const std::vector<std::int64_t> rows = busiest_rank_rows(kernel);
-  Decomposition result = moe_layer(kernel, rows, grouped_tile(kernel, rows, 128), gpu);
-  result.approximation =
-      "CUTLASS's grouped products tune their tile at run time: rows as an expert has on average "
-      "(16 to 128) by 128 columns stand in";
-  return result;
-}
-
-Decomposition decompose_marlin_moe(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const std::vector<std::int64_t> rows = busiest_rank_rows(kernel);
-  Decomposition result = moe_layer(kernel, rows, grouped_tile(kernel, rows, 64), gpu);
-  result.approximation =
-      "Marlin's experts hand stripes of tiles to persistent CTAs: rows as an expert has on average "
-      "(16 to 64) by 128 columns stand in";
-  return result;
-}
-
-Decomposition decompose_trtllm_moe(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const std::vector<std::int64_t> rows = busiest_rank_rows(kernel);
-  Decomposition result = moe_layer(kernel, rows, grouped_tile(kernel, rows, 256), gpu);
-  result.approximation =
-      "trtllm's expert kernels are closed: rows as an expert has on average (16 to 256) by 128 "
-      "columns stand in; operations and bytes are right, tiles are assumed";
+Decomposition decompose_grouped_moe(const FusedMoe& kernel, const GpuSpec& gpu) {
+  const ExpertTile tile = expert_tile(kernel, gpu, busiest_rank_load(kernel));
+  Decomposition result = moe_layer(kernel, grouped_cut(kernel, tile), gpu);
+  result.approximation = approximation_of(moe_style(kernel, gpu));
   return result;
 }
 

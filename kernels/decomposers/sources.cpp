@@ -46,9 +46,9 @@ std::span<const DecomposerEntry<Gemm>> gemm_decomposers() {
 std::span<const DecomposerEntry<FusedMoe>> moe_decomposers() {
   static constexpr auto entries = std::to_array<DecomposerEntry<FusedMoe>>({
       {KernelSource::triton, decompose_triton_moe},
-      {KernelSource::cutlass, decompose_cutlass_moe},
-      {KernelSource::trtllm, decompose_trtllm_moe},
-      {KernelSource::marlin, decompose_marlin_moe},
+      {KernelSource::cutlass, decompose_grouped_moe},
+      {KernelSource::trtllm, decompose_grouped_moe},
+      {KernelSource::marlin, decompose_grouped_moe},
   });
   return entries;
 }

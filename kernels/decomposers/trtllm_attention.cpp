@@ -1,5 +1,5 @@
 // TensorRT-LLM's attention for Blackwell (trtllm-gen, shipped as binaries inside FlashInfer): the
-// kernels are closed, so this is a declared approximation. Prefill: 256 packed query rows by 128
+// kernels are closed, so this is a declared approximation. Prefill: 256 queries of a head by 128
 // keys, one CTA a SM. Decode: one tile of 8 to 64 packed query heads a KV head, and a context split
 // over as many CTAs as the SMs have room for.
 #include <algorithm>
@@ -33,18 +33,18 @@ Launch make_launch(const Attention& kernel, std::string_view name, int tile_q) {
   return launch;
 }
 
+/// By query head: times on a B200 follow their number, whatever share a KV head.
 Launch prefill_launch(const Attention& kernel, const std::vector<SliceRun>& runs) {
-  const std::int64_t group = kernel.query_heads / kernel.kv_heads;
   Launch launch = make_launch(kernel, "trtllm_context", prefill_tile_q);
+  launch.repeats = kernel.query_heads;
   const AttentionTile tile = attention_tile(kernel, prefill_tile_q, tile_kv);
   std::vector<TaskGroup> one;
   for (const SliceRun& run : runs) {
     one.clear();
-    for (std::int64_t t = ceil_div(run.slice.query_tokens * group, prefill_tile_q); t-- > 0;) {
-      const std::int64_t end =
-          std::min(run.slice.query_tokens, ceil_div((t + 1) * prefill_tile_q, group));
-      const KeySpan seen =
-          visible_keys(run.slice, t * prefill_tile_q / group, end, kernel.causal, kernel.window);
+    for (std::int64_t t = ceil_div(run.slice.query_tokens, prefill_tile_q); t-- > 0;) {
+      const std::int64_t begin = t * prefill_tile_q;
+      const std::int64_t end = std::min(run.slice.query_tokens, begin + prefill_tile_q);
+      const KeySpan seen = visible_keys(run.slice, begin, end, kernel.causal, kernel.window);
       append_tasks(one, attention_task(tile, seen.size()), 1);
     }
     append_list(launch.tasks, one, run.count);
@@ -97,7 +97,7 @@ Decomposition decompose_trtllm_attention(const Attention& kernel, const GpuSpec&
     result.plan->cta_tile_q = 0;
   }
   for (const Launch& launch : result.launches) {
-    result.plan->padded_batch += launch.task_count() / kernel.kv_heads;
+    result.plan->padded_batch += launch.task_count() / launch.repeats;
   }
   result.approximation =
       "trtllm attention is closed: 256x128 prefill tiles and SM-filling decode splits stand in; "

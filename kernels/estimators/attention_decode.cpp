@@ -5,12 +5,13 @@
 // Cold: benchmark tables repeat one cache, which a small one answers from the L2; in serving every
 // layer has its own, so all of it comes from DRAM.
 #include "kernels/estimators/attention_decode_model.hpp"
+#include "kernels/estimators/task_features.hpp"
 
 namespace foretoken {
 namespace {
 
 const std::vector<std::string>& names() {
-  static const std::vector<std::string> list =
+  static const std::vector<std::string> list = with_task_names(
       with_setting_names({"memory_share",    "cta_share",           "math_share",
                           "chain_share",     "fixed_share",         "log_ctas_a_sm",
                           "log_keys",        "log_group",           "log_head_dim",
@@ -19,7 +20,7 @@ const std::vector<std::string>& names() {
                           "slot_fill",       "log_rounds",          "log_sequences",
                           "log_kv_heads",    "is_cuda_core",        "never_splits",
                           "copies_queries",  "reads_per_query_head"},
-                         true);
+                         true));
   return list;
 }
 
@@ -55,7 +56,7 @@ void write(const Attention& kernel, const AttentionSetting& setting, const Decod
 class DecodeFamily final : public EstimatorFamily {
  public:
   [[nodiscard]] std::string_view name() const override { return "attention_decode_triton"; }
-  [[nodiscard]] int version() const override { return 1; }
+  [[nodiscard]] int version() const override { return 2; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names(); }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -72,7 +73,9 @@ class DecodeFamily final : public EstimatorFamily {
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
-    write(std::get<Attention>(kernel), attention_setting(kernel, gpu), price(kernel, gpu), out);
+    const DecodeEstimate estimate = price(kernel, gpu);
+    write(std::get<Attention>(kernel), attention_setting(kernel, gpu), estimate, out);
+    write_task_features(kernel, gpu, Seconds(estimate.total * 1e-6), out);
   }
 
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {

@@ -21,17 +21,17 @@ bool without_framework(Part part) { return part == Part::bare || part == Part::t
 
 std::vector<std::string> names_of(Part part) {
   // Which code it is says nothing on GPUs where another one runs: not for prompts.
-  return with_setting_names({"memory_share",      "sm_bytes_share",      "product_share",
-                             "exponential_share", "chain_share",         "cta_share",
-                             "merge_share",       "fixed_share",         "log_waves",
-                             "wave_fill",         "log_rounds",          "log_resident",
-                             "log_balance",       "log_longest_share",   "log_keys",
-                             "log_queries",       "log_group",           "log_head_dim",
-                             "row_fill",          "log_tile_rows",       "is_cuda_core",
-                             "is_split",          "log_splits",          "log_working_set",
-                             "has_window",        "log_context_windows", "has_small_cache",
-                             "log_sequences",     "log_kv_heads",        "log_page",
-                             "decode_share",      "reorders_queries"},
+  return with_setting_names({"memory_share",      "sm_bytes_share", "product_share",
+                             "exponential_share", "chain_share",    "cta_share",
+                             "merge_share",       "power_share",    "fixed_share",
+                             "log_waves",         "wave_fill",      "log_rounds",
+                             "log_resident",      "log_balance",    "log_longest_share",
+                             "log_keys",          "log_queries",    "log_group",
+                             "log_head_dim",      "row_fill",       "log_tile_rows",
+                             "is_cuda_core",      "is_split",       "log_splits",
+                             "log_working_set",   "has_window",     "log_context_windows",
+                             "has_small_cache",   "log_sequences",  "log_kv_heads",
+                             "log_page",          "decode_share",   "reorders_queries"},
                             part != Part::prefill);
 }
 
@@ -69,7 +69,7 @@ void write(const Attention& kernel, const AttentionSetting& setting, const PlanE
   const bool is_cold = without_framework(part) && kernel.implementation.is_cold;
   const double total = is_cold ? e.total_cold : e.total;
   for (const double share : {is_cold ? e.memory_cold : e.memory, e.sm_bytes, e.products,
-                             e.exponentials, e.chain, e.ctas, e.merge, e.fixed}) {
+                             e.exponentials, e.chain, e.ctas, e.merge, e.power, e.fixed}) {
     out.add(std::log(share / total + 1e-3));
   }
   const double waves = std::max(schedule.waves, 1e-6);
@@ -116,7 +116,7 @@ class PlanFamily final : public EstimatorFamily {
   PlanFamily(std::string_view name, Part part) : name_(name), part_(part), names_(names_of(part)) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] int version() const override { return 2; }
+  [[nodiscard]] int version() const override { return 3; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names_; }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {

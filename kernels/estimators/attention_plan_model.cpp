@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/estimators/tensor_energy.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -41,20 +43,20 @@ constexpr PlanConstants bare_fa2{3.71,  1.5,  0.83, 0.853, 0.341, 9.78, 0.472, 0
 
 constexpr PlanConstants fa2_vllm_decode{7.04, 1.5,  0.949, 0.435, 0.945, 4.09, 0.92, 2.97, 0.045,
                                         3.54, 0.63, 3.87,  8.71,  0.30,  0.10, 0.71, 4.95};
-constexpr PlanConstants fa2_vllm{5.59, 1.5,  1,   0.411, 3, 1.99, 1,     2.2, 0.182,
-                                 4.08, 0.37, 1.5, 1,     4, 0.10, 0.539, 0};
+constexpr PlanConstants fa2_vllm{5.59, 1.5,   1,   0.443, 2.05, 1.84, 1,     1.84, 0.247,
+                                 3.17, 0.217, 1.5, 1,     2.95, 0.1,  0.388, 0};
 constexpr PlanConstants fa2_sglang_decode{9.3, 1.5,   0.567, 0.21, 1.74, 17.1, 1,     0.047, 0.03,
                                           6,   0.741, 5.9,   10,   0.30, 0.10, 0.741, 0};
 constexpr PlanConstants fa2_sglang{9.91,  1.5,   1,   0.774, 1.02, 0.972, 1,     0.02, 0.052,
                                    0.079, 0.553, 1.5, 1,     3.66, 0.10,  0.614, 0};
 constexpr PlanConstants fa3_vllm_decode{9.74, 1.71,  1,     0.266, 0.956, 0.856, 1,    0.02, 0.036,
                                         3.57, 0.746, 0.167, 0.939, 0.30,  0.181, 1.31, 0};
-constexpr PlanConstants fa3_vllm{11, 1.29,  0.938, 0.449, 0.429, 18.8, 0.871, 0.633, 0.056,
-                                 3,  0.997, 1.21,  10,    4,     1.13, 0.133, 0};
+constexpr PlanConstants fa3_vllm{11,   1.05, 0.987, 0.386, 4.89, 19.8,  0.871,  0.649, 0,
+                                 2.51, 1.5,  1.48,  10,    4,    0.971, 0.0909, 0};
 constexpr PlanConstants fa3_sglang_decode{8.36, 3.4,   1,     0.5,  1.1,  1.01, 1,    0.026, 0.039,
                                           3.63, 0.908, 0.881, 7.95, 0.30, 0.32, 1.13, 0};
-constexpr PlanConstants fa3_sglang{9.63, 0.597, 0.893, 0.652, 0.801, 2.56,  1,     0.828, 0.244,
-                                   3.05, 1.17,  1.82,  10,    1.68,  0.175, 0.323, 0};
+constexpr PlanConstants fa3_sglang{9.63, 0.553, 0.893, 0.574, 0.822, 3.74, 1,     0.828, 0.257,
+                                   2.9,  1.2,   0.463, 10,    1.6,   0.25, 0.323, 0};
 constexpr PlanConstants flashinfer_vllm_decode{9.98, 1.79,  0.816, 1.36, 0.985, 0.741,
                                                0.27, 0.084, 0.033, 5.49, 0.875, 0.848,
                                                9.63, 0.30,  0.046, 1.29, 0};
@@ -63,23 +65,22 @@ constexpr PlanConstants flashinfer_vllm{6.14, 1.41,  1, 0.353, 1.28, 0.216, 0.52
 constexpr PlanConstants flashinfer_sglang_decode{5.55,  4.21, 0.89,  1.5,   1.08,  3.9,
                                                  0.347, 0.12, 0.085, 4.05,  0.812, 2.9,
                                                  4.59,  0.30, 0.014, 0.221, 0};
-constexpr PlanConstants flashinfer_sglang{2.86,  2.69,  0.931, 0.701, 1.27,  0.605,
-                                          0.656, 0.039, 0.285, 4.06,  0.136, 4.51,
-                                          9.14,  3.01,  0.452, 1.1,   0};
+constexpr PlanConstants flashinfer_sglang{3.78, 2.83, 0.931, 0.719, 1.27, 0.621, 0.824, 0, 0.641,
+                                          2.27, 0,    5.25,  9.86,  2.65, 0.441, 0.945, 0};
 /// On data-centre Blackwell FlashInfer's prefill is a CUTLASS kernel.
 constexpr PlanConstants flashinfer_b200_decode{2.16, 6.56,  1,    0.8, 1.67, 20,    0.791, 3, 0.413,
                                                6,    0.111, 2.11, 10,  0.30, 0.868, 0.192, 0};
-constexpr PlanConstants flashinfer_b200{12.9, 2.38,  0.5,  0.288, 2.72,  5.93,  0.85,  0.282, 0.287,
-                                        6,    0.985, 3.33, 8.97,  0.304, 0.252, 0.213, 0};
+constexpr PlanConstants flashinfer_b200{12.6, 2.7,  0.286, 0.178, 0.349, 18.5,  0.85,  0.392, 0.287,
+                                        4.21, 1.01, 4.18,  3.79,  0.423, 0.141, 0.224, 0};
 /// TensorRT-LLM's kernels are closed: of a stand-in's plan (decomposers/trtllm_attention.cpp).
 constexpr PlanConstants trtllm_vllm_decode{8.64, 0.34, 1,    0.85, 4.64, 11.2, 0.16, 0.05, 0.002,
                                            1.43, 0.97, 1.81, 0.84, 0.30, 0.01, 0.82, 0};
-constexpr PlanConstants trtllm_vllm{9.05, 0.39, 0.54, 0.33, 2.84, 2,    1,    0.04, 0.61,
-                                    2.88, 0.95, 1.70, 0.70, 3.65, 0.73, 0.26, 0};
+constexpr PlanConstants trtllm_vllm{8.18, 0.138, 0.54, 0.384, 4.96, 19.6,  1,     0, 0.565,
+                                    1.57, 0,     1.7,  0.7,   3.94, 0.694, 0.352, 0};
 constexpr PlanConstants trtllm_sglang_decode{9.09, 6.46, 1,   1.5, 0.61, 3.93, 0.14, 0.03, 0.002,
                                              1.46, 1.40, 1.5, 1,   0.30, 0.01, 1.17, 0};
-constexpr PlanConstants trtllm_sglang{7.46, 6.66, 0.45, 0.32, 2.10, 12.2, 0.77, 0.02, 0.67,
-                                      3.91, 0.52, 6.48, 0.08, 0.02, 1.14, 0.69, 0};
+constexpr PlanConstants trtllm_sglang{7.46, 6.66,  0.473, 1.46, 0.00634, 19.7, 0.896, 0, 0.687,
+                                      1.92, 0.365, 6.48,  0.08, 0.359,   1.17, 0.639, 0};
 
 const PlanConstants& bare_constants(const AttentionSetting& setting, bool is_decode,
                                     const AttentionSchedule& schedule) {
@@ -209,14 +210,9 @@ Bound bound_of(const PlanEstimate& e, double memory) {
   return e.schedule.on_cuda_cores ? Bound::fma : Bound::tensor;
 }
 
-}  // namespace
-
-PlanEstimate estimate_plan(const Kernel& kernel, const AttentionSetting& setting, bool is_decode,
-                           const GpuSpec& gpu) {
-  const auto& attention = std::get<Attention>(kernel);
-  PlanEstimate out;
-  out.schedule = attention_schedule(kernel, gpu);
-  const PlanConstants& c = constants_of(setting, is_decode, out.schedule, gpu);
+/// Everything beyond the schedule, which `out` has.
+void add_times(const Attention& attention, const AttentionSetting& setting, bool is_decode,
+               const PlanConstants& c, const GpuSpec& gpu, PlanEstimate& out) {
   const double clock = clock_factors(gpu).fixed;
   const bool has_small_cache = bytes_per_element(attention.kv_dtype) < 2;
   out.fixed = c.fixed * clock;
@@ -235,15 +231,29 @@ PlanEstimate estimate_plan(const Kernel& kernel, const AttentionSetting& setting
   constexpr double mixed_overlap = 0.5;
   const bool is_mixed = attention.load.prefill.sequences > 0 && attention.load.decode.sequences > 0;
   const double power = 1 + (is_mixed ? std::max(c.overlap, mixed_overlap) : c.overlap);
+  out.power = power_limited_us(out.schedule.load.total.tensor_ops, out.schedule.tensor_dtype,
+                               energy_16bit, gpu);
   const double beside = out.fixed + out.merge + out.copies;
   const auto total = [&](double memory) {
-    return beside +
-           overlap({memory, out.sm_bytes, out.products + out.exponentials, out.chain, out.ctas},
-                   power);
+    const double body = overlap(
+        {memory, out.sm_bytes, out.products + out.exponentials, out.chain, out.ctas}, power);
+    // Clocks fall until the limit holds: nearly a maximum, as for matrix products.
+    constexpr double limit_power = 4;
+    return beside + overlap({body, out.power}, limit_power);
   };
   out.total = total(out.memory);
   out.total_cold = total(out.memory_cold);
   out.bound = bound_of(out, attention.implementation.is_cold ? out.memory_cold : out.memory);
+}
+
+}  // namespace
+
+PlanEstimate estimate_plan(const Kernel& kernel, const AttentionSetting& setting, bool is_decode,
+                           const GpuSpec& gpu) {
+  PlanEstimate out;
+  out.schedule = attention_schedule(kernel, gpu);
+  add_times(std::get<Attention>(kernel), setting, is_decode,
+            constants_of(setting, is_decode, out.schedule, gpu), gpu, out);
   return out;
 }
 

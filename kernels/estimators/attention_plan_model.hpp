@@ -17,6 +17,7 @@ struct PlanEstimate {
   double memory_cold = 0;   // with the cached context in DRAM; bare launches: everything
   double sm_bytes = 0;      // what the busiest SM loads, at its share of the L2's bandwidth
   double products = 0;      // on the busiest SM
+  double power = 0;         // energy of all products at the power limit
   double exponentials = 0;  // there too
   double chain = 0;
   double ctas = 0;

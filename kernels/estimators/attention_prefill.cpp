@@ -7,19 +7,20 @@
 // Cold: queries, keys and values of the new tokens were just written and are as warm as in a
 // benchmark; the cached context of a chunk comes from DRAM.
 #include "kernels/estimators/attention_prefill_model.hpp"
+#include "kernels/estimators/task_features.hpp"
 
 namespace foretoken {
 namespace {
 
 const std::vector<std::string>& names() {
-  static const std::vector<std::string> list = with_setting_names(
+  static const std::vector<std::string> list = with_task_names(with_setting_names(
       {"tensor_share",        "exponential_share", "memory_share",     "cta_share",
        "longest_share",       "fixed_share",       "log_ctas_a_sm",    "wave_fill",
        "log_waves",           "log_keys",          "log_queries",      "log_group",
        "log_head_dim",        "has_small_cache",   "has_fp8_products", "has_window",
        "log_context_windows", "log_row_padding",   "log_key_padding",  "log_working_set",
        "log_splits",          "log_sequences",     "log_kv_heads"},
-      false);
+      false));
   return list;
 }
 
@@ -55,7 +56,7 @@ void write(const Attention& kernel, const AttentionSetting& setting, const Prefi
 class PrefillFamily final : public EstimatorFamily {
  public:
   [[nodiscard]] std::string_view name() const override { return "attention_prefill_triton"; }
-  [[nodiscard]] int version() const override { return 1; }
+  [[nodiscard]] int version() const override { return 2; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names(); }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -74,7 +75,9 @@ class PrefillFamily final : public EstimatorFamily {
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
-    write(std::get<Attention>(kernel), attention_setting(kernel, gpu), price(kernel, gpu), out);
+    const PrefillEstimate estimate = price(kernel, gpu);
+    write(std::get<Attention>(kernel), attention_setting(kernel, gpu), estimate, out);
+    write_task_features(kernel, gpu, Seconds(estimate.total * 1e-6), out);
   }
 
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {

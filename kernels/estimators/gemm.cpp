@@ -10,6 +10,7 @@
 
 #include "kernels/estimators/gemm_model.hpp"
 #include "kernels/estimators/gemm_tiles.hpp"
+#include "kernels/estimators/task_features.hpp"
 #include "kernels/kernel_work.hpp"
 
 namespace foretoken {
@@ -46,13 +47,27 @@ class GemmFamily : public EstimatorFamily {
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
-    write_gemm_features(padded(kernel, gpu), gpu, estimate(kernel, gpu, false), out);
+    parts(kernel, gpu, out);
   }
 
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
+    return cold_extra(kernel, gpu, estimate(kernel, gpu, false));
+  }
+
+  [[nodiscard]] Parts parts(const Kernel& kernel, const GpuSpec& gpu,
+                            FeatureSink& out) const override {
     const GemmEstimate warm = estimate(kernel, gpu, false);
-    const double extra = estimate(kernel, gpu, true).total - warm.total;
-    return Seconds((std::max(extra, 0.0) + cold_latency_us * warm.hot) * 1e-6);
+    const Parts parts = {{Seconds(warm.total * 1e-6), bound_by(warm)},
+                         cold_extra(kernel, gpu, warm)};
+    const Gemm gemm = padded(kernel, gpu);
+    write_gemm_features(gemm, gpu, warm, out);
+    write_task_features(gemm, gpu, parts.first.time, out);
+    // Of the same shape, cold launches take longer than what the bytes from DRAM explain.
+    constexpr double share_max = 3;
+    const bool is_cold = gemm.implementation.is_cold;
+    out.add(is_cold);
+    out.add(is_cold ? std::min(parts.cold_extra / parts.first.time, share_max) : 0);
+    return parts;
   }
 
   [[nodiscard]] std::int64_t row_end(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -77,6 +92,12 @@ class GemmFamily : public EstimatorFamily {
   [[nodiscard]] GemmEstimate estimate(const Kernel& kernel, const GpuSpec& gpu,
                                       bool is_cold) const {
     return estimate_gemm(padded(kernel, gpu), gpu, constants_, is_cold);
+  }
+
+  [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu,
+                                   const GemmEstimate& warm) const {
+    const double extra = estimate(kernel, gpu, true).total - warm.total;
+    return Seconds((std::max(extra, 0.0) + cold_latency_us * warm.hot) * 1e-6);
   }
 
   static Bound bound_by(const GemmEstimate& e) {
@@ -104,9 +125,7 @@ GemmConstants constants_16bit() {
           .tensor_efficiency = 0.97,
           .dram_efficiency = 0.83,
           .l2_efficiency = 0.75,
-          .picojoules_per_flop = 1.32,
-          .energy_exponent = -0.57,
-          .idle_power_share = 0.19,
+          .energy = energy_16bit,
           .l2_share_monolithic = 0.91,
           .l2_share_split = 0.31,
           .reread_share = 0.3,
@@ -123,9 +142,7 @@ GemmConstants constants_fp8() {
           .tensor_efficiency = 0.97,
           .dram_efficiency = 0.77,
           .l2_efficiency = 0.55,
-          .picojoules_per_flop = 1.43,
-          .energy_exponent = -0.61,
-          .idle_power_share = 0.33,
+          .energy = {1.43, -0.61, 0.33},
           .l2_share_monolithic = 0.91,
           .l2_share_split = 0.69,
           .reread_share = 0.29,
@@ -145,9 +162,7 @@ GemmConstants constants_fp8_block() {
           .tensor_efficiency = 0.79,
           .dram_efficiency = 0.91,
           .l2_efficiency = 0.53,
-          .picojoules_per_flop = 1.88,
-          .energy_exponent = -1.28,
-          .idle_power_share = 0.66,
+          .energy = {1.88, -1.28, 0.66},
           .l2_share_monolithic = 0.96,
           .l2_share_split = 0.385,
           .reread_share = 0.28,
@@ -167,9 +182,7 @@ GemmConstants constants_4bit() {
           .tensor_efficiency = 0.69,
           .dram_efficiency = 1.15,
           .l2_efficiency = 0.64,
-          .picojoules_per_flop = 1.45,
-          .energy_exponent = -0.39,
-          .idle_power_share = 0.13,
+          .energy = {1.45, -0.39, 0.13},
           .l2_share_monolithic = 0.96,
           .l2_share_split = 0.376,
           .reread_share = 0.32,
@@ -207,22 +220,22 @@ const EstimatorFamily& gemm_weight_only_family() {
 }
 
 const EstimatorFamily& gemm_16bit_family() {
-  static const GemmFamily family("gemm_16bit", 2, {DType::bf16, DType::fp16}, constants_16bit());
+  static const GemmFamily family("gemm_16bit", 3, {DType::bf16, DType::fp16}, constants_16bit());
   return family;
 }
 
 const EstimatorFamily& gemm_fp8_family() {
-  static const GemmFamily family("gemm_fp8", 2, {DType::fp8, DType::int8}, constants_fp8());
+  static const GemmFamily family("gemm_fp8", 3, {DType::fp8, DType::int8}, constants_fp8());
   return family;
 }
 
 const EstimatorFamily& gemm_fp8_block_family() {
-  static const GemmFamily family("gemm_fp8_block", 2, {DType::fp8_block}, constants_fp8_block());
+  static const GemmFamily family("gemm_fp8_block", 3, {DType::fp8_block}, constants_fp8_block());
   return family;
 }
 
 const EstimatorFamily& gemm_4bit_family() {
-  static const GemmFamily family("gemm_4bit", 2, {DType::nvfp4, DType::mxfp4}, constants_4bit());
+  static const GemmFamily family("gemm_4bit", 3, {DType::nvfp4, DType::mxfp4}, constants_4bit());
   return family;
 }
 

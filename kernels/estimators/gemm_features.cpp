@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kernels/estimators/gemm_model.hpp"
+#include "kernels/estimators/task_features.hpp"
 
 namespace foretoken {
 namespace {
@@ -60,6 +61,8 @@ std::vector<std::string> make_names() {
   for (const Tile& tile : filled) names.push_back(fmt::format("fill_{}", tile.name));
   names.insert(names.end(), {"log_waves_64x64", "log_waves_128x128"});
   for (const Tile& tile : priced) names.push_back(fmt::format("log_math_{}", tile.name));
+  names = with_task_names(std::move(names));
+  names.insert(names.end(), {"is_cold", "cold_share"});
   return names;
 }
 

@@ -42,20 +42,6 @@ Sizes sizes_of(const Gemm& gemm, DType multiplied) {
   return s;
 }
 
-/// Energy of a product, as fitted: large products on A100, L40S, Hopper and B200 stay below the
-/// tensor peak by about what their power limits explain, if wider tensor cores spend less on a flop
-/// and half the bits take half the energy. Not measured with a power meter.
-double picojoules(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& c) {
-  constexpr double narrow = 1024;  // operations a clock and SM: compute capability 8.6, 8.9, 12.0
-  const auto rate = [&gpu](DType dtype) {
-    return gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(dtype)];
-  };
-  const double own = rate(product_format(gemm.dtype, gpu));
-  const double base = rate(DType::bf16) > 0 ? rate(DType::bf16) : own;
-  const double width = std::max(base / narrow, 1.0);
-  return c.picojoules_per_flop * std::pow(width, c.energy_exponent) * base / own;
-}
-
 double l2_for_reuse(const GpuSpec& gpu, const GemmConstants& c) {
   const bool is_split = gpu.compute_capability == 80 || copy_engine(gpu) == by_bulk_copy;
   return gpu.l2_size.value() * (is_split ? c.l2_share_split : c.l2_share_monolithic);
@@ -120,9 +106,8 @@ class TileTrial {
     GemmEstimate e = best;
     e.tile_m = tile.m, e.tile_n = tile.n, e.split = split, e.waves = ctas / sms_;
     e.tile_math = waves * 2 * area * k / math_rate_;
-    e.tile_load =
-        waves * (tile.m * s_.element + tile.n * s_.weight) * k /
-        (l2_rate_sm_ * c_.load_share[engine_]);
+    e.tile_load = waves * (tile.m * s_.element + tile.n * s_.weight) * k /
+                  (l2_rate_sm_ * c_.load_share[engine_]);
     e.tile_latency = rounds * k * k_loop_;
     e.body = std::max({e.tile_math, e.tile_load, e.tile_latency}) +
              tile_overhead_ * std::min(rounds, 2.0) +
@@ -186,10 +171,7 @@ GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConst
   const double flops = 2 * s.m * s.n * s.k;
   GemmEstimate best;
   best.math = flops / peak * us;
-  if (gpu.power.value() > 0) {
-    best.power = flops * picojoules(gemm, gpu, c) * 1e-12 /
-                 (gpu.power.value() * (1 - c.idle_power_share)) * us;
-  }
+  best.power = power_limited_us(flops, multiplied, c.energy, gpu);
   add_memory(best, s, gpu, c, is_cold);
   const TileTrial trial(gemm, gpu, c, s);
   const TileRule rule = tile_rule(gemm, c);

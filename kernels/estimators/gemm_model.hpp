@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/estimator.hpp"
+#include "kernels/estimators/tensor_energy.hpp"
 
 namespace foretoken {
 
@@ -35,9 +36,7 @@ struct GemmConstants {
   std::array<double, 2> load_share{};     // operand loads of an SM, in shares of L2 rate / SMs
   std::array<double, 2> store_share{};    // cost of storing a tile, in loads of as many bytes
   double tensor_efficiency = 1, dram_efficiency = 1, l2_efficiency = 1;
-  double picojoules_per_flop = 1;  // 16 bit, of a tensor core with 1024 operations a clock
-  double energy_exponent = 0;      // wider tensor cores spend less: energy ~ width^exponent
-  double idle_power_share = 0;     // of the board's power limit
+  TensorEnergy energy = {};
   double l2_share_monolithic = 1;  // of the L2 that holds reused data: one partition (8.6+, 12.x)
   double l2_share_split = 1;       // two partitions that keep copies (8.0, 9.0, 10.x)
   double reread_share = 0;         // of operand re-reads beyond the L2 that reach DRAM

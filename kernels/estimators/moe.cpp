@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "kernels/estimators/moe_model.hpp"
+#include "kernels/estimators/task_features.hpp"
 
 namespace foretoken {
 namespace {
@@ -27,14 +28,16 @@ double wave_efficiency(double ctas, int sms) {
   return waves > 0 ? waves / std::ceil(waves) : 0;
 }
 
-const std::vector<std::string> names = {
-    "launch_share",      "weights_share",   "math_share",      "latency_share",   "handed_on_share",
-    "log_mma_loads",     "log_rows_expert", "log_active",      "active_share",    "log_imbalance",
-    "log_padding",       "log_padding_16",  "log_padding_64",  "log_padding_128", "log_tile_rows",
-    "log_tile_columns",  "log_topk",        "log_held",        "log_rows_remote", "log_ctas_up",
-    "log_ctas_down",     "wave_up",         "wave_down",       "weights_hot",     "log_working_set",
-    "log_handed_on_set", "is_sglang",       "is_block_scaled", "is_4_bit",        "is_16_bit",
-    "has_tied_groups",   "has_gate",        "is_width_128",    "is_width_64",     "log_tokens"};
+const std::vector<std::string> names =
+    with_task_names({"launch_share",    "weights_share",     "math_share",      "latency_share",
+                     "handed_on_share", "log_mma_loads",     "log_rows_expert", "log_active",
+                     "active_share",    "log_imbalance",     "log_padding",     "log_padding_16",
+                     "log_padding_64",  "log_padding_128",   "log_tile_rows",   "log_tile_columns",
+                     "log_topk",        "log_held",          "log_rows_remote", "log_ctas_up",
+                     "log_ctas_down",   "wave_up",           "wave_down",       "weights_hot",
+                     "log_working_set", "log_handed_on_set", "is_sglang",       "is_block_scaled",
+                     "is_4_bit",        "is_16_bit",         "has_tied_groups", "has_gate",
+                     "is_width_128",    "is_width_64",       "log_tokens"});
 
 void write_features(const FusedMoe& kernel, const GpuSpec& gpu, const MoeModel& model,
                     FeatureSink& out) {
@@ -89,7 +92,7 @@ class MoeFamily final : public EstimatorFamily {
       : name_(name), style_(style), constants_(constants), error_(first_order_error) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] int version() const override { return 1; }
+  [[nodiscard]] int version() const override { return 2; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -100,21 +103,40 @@ class MoeFamily final : public EstimatorFamily {
   [[nodiscard]] double first_order_error() const override { return error_; }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
-    const MoeModel model = price(kernel, gpu);
-    return {Seconds(model.time()), model.bound()};
+    return first_order(price(kernel, gpu));
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
-    write_features(std::get<FusedMoe>(kernel), gpu, price(kernel, gpu), out);
+    write(kernel, gpu, price(kernel, gpu), out);
   }
 
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
+    return cold_extra(price(kernel, gpu));
+  }
+
+  [[nodiscard]] Parts parts(const Kernel& kernel, const GpuSpec& gpu,
+                            FeatureSink& out) const override {
     const MoeModel model = price(kernel, gpu);
+    write(kernel, gpu, model, out);
+    return {first_order(model), cold_extra(model)};
+  }
+
+ private:
+  static FirstOrder first_order(const MoeModel& model) {
+    return {Seconds(model.time()), model.bound()};
+  }
+
+  static Seconds cold_extra(const MoeModel& model) {
     const double share = model.math > model.weights_cold ? cold_share_math_bound : 1;
     return Seconds(share * std::max(model.weights_cold - model.weights, 0.0));
   }
 
- private:
+  static void write(const Kernel& kernel, const GpuSpec& gpu, const MoeModel& model,
+                    FeatureSink& out) {
+    write_features(std::get<FusedMoe>(kernel), gpu, model, out);
+    write_task_features(kernel, gpu, Seconds(model.time()), out);
+  }
+
   /// The slow path that SGLang's 16-bit CUTLASS experts take on Hopper: 0.1 of the tensor peak
   /// whatever the shape.
   [[nodiscard]] MoeModel price(const Kernel& kernel, const GpuSpec& gpu) const {

@@ -14,38 +14,10 @@ constexpr int ampere = 80;  // its tables are of vLLM 0.14 and SGLang 0.5.10
 
 bool is_16_bit(DType dtype) { return bytes_per_element(dtype) >= 2; }
 
-/// TensorRT-LLM's kernels come in tiles of 8 to 128 rows, picked by the tokens an expert gets.
-MoeTile trtllm_tile(const ExpertLoad& load) {
-  const double each = load.assignments / std::max(load.active, 1.0);
-  int rows = 8;
-  while (rows < 128 && rows < each) rows *= 2;
-  return {rows, 128, 64};
-}
-
-/// Marlin's: of 8 to 64 rows, the first that an expert's would fill to less than nine tenths
-/// (fused_marlin_moe.py of vLLM and of SGLang).
-MoeTile marlin_tile(const FusedMoe& kernel) {
-  constexpr auto heights = std::to_array<int>({8, 16, 32, 48, 64});
-  const double each = static_cast<double>(kernel.tokens) * kernel.topk / kernel.experts;
-  const auto fits = std::ranges::find_if(heights, [&](int rows) { return each < 0.9 * rows; });
-  return {fits == heights.end() ? heights.back() : *fits, 128, 64};
-}
-
-MoeTile tile_of(MoeStyle style, const FusedMoe& kernel, const ExpertLoad& load) {
-  switch (style) {
-    case MoeStyle::trtllm:
-      return trtllm_tile(load);
-    case MoeStyle::marlin:
-      return marlin_tile(kernel);
-    default:
-      return {128, 128, 64};
-  }
-}
-
 void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants& constants,
                   MoeModel& model) {
   const auto hidden = static_cast<double>(kernel.hidden);
-  const MoeTile& tile = model.tile;
+  const ExpertTile& tile = model.tile;
   const double row_tiles = model.load.tiles_of(tile.rows);
   model.ctas_up = row_tiles * std::ceil((model.products - 1) * model.width / tile.columns);
   model.ctas_down = row_tiles * std::ceil(hidden / tile.columns);
@@ -55,8 +27,8 @@ void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants
   if (constants.ops_per_cycle_max > 0) ops = std::min(ops, constants.ops_per_cycle_max);
   model.mma = 2.0 * tile.rows * tile.columns * steps_k / (ops * gpu.sm_count * gpu.clock.value());
   const double row_size = is_weight_only(kernel.dtype) ? 2 : weight_size;
-  model.loads = steps_k * (tile.rows * row_size + tile.columns * weight_size) /
-                gpu.l2_bandwidth.value();
+  model.loads =
+      steps_k * (tile.rows * row_size + tile.columns * weight_size) / gpu.l2_bandwidth.value();
   model.math = model.mma * constants.issue + model.loads * constants.load_share;
   // Two tiles a SM at a time hide each other's latency.
   const auto rounds = [&](double ctas) { return std::max(1.0, ctas / gpu.sm_count / 2); };
@@ -135,30 +107,13 @@ bool has_tied_groups(const FusedMoe& kernel) {
          kernel.intermediate == 2048 && kernel.experts == 256 && kernel.topk == 8;
 }
 
-MoeStyle moe_style(const FusedMoe& kernel, const GpuSpec& gpu) {
-  KernelSource source = kernel.implementation.source;
-  if (source == KernelSource::automatic) source = resolve_implementation(kernel, gpu).source;
-  switch (source) {
-    case KernelSource::trtllm:
-      return MoeStyle::trtllm;
-    case KernelSource::marlin:
-      return MoeStyle::marlin;
-    case KernelSource::cutlass:
-    case KernelSource::deep_gemm:
-    case KernelSource::cute_dsl:
-      return MoeStyle::cutlass;
-    default:
-      return MoeStyle::triton;
-  }
-}
-
 MoeModel moe_model(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
                    const MoeConstants& constants) {
   MoeModel model;
   model.load = busiest_rank_load(kernel);
   model.products = has_gate(kernel, gpu) ? 3 : 2;
   model.width = static_cast<double>(kernel.intermediate) / kernel.tp;
-  model.tile = tile_of(style, kernel, model.load);
+  model.tile = expert_tile(kernel, gpu, model.load);
   const bool is_vllm = kernel.implementation.framework == Framework::vllm;
   model.launch =
       (is_vllm ? constants.launch_cycles_vllm : constants.launch_cycles_sglang) / gpu.clock.value();

@@ -6,14 +6,9 @@
 #pragma once
 
 #include "kernels/estimator.hpp"
-#include "kernels/expert_load.hpp"
+#include "kernels/expert_tile.hpp"
 
 namespace foretoken {
-
-enum class MoeStyle { triton, trtllm, cutlass, marlin };
-
-/// Whose kernels run a layer; `automatic` sources are resolved for the GPU first.
-MoeStyle moe_style(const FusedMoe& kernel, const GpuSpec& gpu);
 
 /// Dimensionless unless said otherwise. Fitted to AIConfigurator's moe_perf tables (095f58a5).
 struct MoeConstants {
@@ -30,13 +25,8 @@ struct MoeConstants {
   double ops_per_cycle_max = 0;
 };
 
-/// Tile of the products: rows (tokens of one expert), columns, step along k.
-struct MoeTile {
-  int rows, columns, depth;
-};
-
 struct MoeModel {
-  MoeTile tile;
+  ExpertTile tile;
   ExpertLoad load;
   double products = 3;  // matrices an expert has: gate, up, down; 2 without a gate
   double width = 0;     // intermediate width on this rank

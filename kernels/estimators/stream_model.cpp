@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/estimators/task_features.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -64,9 +66,9 @@ StreamShape row_shape(std::int64_t rows, double row_bytes, double threads_most) 
 }
 
 const std::vector<std::string>& StreamFamily::feature_names() const {
-  static const std::vector<std::string> names = {
-      "launch_share", "latency_share", "bytes_share", "issue_share",     "log_waves", "log_rounds",
-      "tail",         "log_threads",   "log_ctas_sm", "log_working_set", "is_narrow"};
+  static const std::vector<std::string> names = with_task_names(
+      {"launch_share", "latency_share", "bytes_share", "issue_share", "log_waves", "log_rounds",
+       "tail", "log_threads", "log_ctas_sm", "log_working_set", "is_narrow"});
   return names;
 }
 
@@ -92,6 +94,7 @@ void StreamFamily::features(const Kernel& kernel, const GpuSpec& gpu, FeatureSin
   out.add(std::log(std::max(shape.ctas / gpu.sm_count, waves_least)));
   out.add(std::log(std::max(shape.bytes / gpu.l2_size.value(), set_least)));
   out.add(shape.is_narrow ? 1.0 : 0.0);
+  write_task_features(kernel, gpu, Seconds(parts.total), out);
 }
 
 }  // namespace foretoken

@@ -58,7 +58,7 @@ class StreamFamily final : public EstimatorFamily {
       : name_(name), takes_(takes), shape_of_(shape_of), constants_(constants) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] int version() const override { return 1; }
+  [[nodiscard]] int version() const override { return 2; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override;
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec&) const override {
     return takes_(kernel);

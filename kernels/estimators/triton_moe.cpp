@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/estimators/task_features.hpp"
 #include "kernels/estimators/triton_moe_model.hpp"
 
 namespace foretoken {
@@ -30,17 +31,17 @@ double wave_efficiency(double ctas, double ctas_round) {
   return waves > 0 ? waves / std::ceil(waves) : 0;
 }
 
-const std::vector<std::string> names = {
-    "launch_share",     "weights_share",   "math_share",        "empty_share",
-    "handed_on_share",  "log_mma_loads",   "log_rows_expert",   "active_share",
-    "log_imbalance",    "log_padding",     "log_padding_16",    "log_padding_64",
-    "log_padding_128",  "log_tile_rows",   "log_tile_columns",  "resident",
-    "log_rows_remote",  "log_ctas_up",     "log_ctas_down",     "wave_up",
-    "wave_down",        "log_steps_up",    "log_steps_down",    "log_columns_up",
-    "weights_hot",      "log_working_set", "log_handed_on_set", "is_sglang",
-    "is_block_scaled",  "is_4_bit",        "has_tied_groups",   "has_gate",
-    "is_width_128",     "is_width_64",     "is_aligned",        "is_tuned",
-    "multiplies_remote"};
+const std::vector<std::string> names =
+    with_task_names({"launch_share",     "weights_share",   "math_share",        "empty_share",
+                     "handed_on_share",  "log_mma_loads",   "log_rows_expert",   "active_share",
+                     "log_imbalance",    "log_padding",     "log_padding_16",    "log_padding_64",
+                     "log_padding_128",  "log_tile_rows",   "log_tile_columns",  "resident",
+                     "log_rows_remote",  "log_ctas_up",     "log_ctas_down",     "wave_up",
+                     "wave_down",        "log_steps_up",    "log_steps_down",    "log_columns_up",
+                     "weights_hot",      "log_working_set", "log_handed_on_set", "is_sglang",
+                     "is_block_scaled",  "is_4_bit",        "has_tied_groups",   "has_gate",
+                     "is_width_128",     "is_width_64",     "is_aligned",        "is_tuned",
+                     "multiplies_remote"});
 
 void write_features(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeModel& model,
                     FeatureSink& out) {
@@ -86,7 +87,7 @@ void write_features(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeM
   flag(std::fmod(model.width, 128) == 0);
   flag(std::fmod(model.width, 64) == 0);
   flag(model.is_aligned);
-  flag(model.is_tuned);
+  flag(model.tile.is_tuned);
   flag(multiplies_remote_rows(kernel, gpu));
 }
 
@@ -96,7 +97,7 @@ class TritonMoeFamily final : public EstimatorFamily {
       : name_(name), is_16_bit_(is_16_bit), constants_(constants) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] int version() const override { return 2; }
+  [[nodiscard]] int version() const override { return 3; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -107,21 +108,40 @@ class TritonMoeFamily final : public EstimatorFamily {
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
-    const TritonMoeModel model = price(kernel, gpu);
-    return {Seconds(model.time()), model.bound()};
+    return first_order(price(kernel, gpu));
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
-    write_features(std::get<FusedMoe>(kernel), gpu, price(kernel, gpu), out);
+    write(kernel, gpu, price(kernel, gpu), out);
   }
 
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
+    return cold_extra(price(kernel, gpu));
+  }
+
+  [[nodiscard]] Parts parts(const Kernel& kernel, const GpuSpec& gpu,
+                            FeatureSink& out) const override {
     const TritonMoeModel model = price(kernel, gpu);
+    write(kernel, gpu, model, out);
+    return {first_order(model), cold_extra(model)};
+  }
+
+ private:
+  static FirstOrder first_order(const TritonMoeModel& model) {
+    return {Seconds(model.time()), model.bound()};
+  }
+
+  static Seconds cold_extra(const TritonMoeModel& model) {
     const double share = model.math > model.weights_cold ? cold_share_math_bound : 1;
     return Seconds(share * std::max(model.weights_cold - model.weights, 0.0));
   }
 
- private:
+  static void write(const Kernel& kernel, const GpuSpec& gpu, const TritonMoeModel& model,
+                    FeatureSink& out) {
+    write_features(std::get<FusedMoe>(kernel), gpu, model, out);
+    write_task_features(kernel, gpu, Seconds(model.time()), out);
+  }
+
   [[nodiscard]] TritonMoeModel price(const Kernel& kernel, const GpuSpec& gpu) const {
     return triton_moe_model(std::get<FusedMoe>(kernel), gpu, constants_);
   }

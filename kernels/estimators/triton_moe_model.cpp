@@ -5,94 +5,24 @@
 #include <cmath>
 
 #include "kernels/estimators/moe_reuse.hpp"
-#include "kernels/estimators/tuned_moe_shapes.hpp"
+#include "kernels/sm_scheduler.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr int ampere = 80;  // its tables are of vLLM 0.14 and SGLang 0.5.10, with older tile rules
 constexpr int hopper = 90;
 constexpr double activation_size = 2;  // bytes of an activation
 
-bool is_16_bit(DType dtype) { return bytes_per_element(dtype) >= 2; }
-
 bool is_vllm(const FusedMoe& kernel) { return kernel.implementation.framework == Framework::vllm; }
 
-/// Without a tuned file: fused_moe.py of vLLM 0.24, by the batch's tokens.
-MoeTile vllm_tile(std::int64_t tokens, DType dtype) {
-  if (dtype == DType::fp8_block) return {tokens <= 64 ? 16 : 64, 128, 128};
-  const int rows = tokens <= 32 ? 16 : tokens <= 96 ? 32 : tokens <= 512 ? 64 : 128;
-  return {rows, tokens <= 64 ? 64 : 128, is_16_bit(dtype) ? 64 : 128};
-}
-
-/// Without a tuned file: fused_moe_triton_config.py of SGLang 0.5, vLLM's up to 0.14: by whether
-/// there are more tokens than experts on the rank.
-MoeTile sglang_tile(double tokens, double experts_here, DType dtype) {
-  const bool is_sparse = tokens <= experts_here;
-  if (dtype == DType::fp8_block) return {is_sparse ? 16 : 64, 128, 128};
-  if (!is_16_bit(dtype)) return is_sparse ? MoeTile{64, 128, 128} : MoeTile{128, 256, 128};
-  return is_sparse ? MoeTile{16, 32, 64} : MoeTile{64, 64, 32};
-}
-
-/// What tuned files have most often: as many rows as an expert gets, 16 to 128.
-MoeTile tuned_tile(double rows_expert) {
-  int rows = 16;
-  while (rows < 128 && rows < rows_expert) rows *= 2;
-  return {rows, rows == 16 ? 64 : 128, 64};
-}
-
-/// Tables of compute capability 8.0 are of older versions; a server (cold) runs today's.
-bool has_vllm_tile(const FusedMoe& kernel, const GpuSpec& gpu) {
-  return is_vllm(kernel) && (gpu.compute_capability != ampere || kernel.implementation.is_cold);
-}
-
-/// Tokens with an expert on the rank.
-double tokens_here(const FusedMoe& kernel, const ExpertLoad& load) {
-  return std::min(static_cast<double>(kernel.tokens), load.assignments);
-}
-
-void choose_tile(const FusedMoe& kernel, const GpuSpec& gpu, TritonMoeModel& model) {
-  model.is_tuned = is_16_bit(kernel.dtype) &&
-                   is_tuned_moe_shape(kernel.implementation.framework, gpu.name,
-                                      static_cast<int>(std::lround(model.load.held)),
-                                      static_cast<int>(kernel.intermediate / kernel.tp));
-  if (model.is_tuned) {
-    model.tile = tuned_tile(model.rows_run / std::max(model.load.active, 1.0));
-  } else if (has_vllm_tile(kernel, gpu)) {
-    model.tile = vllm_tile(kernel.tokens, kernel.dtype);
-  } else {
-    model.tile = sglang_tile(model.tokens_run, model.load.held, kernel.dtype);
-  }
-}
-
-/// CTAs a SM holds at once: shared memory of three stages, registers for the accumulators.
-double resident_ctas(const MoeTile& tile, double element_size, const GpuSpec& gpu) {
-  const double warps = tile.rows * tile.columns >= 128 * 128 ? 8 : 4;
-  const double shared = 3.0 * (tile.rows + tile.columns) * tile.depth * element_size + 1024;
-  const double registers = std::min(255.0, 50 + tile.rows * tile.columns / (32 * warps));
-  return std::max(1.0, std::min({std::floor(gpu.shared_size_sm.value() / shared),
-                                 std::floor(gpu.registers_sm / (32 * warps * registers)),
-                                 std::floor(gpu.threads_sm / (32 * warps))}));
-}
-
-double issue(const MoeTile& tile, const TritonMoeConstants& constants) {
+double issue(const ExpertTile& tile, const TritonMoeConstants& constants) {
   if (tile.rows < 64) return constants.issue_16_rows;
   return tile.columns <= 64 && tile.rows <= 64 ? constants.issue_64x64 : constants.issue_large;
 }
 
-/// Which rows are multiplied, and for how many tokens the launches are called: all of the batch's,
-/// or with remote rows those that have an expert here.
-void count_rows(const FusedMoe& kernel, const GpuSpec& gpu, TritonMoeModel& model) {
-  model.tokens_run = static_cast<double>(kernel.tokens);
-  model.rows_run = model.load.assignments;
-  if (!multiplies_remote_rows(kernel, gpu)) return;
-  model.tokens_run = tokens_here(kernel, model.load);
-  model.rows_run = std::max(model.rows_run, model.tokens_run * kernel.topk);
-}
-
 /// Tiles of the rows, and of other ranks' experts: their CTAs start, zero their rows and end.
 void count_tiles(const FusedMoe& kernel, TritonMoeModel& model) {
-  const MoeTile& tile = model.tile;
+  const ExpertTile& tile = model.tile;
   const double remote = model.rows_run - model.load.assignments;
   model.tiles = model.load.tiles_of(tile.rows) + std::ceil(remote / tile.rows);
   const double columns_up = std::ceil((model.products - 1) * model.width / tile.columns);
@@ -118,9 +48,9 @@ double product_clocks(double ctas, double steps, double step, double latency, do
 
 void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeConstants& constants,
                   TritonMoeModel& model) {
-  const MoeTile& tile = model.tile;
+  const ExpertTile& tile = model.tile;
   const double size = bytes_per_element(kernel.dtype);
-  model.resident = resident_ctas(tile, size, gpu);
+  model.resident = std::max(1, resident_ctas(expert_launch_shape(tile, kernel.dtype), gpu));
   model.mma = 2.0 * tile.rows * tile.columns * tile.depth / expert_ops_per_cycle_sm(kernel, gpu);
   const double l2_bytes_cycle = gpu.l2_bandwidth.value() / gpu.sm_count / gpu.clock.value();
   model.loads = (tile.rows + tile.columns) * tile.depth * size / l2_bytes_cycle;
@@ -168,8 +98,8 @@ void add_handed_on(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeCo
   const double in_l2 = kept_in_l2(model.handed_on_set, 0.9, 4);
   const double seconds_a_byte =
       in_l2 / gpu.l2_bandwidth.value() + (1 - in_l2) / gpu.dram_bandwidth.value();
-  const double in_and_out =
-      (tokens_here(kernel, model.load) + model.tokens_run) * hidden * activation_size;
+  const double tokens_here = std::min(static_cast<double>(kernel.tokens), model.load.assignments);
+  const double in_and_out = (tokens_here + model.tokens_run) * hidden * activation_size;
   const double between = (written + passed) * activation_size;
   model.handed_on =
       constants.handed_on * (in_and_out / gpu.dram_bandwidth.value() + between * seconds_a_byte) +
@@ -199,22 +129,6 @@ Bound TritonMoeModel::bound() const {
   return std::ranges::max_element(parts, {}, &std::pair<double, Bound>::first)->second;
 }
 
-bool multiplies_remote_rows(const FusedMoe& kernel, const GpuSpec& gpu) {
-  if (kernel.implementation.is_cold || kernel.ep == 1) return false;
-  if (kernel.implementation.framework != Framework::sglang) return false;
-  if (gpu.compute_capability == ampere) return true;
-  // Mixtral 8x7B; Gemma 4 26B: hidden and intermediate width, experts.
-  struct Shape {
-    std::int64_t hidden, intermediate;
-    int experts;
-  };
-  constexpr auto shapes = std::to_array<Shape>({{4096, 14336, 8}, {2816, 704, 128}});
-  return std::ranges::any_of(shapes, [&](const Shape& shape) {
-    return shape.hidden == kernel.hidden && shape.intermediate == kernel.intermediate &&
-           shape.experts == kernel.experts;
-  });
-}
-
 namespace {
 
 /// The width that a rank's experts are stored in and computed with. MXFP4 checkpoints are padded to
@@ -235,8 +149,10 @@ TritonMoeModel triton_moe_model(const FusedMoe& kernel, const GpuSpec& gpu,
   model.load = busiest_rank_load(kernel);
   model.products = has_gate(kernel, gpu) ? 3 : 2;
   model.width = stored_width(kernel);
-  count_rows(kernel, gpu, model);
-  choose_tile(kernel, gpu, model);
+  const ExpertRows run = expert_rows(kernel, gpu, model.load);
+  model.tokens_run = run.tokens;
+  model.rows_run = run.rows;
+  model.tile = expert_tile(kernel, gpu, model.load);
   count_tiles(kernel, model);
   model.launch = launch_cycles(kernel, constants) / gpu.clock.value();
   add_products(kernel, gpu, constants, model);

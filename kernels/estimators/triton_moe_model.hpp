@@ -32,8 +32,7 @@ struct TritonMoeConstants {
 };
 
 struct TritonMoeModel {
-  MoeTile tile;
-  bool is_tuned = false;
+  ExpertTile tile;
   bool is_aligned = true;  // rows of 16 elements: Triton loads them by vectors
   ExpertLoad load;
   double products = 3;    // matrices an expert has: gate, up, down; 2 without a gate
@@ -60,10 +59,5 @@ struct TritonMoeModel {
 /// Throws PredictionError where the GPU has no matrix path for the dtype.
 TritonMoeModel triton_moe_model(const FusedMoe& kernel, const GpuSpec& gpu,
                                 const TritonMoeConstants& constants);
-
-/// Tables only: the older collector gave the pairs of other ranks' experts to this rank's first
-/// expert, which multiplied them all. Its tables are those of SGLang 0.5.10 (compute capability
-/// 8.0) and, under later versions, of two models known by their shape. No server does this.
-bool multiplies_remote_rows(const FusedMoe& kernel, const GpuSpec& gpu);
 
 }  // namespace foretoken

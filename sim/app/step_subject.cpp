@@ -7,6 +7,7 @@
 
 #include "kernels/communication_price.hpp"
 #include "kernels/engine_all_reduce.hpp"
+#include "kernels/in_step_predictor.hpp"
 #include "kernels/stretched_predictor.hpp"
 #include "sim/app/model_warnings.hpp"
 #include "sim/run/all_reduce_of.hpp"
@@ -107,7 +108,8 @@ StepSubject subject_of_options(const StepOptions& options) {
     subject.comm.measured =
         measured_prices(subject.cluster, execution.implementation.framework, fallback);
   }
-  subject.predictor = make_predictor(Catalogs().predictors, options.predictor, {"--predictor"});
+  subject.predictor =
+      in_step(make_predictor(Catalogs().predictors, options.predictor, {"--predictor"}));
   subject.speculation = speculation_of(options, subject);
   subject.drafts = options.drafts;
   return subject;
@@ -121,7 +123,7 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.execution,
                       scenario.cluster,
                       {scenario.cluster.comm, all_reduce_of(scenario)},
-                      stretched(make_predictor(Catalogs().predictors, scenario.predictor),
+                      stretched(in_step(make_predictor(Catalogs().predictors, scenario.predictor)),
                                 scenario.price_stretch),
                       scenario.engine.host.gap.value() * 1e6,
                       scenario.engine.speculative,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/in_step_predictor.hpp"
 #include "kernels/physical_predictor.hpp"
 #include "kernels/stretched_predictor.hpp"
 #include "sim/base/unit_text.hpp"
@@ -72,9 +73,9 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
   const ParallelLayout& layout = scenario.deployment.layout;
   diagnostics.attempt([&] {
     predictor_ = std::make_unique<MemoPredictor>(
-        stretched(
-            within_physics(make_variant(catalogs.predictors, scenario.predictor, "predictor")),
-            scenario.price_stretch),
+        stretched(in_step(within_physics(
+                      make_variant(catalogs.predictors, scenario.predictor, "predictor"))),
+                  scenario.price_stretch),
         scenario.cluster.gpu);
   });
   diagnostics.attempt([&] {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "kernels/in_step_predictor.hpp"
 #include "sim/run/step_price.hpp"
 #include "tests/properties/run_text.hpp"
 
@@ -65,7 +66,7 @@ name = "h200-sxm-1"
 sequences_max = 1
 [workload]
 arrivals = "poisson"
-rate = "30 /s"
+rate = "25 /s"
 requests = 100000
 prompt_tokens = 1000
 output_tokens = 1
@@ -79,7 +80,7 @@ output_tokens = 1
   const auto count = static_cast<double>(report.rows.size());
   service /= count;
   wait /= count;
-  const double load = 30.0 * service;
+  const double load = 25.0 * service;
   ASSERT_GT(load, 0.3) << "too little load to test anything";
   ASSERT_LT(load, 0.9) << "too close to saturation for a finite run";
   const double expected = load * service / (2.0 * (1.0 - load));
@@ -175,7 +176,7 @@ TEST(SimulationProperties, SumsOfAttentionStayNearPlansUnderSynPerf) {
   RunOptions options;
   options.observer = &recorder;
   (void)run_scenario(scenario, Catalogs(), options);
-  const auto predictor = make_predictor(Catalogs().predictors, "synperf", {});
+  const auto predictor = in_step(make_predictor(Catalogs().predictors, "synperf", {}));
   double error_sum = 0;
   for (StepRecorder::Step& step : recorder.steps) {
     step.shape.attention.sequences.clear();

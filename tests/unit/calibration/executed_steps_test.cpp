@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "calibration/evaluate/step_report.hpp"
-#include "kernels/predictor.hpp"
+#include "kernels/in_step_predictor.hpp"
 #include "tests/unit/calibration/data_folder.hpp"
 
 namespace foretoken {
@@ -79,7 +79,7 @@ TEST(ExecutedSteps, BecomeKernelsOfARankWithoutCollectivesWhereItRanAlone) {
   EXPECT_EQ(kernel.implementation,
             (Implementation{Framework::pytorch, KernelSource::flash_attention_2, true}));
   const auto& product = std::get<Gemm>(alone[3].kernel);  // behind embedding and two norms
-  EXPECT_EQ(product.implementation.framework, Framework::vllm);
+  EXPECT_EQ(product.implementation.framework, Framework::pytorch);
 }
 
 TEST(ExecutedSteps, SayWhatIsWrongWithATable) {
@@ -131,7 +131,7 @@ TEST(StepReport, OwnStepsAreWithinTheLimits) {
   Diagnostics diagnostics;
   TableReader options(no_fallback, diagnostics, "synperf");
   const std::shared_ptr<const Predictor> synperf =
-      predictor_catalog().find("synperf", {}).make(options);
+      in_step(predictor_catalog().find("synperf", {}).make(options));
   const StepReport report(steps, {{"synperf", [&](const Kernel& kernel, const GpuSpec& gpu) {
                                      return synperf->predict(kernel, gpu).time.value();
                                    }}});

@@ -227,13 +227,13 @@ TEST(MoeDecomposition, LaunchesOfALayer) {
                           "moe_down", "moe_sum"));
 }
 
-// L40S has no tuned tiles: 1,000 tokens x 2 over 8 experts are 250 rows each, 4 blocks of 64; the
-// products have 2,048 / 64 and 4,096 / 64 column tiles.
+// vLLM's tile of 1,000 tokens is 128 x 128: x 2 over 8 experts they are 250 rows each, 2 blocks;
+// the products have 2,048 / 128 and 4,096 / 128 column tiles.
 TEST(MoeDecomposition, PadsEachExpertToWholeBlocks) {
   const Decomposition result = decompose(moe(1000), l40s());
-  EXPECT_EQ(result.launches[1].task_count(), 8 * 4 * 32);
-  EXPECT_EQ(result.launches[3].task_count(), 8 * 4 * 64);
-  EXPECT_DOUBLE_EQ(result.launches[1].tasks[0].task.tensor_ops, 2.0 * 64 * 64 * 4096);
+  EXPECT_EQ(result.launches[1].task_count(), 8 * 2 * 16);
+  EXPECT_EQ(result.launches[3].task_count(), 8 * 2 * 32);
+  EXPECT_DOUBLE_EQ(result.launches[1].tasks[0].task.tensor_ops, 2.0 * 128 * 128 * 4096);
   EXPECT_EQ(result.launches[4].task_count(), 1000 * 2);  // 2,048 columns a CTA
 }
 
@@ -249,17 +249,20 @@ TEST(MoeDecomposition, TakesTheBusiestRank) {
 TEST(MoeDecomposition, TensorParallelRanksHaveASliceOfEachExpert) {
   FusedMoe kernel = moe(1000);
   kernel.tp = 4;
-  EXPECT_EQ(decompose(kernel, l40s()).launches[1].task_count(), 8 * 4 * (2 * 256 / 64));
+  EXPECT_EQ(decompose(kernel, l40s()).launches[1].task_count(), 8 * 2 * (2 * 256 / 128));
 }
 
-// Tuned parts: 8 tokens over 8 experts are one each, 16 x 128 tiles; 2 rows an expert are one
-// block.
-TEST(MoeDecomposition, TunedPartsTakeTheUsualTile) {
-  const Decomposition result = decompose(moe(8), h200());
-  EXPECT_EQ(result.launches[1].task_count(), 8 * (2048 / 128));
-  EXPECT_DOUBLE_EQ(result.launches[1].tasks[0].task.tensor_ops, 2.0 * 16 * 128 * 4096);
+// vLLM has a file for 128 experts of width 384 on the H200: 8 tokens over 8 of them are a row each,
+// tiles of 16 x 64. Shapes without a file take the framework's default, which is no approximation.
+TEST(MoeDecomposition, TunedShapesAreDeclared) {
+  FusedMoe tuned = moe(4);
+  tuned.experts = 128;
+  tuned.intermediate = 384;
+  const Decomposition result = decompose(tuned, h200());
+  EXPECT_EQ(result.launches[1].task_count(), 8 * (768 / 64));
+  EXPECT_DOUBLE_EQ(result.launches[1].tasks[0].task.tensor_ops, 2.0 * 16 * 64 * 4096);
   EXPECT_NE(result.approximation, "");
-  EXPECT_EQ(decompose(moe(8), l40s()).approximation, "");
+  EXPECT_EQ(decompose(moe(8), h200()).approximation, "");
 }
 
 TEST(MoeDecomposition, ClosedKernelsAreDeclared) {

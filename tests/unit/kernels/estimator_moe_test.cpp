@@ -9,7 +9,7 @@
 #include "kernels/estimator.hpp"
 #include "kernels/estimators/moe_model.hpp"
 #include "kernels/estimators/triton_moe_model.hpp"
-#include "kernels/estimators/tuned_moe_shapes.hpp"
+#include "kernels/tuned_moe_shapes.hpp"
 #include "kernels/expert_load.hpp"
 #include "kernels/kernel_work.hpp"
 
@@ -64,6 +64,7 @@ GpuSpec round_gpu() {
   gpu.shared_size_sm = Bytes(100 * 1024);
   gpu.registers_sm = 65536;
   gpu.threads_sm = 2048;
+  gpu.ctas_sm = 32;
   return gpu;
 }
 
@@ -237,7 +238,7 @@ TEST(TritonMoeModelTest, TunedShapesTakeTilesOfTheirRows) {
   FusedMoe moe = moe_of(1024, 128, 8);  // 64 rows an expert
   moe.intermediate = 384;
   const TritonMoeModel tuned = triton_moe_model(moe, gpu_of("h200-sxm"), plain);
-  EXPECT_TRUE(tuned.is_tuned);
+  EXPECT_TRUE(tuned.tile.is_tuned);
   EXPECT_EQ(tuned.tile.rows, 64);
   EXPECT_EQ(triton_moe_model(moe, gpu_of("b200-sxm"), plain).tile.rows, 128);  // vLLM's default
 }

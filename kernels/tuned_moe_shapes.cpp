@@ -3,7 +3,7 @@
 // parts that have a spec here. SGLang began with vLLM's files and added its own; the additions are
 // listed apart. Files come and go with versions: these are those whose effect the tables of vLLM
 // 0.14 and 0.24, SGLang 0.5.10 and 0.5.14 show, or which no table contradicts.
-#include "kernels/estimators/tuned_moe_shapes.hpp"
+#include "kernels/tuned_moe_shapes.hpp"
 
 #include <algorithm>
 #include <array>
