@@ -308,7 +308,7 @@ void add_plan_options(CLI::App& command, PlanCommand& options, const std::string
                      "runs.sqlite in the folder of --out)");
   command.add_option("--jobs", options.jobs, jobs_text)->check(CLI::PositiveNumber);
   command.add_flag("--dry-run", options.is_dry,
-                   "Check and list the choices with what their datasheets allow, and run nothing");
+                   "Check and list the choices with what their steps allow, and run nothing");
   command.add_flag("--json", options.json, "Print plan.json's object alone");
   command.add_flag("--quiet", options.quiet, "Print neither table nor progress");
 }

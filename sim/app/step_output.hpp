@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/base/value.hpp"
-#include "sim/run/step_price.hpp"
+#include "sim/prices/step_price.hpp"
 
 namespace foretoken {
 

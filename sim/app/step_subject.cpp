@@ -8,9 +8,8 @@
 #include "kernels/communication_price.hpp"
 #include "kernels/engine_all_reduce.hpp"
 #include "kernels/in_step_predictor.hpp"
-#include "kernels/stretched_predictor.hpp"
 #include "sim/app/model_warnings.hpp"
-#include "sim/run/all_reduce_of.hpp"
+#include "sim/prices/scenario_prices.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/tables.hpp"
 #include "workloads/kv_format.hpp"
@@ -122,21 +121,13 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.deployment.layout,
                       scenario.execution,
                       scenario.cluster,
-                      {scenario.cluster.comm, all_reduce_of(scenario)},
-                      stretched(in_step(make_predictor(Catalogs().predictors, scenario.predictor)),
-                                scenario.price_stretch),
+                      communication_of(scenario),
+                      step_predictor(scenario, predictor_catalog()),
                       scenario.engine.host.gap.value() * 1e6,
                       scenario.engine.speculative,
                       scenario.engine.speculative ? scenario.engine.speculative->drafts : 0};
   if (subject.speculation) subject.host_us += subject.speculation->host_time.value() * 1e6;
   subject.host_us *= stretch_of(scenario, "host");
-  subject.comm.stretch = stretch_of(scenario, "communication");
-  subject.comm.protocol = scenario.deployment.nccl_protocol;
-  if (scenario.communication == CommSource::measured) {
-    subject.comm.measured =
-        measured_prices(scenario.cluster, scenario.execution.implementation.framework,
-                        scenario.communication_fallback);
-  }
   return subject;
 }
 

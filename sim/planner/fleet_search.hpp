@@ -41,6 +41,8 @@ class FleetSearch {
   void take(const std::vector<const RunOutcome*>& outcomes);
 
   [[nodiscard]] bool is_over() const { return wanted().empty(); }
+  /// Whether it asks about a unit under its share still, and not about a fleet.
+  [[nodiscard]] bool asks_units() const { return !estimate_; }
   /// The units that hold; nullopt: no number does, or the candidate cannot be.
   [[nodiscard]] std::optional<int> units() const { return fleet_.found(); }
   /// Fleets of so many units do not hold.
@@ -54,7 +56,6 @@ class FleetSearch {
   void prefer_at_most(int units);
 
  private:
-  [[nodiscard]] bool asks_units() const { return !estimate_; }
   void begin_fleets(int estimate);
   void settle(bool holds);
 

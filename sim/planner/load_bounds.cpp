@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 
-#include "kernels/kernel_work.hpp"
 #include "models/parallel_layout.hpp"
 #include "models/sequence_memory.hpp"
 #include "sim/base/unit_text.hpp"
@@ -14,91 +14,64 @@
 namespace foretoken {
 namespace {
 
-/// Time of the products and of the DRAM traffic of a step on one stage, apart.
-struct StageWork {
-  double tensor_s = 0, dram_s = 0, weights_s = 0;  // weights are part of dram_s
-  double link_s = 0;                               // of all-reduces, while nothing is computed
-  [[nodiscard]] double least() const { return std::max(tensor_s, dram_s) + link_s; }
-};
+// Prices are monotone to 1 %, and chunks that share a step save a little more.
+constexpr double price_slack = 0.95;
 
-/// Whether the kernel's time is never below its roof: small kernels find their inputs in L2.
-bool counts(const Kernel& kernel) {
-  return std::holds_alternative<Gemm>(kernel) || std::holds_alternative<BatchedGemm>(kernel) ||
-         std::holds_alternative<Attention>(kernel) || std::holds_alternative<Mla>(kernel) ||
-         std::holds_alternative<FusedMoe>(kernel) || std::holds_alternative<StateScan>(kernel) ||
-         std::holds_alternative<SparseAttention>(kernel);
-}
-
-/// The formats that have no path are another message's business.
-double rate_of(const GpuSpec& gpu, DType dtype) {
-  double rate = gpu.tensor_rate(dtype).value();
-  // Stored in fewer bits, multiplied in 16: whichever is faster, it takes no less.
-  for (const DType wider : {DType::bf16, DType::fp16}) {
-    if (rate == 0) rate = gpu.tensor_rate(wider).value();
-  }
-  return rate;
+/// Rounded down to steps of a sixth: times are monotone, so still a bound, and few shapes to price.
+std::int64_t rung_below(double tokens) {
+  const double rung = std::floor(std::log(std::max(tokens, 1.0)) / std::log(7.0 / 6.0));
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::pow(7.0 / 6.0, rung)));
 }
 
 /// One replica of a scenario without pools.
 class ReplicaBounds {
  public:
-  ReplicaBounds(const Scenario& scenario) : scenario_(scenario), gpu_(scenario.cluster.gpu) {
-    for (int stage = 0; stage < layout().pipeline; ++stage) {
-      programs_.emplace_back(scenario.model, layout(), scenario.execution, stage);
-    }
-  }
+  ReplicaBounds(const Scenario& scenario, const PriceSteps& price)
+      : scenario_(scenario), price_(price) {}
 
   [[nodiscard]] const ParallelLayout& layout() const { return scenario_.deployment.layout; }
 
-  /// A prompt's first token, from the stage that takes longest: chunks may overlap across stages.
+  /// A prompt's first token: of one chunk through all stages; chunks may overlap across stages.
   double prompt_s(std::int64_t tokens) {
-    // Rounded down to steps of a sixth: monotone, so still a bound, and few shapes to price.
-    const double rung = std::floor(std::log(static_cast<double>(tokens)) / std::log(7.0 / 6.0));
-    const auto rounded =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(std::pow(7.0 / 6.0, rung))));
-    const auto known = prompts_.find(rounded);
-    if (known != prompts_.end()) return known->second;
-    double longest = 0;
-    for (const StageProgram& program : programs_) {
-      longest = std::max(longest, work(program, prompt_batch(rounded)).least());
-    }
-    prompts_[rounded] = longest;
-    return longest;
+    const std::int64_t chunk = chunk_of(tokens);
+    const std::vector<double>& times = chunk_times(chunk);
+    if (chunk < tokens_max()) return std::reduce(times.begin(), times.end());
+    return std::ranges::max(times) * static_cast<double>(tokens) / static_cast<double>(chunk);
   }
 
   /// A token of a sequence alone, at the shortest context: all stages, one after the other.
   [[nodiscard]] double token_s() const {
-    double sum = 0;
-    for (const StageProgram& program : programs_) sum += work(program, decode_batch(1, 1)).least();
-    return sum / tokens_a_step();
+    return std::reduce(alone_.begin(), alone_.end()) / tokens_a_step();
   }
 
-  /// GPU time of the busiest stage that a request takes of a replica with any number of them.
-  [[nodiscard]] double request_s(const SampledRequest& request, const TrafficSample& traffic,
-                                 bool prefills, bool decodes) const {
-    const auto prompt = static_cast<double>(request.prompt_tokens);
-    const auto tokens = static_cast<double>(request.output_tokens - 1) * (decodes ? 1 : 0);
-    const double context = prompt + tokens / 2;
-    const bool computes = prefills && !traffic.shares_prefixes;
-    double busiest = 0;
-    for (const Slope& slope : slopes_) {
-      const double tensor =
-          (computes ? slope.prompt_tensor_s * prompt : 0.0) + slope.token_tensor_s * tokens;
-      const double dram = slope.kv_s * context * tokens;
-      const double weights = slope.weights_s * tokens / sequences_a_step();
-      // Attention ranks share the requests; each reads all its weights every step.
-      const int ranks = layout().data_parallel_attention;
-      const double links = slope.link_s * ((computes ? prompt : 0.0) + tokens) / ranks;
-      busiest = std::max({busiest, tensor / ranks + links, dram / ranks + weights + links});
+  /// GPU time of the busiest stage that a request takes of a replica with any number of them: its
+  /// prompt on top of a step that reads the weights anyway, its tokens in steps of as many sequences
+  /// as there may be.
+  double request_s(const SampledRequest& request, const TrafficSample& traffic, bool prefills,
+                   bool decodes) {
+    std::vector<double> sum(alone_.size(), 0.0);
+    if (prefills && !traffic.shares_prefixes) {
+      const std::int64_t chunk = chunk_of(request.prompt_tokens);
+      const std::vector<double>& times = chunk_times(chunk);
+      const double chunks =
+          std::max(1.0, static_cast<double>(request.prompt_tokens) / static_cast<double>(chunk));
+      const double share = (chunk < tokens_max() ? 1.0 : chunks) / layout().data_parallel_attention;
+      for (std::size_t s = 0; s < sum.size(); ++s)
+        sum[s] += share * std::max(0.0, times[s] - alone_[s]);
     }
-    // All contexts together never exceed the cache, and every token of them takes a whole step.
-    const double cached = step_weights_s_ * context * tokens / cache_tokens_ / tokens_a_step();
-    return std::max(busiest, decodes ? cached : 0.0);
+    const auto tokens = static_cast<double>(request.output_tokens - 1);
+    if (decodes && tokens > 0) {
+      const Steps& steps = full_steps(static_cast<double>(request.prompt_tokens) + tokens / 2);
+      for (std::size_t s = 0; s < sum.size(); ++s)
+        sum[s] += steps.stages_s[s] * tokens / tokens_a_step() / steps.sequences;
+    }
+    return std::ranges::max(sum);
   }
 
-  /// Works out what a request costs by its tokens. Throws nothing: where weights do not fit,
-  /// `too_large` says so and the rest is meaningless.
+  /// Works out what a request costs by its tokens. Where weights do not fit, `too_large` says so and
+  /// the rest is meaningless.
   void prepare() {
+    const GpuSpec& gpu = scenario_.cluster.gpu;
     Bytes weights_max, kv_max;
     for (int stage = 0; stage < layout().pipeline; ++stage) {
       weights_max = std::max(weights_max, weight_bytes_per_rank(scenario_.model, layout(), stage,
@@ -107,121 +80,84 @@ class ReplicaBounds {
                                                          scenario_.execution.kv_dtype)
                                     .per_token);
     }
-    const Bytes usable = gpu_.memory_visible.value_or(gpu_.memory_capacity);
+    const Bytes usable = gpu.memory_visible.value_or(gpu.memory_capacity);
     if (weights_max >= usable) {
       too_large = fmt::format("the weights take {} of each GPU, and {} has {}",
-                              readable(weights_max), gpu_.name, readable(usable));
+                              readable(weights_max), gpu.name, readable(usable));
       return;
     }
-    cache_tokens_ =
-        std::max(1.0, (usable - weights_max) / kv_max) * layout().data_parallel_attention;
-    for (const StageProgram& program : programs_) slopes_.push_back(slope_of(program));
-    step_weights_s_ = 0;
-    for (const StageProgram& program : programs_) {
-      step_weights_s_ += work(program, decode_batch(1, 1)).weights_s;
-    }
+    cache_tokens_ = std::max(1.0, (usable - weights_max) / kv_max);
+    stages_ = price_(scenario_);
+    alone_ = times_of(decode_batch(1, 1));
   }
 
   std::string too_large;
 
  private:
-  /// Seconds of one stage for a token more.
-  struct Slope {
-    double prompt_tensor_s = 0, token_tensor_s = 0;
-    double link_s = 0;
-    double kv_s = 0;       // for each token of context that a new token reads
-    double weights_s = 0;  // of a step of as many sequences as there may be
+  /// Steps of one attention rank's most sequences, on each stage.
+  struct Steps {
+    double sequences = 1;  // of all attention ranks
+    std::vector<double> stages_s;
   };
+
+  [[nodiscard]] std::vector<double> times_of(const BatchShape& batch) const {
+    std::vector<double> times;
+    for (const Seconds time : stages_(batch)) times.push_back(price_slack * time.value());
+    return times;
+  }
+
+  [[nodiscard]] std::int64_t tokens_max() const {
+    return std::max<std::int64_t>(1, scenario_.engine.batch_tokens_max);
+  }
+  [[nodiscard]] std::int64_t chunk_of(std::int64_t tokens) const {
+    return tokens >= tokens_max() ? tokens_max() : rung_below(static_cast<double>(tokens));
+  }
+  const std::vector<double>& chunk_times(std::int64_t tokens) {
+    std::vector<double>& times = chunks_[tokens];
+    if (times.empty()) times = times_of(prompt_batch(tokens));
+    return times;
+  }
+  const Steps& full_steps(double context) {
+    const std::int64_t rung = rung_below(context);
+    Steps& steps = full_[rung];
+    if (!steps.stages_s.empty()) return steps;
+    const double room = std::floor(cache_tokens_ / static_cast<double>(rung));
+    const auto most = static_cast<double>(std::max<std::int64_t>(1, scenario_.engine.sequences_max));
+    const double sequences = std::clamp(room, 1.0, most);
+    steps.sequences = sequences * layout().data_parallel_attention;
+    steps.stages_s = times_of(decode_batch(static_cast<std::int64_t>(sequences), rung));
+    return steps;
+  }
 
   [[nodiscard]] double tokens_a_step() const {
     const auto& speculative = scenario_.engine.speculative;
     return speculative ? 1.0 + speculative->drafts : 1.0;
-  }
-  [[nodiscard]] double sequences_a_step() const {
-    return static_cast<double>(scenario_.engine.sequences_max) * layout().data_parallel_attention *
-           tokens_a_step();
   }
 
   [[nodiscard]] static BatchShape prompt_batch(std::int64_t tokens) {
     BatchShape batch;
     batch.tokens = tokens;
     batch.logit_rows = 1;
-    batch.attention.prefill.add({tokens, tokens});
+    batch.attention = AttentionLoad::exact({{tokens, tokens}});
     return batch;
   }
-  [[nodiscard]] static BatchShape decode_batch(std::int64_t sequences, std::int64_t context) {
+  [[nodiscard]] BatchShape decode_batch(std::int64_t sequences, std::int64_t context) const {
     BatchShape batch;
-    batch.tokens = sequences;
-    batch.logit_rows = sequences;
-    for (std::int64_t i = 0; i < sequences; ++i) batch.attention.decode.add({1, context});
+    batch.tokens = batch.logit_rows = sequences;
+    batch.stage_tokens = sequences * layout().data_parallel_attention;
+    batch.stage_tokens_max = sequences;
+    batch.attention = AttentionLoad::exact(
+        std::vector<SequenceSlice>(static_cast<std::size_t>(sequences), {1, context}));
     return batch;
-  }
-
-  /// Each rank has to send and to receive all but its own part at least once.
-  [[nodiscard]] double all_reduce_s(const Collective& collective) const {
-    const NodeSpec& node = scenario_.cluster.node;
-    const bool is_simple = collective.op == CollectiveOp::all_reduce &&
-                           collective.group == CommGroup::tensor_parallel &&
-                           collective.ranks <= node.gpus &&
-                           scenario_.execution.overlap == Overlap::none &&
-                           (node.link == NodeLink::nvswitch || node.link == NodeLink::pcie);
-    if (!is_simple || node.link_bandwidth.value() <= 0) return 0;
-    const double share = 1.0 - 1.0 / collective.ranks;
-    return collective.bytes * share / node.link_bandwidth.value();
-  }
-
-  [[nodiscard]] StageWork work(const StageProgram& program, const BatchShape& batch) const {
-    StageWork sum;
-    for (const KernelCall& call : program.kernels(batch)) {
-      if (const auto* collective = std::get_if<Collective>(&call.kernel))
-        sum.link_s += call.calls * all_reduce_s(*collective);
-      if (!counts(call.kernel)) continue;
-      const KernelWork work = kernel_work(call.kernel);
-      const double rate = rate_of(gpu_, work.tensor_dtype);
-      if (rate > 0) sum.tensor_s += call.calls * work.tensor_flops / rate;
-      sum.dram_s += call.calls * (work.dram_bytes / gpu_.dram_bandwidth).value();
-      sum.weights_s += call.calls * (work.weight_bytes / gpu_.dram_bandwidth).value();
-    }
-    return sum;
-  }
-
-  [[nodiscard]] Slope slope_of(const StageProgram& program) const {
-    constexpr std::int64_t context = 4096;  // any two tell the slope of what is linear
-    const auto sequences = std::max<std::int64_t>(1, scenario_.engine.sequences_max);
-    const StageWork few = work(program, decode_batch(sequences, 1));
-    const StageWork many = work(program, decode_batch(sequences, context));
-    Slope slope;
-    slope.weights_s = few.weights_s;
-    slope.token_tensor_s = few.tensor_s / static_cast<double>(sequences);
-    slope.link_s = few.link_s / static_cast<double>(sequences);
-    if (!has_window()) {
-      slope.kv_s = std::max(0.0, many.dram_s - few.dram_s) / static_cast<double>(sequences) /
-                   static_cast<double>(context - 1);
-    }
-    // A prompt draws logits once, a decode every time: that part is not the prompt's.
-    BatchShape prompt = decode_batch(sequences, 1);
-    prompt.logit_rows = 0;
-    slope.prompt_tensor_s = work(program, prompt).tensor_s / static_cast<double>(sequences);
-    return slope;
-  }
-
-  /// Some layers then read less than the whole context.
-  [[nodiscard]] bool has_window() const {
-    for (const StageProgram& program : programs_) {
-      for (const KernelCall& call : program.kernels(decode_batch(1, 1))) {
-        const auto* attention = std::get_if<Attention>(&call.kernel);
-        if (attention != nullptr && attention->window > 0) return true;
-      }
-    }
-    return false;
   }
 
   const Scenario& scenario_;
-  const GpuSpec& gpu_;
-  std::vector<StageProgram> programs_;
-  std::vector<Slope> slopes_;
-  double step_weights_s_ = 0, cache_tokens_ = 1;
-  std::map<std::int64_t, double> prompts_;
+  const PriceSteps& price_;
+  StepTimes stages_;
+  double cache_tokens_ = 1;  // of one attention rank
+  std::vector<double> alone_;
+  std::map<std::int64_t, std::vector<double>> chunks_;
+  std::map<std::int64_t, Steps> full_;
 };
 
 /// Of "ttft_p99_ms" or "e2e_mean_ms" over bounds of single requests.
@@ -270,13 +206,13 @@ double mean_of_cheapest(std::vector<double> times_s, double share) {
 }  // namespace
 
 LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
-                       std::string_view latency) {
+                       std::string_view latency, const PriceSteps& price) {
   const std::vector<PoolSpec> pools = pools_of(scenario);
   std::vector<ReplicaBounds> replicas;
   replicas.reserve(pools.size());
   LoadBounds bounds;
   for (const PoolSpec& pool : pools) {
-    replicas.emplace_back(pool.scenario);
+    replicas.emplace_back(pool.scenario, price);
     replicas.back().prepare();
     if (!replicas.back().too_large.empty()) {
       bounds.too_large =

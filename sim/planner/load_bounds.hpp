@@ -1,14 +1,20 @@
-// What the datasheet alone forbids, before anything is simulated: the time that products, weights
-// and KV reads take at least if tensor cores and DRAM run at their full rates, all-reduces at the
-// links' full rate, and nothing else takes any time. A real engine is slower, so that what these
-// bounds rule out cannot be. What they leave out: other communication, norms, sampling, host time,
-// launches, queueing.
+// What the prices of single steps forbid, before anything is simulated: a prompt takes its own step, a
+// token its share of the fullest step that memory allows, however requests come together. A real
+// engine is slower, so that what these bounds rule out cannot be, as far as prices are monotone (5 %
+// is left for where they are not). What they leave out: host time, drafts, waiting, KV transfers.
 #pragma once
 
+#include <functional>
+
 #include "sim/planner/traffic_sample.hpp"
+#include "sim/prices/scenario_prices.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace foretoken {
+
+/// As a replica of a scenario without pools takes it. Throws PredictionError for what no predictor
+/// prices on its GPU.
+using PriceSteps = std::function<StepTimes(const Scenario& scenario)>;
 
 struct LoadBounds {
   double units = 0;      // replicas (or sets of pools) that the load takes at least, not rounded
@@ -20,6 +26,6 @@ struct LoadBounds {
 /// Of one replica of `scenario`, or one of each set of its pools as their replicas say, under the
 /// traffic. `latency` names one of plan_metrics() of kind time.
 LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
-                       std::string_view latency);
+                       std::string_view latency, const PriceSteps& price);
 
 }  // namespace foretoken

@@ -27,6 +27,9 @@ std::optional<double> parse_factor(std::string_view text) {
   return number(text.substr(1), value) ? std::optional(value) : std::nullopt;
 }
 
+/// Of what the bounds allow.
+constexpr double load_usual = 0.8;
+
 /// Everything that is asked about one candidate, or one change of it.
 struct LoadQuestion {
   LoadQuestion(std::size_t candidate, double target, Replications replications, double guess,
@@ -96,11 +99,9 @@ class MaxLoadSearch {
       row.base.impossible = candidate.impossible.empty() ? candidate.bounds.too_large
                                                          : candidate.impossible;
       if (row.base.impossible.empty() && candidate.bounds.attainment < target_)
-        row.base.impossible = "at full rate of its tensor cores and memory too few requests would "
-                              "meet the SLO, at any load";
+        row.base.impossible = "too few requests would meet the SLO, at any load: its steps alone take longer";
       if (!row.base.impossible.empty()) continue;
-      // Half of what the roofs allow is a usual engine.
-      const double guess = candidate.bounds.units > 0 ? 0.5 / candidate.bounds.units : 1.0;
+      const double guess = candidate.bounds.units > 0 ? load_usual / candidate.bounds.units : 1.0;
       questions.emplace_back(i, target_, replications_, guess, limits(i, true));
     }
     for (const LoadQuestion& question : questions) searches.push_back(question.load.get());

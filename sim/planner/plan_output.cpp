@@ -128,7 +128,7 @@ std::string runs_text(const Plan& plan, int width) {
     ++counts[static_cast<std::size_t>(result.fate)];
   const auto of = [&](CandidateFate fate) { return counts[static_cast<std::size_t>(fate)]; };
   std::string choices = fmt::format(
-      "{} choices: {} hold, {} fail, {} beaten, {} too slow by their datasheets, {} impossible",
+      "{} choices: {} hold, {} fail, {} beaten, {} too slow by their steps alone, {} impossible",
       plan.result.candidates.size(), of(CandidateFate::holds), of(CandidateFate::fails),
       of(CandidateFate::beaten), of(CandidateFate::too_slow), of(CandidateFate::impossible));
   if (of(CandidateFate::undecided) > 0)

@@ -290,7 +290,7 @@ void add_plan_reasons(ReportPage& page, const Plan& plan) {
   }
   if (notes.empty()) return;
   page.section("Why not the others",
-               "Beaten: even at the best that its datasheet allows. Too slow, "
+               "Beaten: even at the best that its steps allow. Too slow, "
                "not possible: known before any run.");
   page.notes(notes);
 }

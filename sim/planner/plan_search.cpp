@@ -11,8 +11,8 @@
 namespace foretoken {
 namespace {
 
-// Real engines against the bounds, until a neighbour knows better: a half of what the roofs allow.
-constexpr double ratio_usual = 2;
+// Real engines against the bounds, until a neighbour knows better.
+constexpr double ratio_usual = 1.25;
 constexpr double other_hardware = 4;  // as far as 16 times the ranks
 constexpr double near_enough = 3;     // for a neighbour's answer to be asked of fleets at once
 // Where the bounds, and what is guessed from them, say so few, counting up is the quickest.
@@ -56,6 +56,7 @@ class Search {
     result_.candidates.resize(candidates.size());
     open_.resize(candidates.size(), true);
     searches_.resize(candidates.size());
+    seen_ms_.resize(candidates.size(), 0.0);
   }
 
   PlanResult find() {
@@ -83,13 +84,11 @@ class Search {
         close(i, CandidateFate::impossible, candidate.bounds.too_large);
       } else if (candidate.bounds.attainment < settings_.fleet.target) {
         close(i, CandidateFate::too_slow,
-              fmt::format("at full rate of its tensor cores and memory {} of the requests would "
-                          "meet the SLO",
+              fmt::format("by its steps alone {} of the requests would meet the SLO",
                           percent(candidate.bounds.attainment)));
       } else if (least_units(i) > candidate.units_max) {
         close(i, CandidateFate::too_slow,
-              fmt::format("the load takes {} of them at full rate of their tensor cores and "
-                          "memory; {} are allowed",
+              fmt::format("by their steps alone the load takes {} of them; {} are allowed",
                           least_units(i), candidate.units_max));
       }
     }
@@ -113,7 +112,7 @@ class Search {
     return std::max(least_units(i), searches_[i] ? searches_[i]->fails() + 1 : 1);
   }
   [[nodiscard]] Objectives best_case(std::size_t i) const {
-    return objectives(i, best_units(i), candidates_[i].bounds.latency_ms);
+    return objectives(i, best_units(i), std::max(candidates_[i].bounds.latency_ms, seen_ms_[i]));
   }
 
   [[nodiscard]] Objectives objectives(std::size_t i, int units, double latency_ms) const {
@@ -243,8 +242,23 @@ class Search {
     return true;
   }
 
+  /// A fleet that holds in one run tells what latency its choice has at best: other seeds move it a
+  /// little, fewer units make it worse.
+  void look_first(std::size_t i, const std::vector<const RunOutcome*>& outcomes) {
+    constexpr double between_seeds = 0.9;
+    if (settings_.is_exhaustive || searches_[i]->asks_units()) return;
+    for (const RunOutcome* outcome : outcomes) {
+      if (outcome->status != RunStatus::ran ||
+          attainment_of(outcome->report) < settings_.fleet.target)
+        continue;
+      const double latency_ms = metrics_of(outcome->report)[settings_.latency_metric];
+      seen_ms_[i] = std::max(seen_ms_[i], between_seeds * latency_ms);
+    }
+  }
+
   void take(std::size_t i, const std::vector<const RunOutcome*>& outcomes) {
     FleetSearch& search = *searches_[i];
+    look_first(i, outcomes);
     CandidateResult& result = result_.candidates[i];
     result.probes += outcomes.size();
     search.take(outcomes);
@@ -302,6 +316,7 @@ class Search {
   PlanResult result_;
   std::vector<bool> open_;
   std::vector<std::optional<FleetSearch>> searches_;
+  std::vector<double> seen_ms_;  // of fleets that held; 0 = none has yet
   std::vector<std::pair<std::size_t, std::size_t>> beaten_;
 };
 

@@ -49,6 +49,8 @@ class SpaceBuilder {
       } catch (const ConfigError& error) {
         candidate.impossible = messages_of(error);
         complaints.refuse(layout, error);
+      } catch (const PredictionError& error) {
+        candidate.impossible = std::string("cannot be priced: ") + error.what();
       }
       if (candidate.hardware.empty() && chooses_hardware)
         candidate.hardware = layout.values.front();
@@ -122,7 +124,9 @@ class SpaceBuilder {
         space_.model += fmt::format(" in {}", enum_name(scenario.execution.dtype));
       if (!is_axis("engine.preset")) space_.engine = scenario.engine.preset;
     }
-    candidate.bounds = load_bounds(scenario, space_.traffic, settings_.latency + "_ms");
+    candidate.bounds = load_bounds(
+        scenario, space_.traffic, settings_.latency + "_ms",
+        [&](const Scenario& replica) { return step_times(replica, predictors_); });
     // They are of one replica; a unit may be all that a cluster holds.
     if (scenario.pools.empty()) candidate.bounds.units /= keys.replicas.front().second;
     space_.predictor = scenario.predictor.name;
@@ -262,6 +266,7 @@ class SpaceBuilder {
 
   const PlanSettings& settings_;
   const LoadScenario& load_;
+  const Registry<PredictorFactory> predictors_ = predictor_catalog();
   PlanSizing sizing_;
   PlanSpace space_;
 };

@@ -1,5 +1,5 @@
 // All candidates of a plan: [plan]'s lists multiplied out, hardware sized to the replicas, bounds
-// worked out from the datasheets.
+// worked out from the prices of steps.
 #pragma once
 
 #include <functional>
@@ -47,7 +47,7 @@ enum class PlanSizing {
 /// `impossible`.
 PlanSpace plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing);
 
-/// The choices with what their datasheets allow, at most `width` columns: what is known before
+/// The choices with what the prices of their steps allow, at most `width` columns: what is known before
 /// anything is run.
 std::string plan_space_table(const PlanSpace& space, bool colour, int width);
 

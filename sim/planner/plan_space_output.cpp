@@ -43,8 +43,8 @@ std::string plan_space_table(const PlanSpace& space, bool colour, int width) {
     table.add_row(std::move(cells));
   }
   std::string text = table.text({.width = width, .colour = colour});
-  text += ink.quiet(wrapped("at least: how many the load takes at full rate of tensor cores and "
-                            "memory, of as many as are allowed · $/h of so many",
+  text += ink.quiet(wrapped("at least: how many the load takes by the prices of steps alone, of as "
+                            "many as are allowed · $/h of so many",
                             width, 2, 2));
   if (!impossible.empty()) text += fmt::format("\n  {}\n", ink.strong("not possible")) + impossible;
   return text + fmt::format("\n  {} of {}\n", counted(static_cast<std::int64_t>(possible), "choice"),

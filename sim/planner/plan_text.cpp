@@ -238,7 +238,7 @@ std::string_view fate_title(CandidateFate fate) {
     case CandidateFate::fails:
       return "do not hold";
     case CandidateFate::too_slow:
-      return "too slow, by their datasheets";
+      return "too slow, by their steps alone";
     case CandidateFate::impossible:
       return "not possible";
     case CandidateFate::undecided:

@@ -1,6 +1,6 @@
 #include "sim/run/deployed_pools.hpp"
 
-#include "sim/run/variant.hpp"
+#include "sim/scenario/variant.hpp"
 
 namespace foretoken {
 namespace {

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/in_step_predictor.hpp"
-#include "kernels/physical_predictor.hpp"
-#include "kernels/stretched_predictor.hpp"
 #include "sim/base/unit_text.hpp"
-#include "sim/run/all_reduce_of.hpp"
-#include "sim/run/variant.hpp"
+#include "sim/prices/all_reduce_of.hpp"
+#include "sim/prices/scenario_prices.hpp"
+#include "sim/scenario/variant.hpp"
 
 namespace foretoken {
 namespace {
@@ -60,23 +58,14 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
     : role_(pool.role),
       scenario_(pool.scenario),
       catalogs_(catalogs),
-      comm_{scenario_.cluster.comm, all_reduce_of(scenario_)},
+      comm_(communication_of(scenario_)),
       placements_(std::move(placements)) {
   const Scenario& scenario = scenario_;
-  comm_.protocol = scenario.deployment.nccl_protocol;
-  comm_.stretch = stretch_of(scenario, "communication");
-  if (scenario.communication == CommSource::measured) {
-    comm_.measured = measured_prices(scenario.cluster, scenario.execution.implementation.framework,
-                                     scenario.communication_fallback);
-  }
   Diagnostics diagnostics;
   const ParallelLayout& layout = scenario.deployment.layout;
   diagnostics.attempt([&] {
-    predictor_ = std::make_unique<MemoPredictor>(
-        stretched(in_step(within_physics(
-                      make_variant(catalogs.predictors, scenario.predictor, "predictor"))),
-                  scenario.price_stretch),
-        scenario.cluster.gpu);
+    predictor_ = std::make_unique<MemoPredictor>(step_predictor(scenario, catalogs.predictors),
+                                                 scenario.cluster.gpu);
   });
   diagnostics.attempt([&] {
     KvCache scratch(1, scenario.engine.block_tokens);

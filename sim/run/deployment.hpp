@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/run/draft_deployment.hpp"
-#include "sim/run/placement.hpp"
+#include "sim/prices/placement.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/run/placement.hpp"
+#include "sim/prices/placement.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/serving/autoscaler.hpp"
 #include "sim/serving/failure_schedule.hpp"

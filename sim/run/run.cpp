@@ -4,6 +4,7 @@
 #include "sim/run/deployed_pools.hpp"
 #include "sim/run/request_figures.hpp"
 #include "sim/run/summary.hpp"
+#include "sim/scenario/variant.hpp"
 #include "sim/serving/front_end.hpp"
 
 namespace foretoken {
@@ -77,18 +78,7 @@ std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& pred
                                           const std::string& name, const SourcePosition& position) {
   VariantChoice choice{name};
   choice.position = position;
-  return make_predictor(predictors, choice);
-}
-
-std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,
-                                          const VariantChoice& choice) {
-  Diagnostics diagnostics;
-  TableReader options(choice.options, diagnostics, "predictor");
-  options.also_known(choice.table_keys);
-  auto predictor = predictors.find(choice.name, choice.position).make(options);
-  options.finish();
-  diagnostics.throw_if_any();
-  return within_physics(std::move(predictor));
+  return within_physics(make_variant(predictors, choice, "predictor"));
 }
 
 std::string version() { return FORETOKEN_VERSION; }

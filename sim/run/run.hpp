@@ -50,9 +50,6 @@ void check_scenario(const Scenario& scenario, const Catalogs& catalogs);
 /// `position`.
 std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,
                                           const std::string& name, const SourcePosition& position);
-/// The same as a scenario chooses it, with its options; one that it does not know is a ConfigError.
-std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,
-                                          const VariantChoice& choice);
 
 /// The version of this build, "0.1.0".
 std::string version();

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "sim/run/step_price.hpp"
+#include "sim/prices/step_price.hpp"
 #include "tests/properties/forked_run.hpp"
 
 namespace foretoken::layouts_test {

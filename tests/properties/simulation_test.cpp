@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "kernels/in_step_predictor.hpp"
-#include "sim/run/step_price.hpp"
+#include "sim/prices/step_price.hpp"
 #include "tests/properties/run_text.hpp"
 
 namespace foretoken {

@@ -9,7 +9,7 @@
 #include <deque>
 
 #include "sim/base/json.hpp"
-#include "sim/run/step_price.hpp"
+#include "sim/prices/step_price.hpp"
 #include "sim/serving/scheduler.hpp"
 #include "tests/properties/forked_run.hpp"
 

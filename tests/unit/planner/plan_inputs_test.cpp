@@ -118,31 +118,53 @@ TEST(PlanSpace, APriceNobodyPaysIsAMistake) {
               HasSubstr("plan.prices: unknown GPU of this plan 'h200-sxm'"));
 }
 
-TEST(LoadBounds, FollowFromTheDatasheet) {
-  // Llama 3.1 70B on two H100: 70.6e9 parameters, 68.5e9 of them in products of a layer, bf16.
-  const Scenario scenario = loader()({"deployment.tensor_parallel=2"});
+/// 10 ms and 10 us a token.
+StepTimes made_up_steps(const Scenario&) {
+  return [](const BatchShape& batch) {
+    return std::vector{Seconds(10e-3 + 10e-6 * static_cast<double>(batch.tokens))};
+  };
+}
+
+TEST(LoadBounds, FollowFromThePricesOfSteps) {
+  const Scenario scenario = loader()({"deployment.tensor_parallel=8", "engine.sequences_max=256"});
   const TrafficSample traffic = sample_traffic(scenario);
   EXPECT_NEAR(traffic.rate.value(), 10.0, 1e-9);
   EXPECT_FALSE(traffic.is_recorded);
-  const LoadBounds bounds = load_bounds(scenario, traffic, "tpot_p50_ms");
+  const LoadBounds bounds = load_bounds(scenario, traffic, "tpot_p50_ms", made_up_steps);
   EXPECT_EQ(bounds.too_large, "");
-  // A token reads all weights but the embedding: 139 GB over two GPUs at 3.35 TB/s.
-  EXPECT_NEAR(bounds.latency_ms, 139e9 / 2 / 3.35e12 * 1e3, 0.4);
-  // 1,199 tokens of 2 x 69.5e9 operations at 2 x 989 TFLOP/s, 84 ms (the prompt's without logits),
-  // and 160 all-reduces of 16 KiB a token, half of it over 450 GB/s: 3.5 ms. Ten a second, 99 % of
-  // them, within 10 s and the 2 s + 199 x 100 ms that the last may take.
-  EXPECT_NEAR(bounds.units, 10 * 0.99 * 0.0875 * 10 / 31.9, 0.01);
+  // 5 % are left for prices that are not monotone.
+  EXPECT_NEAR(bounds.latency_ms, 0.95 * 10.01, 1e-9);
+  // A prompt, priced as 882 tokens (the sixth below 1,000), is 881 tokens more than a step of one;
+  // 199 tokens are parts of steps of 256 sequences. Ten a second, 99 of 101 of them, within 10 s and
+  // the 2 s + 199 x 100 ms that the last may take.
+  const double request_s = 0.95 * (881 * 10e-6 + 199 * (10e-3 + 256 * 10e-6) / 256);
+  EXPECT_NEAR(bounds.units, 10 * 99.0 / 101 * request_s * 10 / 31.9, 1e-4);
+}
+
+TEST(LoadBounds, FullStepsEndWhereTheCacheDoes) {
+  // Per token 80 layers x 8 heads x 128 x 2 x 2 bytes over two GPUs, 160 KiB: beside the weights two
+  // H100s have room for 89,000 tokens or so, 86 sequences of 1,029.
+  const Scenario scenario = loader()({"deployment.tensor_parallel=2", "engine.sequences_max=256"});
+  std::int64_t most = 0;
+  const PriceSteps price = [&](const Scenario&) -> StepTimes {
+    return [&](const BatchShape& batch) {
+      if (batch.attention.prefill.sequences == 0) most = std::max(most, batch.tokens);
+      return std::vector{Seconds(1.0)};
+    };
+  };
+  (void)load_bounds(scenario, sample_traffic(scenario), "tpot_p50_ms", price);
+  EXPECT_NEAR(most, 86, 5);
 }
 
 TEST(LoadBounds, SayThatWeightsAreTooLarge) {
   const Scenario scenario = loader()({"deployment.tensor_parallel=1"});
-  const LoadBounds bounds = load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms");
+  const LoadBounds bounds = load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps);
   EXPECT_THAT(bounds.too_large, HasSubstr("131 GiB of each GPU"));
 }
 
 TEST(LoadBounds, NobodyCanMeetATargetBelowThem) {
   Scenario scenario = loader()({"slo.tpot=5 ms"});
-  EXPECT_EQ(load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms").attainment, 0.0);
+  EXPECT_EQ(load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps).attainment, 0.0);
 }
 
 constexpr const char* one_choice = "[plan]\ngpus = [\"h100-sxm\"]\ntensor_parallel = [4]\n";

@@ -103,7 +103,20 @@ TEST(PlanSearch, WhatIsBeatenWhateverItNeedsIsNotRun) {
   EXPECT_THAT(result.beaten_by, Contains(Pair(4U, ::testing::_)));
 }
 
-TEST(PlanSearch, DatasheetsRuleOut) {
+TEST(PlanSearch, OneRunOfAFleetThatIsBeatenIsEnough) {
+  // By its bounds (1,000 ms) `slow` could be as quick as `quick`; its first run that holds says 2,000.
+  Problem problem;
+  problem.add({"quick", "1"}, 1, 1.0, {.unit_rate = 10.0, .latency_ms = 1500});  // 1 unit
+  problem.add({"slow", "1"}, 1, 2.0, {.unit_rate = 10.0, .latency_ms = 2000});   // 1 unit
+  problem.replications = {3, 3};
+  const auto [result, runs] = problem.solve(false, true, 0, 1);
+  EXPECT_EQ(result.candidates[0].fate, CandidateFate::holds);
+  EXPECT_EQ(result.candidates[1].fate, CandidateFate::beaten);
+  EXPECT_EQ(result.candidates[1].probes, 1U);
+  EXPECT_EQ(runs, 4U);
+}
+
+TEST(PlanSearch, BoundsRuleOut) {
   Problem problem = small_problem();
   problem.candidates[0].bounds.attainment = 0.4;
   problem.candidates[2].bounds.too_large = "the weights take 140 GiB";

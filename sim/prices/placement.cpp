@@ -1,4 +1,4 @@
-#include "sim/run/placement.hpp"
+#include "sim/prices/placement.hpp"
 
 #include <map>
 

@@ -1,7 +1,7 @@
-#include "sim/run/step_price.hpp"
+#include "sim/prices/step_price.hpp"
 
 #include "kernels/communication_price.hpp"
-#include "sim/run/placement.hpp"
+#include "sim/prices/placement.hpp"
 
 namespace foretoken {
 namespace {

@@ -1,6 +1,6 @@
 // Which GPUs replicas get.
 
-#include "sim/run/placement.hpp"
+#include "sim/prices/placement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/run/all_reduce_of.hpp"
+#include "sim/prices/all_reduce_of.hpp"
 
 #include <algorithm>
 

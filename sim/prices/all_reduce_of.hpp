@@ -1,4 +1,4 @@
-// Whose all-reduce a scenario runs. Internal to sim/run and sim/app.
+// Whose all-reduce a scenario runs.
 #pragma once
 
 #include <string>
