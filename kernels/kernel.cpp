@@ -122,8 +122,9 @@ void add(WordHash& hash, const KvWrite& kernel) {
 
 void add(WordHash& hash, const FusedMoe& kernel) {
   const auto& [tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing,
-               implementation] = kernel;
-  hash.add(tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing, implementation);
+               implementation, ungated] = kernel;
+  hash.add(tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing, implementation,
+           ungated);
 }
 
 void add(WordHash& hash, const Gemm& kernel) {

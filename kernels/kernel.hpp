@@ -148,6 +148,7 @@ struct FusedMoe {
   int tp = 1, ep = 1;
   Routing routing = {};
   Implementation implementation = {};
+  bool ungated = false;  // two matrices an expert (up, down; Nemotron's ReLU^2), not three
   friend bool operator==(const FusedMoe&, const FusedMoe&) = default;
 };
 

@@ -7,6 +7,7 @@
 
 #include "kernels/kernel_case_fields.hpp"
 #include "kernels/kernel_case_hybrid.hpp"
+#include "kernels/published_experts.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/table_reader.hpp"
 
@@ -140,6 +141,8 @@ Kernel read_fused_moe(TableReader& table) {
                  fmt::format("must divide experts ({})", moe.experts));
   }
   moe.routing = read_routing(table, moe.tokens * moe.topk, moe.experts);
+  moe.ungated = are_published_without_gate(moe);
+  table.read("ungated", moe.ungated);
   return moe;
 }
 

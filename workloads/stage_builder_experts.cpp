@@ -1,25 +1,21 @@
 // Experts as steps of a stage: alone, or shared by attention ranks whose tokens come and go.
-#include <algorithm>
-
 #include "workloads/stage_builder.hpp"
 
 namespace foretoken {
 
 void StageProgram::Builder::add_experts(const Operator& op, int calls) {
-  // Experts of two products as gated ones of two thirds their width, which have as many weights and
-  // operations.
   const int sharing = layout_.stage_ranks() / layout_.expert;
-  const std::int64_t width = op.out_features * model_.mlp_products() / 3 / sharing * sharing;
   add(op.role,
       FusedMoe{.experts = model_.moe->experts,
                .topk = model_.moe->topk,
                .hidden = op.in_features,
-               .intermediate = std::max<std::int64_t>(width, sharing),
+               .intermediate = op.out_features,
                .dtype = settings_.formats().experts,
                .tp = sharing,
                .ep = layout_.expert,
                .routing = settings_.routing,
-               .implementation = settings_.implementation},
+               .implementation = settings_.implementation,
+               .ungated = model_.ungated_mlp},
       calls, shares_attention() ? Rows::stage : Rows::tokens);
 }
 

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "calibration/app/family_trainer.hpp"
-#include "calibration/evaluate/paper_family.hpp"
 #include "calibration/fit/linear.hpp"
 #include "kernels/neusight.hpp"
+#include "kernels/paper_family.hpp"
 #include "kernels/physical_predictor.hpp"
 #include "kernels/roof.hpp"
 #include "kernels/row_prices.hpp"
@@ -21,15 +21,11 @@ namespace {
 constexpr std::size_t rows_max_per_group = 6'000;
 constexpr int members_max = 2;
 
-constexpr std::pair<std::string_view, PaperVariant> paper_networks[] = {
-    {"synperf_paper", PaperVariant::whole},
-    {"without_mio", PaperVariant::without_mio},
-    {"without_math", PaperVariant::without_math}};
+constexpr std::string_view without_network = "synperf_without_network";
 
 const PaperVariant* paper_variant(std::string_view column) {
-  const auto found =
-      std::ranges::find(paper_networks, column, &std::pair<std::string_view, PaperVariant>::first);
-  return found == std::end(paper_networks) ? nullptr : &found->second;
+  const auto found = std::ranges::find(paper_variants, column, paper_name);
+  return found == paper_variants.end() ? nullptr : &*found;
 }
 
 PriceKernel network_prices(const EstimatorFamily& family, Artifact trained) {
@@ -67,7 +63,7 @@ PriceKernel linear_prices(const FamilyTable& table, const FamilyTraining& traini
 }
 
 /// The paper's T alone.
-PriceKernel without_mlp(const EstimatorFamily& base) {
+PriceKernel paper_time(const EstimatorFamily& base) {
   const EstimatorFamily& family = paper_family(base, PaperVariant::whole);
   return [&family](const Kernel& kernel, const GpuSpec& gpu) {
     return family.first_order(kernel, gpu).time.value();
@@ -108,12 +104,14 @@ FamilyTraining within(FamilyTraining training, const Fold& fold) {
 }
 
 std::vector<std::string_view> column_names() {
-  return {"synperf",  "synperf_paper", "without_mio", "without_math", "without_mlp",
-          "roofline", "linear",        "neusight",    wave_column};
-}
-
-bool is_never_shipped(std::string_view column) {
-  return paper_variant(column) != nullptr || column == "without_mlp";
+  std::vector<std::string_view> names = {"synperf"};
+  for (const PaperVariant variant : paper_variants) names.push_back(paper_name(variant));
+  for (const std::string_view name :
+       {without_network, std::string_view("roofline"), std::string_view("linear"),
+        std::string_view("neusight"), wave_column}) {
+    names.push_back(name);
+  }
+  return names;
 }
 
 PriceKernel shipped_prices(const std::string& column, const ColumnSettings& settings) {
@@ -123,9 +121,8 @@ PriceKernel shipped_prices(const std::string& column, const ColumnSettings& sett
   if (!settings.artifacts.empty() && column == "synperf") {
     options.set("artifacts", Value(settings.artifacts));
   }
-  if (!settings.artifacts.empty() && column == "neusight") {
-    options.set("artifacts", Value(settings.artifacts + "/baselines/neusight"));
-  }
+  if (!settings.artifacts.empty() && (column == "neusight" || paper_variant(column) != nullptr))
+    options.set("artifacts", Value(settings.artifacts + "/baselines/" + column));
   Diagnostics diagnostics;
   TableReader reader(options, diagnostics, column);
   std::unique_ptr<Predictor> made = predictor_catalog().find(column, {"--predictor"}).make(reader);
@@ -147,7 +144,7 @@ PriceKernel trained_prices(const std::string& column, const FamilyTable& table, 
   if (column == "neusight") {
     return baseline_prices(table, neusight_family(*table.family), training);
   }
-  if (column == "without_mlp") return without_mlp(*table.family);
+  if (column == without_network) return paper_time(*table.family);
   if (const PaperVariant* variant = paper_variant(column)) {
     return baseline_prices(table, paper_family(*table.family, *variant), training);
   }

@@ -1,6 +1,6 @@
 // The columns of `evaluate`: every predictor that is judged, as shipped or trained again without
 // what judges it. synperf, its paper's network (synperf_paper) and the paper's ablations
-// (without_mio, without_math, without_mlp), roofline, linear, neusight, wave.
+// (synperf_without_mio, …_math, …_network), roofline, linear, neusight, wave.
 #pragma once
 
 #include <functional>
@@ -38,9 +38,6 @@ inline constexpr std::string_view wave_column = "wave";
 
 /// All of them, in the order of the table.
 std::vector<std::string_view> column_names();
-/// Whether the program has no artifact of it, so that it is trained for every split.
-bool is_never_shipped(std::string_view column);
-
 /// As the program prices. Throws ConfigError for a name that is no shipped column.
 PriceKernel shipped_prices(const std::string& column, const ColumnSettings& settings);
 

@@ -126,18 +126,14 @@ class Evaluation {
     const Fold* fold;
   };
 
-  [[nodiscard]] bool trains(const std::string& column) const {
-    return is_never_shipped(column) || (split_ != Split::seen && split_ != Split::own);
-  }
+  [[nodiscard]] bool trains() const { return split_ != Split::seen && split_ != Split::own; }
 
   void load(const std::vector<const EstimatorFamily*>& families) {
-    const bool needs_all =
-        std::ranges::any_of(columns_, [&](const std::string& column) { return trains(column); });
     GpuSpecs specs;
     const Dataset dataset = load_datasets(command_.datasets, [&](const Sample& sample) {
       const bool is_judged = is_held_out_layout(sample.layout) ||
                              (split_ == Split::own && sample.origin.starts_with("foretoken_"));
-      if (!needs_all && !is_judged) return false;
+      if (!trains() && !is_judged) return false;
       const EstimatorFamily* family = family_of(sample.kernel, specs.find(sample.gpu));
       return std::ranges::find(families, family) != families.end();
     });
@@ -236,7 +232,7 @@ class Evaluation {
     std::erase_if(folds, [&](const Fold& fold) {
       return fold.name.find(command_.fold) == std::string::npos;
     });
-    if (trains("synperf")) {
+    if (trains()) {
       std::erase_if(folds, [&](const Fold& fold) {
         return training_rows(table, within(training, fold).rows).empty();
       });
@@ -246,7 +242,7 @@ class Evaluation {
 
   std::vector<double> prices(const Job& job, const std::string& column) {
     const FamilyTable& table = *job.table;
-    const PriceKernel price = trains(column) ? trained_prices(column, table, *job.fold, settings_)
+    const PriceKernel price = trains() ? trained_prices(column, table, *job.fold, settings_)
                                              : shipped_prices(column, settings_);
     std::vector<double> answers;
     for (const std::size_t row : job.fold->judged) {
@@ -370,8 +366,7 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_option("--family", command->family, "Which one, or all");
   subcommand
       ->add_option("--predictor", command->columns,
-                   fmt::format("One or more of {}; or all but wave, which prices experts alone "
-                               "(those with 'paper' or 'without' are trained first: minutes)",
+                   fmt::format("One or more of {}; or all but wave, which prices experts alone",
                                fmt::join(column_names(), ", ")))
       ->delimiter(',')
       ->take_all();

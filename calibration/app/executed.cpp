@@ -12,10 +12,6 @@ int evaluate_executed(const EvaluateExecuted& command, ColumnSettings settings) 
   settings.in_steps = true;
   std::vector<StepReport::NamedPrice> predictors;
   for (const std::string& column : command.columns) {
-    if (is_never_shipped(column)) {
-      throw ConfigError({"--predictor"},
-                        fmt::format("{} is not shipped, and --steps judges what is", column));
-    }
     predictors.emplace_back(column, shipped_prices(column, settings));
   }
   std::vector<ExecutedStep> steps;

@@ -79,7 +79,8 @@ struct ColumnsOf {
                        {"tp", text(kernel.tp)},
                        {"ep", text(kernel.ep)},
                        {"routing", routing_text(kernel.routing)},
-                       {"dtype", std::string(enum_name(kernel.dtype))}};
+                       {"dtype", std::string(enum_name(kernel.dtype))},
+                       {"ungated", kernel.ungated ? "true" : "false"}};
     add_implementation(columns, kernel.implementation);
     return columns;
   }

@@ -13,6 +13,7 @@
 #include "calibration/fit/tile_profile_fit.hpp"
 #include "calibration/say.hpp"
 #include "kernels/neusight.hpp"
+#include "kernels/paper_family.hpp"
 #include "sim/base/output_file.hpp"
 
 namespace foretoken {
@@ -21,6 +22,26 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t ceiling_rows_max_per_group = 10'000;
+
+/// A baseline with networks, trained on the data that each family itself is trained on.
+struct NetworkBaseline {
+  std::string_view name, recipe;
+  std::function<const EstimatorFamily&(const EstimatorFamily& family)> seen;
+};
+
+const std::vector<NetworkBaseline>& network_baselines() {
+  static const std::vector<NetworkBaseline> all = [] {
+    std::vector<NetworkBaseline> list = {{"neusight", neusight_recipe, neusight_family}};
+    for (const PaperVariant variant : paper_variants) {
+      list.push_back({paper_name(variant), paper_recipe,
+                      [variant](const EstimatorFamily& family) -> const EstimatorFamily& {
+                        return paper_family(family, variant);
+                      }});
+    }
+    return list;
+  }();
+  return all;
+}
 
 struct TrainCommand {
   DatasetOptions datasets;
@@ -87,9 +108,10 @@ class Training {
     for (const FamilyTable& table : tables_) {
       if (command_.baseline.empty()) work.push_back([&] { return train_networks(table); });
     }
-    for (const FamilyTable& table : tables_) {
-      if (command_.baseline == "neusight" || command_.all) {
-        work.push_back([&] { return train_neusight(table); });
+    for (const NetworkBaseline& baseline : network_baselines()) {
+      if (command_.baseline != baseline.name && !command_.all) continue;
+      for (const FamilyTable& table : tables_) {
+        work.push_back([&] { return train_baseline(baseline, table); });
       }
     }
     if (command_.baseline == "linear" || command_.all) work.push_back([&] { return fit_lines(); });
@@ -131,15 +153,16 @@ class Training {
     return scores(name, artifact, path);
   }
 
-  /// Trained with NeuSight's settings, on the data that the family itself is trained on.
-  [[nodiscard]] std::string train_neusight(const FamilyTable& table) const {
+  [[nodiscard]] std::string train_baseline(const NetworkBaseline& baseline,
+                                           const FamilyTable& table) const {
     const std::string name(table.family->name());
-    const FamilyTraining training = changed(recipes_.baseline(neusight_recipe, name));
+    const FamilyTraining training = changed(recipes_.baseline(baseline.recipe, name));
     const Artifact artifact =
-        train_baseline_or_explain(table, neusight_family(*table.family), training);
-    const fs::path path = fs::path(command_.out) / "baselines" / "neusight" / (name + ".json");
+        train_baseline_or_explain(table, baseline.seen(*table.family), training);
+    const fs::path path =
+        fs::path(command_.out) / "baselines" / baseline.name / (name + ".json");
     write_below(path, write_artifact(artifact));
-    return scores("neusight " + name, artifact, path);
+    return scores(fmt::format("{} {}", baseline.name, name), artifact, path);
   }
 
   [[nodiscard]] std::string fit_lines() const {
@@ -179,9 +202,11 @@ int train_command(TrainCommand command) {
   if (command.out.empty()) {
     command.out = command.quantile > 0 ? "calibration/artifacts/ceilings" : "calibration/artifacts";
   }
-  if (!command.baseline.empty() && command.baseline != "neusight" && command.baseline != "linear") {
+  std::vector<std::string_view> baselines = {"linear"};
+  for (const NetworkBaseline& baseline : network_baselines()) baselines.push_back(baseline.name);
+  if (!command.baseline.empty() && std::ranges::find(baselines, command.baseline) == baselines.end()) {
     throw ConfigError({"--baseline"},
-                      unknown_name_message("baseline", command.baseline, {"linear", "neusight"}));
+                      unknown_name_message("baseline", command.baseline, baselines));
   }
   if (command.quantile > 0 && (command.all || !command.baseline.empty())) {
     throw ConfigError({"--quantile"},
@@ -207,7 +232,8 @@ void add_train(CLI::App& program, Action& chosen) {
                    "of launches stays below (0.8 for foretoken diagnose)")
       ->check(CLI::Range(0.01, 0.99));
   subcommand->add_option("--baseline", command->baseline,
-                         "neusight or linear: a baseline instead of the families' networks");
+                         "neusight, synperf_paper (or _without_mio, _without_math) or linear: a baseline "
+                         "instead of the families' networks");
   subcommand->add_flag("--all", command->all,
                        "Everything that is shipped: networks, baselines, tile profiles");
   subcommand->add_option("--jobs", command->jobs, "Train so many families side by side")

@@ -10,8 +10,8 @@
 
 namespace foretoken {
 
-/// Tables that are no family: how NeuSight's networks are trained, and SynPerf's paper's, which
-/// only `evaluate` trains; both for all families.
+/// Tables that are no family: how NeuSight's networks are trained, and SynPerf's paper's with its
+/// ablations; both for all families.
 inline constexpr std::string_view neusight_recipe = "neusight", paper_recipe = "synperf_paper";
 
 class Recipes {

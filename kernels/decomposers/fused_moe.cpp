@@ -66,11 +66,15 @@ Launch align_launch(const FusedMoe& kernel, const MoeSizes& sizes) {
   return launch;
 }
 
-Launch activation_launch(const MoeSizes& sizes) {
+Launch activation_launch(const FusedMoe& kernel, const MoeSizes& sizes) {
   const auto width = static_cast<double>(sizes.width);
-  const Task task = {.fma_ops = 4 * width, .xu_ops = 2 * width, .bytes_loaded = 4 * width};
+  const Task task = kernel.ungated ? Task{.fma_ops = 2 * width, .bytes_loaded = 2 * width}
+                                   : Task{.fma_ops = 4 * width,
+                                          .xu_ops = 2 * width,
+                                          .bytes_loaded = 4 * width};
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(sizes.width / 8, 32, 1024));
-  return uniform_launch("silu_and_mul", task, sizes.assignments, threads, 31);
+  return uniform_launch(kernel.ungated ? "relu2" : "silu_and_mul", task, sizes.assignments, threads,
+                        31);
 }
 
 /// Sums the top k rows of each token, 2,048 columns a CTA.
@@ -91,9 +95,11 @@ Decomposition moe_layer(const FusedMoe& kernel, const ExpertCut& choice, const G
   std::vector<Launch>& launches = result.launches;
   if (is_narrow) launches.push_back(quantise_launch(kernel.tokens, kernel.hidden, kernel.dtype));
   launches.push_back(align_launch(kernel, sizes));
-  launches.push_back(
-      expert_gemm("moe_gate_up", choice, sizes, 2 * sizes.width, kernel.hidden, kernel, gpu));
-  launches.push_back(activation_launch(sizes));
+  launches.push_back(kernel.ungated ? expert_gemm("moe_up", choice, sizes, sizes.width,
+                                                  kernel.hidden, kernel, gpu)
+                                    : expert_gemm("moe_gate_up", choice, sizes, 2 * sizes.width,
+                                                  kernel.hidden, kernel, gpu));
+  launches.push_back(activation_launch(kernel, sizes));
   if (is_narrow) {
     launches.push_back(quantise_launch(sizes.assignments, sizes.width, kernel.dtype));
   }

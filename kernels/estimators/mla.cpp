@@ -3,11 +3,10 @@
 // down the decode path. Drafted tokens are verified by the decode kernel, a sequence's queries as
 // rows beside its heads; Triton's has one query a sequence and leaves them to the prefill path.
 //
-// The tables time vLLM's whole operation outside a CUDA graph: below about 0.15 ms (Hopper) or
-// 0.33 ms (Triton) the host is what they measure. That is what a warm launch is priced as; a cold
-// one, as in serving, runs inside a graph and has the kernel's own fixed cost instead. The network
-// corrects what the device does in both. Sources that nobody has measured (TensorRT-LLM's on
-// Blackwell, SGLang's) are priced as FlashMLA.
+// vLLM's tables time the whole operation outside a CUDA graph: below about 0.15 ms (Hopper) or
+// 0.33 ms (Triton) the host is what they measure. That is what its warm launch is priced as; a cold
+// one, as in serving, runs inside a graph and has the kernel's own fixed cost instead, as every
+// launch of SGLang's tables has. The network corrects what the device does in both.
 #include <algorithm>
 
 #include "kernels/decomposition.hpp"
@@ -16,7 +15,7 @@
 namespace foretoken {
 namespace {
 
-/// Fitted to AIConfigurator's context_mla and generation_mla tables (vLLM; A100, H100, H200, L40S).
+/// Fitted to AIConfigurator's context_mla and generation_mla tables (of vLLM: A100, H100, H200, L40S).
 struct MlaConstants {
   double host;  // us, of the framework's call
   double host_small_cache;
@@ -97,6 +96,11 @@ void add_expanded(const Mla& mla, const MlaConstants& c, const GpuSpec& gpu, Mla
   out.rows = bytes / gpu.dram_bandwidth.value() * 1e6;
 }
 
+/// Whether the tables time a launch of that framework with the host's part.
+bool is_timed_with_host(const Mla& mla) {
+  return mla.implementation.framework == Framework::vllm;
+}
+
 MlaEstimate estimate(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const auto& mla = std::get<Mla>(kernel);
   const bool is_triton = source_of(kernel, gpu) == KernelSource::triton;
@@ -106,7 +110,8 @@ MlaEstimate estimate(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const bool is_decode = runs_as_decode(mla, is_triton);
   out.is_absorbed =
       is_decode || out.queries <= (is_small ? c.short_queries_small_cache : c.short_queries);
-  out.fixed = is_cold ? graph_fixed : is_small ? c.host_small_cache : c.host;
+  const bool is_in_graph = is_cold || !is_timed_with_host(mla);
+  out.fixed = is_in_graph ? graph_fixed : is_small ? c.host_small_cache : c.host;
   if (out.is_absorbed) {
     add_absorbed(mla, c, gpu, out);
   } else {
@@ -118,7 +123,7 @@ MlaEstimate estimate(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
         out.sequences * out.queries * mla.query_heads * bytes / gpu.dram_bandwidth.value() * 1e6;
   }
   const double device = out.rows + overlapped(out.memory, out.math, out.walk, 0);
-  if (is_cold) {
+  if (is_in_graph) {
     out.total = out.fixed + device;
   } else {
     const double longer = std::max(out.fixed, device);
@@ -137,14 +142,14 @@ MlaEstimate estimate(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
 const std::vector<std::string> names = {
     "log_fixed_share", "log_memory_share", "log_math_share", "log_walk_share", "log_row_share",
     "log_heads",       "log_sequences",    "log_queries",    "log_keys",       "log_tiles_a_sm",
-    "has_small_cache", "is_triton",        "is_absorbed"};
+    "has_small_cache", "is_triton",        "is_absorbed",    "is_sglang"};
 
 class MlaFamily final : public EstimatorFamily {
  public:
   MlaFamily(std::string_view name, bool is_decode) : name_(name), is_decode_(is_decode) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] int version() const override { return 1; }
+  [[nodiscard]] int version() const override { return 2; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -179,6 +184,7 @@ class MlaFamily final : public EstimatorFamily {
     out.add(e.has_small_cache);
     out.add(e.is_triton);
     out.add(e.is_absorbed);
+    out.add(!is_timed_with_host(std::get<Mla>(kernel)));
   }
 
   /// The cache of a benchmark exceeds the L2 wherever the host does not hide the difference.

@@ -92,7 +92,7 @@ class MoeFamily final : public EstimatorFamily {
       : name_(name), style_(style), constants_(constants), error_(first_order_error) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] int version() const override { return 2; }
+  [[nodiscard]] int version() const override { return 3; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {

@@ -88,18 +88,7 @@ Bound MoeModel::bound() const {
 }
 
 bool has_gate(const FusedMoe& kernel, const GpuSpec& gpu) {
-  if (gpu.compute_capability == ampere && !kernel.implementation.is_cold) return true;
-  // Nemotron 3 Nano, Super and Ultra (config.json, mlp_hidden_act = "relu2"): intermediate width,
-  // experts, experts a token.
-  struct Shape {
-    std::int64_t intermediate;
-    int experts, topk;
-  };
-  constexpr auto ungated = std::to_array<Shape>({{1856, 128, 6}, {2688, 512, 22}, {5120, 512, 22}});
-  return std::ranges::none_of(ungated, [&](const Shape& shape) {
-    return shape.intermediate == kernel.intermediate && shape.experts == kernel.experts &&
-           shape.topk == kernel.topk;
-  });
+  return !kernel.ungated || (gpu.compute_capability == ampere && !kernel.implementation.is_cold);
 }
 
 bool has_tied_groups(const FusedMoe& kernel) {

@@ -48,9 +48,8 @@ struct MoeModel {
 MoeModel moe_model(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
                    const MoeConstants& constants);
 
-/// Whether the experts have a gate. FusedMoe does not say; the published models without one are
-/// known by their shape. The tables of compute capability 8.0 come from an older collector, which
-/// ran those with a gate: warm prices reproduce it.
+/// Whether the experts have a gate. The tables of compute capability 8.0 come from an older
+/// collector, which ran all experts with one: warm prices reproduce it.
 bool has_gate(const FusedMoe& kernel, const GpuSpec& gpu);
 
 /// DeepSeek-V3's router picks 4 of 8 expert groups. The tables' synthetic logits tie, so that half

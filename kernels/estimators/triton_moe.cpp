@@ -97,7 +97,7 @@ class TritonMoeFamily final : public EstimatorFamily {
       : name_(name), is_16_bit_(is_16_bit), constants_(constants) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] int version() const override { return 3; }
+  [[nodiscard]] int version() const override { return 4; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {

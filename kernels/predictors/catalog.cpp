@@ -4,6 +4,10 @@
 namespace foretoken {
 
 std::unique_ptr<Predictor> make_synperf(TableReader& options);
+std::unique_ptr<Predictor> make_synperf_paper(TableReader& options);
+std::unique_ptr<Predictor> make_synperf_without_mio(TableReader& options);
+std::unique_ptr<Predictor> make_synperf_without_math(TableReader& options);
+std::unique_ptr<Predictor> make_synperf_without_network(TableReader& options);
 std::unique_ptr<Predictor> make_linear(TableReader& options);
 std::unique_ptr<Predictor> make_neusight(TableReader& options);
 std::unique_ptr<Predictor> make_roofline(TableReader& options);
@@ -28,6 +32,16 @@ Registry<PredictorFactory> predictor_catalog() {
               "roof of the kernel's waves of tiles over a utilisation that a network learned from "
               "tile and GPU: a baseline",
               make_neusight);
+  catalog.add("synperf_paper",
+              "SynPerf as its paper has it: networks on Table IV over the busiest SM's time; to "
+              "compare with",
+              make_synperf_paper);
+  catalog.add("synperf_without_mio", "synperf_paper without memory in time and features: ablation",
+              make_synperf_without_mio);
+  catalog.add("synperf_without_math", "synperf_paper without math in time and features: ablation",
+              make_synperf_without_math);
+  catalog.add("synperf_without_network", "the busiest SM's time of synperf_paper alone: ablation",
+              make_synperf_without_network);
   catalog.add("tritonblas",
               "matrix products by an analytic model of tiles and caches, with the tile it would "
               "select itself; `others` prices the rest",

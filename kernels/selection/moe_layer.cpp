@@ -14,8 +14,10 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 MoeLayer layer_of(const FusedMoe& kernel) {
   FORETOKEN_CHECK(kernel.experts > 0 && kernel.ep > 0 && kernel.tp > 0, "{} experts, ep {}, tp {}",
                   kernel.experts, kernel.ep, kernel.tp);
+  // Without a gate: as gated ones with as many weights and operations.
+  const std::int64_t gated = kernel.ungated ? kernel.intermediate * 2 / 3 : kernel.intermediate;
   return {(kernel.experts + kernel.ep - 1) / kernel.ep, kernel.hidden,
-          ceil_div(kernel.intermediate, kernel.tp), kernel.dtype};
+          std::max<std::int64_t>(ceil_div(gated, kernel.tp), 1), kernel.dtype};
 }
 
 std::int64_t row_tiles(std::span<const std::int64_t> histogram, int rows) {

@@ -50,7 +50,6 @@ says_what_is_wrong)
   refused "there are no measurements of 'gemm_4bit'" train --family gemm_4bit --out "$work"
   refused "there are no measured steps" evaluate --split steps
   refused "has no executed steps" evaluate --steps --own "$work"
-  refused "without_mlp is not shipped" evaluate --steps --predictor without_mlp
   refused "cannot read this file" train --family rope --recipes no/such.toml --out "$work"
   ;;
 outputs)

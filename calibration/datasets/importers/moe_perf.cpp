@@ -2,6 +2,7 @@
 // reduction). `num_tokens` are one rank's tokens before routing, `inter_size` and `num_experts` the
 // full model's before moe_tp_size and moe_ep_size divide them.
 #include "calibration/datasets/importer.hpp"
+#include "kernels/published_experts.hpp"
 
 namespace foretoken {
 namespace {
@@ -34,6 +35,7 @@ void import_moe_perf(const MeasuredFile& file, SampleSink& sink) {
     moe.dtype = parse_table_dtype(rows, dtype);
     moe.tp = static_cast<int>(rows.integer(tp));
     moe.ep = static_cast<int>(rows.integer(ep));
+    moe.ungated = are_published_without_gate(moe);
     moe.routing = table_routing(rows, distribution);
     moe.implementation = table_implementation(rows.text(source), file.framework);
     std::string layout = moe_layout(moe);

@@ -8,6 +8,7 @@
 
 #include "kernels/estimator.hpp"
 #include "kernels/estimators/moe_model.hpp"
+#include "kernels/published_experts.hpp"
 #include "kernels/estimators/triton_moe_model.hpp"
 #include "kernels/tuned_moe_shapes.hpp"
 #include "kernels/expert_load.hpp"
@@ -270,11 +271,15 @@ TEST(MoeModelTest, NemotronHasNoGate) {
   FusedMoe moe = moe_of(16, 128, 6);
   moe.hidden = 2688;
   moe.intermediate = 1856;
+  EXPECT_TRUE(are_published_without_gate(moe));
+  moe.ungated = true;
   EXPECT_FALSE(has_gate(moe, gpu_of("h200-sxm")));
   EXPECT_TRUE(has_gate(moe, gpu_of("a100-sxm")));  // as its tables measured it
   moe.implementation.is_cold = true;
   EXPECT_FALSE(has_gate(moe, gpu_of("a100-sxm")));
   moe.intermediate = 1536;
+  EXPECT_FALSE(are_published_without_gate(moe));
+  moe.ungated = false;
   EXPECT_TRUE(has_gate(moe, gpu_of("h200-sxm")));
 }
 

@@ -174,6 +174,19 @@ TEST(KernelWork, FusedMoeByHand) {
   EXPECT_EQ(work.l2_bytes.value(), work.dram_bytes.value() + 32 * (3 * 16 + 64) * 2 * 2);
 }
 
+TEST(KernelWork, ExpertsWithoutGateByHand) {
+  FusedMoe moe = moe_with({});
+  moe.tp = 2;
+  moe.ungated = true;
+  const KernelWork work = kernel_work(moe);
+  // 32 token-expert pairs, hidden 64, width 16: up and down, ReLU^2 between.
+  EXPECT_EQ(work.tensor_flops, 4.0 * 32 * 64 * 16);
+  EXPECT_EQ(work.weight_bytes.value(), 8 * 2 * 64 * 16 * 2);
+  EXPECT_EQ(work.xu_ops, 0);
+  EXPECT_EQ(work.fma_ops, 2 * 32 * 16 + 32 * 64);
+  EXPECT_EQ(work.l2_bytes.value(), work.dram_bytes.value() + 32 * (2 * 16 + 64) * 2 * 2);
+}
+
 TEST(KernelWork, FusedMoeReadsOnlyActiveExperts) {
   const Routing two_experts{Routing::Kind::histogram, 0, {0, 20, 0, 0, 12, 0, 0, 0}};
   EXPECT_EQ(kernel_work(moe_with(two_experts)).weight_bytes.value(), 2 * 3 * 64 * 32 * 2);

@@ -101,7 +101,7 @@ shared = true
   EXPECT_FALSE(find(sequence, "q_absorb").of_decodes);
 }
 
-// Experts of two products on a latent: two thirds of the width in gated ones.
+// Experts of two products on a latent.
 TEST(GenerateHybrid, ExpertsOnALatent) {
   const Transformer latent = described(shared_text + R"(layers = 2
 ungated_mlp = true
@@ -121,7 +121,8 @@ latent = 16
   EXPECT_EQ(kernel<Gemm>(sequence, "latent_up_proj"), (Gemm{100, 64, 16}));
   const auto experts = std::get<FusedMoe>(find(sequence, "experts").kernel);
   EXPECT_EQ(experts.hidden, 16);
-  EXPECT_EQ(experts.intermediate, 32);
+  EXPECT_EQ(experts.intermediate, 48);
+  EXPECT_TRUE(experts.ungated);
   EXPECT_EQ(find(sequence, "attention").calls, 1);
   EXPECT_FALSE(contains(sequence, "gate_up_proj"));
 }

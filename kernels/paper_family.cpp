@@ -1,4 +1,4 @@
-#include "calibration/evaluate/paper_family.hpp"
+#include "kernels/paper_family.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,6 @@
 
 namespace foretoken {
 namespace {
-
-constexpr double time_min = 1e-9;  // s; without math some kernels have nothing to do
 
 const std::vector<std::string> math_names = {
     "tensor_total_ops", "tensor_total_cycles", "tensor_max_sm_ops", "tensor_max_sm_cycles",
@@ -47,7 +45,8 @@ class PaperFamily final : public EstimatorFamily {
     const double math = has_math_ ? cycles / gpu.clock.value() : 0;
     const double memory =
         has_mio_ ? kernel_work(kernel).dram_bytes.value() / gpu.dram_bandwidth.value() : 0;
-    return {Seconds(std::max({math, memory, time_min})),
+    const Seconds launches = gpu.launch_latency * f.launches;
+    return {launches + Seconds(std::max(math, memory)),
             math > memory ? Bound::tensor : Bound::dram};
   }
 
@@ -98,6 +97,12 @@ const EstimatorFamily& paper_family(const EstimatorFamily& family, PaperVariant 
   const auto found = std::ranges::find(families, family.name(), &PaperFamily::name);
   FORETOKEN_CHECK(found != families.end(), "no family is called '{}'", family.name());
   return *found;
+}
+
+std::string_view paper_name(PaperVariant variant) {
+  constexpr auto names = std::to_array<std::string_view>(
+      {"synperf_paper", "synperf_without_mio", "synperf_without_math"});
+  return names[static_cast<std::size_t>(variant)];
 }
 
 }  // namespace foretoken

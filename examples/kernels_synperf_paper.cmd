@@ -1,0 +1,1 @@
+predict --gpu l40s --predictor synperf_paper examples/kernels.jsonl
