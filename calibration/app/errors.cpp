@@ -21,7 +21,7 @@ const std::vector<std::string> provenance = {
     "  foretoken-calibrate evaluate --split gpu --jobs 14 --json gpu.json",
     "  foretoken-calibrate evaluate --comm --json comm.json",
     "  foretoken validate --silicon FORETOKEN_DATA/serving/silicon_agg_h100.csv.gz \\",
-    "      --servers examples/servers/h100_silicon.toml --json > silicon.json",
+    "      --servers examples/servers/public.toml --json > silicon.json",
     "  foretoken-calibrate errors --seen seen.json --gpu gpu.json --comm comm.json \\",
     "      --silicon silicon.json --out sim/report/tables/predictor_errors.toml",
     "error: layouts held out, on GPUs that were measured (gpus). unseen: each GPU left out in "

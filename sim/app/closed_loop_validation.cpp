@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/app/subcommand.hpp"
+#include "sim/app/sweep_progress.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
@@ -15,19 +16,36 @@
 #include "sim/report/point_report.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/closed_loop_scenario.hpp"
-#include "sim/scenario/recorded_names.hpp"
 
 namespace foretoken {
 namespace {
 
+/// "TP4", "DP8 TP1 EP8", "2x TP4".
+std::string layout_text(const MeasuredLayout& layout) {
+  std::string text = layout.workers > 1 ? fmt::format("{}x ", layout.workers) : "";
+  if (layout.attention_ranks > 1) text += fmt::format("DP{} ", layout.attention_ranks);
+  text += fmt::format("TP{}", layout.tensor);
+  if (layout.pipeline > 1) text += fmt::format(" PP{}", layout.pipeline);
+  if (layout.experts > 1) text += fmt::format(" EP{}", layout.experts);
+  return text;
+}
+
+/// A model that nobody knows goes by the name of its row; its simulation says what is wrong.
+std::string model_text(const ClosedLoopPoint& point, const ServerSettings& servers) {
+  try {
+    return servers.model(point);
+  } catch (const ConfigError&) {
+    return point.model;
+  }
+}
+
 ComparedPoint as_measured(const ClosedLoopPoint& point, const ServerSettings& servers) {
   ComparedPoint compared;
   compared.id = point.id;
-  compared.model = model_called(point.model, point.position);
+  compared.model = model_text(point, servers);
   compared.engine = point.version.empty() ? point.engine : point.engine + " " + point.version;
-  compared.layout = fmt::format("TP{}", point.tensor_parallel);
-  if (point.pipeline_parallel > 1) compared.layout += fmt::format(" PP{}", point.pipeline_parallel);
-  if (point.expert_parallel > 1) compared.layout += fmt::format(" EP{}", point.expert_parallel);
+  compared.layout = layout_text(point.layout);
+  if (point.prefill) compared.layout = layout_text(*point.prefill) + " > " + compared.layout;
   compared.users = point.users;
   compared.prompt_tokens = point.prompt_tokens;
   compared.output_tokens = point.output_tokens;
@@ -35,6 +53,17 @@ ComparedPoint as_measured(const ClosedLoopPoint& point, const ServerSettings& se
   compared.measured_ttft_ms = point.ttft_ms;
   compared.measured_tpot_ms = point.tpot_ms;
   return compared;
+}
+
+PointReport measured_report(const ClosedLoopPoints& loaded, const ServerSettings& servers) {
+  PointReport report;
+  for (const RowLeftOut& row : loaded.left_out) {
+    report.left_out.push_back({row.id, row.position.line, row.reason});
+  }
+  for (const ClosedLoopPoint& point : loaded.points) {
+    report.points.push_back(as_measured(point, servers));
+  }
+  return report;
 }
 
 /// Means, their intervals and the host's part cross the pipe.
@@ -57,52 +86,72 @@ double number_member(const Value& value, std::string_view key) {
   return std::get<double>(value.find(key)->data);
 }
 
-}  // namespace
-
-int validate_closed_loops(const ClosedLoopOptions& options) {
-  Outputs outputs({options.table, options.servers});
-  if (!options.report_path.empty()) outputs.expect(options.report_path);
-  const ClosedLoopPoints loaded = load_closed_loop_points(options.table);
-  const ServerSettings servers =
-      options.servers.empty() ? ServerSettings() : ServerSettings(options.servers);
-  PointReport report;
-  report.left_out = loaded.without_users;
-  for (const ClosedLoopPoint& point : loaded.points) {
-    report.points.push_back(as_measured(point, servers));
+void take(const RunOutcome& outcome, ComparedPoint& point) {
+  if (outcome.status != RunStatus::ran) {
+    // The first line says what; where in the scenario no user's file has it.
+    point.failure = outcome.message.substr(0, outcome.message.find('\n'));
+    return;
   }
+  point.simulated_ttft_ms = number_member(outcome.report, "ttft_ms");
+  point.simulated_tpot_ms = number_member(outcome.report, "tpot_ms");
+  point.host_ms = number_member(outcome.report, "host_ms");
+  point.ttft_interval = interval_of(outcome.report, "ttft_ms", "mean");
+  point.tpot_interval = interval_of(outcome.report, "tpot_ms", "mean");
+}
+
+/// False if somebody stopped it.
+bool simulate_points(const ClosedLoopOptions& options, const std::vector<ClosedLoopPoint>& points,
+                     const ServerSettings& servers, PointReport& report) {
+  SweepProgress progress(!options.quiet && can_rewrite(stderr));
   // The runner knows scenarios by what is changed in them; here that is which point it is.
   ForkingRunner runner(options.jobs, [&](const RunRequest& request) {
-    const ClosedLoopPoint& point = loaded.points[std::stoul(request.overrides.front())];
+    const ClosedLoopPoint& point = points[std::stoul(request.overrides.front())];
     return simulate_point(servers.scenario(point), options.overrides);
   });
   std::size_t next = 0, running = 0;
-  while (next < loaded.points.size() || running > 0) {
-    if (next < loaded.points.size() && running < runner.slots()) {
+  while (next < points.size() || running > 0) {
+    progress.update({.wanted = points.size(), .finished = next - running, .leased = running});
+    if (next < points.size() && running < runner.slots()) {
       runner.start(next, {{std::to_string(next)}});
       ++next;
       ++running;
       continue;
     }
     const auto finished = runner.wait();
-    if (!finished) return status_interrupted;
+    if (!finished) return false;
     --running;
-    ComparedPoint& point = report.points[finished->ticket];
-    if (finished->outcome.status == RunStatus::ran) {
-      point.simulated_ttft_ms = number_member(finished->outcome.report, "ttft_ms");
-      point.simulated_tpot_ms = number_member(finished->outcome.report, "tpot_ms");
-      point.host_ms = number_member(finished->outcome.report, "host_ms");
-      point.ttft_interval = interval_of(finished->outcome.report, "ttft_ms", "mean");
-      point.tpot_interval = interval_of(finished->outcome.report, "tpot_ms", "mean");
-    } else {
-      point.failure = finished->outcome.message;
-    }
+    take(finished->outcome, report.points[finished->ticket]);
   }
+  return true;
+}
+
+Outputs point_outputs(const ClosedLoopOptions& options) {
+  Outputs outputs({options.table, options.servers, options.model, options.cluster});
+  if (!options.report_path.empty()) outputs.expect(options.report_path);
+  if (!options.out_folder.empty()) outputs.expect_in(options.out_folder, {"validation.json"});
+  return outputs;
+}
+
+}  // namespace
+
+int validate_closed_loops(const ClosedLoopOptions& options) {
+  Outputs outputs = point_outputs(options);
+  const ClosedLoopPoints loaded = load_closed_loop_points(options.table);
+  const ServerSettings servers(
+      options.servers.empty() ? ServerRules() : load_server_rules(options.servers),
+      {options.model, options.cluster});
+  PointReport report = measured_report(loaded, servers);
+  if (!simulate_points(options, loaded.points, servers, report)) return status_interrupted;
   if (!options.report_path.empty())
     outputs.write(options.report_path, point_page(report, version()));
+  if (!options.out_folder.empty()) {
+    const std::filesystem::path folder = options.out_folder;
+    outputs.write(folder / "validation.json", to_json(point_value(report)) + "\n");
+  }
   outputs.publish();
   if (options.json) {
     show_data(to_json(point_value(report)) + "\n");
-  } else {
+  } else if (!options.quiet) {
     show("{}", point_text(report, shows_colour(stdout), terminal_width(stdout), options.worst));
   }
   return 0;

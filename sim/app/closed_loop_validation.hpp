@@ -1,5 +1,6 @@
 // `foretoken validate --silicon`: simulates every point of a table of real servers, each in a child
-// process, and says how far off they are.
+// process, and says how far off they are. What cannot be simulated is listed and stops nothing
+// else.
 #pragma once
 
 #include <string>
@@ -10,11 +11,14 @@ namespace foretoken {
 struct ClosedLoopOptions {
   std::string table;                   // CSV
   std::string servers;                 // TOML; "" = presets alone
+  std::string model, cluster;          // in place of what rows say; "" = as they say
   std::vector<std::string> overrides;  // of every scenario
   std::size_t jobs = 0;                // at once; 0 = one for each processor
   std::size_t worst = 10;              // points to list
   bool json = false;
+  bool quiet = false;       // neither tables nor progress
   std::string report_path;  // HTML; "" = none
+  std::string out_folder;   // for validation.json; "" = none
 };
 
 /// Returns the exit status.

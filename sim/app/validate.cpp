@@ -105,6 +105,19 @@ int validate(const ValidateOptions& options) {
   return 0;
 }
 
+/// What both kinds of input share.
+ClosedLoopOptions closed_loop_options(const ValidateOptions& options) {
+  ClosedLoopOptions closed_loop = options.closed_loop;
+  closed_loop.model = options.model;
+  closed_loop.cluster = options.cluster;
+  closed_loop.overrides = options.overrides;
+  closed_loop.json = options.json;
+  closed_loop.quiet = options.quiet;
+  closed_loop.report_path = options.report_path;
+  closed_loop.out_folder = options.out_folder;
+  return closed_loop;
+}
+
 }  // namespace
 
 void add_validate(CLI::App& program, Action& chosen) {
@@ -120,7 +133,7 @@ void add_validate(CLI::App& program, Action& chosen) {
   folder->excludes(table);
   command
       ->add_option("--servers", options->closed_loop.servers,
-                   "What is known of those servers: TOML, as examples/servers/h100_silicon.toml")
+                   "What is known of those servers: TOML, as examples/servers/public.toml")
       ->needs(table);
   command->add_option("--worst", options->closed_loop.worst, "Points to list")
       ->check(CLI::NonNegativeNumber)
@@ -129,9 +142,9 @@ void add_validate(CLI::App& program, Action& chosen) {
       ->check(CLI::PositiveNumber)
       ->needs(table);
   command->add_option("--model", options->model,
-                      "Model: name, TOML or config.json (default: as meta.json says)");
+                      "Model: name, TOML or config.json (default: as the run says)");
   command->add_option("--cluster", options->cluster,
-                      "Cluster: name or TOML (default: the GPUs that meta.json names)");
+                      "Cluster: name or TOML (default: the GPUs that the run names)");
   add_set_option(*command, options->overrides);
   command->add_option("--out", options->out_folder,
                       "Folder for the comparison, its picture and the simulated run");
@@ -154,10 +167,7 @@ void add_validate(CLI::App& program, Action& chosen) {
     chosen = [options] {
       if (!options->report_path.empty()) check_page_charts();
       if (options->closed_loop.table.empty()) return validate(*options);
-      options->closed_loop.overrides = options->overrides;
-      options->closed_loop.json = options->json;
-      options->closed_loop.report_path = options->report_path;
-      return validate_closed_loops(options->closed_loop);
+      return validate_closed_loops(closed_loop_options(*options));
     };
   });
 }

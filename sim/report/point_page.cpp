@@ -90,21 +90,17 @@ std::string point_page(const PointReport& report, const std::string& version) {
   ReportPage page("Measured servers and their simulation", "validation", version);
   std::vector<double> ttft, tpot;
   std::vector<std::string> notes;
-  std::map<std::string, int> failures;
   for (const ComparedPoint& point : report.points) {
-    if (!point.failure.empty()) {
-      ++failures[point.failure];
-    } else if (!point.is_calibration) {
+    if (point.failure.empty() && !point.is_calibration) {
       ttft.push_back(point.ttft_error());
       tpot.push_back(point.tpot_error());
     }
   }
-  for (const auto& [failure, count] : failures) {
-    notes.push_back(fmt::format("{} not simulated: {}", counted(count, "point"), failure));
+  for (const auto& [reason, count] : report.failures()) {
+    notes.push_back(fmt::format("{} not simulated: {}", counted(count, "point"), reason));
   }
-  if (report.left_out > 0) {
-    notes.push_back(fmt::format("{} left out that do not say how many users a server had",
-                                counted(report.left_out, "row")));
+  for (const auto& [reason, count] : report.reasons_left_out()) {
+    notes.push_back(fmt::format("{} left out: {}", counted(count, "row"), reason));
   }
   page.tiles({{"TPOT, median error", fmt::format("{:.1f}", 100 * median_size(tpot)), "%",
                counted(std::ssize(tpot), "test point")},

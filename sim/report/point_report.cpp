@@ -183,7 +183,29 @@ std::string host_text(const PointReport& report, const TextTable::Layout& layout
   return text;
 }
 
+Value left_out_value(const PointReport& report) {
+  ValueArray rows;
+  for (const LeftOutRow& row : report.left_out) {
+    rows.emplace_back(ValueObject{{"id", row.id}, {"line", row.line}, {"reason", row.reason}});
+  }
+  return rows;
+}
+
 }  // namespace
+
+std::map<std::string, std::int64_t> PointReport::reasons_left_out() const {
+  std::map<std::string, std::int64_t> counts;
+  for (const LeftOutRow& row : left_out) ++counts[row.reason];
+  return counts;
+}
+
+std::map<std::string, std::int64_t> PointReport::failures() const {
+  std::map<std::string, std::int64_t> counts;
+  for (const ComparedPoint& point : points) {
+    if (!point.failure.empty()) ++counts[point.failure];
+  }
+  return counts;
+}
 
 std::vector<HostResidual> host_residuals(const PointReport& report) {
   constexpr std::size_t points_min = 20;  // ten an unknown
@@ -235,17 +257,12 @@ std::string point_text(const PointReport& report, bool colour, int width, std::s
   text += host_text(report, layout) + "\n";
   text += table_text(groups_of(report, true), layout);
   if (worst > 0) text += "\n  furthest off by TPOT\n" + worst_text(report, worst, layout);
-  std::map<std::string, std::int64_t> failures;
-  for (const ComparedPoint& point : report.points) {
-    if (!point.failure.empty()) ++failures[point.failure];
-  }
-  for (const auto& [failure, count] : failures) {
+  for (const auto& [reason, count] : report.failures()) {
     text += fmt::format("\n  {}: {}\n", ink.warning(counted(count, "point") + " not simulated"),
-                        failure);
+                        reason);
   }
-  if (report.left_out > 0) {
-    text += fmt::format("\n  {} left out: the number of users of one server is not said\n",
-                        counted(report.left_out, "row"));
+  for (const auto& [reason, count] : report.reasons_left_out()) {
+    text += fmt::format("\n  {} left out: {}\n", counted(count, "row"), reason);
   }
   return text;
 }
@@ -272,6 +289,12 @@ Value point_value(const PointReport& report) {
   for (const ComparedPoint& point : report.points) {
     Value value;
     value.set("id", point.id);
+    value.set("model", point.model);
+    value.set("engine", point.engine);
+    value.set("layout", point.layout);
+    value.set("users", point.users);
+    value.set("prompt_tokens", point.prompt_tokens);
+    value.set("output_tokens", point.output_tokens);
     value.set("part", part_name(point));
     if (point.failure.empty()) {
       value.set("measured_ttft_ms", rounded(point.measured_ttft_ms));
@@ -305,7 +328,7 @@ Value point_value(const PointReport& report) {
   value.set("groups", std::move(groups));
   value.set("host", std::move(hosts));
   value.set("points", std::move(points));
-  value.set("left_out", report.left_out);
+  value.set("left_out", left_out_value(report));
   return value;
 }
 

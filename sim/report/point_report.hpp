@@ -3,6 +3,7 @@
 // within the simulation's intervals, and how much of what is left is the CPU's.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,9 +27,20 @@ struct ComparedPoint {
   [[nodiscard]] double tpot_error() const { return simulated_tpot_ms / measured_tpot_ms - 1.0; }
 };
 
+/// A row that is no point, and why.
+struct LeftOutRow {
+  std::string id;
+  int line = 0;
+  std::string reason;
+};
+
 struct PointReport {
   std::vector<ComparedPoint> points;  // in the order of the file
-  std::int64_t left_out = 0;          // rows that do not say how many users a server had
+  std::vector<LeftOutRow> left_out;   // likewise
+
+  /// How often each reason kept a row or a point from being simulated, in the order of the reasons.
+  [[nodiscard]] std::map<std::string, std::int64_t> reasons_left_out() const;
+  [[nodiscard]] std::map<std::string, std::int64_t> failures() const;
 };
 
 /// What is missing of the measured TPOTs of one model on one engine, by least squares: as host time
@@ -40,9 +52,9 @@ struct HostResidual {
   std::int64_t points = 0;
   double share = 0;  // of the simulated TPOT that is host time, mean
   // Relative: 0.1 = it would have to be 10 % longer.
-  double alone = 0;            // host time, if GPU times are right
-  double gpu = 0, host = 0;    // both
-  double host_deviation = 0;   // standard error of `host`
+  double alone = 0;           // host time, if GPU times are right
+  double gpu = 0, host = 0;   // both
+  double host_deviation = 0;  // standard error of `host`
 };
 /// Of every model and engine with host time and at least 20 points; in the order of the names.
 std::vector<HostResidual> host_residuals(const PointReport& report);

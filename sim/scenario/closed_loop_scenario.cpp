@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "models/transformer.hpp"
 #include "sim/base/nearest_name.hpp"
-#include "sim/base/table_reader.hpp"
-#include "sim/base/toml.hpp"
+#include "sim/scenario/recorded_formats.hpp"
 #include "sim/scenario/recorded_names.hpp"
 
 namespace foretoken {
@@ -16,6 +17,9 @@ struct EngineName {
 };
 constexpr auto engine_names = std::to_array<EngineName>(
     {{"vllm", "vllm-v1"}, {"sglang", "sglang"}, {"trtllm", "tensorrt-llm"}});
+/// Keys that a rule may give as a sum of what the row says.
+constexpr auto summed_keys =
+    std::to_array<std::string_view>({"sequences_max", "batch_tokens_max", "chunk_tokens"});
 
 std::string preset_of(const ClosedLoopPoint& point) {
   std::vector<std::string_view> known;
@@ -26,92 +30,108 @@ std::string preset_of(const ClosedLoopPoint& point) {
   throw ConfigError(point.position, unknown_name_message("backend", point.engine, known));
 }
 
-/// Formats that change what is computed; others are those the model was published in.
-void set_format(Value& model, std::string_view key, std::string_view recorded) {
-  if (recorded == "fp8" || recorded == "fp8_block") model.set(key, std::string(recorded));
+void set_layout(Value& table, const MeasuredLayout& layout) {
+  table.set("tensor_parallel", layout.tensor);
+  table.set("pipeline_parallel", layout.pipeline);
+  if (layout.experts > 1) table.set("expert_parallel", layout.experts);
+  if (layout.attention_ranks > 1) table.set("data_parallel_attention", layout.attention_ranks);
+}
+
+Value pool_table(std::string_view role, const MeasuredLayout& layout) {
+  Value pool;
+  pool.set("role", std::string(role));
+  set_layout(pool, layout);
+  pool.set("replicas", layout.workers);
+  return pool;
+}
+
+/// A number, or as far down as `from` times it.
+Value length_value(int tokens, double from) {
+  const int least = std::max(1, static_cast<int>(std::floor(tokens * from)));
+  if (from == 0 || least == tokens) return tokens;
+  return ValueObject{{"distribution", "uniform"}, {"min", least}, {"max", tokens}};
+}
+
+Value set_over(const Value* before, const Value& settings, const ClosedLoopPoint& point) {
+  Value merged = before != nullptr ? *before : Value();
+  for (const auto& [key, value] : std::get<ValueObject>(settings.data)) {
+    const bool is_sum = std::ranges::find(summed_keys, key) != summed_keys.end();
+    merged.set(key, is_sum ? Value(tokens_said(value, point)) : value);
+  }
+  return merged;
 }
 
 }  // namespace
 
-ServerSettings::ServerSettings(const std::filesystem::path& toml) : root_(load_toml(toml)) {
-  Diagnostics diagnostics;
-  TableReader reader(root_, diagnostics, "");
-  reader.read("requests_per_user", requests_per_user_);
-  reader.expect("requests_per_user", requests_per_user_ >= 1, "must be at least 1");
-  reader.read("calibration_tensor_parallel", calibration_tensor_parallel_);
-  (void)reader.find_table("workload");
-  (void)reader.find_table("engines");
-  (void)reader.find_table("models");
-  reader.finish();
-  diagnostics.throw_if_any();
-}
-
 bool ServerSettings::is_calibration(const ClosedLoopPoint& point) const {
-  return point.tensor_parallel == calibration_tensor_parallel_;
+  return !point.prefill && point.layout.tensor == rules_.calibration_tensor_parallel;
 }
 
-void ServerSettings::apply(std::string_view family, const std::string& name,
-                           const ClosedLoopPoint& point, Value& scenario) const {
-  constexpr std::string_view without_slot = "users_without_slot";
-  const Value* entries = root_.find(family);
-  const Value* entry = entries != nullptr ? entries->find(name) : nullptr;
-  if (entry == nullptr || !entry->is_object()) return;
-  for (const auto& [table, settings] : std::get<ValueObject>(entry->data)) {
-    if (table == without_slot) {
-      Diagnostics diagnostics;
-      TableReader reader(*entry, diagnostics, fmt::format("{}.{}", family, name));
-      int users = 0;
-      reader.read(without_slot, users);
-      reader.expect(without_slot, users >= 0, "must not be negative");
-      diagnostics.throw_if_any();
-      Value engine = *scenario.find("engine");
-      engine.set("sequences_max", std::max(1, point.users - users));
-      scenario.set("engine", std::move(engine));
-      continue;
-    }
-    if (!settings.is_object()) {
-      throw ConfigError(settings.position, fmt::format("expected a table of the scenario, such as "
-                                                       "[{}.{}.engine]",
-                                                       family, name));
-    }
-    const Value* before = scenario.find(table);
-    Value merged = before != nullptr ? *before : Value();
-    for (const auto& [key, value] : std::get<ValueObject>(settings.data)) merged.set(key, value);
-    scenario.set(table, std::move(merged));
+std::string ServerSettings::model(const ClosedLoopPoint& point) const {
+  return choices_.model.empty() ? model_called(point.model, point.position) : choices_.model;
+}
+
+Value ServerSettings::model_table(const ClosedLoopPoint& point) const {
+  Value table;
+  const std::string name = model(point);
+  table.set("name", name);
+  if (choices_.model.empty()) set_recorded_formats(table, name, point);
+  // Checkpoints that ModelOpt has quantised to fp8, a scale a tensor, say fp8 of the KV cache too,
+  // and TensorRT-LLM follows them; those with a scale a block say nothing of it.
+  if (point.engine == "trtllm" && point.gemm_format == "fp8") table.set("kv_dtype", "fp8");
+  return table;
+}
+
+std::vector<const ServerRule*> ServerSettings::rules_for(const ClosedLoopPoint& point) const {
+  std::vector<const ServerRule*> found;
+  if (rules_.rules.empty()) return found;
+  const std::string name = model(point);
+  const bool has_experts = load_model(name, point.position).moe.has_value();
+  for (const ServerRule& rule : rules_.rules) {
+    if (rule.scope.holds(point, name, has_experts)) found.push_back(&rule);
   }
+  return found;
+}
+
+Value ServerSettings::workload_table(const ClosedLoopPoint& point) const {
+  double from = 0;
+  for (const ServerRule* rule : rules_for(point)) {
+    if (rule->length_from > 0) from = rule->length_from;
+  }
+  Value table;
+  table.set("arrivals", "closed_loop");
+  table.set("users", point.users);
+  table.set("requests", rules_.requests_per_user * point.users);
+  table.set("prompt_tokens", length_value(point.prompt_tokens, from));
+  table.set("output_tokens", length_value(point.output_tokens, from));
+  return table;
 }
 
 Value ServerSettings::scenario(const ClosedLoopPoint& point) const {
-  const std::string model_name = model_called(point.model, point.position);
-  std::string gpu = point.system;
-  std::ranges::replace(gpu, '_', '-');
-  Value model, cluster, deployment, engine, workload, scenario;
-  model.set("name", model_name);
-  set_format(model, "dtype", point.gemm_format);
-  // Checkpoints that ModelOpt has quantised to fp8, a scale a tensor, say fp8 of the KV cache too,
-  // and TensorRT-LLM follows them; those with a scale a block say nothing of it.
-  if (point.engine == "trtllm" && point.gemm_format == "fp8") model.set("kv_dtype", "fp8");
-  cluster.set("name", fmt::format("{}-8", gpu));
-  deployment.set("tensor_parallel", point.tensor_parallel);
-  deployment.set("pipeline_parallel", point.pipeline_parallel);
-  if (point.expert_parallel > 1) deployment.set("expert_parallel", point.expert_parallel);
+  Value cluster, engine, scenario;
+  const int gpus = point.layout.gpus() + (point.prefill ? point.prefill->gpus() : 0);
+  cluster.set("name", choices_.cluster.empty() ? cluster_called(point.system, gpus, point.position)
+                                               : choices_.cluster);
   engine.set("preset", preset_of(point));
-  workload.set("arrivals", "closed_loop");
-  workload.set("users", point.users);
-  workload.set("requests", requests_per_user_ * point.users);
-  workload.set("prompt_tokens", point.prompt_tokens);
-  workload.set("output_tokens", point.output_tokens);
-  if (const Value* clients = root_.find("workload"); clients != nullptr && clients->is_object()) {
-    for (const auto& [key, value] : std::get<ValueObject>(clients->data)) workload.set(key, value);
-  }
-  scenario.set("model", std::move(model));
+  scenario.set("model", model_table(point));
   scenario.set("cluster", std::move(cluster));
-  scenario.set("deployment", std::move(deployment));
+  if (point.prefill) {
+    Value pools;
+    pools.set("prefill", pool_table("prefill", *point.prefill));
+    pools.set("decode", pool_table("decode", point.layout));
+    scenario.set("pool", std::move(pools));
+  } else {
+    Value deployment;
+    set_layout(deployment, point.layout);
+    scenario.set("deployment", std::move(deployment));
+  }
   scenario.set("engine", std::move(engine));
-  scenario.set("workload", std::move(workload));
-  apply("engines", point.engine, point, scenario);
-  apply("engines", fmt::format("{} {}", point.engine, point.version), point, scenario);
-  apply("models", model_name, point, scenario);
+  scenario.set("workload", workload_table(point));
+  for (const ServerRule* rule : rules_for(point)) {
+    for (const auto& [table, settings] : rule->tables) {
+      scenario.set(table, set_over(scenario.find(table), settings, point));
+    }
+  }
   return scenario;
 }
 

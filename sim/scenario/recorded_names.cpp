@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+
+#include "hardware/cluster.hpp"
 #include "hardware/gpu_name.hpp"
 #include "models/model_name.hpp"
 
@@ -22,6 +26,20 @@ std::string gpu_called(const std::string& device_name, const SourcePosition& ask
                                             device_name));
   }
   throw ConfigError(asked_at, ambiguous_gpu_message(device_name, found) + " with --cluster");
+}
+
+std::string cluster_called(std::string system, int gpus, const SourcePosition& asked_at) {
+  std::ranges::replace(system, '_', '-');
+  const std::string chassis = gpu_called(system, asked_at) + "-";
+  for (const std::string& name : cluster_names()) {
+    if (!name.starts_with(chassis)) continue;
+    int of_node = 0;
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + chassis.size(), end, of_node);
+    if (parsed.ptr != end || of_node < 1) continue;
+    return gpus <= of_node ? name : fmt::format("{}x{}", name, (gpus + of_node - 1) / of_node);
+  }
+  return fmt::format("{}{}", chassis, gpus);
 }
 
 }  // namespace foretoken

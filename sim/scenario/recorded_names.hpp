@@ -16,4 +16,8 @@ std::string model_called(const std::string& hugging_face_id, const SourcePositio
 /// Throws ConfigError at `asked_at` if there is none, or several.
 std::string gpu_called(const std::string& device_name, const SourcePosition& asked_at);
 
+/// The cluster with room for so many GPUs that a table's word for a system means: "h100_sxm" with
+/// 16 is "h100-sxm-8x2", in nodes of the GPU's usual chassis. Throws as gpu_called().
+std::string cluster_called(std::string system, int gpus, const SourcePosition& asked_at);
+
 }  // namespace foretoken

@@ -1,11 +1,21 @@
 #include "workloads/measurements/closed_loop_points.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <map>
+#include <utility>
 
 #include "workloads/measurements/csv_rows.hpp"
 
 namespace foretoken {
 namespace {
+
+constexpr int gpus_per_node = 8;  // of every server whose sizes may be multiplied twice
+
+/// Says why a row is no point.
+struct TooLittle {
+  std::string reason;
+};
 
 /// The value of "key=value" among parts separated by "; "; "" if there is none.
 std::string_view part(std::string_view text, std::string_view key) {
@@ -21,34 +31,170 @@ std::string_view part(std::string_view text, std::string_view key) {
   return {};
 }
 
-int positive(const CsvRows& rows, int column) {
-  const std::int64_t value = rows.integer(column);
-  if (value < 1 || value > 1'000'000) {
-    throw ConfigError(rows.position(),
-                      fmt::format("{} = {} must be from 1 to 1,000,000",
-                                  rows.columns()[static_cast<std::size_t>(column)], value));
+/// The file or database that the row was collected from.
+std::string source_of(std::string_view text) {
+  const std::string_view file = part(text, "source_file");
+  return std::string(file.empty() ? text.substr(0, text.find(';')) : file);
+}
+
+int leading_number(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// "ep8" in "…_tp8_ep8_2": what a name says where the columns do not; 1 if nothing.
+int experts_in_name(std::string_view id) {
+  const std::size_t at = id.rfind("_ep");
+  return at == std::string_view::npos ? 1 : std::max(1, leading_number(id.substr(at + 3)));
+}
+
+/// The columns that say how one kind of worker is spread: "", "prefill_" or "decode_" before them.
+class LayoutColumns {
+ public:
+  LayoutColumns(const CsvRows& rows, const std::string& prefix)
+      : rows_(rows),
+        tensor_(rows.find(prefix + "tp_size")),
+        pipeline_(rows.find(prefix + "pp_size")),
+        attention_(rows.find(prefix + "attention_dp_size")),
+        moe_tensor_(rows.find(prefix + "moe_tp_size")),
+        moe_expert_(rows.find(prefix + "moe_ep_size")),
+        workers_(rows.find(prefix + "num_workers")),
+        batch_(rows.find(prefix + "batch_size")) {}
+
+  [[nodiscard]] int workers() const { return number(workers_); }
+  [[nodiscard]] int batch() const { return number(batch_); }
+
+  [[nodiscard]] MeasuredLayout layout(std::string_view id) const {
+    MeasuredLayout layout;
+    layout.tensor = std::max(1, number(tensor_));
+    layout.pipeline = std::max(1, number(pipeline_));
+    layout.attention_ranks = std::max(1, number(attention_));
+    layout.experts = number(moe_expert_) > 0 ? number(moe_expert_) : experts_in_name(id);
+    layout.workers = std::max(1, workers());
+    settle_ranks(layout, std::max(1, number(moe_tensor_)));
+    return layout;
   }
-  return static_cast<int>(value);
-}
 
-/// An empty or zero degree of parallelism means none.
-int degree(const CsvRows& rows, int column) {
-  if (column < 0 || rows.text(column).empty() || rows.text(column) == "0") return 1;
-  return positive(rows, column);
-}
+ private:
+  /// An empty cell is 0: not said.
+  [[nodiscard]] int number(int column) const {
+    if (column < 0 || rows_.text(column).empty()) return 0;
+    const std::int64_t value = rows_.integer(column);
+    if (value < 0 || value > 1'000'000) {
+      throw TooLittle{fmt::format("{} = {} is no size",
+                                  rows_.columns()[static_cast<std::size_t>(column)], value)};
+    }
+    return static_cast<int>(value);
+  }
 
-double time_ms(const CsvRows& rows, int column) {
-  const double value = rows.number(column);
-  if (!(value > 0.0)) throw ConfigError(rows.position(), "a latency must be above 0 ms");
-  return value;
-}
+  /// The experts' ranks are the stage's: tables leave the attention's out, or multiply them in.
+  static void settle_ranks(MeasuredLayout& layout, int moe_tensor) {
+    const int stage = moe_tensor * layout.experts;
+    const int widest = std::max(layout.tensor, layout.attention_ranks);
+    if (widest > gpus_per_node && moe_tensor > 1 && layout.experts > 1) {
+      throw TooLittle{"its TP size is tensor times expert parallelism"};
+    }
+    if (stage <= 1 || layout.tensor * layout.attention_ranks == stage) return;
+    if (layout.attention_ranks == 1) {
+      if (stage > layout.tensor && stage % layout.tensor == 0)
+        layout.attention_ranks = stage / layout.tensor;
+    } else if (layout.tensor == stage && layout.tensor % layout.attention_ranks == 0) {
+      layout.tensor /= layout.attention_ranks;  // SGLang counts all ranks as tensor parallel
+    }
+  }
 
-/// Whether all users that the source tells of were served by the one server of the row.
-bool says_users(std::string_view source, int users) {
-  const std::string_view said = part(source, "silicon_concurrency");
-  int concurrency = 0;
-  std::from_chars(said.data(), said.data() + said.size(), concurrency);
-  return concurrency == users;
+  const CsvRows& rows_;
+  int tensor_, pipeline_, attention_, moe_tensor_, moe_expert_, workers_, batch_;
+};
+
+class PointReader {
+ public:
+  explicit PointReader(const CsvRows& rows)
+      : rows_(rows), whole_(rows, ""), prefill_(rows, "prefill_"), decode_(rows, "decode_") {}
+
+  [[nodiscard]] ClosedLoopPoint read() const {
+    ClosedLoopPoint point;
+    point.id = id();
+    point.position = rows_.position();
+    point.source = source_of(rows_.text(source_));
+    point.engine = rows_.text(engine_);
+    point.version = rows_.text(version_);
+    point.model = rows_.text(model_);
+    point.system = rows_.text(system_);
+    point.gemm_format = rows_.text(gemm_);
+    point.moe_format = rows_.text(moe_);
+    point.prompt_tokens = positive(prompt_);
+    point.output_tokens = positive(output_);
+    point.ttft_ms = time_ms(ttft_);
+    point.tpot_ms = time_ms(tpot_);
+    read_layout(point);
+    return point;
+  }
+
+  [[nodiscard]] std::string id() const { return std::string(rows_.text(id_)); }
+
+ private:
+  void read_layout(ClosedLoopPoint& point) const {
+    point.users = leading_number(part(rows_.text(source_), "silicon_concurrency"));
+    if (point.users < 1) throw TooLittle{"the number of users is not said"};
+    if (mode_ >= 0 && rows_.text(mode_) == "disagg") {
+      if (prefill_.workers() < 1 || decode_.workers() < 1) {
+        throw TooLittle{"the numbers of prefill and decode workers are not said"};
+      }
+      point.prefill = prefill_.layout("");
+      point.layout = decode_.layout("");
+      return;
+    }
+    point.layout = whole_.layout(point.id);
+    const std::int64_t batch = whole_.batch();
+    if (batch != point.users && batch * point.layout.attention_ranks != point.users) {
+      throw TooLittle{"the number of users of one server is not said"};
+    }
+  }
+
+  [[nodiscard]] int positive(int column) const {
+    const std::int64_t value = rows_.integer(column);
+    if (value < 1 || value > 1'000'000) {
+      throw TooLittle{fmt::format("{} must be from 1 to 1,000,000",
+                                  rows_.columns()[static_cast<std::size_t>(column)])};
+    }
+    return static_cast<int>(value);
+  }
+
+  [[nodiscard]] double time_ms(int column) const {
+    const double value = rows_.number(column);
+    if (!(value > 0.0)) throw TooLittle{"a latency is not above 0 ms"};
+    return value;
+  }
+
+  const CsvRows& rows_;
+  LayoutColumns whole_, prefill_, decode_;
+  int id_ = rows_.column("id"), source_ = rows_.column("silicon_data_source");
+  int engine_ = rows_.column("backend"), version_ = rows_.column("backend_version");
+  int model_ = rows_.column("model_path"), system_ = rows_.column("system");
+  int mode_ = rows_.find("mode");
+  int gemm_ = rows_.column("gemm_quant_mode"), moe_ = rows_.column("moe_quant_mode");
+  int prompt_ = rows_.column("isl"), output_ = rows_.column("osl");
+  int ttft_ = rows_.column("silicon_ttft_ms"), tpot_ = rows_.column("silicon_tpot_ms");
+};
+
+/// One run under several names stands once: the row that tells the engine's version, else the
+/// first.
+void drop_repeated(ClosedLoopPoints& loaded) {
+  std::map<std::pair<double, double>, std::size_t> kept;  // index by (TTFT, TPOT)
+  std::vector<ClosedLoopPoint> points;
+  for (ClosedLoopPoint& point : loaded.points) {
+    const auto [entry, is_new] = kept.try_emplace({point.ttft_ms, point.tpot_ms}, points.size());
+    if (is_new) {
+      points.push_back(std::move(point));
+      continue;
+    }
+    ClosedLoopPoint& first = points[entry->second];
+    if (first.version.empty() && !point.version.empty()) std::swap(first, point);
+    loaded.left_out.push_back({point.id, point.position, "the same run stands twice"});
+  }
+  loaded.points = std::move(points);
 }
 
 }  // namespace
@@ -56,39 +202,17 @@ bool says_users(std::string_view source, int users) {
 ClosedLoopPoints load_closed_loop_points(const std::filesystem::path& csv) {
   ClosedLoopPoints loaded;
   CsvRows rows(csv);
-  const int id = rows.column("id"), source = rows.column("silicon_data_source");
-  const int engine = rows.column("backend"), version = rows.column("backend_version");
-  const int model = rows.column("model_path"), system = rows.column("system");
-  const int gemm = rows.column("gemm_quant_mode"), moe = rows.column("moe_quant_mode");
-  const int prompt = rows.column("isl"), output = rows.column("osl");
-  const int users = rows.column("batch_size"), tensor = rows.column("tp_size");
-  const int pipeline = rows.column("pp_size"), expert = rows.column("moe_ep_size");
-  const int ttft = rows.column("silicon_ttft_ms"), tpot = rows.column("silicon_tpot_ms");
+  const PointReader reader(rows);
   while (rows.next()) {
-    ClosedLoopPoint point;
-    point.users = positive(rows, users);
-    if (!says_users(rows.text(source), point.users)) {
-      ++loaded.without_users;
-      continue;
+    try {
+      loaded.points.push_back(reader.read());
+    } catch (const TooLittle& row) {
+      loaded.left_out.push_back({reader.id(), rows.position(), row.reason});
     }
-    point.id = rows.text(id);
-    point.source = part(rows.text(source), "source_file");
-    point.engine = rows.text(engine);
-    point.version = rows.text(version);
-    point.model = rows.text(model);
-    point.system = rows.text(system);
-    point.gemm_format = rows.text(gemm);
-    point.moe_format = rows.text(moe);
-    point.prompt_tokens = positive(rows, prompt);
-    point.output_tokens = positive(rows, output);
-    point.tensor_parallel = degree(rows, tensor);
-    point.pipeline_parallel = degree(rows, pipeline);
-    point.expert_parallel = degree(rows, expert);
-    point.ttft_ms = time_ms(rows, ttft);
-    point.tpot_ms = time_ms(rows, tpot);
-    point.position = rows.position();
-    loaded.points.push_back(std::move(point));
   }
+  drop_repeated(loaded);
+  std::ranges::stable_sort(loaded.left_out, {},
+                           [](const RowLeftOut& row) { return row.position.line; });
   return loaded;
 }
 

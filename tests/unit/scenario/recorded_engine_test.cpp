@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "sim/base/toml.hpp"
-#include "sim/scenario/closed_loop_scenario.hpp"
 #include "sim/scenario/recorded_names.hpp"
 #include "tests/own_folder.hpp"
 
@@ -61,59 +60,6 @@ TEST(RecordedEngine, TakesFlagsRecordedBlocksAndHardware) {
             "cuda_graph_sizes = []\n");
   // What makes no difference is no news; what is not taken over is.
   EXPECT_EQ(recorded.notes, (std::vector<std::string>{"frobnicate", "speculative_config"}));
-}
-
-TEST(ServerSettings, LaterTablesOverrideEarlierOnes) {
-  const ServerSettings servers(
-      file_of("servers.toml",
-              "requests_per_user = 3\ncalibration_tensor_parallel = 4\n"
-              "[engines.vllm.engine]\nbatch_tokens_max = 2048\nasync_scheduling = true\n"
-              "[engines.\"vllm 0.12.0\".engine]\nasync_scheduling = false\n"
-              "[models.qwen3-32b.engine]\nsequences_max = 7\n"));
-  ClosedLoopPoint point;
-  point.engine = "vllm";
-  point.version = "0.12.0";
-  point.model = "Qwen/Qwen3-32B";
-  point.system = "h100_sxm";
-  point.users = 8;
-  point.prompt_tokens = 100;
-  point.output_tokens = 10;
-  point.tensor_parallel = 4;
-  EXPECT_TRUE(servers.is_calibration(point));
-  const Value scenario = servers.scenario(point);
-  EXPECT_EQ(to_toml(*scenario.find("engine")),
-            "preset = \"vllm-v1\"\nbatch_tokens_max = 2048\nasync_scheduling = false\n"
-            "sequences_max = 7\n");
-  EXPECT_EQ(std::get<std::int64_t>(scenario.find("workload")->find("requests")->data), 24);
-  point.tensor_parallel = 2;
-  EXPECT_FALSE(servers.is_calibration(point));
-  point.engine = "orca";
-  EXPECT_THROW((void)servers.scenario(point), ConfigError);
-}
-
-TEST(ServerSettings, KnowsClientsAndSlotsToo) {
-  const ServerSettings servers(file_of("servers.toml",
-                                       "[workload]\nthink_time = \"5 ms\"\n"
-                                       "[models.qwen3-32b]\nusers_without_slot = 1\n"));
-  ClosedLoopPoint point;
-  point.engine = "trtllm";
-  point.model = "Qwen/Qwen3-32B";
-  point.system = "h100_sxm";
-  point.users = 8;
-  point.prompt_tokens = 100;
-  point.output_tokens = 10;
-  point.gemm_format = "fp8";
-  Value scenario = servers.scenario(point);
-  EXPECT_EQ(to_toml(*scenario.find("engine")), "preset = \"tensorrt-llm\"\nsequences_max = 7\n");
-  EXPECT_NE(to_toml(*scenario.find("workload")).find("think_time = \"5 ms\""), std::string::npos);
-  // fp8 with a scale a tensor brings an fp8 cache; with a scale a block it does not.
-  EXPECT_EQ(std::get<std::string>(scenario.find("model")->find("kv_dtype")->data), "fp8");
-  point.gemm_format = "fp8_block";
-  EXPECT_EQ(servers.scenario(point).find("model")->find("kv_dtype"), nullptr);
-  point.users = 1;  // never none
-  EXPECT_EQ(
-      std::get<std::int64_t>(servers.scenario(point).find("engine")->find("sequences_max")->data),
-      1);
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 #include "workloads/measurements/closed_loop_points.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <vector>
 
 #include "tests/own_folder.hpp"
 
@@ -12,38 +14,111 @@ namespace foretoken {
 namespace {
 
 constexpr const char* header =
-    "id,silicon_data_source,backend,backend_version,model_path,system,gemm_quant_mode,"
-    "moe_quant_mode,isl,osl,batch_size,tp_size,pp_size,moe_ep_size,silicon_ttft_ms,"
+    "id,silicon_data_source,backend,backend_version,model_path,system,mode,gemm_quant_mode,"
+    "moe_quant_mode,isl,osl,batch_size,tp_size,pp_size,attention_dp_size,moe_tp_size,moe_ep_size,"
+    "prefill_num_workers,prefill_tp_size,decode_num_workers,decode_tp_size,silicon_ttft_ms,"
     "silicon_tpot_ms\n";
 
-std::filesystem::path file_of(const std::string& rows) {
+/// Rows "ID,SOURCE,VERSION,MODE,BATCH,TP,DP,MOE TP,EP,P WORKERS,P TP,D WORKERS,D TP,TTFT".
+ClosedLoopPoints load(const std::vector<std::string>& rows) {
   const std::filesystem::path path = own_folder() / "points.csv";
-  std::ofstream(path) << header << rows;
-  return path;
+  std::ofstream file(path);
+  file << header;
+  for (const std::string& row : rows) {
+    std::vector<std::string> cell(1);
+    for (const char letter : row) {
+      if (letter == ',') {
+        cell.emplace_back();
+      } else {
+        cell.back() += letter;
+      }
+    }
+    file << fmt::format(
+        "{},{},vllm,{},Qwen/"
+        "Qwen3-32B,h100_sxm,{},fp8,,1024,128,{},{},1,{},{},{},{},{},{},{},{},12.5\n",
+        cell[0], cell[1], cell[2], cell[3], cell[4], cell[5], cell[6], cell[7], cell[8], cell[9],
+        cell[10], cell[11], cell[12], cell[13]);
+  }
+  file.close();
+  return load_closed_loop_points(path);
 }
 
-TEST(ClosedLoopPoints, AreReadAndCounted) {
-  const ClosedLoopPoints loaded = load_closed_loop_points(
-      file_of("a,source_file=x.csv; silicon_concurrency=16,vllm,0.12.0,Qwen/Qwen3-32B,h100_sxm,"
-              "fp8,,1024,128,16,4,1,0,100.5,12.5\n"
-              "b,source_file=x.csv,vllm,0.12.0,Qwen/Qwen3-32B,h100_sxm,,,1024,128,16,4,1,,1,1\n"
-              "c,silicon_concurrency=64,vllm,0.12.0,Qwen/Qwen3-32B,h100_sxm,,,1,1,16,4,1,,1,1\n"));
+constexpr const char* sixteen = "source_file=x.csv; silicon_concurrency=16";
+
+std::string row(const std::string& id, const std::string& rest) {
+  return id + "," + sixteen + "," + rest;
+}
+
+TEST(ClosedLoopPoints, AreReadAndTheRestIsListed) {
+  const ClosedLoopPoints loaded = load({
+      row("a", "0.12.0,agg,16,4,,,0,,,,,100.5"),
+      "b,source_file=x.csv,0.12.0,agg,16,4,,,,,,,,1",
+      row("c", "0.12.0,agg,4,4,,,,,,,,2"),
+      row("d", "0.12.0,agg,16,4,,,,,,,,0"),
+  });
   ASSERT_EQ(loaded.points.size(), 1U);
-  EXPECT_EQ(loaded.without_users, 2) << "users unknown, or spread over several servers";
   const ClosedLoopPoint& point = loaded.points.front();
   EXPECT_EQ(point.source, "x.csv");
   EXPECT_EQ(point.gemm_format, "fp8");
   EXPECT_EQ(point.users, 16);
-  EXPECT_EQ(point.tensor_parallel, 4);
-  EXPECT_EQ(point.expert_parallel, 1);
+  EXPECT_EQ(point.layout.tensor, 4);
+  EXPECT_EQ(point.layout.experts, 1);
   EXPECT_EQ(point.ttft_ms, 100.5);
   EXPECT_EQ(point.position.line, 2);
+  ASSERT_EQ(loaded.left_out.size(), 3U);
+  EXPECT_EQ(loaded.left_out[0].reason, "the number of users is not said");
+  EXPECT_EQ(loaded.left_out[1].reason, "the number of users of one server is not said");
+  EXPECT_EQ(loaded.left_out[2].reason, "a latency is not above 0 ms");
+  EXPECT_EQ(loaded.left_out[2].id, "d");
+  EXPECT_EQ(loaded.left_out[2].position.line, 5);
 }
 
-TEST(ClosedLoopPoints, ALatencyOfZeroIsAMistake) {
-  EXPECT_THROW((void)load_closed_loop_points(
-                   file_of("a,silicon_concurrency=1,vllm,1,m,h100_sxm,,,1,1,1,1,1,1,0,1\n")),
-               ConfigError);
+TEST(ClosedLoopPoints, ARunStandsOnceUnderItsVersion) {
+  const ClosedLoopPoints loaded = load({
+      row("unversioned", ",agg,16,4,,,,,,,,7"),
+      row("other", "0.18.0,agg,16,4,,,,,,,,8"),
+      row("versioned", "0.18.0,agg,16,4,,,,,,,,7"),
+  });
+  ASSERT_EQ(loaded.points.size(), 2U);
+  EXPECT_EQ(loaded.points.front().id, "versioned");
+  ASSERT_EQ(loaded.left_out.size(), 1U);
+  EXPECT_EQ(loaded.left_out.front().id, "unversioned");
+  EXPECT_EQ(loaded.left_out.front().reason, "the same run stands twice");
+}
+
+TEST(ClosedLoopPoints, AttentionRanksFollowFromThoseOfExperts) {
+  const ClosedLoopPoints loaded = load({
+      row("said", "1,agg,2,1,8,1,8,,,,,1"),      // batch of a rank
+      row("left out", "1,agg,16,2,,4,1,,,,,2"),  // experts on 4 GPUs, attention on 2
+      row("multiplied in", "1,agg,16,8,8,1,8,,,,,3"),
+      row("x_tp8_ep8_1", "1,agg,16,8,1,,,,,,,4"),  // only the name says so
+      row("twice", "1,agg,16,64,1,8,8,,,,,5"),
+  });
+  ASSERT_EQ(loaded.points.size(), 4U);
+  const auto expect = [&](std::size_t i, int tensor, int ranks, int experts) {
+    SCOPED_TRACE(loaded.points[i].id);
+    EXPECT_EQ(loaded.points[i].layout.tensor, tensor);
+    EXPECT_EQ(loaded.points[i].layout.attention_ranks, ranks);
+    EXPECT_EQ(loaded.points[i].layout.experts, experts);
+  };
+  expect(0, 1, 8, 8);
+  expect(1, 2, 2, 1);
+  expect(2, 1, 8, 8);
+  expect(3, 8, 1, 8);
+  EXPECT_EQ(loaded.left_out.front().reason, "its TP size is tensor times expert parallelism");
+}
+
+TEST(ClosedLoopPoints, DisaggregatedServersNeedNumbersOfWorkers) {
+  const ClosedLoopPoints loaded = load({
+      row("a", "1,disagg,,,,,,3,2,1,4,1"),
+      row("b", "1,disagg,,,,,,,2,,4,2"),
+  });
+  ASSERT_EQ(loaded.points.size(), 1U);
+  ASSERT_TRUE(loaded.points.front().prefill.has_value());
+  EXPECT_EQ(loaded.points.front().prefill->gpus(), 6);
+  EXPECT_EQ(loaded.points.front().layout.gpus(), 4);
+  EXPECT_EQ(loaded.left_out.front().reason,
+            "the numbers of prefill and decode workers are not said");
 }
 
 }  // namespace

@@ -1,0 +1,137 @@
+#include "sim/scenario/server_rules.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "sim/base/toml.hpp"
+
+namespace foretoken {
+namespace {
+
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+  return names.empty() || std::ranges::find(names, name) != names.end();
+}
+
+bool begins_with_any(const std::vector<std::string>& beginnings, const std::string& text) {
+  return beginnings.empty() || std::ranges::any_of(beginnings, [&](const std::string& beginning) {
+           return text.starts_with(beginning);
+         });
+}
+
+RuleScope read_scope(TableReader table) {
+  RuleScope scope;
+  table.read("sources", scope.sources);
+  table.read("versions", scope.versions);
+  table.read("engines", scope.engines);
+  table.read("models", scope.models);
+  if (bool experts = false; table.read("experts", experts)) scope.experts = experts;
+  table.read("users_at_least", scope.users_at_least);
+  table.read("prompt_at_least", scope.prompt_at_least);
+  table.read("prompt_below", scope.prompt_below);
+  table.read("output_below", scope.output_below);
+  table.read("tensor_below", scope.tensor_below);
+  table.finish();
+  return scope;
+}
+
+ServerRule read_rule(const Value& given, Diagnostics& diagnostics, const std::string& name) {
+  ServerRule rule;
+  TableReader table(given, diagnostics, name);
+  std::string about;
+  table.require("about", about);
+  if (const Value* where = table.find_table("where")) {
+    rule.scope = read_scope({*where, diagnostics, name + ".where"});
+  }
+  if (const Value* clients = table.find_table("clients")) {
+    TableReader reader(*clients, diagnostics, name + ".clients");
+    reader.require("length_from", rule.length_from);
+    reader.expect("length_from", rule.length_from > 0 && rule.length_from <= 1,
+                  "is a share of the nominal length: above 0, up to 1");
+    reader.finish();
+  }
+  for (const char* section : {"model", "cluster", "deployment", "engine", "workload"}) {
+    if (const Value* settings = table.find_table(section))
+      rule.tables.emplace_back(section, *settings);
+  }
+  table.finish();
+  return rule;
+}
+
+}  // namespace
+
+bool RuleScope::holds(const ClosedLoopPoint& point, const std::string& model,
+                      bool has_experts) const {
+  return experts.value_or(has_experts) == has_experts && begins_with_any(sources, point.source) &&
+         begins_with_any(versions, point.version) && is_among(engines, point.engine) &&
+         is_among(models, model) && point.users >= users_at_least &&
+         point.prompt_tokens >= prompt_at_least &&
+         (prompt_below == 0 || point.prompt_tokens < prompt_below) &&
+         (output_below == 0 || point.output_tokens < output_below) &&
+         (tensor_below == 0 || point.layout.tensor < tensor_below);
+}
+
+ServerRules read_server_rules(const Value& root) {
+  ServerRules rules;
+  Diagnostics diagnostics;
+  TableReader reader(root, diagnostics, "");
+  reader.read("requests_per_user", rules.requests_per_user);
+  reader.expect("requests_per_user", rules.requests_per_user >= 1, "must be at least 1");
+  reader.read("calibration_tensor_parallel", rules.calibration_tensor_parallel);
+  if (const Value* list = reader.find("rule"); list != nullptr) {
+    const auto* entries = std::get_if<ValueArray>(&list->data);
+    if (entries == nullptr) {
+      reader.fail("rule", "is a list of tables; write [[rule]]");
+    } else {
+      for (const Value& entry : *entries) {
+        const std::string name = fmt::format("rule[{}]", rules.rules.size());
+        if (!entry.is_object()) {
+          diagnostics.add(entry.position, name + ": must be a table; write [[rule]]");
+          continue;
+        }
+        rules.rules.push_back(read_rule(entry, diagnostics, name));
+      }
+    }
+  }
+  reader.finish();
+  diagnostics.throw_if_any();
+  return rules;
+}
+
+ServerRules load_server_rules(const std::filesystem::path& toml) {
+  return read_server_rules(load_toml(toml));
+}
+
+std::int64_t tokens_said(const Value& sum, const ClosedLoopPoint& point) {
+  if (const auto* number = std::get_if<std::int64_t>(&sum.data)) return *number;
+  const auto fail = [&] {
+    throw ConfigError(sum.position,
+                      "must be a number or a sum such as \"prompt + users + 64\" of numbers, "
+                      "users, prompt and output");
+  };
+  if (!sum.is_string()) fail();
+  std::string_view left = std::get<std::string>(sum.data);
+  std::int64_t total = 0;
+  while (!left.empty()) {
+    const std::size_t plus = std::min(left.find('+'), left.size());
+    std::string_view term = left.substr(0, plus);
+    left.remove_prefix(std::min(plus + 1, left.size()));
+    while (term.starts_with(' ')) term.remove_prefix(1);
+    while (term.ends_with(' ')) term.remove_suffix(1);
+    std::int64_t number = 0;
+    const auto parsed = std::from_chars(term.data(), term.data() + term.size(), number);
+    if (term == "users") {
+      total += point.users;
+    } else if (term == "prompt") {
+      total += point.prompt_tokens;
+    } else if (term == "output") {
+      total += point.output_tokens;
+    } else if (parsed.ec == std::errc() && parsed.ptr == term.data() + term.size()) {
+      total += number;
+    } else {
+      fail();
+    }
+  }
+  return total;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,58 @@
+// What is known of measured servers beyond their rows: a TOML file of rules, each with the rows it
+// is for and what it sets for them, later ones over earlier ones.
+//   requests_per_user = 10            each user sends so many, one after the other
+//   calibration_tensor_parallel = 4   rows of this layout were looked at to choose the settings
+//   [[rule]]
+//   about = "why, and where it is from"
+//   where = { engines = ["vllm"], sources = ["2026-"], prompt_at_least = 8000 }
+//   [rule.clients]
+//   length_from = 0.8                 lengths are spread evenly from this share of the nominal ones
+//   [rule.engine]                     keys of the scenario's tables: model, engine, workload …
+//   sequences_max = "users"           or a sum of numbers, users, prompt and output
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/table_reader.hpp"
+#include "sim/base/value.hpp"
+#include "workloads/measurements/closed_loop_points.hpp"
+
+namespace foretoken {
+
+/// Which rows a rule is for: every condition that is given has to be met.
+struct RuleScope {
+  std::vector<std::string> sources, versions;  // beginnings
+  std::vector<std::string> engines, models;    // models by their names here
+  std::optional<bool> experts;                 // whether the model has any
+  int users_at_least = 0, prompt_at_least = 0, prompt_below = 0, output_below = 0;
+  int tensor_below = 0;
+
+  /// `has_experts` is of the model called `model`.
+  [[nodiscard]] bool holds(const ClosedLoopPoint& point, const std::string& model,
+                           bool has_experts) const;
+};
+
+struct ServerRule {
+  RuleScope scope;
+  double length_from = 0;  // 0 = not said here
+  ValueObject tables;      // of the scenario
+};
+
+struct ServerRules {
+  std::int64_t requests_per_user = 10;
+  int calibration_tensor_parallel = 0;  // 0 = no row was looked at
+  std::vector<ServerRule> rules;
+};
+
+/// Throws ConfigError with the mistakes of the file; keys of the scenario's tables are looked at
+/// when a scenario is read.
+ServerRules load_server_rules(const std::filesystem::path& toml);
+ServerRules read_server_rules(const Value& root);
+
+/// "prompt + users + 64" for this point. Throws ConfigError at the value for another text.
+std::int64_t tokens_said(const Value& sum, const ClosedLoopPoint& point);
+
+}  // namespace foretoken

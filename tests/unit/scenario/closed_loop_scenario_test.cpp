@@ -1,0 +1,135 @@
+// Scenarios of measured points: rules by what they are for, formats, layouts, clusters.
+
+#include "sim/scenario/closed_loop_scenario.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/base/toml.hpp"
+
+namespace foretoken {
+namespace {
+
+ClosedLoopPoint a_point() {
+  ClosedLoopPoint point;
+  point.engine = "vllm";
+  point.version = "0.12.0";
+  point.source = "2026-04-06.csv";
+  point.model = "Qwen/Qwen3-32B";
+  point.system = "h100_sxm";
+  point.users = 8;
+  point.prompt_tokens = 100;
+  point.output_tokens = 10;
+  point.layout.tensor = 4;
+  return point;
+}
+
+ServerSettings settings_of(const std::string& toml) {
+  return ServerSettings(read_server_rules(parse_toml(toml, "servers.toml")));
+}
+
+std::string table_of(const ServerSettings& servers, const ClosedLoopPoint& point,
+                     std::string_view table) {
+  const Value scenario = servers.scenario(point);
+  return to_toml(*scenario.find(table));
+}
+
+TEST(ServerSettings, LaterRulesOverrideEarlierOnes) {
+  const ServerSettings servers = settings_of(
+      "requests_per_user = 3\ncalibration_tensor_parallel = 4\n"
+      "[[rule]]\nabout = \"a\"\nwhere = { engines = [\"vllm\"] }\n"
+      "[rule.engine]\nbatch_tokens_max = \"prompt + users + 64\"\nasync_scheduling = true\n"
+      "[[rule]]\nabout = \"b\"\nwhere = { versions = [\"0.12\"], sources = [\"2026-\"] }\n"
+      "[rule.engine]\nasync_scheduling = false\n"
+      "[[rule]]\nabout = \"c\"\nwhere = { models = [\"qwen3-32b\"], experts = false }\n"
+      "[rule.engine]\nsequences_max = \"users\"\n"
+      "[[rule]]\nabout = \"d\"\nwhere = { prompt_at_least = 101 }\n"
+      "[rule.engine]\nsequences_max = 1\n");
+  ClosedLoopPoint point = a_point();
+  EXPECT_TRUE(servers.is_calibration(point));
+  EXPECT_EQ(table_of(servers, point, "engine"),
+            "preset = \"vllm-v1\"\nbatch_tokens_max = 172\nasync_scheduling = false\n"
+            "sequences_max = 8\n");
+  EXPECT_NE(table_of(servers, point, "workload").find("requests = 24"), std::string::npos);
+  point.layout.tensor = 2;
+  EXPECT_FALSE(servers.is_calibration(point));
+  point.engine = "orca";
+  EXPECT_THROW((void)servers.scenario(point), ConfigError);
+}
+
+TEST(ServerSettings, ClientsSpreadLengths) {
+  const ServerSettings servers =
+      settings_of("[[rule]]\nabout = \"a\"\n[rule.clients]\nlength_from = 0.8\n");
+  EXPECT_NE(table_of(servers, a_point(), "workload").find("min = 80"), std::string::npos);
+  EXPECT_NE(table_of(ServerSettings(), a_point(), "workload").find("prompt_tokens = 100"),
+            std::string::npos);
+}
+
+TEST(ServerSettings, MistakesOfAFileAreReportedTogether) {
+  try {
+    (void)settings_of(
+        "requests_per_user = 0\n[[rule]]\nwhere = { engine = [\"vllm\"] }\n"
+        "[[rule]]\nabout = \"b\"\n[rule.clients]\nlength_from = 2\n");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.diagnostics().size(), 4U) << error.what();
+  }
+  const ServerSettings servers =
+      settings_of("[[rule]]\nabout = \"a\"\n[rule.engine]\nsequences_max = \"some\"\n");
+  EXPECT_THROW((void)servers.scenario(a_point()), ConfigError);
+}
+
+TEST(ServerSettings, FormatsAreThoseOfTheCheckpoint) {
+  const auto model_of = [](const std::string& id, const std::string& gemm, const std::string& moe) {
+    ClosedLoopPoint point = a_point();
+    point.model = id;
+    point.gemm_format = gemm;
+    point.moe_format = moe;
+    return table_of(ServerSettings(), point, "model");
+  };
+  EXPECT_EQ(model_of("Qwen/Qwen3-32B", "", ""), "name = \"qwen3-32b\"\n");
+  EXPECT_EQ(model_of("Qwen/Qwen3-32B", "fp8", "fp8"), "name = \"qwen3-32b\"\ndtype = \"fp8\"\n");
+  EXPECT_EQ(model_of("Qwen/Qwen3-235B-A22B-FP8", "fp8", "fp8"),
+            "name = \"qwen3-235b-a22b\"\ndtype = \"fp8_block\"\n");
+  EXPECT_EQ(model_of("openai/gpt-oss-120b", "nvfp4", "nvfp4"), "name = \"gpt-oss-120b\"\n")
+      << "published in 4 bits";
+  EXPECT_EQ(model_of("deepseek-ai/DeepSeek-R1", "nvfp4", "nvfp4"),
+            "name = \"deepseek-r1\"\ndtype = \"nvfp4\"\nattention_dtype = \"bf16\"\n");
+  EXPECT_EQ(model_of("Qwen/Qwen3-235B-A22B", "bfloat16", "int4_wo"),
+            "name = \"qwen3-235b-a22b\"\ndtype = \"bf16\"\nexpert_dtype = \"w4a16\"\n");
+  EXPECT_THROW((void)model_of("Qwen/Qwen3-32B", "int3", ""), ConfigError);
+}
+
+TEST(ServerSettings, TheCacheFollowsCheckpointsOfModelOpt) {
+  ClosedLoopPoint point = a_point();
+  point.engine = "trtllm";
+  point.gemm_format = "fp8";
+  EXPECT_NE(table_of(ServerSettings(), point, "model").find("kv_dtype = \"fp8\""),
+            std::string::npos);
+  point.gemm_format = "fp8_block";
+  EXPECT_EQ(table_of(ServerSettings(), point, "model").find("kv_dtype"), std::string::npos);
+}
+
+TEST(ServerSettings, ClustersHaveRoomForTheLayout) {
+  ClosedLoopPoint point = a_point();
+  EXPECT_EQ(table_of(ServerSettings(), point, "cluster"), "name = \"h100-sxm-8\"\n");
+  point.layout.attention_ranks = 4;
+  EXPECT_EQ(table_of(ServerSettings(), point, "cluster"), "name = \"h100-sxm-8x2\"\n");
+  point.system = "gb200";
+  EXPECT_EQ(table_of(ServerSettings(), point, "cluster"), "name = \"gb200-72\"\n");
+  point.prefill = MeasuredLayout{.tensor = 2, .workers = 3};
+  const Value scenario = ServerSettings().scenario(point);
+  EXPECT_EQ(scenario.find("deployment"), nullptr);
+  EXPECT_EQ(to_toml(*scenario.find("pool")->find("prefill")),
+            "role = \"prefill\"\ntensor_parallel = 2\npipeline_parallel = 1\nreplicas = 3\n");
+}
+
+TEST(ServerSettings, ChoicesReplaceWhatRowsSay) {
+  const ServerSettings servers(ServerRules(), {"llama-3.1-8b", "h200-sxm-8"});
+  ClosedLoopPoint point = a_point();
+  point.model = "nobody/knows";
+  EXPECT_EQ(table_of(servers, point, "model"), "name = \"llama-3.1-8b\"\n");
+  EXPECT_EQ(table_of(servers, point, "cluster"), "name = \"h200-sxm-8\"\n");
+}
+
+}  // namespace
+}  // namespace foretoken
