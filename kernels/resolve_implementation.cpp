@@ -111,6 +111,11 @@ KernelSource choose(const FusedMoe& kernel, const GpuSpec& gpu) {
   if (is_datacentre_blackwell(gpu)) return KernelSource::trtllm;
   const bool is_four_bit = kernel.dtype == DType::nvfp4;
   if (is_four_bit && gpu.compute_capability >= blackwell_client) return KernelSource::cutlass;
+  // TensorRT-LLM's torch flow has CUTLASS's experts for all but mxfp4, which Triton runs.
+  const bool is_trtllm = kernel.implementation.framework == Framework::trtllm;
+  if (is_trtllm && gpu.compute_capability == hopper && kernel.dtype != DType::mxfp4) {
+    return KernelSource::cutlass;
+  }
   const bool is_vllm = kernel.implementation.framework == Framework::vllm;
   if (is_vllm && gpu.compute_capability == hopper && kernel.dtype == DType::fp8_block) {
     return kernel.ep > 1 ? KernelSource::cutlass : KernelSource::triton;

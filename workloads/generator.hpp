@@ -53,6 +53,8 @@ struct ExecutionSettings {
   /// Whose kernels run. Serving is cold: each layer reads weights of its own. What a kernel before
   /// has just written is not: norms, rope, activations, sampling and routing find it in the L2.
   Implementation implementation = {.is_cold = true};
+  KernelSource expert_kernels =
+      KernelSource::automatic;  // automatic: what the framework would take
 
   [[nodiscard]] WeightFormats formats() const;
   /// Takes over the formats that a checkpoint was published in.

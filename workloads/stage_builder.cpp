@@ -100,10 +100,10 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
           calls);
       break;
     case OperatorKind::rope:
-      add_rope(op, calls);
+      if (!attention_rotates_and_writes()) add_rope(op, calls);
       break;
     case OperatorKind::kv_write:
-      add_kv_write(op, calls);
+      if (!attention_rotates_and_writes()) add_kv_write(op, calls);
       break;
     case OperatorKind::head_projection:
       add_head_projection(op, calls);
@@ -148,6 +148,12 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
   if (!op.all_reduce.empty() && !is_whole(op)) {
     add_collective(op.all_reduce, CollectiveOp::all_reduce, activation_bytes(model_.hidden), calls);
   }
+}
+
+/// TensorRT-LLM's attention rotates keys and writes the cache itself, and is measured with both.
+bool StageProgram::Builder::attention_rotates_and_writes() const {
+  return settings_.implementation.framework == Framework::trtllm && !model_.mla &&
+         !model_.compressed;
 }
 
 void StageProgram::Builder::add_rope(const Operator& op, int calls) {

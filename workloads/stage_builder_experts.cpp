@@ -5,6 +5,11 @@ namespace foretoken {
 
 void StageProgram::Builder::add_experts(const Operator& op, int calls) {
   const int sharing = layout_.stage_ranks() / layout_.expert;
+  const std::int64_t width = op.out_features * model_.mlp_products() / 3 / sharing * sharing;
+  Implementation implementation = settings_.implementation;
+  if (settings_.expert_kernels != KernelSource::automatic) {
+    implementation.source = settings_.expert_kernels;
+  }
   add(op.role,
       FusedMoe{.experts = model_.moe->experts,
                .topk = model_.moe->topk,
@@ -14,8 +19,7 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
                .tp = sharing,
                .ep = layout_.expert,
                .routing = settings_.routing,
-               .implementation = settings_.implementation,
-               .ungated = model_.ungated_mlp},
+               .implementation = implementation},
       calls, shares_attention() ? Rows::stage : Rows::tokens);
 }
 

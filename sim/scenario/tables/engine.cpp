@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 
@@ -87,8 +88,21 @@ void read_memory(TableReader& table, Scenario& scenario) {
       "is \"swap\", which needs room in the host's memory: set host_kv = \"16 GiB\" or so");
 }
 
+/// Kernels that can run mixtures of experts.
+void expect_expert_kernels(TableReader& table, const Scenario& scenario) {
+  using enum KernelSource;
+  constexpr std::array known = {automatic, triton, cutlass, deep_gemm, trtllm, marlin};
+  const KernelSource chosen = scenario.execution.expert_kernels;
+  table.expect("expert_kernels", std::ranges::find(known, chosen) != known.end(),
+               fmt::format("is \"{}\", which is no kernel for experts; name one of automatic, "
+                           "triton, cutlass, deep_gemm, trtllm, marlin",
+                           enum_name(chosen)));
+}
+
 void read_execution(TableReader& table, Scenario& scenario) {
   table.read("framework", scenario.execution.implementation.framework);
+  table.read("expert_kernels", scenario.execution.expert_kernels);
+  expect_expert_kernels(table, scenario);
   table.read("sampling", scenario.execution.sampling);
   table.read("overlap", scenario.execution.overlap);
   table.expect(
@@ -156,6 +170,9 @@ Value resolved_engine_table(const Scenario& scenario) {
   }
   engine.set("preemption", std::string(enum_name(scenario.engine.preemption)));
   engine.set("framework", std::string(enum_name(scenario.execution.implementation.framework)));
+  if (scenario.execution.expert_kernels != KernelSource::automatic) {
+    engine.set("expert_kernels", std::string(enum_name(scenario.execution.expert_kernels)));
+  }
   engine.set("sampling", std::string(enum_name(scenario.execution.sampling)));
   if (scenario.execution.overlap != Overlap::none) {
     engine.set("overlap", std::string(enum_name(scenario.execution.overlap)));

@@ -34,6 +34,9 @@ struct TensorrtLlmConfig {
   bool chunked_prefill = false;
   ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;
   std::int64_t output_limit = 0;
+  /// Prompts wait beside decodes until they fill this share of the budget …
+  double batch_wait_share = 0;
+  int batch_wait_steps = 0;  // … or have waited so many steps; 0 = they do not wait
 
   static TensorrtLlmConfig from_table(TableReader& table) {
     TensorrtLlmConfig config;
@@ -43,6 +46,11 @@ struct TensorrtLlmConfig {
     table.expect("chunking_policy", config.chunked_prefill || !has_policy,
                  "says how prompts share a step in pieces; it needs chunked_prefill = true");
     read_output_limit(table, config.output_limit);
+    table.read("batch_wait_share", config.batch_wait_share);
+    table.expect("batch_wait_share", config.batch_wait_share >= 0 && config.batch_wait_share <= 1,
+                 "is a share of batch_tokens_max: from 0 to 1");
+    table.read("batch_wait_steps", config.batch_wait_steps);
+    table.expect("batch_wait_steps", config.batch_wait_steps >= 0, "must not be negative");
     return config;
   }
 };
@@ -77,11 +85,26 @@ class TensorrtLlm final : public IterationScheduler {
     }
     const std::size_t begun = prompts_.size();
     add_fitting();
+    if (waits_for_more(begun)) prompts_.resize(begun);
     share_tokens();
     for (std::size_t i = 0; i < begun; ++i) go_on(*prompts_[i].sequence, prompts_[i].tokens, batch);
     for (std::size_t i = begun; i < prompts_.size() && !has_preempted(); ++i) {
       if (!start(prompts_[i], batch)) return;
     }
+  }
+
+  /// Whether prompts that could start are held back for others to join them (PyExecutor's
+  /// _waiting_requests). Nothing else to do ends the wait.
+  bool waits_for_more(std::size_t begun) {
+    std::int64_t tokens = running();  // a token each
+    for (const Prompt& prompt : prompts_) tokens += prompt.missing;
+    const double wanted = config_.batch_wait_share * static_cast<double>(limits_.batch_tokens_max);
+    const bool is_idle = running_.empty();
+    const bool waits = prompts_.size() > begun && !is_idle &&
+                       waited_steps_ < config_.batch_wait_steps &&
+                       static_cast<double>(tokens) < wanted;
+    waited_steps_ = waits ? waited_steps_ + 1 : 0;
+    return waits;
   }
 
   /// Lets the first that waits in. What is cached of it may have changed since it got its tokens.
@@ -169,6 +192,7 @@ class TensorrtLlm final : public IterationScheduler {
 
   TensorrtLlmConfig config_;
   std::vector<Prompt> prompts_;  // of the step that is being filled
+  int waited_steps_ = 0;         // that prompts have been held back
 };
 
 }  // namespace

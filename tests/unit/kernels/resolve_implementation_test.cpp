@@ -75,6 +75,19 @@ TEST(ResolveImplementation, ExpertsAndLatentAttention) {
   EXPECT_EQ(chosen(mla, "gb300"), KernelSource::trtllm);
 }
 
+TEST(ResolveImplementation, TensorRtLlmsExpertsOnHopper) {
+  FusedMoe moe{.tokens = 8, .experts = 8, .topk = 2, .hidden = 64, .intermediate = 64};
+  const auto on = [&](DType dtype, const char* gpu) {
+    moe.dtype = dtype;
+    return chosen(moe, gpu, Framework::trtllm);
+  };
+  for (const DType dtype : {DType::bf16, DType::fp8, DType::fp8_block}) {
+    EXPECT_EQ(on(dtype, "h200-sxm"), KernelSource::cutlass) << enum_name(dtype);
+  }
+  EXPECT_EQ(on(DType::mxfp4, "h100-sxm"), KernelSource::triton);
+  EXPECT_EQ(on(DType::fp8, "b200-sxm"), KernelSource::trtllm);
+}
+
 TEST(ResolveImplementation, WhatIsNamedStays) {
   Gemm kernel{.m = 1, .n = 1, .k = 1};
   kernel.implementation = {

@@ -56,6 +56,21 @@ TEST(TensorrtLlm, PromptsAreWholeOrShareTheStepInBlocks) {
               ElementsAre("0:8 1:8", "0:2 1:2"));
 }
 
+// 20 tokens a step; 0 decodes when 1 arrives, whose 4 tokens and the decode are below 16.
+//   step 2, 3   1 is held back
+//   step 4      it has waited two steps
+TEST(TensorrtLlm, PromptsWaitForOthersBesideDecodes) {
+  const std::string waits = "batch_wait_steps = 2\nbatch_wait_share = 0.8";
+  EngineFixture engine(100, 4, {.batch_tokens_max = 20, .sequences_max = 8}, waits, "tensorrt_llm");
+  engine.submit(4, 9);
+  EXPECT_THAT(run_steps(engine, 1), ElementsAre("0:4")) << "nothing else to do";
+  engine.submit(4, 9);
+  EXPECT_THAT(run_steps(engine, 3), ElementsAre("0:1", "0:1", "0:1 1:4"));
+  engine.submit(7, 9);
+  engine.submit(7, 9);
+  EXPECT_THAT(run_steps(engine, 1), ElementsAre("0:1 1:1 2:7 3:7")) << "enough have come";
+}
+
 TEST(TensorrtLlm, RefusesAPromptLongerThanAStepUnlessItMayBeCut) {
   Sequence sequence;
   sequence.prompt_tokens = 17;
@@ -71,6 +86,10 @@ TEST(TensorrtLlm, NamesContradictions) {
       options_error("tensorrt_llm", "chunking_policy = \"equal_progress\""),
       "options:1:1: engine.chunking_policy: says how prompts share a step in pieces; it needs "
       "chunked_prefill = true");
+  EXPECT_EQ(options_error("tensorrt_llm", "batch_wait_share = 1.5"),
+            "options:1:1: engine.batch_wait_share: is a share of batch_tokens_max: from 0 to 1");
+  EXPECT_EQ(options_error("tensorrt_llm", "batch_wait_steps = -1"),
+            "options:1:1: engine.batch_wait_steps: must not be negative");
 }
 
 }  // namespace

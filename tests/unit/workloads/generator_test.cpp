@@ -37,6 +37,29 @@ TEST(Generate, DenseModelOnOneRank) {
   EXPECT_EQ(kernel<Sampling>(sequence, "sampling"), (Sampling{4, 128256, SamplingMethod::greedy}));
 }
 
+TEST(Generate, TensorRtLlmsAttentionRotatesAndWritesTheCache) {
+  const ExecutionSettings settings{.implementation = {.framework = Framework::trtllm}};
+  const auto roles_of = [&](const char* name) {
+    std::string joined;
+    for (const auto& call : generate(model(name), {}, settings, batch_of_100(), 0)) {
+      joined += fmt::format("{} ", call.role);
+    }
+    return joined;
+  };
+  EXPECT_EQ(roles_of("llama-3.1-8b").find("rope"), std::string::npos);
+  EXPECT_EQ(roles_of("llama-3.1-8b").find("kv_write"), std::string::npos);
+  EXPECT_NE(roles_of("deepseek-v3").find("kv_write"), std::string::npos);
+}
+
+TEST(Generate, ExpertKernelsCanBeNamed) {
+  const ExecutionSettings settings{.expert_kernels = KernelSource::marlin};
+  const KernelSequence sequence = generate(model("mixtral-8x7b"), {}, settings, batch_of_100(), 0);
+  EXPECT_EQ(std::get<FusedMoe>(find(sequence, "experts").kernel).implementation.source,
+            KernelSource::marlin);
+  EXPECT_EQ(std::get<Gemm>(find(sequence, "qkv_proj").kernel).implementation.source,
+            KernelSource::automatic);
+}
+
 TEST(Generate, DenseModelOnTwoRanks) {
   const KernelSequence sequence =
       generate(model("llama-3.1-8b"), {.tensor = 2}, {}, batch_of_100(), 0);
