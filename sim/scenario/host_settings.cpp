@@ -41,20 +41,20 @@ HostSettings read_host_settings(TableReader& table) {
   return host;
 }
 
-void describe_host_settings(const HostSettings& host, Value& engine) {
+void describe_host_settings(const HostSettings& host, bool all, Value& engine) {
   for (const auto& [key, member] : host_times) {
     // host_time has always been written out.
-    if (host.*member > Seconds(0.0) || member == &HostSettings::gap) {
+    if (all || host.*member > Seconds(0.0) || member == &HostSettings::gap) {
       engine.set(key, exact_text(host.*member));
     }
   }
-  if (host.speed != 1.0) engine.set("host_speed", host.speed);
-  if (host.async_scheduling) engine.set("async_scheduling", true);
-  if (!host.cuda_graph_sizes.empty()) {
+  if (all || host.speed != 1.0) engine.set("host_speed", host.speed);
+  if (all || host.async_scheduling) engine.set("async_scheduling", host.async_scheduling);
+  if (all || !host.cuda_graph_sizes.empty()) {
     engine.set("cuda_graph_sizes",
                ValueArray(host.cuda_graph_sizes.begin(), host.cuda_graph_sizes.end()));
   }
-  if (host.cuda_graph_prefill) engine.set("cuda_graph_prefill", true);
+  if (all || host.cuda_graph_prefill) engine.set("cuda_graph_prefill", host.cuda_graph_prefill);
 }
 
 }  // namespace foretoken

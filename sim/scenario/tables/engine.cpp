@@ -150,6 +150,23 @@ void read_engine_table(TableReader table, const ScenarioOptions& options, Scenar
   }
 }
 
+namespace {
+
+/// What is at its default is left out, unless the preset would set it otherwise as it is read back.
+void keep_over_preset(const Scenario& scenario, Value& engine) {
+  if (scenario.engine.preset.empty()) return;
+  Value all;
+  describe_host_settings(scenario.engine.host, true, all);
+  const EnginePreset preset = load_engine_preset(scenario.engine.preset, {});
+  for (const PresetSetting& setting :
+       preset.settings(scenario.cluster.gpu, scenario.deployment.layout)) {
+    const Value* value = all.find(setting.key);
+    if (value != nullptr && engine.find(setting.key) == nullptr) engine.set(setting.key, *value);
+  }
+}
+
+}  // namespace
+
 Value resolved_engine_table(const Scenario& scenario) {
   Value engine;
   if (!scenario.engine.preset.empty()) engine.set("preset", scenario.engine.preset);
@@ -177,11 +194,12 @@ Value resolved_engine_table(const Scenario& scenario) {
   if (scenario.execution.overlap != Overlap::none) {
     engine.set("overlap", std::string(enum_name(scenario.execution.overlap)));
   }
-  describe_host_settings(scenario.engine.host, engine);
+  describe_host_settings(scenario.engine.host, false, engine);
   if (scenario.engine.speculative) {
     engine.set("speculative", resolved_speculative_table(*scenario.engine.speculative));
   }
   append_options(engine, scenario.engine.scheduler.options);
+  keep_over_preset(scenario, engine);
   return engine;
 }
 

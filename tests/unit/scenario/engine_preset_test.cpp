@@ -122,6 +122,18 @@ TEST(EnginePreset, TheResolvedFormReadsBackToItself) {
   }
 }
 
+TEST(EnginePreset, ZerosAndFalseSetOverItReadBack) {
+  const Scenario scenario =
+      read({"preset = \"vllm-v1\"", "async_scheduling = false", "host_step = \"0 s\"",
+            "cuda_graph_sizes = []", "cuda_graph_prefill = false"});
+  const Scenario again =
+      read_scenario(parse_toml(to_toml(resolved_scenario(scenario)), "r.toml"), {"."});
+  EXPECT_FALSE(again.engine.host.async_scheduling);
+  EXPECT_FALSE(again.engine.host.cuda_graph_prefill);
+  EXPECT_TRUE(again.engine.host.cuda_graph_sizes.empty());
+  EXPECT_EQ(again.engine.host.step, Seconds(0.0));
+}
+
 TEST(EnginePreset, OptionsOfItsSchedulerGoWithIt) {
   const auto options = [](const Scenario& scenario) {
     return std::get<ValueObject>(scenario.engine.scheduler.options.data).size();
