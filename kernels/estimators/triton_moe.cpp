@@ -91,10 +91,10 @@ void write_features(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeM
   flag(multiplies_remote_rows(kernel, gpu));
 }
 
-/// TensorRT-LLM's Triton experts of mxfp4 stream and start at about a third of vLLM's rate: 77 rows
-/// of its moe_perf (w4a16_mxfp4; H100, H200) are 2.1, 1.4 and 1.8 times as long at up to 8, 64 and
-/// 512 tokens and 1.1 times beyond.
-constexpr double trtllm_mxfp4_rate = 0.33;
+/// Before TensorRT-LLM's Triton experts of mxfp4 run, routing and quantisation are launches of
+/// their own: 77 rows of its moe_perf (w4a16_mxfp4; H100, H200) are 2.1, 1.4 and 1.8 times vLLM's
+/// at up to 8, 64 and 512 tokens, and 1.1 times beyond.
+constexpr double trtllm_mxfp4_launches = 3;
 
 class TritonMoeFamily final : public EstimatorFamily {
  public:
@@ -151,9 +151,8 @@ class TritonMoeFamily final : public EstimatorFamily {
     const auto& moe = std::get<FusedMoe>(kernel);
     TritonMoeConstants constants = constants_;
     if (moe.dtype == DType::mxfp4 && moe.implementation.framework == Framework::trtllm) {
-      constants.dram_share *= trtllm_mxfp4_rate;
-      constants.narrow_share *= trtllm_mxfp4_rate;
-      constants.launch_cycles_vllm /= trtllm_mxfp4_rate;
+      constants.launch_cycles_sglang *= trtllm_mxfp4_launches;
+      constants.launch_cycles_sglang_routed *= trtllm_mxfp4_launches;
     }
     return triton_moe_model(moe, gpu, constants);
   }
