@@ -30,7 +30,9 @@ const std::vector<std::string> provenance = {
     "Where a family has several kernels, that of the largest error. all.communication: NCCL's",
     "all-reduce by the closed forms, 8 GPUs from 2 and 4, and GPUs left out. all.host: on servers",
     "that host times were not calibrated on, by how much these would have to change if all that is",
-    "missing of measured TPOTs were the CPU's; the data cannot tell it from GPU time."};
+    "missing of measured TPOTs were the CPU's; the data cannot tell it from GPU time.",
+    "all.server_*: what nine of ten servers that settings were chosen on are off by, as the mean",
+    "error of which that is half an interval (comparisons with real servers are as wide)."};
 
 Value loaded(const std::string& path) {
   Value value = load_json(path);
@@ -41,6 +43,8 @@ Value loaded(const std::string& path) {
 int errors(const ErrorsCommand& command) {
   std::vector<HeldOutError> table = {communication_error(loaded(command.comm)),
                                      host_error(loaded(command.silicon))};
+  for (HeldOutError& error : server_errors(loaded(command.silicon)))
+    table.push_back(std::move(error));
   for (HeldOutError& error : kernel_errors(loaded(command.seen), loaded(command.gpu)))
     table.push_back(std::move(error));
   const std::string text = error_table_text(table, provenance);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 
 #include "sim/base/error.hpp"
 
@@ -184,6 +185,29 @@ HeldOutError host_error(const Value& silicon) {
                       "has no servers with host time that were not calibrated "
                       "on; it is what foretoken validate --silicon --json says");
   return {"all", "host", sum / servers, sum / servers, false, {}};
+}
+
+std::vector<HeldOutError> server_errors(const Value& silicon) {
+  constexpr double confidence = 0.9;
+  std::vector<HeldOutError> found;
+  for (const std::string latency : {"ttft", "tpot"}) {
+    std::vector<double> off;
+    for (const Value& point : list(silicon, "points")) {
+      if (text(point, "part") != "calibration" || point.find("failure") != nullptr) continue;
+      off.push_back(std::abs(std::log(number(point, "simulated_" + latency + "_ms") /
+                                      number(point, "measured_" + latency + "_ms"))));
+    }
+    if (off.empty())
+      throw ConfigError(silicon.position,
+                        "has no points of part \"calibration\"; it is what foretoken validate "
+                        "--silicon --servers --json says");
+    std::ranges::sort(off);
+    const auto at = static_cast<std::size_t>(confidence * static_cast<double>(off.size()));
+    const double normal = std::sqrt(std::numbers::pi / 2) * 1.6448536269514722;  // of 90 %
+    const double error = off[std::min(at, off.size() - 1)] / normal;
+    found.push_back({"all", "server_" + latency, error, error, false, {}});
+  }
+  return found;
 }
 
 std::string error_table_text(const std::vector<HeldOutError>& errors,

@@ -36,6 +36,10 @@ HeldOutError communication_error(const Value& comm);
 /// Mean over the servers that were not calibrated on, of validate --silicon --json.
 HeldOutError host_error(const Value& silicon);
 
+/// What nine of ten servers that settings were chosen on are off by, whatever the reason, as the
+/// mean absolute error of which that is half an interval: "server_ttft" and "server_tpot".
+std::vector<HeldOutError> server_errors(const Value& silicon);
+
 /// The table as TOML; `provenance` are comment lines without their marks.
 std::string error_table_text(const std::vector<HeldOutError>& errors,
                              const std::vector<std::string>& provenance);

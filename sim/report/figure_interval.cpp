@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "sim/report/report_figure.hpp"
 #include "sim/report/rounding.hpp"
@@ -103,6 +104,13 @@ std::optional<FigureInterval> interval_of(const Value& report, std::string_view 
   return FigureInterval{report_number(ends[0]), report_number(ends[1])};
 }
 
+FigureInterval of_server(const FigureInterval& prices, double value, std::string_view table) {
+  if (!(value > 0) || !(prices.low > 0)) return prices;
+  const double server = server_half_width(table, interval_confidence);
+  const auto widened = [&](double edge) { return std::hypot(std::log(edge / value), server); };
+  return {value * std::exp(-widened(prices.low)), value * std::exp(widened(prices.high))};
+}
+
 Value intervals_value(const Report& report) {
   const Report::Intervals& intervals = *report.intervals;
   Value value;
@@ -112,8 +120,7 @@ Value intervals_value(const Report& report) {
   const auto figures = interval_figures();
   Value table;
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    if (figures[i].table == "cost" &&
-        !(report.cost && report.cost->per_million_output_tokens)) {
+    if (figures[i].table == "cost" && !(report.cost && report.cost->per_million_output_tokens)) {
       continue;
     }
     const FigureInterval& interval = intervals.figures[i];

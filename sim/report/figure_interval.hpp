@@ -33,6 +33,10 @@ std::optional<FigureInterval> interval_of(const Report& report, std::string_view
 std::optional<FigureInterval> interval_of(const Value& report, std::string_view table,
                                           std::string_view name);
 
+/// An interval for the error of prices, widened for a comparison with a real server: `value` with
+/// its interval and server_half_width(), independent of each other.
+FigureInterval of_server(const FigureInterval& prices, double value, std::string_view table);
+
 /// report.json's intervals.
 Value intervals_value(const Report& report);
 

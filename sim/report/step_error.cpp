@@ -107,6 +107,12 @@ double family_error(const PricedBy& by, std::string_view family) {
   return is_known ? held_out.error : held_out.unseen;
 }
 
+double server_half_width(std::string_view latency, double confidence) {
+  // An end-to-end latency is its tokens' times, all but one of them.
+  const char* row = latency == "ttft_ms" ? "server_ttft" : "server_tpot";
+  return table().at("all").at(row).error * errors_in_half_width(confidence);
+}
+
 StepError step_error(const std::vector<PricedTime>& kinds) {
   StepError error;
   double sum = 0;

@@ -48,6 +48,10 @@ struct StepError {
 /// are taken to be normal, so that the deviation is sqrt(pi / 2) of the mean absolute error.
 double errors_in_half_width(double confidence);
 
+/// Half of the interval of a latency ("ttft_ms", "tpot_ms", "e2e_ms") for what real servers do
+/// beside what prices say, as a logarithm: 0.5 is from 1 / 1.65 to 1.65 times.
+double server_half_width(std::string_view latency, double confidence);
+
 /// What one kind of replica did with its GPUs' time.
 struct PricedTime {
   PricedBy by;

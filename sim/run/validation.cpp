@@ -35,7 +35,8 @@ void add_intervals(const Report& simulated, ValidationReport& report) {
          {std::pair("mean", &LatencyRow::mean), std::pair("p50", &LatencyRow::p50),
           std::pair("p90", &LatencyRow::p90), std::pair("p95", &LatencyRow::p95),
           std::pair("p99", &LatencyRow::p99), std::pair("max", &LatencyRow::max)}) {
-      const FigureInterval interval = *interval_of(simulated, tables[i], name);
+      const FigureInterval interval =
+          of_server(*interval_of(simulated, tables[i], name), latency.simulated.*figure, tables[i]);
       latency.low.*figure = interval.low;
       latency.high.*figure = interval.high;
     }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/toml.hpp"
 
@@ -67,6 +68,28 @@ TEST(ErrorTable, HostTimeIsTheMeanOverServersThatWereNotCalibratedOn) {
       {"host", ValueArray{server("test", -0.1), server("test", 0.3), server("calibration", 0.9)}}};
   EXPECT_DOUBLE_EQ(host_error(silicon).error, 0.2);
   EXPECT_THROW((void)host_error(ValueObject{{"host", ValueArray{server("calibration", 0.9)}}}),
+               ConfigError);
+}
+
+// Nine of ten are off by no more than a tenth; half an interval of 90 % is 2.06 mean errors.
+TEST(ErrorTable, ServersAreAsFarOffAsNineOfTenOfThoseLookedAt) {
+  const auto point = [](const char* part, double simulated) {
+    return ValueObject{{"part", part},
+                       {"measured_ttft_ms", 1.0},
+                       {"simulated_ttft_ms", simulated},
+                       {"measured_tpot_ms", 1.0},
+                       {"simulated_tpot_ms", 1 / simulated}};
+  };
+  ValueArray points{point("test", 9), ValueObject{{"part", "calibration"}, {"failure", "none"}}};
+  for (int i = 0; i < 8; ++i) points.emplace_back(point("calibration", 1.01));
+  points.emplace_back(point("calibration", std::exp(0.1)));
+  points.emplace_back(point("calibration", 1.0));
+  const auto found = server_errors(ValueObject{{"points", points}});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].family, "server_ttft");
+  EXPECT_NEAR(found[0].error, 0.1 / 2.0615, 1e-5);
+  EXPECT_NEAR(found[1].error, 0.1 / 2.0615, 1e-5);
+  EXPECT_THROW((void)server_errors(ValueObject{{"points", ValueArray{point("test", 2)}}}),
                ConfigError);
 }
 

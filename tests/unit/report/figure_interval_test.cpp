@@ -74,5 +74,18 @@ TEST(FigureInterval, StandsBelowTheLatencies) {
   EXPECT_THAT(report_table(report, false, 100), ::testing::Not(HasSubstr("90 % within")));
 }
 
+// Independent errors add in squares: never narrower than either, and with equal sides.
+TEST(FigureInterval, OfAServerIsWiderThanOfItsPrices) {
+  const double server = server_half_width("ttft_ms", interval_confidence);
+  const FigureInterval alone = of_server({100, 100}, 100, "ttft_ms");
+  EXPECT_NEAR(alone.high, 100 * std::exp(server), 1e-9);
+  EXPECT_NEAR(alone.low, 100 / std::exp(server), 1e-9);
+  const FigureInterval both =
+      of_server({100 / std::exp(server), 100 * std::exp(server)}, 100, "ttft_ms");
+  EXPECT_NEAR(both.high, 100 * std::exp(server * std::sqrt(2)), 1e-9);
+  EXPECT_LT(of_server({100, 100}, 100, "tpot_ms").high, alone.high);
+  EXPECT_EQ(of_server({0, 0}, 0, "ttft_ms").high, 0) << "nothing was measured";
+}
+
 }  // namespace
 }  // namespace foretoken
