@@ -66,16 +66,17 @@ PointReport measured_report(const ClosedLoopPoints& loaded, const ServerSettings
   return report;
 }
 
-/// Means, their intervals and the host's part cross the pipe.
-Value simulate_point(Value scenario, const std::vector<std::string>& overrides) {
+/// Means (or medians), their intervals and the host's part cross the pipe.
+Value simulate_point(Value scenario, bool is_median, const std::vector<std::string>& overrides) {
   for (const std::string& assignment : overrides) apply_override(scenario, assignment);
   const Report report = run_with_intervals(read_scenario(scenario, {".", false}));
   if (report.requests.completed < report.requests.arrived) {
     throw std::runtime_error("requests failed: the model's context or the KV cache is too small");
   }
   Value means;
-  means.set("ttft_ms", report.ttft_ms.mean);
-  means.set("tpot_ms", report.tpot_ms.mean);
+  const auto figure = is_median ? &LatencyRow::p50 : &LatencyRow::mean;
+  means.set("ttft_ms", report.ttft_ms.*figure);
+  means.set("tpot_ms", report.tpot_ms.*figure);
   const double steps = static_cast<double>(std::max<std::int64_t>(1, report.iterations));
   means.set("host_ms", report.host ? report.host->exposed_s * 1e3 / steps : 0.0);
   if (report.intervals) means.set("intervals", intervals_value(report));
@@ -86,7 +87,7 @@ double number_member(const Value& value, std::string_view key) {
   return std::get<double>(value.find(key)->data);
 }
 
-void take(const RunOutcome& outcome, ComparedPoint& point) {
+void take(const RunOutcome& outcome, bool is_median, ComparedPoint& point) {
   if (outcome.status != RunStatus::ran) {
     // The first line says what; where in the scenario no user's file has it.
     point.failure = outcome.message.substr(0, outcome.message.find('\n'));
@@ -95,8 +96,13 @@ void take(const RunOutcome& outcome, ComparedPoint& point) {
   point.simulated_ttft_ms = number_member(outcome.report, "ttft_ms");
   point.simulated_tpot_ms = number_member(outcome.report, "tpot_ms");
   point.host_ms = number_member(outcome.report, "host_ms");
-  point.ttft_interval = interval_of(outcome.report, "ttft_ms", "mean");
-  point.tpot_interval = interval_of(outcome.report, "tpot_ms", "mean");
+  const char* figure = is_median ? "p50" : "mean";
+  const auto interval = [&](const char* table, double simulated) {
+    const auto prices = interval_of(outcome.report, table, figure);
+    return prices ? std::optional(of_server(*prices, simulated, table)) : std::nullopt;
+  };
+  point.ttft_interval = interval("ttft_ms", point.simulated_ttft_ms);
+  point.tpot_interval = interval("tpot_ms", point.simulated_tpot_ms);
 }
 
 /// False if somebody stopped it.
@@ -106,7 +112,7 @@ bool simulate_points(const ClosedLoopOptions& options, const std::vector<ClosedL
   // The runner knows scenarios by what is changed in them; here that is which point it is.
   ForkingRunner runner(options.jobs, [&](const RunRequest& request) {
     const ClosedLoopPoint& point = points[std::stoul(request.overrides.front())];
-    return simulate_point(servers.scenario(point), options.overrides);
+    return simulate_point(servers.scenario(point), point.is_median, options.overrides);
   });
   std::size_t next = 0, running = 0;
   while (next < points.size() || running > 0) {
@@ -120,7 +126,7 @@ bool simulate_points(const ClosedLoopOptions& options, const std::vector<ClosedL
     const auto finished = runner.wait();
     if (!finished) return false;
     --running;
-    take(finished->outcome, report.points[finished->ticket]);
+    take(finished->outcome, points[finished->ticket].is_median, report.points[finished->ticket]);
   }
   return true;
 }

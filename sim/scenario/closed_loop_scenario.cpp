@@ -101,7 +101,8 @@ Value ServerSettings::workload_table(const ClosedLoopPoint& point) const {
   Value table;
   table.set("arrivals", "closed_loop");
   table.set("users", point.users);
-  table.set("requests", rules_.requests_per_user * point.users);
+  table.set("requests", point.requests > 0 ? std::int64_t{point.requests}
+                                           : rules_.requests_per_user * point.users);
   table.set("prompt_tokens", length_value(point.prompt_tokens, from));
   table.set("output_tokens", length_value(point.output_tokens, from));
   return table;

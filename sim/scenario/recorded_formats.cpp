@@ -19,6 +19,9 @@ struct RecordedFormat {
 constexpr auto recorded_formats =
     std::to_array<RecordedFormat>({{"float16", DType::bf16},
                                    {"bfloat16", DType::bf16},
+                                   {"bf16", DType::bf16},
+                                   {"fp4", DType::nvfp4},
+                                   {"int4", DType::w4a16},
                                    {"fp8", DType::fp8},
                                    {"fp8_static", DType::fp8},
                                    {"fp8_ootb", DType::fp8},

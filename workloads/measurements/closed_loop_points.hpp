@@ -1,6 +1,7 @@
-// Measured points of real servers under a fixed number of users: mean TTFT and TPOT of one model,
-// engine, layout, prompt and answer length, as public tables of "silicon" runs have them
-// (AIConfigurator's columns). Each user sends its next request when the last one is answered.
+// Measured points of real servers under a fixed number of users: mean or median TTFT and TPOT of
+// one model, engine, layout, prompt and answer length. Formats, told apart by their columns:
+// AIConfigurator's tables of "silicon" runs (silicon_rows.cpp) and InferenceX's results
+// (inferencex_rows.cpp). Each user sends its next request when the last one is answered.
 // Tables collected from several sources hold one run more than once and rows that say too little:
 // those are left out, each with its reason, and never refuse the file.
 #pragma once
@@ -35,7 +36,9 @@ struct ClosedLoopPoint {
   int prompt_tokens = 0, output_tokens = 0, users = 0;
   MeasuredLayout layout;  // of the workers that decode, where others prefill
   std::optional<MeasuredLayout> prefill;
-  double ttft_ms = 0, tpot_ms = 0;  // means over all requests
+  int requests = 0;        // that all users send together; 0 = not said
+  bool is_median = false;  // of all requests' times, not their mean
+  double ttft_ms = 0, tpot_ms = 0;
   SourcePosition position;
 };
 

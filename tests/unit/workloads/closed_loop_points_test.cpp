@@ -121,5 +121,51 @@ TEST(ClosedLoopPoints, DisaggregatedServersNeedNumbersOfWorkers) {
             "the numbers of prefill and decode workers are not said");
 }
 
+ClosedLoopPoints load_text(const std::string& text) {
+  const std::filesystem::path path = own_folder() / "points.csv";
+  std::ofstream(path) << text;
+  return load_closed_loop_points(path);
+}
+
+TEST(ClosedLoopPoints, InferenceXSaysLayoutsInAWord) {
+  const ClosedLoopPoints loaded = load_text(
+      "model,parallel,gpu,isl,osl,max_concurrency,num_prompts,median_ttft,median_tpot\n"
+      "m,tp8,h200_sxm,1024,128,4,40,0.5,0.01\n"
+      "m,tep8,h200_sxm,1024,128,4,40,0.6,0.01\n"
+      "m,dep8,h200_sxm,1024,128,4,40,0.7,0.01\n"
+      "m,xp8,h200_sxm,1024,128,4,40,0.8,0.01\n");
+  ASSERT_EQ(loaded.points.size(), 3U);
+  const ClosedLoopPoint& first = loaded.points.front();
+  EXPECT_TRUE(first.is_median);
+  EXPECT_EQ(first.engine, "vllm");
+  EXPECT_EQ(first.requests, 40);
+  EXPECT_DOUBLE_EQ(first.ttft_ms, 500);
+  EXPECT_DOUBLE_EQ(first.tpot_ms, 10);
+  EXPECT_EQ(first.layout.tensor, 8);
+  EXPECT_EQ(first.layout.experts, 1);
+  EXPECT_EQ(loaded.points[1].layout.experts, 8);
+  EXPECT_EQ(loaded.points[2].layout.tensor, 1);
+  EXPECT_EQ(loaded.points[2].layout.attention_ranks, 8);
+  EXPECT_EQ(loaded.left_out.front().reason,
+            "its layout \"xp8\" is none of tp, tep, dep and a number");
+}
+
+TEST(ClosedLoopPoints, InferenceXsExportSaysThemInColumns) {
+  const ClosedLoopPoints loaded = load_text(
+      "model,hw,framework,precision,tp,ep,dp_attention,isl,osl,conc,mean_ttft,mean_tpot\n"
+      "m,b200,sglang,fp4,8,8,false,1024,128,4,0.5,0.01\n"
+      "m,b200,trtllm,fp8,8,8,true,1024,128,4,0.6,0.01\n");
+  ASSERT_EQ(loaded.points.size(), 2U);
+  EXPECT_FALSE(loaded.points.front().is_median);
+  EXPECT_EQ(loaded.points.front().engine, "sglang");
+  EXPECT_EQ(loaded.points.front().gemm_format, "fp4");
+  EXPECT_EQ(loaded.points.front().layout.tensor, 8);
+  EXPECT_EQ(loaded.points.back().layout.attention_ranks, 8);
+}
+
+TEST(ClosedLoopPoints, AnotherTableIsAMistake) {
+  EXPECT_THROW((void)load_text("model,isl\nm,1\n"), ConfigError);
+}
+
 }  // namespace
 }  // namespace foretoken
