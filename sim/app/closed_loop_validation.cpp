@@ -144,7 +144,7 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
   Outputs outputs = point_outputs(options);
   const ClosedLoopPoints loaded = load_closed_loop_points(options.table);
   const ServerSettings servers(
-      options.servers.empty() ? ServerRules() : load_server_rules(options.servers),
+      options.servers.empty() ? public_server_rules() : load_server_rules(options.servers),
       {options.model, options.cluster});
   PointReport report = measured_report(loaded, servers);
   if (!simulate_points(options, loaded.points, servers, report)) return status_interrupted;

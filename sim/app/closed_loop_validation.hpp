@@ -10,7 +10,7 @@ namespace foretoken {
 
 struct ClosedLoopOptions {
   std::string table;                   // CSV
-  std::string servers;                 // TOML; "" = presets alone
+  std::string servers;                 // TOML; "" = what is known of public ones
   std::string model, cluster;          // in place of what rows say; "" = as they say
   std::vector<std::string> overrides;  // of every scenario
   std::size_t jobs = 0;                // at once; 0 = one for each processor

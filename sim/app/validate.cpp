@@ -133,7 +133,7 @@ void add_validate(CLI::App& program, Action& chosen) {
   folder->excludes(table);
   command
       ->add_option("--servers", options->closed_loop.servers,
-                   "What is known of those servers: TOML, as examples/servers/public.toml")
+                   "What is known of those servers: TOML (default: examples/servers/public.toml)")
       ->needs(table);
   command->add_option("--worst", options->closed_loop.worst, "Points to list")
       ->check(CLI::NonNegativeNumber)

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
+#include "sim/base/embedded.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken {
+
+// Generated at build time from examples/servers/ (CMakeLists.txt).
+std::span<const EmbeddedFile> embedded_server_rules();
+
 namespace {
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
@@ -99,6 +105,13 @@ ServerRules read_server_rules(const Value& root) {
 
 ServerRules load_server_rules(const std::filesystem::path& toml) {
   return read_server_rules(load_toml(toml));
+}
+
+ServerRules public_server_rules() {
+  const auto files = embedded_server_rules();
+  const auto found = std::ranges::find(files, "public", &EmbeddedFile::stem);
+  FORETOKEN_CHECK(found != files.end(), "public.toml is not embedded");
+  return read_server_rules(parse_toml(found->text, "public.toml"));
 }
 
 std::int64_t tokens_said(const Value& sum, const ClosedLoopPoint& point) {

@@ -51,6 +51,8 @@ struct ServerRules {
 /// when a scenario is read.
 ServerRules load_server_rules(const std::filesystem::path& toml);
 ServerRules read_server_rules(const Value& root);
+/// Of public tables' servers: examples/servers/public.toml, embedded.
+ServerRules public_server_rules();
 
 /// "prompt + users + 64" for this point. Throws ConfigError at the value for another text.
 std::int64_t tokens_said(const Value& sum, const ClosedLoopPoint& point);

@@ -64,6 +64,14 @@ TEST(ServerSettings, ClientsSpreadLengths) {
             std::string::npos);
 }
 
+TEST(ServerSettings, WhatIsKnownOfPublicServersIsEmbedded) {
+  const ServerRules rules = public_server_rules();
+  EXPECT_EQ(rules.calibration_tensor_parallel, 4);
+  EXPECT_FALSE(rules.rules.empty());
+  EXPECT_NE(table_of(ServerSettings(rules), a_point(), "engine").find("sequences_max = 8"),
+            std::string::npos);
+}
+
 TEST(ServerSettings, MistakesOfAFileAreReportedTogether) {
   try {
     (void)settings_of(
