@@ -5,7 +5,6 @@ namespace foretoken {
 
 void StageProgram::Builder::add_experts(const Operator& op, int calls) {
   const int sharing = layout_.stage_ranks() / layout_.expert;
-  const std::int64_t width = op.out_features * model_.mlp_products() / 3 / sharing * sharing;
   Implementation implementation = settings_.implementation;
   if (settings_.expert_kernels != KernelSource::automatic) {
     implementation.source = settings_.expert_kernels;
@@ -19,7 +18,8 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
                .tp = sharing,
                .ep = layout_.expert,
                .routing = settings_.routing,
-               .implementation = implementation},
+               .implementation = implementation,
+               .ungated = model_.ungated_mlp},
       calls, shares_attention() ? Rows::stage : Rows::tokens);
 }
 
