@@ -11,8 +11,9 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
-#include "sim/processes/forking_runner.hpp"
-#include "sim/report/figure_interval.hpp"
+#include "sim/planner/job_pool.hpp"
+#include "sim/processes/forked_jobs.hpp"
+#include "sim/report/figures.hpp"
 #include "sim/report/point_report.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/closed_loop_scenario.hpp"
@@ -66,39 +67,31 @@ PointReport measured_report(const ClosedLoopPoints& loaded, const ServerSettings
   return report;
 }
 
-/// Means (or medians), their intervals and the host's part cross the pipe.
-Value simulate_point(Value scenario, bool is_median, const std::vector<std::string>& overrides) {
+Report simulate_point(Value scenario, const std::vector<std::string>& overrides) {
   for (const std::string& assignment : overrides) apply_override(scenario, assignment);
-  const Report report = run_with_intervals(read_scenario(scenario, {".", false}));
+  Report report = run_with_intervals(read_scenario(scenario, {".", false}));
   if (report.requests.completed < report.requests.arrived) {
     throw std::runtime_error("requests failed: the model's context or the KV cache is too small");
   }
-  Value means;
-  const auto figure = is_median ? &LatencyRow::p50 : &LatencyRow::mean;
-  means.set("ttft_ms", report.ttft_ms.*figure);
-  means.set("tpot_ms", report.tpot_ms.*figure);
-  const double steps = static_cast<double>(std::max<std::int64_t>(1, report.iterations));
-  means.set("host_ms", report.host ? report.host->exposed_s * 1e3 / steps : 0.0);
-  if (report.intervals) means.set("intervals", intervals_value(report));
-  return means;
+  report.timeline.clear();
+  return report;
 }
 
-double number_member(const Value& value, std::string_view key) {
-  return std::get<double>(value.find(key)->data);
-}
-
+/// Means, or medians.
 void take(const RunOutcome& outcome, bool is_median, ComparedPoint& point) {
   if (outcome.status != RunStatus::ran) {
     // The first line says what; where in the scenario no user's file has it.
     point.failure = outcome.message.substr(0, outcome.message.find('\n'));
     return;
   }
-  point.simulated_ttft_ms = number_member(outcome.report, "ttft_ms");
-  point.simulated_tpot_ms = number_member(outcome.report, "tpot_ms");
-  point.host_ms = number_member(outcome.report, "host_ms");
-  const char* figure = is_median ? "p50" : "mean";
+  const Report& report = outcome.report;
+  const auto figure = is_median ? &LatencyRow::p50 : &LatencyRow::mean;
+  point.simulated_ttft_ms = report.ttft_ms.*figure;
+  point.simulated_tpot_ms = report.tpot_ms.*figure;
+  const auto steps = static_cast<double>(std::max<std::int64_t>(1, report.iterations));
+  point.host_ms = report.host ? report.host->exposed_s * 1e3 / steps : 0.0;
   const auto interval = [&](const char* table, double simulated) {
-    const auto prices = interval_of(outcome.report, table, figure);
+    const auto prices = interval_of(report, table, is_median ? "p50" : "mean");
     return prices ? std::optional(of_server(*prices, simulated, table)) : std::nullopt;
   };
   point.ttft_interval = interval("ttft_ms", point.simulated_ttft_ms);
@@ -109,26 +102,21 @@ void take(const RunOutcome& outcome, bool is_median, ComparedPoint& point) {
 bool simulate_points(const ClosedLoopOptions& options, const std::vector<ClosedLoopPoint>& points,
                      const ServerSettings& servers, PointReport& report) {
   SweepProgress progress(!options.quiet && can_rewrite(stderr));
-  // The runner knows scenarios by what is changed in them; here that is which point it is.
-  ForkingRunner runner(options.jobs, [&](const RunRequest& request) {
-    const ClosedLoopPoint& point = points[std::stoul(request.overrides.front())];
-    return simulate_point(servers.scenario(point), point.is_median, options.overrides);
+  ForkedJobs<Report> jobs(options.jobs);
+  std::size_t started = 0, finished = 0;
+  const auto tell = [&] {
+    progress.update({.wanted = points.size(), .finished = finished, .leased = started - finished});
+  };
+  const auto job = [&](std::size_t i) -> std::function<Report()> {
+    ++started;
+    tell();
+    return [&, i] { return simulate_point(servers.scenario(points[i]), options.overrides); };
+  };
+  return run_all(jobs, points.size(), job, [&](const Finished<Report>& over) {
+    take(over.outcome, points[over.ticket].is_median, report.points[over.ticket]);
+    ++finished;
+    tell();
   });
-  std::size_t next = 0, running = 0;
-  while (next < points.size() || running > 0) {
-    progress.update({.wanted = points.size(), .finished = next - running, .leased = running});
-    if (next < points.size() && running < runner.slots()) {
-      runner.start(next, {{std::to_string(next)}});
-      ++next;
-      ++running;
-      continue;
-    }
-    const auto finished = runner.wait();
-    if (!finished) return false;
-    --running;
-    take(finished->outcome, points[finished->ticket].is_median, report.points[finished->ticket]);
-  }
-  return true;
 }
 
 Outputs point_outputs(const ClosedLoopOptions& options) {

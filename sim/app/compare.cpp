@@ -31,6 +31,7 @@ struct CompareOptions {
   std::string scenario;
   std::vector<std::string> overrides;
   std::vector<std::string> preset, scheduler, tensor, pipeline, attention, expert, replicas, pools;
+  std::vector<std::string> goals;
   std::string out_folder;
   std::string report_path;
   std::size_t jobs = 0;
@@ -117,6 +118,7 @@ void show_progress(bool shown, std::size_t finished, std::size_t wanted) {
 int compare(const CompareOptions& options) {
   if (!options.report_path.empty()) check_page_charts();
   const std::vector<LayoutChoice> choices = choices_of(options);
+  const std::vector<const Figure*> chosen_goals = goals(options.goals);
   bool is_warned = options.quiet;
   check_choices(choices, [&](const RunRequest& request) {
     const Scenario scenario = load_scenario(options.scenario, with(options.overrides, request));
@@ -137,10 +139,12 @@ int compare(const CompareOptions& options) {
   ForkingRunner runner(options.jobs,
                        [&](const RunRequest& request) { return run_row(asked, request); });
   const bool shows_progress = !options.quiet && can_rewrite(stderr);
-  const Comparison comparison =
-      compare_layouts(choices, runner, store, [&](std::size_t finished, std::size_t wanted) {
+  const Comparison comparison = compare_layouts(
+      choices, runner, store,
+      [&](std::size_t finished, std::size_t wanted) {
         show_progress(shows_progress, finished, wanted);
-      });
+      },
+      chosen_goals);
   if (!options.report_path.empty()) {
     const std::string title = fmt::format("Layouts of {}", options.scenario);
     outputs.write(options.report_path, comparison_page(comparison, title, version()));
@@ -162,7 +166,7 @@ int compare(const CompareOptions& options) {
         comparison.rows.size(), combinations(choices).size(), folder.string());
     return status_interrupted;
   }
-  const auto ran = [](const ComparedLayout& row) { return row.figures.has_value(); };
+  const auto ran = [](const ComparedLayout& row) { return row.report() != nullptr; };
   return std::ranges::any_of(comparison.rows, ran) ? 0 : 1;
 }
 
@@ -191,6 +195,7 @@ void add_compare(CLI::App& program, Action& chosen) {
   values("--pools", options->pools,
          "Replicas of each pool, in the order of the file, as 1:3,2:2,3:1 (scenarios with pools)");
   add_set_option(*command, options->overrides, "the scenario for all layouts");
+  add_goal_option(*command, options->goals);
   command->add_option("--out", options->out_folder,
                       "Folder for rows, compare.csv and compare.json (default: SCENARIO.compare)");
   command->add_option("--report", options->report_path,

@@ -15,10 +15,11 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
+#include "sim/planner/job_pool.hpp"
 #include "sim/planner/relaxations.hpp"
-#include "sim/processes/forking_runner.hpp"
-#include "sim/report/page.hpp"
+#include "sim/processes/forked_jobs.hpp"
 #include "sim/report/command_text.hpp"
+#include "sim/report/page.hpp"
 #include "sim/run/latency_collector.hpp"
 #include "sim/run/run.hpp"
 
@@ -49,81 +50,84 @@ LatencyQuestion question_of(const ExplainOptions& options, const Scenario& scena
   return question;
 }
 
-/// A run in a child: the answer, and what relaxations need to know. A mistake in the question is
-/// the user's, and only shows once the run is known.
-Value probe(const ExplainOptions& options, const LatencyQuestion& question,
-            const RunRequest& request) {
-  const Report report =
-      run_scenario(load_scenario(options.scenario, with(options.overrides, request)), Catalogs());
-  Value found;
+/// What a run in a child tells: the answer, and what relaxations need to know. A mistake in the
+/// question is the user's, and only shows once the run is known.
+struct Probed {
+  double value_ms = 0;
+  std::int64_t id = 0;  // of the request
+  double arrival_s = 0;
+  std::vector<std::int64_t> kv_blocks;
+  std::string option, mistake;
+};
+
+}  // namespace
+
+template <class Archive>
+void members(Archive& a, Probed& probed) {
+  a("value_ms", probed.value_ms);
+  a("id", probed.id);
+  a("arrival_s", probed.arrival_s);
+  a("kv_blocks", probed.kv_blocks);
+  a("option", probed.option);
+  a("mistake", probed.mistake);
+}
+
+namespace {
+
+Probed probe(const ExplainOptions& options, const LatencyQuestion& question,
+             const std::vector<std::string>& changes) {
+  const Report report = run_scenario(
+      load_scenario(options.scenario, with(options.overrides, RunRequest{changes})), Catalogs());
+  Probed found;
   try {
     const LatencyAnswer answered = answer(report, question);
     const auto row = std::ranges::find(report.rows, answered.id, &RequestRow::id);
-    found.set("value_ms", answered.value_ms);
-    found.set("id", std::int64_t{answered.id});
-    found.set("arrival_s", row->arrival_s);
+    found.value_ms = answered.value_ms;
+    found.id = answered.id;
+    found.arrival_s = row->arrival_s;
   } catch (const ConfigError& mistake) {
-    if (!request.overrides.empty()) throw;
+    if (!changes.empty()) throw;
     const Diagnostic& said = mistake.diagnostics().front();
-    found.set("option", said.position.file);
-    found.set("mistake", said.message);
+    found.option = said.position.file;
+    found.mistake = said.message;
     return found;
   }
-  ValueArray blocks;
-  for (const Report::Pool& pool : report.pools) blocks.emplace_back(pool.kv_blocks);
-  if (blocks.empty()) blocks.emplace_back(report.kv.blocks);
-  found.set("kv_blocks", std::move(blocks));
+  for (const Report::Pool& pool : report.pools) found.kv_blocks.push_back(pool.kv_blocks);
+  if (found.kv_blocks.empty()) found.kv_blocks.push_back(report.kv.blocks);
   return found;
 }
 
-template <class T>
-T member(const Value& value, std::string_view key) {
-  const Value* found = value.find(key);
-  const T* data = found == nullptr ? nullptr : std::get_if<T>(&found->data);
-  FORETOKEN_CHECK(data != nullptr, "a run told no {}", key);
-  return *data;
-}
-
-struct FirstRun {
-  LatencyAnswer answer;
-  Seconds arrival;
-  std::vector<std::int64_t> kv_blocks;
-};
+using Probes = ForkedJobs<Probed>;
 
 /// nullopt: the user asked to stop.
-std::optional<FirstRun> run_first(ScenarioRunner& runner) {
-  runner.start(0, {});
-  const std::optional<ScenarioRunner::Finished> finished = runner.wait();
-  if (!finished) return std::nullopt;
-  const RunOutcome& outcome = finished->outcome;
-  if (outcome.status != RunStatus::ran) throw std::runtime_error(outcome.message);
-  const Value& told = outcome.report;
-  if (told.find("mistake") != nullptr) {
-    throw ConfigError({member<std::string>(told, "option")}, member<std::string>(told, "mistake"));
-  }
-  FirstRun first;
-  first.answer = {member<double>(told, "value_ms"),
-                  static_cast<std::uint32_t>(member<std::int64_t>(told, "id"))};
-  first.arrival = Seconds(member<double>(told, "arrival_s"));
-  for (const Value& blocks : member<ValueArray>(told, "kv_blocks")) {
-    first.kv_blocks.push_back(std::get<std::int64_t>(blocks.data));
-  }
+std::optional<Probed> run_first(Probes& probes, const std::function<Probed()>& job) {
+  Probed first;
+  const bool ran = run_all(
+      probes, 1, [&](std::size_t) { return job; },
+      [&](Finished<Probed> finished) {
+        const Outcome<Probed>& outcome = finished.outcome;
+        if (outcome.status != RunStatus::ran) throw std::runtime_error(outcome.message);
+        first = outcome.report;
+      });
+  if (!ran) return std::nullopt;
+  if (!first.mistake.empty()) throw ConfigError({first.option}, first.mistake);
   return first;
 }
 
 /// The run again, in this process, with an eye on that request; with [run] intervals = "simulate"
 /// those at the edges of prices too.
-void look_at(const Scenario& scenario, const FirstRun& first, LatencyExplanation& explanation) {
+void look_at(const Scenario& scenario, const Probed& first, LatencyExplanation& explanation) {
+  const auto id = static_cast<std::uint32_t>(first.id);
   LatencyCollector collector(scenario,
-                             LatencyCollector::Watched{RequestId{first.answer.id}, first.arrival});
+                             LatencyCollector::Watched{RequestId{id}, Seconds(first.arrival_s)});
   RunOptions run_options;
   run_options.observer = &collector;
   const Report report = run_with_intervals(scenario, Catalogs(), run_options);
   explanation.title = report.title;
   explanation.interval = answer_interval(report, explanation.question);
-  explanation.request = *std::ranges::find(report.rows, first.answer.id, &RequestRow::id);
-  const auto split = collector.splits().find(first.answer.id);
-  FORETOKEN_CHECK(split != collector.splits().end(), "request {} was not seen", first.answer.id);
+  explanation.request = *std::ranges::find(report.rows, id, &RequestRow::id);
+  const auto split = collector.splits().find(id);
+  FORETOKEN_CHECK(split != collector.splits().end(), "request {} was not seen", id);
   explanation.split = split->second;
 }
 
@@ -150,17 +154,28 @@ int explain(const ExplainOptions& options) {
   LatencyExplanation explanation;
   explanation.command = command_of(options);
   explanation.question = question_of(options, scenario);
-  std::optional<FirstRun> first;
+  std::optional<Probed> first;
   {
-    ForkingRunner runner(options.jobs, [&](const RunRequest& request) {
-      return probe(options, explanation.question, request);
-    });
-    first = run_first(runner);
+    Probes probes(options.jobs);
+    const auto job = [&](const std::vector<std::string>& changes) -> std::function<Probed()> {
+      return [&options, &explanation, changes] {
+        return probe(options, explanation.question, changes);
+      };
+    };
+    first = run_first(probes, job({}));
     if (!first) return status_interrupted;
-    explanation.value_ms = first->answer.value_ms;
+    explanation.value_ms = first->value_ms;
     if (!options.split_only) {
-      explanation.relaxed = relaxations(scenario, first->kv_blocks);
-      if (!run_relaxed(explanation.relaxed, runner)) return status_interrupted;
+      std::vector<RelaxedRun>& runs = explanation.relaxed = relaxations(scenario, first->kv_blocks);
+      const bool ran = run_all(
+          probes, runs.size(), [&](std::size_t i) { return job(runs[i].overrides); },
+          [&](const Finished<Probed>& finished) {
+            RelaxedRun& run = runs[finished.ticket];
+            run.message = finished.outcome.message;
+            if (finished.outcome.status == RunStatus::ran)
+              run.value_ms = finished.outcome.report.value_ms;
+          });
+      if (!ran) return status_interrupted;
       rank_by_gain(explanation);
     }
   }

@@ -7,9 +7,7 @@
 
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
-#include "sim/base/json.hpp"
 #include "sim/library/foretoken.hpp"
-#include "sim/planner/row_store.hpp"
 #include "sim/processes/child_processes.hpp"
 
 namespace foretoken {
@@ -30,9 +28,9 @@ void add_outcome(CLI::App& program, Action& chosen) {
                       "The run may end once more requests have missed the SLO");
   command->callback([options, &chosen] {
     chosen = [options] {
-      const RunOutcome outcome =
-          outcome_of([&] { return run_row(load_question(options->scenario), options->request); });
-      show_data(to_json(outcome_value(outcome), -1) + "\n");
+      const RunOutcome outcome = outcome_of<Report>(
+          [&] { return run_row(load_question(options->scenario), options->request); });
+      show_data(told(outcome_value(outcome)) + "\n");
       return 0;
     };
   });

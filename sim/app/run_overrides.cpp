@@ -12,6 +12,15 @@ void add_set_option(CLI::App& command, std::vector<std::string>& overrides,
       ->allow_extra_args(false);
 }
 
+void add_goal_option(CLI::App& command, std::vector<std::string>& goals) {
+  command
+      .add_option("--goal", goals,
+                  "Figures to be best by, as e2e_p99_ms,output_tokens_per_s: any column of the CSV "
+                  "(default: tails of latency, throughput, goodput, cost)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
 std::vector<std::string> with(std::vector<std::string> overrides, const RunRequest& request) {
   overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
   return overrides;

@@ -13,6 +13,9 @@ namespace foretoken {
 void add_set_option(CLI::App& command, std::vector<std::string>& overrides,
                     const std::string& where = "the scenario");
 
+/// Adds --goal to a subcommand that says which runs are best.
+void add_goal_option(CLI::App& command, std::vector<std::string>& goals);
+
 /// `overrides` and then the request's, which win.
 std::vector<std::string> with(std::vector<std::string> overrides, const RunRequest& request);
 

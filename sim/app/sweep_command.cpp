@@ -108,8 +108,8 @@ void write_results(const SweepOptions& options, const SweepResult& result, const
 }
 
 int status_of(const SweepResult& result) {
-  const auto failed = [](const SweptRun& run) { return run.status == RunStatus::failed; };
-  const auto ran = [](const SweptRun& run) { return run.status == RunStatus::ran; };
+  const auto failed = [](const SweptRun& run) { return run.outcome.status == RunStatus::failed; };
+  const auto ran = [](const SweptRun& run) { return run.report() != nullptr; };
   return std::ranges::any_of(result.runs, failed) || std::ranges::none_of(result.runs, ran) ? 1 : 0;
 }
 
@@ -118,6 +118,7 @@ int status_of(const SweepResult& result) {
 int sweep(const SweepOptions& options, const SweepProgram& program) {
   if (!options.report_path.empty()) check_page_charts();
   const SweepPlan plan = plan_of(options);
+  const std::vector<const Figure*> chosen_goals = goals(options.goals);
   if (program.check) check_sweep(plan, program.check);
   const std::string path = options.store_path.empty() ? default_store(options) : options.store_path;
   Outputs outputs(inputs_of(options.scenario, options.overrides));
@@ -143,7 +144,7 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
   if (options.retries_failed) store.forget_failures();
 
   if (options.runs_nothing) {
-    const SweepResult result = sweep_result(plan, store);
+    const SweepResult result = sweep_result(plan, store, chosen_goals);
     write_results(options, result, path, program.version, outputs);
     return status_of(result);
   }
@@ -153,7 +154,7 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
       run_sweep(plan, program.runner(options.jobs), store,
                 {program.pause, [&](const RunStore::Counts& counts) { bar.update(counts); }});
   bar.clear();
-  const SweepResult result = sweep_result(plan, store);
+  const SweepResult result = sweep_result(plan, store, chosen_goals);
   write_results(options, result, path, program.version, outputs);
   if (!is_over) {
     tell(
@@ -179,6 +180,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options, const std::stri
                   "Runs of each combination, with so many seeds from the scenario's on")
       ->check(CLI::Range(1, 1'000'000));
   add_set_option(command, options.overrides, "the scenario for all runs");
+  add_goal_option(command, options.goals);
   command.add_option("--store", options.store_path,
                      "SQLite file that keeps every finished run; the same command goes on from it "
                      "(default: SCENARIO.sweep.sqlite)");

@@ -14,7 +14,7 @@ namespace foretoken {
 
 struct SweepOptions {
   std::string scenario;
-  std::vector<std::string> vary, overrides;
+  std::vector<std::string> vary, overrides, goals;
   bool zip = false;
   std::size_t seeds = 0;
   std::string store_path, csv_path, report_path;

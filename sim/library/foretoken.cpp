@@ -15,14 +15,6 @@ Scenario scenario_of(const Question& question, const std::vector<std::string>& c
   return read_scenario(root, {question.folder});
 }
 
-Value run_question(const Question& question, const Catalogs& catalogs, const RunRequest& request) {
-  const Report report = run_with_intervals(scenario_of(question, request.overrides), catalogs);
-  Value answer;
-  answer.set("report", report_value(report));
-  answer.set("requests_csv", requests_csv(report));
-  return answer;
-}
-
 }  // namespace
 
 Question load_question(const std::filesystem::path& file,
@@ -30,28 +22,33 @@ Question load_question(const std::filesystem::path& file,
   return {load_toml(file), overrides, file.has_parent_path() ? file.parent_path() : "."};
 }
 
-Value run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs) {
+Report run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs) {
   RunOptions options;
   options.misses_max = request.misses_max;
   Report report = run_with_intervals(scenario_of(question, request.overrides), catalogs, options);
   report.timeline.clear();
-  return report_value(report);
+  return report;
+}
+
+template <class Archive>
+void members(Archive& a, Answer& answer) {
+  a("report", answer.report);
+  a("requests_csv", answer.requests_csv);
 }
 
 Answer simulate(const Question& question, const Catalogs& catalogs) {
   (void)scenario_of(question, {});  // its mistakes are told here, with their places
-  ForkingRunner runner(
-      1, [&](const RunRequest& request) { return run_question(question, catalogs, request); });
-  runner.start(0, {});
-  auto finished = runner.wait();
+  ForkedJobs<Answer> jobs(1);
+  jobs.start(0, [&]() -> Answer {
+    const Report report = run_with_intervals(scenario_of(question, {}), catalogs);
+    return {report_value(report), requests_csv(report)};
+  });
+  auto finished = jobs.wait();
   if (!finished) throw Interrupted();
-  RunOutcome& outcome = finished->outcome;
+  Outcome<Answer>& outcome = finished->outcome;
   if (outcome.status == RunStatus::infeasible) throw ConfigError({}, outcome.message);
   if (outcome.status == RunStatus::failed) throw RunError(outcome.message);
-  const Value* report = outcome.report.find("report");
-  const Value* requests = outcome.report.find("requests_csv");
-  FORETOKEN_CHECK(report != nullptr && requests != nullptr, "the child told no report");
-  return {*report, std::get<std::string>(requests->data)};
+  return std::move(outcome.report);
 }
 
 std::vector<Value> predict(const std::vector<Value>& kernels, const PricingChoice& choice,

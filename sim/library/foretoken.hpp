@@ -59,9 +59,9 @@ Report run_with_intervals(const Scenario& scenario, const Catalogs& catalogs = {
                           const RunOptions& options = {});
 
 /// One run of many, in this process, which can then run no other: the question with the request's
-/// changes on top. report.json's object without its timeline, which is most of it and which nobody
-/// lays side by side with another.
-Value run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs = {});
+/// changes on top. The report without its timeline, which is most of it and which nobody lays side
+/// by side with another.
+Report run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs = {});
 
 /// Prices kernels, each an object as in kernels/kernel_case.hpp; one answer for each, in order, as
 /// KernelPricer::answer() gives it. The first mistake is thrown.

@@ -1,9 +1,8 @@
 #include "sim/planner/compare.hpp"
 
 #include <algorithm>
-#include <limits>
 
-#include "sim/planner/goals.hpp"
+#include "sim/planner/job_pool.hpp"
 
 namespace foretoken {
 namespace {
@@ -16,41 +15,53 @@ std::string name_of(const std::vector<LayoutChoice>& choices, const Layout& layo
   return name;
 }
 
+/// Rows that may be the best.
+std::vector<std::size_t> eligible(const std::vector<ComparedLayout>& rows) {
+  std::vector<std::size_t> served, met;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const Report* report = rows[row].report();
+    if (report == nullptr || !is_served(*report)) continue;
+    served.push_back(row);
+    if (!report->slo.targets.empty() && report->slo.met) met.push_back(row);
+  }
+  return met.empty() ? served : met;
+}
+
 }  // namespace
 
-bool Comparison::has_intervals() const {
-  return std::ranges::any_of(
-      rows, [](const ComparedLayout& row) { return row.figures && row.figures->has_intervals(); });
+std::vector<const Report*> Comparison::reports() const {
+  std::vector<const Report*> reports;
+  for (const ComparedLayout& row : rows) reports.push_back(row.report());
+  return reports;
+}
+
+std::string Comparison::goals_of(std::size_t row, const char* separator) const {
+  std::string text;
+  for (const BestLayout& goal : best) {
+    if (goal.has(row)) text += (text.empty() ? "" : separator) + goal.goal();
+  }
+  return text;
 }
 
 bool BestLayout::has(std::size_t other) const {
   return other == row || std::ranges::find(ties, other) != ties.end();
 }
 
-std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows) {
-  std::vector<std::size_t> served;
-  bool any_met = false;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (!rows[row].figures || !is_served(*rows[row].figures)) continue;
-    served.push_back(row);
-    any_met |= rows[row].figures->slo_met;
-  }
-  if (any_met) std::erase_if(served, [&](std::size_t row) { return !rows[row].figures->slo_met; });
+std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows,
+                                     const std::vector<const Figure*>& goals) {
   std::vector<BestLayout> best;
-  for (const Goal& goal : goals()) {
-    std::optional<std::size_t> found;
-    double least = std::numeric_limits<double>::infinity();
-    for (const std::size_t row : served) {
-      const auto value = goal.value(*rows[row].figures);
-      if (!value || *value >= least) continue;
-      least = *value;
-      found = row;
+  const std::vector<std::size_t> candidates = eligible(rows);
+  for (const Figure* goal : goals) {
+    const auto badness_of = [&](std::size_t row) { return badness(*goal, *rows[row].report()); };
+    std::vector<std::size_t> known;
+    for (const std::size_t row : candidates) {
+      if (badness_of(row)) known.push_back(row);
     }
-    if (!found) continue;
-    BestLayout& one = best.emplace_back(BestLayout{std::string(goal.name), *found});
-    for (const std::size_t row : served) {
-      if (row != *found && goal.value(*rows[row].figures) &&
-          are_tied(goal, *rows[*found].figures, *rows[row].figures))
+    if (known.empty()) continue;
+    const std::size_t winner = *std::ranges::min_element(known, {}, badness_of);
+    BestLayout& one = best.emplace_back(BestLayout{goal, winner});
+    for (const std::size_t row : known) {
+      if (row != winner && are_tied(*goal, *rows[winner].report(), *rows[row].report()))
         one.ties.push_back(row);
     }
   }
@@ -58,46 +69,36 @@ std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows) {
 }
 
 Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& runner,
-                           RowStore& store, const CompareProgress& progress) {
+                           RowStore& store, const CompareProgress& progress,
+                           const std::vector<const Figure*>& wanted) {
   const std::vector<Layout> layouts = combinations(choices);
   std::vector<std::optional<RunOutcome>> outcomes(layouts.size());
-  std::size_t finished = 0;
+  std::vector<std::size_t> open;
   for (std::size_t i = 0; i < layouts.size(); ++i) {
-    const std::string name = name_of(choices, layouts[i]);
-    const auto row = std::ranges::find(store.rows(), name, &StoredRow::name);
-    if (row == store.rows().end()) continue;
-    outcomes[i] = row->outcome;
-    ++finished;
-  }
-  Comparison comparison;
-  std::size_t next = 0, running = 0;
-  const auto start_some = [&] {
-    for (; next < layouts.size() && running < runner.slots(); ++next) {
-      if (outcomes[next]) continue;
-      runner.start(next, layouts[next].request(choices));
-      ++running;
+    const auto row =
+        std::ranges::find(store.rows(), name_of(choices, layouts[i]), &StoredRow::name);
+    if (row == store.rows().end()) {
+      open.push_back(i);
+    } else {
+      outcomes[i] = row->outcome;
     }
-  };
+  }
+  std::size_t finished = layouts.size() - open.size();
   if (progress) progress(finished, layouts.size());
-  for (start_some(); running > 0; start_some()) {
-    auto over = runner.wait();
-    if (!over) {
-      comparison.is_complete = false;
-      break;
-    }
-    --running;
-    store.add({name_of(choices, layouts[over->ticket]), over->outcome});
-    outcomes[over->ticket] = std::move(over->outcome);
-    if (progress) progress(++finished, layouts.size());
-  }
+  Comparison comparison;
+  comparison.is_complete = run_all(
+      runner, open.size(), [&](std::size_t i) { return layouts[open[i]].request(choices); },
+      [&](ScenarioRunner::Finished over) {
+        const std::size_t i = open[over.ticket];
+        store.add({name_of(choices, layouts[i]), over.outcome});
+        outcomes[i] = std::move(over.outcome);
+        if (progress) progress(++finished, layouts.size());
+      });
   for (std::size_t i = 0; i < layouts.size(); ++i) {
-    if (!outcomes[i]) continue;
-    ComparedLayout row{layouts[i], std::move(*outcomes[i]), std::nullopt};
-    if (row.outcome.status == RunStatus::ran) row.figures = figures_of(row.outcome.report);
-    comparison.rows.push_back(std::move(row));
+    if (outcomes[i]) comparison.rows.push_back({layouts[i], std::move(*outcomes[i])});
   }
   comparison.choices = std::move(choices);
-  comparison.best = best_layouts(comparison.rows);
+  comparison.best = best_layouts(comparison.rows, wanted.empty() ? goals() : wanted);
   return comparison;
 }
 

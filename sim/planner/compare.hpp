@@ -3,27 +3,31 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/planner/goals.hpp"
 #include "sim/planner/layout_choices.hpp"
 #include "sim/planner/row_store.hpp"
-#include "sim/planner/run_figures.hpp"
 
 namespace foretoken {
 
 struct ComparedLayout {
   Layout layout;
   RunOutcome outcome;
-  std::optional<RunFigures> figures;  // if it ran
+
+  /// nullptr if it did not run.
+  [[nodiscard]] const Report* report() const {
+    return outcome.status == RunStatus::ran ? &outcome.report : nullptr;
+  }
 };
 
 /// "lowest TTFT p99" and the row that has it, and those that nobody can tell from it.
 struct BestLayout {
-  std::string goal;
+  const Figure* figure = nullptr;
   std::size_t row = 0;
   std::vector<std::size_t> ties = {};
+  [[nodiscard]] std::string goal() const { return figure->goal_text(); }
 
   [[nodiscard]] bool has(std::size_t other) const;
 };
@@ -34,22 +38,27 @@ struct Comparison {
   std::vector<BestLayout> best;
   bool is_complete = true;  // false: stopped by the user
 
-  /// Whether any row's figures have an interval.
-  [[nodiscard]] bool has_intervals() const;
+  /// Of the rows, nullptr where one did not run.
+  [[nodiscard]] std::vector<const Report*> reports() const;
+  /// Goals that the row is best by, "lowest TTFT p99; highest throughput".
+  [[nodiscard]] std::string goals_of(std::size_t row, const char* separator) const;
 };
 
 /// Told when a run is over: how many are, and how many there are.
 using CompareProgress = std::function<void(std::size_t finished, std::size_t wanted)>;
 
-/// Rows that `store` holds already are not run again; each new one goes into it at once.
+/// Rows that `store` holds already are not run again; each new one goes into it at once. Without
+/// `goals` the usual ones.
 Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& runner,
-                           RowStore& store, const CompareProgress& progress);
+                           RowStore& store, const CompareProgress& progress,
+                           const std::vector<const Figure*>& goals = {});
 
 /// The best row by each goal, and its ties (are_tied()). Only runs that neither failed nor rejected
 /// a request count: what is left of the traffic is easier to serve. Clients who gave up do not rule
-/// a run out. With an SLO the goals that count it come too, and if any row meets it, only such rows
-/// are among the best. Of equal rows the first stands for them.
-std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows);
+/// a run out. If any row meets an SLO, only such rows are among the best. Of equal rows the first
+/// stands for them.
+std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows,
+                                     const std::vector<const Figure*>& goals);
 
 /// "TP 4, PP 2": what is particular about a row.
 std::string layout_text(const Comparison& comparison, const ComparedLayout& row);

@@ -4,131 +4,91 @@
 
 #include <algorithm>
 
-#include "sim/base/csv_cell.hpp"
 #include "sim/planner/choice_text.hpp"
 #include "sim/planner/compare.hpp"
-#include "sim/planner/figure_columns.hpp"
-#include "sim/planner/goals.hpp"
+#include "sim/planner/comparison_columns.hpp"
 #include "sim/report/number_text.hpp"
-#include "sim/report/rounding.hpp"
-#include "sim/report/text_table.hpp"
 
 namespace foretoken {
 namespace {
 
-bool any_slo(const Comparison& comparison) {
-  return std::ranges::any_of(comparison.rows,
-                             [](const auto& row) { return row.figures && row.figures->has_slo; });
-}
-
-bool any_price(const Comparison& comparison) {
-  return std::ranges::any_of(comparison.rows, [](const auto& row) {
-    return row.figures && row.figures->dollars_per_million;
-  });
-}
-
-std::vector<FigureColumn> columns_of(const Comparison& comparison) {
-  std::vector<FigureColumn> all(figure_columns().begin(), figure_columns().end());
-  if (any_slo(comparison))
-    all.insert(all.end(), slo_figure_columns().begin(), slo_figure_columns().end());
-  return all;
-}
-
-/// " ±4.2": half the width of what prices may make of a latency, which is what they move most.
-std::string give_or_take(const RunFigures& figures, const FigureColumn& column) {
-  const auto interval = interval_of(figures, column.name);
-  if (!interval || !column.name.ends_with("_ms")) return "";
-  return " ±" + brief((interval->high - interval->low) / 2);
-}
-
 /// The number that "auto" turned out to be, where it ran.
 std::string value_text(const ComparedLayout& row, std::size_t choice) {
   const std::string& value = row.layout.values[choice];
-  if (value != "auto" || !row.figures) return value;
-  return fmt::format("{}", row.figures->replicas);
+  if (value != "auto" || row.report() == nullptr) return value;
+  return fmt::format("{}", figure_named("replicas").value(*row.report()));
 }
 
-TextTable table_of_runs(const Comparison& comparison, bool colour, bool with_prices) {
-  std::vector<FigureColumn> shown;
-  for (const FigureColumn& column : columns_of(comparison)) {
-    if (!column.header.empty()) shown.push_back(column);
-  }
-  const bool priced = any_price(comparison), judged = any_slo(comparison);
-  const Ink ink(colour);
-  std::vector<TextColumn> headers;
-  for (const LayoutChoice& choice : comparison.choices) {
-    headers.push_back({choice.label, Align::right});
-  }
-  if (judged) headers.push_back({"SLO met", Align::right});
-  for (const FigureColumn& column : shown)
-    headers.push_back({std::string(column.header), Align::right});
-  if (priced) headers.push_back({"$/M tok", Align::right});
-  headers.push_back({"bound by"});
-  headers.push_back({""});
-  const auto prices_of = [&](const RunFigures& figures, const FigureColumn& column) {
-    return with_prices ? give_or_take(figures, column) : "";
-  };
-  TextTable table(std::move(headers));
+bool any_slo(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.rows, [](const ComparedLayout& row) {
+    return row.report() != nullptr && !row.report()->slo.targets.empty();
+  });
+}
+
+/// A column of texts of each row.
+template <class TextOf>
+std::vector<std::string> texts(const Comparison& comparison, const TextOf& text_of) {
+  std::vector<std::string> all;
+  for (const ComparedLayout& row : comparison.rows) all.push_back(text_of(row));
+  return all;
+}
+
+/// Marks of the terminal's table.
+std::vector<std::string> stars(const Comparison& comparison, const Ink& ink) {
+  std::vector<std::string> all;
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
-    const ComparedLayout& row = comparison.rows[i];
-    if (!row.figures) continue;
-    std::vector<std::string> cells;
-    for (std::size_t c = 0; c < comparison.choices.size(); ++c) {
-      cells.push_back(value_text(row, c));
-    }
-    if (judged) {
-      cells.push_back(fmt::format("{} {}", percent(row.figures->attainment),
-                                  row.figures->slo_met ? ink.good("✓") : ink.bad("✗")));
-    }
-    for (const FigureColumn& column : shown) {
-      const double value = column.value(*row.figures);
-      cells.push_back(column.is_count ? fmt::format("{:.0f}", value)
-                                      : brief(value) + prices_of(*row.figures, column));
-    }
-    if (priced) {
-      const auto dollars = row.figures->dollars_per_million;
-      cells.push_back(dollars ? fmt::format("{:.2f}", *dollars) : "");
-    }
-    cells.push_back(row.figures->bound);
-    const auto stars =
+    const auto count =
         std::ranges::count_if(comparison.best, [&](const BestLayout& best) { return best.has(i); });
-    cells.push_back(stars > 0 ? ink.good(repeated("★", static_cast<int>(stars))) : "");
-    table.add_row(std::move(cells));
+    all.push_back(count > 0 ? ink.good(repeated("★", static_cast<int>(count))) : "");
   }
-  return table;
+  return all;
 }
 
-/// What prices may make of latencies stands beside them if there is room, else below.
-std::string runs_text(const Comparison& comparison, bool colour, int width) {
-  const Ink ink(colour);
-  const TextTable::Layout layout{
-      .width = width, .colour = colour, .kept = comparison.choices.size()};
-  const TextTable plain = table_of_runs(comparison, colour, false);
-  const TextTable full = table_of_runs(comparison, colour, true);
-  const bool fits = full.natural_width(layout) <= width;
-  std::string text = (fits ? full : plain).text(layout);
-  text += ink.quiet(
-      fmt::format("  latencies in ms · output tokens{} per second · $ per million output tokens\n",
-                  any_slo(comparison) ? " and requests within the SLO" : ""));
-  if (!comparison.has_intervals()) return text;
-  std::vector<const RunFigures*> runs;
-  for (const ComparedLayout& row : comparison.rows) {
-    if (row.figures) runs.push_back(&*row.figures);
+void add_verdicts(ResultTable& table, const Comparison& comparison, const Ink& ink) {
+  if (!any_slo(comparison)) return;
+  ResultColumn terminal =
+      ResultColumn::of_texts("", "", "SLO met", texts(comparison, [&](const ComparedLayout& row) {
+                               if (row.report() == nullptr) return std::string();
+                               const Report::Slo& slo = row.report()->slo;
+                               return fmt::format("{} {}", percent(slo.attainment),
+                                                  slo.met ? ink.good("✓") : ink.bad("✗"));
+                             }));
+  terminal.is_right = true;
+  table.columns.push_back(std::move(terminal));
+}
+
+void add_met(ResultTable& table, const Comparison& comparison) {
+  if (!any_slo(comparison)) return;
+  ResultColumn met{"slo_met"};
+  met.kind = ResultKind::flag;
+  for (const Report* report : comparison.reports()) {
+    ResultCell& cell = met.cells.emplace_back();
+    if (report != nullptr) cell.number = report->slo.met ? 1 : 0;
   }
-  const std::string likely =
-      fmt::format("what the error of prices may make of it ({:.0f} %)", 100 * interval_confidence);
-  return text +
-         ink.quiet(fits ? fmt::format("  ± {}; rows whose intervals overlap share a ★\n", likely)
-                        : fmt::format("  {}: {}\n", likely,
-                                      interval_ranges(columns_of(comparison), runs)));
+  table.columns.push_back(std::move(met));
+  table.columns.push_back(ResultColumn::of_texts(
+      "", "SLO", "", texts(comparison, [](const ComparedLayout& row) {
+        return row.report() == nullptr ? std::string() : row.report()->slo.met ? "met" : "missed";
+      })));
+}
+
+/// On the page, where there is room.
+void add_failed(ResultTable& table, const Comparison& comparison) {
+  ResultColumn failed{"", "failed", "requests"};
+  failed.kind = ResultKind::count;
+  for (const Report* report : comparison.reports()) {
+    ResultCell& cell = failed.cells.emplace_back();
+    if (report != nullptr) cell.number = static_cast<double>(report->requests.failed);
+  }
+  table.columns.push_back(std::move(failed));
 }
 
 /// Rows that look better than they are, because they served only a part of the traffic.
 std::string unserved_text(const Comparison& comparison, const Ink& ink) {
   std::string text;
   for (const ComparedLayout& row : comparison.rows) {
-    if (!row.figures) continue;
-    for (const std::string& loss : losses(*row.figures)) {
+    if (row.report() == nullptr) continue;
+    for (const std::string& loss : losses(*row.report())) {
       text += fmt::format("  {} {}: {}\n", ink.warning("!"), layout_text(comparison, row), loss);
     }
   }
@@ -139,10 +99,10 @@ std::string unserved_text(const Comparison& comparison, const Ink& ink) {
 std::string slo_note(const Comparison& comparison, const Ink& ink) {
   if (!any_slo(comparison)) return "";
   std::size_t met = 0, ran = 0;
-  for (const ComparedLayout& row : comparison.rows) {
-    if (!row.figures) continue;
+  for (const Report* report : comparison.reports()) {
+    if (report == nullptr) continue;
     ++ran;
-    met += row.figures->slo_met ? 1 : 0;
+    met += report->slo.met ? 1 : 0;
   }
   if (met == ran) return "";
   return ink.quiet(met == 0 ? "  no row meets the SLO\n"
@@ -153,7 +113,7 @@ std::string slo_note(const Comparison& comparison, const Ink& ink) {
 std::string impossible_text(const Comparison& comparison, const Ink& ink) {
   std::vector<std::pair<std::string, std::string>> reasons;  // message, layouts
   for (const ComparedLayout& row : comparison.rows) {
-    if (row.figures) continue;
+    if (row.report() != nullptr) continue;
     const auto known = std::ranges::find(reasons, row.outcome.message,
                                          [](const auto& reason) { return reason.first; });
     if (known == reasons.end()) {
@@ -170,7 +130,65 @@ std::string impossible_text(const Comparison& comparison, const Ink& ink) {
   return text;
 }
 
+/// What prices may make of latencies stands beside them if there is room, else below.
+std::string runs_text(const Comparison& comparison, bool colour, int width) {
+  const Ink ink(colour);
+  const ResultTable table = comparison_columns(comparison, ink);
+  const auto [text, fits] = table.fitted(" ±", colour, width, [&](std::size_t row) {
+    return comparison.rows[row].report() != nullptr;
+  });
+  const std::string units = ink.quiet(
+      fmt::format("  latencies in ms · output tokens{} per second · $ per million output tokens\n",
+                  any_slo(comparison) ? " and requests within the SLO" : ""));
+  if (!table.has_prices()) return text + units;
+  const std::string likely =
+      fmt::format("what the error of prices may make of it ({:.0f} %)", 100 * interval_confidence);
+  return text + units +
+         ink.quiet(fits ? fmt::format("  ± {}; rows whose intervals overlap share a ★\n", likely)
+                        : fmt::format("  {}: {}\n", likely, table.price_ranges()));
+}
+
 }  // namespace
+
+ResultTable comparison_columns(const Comparison& comparison, const Ink& ink) {
+  ResultTable table;
+  for (std::size_t i = 0; i < comparison.choices.size(); ++i) {
+    const LayoutChoice& choice = comparison.choices[i];
+    ResultColumn column = ResultColumn::of_keys(
+        choice.key, choice.label,
+        texts(comparison, [&](const ComparedLayout& row) { return row.layout.values[i]; }));
+    column.group = "layout";
+    // Files say what was asked for; a reader wants to know what "auto" came to.
+    for (std::size_t row = 0; row < comparison.rows.size(); ++row)
+      column.cells[row].shown = value_text(comparison.rows[row], i);
+    table.columns.push_back(std::move(column));
+  }
+  table.columns.push_back(ResultColumn::of_texts(
+      "status", "status", "", texts(comparison, [](const ComparedLayout& row) {
+        return std::string(enum_name(row.outcome.status));
+      })));
+  add_verdicts(table, comparison, ink);
+  std::vector<const Figure*> asked;
+  for (const BestLayout& best : comparison.best) {
+    if (best.figure->goal.empty()) asked.push_back(best.figure);
+  }
+  add_figures(table, comparison.reports(), asked);
+  add_met(table, comparison);
+  add_failed(table, comparison);
+  table.columns.push_back(ResultColumn::of_texts(
+      "bound", "bound by", "bound by", texts(comparison, [](const ComparedLayout& row) {
+        return row.report() == nullptr ? std::string() : bound_of(*row.report());
+      })));
+  table.columns.push_back(ResultColumn::of_texts("", "", " ", stars(comparison, ink)));
+  std::vector<std::string> best;
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i)
+    best.push_back(comparison.goals_of(i, "; "));
+  table.columns.push_back(ResultColumn::of_texts("best", "best by", "", std::move(best)));
+  table.columns.push_back(ResultColumn::of_texts(
+      "reason", "reason", "",
+      texts(comparison, [](const ComparedLayout& row) { return row.outcome.message; })));
+  return table;
+}
 
 std::string layout_text(const Comparison& comparison, const ComparedLayout& row) {
   std::string text;
@@ -190,7 +208,7 @@ std::string comparison_table(const Comparison& comparison, bool colour, int widt
     std::string rows = layout_text(comparison, comparison.rows[best.row]);
     for (const std::size_t row : best.ties)
       rows += " · " + layout_text(comparison, comparison.rows[row]);
-    text += wrapped(fmt::format("{} {:<28}{}", ink.good("★"), best.goal, rows), width, 2, 32);
+    text += wrapped(fmt::format("{} {:<28}{}", ink.good("★"), best.goal(), rows), width, 2, 32);
   }
   text += slo_note(comparison, ink);
   text += impossible_text(comparison, ink);
@@ -198,76 +216,21 @@ std::string comparison_table(const Comparison& comparison, bool colour, int widt
 }
 
 std::string comparison_csv(const Comparison& comparison) {
-  const std::vector<FigureColumn> figures = columns_of(comparison);
-  std::string text;
-  for (const LayoutChoice& choice : comparison.choices) text += choice.key + ',';
-  text += "status";
-  for (const FigureColumn& column : figures) text += fmt::format(",{}", column.name);
-  text += ",dollars_per_million_output_tokens";
-  text += any_slo(comparison) ? ",slo_met" : "";
-  text += ",bound,best,reason";
-  const bool has_intervals = comparison.has_intervals();
-  text += (has_intervals ? interval_headers(figures) : "") + '\n';
-  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
-    const ComparedLayout& row = comparison.rows[i];
-    for (const std::string& value : row.layout.values) text += csv_cell(value) + ',';
-    text += enum_name(row.outcome.status);
-    for (const FigureColumn& column : figures) {
-      text += ',';
-      if (row.figures) text += fmt::format("{}", rounded(column.value(*row.figures)));
-    }
-    text += ',';
-    if (row.figures && row.figures->dollars_per_million) {
-      text += fmt::format("{}", *row.figures->dollars_per_million);
-    }
-    if (any_slo(comparison)) text += !row.figures ? "," : row.figures->slo_met ? ",yes" : ",no";
-    std::string best;
-    for (const BestLayout& goal : comparison.best) {
-      if (goal.has(i)) best += (best.empty() ? "" : "; ") + goal.goal;
-    }
-    text += fmt::format(
-        ",{},{},{}{}\n", row.figures ? csv_cell(row.figures->bound) : "", csv_cell(best),
-        csv_cell(row.outcome.message),
-        has_intervals ? interval_cells(figures, row.figures ? &*row.figures : nullptr) : "");
-  }
-  return text;
+  return comparison_columns(comparison, Ink(false)).csv();
 }
 
 Value comparison_value(const Comparison& comparison) {
-  const std::vector<FigureColumn> figures = columns_of(comparison);
-  ValueArray rows;
-  for (const ComparedLayout& row : comparison.rows) {
-    Value layout;
-    for (std::size_t i = 0; i < comparison.choices.size(); ++i) {
-      layout.set(comparison.choices[i].key, row.layout.values[i]);
-    }
-    Value value;
-    value.set("layout", layout);
-    value.set("status", std::string(enum_name(row.outcome.status)));
-    if (!row.outcome.message.empty()) value.set("reason", row.outcome.message);
-    if (row.figures) {
-      for (const FigureColumn& column : figures) {
-        value.set(column.name, rounded(column.value(*row.figures)));
-      }
-      if (row.figures->dollars_per_million) {
-        value.set("dollars_per_million_output_tokens", *row.figures->dollars_per_million);
-      }
-      if (row.figures->has_slo) value.set("slo_met", row.figures->slo_met);
-      value.set("bound", row.figures->bound);
-      set_intervals(figures, *row.figures, value);
-    }
-    rows.emplace_back(std::move(value));
-  }
   ValueArray best;
   for (const BestLayout& goal : comparison.best) {
     ValueArray ties;
     for (const std::size_t row : goal.ties) ties.emplace_back(static_cast<std::int64_t>(row));
-    best.emplace_back(ValueObject{{"goal", goal.goal},
+    best.emplace_back(ValueObject{{"goal", goal.goal()},
                                   {"row", static_cast<std::int64_t>(goal.row)},
                                   {"ties", std::move(ties)}});
   }
-  return ValueObject{
-      {"complete", comparison.is_complete}, {"rows", std::move(rows)}, {"best", std::move(best)}};
+  return ValueObject{{"complete", comparison.is_complete},
+                     {"rows", comparison_columns(comparison, Ink(false)).json()},
+                     {"best", std::move(best)}};
 }
 
 }  // namespace foretoken

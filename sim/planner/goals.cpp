@@ -2,59 +2,74 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 
+#include "sim/base/nearest_name.hpp"
 #include "sim/report/number_text.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr auto all_goals = std::to_array<Goal>({
-    {"lowest TTFT p99", "ttft_p99_ms", [](const RunFigures& f) -> std::optional<double> { return f.ttft_p99_ms; }},
-    {"lowest TPOT p99", "tpot_p99_ms", [](const RunFigures& f) -> std::optional<double> { return f.tpot_p99_ms; }},
-    {"highest throughput", "output_tokens_per_s",
-     [](const RunFigures& f) -> std::optional<double> { return -f.output_tokens_per_s; }},
-    {"highest throughput per GPU", "output_tokens_per_s_gpu",
-     [](const RunFigures& f) -> std::optional<double> { return -f.output_tokens_per_s_gpu; }},
-    {"highest goodput", "goodput_per_s",
-     [](const RunFigures& f) -> std::optional<double> {
-       if (!f.has_slo) return std::nullopt;
-       return -f.goodput_per_s;
-     }},
-    {"highest goodput per GPU", "goodput_per_s_gpu",
-     [](const RunFigures& f) -> std::optional<double> {
-       if (!f.has_slo) return std::nullopt;
-       return -f.goodput_per_s / f.gpus;
-     }},
-    {"lowest cost per token", "dollars_per_million_output_tokens",
-     [](const RunFigures& f) -> std::optional<double> { return f.dollars_per_million; }},
-});
+// Where a run stops being limited by what its GPUs compute.
+constexpr double full_cache = 0.99;  // share of KV blocks
+constexpr double idle_gpus = 0.5;    // share of GPU time with a step running
 
 }  // namespace
 
-std::span<const Goal> goals() { return all_goals; }
-
-bool is_served(const RunFigures& figures) {
-  return figures.completed > 0 && figures.failed == 0 && figures.rejected == 0;
+std::vector<const Figure*> goals(const std::vector<std::string>& names) {
+  std::vector<const Figure*> chosen;
+  std::vector<std::string_view> known;
+  for (const Figure& figure : figures()) {
+    known.push_back(figure.name);
+    if (names.empty() && !figure.goal.empty()) chosen.push_back(&figure);
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end())
+      throw ConfigError({"--goal " + name}, unknown_name_message("figure", name, known));
+    chosen.push_back(&figure_named(name));
+  }
+  return chosen;
 }
 
-bool are_tied(const Goal& goal, const RunFigures& one, const RunFigures& other) {
-  const auto a = interval_of(one, goal.figure), b = interval_of(other, goal.figure);
+std::optional<double> badness(const Figure& goal, const Report& report) {
+  auto value = goal.in(report);
+  if (value && goal.better == Better::higher) *value = -*value;
+  return value;
+}
+
+bool is_served(const Report& report) {
+  const Report::Requests& requests = report.requests;
+  return requests.completed > 0 && requests.failed == 0 && requests.rejected == 0;
+}
+
+bool are_tied(const Figure& goal, const Report& one, const Report& other) {
+  const auto a = interval_of(one, goal), b = interval_of(other, goal);
   if (a && b && a->low <= b->high && b->low <= a->high) return true;
-  return brief(std::abs(*goal.value(one))) == brief(std::abs(*goal.value(other)));
+  return brief(goal.value(one)) == brief(goal.value(other));
 }
 
-std::vector<std::string> losses(const RunFigures& figures) {
+std::vector<std::string> losses(const Report& report) {
   std::vector<std::string> told;
   const auto add = [&](std::int64_t count, std::string_view what) {
     if (count > 0)
-      told.push_back(fmt::format("{} of {} requests {}", count, figures.arrived, what));
+      told.push_back(fmt::format("{} of {} requests {}", count, report.requests.arrived, what));
   };
-  add(figures.failed, "failed, so it is not among the best");
-  add(figures.rejected, "were rejected, so it is not among the best");
-  add(figures.timed_out, "timed out");
+  add(report.requests.failed, "failed, so it is not among the best");
+  add(report.requests.rejected, "were rejected, so it is not among the best");
+  add(report.requests.timed_out, "timed out");
   return told;
+}
+
+std::string bound_of(const Report& report) {
+  if (report.kv.preemptions > 0 || report.kv.peak > full_cache) return "KV cache full";
+  if (report.gpu_busy < idle_gpus)
+    return fmt::format("traffic (GPUs {:.0f} % busy)", 100 * report.gpu_busy);
+  double sum = 0;
+  for (const NamedSeconds& family : report.time_by) sum += family.seconds;
+  const auto largest = std::ranges::max_element(report.time_by, {}, &NamedSeconds::seconds);
+  return sum > 0 ? fmt::format("{} {:.0f} %", largest->name, 100 * largest->seconds / sum)
+                 : "nothing ran";
 }
 
 }  // namespace foretoken

@@ -1,34 +1,33 @@
-// What "best" can mean when runs are set side by side.
+// What "best" can mean when runs are set side by side: a figure that is to be as high or as low as
+// can be, among runs that served what they were sent.
 #pragma once
 
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "sim/planner/run_figures.hpp"
+#include "sim/report/figures.hpp"
 
 namespace foretoken {
 
-struct Goal {
-  std::string_view name;    // "lowest TTFT p99"
-  std::string_view figure;  // that it is about, by the name of its interval
-  /// Smaller is better; nullopt: the run does not say.
-  std::optional<double> (*value)(const RunFigures&);
-};
+/// The figures called so; of none, the usual ones: tails of latency, throughput, goodput, cost.
+/// Throws ConfigError at --goal for a name that no figure has.
+std::vector<const Figure*> goals(const std::vector<std::string>& names = {});
 
-std::span<const Goal> goals();
+/// Less is better, whichever way the figure goes; nullopt: the run does not say.
+std::optional<double> badness(const Figure& goal, const Report& report);
 
 /// Whether a run may be the best: it served every request that it was sent.
-bool is_served(const RunFigures& figures);
+bool is_served(const Report& report);
 
-/// Whether nobody can say which of two runs is better by a goal that both speak to: the intervals of
-/// its figure overlap, or, where there are none, three digits do not tell them apart.
-bool are_tied(const Goal& goal, const RunFigures& one, const RunFigures& other);
+/// Whether nobody can say which of two runs is better by a goal that both speak to: the intervals
+/// of its figure overlap, or, where there are none, three digits do not tell them apart.
+bool are_tied(const Figure& goal, const Report& one, const Report& other);
 
-/// What became of requests that were not served, a sentence each: "3 of 10 requests failed, so it is
-/// not among the best".
-std::vector<std::string> losses(const RunFigures& figures);
+/// What became of requests that were not served, a sentence each: "3 of 10 requests failed, so it
+/// is not among the best".
+std::vector<std::string> losses(const Report& report);
+
+/// "gemm 71 %": what most of the GPU's time goes to, or what else limits a run.
+std::string bound_of(const Report& report);
 
 }  // namespace foretoken

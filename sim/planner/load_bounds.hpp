@@ -24,7 +24,7 @@ struct LoadBounds {
 };
 
 /// Of one replica of `scenario`, or one of each set of its pools as their replicas say, under the
-/// traffic. `latency` names one of plan_metrics() of kind time.
+/// traffic. `latency` names one of figures() of kind time.
 LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
                        std::string_view latency, const PriceSteps& price);
 

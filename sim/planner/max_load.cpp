@@ -48,9 +48,9 @@ LoadAnswer answer_of(const HighestLoad& load, double rate) {
   if (load.search().fails()) answer.fails = *load.search().fails() * rate;
   answer.interval = {answer.holds, answer.fails.value_or(answer.holds)};
   if (load.best_runs().empty()) return answer;
-  answer.metrics.assign(plan_metrics().size(), 0);
+  answer.metrics.assign(figures().size(), 0);
   for (const RunOutcome* run : load.best_runs()) {
-    const std::vector<double> values = metrics_of(run->report);
+    const std::vector<double> values = figure_values(run->report);
     for (std::size_t m = 0; m < values.size(); ++m)
       answer.metrics[m] += values[m] / static_cast<double>(load.best_runs().size());
   }
@@ -96,10 +96,11 @@ class MaxLoadSearch {
       const PlanCandidate& candidate = result_.space.candidates[i];
       MaxLoadRow& row = result_.rows.emplace_back();
       row.candidate = i;
-      row.base.impossible = candidate.impossible.empty() ? candidate.bounds.too_large
-                                                         : candidate.impossible;
+      row.base.impossible =
+          candidate.impossible.empty() ? candidate.bounds.too_large : candidate.impossible;
       if (row.base.impossible.empty() && candidate.bounds.attainment < target_)
-        row.base.impossible = "too few requests would meet the SLO, at any load: its steps alone take longer";
+        row.base.impossible =
+            "too few requests would meet the SLO, at any load: its steps alone take longer";
       if (!row.base.impossible.empty()) continue;
       const double guess = candidate.bounds.units > 0 ? load_usual / candidate.bounds.units : 1.0;
       questions.emplace_back(i, target_, replications_, guess, limits(i, true));
@@ -110,7 +111,7 @@ class MaxLoadSearch {
       const std::size_t i = question.probe.candidate;
       LoadAnswer& base = result_.rows[i].base = answer_of(*question.load, rate());
       if (base.metrics.empty()) continue;
-      const StepError error = step_error_of(question.load->best_runs().front()->report);
+      const StepError& error = question.load->best_runs().front()->report.step_error;
       base.half_width = error.half_width(result_.settings.confidence);
     }
   }
@@ -173,8 +174,8 @@ class MaxLoadSearch {
   void judge() {
     double most = 0;
     for (std::size_t i = 0; i < result_.rows.size(); ++i) {
-      const double worth = result_.rows[i].base.holds /
-                           result_.space.candidates[i].unit_dollars_per_hour;
+      const double worth =
+          result_.rows[i].base.holds / result_.space.candidates[i].unit_dollars_per_hour;
       if (worth <= most) continue;
       most = worth;
       result_.best = i;

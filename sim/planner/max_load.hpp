@@ -30,7 +30,7 @@ struct LoadAnswer {
   double holds = 0;             // 0: not even the least
   std::optional<double> fails;  // the lowest known to fail
   std::string impossible = {};
-  std::vector<double> metrics = {};  // plan_metrics() at `holds`
+  std::vector<double> metrics = {};  // figures() at `holds`
   double half_width = 0;             // of a step's time
   Interval interval = {};            // of `holds`, if steps are as long or as short as they may be
 };

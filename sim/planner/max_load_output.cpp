@@ -6,7 +6,6 @@
 
 #include "sim/base/csv_cell.hpp"
 #include "sim/planner/choice_text.hpp"
-#include "sim/planner/figure_columns.hpp"
 #include "sim/planner/max_load.hpp"
 #include "sim/planner/plan_metrics.hpp"
 #include "sim/planner/plan_text.hpp"
@@ -54,7 +53,7 @@ std::string table_of_loads(const MaxLoad& answer, const Ink& ink, bool colour, i
     cells.push_back(brief(base.holds / candidate.unit_gpus));
     cells.push_back(dollars(answer.dollars_per_million(i, base)));
     for (const char* metric : {"e2e_p50_ms", "ttft_p99_ms", "tpot_p99_ms"})
-      cells.push_back(brief(base.metrics[*find_metric(metric)]));
+      cells.push_back(brief(base.metrics[figure_index(metric)]));
     table.add_row(std::move(cells));
   }
   return table.text({.width = width, .colour = colour, .kept = 1 + answer.space.axes.size()});
@@ -168,7 +167,7 @@ Value load_value(const MaxLoad& answer, std::size_t row, const LoadAnswer& load)
   value.set("dollars_per_million_output_tokens", rounded(answer.dollars_per_million(row, load)));
   Value metrics;
   for (std::size_t m = 0; m < load.metrics.size(); ++m)
-    metrics.set(plan_metrics()[m].name, rounded(load.metrics[m]));
+    if (is_planned(figures()[m])) metrics.set(figures()[m].name, rounded(load.metrics[m]));
   value.set("metrics", std::move(metrics));
   return value;
 }

@@ -47,7 +47,7 @@ void add_load_tiles(ReportPage& page, const MaxLoad& answer) {
                      fmt::format("${}", grouped(answer.dollars_per_million(*answer.best, base), 2)),
                      "per M tokens", "of output, at that load"});
     for (const char* name : {"e2e_p50", "ttft_p99", "tpot_p99"}) {
-      const double value = base.metrics[*find_metric(std::string(name) + "_ms")];
+      const double value = base.metrics[figure_index(std::string(name) + "_ms")];
       const double unit = value >= 1e3 ? 1e3 : 1;
       tiles.push_back(
           {latency_header(name), brief(value / unit), unit > 1 ? "s" : "ms", "at that load"});
@@ -140,7 +140,7 @@ void add_load_table(ReportPage& page, const MaxLoad& answer) {
   add("holds, per GPU", "requests/s", 2,
       [](Load load, Candidate c, std::size_t) { return load.holds / c.unit_gpus; });
   for (const char* name : {"e2e_p50", "ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99"}) {
-    const std::size_t metric = *find_metric(std::string(name) + "_ms");
+    const std::size_t metric = figure_index(std::string(name) + "_ms");
     add(latency_header(name), "ms", 1,
         [&](Load load, Candidate, std::size_t) { return load.metrics[metric]; });
   }

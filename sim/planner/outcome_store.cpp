@@ -5,7 +5,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
 #include "sim/planner/row_checksum.hpp"
-#include "sim/planner/run_store.hpp"
+#include "sim/report/figures.hpp"
 
 namespace foretoken {
 namespace {
@@ -34,17 +34,16 @@ OutcomeStore::OutcomeStore(const std::filesystem::path& path, const std::string&
   Database::Transaction transaction(database_);
   if (database_.is_new(format)) {
     for (const std::string_view table : tables) database_.execute(table);
-    database_.execute(fmt::format(
-        "CREATE VIEW result AS SELECT question, request, state, message,{} FROM run",
-        report_columns));
+    database_.execute(
+        fmt::format("CREATE VIEW result AS SELECT question, request, state, message{} FROM run",
+                    figure_columns_sql()));
   } else {
     database_.check_integrity();
     for (const std::string_view table : tables) database_.check_table(table);
   }
   database_.execute("INSERT OR IGNORE INTO question (text) VALUES (?)", question);
   {
-    Database::Statement row =
-        database_.prepare("SELECT id FROM question WHERE text = ?", question);
+    Database::Statement row = database_.prepare("SELECT id FROM question WHERE text = ?", question);
     FORETOKEN_CHECK(row.next(), "a question that was kept is found");
     question_ = row.integer(0);
   }
@@ -63,7 +62,7 @@ std::optional<RunOutcome> OutcomeStore::find(const RunRequest& request) {
   if (row.text(0) == enum_name(RunStatus::infeasible)) {
     outcome.status = RunStatus::infeasible;
   } else {
-    outcome.report = parse_json(row.text(2), {database_.path().string()});
+    outcome.report = read_report(parse_json(row.text(2), {database_.path().string()}));
   }
   return outcome;
 }
@@ -73,7 +72,7 @@ void OutcomeStore::keep(const RunRequest& request, const RunOutcome& outcome) {
                   outcome.message);
   std::optional<std::string> message, report;
   if (!outcome.message.empty()) message = outcome.message;
-  if (outcome.status == RunStatus::ran) report = to_json(outcome.report, -1);
+  if (outcome.status == RunStatus::ran) report = to_json(answer_value(outcome.report), -1);
   database_.execute(
       "INSERT OR IGNORE INTO run (question, request, state, message, report, checksum)"
       " VALUES (?, ?, ?, ?, ?, ?)",

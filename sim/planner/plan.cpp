@@ -56,7 +56,7 @@ void check_whole(Plan& plan, const PlanSearchSettings& settings, PlanRuns& runs)
     if (whole.status == RunStatus::ran &&
         attainment_of(whole.report) >= settings.fleet.target) {
       result.is_checked_whole = true;
-      result.metrics = metrics_of(whole.report);
+      result.metrics = figure_values(whole.report);
       result.attainments.front() = attainment_of(whole.report);
       return;
     }
@@ -205,7 +205,7 @@ Plan make_plan(const PlanSettings& settings, const LoadScenario& load, ScenarioR
                 .fleet = fleet,
                 .load = plan.judged_load()},
       .output_tokens_per_s = traffic.rate.value() * traffic.output_tokens_mean(),
-      .latency_metric = *find_metric(settings.latency + "_ms"),
+      .latency_metric = figure_index(settings.latency + "_ms"),
       .wants_front = settings.wants_front,
       .is_exhaustive = options.is_exhaustive,
       .width = static_cast<std::size_t>(settings.candidates_at_once),

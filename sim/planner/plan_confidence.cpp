@@ -19,7 +19,7 @@ class Collect final : public ProbeTask {
   void take(const std::vector<const RunOutcome*>& outcomes) override {
     is_done_ = true;
     for (const RunOutcome* outcome : outcomes) {
-      if (outcome->status == RunStatus::ran) metrics.push_back(metrics_of(outcome->report));
+      if (outcome->status == RunStatus::ran) metrics.push_back(figure_values(outcome->report));
     }
   }
   std::vector<std::vector<double>> metrics;
@@ -55,16 +55,11 @@ struct Questions {
   HighestLoad load;
 };
 
-double stretched(double value, MetricKind kind, double slowdown) {
-  if (kind == MetricKind::time) return value * slowdown;
-  return kind == MetricKind::rate ? value / slowdown : value;
-}
-
 std::vector<Interval> intervals(const std::vector<double>& values, const Questions& asked,
                                 double half_width, double confidence) {
   std::vector<Interval> all;
   for (std::size_t m = 0; m < values.size(); ++m) {
-    const MetricKind kind = plan_metrics()[m].kind;
+    const Figure& figure = figures()[m];
     double chance = 0;
     if (asked.spread.metrics.size() > 1) {
       std::vector<double> column;
@@ -75,7 +70,7 @@ std::vector<Interval> intervals(const std::vector<double>& values, const Questio
     double below = 0, above = 0;
     const auto reach = [&](const Collect& runs, double slowdown) {
       if (runs.metrics.empty()) return;
-      const double value = stretched(runs.metrics.front()[m], kind, slowdown);
+      const double value = figure.moved(runs.metrics.front()[m], slowdown);
       below = std::max(below, values[m] - value);
       above = std::max(above, value - values[m]);
     };
@@ -83,7 +78,7 @@ std::vector<Interval> intervals(const std::vector<double>& values, const Questio
     reach(asked.fast, 1 / (1 + half_width));
     Interval interval{std::max(0.0, values[m] - std::hypot(chance, below)),
                       values[m] + std::hypot(chance, above)};
-    if (kind == MetricKind::share) interval.high = std::min(1.0, interval.high);
+    if (figure.kind == FigureKind::share) interval.high = std::min(1.0, interval.high);
     all.push_back(interval);
   }
   return all;
@@ -103,7 +98,7 @@ std::vector<DeploymentConfidence> confidence_of(const std::vector<FoundDeploymen
     const PlanCandidate& candidate = candidates[found.candidate];
     DeploymentConfidence& answer = answers.emplace_back();
     answer.candidate = found.candidate;
-    answer.error = step_error_of(found.run->report);
+    answer.error = found.run->report.step_error;
     answer.half_width = answer.error.half_width(settings.confidence);
     auto& asked = *questions.emplace_back(
         std::make_unique<Questions>(found, candidate, requests, settings, answer.half_width));
@@ -116,8 +111,8 @@ std::vector<DeploymentConfidence> confidence_of(const std::vector<FoundDeploymen
   run_tasks(tasks, runs);
   for (std::size_t i = 0; i < deployments.size(); ++i) {
     const Questions& asked = *questions[i];
-    answers[i].metrics = intervals(deployments[i].metrics, asked, answers[i].half_width,
-                                   settings.confidence);
+    answers[i].metrics =
+        intervals(deployments[i].metrics, asked, answers[i].half_width, settings.confidence);
     answers[i].units_faster = asked.faster.units();
     // A search that ends below what is known to hold found nothing smaller.
     if (!answers[i].units_faster) answers[i].units_faster = deployments[i].units;

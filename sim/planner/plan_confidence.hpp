@@ -24,7 +24,7 @@ struct Interval {
 struct FoundDeployment {
   std::size_t candidate = 0;
   int units = 1;
-  std::vector<double> metrics;      // plan_metrics()
+  std::vector<double> metrics;      // figures()
   const RunOutcome* run = nullptr;  // one of its runs
   int replications = 1;             // runs that it took
   double load = 1;                  // of these, times the scenario's
@@ -35,7 +35,7 @@ struct DeploymentConfidence {
   std::size_t candidate = 0;
   StepError error;
   double half_width = 0;             // of a step's time, relative
-  std::vector<Interval> metrics;     // plan_metrics(), both sources
+  std::vector<Interval> metrics;     // figures(), both sources
   std::optional<int> units_faster;   // that would hold if steps were as short as they may be
   std::optional<int> units_slower;   // as long; nullopt: none up to the limit
   std::optional<double> load_holds;  // times the scenario's: the fleet holds so much …

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "sim/base/csv_cell.hpp"
-#include "sim/planner/figure_columns.hpp"
 #include "sim/planner/plan.hpp"
 #include "sim/planner/plan_metrics.hpp"
 #include "sim/planner/plan_text.hpp"
@@ -19,8 +18,12 @@ std::string plan_csv(const Plan& plan) {
       "fate,units,gpus,dollars_per_hour,dollars_per_hour_low,dollars_per_hour_high,front,"
       "load_holds_per_s,step_time_error,nodes,dollars_per_hour_of_gpus,"
       "dollars_per_hour_of_nodes,dollars_per_hour_spared,seeds,attainment_lower_end";
-  for (const PlanMetric& metric : plan_metrics())
-    text += fmt::format(",{0},{0}_low,{0}_high", metric.name);
+  std::size_t planned = 0;
+  for (const Figure& figure : figures()) {
+    if (!is_planned(figure)) continue;
+    text += fmt::format(",{0},{0}_low,{0}_high", figure.name);
+    ++planned;
+  }
   text += ",reason\n";
   for (std::size_t i = 0; i < plan.result.candidates.size(); ++i) {
     const CandidateResult& result = plan.result.candidates[i];
@@ -28,8 +31,7 @@ std::string plan_csv(const Plan& plan) {
     for (const std::string& value : plan.space.candidates[i].values) text += csv_cell(value) + ',';
     text += enum_name(result.fate);
     if (result.fate != CandidateFate::holds) {
-      text +=
-          std::string(14 + 3 * plan_metrics().size(), ',') + "," + csv_cell(result.reason) + '\n';
+      text += std::string(14 + 3 * planned, ',') + "," + csv_cell(result.reason) + '\n';
       continue;
     }
     const CostRange range = plan.cost_range(i);
@@ -51,6 +53,7 @@ std::string plan_csv(const Plan& plan) {
       text += fmt::format("{}", rounded(result.objectives.spared_dollars_per_hour));
     text += fmt::format(",{},{}", result.attainments.size(), rounded(result.attainment_low));
     for (std::size_t m = 0; m < result.metrics.size(); ++m) {
+      if (!is_planned(figures()[m])) continue;
       text += fmt::format(",{}", rounded(result.metrics[m]));
       text += sure != nullptr ? fmt::format(",{},{}", rounded(sure->metrics[m].low),
                                             rounded(sure->metrics[m].high))
@@ -66,13 +69,14 @@ namespace {
 Value metrics_value(const CandidateResult& result, const DeploymentConfidence* sure) {
   Value value;
   for (std::size_t m = 0; m < result.metrics.size(); ++m) {
+    if (!is_planned(figures()[m])) continue;
     Value figure;
     figure.set("value", rounded(result.metrics[m]));
     if (sure != nullptr) {
       figure.set("low", rounded(sure->metrics[m].low));
       figure.set("high", rounded(sure->metrics[m].high));
     }
-    value.set(plan_metrics()[m].name, std::move(figure));
+    value.set(figures()[m].name, std::move(figure));
   }
   return value;
 }

@@ -25,18 +25,17 @@ std::string with_interval(double value, const DeploymentConfidence* sure, std::s
 
 std::string marks(const Plan& plan, std::size_t candidate, const Ink& ink) {
   if (plan.result.cheapest == candidate) return ink.good("★");
-  const bool as_good = std::ranges::find(plan.as_good_as_cheapest, candidate) !=
-                       plan.as_good_as_cheapest.end();
-  const bool on_front =
-      std::ranges::find(plan.result.front, candidate) != plan.result.front.end();
+  const bool as_good =
+      std::ranges::find(plan.as_good_as_cheapest, candidate) != plan.as_good_as_cheapest.end();
+  const bool on_front = std::ranges::find(plan.result.front, candidate) != plan.result.front.end();
   return fmt::format("{}{}", on_front ? "◆" : "", as_good ? "≈" : "");
 }
 
-std::string table_of_choices(const Plan& plan, const std::vector<std::size_t>& rows,
-                             const Ink& ink, bool colour, int width) {
-  const std::size_t latency = *find_metric(plan.settings.latency + "_ms");
-  const std::size_t ttft = *find_metric("ttft_p99_ms"), tpot = *find_metric("tpot_p99_ms");
-  const std::size_t attainment = *find_metric("attainment");
+std::string table_of_choices(const Plan& plan, const std::vector<std::size_t>& rows, const Ink& ink,
+                             bool colour, int width) {
+  const std::size_t latency = figure_index(plan.settings.latency + "_ms");
+  const std::size_t ttft = figure_index("ttft_p99_ms"), tpot = figure_index("tpot_p99_ms");
+  const std::size_t attainment = figure_index("attainment");
   std::vector<TextColumn> headers = {{""}};
   for (const LayoutChoice& axis : plan.space.axes) headers.push_back({axis.label, Align::right});
   for (const char* header : {"rep", "GPUs", "$/h", "$/month", "nodes", "$/month", "N+1 $/month"})
@@ -94,11 +93,11 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
   const std::size_t best = *plan.result.cheapest;
   const CandidateResult& result = plan.result.candidates[best];
   const PlanCandidate& candidate = plan.space.candidates[best];
-  std::string text = wrapped(
-      fmt::format("{} cheapest: {} · {} · {}", ink.good("★"), with_units(plan, best),
-                  gpus_text(plan, best),
-                  dollars_text(result.units * candidate.unit_dollars_per_hour)),
-      width, 2, 4);
+  std::string text =
+      wrapped(fmt::format("{} cheapest: {} · {} · {}", ink.good("★"), with_units(plan, best),
+                          gpus_text(plan, best),
+                          dollars_text(result.units * candidate.unit_dollars_per_hour)),
+              width, 2, 4);
   text += wrapped(nodes_text(plan, best), width, 4, 6);
   text += wrapped(spare_text(plan), width, 4, 6);
   text += wrapped(seeds_text(plan, best), width, 4, 6);
@@ -119,10 +118,10 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
 }
 
 std::string runs_text(const Plan& plan, int width) {
-  const auto saved = plan.counted_runs > plan.runs
-                         ? 1.0 - static_cast<double>(plan.runs) /
-                                     static_cast<double>(plan.counted_runs)
-                         : 0.0;
+  const auto saved =
+      plan.counted_runs > plan.runs
+          ? 1.0 - static_cast<double>(plan.runs) / static_cast<double>(plan.counted_runs)
+          : 0.0;
   std::size_t counts[EnumNames<CandidateFate>::names.size()] = {};
   for (const CandidateResult& result : plan.result.candidates)
     ++counts[static_cast<std::size_t>(result.fate)];
@@ -134,16 +133,16 @@ std::string runs_text(const Plan& plan, int width) {
   if (of(CandidateFate::undecided) > 0)
     choices += fmt::format(", {} not decided", of(CandidateFate::undecided));
   return '\n' + wrapped(choices, width, 2, 4) +
-         wrapped(fmt::format("{} runs made{}; counting every choice up to its answer takes at least "
-                             "{} ({} saved)",
-                             grouped(static_cast<std::int64_t>(plan.runs)),
-                             plan.close_runs > 0
-                                 ? fmt::format(", {} more for intervals and the highest load",
-                                               grouped(static_cast<std::int64_t>(plan.close_runs)))
-                                 : "",
-                             grouped(static_cast<std::int64_t>(plan.counted_runs)),
-                             percent(saved)),
-                 width, 2, 4);
+         wrapped(
+             fmt::format("{} runs made{}; counting every choice up to its answer takes at least "
+                         "{} ({} saved)",
+                         grouped(static_cast<std::int64_t>(plan.runs)),
+                         plan.close_runs > 0
+                             ? fmt::format(", {} more for intervals and the highest load",
+                                           grouped(static_cast<std::int64_t>(plan.close_runs)))
+                             : "",
+                         grouped(static_cast<std::int64_t>(plan.counted_runs)), percent(saved)),
+             width, 2, 4);
 }
 
 }  // namespace
@@ -165,12 +164,13 @@ std::string plan_table(const Plan& plan, const std::string& scenario,
                       width, 2, 2);
     }
     text += ink.quiet(wrapped(
-        fmt::format("★ cheapest · ≈ as cheap within the errors · ◆ no other is better in cost, {} and "
-                    "tokens/s of a GPU at once · $ of the GPUs in use, then of whole nodes, then{} "
-                    "with a replica to spare · latencies in ms, means over seeds · in brackets what "
-                    "the predictor's error and chance leave open · /GPU: output tokens/s at the load",
-                    latency_header(plan.settings.latency),
-                    plan.settings.pay == PlanPay::nodes ? " of whole nodes" : " of the GPUs in use"),
+        fmt::format(
+            "★ cheapest · ≈ as cheap within the errors · ◆ no other is better in cost, {} and "
+            "tokens/s of a GPU at once · $ of the GPUs in use, then of whole nodes, then{} "
+            "with a replica to spare · latencies in ms, means over seeds · in brackets what "
+            "the predictor's error and chance leave open · /GPU: output tokens/s at the load",
+            latency_header(plan.settings.latency),
+            plan.settings.pay == PlanPay::nodes ? " of whole nodes" : " of the GPUs in use"),
         width, 2, 2));
     text += '\n';
   }

@@ -58,7 +58,7 @@ std::string interval_note(const DeploymentConfidence* sure, std::size_t metric, 
 
 PageTile latency_tile(const CandidateResult& result, const DeploymentConfidence* sure,
                       const std::string& name) {
-  const std::size_t metric = *find_metric(name + "_ms");
+  const std::size_t metric = figure_index(name + "_ms");
   const double unit = result.metrics[metric] >= 1e3 ? 1e3 : 1;
   return {latency_header(name), brief(result.metrics[metric] / unit), unit > 1 ? "s" : "ms",
           interval_note(sure, metric, unit)};
@@ -79,7 +79,7 @@ void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_
       {"Cost", fmt::format("${}", grouped(range.predicted, 2)), "an hour",
        fmt::format("${} a month · {}${} per M output tokens", month_text(range.predicted), open,
                    grouped(dollars_per_million(plan, best), 2))});
-  const std::size_t share = *find_metric("attainment");
+  const std::size_t share = figure_index("attainment");
   tiles.push_back(
       {"Within the SLO", percent(result.metrics[share]), "",
        fmt::format("{}{} wanted",
@@ -235,7 +235,7 @@ void add_choices(ReportPage& page, const Plan& plan) {
       [&](std::size_t i) { return double(result(i).units * plan.space.candidates[i].unit_gpus); });
   const auto add_metric = [&](const std::string& metric, const std::string& name, const char* unit,
                               int decimals, double scale = 1) {
-    const std::size_t m = *find_metric(metric);
+    const std::size_t m = figure_index(metric);
     add(name.c_str(), unit, decimals, [&](std::size_t i) { return result(i).metrics[m] * scale; });
     for (const std::size_t i : order) {
       const DeploymentConfidence* sure = plan.confidence(i);
@@ -352,7 +352,7 @@ std::string plan_page(const Plan& plan, const std::string& scenario, const LoadS
     page.section("Choices that hold",
                  "With as many replicas as it takes. Whiskers are intervals of "
                  "those that were looked at closely.");
-    const std::size_t latency = *find_metric(plan.settings.latency + "_ms");
+    const std::size_t latency = figure_index(plan.settings.latency + "_ms");
     add_plan_scatter(page, plan, &Objectives::latency_ms, latency,
                      latency_header(plan.settings.latency), "ms", false);
     add_plan_scatter(page, plan, &Objectives::tokens_per_s_gpu, std::nullopt, "Throughput of a GPU",

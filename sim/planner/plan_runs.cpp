@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "sim/planner/job_pool.hpp"
 #include "sim/planner/plan_metrics.hpp"
 
 namespace foretoken {
@@ -16,9 +17,7 @@ std::string name_of(const std::vector<RunRequest>& requests) {
 }
 
 /// Requests of a run that did not meet the SLO.
-double misses_of(const Value& report) {
-  return (1 - attainment_of(report)) * arrived_in(report);
-}
+double misses_of(const Report& report) { return (1 - attainment_of(report)) * arrived_in(report); }
 
 }  // namespace
 
@@ -63,34 +62,32 @@ std::vector<const RunOutcome*> PlanRuns::run(const std::vector<PlanProbe>& probe
     if (places.try_emplace(names.back(), all.size()).second)
       all.push_back({std::move(requests), {}, false});
   }
-  std::size_t running = 0;
-  for (;;) {
+  const auto next = [&]() -> std::optional<std::pair<std::size_t, RunRequest>> {
     for (std::size_t i = 0; i < all.size(); ++i) {
       Asked& asked = all[i];
       if (asked.is_running) continue;
       take_known(asked);
-      if (asked.is_over() || running >= runner_->slots()) continue;
-      runner_->start(i, asked.requests[asked.outcomes.size()]);
+      if (asked.is_over()) continue;
       asked.is_running = true;
-      ++running;
+      return std::pair(i, asked.requests[asked.outcomes.size()]);
     }
-    if (running == 0) break;
-    auto over = runner_->wait();
-    if (!over) throw PlanStopped();
-    --running;
-    Asked& asked = all[over->ticket];
+    return std::nullopt;
+  };
+  const auto done = [&](ScenarioRunner::Finished over) {
+    Asked& asked = all[over.ticket];
     asked.is_running = false;
     const RunRequest& request = asked.requests[asked.outcomes.size()];
-    if (over->outcome.status == RunStatus::failed) {
+    if (over.outcome.status == RunStatus::failed) {
       // Neither holds nor cannot be: with its choice left out, the answer might be another.
-      throw std::runtime_error(fmt::format("a run of the plan broke off, so that its answer is not "
-                                           "known: {}\nThe run: {}",
-                                           over->outcome.message,
-                                           fmt::join(request.overrides, " ")));
+      throw std::runtime_error(
+          fmt::format("a run of the plan broke off, so that its answer is not "
+                      "known: {}\nThe run: {}",
+                      over.outcome.message, fmt::join(request.overrides, " ")));
     }
-    if (store_ != nullptr) store_->keep(request, over->outcome);
-    asked.outcomes.push_back(&keep(request, std::move(over->outcome)));
-  }
+    if (store_ != nullptr) store_->keep(request, over.outcome);
+    asked.outcomes.push_back(&keep(request, std::move(over.outcome)));
+  };
+  if (!run_jobs(*runner_, next, done)) throw PlanStopped();
   std::vector<const RunOutcome*> outcomes;
   for (const std::string& name : names) {
     const Asked& asked = all[places.at(name)];

@@ -251,7 +251,7 @@ class Search {
       if (outcome->status != RunStatus::ran ||
           attainment_of(outcome->report) < settings_.fleet.target)
         continue;
-      const double latency_ms = metrics_of(outcome->report)[settings_.latency_metric];
+      const double latency_ms = figure_values(outcome->report)[settings_.latency_metric];
       seen_ms_[i] = std::max(seen_ms_[i], between_seeds * latency_ms);
     }
   }
@@ -293,9 +293,9 @@ class Search {
       trial.add(result.attainments.back());
     }
     result.attainment_low = trial.lower_end();
-    result.metrics.assign(plan_metrics().size(), 0.0);
+    result.metrics.assign(figures().size(), 0.0);
     for (const RunOutcome* run : result.runs) {
-      const std::vector<double> values = metrics_of(run->report);
+      const std::vector<double> values = figure_values(run->report);
       for (std::size_t m = 0; m < values.size(); ++m)
         result.metrics[m] += values[m] / static_cast<double>(result.runs.size());
     }

@@ -35,7 +35,7 @@ struct CandidateResult {
   int units = 0;                 // that hold; else, if it is known, that it takes at least
   std::optional<int> estimate;   // from one unit under its share
   Objectives objectives;         // if it holds; else the least and most that they could be
-  std::vector<double> metrics;   // plan_metrics(), means over the replications
+  std::vector<double> metrics;   // figures(), means over the replications
   std::vector<const RunOutcome*> runs;  // of the fleet that holds, one a replication
   std::vector<double> attainments;      // of these
   double attainment_low = 0;            // lower end of their interval
@@ -62,7 +62,7 @@ struct PlanResult {
 struct PlanSearchSettings {
   FleetSearchSettings fleet;
   double output_tokens_per_s = 0;   // that the load asks for; fleets that hold it serve it
-  std::size_t latency_metric = 0;   // of plan_metrics()
+  std::size_t latency_metric = 0;   // of figures()
   bool wants_front = true;          // false: the cheapest alone
   bool is_exhaustive = false;       // every candidate, every count from 1 on: what the search saves
   std::size_t width = 8;            // candidates at a time

@@ -41,8 +41,8 @@ class SettingsReader {
                   "must be from 0.001 to 0.5; 0.02 is 2 %");
     table_.finish();
     const Value* deployment = root_.find("deployment");
-    settings_.names_replicas = deployment != nullptr && deployment->is_object() &&
-                               deployment->find("replicas") != nullptr;
+    settings_.names_replicas =
+        deployment != nullptr && deployment->is_object() && deployment->find("replicas") != nullptr;
     return std::move(settings_);
   }
 
@@ -111,8 +111,8 @@ class SettingsReader {
       table_.diagnostics().add(list->position,
                                fmt::format("{} is chosen twice; keep one of the lists", key));
     }
-    settings_.axes.push_back({std::move(key), std::move(label), std::move(values),
-                              std::move(parts), positions_of(list)});
+    settings_.axes.push_back({std::move(key), std::move(label), std::move(values), std::move(parts),
+                              positions_of(list)});
   }
 
   void read_counts(std::string_view key, const char* label) {
@@ -159,12 +159,11 @@ class SettingsReader {
 
   /// A node's usual sizes and the scenario's own, unless somebody chose or ranks are tied to it.
   void read_usual_tensor() {
-    const bool is_chosen =
-        std::ranges::any_of(settings_.axes, [](const LayoutChoice& axis) {
-          return axis.key == "deployment.tensor_parallel" ||
-                 axis.key == "deployment.data_parallel_attention" ||
-                 axis.key == "deployment.expert_parallel";
-        });
+    const bool is_chosen = std::ranges::any_of(settings_.axes, [](const LayoutChoice& axis) {
+      return axis.key == "deployment.tensor_parallel" ||
+             axis.key == "deployment.data_parallel_attention" ||
+             axis.key == "deployment.expert_parallel";
+    });
     if (is_chosen || has_pools() || scenario_count("data_parallel_attention") > 1 ||
         scenario_count("expert_parallel") > 1)
       return;
@@ -202,12 +201,12 @@ class SettingsReader {
     for (const std::string& name : names) parts.push_back("pool." + name + ".replicas");
     for (const std::string& ratio : ratios) {
       const auto colons = static_cast<std::size_t>(std::ranges::count(ratio, ':'));
-      const bool is_fine =
-          colons + 1 == std::max<std::size_t>(names.size(), 1) && is_ratio(ratio);
-      table_.expect("pools", is_fine,
-                    fmt::format("'{}' must be the replicas of {}, at least 1 each, with ':' between "
-                                "them",
-                                ratio, fmt::join(names, " and ")));
+      const bool is_fine = colons + 1 == std::max<std::size_t>(names.size(), 1) && is_ratio(ratio);
+      table_.expect(
+          "pools", is_fine,
+          fmt::format("'{}' must be the replicas of {}, at least 1 each, with ':' between "
+                      "them",
+                      ratio, fmt::join(names, " and ")));
     }
     add_axis("pools", fmt::format("{}", fmt::join(names, ":")), std::move(ratios),
              table_.find("pools"), std::move(parts));
@@ -217,7 +216,8 @@ class SettingsReader {
     if (path == "deployment.replicas") return "is what the plan finds";
     if (path == "cluster.name") return "is chosen by gpus or clusters";
     for (const char* question : {"workload.", "slo.", "run."}) {
-      if (path.starts_with(question)) return "is the question, not a choice; set it in the scenario";
+      if (path.starts_with(question))
+        return "is the question, not a choice; set it in the scenario";
     }
     const bool is_twice = std::set(values.begin(), values.end()).size() != values.size();
     return is_twice ? "names a value twice" : "";
@@ -274,13 +274,13 @@ class SettingsReader {
   void read_latency() {
     if (!table_.read("latency", settings_.latency)) return;
     std::vector<std::string> names;
-    for (const PlanMetric& metric : plan_metrics()) {
-      if (metric.kind != MetricKind::time) continue;
-      names.emplace_back(metric.name.substr(0, metric.name.size() - 3));  // without _ms
+    for (const Figure& figure : figures()) {
+      if (figure.kind != FigureKind::time || !is_planned(figure)) continue;
+      names.emplace_back(figure.name.substr(0, figure.name.size() - 3));  // without _ms
     }
     if (std::ranges::find(names, settings_.latency) != names.end()) return;
-    table_.fail("latency", unknown_name_message("latency", settings_.latency,
-                                                {names.begin(), names.end()}));
+    table_.fail("latency",
+                unknown_name_message("latency", settings_.latency, {names.begin(), names.end()}));
   }
 
   void read_replications() {

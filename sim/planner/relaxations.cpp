@@ -113,9 +113,8 @@ class Relaxations {
       const std::int64_t ranks = pools_[i].scenario.deployment.layout.data_parallel_attention;
       const std::int64_t twice = 2 * kv_blocks_[i] / ranks;
       const std::string& name = pools_[i].name;
-      overrides.push_back(name.empty()
-                              ? fmt::format("{}={}", engine_key("kv_blocks"), twice)
-                              : fmt::format("pool.{}.engine.kv_blocks={}", name, twice));
+      overrides.push_back(name.empty() ? fmt::format("{}={}", engine_key("kv_blocks"), twice)
+                                       : fmt::format("pool.{}.engine.kv_blocks={}", name, twice));
     }
     add("twice the KV memory", std::move(overrides));
   }
@@ -195,35 +194,11 @@ class Relaxations {
   std::vector<RelaxedRun> runs_;
 };
 
-void take_outcome(const RunOutcome& outcome, RelaxedRun& run) {
-  if (outcome.status != RunStatus::ran) {
-    run.message = outcome.message;
-    return;
-  }
-  const Value* value = outcome.report.find("value_ms");
-  const auto* number = value == nullptr ? nullptr : std::get_if<double>(&value->data);
-  FORETOKEN_CHECK(number != nullptr, "a run of '{}' without a value", run.what);
-  run.value_ms = *number;
-}
-
 }  // namespace
 
 std::vector<RelaxedRun> relaxations(const Scenario& scenario,
                                     const std::vector<std::int64_t>& kv_blocks) {
   return Relaxations(scenario, kv_blocks).list();
-}
-
-bool run_relaxed(std::vector<RelaxedRun>& runs, ScenarioRunner& runner) {
-  std::size_t started = 0;
-  for (std::size_t finished = 0; finished < runs.size(); ++finished) {
-    for (; started < runs.size() && started < finished + runner.slots(); ++started) {
-      runner.start(started, {runs[started].overrides});
-    }
-    const std::optional<ScenarioRunner::Finished> next = runner.wait();
-    if (!next) return false;
-    take_outcome(next->outcome, runs[next->ticket]);
-  }
-  return true;
 }
 
 }  // namespace foretoken

@@ -4,7 +4,6 @@
 
 #include "sim/base/fingerprint.hpp"
 #include "sim/base/json.hpp"
-#include "sim/base/table_reader.hpp"
 #include "sim/planner/row_checksum.hpp"
 
 namespace foretoken {
@@ -53,32 +52,13 @@ StoreText read_store(const std::filesystem::path& path) {
         throw ConfigError(position,
                           "is damaged, or no row of a comparison; remove the file to start over");
       }
-      store.rows.push_back({std::get<std::string>(name->data), read_outcome(*outcome)});
+      store.rows.push_back({std::get<std::string>(name->data), read_outcome<Report>(*outcome)});
     }
     start = end + 1;
   }
 }
 
 }  // namespace
-
-Value outcome_value(const RunOutcome& outcome) {
-  Value value;
-  value.set("status", std::string(enum_name(outcome.status)));
-  if (!outcome.message.empty()) value.set("message", outcome.message);
-  if (outcome.status == RunStatus::ran) value.set("report", outcome.report);
-  return value;
-}
-
-RunOutcome read_outcome(const Value& value) {
-  RunOutcome outcome;
-  Diagnostics diagnostics;
-  TableReader reader(value, diagnostics, "outcome");
-  reader.require("status", outcome.status);
-  reader.read("message", outcome.message);
-  if (const Value* report = reader.find_table("report")) outcome.report = *report;
-  diagnostics.throw_if_any();
-  return outcome;
-}
 
 RowStore::RowStore(const std::filesystem::path& path, const std::string& question,
                    std::size_t rows_wanted, Mode mode)

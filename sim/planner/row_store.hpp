@@ -43,8 +43,4 @@ class RowStore {
   std::ofstream file_;
 };
 
-/// A run's outcome as one JSON object and back; also what a child process tells its parent.
-Value outcome_value(const RunOutcome& outcome);
-RunOutcome read_outcome(const Value& value);
-
 }  // namespace foretoken

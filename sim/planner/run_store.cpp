@@ -2,7 +2,7 @@
 
 #include "sim/base/json.hpp"
 #include "sim/planner/row_checksum.hpp"
-#include "sim/planner/row_store.hpp"
+#include "sim/report/figures.hpp"
 
 namespace foretoken {
 namespace {
@@ -42,8 +42,8 @@ RunStore::RunStore(const std::filesystem::path& path, const StoreQuestion& quest
 void RunStore::make(const StoreQuestion& question, const std::vector<std::string>& settings) {
   for (const std::string_view table : tables) database_.execute(table);
   database_.execute(fmt::format(
-      "CREATE VIEW result AS SELECT number, settings, state, message,{}, wall_s FROM run",
-      report_columns));
+      "CREATE VIEW result AS SELECT number, settings, state, message{}, wall_s FROM run",
+      figure_columns_sql()));
   for (const StoreQuestion::Part& part : question.parts) {
     database_.execute("INSERT INTO question VALUES (?, ?)", part.name, part.value);
   }
@@ -145,7 +145,7 @@ void RunStore::renew() {
 bool RunStore::finish(std::size_t run, const RunOutcome& outcome, double wall_s) {
   std::optional<std::string> message, report;
   if (!outcome.message.empty()) message = outcome.message;
-  if (outcome.status == RunStatus::ran) report = to_json(outcome.report, -1);
+  if (outcome.status == RunStatus::ran) report = to_json(answer_value(outcome.report), -1);
   database_.execute(
       "UPDATE run SET state = ?, message = ?, report = ?, wall_s = ?, finished_at = ?,"
       " owner = ?, host = ?, checksum = ?, deadline = NULL"
@@ -176,8 +176,7 @@ RunStore::Counts RunStore::counts() {
   return {count(0), count(1), count(2)};
 }
 
-void RunStore::each_finished(
-    const std::function<void(std::size_t run, const RunOutcome& outcome)>& row) {
+void RunStore::each_finished(const std::function<void(std::size_t run, RunOutcome outcome)>& row) {
   Database::Statement statement = database_.prepare(
       "SELECT number, state, message, report FROM run WHERE state NOT IN ('waiting', 'leased')"
       " ORDER BY number");
@@ -187,8 +186,8 @@ void RunStore::each_finished(
     if (!status) refuse_damaged_row(database_.path().string(), statement.integer(0));
     RunOutcome outcome{*status, statement.text(2), {}};
     if (*status == RunStatus::ran)
-      outcome.report = parse_json(statement.text(3), {database_.path().string()});
-    row(static_cast<std::size_t>(statement.integer(0)), outcome);
+      outcome.report = read_report(parse_json(statement.text(3), {database_.path().string()}));
+    row(static_cast<std::size_t>(statement.integer(0)), std::move(outcome));
   }
 }
 

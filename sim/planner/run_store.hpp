@@ -23,19 +23,6 @@
 
 namespace foretoken {
 
-/// Columns of a view on the reports in run.report, for whoever looks with sqlite3; the program reads
-/// the reports themselves.
-inline constexpr std::string_view report_columns =
-    " json_extract(report, '$.gpus') AS gpus,"
-    " json_extract(report, '$.ttft_ms.p50') AS ttft_p50_ms,"
-    " json_extract(report, '$.ttft_ms.p99') AS ttft_p99_ms,"
-    " json_extract(report, '$.tpot_ms.p50') AS tpot_p50_ms,"
-    " json_extract(report, '$.tpot_ms.p99') AS tpot_p99_ms,"
-    " json_extract(report, '$.throughput.output_tokens_per_s') AS output_tokens_per_s,"
-    " json_extract(report, '$.slo.attainment') AS attainment,"
-    " json_extract(report, '$.slo.goodput_per_s') AS goodput_per_s,"
-    " json_extract(report, '$.cost.per_million_output_tokens') AS dollars_per_million";
-
 /// What the rows depend on: a store that says otherwise is refused.
 struct StoreQuestion {
   struct Part {
@@ -81,7 +68,7 @@ class RunStore {
 
   [[nodiscard]] Counts counts();
   /// Calls `row` for every finished run in the plan's order.
-  void each_finished(const std::function<void(std::size_t run, const RunOutcome& outcome)>& row);
+  void each_finished(const std::function<void(std::size_t run, RunOutcome outcome)>& row);
   [[nodiscard]] const RunOwner& owner() const { return owner_; }
 
  private:

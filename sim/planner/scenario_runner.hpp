@@ -8,11 +8,9 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "sim/base/enum_names.hpp"
-#include "sim/base/value.hpp"
+#include "sim/planner/outcome.hpp"
 
 namespace foretoken {
 
@@ -24,26 +22,9 @@ struct RunRequest {
   std::optional<std::int64_t> misses_max = std::nullopt;
 };
 
-/// infeasible: the layout cannot be (a ConfigError, such as a model that does not fit), or nobody
-/// knows what its kernels take (a PredictionError). failed: it could, but the run did not end.
-enum class RunStatus { ran, infeasible, failed };
-template <>
-struct EnumNames<RunStatus> {
-  static constexpr auto names = std::to_array<std::string_view>({"ran", "infeasible", "failed"});
-};
-
-struct RunOutcome {
-  RunStatus status = RunStatus::ran;
-  std::string message = {};  // why not, on one line; empty if it ran
-  Value report = {};         // report.json's object without its timeline, if it ran
-};
-
 class ScenarioRunner {
  public:
-  struct Finished {
-    std::size_t ticket = 0;
-    RunOutcome outcome;
-  };
+  using Finished = foretoken::Finished<Report>;
 
   virtual ~ScenarioRunner() = default;
   /// How many runs at once are worth while, at least 1.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "sim/planner/goals.hpp"
+#include "sim/planner/job_pool.hpp"
 
 namespace foretoken {
 namespace {
@@ -18,11 +18,11 @@ constexpr double poll_s = 0.25;
 using Samples = std::vector<double>;
 
 /// Of each point whose runs are all there and served everything they were sent.
-std::vector<Samples> samples_of(const SweepResult& result, const Goal& goal) {
+std::vector<Samples> samples_of(const SweepResult& result, const Figure& goal) {
   std::vector<Samples> samples(result.plan.points.size());
   for (const SweptRun& run : result.runs) {
-    if (!run.figures || !is_served(*run.figures)) continue;
-    if (const auto value = goal.value(*run.figures))
+    if (run.report() == nullptr || !is_served(*run.report())) continue;
+    if (const auto value = badness(goal, *run.report()))
       samples[result.plan.point_of(run.run)].push_back(*value);
   }
   for (Samples& point : samples) {
@@ -31,12 +31,13 @@ std::vector<Samples> samples_of(const SweepResult& result, const Goal& goal) {
   return samples;
 }
 
-std::vector<BestPoint> best_points(const SweepResult& result) {
+std::vector<BestPoint> best_points(const SweepResult& result,
+                                   const std::vector<const Figure*>& goals) {
   std::vector<BestPoint> best;
-  for (const Goal& goal : goals()) {
+  for (const Figure* goal : goals) {
     std::vector<std::pair<std::size_t, SeedInterval>> intervals;
     std::optional<std::size_t> least;  // of them
-    const std::vector<Samples> samples = samples_of(result, goal);
+    const std::vector<Samples> samples = samples_of(result, *goal);
     for (std::size_t point = 0; point < samples.size(); ++point) {
       if (samples[point].empty()) continue;
       intervals.emplace_back(point, seed_interval(samples[point]));
@@ -45,7 +46,7 @@ std::vector<BestPoint> best_points(const SweepResult& result) {
     }
     if (!least) continue;
     const auto& [winner, winning] = intervals[*least];
-    BestPoint found{std::string(goal.name), winner, {}};
+    BestPoint found{goal, winner, {}};
     for (const auto& [point, interval] : intervals) {
       if (point != winner && interval.overlaps(winning)) found.as_good.push_back(point);
     }
@@ -54,11 +55,23 @@ std::vector<BestPoint> best_points(const SweepResult& result) {
   return best;
 }
 
+/// Leaves of a report what figures() and losses() ask for.
+void keep_figures(Report& report) {
+  const auto replicas = static_cast<std::int64_t>(figure_named("replicas").value(report));
+  report.scenario = ValueObject{{"deployment", ValueObject{{"replicas", replicas}}}};
+  report.pools.clear();
+  report.timeline = {};
+  report.time_by = {};
+  report.origins = {};
+  report.memory_bytes = {};
+  report.step_error = {};
+}
+
 }  // namespace
 
 bool run_sweep(const SweepPlan& plan, ScenarioRunner& runner, RunStore& store,
                const SweepHost& host) {
-  std::map<std::size_t, double> running;  // run → when it began
+  std::map<std::size_t, double> began;  // of what runs
   const auto& now = store.owner().now;
   const double period_s = store.owner().lease_s / renewals_a_lease;
   double renewed = now();
@@ -67,54 +80,51 @@ bool run_sweep(const SweepPlan& plan, ScenarioRunner& runner, RunStore& store,
     store.renew();
     renewed = now();
   };
-  runner.while_waiting(period_s, renew_if_due);
-  const auto stopped = [&] {
-    runner.while_waiting(0, {});
-    store.release();
-    return false;
+  const auto next = [&]() -> std::optional<std::pair<std::size_t, RunRequest>> {
+    const std::vector<std::size_t> taken = store.take(1);
+    if (taken.empty()) return std::nullopt;
+    began[taken.front()] = now();
+    return std::pair(taken.front(), plan.request(taken.front()));
   };
-  for (;;) {
-    if (running.size() < runner.slots()) {
-      for (const std::size_t run : store.take(runner.slots() - running.size())) {
-        runner.start(run, plan.request(run));
-        running[run] = now();
-      }
-    }
+  const auto counted = [&] {
     renew_if_due();
     const RunStore::Counts counts = store.counts();
     if (host.progress) host.progress(counts);
-    if (running.empty()) {
-      if (counts.finished == counts.wanted) break;
-      // Others are at the rest; they finish it or their leases end.
-      if (!host.pause(poll_s)) return stopped();
-      continue;
-    }
-    const auto over = runner.wait();
-    if (!over) return stopped();
-    store.finish(over->ticket, over->outcome, now() - running.at(over->ticket));
-    running.erase(over->ticket);
+    return counts;
+  };
+  const auto done = [&](const ScenarioRunner::Finished& over) {
+    store.finish(over.ticket, over.outcome, now() - began.at(over.ticket));
+    began.erase(over.ticket);
+    counted();
+  };
+  runner.while_waiting(period_s, renew_if_due);
+  counted();
+  bool goes_on = run_jobs(runner, next, done);
+  for (auto counts = counted(); goes_on && counts.finished < counts.wanted; counts = counted()) {
+    // Others are at what is left; they finish it or their leases end.
+    goes_on = host.pause(poll_s) && run_jobs(runner, next, done);
   }
   runner.while_waiting(0, {});
-  return true;
+  if (!goes_on) store.release();
+  return goes_on;
 }
 
-void SweepResult::each_run(std::size_t point,
-                           const std::function<void(const RunFigures&)>& use) const {
+void SweepResult::each_run(std::size_t point, const std::function<void(const Report&)>& use) const {
   const auto before = [&](const SweptRun& run, std::size_t other) {
     return plan.point_of(run.run) < other;
   };
   for (auto run = std::lower_bound(runs.begin(), runs.end(), point, before);
        run != runs.end() && plan.point_of(run->run) == point; ++run) {
-    if (run->figures) use(*run->figures);
+    if (run->report() != nullptr) use(*run->report());
   }
 }
 
 std::optional<FigureInterval> SweepResult::price_interval(std::size_t point,
-                                                          std::string_view name) const {
+                                                          const Figure& figure) const {
   FigureInterval mean;
   int count = 0;
-  each_run(point, [&](const RunFigures& figures) {
-    const auto interval = interval_of(figures, name);
+  each_run(point, [&](const Report& report) {
+    const auto interval = interval_of(report, figure);
     if (!interval) return;
     mean.low += interval->low;
     mean.high += interval->high;
@@ -124,34 +134,36 @@ std::optional<FigureInterval> SweepResult::price_interval(std::size_t point,
   return FigureInterval{mean.low / count, mean.high / count};
 }
 
-FigureInterval SweepResult::interval_90(std::size_t point, const FigureColumn& column) const {
-  Samples samples;
-  each_run(point, [&](const RunFigures& figures) { samples.push_back(column.value(figures)); });
-  const SeedInterval seeds = seed_interval(samples, interval_confidence);
-  const auto prices = price_interval(point, column.name);
-  FORETOKEN_CHECK(prices.has_value(), "no interval of {}", column.name);
-  const double chance = seeds.half_width.value_or(0.0);
-  return {std::max(0.0, seeds.mean - std::hypot(chance, seeds.mean - prices->low)),
-          seeds.mean + std::hypot(chance, prices->high - seeds.mean)};
+FigureInterval SweepResult::interval_90(std::size_t point, const Figure& figure) const {
+  const auto seeds = interval(point, figure, interval_confidence);
+  const auto prices = price_interval(point, figure);
+  FORETOKEN_CHECK(seeds && prices, "no interval of {}", figure.name);
+  const double chance = seeds->half_width.value_or(0.0);
+  return {std::max(0.0, seeds->mean - std::hypot(chance, seeds->mean - prices->low)),
+          seeds->mean + std::hypot(chance, prices->high - seeds->mean)};
 }
 
-std::optional<SeedInterval> SweepResult::interval(std::size_t point,
-                                                  double (*figure)(const RunFigures&)) const {
+std::optional<SeedInterval> SweepResult::interval(std::size_t point, const Figure& figure,
+                                                  double confidence) const {
   Samples samples;
-  each_run(point, [&](const RunFigures& figures) { samples.push_back(figure(figures)); });
+  each_run(point, [&](const Report& report) {
+    if (const auto value = figure.in(report)) samples.push_back(*value);
+  });
   if (samples.empty()) return std::nullopt;
-  return seed_interval(samples);
+  return seed_interval(samples, confidence);
 }
 
-SweepResult sweep_result(const SweepPlan& plan, RunStore& store) {
+SweepResult sweep_result(const SweepPlan& plan, RunStore& store,
+                         const std::vector<const Figure*>& wanted) {
   SweepResult result;
   result.plan = plan;
-  store.each_finished([&](std::size_t run, const RunOutcome& outcome) {
-    SweptRun row{run, outcome.status, outcome.message, std::nullopt};
-    if (outcome.status == RunStatus::ran) row.figures = figures_of(outcome.report);
-    result.runs.push_back(std::move(row));
+  store.each_finished([&](std::size_t run, RunOutcome outcome) {
+    SweptRun& row = result.runs.emplace_back(SweptRun{run, std::move(outcome)});
+    if (row.report() == nullptr) return;
+    row.bound = bound_of(*row.report());
+    keep_figures(row.outcome.report);
   });
-  result.best = best_points(result);
+  result.best = best_points(result, wanted.empty() ? goals() : wanted);
   return result;
 }
 

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/planner/figure_columns.hpp"
-#include "sim/planner/run_figures.hpp"
+#include "sim/planner/goals.hpp"
 #include "sim/planner/run_store.hpp"
 #include "sim/planner/seed_interval.hpp"
 #include "sim/planner/sweep_plan.hpp"
@@ -27,18 +26,24 @@ struct SweepHost {
 bool run_sweep(const SweepPlan& plan, ScenarioRunner& runner, RunStore& store,
                const SweepHost& host);
 
+/// A run with its figures: of its report the rest is left out, as there may be a million of them.
 struct SweptRun {
   std::size_t run = 0;  // its number in the plan
-  RunStatus status = RunStatus::ran;
-  std::string message;                // why not
-  std::optional<RunFigures> figures;  // if it ran
+  RunOutcome outcome;
+  std::string bound = {};  // bound_of(), if it ran
+
+  /// nullptr if it did not run.
+  [[nodiscard]] const Report* report() const {
+    return outcome.status == RunStatus::ran ? &outcome.report : nullptr;
+  }
 };
 
 /// A figure's means by point that are best, and which points are within its interval.
 struct BestPoint {
-  std::string goal;
+  const Figure* figure = nullptr;
   std::size_t point = 0;
   std::vector<std::size_t> as_good;  // others whose intervals overlap
+  [[nodiscard]] std::string goal() const { return figure->goal_text(); }
 };
 
 struct SweepResult {
@@ -47,20 +52,21 @@ struct SweepResult {
   std::vector<BestPoint> best;
 
   [[nodiscard]] bool is_complete() const { return runs.size() == plan.runs(); }
-  /// Of the runs of `point` that ran; nullopt if none did.
-  [[nodiscard]] std::optional<SeedInterval> interval(std::size_t point,
-                                                     double (*figure)(const RunFigures&)) const;
-  /// Calls `use` with the figures of each run of `point` that ran.
-  void each_run(std::size_t point, const std::function<void(const RunFigures&)>& use) const;
-  /// What the error of prices may make of the mean of a figure, by name; nullopt: not known.
+  /// Of the runs of `point` that ran and have the figure; nullopt if none does.
+  [[nodiscard]] std::optional<SeedInterval> interval(std::size_t point, const Figure& figure,
+                                                     double confidence = 0.95) const;
+  /// Calls `use` with the report of each run of `point` that ran.
+  void each_run(std::size_t point, const std::function<void(const Report&)>& use) const;
+  /// What the error of prices may make of the mean of a figure; nullopt: not known.
   [[nodiscard]] std::optional<FigureInterval> price_interval(std::size_t point,
-                                                             std::string_view name) const;
+                                                             const Figure& figure) const;
   /// Of 90 %, seeds and prices together; needs a price_interval().
-  [[nodiscard]] FigureInterval interval_90(std::size_t point, const FigureColumn& column) const;
+  [[nodiscard]] FigureInterval interval_90(std::size_t point, const Figure& figure) const;
 };
 
-/// What the store holds.
-SweepResult sweep_result(const SweepPlan& plan, RunStore& store);
+/// What the store holds. Without `goals` the usual ones.
+SweepResult sweep_result(const SweepPlan& plan, RunStore& store,
+                         const std::vector<const Figure*>& goals = {});
 
 /// The table a person reads, at most `width` columns and `rows_max` points.
 std::string sweep_table(const SweepResult& result, bool colour, int width, std::size_t rows_max);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <iterator>
 
 #include "sim/base/unit_text.hpp"
 #include "sim/planner/sweep.hpp"
@@ -20,100 +20,6 @@ namespace {
 // Points come twice, in the grid and in their table, with intervals of the seeds and of prices
 // about 0.9 KB each; runs take about 80 bytes, with intervals 200. So many stay below 5 MB.
 constexpr std::size_t points_max = 3'000, runs_max = 20'000, bounded_runs_max = 10'000;
-
-double scale_of(const FigureColumn& figure) { return figure.is_share ? 100.0 : 1.0; }
-
-std::vector<FigureColumn> shown_figures(const SweepResult& result) {
-  std::vector<FigureColumn> shown = columns_of(result);
-  if (any_run(result, has_price)) {
-    shown.push_back(
-        {"dollars_per_million_output_tokens", "", price_of, false, "cost", "$/M tokens"});
-  }
-  // What the reader most likely came for stands first in the choice.
-  std::ranges::stable_partition(shown, [](const FigureColumn& one) { return !one.is_count; });
-  return shown;
-}
-
-/// For tables, where few columns are in view at first: what it costs, then the tails.
-std::vector<FigureColumn> table_figures(const SweepResult& result) {
-  std::vector<FigureColumn> figures = shown_figures(result);
-  const auto rank = [](const FigureColumn& figure) {
-    if (figure.title == "cost") return 0;
-    return figure.name.find("p99") != std::string_view::npos ? 1 : 2;
-  };
-  std::ranges::stable_sort(figures, {}, rank);
-  return figures;
-}
-
-/// As many as the smallest takes for three significant digits, at most four; none if all are whole.
-int decimals_of(const std::vector<double>& numbers) {
-  double least = std::numeric_limits<double>::infinity();
-  const auto is_whole = [](double number) { return number == std::floor(number); };
-  if (std::ranges::all_of(numbers, is_whole)) return 0;
-  for (const double number : numbers) {
-    if (number != 0 && std::isfinite(number)) least = std::min(least, std::abs(number));
-  }
-  if (!std::isfinite(least)) return 0;
-  return std::clamp(2 - static_cast<int>(std::floor(std::log10(least))), 0, 4);
-}
-
-/// Of 95 %, for the seeds of a point alone; NaN: not known.
-FigureInterval seed_ends(const SweepResult& result, std::size_t point, const FigureColumn& figure) {
-  const auto interval = result.interval(point, figure.value);
-  if (!interval || !interval->half_width) return {no_value, no_value};
-  return {std::max(0.0, interval->mean - *interval->half_width),  // none can be less
-          interval->mean + *interval->half_width};
-}
-
-/// Means of a figure over the seeds of each of `points`.
-PageColumn means(const SweepResult& result, const std::vector<std::size_t>& points,
-                 const FigureColumn& figure) {
-  PageColumn column =
-      PageColumn::of_numbers(std::string(figure.title), std::string(figure.unit), 0, {});
-  for (const std::size_t point : points) {
-    const auto interval = result.interval(point, figure.value);
-    column.numbers.push_back(interval ? interval->mean * scale_of(figure) : no_value);
-  }
-  if (!figure.is_count) column.decimals = decimals_of(column.numbers);
-  return column;
-}
-
-/// With the ends of the intervals of seeds and of prices apart.
-PageColumn means_of_both(const SweepResult& result, const std::vector<std::size_t>& points,
-                         const FigureColumn& figure) {
-  PageColumn column = means(result, points, figure);
-  if (figure.is_count) return column;
-  const bool is_bounded = any_run(result, &RunFigures::has_intervals);
-  const double scale = scale_of(figure);
-  for (const std::size_t point : points) {
-    const FigureInterval seeds = seed_ends(result, point, figure);
-    column.low.push_back(seeds.low * scale);
-    column.high.push_back(seeds.high * scale);
-    if (!is_bounded) continue;
-    const FigureInterval prices =
-        result.price_interval(point, figure.name).value_or(FigureInterval{no_value, no_value});
-    column.price_low.push_back(prices.low * scale);
-    column.price_high.push_back(prices.high * scale);
-  }
-  return column;
-}
-
-/// With the ends of the intervals of 90 % for seeds and prices together; of the seeds where nothing
-/// is known of prices.
-PageColumn means_together(const SweepResult& result, const std::vector<std::size_t>& points,
-                          const FigureColumn& figure) {
-  PageColumn column = means(result, points, figure);
-  const bool is_known = result.plan.seeds.size() > 1 || any_run(result, &RunFigures::has_intervals);
-  if (figure.is_count || !is_known) return column;
-  for (const std::size_t point : points) {
-    const FigureInterval ends = result.price_interval(point, figure.name)
-                                    ? result.interval_90(point, figure)
-                                    : seed_ends(result, point, figure);
-    column.low.push_back(ends.low * scale_of(figure));
-    column.high.push_back(ends.high * scale_of(figure));
-  }
-  return column;
-}
 
 /// The values of a key as numbers of one unit; empty if they are none.
 template <class Quantity>
@@ -189,13 +95,39 @@ PageGrid keys_of(const SweepPlan& plan, const std::vector<std::size_t>& points) 
   return grid;
 }
 
-PageGrid grid_of(const SweepResult& result, const std::vector<std::size_t>& points) {
+/// A figure at each point, with the ends of what chance and prices leave open: of 90 % together, of
+/// chance alone where nothing is known of prices.
+PageGrid::Figure grid_figure(const ResultColumn& column) {
+  const Figure& figure = figure_named(column.name);
+  PageGrid::Figure shown{column.title, column.unit};
+  shown.more_is_better = figure.better == Better::higher;
+  for (const ResultCell& cell : column.cells)
+    shown.means.push_back(cell.number ? *cell.number * figure.scale() : no_value);
+  shown.decimals = figure.kind == FigureKind::count ? 0 : decimals_of(shown.means);
+  const auto is_bounded = [](const ResultCell& cell) { return cell.chance || cell.both; };
+  if (std::ranges::none_of(column.cells, is_bounded)) return shown;
+  for (const ResultCell& cell : column.cells) {
+    FigureInterval ends{no_value, no_value};
+    if (cell.both) {
+      ends = *cell.both;
+    } else if (cell.chance) {
+      ends = {std::max(0.0, *cell.number - *cell.chance), *cell.number + *cell.chance};
+    }
+    shown.low.push_back(ends.low * figure.scale());
+    shown.high.push_back(ends.high * figure.scale());
+  }
+  return shown;
+}
+
+PageGrid grid_of(const SweepResult& result, const ResultTable& table,
+                 const std::vector<std::size_t>& points) {
   PageGrid grid = keys_of(result.plan, points);
-  for (const FigureColumn& figure : shown_figures(result)) {
-    PageColumn column = means_together(result, points, figure);
-    grid.figures.push_back({column.name, column.unit, column.decimals, figure.more_is_better,
-                            std::move(column.numbers), std::move(column.low),
-                            std::move(column.high)});
+  for (const bool counts : {false, true}) {  // what the reader most likely came for stands first
+    for (const ResultColumn& column : table.columns) {
+      const bool is_figure = !column.name.empty() && !column.title.empty();
+      if (is_figure && counts == (column.kind == ResultKind::count))
+        grid.figures.push_back(grid_figure(column));
+    }
   }
   return grid;
 }
@@ -230,46 +162,19 @@ void add_key_columns(std::vector<PageColumn>& columns, const SweepPlan& plan,
   }
 }
 
-void add_points(ReportPage& page, const SweepResult& result,
-                const std::vector<std::size_t>& points) {
+/// The page's columns of a table, its keys first.
+std::vector<PageColumn> with_keys(const SweepPlan& plan, const std::vector<std::size_t>& points,
+                                  const ResultTable& table) {
   std::vector<PageColumn> columns;
-  add_key_columns(columns, result.plan, points);
-  for (const FigureColumn& figure : table_figures(result))
-    columns.push_back(means_of_both(result, points, figure));
-  std::vector<std::string> bounds, goals;
-  for (const std::size_t point : points) {
-    bounds.push_back(bound_of(result, point));
-    std::string text;
-    for (const BestPoint& best : result.best) {
-      if (best.point == point) text += (text.empty() ? "" : ", ") + best.goal;
-    }
-    goals.push_back(text);
-  }
-  columns.push_back(PageColumn::of_texts("bound by", std::move(bounds)));
-  columns.push_back(PageColumn::of_texts("best by", std::move(goals)));
+  add_key_columns(columns, plan, points);
+  std::ranges::move(table.page(points.size()), std::back_inserter(columns));
   put_costs_first(columns);
-  page.table("point", columns);
-}
-
-/// A figure run by run, with what prices may make of it if `is_bounded`.
-PageColumn figures_of_runs(const std::vector<SweptRun>& runs, const FigureColumn& figure,
-                           bool is_bounded) {
-  PageColumn column =
-      PageColumn::of_numbers(std::string(figure.title), std::string(figure.unit), 0, {});
-  const double scale = scale_of(figure);
-  for (const SweptRun& run : runs) {
-    column.numbers.push_back(run.figures ? figure.value(*run.figures) * scale : no_value);
-    if (!is_bounded || figure.is_count) continue;
-    const auto prices = run.figures ? interval_of(*run.figures, figure.name) : std::nullopt;
-    column.price_low.push_back(prices ? prices->low * scale : no_value);
-    column.price_high.push_back(prices ? prices->high * scale : no_value);
-  }
-  if (!figure.is_count) column.decimals = decimals_of(column.numbers);
-  return column;
+  return columns;
 }
 
 void add_runs(ReportPage& page, const SweepResult& result) {
-  const bool is_bounded = any_run(result, &RunFigures::has_intervals);
+  const ResultTable table = run_columns(result);
+  const bool is_bounded = table.has_prices();
   const std::size_t count = std::min(result.runs.size(), is_bounded ? bounded_runs_max : runs_max);
   page.section("Runs",
                fmt::format("Every run, those that have no figures with their error.{} Press "
@@ -278,30 +183,10 @@ void add_runs(ReportPage& page, const SweepResult& result) {
                                         "make of a figure (90 %)."
                                       : "",
                            cut_note(count, result.runs.size(), "runs")));
-  const std::vector<SweptRun> runs(result.runs.begin(),
-                                   result.runs.begin() + static_cast<std::ptrdiff_t>(count));
   std::vector<std::size_t> points;
-  std::vector<double> seeds;
-  std::vector<std::string> statuses, bounds, messages;
-  for (const SweptRun& run : runs) {
-    points.push_back(result.plan.point_of(run.run));
-    if (const auto seed = result.plan.seed_of(run.run)) seeds.push_back(double(*seed));
-    statuses.emplace_back(enum_name(run.status));
-    bounds.push_back(run.figures ? run.figures->bound : "");
-    messages.push_back(run.message);
-  }
-  std::vector<PageColumn> columns;
-  add_key_columns(columns, result.plan, points);
-  if (!seeds.empty()) columns.push_back(PageColumn::of_numbers("seed", "", 0, std::move(seeds)));
-  for (const FigureColumn& figure : table_figures(result))
-    columns.push_back(figures_of_runs(runs, figure, is_bounded));
-  columns.push_back(PageColumn::of_texts("status", std::move(statuses)));
-  columns.push_back(PageColumn::of_texts("bound by", std::move(bounds)));
-  const auto is_told = [](const std::string& message) { return !message.empty(); };
-  if (std::ranges::any_of(messages, is_told))
-    columns.push_back(PageColumn::of_texts("error", std::move(messages)));
-  put_costs_first(columns);
-  page.table("run", columns);
+  for (std::size_t i = 0; i < count; ++i)
+    points.push_back(result.plan.point_of(result.runs[i].run));
+  page.table("run", with_keys(result.plan, points, table));
 }
 
 void add_tiles(ReportPage& page, const SweepResult& result) {
@@ -309,9 +194,8 @@ void add_tiles(ReportPage& page, const SweepResult& result) {
   std::vector<PageTile> tiles;
   std::int64_t ran = 0, infeasible = 0, failed = 0;
   for (const SweptRun& run : result.runs) {
-    ++(run.status == RunStatus::ran          ? ran
-       : run.status == RunStatus::infeasible ? infeasible
-                                             : failed);
+    const RunStatus status = run.outcome.status;
+    ++(status == RunStatus::ran ? ran : status == RunStatus::infeasible ? infeasible : failed);
   }
   tiles.push_back(
       {"Runs", grouped(ran), fmt::format("of {}", grouped(static_cast<std::int64_t>(plan.runs()))),
@@ -327,10 +211,10 @@ void add_tiles(ReportPage& page, const SweepResult& result) {
     const std::string name = point_text(plan, best.point);
     const auto known = std::ranges::find(tiles, name, &PageTile::value);
     if (known != tiles.end()) {
-      known->label += ", " + best.goal;
+      known->label += ", " + best.goal();
       continue;
     }
-    tiles.push_back({best.goal, name, "",
+    tiles.push_back({best.goal(), name, "",
                      best.as_good.empty() || plan.seeds.size() < 2
                          ? ""
                          : fmt::format("within its interval: {}",
@@ -397,18 +281,19 @@ std::string sweep_page(const SweepResult& result, const std::string& title,
   const std::size_t all = points.size();
   points.resize(std::min(all, points_max));
   const bool is_seeded = result.plan.seeds.size() > 1;
-  const bool is_bounded = any_run(result, &RunFigures::has_intervals);
+  const ResultTable table = point_columns(result, points, Ink(false));
+  const bool is_bounded = table.has_prices();
   if (!points.empty()) {
     page.section("Figures", fmt::format("Choose a figure and what runs along the axis.{}{}",
                                         whisker_note(is_seeded, is_bounded),
                                         cut_note(points.size(), all, "points")));
-    page.grid(grid_of(result, points));
+    page.grid(grid_of(result, table, points));
     if (is_seeded) {
       page.section("Points",
                    is_bounded ? "Means over the seeds, in round brackets their 95 % intervals, "
                                 "in square ones what the error of prices may make of them (90 %)."
                               : "Means over the seeds, in brackets their 95 % intervals.");
-      add_points(page, result, points);
+      page.table("point", with_keys(result.plan, points, table));
     }
   }
   add_failures(page, result);

@@ -3,27 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace foretoken {
-
-bool any_run(const SweepResult& result, const std::function<bool(const RunFigures&)>& is_so) {
-  return std::ranges::any_of(
-      result.runs, [&](const SweptRun& run) { return run.figures && is_so(*run.figures); });
-}
-
-bool has_price(const RunFigures& figures) { return figures.dollars_per_million.has_value(); }
-
-double price_of(const RunFigures& figures) {
-  return figures.dollars_per_million.value_or(std::numeric_limits<double>::quiet_NaN());
-}
-
-std::vector<FigureColumn> columns_of(const SweepResult& result) {
-  std::vector<FigureColumn> all(figure_columns().begin(), figure_columns().end());
-  if (any_run(result, [](const RunFigures& f) { return f.has_slo; }))
-    all.insert(all.end(), slo_figure_columns().begin(), slo_figure_columns().end());
-  return all;
-}
 
 std::vector<std::string> labels_of(const SweepPlan& plan) {
   const auto short_name = [](std::string key) {
@@ -72,19 +53,12 @@ std::string list_text(const SweepPlan& plan, const std::vector<std::size_t>& run
   return fmt::format("{} · and {} more", text, names.size() - listed_max);
 }
 
-std::string bound_of(const SweepResult& result, std::size_t point) {
-  const auto point_of = [&](const SweptRun& run) { return result.plan.point_of(run.run); };
-  for (const SweptRun& run : std::ranges::equal_range(result.runs, point, {}, point_of)) {
-    if (run.figures) return run.figures->bound;
-  }
-  return "";
-}
-
 std::vector<std::size_t> points_that_ran(const SweepResult& result) {
   std::vector<std::size_t> points;
   for (const SweptRun& run : result.runs) {
     const std::size_t point = result.plan.point_of(run.run);
-    if (run.figures && (points.empty() || points.back() != point)) points.push_back(point);
+    if (run.report() != nullptr && (points.empty() || points.back() != point))
+      points.push_back(point);
   }
   return points;
 }
@@ -92,15 +66,133 @@ std::vector<std::size_t> points_that_ran(const SweepResult& result) {
 std::vector<FailedRuns> failed_runs(const SweepResult& result, RunStatus status) {
   std::vector<FailedRuns> reasons;
   for (const SweptRun& run : result.runs) {
-    if (run.status != status) continue;
-    const auto known = std::ranges::find(reasons, run.message, &FailedRuns::message);
+    if (run.outcome.status != status) continue;
+    const auto known = std::ranges::find(reasons, run.outcome.message, &FailedRuns::message);
     if (known == reasons.end()) {
-      reasons.push_back({run.message, {run.run}});
+      reasons.push_back({run.outcome.message, {run.run}});
     } else {
       known->runs.push_back(run.run);
     }
   }
   return reasons;
+}
+
+namespace {
+
+std::vector<const Figure*> asked_for(const SweepResult& result) {
+  std::vector<const Figure*> asked;
+  for (const BestPoint& best : result.best) {
+    if (best.figure->goal.empty()) asked.push_back(best.figure);
+  }
+  return asked;
+}
+
+/// What was varied, as files call it; the page has columns of its own for it.
+void add_keys(ResultTable& table, const SweepPlan& plan, const std::vector<std::size_t>& points) {
+  const std::vector<std::string> labels = labels_of(plan);
+  for (std::size_t k = 0; k < plan.keys.size(); ++k) {
+    std::vector<std::string> values;
+    for (const std::size_t point : points) values.push_back(plan.points[point].values[k]);
+    ResultColumn column = ResultColumn::of_keys(plan.keys[k].key, labels[k], std::move(values));
+    column.group = "settings";
+    column.title = "";
+    table.columns.push_back(std::move(column));
+  }
+}
+
+/// Of a figure at each point, over its seeds.
+ResultColumn means(const SweepResult& result, const std::vector<std::size_t>& points,
+                   const ResultColumn& of_runs) {
+  ResultColumn column = of_runs;
+  const Figure& figure = figure_named(column.name);
+  column.cells.clear();
+  for (const std::size_t point : points) {
+    ResultCell& cell = column.cells.emplace_back();
+    const auto seeds = result.interval(point, figure);
+    if (!seeds) continue;
+    cell.number = seeds->mean;
+    if (figure.kind == FigureKind::count) continue;
+    cell.chance = seeds->half_width;
+    cell.prices = result.price_interval(point, figure);
+    if (cell.prices) cell.both = result.interval_90(point, figure);
+  }
+  return column;
+}
+
+}  // namespace
+
+ResultTable run_columns(const SweepResult& result) {
+  const SweepPlan& plan = result.plan;
+  std::vector<std::size_t> points;
+  std::vector<const Report*> reports;
+  std::vector<std::string> seeds, statuses, bounds, messages;
+  ResultColumn numbers{"run"};
+  numbers.kind = ResultKind::count;
+  for (const SweptRun& run : result.runs) {
+    numbers.cells.push_back({.number = static_cast<double>(run.run)});
+    points.push_back(plan.point_of(run.run));
+    if (const auto seed = plan.seed_of(run.run)) seeds.push_back(fmt::format("{}", *seed));
+    statuses.emplace_back(enum_name(run.outcome.status));
+    reports.push_back(run.report());
+    bounds.push_back(run.bound);
+    messages.push_back(run.outcome.message);
+  }
+  ResultTable table;
+  table.columns.push_back(std::move(numbers));
+  add_keys(table, plan, points);
+  if (!plan.seeds.empty()) {
+    ResultColumn column = ResultColumn::of_keys("run.seed", "seed", std::move(seeds));
+    column.group = "settings";
+    table.columns.push_back(std::move(column));
+  }
+  table.columns.push_back(ResultColumn::of_texts("status", "status", "", std::move(statuses)));
+  add_figures(table, reports, asked_for(result));
+  table.columns.push_back(ResultColumn::of_texts("bound", "bound by", "", std::move(bounds)));
+  const auto is_told = [](const std::string& message) { return !message.empty(); };
+  const char* title = std::ranges::any_of(messages, is_told) ? "error" : "";
+  table.columns.push_back(ResultColumn::of_texts("reason", title, "", std::move(messages)));
+  return table;
+}
+
+ResultTable point_columns(const SweepResult& result, const std::vector<std::size_t>& points,
+                          const Ink& ink) {
+  ResultTable table;
+  add_keys(table, result.plan, points);
+  if (result.plan.seeds.size() > 1) {
+    ResultColumn seeds{"", "", "", "seeds"};
+    seeds.kind = ResultKind::count;
+    for (const std::size_t point : points) {
+      double count = 0;
+      result.each_run(point, [&](const Report&) { ++count; });
+      seeds.cells.push_back({.number = count});
+    }
+    table.columns.push_back(std::move(seeds));
+  }
+  std::vector<const Report*> reports;
+  for (const SweptRun& run : result.runs) reports.push_back(run.report());
+  ResultTable of_runs;
+  add_figures(of_runs, reports, asked_for(result));
+  for (const ResultColumn& column : of_runs.columns)
+    table.columns.push_back(means(result, points, column));
+  std::vector<std::string> bounds, stars, goals;
+  for (const std::size_t point : points) {
+    const auto point_of = [&](const SweptRun& run) { return result.plan.point_of(run.run); };
+    const auto runs = std::ranges::equal_range(result.runs, point, {}, point_of);
+    const auto ran = [](const SweptRun& run) { return run.report() != nullptr; };
+    bounds.push_back(std::ranges::find_if(runs, ran)->bound);
+    std::string text;
+    int count = 0;
+    for (const BestPoint& best : result.best) {
+      if (best.point != point) continue;
+      text += (count++ > 0 ? ", " : "") + best.goal();
+    }
+    stars.push_back(count > 0 ? ink.good(repeated("★", count)) : "");
+    goals.push_back(text);
+  }
+  table.columns.push_back(ResultColumn::of_texts("", "bound by", "bound by", std::move(bounds)));
+  table.columns.push_back(ResultColumn::of_texts("", "", " ", std::move(stars)));
+  table.columns.push_back(ResultColumn::of_texts("", "best by", "", std::move(goals)));
+  return table;
 }
 
 }  // namespace foretoken

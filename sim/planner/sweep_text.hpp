@@ -1,21 +1,19 @@
 // What the table, the files and the page of a sweep say in the same words and columns.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "sim/planner/figure_columns.hpp"
 #include "sim/planner/sweep.hpp"
+#include "sim/report/result_table.hpp"
 
 namespace foretoken {
 
-bool any_run(const SweepResult& result, const std::function<bool(const RunFigures&)>& is_so);
-bool has_price(const RunFigures& figures);
-/// USD for a million output tokens; NaN without a price.
-double price_of(const RunFigures& figures);
-/// The figures that the runs have: those of an SLO where there is one.
-std::vector<FigureColumn> columns_of(const SweepResult& result);
+/// A row a run, for CSV, JSON and the page.
+ResultTable run_columns(const SweepResult& result);
+/// A row a point: means over its seeds, with what chance and prices leave open.
+ResultTable point_columns(const SweepResult& result, const std::vector<std::size_t>& points,
+                          const Ink& ink);
 
 /// The keys without their tables, where that leaves them different; "cluster" of cluster.name.
 std::vector<std::string> labels_of(const SweepPlan& plan);
@@ -27,8 +25,6 @@ std::string run_text(const SweepPlan& plan, std::size_t run);
 std::string list_text(const SweepPlan& plan, const std::vector<std::size_t>& runs,
                       std::size_t listed_max);
 
-/// What the first of the point's runs that ran is bound by.
-std::string bound_of(const SweepResult& result, std::size_t point);
 /// Points of which something ran.
 std::vector<std::size_t> points_that_ran(const SweepResult& result);
 

@@ -14,7 +14,6 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
-#include "sim/planner/row_store.hpp"
 
 namespace foretoken {
 namespace {
@@ -54,15 +53,23 @@ int milliseconds(const std::optional<double>& patience_s) {
 
 }  // namespace
 
-RunOutcome outcome_of(const std::function<Value()>& run) {
+std::string told(const Value& outcome) { return to_json(outcome, -1); }
+
+Value read_told(const std::string& text) { return parse_json(text, {"a job's outcome"}); }
+
+void catch_failure(const std::function<void()>& job, RunStatus& status, std::string& message) {
+  const auto fail = [&](RunStatus how, std::string why) {
+    status = how;
+    message = std::move(why);
+  };
   try {
-    return {RunStatus::ran, "", run()};
+    job();
   } catch (const ConfigError& error) {
-    return {RunStatus::infeasible, messages_of(error), {}};
+    fail(RunStatus::infeasible, messages_of(error));
   } catch (const PredictionError& error) {
-    return {RunStatus::infeasible, "cannot be priced: " + one_line(error.what()), {}};
+    fail(RunStatus::infeasible, "cannot be priced: " + one_line(error.what()));
   } catch (const std::exception& error) {
-    return {RunStatus::failed, one_line(error.what()), {}};
+    fail(RunStatus::failed, one_line(error.what()));
   }
 }
 
@@ -102,28 +109,22 @@ void ChildProcesses::start(std::size_t ticket, const Body& body) {
   children_.push_back({ticket, process, ends[0], {}});
 }
 
-ScenarioRunner::Finished ChildProcesses::collect(const Child& child) {
+ChildProcesses::Ended ChildProcesses::collect(Child child) {
   int status = 0;
   while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
   }
   close(child.pipe);
-  RunOutcome outcome;
+  std::string failure;
   if (WIFSIGNALED(status)) {
-    outcome = {RunStatus::failed,
-               fmt::format("the run was ended by signal {} ({})", WTERMSIG(status),
-                           strsignal(WTERMSIG(status))),
-               {}};
+    failure = fmt::format("the run was ended by signal {} ({})", WTERMSIG(status),
+                          strsignal(WTERMSIG(status)));
   } else if (child.text.empty()) {
-    outcome = {RunStatus::failed,
-               fmt::format("the run ended with status {} and without a word", WEXITSTATUS(status)),
-               {}};
-  } else {
-    outcome = read_outcome(parse_json(child.text, {"a run's outcome"}));
+    failure = fmt::format("the run ended with status {} and without a word", WEXITSTATUS(status));
   }
-  return {child.ticket, std::move(outcome)};
+  return {child.ticket, std::move(child.text), std::move(failure)};
 }
 
-std::optional<ScenarioRunner::Finished> ChildProcesses::poll(std::optional<double> patience_s) {
+std::optional<ChildProcesses::Ended> ChildProcesses::poll(std::optional<double> patience_s) {
   std::vector<pollfd> waiting;
   for (const Child& child : children_) waiting.push_back({child.pipe, POLLIN, 0});
   for (;;) {
@@ -139,9 +140,9 @@ std::optional<ScenarioRunner::Finished> ChildProcesses::poll(std::optional<doubl
         children_[i].text.append(buffer, static_cast<std::size_t>(count));
         continue;
       }
-      const Child child = std::move(children_[i]);
+      Child child = std::move(children_[i]);
       children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
-      return collect(child);
+      return collect(std::move(child));
     }
   }
 }

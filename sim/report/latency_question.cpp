@@ -9,7 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest_name.hpp"
-#include "sim/report/figure_interval.hpp"
+#include "sim/report/figures.hpp"
 
 namespace foretoken {
 namespace {
@@ -27,16 +27,17 @@ LatencyAnswer of_request(const Report& report, const LatencyQuestion& question) 
   const auto row = std::ranges::find(rows, *question.request, &RequestRow::id);
   if (row == rows.end()) {
     throw ConfigError({"--request"},
-                      rows.empty() ? std::string("the run has no requests")
-                                   : fmt::format("the run has no request {}; they are numbered "
-                                                 "from {} to {}",
-                                                 *question.request, rows.front().id,
-                                                 rows.back().id));
+                      rows.empty()
+                          ? std::string("the run has no requests")
+                          : fmt::format("the run has no request {}; they are numbered "
+                                        "from {} to {}",
+                                        *question.request, rows.front().id, rows.back().id));
   }
   if (row->status != "completed") {
     throw ConfigError({"--request"},
                       fmt::format("request {} did not complete ({}): only a whole life can be "
-                                  "split", row->id, row->status));
+                                  "split",
+                                  row->id, row->status));
   }
   const std::optional<double> value = latency_ms(*row, question.metric);
   if (!value) {
@@ -58,8 +59,7 @@ LatencyMetric parse_latency_metric(std::string_view text, const std::string& opt
   const auto& names = EnumNames<LatencyMetric>::names;
   const auto found = std::ranges::find(names, text);
   if (found == names.end()) {
-    throw ConfigError({option},
-                      unknown_name_message("metric", text, {names.begin(), names.end()}));
+    throw ConfigError({option}, unknown_name_message("metric", text, {names.begin(), names.end()}));
   }
   return static_cast<LatencyMetric>(found - names.begin());
 }
@@ -78,7 +78,8 @@ LatencyQuestion parse_latency_question(std::string_view text) {
   const bool is_number = error == std::errc() && read == end;
   if (!is_number || !(question.percentile >= 0 && question.percentile <= 100)) {
     throw ConfigError({option}, fmt::format("'{}' is no percentile: a number from 0 to 100, as in "
-                                            "{}:99.9", number, enum_name(question.metric)));
+                                            "{}:99.9",
+                                            number, enum_name(question.metric)));
   }
   return question;
 }
@@ -119,8 +120,9 @@ LatencyAnswer answer(const Report& report, const LatencyQuestion& question) {
     distance = own;
   }
   if (nearest == nullptr) {
-    throw ConfigError({"--percentile"}, "no request of the run completed: only a whole life can "
-                                        "be split");
+    throw ConfigError({"--percentile"},
+                      "no request of the run completed: only a whole life can "
+                      "be split");
   }
   found.id = nearest->id;
   return found;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/report/figure_interval.hpp"
+#include "sim/report/figures.hpp"
 #include "sim/report/number_text.hpp"
 
 namespace foretoken {

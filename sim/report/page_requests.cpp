@@ -16,12 +16,12 @@ namespace {
 constexpr std::size_t rows_max = 150'000;
 
 using Rows = std::vector<const RequestRow*>;
-using Figure = std::optional<double> (*)(const RequestRow&);
+using LatencyOf = std::optional<double> (*)(const RequestRow&);
 
 /// A tail that is this many times the median wants a logarithmic axis.
 constexpr double long_tail = 30;
 
-void add_distribution(ReportPage& page, const Report& report, const char* name, Figure figure,
+void add_distribution(ReportPage& page, const Report& report, const char* name, LatencyOf figure,
                       const LatencyRow& row, const std::optional<double>& target) {
   std::vector<double> samples;
   for (const RequestRow& request : report.rows) {
@@ -122,14 +122,14 @@ void add_latency_charts(ReportPage& page, const Report& report) {
                                             "that arrived after {} of warm-up.",
                                             duration(report.warmup_s))
                               : "Share of requests that took no longer.");
-  const auto add = [&](const char* name, Figure figure, const LatencyRow& row,
+  const auto add = [&](const char* name, LatencyOf figure, const LatencyRow& row,
                        const std::optional<double>& target) {
     add_distribution(page, report, name, figure, row, target);
   };
   add(
       "Time to first token", [](const RequestRow& row) { return row.ttft_ms; }, report.ttft_ms,
       report.slo.ttft_ms);
-  const Figure tpot = [](const RequestRow& row) {
+  const LatencyOf tpot = [](const RequestRow& row) {
     return row.output_tokens > 1 ? row.tpot_ms : std::nullopt;
   };
   add("Time per output token", tpot, report.tpot_ms, report.slo.tpot_ms);

@@ -204,7 +204,7 @@ struct Report {
   /// What the error of prices makes of the figures; nullopt = nobody asked.
   struct Intervals {
     bool is_simulated = false;            // by two more runs; else estimated from this one
-    std::vector<FigureInterval> figures;  // in the order of interval_figures()
+    std::vector<FigureInterval> figures;  // in the order of figures()
   };
   std::optional<Intervals> intervals;
 
@@ -270,8 +270,11 @@ struct Report {
 /// Why requests failed, in words, by its name in report.json: "too long for the KV cache".
 std::string_view failure_text(std::string_view reason);
 
-/// report.json's object (docs in the README, "report.json"). Rows and wall time are not in it.
+/// report.json's object (docs in the README, "report.json"). Title, rows and wall time are not in
+/// it.
 Value report_value(const Report& report);
+/// The report that it was, but for these. Anything missing is an InternalError: both ends are ours.
+Report read_report(const Value& value);
 
 /// The table a person reads, at most `width` columns. `colour` switches ANSI colours on.
 std::string report_table(const Report& report, bool colour, int width = 100);

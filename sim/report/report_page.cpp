@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "sim/base/toml.hpp"
-#include "sim/report/figure_interval.hpp"
+#include "sim/report/figures.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
 #include "sim/report/page_requests.hpp"
@@ -277,14 +277,13 @@ void add_intervals(ReportPage& page, const Report& report) {
                 "prices as low and as high say it better."));
   std::vector<std::string> names;
   std::vector<double> values, lows, highs;
-  const auto figures = interval_figures();
-  for (std::size_t i = 0; i < figures.size(); ++i) {
-    const FigureInterval& interval = report.intervals->figures[i];
-    if (interval.high == 0) continue;
-    names.push_back(spelled(fmt::format("{} {}", figures[i].table, figures[i].name)));
-    values.push_back(figures[i].value(report));
-    lows.push_back(interval.low);
-    highs.push_back(interval.high);
+  for (const Figure& figure : figures()) {
+    const auto interval = interval_of(report, figure);
+    if (!interval || interval->high == 0 || (figure.is_per_gpu && report.gpus == 1)) continue;
+    names.push_back(fmt::format("{}, {}", figure.title, figure.unit));
+    values.push_back(figure.value(report) * figure.scale());
+    lows.push_back(interval->low * figure.scale());
+    highs.push_back(interval->high * figure.scale());
   }
   page.table(
       "figure",

@@ -9,7 +9,7 @@
 
 #include "sim/base/unit_text.hpp"
 #include "sim/report/charts.hpp"
-#include "sim/report/figure_interval.hpp"
+#include "sim/report/figures.hpp"
 #include "sim/report/latency_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/priority_text.hpp"

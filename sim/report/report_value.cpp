@@ -1,254 +1,290 @@
-// report.json's object. Its names are stable: other programs read them; README.md in this folder
+// report.json's object, and the report that it was: each part's members are named once, for both
+// ways (base/members.hpp). The names are stable: other programs read them; README.md in this folder
 // says what each means. Every figure passes through rounded(); the scenario is kept to the last
 // bit, because running it again has to give the same bytes.
 #include <fmt/format.h>
 
-#include "sim/report/figure_interval.hpp"
+#include <charconv>
+
+#include "sim/base/members.hpp"
+#include "sim/report/figures.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/rounding.hpp"
 
 namespace foretoken {
+
+template <class Archive>
+void members(Archive& a, LatencyRow& row) {
+  a("mean", row.mean);
+  a("p50", row.p50);
+  a("p90", row.p90);
+  a("p95", row.p95);
+  a("p99", row.p99);
+  a("max", row.max);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Requests& requests) {
+  a("arrived", requests.arrived);
+  a("completed", requests.completed);
+  a("failed", requests.failed);
+  a("unfinished", requests.unfinished);
+  a("cancelled", requests.cancelled);
+  a("timed_out", requests.timed_out);
+  a("rejected", requests.rejected);
+  a("retries", requests.retries);
+  a("skipped_lines", requests.skipped_lines);
+  if (a.has("failed_by", !requests.failed_by.empty()))
+    a.by_name("failed_by", requests.failed_by, &NamedCount::name, &NamedCount::count);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Throughput& rates) {
+  a("requests_per_s", rates.requests_per_s);
+  a("input_tokens_per_s", rates.input_tokens_per_s);
+  a("output_tokens_per_s", rates.output_tokens_per_s);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Steady& steady) {
+  a("basis", steady.basis);
+  a("from_s", steady.from_s);
+  a("to_s", steady.to_s);
+  a("reached", steady.is_reached);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Drain& drain) {
+  a("duration_s", drain.duration_s);
+  a("requests", drain.requests);
+  a("output_tokens", drain.output_tokens);
+}
+
+template <class Archive>
+void members(Archive& a, PriorityClass& figures) {
+  a("priority", figures.priority);
+  a("arrived", figures.arrived);
+  a("completed", figures.completed);
+  a("ttft_ms", figures.ttft_ms);
+  a("tpot_ms", figures.tpot_ms);
+  a("e2e_ms", figures.e2e_ms);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Slo& slo) {
+  a("targets", slo.targets);
+  a("percentile", slo.percentile);
+  a("attainment", slo.attainment);
+  a("goodput_per_s", slo.goodput_per_s);
+  a("met", slo.met);
+}
+
+template <class Archive>
+void members(Archive& a, Report::HostKv& host) {
+  a("blocks", host.blocks);
+  a("bytes", host.bytes);
+  a("peak", host.peak);
+  a("bytes_to_host", host.bytes_to_host);
+  a("bytes_from_host", host.bytes_from_host);
+  a("swaps", host.swaps);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Kv& kv) {
+  a("blocks", kv.blocks);
+  a("block_tokens", kv.block_tokens);
+  a("peak", kv.peak);
+  a("mean", kv.mean);
+  a("preemptions", kv.preemptions);
+  if (a.has("state_bytes", kv.state_bytes > 0)) a("state_bytes", kv.state_bytes);
+  a("prefix_hit_rate", kv.prefix_hit_rate);
+  a("host_hit_rate", kv.host_hit_rate);
+  a("host", kv.host);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Experts& experts) {
+  a("routing", experts.routing);
+  a("experts", experts.experts);
+  a("awake", experts.awake);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Speculation& speculation) {
+  a("method", speculation.method);
+  a("drafts", speculation.drafts);
+  a("verifications", speculation.verifications);
+  a("acceptance_length", speculation.acceptance_length);
+  a("accepted_by_position", speculation.accepted_by_position);
+  a("draft_share", speculation.draft_share);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Host& host) {
+  a("work_s", host.work_s);
+  a("exposed_s", host.exposed_s);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Fleet& fleet) {
+  a("serving_mean", fleet.serving_mean);
+  a("up_mean", fleet.up_mean);
+  a("up_max", fleet.up_max);
+  a("gpu_hours", fleet.gpu_hours);
+  a("starts", fleet.starts);
+  a("failures", fleet.failures);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Cost& cost) {
+  a("per_hour", cost.per_hour);
+  a("per_million_output_tokens", cost.per_million_output_tokens);
+}
+
+template <class Archive>
+void members(Archive& a, Report::Pool& pool) {
+  a("role", pool.role);
+  a("gpu", pool.gpu);
+  a("gpus", pool.gpus);
+  a("replicas", pool.replicas);
+  a("gpu_busy", pool.gpu_busy);
+  a("iterations", pool.iterations);
+  a.group("batch", [&](auto& batch) {
+    batch("mean", pool.batch_mean);
+    batch("max", pool.batch_max);
+  });
+  a.group("kv", [&](auto& kv) {
+    kv("blocks", pool.kv_blocks);
+    kv("peak", pool.kv_peak);
+    kv("mean", pool.kv_mean);
+    kv("prefix_hit_rate", pool.prefix_hit_rate);
+  });
+  a("cost_per_hour", pool.cost_per_hour);
+  a("fleet", pool.fleet);
+  a.by_name("memory_bytes", pool.memory_bytes, &NamedCount::name, &NamedCount::count);
+}
+
+template <class Archive>
+void members(Archive& a, Report::KvTransfers& transfers) {
+  a("count", transfers.count);
+  a("bytes", transfers.bytes);
+  a("wait_ms", transfers.wait_ms);
+  a("transfer_ms", transfers.transfer_ms);
+  a("exposed_ms", transfers.exposed_ms);
+}
+
+template <class Archive>
+void members(Archive& a, FamilyError& family) {
+  a("share", family.share);
+  a("error", family.error);
+}
+
 namespace {
 
-Value latency_value(const LatencyRow& row) {
-  return ValueObject{{"mean", rounded(row.mean)}, {"p50", rounded(row.p50)},
-                     {"p90", rounded(row.p90)},   {"p95", rounded(row.p95)},
-                     {"p99", rounded(row.p99)},   {"max", rounded(row.max)}};
+/// By columns: a point an object each would be four times as long.
+template <class Archive>
+void add_timeline(Archive& a, Report& report) {
+  a.group("timeline", [&](auto& timeline) {
+    timeline("interval_s", report.timeline_interval_s);
+    const auto column = [&](const char* key, double TimelinePoint::*figure) {
+      std::vector<double> values;
+      for (const TimelinePoint& point : report.timeline) values.push_back(point.*figure);
+      timeline(key, values);
+      if constexpr (!Archive::reads) return;
+      report.timeline.resize(values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) report.timeline[i].*figure = values[i];
+    };
+    column("time_s", &TimelinePoint::time_s);
+    column("running", &TimelinePoint::running);
+    column("waiting", &TimelinePoint::waiting);
+    column("kv_used", &TimelinePoint::kv_used);
+    column("output_tokens_per_s", &TimelinePoint::output_tokens_per_s);
+    if (report.fleet) column("replicas", &TimelinePoint::replicas);
+  });
 }
 
-Value counts_value(const std::vector<NamedCount>& counts) {
-  Value value;
-  for (const NamedCount& entry : counts) value.set(entry.name, entry.count);
-  return value;
+template <class Archive>
+void add_fingerprint(Archive& a, Report& report) {
+  std::string digits = fmt::format("{:016x}", report.event_fingerprint);
+  a("event_fingerprint", digits);
+  std::from_chars(digits.data(), digits.data() + digits.size(), report.event_fingerprint, 16);
 }
 
-Value requests_value(const Report::Requests& requests) {
-  ValueObject value = {{"arrived", requests.arrived},
-                       {"completed", requests.completed},
-                       {"failed", requests.failed},
-                       {"unfinished", requests.unfinished},
-                       {"cancelled", requests.cancelled},
-                       {"timed_out", requests.timed_out},
-                       {"rejected", requests.rejected},
-                       {"retries", requests.retries},
-                       {"skipped_lines", requests.skipped_lines}};
-  if (!requests.failed_by.empty()) {
-    value.emplace_back("failed_by", counts_value(requests.failed_by));
+template <class Archive>
+void add_rates(Archive& a, Report& report) {
+  a.group("throughput", [&](auto& rates) {
+    members(rates, report.throughput);
+    if constexpr (!Archive::reads) {
+      Report::Throughput each = report.throughput;
+      const double share = 1.0 / report.gpus;
+      each.requests_per_s *= share;
+      each.input_tokens_per_s *= share;
+      each.output_tokens_per_s *= share;
+      rates("per_gpu", each);
+    }
+  });
+  a("steady", report.steady);
+  a("drain", report.drain);
+  a("whole_run", report.whole_run);
+  a("ttft_ms", report.ttft_ms);
+  a("tpot_ms", report.tpot_ms);
+  a("itl_ms", report.itl_ms);
+  a("e2e_ms", report.e2e_ms);
+  a("slo", report.slo);
+}
+
+/// What only some runs have.
+template <class Archive>
+void add_extras(Archive& a, Report& report) {
+  a("experts", report.experts);
+  if constexpr (!Archive::reads) {
+    if (report.intervals) a("intervals", intervals_value(report));
   }
-  return value;
-}
-
-ValueObject rates_value(const Report::Throughput& rates, double share = 1.0) {
-  return {{"requests_per_s", rounded(rates.requests_per_s * share)},
-          {"input_tokens_per_s", rounded(rates.input_tokens_per_s * share)},
-          {"output_tokens_per_s", rounded(rates.output_tokens_per_s * share)}};
-}
-
-Value throughput_value(const Report& report) {
-  ValueObject value = rates_value(report.throughput);
-  value.emplace_back("per_gpu", rates_value(report.throughput, 1.0 / report.gpus));
-  return value;
-}
-
-Value steady_value(const Report::Steady& steady) {
-  return ValueObject{{"basis", std::string(enum_name(steady.basis))},
-                     {"from_s", rounded(steady.from_s)},
-                     {"to_s", rounded(steady.to_s)},
-                     {"reached", steady.is_reached}};
-}
-
-Value drain_value(const Report::Drain& drain) {
-  return ValueObject{{"duration_s", rounded(drain.duration_s)},
-                     {"requests", drain.requests},
-                     {"output_tokens", rounded(drain.output_tokens)}};
-}
-
-Value priorities_value(const std::vector<PriorityClass>& classes) {
-  ValueArray values;
-  for (const PriorityClass& figures : classes) {
-    values.emplace_back(ValueObject{{"priority", figures.priority},
-                                    {"arrived", figures.arrived},
-                                    {"completed", figures.completed},
-                                    {"ttft_ms", latency_value(figures.ttft_ms)},
-                                    {"tpot_ms", latency_value(figures.tpot_ms)},
-                                    {"e2e_ms", latency_value(figures.e2e_ms)}});
-  }
-  return values;
-}
-
-Value slo_value(const Report::Slo& slo) {
-  ValueArray targets;
-  for (const std::string& target : slo.targets) targets.emplace_back(target);
-  return ValueObject{{"targets", targets},
-                     {"percentile", rounded(slo.percentile)},
-                     {"attainment", rounded(slo.attainment)},
-                     {"goodput_per_s", rounded(slo.goodput_per_s)},
-                     {"met", slo.met}};
-}
-
-Value host_value(const Report::HostKv& host) {
-  return ValueObject{{"blocks", host.blocks},
-                     {"bytes", rounded(host.bytes)},
-                     {"peak", rounded(host.peak)},
-                     {"bytes_to_host", rounded(host.bytes_to_host)},
-                     {"bytes_from_host", rounded(host.bytes_from_host)},
-                     {"swaps", host.swaps}};
-}
-
-Value kv_value(const Report::Kv& kv) {
-  ValueObject value = {{"blocks", kv.blocks},
-                       {"block_tokens", kv.block_tokens},
-                       {"peak", rounded(kv.peak)},
-                       {"mean", rounded(kv.mean)},
-                       {"preemptions", kv.preemptions}};
-  if (kv.state_bytes > 0) value.emplace_back("state_bytes", rounded(kv.state_bytes));
-  if (kv.prefix_hit_rate) value.emplace_back("prefix_hit_rate", rounded(*kv.prefix_hit_rate));
-  if (kv.host_hit_rate) value.emplace_back("host_hit_rate", rounded(*kv.host_hit_rate));
-  if (kv.host) value.emplace_back("host", host_value(*kv.host));
-  return value;
-}
-
-Value speculation_value(const Report::Speculation& speculation) {
-  ValueArray by_position;
-  for (const double share : speculation.accepted_by_position) {
-    by_position.emplace_back(rounded(share));
-  }
-  return ValueObject{{"method", speculation.method},
-                     {"drafts", speculation.drafts},
-                     {"verifications", speculation.verifications},
-                     {"acceptance_length", rounded(speculation.acceptance_length)},
-                     {"accepted_by_position", by_position},
-                     {"draft_share", rounded(speculation.draft_share)}};
-}
-
-Value time_by_value(const std::vector<NamedSeconds>& families) {
-  Value value;
-  for (const NamedSeconds& family : families) value.set(family.name, rounded(family.seconds));
-  return value;
-}
-
-Value fleet_value(const Report::Fleet& fleet) {
-  return ValueObject{{"serving_mean", rounded(fleet.serving_mean)},
-                     {"up_mean", rounded(fleet.up_mean)},
-                     {"up_max", fleet.up_max},
-                     {"gpu_hours", rounded(fleet.gpu_hours)},
-                     {"starts", fleet.starts},
-                     {"failures", fleet.failures}};
-}
-
-Value cost_value(const Report::Cost& cost) {
-  ValueObject value = {{"per_hour", rounded(cost.per_hour)}};
-  if (cost.per_million_output_tokens) {
-    value.emplace_back("per_million_output_tokens", rounded(*cost.per_million_output_tokens));
-  }
-  return value;
-}
-
-Value pools_value(const std::vector<Report::Pool>& pools) {
-  Value value;
-  for (const Report::Pool& pool : pools) {
-    ValueObject entry = {
-        {"role", pool.role},
-        {"gpu", pool.gpu},
-        {"gpus", pool.gpus},
-        {"replicas", pool.replicas},
-        {"gpu_busy", rounded(pool.gpu_busy)},
-        {"iterations", pool.iterations},
-        {"batch", ValueObject{{"mean", rounded(pool.batch_mean)}, {"max", pool.batch_max}}}};
-    ValueObject kv = {{"blocks", pool.kv_blocks},
-                      {"peak", rounded(pool.kv_peak)},
-                      {"mean", rounded(pool.kv_mean)}};
-    if (pool.prefix_hit_rate) kv.emplace_back("prefix_hit_rate", rounded(*pool.prefix_hit_rate));
-    entry.emplace_back("kv", std::move(kv));
-    if (pool.cost_per_hour) entry.emplace_back("cost_per_hour", rounded(*pool.cost_per_hour));
-    if (pool.fleet) entry.emplace_back("fleet", fleet_value(*pool.fleet));
-    entry.emplace_back("memory_bytes", counts_value(pool.memory_bytes));
-    value.set(pool.name, std::move(entry));
-  }
-  return value;
-}
-
-Value kv_transfers_value(const Report::KvTransfers& transfers) {
-  return ValueObject{{"count", transfers.count},
-                     {"bytes", rounded(transfers.bytes)},
-                     {"wait_ms", latency_value(transfers.wait_ms)},
-                     {"transfer_ms", latency_value(transfers.transfer_ms)},
-                     {"exposed_ms", latency_value(transfers.exposed_ms)}};
-}
-
-Value timeline_value(const Report& report) {
-  const auto column = [&](double TimelinePoint::*figure) {
-    ValueArray values;
-    values.reserve(report.timeline.size());
-    for (const TimelinePoint& point : report.timeline) values.emplace_back(rounded(point.*figure));
-    return values;
-  };
-  ValueObject value = {{"interval_s", rounded(report.timeline_interval_s)},
-                       {"time_s", column(&TimelinePoint::time_s)},
-                       {"running", column(&TimelinePoint::running)},
-                       {"waiting", column(&TimelinePoint::waiting)},
-                       {"kv_used", column(&TimelinePoint::kv_used)},
-                       {"output_tokens_per_s", column(&TimelinePoint::output_tokens_per_s)}};
-  if (report.fleet) value.emplace_back("replicas", column(&TimelinePoint::replicas));
-  return value;
+  a.unless_empty("by_priority", report.by_priority);
+  if (a.has("pools", !report.pools.empty())) a.by_name("pools", report.pools, &Report::Pool::name);
+  a("kv_transfers", report.kv_transfers);
+  a("speculation", report.speculation);
+  a("fleet", report.fleet);
+  a("host", report.host);
+  a("cost", report.cost);
+  a("energy_j_per_token", report.energy_j_per_token);
 }
 
 }  // namespace
 
-Value report_value(const Report& report) {
-  ValueObject value = {
-      {"scenario", report.scenario},
-      // A seed comes out of a scenario, whose integers are signed.
-      {"seed", static_cast<std::int64_t>(report.seed)},
-      {"version", report.version},
-      {"gpus", report.gpus},
-      {"requests", requests_value(report.requests)},
-      {"duration_s", rounded(report.duration_s)},
-      {"throughput", throughput_value(report)},
-      {"steady", steady_value(report.steady)},
-      {"drain", drain_value(report.drain)},
-      {"whole_run", rates_value(report.whole_run)},
-      {"ttft_ms", latency_value(report.ttft_ms)},
-      {"tpot_ms", latency_value(report.tpot_ms)},
-      {"itl_ms", latency_value(report.itl_ms)},
-      {"e2e_ms", latency_value(report.e2e_ms)},
-      {"slo", slo_value(report.slo)},
-      {"kv", kv_value(report.kv)},
-      {"gpu_busy", rounded(report.gpu_busy)},
-      {"batch", ValueObject{{"mean", rounded(report.batch_mean)}, {"max", report.batch_max}}},
-      {"iterations", report.iterations},
-      {"time_by", time_by_value(report.time_by)},
-      {"step_time_error", step_error_value(report.step_error)},
-      {"origins", counts_value(report.origins)},
-      {"memory_bytes", counts_value(report.memory_bytes)}};
-  if (report.experts) {
-    value.emplace_back("experts", ValueObject{{"routing", report.experts->routing},
-                                              {"experts", report.experts->experts},
-                                              {"awake", report.experts->awake}});
-  }
-  if (report.intervals) value.emplace_back("intervals", intervals_value(report));
-  if (!report.by_priority.empty()) {
-    value.emplace_back("by_priority", priorities_value(report.by_priority));
-  }
-  if (!report.pools.empty()) value.emplace_back("pools", pools_value(report.pools));
-  if (report.kv_transfers) {
-    value.emplace_back("kv_transfers", kv_transfers_value(*report.kv_transfers));
-  }
-  if (report.speculation) {
-    value.emplace_back("speculation", speculation_value(*report.speculation));
-  }
-  if (report.fleet) value.emplace_back("fleet", fleet_value(*report.fleet));
-  if (report.host) {
-    value.emplace_back("host", ValueObject{{"work_s", rounded(report.host->work_s)},
-                                           {"exposed_s", rounded(report.host->exposed_s)}});
-  }
-  if (report.cost) value.emplace_back("cost", cost_value(*report.cost));
-  if (report.energy_j_per_token) {
-    value.emplace_back("energy_j_per_token", rounded(*report.energy_j_per_token));
-  }
-  value.emplace_back("timeline", timeline_value(report));
-  value.emplace_back("event_fingerprint", fmt::format("{:016x}", report.event_fingerprint));
-  return value;
+template <class Archive>
+void members(Archive& a, Report& report) {
+  a("scenario", report.scenario);
+  a("seed", report.seed);
+  a("version", report.version);
+  a("gpus", report.gpus);
+  a("requests", report.requests);
+  a("duration_s", report.duration_s);
+  add_rates(a, report);
+  a("kv", report.kv);
+  a("gpu_busy", report.gpu_busy);
+  a.group("batch", [&](auto& batch) {
+    batch("mean", report.batch_mean);
+    batch("max", report.batch_max);
+  });
+  a("iterations", report.iterations);
+  a.by_name("time_by", report.time_by, &NamedSeconds::name, &NamedSeconds::seconds);
+  a.by_name("step_time_error", report.step_error.families, &FamilyError::family);
+  a.by_name("origins", report.origins, &NamedCount::name, &NamedCount::count);
+  a.by_name("memory_bytes", report.memory_bytes, &NamedCount::name, &NamedCount::count);
+  add_extras(a, report);
+  add_timeline(a, report);
+  add_fingerprint(a, report);
+}
+
+Value report_value(const Report& report) { return to_value(report, rounded); }
+
+Report read_report(const Value& value) {
+  Report report = from_value<Report>(value);
+  // Some figures of an interval follow from others.
+  if (const Value* found = value.find("intervals"))
+    report.intervals = read_intervals(*found, report);
+  return report;
 }
 
 }  // namespace foretoken

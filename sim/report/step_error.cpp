@@ -10,8 +10,6 @@
 #include "sim/base/embedded.hpp"
 #include "sim/base/table_reader.hpp"
 #include "sim/base/toml.hpp"
-#include "sim/report/report_figure.hpp"
-#include "sim/report/rounding.hpp"
 
 namespace foretoken {
 
@@ -132,25 +130,6 @@ StepError step_error(const std::vector<PricedTime>& kinds) {
     if (sum > 0) family.share /= sum;
   }
   std::ranges::stable_sort(error.families, std::ranges::greater(), &FamilyError::part);
-  return error;
-}
-
-Value step_error_value(const StepError& error) {
-  Value value;
-  for (const FamilyError& family : error.families) {
-    value.set(family.family,
-              ValueObject{{"share", rounded(family.share)}, {"error", rounded(family.error)}});
-  }
-  return value;
-}
-
-StepError step_error_of(const Value& report) {
-  StepError error;
-  const Value& families = report_member(report, "step_time_error");
-  for (const auto& [family, figures] : std::get<ValueObject>(families.data)) {
-    error.families.push_back(
-        {family, report_number(figures, "share"), report_number(figures, "error")});
-  }
   return error;
 }
 

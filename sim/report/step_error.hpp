@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/value.hpp"
-
 namespace foretoken {
 
 struct NamedSeconds {
@@ -60,10 +58,5 @@ struct PricedTime {
 
 /// Of all kinds together.
 StepError step_error(const std::vector<PricedTime>& kinds);
-
-/// report.json's step_time_error: {"gemm": {"share": 0.71, "error": 0.059}, …}.
-Value step_error_value(const StepError& error);
-/// Back from report.json's object.
-StepError step_error_of(const Value& report);
 
 }  // namespace foretoken

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "sim/report/figure_interval.hpp"
+#include "sim/report/figures.hpp"
 #include "sim/run/request_figures.hpp"
 #include "sim/run/throughput.hpp"
 
@@ -152,9 +152,10 @@ Report::Intervals estimate_intervals(const Scenario& scenario, const Timeline& t
       edge.cost = report.cost;
       *edge.cost->per_million_output_tokens *= report.throughput.output_tokens_per_s / tokens;
     }
-    edges.push_back(interval_values(edge));
+    edge.gpus = report.gpus;
+    edges.push_back(figure_values(edge));
   }
-  return {false, intervals_over(interval_values(report), edges)};
+  return {false, intervals_over(figure_values(report), edges)};
 }
 
 }  // namespace foretoken

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/metrics/distribution.hpp"
-#include "sim/report/figure_interval.hpp"
+#include "sim/report/figures.hpp"
 
 namespace foretoken {
 namespace {

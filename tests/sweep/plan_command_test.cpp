@@ -3,11 +3,21 @@
 #include <fstream>
 
 #include "sim/base/json.hpp"
-#include "sim/report/report_figure.hpp"
 #include "tests/sweep/process_test.hpp"
 
 namespace foretoken {
 namespace {
+
+/// Of plan.json or report.json.
+const Value& member(const Value& object, std::string_view key) {
+  const Value* found = object.find(key);
+  FORETOKEN_CHECK(found != nullptr, "no '{}' in a result", key);
+  return *found;
+}
+double number(const Value& value) {
+  const auto* whole = std::get_if<std::int64_t>(&value.data);
+  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value.data);
+}
 
 class PlanCommand : public ProcessTest {
  protected:
@@ -42,20 +52,19 @@ class PlanCommand : public ProcessTest {
 
   /// The command gives the verdict and the figures of the cheapest.
   void expect_reproduced(const Value& plan) const {
-    const auto& candidates = std::get<ValueArray>(report_member(plan, "candidates").data);
-    const Value& best =
-        candidates[static_cast<std::size_t>(report_number(report_member(plan, "cheapest")))];
+    const auto& candidates = std::get<ValueArray>(member(plan, "candidates").data);
+    const Value& best = candidates[static_cast<std::size_t>(number(member(plan, "cheapest")))];
     const Value report = pasted();
-    const Value& slo = report_member(report, "slo");
-    EXPECT_TRUE(std::get<bool>(report_member(slo, "met").data)) << printed_command();
-    const auto& attainments = std::get<ValueArray>(report_member(best, "attainments").data);
-    EXPECT_DOUBLE_EQ(report_number(slo, "attainment"), report_number(attainments.front()));
-    const Value& metrics = report_member(best, "metrics");
+    const Value& slo = member(report, "slo");
+    EXPECT_TRUE(std::get<bool>(member(slo, "met").data)) << printed_command();
+    const auto& attainments = std::get<ValueArray>(member(best, "attainments").data);
+    EXPECT_DOUBLE_EQ(number(member(slo, "attainment")), number(attainments.front()));
+    const Value& metrics = member(best, "metrics");
     if (attainments.size() > 1) return;  // means over seeds
-    EXPECT_DOUBLE_EQ(report_number(report_member(report, "ttft_ms"), "p99"),
-                     report_number(report_member(metrics, "ttft_p99_ms"), "value"));
-    EXPECT_DOUBLE_EQ(report_number(report_member(report, "e2e_ms"), "p50"),
-                     report_number(report_member(metrics, "e2e_p50_ms"), "value"));
+    EXPECT_DOUBLE_EQ(number(member(member(report, "ttft_ms"), "p99")),
+                     number(member(member(metrics, "ttft_p99_ms"), "value")));
+    EXPECT_DOUBLE_EQ(number(member(member(report, "e2e_ms"), "p50")),
+                     number(member(member(metrics, "e2e_p50_ms"), "value")));
   }
 };
 
@@ -73,25 +82,25 @@ TEST_F(PlanCommand, PastedItGivesTheFiguresOfOne) {
 }
 
 TEST_F(PlanCommand, PastedItGivesThatOfPools) {
-  expect_reproduced(plan({FORETOKEN_SOURCE_DIR "/examples/plan_pools.toml", "--quick", "--set",
-                          "workload.requests=150", "--pools", "1:1", "--set",
-                          "plan.replications=[1, 2]"}));
+  expect_reproduced(
+      plan({FORETOKEN_SOURCE_DIR "/examples/plan_pools.toml", "--quick", "--set",
+            "workload.requests=150", "--pools", "1:1", "--set", "plan.replications=[1, 2]"}));
 }
 
 TEST_F(PlanCommand, OfADayTheAnswerHoldsAllOfIt) {
   // 40,000 requests in two hours that swing like a day: searched by samples, checked as a whole.
-  const Value day = plan(
-      {scenario, "--gpus", "h200-sxm", "--tp", "4", "--pp", "1", "--quick", "--set",
-       "workload.requests=40000", "--set",
-       "workload.diurnal={ period = \"2 h\", amplitude = 0.6, peak = \"1 h\" }"});
-  const auto& candidates = std::get<ValueArray>(report_member(day, "candidates").data);
-  EXPECT_TRUE(std::get<bool>(report_member(candidates.front(), "checked_whole").data));
+  const Value day =
+      plan({scenario, "--gpus", "h200-sxm", "--tp", "4", "--pp", "1", "--quick", "--set",
+            "workload.requests=40000", "--set",
+            "workload.diurnal={ period = \"2 h\", amplitude = 0.6, peak = \"1 h\" }"});
+  const auto& candidates = std::get<ValueArray>(member(day, "candidates").data);
+  EXPECT_TRUE(std::get<bool>(member(candidates.front(), "checked_whole").data));
   expect_reproduced(day);
 }
 
 TEST_F(PlanCommand, ATimeLimitCutsTheSearchAndSaysSo) {
   const Value cut = plan({scenario, "--time-limit", "50 ms", "--jobs", "1"}, 1);
-  EXPECT_FALSE(std::get<bool>(report_member(cut, "complete").data));
+  EXPECT_FALSE(std::get<bool>(member(cut, "complete").data));
   EXPECT_NE(text_of(log()).find("the time limit ended the search"), std::string::npos)
       << text_of(log());
   expect_told_once({FORETOKEN_PROGRAM, "plan", scenario, "--time-limit", "30"}, "--time-limit");

@@ -90,7 +90,7 @@ void RankRunner::keep(std::size_t ticket, RunOutcome outcome) {
 
 void RankRunner::welcome(int number, const std::string& text) {
   Rank& rank = ranks_[static_cast<std::size_t>(number)];
-  const RankReport report = read_report(text);
+  const RankReport report = read_rank_report(text);
   rank.host = report.host;
   if (report.agreement == agreement_) {
     rank.slots = report.slots;
@@ -140,9 +140,9 @@ void RankRunner::look() {
   while (const auto message = messages_.receive()) hear(*message);
   watch_ranks();
   hand_out();
-  if (auto finished = children_.poll(look_s)) {
-    ranks_[0].running.erase(finished->ticket);
-    keep(finished->ticket, std::move(finished->outcome));
+  if (const auto ended = children_.poll(look_s)) {
+    ranks_[0].running.erase(ended->ticket);
+    keep(ended->ticket, finished_of<Report>(*ended).outcome);
   }
 }
 

@@ -58,8 +58,8 @@ void serve_runs(RankMessages& messages, const RunProgram& program, std::size_t s
       beat = Clock::now() + silence / beats_a_silence;
     }
     if (heard && Clock::now() - *heard > silences_alone * silence) messages.abandon(1);
-    if (const auto finished = children.poll(look_s))
-      messages.send(0, MessageKind::done, done_text(finished->ticket, finished->outcome));
+    if (const auto ended = children.poll(look_s))
+      messages.send(0, MessageKind::done, done_text(finished_of<Report>(*ended)));
   }
 }
 

@@ -1,84 +1,69 @@
 #include "sim/app/mpi/rank_text.hpp"
 
 #include "sim/base/json.hpp"
-#include "sim/base/table_reader.hpp"
-#include "sim/planner/row_store.hpp"
 
 namespace foretoken {
+
+template <class Archive>
+void members(Archive& a, RankReport& report) {
+  a("host", report.host);
+  a("slots", report.slots);
+  a("agreement", report.agreement);
+  a("problem", report.problem);
+}
+
+template <class Archive>
+void members(Archive& a, RunRequest& request) {
+  a("overrides", request.overrides);
+  a("misses_max", request.misses_max);
+}
+
 namespace {
 
-/// Reads the members of one message.
-class Message {
- public:
-  explicit Message(const std::string& text) : value_(parse_json(text, {"a rank's message"})) {}
-
-  template <class Member>
-  Member get(std::string_view key) {
-    Diagnostics mistakes;
-    TableReader reader(value_, mistakes, "message");
-    Member member = {};
-    reader.require(key, member);
-    mistakes.throw_if_any();
-    return member;
-  }
-  std::size_t ticket() { return static_cast<std::size_t>(get<std::int64_t>("ticket")); }
-  [[nodiscard]] const Value& at(std::string_view key) const {
-    const Value* member = value_.find(key);
-    FORETOKEN_CHECK(member != nullptr, "a rank's message lacks '{}'", key);
-    return *member;
-  }
-
- private:
-  Value value_;
+/// A run that a rank is to make.
+struct Order {
+  std::size_t ticket = 0;
+  RunRequest request;
 };
 
-Value ticket_value(std::size_t ticket) { return static_cast<std::int64_t>(ticket); }
-
-/// Of a run that goes on whatever is missed.
-constexpr std::int64_t any_number_missed = -1;
+std::string text_of(const Value& value) { return to_json(value, -1); }
+Value message_in(const std::string& text) { return parse_json(text, {"a rank's message"}); }
 
 }  // namespace
 
-std::string report_text(const RankReport& report) {
-  return to_json(ValueObject{{"host", report.host},
-                             {"slots", ticket_value(report.slots)},
-                             {"agreement", report.agreement},
-                             {"problem", report.problem}},
-                 -1);
+template <class Archive>
+void members(Archive& a, Order& order) {
+  a("ticket", order.ticket);
+  a("request", order.request);
 }
 
-RankReport read_report(const std::string& text) {
-  Message message(text);
-  return {message.get<std::string>("host"),
-          static_cast<std::size_t>(message.get<std::int64_t>("slots")),
-          message.get<std::string>("agreement"), message.get<std::string>("problem")};
+std::string report_text(const RankReport& report) { return text_of(to_value(report)); }
+
+RankReport read_rank_report(const std::string& text) {
+  return from_value<RankReport>(message_in(text));
 }
 
 std::string run_text(std::size_t ticket, const RunRequest& request) {
-  ValueArray overrides;
-  for (const std::string& assignment : request.overrides) overrides.emplace_back(assignment);
-  return to_json(ValueObject{{"ticket", ticket_value(ticket)},
-                             {"overrides", std::move(overrides)},
-                             {"misses_max", request.misses_max.value_or(any_number_missed)}},
-                 -1);
+  return text_of(to_value(Order{ticket, request}));
 }
 
 std::pair<std::size_t, RunRequest> read_run(const std::string& text) {
-  Message message(text);
-  RunRequest request{message.get<std::vector<std::string>>("overrides")};
-  const auto misses = message.get<std::int64_t>("misses_max");
-  if (misses != any_number_missed) request.misses_max = misses;
-  return {message.ticket(), std::move(request)};
+  Order order = from_value<Order>(message_in(text));
+  return {order.ticket, std::move(order.request)};
 }
 
-std::string done_text(std::size_t ticket, const RunOutcome& outcome) {
-  return to_json(ValueObject{{"ticket", ticket_value(ticket)}, {"outcome", outcome_value(outcome)}},
-                 -1);
+std::string done_text(const Finished<Report>& finished) {
+  return text_of(ValueObject{{"ticket", static_cast<std::int64_t>(finished.ticket)},
+                             {"outcome", outcome_value(finished.outcome)}});
 }
 
-std::pair<std::size_t, RunOutcome> read_done(const std::string& text) {
-  Message message(text);
-  return {message.ticket(), read_outcome(message.at("outcome"))};
+Finished<Report> read_done(const std::string& text) {
+  const Value value = message_in(text);
+  ValueReader reader(value);
+  Finished<Report> finished;
+  reader("ticket", finished.ticket);
+  finished.outcome = read_outcome<Report>(*reader.find("outcome"));
+  return finished;
 }
 
 }  // namespace foretoken

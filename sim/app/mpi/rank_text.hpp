@@ -22,12 +22,12 @@ struct RankReport {
 };
 
 std::string report_text(const RankReport& report);
-RankReport read_report(const std::string& text);
+RankReport read_rank_report(const std::string& text);
 
 std::string run_text(std::size_t ticket, const RunRequest& request);
 std::pair<std::size_t, RunRequest> read_run(const std::string& text);
 
-std::string done_text(std::size_t ticket, const RunOutcome& outcome);
-std::pair<std::size_t, RunOutcome> read_done(const std::string& text);
+std::string done_text(const Finished<Report>& finished);
+Finished<Report> read_done(const std::string& text);
 
 }  // namespace foretoken

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/planner/scenario_runner.hpp"
 #include "sim/processes/child_processes.hpp"
 
 namespace foretoken {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "sim/library/foretoken.hpp"
-#include "sim/report/figure_interval.hpp"
+#include "sim/report/figures.hpp"
 #include "sim/run/price_edge.hpp"
 #include "tests/properties/forked_run.hpp"
 
@@ -20,9 +20,8 @@ double width(const std::string& table, const std::string& name,
   return in_child([&] {
            const Report report = run(overrides);
            const FigureInterval interval = *interval_of(report, table, name);
-           const auto figures = interval_figures();
-           for (const IntervalFigure& figure : figures) {
-             if (figure.table == table && figure.name == name)
+           for (const Figure& figure : figures()) {
+             if (figure.place == table + "." + name && !figure.is_per_gpu)
                return (interval.high - interval.low) / figure.value(report);
            }
            return -1.0;
@@ -33,10 +32,10 @@ double width(const std::string& table, const std::string& name,
 TEST(RunWithIntervals, EveryFigureLiesInItsInterval) {
   const Report report = run({"run.intervals=simulate"});
   ASSERT_TRUE(report.intervals && report.intervals->is_simulated);
-  const std::vector<double> values = interval_values(report);
+  const std::vector<double> values = figure_values(report);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    EXPECT_LE(report.intervals->figures[i].low, values[i]) << interval_figures()[i].name;
-    EXPECT_GE(report.intervals->figures[i].high, values[i]) << interval_figures()[i].name;
+    EXPECT_LE(report.intervals->figures[i].low, values[i]) << figures()[i].name;
+    EXPECT_GE(report.intervals->figures[i].high, values[i]) << figures()[i].name;
   }
   const FigureInterval tpot = *interval_of(report, "tpot_ms", "mean");
   EXPECT_GT(tpot.high, 1.02 * report.tpot_ms.mean);

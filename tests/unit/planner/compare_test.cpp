@@ -73,8 +73,9 @@ TEST_F(CompareTest, RowsStandInTheOrderOfTheValuesWhateverFinishesFirst) {
   EXPECT_THAT(comparison.rows[4].layout.values, ElementsAre("4", "1"));
   EXPECT_EQ(comparison.rows[5].outcome.message, "too many GPUs");
   EXPECT_TRUE(comparison.is_complete);
-  EXPECT_DOUBLE_EQ(comparison.rows[4].figures->output_tokens_per_s_gpu, 225.0 / 4);
-  EXPECT_EQ(comparison.rows[0].figures->bound, "gemm 75 %");
+  EXPECT_DOUBLE_EQ(figure_named("output_tokens_per_s_gpu").value(*comparison.rows[4].report()),
+                   225.0 / 4);
+  EXPECT_EQ(bound_of(*comparison.rows[0].report()), "gemm 75 %");
 }
 
 TEST_F(CompareTest, NamesTheBestByEachGoal) {
@@ -82,7 +83,7 @@ TEST_F(CompareTest, NamesTheBestByEachGoal) {
   RowStore file = store(RowStore::Mode::fresh);
   const Comparison comparison = compare_layouts(choices, runner, file, {});
   std::vector<std::pair<std::string, std::size_t>> best;
-  for (const BestLayout& goal : comparison.best) best.emplace_back(goal.goal, goal.row);
+  for (const BestLayout& goal : comparison.best) best.emplace_back(goal.goal(), goal.row);
   EXPECT_THAT(comparison.best[1].ties, ElementsAre(1U, 2U, 3U, 4U)) << "all TPOTs are equal";
   EXPECT_THAT(best, ElementsAre(std::pair("lowest TTFT p99", 4U),               // 80 / 4 + 1
                                 std::pair("lowest TPOT p99", 0U),               // all equal
@@ -92,15 +93,18 @@ TEST_F(CompareTest, NamesTheBestByEachGoal) {
 
 /// A row whose TTFT p50 is `ttft_ms`, 10 % give or take.
 ComparedLayout row_of(const char* value, double ttft_ms, bool has_slo, bool meets_it) {
-  Value report = made_up_report(1, 100, ttft_ms);
-  add_made_up_intervals(ttft_ms, 0.9, 1.1, report);
+  Report report = made_up_report(1, 100, ttft_ms);
   if (has_slo) {
-    report.set("slo", ValueObject{{"targets", ValueArray{"ttft <= 1 s"}},
-                                  {"met", meets_it},
-                                  {"attainment", meets_it ? 0.995 : 0.925},
-                                  {"goodput_per_s", 1.0}});
+    report.slo = {.targets = {"ttft <= 1 s"},
+                  .attainment = meets_it ? 0.995 : 0.925,
+                  .goodput_per_s = 1.0,
+                  .met = meets_it,
+                  .ttft_ms = 1000,
+                  .tpot_ms = std::nullopt,
+                  .e2e_ms = std::nullopt};
   }
-  return {{{value}}, {RunStatus::ran, "", report}, figures_of(report)};
+  add_made_up_intervals(0.9, 1.1, report);
+  return {{{value}}, {RunStatus::ran, "", report}};
 }
 
 TEST_F(CompareTest, RowsWhoseIntervalsOverlapShareTheStar) {
@@ -109,8 +113,8 @@ TEST_F(CompareTest, RowsWhoseIntervalsOverlapShareTheStar) {
   for (const auto& [value, ttft] :
        {std::pair("1", 110.0), std::pair("2", 100.0), std::pair("4", 130.0)})
     comparison.rows.push_back(row_of(value, ttft, false, false));
-  comparison.best = best_layouts(comparison.rows);
-  ASSERT_EQ(comparison.best.front().goal, "lowest TTFT p99");
+  comparison.best = best_layouts(comparison.rows, goals());
+  ASSERT_EQ(comparison.best.front().goal(), "lowest TTFT p99");
   EXPECT_EQ(comparison.best.front().row, 1U);
   EXPECT_THAT(comparison.best.front().ties, ElementsAre(0U));
   // Every output says so.
@@ -131,10 +135,10 @@ TEST_F(CompareTest, SaysWhetherEachRowMeetsTheSloAndStarsThoseThatDo) {
   Comparison comparison;
   comparison.choices = {{"deployment.tensor_parallel", "TP", {"1", "2"}}};
   comparison.rows = {row_of("1", 50, true, false), row_of("2", 100, true, true)};
-  comparison.best = best_layouts(comparison.rows);
+  comparison.best = best_layouts(comparison.rows, goals());
   for (const BestLayout& best : comparison.best) {
-    EXPECT_EQ(best.row, 1U) << best.goal << ": TP 1 is quicker and misses";
-    EXPECT_TRUE(best.ties.empty()) << best.goal;
+    EXPECT_EQ(best.row, 1U) << best.goal() << ": TP 1 is quicker and misses";
+    EXPECT_TRUE(best.ties.empty()) << best.goal();
   }
   const std::string table = comparison_table(comparison, false, 120);
   EXPECT_THAT(table, HasSubstr("92.5 % ✗"));
@@ -148,7 +152,7 @@ TEST_F(CompareTest, SaysWhetherEachRowMeetsTheSloAndStarsThoseThatDo) {
   }
   // Where none does, all are looked at, and that is said.
   comparison.rows.pop_back();
-  comparison.best = best_layouts(comparison.rows);
+  comparison.best = best_layouts(comparison.rows, goals());
   EXPECT_FALSE(comparison.best.empty());
   EXPECT_THAT(comparison_table(comparison, false, 120), HasSubstr("no row meets the SLO"));
 }
@@ -178,10 +182,10 @@ TEST_F(CompareTest, ThePageShowsWhatPricesMayMakeOfAFigure) {
     comparison.choices = {{"deployment.tensor_parallel", "TP", {"1", "3"}}};
     for (const char* width : {"1", "3"}) {
       RunOutcome outcome{RunStatus::ran, "", made_up_report(1, 100, 40)};
-      if (has_intervals) add_made_up_intervals(40, 0.8, 1.3, outcome.report);
-      comparison.rows.push_back({{{width}}, outcome, figures_of(outcome.report)});
+      if (has_intervals) add_made_up_intervals(0.8, 1.3, outcome.report);
+      comparison.rows.push_back({{{width}}, outcome});
     }
-    comparison.rows[1] = {{{"3"}}, {RunStatus::infeasible, "three is odd", {}}, std::nullopt};
+    comparison.rows[1] = {{{"3"}}, {RunStatus::infeasible, "three is odd", {}}};
     return comparison_page(comparison, "Layouts", "1.2.3");
   };
   const std::string html = page_of(true);
@@ -198,12 +202,10 @@ TEST_F(CompareTest, ThePageShowsWhatPricesMayMakeOfAFigure) {
 }
 
 /// Five requests of six on one GPU; what became of the sixth is `other`.
-ComparedLayout five_of_six(std::int64_t RunFigures::*other) {
-  ComparedLayout row{{{"1"}}, {RunStatus::ran, "", {}}, RunFigures{}};
-  row.figures->arrived = 6;
-  row.figures->completed = 5;
-  row.figures->gpus = 1;
-  (*row.figures).*other = 1;
+ComparedLayout five_of_six(std::int64_t Report::Requests::*other) {
+  ComparedLayout row{{{"1"}}, {}};
+  row.outcome.report.requests = {.arrived = 6, .completed = 5};
+  row.outcome.report.requests.*other = 1;
   return row;
 }
 
@@ -211,26 +213,26 @@ std::string table_of(const ComparedLayout& row) {
   Comparison comparison;
   comparison.choices = {{"engine.preset", "preset", {"1"}}};
   comparison.rows = {row};
-  comparison.best = best_layouts(comparison.rows);
+  comparison.best = best_layouts(comparison.rows, goals());
   return comparison_table(comparison, false, 100);
 }
 
 TEST_F(CompareTest, ARunThatLostOrRefusedRequestsIsNeverBest) {
-  for (const auto& [other, said] : {std::pair(&RunFigures::failed, "failed"),
-                                    std::pair(&RunFigures::rejected, "were rejected")}) {
+  for (const auto& [other, said] : {std::pair(&Report::Requests::failed, "failed"),
+                                    std::pair(&Report::Requests::rejected, "were rejected")}) {
     const ComparedLayout lossy = five_of_six(other);
-    ComparedLayout whole = five_of_six(&RunFigures::completed);
-    whole.figures->ttft_p99_ms = 100;
-    for (const BestLayout& best : best_layouts({lossy, whole}))
-      EXPECT_EQ(best.row, 1U) << best.goal;
-    EXPECT_TRUE(best_layouts({lossy}).empty());
+    ComparedLayout whole = five_of_six(&Report::Requests::completed);
+    whole.outcome.report.ttft_ms.p99 = 100;
+    for (const BestLayout& best : best_layouts({lossy, whole}, goals()))
+      EXPECT_EQ(best.row, 1U) << best.goal();
+    EXPECT_TRUE(best_layouts({lossy}, goals()).empty());
     EXPECT_THAT(table_of(lossy), HasSubstr(std::string("\n  ! preset 1: 1 of 6 requests ") + said +
                                            ", so it is not among the best\n"));
   }
 }
 
 TEST_F(CompareTest, ARunWhoseClientsGaveUpSaysSo) {
-  const std::string table = table_of(five_of_six(&RunFigures::timed_out));
+  const std::string table = table_of(five_of_six(&Report::Requests::timed_out));
   EXPECT_THAT(table, HasSubstr("\n  ! preset 1: 1 of 6 requests timed out\n"));
   EXPECT_THAT(table, HasSubstr("★ highest throughput"));
 }
@@ -312,20 +314,20 @@ TEST(ComparisonOutput, FoldsLayoutsThatFailForOneReasonAndQuotesCsv) {
   comparison.choices = {{"deployment.tensor_parallel", "TP", {"3", "5"}}};
   for (const char* value : {"3", "5"}) {
     comparison.rows.push_back(
-        {{{value}}, {RunStatus::infeasible, "does not divide, \"sorry\"", {}}, std::nullopt});
+        {{{value}}, {RunStatus::infeasible, "does not divide, \"sorry\"", {}}});
   }
   EXPECT_THAT(comparison_table(comparison, false, 100),
               HasSubstr("✗ TP 3 · TP 5: does not divide"));
   EXPECT_THAT(comparison_csv(comparison), HasSubstr(",\"does not divide, \"\"sorry\"\"\"\n"));
 }
 
-TEST(RunFigures, SayWhatBoundsARun) {
-  Value idle = made_up_report(1, 10, 10);
-  idle.set("gpu_busy", 0.2);
-  EXPECT_EQ(figures_of(idle).bound, "traffic (GPUs 20 % busy)");
-  Value full = made_up_report(1, 10, 10);
-  full.set("kv", ValueObject{{"preemptions", 3}, {"peak", 0.5}});
-  EXPECT_EQ(figures_of(full).bound, "KV cache full");
+TEST(Bound, SaysWhatBoundsARun) {
+  Report idle = made_up_report(1, 10, 10);
+  idle.gpu_busy = 0.2;
+  EXPECT_EQ(bound_of(idle), "traffic (GPUs 20 % busy)");
+  Report full = made_up_report(1, 10, 10);
+  full.kv.preemptions = 3;
+  EXPECT_EQ(bound_of(full), "KV cache full");
 }
 
 }  // namespace

@@ -12,22 +12,21 @@
 
 namespace foretoken {
 
-/// report.json's object of a run that met its SLO so far, with one latency for all percentiles.
-inline Value made_up_report(double attainment, double latency_ms) {
-  const auto latency = [](double ms) {
-    return ValueObject{{"mean", ms}, {"p50", ms}, {"p90", ms}, {"p95", ms}, {"p99", ms}};
-  };
-  return ValueObject{
-      {"requests", ValueObject{{"arrived", 100}}},
-      {"throughput", ValueObject{{"requests_per_s", 10.0},
-                                 {"output_tokens_per_s", 1000.0},
-                                 {"per_gpu", ValueObject{{"output_tokens_per_s", 100.0}}}}},
-      {"ttft_ms", latency(latency_ms / 10)},
-      {"tpot_ms", latency(latency_ms / 100)},
-      {"e2e_ms", latency(latency_ms)},
-      {"slo", ValueObject{{"attainment", attainment}, {"goodput_per_s", 10.0 * attainment}}},
-      {"step_time_error", ValueObject{{"host", ValueObject{{"share", 0.25}, {"error", 0.2}}},
-                                      {"gemm", ValueObject{{"share", 0.75}, {"error", 0.059}}}}}};
+/// A run that met its SLO so far, with one latency for all percentiles.
+inline Report made_up_report(double attainment, double latency_ms) {
+  const auto latency = [](double ms) { return LatencyRow{ms, ms, ms, ms, ms, ms}; };
+  Report report;
+  report.gpus = 10;
+  report.requests.arrived = 100;
+  report.throughput = {.requests_per_s = 10, .output_tokens_per_s = 1000};
+  report.ttft_ms = latency(latency_ms / 10);
+  report.tpot_ms = latency(latency_ms / 100);
+  report.e2e_ms = latency(latency_ms);
+  report.slo.targets = {"e2e <= 1 s"};
+  report.slo.attainment = attainment;
+  report.slo.goodput_per_s = 10 * attainment;
+  report.step_error.families = {{"host", 0.25, 0.2}, {"gemm", 0.75, 0.059}};
+  return report;
 }
 
 /// What a candidate really does.
@@ -48,8 +47,8 @@ class MadeUpPlanRunner final : public ScenarioRunner {
 
   static std::vector<RunRequest> requests(const PlanProbe& probe) {
     return {{{fmt::format("{}", probe.candidate), fmt::format("{}", static_cast<int>(probe.kind)),
-             fmt::format("{}", probe.units), fmt::format("{}", probe.replication),
-             fmt::format("{}", probe.load), fmt::format("{}", probe.slowdown)}}};
+              fmt::format("{}", probe.units), fmt::format("{}", probe.replication),
+              fmt::format("{}", probe.load), fmt::format("{}", probe.slowdown)}}};
   }
 
   [[nodiscard]] std::size_t slots() const override { return 3; }

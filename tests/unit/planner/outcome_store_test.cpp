@@ -27,13 +27,12 @@ class OutcomeStoreTest : public ::testing::Test {
 
  private:
   void clear() const {
-    for (const char* end : {"", "-wal", "-shm"})
-      std::filesystem::remove(path_.string() + end);
+    for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path_.string() + end);
   }
 };
 
 const RunRequest request = {{"cluster.name=h200-sxm-8", "deployment.replicas=2"}};
-const RunOutcome outcome = {RunStatus::ran, "", ValueObject{{"ttft_ms", 0.1}, {"gpus", 2}}};
+const RunOutcome outcome = {RunStatus::ran, "", made_up_report(0.5, 0.125)};
 
 TEST_F(OutcomeStoreTest, FindsWhatWasKeptAfterItWasClosed) {
   open("one").keep(request, outcome);
@@ -41,7 +40,7 @@ TEST_F(OutcomeStoreTest, FindsWhatWasKeptAfterItWasClosed) {
   const auto found = store.find(request);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->status, RunStatus::ran);
-  EXPECT_EQ(to_json(found->report, -1), to_json(outcome.report, -1));
+  EXPECT_EQ(to_json(report_value(found->report), -1), to_json(report_value(outcome.report), -1));
   EXPECT_EQ(store.found(), 1U);
   EXPECT_EQ(store.kept(), 0U);
 }
@@ -66,7 +65,7 @@ TEST_F(OutcomeStoreTest, TheFirstOfTwoThatMadeOneRunStays) {
 
 TEST_F(OutcomeStoreTest, RefusesARowThatIsNotAsItWasWritten) {
   open("one").keep(request, outcome);
-  Database(path_).execute("UPDATE run SET report = replace(report, '0.1', '0.2')");
+  Database(path_).execute("UPDATE run SET report = replace(report, '0.125', '0.25')");
   try {
     (void)open("one").find(request);
     FAIL() << "took another figure";

@@ -27,11 +27,11 @@ TEST(Confidence, SlowerStepsTakeMoreUnitsAndScaleTimes) {
   MadeUpPlanRunner runner({{.unit_rate = 2.6, .latency_ms = 1000}}, load);
   PlanRuns runs(runner, MadeUpPlanRunner::requests, {});
   const std::vector<PlanCandidate> candidates = {candidate()};
-  const Value report = made_up_report(1, 1000);
+  const Report report = made_up_report(1, 1000);
   const RunOutcome run{RunStatus::ran, "", report};
   TrafficSample traffic;
   const PlanRequests requests({CandidateKeys{}}, traffic, {}, {});
-  const auto answers = confidence_of({{0, 4, metrics_of(report), &run, 2}}, candidates, requests,
+  const auto answers = confidence_of({{0, 4, figure_values(report), &run, 2}}, candidates, requests,
                                      {.confidence = 0.9, .target = 0.99}, runs);
   ASSERT_EQ(answers.size(), 1U);
   const double width = answers[0].half_width;
@@ -39,10 +39,10 @@ TEST(Confidence, SlowerStepsTakeMoreUnitsAndScaleTimes) {
   // 10 x 1.194 = 11.9 takes five; 10 / 1.194 = 8.4 takes four still (three hold 7.8).
   EXPECT_THAT(answers[0].units_slower, Optional(5));
   EXPECT_THAT(answers[0].units_faster, Optional(4));
-  const std::size_t e2e = *find_metric("e2e_p50_ms");
+  const std::size_t e2e = figure_index("e2e_p50_ms");
   EXPECT_NEAR(answers[0].metrics[e2e].high, 1000 * (1 + width), 1e-9);
   EXPECT_NEAR(answers[0].metrics[e2e].low, 1000 / (1 + width), 1e-9);
-  const std::size_t rate = *find_metric("output_tokens_per_s");
+  const std::size_t rate = figure_index("output_tokens_per_s");
   EXPECT_NEAR(answers[0].metrics[rate].low, 1000 / (1 + width), 1e-9);
   // The fleet holds 1.04 times the load, found to 2 %.
   ASSERT_TRUE(answers[0].load_holds && answers[0].load_fails);
@@ -114,9 +114,9 @@ TEST(PlanRuns, SamplesAreCountedTogether) {
   const RunOutcome& outcome = *runs.run({{}}).front();
   EXPECT_EQ(runner.asked.size(), 3U);
   EXPECT_NEAR(attainment_of(outcome.report), 0.99, 1e-12);
-  const std::vector<double> metrics = metrics_of(outcome.report);
-  EXPECT_NEAR(metrics[*find_metric("e2e_mean_ms")], 500, 1e-9);
-  EXPECT_NEAR(metrics[*find_metric("e2e_p99_ms")], 900, 1e-9) << "of the worst";
+  const std::vector<double> metrics = figure_values(outcome.report);
+  EXPECT_NEAR(metrics[figure_index("e2e_mean_ms")], 500, 1e-9);
+  EXPECT_NEAR(metrics[figure_index("e2e_p99_ms")], 900, 1e-9) << "of the worst";
 }
 
 TEST(PlanRuns, ASampleThatMissesTooMuchSparesTheOthers) {

@@ -48,7 +48,7 @@ Plan plan() {
     CandidateResult result;
     result.fate = CandidateFate::holds;
     result.units = units;
-    result.metrics = metrics_of(made_up_report(0.995, 1000.0 * units));
+    result.metrics = figure_values(made_up_report(0.995, 1000.0 * units));
     result.objectives = {4.0 * units, 1000.0 * units, 100.0 / units};
     plan.result.candidates.push_back(result);
   }
@@ -83,9 +83,9 @@ TEST_F(PlanPage, SaysWhatIsCheapestAndHowSureThatIs) {
   EXPECT_THAT(html, HasSubstr(R"("label":"Cheapest that holds","value":"TP 8, 2 replicas")"));
   EXPECT_THAT(html, HasSubstr(R"("note":"4 x h200-sxm","tone":"good")"));
   // Two units at $4, three if steps are slow; 10 x 50 tokens/s: 8 / 1.8e6 * 1e6 = $4.44 a million.
-  EXPECT_THAT(html,
-              HasSubstr(R"("value":"$8.00","unit":"an hour",)"
-                        R"("note":"$5,840 a month · $8.00 to $12.00 · $4.44 per M output tokens")"));
+  EXPECT_THAT(
+      html, HasSubstr(R"("value":"$8.00","unit":"an hour",)"
+                      R"("note":"$5,840 a month · $8.00 to $12.00 · $4.44 per M output tokens")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"2.00","unit":"s","note":"1.00 to 4.00")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"12.5","unit":"requests/s","note":"10.0 asked for")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"10","unit":"of 40","note":"75.0 % saved")"));
@@ -108,8 +108,7 @@ TEST_F(PlanPage, DrawsIntervalsAndTheEdge) {
 
 TEST_F(PlanPage, OfNothingThatHoldsSaysWhy) {
   Plan none = plan();
-  none.result.candidates.erase(none.result.candidates.begin(),
-                               none.result.candidates.begin() + 2);
+  none.result.candidates.erase(none.result.candidates.begin(), none.result.candidates.begin() + 2);
   none.space.candidates.erase(none.space.candidates.begin(), none.space.candidates.begin() + 2);
   none.result.front.clear();
   none.result.cheapest.reset();
@@ -125,7 +124,7 @@ TEST_F(PlanPage, OfHighestLoadsShowsWhatChangesAreWorth) {
   MaxLoad answer;
   answer.space = space();
   answer.changes = {{"gpu.dram_bandwidth=+20%", "dram_bandwidth", 1.2}};
-  const std::vector<double> metrics = metrics_of(made_up_report(1, 1000));
+  const std::vector<double> metrics = figure_values(made_up_report(1, 1000));
   for (std::size_t i = 0; i < 3; ++i) answer.rows.push_back({i, {}, {}});
   answer.rows[0].base = {8, 8.1, "", metrics, 0.1, {7, 9}};
   answer.rows[0].changed = {{9, 9.1, "", metrics, 0, {}}};

@@ -53,7 +53,7 @@ struct Problem {
     PlanSearchSettings settings;
     settings.fleet = {.target = 0.99, .unit = {1, 1}, .fleet = replications, .load = asked};
     settings.output_tokens_per_s = 1000;
-    settings.latency_metric = *find_metric("e2e_p50_ms");
+    settings.latency_metric = figure_index("e2e_p50_ms");
     settings.wants_front = front;
     settings.is_exhaustive = exhaustive;
     settings.width = width;
@@ -104,7 +104,8 @@ TEST(PlanSearch, WhatIsBeatenWhateverItNeedsIsNotRun) {
 }
 
 TEST(PlanSearch, OneRunOfAFleetThatIsBeatenIsEnough) {
-  // By its bounds (1,000 ms) `slow` could be as quick as `quick`; its first run that holds says 2,000.
+  // By its bounds (1,000 ms) `slow` could be as quick as `quick`; its first run that holds says
+  // 2,000.
   Problem problem;
   problem.add({"quick", "1"}, 1, 1.0, {.unit_rate = 10.0, .latency_ms = 1500});  // 1 unit
   problem.add({"slow", "1"}, 1, 2.0, {.unit_rate = 10.0, .latency_ms = 2000});   // 1 unit

@@ -82,17 +82,16 @@ TEST_F(SweepTest, MeansAndIntervalsAreOverTheSeeds) {
   RunStore runs = store(plan);
   EXPECT_TRUE(run(plan, runner, runs));
   const SweepResult result = sweep_result(plan, runs);
-  const auto interval =
-      result.interval(1, [](const RunFigures& figures) { return figures.ttft_p50_ms; });
+  const auto interval = result.interval(1, figure_named("ttft_p50_ms"));
   ASSERT_TRUE(interval);
   EXPECT_DOUBLE_EQ(interval->mean, 4.0);
   EXPECT_NEAR(*interval->half_width, 2.484138, 1e-6);
-  EXPECT_FALSE(result.interval(3, [](const RunFigures& f) { return f.ttft_p50_ms; }));
+  EXPECT_FALSE(result.interval(3, figure_named("ttft_p50_ms")));
   ASSERT_FALSE(result.best.empty());
-  EXPECT_EQ(result.best[0].goal, "lowest TTFT p99");
+  EXPECT_EQ(result.best[0].goal(), "lowest TTFT p99");
   EXPECT_EQ(result.best[0].point, 0U);
   EXPECT_THAT(result.best[0].as_good, ElementsAre(1, 2));  // 6 ± 5, 8 ± 5 and 10 ± 5
-  EXPECT_EQ(result.best[2].goal, "highest throughput");
+  EXPECT_EQ(result.best[2].goal(), "highest throughput");
   EXPECT_EQ(result.best[2].point, 2U);
   EXPECT_TRUE(result.best[2].as_good.empty());  // all seeds give the same
   const std::string table = sweep_table(result, false, 160, 60);
@@ -107,20 +106,18 @@ TEST_F(SweepTest, PricesStandBesideTheSeeds) {
   const SweepPlan plan = plan_sweep({{"a.x", {"1"}}}, Combination::cartesian, 3, 1);
   BackwardsRunner runner([](const RunRequest& request) {
     RunOutcome outcome = outcome_of(request);
-    const double ttft = 1 + (request.overrides[1].back() - '0');
-    add_made_up_intervals(ttft, 0.8, 1.3, outcome.report);
+    add_made_up_intervals(0.8, 1.3, outcome.report);
     return outcome;
   });
   RunStore runs = store(plan);
   EXPECT_TRUE(run(plan, runner, runs));
   const SweepResult result = sweep_result(plan, runs);
-  const FigureInterval prices = *result.price_interval(0, "ttft_p50_ms");
+  const FigureInterval prices = *result.price_interval(0, figure_named("ttft_p50_ms"));
   EXPECT_NEAR(prices.low, 2.4, 1e-9);  // of the mean, 3
   EXPECT_NEAR(prices.high, 3.9, 1e-9);
-  EXPECT_FALSE(result.price_interval(0, "gpus"));
+  EXPECT_FALSE(result.price_interval(0, figure_named("gpus")));
   // Chance: t(0.95, 2) = 2.919986 times 1 / sqrt(3) is 1.685855; prices 0.6 below and 0.9 above.
-  const auto column = std::ranges::find(figure_columns(), "ttft_p50_ms", &FigureColumn::name);
-  const FigureInterval both = result.interval_90(0, *column);
+  const FigureInterval both = result.interval_90(0, figure_named("ttft_p50_ms"));
   EXPECT_NEAR(both.low, 3 - std::hypot(1.685855, 0.6), 1e-5);
   EXPECT_NEAR(both.high, 3 + std::hypot(1.685855, 0.9), 1e-5);
   EXPECT_THAT(sweep_csv(result), HasSubstr(",reason,ttft_p50_ms_low,ttft_p50_ms_high,"));
@@ -254,7 +251,7 @@ TEST(SweepPage, ReadsKeysAsNumbersOfOneUnit) {
                             {"a.delay", {"500 ms", "2 s"}},
                             {"a.kind", {"4 kinds", "none"}}},
                            Combination::cartesian, 0, 1);
-  result.runs = {{0, RunStatus::ran, "", figures_of(made_up_report(1, 100, 5))}};
+  result.runs = {{0, {RunStatus::ran, "", made_up_report(1, 100, 5)}}};
   const std::string html = sweep_page(result, "Sweep", "", "1.2.3");
   EXPECT_THAT(html, HasSubstr(R"({"name":"rate","unit":"/s","values":["4 /s","0.5 /s"],)"
                               R"("numbers":[4.0,0.5])"));
@@ -275,28 +272,23 @@ TEST(SweepPage, OfVeryManyRunsStaysSmallAndSaysSo) {
   for (std::uint32_t run = 0; run < 30'000; ++run) {
     // Numbers without any pattern: 2654435761 is 2^32 over the golden ratio.
     const double mixed = static_cast<double>(run * 2654435761U) / 4294967296.0;
-    RunFigures figures = figures_of(made_up_report(1, 100, 5));
-    figures.has_slo = true;
-    for (double RunFigures::*figure :
-         {&RunFigures::ttft_p50_ms, &RunFigures::ttft_p99_ms, &RunFigures::e2e_p50_ms,
-          &RunFigures::tpot_p50_ms, &RunFigures::tpot_p99_ms, &RunFigures::output_tokens_per_s,
-          &RunFigures::output_tokens_per_s_gpu, &RunFigures::goodput_per_s}) {
-      figures.*figure = 1 + mixed * 100'000;
+    Report report = made_up_report(1, 100, 5);
+    report.slo.targets = {"ttft <= 1 s"};
+    for (const Figure& figure : figures()) {
+      const bool is_drawn = figure.use == FigureUse::runs && figure.slot;
+      if (is_drawn && figure.kind != FigureKind::share) *figure.slot(report) = 1 + mixed * 100'000;
     }
-    result.runs.push_back({run, RunStatus::ran, "", figures});
+    result.runs.push_back({run, {RunStatus::ran, "", std::move(report)}});
   }
   const std::string html = sweep_page(result, "Sweep", "", "1.2.3");
   EXPECT_LT(html.size(), 5'000'000U);
   EXPECT_THAT(html, HasSubstr("The first 3,000 of 10,000 points; --csv has all."));
   EXPECT_THAT(html, HasSubstr("The first 20,000 of 30,000 runs; --csv has all."));
   for (SweptRun& run : result.runs) {
-    RunFigures& figures = *run.figures;
-    for (const auto& columns : {figure_columns(), slo_figure_columns()}) {
-      for (const FigureColumn& column : columns) {
-        const double value = column.value(figures);
-        figures.intervals.push_back({column.name, {0.9 * value, 1.1 * value}});
-      }
-    }
+    Report& report = run.outcome.report;
+    report.intervals.emplace();
+    for (const double value : figure_values(report))
+      report.intervals->figures.push_back({0.9 * value, 1.1 * value});
   }
   const std::string bounded = sweep_page(result, "Sweep", "", "1.2.3");
   EXPECT_LT(bounded.size(), 5'000'000U);

@@ -1,9 +1,8 @@
 // Intervals of a report's figures: from runs at the edges, by name, through report.json.
 
-#include "sim/report/figure_interval.hpp"
-
 #include <gmock/gmock.h>
 
+#include "sim/report/figures.hpp"
 #include "tests/unit/report/sample_report.hpp"
 
 namespace foretoken {
@@ -18,8 +17,8 @@ Report with_intervals(double low, double high) {
   slow.ttft_ms.p50 *= high;
   fast.throughput.output_tokens_per_s /= low;
   slow.throughput.output_tokens_per_s /= high;
-  report.intervals = {true, intervals_over(interval_values(report),
-                                           {interval_values(fast), interval_values(slow)})};
+  report.intervals = {
+      true, intervals_over(figure_values(report), {figure_values(fast), figure_values(slow)})};
   return report;
 }
 
@@ -39,10 +38,10 @@ TEST(FigureInterval, ReachesFromTheFigureToTheEdges) {
 TEST(FigureInterval, HoldsTheFigureEvenIfBothEdgesLieOnOneSide) {
   for (const double edge : {0.5, 2.0}) {
     const Report report = with_intervals(edge, edge);
-    for (std::size_t i = 0; i < interval_figures().size(); ++i) {
-      const double value = interval_figures()[i].value(report);
-      EXPECT_LE(report.intervals->figures[i].low, value) << interval_figures()[i].name;
-      EXPECT_GE(report.intervals->figures[i].high, value) << interval_figures()[i].name;
+    for (std::size_t i = 0; i < figures().size(); ++i) {
+      const double value = figures()[i].value(report);
+      EXPECT_LE(report.intervals->figures[i].low, value) << figures()[i].name;
+      EXPECT_GE(report.intervals->figures[i].high, value) << figures()[i].name;
     }
   }
 }
@@ -54,11 +53,13 @@ TEST(FigureInterval, NoErrorIsNoWidth) {
 }
 
 TEST(FigureInterval, GoesThroughTheReport) {
-  const Value value = report_value(with_intervals(0.8, 1.25));
-  const FigureInterval ttft = *interval_of(value, "ttft_ms", "p50");
+  const Report read = read_report(report_value(with_intervals(0.8, 1.25)));
+  const FigureInterval ttft = *interval_of(read, "ttft_ms", "p50");
   EXPECT_NEAR(ttft.low, 48.3 * 0.8, 1e-6);
   EXPECT_NEAR(ttft.high, 48.3 * 1.25, 1e-6);
-  EXPECT_FALSE(interval_of(report_value(sample_report()), "ttft_ms", "p50"));
+  const FigureInterval each = *interval_of(read, figure_named("output_tokens_per_s_gpu"));
+  EXPECT_NEAR(each.low, 100.0 / 3 / 1.25 / 2, 1e-6) << "of two GPUs";
+  EXPECT_FALSE(interval_of(read_report(report_value(sample_report())), "ttft_ms", "p50"));
   EXPECT_FALSE(interval_of(sample_report(), "ttft_ms", "p50"));
   EXPECT_THROW((void)interval_of(with_intervals(1, 1), "ttft_ms", "p42"), InternalError);
 }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "sim/base/error.hpp"
-#include "sim/report/figure_interval.hpp"
+#include "sim/report/figures.hpp"
 
 namespace foretoken {
 namespace {
@@ -72,9 +72,9 @@ TEST(LatencyQuestion, AnIntervalIsOfThePercentilesThatReportsHave) {
   EXPECT_FALSE(interval("ttft:99"));  // nobody asked for intervals
   report.ttft_ms.p99 = 39.7;
   report.tpot_ms.max = 5;
-  std::vector<double> edge = interval_values(report);
+  std::vector<double> edge = figure_values(report);
   for (double& value : edge) value *= 1.2;
-  report.intervals = {false, intervals_over(interval_values(report), {edge})};
+  report.intervals = {false, intervals_over(figure_values(report), {edge})};
   EXPECT_DOUBLE_EQ(interval("ttft:99")->low, 39.7);
   EXPECT_DOUBLE_EQ(interval("ttft:99")->high, 39.7 * 1.2);
   EXPECT_DOUBLE_EQ(interval("tpot:100")->high, 6);

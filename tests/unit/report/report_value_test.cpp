@@ -7,6 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
+#include "sim/report/figures.hpp"
 #include "sim/report/rounding.hpp"
 #include "tests/unit/report/sample_report.hpp"
 
@@ -121,6 +122,30 @@ TEST(ReportValue, HasSpeculationOnlyWhereThereIsAny) {
   ],
   "draft_share": 0.05
 })");
+}
+
+TEST(ReportValue, IsReadBackToTheSameDocument) {
+  Report report = sample_report();
+  report.throughput.output_tokens_per_s = 32;  // what is told per GPU follows from nine digits
+  report.pools = {{.name = "prefill",
+                   .role = "prefill",
+                   .gpu = "h100-sxm",
+                   .gpus = 2,
+                   .cost_per_hour = 3.5,
+                   .fleet = Report::Fleet{.up_max = 2}}};
+  report.by_priority = {{.priority = 3, .arrived = 4}};
+  report.kv.host = Report::HostKv{.blocks = 7};
+  report.kv_transfers = Report::KvTransfers{.count = 5};
+  report.speculation = Report::Speculation{.method = "eagle", .accepted_by_position = {0.5, 0.25}};
+  report.host = Report::Host{.work_s = 1.5};
+  report.fleet = Report::Fleet{.gpu_hours = 0.5};
+  report.step_error.families = {{"gemm", 0.75, 0.0625}};
+  report.intervals = {true, intervals_over(figure_values(report), {figure_values(report)})};
+  const Value value = report_value(report);
+  const Report again = read_report(parse_json(to_json(value), {"report.json"}));
+  EXPECT_EQ(to_json(report_value(again)), to_json(value));
+  EXPECT_EQ(again.pools.front().name, "prefill");
+  EXPECT_EQ(again.event_fingerprint, report.event_fingerprint);
 }
 
 }  // namespace

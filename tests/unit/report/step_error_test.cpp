@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "sim/base/error.hpp"
+#include "sim/report/report.hpp"
 
 namespace foretoken {
 namespace {
@@ -95,12 +96,13 @@ TEST(StepError, HasAnErrorForEveryPredictorAndFamily) {
 }
 
 TEST(StepError, GoesThroughTheReport) {
-  const StepError error = step_error({three_to_one(synperf)});
-  const StepError again = step_error_of(ValueObject{{"step_time_error", step_error_value(error)}});
+  Report report;
+  const StepError error = report.step_error = step_error({three_to_one(synperf)});
+  const StepError again = read_report(report_value(report)).step_error;
   ASSERT_EQ(again.families.size(), error.families.size());
   EXPECT_EQ(again.families[0].family, error.families[0].family);
   EXPECT_NEAR(again.half_width(0.9), error.half_width(0.9), 1e-9);
-  EXPECT_THROW((void)step_error_of(ValueObject{}), InternalError);
+  EXPECT_THROW((void)read_report(ValueObject{}), InternalError);
 }
 
 }  // namespace

@@ -1,0 +1,298 @@
+#include "sim/report/result_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "sim/base/csv_cell.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/report/rounding.hpp"
+
+namespace foretoken {
+namespace {
+
+bool is_text(ResultKind kind) { return kind == ResultKind::key || kind == ResultKind::text; }
+
+double scale_of(ResultKind kind) { return kind == ResultKind::share ? 100.0 : 1.0; }
+
+std::string number_text(double number, ResultKind kind) {
+  if (kind == ResultKind::count) return fmt::format("{:.0f}", number);
+  if (kind == ResultKind::price) return fmt::format("{:.2f}", number);
+  return kind == ResultKind::share ? percent(number) : brief(number);
+}
+
+double half_width(const FigureInterval& interval) { return (interval.high - interval.low) / 2; }
+
+const std::string& shown_text(const ResultCell& cell) {
+  return cell.shown.empty() ? cell.text : cell.shown;
+}
+
+std::string terminal_cell(const ResultCell& cell, const ResultColumn& column,
+                          const std::string& prices) {
+  if (!cell.number || is_text(column.kind)) return shown_text(cell);
+  std::string text = number_text(*cell.number, column.kind);
+  if (cell.chance) text += " ±" + number_text(*cell.chance, column.kind);
+  if (cell.prices && column.tells_prices && !prices.empty())
+    text += prices + brief(half_width(*cell.prices));
+  return text;
+}
+
+std::string csv_number(double number, ResultKind kind) {
+  if (kind == ResultKind::flag) return number != 0 ? "yes" : "no";
+  return fmt::format("{}", rounded(number));
+}
+
+Value plain_value(double number, ResultKind kind) {
+  if (kind == ResultKind::flag) return number != 0;
+  if (kind == ResultKind::count) return static_cast<std::int64_t>(number);
+  return rounded(number);
+}
+
+/// Sets a member of `row`, or of the object `group` in it.
+void set_in(Value& row, const std::string& group, const std::string& name, Value value) {
+  if (group.empty()) return row.set(name, std::move(value));
+  const Value* known = row.find(group);
+  Value object = known != nullptr ? *known : Value();
+  object.set(name, std::move(value));
+  row.set(group, std::move(object));
+}
+
+Value json_row(const std::vector<ResultColumn>& columns, std::size_t row,
+               const std::function<Value(const ResultCell&)>& number) {
+  Value value;
+  Value intervals;
+  for (const ResultColumn& column : columns) {
+    const ResultCell& cell = column.cells[row];
+    if (column.name.empty()) continue;
+    if (is_text(column.kind)) {
+      if (column.kind == ResultKind::key || !cell.text.empty())
+        set_in(value, column.group, column.name, cell.text);
+      continue;
+    }
+    if (!cell.number) continue;
+    set_in(value, column.group, column.name,
+           number ? number(cell) : plain_value(*cell.number, column.kind));
+    if (!number && column.is_bounded && cell.prices)
+      intervals.set(column.name, ValueArray{rounded(cell.prices->low), rounded(cell.prices->high)});
+  }
+  if (!std::get<ValueObject>(intervals.data).empty()) value.set("intervals", std::move(intervals));
+  return value;
+}
+
+/// The ends of one of a column's intervals, if any cell has it.
+template <class EndsOf>
+void add_ends(const ResultColumn& column, std::size_t rows, const EndsOf& ends_of,
+              std::vector<double>& low, std::vector<double>& high) {
+  const auto has = [&](const ResultCell& cell) { return ends_of(cell).has_value(); };
+  if (std::ranges::none_of(column.cells, has)) return;
+  const double scale = scale_of(column.kind);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::optional<FigureInterval> interval = ends_of(column.cells[row]);
+    low.push_back(interval ? interval->low * scale : no_value);
+    high.push_back(interval ? interval->high * scale : no_value);
+  }
+}
+
+/// No figure is below zero.
+std::optional<FigureInterval> chance_of(const ResultCell& cell) {
+  if (!cell.chance) return std::nullopt;
+  return FigureInterval{std::max(0.0, *cell.number - *cell.chance), *cell.number + *cell.chance};
+}
+
+PageColumn page_column(const ResultColumn& column, std::size_t rows) {
+  if (is_text(column.kind)) {
+    std::vector<std::string> texts;
+    for (std::size_t row = 0; row < rows; ++row) texts.push_back(shown_text(column.cells[row]));
+    return column.kind == ResultKind::key ? PageColumn::of_values(column.title, std::move(texts))
+                                          : PageColumn::of_texts(column.title, std::move(texts));
+  }
+  std::vector<double> numbers;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto& number = column.cells[row].number;
+    numbers.push_back(number ? *number * scale_of(column.kind) : no_value);
+  }
+  const int decimals = column.kind == ResultKind::count ? 0 : decimals_of(numbers);
+  PageColumn page = PageColumn::of_numbers(column.title, column.unit, decimals, std::move(numbers));
+  add_ends(column, rows, chance_of, page.low, page.high);
+  const auto prices_of = [](const ResultCell& cell) { return cell.prices; };
+  add_ends(column, rows, prices_of, page.price_low, page.price_high);
+  return page;
+}
+
+}  // namespace
+
+ResultColumn ResultColumn::of_texts(std::string name, std::string title, std::string header,
+                                    std::vector<std::string> texts) {
+  ResultColumn column{std::move(name), std::move(title), "", std::move(header)};
+  for (std::string& text : texts) column.cells.push_back({.text = std::move(text)});
+  return column;
+}
+
+ResultColumn ResultColumn::of_keys(std::string name, std::string label,
+                                   std::vector<std::string> texts) {
+  ResultColumn column = of_texts(std::move(name), label, label, std::move(texts));
+  column.kind = ResultKind::key;
+  return column;
+}
+
+ResultColumn ResultColumn::of_figure(const Figure& figure) {
+  ResultColumn column{figure.name, figure.title, figure.unit, figure.header};
+  column.kind = figure.kind == FigureKind::count   ? ResultKind::count
+                : figure.kind == FigureKind::share ? ResultKind::share
+                : figure.kind == FigureKind::price ? ResultKind::price
+                                                   : ResultKind::number;
+  column.is_bounded = figure.kind != FigureKind::count;
+  column.tells_prices = figure.kind == FigureKind::time;
+  return column;
+}
+
+ResultColumn ResultColumn::of_figure(const Figure& figure,
+                                     const std::vector<const Report*>& reports) {
+  ResultColumn column = of_figure(figure);
+  for (const Report* report : reports) {
+    ResultCell& cell = column.cells.emplace_back();
+    if (report == nullptr) continue;
+    cell.number = figure.in(*report);
+    cell.prices = interval_of(*report, figure);
+  }
+  return column;
+}
+
+bool ResultTable::has_prices() const {
+  return std::ranges::any_of(columns, [](const ResultColumn& column) {
+    return std::ranges::any_of(column.cells,
+                               [](const ResultCell& cell) { return cell.prices.has_value(); });
+  });
+}
+
+std::string ResultTable::csv() const {
+  const bool bounded = has_prices();
+  std::string text;
+  const auto line = [&](const auto& cell_of, const auto& ends_of) {
+    std::vector<std::string> cells;
+    for (const ResultColumn& column : columns) {
+      if (!column.name.empty()) cells.push_back(cell_of(column));
+    }
+    for (const ResultColumn& column : columns) {
+      if (bounded && column.is_bounded && !column.name.empty()) cells.push_back(ends_of(column));
+    }
+    text += fmt::format("{}\n", fmt::join(cells, ","));
+  };
+  line([](const ResultColumn& column) { return csv_cell(column.name); },
+       [](const ResultColumn& column) { return fmt::format("{0}_low,{0}_high", column.name); });
+  for (std::size_t row = 0; row < rows(); ++row) {
+    line(
+        [&](const ResultColumn& column) {
+          const ResultCell& cell = column.cells[row];
+          if (is_text(column.kind)) return csv_cell(cell.text);
+          return cell.number ? csv_number(*cell.number, column.kind) : std::string();
+        },
+        [&](const ResultColumn& column) {
+          const auto& ends = column.cells[row].prices;
+          return ends ? fmt::format("{},{}", rounded(ends->low), rounded(ends->high)) : ",";
+        });
+  }
+  return text;
+}
+
+ValueArray ResultTable::json(const std::function<Value(const ResultCell&)>& number) const {
+  ValueArray values;
+  for (std::size_t row = 0; row < rows(); ++row) values.push_back(json_row(columns, row, number));
+  return values;
+}
+
+std::vector<PageColumn> ResultTable::page(std::size_t rows_max) const {
+  std::vector<PageColumn> page;
+  for (const ResultColumn& column : columns) {
+    if (!column.title.empty()) page.push_back(page_column(column, std::min(rows_max, rows())));
+  }
+  put_costs_first(page);
+  return page;
+}
+
+TextTable ResultTable::terminal(const std::string& prices,
+                                const std::function<bool(std::size_t row)>& is_shown) const {
+  std::vector<TextColumn> headers;
+  std::vector<const ResultColumn*> shown;
+  for (const ResultColumn& column : columns) {
+    if (column.header.empty()) continue;
+    shown.push_back(&column);
+    const bool is_blank = column.header == " ";  // marks, which speak for themselves
+    headers.push_back(
+        {is_blank ? "" : column.header,
+         column.kind == ResultKind::text && !column.is_right ? Align::left : Align::right});
+  }
+  TextTable table(std::move(headers));
+  for (std::size_t row = 0; row < rows(); ++row) {
+    if (is_shown && !is_shown(row)) continue;
+    std::vector<std::string> cells;
+    for (const ResultColumn* column : shown)
+      cells.push_back(terminal_cell(column->cells[row], *column, prices));
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+ResultTable::Fitted ResultTable::fitted(
+    const std::string& prices, bool colour, int width,
+    const std::function<bool(std::size_t row)>& is_shown) const {
+  const auto keys = std::ranges::count(columns, ResultKind::key, &ResultColumn::kind);
+  const TextTable::Layout layout{
+      .width = width, .colour = colour, .kept = static_cast<std::size_t>(keys)};
+  const TextTable full = terminal(prices, is_shown);
+  const bool fits = full.natural_width(layout) <= width;
+  return {fits ? full.text(layout) : terminal("", is_shown).text(layout), fits};
+}
+
+std::string ResultTable::price_ranges() const {
+  std::string text;
+  for (const ResultColumn& column : columns) {
+    if (column.header.empty() || !column.tells_prices) continue;
+    std::optional<FigureInterval> widths;
+    for (const ResultCell& cell : column.cells) {
+      if (!cell.prices || !(cell.number.value_or(0) > 0)) continue;
+      const double width = 100 * half_width(*cell.prices) / *cell.number;
+      if (!widths) widths = {width, width};
+      widths = {std::min(widths->low, width), std::max(widths->high, width)};
+    }
+    if (!widths) continue;
+    const std::string low = fmt::format("{:.0f}", widths->low);
+    const std::string high = fmt::format("{:.0f}", widths->high);
+    text += fmt::format("{}{} ± {} %", text.empty() ? "" : ", ", column.header,
+                        low == high ? low : low + " to " + high);
+  }
+  return text;
+}
+
+void add_figures(ResultTable& table, const std::vector<const Report*>& reports,
+                 const std::vector<const Figure*>& asked) {
+  std::vector<const Report*> ran;
+  std::ranges::copy_if(reports, std::back_inserter(ran),
+                       [](const Report* report) { return report != nullptr; });
+  for (const Figure& figure : figures()) {
+    const bool is_asked = std::ranges::find(asked, &figure) != asked.end();
+    if (figure.use != FigureUse::runs && !is_asked) continue;
+    const bool none_has_it = is_missing(figure, ran);
+    if (none_has_it && figure.of == FigureOf::slo) continue;
+    ResultColumn column = ResultColumn::of_figure(figure, reports);
+    if (is_asked && column.header.empty()) column.header = figure.title;
+    if (none_has_it) column.header = column.title = "";
+    table.columns.push_back(std::move(column));
+  }
+}
+
+int decimals_of(const std::vector<double>& numbers) {
+  double least = std::numeric_limits<double>::infinity();
+  const auto is_whole = [](double number) { return number == std::floor(number); };
+  if (std::ranges::all_of(numbers, is_whole)) return 0;
+  for (const double number : numbers) {
+    if (number != 0 && std::isfinite(number)) least = std::min(least, std::abs(number));
+  }
+  if (!std::isfinite(least)) return 0;
+  return std::clamp(2 - static_cast<int>(std::floor(std::log10(least))), 0, 4);
+}
+
+}  // namespace foretoken
