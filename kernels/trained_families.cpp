@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <mutex>
 
 namespace foretoken {
 namespace {
@@ -37,7 +39,7 @@ void check_version(const EstimatorFamily& family, const Artifact& artifact, Trai
 
 }  // namespace
 
-std::unique_ptr<const Artifact> TrainedFamilies::load(const EstimatorFamily& family) const {
+std::shared_ptr<const Artifact> TrainedFamilies::load(const EstimatorFamily& family) const {
   const std::string name = std::string(family.name()) + ".json";
   std::string file, text;
   if (folder_.empty()) {
@@ -52,8 +54,21 @@ std::unique_ptr<const Artifact> TrainedFamilies::load(const EstimatorFamily& fam
     file = path.string();
     text.assign(std::istreambuf_iterator<char>(stream), {});
   }
-  auto artifact = std::make_unique<const Artifact>(read_artifact(text, file));
+  auto artifact = std::make_shared<const Artifact>(read_artifact(text, file));
   check_version(family, *artifact, purpose_, file);
+  return artifact;
+}
+
+std::shared_ptr<const Artifact> TrainedFamilies::load_once(const EstimatorFamily& family) const {
+  const bool is_ours = embedded_.data() == embedded_artifacts().data() ||
+                       embedded_.data() == embedded_ceilings().data();
+  if (!folder_.empty() || !is_ours) return load(family);
+  static std::mutex mutex;
+  static std::map<std::pair<const EstimatorFamily*, TrainedFor>, std::shared_ptr<const Artifact>>
+      read;
+  const std::scoped_lock lock(mutex);
+  std::shared_ptr<const Artifact>& artifact = read[{&family, purpose_}];
+  if (!artifact) artifact = load(family);
   return artifact;
 }
 
@@ -61,7 +76,7 @@ const Artifact* TrainedFamilies::find(const EstimatorFamily& family) const {
   for (const Entry& entry : entries_) {
     if (entry.family == &family) return entry.artifact.get();
   }
-  entries_.push_back({&family, load(family)});
+  entries_.push_back({&family, load_once(family)});
   return entries_.back().artifact.get();
 }
 

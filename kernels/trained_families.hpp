@@ -1,6 +1,8 @@
 // The artifacts that belong to the estimator families: from inside the program, or from a folder of
-// the user's. Each is read when its family is first asked for, since a run needs few of them.
-// Not for use from several threads at once.
+// the user's. Each is read when its family is first asked for, since a run needs few of them, and
+// those inside the program once a process: a search makes a predictor a choice, and its runs
+// inherit what was read before they were forked. One object is not for use from several threads at
+// once.
 #pragma once
 
 #include <memory>
@@ -42,10 +44,11 @@ class TrainedFamilies {
  private:
   struct Entry {
     const EstimatorFamily* family;
-    std::unique_ptr<const Artifact> artifact;  // null: there is none
+    std::shared_ptr<const Artifact> artifact;  // null: there is none
   };
 
-  [[nodiscard]] std::unique_ptr<const Artifact> load(const EstimatorFamily& family) const;
+  [[nodiscard]] std::shared_ptr<const Artifact> load(const EstimatorFamily& family) const;
+  [[nodiscard]] std::shared_ptr<const Artifact> load_once(const EstimatorFamily& family) const;
 
   std::string folder_;
   std::span<const EmbeddedFile> embedded_;

@@ -1,5 +1,7 @@
 #include "sim/run/run.hpp"
 
+#include <set>
+
 #include "kernels/physical_predictor.hpp"
 #include "sim/run/deployed_pools.hpp"
 #include "sim/run/request_figures.hpp"
@@ -9,6 +11,32 @@
 
 namespace foretoken {
 namespace {
+
+/// Counts requests that miss the SLO: when they end, or as soon as they are late for certain.
+class Misses {
+ public:
+  Misses(const Scenario& scenario, const Timeline& timeline)
+      : limits_(slo_limits(scenario.slo)), timeline_(timeline) {}
+
+  [[nodiscard]] const SloLimits& limits() const { return limits_; }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+
+  void take_late(const RequestRecord& record) {
+    if (!timeline_.is_counted(record)) return;
+    late_.insert(record.id.value);
+    ++count_;
+  }
+  void take_ended(const RequestRecord& record) {
+    if (late_.erase(record.id.value) == 1) return;
+    if (timeline_.is_counted(record) && !limits_.is_met_by(record)) ++count_;
+  }
+
+ private:
+  SloLimits limits_;
+  const Timeline& timeline_;
+  std::set<std::uint32_t> late_;  // counted, not ended
+  std::int64_t count_ = 0;
+};
 
 /// Cuts the run at the horizon.
 class Horizon final : public EventHandler {
@@ -28,8 +56,11 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
 
   Platform platform(scenario.cluster);
   Timeline timeline(scenario.run.warmup);
-  const SloLimits limits = slo_limits(scenario.slo);
-  std::int64_t ended = 0, missed = 0;
+  Misses misses(scenario, timeline);
+  const auto is_given_up = [&] {
+    return options.misses_max && misses.count() > *options.misses_max;
+  };
+  std::int64_t ended = 0;
   const std::optional<std::int64_t> expected = source->expected();
   const FrontEndSettings& settings = scenario.front_end;
   FrontEnd front_end(platform, *source, timeline, {settings.attempts_max, settings.retry_delay},
@@ -37,12 +68,16 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
                        ++ended;
                        const RequestRecord& record = timeline.requests().back();
                        if (options.observer != nullptr) options.observer->on_request_ended(record);
-                       const bool is_good = record.status == RequestStatus::completed &&
-                                            limits.is_met_by(record);
-                       if (timeline.is_counted(record) && !is_good) ++missed;
-                       if (options.misses_max && missed > *options.misses_max) platform.stop();
+                       misses.take_ended(record);
+                       if (is_given_up()) platform.stop();
                        if (options.progress) options.progress({ended, expected, platform.now()});
                      });
+  if (options.misses_max) {
+    front_end.watch(misses.limits(), [&](const RequestRecord& record) {
+      misses.take_late(record);
+      if (is_given_up()) platform.stop();
+    });
+  }
   front_end.connect(pools.start(platform, timeline, front_end, options.observer));
 
   set_check_context([&] {
@@ -54,8 +89,7 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   pools.arm();
   front_end.start();
   platform.run();
-  const bool is_given_up = options.misses_max && missed > *options.misses_max;
-  if (!is_given_up && front_end.ended() == front_end.arrived()) pools.check_empty();
+  if (!is_given_up() && front_end.ended() == front_end.arrived()) pools.check_empty();
   const std::size_t ended_in_time = timeline.requests().size();
   front_end.close();
   for (std::size_t i = ended_in_time; i < timeline.requests().size(); ++i) {

@@ -14,6 +14,11 @@ FrontEnd::FrontEnd(Platform& platform, RequestSource& source, Timeline& timeline
       retry_(retry),
       on_end_(std::move(on_end)) {}
 
+void FrontEnd::watch(const SloLimits& limits, std::function<void(const RequestRecord&)> on_late) {
+  limits_ = limits;
+  on_late_ = std::move(on_late);
+}
+
 std::uint64_t FrontEnd::tag(EventKind kind, RequestId id) {
   return static_cast<std::uint64_t>(kind) << 32 | id.value;
 }
@@ -50,6 +55,11 @@ void FrontEnd::on_event(std::uint64_t tag) {
     case EventKind::first_token_due:
       if (open.has_first_token) return;
       return give_up(open, RequestStatus::timed_out);
+    case EventKind::first_token_late:
+      if (!open.has_first_token) tell_late(open);
+      return;
+    case EventKind::late:
+      return tell_late(open);
     case EventKind::timed_out:
       return give_up(open, RequestStatus::timed_out);
     case EventKind::cancelled:
@@ -86,6 +96,18 @@ void FrontEnd::arm_deadlines(const Request& request) {
   arm(request.timeout, EventKind::timed_out);
   arm(request.first_token_timeout, EventKind::first_token_due);
   arm(request.cancel_after, EventKind::cancelled);
+  arm_late(limits_.ttft, EventKind::first_token_late, request.id);
+  arm_late(limits_.end_to_end, EventKind::late, request.id);
+}
+
+void FrontEnd::arm_late(Seconds limit, EventKind kind, RequestId id) {
+  const Seconds past_rounding(1e-6);  // what comes just in time is in time
+  if (!on_late_ || limit < Seconds(0.0)) return;
+  platform_.at(platform_.now() + limit + past_rounding, *this, tag(kind, id));
+}
+
+void FrontEnd::tell_late(Open& open) {
+  if (!std::exchange(open.is_late, true)) on_late_(open.record);
 }
 
 void FrontEnd::give_up(Open& open, RequestStatus status) {
@@ -100,7 +122,11 @@ void FrontEnd::hand_on(Open& open) {
   pool_->submit(open.request, open.record);
 }
 
-void FrontEnd::on_first_token(RequestId id) { open_.at(id.value).has_first_token = true; }
+void FrontEnd::on_first_token(RequestId id) {
+  Open& open = open_.at(id.value);
+  if (std::exchange(open.has_first_token, true) || open.request.output_tokens < 2) return;
+  arm_late(limits_.tpot * static_cast<double>(open.request.output_tokens - 1), EventKind::late, id);
+}
 
 void FrontEnd::on_request_lost(const RequestRecord& record) {
   Open& open = open_.at(record.id.value);

@@ -27,6 +27,10 @@ class FrontEnd final : public EventHandler, public RequestListener {
   FrontEnd(Platform& platform, RequestSource& source, Timeline& timeline, RetryPolicy retry = {},
            std::function<void()> on_end = {});
 
+  /// `on_late` is told, once a request and as soon as it is certain, of those that will not meet
+  /// `limits`: whoever gives up a run that cannot hold need not wait for them to end. Before
+  /// start().
+  void watch(const SloLimits& limits, std::function<void(const RequestRecord&)> on_late);
   /// Whom requests are handed to; once, before start().
   void connect(Pool& pool) { pool_ = &pool; }
   /// Arms the first arrival.
@@ -49,6 +53,8 @@ class FrontEnd final : public EventHandler, public RequestListener {
     retried,
     timed_out,
     first_token_due,
+    first_token_late,
+    late,
     cancelled
   };
   struct Open {
@@ -56,6 +62,7 @@ class FrontEnd final : public EventHandler, public RequestListener {
     RequestRecord record;  // as of the last loss
     bool has_first_token = false;
     bool is_in_pool = false;
+    bool is_late = false;
   };
 
   [[nodiscard]] static std::uint64_t tag(EventKind kind, RequestId id);
@@ -64,6 +71,9 @@ class FrontEnd final : public EventHandler, public RequestListener {
   void accept(Request request);
   void arm_deadlines(const Request& request);
   void hand_on(Open& open);
+  /// `limit` from now on, or never if it is negative, the request is late.
+  void arm_late(Seconds limit, EventKind kind, RequestId id);
+  void tell_late(Open& open);
   /// Its client does not want it any more.
   void give_up(Open& open, RequestStatus status);
   void end(const RequestRecord& record);
@@ -73,6 +83,8 @@ class FrontEnd final : public EventHandler, public RequestListener {
   Timeline& timeline_;
   RetryPolicy retry_;
   std::function<void()> on_end_;
+  SloLimits limits_;
+  std::function<void(const RequestRecord&)> on_late_;
   Pool* pool_ = nullptr;
   std::optional<Request> pending_;                         // its arrival event is armed
   std::unordered_map<std::uint32_t, Request> follow_ups_;  // armed too; by id, never walked

@@ -64,6 +64,48 @@ TEST_F(FrontEndTest, ATimeoutIsForTheWholeAnswer) {
   EXPECT_NEAR(platform->now().value(), steps(3.9), 1e-9);
 }
 
+TEST_F(FrontEndTest, WhatWillMissTheSloIsToldOnceAndAsSoonAsItIsCertain) {
+  limits.sequences_max = 1;  // one after the other
+  add(0, 50, 4);             // first token at 1, then one a step
+  add(0, 50, 4);             // at 5, in time by a hair; its last at 8 is late
+  add(4, 50, 1);             // at 9, in time by a hair
+  build(1);
+  std::vector<std::pair<std::uint32_t, double>> late;
+  front_end->watch({.ttft = Seconds(steps(5)), .end_to_end = Seconds(steps(6.5))},
+                   [&](const RequestRecord& record) {
+                     late.emplace_back(record.id.value, platform->now().value());
+                   });
+  run();
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_EQ(late[0].first, 1U);
+  EXPECT_NEAR(late[0].second, steps(6.5), 2e-6);
+  EXPECT_NEAR(platform->now().value(), steps(9), 1e-9) << "watching does not prolong a run";
+}
+
+TEST_F(FrontEndTest, ALateFirstTokenIsToldBeforeItComes) {
+  limits.sequences_max = 1;
+  add(0, 50, 4);
+  add(0, 50, 4);  // first token at 5, last at 8
+  build(1);
+  std::vector<double> late;
+  front_end->watch({.ttft = Seconds(steps(3)), .end_to_end = Seconds(steps(7))},
+                   [&](const RequestRecord&) { late.push_back(platform->now().value()); });
+  run();
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_NEAR(late[0], steps(3), 2e-6);
+}
+
+TEST_F(FrontEndTest, SlowTokensAreToldBeforeTheLastOne) {
+  add(0, 50, 11);  // first token at 1, last at 11
+  build(1);
+  std::vector<double> late;
+  front_end->watch({.tpot = Seconds(steps(0.5))},
+                   [&](const RequestRecord&) { late.push_back(platform->now().value()); });
+  run();
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_NEAR(late[0], steps(6), 2e-6);
+}
+
 TEST_F(FrontEndTest, DeadlinesOfWhatHasEndedDoNotProlongTheRun) {
   add(0, 50, 2).timeout = Seconds(3600.0);
   build(1);
