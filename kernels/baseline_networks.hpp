@@ -19,8 +19,9 @@ struct BaselineNetworks {
   std::optional<std::span<const EmbeddedFile>> embedded;
 };
 
-/// Reads the option `artifacts`, a folder of networks in place of those inside the program. Prices
-/// are a PredictionError where the baseline has no network or decomposer for a kernel.
+/// Reads the options `artifacts`, a folder of networks in place of those inside the program, and
+/// `fallback`, who prices kernels that the baseline has no network for (fallback.hpp). A kernel
+/// without decomposer is a PredictionError.
 std::unique_ptr<Predictor> make_baseline(BaselineNetworks networks, TableReader& options);
 
 }  // namespace foretoken

@@ -7,12 +7,13 @@
 
 #include "calibration/app/family_trainer.hpp"
 #include "calibration/fit/linear.hpp"
+#include "calibration/fit/wave_laws_fit.hpp"
+#include "kernels/in_step_predictor.hpp"
 #include "kernels/neusight.hpp"
 #include "kernels/paper_family.hpp"
 #include "kernels/physical_predictor.hpp"
 #include "kernels/roof.hpp"
 #include "kernels/row_prices.hpp"
-#include "kernels/in_step_predictor.hpp"
 #include "kernels/trained_families.hpp"
 
 namespace foretoken {
@@ -37,10 +38,8 @@ PriceKernel network_prices(const EstimatorFamily& family, Artifact trained) {
   };
 }
 
-/// As the predictor prices: by rows of tiles, and within physics.
-PriceKernel synperf_prices(const FamilyTable& table, const FamilyTraining& training) {
-  const EstimatorFamily& family = *table.family;
-  const PriceKernel alone = network_prices(family, train_family_or_explain(table, training));
+/// By rows of tiles, and within physics.
+PriceKernel by_rows(const EstimatorFamily& family, const PriceKernel& alone) {
   const auto rows = std::make_shared<RowPrices>();
   return [&family, alone, rows](const Kernel& kernel, const GpuSpec& gpu) {
     const auto price = [&](const Kernel& one) { return Prediction{Seconds(alone(one, gpu))}; };
@@ -48,6 +47,23 @@ PriceKernel synperf_prices(const FamilyTable& table, const FamilyTraining& train
     const Prediction found = has_rows ? rows->find(family, kernel, gpu, price) : price(kernel);
     return within_physics(found, kernel, gpu).time.value();
   };
+}
+
+/// As the predictor prices.
+PriceKernel synperf_prices(const FamilyTable& table, const FamilyTraining& training) {
+  const EstimatorFamily& family = *table.family;
+  return by_rows(family, network_prices(family, train_family_or_explain(table, training)));
+}
+
+PriceKernel wave_prices(const FamilyTable& table, const FamilyTraining& training) {
+  const auto laws = std::make_shared<const WaveLaws>(
+      fit_wave_laws(table, training_rows(table, training.rows)), Value());
+  const EstimatorFamily& family = *table.family;
+  return by_rows(family, [laws, &family](const Kernel& kernel, const GpuSpec& gpu) {
+    const WaveLaw* const law = laws->find(family.name(), kernel, gpu).law;
+    if (law == nullptr) throw PredictionError("no rows to fit to");
+    return law->time(launch_waves(kernel, gpu)).value();
+  });
 }
 
 PriceKernel baseline_prices(const FamilyTable& table, const EstimatorFamily& family,
@@ -108,7 +124,7 @@ std::vector<std::string_view> column_names() {
   for (const PaperVariant variant : paper_variants) names.push_back(paper_name(variant));
   for (const std::string_view name :
        {without_network, std::string_view("roofline"), std::string_view("linear"),
-        std::string_view("neusight"), wave_column}) {
+        std::string_view("neusight"), std::string_view("wave")}) {
     names.push_back(name);
   }
   return names;
@@ -116,8 +132,12 @@ std::vector<std::string_view> column_names() {
 
 PriceKernel shipped_prices(const std::string& column, const ColumnSettings& settings) {
   Value options;
-  if (column == "synperf") options.set("fallback", Value("none"));
-  if (column == wave_column) options.set("dispatch", Value("static"));  // as what was measured
+  // A column is judged by its own prices alone.
+  if (column == "wave") {
+    options.set("others", Value("none"));
+  } else if (column != "roofline") {
+    options.set("fallback", Value("none"));
+  }
   if (!settings.artifacts.empty() && column == "synperf") {
     options.set("artifacts", Value(settings.artifacts));
   }
@@ -141,6 +161,7 @@ PriceKernel trained_prices(const std::string& column, const FamilyTable& table, 
   const FamilyTraining training = within(settings.training(column, *table.family), fold);
   if (column == "synperf") return synperf_prices(table, training);
   if (column == "linear") return linear_prices(table, training);
+  if (column == "wave") return wave_prices(table, training);
   if (column == "neusight") {
     return baseline_prices(table, neusight_family(*table.family), training);
   }

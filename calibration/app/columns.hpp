@@ -33,9 +33,6 @@ struct ColumnSettings {
 /// What of it a fold lets a network see.
 FamilyTraining within(FamilyTraining training, const Fold& fold);
 
-/// Prices mixture-of-experts layers only, and others as synperf does: only where it is named.
-inline constexpr std::string_view wave_column = "wave";
-
 /// All of them, in the order of the table.
 std::vector<std::string_view> column_names();
 /// As the program prices. Throws ConfigError for a name that is no shipped column.

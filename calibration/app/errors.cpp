@@ -17,8 +17,10 @@ struct ErrorsCommand {
 const std::vector<std::string> provenance = {
     "How far prices are off on data that no fit has seen: mean absolute relative errors. Written "
     "by",
-    "  foretoken-calibrate evaluate --json seen.json",
-    "  foretoken-calibrate evaluate --split gpu --jobs 14 --json gpu.json",
+    "  foretoken-calibrate evaluate --predictor synperf,roofline,linear,neusight,wave \\",
+    "      --json seen.json",
+    "  foretoken-calibrate evaluate --split gpu --predictor synperf,roofline,linear,neusight,wave \\",
+    "      --jobs 14 --json gpu.json",
     "  foretoken-calibrate evaluate --comm --json comm.json",
     "  foretoken validate --silicon FORETOKEN_DATA/serving/silicon_agg_h100.csv.gz \\",
     "      --servers examples/servers/public.toml --json > silicon.json",

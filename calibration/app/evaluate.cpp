@@ -62,14 +62,10 @@ std::vector<const EstimatorFamily*> asked_families(const std::string& name) {
   return estimator_families();
 }
 
-/// The columns by name. "all" stands for every one that prices all kernels itself.
+/// The columns by name.
 std::vector<std::string> asked_columns(const std::vector<std::string>& names) {
   const std::vector<std::string_view> known = column_names();
-  if (names == std::vector<std::string>{"all"}) {
-    std::vector<std::string> all(known.begin(), known.end());
-    std::erase(all, wave_column);
-    return all;
-  }
+  if (names == std::vector<std::string>{"all"}) return {known.begin(), known.end()};
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end()) {
       throw ConfigError({"--predictor"}, unknown_name_message("predictor", name, known));
@@ -243,7 +239,7 @@ class Evaluation {
   std::vector<double> prices(const Job& job, const std::string& column) {
     const FamilyTable& table = *job.table;
     const PriceKernel price = trains() ? trained_prices(column, table, *job.fold, settings_)
-                                             : shipped_prices(column, settings_);
+                                       : shipped_prices(column, settings_);
     std::vector<double> answers;
     for (const std::size_t row : job.fold->judged) {
       const std::string& gpu = table.gpus[static_cast<std::size_t>(table.rows[row].gpu)];
@@ -366,8 +362,7 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_option("--family", command->family, "Which one, or all");
   subcommand
       ->add_option("--predictor", command->columns,
-                   fmt::format("One or more of {}; or all but wave, which prices experts alone",
-                               fmt::join(column_names(), ", ")))
+                   fmt::format("One or more of {}; or all", fmt::join(column_names(), ", ")))
       ->delimiter(',')
       ->take_all();
   auto* const split = subcommand->add_option(

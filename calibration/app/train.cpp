@@ -1,6 +1,6 @@
 // foretoken-calibrate train: from measurements to artifacts, each as its recipe says. With --all
 // everything that is shipped: the networks of the estimator families, NeuSight's, the constants of
-// the linear baseline, and which tiles cuBLAS takes.
+// the linear baseline and of the wave model, and which tiles cuBLAS takes.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include "calibration/app/training_flags.hpp"
 #include "calibration/fit/linear.hpp"
 #include "calibration/fit/tile_profile_fit.hpp"
+#include "calibration/fit/wave_laws_fit.hpp"
 #include "calibration/say.hpp"
 #include "kernels/neusight.hpp"
 #include "kernels/paper_family.hpp"
@@ -22,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t ceiling_rows_max_per_group = 10'000;
+constexpr std::size_t wave_rows_max_per_group = 3'000;
+constexpr std::size_t wave_rows_judged = 20'000;
 
 /// A baseline with networks, trained on the data that each family itself is trained on.
 struct NetworkBaseline {
@@ -115,6 +118,7 @@ class Training {
       }
     }
     if (command_.baseline == "linear" || command_.all) work.push_back([&] { return fit_lines(); });
+    if (command_.baseline == "wave" || command_.all) work.push_back([&] { return fit_waves(); });
     if (command_.all) work.push_back([&] { return fit_tiles(); });
     in_processes(work.size(), command_.jobs, [&](std::size_t i) {
       say("{}", work[i]());
@@ -159,8 +163,7 @@ class Training {
     const FamilyTraining training = changed(recipes_.baseline(baseline.recipe, name));
     const Artifact artifact =
         train_baseline_or_explain(table, baseline.seen(*table.family), training);
-    const fs::path path =
-        fs::path(command_.out) / "baselines" / baseline.name / (name + ".json");
+    const fs::path path = fs::path(command_.out) / "baselines" / baseline.name / (name + ".json");
     write_below(path, write_artifact(artifact));
     return scores(fmt::format("{} {}", baseline.name, name), artifact, path);
   }
@@ -175,6 +178,30 @@ class Training {
     const fs::path path = fs::path(command_.out) / "baselines" / "linear.json";
     write_below(path, write_linear_models(models));
     return fmt::format("linear: {} families -> {}\n", models.size(), path.string());
+  }
+
+  [[nodiscard]] std::string fit_waves() const {
+    WaveLaws::Laws laws;
+    ValueObject rows_by_family;
+    for (const FamilyTable& table : tables_) {
+      RowChoice choice = changed(recipes_.find(table.family->name())).rows;
+      choice.with_own = choice.with_public = true;
+      choice.rows_max_per_group = wave_rows_max_per_group;
+      const Rows rows = training_rows(table, choice);
+      const Rows held_out = thinned(held_out_rows(table), wave_rows_judged);
+      laws.merge(fit_judged_wave_laws(table, rows, held_out));
+      rows_by_family.emplace_back(std::string(table.family->name()),
+                                  static_cast<std::int64_t>(rows.size()));
+    }
+    const ValueObject provenance = {
+        {"made_by", "foretoken-calibrate train --baseline wave"},
+        {"layouts_held_out", !command_.with_held_out},
+        {"rows_max_per_gpu_and_source", static_cast<std::int64_t>(wave_rows_max_per_group)},
+        {"rows", std::move(rows_by_family)}};
+    const std::size_t count = laws.size();
+    const fs::path path = fs::path(command_.out) / "baselines" / "wave.json";
+    write_below(path, WaveLaws(std::move(laws), provenance).text());
+    return fmt::format("wave: {} laws -> {}\n", count, path.string());
   }
 
   [[nodiscard]] std::string fit_tiles() const {
@@ -202,9 +229,10 @@ int train_command(TrainCommand command) {
   if (command.out.empty()) {
     command.out = command.quantile > 0 ? "calibration/artifacts/ceilings" : "calibration/artifacts";
   }
-  std::vector<std::string_view> baselines = {"linear"};
+  std::vector<std::string_view> baselines = {"linear", "wave"};
   for (const NetworkBaseline& baseline : network_baselines()) baselines.push_back(baseline.name);
-  if (!command.baseline.empty() && std::ranges::find(baselines, command.baseline) == baselines.end()) {
+  if (!command.baseline.empty() &&
+      std::ranges::find(baselines, command.baseline) == baselines.end()) {
     throw ConfigError({"--baseline"},
                       unknown_name_message("baseline", command.baseline, baselines));
   }
@@ -231,9 +259,10 @@ void add_train(CLI::App& program, Action& chosen) {
                    "Learn a ceiling instead of the time to expect: the efficiency that this share "
                    "of launches stays below (0.8 for foretoken diagnose)")
       ->check(CLI::Range(0.01, 0.99));
-  subcommand->add_option("--baseline", command->baseline,
-                         "neusight, synperf_paper (or _without_mio, _without_math) or linear: a baseline "
-                         "instead of the families' networks");
+  subcommand->add_option(
+      "--baseline", command->baseline,
+      "neusight, synperf_paper (or _without_mio, _without_math), linear or wave: a baseline "
+      "instead of the families' networks");
   subcommand->add_flag("--all", command->all,
                        "Everything that is shipped: networks, baselines, tile profiles");
   subcommand->add_option("--jobs", command->jobs, "Train so many families side by side")

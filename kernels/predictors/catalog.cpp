@@ -47,8 +47,9 @@ Registry<PredictorFactory> predictor_catalog() {
               "select itself; `others` prices the rest",
               make_tritonblas);
   catalog.add("wave",
-              "mixture-of-experts layers as the configuration that a dispatch policy takes for the "
-              "step's routing, by waves of CTAs; other kernels as synperf",
+              "rounds of resident CTAs, busiest SM, memory and launches, linear in constants fitted "
+              "to each framework's kernels (RaMP's model); `dispatch` asks what experts gain from a "
+              "configuration by the step's routing",
               make_wave);
   return catalog;
 }

@@ -7,19 +7,17 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <list>
+#include <optional>
 
-#include "hardware/known_part.hpp"
 #include "kernels/estimators/attention_mixed.hpp"
+#include "kernels/fallback.hpp"
 #include "kernels/gpu_adaptations.hpp"
 #include "kernels/hardware_ratio.hpp"
-#include "kernels/predictor.hpp"
+#include "kernels/known_relatives.hpp"
 #include "kernels/row_prices.hpp"
 #include "kernels/trained_families.hpp"
 
 namespace foretoken {
-
-std::unique_ptr<Predictor> make_roofline(TableReader& options);
 
 namespace {
 
@@ -30,28 +28,15 @@ constexpr double unseen_gpu_factor = 2.5;
 constexpr double clamped_factor = 0.25;
 constexpr double expected_error_max = 1.0;
 
-enum class Fallback { roofline, none };
-
 struct SynPerfConfig {
   /// A folder with artifacts of one's own training, instead of those inside the program.
   std::string artifacts;
   /// Files that `foretoken-calibrate adapt` wrote: each corrects the prices of one GPU. Where it is
   /// not given, a GPU's TOML file is looked beside (new.toml: new.adaptation.json).
   std::optional<std::vector<std::string>> adaptations;
-  /// Who prices kernels without a trained family: "roofline", or "none" for an error.
-  Fallback fallback = Fallback::roofline;
 
   static SynPerfConfig from_table(TableReader& options);
 };
-
-}  // namespace
-
-template <>
-struct EnumNames<Fallback> {
-  static constexpr auto names = std::to_array<std::string_view>({"roofline", "none"});
-};
-
-namespace {
 
 SynPerfConfig SynPerfConfig::from_table(TableReader& options) {
   SynPerfConfig config;
@@ -61,7 +46,6 @@ SynPerfConfig SynPerfConfig::from_table(TableReader& options) {
   }
   std::vector<std::string> adaptations;
   if (options.read("adaptations", adaptations)) config.adaptations = std::move(adaptations);
-  options.read("fallback", config.fallback);
   return config;
 }
 
@@ -84,19 +68,16 @@ double expected_error(const Artifact& artifact, const Ensemble::Answer& answer, 
 
 class SynPerf final : public Predictor {
  public:
-  explicit SynPerf(const SynPerfConfig& config)
-      : families_(config.artifacts), adaptations_(config.adaptations) {
-    if (config.fallback == Fallback::none) return;
-    const Value no_options;
-    Diagnostics diagnostics;
-    TableReader options(no_options, diagnostics, "roofline");
-    fallback_ = make_roofline(options);
-  }
+  /// `fallback` prices kernels without a trained family; nullptr: they are an error.
+  SynPerf(const SynPerfConfig& config, std::unique_ptr<Predictor> fallback)
+      : families_(config.artifacts),
+        adaptations_(config.adaptations),
+        fallback_(std::move(fallback)) {}
 
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
     if (const EstimatorFamily* family = family_of(kernel, gpu)) {
       if (const Artifact* artifact = families_.find(*family)) {
-        const GpuSpec* const known = relative_of(gpu);
+        const GpuSpec* const known = relatives_.find(gpu);
         const bool is_scaled =
             known != nullptr && adaptations_.find(*family, *artifact, gpu) == nullptr;
         Prediction prediction = is_scaled ? scaled_price(*family, *artifact, kernel, *known, gpu)
@@ -107,7 +88,7 @@ class SynPerf final : public Predictor {
         return prediction;
       }
       if (family->first_order_error() > 0) {
-        const GpuSpec* const known = relative_of(gpu);
+        const GpuSpec* const known = relatives_.find(gpu);
         if (known == nullptr) return first_order(*family, kernel, gpu);
         return scaled(first_order(*family, kernel, *known), kernel, *known, gpu);
       }
@@ -154,16 +135,6 @@ class SynPerf final : public Predictor {
     return family.row_end(kernel, gpu) == 0 ? at(kernel) : rows_.find(family, kernel, gpu, at);
   }
 
-  /// The part that `gpu` is a variant of, or nullptr.
-  [[nodiscard]] const GpuSpec* relative_of(const GpuSpec& gpu) const {
-    auto found = std::ranges::find_if(
-        relatives_, [&](const Relative& asked) { return same_part(asked.gpu, gpu); });
-    if (found == relatives_.end()) {
-      found = relatives_.insert(relatives_.end(), {gpu, known_relative(gpu)});
-    }
-    return found->known ? &*found->known : nullptr;
-  }
-
   [[nodiscard]] Prediction price_of_row(const EstimatorFamily& family, const Artifact& artifact,
                                         const Kernel& kernel, const GpuSpec& gpu) const {
     if (family.row_end(kernel, gpu) == 0) return price(family, artifact, kernel, gpu);
@@ -190,7 +161,7 @@ class SynPerf final : public Predictor {
   /// Both kinds of sequences are priced apart, and what one launch pays once is taken off.
   [[nodiscard]] Prediction price_mixed(const Kernel& kernel, const GpuSpec& gpu) const {
     // What one launch pays once is the known part's: it must not shrink as the GPU gets better.
-    const GpuSpec* const known = relative_of(gpu);
+    const GpuSpec* const known = relatives_.find(gpu);
     const MixedAttention parts = split_mixed_attention(kernel, known != nullptr ? *known : gpu);
     const Prediction prefill = predict(parts.prefill, gpu);
     const Prediction decode = predict(parts.decode, gpu);
@@ -208,18 +179,15 @@ class SynPerf final : public Predictor {
   TrainedFamilies families_;
   GpuAdaptations adaptations_;
   RowPrices rows_;
-  struct Relative {
-    GpuSpec gpu;
-    std::optional<GpuSpec> known;
-  };
-  mutable std::list<Relative> relatives_;  // a memo of known_relative; runs know few GPUs
-  std::unique_ptr<Predictor> fallback_;    // null: there is none
+  KnownRelatives relatives_;
+  std::unique_ptr<Predictor> fallback_;  // null: there is none
 };
 
 }  // namespace
 
 std::unique_ptr<Predictor> make_synperf(TableReader& options) {
-  return std::make_unique<SynPerf>(SynPerfConfig::from_table(options));
+  const SynPerfConfig config = SynPerfConfig::from_table(options);
+  return std::make_unique<SynPerf>(config, read_fallback(options, "fallback", Fallback::roofline));
 }
 
 }  // namespace foretoken

@@ -7,26 +7,11 @@
 #include <optional>
 #include <tuple>
 
-#include "kernels/predictor.hpp"
+#include "kernels/fallback.hpp"
 #include "kernels/selection/tile_pool.hpp"
 #include "sim/base/nearest_name.hpp"
 
 namespace foretoken {
-
-std::unique_ptr<Predictor> make_synperf(TableReader& options);
-std::unique_ptr<Predictor> make_roofline(TableReader& options);
-
-namespace {
-
-/// Who prices kernels that are no matrix products.
-enum class Others { synperf, roofline, none };
-
-}  // namespace
-
-template <>
-struct EnumNames<Others> {
-  static constexpr auto names = std::to_array<std::string_view>({"synperf", "roofline", "none"});
-};
 
 namespace {
 
@@ -35,7 +20,6 @@ struct TritonBlasConfig {
   std::optional<ProductTile> tile;  // none: the best by the model
   std::optional<TilePool> pool;     // of a kernel of the user's, for its GPU and format
   PoolUse pool_use = PoolUse::only;
-  Others others = Others::synperf;
 
   static TritonBlasConfig from_table(TableReader& options) {
     TritonBlasConfig config;
@@ -60,7 +44,6 @@ struct TritonBlasConfig {
     if (options.read("pool_use", config.pool_use)) {
       options.expect("pool_use", options.find("pool") != nullptr, "needs a pool");
     }
-    options.read("others", config.others);
     return config;
   }
 };
@@ -155,12 +138,7 @@ class TritonBlas final : public Predictor {
 
 std::unique_ptr<Predictor> make_tritonblas(TableReader& options) {
   TritonBlasConfig config = TritonBlasConfig::from_table(options);
-  const Value nothing;
-  Diagnostics diagnostics;
-  TableReader none(nothing, diagnostics, "predictor");
-  std::unique_ptr<Predictor> others;
-  if (config.others == Others::synperf) others = make_synperf(none);
-  if (config.others == Others::roofline) others = make_roofline(none);
+  auto others = read_fallback(options, "others", Fallback::synperf);
   return std::make_unique<TritonBlas>(std::move(config), std::move(others));
 }
 

@@ -1,113 +1,137 @@
-// Fused mixture-of-experts layers priced as a kernel with many configurations, one of which a
-// policy picks by the number of tokens or by the routing (kernels/selection/moe_dispatch.hpp): what
-// a serving framework could gain from looking at the histogram. The layers are those of the
-// measured Triton kernel, and on GPUs that nobody measured of its wave formula. All other kernels
-// are priced by another predictor.
+// Waves of CTAs, RaMP's cost model extended to every kernel: rounds of resident CTAs, the busiest
+// SM, memory and launches, linear in constants fitted to the launches of each framework
+// (kernels/wave_laws.hpp). With `dispatch`, mixture-of-experts layers are Triton's fused kernel
+// with many configurations, one of which a policy picks by the number of tokens or by the routing
+// (kernels/selection/moe_dispatch.hpp): what a framework could gain from looking at the histogram.
+// Kernels that nobody measured (products of several batches, states) are priced by `others`.
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
+#include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/expert_load.hpp"
-#include "kernels/predictor.hpp"
+#include "kernels/fallback.hpp"
+#include "kernels/known_relatives.hpp"
 #include "kernels/roof.hpp"
+#include "kernels/row_prices.hpp"
 #include "kernels/selection/moe_dispatch.hpp"
+#include "kernels/trained_families.hpp"
+#include "kernels/wave_laws.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken {
-
-std::unique_ptr<Predictor> make_roofline(TableReader& options);
-std::unique_ptr<Predictor> make_synperf(TableReader& options);
-
 namespace {
-
-enum class Others { synperf, roofline, none };
-
-/// A choice: twice what its times are off on the H200's grid (0.10, `foretoken-calibrate evaluate
-/// --wave`, specification alone), whose GPU its constants are of. It is of the kernel they were
-/// fitted to; SGLang's and vLLM's are 36 to 41 % away (`evaluate --predictor synperf,wave`).
-constexpr double analytic_error = 0.2;
 
 struct WaveConfig {
-  /// "static": vLLM's way, the nearest entry of a table tuned with experts alike. "bucket": the
-  /// same with an entry a power of two. "routing_aware": by the step's own histogram.
-  DispatchPolicy dispatch = DispatchPolicy::routing_aware;
-  /// Who prices what is no mixture-of-experts layer: "synperf", "roofline", or "none" for an error.
-  Others others = Others::synperf;
-  /// Files that `foretoken-calibrate fit wave` wrote, for their GPU and format instead of what is
-  /// inside the program.
+  /// Not given: the framework's kernel with the configuration it ships. "static": Triton's, by
+  /// vLLM's way, the nearest entry of a table tuned with experts alike. "bucket": the same with an
+  /// entry a power of two. "routing_aware": by the step's own histogram.
+  std::optional<DispatchPolicy> dispatch;
+  /// Files that `foretoken-calibrate fit wave` wrote, of one's own fused kernel: its GPU's and
+  /// format's layers are that kernel's, by `dispatch` (routing_aware if not given).
   std::vector<std::string> profiles;
 
-  static WaveConfig from_table(TableReader& options);
+  static WaveConfig from_table(TableReader& options) {
+    WaveConfig config;
+    DispatchPolicy policy{};
+    if (options.read("dispatch", policy)) config.dispatch = policy;
+    options.read("profiles", config.profiles);
+    return config;
+  }
 };
 
-}  // namespace
-
-template <>
-struct EnumNames<Others> {
-  static constexpr auto names = std::to_array<std::string_view>({"synperf", "roofline", "none"});
-};
-
-namespace {
-
-WaveConfig WaveConfig::from_table(TableReader& options) {
-  WaveConfig config;
-  options.read("dispatch", config.dispatch);
-  options.read("others", config.others);
-  options.read("profiles", config.profiles);
-  return config;
-}
-
-std::unique_ptr<Predictor> make_others(Others others) {
-  const Value no_options;
-  Diagnostics diagnostics;
-  TableReader options(no_options, diagnostics, "wave");
-  if (others == Others::synperf) return make_synperf(options);
-  return others == Others::roofline ? make_roofline(options) : nullptr;
+/// Assignments of the busiest rank's experts, at least one.
+std::vector<std::int64_t> histogram_of(const FusedMoe& kernel, const MoeLayer& layer) {
+  std::vector<std::int64_t> histogram = busiest_rank_rows(kernel);
+  histogram.resize(static_cast<std::size_t>(layer.experts));
+  if (std::ranges::all_of(histogram, [](std::int64_t count) { return count == 0; })) {
+    histogram.front() = 1;  // a part of an assignment, rounded away
+  }
+  return histogram;
 }
 
 class Wave final : public Predictor {
  public:
-  explicit Wave(const WaveConfig& config)
-      : policy_(config.dispatch), others_(make_others(config.others)) {
+  Wave(const WaveConfig& config, std::unique_ptr<Predictor> others)
+      : policy_(config.dispatch), others_(std::move(others)) {
     for (const std::string& path : config.profiles) {
       profiles_.push_back(read_wave_profile(load_json(path)));
     }
   }
 
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
-    const auto* moe = std::get_if<FusedMoe>(&kernel);
-    const bool is_ours =
-        moe != nullptr && gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(moe->dtype)] > 0;
-    if (is_ours) return price(*moe, gpu);
-    if (others_ != nullptr) return others_->predict(kernel, gpu);
-    throw PredictionError(
-        fmt::format("{}: the wave predictor prices mixture-of-experts layers in formats that {} "
-                    "multiplies; set others = \"synperf\" for the rest",
-                    kernel_name(kernel), gpu.name));
+    if (const auto* moe = std::get_if<FusedMoe>(&kernel);
+        moe != nullptr && is_dispatched(*moe, gpu)) {
+      return price_dispatched(*moe, gpu);
+    }
+    return price(kernel, gpu);
   }
 
  private:
-  [[nodiscard]] Prediction price(const FusedMoe& kernel, const GpuSpec& gpu) const {
-    const MoeLayer layer = layer_of(kernel);
-    std::vector<std::int64_t> histogram = busiest_rank_rows(kernel);
-    histogram.resize(static_cast<std::size_t>(layer.experts));
-    if (std::ranges::all_of(histogram, [](std::int64_t count) { return count == 0; })) {
-      histogram.front() = 1;  // a part of an assignment, rounded away
+  /// As the framework launches it.
+  [[nodiscard]] Prediction price(const Kernel& kernel, const GpuSpec& gpu) const {
+    const EstimatorFamily* const family = family_of(kernel, gpu);
+    if (family == nullptr && is_mixed(kernel)) return price_apart(*this, kernel, gpu);
+    const WaveLaws::Found found =
+        family == nullptr ? WaveLaws::Found()
+                          : laws_.find(family->name(), kernel, gpu, relatives_.find(gpu));
+    if (found.law != nullptr) {
+      const auto at = [&](const Kernel& one) { return by_law(found, one, gpu); };
+      if (family->row_end(kernel, gpu) == 0) return at(kernel);
+      return rows_.find(*family, kernel, gpu, at);
     }
+    if (others_ != nullptr) return others_->predict(kernel, gpu);
+    throw PredictionError(
+        fmt::format("{}: the wave predictor has no constants for this kernel on {}; set others = "
+                    "\"synperf\" for the rest",
+                    kernel_name(kernel), gpu.name));
+  }
+
+  [[nodiscard]] static Prediction by_law(const WaveLaws::Found& found, const Kernel& kernel,
+                                         const GpuSpec& gpu) {
+    const LaunchWaves waves = launch_waves(kernel, gpu);
+    return {found.law->time(waves), waves.bound_by(),
+            found.is_of_gpu ? Origin::learned : Origin::transferred, found.law->error};
+  }
+
+  [[nodiscard]] const WaveProfile* own_profile(const GpuSpec& gpu, DType dtype) const {
+    const auto own = std::ranges::find_if(profiles_, [&](const WaveProfile& profile) {
+      return profile.gpu == gpu.name && profile.dtype == dtype;
+    });
+    return own != profiles_.end() ? &*own : nullptr;
+  }
+
+  [[nodiscard]] bool is_dispatched(const FusedMoe& kernel, const GpuSpec& gpu) const {
+    if (!(gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(kernel.dtype)] > 0)) return false;
+    return policy_.has_value() || own_profile(gpu, kernel.dtype) != nullptr;
+  }
+
+  /// Triton's fused kernel, static, as the framework launches it, times what another policy makes
+  /// of it; or a kernel of the user's by its own profile.
+  [[nodiscard]] Prediction price_dispatched(FusedMoe kernel, const GpuSpec& gpu) const {
+    const DispatchPolicy policy = policy_.value_or(DispatchPolicy::routing_aware);
+    const MoeLayer layer = layer_of(kernel);
+    const std::vector<std::int64_t> histogram = histogram_of(kernel, layer);
     MoeDispatcher& dispatcher = dispatcher_for(layer, gpu);
-    const std::size_t chosen = dispatched(dispatcher, policy_, histogram, kernel.tokens);
-    const double time_us = static_cast<double>(dispatcher.times_us(histogram)[chosen]);
-    // A line through measured points may cross what memory allows, far from them.
-    const Seconds weights =
-        Bytes(active_experts(histogram) * layer.weight_bytes()) / gpu.dram_bandwidth;
-    const DispatchSource& source = dispatcher.source();
-    Prediction prediction;
-    prediction.time = std::max(Seconds(time_us * 1e-6), weights + gpu.launch_latency);
-    prediction.bound_by = roof_of(Kernel(kernel), gpu).bound_by;
-    prediction.origin = source.origin;
-    prediction.expected_error =
-        source.origin == Origin::analytic ? analytic_error : source.expected_error;
+    const auto time_us = [&](DispatchPolicy by) {
+      const std::size_t chosen = dispatched(dispatcher, by, histogram, kernel.tokens);
+      return static_cast<double>(dispatcher.times_us(histogram)[chosen]);
+    };
+    if (own_profile(gpu, layer.dtype) != nullptr) {
+      // A line through measured points may cross what memory allows, far from them.
+      const Seconds weights =
+          Bytes(active_experts(histogram) * layer.weight_bytes()) / gpu.dram_bandwidth;
+      return {std::max(Seconds(time_us(policy) * 1e-6), weights + gpu.launch_latency),
+              roof_of(Kernel(kernel), gpu).bound_by, Origin::learned,
+              dispatcher.source().expected_error};
+    }
+    kernel.implementation.source = KernelSource::triton;
+    Prediction prediction = price(Kernel(kernel), gpu);
+    if (policy != DispatchPolicy::fixed) {
+      prediction.time *= time_us(policy) / time_us(DispatchPolicy::fixed);
+    }
     return prediction;
   }
 
@@ -115,19 +139,20 @@ class Wave final : public Predictor {
     const Key key{gpu.name, gpu.file, layer.experts, layer.hidden, layer.intermediate, layer.dtype};
     const auto found = dispatchers_.find(key);
     if (found != dispatchers_.end()) return found->second;
-    const auto own = std::ranges::find_if(profiles_, [&](const WaveProfile& profile) {
-      return profile.gpu == gpu.name && profile.dtype == layer.dtype;
-    });
+    const WaveProfile* const own = own_profile(gpu, layer.dtype);
     MoeDispatcher made =
-        own != profiles_.end() ? MoeDispatcher(layer, gpu, *own) : MoeDispatcher(layer, gpu);
+        own != nullptr ? MoeDispatcher(layer, gpu, *own) : MoeDispatcher(layer, gpu);
     return dispatchers_.emplace(key, std::move(made)).first->second;
   }
 
   using Key = std::tuple<std::string, std::string, int, std::int64_t, std::int64_t, DType>;
 
-  DispatchPolicy policy_;
+  const WaveLaws& laws_ = embedded_wave_laws();
+  std::optional<DispatchPolicy> policy_;
   std::unique_ptr<Predictor> others_;  // null: none
   std::vector<WaveProfile> profiles_;
+  KnownRelatives relatives_;
+  RowPrices rows_;
   // No state that shows: a dispatcher answers the same whenever it is made.
   mutable std::map<Key, MoeDispatcher> dispatchers_;
 };
@@ -135,7 +160,8 @@ class Wave final : public Predictor {
 }  // namespace
 
 std::unique_ptr<Predictor> make_wave(TableReader& options) {
-  return std::make_unique<Wave>(WaveConfig::from_table(options));
+  const WaveConfig config = WaveConfig::from_table(options);
+  return std::make_unique<Wave>(config, read_fallback(options, "others", Fallback::synperf));
 }
 
 }  // namespace foretoken

@@ -73,8 +73,7 @@ std::string table_name(const PricedBy& by, std::string_view family) {
 
 HeldOut held_out_of(const std::string& predictor, const std::string& family) {
   const auto& tables = table();
-  // Prices all but layers of experts by it.
-  const auto found = tables.find(predictor == "wave" ? "synperf" : predictor);
+  const auto found = tables.find(predictor);
   const auto& own = found != tables.end() ? found->second : tables.at("roofline");
   const auto row = own.find(family);
   if (row != own.end()) return row->second;

@@ -1,39 +1,13 @@
 // Attention's default prices come from the plan that the kernel launches: what is called on the
-// way, and what moves with it. The linker sends calls of some decomposers and of schedule() through
-// the counters below (tests/CMakeLists.txt).
+// way, and what moves with it.
 #include <gtest/gtest.h>
 
-#include "kernels/decomposers/decomposer.hpp"
+#include "counted_calls.hpp"
 #include "kernels/estimators/attention_schedule.hpp"
 #include "kernels/predictor.hpp"
 #include "sim/base/value.hpp"
 
 namespace foretoken::attention_plan_test {
-namespace {
-
-int decompositions = 0, schedules = 0;
-
-}  // namespace
-
-// As the linker's --wrap names them.
-Decomposition real_flash_attention_3(const Attention&, const GpuSpec&) asm(
-    "__real__ZN9foretoken27decompose_flash_attention_3ERKNS_9AttentionERKNS_7GpuSpecE");
-Decomposition wrapped_flash_attention_3(const Attention&, const GpuSpec&) asm(
-    "__wrap__ZN9foretoken27decompose_flash_attention_3ERKNS_9AttentionERKNS_7GpuSpecE");
-SmSchedule real_schedule(const Launch&, const GpuSpec&) asm(
-    "__real__ZN9foretoken8scheduleERKNS_6LaunchERKNS_7GpuSpecE");
-SmSchedule wrapped_schedule(const Launch&, const GpuSpec&) asm(
-    "__wrap__ZN9foretoken8scheduleERKNS_6LaunchERKNS_7GpuSpecE");
-
-Decomposition wrapped_flash_attention_3(const Attention& kernel, const GpuSpec& gpu) {
-  ++decompositions;
-  return real_flash_attention_3(kernel, gpu);
-}
-SmSchedule wrapped_schedule(const Launch& launch, const GpuSpec& gpu) {
-  ++schedules;
-  return real_schedule(launch, gpu);
-}
-
 namespace {
 
 std::unique_ptr<Predictor> synperf() {
@@ -62,10 +36,10 @@ TEST(attention_plan, is_made_and_scheduled_for_every_price) {
   for (const auto& slices : {std::vector<SequenceSlice>{{1, 900}, {1, 8000}},
                              {{500, 500}, {300, 4000}},
                              {{500, 500}, {1, 8000}}}) {
-    decompositions = schedules = 0;
+    counted_calls() = {};
     static_cast<void>(predictor->predict(attention(slices), h100));
-    EXPECT_EQ(decompositions, 1);
-    EXPECT_GE(schedules, 1);
+    EXPECT_EQ(counted_calls().flash_attention_3, 1);
+    EXPECT_GE(counted_calls().schedules, 1);
   }
 }
 

@@ -363,33 +363,14 @@ TEST(WavePredictor, PricesByPolicy) {
   kernel.routing = {Routing::Kind::balancedness, 0.4, {}};
   const Prediction aware = price("routing_aware", kernel, "h200-sxm");
   const Prediction fixed = price("static", kernel, "h200-sxm");
-  EXPECT_EQ(aware.origin, Origin::measured);
+  EXPECT_EQ(aware.origin, Origin::learned);
   EXPECT_GT(aware.expected_error, 0);
   EXPECT_LT(aware.time, fixed.time);
   // With experts alike there is nothing to see.
   kernel.routing = {};
   EXPECT_EQ(price("routing_aware", kernel, "h200-sxm").time,
             price("static", kernel, "h200-sxm").time);
-  EXPECT_EQ(price("bucket", kernel, "b200-sxm").origin, Origin::analytic);
-}
-
-TEST(WavePredictor, LeavesOthersToOthers) {
-  Value options;
-  options.set("others", "none");
-  Diagnostics diagnostics;
-  TableReader table(options, diagnostics, "predictor");
-  const auto predictor = predictor_catalog().find("wave", {}).make(table);
-  EXPECT_THROW(predictor->predict(Gemm{64, 4096, 4096, DType::bf16}, h200()), PredictionError);
-  const Prediction gemm = [&] {
-    const Value none;
-    Diagnostics fine;
-    TableReader empty(none, fine, "predictor");
-    return predictor_catalog()
-        .find("wave", {})
-        .make(empty)
-        ->predict(Gemm{64, 4096, 4096, DType::bf16}, h200());
-  }();
-  EXPECT_EQ(gemm.origin, Origin::learned);
+  EXPECT_EQ(price("bucket", kernel, "mi300x").origin, Origin::transferred);
 }
 
 }  // namespace

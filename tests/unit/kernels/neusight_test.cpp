@@ -138,8 +138,11 @@ TEST(Neusight, MixedAttentionOfTwoLaunchesIsTheirSum) {
 }
 
 TEST(Neusight, RefusesWhatNobodyTrainedItFor) {
-  EXPECT_THROW((void)neusight()->predict(Gemm{64, 64, 64, DType::fp32}, load_gpu("h200-sxm", {})),
-               PredictionError);
+  Value alone;
+  alone.set("fallback", Value("none"));
+  EXPECT_THROW(
+      (void)neusight(alone)->predict(Gemm{64, 64, 64, DType::fp32}, load_gpu("h200-sxm", {})),
+      PredictionError);
   Value options;
   options.set("artifacts", Value("no/such/folder"));
   EXPECT_THROW(neusight(options), ConfigError);

@@ -54,7 +54,9 @@ TEST(SynPerfPaper, RatesThatAnAblationDoesNotKnowDoNotMoveIt) {
 }
 
 TEST(SynPerfPaper, RefusesWhatItHasNoNetworkFor) {
-  const auto predictor = made("synperf_paper");
+  Value alone;
+  alone.set("fallback", Value("none"));
+  const auto predictor = made("synperf_paper", alone);
   EXPECT_THROW((void)predictor->predict(Gemm{64, 64, 64, DType::fp32}, load_gpu("h200-sxm", {})),
                PredictionError);
   Value options;

@@ -1,0 +1,140 @@
+// Every default price goes through the pipeline: a kernel of each trained family is cut into tasks
+// and scheduled on SMs when it is priced, and where registers or shared memory decide how many CTAs
+// an SM holds, they move the price.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "counted_calls.hpp"
+#include "kernels/decomposition.hpp"
+#include "kernels/estimator.hpp"
+#include "kernels/sm_scheduler.hpp"
+#include "sim/base/value.hpp"
+
+namespace foretoken::pipeline_test {
+namespace {
+
+struct Sample {
+  Kernel kernel;
+  const char* gpu = "h200-sxm";
+};
+
+Attention attention(std::vector<SequenceSlice> slices, KernelSource source, Framework framework) {
+  Attention kernel{32, 8, 128};
+  kernel.load = AttentionLoad::exact(std::move(slices));
+  kernel.implementation = {framework, source, true};
+  return kernel;
+}
+
+Mla latent(std::vector<SequenceSlice> slices) {
+  Mla kernel{.query_heads = 16};
+  kernel.load = AttentionLoad::exact(std::move(slices));
+  kernel.implementation.framework = Framework::sglang;
+  return kernel;
+}
+
+FusedMoe experts(DType dtype, KernelSource source) {
+  FusedMoe kernel{.tokens = 512,
+                  .experts = 64,
+                  .topk = 8,
+                  .hidden = 4096,
+                  .intermediate = 2048,
+                  .dtype = dtype};
+  kernel.implementation.source = source;
+  return kernel;
+}
+
+std::vector<Sample> samples() {
+  const std::vector<SequenceSlice> decodes(200, {1, 3000}), prompts(16, {1000, 2000});
+  const auto any = KernelSource::automatic;
+  return {{Gemm{4096, 4096, 4096, DType::bf16}},
+          {Gemm{4096, 4096, 4096, DType::fp8}},
+          {Gemm{4096, 4096, 4096, DType::fp8_block, {Framework::sglang}}},
+          {Gemm{4096, 4096, 4096, DType::nvfp4}, "b200-sxm"},
+          {experts(DType::bf16, KernelSource::triton)},
+          {experts(DType::fp8, KernelSource::triton)},
+          {experts(DType::bf16, any), "b200-sxm"},
+          {experts(DType::bf16, KernelSource::cutlass)},
+          {attention(prompts, KernelSource::flashinfer_fa2, Framework::pytorch)},
+          {attention(prompts, any, Framework::pytorch)},
+          {attention(decodes, any, Framework::vllm)},
+          {attention(decodes, KernelSource::triton, Framework::vllm)},
+          {attention(prompts, any, Framework::vllm)},
+          {attention(prompts, KernelSource::triton, Framework::vllm)},
+          {latent(decodes)},
+          {latent(prompts)},
+          {RmsNorm{8192, 4096}},
+          {FusedAddRmsNorm{8192, 4096}},
+          {QkNorm{8192, 40, 128}},
+          {SiluAndMul{8192, 14336}},
+          {Rope{8192, 40, 128}},
+          {KvWrite{8192, 8, 128}},
+          {Embedding{8192, 4096}},
+          {Sampling{512, 128'256}},
+          {Sampling{512, 128'256, SamplingMethod::greedy}},
+          {TopKRouting{8192, 128, 8}}};
+}
+
+std::unique_ptr<Predictor> synperf() {
+  const Value no_options;
+  Diagnostics diagnostics;
+  TableReader options(no_options, diagnostics, "predictor");
+  return predictor_catalog().find("synperf", {}).make(options);
+}
+
+TEST(Pipeline, EveryFamilyHasASample) {
+  std::map<std::string_view, int> covered;
+  for (const Sample& sample : samples()) {
+    const EstimatorFamily* family = family_of(sample.kernel, load_gpu(sample.gpu, {}));
+    ASSERT_NE(family, nullptr);
+    ++covered[family->name()];
+  }
+  for (const EstimatorFamily* family : estimator_families()) {
+    EXPECT_EQ(covered[family->name()], 1) << family->name();
+  }
+}
+
+TEST(Pipeline, EveryPriceIsScheduled) {
+  for (const Sample& sample : samples()) {
+    const GpuSpec gpu = load_gpu(sample.gpu, {});
+    const auto predictor = synperf();
+    counted_calls() = {};
+    EXPECT_EQ(predictor->predict(sample.kernel, gpu).origin, Origin::learned);
+    if (std::holds_alternative<Mla>(sample.kernel)) continue;  // from sums
+    EXPECT_GE(counted_calls().schedules, 1) << family_of(sample.kernel, gpu)->name();
+  }
+}
+
+/// CTAs of all launches that an SM holds at once.
+int residents(const Kernel& kernel, const GpuSpec& gpu) {
+  int sum = 0;
+  for (const Launch& launch : decompose(kernel, gpu).launches) {
+    sum += std::max(1, resident_ctas(launch.shape, gpu));
+  }
+  return sum;
+}
+
+TEST(Pipeline, ResidencyMovesPricesWhereItBinds) {
+  int bound = 0;
+  for (const Sample& sample : samples()) {
+    const GpuSpec gpu = load_gpu(sample.gpu, {});
+    GpuSpec few_registers = gpu, small_shared = gpu;
+    few_registers.registers_sm /= 4;
+    small_shared.shared_size_sm = small_shared.shared_size_sm * 0.25;
+    const Seconds price = synperf()->predict(sample.kernel, gpu).time;
+    for (const GpuSpec& less : {few_registers, small_shared}) {
+      const Seconds other = synperf()->predict(sample.kernel, less).time;
+      if (residents(sample.kernel, less) < residents(sample.kernel, gpu)) {
+        ++bound;
+        EXPECT_GT(other, price) << family_of(sample.kernel, gpu)->name();
+      } else {
+        EXPECT_GE(other, price) << family_of(sample.kernel, gpu)->name();
+      }
+    }
+  }
+  EXPECT_GE(bound, 20);
+}
+
+}  // namespace
+}  // namespace foretoken::pipeline_test
