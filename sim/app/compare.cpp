@@ -1,18 +1,19 @@
 // foretoken compare: which layout, which engine? A scenario and values of TP, PP, EP, replicas,
 // presets and schedulers in; one table, compare.csv and compare.json out. Finished runs are on disk
-// before the next one is looked at, so that Ctrl-C loses nothing and --resume goes on.
+// before the next one is looked at, so that Ctrl-C loses nothing and the same command goes on.
 #include "sim/planner/compare.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <chrono>
 #include <memory>
-#include <sstream>
+#include <thread>
 
 #include "sim/app/model_warnings.hpp"
 #include "sim/app/named_files.hpp"
 #include "sim/app/run_overrides.hpp"
+#include "sim/app/run_owner.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
@@ -26,6 +27,8 @@
 
 namespace foretoken {
 namespace {
+
+constexpr double lease_s = 60;  // after which others take over what a dead process was at
 
 struct CompareOptions {
   std::string scenario;
@@ -97,17 +100,12 @@ std::vector<LayoutChoice> choices_of(const CompareOptions& options) {
   return choices;
 }
 
-/// All that the figures depend on but the data files that a scenario names.
-std::string question(const CompareOptions& options, const std::vector<LayoutChoice>& choices) {
-  std::ifstream file(options.scenario, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf() << '\n' << version();
-  for (const std::string& override : options.overrides) text << '\n' << override;
-  for (const LayoutChoice& choice : choices) {
-    text << '\n' << choice.key;
-    for (const std::string& value : choice.values) text << ' ' << value;
-  }
-  return text.str();
+/// Values that may name files.
+std::vector<std::string> values_of(const std::vector<LayoutChoice>& choices) {
+  std::vector<std::string> values;
+  for (const LayoutChoice& choice : choices)
+    values.insert(values.end(), choice.values.begin(), choice.values.end());
+  return values;
 }
 
 void show_progress(bool shown, std::size_t finished, std::size_t wanted) {
@@ -130,21 +128,31 @@ int compare(const CompareOptions& options) {
           ? std::filesystem::path(options.scenario).stem().string() + ".compare"
           : options.out_folder;
   Outputs outputs(inputs_of(options.scenario, options.overrides));
-  outputs.expect_in(folder, {"rows.jsonl", "compare.csv", "compare.json"});
+  outputs.expect_in(folder, {"compare.csv", "compare.json"});
   if (!options.report_path.empty()) outputs.expect(options.report_path);
   outputs.make(folder);
-  RowStore store(folder / "rows.jsonl", question(options, choices), combinations(choices).size(),
-                 options.resume ? RowStore::Mode::resume : RowStore::Mode::fresh);
+  if (options.resume && std::filesystem::exists(folder / "rows.jsonl")) {
+    throw ConfigError({(folder / "rows.jsonl").string()},
+                      "was written by another version of Foretoken; remove it to start over");
+  }
   const Question asked = load_question(options.scenario, options.overrides);
+  Value root = asked.scenario;
+  for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+  RunStore store(
+      folder / "runs.sqlite",
+      question_of(root, options.scenario, {version(), "/proc/self/exe"}, values_of(choices)));
   ForkingRunner runner(options.jobs,
                        [&](const RunRequest& request) { return run_row(asked, request); });
   const bool shows_progress = !options.quiet && can_rewrite(stderr);
-  const Comparison comparison = compare_layouts(
-      choices, runner, store,
-      [&](std::size_t finished, std::size_t wanted) {
-        show_progress(shows_progress, finished, wanted);
-      },
-      chosen_goals);
+  const RunHost host = {[](double seconds) {
+                          std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+                          return !StopSignal::asked();
+                        },
+                        [&](const RunStore::Counts& counts) {
+                          show_progress(shows_progress, counts.finished, counts.wanted);
+                        }};
+  const Comparison comparison =
+      compare_layouts(choices, runner, store, this_process(lease_s), host, chosen_goals);
   if (!options.report_path.empty()) {
     const std::string title = fmt::format("Layouts of {}", options.scenario);
     outputs.write(options.report_path, comparison_page(comparison, title, version()));
@@ -161,8 +169,8 @@ int compare(const CompareOptions& options) {
   }
   if (!comparison.is_complete) {
     tell(
-        "foretoken: stopped; {} of {} layouts are finished and kept in {}. The same command "
-        "with --resume goes on\n",
+        "foretoken: stopped; {} of {} layouts are finished and kept in {}. The same command goes "
+        "on\n",
         comparison.rows.size(), combinations(choices).size(), folder.string());
     return status_interrupted;
   }
@@ -197,12 +205,14 @@ void add_compare(CLI::App& program, Action& chosen) {
   add_set_option(*command, options->overrides, "the scenario for all layouts");
   add_goal_option(*command, options->goals);
   command->add_option("--out", options->out_folder,
-                      "Folder for rows, compare.csv and compare.json (default: SCENARIO.compare)");
+                      "Folder for runs.sqlite, compare.csv and compare.json (default: "
+                      "SCENARIO.compare)");
   command->add_option("--report", options->report_path,
                       "Write charts of the layouts here, as one HTML file");
   command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)")
       ->check(CLI::PositiveNumber);
-  command->add_flag("--resume", options->resume, "Keep the runs that an earlier call finished");
+  command->add_flag("--resume", options->resume,
+                    "Go on from an earlier call, as the same command does without it");
   command->add_flag("--json", options->json, "Print compare.json's object alone");
   command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
   command->footer(examples(
@@ -211,7 +221,7 @@ void add_compare(CLI::App& program, Action& chosen) {
       "  foretoken compare examples/engines.toml --preset vllm-v1,sglang,tensorrt-llm\n"
       "  foretoken compare examples/disaggregated.toml --set cluster.name=h100-sxm-8x4 "
       "--pools 1:3,2:2,3:1\n"
-      "  foretoken compare examples/tensor_parallel.toml --out results --resume"));
+      "  foretoken compare examples/tensor_parallel.toml --out results --goal e2e_p99_ms"));
   command->callback([options, &chosen] { chosen = [options] { return compare(*options); }; });
 }
 

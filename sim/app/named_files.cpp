@@ -52,8 +52,7 @@ class FileSearch {
   std::set<std::string> seen_;
 };
 
-}  // namespace
-
+/// Of the content, 16 digits; "" if it cannot be read.
 std::string fingerprint_of_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return "";
@@ -63,6 +62,8 @@ std::string fingerprint_of_file(const fs::path& path) {
     fingerprint.add(std::string_view(part.data(), static_cast<std::size_t>(file.gcount())));
   return fmt::format("{:016x}", fingerprint.value());
 }
+
+}  // namespace
 
 std::vector<NamedFile> named_files(const Value& root, const fs::path& folder) {
   FileSearch search;
@@ -80,11 +81,18 @@ std::vector<fs::path> inputs_of(const fs::path& scenario,
   return inputs;
 }
 
-std::string fingerprints(const std::vector<NamedFile>& files) {
-  std::string lines;
-  for (const NamedFile& file : files)
-    lines += fmt::format("{} {}\n", file.name, fingerprint_of_file(file.path));
-  return lines;
+std::string question_of(Value root, const fs::path& scenario, const SimulatingProgram& program,
+                        const std::vector<std::string>& choices) {
+  constexpr std::string_view chosen = "chosen";
+  root.set(chosen, ValueArray(choices.begin(), choices.end()));
+  std::string files;
+  for (const NamedFile& file : named_files(root, scenario.parent_path()))
+    files += fmt::format("{} {}\n", file.name, fingerprint_of_file(file.path));
+  std::erase_if(std::get<ValueObject>(root.data), [&](const auto& member) {
+    return member.first == "plan" || member.first == chosen;
+  });
+  return fmt::format("foretoken {} {}\n{}{}", program.version, fingerprint_of_file(program.file),
+                     files, to_toml(root));
 }
 
 }  // namespace foretoken

@@ -25,10 +25,18 @@ std::vector<NamedFile> named_files(const Value& root, const std::filesystem::pat
 std::vector<std::filesystem::path> inputs_of(const std::filesystem::path& scenario,
                                              const std::vector<std::string>& overrides);
 
-/// A line a file: its name and a fingerprint of the content.
-std::string fingerprints(const std::vector<NamedFile>& files);
+/// The program that simulates, and where it is: runs of another one, be it only built from other
+/// sources, are not taken from a store.
+struct SimulatingProgram {
+  std::string version;
+  std::filesystem::path file;
+};
 
-/// A fingerprint of the content, 16 digits; "" if it cannot be read.
-std::string fingerprint_of_file(const std::filesystem::path& path);
+/// All that the outcome of a run of `root` depends on besides its own keys: the scenario without
+/// [plan], the content of all files that it, [plan] and `choices` name, and the program. Runs that
+/// different comparisons, sweeps and plans share are the same question's.
+std::string question_of(Value root, const std::filesystem::path& scenario,
+                        const SimulatingProgram& program,
+                        const std::vector<std::string>& choices = {});
 
 }  // namespace foretoken

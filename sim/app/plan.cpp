@@ -14,8 +14,7 @@ namespace {
 
 int plan_here(const PlanCommand& options) {
   PlanProgram program;
-  program.version = version();
-  program.file = "/proc/self/exe";
+  program.simulator = {version(), "/proc/self/exe"};
   program.check = [](const Scenario& scenario) { check_scenario(scenario, Catalogs()); };
   const Question question = load_question(options.scenario, options.overrides);
   std::optional<ForkingRunner> runner;
@@ -33,11 +32,12 @@ void add_plan(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand(
       "plan", "Find the cheapest deployment that holds the SLO, and the choices worth considering");
   add_plan_options(*command, *options, "Runs at once (default: one a processor)");
-  command->footer(examples("  foretoken plan examples/plan.toml\n"
-                           "  foretoken plan examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4\n"
-                           "  foretoken plan examples/plan.toml --set \"slo.ttft=500 ms\" --json\n"
-                           "  foretoken plan examples/tensor_parallel.toml --max-load --vary "
-                           "gpu.dram_bandwidth=+20%"));
+  command->footer(
+      examples("  foretoken plan examples/plan.toml\n"
+               "  foretoken plan examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4\n"
+               "  foretoken plan examples/plan.toml --set \"slo.ttft=500 ms\" --json\n"
+               "  foretoken plan examples/tensor_parallel.toml --max-load --vary "
+               "gpu.dram_bandwidth=+20%"));
   command->callback([options, &chosen] { chosen = [options] { return plan_here(*options); }; });
 }
 

@@ -15,9 +15,9 @@
 #include "sim/base/toml.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/planner/max_load.hpp"
-#include "sim/planner/outcome_store.hpp"
 #include "sim/planner/plan.hpp"
 #include "sim/planner/plan_page.hpp"
+#include "sim/planner/run_store.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
 
@@ -63,17 +63,6 @@ Value plan_root(const PlanCommand& options) {
   if (options.cheapest) plan->set("front", false);
   if (!options.margin.empty()) apply_override(root, "plan.margin=" + options.margin);
   return root;
-}
-
-/// All that an outcome depends on besides the keys of its run. What [plan] says does not count, so
-/// that another choice takes the runs that it shares with this one.
-std::string question_of(Value root, const std::string& scenario, const PlanProgram& program) {
-  const std::string files =
-      fingerprints(named_files(root, std::filesystem::path(scenario).parent_path()));
-  std::erase_if(std::get<ValueObject>(root.data),
-                [](const auto& member) { return member.first == "plan"; });
-  return fmt::format("foretoken {} {}\n{}{}", program.version, fingerprint_of_file(program.file),
-                     files, to_toml(root));
 }
 
 /// What a plan leaves behind, whichever question it answered.
@@ -122,7 +111,7 @@ class PlanCall {
     const std::filesystem::path path = options_.store_path.empty()
                                            ? folder_ / "runs.sqlite"
                                            : std::filesystem::path(options_.store_path);
-    OutcomeStore store(path, question_of(root_, options_.scenario, program_));
+    RunStore store(path, question_of(root_, options_.scenario, program_.simulator));
     PlanProgress progress(!options_.quiet && can_rewrite(stderr), time_limit_);
     ScenarioRunner& runner = program_.runner(options_.jobs);
     constexpr double ticks_s = 0.1;
@@ -166,8 +155,7 @@ class PlanCall {
     return 0;
   }
 
-  PlanAnswer find_plan(ScenarioRunner& runner, OutcomeStore& store,
-                       PlanProgress& progress) const {
+  PlanAnswer find_plan(ScenarioRunner& runner, RunStore& store, PlanProgress& progress) const {
     Plan plan = make_plan(settings_, loader(), runner,
                           {.is_exhaustive = options_.exhaustive,
                            .looks_closely = !options_.quick,
@@ -178,26 +166,28 @@ class PlanCall {
     if (options_.all) layout.rows_max = plan.result.candidates.size();
     return {plan_table(plan, options_.scenario, layout),
             plan_csv(plan),
-            wants_page() ? plan_page(plan, options_.scenario, loader(), program_.version) : "",
+            wants_page() ? plan_page(plan, options_.scenario, loader(), program_.simulator.version)
+                         : "",
             plan_value(plan),
             plan.result.is_complete,
             plan.result.cheapest.has_value()};
   }
 
-  PlanAnswer find_load(ScenarioRunner& runner, OutcomeStore& store,
-                       PlanProgress& progress) const {
-    const MaxLoad answer = find_max_load(settings_, loader(), runner,
-                                         {.changes = changes_,
-                                          .wants_intervals = !options_.quick,
-                                          .progress = [&](std::size_t runs) { progress.update(runs); },
-                                          .store = &store});
-    return {
-        max_load_table(answer, shows_colour(stdout), terminal_width(stdout)),
-        max_load_csv(answer),
-        wants_page() ? max_load_page(answer, options_.scenario, loader(), program_.version) : "",
-        max_load_value(answer),
-        answer.is_complete,
-        answer.best.has_value()};
+  PlanAnswer find_load(ScenarioRunner& runner, RunStore& store, PlanProgress& progress) const {
+    const MaxLoad answer =
+        find_max_load(settings_, loader(), runner,
+                      {.changes = changes_,
+                       .wants_intervals = !options_.quick,
+                       .progress = [&](std::size_t runs) { progress.update(runs); },
+                       .store = &store});
+    return {max_load_table(answer, shows_colour(stdout), terminal_width(stdout)),
+            max_load_csv(answer),
+            wants_page()
+                ? max_load_page(answer, options_.scenario, loader(), program_.simulator.version)
+                : "",
+            max_load_value(answer),
+            answer.is_complete,
+            answer.best.has_value()};
   }
 
   [[nodiscard]] std::string name() const { return options_.max_load ? "max_load" : "plan"; }
@@ -224,7 +214,7 @@ class PlanCall {
   }
 
   /// On standard error: the answer is the same whether runs were made now or before.
-  void tell_about(const OutcomeStore& store, const std::filesystem::path& path,
+  void tell_about(const RunStore& store, const std::filesystem::path& path,
                   const PlanAnswer& answer, bool is_time_up) const {
     std::fflush(stdout);
     if (!answer.is_complete) {
@@ -290,7 +280,8 @@ void add_plan_options(CLI::App& command, PlanCommand& options, const std::string
       ->allow_extra_args(false);
   command.add_flag("--cheapest", options.cheapest, "Look for the cheapest alone, with fewer runs");
   command.add_flag("--quick", options.quick, "No intervals and no highest load of the answers");
-  command.add_flag("--all", options.all, "Print every choice that holds, not the cheapest 20 alone");
+  command.add_flag("--all", options.all,
+                   "Print every choice that holds, not the cheapest 20 alone");
   command.add_option("--margin", options.margin,
                      "Share of the load that has to hold on top of it (default: [plan] margin, or "
                      "0.05)");

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <array>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "sim/app/named_files.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/planner/scenario_runner.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -57,10 +57,7 @@ struct PlanCommand {
 
 /// What the program that has the command brings along.
 struct PlanProgram {
-  /// Of the program that simulates, and where it is: runs of another one, be it only built from
-  /// other sources, are not taken from the store.
-  std::string version;
-  std::filesystem::path file;
+  SimulatingProgram simulator;
   /// Throws ConfigError if no run of the scenario could start; empty: has been asked already.
   std::function<void(const Scenario& scenario)> check;
   std::function<ScenarioRunner&(std::size_t jobs)> runner;

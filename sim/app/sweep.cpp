@@ -18,7 +18,7 @@ namespace {
 
 int sweep_here(const SweepOptions& options) {
   SweepProgram program;
-  program.version = version();
+  program.simulator = {version(), "/proc/self/exe"};
   program.check = [&](const RunRequest& request) {
     check_scenario(load_scenario(options.scenario, with(options.overrides, request)), Catalogs());
   };

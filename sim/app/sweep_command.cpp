@@ -13,6 +13,7 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/planner/sweep.hpp"
+#include "sim/planner/wanted_runs.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -55,25 +56,12 @@ SweepPlan plan_of(const SweepOptions& options) {
                     options.seeds, first_seed);
 }
 
-/// All that the figures depend on but the data files that a scenario names. The scenario counts by
-/// what it says, not by its comments.
-StoreQuestion store_question(const SweepOptions& options, const SweepPlan& plan,
-                             const std::string& version) {
-  std::string vary;
-  for (const VariedKey& key : plan.keys) {
-    vary +=
-        fmt::format("{}--vary {}={}", vary.empty() ? "" : " ", key.key, fmt::join(key.values, ","));
-  }
-  if (options.zip) vary += " --zip";
-  if (!plan.seeds.empty()) vary += fmt::format(" --seeds {}", plan.seeds.size());
-  std::string overrides;
-  for (const std::string& assignment : options.overrides)
-    overrides += fmt::format("{}--set {}", overrides.empty() ? "" : " ", assignment);
-  return {{{"version", version, "another version of Foretoken"},
-           {"scenario", to_toml(load_toml(options.scenario)),
-            "another scenario, or of this one before it was edited"},
-           {"set", overrides, "other settings"},
-           {"vary", vary, "other values"}}};
+/// Values that may name files.
+std::vector<std::string> varied_values(const SweepPlan& plan) {
+  std::vector<std::string> values;
+  for (const VariedKey& key : plan.keys)
+    values.insert(values.end(), key.values.begin(), key.values.end());
+  return values;
 }
 
 std::string default_store(const SweepOptions& options) {
@@ -136,26 +124,25 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
     if (!options.quiet) print_plan(plan);
     return 0;
   }
-  std::vector<std::string> settings;
-  for (std::size_t run = 0; run < plan.runs(); ++run)
-    settings.push_back(to_json(plan.settings(run), -1));
-  RunStore store(path, store_question(options, plan, program.version), settings,
-                 this_process(options.lease_s));
+  RunStore store(path, question_of(scenario_of(options), options.scenario, program.simulator,
+                                   varied_values(plan)));
+  const std::vector<RunRequest> requests = plan.requests();
+  store.want(requests, this_process(options.lease_s));
   if (options.retries_failed) store.forget_failures();
 
   if (options.runs_nothing) {
     const SweepResult result = sweep_result(plan, store, chosen_goals);
-    write_results(options, result, path, program.version, outputs);
+    write_results(options, result, path, program.simulator.version, outputs);
     return status_of(result);
   }
 
   SweepProgress bar(!options.quiet && can_rewrite(stderr));
   const bool is_over =
-      run_sweep(plan, program.runner(options.jobs), store,
-                {program.pause, [&](const RunStore::Counts& counts) { bar.update(counts); }});
+      run_wanted(requests, program.runner(options.jobs), store,
+                 {program.pause, [&](const RunStore::Counts& counts) { bar.update(counts); }});
   bar.clear();
   const SweepResult result = sweep_result(plan, store, chosen_goals);
-  write_results(options, result, path, program.version, outputs);
+  write_results(options, result, path, program.simulator.version, outputs);
   if (!is_over) {
     tell(
         "foretoken: stopped; {} of {} are finished and kept in {}. The same command goes "

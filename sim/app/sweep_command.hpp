@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/app/named_files.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/planner/sweep_plan.hpp"
 
@@ -29,7 +30,7 @@ struct SweepOptions {
 
 /// What the program that has the command brings along.
 struct SweepProgram {
-  std::string version;
+  SimulatingProgram simulator;
   /// Whether a run could start; empty: has been asked already.
   RunCheck check;
   std::function<ScenarioRunner&(std::size_t jobs)> runner;

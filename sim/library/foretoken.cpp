@@ -67,8 +67,9 @@ Value compare(const Question& question, const std::vector<LayoutChoice>& choices
   });
   ForkingRunner runner(
       slots, [&](const RunRequest& request) { return run_row(question, request, catalogs); });
-  RowStore in_memory;
-  const Comparison comparison = compare_layouts(choices, runner, in_memory, {});
+  RunStore in_memory(":memory:", "");
+  const RunOwner alone = {"", "", 60, [] { return 0.0; }, [](const std::string&) { return false; }};
+  const Comparison comparison = compare_layouts(choices, runner, in_memory, alone, {});
   if (!comparison.is_complete) throw Interrupted();
   return comparison_value(comparison);
 }

@@ -2,18 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/planner/job_pool.hpp"
-
 namespace foretoken {
 namespace {
-
-std::string name_of(const std::vector<LayoutChoice>& choices, const Layout& layout) {
-  std::string name;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    name += (i > 0 ? " " : "") + choices[i].key + "=" + layout.values[i];
-  }
-  return name;
-}
 
 /// Rows that may be the best.
 std::vector<std::size_t> eligible(const std::vector<ComparedLayout>& rows) {
@@ -69,34 +59,17 @@ std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows,
 }
 
 Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& runner,
-                           RowStore& store, const CompareProgress& progress,
+                           RunStore& store, const RunOwner& owner, const RunHost& host,
                            const std::vector<const Figure*>& wanted) {
   const std::vector<Layout> layouts = combinations(choices);
-  std::vector<std::optional<RunOutcome>> outcomes(layouts.size());
-  std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < layouts.size(); ++i) {
-    const auto row =
-        std::ranges::find(store.rows(), name_of(choices, layouts[i]), &StoredRow::name);
-    if (row == store.rows().end()) {
-      open.push_back(i);
-    } else {
-      outcomes[i] = row->outcome;
-    }
-  }
-  std::size_t finished = layouts.size() - open.size();
-  if (progress) progress(finished, layouts.size());
+  std::vector<RunRequest> requests;
+  for (const Layout& layout : layouts) requests.push_back(layout.request(choices));
+  store.want(requests, owner);
   Comparison comparison;
-  comparison.is_complete = run_all(
-      runner, open.size(), [&](std::size_t i) { return layouts[open[i]].request(choices); },
-      [&](ScenarioRunner::Finished over) {
-        const std::size_t i = open[over.ticket];
-        store.add({name_of(choices, layouts[i]), over.outcome});
-        outcomes[i] = std::move(over.outcome);
-        if (progress) progress(++finished, layouts.size());
-      });
-  for (std::size_t i = 0; i < layouts.size(); ++i) {
-    if (outcomes[i]) comparison.rows.push_back({layouts[i], std::move(*outcomes[i])});
-  }
+  comparison.is_complete = run_wanted(requests, runner, store, host);
+  store.each_finished([&](std::size_t run, RunOutcome outcome) {
+    comparison.rows.push_back({layouts[run], std::move(outcome)});
+  });
   comparison.choices = std::move(choices);
   comparison.best = best_layouts(comparison.rows, wanted.empty() ? goals() : wanted);
   return comparison;

@@ -2,13 +2,12 @@
 // figures side by side; says why a layout cannot be and which one is best by each goal.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "sim/planner/goals.hpp"
 #include "sim/planner/layout_choices.hpp"
-#include "sim/planner/row_store.hpp"
+#include "sim/planner/wanted_runs.hpp"
 
 namespace foretoken {
 
@@ -44,13 +43,10 @@ struct Comparison {
   [[nodiscard]] std::string goals_of(std::size_t row, const char* separator) const;
 };
 
-/// Told when a run is over: how many are, and how many there are.
-using CompareProgress = std::function<void(std::size_t finished, std::size_t wanted)>;
-
 /// Rows that `store` holds already are not run again; each new one goes into it at once. Without
 /// `goals` the usual ones.
 Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& runner,
-                           RowStore& store, const CompareProgress& progress,
+                           RunStore& store, const RunOwner& owner, const RunHost& host,
                            const std::vector<const Figure*>& goals = {});
 
 /// The best row by each goal, and its ties (are_tied()). Only runs that neither failed nor rejected

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -49,8 +50,18 @@ std::int64_t Database::pragma(std::string_view name) {
   return statement.next() ? statement.integer(0) : 0;
 }
 
+namespace {
+
+bool is_older(const FileFormat& format, std::int64_t application) {
+  return std::ranges::find(format.before, application) != format.before.end();
+}
+
+}  // namespace
+
 void Database::claim(const FileFormat& format) {
-  if (pragma("application_id") != format.application && pragma("schema_version") != 0)
+  const std::int64_t application = pragma("application_id");
+  const bool is_ours = application == format.application || is_older(format, application);
+  if (!is_ours && pragma("schema_version") != 0)
     throw ConfigError({path_.string()}, "is an SQLite file of another program; name another one");
   execute("PRAGMA journal_mode = WAL");
   execute("PRAGMA synchronous = FULL");
@@ -64,7 +75,7 @@ bool Database::is_new(const FileFormat& format) {
     execute(fmt::format("PRAGMA user_version = {}", format.version));
     return true;
   }
-  if (pragma("user_version") != format.version) {
+  if (pragma("user_version") != format.version || is_older(format, pragma("application_id"))) {
     throw ConfigError({path_.string()},
                       "was written by another version of Foretoken; name another file with "
                       "--store, or remove it to start over");

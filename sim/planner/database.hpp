@@ -3,6 +3,7 @@
 // full, a folder that may not be written, a file that is no database.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -18,6 +19,7 @@ namespace foretoken {
 /// Whose SQLite file it is, and in which version: "FTKS" as a number, 1.
 struct FileFormat {
   std::int64_t application = 0, version = 1;
+  std::array<std::int64_t, 2> before = {};  // applications that older versions wrote
 };
 
 class Database {
@@ -80,9 +82,9 @@ class Database {
     while (statement.next()) {
     }
   }
-  /// Takes the file for one of `format`: a new one, or one that has been marked as such. Whatever is
-  /// committed from then on is on the disk (write-ahead log, synchronous = FULL). Another program's
-  /// file is a ConfigError.
+  /// Takes the file for one of `format`: a new one, or one that has been marked as such. Whatever
+  /// is committed from then on is on the disk (write-ahead log, synchronous = FULL). Another
+  /// program's file is a ConfigError.
   void claim(const FileFormat& format);
   /// Inside a transaction, after claim(): whether the file is still empty; it is marked then, and
   /// its tables are the caller's to make. Another version's file is a ConfigError.

@@ -65,7 +65,7 @@ struct MaxLoadOptions {
   std::vector<HardwareChange> changes = {};
   bool wants_intervals = true;
   PlanRuns::Progress progress = {};
-  OutcomeStore* store = nullptr;  // where outcomes are looked for and kept
+  RunStore* store = nullptr;  // where outcomes are looked for and kept
 };
 
 /// Throws ConfigError as plan_space() does.

@@ -18,17 +18,18 @@ inline constexpr std::size_t close_looks_max = 4, runners_up_max = 3;
 
 /// How far a plan is, for whoever waits for it.
 struct PlanStatus {
-  std::size_t runs = 0;                // made
-  std::size_t choices = 0, open = 0;   // in all; not decided yet
+  std::size_t runs = 0;               // made
+  std::size_t choices = 0, open = 0;  // in all; not decided yet
   enum class Phase { search, whole, closely } phase = Phase::search;
-  std::string answer = {};             // the cheapest so far: "h100-sxm, TP 4, 3 replicas"
-  double dollars_per_hour = 0;         // that it costs
+  std::string answer = {};      // the cheapest so far: "h100-sxm, TP 4, 3 replicas"
+  double dollars_per_hour = 0;  // that it costs
 };
 
 struct Plan {
   PlanSettings settings;
-  std::vector<std::string> overrides;  // keys that were set for all runs, for whoever runs one again
-  bool is_sampled = false;             // the traffic is long: fleets were judged by samples of it
+  std::vector<std::string>
+      overrides;            // keys that were set for all runs, for whoever runs one again
+  bool is_sampled = false;  // the traffic is long: fleets were judged by samples of it
   PlanSpace space;
   PlanResult result;
   std::vector<DeploymentConfidence> confidences;  // the front's, then the runners-up's
@@ -46,7 +47,8 @@ struct Plan {
   [[nodiscard]] double judged_load() const { return 1 + settings.margin; }
   /// Those that hold, by cost, then latency: the cheapest first.
   [[nodiscard]] std::vector<std::size_t> holding() const;
-  /// The keys that make the scenario what was judged of a candidate that holds, with its first seed.
+  /// The keys that make the scenario what was judged of a candidate that holds, with its first
+  /// seed.
   [[nodiscard]] std::vector<std::string> judged_run(std::size_t candidate) const;
 };
 
@@ -54,7 +56,7 @@ struct PlanOptions {
   bool is_exhaustive = false;  // every combination: to check the search
   bool looks_closely = true;   // intervals and headroom
   std::function<void(const PlanStatus&)> progress = {};
-  OutcomeStore* store = nullptr;  // where outcomes are looked for and kept
+  RunStore* store = nullptr;  // where outcomes are looked for and kept
 };
 
 /// Throws ConfigError as plan_space() does.

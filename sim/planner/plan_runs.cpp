@@ -12,7 +12,7 @@ namespace {
 
 std::string name_of(const std::vector<RunRequest>& requests) {
   std::string name;
-  for (const RunRequest& request : requests) name += request_name(request) + '\n';
+  for (const RunRequest& request : requests) name += run_name(request) + '\n';
   return name;
 }
 

@@ -1,6 +1,6 @@
 // The runs of a plan: started a batch at a time, never twice, and handed back in the order they
-// were asked for, so that the search does not depend on which finishes first. A probe may be several
-// runs, one after the other, whose requests are counted together.
+// were asked for, so that the search does not depend on which finishes first. A probe may be
+// several runs, one after the other, whose requests are counted together.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/planner/outcome_store.hpp"
 #include "sim/planner/plan_candidate.hpp"
+#include "sim/planner/run_store.hpp"
 #include "sim/planner/scenario_runner.hpp"
 
 namespace foretoken {
@@ -28,7 +28,7 @@ class PlanRuns {
 
   /// `store`, if any, is asked before a run is made and keeps what comes out.
   PlanRuns(ScenarioRunner& runner, MakeRequests make_requests, Progress progress,
-           OutcomeStore* store = nullptr)
+           RunStore* store = nullptr)
       : runner_(&runner),
         make_requests_(std::move(make_requests)),
         progress_(std::move(progress)),
@@ -57,7 +57,7 @@ class PlanRuns {
   ScenarioRunner* runner_;
   MakeRequests make_requests_;
   Progress progress_;
-  OutcomeStore* store_;
+  RunStore* store_;
   std::map<std::string, RunOutcome> outcomes_;  // by the request
   std::map<std::string, RunOutcome> merged_;    // of probes of several runs, by all requests
 };

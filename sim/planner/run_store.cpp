@@ -1,73 +1,169 @@
 #include "sim/planner/run_store.hpp"
 
+#include "sim/base/fingerprint.hpp"
 #include "sim/base/json.hpp"
-#include "sim/planner/row_checksum.hpp"
 #include "sim/report/figures.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr FileFormat format = {0x46544b53, 2};  // "FTKS"
+// "FTKR"; those before were a sweep's ("FTKS") and a plan's ("FTKO").
+constexpr FileFormat format = {0x46544b52, 1, {0x46544b53, 0x46544b4f}};
 
 constexpr std::string_view tables[] = {
-    "CREATE TABLE question (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE question (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE,"
+    " checksum TEXT NOT NULL)",
     // deadline and finished_at: seconds since 1970. attempts: leases that were ever taken.
-    "CREATE TABLE run (number INTEGER PRIMARY KEY, settings TEXT NOT NULL,"
-    " state TEXT NOT NULL DEFAULT 'waiting'"
+    "CREATE TABLE run (number INTEGER PRIMARY KEY, question INTEGER NOT NULL REFERENCES question,"
+    " settings TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'waiting'"
     "   CHECK (state IN ('waiting', 'leased', 'ran', 'infeasible', 'failed')),"
     " owner TEXT, host TEXT, deadline REAL, attempts INTEGER NOT NULL DEFAULT 0,"
-    " message TEXT, report TEXT, wall_s REAL, finished_at REAL, checksum TEXT)",
+    " message TEXT, report TEXT, wall_s REAL, finished_at REAL, checksum TEXT,"
+    " UNIQUE (question, settings))",
     "CREATE INDEX run_by_state ON run (state, number)",
 };
 
+/// What tells a row that was damaged (a disk, a copy that broke off) from one as it was written: a
+/// changed digit would otherwise become another table without a word.
+std::string checksum_of(std::initializer_list<std::string_view> parts) {
+  Fingerprint fingerprint;
+  for (const std::string_view part : parts) fingerprint.add(part);
+  return fmt::format("{:016x}", fingerprint.value());
+}
+
+[[noreturn]] void refuse_damaged_row(const std::string& file, std::int64_t row) {
+  throw ConfigError({file}, fmt::format("row {} is damaged: it is not as it was written. Take the "
+                                        "file from a copy, or remove it to start over",
+                                        row));
+}
+
+bool is_finished(const std::string& state) { return state != "waiting" && state != "leased"; }
+
+/// The outcome in three columns: state, message, report.
+RunOutcome outcome_in(const Database::Statement& row, int first, const std::string& file,
+                      std::int64_t number) {
+  const auto status = parse_enum<RunStatus>(row.text(first));
+  if (!status) refuse_damaged_row(file, number);
+  RunOutcome outcome{*status, row.text(first + 1), {}};
+  if (*status == RunStatus::ran)
+    outcome.report = read_report(parse_json(row.text(first + 2), {file}));
+  return outcome;
+}
+
+std::string report_text_of(const RunOutcome& outcome) {
+  return outcome.status == RunStatus::ran ? to_json(report_value(outcome.report), -1) : "";
+}
+
+std::optional<std::string> unless_empty(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
 }  // namespace
 
-RunStore::RunStore(const std::filesystem::path& path, const StoreQuestion& question,
-                   const std::vector<std::string>& settings, RunOwner owner)
-    : database_(path), owner_(std::move(owner)), settings_(settings) {
+std::string run_name(const RunRequest& request) {
+  Value name;
+  for (const std::string& assignment : request.overrides) {
+    const std::size_t equals = assignment.find('=');
+    name.set(assignment.substr(0, equals), assignment.substr(equals + 1));
+  }
+  if (request.misses_max) name.set("misses_max", *request.misses_max);
+  return to_json(name, -1);
+}
+
+RunStore::RunStore(const std::filesystem::path& path, const std::string& question)
+    : database_(path) {
   database_.claim(format);
   Database::Transaction transaction(database_);
   if (database_.is_new(format)) {
-    make(question, settings);
+    make();
   } else {
     database_.check_integrity();
     for (const std::string_view table : tables) database_.check_table(table);
-    check_question(question);
-    check_machine();
-    check_rows(settings);
+    check_rows();
+  }
+  database_.execute("INSERT OR IGNORE INTO question (text, checksum) VALUES (?, ?)", question,
+                    checksum_of({question}));
+  {
+    Database::Statement row = database_.prepare("SELECT id FROM question WHERE text = ?", question);
+    FORETOKEN_CHECK(row.next(), "a question that was kept is found");
+    question_ = row.integer(0);
   }
   transaction.commit();
 }
 
-void RunStore::make(const StoreQuestion& question, const std::vector<std::string>& settings) {
+void RunStore::make() {
   for (const std::string_view table : tables) database_.execute(table);
   database_.execute(fmt::format(
       "CREATE VIEW result AS SELECT number, settings, state, message{}, wall_s FROM run",
       figure_columns_sql()));
-  for (const StoreQuestion::Part& part : question.parts) {
-    database_.execute("INSERT INTO question VALUES (?, ?)", part.name, part.value);
+}
+
+void RunStore::check_rows() {
+  const std::string file = database_.path().string();
+  Database::Statement question = database_.prepare("SELECT id, text, checksum FROM question");
+  while (question.next()) {
+    if (question.text(2) != checksum_of({question.text(1)}))
+      refuse_damaged_row(file, question.integer(0));
   }
-  for (std::size_t run = 0; run < settings.size(); ++run) {
-    database_.execute("INSERT INTO run (number, settings) VALUES (?, ?)",
-                      static_cast<std::int64_t>(run), settings[run]);
+  Database::Statement row = database_.prepare(
+      "SELECT number, question, settings, state, message, report, checksum FROM run");
+  while (row.next()) {
+    if (!is_finished(row.text(3))) continue;
+    const std::string owner = fmt::format("{}", row.integer(1));
+    if (row.text(6) != checksum_of({owner, row.text(2), row.text(3), row.text(4), row.text(5)}))
+      refuse_damaged_row(file, row.integer(0));
   }
 }
 
-void RunStore::check_question(const StoreQuestion& question) {
-  for (const StoreQuestion::Part& part : question.parts) {
-    Database::Statement found =
-        database_.prepare("SELECT value FROM question WHERE name = ?", part.name);
-    const std::string value = found.next() ? found.text(0) : "";
-    if (value == part.value) continue;
-    // A whole file is not put into a message.
-    const bool is_short = value.find('\n') == std::string::npos;
-    throw ConfigError(
-        {database_.path().string()},
-        fmt::format("holds a sweep of {}{}; name another file with --store, or remove it to start "
-                    "over",
-                    part.title,
-                    is_short ? fmt::format(" ({})", value.empty() ? "none" : value) : ""));
+std::string RunStore::checksum(const std::string& name, const RunOutcome& outcome,
+                               const std::string& report) const {
+  return checksum_of(
+      {fmt::format("{}", question_), name, enum_name(outcome.status), outcome.message, report});
+}
+
+std::optional<RunOutcome> RunStore::find(const RunRequest& request) {
+  Database::Statement row = database_.prepare(
+      "SELECT number, state, message, report FROM run WHERE question = ? AND settings = ?",
+      question_, run_name(request));
+  if (!row.next() || !is_finished(row.text(1))) return std::nullopt;
+  ++found_;
+  return outcome_in(row, 1, database_.path().string(), row.integer(0));
+}
+
+void RunStore::keep(const RunRequest& request, const RunOutcome& outcome) {
+  FORETOKEN_CHECK(outcome.status != RunStatus::failed, "a run that broke off is no answer: {}",
+                  outcome.message);
+  const std::string name = run_name(request), report = report_text_of(outcome);
+  database_.execute(
+      "INSERT OR IGNORE INTO run (question, settings, state, message, report, checksum)"
+      " VALUES (?, ?, ?, ?, ?, ?)",
+      question_, name, enum_name(outcome.status), unless_empty(outcome.message),
+      unless_empty(report), checksum(name, outcome, report));
+  ++kept_;
+}
+
+std::int64_t RunStore::row_of(const std::string& name) {
+  database_.execute("INSERT OR IGNORE INTO run (question, settings) VALUES (?, ?)", question_,
+                    name);
+  Database::Statement row = database_.prepare(
+      "SELECT number FROM run WHERE question = ? AND settings = ?", question_, name);
+  FORETOKEN_CHECK(row.next(), "a run that was asked for is found");
+  return row.integer(0);
+}
+
+void RunStore::want(const std::vector<RunRequest>& requests, RunOwner owner) {
+  owner_ = std::move(owner);
+  database_.execute("PRAGMA temp_store = MEMORY");
+  Database::Transaction transaction(database_);
+  check_machine();
+  database_.execute("CREATE TEMP TABLE wanted (run INTEGER PRIMARY KEY, place INTEGER NOT NULL)");
+  for (const RunRequest& request : requests) {
+    names_.push_back(run_name(request));
+    rows_.push_back(row_of(names_.back()));
+    database_.execute("INSERT INTO wanted VALUES (?, ?)", rows_.back(),
+                      static_cast<std::int64_t>(rows_.size() - 1));
   }
+  transaction.commit();
 }
 
 void RunStore::check_machine() {
@@ -79,24 +175,6 @@ void RunStore::check_machine() {
                     fmt::format("is in use on {}; a store is for one machine at a time. Several "
                                 "machines share a sweep with foretoken-mpi",
                                 other.text(0)));
-}
-
-void RunStore::check_rows(const std::vector<std::string>& settings) {
-  Database::Statement row = database_.prepare(
-      "SELECT number, settings, state, message, report, checksum FROM run ORDER BY number");
-  std::size_t next = 0;
-  for (; row.next(); ++next) {
-    const auto number = static_cast<std::size_t>(row.integer(0));
-    const std::string state = row.text(2);
-    const bool is_finished = state != "waiting" && state != "leased";
-    const bool is_sound =
-        number == next && number < settings.size() && row.text(1) == settings[number] &&
-        (!is_finished ||
-         row.text(5) == row_checksum({row.text(1), state, row.text(3), row.text(4)}));
-    if (!is_sound) refuse_damaged_row(database_.path().string(), row.integer(0));
-  }
-  if (next != settings.size())
-    refuse_damaged_row(database_.path().string(), static_cast<std::int64_t>(next));
 }
 
 void RunStore::end_leases_of_the_gone() {
@@ -122,7 +200,7 @@ std::vector<std::size_t> RunStore::take(std::size_t count) {
   const double now = owner_.now();
   {
     Database::Statement free = database_.prepare(
-        "SELECT number FROM run WHERE state = 'waiting' OR"
+        "SELECT place FROM run JOIN wanted ON run = number WHERE state = 'waiting' OR"
         " (state = 'leased' AND deadline <= ? AND owner <> ?) ORDER BY number LIMIT ?",
         now, owner_.name, static_cast<std::int64_t>(count));
     while (free.next()) runs.push_back(static_cast<std::size_t>(free.integer(0)));
@@ -131,7 +209,7 @@ std::vector<std::size_t> RunStore::take(std::size_t count) {
     database_.execute(
         "UPDATE run SET state = 'leased', owner = ?, host = ?, deadline = ?,"
         " attempts = attempts + 1 WHERE number = ?",
-        owner_.name, owner_.host, now + owner_.lease_s, static_cast<std::int64_t>(run));
+        owner_.name, owner_.host, now + owner_.lease_s, rows_[run]);
   }
   transaction.commit();
   return runs;
@@ -143,17 +221,14 @@ void RunStore::renew() {
 }
 
 bool RunStore::finish(std::size_t run, const RunOutcome& outcome, double wall_s) {
-  std::optional<std::string> message, report;
-  if (!outcome.message.empty()) message = outcome.message;
-  if (outcome.status == RunStatus::ran) report = to_json(answer_value(outcome.report), -1);
+  const std::string report = report_text_of(outcome);
   database_.execute(
       "UPDATE run SET state = ?, message = ?, report = ?, wall_s = ?, finished_at = ?,"
       " owner = ?, host = ?, checksum = ?, deadline = NULL"
       " WHERE number = ? AND state IN ('waiting', 'leased')",
-      enum_name(outcome.status), message, report, wall_s, owner_.now(), owner_.name, owner_.host,
-      row_checksum({settings_.at(run), enum_name(outcome.status), message.value_or(""),
-                    report.value_or("")}),
-      static_cast<std::int64_t>(run));
+      enum_name(outcome.status), unless_empty(outcome.message), unless_empty(report), wall_s,
+      owner_.now(), owner_.name, owner_.host, checksum(names_.at(run), outcome, report),
+      rows_.at(run));
   return database_.changes() == 1;
 }
 
@@ -161,14 +236,15 @@ void RunStore::release() { give_up_leases(owner_.name); }
 
 std::size_t RunStore::forget_failures() {
   database_.execute(
-      "UPDATE run SET state = 'waiting', message = NULL, checksum = NULL WHERE state = 'failed'");
+      "UPDATE run SET state = 'waiting', message = NULL, checksum = NULL WHERE state = 'failed'"
+      " AND number IN (SELECT run FROM wanted)");
   return static_cast<std::size_t>(database_.changes());
 }
 
 RunStore::Counts RunStore::counts() {
   Database::Statement statement = database_.prepare(
       "SELECT count(*), count(*) FILTER (WHERE state NOT IN ('waiting', 'leased')),"
-      " count(*) FILTER (WHERE state = 'leased') FROM run");
+      " count(*) FILTER (WHERE state = 'leased') FROM run JOIN wanted ON run = number");
   FORETOKEN_CHECK(statement.next(), "a count has a row");
   const auto count = [&](int column) {
     return static_cast<std::size_t>(statement.integer(column));
@@ -178,16 +254,11 @@ RunStore::Counts RunStore::counts() {
 
 void RunStore::each_finished(const std::function<void(std::size_t run, RunOutcome outcome)>& row) {
   Database::Statement statement = database_.prepare(
-      "SELECT number, state, message, report FROM run WHERE state NOT IN ('waiting', 'leased')"
-      " ORDER BY number");
+      "SELECT place, number, state, message, report FROM run JOIN wanted ON run = number"
+      " WHERE state NOT IN ('waiting', 'leased') ORDER BY place");
   while (statement.next()) {
-    const auto status = parse_enum<RunStatus>(statement.text(1));
-    // Checked on opening; another process may have been at it since.
-    if (!status) refuse_damaged_row(database_.path().string(), statement.integer(0));
-    RunOutcome outcome{*status, statement.text(2), {}};
-    if (*status == RunStatus::ran)
-      outcome.report = read_report(parse_json(statement.text(3), {database_.path().string()}));
-    row(static_cast<std::size_t>(statement.integer(0)), std::move(outcome));
+    row(static_cast<std::size_t>(statement.integer(0)),
+        outcome_in(statement, 2, database_.path().string(), statement.integer(1)));
   }
 }
 

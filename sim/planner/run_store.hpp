@@ -1,8 +1,11 @@
-// The runs of a sweep in one SQLite file: what is to be run, who runs it, what came out. A run is
-// taken by a lease (owner, deadline) that its owner renews while it lives; a lease whose owner is
-// gone or whose deadline has passed is anybody's, so that several processes share one store and a
-// killed one costs nothing but the runs it was at. A finished row is committed before anything
-// else happens and never changes again.
+// Runs in one SQLite file: what was asked, who runs it, what came out. A row belongs to a question
+// (all that an outcome depends on besides the keys of its run) and is found by these keys, so that
+// another comparison, sweep or plan of the same scenario takes the runs that it shares with earlier
+// ones. A sweep and a comparison say beforehand what they want, and take runs by a lease (owner,
+// deadline) that its owner renews while it lives; a lease whose owner is gone or whose deadline has
+// passed is anybody's, so that several processes share one store and a killed one costs nothing but
+// the runs it was at. A plan, whose next run follows from the last outcome, looks and keeps. A
+// finished row is committed before anything else happens and never changes again.
 //
 // Write-ahead log, synchronous = FULL: a commit is one append that is flushed to the disk, so a
 // killed process, or a machine that loses power, keeps every row whose finish() had returned; a
@@ -15,23 +18,12 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/planner/database.hpp"
 #include "sim/planner/scenario_runner.hpp"
 
 namespace foretoken {
-
-/// What the rows depend on: a store that says otherwise is refused.
-struct StoreQuestion {
-  struct Part {
-    std::string name;   // "vary"
-    std::string value;  // "--vary workload.rate=4,8"
-    std::string title;  // what a person calls it: "other values"
-  };
-  std::vector<Part> parts;
-};
 
 /// Who takes runs, and what it knows of time and of others. A library has no clock of its own.
 struct RunOwner {
@@ -43,19 +35,32 @@ struct RunOwner {
   std::function<bool(const std::string& owner)> is_gone;
 };
 
+/// The keys of a run as one JSON object, which a store knows it by: {"workload.rate":"4 /s"}.
+std::string run_name(const RunRequest& request);
+
 class RunStore {
  public:
   struct Counts {
     std::size_t wanted = 0, finished = 0, leased = 0;  // leased: in progress, anybody's
   };
 
-  /// Opens or makes `path`. `settings` are the runs in the plan's order, each as JSON. Another
-  /// question, another program's file, a damaged one and a store in use on another machine are
-  /// ConfigErrors.
-  RunStore(const std::filesystem::path& path, const StoreQuestion& question,
-           const std::vector<std::string>& settings, RunOwner owner);
+  /// Opens or makes `path` (":memory:": for this process alone). Rows of other questions stay in
+  /// the file and are not found. Another program's file, one of an older version and a damaged one
+  /// are ConfigErrors.
+  RunStore(const std::filesystem::path& path, const std::string& question);
 
-  /// Leases up to `count` runs that are nobody's, the plan's first ones first.
+  /// nullopt: such a run has not finished.
+  std::optional<RunOutcome> find(const RunRequest& request);
+  /// Keeps an outcome for good, unless there is one.
+  void keep(const RunRequest& request, const RunOutcome& outcome);
+  /// How many outcomes find() has found, and keep() has kept.
+  [[nodiscard]] std::size_t found() const { return found_; }
+  [[nodiscard]] std::size_t kept() const { return kept_; }
+
+  /// Says what is to be run; runs are called by their place in `requests` from here on. Throws
+  /// ConfigError for a store that another machine is at.
+  void want(const std::vector<RunRequest>& requests, RunOwner owner);
+  /// Leases up to `count` wanted runs that are nobody's, the first ones first.
   std::vector<std::size_t> take(std::size_t count);
   /// Renews all leases of this owner; to be called at least three times a lease.
   void renew();
@@ -63,27 +68,31 @@ class RunStore {
   bool finish(std::size_t run, const RunOutcome& outcome, double wall_s);
   /// Gives up all leases of this owner.
   void release();
-  /// Failed runs are to be run again. Returns how many.
+  /// Wanted runs that failed are to be run again. Returns how many.
   std::size_t forget_failures();
-
+  /// Of what is wanted.
   [[nodiscard]] Counts counts();
-  /// Calls `row` for every finished run in the plan's order.
+  /// Calls `row` for every finished run that is wanted, in order.
   void each_finished(const std::function<void(std::size_t run, RunOutcome outcome)>& row);
   [[nodiscard]] const RunOwner& owner() const { return owner_; }
 
  private:
-  void make(const StoreQuestion& question, const std::vector<std::string>& settings);
-  void check_question(const StoreQuestion& question);
+  void make();
+  void check_rows();
   void check_machine();
-  /// Every row is one of the plan's, and every finished one as it was written.
-  void check_rows(const std::vector<std::string>& settings);
   /// Leases of owners who are gone end now.
   void end_leases_of_the_gone();
   void give_up_leases(const std::string& owner);
+  [[nodiscard]] std::string checksum(const std::string& name, const RunOutcome& outcome,
+                                     const std::string& report) const;
+  std::int64_t row_of(const std::string& name);
 
   Database database_;
+  std::int64_t question_ = 0;
   RunOwner owner_;
-  std::vector<std::string> settings_;
+  std::vector<std::int64_t> rows_;  // of what is wanted
+  std::vector<std::string> names_;
+  std::size_t found_ = 0, kept_ = 0;
 };
 
 }  // namespace foretoken

@@ -1,5 +1,4 @@
-// Runs what is left of a sweep's plan, whoever else is at it: takes runs from the store, has them
-// run, keeps what comes out. Ends when every run is finished, by whomever.
+// What came of a sweep: its runs, means over seeds with intervals, which points are best.
 #pragma once
 
 #include <functional>
@@ -13,18 +12,6 @@
 #include "sim/planner/sweep_plan.hpp"
 
 namespace foretoken {
-
-struct SweepHost {
-  /// Waits so many seconds; false: the user asked to stop.
-  std::function<bool(double seconds)> pause;
-  /// Told when a run is over.
-  std::function<void(const RunStore::Counts& counts)> progress;
-};
-
-/// Takes runs from `store` until all are finished. false: the user asked to stop; the leases are
-/// given back then.
-bool run_sweep(const SweepPlan& plan, ScenarioRunner& runner, RunStore& store,
-               const SweepHost& host);
 
 /// A run with its figures: of its report the rest is left out, as there may be a million of them.
 struct SweptRun {
@@ -64,7 +51,7 @@ struct SweepResult {
   [[nodiscard]] FigureInterval interval_90(std::size_t point, const Figure& figure) const;
 };
 
-/// What the store holds. Without `goals` the usual ones.
+/// What the store, which was told to want the plan's runs, holds. Without `goals` the usual ones.
 SweepResult sweep_result(const SweepPlan& plan, RunStore& store,
                          const std::vector<const Figure*>& goals = {});
 

@@ -132,12 +132,10 @@ RunRequest SweepPlan::request(std::size_t run) const {
   return request;
 }
 
-Value SweepPlan::settings(std::size_t run) const {
-  Value settings;
-  const SweepPoint& point = points[point_of(run)];
-  for (std::size_t i = 0; i < keys.size(); ++i) settings.set(keys[i].key, point.values[i]);
-  if (const auto seed = seed_of(run)) settings.set("run.seed", fmt::format("{}", *seed));
-  return settings;
+std::vector<RunRequest> SweepPlan::requests() const {
+  std::vector<RunRequest> requests;
+  for (std::size_t run = 0; run < runs(); ++run) requests.push_back(request(run));
+  return requests;
 }
 
 SweepPlan plan_sweep(std::vector<VariedKey> keys, Combination combination, std::size_t seeds,

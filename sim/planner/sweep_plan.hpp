@@ -40,8 +40,8 @@ struct SweepPlan {
   [[nodiscard]] std::size_t point_of(std::size_t run) const { return run / seeds_a_point(); }
   [[nodiscard]] std::optional<std::uint64_t> seed_of(std::size_t run) const;
   [[nodiscard]] RunRequest request(std::size_t run) const;
-  /// {"workload.rate": "4 /s", "run.seed": "2"}
-  [[nodiscard]] Value settings(std::size_t run) const;
+  /// Of all runs, in order.
+  [[nodiscard]] std::vector<RunRequest> requests() const;
 };
 
 /// `seeds` > 0: so many from `first_seed` on, for every point. Throws ConfigError if a key is there

@@ -86,7 +86,7 @@ int run_from_rank_0(const RankCommand& command, RankMessages& messages, std::siz
 RankCommand command_of(const SweepOptions& options, const std::string& foretoken) {
   const auto action = [&](RankRunner& runner) {
     SweepProgram program;
-    program.version = version_of(foretoken);
+    program.simulator = {version_of(foretoken), foretoken};
     program.runner = [&](std::size_t) -> ScenarioRunner& { return runner; };
     program.pause = [&](double seconds) { return runner.pause(seconds); };
     return sweep(options, program);
@@ -101,8 +101,7 @@ RankCommand command_of(const SweepOptions& options, const std::string& foretoken
 RankCommand command_of(const PlanCommand& options, double lease_s, const std::string& foretoken) {
   const auto action = [&](RankRunner& runner) {
     PlanProgram program;
-    program.version = version_of(foretoken);
-    program.file = foretoken;
+    program.simulator = {version_of(foretoken), foretoken};
     program.runner = [&](std::size_t) -> ScenarioRunner& { return runner; };
     return plan(options, program);
   };

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <sstream>
 
@@ -40,33 +39,26 @@ RunOutcome outcome_of(const RunRequest& request) {
 
 class CompareTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { clear(); }
+  void TearDown() override { clear(); }
 
-  [[nodiscard]] std::filesystem::path rows() const { return folder_ / "rows.jsonl"; }
-  [[nodiscard]] RowStore store(RowStore::Mode mode, const std::string& question = "q") const {
-    return {rows(), question, 6, mode};
+  [[nodiscard]] Comparison compare(ScenarioRunner& runner) const {
+    RunStore store(path_, "q");
+    const RunOwner alone = {"a", "here", 60, [] { return 0.0; },
+                            [](const std::string&) { return false; }};
+    return compare_layouts(choices, runner, store, alone, {});
   }
-  [[nodiscard]] std::string error_of(RowStore::Mode mode, const std::string& question) const {
-    try {
-      (void)store(mode, question);
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "no error";
+  void clear() const {
+    for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path_.string() + end);
   }
 
  private:
-  std::filesystem::path folder_ = own_folder() / "compare";
+  std::filesystem::path path_ = own_folder() / "compare.sqlite";
 };
 
 TEST_F(CompareTest, RowsStandInTheOrderOfTheValuesWhateverFinishesFirst) {
   BackwardsRunner runner(outcome_of);
-  RowStore file = store(RowStore::Mode::fresh);
-  const Comparison comparison = compare_layouts(choices, runner, file, {});
+  const Comparison comparison = compare(runner);
   ASSERT_EQ(comparison.rows.size(), 6U);
   EXPECT_THAT(comparison.rows[0].layout.values, ElementsAre("1", "1"));
   EXPECT_THAT(comparison.rows[1].layout.values, ElementsAre("1", "2"));
@@ -80,8 +72,7 @@ TEST_F(CompareTest, RowsStandInTheOrderOfTheValuesWhateverFinishesFirst) {
 
 TEST_F(CompareTest, NamesTheBestByEachGoal) {
   BackwardsRunner runner(outcome_of);
-  RowStore file = store(RowStore::Mode::fresh);
-  const Comparison comparison = compare_layouts(choices, runner, file, {});
+  const Comparison comparison = compare(runner);
   std::vector<std::pair<std::string, std::size_t>> best;
   for (const BestLayout& goal : comparison.best) best.emplace_back(goal.goal(), goal.row);
   EXPECT_THAT(comparison.best[1].ties, ElementsAre(1U, 2U, 3U, 4U)) << "all TPOTs are equal";
@@ -237,62 +228,22 @@ TEST_F(CompareTest, ARunWhoseClientsGaveUpSaysSo) {
   EXPECT_THAT(table, HasSubstr("★ highest throughput"));
 }
 
-TEST_F(CompareTest, ResumesWhereItWasStoppedAndEndsAlike) {
+TEST_F(CompareTest, GoesOnWhereItWasStoppedAndEndsAlike) {
   std::string whole;
   {
     BackwardsRunner runner(outcome_of);
-    RowStore file = store(RowStore::Mode::fresh);
-    whole = comparison_csv(compare_layouts(choices, runner, file, {}));
+    whole = comparison_csv(compare(runner));
   }
-  std::filesystem::remove(rows());
+  clear();
   {
     BackwardsRunner runner(outcome_of, 2);
-    RowStore file = store(RowStore::Mode::fresh);
-    const Comparison stopped = compare_layouts(choices, runner, file, {});
+    const Comparison stopped = compare(runner);
     EXPECT_FALSE(stopped.is_complete);
     EXPECT_EQ(stopped.rows.size(), 2U);
   }
-  EXPECT_THAT(error_of(RowStore::Mode::fresh, "q"), HasSubstr("holds 2 of 6 runs"));
   BackwardsRunner runner(outcome_of);
-  RowStore file = store(RowStore::Mode::resume);
-  EXPECT_EQ(comparison_csv(compare_layouts(choices, runner, file, {})), whole);
+  EXPECT_EQ(comparison_csv(compare(runner)), whole);
   EXPECT_EQ(runner.started, 4);
-}
-
-TEST_F(CompareTest, ALineThatWasCutOffIsRunAgain) {
-  {
-    BackwardsRunner runner(outcome_of);
-    RowStore file = store(RowStore::Mode::fresh);
-    (void)compare_layouts(choices, runner, file, {});
-  }
-  std::filesystem::resize_file(rows(), std::filesystem::file_size(rows()) - 7);
-  EXPECT_EQ(store(RowStore::Mode::resume).rows().size(), 5U);
-}
-
-TEST_F(CompareTest, ADamagedRowIsRefusedWithItsLine) {
-  {
-    BackwardsRunner runner(outcome_of);
-    RowStore file = store(RowStore::Mode::fresh);
-    (void)compare_layouts(choices, runner, file, {});
-  }
-  std::ifstream file(rows(), std::ios::binary);
-  const std::string whole{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t second = whole.find('\n') + 1;
-  const std::size_t third = whole.find('\n', second) + 1;
-  for (std::size_t at = second; at + 1 < third; ++at) {
-    std::string text = whole;
-    text[at] = static_cast<char>(text[at] ^ 1);
-    std::ofstream(rows(), std::ios::binary) << text;
-    EXPECT_THAT(error_of(RowStore::Mode::resume, "q"), HasSubstr("rows.jsonl:2"))
-        << "byte " << at - second;
-  }
-}
-
-TEST_F(CompareTest, RowsOfAnotherQuestionAreNotMixedIn) {
-  { (void)store(RowStore::Mode::fresh, "one"); }
-  EXPECT_THAT(error_of(RowStore::Mode::resume, "two"), HasSubstr("another scenario"));
-  std::ofstream(rows(), std::ios::app) << "{\"name\": 3}\n";
-  EXPECT_THAT(error_of(RowStore::Mode::resume, "one"), HasSubstr("rows.jsonl:2"));
 }
 
 TEST(LayoutChoices, AreAllCombinations) {

@@ -70,12 +70,7 @@ TEST(Figures, OneThatIsAddedStandsInSweepsAndTheirStore) {
 
   const std::filesystem::path path = own_folder() / "figures.sqlite";
   std::filesystem::remove(path);
-  {
-    RunStore store(path, {}, {"{}"},
-                   {"a", "here", 60, [] { return 1.0; }, [](const std::string&) { return false; }});
-    store.take(1);
-    store.finish(0, {RunStatus::ran, "", batch_of(3.25)}, 1);
-  }
+  { RunStore(path, "q").keep({{"a.x=1"}}, {RunStatus::ran, "", batch_of(3.25)}); }
   Database database(path);
   auto row = database.prepare("SELECT batch_mean, gpus FROM result");
   ASSERT_TRUE(row.next());

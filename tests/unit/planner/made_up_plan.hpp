@@ -46,9 +46,11 @@ class MadeUpPlanRunner final : public ScenarioRunner {
       : truth_(std::move(truth)), load_(load) {}
 
   static std::vector<RunRequest> requests(const PlanProbe& probe) {
-    return {{{fmt::format("{}", probe.candidate), fmt::format("{}", static_cast<int>(probe.kind)),
-              fmt::format("{}", probe.units), fmt::format("{}", probe.replication),
-              fmt::format("{}", probe.load), fmt::format("{}", probe.slowdown)}}};
+    return {
+        {{fmt::format("candidate={}", probe.candidate),
+          fmt::format("kind={}", static_cast<int>(probe.kind)),
+          fmt::format("units={}", probe.units), fmt::format("replication={}", probe.replication),
+          fmt::format("load={}", probe.load), fmt::format("slowdown={}", probe.slowdown)}}};
   }
 
   [[nodiscard]] std::size_t slots() const override { return 3; }
@@ -68,7 +70,8 @@ class MadeUpPlanRunner final : public ScenarioRunner {
 
  private:
   RunOutcome outcome_of(const RunRequest& request) const {
-    const std::vector<std::string>& words = request.overrides;
+    std::vector<std::string> words;
+    for (const std::string& key : request.overrides) words.push_back(key.substr(key.find('=') + 1));
     const MadeUp& truth = truth_[std::stoul(words[0])];
     if (truth.breaks) return {RunStatus::failed, "ended by signal 9", {}};
     if (!truth.fits) return {RunStatus::infeasible, "it does not fit", {}};

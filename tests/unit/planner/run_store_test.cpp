@@ -19,10 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const StoreQuestion question = {{{"version", "1", "another version of Foretoken"},
-                                 {"vary", "--vary a.x=1,2,3,4", "other values"}}};
-/// Of its runs: a store whose rows are not as many is damaged.
-const std::vector<std::string> settings = {"{}", "{}", "{}", "{}"};
+const std::vector<RunRequest> four = {{{"a.x=1"}}, {{"a.x=2"}}, {{"a.x=3"}}, {{"a.x=4"}}};
 
 class RunStoreTest : public ::testing::Test {
  protected:
@@ -36,12 +33,15 @@ class RunStoreTest : public ::testing::Test {
     return {name, host, 60, [this] { return now_; },
             [this](const std::string& other) { return gone_.contains(other); }};
   }
-  [[nodiscard]] RunStore open(const std::string& name, const std::string& host = "here") {
-    return {path(), question, settings, owner(name, host)};
+  [[nodiscard]] RunStore open(const std::string& name, const std::string& host = "here",
+                              const std::vector<RunRequest>& requests = four) {
+    RunStore store(path(), "one");
+    store.want(requests, owner(name, host));
+    return store;
   }
-  [[nodiscard]] std::string error_of(const StoreQuestion& asked, const std::string& host = "here") {
+  [[nodiscard]] std::string error_of(const std::string& host = "here") {
     try {
-      (void)RunStore(path(), asked, settings, owner("z", host));
+      (void)open("z", host);
     } catch (const ConfigError& error) {
       return error.what();
     }
@@ -148,30 +148,54 @@ TEST_F(RunStoreTest, FailedRunsCanBeRunAgainAndOthersNot) {
   EXPECT_THAT(store.take(4), ElementsAre(1));
 }
 
-TEST_F(RunStoreTest, RefusesAnotherQuestionAndSaysWhich) {
-  (void)open("a");
-  EXPECT_EQ(error_of(question), "no error");
-  StoreQuestion other = question;
-  other.parts[1].value = "--vary a.x=1,2";
-  EXPECT_EQ(error_of(other), path().string() +
-                                 ": holds a sweep of other values (--vary a.x=1,2,3,4); name "
-                                 "another file with --store, or remove it to start over");
+TEST_F(RunStoreTest, AnotherListTakesWhatItShares) {
+  {
+    RunStore store = open("a");
+    (void)store.take(4);
+    for (const int run : {0, 1, 2, 3})
+      EXPECT_TRUE(store.finish(static_cast<std::size_t>(run), ran(run), 1));
+  }
+  RunStore more = open("b", "here", {{{"a.x=9"}}, {{"a.x=3"}}});
+  EXPECT_EQ(more.counts().wanted, 2U);
+  EXPECT_EQ(more.counts().finished, 1U);
+  EXPECT_THAT(more.take(9), ElementsAre(0));
+  more.each_finished([](std::size_t run, const RunOutcome& outcome) {
+    EXPECT_EQ(run, 1U);
+    EXPECT_EQ(text_of(outcome), "2 tokens/s");
+  });
+  RunStore other(path(), "another scenario");
+  EXPECT_FALSE(other.find(four[0]).has_value());
+  EXPECT_TRUE(RunStore(path(), "one").find(four[0]).has_value());
+}
+
+TEST_F(RunStoreTest, OlderStoresAreRefusedByTheirVersion) {
+  for (const char* application : {"0x46544b53", "0x46544b4f"}) {
+    std::filesystem::remove(path());
+    {
+      Database old(path());
+      old.execute(std::string("PRAGMA application_id = ") + application);
+      old.execute("PRAGMA user_version = 2");
+      old.execute("CREATE TABLE run (number INTEGER)");
+    }
+    EXPECT_THAT(error_of(), HasSubstr("was written by another version of Foretoken; name another "
+                                      "file with --store, or remove it to start over"));
+  }
 }
 
 TEST_F(RunStoreTest, RefusesAStoreThatAnotherMachineIsAt) {
   RunStore a = open("a", "there");
   (void)a.take(1);
-  EXPECT_THAT(error_of(question), HasSubstr("is in use on there; a store is for one machine"));
+  EXPECT_THAT(error_of(), HasSubstr("is in use on there; a store is for one machine"));
   now_ += 60;  // its lease has ended
-  EXPECT_EQ(error_of(question), "no error");
+  EXPECT_EQ(error_of(), "no error");
 }
 
 TEST_F(RunStoreTest, RefusesFilesThatAreNone) {
   std::ofstream(path()) << "run,workload.rate,status\n0,4 /s,ran\n and more text than a header\n";
-  EXPECT_THAT(error_of(question), HasSubstr("is no SQLite file"));
+  EXPECT_THAT(error_of(), HasSubstr("is no SQLite file"));
   std::filesystem::remove(path());
   Database(path()).execute("CREATE TABLE photos (id INTEGER)");
-  EXPECT_THAT(error_of(question), HasSubstr("is an SQLite file of another program"));
+  EXPECT_THAT(error_of(), HasSubstr("is an SQLite file of another program"));
 }
 
 /// Every byte in turn is another one: the store is refused as what it is, or says the same as
@@ -227,7 +251,7 @@ TEST_F(RunStoreTest, HasAViewForPeople) {
   slow.report.ttft_ms.p99 = 12.5;
   EXPECT_TRUE(store.finish(0, slow, 1));
   Database database(path());
-  auto row = database.prepare("SELECT state, ttft_p99_ms FROM result WHERE number = 0");
+  auto row = database.prepare("SELECT state, ttft_p99_ms FROM result WHERE number = 1");
   ASSERT_TRUE(row.next());
   EXPECT_EQ(row.text(0), "ran");
   EXPECT_DOUBLE_EQ(row.real(1), 12.5);

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "sim/base/json.hpp"
+#include "sim/planner/wanted_runs.hpp"
 #include "sim/report/page_column.hpp"
 #include "sim/report/page_files.hpp"
 #include "tests/own_folder.hpp"
@@ -38,17 +39,14 @@ class SweepTest : public ::testing::Test {
   void clear() { std::filesystem::remove_all(path_); }
 
   RunStore store(const SweepPlan& plan, const std::string& owner = "a") {
-    std::vector<std::string> settings;
-    for (std::size_t run = 0; run < plan.runs(); ++run)
-      settings.push_back(to_json(plan.settings(run), -1));
-    return {path_,
-            {},
-            settings,
-            {owner, "here", 60, [this] { return now_ += 1; },
-             [](const std::string&) { return false; }}};
+    RunStore store(path_, "q");
+    store.want(plan.requests(), {owner, "here", 60, [this] { return now_ += 1; },
+                                 [](const std::string&) { return false; }});
+    return store;
   }
-  bool run(const SweepPlan& plan, BackwardsRunner& runner, RunStore& to) {
-    return run_sweep(plan, runner, to, {[this](double) { return --patience_ > 0; }, {}});
+  bool run(const SweepPlan& plan, ScenarioRunner& runner, RunStore& to) {
+    return run_wanted(plan.requests(), runner, to,
+                      {[this](double) { return --patience_ > 0; }, {}});
   }
 
   double now_ = 1000;
@@ -205,7 +203,7 @@ TEST_F(SweepTest, RenewsItsLeasesWhileRunsFinish) {
   BackwardsRunner runner(outcome_of);
   Thief thief(runner, other);
   RunStore runs = store(plan);
-  (void)run_sweep(plan, thief, runs, {[this](double) { return --patience_ > 0; }, {}});
+  (void)run(plan, thief, runs);
   EXPECT_FALSE(thief.stolen);
 }
 
