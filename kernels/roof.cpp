@@ -70,6 +70,12 @@ Highest busiest(const KernelWork& work, const GpuSpec& gpu, double from_dram,
   return roof;
 }
 
+/// Whether all bytes of a kernel come from DRAM for certain. An embedding reads rows that tokens
+/// repeat, so that the L2 may hold as many of them as it has room for.
+bool is_surely_cold(const Kernel& kernel) {
+  return cold_state(kernel).value_or(!std::holds_alternative<Embedding>(kernel));
+}
+
 }  // namespace
 
 Roof roof_of(const Kernel& kernel, const GpuSpec& gpu, bool is_cold, const RoofShares& shares) {
@@ -94,8 +100,7 @@ Roof least_time(const Kernel& kernel, const GpuSpec& gpu) {
     work.tensor_dtype = activation_dtype(work.tensor_dtype);
     if (!(gpu.tensor_rate(work.tensor_dtype).value() > 0)) multiply_on_fma_pipes(work);
   }
-  const bool is_cold = cold_state(kernel).value_or(true);
-  const double in_l2 = is_cold ? 0.0 : gpu.l2_size.value();
+  const double in_l2 = is_surely_cold(kernel) ? 0.0 : gpu.l2_size.value();
   const double from_dram = std::max(work.dram_bytes.value() - in_l2, 0.0);
   const Highest least = busiest(work, gpu, from_dram, {}, WithoutRate::nothing);
   return {Seconds(least.time()), least.bound()};

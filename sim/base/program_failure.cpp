@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <filesystem>
+#include <new>
 
 #include "sim/base/error.hpp"
 
@@ -20,6 +21,10 @@ ProgramFailure current_program_failure() {
     return {2, fmt::format("{}: {}", error.path1().string(), error.code().message())};
   } catch (const std::logic_error& error) {  // InternalError, and what the libraries think of us
     return {3, fmt::format("internal error, please report it:\n{}", error.what())};
+  } catch (const std::bad_alloc&) {
+    return {1,
+            "out of memory: simulate fewer requests at once, a shorter part of the trace "
+            "(workload.part), or fewer GPUs"};
   } catch (const std::exception& error) {
     return {1, error.what()};
   } catch (...) {

@@ -7,12 +7,13 @@
 namespace foretoken {
 
 FrontEnd::FrontEnd(Platform& platform, RequestSource& source, Timeline& timeline, RetryPolicy retry,
-                   std::function<void()> on_end)
+                   std::function<void()> on_end, std::size_t most_open)
     : platform_(platform),
       source_(source),
       timeline_(timeline),
       retry_(retry),
-      on_end_(std::move(on_end)) {}
+      on_end_(std::move(on_end)),
+      most_open_(most_open) {}
 
 void FrontEnd::watch(const SloLimits& limits, std::function<void(const RequestRecord&)> on_late) {
   limits_ = limits;
@@ -77,6 +78,12 @@ void FrontEnd::arm_follow_ups() {
 }
 
 void FrontEnd::accept(Request request) {
+  if (open_.size() >= most_open_) {
+    throw ConfigError({"workload"},
+                      fmt::format("{} requests wait at once at {:.6g} s, more than a run holds; "
+                                  "lower the load, or take a shorter part of the trace",
+                                  most_open_ + 1, platform_.now().value()));
+  }
   const std::uint32_t id = request.id.value;
   const auto [open, is_new] = open_.try_emplace(id);
   FORETOKEN_CHECK(is_new, "request {} arrives twice", id);

@@ -23,9 +23,13 @@ struct RetryPolicy {
 
 class FrontEnd final : public EventHandler, public RequestListener {
  public:
-  /// References must outlive the front end. `on_end`, if given, is called after each request.
+  /// Requests that may be open at once, some 1.5 GB of them: a small file of a trace can hold more.
+  static constexpr std::size_t open_max = 2'000'000;
+
+  /// References must outlive the front end. `on_end`, if given, is called after each request. A run
+  /// of more than `most_open` open requests is a ConfigError.
   FrontEnd(Platform& platform, RequestSource& source, Timeline& timeline, RetryPolicy retry = {},
-           std::function<void()> on_end = {});
+           std::function<void()> on_end = {}, std::size_t most_open = open_max);
 
   /// `on_late` is told, once a request and as soon as it is certain, of those that will not meet
   /// `limits`: whoever gives up a run that cannot hold need not wait for them to end. Before
@@ -53,9 +57,9 @@ class FrontEnd final : public EventHandler, public RequestListener {
     retried,
     timed_out,
     first_token_due,
+    cancelled,
     first_token_late,
-    late,
-    cancelled
+    late
   };
   struct Open {
     Request request;
@@ -83,6 +87,7 @@ class FrontEnd final : public EventHandler, public RequestListener {
   Timeline& timeline_;
   RetryPolicy retry_;
   std::function<void()> on_end_;
+  std::size_t most_open_;
   SloLimits limits_;
   std::function<void(const RequestRecord&)> on_late_;
   Pool* pool_ = nullptr;

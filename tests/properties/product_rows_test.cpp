@@ -24,7 +24,7 @@ struct Curve {
   bool is_learned = true;            // from launches on this GPU
 };
 
-class ProductRows : public testing::TestWithParam<const char*> {
+class ProductRows : public testing::TestWithParam<std::string> {
  protected:
   /// Every layer in every format that the GPU has, by every framework, warm and cold.
   template <class Check>
@@ -90,14 +90,11 @@ TEST_P(ProductRows, StepByNoMoreThanAnotherWave) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpus, ProductRows,
-                         testing::Values("h100-sxm", "h200-sxm", "b200-sxm", "a100-sxm", "l40s",
-                                         "rtx-4090", "h20"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Gpus, ProductRows, testing::ValuesIn(gpu_names()), [](const auto& info) {
+  std::string name = info.param;
+  std::erase(name, '-');
+  return name;
+});
 
 TEST(ProductPrices, HaveNoSawTeeth) {
   // 31, 70, 49, 52, 100, 73 us were told at these m when networks saw how m stands in its tiles.

@@ -30,6 +30,9 @@ TEST(ProgramFailure, TellsMistakesFromBugsAndTheRest) {
   EXPECT_EQ(failure_of([] { (void)std::string().at(1); }).status, 3);
   EXPECT_EQ(failure_of([] { throw std::runtime_error("disk full"); }).status, 1);
   EXPECT_EQ(failure_of([] { throw 5; }).status, 3);
+  const ProgramFailure memory = failure_of([] { throw std::bad_alloc(); });
+  EXPECT_EQ(memory.status, 1);
+  EXPECT_TRUE(memory.message.starts_with("out of memory: ")) << memory.message;
   const ProgramFailure folder =
       failure_of([] { std::filesystem::create_directory("/dev/null/below"); });
   EXPECT_EQ(folder.status, 2);

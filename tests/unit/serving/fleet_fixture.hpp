@@ -72,13 +72,12 @@ class FleetTest : public ::testing::Test {
   void build(int count, TestedFleet settings = {}, RetryPolicy retry = {},
              const char* router = "round_robin", ReplicaState state = ReplicaState::serving) {
     platform = std::make_unique<Platform>(usual_cluster(gpu, count));
-    front_end = std::make_unique<FrontEnd>(*platform, source, timeline, retry);
+    front_end = std::make_unique<FrontEnd>(*platform, source, timeline, retry, nullptr, most_open);
     Diagnostics diagnostics;
     TableReader options(empty, diagnostics, "");
     fleet = std::make_unique<Fleet>(
         FleetSettings{settings.status_interval, settings.outstanding_max}, *platform,
-        router_catalog().find(router, {}).make(options, RandomStreams(1)),
-        *front_end);
+        router_catalog().find(router, {}).make(options, RandomStreams(1)), *front_end);
     front_end->connect(*fleet);
     for (int i = 0; i < count; ++i) {
       ReplicaConfig config;
@@ -135,6 +134,7 @@ class FleetTest : public ::testing::Test {
   const double step_s = 1e-3 * launches();
   const Value empty;
   std::int64_t blocks = 100;
+  std::size_t most_open = FrontEnd::open_max;
   SchedulerLimits limits;
   RequestList source;
   Timeline timeline{Seconds(0.0)};

@@ -106,6 +106,20 @@ TEST_F(FrontEndTest, SlowTokensAreToldBeforeTheLastOne) {
   EXPECT_NEAR(late[0], steps(6), 2e-6);
 }
 
+TEST_F(FrontEndTest, MoreOpenRequestsThanMemoryHoldsAreAMistake) {
+  for (int i = 0; i < 4; ++i) add(i, 50, 9);
+  most_open = 3;
+  build(1);
+  front_end->start();
+  try {
+    platform->run();
+    FAIL() << "four requests are open";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("4 requests wait at once"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(FrontEndTest, DeadlinesOfWhatHasEndedDoNotProlongTheRun) {
   add(0, 50, 2).timeout = Seconds(3600.0);
   build(1);
