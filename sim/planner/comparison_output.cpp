@@ -106,7 +106,7 @@ std::string slo_note(const Comparison& comparison, const Ink& ink) {
   }
   if (met == ran) return "";
   return ink.quiet(met == 0 ? "  no row meets the SLO\n"
-                            : "  ★ is given among the rows that meet the SLO\n");
+                            : "  ★ considers only rows that meet the SLO\n");
 }
 
 /// The reasons why layouts cannot be, each with all layouts it holds for.
@@ -142,10 +142,11 @@ std::string runs_text(const Comparison& comparison, bool colour, int width) {
                   any_slo(comparison) ? " and requests within the SLO" : ""));
   if (!table.has_prices()) return text + units;
   const std::string likely =
-      fmt::format("what the error of prices may make of it ({:.0f} %)", 100 * interval_confidence);
+      fmt::format("{:.0f} % interval (kernel-price error)", 100 * interval_confidence);
   return text + units +
-         ink.quiet(fits ? fmt::format("  ± {}; rows whose intervals overlap share a ★\n", likely)
-                        : fmt::format("  {}: {}\n", likely, table.price_ranges()));
+         ink.quiet(
+             fits ? fmt::format("  ± half the {}; rows whose intervals overlap share a ★\n", likely)
+                  : fmt::format("  {}: {}\n", likely, table.price_ranges()));
 }
 
 }  // namespace

@@ -162,8 +162,8 @@ std::string comparison_page(const Comparison& comparison, const std::string& tit
   std::string note = "Down and to the right is better. Press a column's name to sort by it.";
   if (table.has_prices()) {
     note += fmt::format(
-        " Whiskers and square brackets are what the error of prices may make of a figure "
-        "({:.0f} %); layouts whose intervals overlap are equally good by that goal.",
+        " Whiskers and square brackets are {:.0f} % intervals (kernel-price error); layouts "
+        "whose intervals overlap are equally good by that goal.",
         100 * interval_confidence);
   }
   page.section("Layouts", std::move(note));

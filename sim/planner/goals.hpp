@@ -24,7 +24,7 @@ bool is_served(const Report& report);
 bool are_tied(const Figure& goal, const Report& one, const Report& other);
 
 /// What became of requests that were not served, a sentence each: "3 of 10 requests failed, so it
-/// is not among the best".
+/// cannot be best".
 std::vector<std::string> losses(const Report& report);
 
 /// "gemm 71 %": what most of the GPU's time goes to, or what else limits a run.

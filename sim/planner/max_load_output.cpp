@@ -96,33 +96,32 @@ std::string max_load_table(const MaxLoad& answer, bool colour, int width) {
   const Ink ink(colour);
   std::string text = question_text(answer.space, answer.settings, width, false) + '\n';
   text += table_of_loads(answer, ink, colour, width);
-  text += ink.quiet(
-      wrapped(fmt::format("★ most requests of a dollar · highest load that meets the SLO, found to "
-                          "{}; in brackets what that and the predictor's error leave open · "
-                          "latencies in ms at that load · $ per million output tokens",
-                          percent(answer.settings.tolerance)),
-              width, 2, 2));
+  text += ink.quiet(wrapped(
+      fmt::format("★ most requests per dollar · highest load that meets the SLO, to within {}; "
+                  "in brackets the interval (search and kernel-price error) · "
+                  "latencies in ms at that load · $ per million output tokens",
+                  percent(answer.settings.tolerance)),
+      width, 2, 2));
   if (!answer.changes.empty()) {
     text += table_of_changes(answer, ink, colour, width);
-    text +=
-        ink.quiet(wrapped(fmt::format("differences below {} are less than the search resolves · "
-                                      "worth: what a GPU may cost for tokens at the same price",
-                                      percent(answer.settings.tolerance)),
-                          width, 2, 2));
+    text += ink.quiet(wrapped(fmt::format("differences below {} are within the search tolerance · "
+                                          "worth: the GPU price at which tokens cost the same",
+                                          percent(answer.settings.tolerance)),
+                              width, 2, 2));
   }
   std::string problems;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const LoadAnswer& base = answer.rows[i].base;
     if (!base.metrics.empty()) continue;
     const std::string choice = choice_text(answer.space.axes, answer.candidate_of(i).values);
-    problems +=
-        wrapped(fmt::format("{} {}{}", ink.bad("✗"), choice.empty() ? "" : choice + ": ",
-                            base.impossible.empty() ? "misses the SLO at a thousandth of the load"
-                                                    : base.impossible),
-                width, 2, 4);
+    problems += wrapped(
+        fmt::format("{} {}{}", ink.bad("✗"), choice.empty() ? "" : choice + ": ",
+                    base.impossible.empty() ? "misses the SLO even at a thousandth of the load"
+                                            : base.impossible),
+        width, 2, 4);
   }
   if (!problems.empty()) text += '\n' + problems;
-  return text + fmt::format("\n  {} runs made\n", grouped(static_cast<std::int64_t>(answer.runs)));
+  return text + fmt::format("\n  {} runs\n", grouped(static_cast<std::int64_t>(answer.runs)));
 }
 
 std::string max_load_csv(const MaxLoad& answer) {

@@ -36,7 +36,7 @@ void add_load_tiles(ReportPage& page, const MaxLoad& answer) {
   if (answer.best) {
     const LoadAnswer& base = answer.rows[*answer.best].base;
     const PlanCandidate& candidate = answer.candidate_of(*answer.best);
-    tiles.push_back({"Most requests of a dollar", choice_of(answer, *answer.best), "",
+    tiles.push_back({"Most requests per dollar", choice_of(answer, *answer.best), "",
                      fmt::format("{} x {} · ${:.2f} an hour", candidate.unit_gpus,
                                  candidate.hardware, candidate.unit_dollars_per_hour),
                      PageTile::Tone::good});
@@ -64,7 +64,7 @@ void add_load_tiles(ReportPage& page, const MaxLoad& answer) {
 void add_loads(ReportPage& page, const MaxLoad& answer) {
   std::vector<PageBar> bars;
   double most = 0;
-  PageSeries best{"most requests of a dollar", PageSeries::Kind::points, {}, {}};
+  PageSeries best{"most requests per dollar", PageSeries::Kind::points, {}, {}};
   PageSeries others{"others", PageSeries::Kind::points, {}, {}};
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const LoadAnswer& base = answer.rows[i].base;
@@ -146,9 +146,10 @@ void add_load_table(ReportPage& page, const MaxLoad& answer) {
   }
   std::vector<std::string> reasons;
   for (const MaxLoadRow& row : answer.rows) {
-    reasons.push_back(!row.base.metrics.empty()     ? ""
-                      : row.base.impossible.empty() ? "misses the SLO at a thousandth of the load"
-                                                    : row.base.impossible);
+    reasons.push_back(!row.base.metrics.empty() ? ""
+                      : row.base.impossible.empty()
+                          ? "misses the SLO even at a thousandth of the load"
+                          : row.base.impossible);
   }
   add_load_reasons(columns, std::move(reasons));
   put_costs_first(columns);
@@ -212,7 +213,7 @@ void add_load_accuracy(ReportPage& page, const MaxLoad& answer) {
     const LoadAnswer& base = answer.rows[i].base;
     if (base.metrics.empty()) continue;
     notes.push_back(fmt::format(
-        "{}: step times ± {} ({} confidence), by the held-out errors of "
+        "{}: step-time uncertainty ±{} ({} interval), from the held-out errors of "
         "its kernel families.",
         choice_of(answer, i), percent(base.half_width), percent(answer.settings.confidence)));
   }
@@ -223,7 +224,7 @@ void add_load_accuracy(ReportPage& page, const MaxLoad& answer) {
                   brief(prompt_tokens_mean(traffic)), brief(traffic.output_tokens_mean()),
                   traffic.is_recorded ? "from a recorded trace" : "drawn"));
   notes.push_back("SLO: " + slo_text(answer.space.slo) + ".");
-  notes.emplace_back("Less load is taken never to do worse.");
+  notes.emplace_back("Assumes that less load is never harder to serve.");
   if (!answer.changes.empty()) {
     notes.push_back(fmt::format(
         "Gains below the tolerance of the search ({}) are not to be told from none; the "

@@ -109,11 +109,8 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
                     width, 4, 4);
   }
   if (sure != nullptr) text += wrapped(error_text(plan, *sure), width, 4, 4);
-  for (const std::size_t other : plan.as_good_as_cheapest) {
-    text += wrapped(fmt::format("≈ as cheap within these errors: {} (${} an hour)",
-                                with_units(plan, other), cost_text(plan, other)),
-                    width, 4, 6);
-  }
+  for (const std::size_t other : plan.as_good_as_cheapest)
+    text += wrapped("≈ " + doubt_text(plan, other), width, 4, 6);
   return text + ink.quiet(command_lines(command_words(plan, best, scenario), width, 4));
 }
 
@@ -127,18 +124,19 @@ std::string runs_text(const Plan& plan, int width) {
     ++counts[static_cast<std::size_t>(result.fate)];
   const auto of = [&](CandidateFate fate) { return counts[static_cast<std::size_t>(fate)]; };
   std::string choices = fmt::format(
-      "{} choices: {} hold, {} fail, {} beaten, {} too slow by their steps alone, {} impossible",
+      "{} choices: {} hold the SLO, {} miss it, {} beaten, {} too slow even without queueing, "
+      "{} impossible",
       plan.result.candidates.size(), of(CandidateFate::holds), of(CandidateFate::fails),
       of(CandidateFate::beaten), of(CandidateFate::too_slow), of(CandidateFate::impossible));
   if (of(CandidateFate::undecided) > 0)
     choices += fmt::format(", {} not decided", of(CandidateFate::undecided));
   return '\n' + wrapped(choices, width, 2, 4) +
          wrapped(
-             fmt::format("{} runs made{}; counting every choice up to its answer takes at least "
-                         "{} ({} saved)",
+             fmt::format("{} runs{}; counting up the replicas of every choice takes at least {} "
+                         "({} saved)",
                          grouped(static_cast<std::int64_t>(plan.runs)),
                          plan.close_runs > 0
-                             ? fmt::format(", {} more for intervals and the highest load",
+                             ? fmt::format(" and {} for intervals and the highest load",
                                            grouped(static_cast<std::int64_t>(plan.close_runs)))
                              : "",
                          grouped(static_cast<std::int64_t>(plan.counted_runs)), percent(saved)),
@@ -158,19 +156,18 @@ std::string plan_table(const Plan& plan, const std::string& scenario,
     rows.resize(rows.size() - left_out);
     text += table_of_choices(plan, rows, ink, layout.colour, width);
     if (left_out > 0) {
-      text += wrapped(fmt::format("{} more hold and cost more; --all shows them, and plan.csv has "
-                                  "them",
-                                  left_out),
+      text += wrapped(fmt::format("{} more hold and cost more: see --all or plan.csv", left_out),
                       width, 2, 2);
     }
     text += ink.quiet(wrapped(
         fmt::format(
-            "★ cheapest · ≈ as cheap within the errors · ◆ no other is better in cost, {} and "
-            "tokens/s of a GPU at once · $ of the GPUs in use, then of whole nodes, then{} "
-            "with a replica to spare · latencies in ms, means over seeds · in brackets what "
-            "the predictor's error and chance leave open · /GPU: output tokens/s at the load",
+            "★ cheapest · ≈ cannot be ruled out as cheapest · ◆ not beaten in cost, {} and "
+            "tokens/s per GPU at once · $ for the GPUs in use, then for whole nodes, then{} "
+            "with a spare replica · latencies in ms, means over seeds · in brackets the {:g} % "
+            "interval (kernel-price error and seeds) · /GPU: output tokens/s at this load",
             latency_header(plan.settings.latency),
-            plan.settings.pay == PlanPay::nodes ? " of whole nodes" : " of the GPUs in use"),
+            plan.settings.pay == PlanPay::nodes ? " for whole nodes" : " for the GPUs in use",
+            100 * plan.settings.confidence),
         width, 2, 2));
     text += '\n';
   }

@@ -165,8 +165,8 @@ void add_plan_scatter(ReportPage& page, const Plan& plan, double Objectives::*fi
               ? ""
               : fmt::format(" ({} to {})", brief(series.low.back()), brief(series.high.back()))));
     }
-    if (verdict == "as good") series.name = "as good as the cheapest: cannot be told apart";
-    if (verdict == "front") series.name = "no other is better in everything";
+    if (verdict == "as good") series.name = "cannot be ruled out as cheapest";
+    if (verdict == "front") series.name = "not beaten in everything";
     if (verdict == "holds") series.name = "others that hold";
     chart.series.push_back(std::move(series));
   }
@@ -265,14 +265,13 @@ void add_choices(ReportPage& page, const Plan& plan) {
 
 void add_as_good(ReportPage& page, const Plan& plan) {
   if (!plan.result.cheapest || plan.confidences.empty()) return;
-  page.section("What cannot be told apart",
+  page.section("What may be the cheapest after all",
                "Of these nobody can say by prediction alone whether they cost less than the "
                "cheapest: their costs overlap once steps may be as long or as short as the "
                "predictor's error leaves open.");
   std::vector<std::string> notes;
   for (const std::size_t other : plan.as_good_as_cheapest) {
-    notes.push_back(
-        fmt::format("{}: ${} an hour", with_units(plan, other), cost_text(plan, other)));
+    notes.push_back(doubt_text(plan, other));
   }
   if (notes.empty())
     notes.emplace_back("None: the cheapest costs less than every other looked at.");
@@ -330,7 +329,7 @@ void add_plan_accuracy(ReportPage& page, const Plan& plan) {
   }
   notes.insert(
       notes.end(),
-      {"A fleet with more replicas is taken never to hold less.",
+      {"Assumes that a fleet with more replicas never holds less.",
        "Errors of all kernel families are taken to go the same way. Not in the intervals: errors "
        "of host times beyond the predictor's table, and what the simulator leaves out.",
        fmt::format("No deployment has more than {} replicas or {} GPUs.",

@@ -84,11 +84,11 @@ class Search {
         close(i, CandidateFate::impossible, candidate.bounds.too_large);
       } else if (candidate.bounds.attainment < settings_.fleet.target) {
         close(i, CandidateFate::too_slow,
-              fmt::format("by its steps alone {} of the requests would meet the SLO",
+              fmt::format("even without queueing {} of requests would meet the SLO",
                           percent(candidate.bounds.attainment)));
       } else if (least_units(i) > candidate.units_max) {
         close(i, CandidateFate::too_slow,
-              fmt::format("by their steps alone the load takes {} of them; {} are allowed",
+              fmt::format("even without queueing the load takes {} of them; {} are allowed",
                           least_units(i), candidate.units_max));
       }
     }

@@ -22,7 +22,7 @@ std::string plan_space_table(const PlanSpace& space, bool colour, int width) {
   const Ink ink(colour);
   std::vector<TextColumn> headers;
   for (const LayoutChoice& axis : space.axes) headers.push_back({axis.label, Align::right});
-  for (const char* header : {"GPUs of one", "at least", "$/h", "attainment at best"})
+  for (const char* header : {"GPUs of one", "at least", "$/h", "SLO met at best"})
     headers.push_back({header, Align::right});
   TextTable table(std::move(headers));
   std::string impossible;
@@ -34,7 +34,8 @@ std::string plan_space_table(const PlanSpace& space, bool colour, int width) {
       continue;
     }
     ++possible;
-    const int units = std::max(1, static_cast<int>(std::min(std::ceil(candidate.bounds.units), 1e9)));
+    const int units =
+        std::max(1, static_cast<int>(std::min(std::ceil(candidate.bounds.units), 1e9)));
     std::vector<std::string> cells = candidate.values;
     cells.push_back(fmt::format("{}", candidate.unit_gpus));
     cells.push_back(fmt::format("{} of {}", units, candidate.units_max));
@@ -43,11 +44,13 @@ std::string plan_space_table(const PlanSpace& space, bool colour, int width) {
     table.add_row(std::move(cells));
   }
   std::string text = table.text({.width = width, .colour = colour});
-  text += ink.quiet(wrapped("at least: how many the load takes by the prices of steps alone, of as "
-                            "many as are allowed · $/h of so many",
-                            width, 2, 2));
+  text +=
+      ink.quiet(wrapped("at least: how many the load takes by the prices of steps alone, of as "
+                        "many as are allowed · $/h of so many",
+                        width, 2, 2));
   if (!impossible.empty()) text += fmt::format("\n  {}\n", ink.strong("not possible")) + impossible;
-  return text + fmt::format("\n  {} of {}\n", counted(static_cast<std::int64_t>(possible), "choice"),
+  return text + fmt::format("\n  {} of {}\n",
+                            counted(static_cast<std::int64_t>(possible), "choice"),
                             space.candidates.size());
 }
 

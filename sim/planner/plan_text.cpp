@@ -56,9 +56,7 @@ namespace {
 /// "GPU h100-sxm, l40s · TP 1, 2, 4, 8 (usual sizes; …) · PP 1 as in the scenario".
 std::string tries_text(const PlanSpace& space, const PlanSettings& settings) {
   std::string text;
-  const auto add = [&](const std::string& part) {
-    text += (text.empty() ? "" : " · ") + part;
-  };
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : " · ") + part; };
   for (const LayoutChoice& axis : space.axes) {
     std::string part = fmt::format("{} {}", axis.label, fmt::join(axis.values, ", "));
     const bool is_usual =
@@ -78,8 +76,7 @@ std::string decides_text(const PlanSpace& space, const PlanSettings& settings) {
       least == most ? counted(least, "seed") : fmt::format("{} to {} seeds", least, most);
   if (space.requests().is_sampled()) {
     return fmt::format("decided by {} of samples of {}, the cheapest by all of them",
-                       traffic.is_recorded
-                           ? fmt::format("{} to {} draws", least, most) : seeds,
+                       traffic.is_recorded ? fmt::format("{} to {} draws", least, most) : seeds,
                        requests);
   }
   return traffic.is_recorded ? fmt::format("decided by the trace's {}", requests)
@@ -92,15 +89,14 @@ std::string question_text(const PlanSpace& space, const PlanSettings& settings, 
                           bool has_margin) {
   constexpr int rest = 9;  // under the first word's text
   const TrafficSample& traffic = space.traffic;
-  std::string load =
-      fmt::format("load   {} requests/s · {} prompt and {} output tokens a request",
-                  brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
-                  brief(traffic.output_tokens_mean()));
+  std::string load = fmt::format("load   {} requests/s · {} prompt and {} output tokens a request",
+                                 brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
+                                 brief(traffic.output_tokens_mean()));
   if (has_margin && settings.margin > 0) {
-    load += fmt::format(" · judged, with all figures below, at {} requests/s: {} more, the margin "
-                        "([plan] margin)",
-                        brief(traffic.rate.value() * (1 + settings.margin)),
-                        percent(settings.margin));
+    load += fmt::format(
+        " · sized, as all figures below, for {} requests/s: {} more "
+        "([plan] margin)",
+        brief(traffic.rate.value() * (1 + settings.margin)), percent(settings.margin));
   }
   std::string text = wrapped(load, width, 2, rest);
   text += wrapped("SLO    " + slo_text(space.slo), width, 2, rest);
@@ -112,25 +108,24 @@ std::string question_text(const PlanSpace& space, const PlanSettings& settings, 
   std::string prices;
   bool any_given = false, all_given = true;
   for (const PricedGpu& priced : space.prices) {
-    prices += fmt::format("{}{} {:.2f}", prices.empty() ? "" : ", ", priced.gpu,
-                          priced.dollars_per_hour);
+    prices +=
+        fmt::format("{}{} {:.2f}", prices.empty() ? "" : ", ", priced.gpu, priced.dollars_per_hour);
     any_given |= priced.is_given;
     all_given &= priced.is_given;
   }
-  const char* origin = all_given   ? "by [plan.prices]"
-                       : any_given ? "by [plan.prices] or else the GPUs' files, which know an order "
-                                     "of magnitude"
-                                   : "by the GPUs' files, which know an order of magnitude; "
-                                     "[plan.prices] knows better";
-  const char* paid = !has_margin ? "GPUs in use alone: no other GPUs of their nodes, no network, no "
+  const char* origin = all_given   ? "from [plan.prices]"
+                       : any_given ? "from [plan.prices], else the GPU files (orders of "
+                                     "magnitude)"
+                                   : "from the GPU files, orders of magnitude; [plan.prices] "
+                                     "sets yours";
+  const char* paid = !has_margin ? "GPUs in use only: no idle GPUs of their nodes, no network, no "
                                    "spares"
                      : settings.pay == PlanPay::nodes
                          ? "whole nodes are paid for; no network"
                          : "ranked by the GPUs in use; no network ([plan] pay = \"nodes\" ranks "
                            "by whole nodes)";
-  return text +
-         wrapped(fmt::format("$      {} an hour of a GPU, {} · {}", prices, origin, paid), width, 2,
-                 rest);
+  return text + wrapped(fmt::format("$      {} per GPU hour, {} · {}", prices, origin, paid), width,
+                        2, rest);
 }
 
 std::string cost_text(const Plan& plan, std::size_t candidate) {
@@ -157,22 +152,44 @@ std::string error_text(const Plan& plan, const DeploymentConfidence& cheapest) {
   std::string families;
   for (const FamilyError& family : cheapest.error.families) {
     if (family.part() < 0.1 * cheapest.error.mean_absolute()) break;
-    families += fmt::format("{}{} {}", families.empty() ? "" : ", ", family.family,
-                            percent(family.part() / cheapest.error.mean_absolute()));
+    families +=
+        fmt::format("{}{} is {} of it", families.empty() ? "" : ", ", family_title(family.family),
+                    percent(family.part() / cheapest.error.mean_absolute()));
   }
   const CostRange range = plan.cost_range(cheapest.candidate);
-  std::string consequence = "the answer stays the same";
+  std::string consequence = "the answer does not change";
   if (range.slower > range.predicted) {
     consequence = cheapest.units_slower
-                      ? fmt::format("if all steps take that much longer it takes {} of them",
+                      ? fmt::format("if steps are that much slower, it takes {} of them",
                                     *cheapest.units_slower)
-                      : std::string("if all steps take that much longer no number holds");
+                      : std::string("if steps are that much slower, no number holds");
   } else if (range.faster < range.predicted) {
-    consequence = fmt::format("if all steps are that much shorter {} of them do",
-                              *cheapest.units_faster);
+    consequence =
+        fmt::format("if steps are that much faster, {} of them are enough", *cheapest.units_faster);
   }
-  return fmt::format("step times ± {} ({} confidence; of it {}): {}", percent(cheapest.half_width),
-                     percent(plan.settings.confidence), families, consequence);
+  return fmt::format("step-time uncertainty ±{} ({:g} % interval; {}): {}",
+                     percent(cheapest.half_width), 100 * plan.settings.confidence, families,
+                     consequence);
+}
+
+std::string doubt_text(const Plan& plan, std::size_t other) {
+  const std::size_t best = *plan.result.cheapest;
+  const CostRange range = plan.cost_range(best), others = plan.cost_range(other);
+  const DeploymentConfidence* sure = plan.confidence(best);
+  const DeploymentConfidence* others_sure = plan.confidence(other);
+  const auto needs = [](const std::optional<int>& units) {
+    return units ? "needs " + counted(*units, "replica") : std::string("holds with no number");
+  };
+  std::string why;
+  if (sure != nullptr && range.slower > range.predicted) {
+    why = fmt::format(": if steps are {} slower, the ${:.2f} choice {}", percent(sure->half_width),
+                      range.predicted, needs(sure->units_slower));
+  } else if (others_sure != nullptr && others.faster < others.predicted) {
+    why = fmt::format(": if steps are {} faster, it {}", percent(others_sure->half_width),
+                      needs(others_sure->units_faster));
+  }
+  return fmt::format("{} (${} an hour) cannot be ruled out as cheapest{}", with_units(plan, other),
+                     cost_text(plan, other), why);
 }
 
 std::string month_text(double dollars_per_hour) {
@@ -193,11 +210,12 @@ std::string nodes_text(const Plan& plan, std::size_t candidate) {
 }
 
 std::string spare_text(const Plan& plan) {
-  if (!plan.result.cheapest_spared) return "N+1: no choice has room for a replica to spare";
+  if (!plan.result.cheapest_spared) return "N+1: no choice has room for a spare replica";
   const std::size_t best = *plan.result.cheapest, spared = *plan.result.cheapest_spared;
   const CandidateResult& result = plan.result.candidates[spared];
-  const std::string unit = plan.space.keys[spared].replicas.size() > 1 ? "sets of pools" : "replicas";
-  return fmt::format("N+1, so that it holds with one down: {}{} {}, {}",
+  const std::string unit =
+      plan.space.keys[spared].replicas.size() > 1 ? "sets of pools" : "replicas";
+  return fmt::format("N+1 (still holds with one down): {}{} {}, {}",
                      spared == best ? "" : choice_of(plan, spared) + ", ", result.units + 1, unit,
                      dollars_text(result.objectives.spared_dollars_per_hour));
 }
@@ -206,7 +224,7 @@ std::string seeds_text(const Plan& plan, std::size_t candidate) {
   const CandidateResult& result = plan.result.candidates[candidate];
   std::vector<std::string> shares;
   for (const double share : result.attainments) shares.push_back(percent(share));
-  std::string text = fmt::format("meets the SLO for {} of the requests", fmt::join(shares, ", "));
+  std::string text = fmt::format("meets the SLO for {} of requests", fmt::join(shares, ", "));
   if (shares.size() > 1) {
     text += fmt::format(" ({}; lower end of their interval {})",
                         plan.space.traffic.is_recorded ? "samples" : "seeds",
@@ -234,11 +252,11 @@ std::vector<std::string> command_words(const Plan& plan, std::size_t candidate,
 std::string_view fate_title(CandidateFate fate) {
   switch (fate) {
     case CandidateFate::beaten:
-      return "not worth a look";
+      return "cannot win";
     case CandidateFate::fails:
-      return "do not hold";
+      return "miss the SLO";
     case CandidateFate::too_slow:
-      return "too slow, by their steps alone";
+      return "too slow even without queueing";
     case CandidateFate::impossible:
       return "not possible";
     case CandidateFate::undecided:

@@ -33,6 +33,9 @@ inline constexpr double hours_a_month = 730;  // 8,760 a year
 
 /// "$9.98 an hour, $7,285 a month".
 std::string dollars_text(double dollars_per_hour);
+/// Why another choice may be the cheapest after all: "l40s, TP 4, 2 replicas ($19.96 an hour)
+/// cannot be ruled out as cheapest: if steps are 13 % slower, the $9.98 choice needs 2 replicas".
+std::string doubt_text(const Plan& plan, std::size_t other);
 /// USD a month of 730 hours: "7,285".
 std::string month_text(double dollars_per_hour);
 /// What the candidate takes in whole nodes: "1 whole node: $39.92 an hour, …".

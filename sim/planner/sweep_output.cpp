@@ -53,11 +53,11 @@ std::string points_text(const SweepResult& result, bool colour, int width, std::
   text += ink.quiet(fmt::format(
       "  latencies in ms · output tokens{} per second · $ per million output tokens\n{}",
       has_slo ? " and requests within the SLO" : "",
-      seeded ? "  means over the seeds ± half of the 95 % interval\n" : ""));
+      seeded ? "  means over the seeds ± half the 95 % interval\n" : ""));
   if (!table.has_prices()) return text;
   const std::string likely =
-      fmt::format("what the error of prices may make of it ({:.0f} %)", 100 * interval_confidence);
-  return text + ink.quiet(fits ? fmt::format("  ~ half of {}\n", likely)
+      fmt::format("{:.0f} % interval (kernel-price error)", 100 * interval_confidence);
+  return text + ink.quiet(fits ? fmt::format("  ~ half the {}\n", likely)
                                : fmt::format("  {}: {}\n", likely, price_ranges(result)));
 }
 
@@ -95,9 +95,8 @@ std::string best_text(const SweepResult& result, const Ink& ink) {
   for (const BestPoint& best : result.best) {
     std::string others;
     if (result.plan.seeds.size() > 1 && !best.as_good.empty()) {
-      others =
-          ink.quiet(fmt::format("  within its interval: {}",
-                                counted(static_cast<std::int64_t>(best.as_good.size()), "other")));
+      others = ink.quiet(fmt::format(
+          "  tied with {}", counted(static_cast<std::int64_t>(best.as_good.size()), "other")));
     }
     text += fmt::format("  {} {:<28}{}{}\n", ink.good("★"), best.goal(),
                         point_text(result.plan, best.point), others);

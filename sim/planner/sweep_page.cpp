@@ -176,13 +176,12 @@ void add_runs(ReportPage& page, const SweepResult& result) {
   const ResultTable table = run_columns(result);
   const bool is_bounded = table.has_prices();
   const std::size_t count = std::min(result.runs.size(), is_bounded ? bounded_runs_max : runs_max);
-  page.section("Runs",
-               fmt::format("Every run, those that have no figures with their error.{} Press "
-                           "a column's name to sort by it.{}",
-                           is_bounded ? " In square brackets what the error of prices may "
-                                        "make of a figure (90 %)."
-                                      : "",
-                           cut_note(count, result.runs.size(), "runs")));
+  page.section(
+      "Runs",
+      fmt::format("Every run, those that have no figures with their error.{} Press "
+                  "a column's name to sort by it.{}",
+                  is_bounded ? " In square brackets 90 % intervals (kernel-price error)." : "",
+                  cut_note(count, result.runs.size(), "runs")));
   std::vector<std::size_t> points;
   for (std::size_t i = 0; i < count; ++i)
     points.push_back(result.plan.point_of(result.runs[i].run));
@@ -214,11 +213,11 @@ void add_tiles(ReportPage& page, const SweepResult& result) {
       known->label += ", " + best.goal();
       continue;
     }
-    tiles.push_back({best.goal(), name, "",
-                     best.as_good.empty() || plan.seeds.size() < 2
-                         ? ""
-                         : fmt::format("within its interval: {}",
-                                       counted(std::int64_t(best.as_good.size()), "other"))});
+    tiles.push_back(
+        {best.goal(), name, "",
+         best.as_good.empty() || plan.seeds.size() < 2
+             ? ""
+             : fmt::format("tied with {}", counted(std::int64_t(best.as_good.size()), "other"))});
   }
   page.tiles(tiles);
 }
@@ -238,13 +237,12 @@ void add_failures(ReportPage& page, const SweepResult& result) {
 /// What the whiskers of the figures are.
 std::string whisker_note(bool is_seeded, bool is_bounded) {
   if (is_seeded && is_bounded) {
-    return " Means over the seeds; whiskers and brackets are 90 % intervals of the seeds and of "
-           "the "
-           "error of prices together.";
+    return " Means over the seeds; whiskers and brackets are 90 % intervals from seeds and "
+           "kernel-price error together.";
   }
   if (is_seeded) return " Means over the seeds; whiskers and brackets are their 95 % intervals.";
   if (is_bounded) {
-    return " Whiskers and brackets are what the error of prices may make of a figure (90 %).";
+    return " Whiskers and brackets are 90 % intervals (kernel-price error).";
   }
   return "";
 }
@@ -289,10 +287,10 @@ std::string sweep_page(const SweepResult& result, const std::string& title,
                                         cut_note(points.size(), all, "points")));
     page.grid(grid_of(result, table, points));
     if (is_seeded) {
-      page.section("Points",
-                   is_bounded ? "Means over the seeds, in round brackets their 95 % intervals, "
-                                "in square ones what the error of prices may make of them (90 %)."
-                              : "Means over the seeds, in brackets their 95 % intervals.");
+      page.section("Points", is_bounded
+                                 ? "Means over the seeds, in round brackets their 95 % intervals, "
+                                   "in square ones 90 % intervals (kernel-price error)."
+                                 : "Means over the seeds, in brackets their 95 % intervals.");
       page.table("point", with_keys(result.plan, points, table));
     }
   }

@@ -227,7 +227,7 @@ class ExplanationPage {
     }
     if (!interval_text(explanation_).empty()) {
       notes.emplace_back(
-          "The interval is what the error of prices may make of the percentile, from the "
+          "The interval is the percentile's 90 % interval (kernel-price error), from the "
           "predictor's "
           "held-out errors; runs with one thing changed share most of that error.");
     }

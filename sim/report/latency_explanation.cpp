@@ -41,15 +41,15 @@ class ExplanationText {
     const std::string who = fmt::format("request {}", row.id);
     std::string text = ink_.strong(explanation_.title) + "\n";
     if (question.request) {
-      text += fmt::format("  {} of {} is {}", metric_text(question.metric), who,
-                          ink_.strong(value));
+      text +=
+          fmt::format("  {} of {} is {}", metric_text(question.metric), who, ink_.strong(value));
     } else {
       text += fmt::format("  p{:g} of {} is {}; {} stands for it with {}", question.percentile,
                           metric_text(question.metric), ink_.strong(value), who,
                           milliseconds(phase_.whole_s / divisor_));
     }
     if (const std::string interval = interval_text(explanation_); !interval.empty())
-      text += ink_.quiet(fmt::format("\n  what the error of prices may make of it, {}", interval));
+      text += ink_.quiet(fmt::format("\n  {}", interval));
     text += fmt::format(
         "\n  {}, {}, on replica {}, arrived at {}\n", counted(row.prompt_tokens, "prompt token"),
         counted(row.output_tokens, "output token"), row.replica, duration(row.arrival_s));
@@ -63,8 +63,7 @@ class ExplanationText {
   }
 
   [[nodiscard]] std::string causes() const {
-    TextTable table(
-        {{"", Align::left}, {"", Align::right}, {"", Align::right}, {"", Align::left}});
+    TextTable table({{"", Align::left}, {"", Align::right}, {"", Align::right}, {"", Align::left}});
     for (const auto& [cause, seconds] : ranked(phase_.parts)) {
       table.add_row(row(std::string(cause_text(cause)), seconds));
       if (cause != LatencyCause::queueing) continue;
@@ -217,12 +216,10 @@ Value explanation_value(const LatencyExplanation& explanation) {
   value.set("value_ms", rounded(explanation.value_ms));
   if (const auto& interval = explanation.interval)
     value.set("interval_ms", ValueArray{rounded(interval->low), rounded(interval->high)});
-  ValueObject request = {{"id", std::int64_t{row.id}},
-                         {"replica", std::int64_t{row.replica}},
-                         {"arrival_s", rounded(row.arrival_s)},
-                         {"prompt_tokens", row.prompt_tokens},
-                         {"output_tokens", row.output_tokens},
-                         {"preemptions", row.preemptions}};
+  ValueObject request = {
+      {"id", std::int64_t{row.id}},          {"replica", std::int64_t{row.replica}},
+      {"arrival_s", rounded(row.arrival_s)}, {"prompt_tokens", row.prompt_tokens},
+      {"output_tokens", row.output_tokens},  {"preemptions", row.preemptions}};
   for (const LatencyMetric metric :
        {LatencyMetric::ttft, LatencyMetric::tpot, LatencyMetric::e2e}) {
     const std::optional<double> own = latency_ms(row, metric);

@@ -14,14 +14,6 @@
 namespace foretoken {
 namespace {
 
-double median_size(std::vector<double> errors) {
-  if (errors.empty()) return 0;
-  for (double& error : errors) error = std::abs(error);
-  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-  std::ranges::nth_element(errors, middle);
-  return *middle;
-}
-
 void add_point_scatter(ReportPage& page, const PointReport& report, const char* name,
                        double ComparedPoint::*measured, double ComparedPoint::*simulated) {
   std::map<std::string, PageSeries> groups;

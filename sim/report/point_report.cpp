@@ -26,8 +26,8 @@ double median(std::vector<double> values) {
 
 double median_error(const Points& points, Error error) {
   std::vector<double> values;
-  for (const ComparedPoint* point : points) values.push_back(std::abs((point->*error)()));
-  return median(std::move(values));
+  for (const ComparedPoint* point : points) values.push_back((point->*error)());
+  return median_size(std::move(values));
 }
 
 double bias(const Points& points, Error error) {
@@ -173,11 +173,12 @@ std::string host_text(const PointReport& report, const TextTable::Layout& layout
     ++count;
   }
   std::string text =
-      "\n  what is missing of measured TPOTs, by least squares: host time alone, or both\n" +
+      "\n  unexplained part of measured TPOTs, by least squares: host time alone, or GPU and "
+      "host\n" +
       table.text(layout);
   if (count > 0) {
     text += fmt::format(
-        "  host time of {}, none of them calibrated on: {} % off in the mean if all is the CPU's\n",
+        "  host time of {} not used for calibration: mean error {} % if all of it is CPU time\n",
         counted(count, "server"), percent_text(sum / static_cast<double>(count)));
   }
   return text;
@@ -192,6 +193,11 @@ Value left_out_value(const PointReport& report) {
 }
 
 }  // namespace
+
+double median_size(std::vector<double> errors) {
+  for (double& error : errors) error = std::abs(error);
+  return median(std::move(errors));
+}
 
 std::map<std::string, std::int64_t> PointReport::reasons_left_out() const {
   std::map<std::string, std::int64_t> counts;
@@ -242,7 +248,7 @@ std::string point_text(const PointReport& report, bool colour, int width, std::s
   const Ink ink(colour);
   const TextTable::Layout layout{.width = width, .indent = 2, .gap = 2, .colour = colour};
   std::string text =
-      fmt::format("  {}\n  median errors of a group, and their bias (median with its sign)\n\n",
+      fmt::format("  {}\n  median absolute error of each group; bias: median signed error\n\n",
                   ink.strong("mean TPOT and TTFT under a fixed number of users"));
   std::map<Group, Points> groups = groups_of(report, false);
   const bool has_intervals = std::ranges::any_of(
@@ -250,13 +256,13 @@ std::string point_text(const PointReport& report, bool colour, int width, std::s
   groups.merge(totals_of(report));
   text += table_text(groups, layout);
   if (has_intervals) {
-    text += fmt::format(
-        "  within: measured means, in per cent, that lie in the simulation's {} intervals\n",
-        fmt::format("{:.0f} %", 100 * interval_confidence));
+    text +=
+        fmt::format("  within: share of measured values (%) inside the simulation's {} interval\n",
+                    fmt::format("{:.0f} %", 100 * interval_confidence));
   }
   text += host_text(report, layout) + "\n";
   text += table_text(groups_of(report, true), layout);
-  if (worst > 0) text += "\n  furthest off by TPOT\n" + worst_text(report, worst, layout);
+  if (worst > 0) text += "\n  largest TPOT errors\n" + worst_text(report, worst, layout);
   for (const auto& [reason, count] : report.failures()) {
     text += fmt::format("\n  {}: {}\n", ink.warning(counted(count, "point") + " not simulated"),
                         reason);

@@ -59,6 +59,9 @@ struct HostResidual {
 /// Of every model and engine with host time and at least 20 points; in the order of the names.
 std::vector<HostResidual> host_residuals(const PointReport& report);
 
+/// The median of the sizes of errors; of an even number the mean of the middle two.
+double median_size(std::vector<double> errors);
+
 std::string point_text(const PointReport& report, bool colour, int width, std::size_t worst);
 Value point_value(const PointReport& report);
 /// The page that `--report` writes. Throws ConfigError in a build that draws no charts.

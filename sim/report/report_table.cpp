@@ -23,7 +23,7 @@ namespace {
 constexpr int indent = 2;
 constexpr int gap = 2;
 constexpr int width_smallest = 40;    // below this nothing readable is left; columns
-constexpr int label_min = 11;         // "predictions"
+constexpr int label_min = 13;         // "90 % interval"
 constexpr int label_max = 18;         // "fused_add_rms_norm"
 constexpr int label_max_narrow = 14;  // on terminals below 80 columns
 constexpr int chart_min = 8, chart_max = 60;
@@ -56,6 +56,14 @@ std::string spelled(std::string_view name) {
   std::ranges::replace(words, '_', ' ');
   if (words.starts_with("kv")) words.replace(0, 2, "KV");
   return words;
+}
+
+/// Where the prices of an origin come from, in words.
+std::string origin_text(std::string_view origin) {
+  if (origin == "learned") return "by the learned predictor";
+  if (origin == "analytic") return "by closed formulas";
+  if (origin == "measured") return "from measurements";
+  return "by " + spelled(origin);
 }
 
 /// The upper end of a sparkline: an average of sequences, which often is a whole number.
@@ -145,12 +153,12 @@ class ReportText {
     warn(requests.rejected, "request", "rejected");
     warn(requests.timed_out, "request", "timed out");
     warn(requests.cancelled, "request", "cancelled");
-    warn(requests.retries, "attempt", "lost and made again");
+    warn(requests.retries, "attempt", "lost and retried");
     warn(requests.unfinished, "request", "unfinished at the end");
     warn(requests.skipped_lines, "malformed trace line", "skipped");
     if (!report_.steady.is_reached && report_.steady.basis != SteadyBasis::run) {
       warnings.push_back(
-          ink_.warning("too few requests for a steady state: most were open when the last began"));
+          ink_.warning("no steady state: most requests were open when the last one arrived"));
     }
     if (!warnings.empty()) result += facts("warning", warnings);
     return result;
@@ -158,8 +166,8 @@ class ReportText {
 
   /// What the rates leave out.
   [[nodiscard]] std::string window() const {
-    if (!(report_.drain.duration_s > 0)) return "rates over all of it";
-    return fmt::format("rates without {} of drain", duration(report_.drain.duration_s));
+    if (!(report_.drain.duration_s > 0)) return "rates over the whole run";
+    return fmt::format("rates exclude {} of drain", duration(report_.drain.duration_s));
   }
 
   [[nodiscard]] std::string throughput() const {
@@ -187,20 +195,21 @@ class ReportText {
           fmt::format("SLO met by {}–{}", grouped(100 * met.low, 1), attained(met.high)));
     }
     const double width = report_.step_error.half_width(interval_confidence);
-    std::string steps = fmt::format("steps ± {}", percent(width));
+    std::string steps = fmt::format("step-time uncertainty ±{}", percent(width));
     if (!report_.step_error.families.empty()) {
       const FamilyError& most = report_.step_error.families.front();
-      steps += fmt::format(", {} of it {}",
-                           percent(most.part() / report_.step_error.mean_absolute()), most.family);
+      steps += fmt::format(" ({} is {} of it)", family_title(most.family),
+                           percent(most.part() / report_.step_error.mean_absolute()));
     }
+    parts.push_back(ink_.quiet("from kernel-price error"));
     parts.push_back(ink_.quiet(steps));
-    return facts("90 % within", parts);
+    return facts("90 % interval", parts);
   }
 
   [[nodiscard]] std::string objective() const {
     const Report::Slo& slo = report_.slo;
     if (slo.targets.empty()) return {};
-    std::vector<std::string> parts = {fmt::format("{} met by {} of requests ({:g} % wanted)",
+    std::vector<std::string> parts = {fmt::format("{} met by {} of requests (target {:g} %)",
                                                   slo.met ? ink_.good("✓") : ink_.bad("✗"),
                                                   attained(slo.attainment), slo.percentile)};
     for (std::string target : slo.targets) {
@@ -223,7 +232,8 @@ class ReportText {
   [[nodiscard]] std::string fleets() const {
     if (!report_.fleet) return {};
     if (report_.pools.empty()) return fleet("replicas", *report_.fleet);
-    std::string result = facts("replicas", {brief(report_.fleet->gpu_hours) + " GPU hours in all"});
+    std::string result =
+        facts("replicas", {brief(report_.fleet->gpu_hours) + " GPU hours in total"});
     for (const Report::Pool& pool : report_.pools) {
       result += fleet(fitted("  " + pool.name, label_), *pool.fleet);
     }
@@ -270,12 +280,12 @@ class ReportText {
                          brief(row.p99), brief(row.max));
     };
     const double each = transfers.count > 0 ? transfers.bytes / transfers.count : 0.0;
-    result += '\n' + facts("KV transfers",
-                           {grouped(transfers.count), readable(Bytes(transfers.bytes)) + " in all",
-                            readable(Bytes(each)) + " each"});
+    result += '\n' + facts("KV transfers", {grouped(transfers.count),
+                                            readable(Bytes(transfers.bytes)) + " in total",
+                                            readable(Bytes(each)) + " each"});
     result += facts("  taking", {times(transfers.transfer_ms)});
     result += facts("  after prefill", {times(transfers.exposed_ms)});
-    return result + facts("  awaiting room", {times(transfers.wait_ms)});
+    return result + facts("  awaiting space", {times(transfers.wait_ms)});
   }
 
   [[nodiscard]] std::string memory() const {
@@ -290,11 +300,11 @@ class ReportText {
           facts("KV cache",
                 {fmt::format("peak {}", percent(kv.peak)), fmt::format("mean {}", percent(kv.mean)),
                  fmt::format("{} × {} = {} tokens{}", grouped(kv.blocks), kv.block_tokens,
-                             grouped(kv.blocks * kv.block_tokens), replicas ? " a replica" : ""),
+                             grouped(kv.blocks * kv.block_tokens), replicas ? " per replica" : ""),
                  preemptions});
       if (kv.state_bytes > 0) {
-        result += facts("state",
-                        {readable(Bytes(kv.state_bytes)) + " a sequence and GPU", "in KV blocks"});
+        result += facts(
+            "state", {readable(Bytes(kv.state_bytes)) + " per sequence and GPU", "in KV blocks"});
       }
       if (kv.prefix_hit_rate) {
         std::vector<std::string> parts = {percent(*kv.prefix_hit_rate) + " of prompt tokens found"};
@@ -332,21 +342,32 @@ class ReportText {
                            grouped(report_.batch_max))});
     if (const auto& experts = report_.experts) {
       result += facts("expert routing",
-                      {experts->routing, fmt::format("the mean batch wakes {} of {} experts",
+                      {experts->routing, fmt::format("an average batch activates {} of {} experts",
                                                      experts->awake, experts->experts)});
     }
     if (const auto& host = report_.host; host && report_.iterations > 0) {
       const auto steps = static_cast<double>(report_.iterations);
-      result += facts("host", {in_unit_of(1e-3, host->work_s / steps) + " of CPU time a step",
+      result += facts("host", {in_unit_of(1e-3, host->work_s / steps) + " of CPU time per step",
                                percent(1.0 - host->exposed_s / host->work_s) + " of it hidden",
                                "GPUs waited for " + duration(host->exposed_s)});
     }
+    if (!report_.origins.empty()) result += facts("kernel prices", prices());
+    return result;
+  }
+
+  /// Where prices of kernels come from: all, or by share.
+  [[nodiscard]] std::vector<std::string> prices() const {
+    std::int64_t all = 0;
+    for (const NamedCount& origin : report_.origins) all += origin.count;
     std::vector<std::string> parts;
     for (const NamedCount& origin : report_.origins) {
-      parts.push_back(grouped(origin.count) + " " + spelled(origin.name));
+      const std::string share =
+          report_.origins.size() == 1
+              ? "all"
+              : percent(static_cast<double>(origin.count) / static_cast<double>(all));
+      parts.push_back(fmt::format("{} {}", share, origin_text(origin.name)));
     }
-    if (!parts.empty()) result += facts("predictions", parts);
-    return result;
+    return parts;
   }
 
   [[nodiscard]] std::string speculation() const {
@@ -358,7 +379,7 @@ class ReportText {
     }
     std::vector<std::string> parts = {
         fmt::format("{} by {}", counted(speculation.drafts, "draft"), spelled(speculation.method)),
-        fmt::format("{} tokens a verification", grouped(speculation.acceptance_length, 2)),
+        fmt::format("{} tokens per verification", grouped(speculation.acceptance_length, 2)),
         fmt::format("accepted {}", by_position)};
     if (speculation.draft_share > 0) {
       parts.push_back(fmt::format("drafting {} of GPU time", percent(speculation.draft_share)));

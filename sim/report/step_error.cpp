@@ -93,6 +93,13 @@ double StepError::half_width(double confidence) const {
   return mean_absolute() * errors_in_half_width(confidence);
 }
 
+std::string family_title(std::string_view family) {
+  if (family == "gemm") return "GEMM";
+  std::string title(family);
+  std::ranges::replace(title, '_', ' ');
+  return title;
+}
+
 double errors_in_half_width(double confidence) {
   return std::sqrt(std::numbers::pi / 2) *
          boost::math::quantile(boost::math::normal(), 0.5 + confidence / 2);

@@ -42,6 +42,9 @@ struct StepError {
   [[nodiscard]] double half_width(double confidence) const;
 };
 
+/// A family in a sentence: "GEMM", "fused moe".
+std::string family_title(std::string_view family);
+
 /// Mean absolute errors that fit into half an interval of so much confidence: 2.06 for 90 %. Errors
 /// are taken to be normal, so that the deviation is sqrt(pi / 2) of the mean absolute error.
 double errors_in_half_width(double confidence);

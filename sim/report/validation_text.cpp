@@ -44,7 +44,7 @@ std::string validation_text(const ValidationReport& report, bool colour, int wid
                    {"measured", Align::right},
                    {"simulated", Align::right},
                    {"difference", Align::right},
-                   {has_intervals(report) ? "90 % within" : "", Align::right},
+                   {has_intervals(report) ? "90 % interval" : "", Align::right},
                    {""}});
   for (const ValidatedLatency& latency : report.latencies) {
     // Milliseconds up to ten seconds, as engines report them.
@@ -74,8 +74,8 @@ std::string validation_text(const ValidationReport& report, bool colour, int wid
   text += table.text(layout);
   if (has_intervals(report)) {
     text += ink.quiet(
-        "  90 % within: of the simulated, what the error of prices may make of it; ✓ where the "
-        "measured\n  lies there. What the simulator leaves out comes on top\n");
+        "  90 % interval of the simulated value: kernel-price error, and what servers differ by;\n"
+        "  ✓ where the measured value lies inside\n");
   }
   for (const std::string& note : report.notes) text += fmt::format("\n  {}\n", ink.quiet(note));
   return text;

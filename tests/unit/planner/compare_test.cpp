@@ -188,8 +188,8 @@ TEST_F(CompareTest, ThePageShowsWhatPricesMayMakeOfAFigure) {
   EXPECT_THAT(html,
               HasSubstr(R"("notes":["TP 1: 80.0 ms (64.0–104), 100 output tokens/s per GPU"],)"
                         R"("low":[64.0],"high":[104.0])"));
-  EXPECT_THAT(html, HasSubstr("square brackets are what the error of prices may make of a figure"));
-  EXPECT_THAT(page_of(false), Not(HasSubstr("error of prices")));
+  EXPECT_THAT(html, HasSubstr("square brackets are 90 % intervals (kernel-price error)"));
+  EXPECT_THAT(page_of(false), Not(HasSubstr("kernel-price error")));
 }
 
 /// Five requests of six on one GPU; what became of the sixth is `other`.
@@ -218,7 +218,7 @@ TEST_F(CompareTest, ARunThatLostOrRefusedRequestsIsNeverBest) {
       EXPECT_EQ(best.row, 1U) << best.goal();
     EXPECT_TRUE(best_layouts({lossy}, goals()).empty());
     EXPECT_THAT(table_of(lossy), HasSubstr(std::string("\n  ! preset 1: 1 of 6 requests ") + said +
-                                           ", so it is not among the best\n"));
+                                           ", so it cannot be best\n"));
   }
 }
 

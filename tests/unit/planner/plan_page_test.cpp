@@ -133,7 +133,7 @@ TEST_F(PlanPage, OfHighestLoadsShowsWhatChangesAreWorth) {
   answer.rows[2].base.impossible = "the weights do not fit";
   answer.best = 0;
   const std::string html = max_load_page(answer, "chat.toml", scenario_of, "1.2.3");
-  EXPECT_THAT(html, HasSubstr(R"("label":"Most requests of a dollar","value":"TP 8")"));
+  EXPECT_THAT(html, HasSubstr(R"("label":"Most requests per dollar","value":"TP 8")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"8.00","unit":"requests/s",)"
                               R"("note":"7.00 to 9.00 · 4.00 a GPU")"));
   // 9 / 8 and 3 / 4: the longest bar is the loss of a quarter, the gain is half as long.

@@ -94,7 +94,7 @@ TEST_F(SweepTest, MeansAndIntervalsAreOverTheSeeds) {
   EXPECT_TRUE(result.best[2].as_good.empty());  // all seeds give the same
   const std::string table = sweep_table(result, false, 160, 60);
   EXPECT_THAT(table, HasSubstr("8.00 ±4.97"));
-  EXPECT_THAT(table, HasSubstr("★ lowest TTFT p99             x 1  within its interval: 2 others"));
+  EXPECT_THAT(table, HasSubstr("★ lowest TTFT p99             x 1  tied with 2 others"));
   EXPECT_THAT(table, HasSubstr("✗ x 4: four is too many"));
   EXPECT_THAT(sweep_table(result, false, 160, 2), HasSubstr("… and 1 more"));
 }
@@ -136,8 +136,8 @@ TEST_F(SweepTest, PricesStandBesideTheSeeds) {
   shown.high = {10};
   shown.price_low = shown.price_high = {};
   EXPECT_THAT(html, HasSubstr(to_json(column_value(shown), -1)));  // the figures' whiskers
-  EXPECT_THAT(html, HasSubstr("90 % intervals of the seeds and of the error of prices together"));
-  EXPECT_THAT(html, HasSubstr("in square ones what the error of prices may make of them (90 %)"));
+  EXPECT_THAT(html, HasSubstr("90 % intervals from seeds and kernel-price error together"));
+  EXPECT_THAT(html, HasSubstr("in square ones 90 % intervals (kernel-price error)"));
 }
 
 TEST_F(SweepTest, GoesOnWhereItWasStoppedAndEndsAlike) {

@@ -56,8 +56,9 @@ TEST_F(ExplanationPage, CutsTheTimeByCause) {
 TEST_F(ExplanationPage, AddsUpKernelsByFamily) {
   const std::string html = explanation_page(explanation(), "[a]\n", "1.2.3");
   // 60 of 80 ms; 50 of them bound by tensor cores.
-  EXPECT_THAT(html, HasSubstr(R"({"name":"gemm","value":"60.0 ms · 60.0 %","parts":[)"
-                              R"({"name":"tensor","share":0.625},{"name":"dram","share":0.125}]})"));
+  EXPECT_THAT(html,
+              HasSubstr(R"({"name":"gemm","value":"60.0 ms · 60.0 %","parts":[)"
+                        R"({"name":"tensor","share":0.625},{"name":"dram","share":0.125}]})"));
   EXPECT_THAT(html, HasSubstr(R"("note":"bound by tensor, 50.0 ms")"));
   EXPECT_THAT(html, HasSubstr(R"({"name":"kv write","value":"20.0 ms · 20.0 %")"));
 }
@@ -78,13 +79,13 @@ TEST_F(ExplanationPage, ShowsWhatWouldHelpAndHowToRunIt) {
 
 TEST_F(ExplanationPage, SaysWhatPricesMayMakeOfTheValue) {
   LatencyExplanation made = explanation();
-  EXPECT_THAT(explanation_page(made, "[a]\n", "1.2.3"), Not(HasSubstr("error of prices")));
+  EXPECT_THAT(explanation_page(made, "[a]\n", "1.2.3"), Not(HasSubstr("kernel-price error")));
   EXPECT_EQ(explanation_value(made).find("interval_ms"), nullptr);
   made.interval = {90, 115};
   EXPECT_THAT(explanation_page(made, "[a]\n", "1.2.3"),
-              HasSubstr(R"("note":"90 %: 90.0–115 ms · arrival to first token")"));
+              HasSubstr(R"("note":"90 % interval (kernel-price error): 90.0–115 ms · arrival to first token")"));
   EXPECT_THAT(explanation_text(made, false),
-              HasSubstr("\n  what the error of prices may make of it, 90 %: 90.0–115 ms\n"));
+              HasSubstr("\n  90 % interval (kernel-price error): 90.0–115 ms\n"));
   EXPECT_EQ(to_json(*explanation_value(made).find("interval_ms"), -1), "[90.0,115.0]");
 }
 

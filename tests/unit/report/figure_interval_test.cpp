@@ -66,13 +66,14 @@ TEST(FigureInterval, GoesThroughTheReport) {
 
 TEST(FigureInterval, StandsBelowTheLatencies) {
   const std::string table = report_table(with_intervals(0.8, 1.25), false, 100);
-  EXPECT_THAT(table, HasSubstr("90 % within"));
+  EXPECT_THAT(table, HasSubstr("90 % interval"));
   EXPECT_THAT(table, HasSubstr("TTFT p50 38.6–60.4, p99 62.0–62.0 ms"));
   EXPECT_THAT(table, HasSubstr("26.7–41.7 output tokens/s"));
-  EXPECT_THAT(report_table(sample_report(), false, 100), ::testing::Not(HasSubstr("90 % within")));
+  EXPECT_THAT(report_table(sample_report(), false, 100),
+              ::testing::Not(HasSubstr("90 % interval")));
   Report report = with_intervals(0.8, 1.25);
-  report.requests.completed = 0;  // intervals of nothing: "steps ± 0.0 %"
-  EXPECT_THAT(report_table(report, false, 100), ::testing::Not(HasSubstr("90 % within")));
+  report.requests.completed = 0;  // intervals of nothing: "step-time uncertainty ±0.0 %"
+  EXPECT_THAT(report_table(report, false, 100), ::testing::Not(HasSubstr("90 % interval")));
 }
 
 // Independent errors add in squares: never narrower than either, and with equal sides.

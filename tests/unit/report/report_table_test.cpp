@@ -17,99 +17,102 @@ using testing::Not;
 TEST(ReportTable, IsThisTextAtEightyColumns) {
   EXPECT_EQ(report_table(sample_report(), false, 80), R"(  Tiny 1B (bf16) on 2x Imaginary GPU
 
-  requests     2 of 4 completed · 8.0 s simulated · rates without 2.0 s of drain
-  warning      1 request failed: prompt + output exceed the context
-               1 request unfinished at the end · 1 malformed trace line skipped
-  throughput   0.25 requests/s · 1,536 input tokens/s · 33.3 output tokens/s
-  per GPU      0.125 requests/s · 768 input tokens/s · 16.7 output tokens/s
+  requests       2 of 4 completed · 8.0 s simulated
+                 rates exclude 2.0 s of drain
+  warning        1 request failed: prompt + output exceed the context
+                 1 request unfinished at the end
+                 1 malformed trace line skipped
+  throughput     0.25 requests/s · 1,536 input tokens/s · 33.3 output tokens/s
+  per GPU        0.125 requests/s · 768 input tokens/s · 16.7 output tokens/s
 
-  latency          mean       p50       p90       p95       p99       max
-  TTFT  ms         50.0      48.3      60.0      61.5      62.0   1,234.5
-  TPOT  ms         7.00      6.50      7.25      7.50      8.00      9.00
-  ITL   µs         50.0      40.0      60.0      70.0      80.0     100.0
-  E2E   s          2.00      1.50      2.50      3.00      3.50      4.00
+  latency            mean       p50       p90       p95       p99       max
+  TTFT  ms           50.0      48.3      60.0      61.5      62.0   1,234.5
+  TPOT  ms           7.00      6.50      7.25      7.50      8.00      9.00
+  ITL   µs           50.0      40.0      60.0      70.0      80.0     100.0
+  E2E   s            2.00      1.50      2.50      3.00      3.50      4.00
 
-  SLO          ✗ met by 50 % of requests (99 % wanted) · ttft ≤ 500 ms
-               tpot ≤ 50 ms
-  goodput      0.25 requests/s
-  cost         $6.50 an hour · $54.17 per million output tokens
-  energy       12.3 J per output token
+  SLO            ✗ met by 50 % of requests (target 99 %) · ttft ≤ 500 ms
+                 tpot ≤ 50 ms
+  goodput        0.25 requests/s
+  cost           $6.50 an hour · $54.17 per million output tokens
+  energy         12.3 J per output token
 
-  KV cache     peak 50.0 % · mean 25.0 % · 1,000 × 16 = 16,000 tokens a replica
-               1 preemption
-  GPU memory   weights 2 GiB · KV cache 8 GiB
-  GPU busy     75.0 % of the time · 1,234 iterations · batch mean 1.5, max 3
-  predictions  20 analytic · 3 measured
+  KV cache       peak 50.0 % · mean 25.0 %
+                 1,000 × 16 = 16,000 tokens per replica · 1 preemption
+  GPU memory     weights 2 GiB · KV cache 8 GiB
+  GPU busy       75.0 % of the time · 1,234 iterations · batch mean 1.5, max 3
+  kernel prices  87.0 % by closed formulas · 13.0 % from measurements
 
   where the time went
-  gemm         █████████████████████████████████████████████  75.0 %  6.00 s
-  attention    ███████████▎                                   18.8 %  1.50 s
-  all_reduce   ███▊                                            6.2 %  0.50 s
+  gemm           ███████████████████████████████████████████  75.0 %  6.00 s
+  attention      ██████████▊                                  18.8 %  1.50 s
+  all_reduce     ███▋                                          6.2 %  0.50 s
 
-  over time    0 s                                     8.0 s
-  running      ▄▄▄▄▄▄▄▄▄▄▄▄▆▆▆▆▆▆▆▆▆▆▆███████████▁▁▁▁▁▁▁▁▁▁▁  0 to 3
-  waiting      ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁███████████▁▁▁▁▁▁▁▁▁▁▁  0 to 4
-  KV in use    ▃▃▃▃▃▃▃▃▃▃▃▃▅▅▅▅▅▅▅▅▅▅▅███████████▁▁▁▁▁▁▁▁▁▁▁  0 to 50.0 %
+  over time      0 s                                   8.0 s
+  running        ▄▄▄▄▄▄▄▄▄▄▄▆▆▆▆▆▆▆▆▆▆▆███████████▁▁▁▁▁▁▁▁▁▁  0 to 3
+  waiting        ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁███████████▁▁▁▁▁▁▁▁▁▁  0 to 4
+  KV in use      ▃▃▃▃▃▃▃▃▃▃▃▅▅▅▅▅▅▅▅▅▅▅███████████▁▁▁▁▁▁▁▁▁▁  0 to 50.0 %
 )");
 }
 
 TEST(ReportTable, WrapsBetweenFactsAtSixtyColumns) {
   EXPECT_EQ(report_table(sample_report(), false, 60), R"(  Tiny 1B (bf16) on 2x Imaginary GPU
 
-  requests     2 of 4 completed · 8.0 s simulated
-               rates without 2.0 s of drain
-  warning      1 request failed: prompt + output exceed the…
-               1 request unfinished at the end
-               1 malformed trace line skipped
-  throughput   0.25 requests/s · 1,536 input tokens/s
-               33.3 output tokens/s
-  per GPU      0.125 requests/s · 768 input tokens/s
-               16.7 output tokens/s
+  requests       2 of 4 completed · 8.0 s simulated
+                 rates exclude 2.0 s of drain
+  warning        1 request failed: prompt + output exceed t…
+                 1 request unfinished at the end
+                 1 malformed trace line skipped
+  throughput     0.25 requests/s · 1,536 input tokens/s
+                 33.3 output tokens/s
+  per GPU        0.125 requests/s · 768 input tokens/s
+                 16.7 output tokens/s
 
-  latency       mean    p50    p90    p95    p99      max
-  TTFT  ms      50.0   48.3   60.0   61.5   62.0  1,234.5
-  TPOT  ms      7.00   6.50   7.25   7.50   8.00     9.00
-  ITL   µs      50.0   40.0   60.0   70.0   80.0    100.0
-  E2E   s       2.00   1.50   2.50   3.00   3.50     4.00
+  latency         mean    p50    p90    p95    p99      max
+  TTFT  ms        50.0   48.3   60.0   61.5   62.0  1,234.5
+  TPOT  ms        7.00   6.50   7.25   7.50   8.00     9.00
+  ITL   µs        50.0   40.0   60.0   70.0   80.0    100.0
+  E2E   s         2.00   1.50   2.50   3.00   3.50     4.00
 
-  SLO          ✗ met by 50 % of requests (99 % wanted)
-               ttft ≤ 500 ms · tpot ≤ 50 ms
-  goodput      0.25 requests/s
-  cost         $6.50 an hour
-               $54.17 per million output tokens
-  energy       12.3 J per output token
+  SLO            ✗ met by 50 % of requests (target 99 %)
+                 ttft ≤ 500 ms · tpot ≤ 50 ms
+  goodput        0.25 requests/s
+  cost           $6.50 an hour
+                 $54.17 per million output tokens
+  energy         12.3 J per output token
 
-  KV cache     peak 50.0 % · mean 25.0 %
-               1,000 × 16 = 16,000 tokens a replica
-               1 preemption
-  GPU memory   weights 2 GiB · KV cache 8 GiB
-  GPU busy     75.0 % of the time · 1,234 iterations
-               batch mean 1.5, max 3
-  predictions  20 analytic · 3 measured
+  KV cache       peak 50.0 % · mean 25.0 %
+                 1,000 × 16 = 16,000 tokens per replica
+                 1 preemption
+  GPU memory     weights 2 GiB · KV cache 8 GiB
+  GPU busy       75.0 % of the time · 1,234 iterations
+                 batch mean 1.5, max 3
+  kernel prices  87.0 % by closed formulas
+                 13.0 % from measurements
 
   where the time went
-  gemm         █████████████████████████  75.0 %  6.00 s
-  attention    ██████▎                    18.8 %  1.50 s
-  all_reduce   ██▏                         6.2 %  0.50 s
+  gemm           ███████████████████████  75.0 %  6.00 s
+  attention      █████▊                   18.8 %  1.50 s
+  all_reduce     █▉                        6.2 %  0.50 s
 
-  over time    0 s                 8.0 s
-  running      ▄▄▄▄▄▄▄▆▆▆▆▆▆██████▁▁▁▁▁▁  0 to 3
-  waiting      ▁▁▁▁▁▁▁▁▁▁▁▁▁██████▁▁▁▁▁▁  0 to 4
-  KV in use    ▃▃▃▃▃▃▃▅▅▅▅▅▅██████▁▁▁▁▁▁  0 to 50.0 %
+  over time      0 s               8.0 s
+  running        ▄▄▄▄▄▄▆▆▆▆▆▆██████▁▁▁▁▁  0 to 3
+  waiting        ▁▁▁▁▁▁▁▁▁▁▁▁██████▁▁▁▁▁  0 to 4
+  KV in use      ▃▃▃▃▃▃▅▅▅▅▅▅██████▁▁▁▁▁  0 to 50.0 %
 )");
 }
 
 TEST(ReportTable, OfARunWithoutRequestsSaysSo) {
-  EXPECT_EQ(report_table(Report{}, false), R"(  requests     0 of 0 completed · 0 s simulated
-  throughput   0 requests/s · 0 input tokens/s · 0 output tokens/s
+  EXPECT_EQ(report_table(Report{}, false), R"(  requests       0 of 0 completed · 0 s simulated
+  throughput     0 requests/s · 0 input tokens/s · 0 output tokens/s
 
-  latency          mean       p50       p90       p95       p99       max
-  TTFT                –         –         –         –         –         –
-  TPOT                –         –         –         –         –         –
-  ITL                 –         –         –         –         –         –
-  E2E                 –         –         –         –         –         –
+  latency            mean       p50       p90       p95       p99       max
+  TTFT                  –         –         –         –         –         –
+  TPOT                  –         –         –         –         –         –
+  ITL                   –         –         –         –         –         –
+  E2E                   –         –         –         –         –         –
 
-  GPU busy     0.0 % of the time · 0 iterations · batch mean 0.0, max 0
+  GPU busy       0.0 % of the time · 0 iterations · batch mean 0.0, max 0
 )");
 }
 
@@ -117,8 +120,8 @@ TEST(ReportTable, DropsTheLessAskedForPercentilesWhereLatenciesAreTooWide) {
   Report report = sample_report();
   report.e2e_ms = {1e8, 1e8, 2e8, 3e8, 4e8, 5e8};  // "100,000" to "500,000" s
   const std::string text = report_table(report, false, 60);
-  EXPECT_THAT(text, HasSubstr("latency         mean      p50      p90      p99      max\n"));
-  EXPECT_THAT(text, HasSubstr("E2E   s      100,000  100,000  200,000  400,000  500,000\n"));
+  EXPECT_THAT(text, HasSubstr("latency           mean      p50      p90      p99      max\n"));
+  EXPECT_THAT(text, HasSubstr("E2E   s        100,000  100,000  200,000  400,000  500,000\n"));
 }
 
 TEST(ReportTable, ShowsWarningsOnlyWhenThereAreAny) {
@@ -130,7 +133,7 @@ TEST(ReportTable, ShowsWarningsOnlyWhenThereAreAny) {
 
 TEST(ReportTable, MarksAnObjectiveThatWasMetAndOneThatWasMissed) {
   Report report = sample_report();
-  EXPECT_THAT(report_table(report, false), HasSubstr("✗ met by 50 % of requests (99 % wanted)"));
+  EXPECT_THAT(report_table(report, false), HasSubstr("✗ met by 50 % of requests (target 99 %)"));
   report.slo.attainment = 0.9975;
   report.slo.met = true;
   EXPECT_THAT(report_table(report, false), HasSubstr("✓ met by 99.75 % of requests"));
@@ -139,7 +142,7 @@ TEST(ReportTable, MarksAnObjectiveThatWasMetAndOneThatWasMissed) {
 TEST(ReportTable, RoundsAttainmentDownSoThatAMissNeverReadsAsMet) {
   Report report = sample_report();
   report.slo.attainment = 0.989999;
-  EXPECT_THAT(report_table(report, false), HasSubstr("met by 98.99 % of requests (99 % wanted)"));
+  EXPECT_THAT(report_table(report, false), HasSubstr("met by 98.99 % of requests (target 99 %)"));
   report.slo.attainment = 0.29;  // 0.29 * 10^4 is 2899.9999… in binary
   EXPECT_THAT(report_table(report, false), HasSubstr("met by 29 % of requests"));
 }
@@ -163,9 +166,9 @@ TEST(ReportTable, NamesANinthFamilyInsteadOfGatheringOne) {
 
 TEST(ReportTable, SaysAReplicaOnlyWhereThereAreSeveral) {
   Report report = sample_report();
-  EXPECT_THAT(report_table(report, false), HasSubstr("16,000 tokens a replica"));
+  EXPECT_THAT(report_table(report, false), HasSubstr("16,000 tokens per replica"));
   report.rows.clear();
-  EXPECT_THAT(report_table(report, false), Not(HasSubstr("a replica")));
+  EXPECT_THAT(report_table(report, false), Not(HasSubstr("per replica")));
 }
 
 TEST(ReportTable, IsTheSameTextWithColourAsWithout) {
@@ -244,9 +247,9 @@ TEST(ReportTable, SetsClassesOfRequestsSideBySide) {
       {0, 10, 9, {0, 12.5, 0, 0, 40, 0}, {0, 5, 0, 0, 0, 0}, {0, 800, 0, 0, 900, 0}},
       {2, 20, 20, {0, 1200, 0, 0, 9000, 0}, {0, 6.25, 0, 0, 0, 0}, {0, 3e3, 0, 0, 4e4, 0}}};
   EXPECT_THAT(report_table(report, false, 80), HasSubstr(R"(
-  priority  ms  completed  TTFT p50  TTFT p99  TPOT p50  E2E p50  E2E p99
-  0               9 of 10      12.5      40.0      5.00      800      900
-  2              20 of 20     1,200     9,000      6.25    3,000   40,000
+  priority  ms   completed  TTFT p50  TTFT p99  TPOT p50  E2E p50  E2E p99
+  0                9 of 10      12.5      40.0      5.00      800      900
+  2               20 of 20     1,200     9,000      6.25    3,000   40,000
 )"));
 }
 
@@ -255,7 +258,7 @@ TEST(ReportTable, TellsWhatBecameOfDrafts) {
   EXPECT_THAT(report_table(report, false, 100), Not(HasSubstr("speculation")));
   report.speculation = Report::Speculation{"draft_model", 2, 1000, 2.4, {0.8, 0.6}, 0.25};
   EXPECT_THAT(report_table(report, false, 120),
-              HasSubstr("2 drafts by draft model · 2.40 tokens a verification · accepted 80.0 %, "
+              HasSubstr("2 drafts by draft model · 2.40 tokens per verification · accepted 80.0 %, "
                         "60.0 %"));
   EXPECT_THAT(report_table(report, false, 120), HasSubstr("drafting 25.0 % of GPU time"));
   report.speculation->draft_share = 0;  // n-grams
