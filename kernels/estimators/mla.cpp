@@ -11,6 +11,7 @@
 
 #include "kernels/decomposition.hpp"
 #include "kernels/estimators/attention_model.hpp"
+#include "kernels/estimators/task_features.hpp"
 
 namespace foretoken {
 namespace {
@@ -139,17 +140,17 @@ MlaEstimate estimate(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   return out;
 }
 
-const std::vector<std::string> names = {
-    "log_fixed_share", "log_memory_share", "log_math_share", "log_walk_share", "log_row_share",
-    "log_heads",       "log_sequences",    "log_queries",    "log_keys",       "log_tiles_a_sm",
-    "has_small_cache", "is_triton",        "is_absorbed",    "is_sglang"};
+const std::vector<std::string> names = with_task_names(
+    {"log_fixed_share", "log_memory_share", "log_math_share", "log_walk_share", "log_row_share",
+     "log_heads",       "log_sequences",    "log_queries",    "log_keys",       "log_tiles_a_sm",
+     "has_small_cache", "is_triton",        "is_absorbed",    "is_sglang"});
 
 class MlaFamily final : public EstimatorFamily {
  public:
   MlaFamily(std::string_view name, bool is_decode) : name_(name), is_decode_(is_decode) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] int version() const override { return 2; }
+  [[nodiscard]] int version() const override { return 3; }
   [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -185,6 +186,7 @@ class MlaFamily final : public EstimatorFamily {
     out.add(e.is_triton);
     out.add(e.is_absorbed);
     out.add(!is_timed_with_host(std::get<Mla>(kernel)));
+    write_task_features(kernel, gpu, Seconds(e.total * 1e-6), out);
   }
 
   /// The cache of a benchmark exceeds the L2 wherever the host does not hide the difference.

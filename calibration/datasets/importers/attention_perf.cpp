@@ -62,6 +62,9 @@ void import_mla(const MeasuredFile& file, SampleSink& sink, bool is_prefill) {
     mla.load = is_prefill ? equal_sequences(rows.integer(batch), prompt, prompt)
                           : equal_sequences(rows.integer(batch), 1, prompt + rows.integer(step));
     mla.implementation = table_implementation(rows.text(source), file.framework);
+    // SGLang's "flash_attention": of FlashAttention's kernels only the third reads latents.
+    KernelSource& named = mla.implementation.source;
+    if (named == KernelSource::flash_attention_2) named = KernelSource::flash_attention_3;
     std::string layout = mla_layout(mla);
     sink.add({std::move(mla), file.gpu, Seconds(rows.number(latency) * 1e-3),
               std::string(rows.text(source)), "aiconfigurator", std::move(layout)});
