@@ -100,8 +100,15 @@ class FlowNetwork::Impl {
   LinkIndex add_link(const std::string& name, BytesPerSecond bandwidth) {
     FORETOKEN_CHECK(bandwidth.value() > 0 && std::isfinite(bandwidth.value()),
                     "link {} has bandwidth {} B/s", name, bandwidth.value());
-    links_.push_back(zone_->create_link(name, {bandwidth.value() * units_per_byte})->get_impl());
+    links_.push_back(zone_->create_link(name, {bandwidth.value() * units_per_byte}));
     return static_cast<LinkIndex>(links_.size() - 1);
+  }
+
+  void set_bandwidth(LinkIndex link, BytesPerSecond bandwidth) {
+    FORETOKEN_CHECK(bandwidth.value() > 0, "a link of {} B/s", bandwidth.value());
+    const double before = links_[link]->get_bandwidth();
+    links_[link]->set_bandwidth(bandwidth.value() * units_per_byte);
+    if (links_[link]->get_bandwidth() > before) restart_flows_on(link);
   }
 
   void start_flow(const Route& route, Bytes size, BytesPerSecond rate, std::uint32_t owner) {
@@ -109,19 +116,11 @@ class FlowNetwork::Impl {
                     size.value());
     FORETOKEN_CHECK(!route.empty(), "a flow without links");
     FORETOKEN_CHECK(rate.value() > 0, "a flow of at most {} B/s", rate.value());
-    zone_->next_rate = rate.value() * units_per_byte;
-    zone_->next_route.clear();
-    for (const LinkIndex link : route) zone_->next_route.push_back(links_[link]);
-
     Flow& flow = unused_flow();
     flow.owner = owner;
-    flow.comm = s4u::Comm::sendto_init();
-    s4u::Comm& comm = *flow.comm;
-    comm.set_data(&flow);
-    const double units = std::max(1.0, std::round(size.value() * units_per_byte));
-    comm.set_payload_size(static_cast<std::uint64_t>(units));
-    comm.set_source(from_);
-    comm.set_destination(to_);  // both ends known: it starts
+    flow.route = route;
+    flow.rate = rate.value() * units_per_byte;
+    start(flow, std::max(1.0, std::round(size.value() * units_per_byte)));
     ++active_;
   }
 
@@ -157,7 +156,31 @@ class FlowNetwork::Impl {
   struct Flow {
     s4u::CommPtr comm;  // held until it is over: SimGrid's signal needs it alive
     std::uint32_t owner = 0;
+    Route route;
+    double rate = 0;  // units/s
   };
+
+  void start(Flow& flow, double units) {
+    zone_->next_rate = flow.rate;
+    zone_->next_route.clear();
+    for (const LinkIndex link : flow.route) zone_->next_route.push_back(links_[link]->get_impl());
+    flow.comm = s4u::Comm::sendto_init();
+    flow.comm->set_data(&flow);
+    flow.comm->set_payload_size(static_cast<std::uint64_t>(units));
+    flow.comm->set_source(from_);
+    flow.comm->set_destination(to_);  // both ends known: it starts
+  }
+
+  /// SimGrid never lets a flow go faster than its links were when it began.
+  void restart_flows_on(LinkIndex link) {
+    for (Flow& flow : flows_) {
+      if (flow.comm == nullptr || std::ranges::find(flow.route, link) == flow.route.end()) continue;
+      const double left = std::max(1.0, std::round(flow.comm->get_remaining()));
+      flow.comm->cancel();
+      cancelled_.push_back(std::move(flow.comm));  // SimGrid lets go of it later in its loop
+      start(flow, left);
+    }
+  }
 
   Flow& unused_flow() {
     if (unused_.empty()) return flows_.emplace_back();
@@ -180,10 +203,11 @@ class FlowNetwork::Impl {
   RouteZone* zone_;  // owned by the engine
   s4u::Host* from_ = nullptr;
   s4u::Host* to_ = nullptr;
-  std::vector<StandardLinkImpl*> links_;
+  std::vector<s4u::Link*> links_;
   std::deque<Flow> flows_;  // stay where they are: SimGrid hands back their addresses
   std::vector<Flow*> unused_;
   s4u::CommPtr ended_;
+  std::vector<s4u::CommPtr> cancelled_;
   std::size_t active_ = 0;
   Timer* timer_ = nullptr;
   Seconds wake_date_;
@@ -194,6 +218,9 @@ FlowNetwork::~FlowNetwork() = default;
 
 LinkIndex FlowNetwork::add_link(const std::string& name, BytesPerSecond bandwidth) {
   return impl_->add_link(name, bandwidth);
+}
+void FlowNetwork::set_bandwidth(LinkIndex link, BytesPerSecond bandwidth) {
+  impl_->set_bandwidth(link, bandwidth);
 }
 void FlowNetwork::start_flow(const Route& route, Bytes size, BytesPerSecond rate,
                              std::uint32_t owner) {

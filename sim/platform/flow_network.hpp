@@ -32,8 +32,11 @@ class FlowNetwork {
   /// Before the first run().
   LinkIndex add_link(const std::string& name, BytesPerSecond bandwidth);
 
+  /// From SimGrid's clock on; flows on the link are shared out anew.
+  void set_bandwidth(LinkIndex link, BytesPerSecond bandwidth);
+
   /// Starts moving `size` (above 0, up to 2^44 B) over `route` (not empty) at SimGrid's clock, no
-  /// faster than `rate`.
+  /// faster than `rate`. A link that is n times in the route carries n times the bytes.
   void start_flow(const Route& route, Bytes size, BytesPerSecond rate, std::uint32_t owner);
   [[nodiscard]] std::size_t active_flows() const;
 

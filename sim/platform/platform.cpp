@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <exception>
 #include <limits>
 #include <map>
@@ -17,13 +18,18 @@
 #include "sim/base/fingerprint.hpp"
 #include "sim/platform/collective_plan.hpp"
 #include "sim/platform/event_heap.hpp"
+#include "sim/platform/stage_routes.hpp"
 #include "sim/platform/transfers.hpp"
 
 namespace foretoken {
 
 class Platform::Impl final : FlowListener, EventHandler {
  public:
-  explicit Impl(const ClusterSpec& cluster) : network_(*this), topology_(cluster, network_) {}
+  Impl(const ClusterSpec& cluster, Leasing leasing)
+      : network_(*this),
+        topology_(cluster, network_),
+        transfers_(topology_.wiring(), network_, heap_, *this),
+        leasing_(leasing) {}
 
   Seconds now() const { return now_; }
 
@@ -52,11 +58,8 @@ class Platform::Impl final : FlowListener, EventHandler {
     }
     BytesPerSecond rate = wiring.capacity(route.front());
     for (const LinkIndex link : route) rate = std::min(rate, wiring.capacity(link));
-    Transfer transfer{{}, caller};
-    TransferRounds& round = transfer.rounds.emplace_back();
-    round.latency = node.host_link_latency;
-    round.flows.push_back({route, size, rate});
-    begin_round(transfers_.add(std::move(transfer)));
+    const Round round{node.host_link_latency, {{route, size, rate}}};
+    transfers_.begin({Course({Section{{round}}}), caller}, now_);
   }
 
   enum class Pace { bulk, stepwise };
@@ -66,17 +69,32 @@ class Platform::Impl final : FlowListener, EventHandler {
   void transfer(const CollectiveCall& call, std::span<const GpuId> group, int repeats, Pace pace,
                 Caller caller, BytesPerSecond rate_max = unlimited) {
     FORETOKEN_CHECK(repeats >= 0, "{} repeats of a collective", repeats);
-    Transfer transfer{{}, caller};
+    std::vector<Section> sections;
     Seconds latencies;
     for (PlannedPhase& phase : plan_collective(topology_.wiring(), call, links_of(group), group)) {
       latencies += phase.latency * repeats;
       if (rate_max < unlimited) hold_to(rate_max, phase);
       if (!phase.flows.empty() && repeats > 0)
-        transfer.rounds.push_back(rounds_of(std::move(phase), repeats, pace));
+        sections.push_back(section_of(std::move(phase), repeats, pace));
     }
-    if (transfer.rounds.empty()) return at(now_ + latencies, *caller.handler, caller.tag);
-    begin_round(transfers_.add(std::move(transfer)));
+    if (sections.empty()) return at(now_ + latencies, *caller.handler, caller.tag);
+    transfers_.begin({Course(std::move(sections)), caller}, now_);
   }
+
+  std::size_t add_stage(std::span<const GpuId> gpus, std::size_t groups) {
+    stages_.emplace_back(topology_.wiring(), gpus, groups);
+    return stages_.size() - 1;
+  }
+
+  void step(std::size_t stage, std::span<const StepRounds> rounds, Caller caller) {
+    StageRoutes& routes = stages_.at(stage);
+    std::span<const LinkIndex> leasable;
+    if (leasing_ == Leasing::on) leasable = routes.links();
+    transfers_.begin({routes.course_of(rounds), caller, leasable}, now_);
+  }
+
+  void set_link_share(LinkIndex link, double share) { transfers_.set_share(link, share); }
+  void watch_links(LinkObserver* observer) { transfers_.watch(observer); }
 
   void run() {
     FORETOKEN_CHECK(!running_, "run() called from a handler");
@@ -91,7 +109,19 @@ class Platform::Impl final : FlowListener, EventHandler {
 
   void stop() { stopped_ = true; }
 
-  Counters counters() const { return {events_, flows_, fingerprint_.value()}; }
+  Counters counters() const { return {events_, transfers_.flows(), fingerprint_.value()}; }
+
+  Traffic traffic() const {
+    Traffic traffic{
+        transfers_.flows(), transfers_.step_transfers(), transfers_.step_transfers_as_flows(), {}};
+    const Wiring& wiring = topology_.wiring();
+    for (LinkIndex link = 0; link < wiring.link_count(); ++link) {
+      const Seconds beyond = transfers_.use().charged(link);
+      if (beyond > Seconds(0)) traffic.crowded.push_back({link, wiring.name(link), beyond});
+    }
+    std::ranges::stable_sort(traffic.crowded, std::ranges::greater(), &Traffic::Crowded::beyond);
+    return traffic;
+  }
 
  private:
   /// Groups come again and again; working their links out takes longer than a transfer.
@@ -104,44 +134,26 @@ class Platform::Impl final : FlowListener, EventHandler {
   static void hold_to(BytesPerSecond rate, PlannedPhase& phase) {
     Bytes sum;
     for (const PlannedFlow& flow : phase.flows) sum += flow.size;
-    for (PlannedFlow& flow : phase.flows)
-      flow.rate = std::min(flow.rate, rate * (flow.size / sum));
+    for (PlannedFlow& flow : phase.flows) flow.rate = std::min(flow.rate, rate * (flow.size / sum));
   }
 
-  static TransferRounds rounds_of(PlannedPhase phase, int repeats, Pace pace) {
+  static Section section_of(PlannedPhase phase, int repeats, Pace pace) {
     if (pace == Pace::bulk) {
       for (PlannedFlow& flow : phase.flows) flow.size *= repeats;
-      return {std::move(phase.flows), phase.latency * repeats, 1};
+      return {{Round{phase.latency * repeats, std::move(phase.flows)}}, 1};
     }
     for (PlannedFlow& flow : phase.flows) flow.size = flow.size / phase.steps;
-    return {std::move(phase.flows), phase.latency / phase.steps, phase.steps};
+    return {{Round{phase.latency / phase.steps, std::move(phase.flows)}}, phase.steps};
   }
 
-  void begin_round(std::uint32_t transfer) {
-    // The latency of the round, then its flows: an event of our own, which is not counted.
-    heap_.push(now_ + transfers_.round(transfer).latency, *this, transfer);
-  }
-
-  /// A round's latency is over.
-  void on_event(std::uint64_t tag) override {
-    transfers_.make_ready(static_cast<std::uint32_t>(tag));
-  }
+  /// Of transfers: an event of our own, which is not counted.
+  void on_event(std::uint64_t tag) override { transfers_.on_time(tag, now_); }
 
   void on_flow_end(std::uint32_t owner) noexcept override {
     now_ = std::max(now_, network_.clock());
-    switch (transfers_.end_flow(owner)) {
-      case Transfers::Progress::round_running:
-        return;
-      case Transfers::Progress::round_over:
-        begin_round(owner);
-        break;
-      case Transfers::Progress::all_over: {
-        const Caller caller = transfers_.remove(owner);
-        heap_.push(now_, *caller.handler, caller.tag);
-        break;
-      }
-    }
-    network_.wake_at(heap_.next_date());
+    transfers_.on_flow_end(owner, now_);
+    if (transfers_.any_ready()) return network_.wake_at(now_);
+    if (!heap_.empty()) network_.wake_at(heap_.next_date());
   }
 
   void on_wake(Seconds date) noexcept override {
@@ -170,7 +182,7 @@ class Platform::Impl final : FlowListener, EventHandler {
       network_.wake_at(now_);
       return false;
     }
-    flows_ += transfers_.start_ready(network_);
+    transfers_.start(now_);
     return true;
   }
 
@@ -199,17 +211,19 @@ class Platform::Impl final : FlowListener, EventHandler {
   ClusterTopology topology_;
   EventHeap heap_;
   Transfers transfers_;
+  Leasing leasing_;
+  std::deque<StageRoutes> stages_;  // stay where they are: transfers look at their links
   std::map<std::vector<GpuId>, GroupLinks> links_of_;
   Seconds now_;
   bool running_ = false;
   bool stopped_ = false;
   std::exception_ptr failure_;
   std::uint64_t events_ = 0;
-  std::uint64_t flows_ = 0;
   Fingerprint fingerprint_;
 };
 
-Platform::Platform(const ClusterSpec& cluster) : impl_(std::make_unique<Impl>(cluster)) {}
+Platform::Platform(const ClusterSpec& cluster, Leasing leasing)
+    : impl_(std::make_unique<Impl>(cluster, leasing)) {}
 Platform::~Platform() = default;
 
 Seconds Platform::now() const { return impl_->now(); }
@@ -242,8 +256,20 @@ void Platform::collective_stepwise(const CollectiveCall& call, std::span<const G
   impl_->transfer(call, group, 1, Impl::Pace::stepwise, {&handler, tag});
 }
 
+std::size_t Platform::add_stage(std::span<const GpuId> gpus, std::size_t groups) {
+  return impl_->add_stage(gpus, groups);
+}
+
+void Platform::step(std::size_t stage, std::span<const StepRounds> rounds, EventHandler& handler,
+                    std::uint64_t tag) {
+  impl_->step(stage, rounds, {&handler, tag});
+}
+
+void Platform::set_link_share(LinkIndex link, double share) { impl_->set_link_share(link, share); }
+void Platform::watch_links(LinkObserver* observer) { impl_->watch_links(observer); }
 void Platform::run() { impl_->run(); }
 void Platform::stop() { impl_->stop(); }
 Platform::Counters Platform::counters() const { return impl_->counters(); }
+Platform::Traffic Platform::traffic() const { return impl_->traffic(); }
 
 }  // namespace foretoken

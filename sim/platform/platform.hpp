@@ -10,8 +10,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "hardware/cluster.hpp"
+#include "hardware/route.hpp"
 #include "kernels/collective_cost.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/quantity.hpp"
@@ -25,9 +28,36 @@ class EventHandler {
   virtual void on_event(std::uint64_t tag) = 0;
 };
 
+/// Sees what has happened on links, and never decides.
+class LinkObserver {
+ public:
+  virtual ~LinkObserver() = default;
+  /// A flow of `size` over all links of `route` at once.
+  virtual void on_flow(std::span<const LinkIndex> route, Bytes size, Seconds start,
+                       Seconds end) = 0;
+  /// A step's computations and transfers, while nobody else was on these links.
+  virtual void on_lease(std::span<const LinkIndex> links, Seconds start, Seconds end) = 0;
+};
+
+/// A part of a step: first computation, then what a group of the stage moves; no bytes: nothing.
+struct StepPart {
+  Seconds compute;
+  CollectivePhase traffic = {};
+  CommGroup group = CommGroup::tensor_parallel;
+};
+/// `repeats` times (at least once) the same parts.
+struct StepRounds {
+  std::vector<StepPart> parts;
+  std::int64_t repeats = 1;
+};
+
+/// Whether a step's transfers are carried without flows while nobody else is on their links. The
+/// dates are the same.
+enum class Leasing { off, on };
+
 class Platform {
  public:
-  explicit Platform(const ClusterSpec& cluster);
+  explicit Platform(const ClusterSpec& cluster, Leasing leasing = Leasing::on);
   ~Platform();
   Platform(const Platform&) = delete;
   Platform& operator=(const Platform&) = delete;
@@ -47,8 +77,8 @@ class Platform {
               std::uint64_t tag);
 
   /// Copies between a GPU's memory and its host's, as flows up the node's PCIe tree, where others
-  /// copy too; without a tree over the GPU's own link, which takes its latency and then the bytes at
-  /// its rate. The caller has one copy of a GPU and direction in progress at a time.
+  /// copy too; without a tree over the GPU's own link, which takes its latency and then the bytes
+  /// at its rate. The caller has one copy of a GPU and direction in progress at a time.
   enum class HostCopy { to_host, from_host };
   void copy_host(GpuId gpu, HostCopy direction, Bytes size, EventHandler& handler,
                  std::uint64_t tag);
@@ -64,6 +94,20 @@ class Platform {
   void collective_stepwise(const CollectiveCall& call, std::span<const GpuId> group,
                            EventHandler& handler, std::uint64_t tag);
 
+  /// The GPUs of a pipeline stage whose steps are to be simulated, in tensor-parallel groups of
+  /// equal size one after the other, none of which straddles nodes. Returns the stage's number.
+  std::size_t add_stage(std::span<const GpuId> gpus, std::size_t groups);
+  /// A step of that stage: computation as a delay, traffic as flows. Ranks go in lockstep: what one
+  /// of them waits for, all do, so the equal flows of a part are one; tensor-parallel groups
+  /// communicate at the same time. Uncontended it takes the sum of its parts' times.
+  void step(std::size_t stage, std::span<const StepRounds> rounds, EventHandler& handler,
+            std::uint64_t tag);
+
+  /// From now on the link has `share` (above 0) of its full rate.
+  void set_link_share(LinkIndex link, double share);
+  /// Tells `observer` of everything on links from now on; null: nobody.
+  void watch_links(LinkObserver* observer);
+
   /// Handles events until none are left or stop() was called. What a handler throws comes out of
   /// here. Neither a stop nor an exception can be undone: later runs handle nothing.
   void run();
@@ -75,6 +119,22 @@ class Platform {
     std::uint64_t fingerprint = 0;  // over (date, tag) of every handler call, in order
   };
   [[nodiscard]] Counters counters() const;
+
+  /// What happened on the links.
+  struct Traffic {
+    std::uint64_t flows = 0;
+    std::uint64_t step_transfers = 0;           // of steps: parts with traffic
+    std::uint64_t step_transfers_as_flows = 0;  // of these, those that met others
+    struct Crowded {
+      LinkIndex link;
+      std::string name;  // "node 0 gpu 3 out"
+      Seconds beyond;
+    };
+    /// Links that somebody had to share and waited for: by how much all that crossed them took
+    /// longer than alone, longest first.
+    std::vector<Crowded> crowded;
+  };
+  [[nodiscard]] Traffic traffic() const;
 
  private:
   class Impl;

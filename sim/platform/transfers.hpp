@@ -1,12 +1,20 @@
-// Transfers in progress: rounds of flows that start together after a latency; the next round begins
-// when the last flow of the round before has ended. A send is one round of one flow, a bulk
-// collective one long round a phase, a stepwise collective a round for every step of every phase.
+// Transfers in progress. Each follows its course (course.hpp): a send is one round of one flow, a
+// bulk collective one long round a phase, a stepwise collective a round for every step of every
+// phase, a step of an engine a round for every collective between its computations.
+//
+// A step whose links nobody else is on needs no flows: it leases the links, and its end is known.
+// Whoever starts flows on a leased link breaks the lease where the step then stands, amid a
+// computation or with so many bytes left; from there it goes on with flows, round by round, until
+// at the end of a round the links are free again. Dates are the same as with flows throughout.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "sim/platform/collective_plan.hpp"
+#include "sim/platform/course.hpp"
+#include "sim/platform/event_heap.hpp"
+#include "sim/platform/link_use.hpp"
 #include "sim/platform/platform.hpp"
 
 namespace foretoken {
@@ -17,49 +25,78 @@ struct Caller {
   std::uint64_t tag = 0;
 };
 
-/// `repeats` equal rounds, one after the other.
-struct TransferRounds {
-  std::vector<PlannedFlow> flows;  // of one round, at least one
-  Seconds latency;                 // before each round
-  std::int64_t repeats = 1;
-};
-
 struct Transfer {
-  std::vector<TransferRounds> rounds;
+  Course course;
   Caller caller;
+  /// All links that it takes, each once, if it may lease them; these must outlive it.
+  std::span<const LinkIndex> leasable = {};
 };
 
 class Transfers {
  public:
-  /// Returns the transfer's number, which is free again once it is over.
-  std::uint32_t add(Transfer transfer);
-  /// The round that is due or running.
-  [[nodiscard]] const TransferRounds& round(std::uint32_t number) const {
-    return slots_[number].transfer.rounds[slots_[number].at];
-  }
+  /// Events that it asks for come to `self` and belong into on_time(). References must outlive it.
+  Transfers(const Wiring& wiring, FlowNetwork& network, EventHeap& heap, EventHandler& self)
+      : wiring_(wiring), use_(wiring), network_(network), heap_(heap), self_(self) {}
 
-  /// The round's latency is over: its flows are to be started soon.
-  void make_ready(std::uint32_t number) { ready_.push_back(number); }
-  [[nodiscard]] bool any_ready() const { return !ready_.empty(); }
-  /// Starts the flows of all that are ready, in the order they became it; returns how many.
-  std::size_t start_ready(FlowNetwork& network);
+  /// `transfer.course` must not be over.
+  void begin(Transfer transfer, Seconds now);
+  /// From now on the link has `share` of its full rate.
+  void set_share(LinkIndex link, double share) { changes_.push_back({link, share}); }
 
-  enum class Progress { round_running, round_over, all_over };
-  /// One flow of transfer `number` has ended.
-  Progress end_flow(std::uint32_t number);
-  /// After all_over: forgets the transfer.
-  Caller remove(std::uint32_t number);
+  void on_time(std::uint64_t tag, Seconds now);
+  void on_flow_end(std::uint32_t number, Seconds now);
+
+  /// Whether there is something to start() once SimGrid's clock has come to now.
+  [[nodiscard]] bool any_ready() const { return !ready_.empty() || !changes_.empty(); }
+  /// Starts the flows of all that are ready, in the order they became it.
+  void start(Seconds now);
+
+  [[nodiscard]] const LinkUse& use() const { return use_; }
+  [[nodiscard]] std::uint64_t flows() const { return flows_; }
+  /// Rounds with flows of steps that may lease: those that began, and those that took flows.
+  [[nodiscard]] std::uint64_t step_transfers() const { return step_transfers_; }
+  [[nodiscard]] std::uint64_t step_transfers_as_flows() const { return step_transfers_as_flows_; }
+  void watch(LinkObserver* observer) { observer_ = observer; }
 
  private:
   struct Slot {
     Transfer transfer;
-    std::size_t at = 0;  // in transfer.rounds
+    std::uint32_t generation = 0;  // counts what would make an event of an earlier time void
+    bool has_lease = false;
+    Seconds since;                    // the lease, or the round's flows
+    Seconds skipped;                  // of the round's flows, under the lease before
+    std::vector<PlannedFlow> moving;  // the round's flows, of what is left
     std::size_t flows_running = 0;
   };
+  struct Change {
+    LinkIndex link;
+    double share;
+  };
 
-  std::vector<Slot> slots_;
+  std::uint32_t take_slot(Transfer transfer);
+  void wake(std::uint32_t number, Seconds date);
+  /// From the beginning of a round.
+  void go_on(std::uint32_t number, Seconds now);
+  /// The round that is due began at `since`.
+  void lease(std::uint32_t number, Seconds since);
+  void break_leases(std::span<const LinkIndex> links, Seconds now);
+  void break_lease(std::uint32_t number, Seconds now);
+  void start_flows(std::uint32_t number, Seconds now);
+  void end_round(std::uint32_t number, Seconds now);
+  void end(std::uint32_t number, Seconds now);
+  void apply(const Change& change, Seconds now);
+
+  const Wiring& wiring_;
+  LinkUse use_;
+  FlowNetwork& network_;
+  EventHeap& heap_;
+  EventHandler& self_;
+  std::vector<Slot> slots_;  // reused: as many as were ever in progress at once
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> ready_;
+  std::vector<Change> changes_;
+  LinkObserver* observer_ = nullptr;
+  std::uint64_t flows_ = 0, step_transfers_ = 0, step_transfers_as_flows_ = 0;
 };
 
 }  // namespace foretoken

@@ -60,7 +60,7 @@ void Replica::handle(std::uint64_t tag) {
   const std::size_t slot = tag >> 32 & 0xffff;
   switch (kind) {
     case EventKind::computed:
-      slots_[slot].communication_from = slots_[slot].communication_end = platform_.now();
+      begin_communication(slots_[slot]);
       return communicate(stage, slot);
     case EventKind::communicated:
       if (--slots_[slot].transfers_open > 0) return;
@@ -138,8 +138,7 @@ void Replica::admit(Sequence& sequence, const Request& request) {
   if (tokens > config_.context_max) {
     reason = FailureReason::context_length;
   } else if (!ranks_.can_serve(sequence)) {
-    const std::int64_t held =
-        sequence.prompt_tokens + sequence.output_tokens + sequence.draft_room;
+    const std::int64_t held = sequence.prompt_tokens + sequence.output_tokens + sequence.draft_room;
     reason = ranks_.can_hold(held) ? FailureReason::step_tokens : FailureReason::kv_cache;
   }
   if (reason != FailureReason::none) return end(sequence, RequestStatus::failed);
@@ -364,7 +363,8 @@ RequestRecord Replica::close(Sequence& sequence, RequestStatus status) {
   record.output_tokens =
       std::max(sequence.shows_tokens ? sequence.produced : 0, sequence.delivered);
   record.last_token = sequence.last_token;
-  if (status == RequestStatus::completed) record.finished = platform_.now() + config_.front_end.output;
+  if (status == RequestStatus::completed)
+    record.finished = platform_.now() + config_.front_end.output;
   return record;
 }
 

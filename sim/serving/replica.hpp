@@ -45,6 +45,8 @@ struct ReplicaConfig {
   bool shows_first_token = true;  // prefill: to the client, at once
   std::vector<std::vector<GpuId>> stage_gpus;  // by stage, by attention and tensor-parallel rank
   std::vector<StagePricer*> pricers;           // by stage
+  /// By stage: its number on the platform, where its steps are simulated; else empty.
+  std::vector<std::optional<std::size_t>> stages = {};
   /// By stage: of the send to the next stage. Where they are private it takes its price, else the
   /// platform simulates it. The last stage's are unused.
   std::vector<GroupLinks> send_links;
@@ -109,6 +111,9 @@ class Replica final : public EventHandler {
   [[nodiscard]] HostTotals host_totals() const;
   [[nodiscard]] const HostClock& host() const { return host_; }
   [[nodiscard]] Seconds shared_communication() const { return shared_communication_; }
+  /// Sends from stage to stage that took their price, and those that the platform carried.
+  [[nodiscard]] std::int64_t sends_priced() const { return sends_priced_; }
+  [[nodiscard]] std::int64_t sends_shared() const { return sends_shared_; }
   /// By which steps were longer because of copies to and from the host.
   [[nodiscard]] Seconds copy_wait() const { return copy_wait_; }
   /// Null without speculation.
@@ -138,10 +143,10 @@ class Replica final : public EventHandler {
     Seconds draft_time;  // of the passes behind the last stage
     int transfers_open = 0;
     bool busy = false;
-    std::vector<KvCopies> copies;  // by attention rank; empty: none in this step
-    int copies_open = 0;           // of the current stage
-    Seconds copies_time;           // they took in this stage
-    Seconds compute_from;
+    std::vector<KvCopies> copies;         // by attention rank; empty: none in this step
+    int copies_open = 0;                  // of the current stage
+    Seconds copies_time;                  // they took in this stage
+    Seconds compute_from, compute_due;    // if nobody else is on its links
     std::optional<Seconds> compute_time;  // once over
   };
 
@@ -176,8 +181,13 @@ class Replica final : public EventHandler {
   void start_copies(std::size_t stage, std::size_t slot);
   void end_copies(std::size_t stage, std::size_t slot);
   void compute(std::size_t stage, std::size_t slot);
+  /// A step whose collectives meet others on the node's links; `before` and `after` are no part of
+  /// its price.
+  void compute_on_links(std::size_t stage, std::size_t slot, Seconds before, Seconds after);
   void end_compute(std::size_t stage, std::size_t slot);
   void settle(std::size_t stage, std::size_t slot);
+  /// The step has computed. What it waited for others on its links counts as communication.
+  void begin_communication(Slot& slot) const;
   /// Starts the next shared collective of the stage, or ends it after the last.
   void communicate(std::size_t stage, std::size_t slot);
   void start_collective(const SharedCollective& collective, std::size_t stage, std::size_t slot);
@@ -225,6 +235,7 @@ class Replica final : public EventHandler {
   Seconds front_end_free_;                 // when it has handed over all of these
   std::vector<Sequence*> arrivals_;  // came while an asynchronous engine had scheduled already
   Seconds shared_communication_, copy_wait_;
+  std::int64_t sends_priced_ = 0, sends_shared_ = 0;
   ReplicaLoad load_;  // since
   Seconds load_since_;
 };

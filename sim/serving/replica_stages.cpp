@@ -99,13 +99,36 @@ void Replica::compute(std::size_t stage, std::size_t slot_index) {
   slot.draft_time = is_last(stage) ? price_drafts(slot) : Seconds(0.0);
   // Collectives that overlap with computation start with it, others after it.
   Seconds time = slot.price.overlap ? Seconds(0.0) : slot.price.time + slot.draft_time;
+  Seconds delay;
   if (stage == 0) {
-    const Seconds delay = host_delay(slot);
+    delay = host_delay(slot);
     for (Batch& batch : slot.batches) batch.host_delay = delay;
     time += delay;
   }
-  platform_.at(platform_.now() + time, *this, tag(EventKind::computed, stage, slot_index));
+  slot.compute_due = platform_.now() + time;
+  if (slot.price.rounds.empty()) {
+    platform_.at(slot.compute_due, *this, tag(EventKind::computed, stage, slot_index));
+  } else {
+    compute_on_links(stage, slot_index, delay, slot.draft_time);
+  }
   if (config_.announces_pieces) announce_pieces(stage, slot, true);
+}
+
+void Replica::compute_on_links(std::size_t stage, std::size_t slot_index, Seconds before,
+                               Seconds after) {
+  std::vector<StepRounds>& rounds = slots_[slot_index].price.rounds;
+  if (before > Seconds(0.0)) rounds.insert(rounds.begin(), {{{before}}, 1});
+  if (after > Seconds(0.0)) rounds.push_back({{{after}}, 1});
+  platform_.step(*config_.stages[stage], rounds, *this,
+                 tag(EventKind::computed, stage, slot_index));
+}
+
+void Replica::begin_communication(Slot& slot) const {
+  constexpr Seconds rounding(1e-11);
+  const Seconds now = platform_.now();
+  const bool was_held_up = now > slot.compute_due + rounding;
+  slot.communication_from = was_held_up ? slot.compute_due : now;
+  slot.communication_end = now;
 }
 
 void Replica::communicate(std::size_t stage, std::size_t slot_index) {
@@ -224,6 +247,7 @@ void Replica::send_onwards(std::size_t stage, std::size_t slot_index) {
                                           links, config_.comm)
                                   .call;
   if (links.is_private) {
+    ++sends_priced_;
     slot.transfers_open = 1;
     const Seconds time = collective_time(send, links, config_.comm.parameters);
     return platform_.at(platform_.now() + time, *this, arrival);
@@ -231,6 +255,7 @@ void Replica::send_onwards(std::size_t stage, std::size_t slot_index) {
   const std::vector<GpuId>& from = config_.stage_gpus[stage];
   const std::vector<GpuId>& to = config_.stage_gpus[stage + 1];
   slot.transfers_open = static_cast<int>(from.size());
+  sends_shared_ += slot.transfers_open;
   for (std::size_t rank = 0; rank < from.size(); ++rank) {
     const std::array pair = {from[rank], to[rank]};
     platform_.collective(send, pair, 1, *this, arrival);

@@ -123,8 +123,12 @@ StagePrice StagePricer::price(std::span<const BatchShape> ranks) {
     if (splits) return overlap(first, second);
   }
   Pass pass = run(ranks);
-  return {pass.time, pass.send_per_rank, pass.launches, pass.attention_launches,
-          std::move(pass.shared)};
+  return {pass.time,
+          pass.send_per_rank,
+          pass.launches,
+          pass.attention_launches,
+          std::move(pass.shared),
+          simulates_private() ? pass.order.rounds() : std::vector<StepRounds>()};
 }
 
 StagePrice StagePricer::overlap(std::span<const BatchShape> first,
@@ -153,6 +157,7 @@ StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
   Pass pass;
   add(step, pass);
   add_slots(step, pass);
+  if (simulates_private()) pass.order.add(step.course, slot_prices_);
   return pass;
 }
 
@@ -187,9 +192,12 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   add(*slowest, pass);
   slot_prices_ = std::move(slowest_slots);
   add_slots(*slowest, pass);
-  add(template_for(routed_[drawn_].joint_template_of,
-                   template_key(all.stage_tokens, all.stage_tokens_max), all, StagePart::joint),
-      pass);
+  if (simulates_private()) pass.order.add(slowest->course, slot_prices_);
+  Template& joint =
+      template_for(routed_[drawn_].joint_template_of,
+                   template_key(all.stage_tokens, all.stage_tokens_max), all, StagePart::joint);
+  add(joint, pass);
+  if (simulates_private()) pass.order.add(joint.course, {});
   return pass;
 }
 
@@ -291,21 +299,26 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
     made.segments.known.resize(segment_count_);
     made.segments.shared.resize(segment_count_);
   }
-  for (const KernelCall& call : routed_[drawn_].program.kernels(batch, part)) {
+  const KernelSequence kernels = routed_[drawn_].program.kernels(batch, part);
+  made.course = StepCourse(kernels);
+  for (std::size_t number = 0; number < kernels.size(); ++number) {
+    const KernelCall& call = kernels[number];
     made.launches += call.calls;
     if (std::holds_alternative<Collective>(call.kernel)) {
-      add_collective(call, made);
+      add_collective(number, call, made);
       continue;
     }
     LoadSlot slot{call.kernel, call.calls, call.segment};
     if (follows_load(call)) {
       if (!std::holds_alternative<BatchedGemm>(slot.kernel)) made.attention_launches += call.calls;
+      made.course.add_slot(number, made.slots.size());
       made.slots.push_back(std::move(slot));
       continue;
     }
     const Prediction prediction = predictor_.predict(call.kernel);
     const Seconds time = prediction.time * call.calls;
     made.fixed_time += time;
+    made.course.add_time(number, time);
     if (schedule_) add_segment_time(made.segments.known, call.segment, time);
     family_in(made.families, kernel_name(call.kernel)).add(prediction, time);
     made.launches_by_origin[static_cast<std::size_t>(prediction.origin)] += call.calls;
@@ -318,7 +331,7 @@ void StagePricer::add_segment_time(std::vector<Seconds>& segments, int segment,
   segments[static_cast<std::size_t>(segment)] += time;
 }
 
-void StagePricer::add_collective(const KernelCall& call, Template& made) const {
+void StagePricer::add_collective(std::size_t number, const KernelCall& call, Template& made) const {
   const auto& collective = std::get<Collective>(call.kernel);
   if (collective.group == CommGroup::next_stage) {
     made.send_per_rank = Bytes(collective.bytes);
@@ -333,10 +346,18 @@ void StagePricer::add_collective(const KernelCall& call, Template& made) const {
                        collective_time(asked, links, comm_.parameters) * call.calls);
     }
     made.shared.push_back({asked, call.calls, collective.group});
+    if (links.ranks > 1) made.transfers_shared += call.calls;
     return;
   }
   const Prediction prediction = price_communication(collective, links, comm_);
   const Seconds time = prediction.time * call.calls;
+  if (simulates_private()) {
+    const CollectiveCall asked = priced_call(collective, links, comm_).call;
+    const CollectiveCost cost = collective_cost(asked, links, comm_.parameters);
+    made.course.add_traffic(number, cost.phases, collective.group, call.calls);
+  } else if (links.ranks > 1) {
+    made.transfers_priced += call.calls;
+  }
   if (schedule_) add_segment_time(made.segments.known, call.segment, time);
   made.fixed_time += time;
   family_in(made.families, kernel_name(call.kernel)).add(prediction, time);
@@ -354,6 +375,8 @@ void StagePricer::add_to(PriceTotals& totals) const {
     for (std::size_t i = 0; i < step.launches_by_origin.size(); ++i) {
       totals.launches_by_origin[i] += step.launches_by_origin[i] * step.uses;
     }
+    totals.transfers_priced += step.transfers_priced * step.uses;
+    totals.transfers_shared += step.transfers_shared * step.uses;
   }
   for (const FamilyTime& family : slot_families_) add(family, 1);
   for (std::size_t i = 0; i < slot_launches_.size(); ++i) {

@@ -17,6 +17,7 @@
 #include "kernels/collective_cost.hpp"
 #include "kernels/memo_predictor.hpp"
 #include "sim/base/random.hpp"
+#include "sim/serving/step_course.hpp"
 #include "workloads/generator.hpp"
 #include "workloads/two_batch.hpp"
 
@@ -33,6 +34,9 @@ struct SharedCollective {
 struct StageLinks {
   GroupLinks tensor;  // of each tensor-parallel group
   GroupLinks stage;   // of all ranks; used with data parallel attention
+  /// Others may be on links that no GPU outside the group uses for itself: prices come with the
+  /// order of their parts, for the platform to simulate.
+  bool are_met = false;
 
   StageLinks(GroupLinks of_tensor) : tensor(of_tensor), stage(of_tensor) {}
   StageLinks(GroupLinks of_tensor, GroupLinks of_stage) : tensor(of_tensor), stage(of_stage) {}
@@ -65,6 +69,8 @@ struct StagePrice {
   std::int64_t launches = 0;            // kernels, collectives among them
   std::int64_t attention_launches = 0;  // of these
   std::vector<SharedCollective> shared = {};
+  /// What `time` is made of, where the private collectives are simulated too; else empty.
+  std::vector<StepRounds> rounds = {};
   /// With shared collectives that overlap: they start with the step.
   std::optional<OverlappedStep> overlap = {};
 };
@@ -89,6 +95,8 @@ struct PriceTotals {
   std::vector<FamilyTime> families;  // of these, the ones that are priced kernel by kernel
   std::array<std::int64_t, EnumNames<Origin>::names.size()> launches_by_origin{};
   Seconds host_work;  // CPU time of all steps, hidden or not
+  /// Collectives and sends that took their price, and those that the platform carried as flows.
+  std::int64_t transfers_priced = 0, transfers_shared = 0;
 };
 
 /// A kernel of a step as it was priced.
@@ -135,6 +143,8 @@ class StagePricer {
     std::vector<LoadSlot> slots;
     std::vector<SharedCollective> shared;
     OverlappedStep::Half segments;  // with overlap
+    StepCourse course;              // where private collectives are simulated
+    std::int64_t transfers_priced = 0, transfers_shared = 0;
     std::vector<FamilyTime> families;
     std::array<std::int64_t, EnumNames<Origin>::names.size()> launches_by_origin{};
     std::int64_t uses = 0;
@@ -146,6 +156,7 @@ class StagePricer {
     std::int64_t launches = 0, attention_launches = 0;
     std::vector<SharedCollective> shared;
     OverlappedStep::Half segments;
+    StepOrder order;
   };
   using TemplateMap = std::unordered_map<std::uint64_t, Template*>;
   /// What a routing decides.
@@ -175,10 +186,11 @@ class StagePricer {
                          std::vector<PricedKernel>& kernels) const;
   [[nodiscard]] PricedKernel priced(const KernelCall& call, const AttentionLoad& load) const;
   [[nodiscard]] const GroupLinks& links_of(const Collective& collective) const;
+  [[nodiscard]] bool simulates_private() const { return links_.are_met && !schedule_; }
   Template& template_for(TemplateMap& known, std::uint64_t key, const BatchShape& batch,
                          StagePart part);
   Template make_template(BatchShape batch, StagePart part) const;
-  void add_collective(const KernelCall& call, Template& made) const;
+  void add_collective(std::size_t number, const KernelCall& call, Template& made) const;
   void add_segment_time(std::vector<Seconds>& segments, int segment, Seconds time) const;
 
   std::vector<Routed> routed_;  // one, or as many as there are routings to draw
