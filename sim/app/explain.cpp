@@ -124,6 +124,7 @@ void look_at(const Scenario& scenario, const Probed& first, LatencyExplanation& 
   run_options.observer = &collector;
   const Report report = run_with_intervals(scenario, Catalogs(), run_options);
   explanation.title = report.title;
+  if (report.network) explanation.contention_by = report.network->contention_by;
   explanation.interval = answer_interval(report, explanation.question);
   explanation.request = *std::ranges::find(report.rows, id, &RequestRow::id);
   const auto split = collector.splits().find(id);

@@ -107,6 +107,7 @@ int simulate(const SimulateOptions& options) {
   ProgressBar bar(!options.quiet && can_rewrite(stderr));
   RunOptions run_options;
   if (!observers.empty()) run_options.observer = &observers;
+  if (trace != nullptr) run_options.links = &trace->links();
   run_options.progress = [&](const Progress& progress) { bar.update(progress); };
   Report report = run_with_intervals(scenario, Catalogs(), run_options);
   bar.clear();

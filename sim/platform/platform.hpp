@@ -35,8 +35,6 @@ class LinkObserver {
   /// A flow of `size` over all links of `route` at once.
   virtual void on_flow(std::span<const LinkIndex> route, Bytes size, Seconds start,
                        Seconds end) = 0;
-  /// A step's computations and transfers, while nobody else was on these links.
-  virtual void on_lease(std::span<const LinkIndex> links, Seconds start, Seconds end) = 0;
 };
 
 /// A part of a step: first computation, then what a group of the stage moves; no bytes: nothing.

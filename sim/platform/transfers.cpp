@@ -67,7 +67,6 @@ void Transfers::on_time(std::uint64_t tag, Seconds now) {
   if (slot.has_lease) {
     use_.end_lease(slot.transfer.leasable);
     slot.has_lease = false;
-    if (observer_ != nullptr) observer_->on_lease(slot.transfer.leasable, slot.since, now);
     return end(number, now);
   }
   const Round& round = slot.transfer.course.round();
@@ -93,7 +92,6 @@ void Transfers::break_leases(std::span<const LinkIndex> links, Seconds now) {
 void Transfers::break_lease(std::uint32_t number, Seconds now) {
   Slot& slot = slots_[number];
   use_.end_lease(slot.transfer.leasable);
-  if (observer_ != nullptr) observer_->on_lease(slot.transfer.leasable, slot.since, now);
   slot.has_lease = false;
   ++slot.generation;
   use_.enter(slot.transfer.leasable);

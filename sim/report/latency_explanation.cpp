@@ -30,7 +30,7 @@ class ExplanationText {
         layout_{.width = width, .colour = colour} {}
 
   std::string text() const {
-    return headline() + "\n" + causes() + "\n" + kernels() + relaxations();
+    return headline() + "\n" + causes() + "\n" + kernels() + links() + relaxations();
   }
 
  private:
@@ -101,6 +101,24 @@ class ExplanationText {
       table.add_row(std::move(cells));
     }
     return ink_.strong("What GPUs did in that time, in its steps and those it waited for") + "\n" +
+           table.text(layout_) + "\n";
+  }
+
+  [[nodiscard]] std::string links() const {
+    if (explanation_.contention_by.empty()) return "";
+    constexpr std::size_t links_shown = 5;
+    TextTable table({{"", Align::left}, {"", Align::right}});
+    double rest = 0;
+    for (std::size_t i = 0; i < explanation_.contention_by.size(); ++i) {
+      const NamedSeconds& link = explanation_.contention_by[i];
+      if (i >= links_shown) {
+        rest += link.seconds;
+      } else {
+        table.add_row({link.name, milliseconds(link.seconds)});
+      }
+    }
+    if (rest > 0) table.add_row({"others", milliseconds(rest)});
+    return ink_.strong("Contended links, and the delay over the whole run") + "\n" +
            table.text(layout_) + "\n";
   }
 
@@ -228,6 +246,12 @@ Value explanation_value(const LatencyExplanation& explanation) {
   value.set("request", std::move(request));
   value.set("to_first_token", phase_value(explanation.split.to_first_token));
   value.set("after_first_token", phase_value(explanation.split.after));
+  if (!explanation.contention_by.empty()) {
+    Value links;
+    for (const NamedSeconds& link : explanation.contention_by)
+      links.set(link.name, rounded(link.seconds * 1e3));
+    value.set("contention_by_ms", std::move(links));
+  }
   if (!explanation.relaxed.empty()) value.set("relaxed", relaxed_value(explanation));
   return value;
 }

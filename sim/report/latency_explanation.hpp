@@ -20,13 +20,14 @@ struct RelaxedRun {
 };
 
 struct LatencyExplanation {
-  std::string title;  // the run's
+  std::string title;                      // the run's
   std::vector<std::string> command = {};  // that asked, as words for command_lines()
   LatencyQuestion question;
-  double value_ms = 0;  // what it asks about
+  double value_ms = 0;                          // what it asks about
   std::optional<FigureInterval> interval = {};  // of the value, for the error of prices
-  RequestRow request;   // the one that stands for it
+  RequestRow request;                           // the one that stands for it
   LatencySplit split;
+  std::vector<NamedSeconds> contention_by = {};  // of the whole run, as Report::Network's
   std::vector<RelaxedRun> relaxed;  // best first, those without a value last; empty: not asked for
 
   /// Of the metric: what precedes the first token, what follows it, or both.

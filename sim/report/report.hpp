@@ -252,6 +252,17 @@ struct Report {
     LatencyRow exposed_ms;   // of that, what came after prefill and the wait
   };
   std::optional<KvTransfers> kv_transfers;
+
+  /// What crossed links between GPUs, where any of it was simulated.
+  struct Network {
+    std::int64_t flows = 0;
+    /// Collectives and sends that took their price; those of steps that were alone on their links,
+    /// and that met others there; those over links that GPUs of others use too.
+    std::int64_t priced = 0, alone = 0, met = 0, shared = 0;
+    double contention_s = 0;  // by which all of them together took longer than alone
+    std::vector<NamedSeconds> contention_by;  // link, longest first
+  };
+  std::optional<Network> network;
   std::optional<Fleet> fleet;  // of all pools; up_max is the sum of each one's most
 
   struct Cost {

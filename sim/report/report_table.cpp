@@ -351,6 +351,7 @@ class ReportText {
                                percent(1.0 - host->exposed_s / host->work_s) + " of it hidden",
                                "GPUs waited for " + duration(host->exposed_s)});
     }
+    result += network();
     if (!report_.origins.empty()) result += facts("kernel prices", prices());
     return result;
   }
@@ -368,6 +369,24 @@ class ReportText {
       parts.push_back(fmt::format("{} {}", share, origin_text(origin.name)));
     }
     return parts;
+  }
+
+  [[nodiscard]] std::string network() const {
+    if (!report_.network) return {};
+    const Report::Network& network = *report_.network;
+    std::vector<std::string> parts = {counted(network.flows, "flow") + " simulated"};
+    if (network.alone + network.met > 0)
+      parts.push_back(fmt::format("{} of {} step collectives met other traffic", grouped(network.met),
+                                  grouped(network.alone + network.met)));
+    if (network.priced > 0) parts.push_back(grouped(network.priced) + " priced in closed form");
+    if (network.contention_by.empty()) {
+      parts.emplace_back("no contention");
+    } else {
+      parts.push_back(fmt::format("contention cost {}, most of it on {}",
+                                  duration(network.contention_s),
+                                  network.contention_by.front().name));
+    }
+    return facts("network", parts);
   }
 
   [[nodiscard]] std::string speculation() const {

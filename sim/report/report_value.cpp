@@ -174,6 +174,19 @@ void members(Archive& a, Report::KvTransfers& transfers) {
 }
 
 template <class Archive>
+void members(Archive& a, Report::Network& network) {
+  a("flows", network.flows);
+  a.group("transfers", [&](auto& transfers) {
+    transfers("priced", network.priced);
+    transfers("alone", network.alone);
+    transfers("met_others", network.met);
+    transfers("shared_links", network.shared);
+  });
+  a("contention_s", network.contention_s);
+  a.by_name("contention_by", network.contention_by, &NamedSeconds::name, &NamedSeconds::seconds);
+}
+
+template <class Archive>
 void members(Archive& a, FamilyError& family) {
   a("share", family.share);
   a("error", family.error);
@@ -243,6 +256,7 @@ void add_extras(Archive& a, Report& report) {
   a.unless_empty("by_priority", report.by_priority);
   if (a.has("pools", !report.pools.empty())) a.by_name("pools", report.pools, &Report::Pool::name);
   a("kv_transfers", report.kv_transfers);
+  a("network", report.network);
   a("speculation", report.speculation);
   a("fleet", report.fleet);
   a("host", report.host);

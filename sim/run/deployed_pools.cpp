@@ -21,6 +21,8 @@ void add(PriceTotals& totals, const PriceTotals& more) {
   for (std::size_t i = 0; i < totals.launches_by_origin.size(); ++i)
     totals.launches_by_origin[i] += more.launches_by_origin[i];
   totals.host_work += more.host_work;
+  totals.transfers_priced += more.transfers_priced;
+  totals.transfers_shared += more.transfers_shared;
 }
 
 }  // namespace
@@ -78,9 +80,10 @@ void DeployedPools::start_fleet(PoolRole role, Fleet& fleet, Platform& platform,
     if (specs_[pool].role != role) continue;
     DeployedEngine& engine = *engines_[pool];
     const Scenario& scenario = specs_[pool].scenario;
-    parts_[pool] = {&specs_[pool], &fleet, {fleet.size(), engine.placements().size()},
-                    &engine.placements()};
-    engine.start_replicas({pool, {replicas_}, handoff_.get()}, platform, timeline, fleet, observer);
+    parts_[pool] = {
+        &specs_[pool], &fleet, {fleet.size(), engine.placements().size()}, &engine.placements()};
+    engine.start_replicas({pool, {replicas_}, handoff_.get(), &*parties_}, platform, timeline,
+                          fleet, observer);
     for (std::size_t i = 0; i < engine.replicas().size(); ++i) {
       const auto& replica = engine.replicas()[i];
       fleet.add(*replica, member_settings(scenario, engine.memory()), first_state(scenario, i));
@@ -96,6 +99,9 @@ Pool& DeployedPools::start(Platform& platform, Timeline& timeline, RequestListen
   const Deployment& deployment = scenario_.deployment;
   const FleetSettings fleet = fleet_settings(scenario_.front_end);
   parts_.resize(specs_.size());
+  std::vector<const std::vector<ReplicaPlacement>*> placements;
+  for (const auto& engine : engines_) placements.push_back(&engine->placements());
+  parties_.emplace(scenario_, specs_, placements);
   if (!hands_over(scenario_)) {
     fleets_.push_back(std::make_unique<Fleet>(
         fleet, platform, make_router(deployment.router, "deployment"), client));
@@ -108,9 +114,9 @@ Pool& DeployedPools::start(Platform& platform, Timeline& timeline, RequestListen
   fleets_.push_back(std::make_unique<Fleet>(
       fleet, platform, make_router(deployment.prefill_router, "prefill_router"),
       handoff_->prefill_listener()));
-  fleets_.push_back(std::make_unique<Fleet>(
-      fleet, platform, make_router(deployment.decode_router, "decode_router"),
-      handoff_->decode_listener()));
+  fleets_.push_back(std::make_unique<Fleet>(fleet, platform,
+                                            make_router(deployment.decode_router, "decode_router"),
+                                            handoff_->decode_listener()));
   start_fleet(PoolRole::prefill, *fleets_[0], platform, timeline, observer);
   start_fleet(PoolRole::decode, *fleets_[1], platform, timeline, observer);
   handoff_->connect(*fleets_[0], *fleets_[1]);

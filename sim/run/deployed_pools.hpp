@@ -51,6 +51,7 @@ class DeployedPools {
   std::unique_ptr<Handoff> handoff_;
   std::vector<std::unique_ptr<Fleet>> fleets_;
   std::vector<ControlledPool> parts_;  // of fleets, by pool
+  std::optional<LinkParties> parties_;
   std::optional<FleetControl> control_;
 };
 

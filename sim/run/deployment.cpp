@@ -163,7 +163,8 @@ DraftPricer* DeployedEngine::draft_pricer_for(const StageLinks& links) {
   return draft_pricers_.back().pricer.get();
 }
 
-ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacement& placement) {
+ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacement& placement,
+                                             const LinkParties& parties, Platform& platform) {
   ReplicaConfig config;
   config.id = id;
   config.stage_gpus = placement;
@@ -180,12 +181,18 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
   for (std::size_t stage = 0; stage < placement.size(); ++stage) {
     const std::span<const GpuId> gpus = placement[stage];
-    config.pricers.push_back(
-        &pricer_for(static_cast<int>(stage), {group_links(scenario_.cluster, gpus.first(tensor)),
-                                              group_links(scenario_.cluster, gpus)}));
+    StageLinks links(group_links(scenario_.cluster, gpus.first(tensor)),
+                     group_links(scenario_.cluster, gpus));
+    links.are_met = parties.are_collectives_met(gpus, tensor);
+    config.pricers.push_back(&pricer_for(static_cast<int>(stage), links));
+    config.stages.emplace_back();
+    if (links.are_met) config.stages.back() = platform.add_stage(gpus, gpus.size() / tensor);
     const bool is_last = stage + 1 == placement.size();
-    const std::vector<GpuId> pair = {gpus.front(), placement[is_last ? stage : stage + 1].front()};
-    config.send_links.push_back(is_last ? GroupLinks() : group_links(scenario_.cluster, pair));
+    const std::vector<GpuId>& next = placement[is_last ? stage : stage + 1];
+    const std::vector<GpuId> pair = {gpus.front(), next.front()};
+    GroupLinks& send = config.send_links.emplace_back();
+    if (!is_last) send = group_links(scenario_.cluster, pair);
+    if (!is_last && parties.is_send_met(gpus, next)) send.is_private = false;
     const ParallelLayout& layout = scenario_.deployment.layout;
     const int number = static_cast<int>(stage);
     config.layers.push_back(stage_layers(scenario_.model, layout, number).count());
@@ -229,7 +236,7 @@ void DeployedEngine::start_replicas(const PoolPart& part, Platform& platform, Ti
                                     RequestListener& listener, StepObserver* observer) {
   for (std::size_t i = 0; i < placements_.size(); ++i) {
     const ReplicaId id = {part.first.value + static_cast<std::uint32_t>(i)};
-    ReplicaConfig config = replica_config(id, placements_[i]);
+    ReplicaConfig config = replica_config(id, placements_[i], *part.parties, platform);
     config.pool = part.pool;
     config.duty = duty_of(role_);
     config.port = part.port;
@@ -298,6 +305,8 @@ PriceTotals DeployedEngine::totals() const {
   }
   Seconds communication, host, copies;
   for (const auto& replica : replicas_) {
+    totals.transfers_priced += replica->sends_priced();
+    totals.transfers_shared += replica->sends_shared();
     copies += replica->copy_wait();
     communication += replica->shared_communication();
     host += replica->host().waited();

@@ -1,13 +1,14 @@
-// The engine side of a pool of equal replicas, built from its Scenario: memory plan, predictor, stage
-// prices shared by equal stages, and the replicas with their schedulers. Internal to sim/run.
+// The engine side of a pool of equal replicas, built from its Scenario: memory plan, predictor,
+// stage prices shared by equal stages, and the replicas with their schedulers. Internal to sim/run.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <vector>
 
-#include "sim/run/draft_deployment.hpp"
 #include "sim/prices/placement.hpp"
+#include "sim/run/draft_deployment.hpp"
+#include "sim/run/link_parties.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken {
@@ -17,6 +18,7 @@ struct PoolPart {
   std::size_t pool = 0;
   ReplicaId first;  // the others follow
   KvPort* port = nullptr;
+  const LinkParties* parties = nullptr;  // of all pools
 };
 
 class DeployedEngine {
@@ -58,7 +60,8 @@ class DeployedEngine {
   /// A replica's schedulers with empty caches.
   [[nodiscard]] AttentionRanks start_engines() const;
   DraftPricer* draft_pricer_for(const StageLinks& links);
-  ReplicaConfig replica_config(ReplicaId id, const ReplicaPlacement& placement);
+  ReplicaConfig replica_config(ReplicaId id, const ReplicaPlacement& placement,
+                               const LinkParties& parties, Platform& platform);
 
   PoolRole role_;
   const Scenario& scenario_;

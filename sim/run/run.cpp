@@ -4,6 +4,7 @@
 
 #include "kernels/physical_predictor.hpp"
 #include "sim/run/deployed_pools.hpp"
+#include "sim/run/link_schedule.hpp"
 #include "sim/run/request_figures.hpp"
 #include "sim/run/summary.hpp"
 #include "sim/scenario/variant.hpp"
@@ -54,7 +55,8 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   DeployedPools pools(scenario, catalogs);
   const auto source = scenario.workload->start(RandomStreams(scenario.run.seed));
 
-  Platform platform(scenario.cluster);
+  const bool leases = scenario.network != NetworkMode::every_flow;
+  Platform platform(scenario.cluster, leases ? Leasing::on : Leasing::off);
   Timeline timeline(scenario.run.warmup);
   Misses misses(scenario, timeline);
   const auto is_given_up = [&] {
@@ -84,9 +86,12 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
     return fmt::format("seed {}, {} on {}, simulated time {} s", scenario.run.seed,
                        scenario.model_name, scenario.cluster_name, platform.now().value());
   });
+  platform.watch_links(options.links);
+  LinkSchedule links(scenario, platform);
   Horizon horizon(platform);
   if (scenario.run.horizon) platform.at(*scenario.run.horizon, horizon, 0);
   pools.arm();
+  links.arm();
   front_end.start();
   platform.run();
   if (!is_given_up() && front_end.ended() == front_end.arrived()) pools.check_empty();
@@ -100,8 +105,8 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   FORETOKEN_CHECK(timeline.requests().size() == static_cast<std::size_t>(front_end.arrived()),
                   "{} requests arrived, {} were accounted for", front_end.arrived(),
                   timeline.requests().size());
-  return summarize_run(
-      scenario, {timeline, pools, platform.counters(), platform.now(), source->skipped_lines()});
+  return summarize_run(scenario, {timeline, pools, platform.counters(), platform.traffic(),
+                                  platform.now(), source->skipped_lines()});
 }
 
 void check_scenario(const Scenario& scenario, const Catalogs& catalogs) {

@@ -33,6 +33,7 @@ struct Progress {
 
 struct RunOptions {
   StepObserver* observer = nullptr;
+  LinkObserver* links = nullptr;
   std::function<void(const Progress&)> progress;  // after every request that ends
   /// Cuts the run once more of the requests that count have missed the SLO.
   std::optional<std::int64_t> misses_max = std::nullopt;

@@ -378,6 +378,22 @@ void add_handoffs(const Scenario& scenario, const Timeline& timeline, Report& re
   transfers.exposed_ms = in_milliseconds(summarize(std::move(exposed)));
 }
 
+void add_network(const SimulatedRun& outcome, Report& report) {
+  const Platform::Traffic& traffic = outcome.traffic;
+  if (traffic.flows == 0 && traffic.step_transfers == 0) return;
+  const PriceTotals totals = outcome.pools.totals();
+  Report::Network& network = report.network.emplace();
+  network.flows = static_cast<std::int64_t>(traffic.flows);
+  network.priced = totals.transfers_priced;
+  network.met = static_cast<std::int64_t>(traffic.step_transfers_as_flows);
+  network.alone = static_cast<std::int64_t>(traffic.step_transfers) - network.met;
+  network.shared = totals.transfers_shared;
+  for (const Platform::Traffic::Crowded& crowded : traffic.crowded) {
+    network.contention_s += crowded.beyond.value();
+    network.contention_by.push_back({crowded.name, crowded.beyond.value()});
+  }
+}
+
 std::vector<RequestRow> request_rows(const Timeline& timeline) {
   std::vector<RequestRow> rows;
   const auto date = [](Seconds value) {
@@ -443,6 +459,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_energy(outcome, report);
   add_pools(scenario, outcome, report);
   add_handoffs(scenario, outcome.timeline, report);
+  add_network(outcome, report);
   report.memory_bytes = memory_pieces(outcome.pools.engine(first_decoding(outcome.pools)));
   report.event_fingerprint = outcome.counters.fingerprint;
   if (scenario.run.intervals == IntervalSource::estimate) {

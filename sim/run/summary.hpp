@@ -13,6 +13,7 @@ struct SimulatedRun {
   const Timeline& timeline;
   const DeployedPools& pools;
   Platform::Counters counters;
+  Platform::Traffic traffic;
   Seconds ended;  // date of the last event
   std::int64_t skipped_lines = 0;
 };

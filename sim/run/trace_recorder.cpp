@@ -64,7 +64,10 @@ std::vector<std::string> replica_names(const Scenario& scenario) {
 }
 
 TraceRecorder::TraceRecorder(OutputFile& file, const Scenario& scenario, TraceOptions options)
-    : writer_(file), options_(options), replica_names_(replica_names(scenario)) {
+    : writer_(file),
+      links_(writer_, scenario.cluster),
+      options_(options),
+      replica_names_(replica_names(scenario)) {
   writer_.name_process(requests_process, "requests");
 }
 

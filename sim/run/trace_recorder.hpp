@@ -1,9 +1,9 @@
 // `--trace FILE`: a run as a picture of time, for ui.perfetto.dev. Replicas are processes; on them
 // stages with their steps, the kernels of some steps inside, what goes from stage to stage, KV
-// caches that come from other replicas, and counters. Requests are a process of their own, each a
-// slice from arrival to end with queueing, prefill and decode inside, and an arrow from its arrival
-// over the first step that works on it to the one that draws its first token (with `tokens`: to all
-// of them). sim/report/README.md describes the file.
+// caches that come from other replicas, and counters; links are one with their flows. Requests are
+// a process of their own, each a slice from arrival to end with queueing, prefill and decode
+// inside, and an arrow from its arrival over the first step that works on it to the one that draws
+// its first token (with `tokens`: to all of them). sim/report/README.md describes the file.
 #pragma once
 
 #include <map>
@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "sim/report/trace_writer.hpp"
+#include "sim/run/link_trace.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/serving/step_observer.hpp"
 
@@ -35,6 +36,8 @@ class TraceRecorder final : public StepObserver {
   void on_kv_arrival(ReplicaId replica, Seconds now, const RequestRecord& record,
                      bool brings_token) override;
   void on_request_ended(const RequestRecord& record) override;
+  /// Who shows flows in the same file.
+  [[nodiscard]] LinkObserver& links() { return links_; }
   /// Ends the file; ConfigError if it could not be written whole.
   void close() { writer_.close(); }
 
@@ -70,6 +73,7 @@ class TraceRecorder final : public StepObserver {
   void add_counters(const StageStep& step, ReplicaTracks& replica);
 
   TraceWriter writer_;
+  LinkTrace links_;
   TraceOptions options_;
   std::vector<std::string> replica_names_;  // by id
   std::map<std::uint32_t, ReplicaTracks> replicas_;

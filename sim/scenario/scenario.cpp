@@ -277,7 +277,8 @@ Value resolved_scenario(const Scenario& scenario) {
   set_unless_empty(root, "front_end", resolved_front_end_table(scenario));
   set_unless_empty(root, "startup", resolved_startup_table(scenario));
   set_unless_empty(root, "autoscaler", resolved_autoscaler_table(scenario));
-  if (!scenario.failures.empty()) root.set("failures", resolved_failures(scenario));
+  if (!scenario.failures.empty() || !scenario.link_failures.empty())
+    root.set("failures", resolved_failures(scenario));
   root.set("predictor", resolved_predictor_table(scenario));
   root.set("workload", scenario.workload->resolved());
   root.set("slo", resolved_slo_table(scenario));

@@ -14,6 +14,7 @@
 
 #include "hardware/cluster.hpp"
 #include "hardware/cluster_scale.hpp"
+#include "hardware/wiring.hpp"
 #include "kernels/communication_price.hpp"
 #include "models/parallel_layout.hpp"
 #include "models/transformer.hpp"
@@ -95,6 +96,19 @@ struct EnumNames<CacheState> {
   static constexpr auto names = std::to_array<std::string_view>({"cold", "warm"});
 };
 
+/// What carries collectives and sends that no other GPU's links take part in: their price, or flows
+/// of the simulated network, on which they meet KV caches and sends.
+///   automatic   flows where the deployment lets others on these links, else prices
+///   memoised    prices throughout
+///   flows       flows throughout; a step whose links nobody else is on is one lease of them
+///   every_flow  the same without leases, for checking them: slow
+enum class NetworkMode { automatic, memoised, flows, every_flow };
+template <>
+struct EnumNames<NetworkMode> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"auto", "memoised", "flows", "every_flow"});
+};
+
 struct EngineSettings {
   std::string preset;  // name or path of an engine_preset.hpp; "" = none
   VariantChoice scheduler{"vllm_v1"};
@@ -153,6 +167,7 @@ struct Scenario {
   Transformer model;
   ClusterSpec cluster;                        // as scaled
   std::vector<ScaledQuantity> cluster_scale;  // [cluster.scale]: hardware that nobody sells
+  NetworkMode network = NetworkMode::automatic;
   ExecutionSettings execution;
   Deployment deployment;
   EngineSettings engine;
@@ -160,6 +175,7 @@ struct Scenario {
   StartupSettings startup;
   std::optional<AutoscalerSettings> autoscaler;  // with pools each has its own
   std::vector<Failure> failures;
+  std::vector<LinkFailure> link_failures;  // [[failures]] too
   VariantChoice predictor{"synperf"};
   /// [predictor.stretch]: what prices are multiplied by, by family of kernels, "communication" and
   /// "host".
@@ -187,6 +203,10 @@ struct PoolSpec {
   [[nodiscard]] bool prefills() const { return role != PoolRole::decode; }
   [[nodiscard]] bool decodes() const { return role != PoolRole::prefill; }
 };
+
+/// The links that fail, as `wiring` of the scenario's cluster numbers them; none: there is no such
+/// link.
+std::vector<LinkIndex> links_of(const LinkFailure& failure, const Wiring& wiring);
 
 /// Whether some pool only computes prompts.
 bool hands_over(const Scenario& scenario);

@@ -2,7 +2,8 @@
 // collectives contend: a table, one row a situation. Alone they agree
 // (unit.platform.CollectiveAgreement); sharing links they need not, since a bulk flow is always on
 // its links while a stepwise ring leaves them idle between its steps and waits at every step for
-// its slowest hop.
+// its slowest hop. At last what neighbours cost an engine's step: KV handovers, expert exchanges
+// and other replicas on the links of its node.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -60,6 +61,48 @@ class Ends : public EventHandler {
  private:
   Platform& platform_;
 };
+
+/// A decode step of 80 layers on the GPUs of one stage: two equal collectives a layer, each behind
+/// 20 us of computation.
+struct EngineStep {
+  CollectiveCall call;
+  std::vector<GpuId> gpus;
+};
+
+std::vector<StepRounds> rounds_of(const EngineStep& step, const ClusterSpec& cluster) {
+  const CommGroup group = step.call.op == CollectiveOp::all_reduce ? CommGroup::tensor_parallel
+                                                                   : CommGroup::expert_parallel;
+  StepRounds layers{{}, 160};
+  Seconds compute(20e-6);
+  const auto cost = collective_cost(step.call, group_links(cluster, step.gpus), cluster.comm);
+  for (const CollectivePhase& phase : cost.phases) {
+    layers.parts.push_back({compute, phase, group});
+    compute = Seconds(0);
+  }
+  return {layers};
+}
+
+/// Steps of engines that begin at once, and sends beside them.
+struct Neighbours {
+  const char* title;
+  const char* cluster;
+  std::vector<EngineStep> steps;  // the table's times are the first one's end
+  std::vector<Work> sends;
+};
+
+double simulated(const Neighbours& all, std::size_t steps, bool sends) {
+  const ClusterSpec cluster = load_cluster(all.cluster, {});
+  Platform platform(cluster);
+  Ends ends(platform);
+  for (std::size_t i = 0; i < steps; ++i) {
+    const EngineStep& step = all.steps[i];
+    platform.step(platform.add_stage(step.gpus, 1), rounds_of(step, cluster), ends, i);
+  }
+  for (std::size_t i = 0; sends && i < all.sends.size(); ++i)
+    platform.collective(all.sends[i].call, all.sends[i].group, 1, ends, 100);
+  platform.run();
+  return ends.first;
+}
 
 double simulated(const Situation& situation, bool stepwise) {
   Platform platform(load_cluster(situation.cluster, {}));
@@ -133,6 +176,50 @@ std::vector<Situation> situations() {
   };
 }
 
+EngineStep all_reduces(double size, std::vector<GpuId> gpus) {
+  return {{.size = Bytes(size), .algorithm = "vllm"}, std::move(gpus)};
+}
+
+EngineStep exchanges(double size, std::vector<GpuId> gpus) {
+  return {{.op = CollectiveOp::expert_dispatch,
+           .size = Bytes(size),
+           .experts = {128, 8, ExpertMode::low_latency}},
+          std::move(gpus)};
+}
+
+std::vector<Neighbours> neighbours() {
+  // A KV cache of 4 GB, a quarter from each of four GPUs to its like.
+  const std::vector<Work> handover = {send(1e9, 0, 4), send(1e9, 1, 5), send(1e9, 2, 6),
+                                      send(1e9, 3, 7)};
+  return {
+      {"decode TP4 (1 MB) beside a KV handover",
+       "h100-sxm-8",
+       {all_reduces(1e6, range(4, 4))},
+       handover},
+      {"prefill TP4 (64 MB) beside a KV handover",
+       "h100-sxm-8",
+       {all_reduces(64e6, range(0, 4))},
+       handover},
+      {"decode TP4 beside a handover to one GPU",
+       "h100-sxm-8",
+       {all_reduces(1e6, range(4, 4))},
+       {send(1e9, 0, 4)}},
+      {"EP4 dispatches (1 MB) beside a KV handover",
+       "h100-sxm-8",
+       {exchanges(1e6, range(4, 4))},
+       handover},
+      {"two replicas TP4 on NVSwitch ports",
+       "h100-sxm-8",
+       {all_reduces(1e6, range(0, 4)), all_reduces(1e6, range(4, 4))},
+       {}},
+      {"four replicas TP2 on one PCIe host bridge",
+       "l40s-8",
+       {all_reduces(1e6, range(0, 2)), all_reduces(1e6, range(2, 2)), all_reduces(1e6, range(4, 2)),
+        all_reduces(1e6, range(6, 2))},
+       {}},
+  };
+}
+
 struct Priced {
   std::string_view algorithm;
   CollectiveOp op;
@@ -184,5 +271,13 @@ int main() {
     const double difference = std::round(1000 * (bulk / stepwise - 1)) / 10 + 0.0;
     fmt::print("{:<44} {:>10.1f} {:>12.1f} {:>9.1f} %\n", situation.title, bulk * 1e6,
                stepwise * 1e6, difference);
+  }
+  fmt::print("\n{:<44} {:>10} {:>12} {:>11}\n", "160 collectives of a step", "alone us",
+             "beside us", "longer");
+  for (const Neighbours& all : neighbours()) {
+    const double alone = in_child([&] { return simulated(all, 1, false); });
+    const double beside = in_child([&] { return simulated(all, all.steps.size(), true); });
+    fmt::print("{:<44} {:>10.1f} {:>12.1f} {:>9.1f} %\n", all.title, alone * 1e6, beside * 1e6,
+               std::round(1000 * (beside / alone - 1)) / 10 + 0.0);
   }
 }

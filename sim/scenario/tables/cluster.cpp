@@ -26,12 +26,15 @@ void read_cluster_table(TableReader table, const ScenarioOptions& options, Scena
         [&] { scenario.cluster = load_cluster(scenario.cluster_name, scenario.cluster_position); });
     if (is_known && factors != nullptr) read_scale(*factors, table.diagnostics(), scenario);
   }
+  table.read("network", scenario.network);
   table.finish();
 }
 
 Value resolved_cluster_table(const Scenario& scenario) {
   Value cluster;
   cluster.set("name", scenario.cluster_name);
+  if (scenario.network != NetworkMode::automatic)
+    cluster.set("network", std::string(enum_name(scenario.network)));
   if (scenario.cluster_scale.empty()) return cluster;
   Value factors;
   for (const auto& [name, factor] : scenario.cluster_scale) factors.set(name, factor);

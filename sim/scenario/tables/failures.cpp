@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "hardware/wiring.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/scenario/tables.hpp"
 
@@ -26,6 +27,35 @@ void read_part(TableReader& table, Failure& failure) {
                                  : "names what fails, and so does another key; keep one of gpu, "
                                    "node and replica");
   }
+}
+
+void read_recovery(TableReader& table, std::optional<Seconds>& recovers_after) {
+  Seconds after;
+  if (table.read("recovers_after", after)) recovers_after = after;
+  table.expect("recovers_after", after >= Seconds(0.0), "must not be negative");
+}
+
+void read_link_failure(TableReader& table, Scenario& scenario) {
+  LinkFailure failure;
+  const bool is_link = table.find("link") != nullptr;
+  if (is_link && table.find("nic") != nullptr)
+    table.fail("nic", "and link both name what fails; keep one");
+  table.require("at", failure.at);
+  table.expect("at", failure.at >= Seconds(0.0), "must not be negative");
+  if (is_link) {
+    table.read("link", failure.link);
+  } else {
+    table.read("nic", failure.nic);
+    table.expect("nic", failure.nic >= 0, "counts from 0");
+  }
+  failure.position = table.position(is_link ? "link" : "nic");
+  table.require("rate", failure.rate);
+  table.expect("rate", failure.rate > 0 && failure.rate < 1,
+               "is what is left of the full rate, above 0 and below 1. Traffic is not led round a "
+               "link that is down: let the GPUs or the node that need it fail");
+  read_recovery(table, failure.recovers_after);
+  table.finish();
+  scenario.link_failures.push_back(failure);
 }
 
 /// A replica is one of its pool; GPUs and nodes hold whose they are.
@@ -79,14 +109,17 @@ void read_failures(const Value& list, Diagnostics& diagnostics, Scenario& scenar
       continue;
     }
     TableReader table(element, diagnostics, "failures");
+    if (table.find("link") != nullptr || table.find("nic") != nullptr) {
+      read_link_failure(table, scenario);
+      continue;
+    }
     Failure failure;
     table.require("at", failure.at);
     table.expect("at", failure.at >= Seconds(0.0), "must not be negative");
     read_part(table, failure);
     read_pool_name(table, scenario, failure);
-    Seconds recovers_after;
-    if (table.read("recovers_after", recovers_after)) failure.recovers_after = recovers_after;
-    table.expect("recovers_after", recovers_after >= Seconds(0.0), "must not be negative");
+    read_recovery(table, failure.recovers_after);
+    table.also_known({"link", "nic", "rate"});
     table.finish();
     scenario.failures.push_back(failure);
   }
@@ -103,10 +136,74 @@ Value resolved_failures(const Scenario& scenario) {
     }
     list.emplace_back(std::move(table));
   }
+  for (const LinkFailure& failure : scenario.link_failures) {
+    ValueObject table = {{"at", exact_text(failure.at)}};
+    if (failure.link.empty()) {
+      table.emplace_back("nic", failure.nic);
+    } else {
+      table.emplace_back("link", failure.link);
+    }
+    table.emplace_back("rate", failure.rate);
+    if (failure.recovers_after)
+      table.emplace_back("recovers_after", exact_text(*failure.recovers_after));
+    list.emplace_back(std::move(table));
+  }
   return list;
 }
 
+std::vector<LinkIndex> links_of(const LinkFailure& failure, const Wiring& wiring) {
+  std::vector<std::string> names = {failure.link};
+  if (failure.link.empty()) {
+    const ClusterSpec& cluster = wiring.cluster();
+    int node = 0, nic = failure.nic;
+    while (node < cluster.nodes && nic >= cluster.node_at(node).nics)
+      nic -= cluster.node_at(node++).nics;
+    names = {fmt::format("node {} nic {} out", node, nic),
+             fmt::format("node {} nic {} in", node, nic)};
+  }
+  std::vector<LinkIndex> links;
+  for (LinkIndex link = 0; link < wiring.link_count(); ++link) {
+    if (std::ranges::find(names, wiring.name(link)) != names.end()) links.push_back(link);
+  }
+  return links;
+}
+
+namespace {
+
+std::string no_such_link(const std::string& link, const Wiring& wiring) {
+  const std::string& cluster = wiring.cluster().name;
+  std::vector<std::string> names;
+  for (LinkIndex known = 0; known < wiring.link_count(); ++known)
+    names.push_back(wiring.name(known));
+  if (names.empty()) return fmt::format("cluster {} has no links that could fail", cluster);
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view nearest = nearest_name(link, known);
+  return nearest.empty() ? fmt::format("cluster {} has no link '{}'; the first is called '{}'",
+                                       cluster, link, names.front())
+                         : fmt::format("cluster {} has no link '{}'; did you mean '{}'?", cluster,
+                                       link, nearest);
+}
+
+void check_link_failures(const Scenario& scenario, Diagnostics& diagnostics) {
+  if (scenario.link_failures.empty()) return;
+  const Wiring wiring(scenario.cluster);
+  for (const LinkFailure& failure : scenario.link_failures) {
+    if (!links_of(failure, wiring).empty()) continue;
+    if (failure.link.empty()) {
+      diagnostics.add(failure.position,
+                      fmt::format("nic {} cannot fail: the cluster has no network card of that "
+                                  "number, counted from 0 over its nodes",
+                                  failure.nic));
+      continue;
+    }
+    diagnostics.add(failure.position, no_such_link(failure.link, wiring));
+  }
+}
+
+}  // namespace
+
 void check_failures(const Scenario& scenario, Diagnostics& diagnostics) {
+  check_link_failures(scenario, diagnostics);
   for (const Failure& failure : scenario.failures) {
     const int count = count_of(failure, scenario);
     if (failure.index < count) continue;

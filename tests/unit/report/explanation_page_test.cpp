@@ -89,6 +89,23 @@ TEST_F(ExplanationPage, SaysWhatPricesMayMakeOfTheValue) {
   EXPECT_EQ(to_json(*explanation_value(made).find("interval_ms"), -1), "[90.0,115.0]");
 }
 
+TEST(ExplanationText, NamesTheLinksThatWereShared) {
+  LatencyExplanation made = explanation();
+  EXPECT_THAT(explanation_text(made, false), Not(HasSubstr("Contended")));
+  made.contention_by = {{"node 0 gpu 3 in", 0.0125},
+                        {"a", 0.006},
+                        {"b", 0.005},
+                        {"c", 0.004},
+                        {"d", 0.003},
+                        {"e", 0.002},
+                        {"f", 0.001}};
+  const std::string text = explanation_text(made, false);
+  EXPECT_THAT(text, HasSubstr("Contended links"));
+  EXPECT_THAT(text, testing::ContainsRegex("node 0 gpu 3 in +12.5 ms"));
+  EXPECT_THAT(text, testing::ContainsRegex("others +3.00 ms"));
+  EXPECT_EQ(to_json(*explanation_value(made).find("contention_by_ms")->find("a"), -1), "6.0");
+}
+
 TEST(LatencyWords, RecommendsOnlyWhatGains) {
   LatencyExplanation made = explanation();
   ASSERT_NE(most_helpful(made), nullptr);

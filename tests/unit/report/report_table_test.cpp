@@ -253,6 +253,19 @@ TEST(ReportTable, SetsClassesOfRequestsSideBySide) {
 )"));
 }
 
+TEST(ReportTable, TellsWhatMetOnTheLinks) {
+  Report report = sample_report();
+  EXPECT_THAT(report_table(report, false, 100), Not(HasSubstr("network")));
+  report.network = Report::Network{.flows = 1200, .priced = 50, .alone = 2900, .met = 100};
+  EXPECT_THAT(report_table(report, false, 120),
+              HasSubstr("1,200 flows simulated · 100 of 3,000 step collectives met other traffic"));
+  EXPECT_THAT(report_table(report, false, 120), HasSubstr("no contention"));
+  report.network->contention_s = 0.0125;
+  report.network->contention_by = {{"node 0 gpu 3 in", 0.0125}};
+  EXPECT_THAT(report_table(report, false, 120),
+              HasSubstr("contention cost 12.5 ms, most of it on node 0 gpu 3 in"));
+}
+
 TEST(ReportTable, TellsWhatBecameOfDrafts) {
   Report report = sample_report();
   EXPECT_THAT(report_table(report, false, 100), Not(HasSubstr("speculation")));

@@ -139,6 +139,7 @@ TEST(ReportValue, IsReadBackToTheSameDocument) {
   report.speculation = Report::Speculation{.method = "eagle", .accepted_by_position = {0.5, 0.25}};
   report.host = Report::Host{.work_s = 1.5};
   report.fleet = Report::Fleet{.gpu_hours = 0.5};
+  report.network = Report::Network{.flows = 5, .met = 2, .contention_by = {{"node 0 gpu 3 in", 1}}};
   report.step_error.families = {{"gemm", 0.75, 0.0625}};
   report.intervals = {true, intervals_over(figure_values(report), {figure_values(report)})};
   const Value value = report_value(report);

@@ -1,0 +1,29 @@
+// Links that lose a part of their rate during a run, as a scenario's [[failures]] say. Where two of
+// them name one link, what comes last holds.
+#pragma once
+
+#include "sim/platform/platform.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace foretoken {
+
+class LinkSchedule final : public EventHandler {
+ public:
+  /// References must outlive the schedule.
+  LinkSchedule(const Scenario& scenario, Platform& platform);
+  /// Before the run.
+  void arm();
+
+  void on_event(std::uint64_t tag) override;
+
+ private:
+  struct Change {
+    std::vector<LinkIndex> links;
+    Seconds at;
+    double share;
+  };
+  Platform& platform_;
+  std::vector<Change> changes_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,97 @@
+// Iterations of Llama-3.1-70B on 8 H100 whose all-reduces are simulated, 160 a decode step of 64
+// sequences: every one a flow, or all in one lease of the ports while nobody else is on them.
+// Prices are looked up for each iteration, as a replica does.
+#include <benchmark/benchmark.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ctime>
+
+#include "sim/platform/platform.hpp"
+#include "sim/serving/stage_pricer.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr std::int64_t iterations = 500;
+
+class Decoding final : EventHandler {
+ public:
+  explicit Decoding(Leasing leasing) : platform_(cluster_, leasing) {
+    for (std::uint32_t i = 0; i < 8; ++i) gpus_.push_back({i});
+    layout_.tensor = 8;
+    StageLinks links(group_links(cluster_, gpus_));
+    links.are_met = true;
+    comm_.all_reduce = "vllm";
+    pricer_.emplace(model_, layout_, ExecutionSettings{}, 0, links, comm_, predictor_);
+    stage_ = platform_.add_stage(gpus_, 1);
+  }
+
+  void run() {
+    on_event(0);
+    platform_.run();
+  }
+
+ private:
+  void on_event(std::uint64_t done) override {
+    if (done == iterations) return;
+    std::vector<SequenceSlice> decodes(64, {1, 1000 + static_cast<std::int64_t>(done)});
+    BatchShape batch{
+        .tokens = 64, .logit_rows = 64, .attention = AttentionLoad::exact(std::move(decodes))};
+    platform_.step(stage_, pricer_->price(batch).rounds, *this, done + 1);
+  }
+
+  ClusterSpec cluster_ = load_cluster("h100-sxm-8", {});
+  Transformer model_ = load_model("llama-3.1-70b", {});
+  ParallelLayout layout_;
+  CommSettings comm_{cluster_.comm};
+  MemoPredictor predictor_{predictor_named("roofline"), cluster_.gpu};
+  Platform platform_;
+  std::vector<GpuId> gpus_;
+  std::optional<StagePricer> pricer_;
+  std::size_t stage_ = 0;
+
+  static std::unique_ptr<Predictor> predictor_named(const std::string& name) {
+    const Value options;
+    Diagnostics diagnostics;
+    TableReader table(options, diagnostics, "predictor");
+    return predictor_catalog().find(name, {}).make(table);
+  }
+};
+
+/// In a child, since a process has one platform; the child says how much CPU time it took.
+double seconds_of(Leasing leasing) {
+  int ends[2];
+  if (pipe(ends) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    Decoding decoding(leasing);
+    const std::clock_t begin = std::clock();
+    decoding.run();
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    _exit(write(ends[1], &seconds, sizeof seconds) == sizeof seconds ? 0 : 1);
+  }
+  double seconds = -1;
+  if (read(ends[0], &seconds, sizeof seconds) != sizeof seconds) seconds = -1;
+  close(ends[0]);
+  close(ends[1]);
+  waitpid(child, nullptr, 0);
+  return seconds;
+}
+
+void NetworkDecoding(benchmark::State& state, Leasing leasing) {
+  for (auto _ : state) {
+    const double seconds = seconds_of(leasing);
+    if (seconds < 0) {
+      state.SkipWithError("the child did not decode");
+      break;
+    }
+    state.SetIterationTime(seconds);
+  }
+  state.SetItemsProcessed(state.iterations() * iterations);
+}
+BENCHMARK_CAPTURE(NetworkDecoding, every_flow, Leasing::off)->UseManualTime();
+BENCHMARK_CAPTURE(NetworkDecoding, leased, Leasing::on)->UseManualTime();
+
+}  // namespace
+}  // namespace foretoken
