@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "sim/app/export_folder.hpp"
 #include "sim/app/named_files.hpp"
 #include "sim/app/plan_progress.hpp"
 #include "sim/app/run_overrides.hpp"
@@ -155,13 +156,14 @@ class PlanCall {
     return 0;
   }
 
-  PlanAnswer find_plan(ScenarioRunner& runner, RunStore& store, PlanProgress& progress) const {
+  PlanAnswer find_plan(ScenarioRunner& runner, RunStore& store, PlanProgress& progress) {
     Plan plan = make_plan(settings_, loader(), runner,
                           {.is_exhaustive = options_.exhaustive,
                            .looks_closely = !options_.quick,
                            .progress = [&](const PlanStatus& status) { progress.update(status); },
                            .store = &store});
     plan.overrides = options_.overrides;
+    if (plan.result.cheapest) chosen_ = plan.judged_run(*plan.result.cheapest);
     PlanTableLayout layout{.colour = shows_colour(stdout), .width = terminal_width(stdout)};
     if (options_.all) layout.rows_max = plan.result.candidates.size();
     return {plan_table(plan, options_.scenario, layout),
@@ -197,6 +199,7 @@ class PlanCall {
     outputs.expect_in(folder_, {name() + ".csv", name() + ".json"});
     for (const std::string& file : {options_.store_path, options_.report_path})
       if (!file.empty()) outputs.expect(file);
+    expect_export(options_.export_folder, outputs);
     return outputs;
   }
 
@@ -204,12 +207,18 @@ class PlanCall {
     if (wants_page()) outputs.write(options_.report_path, answer.page);
     outputs.write(folder_ / (name() + ".csv"), answer.csv);
     outputs.write(folder_ / (name() + ".json"), to_json(answer.value) + "\n");
+    std::string exported;
+    if (!options_.export_folder.empty() && chosen_) {
+      exported =
+          write_export(options_.export_folder, load(*chosen_), outputs, terminal_width(stdout));
+    }
     outputs.publish();
     if (options_.json) {
       show_data(to_json(answer.value) + "\n");
     } else if (!options_.quiet) {
       show("{}\n  Wrote {}.csv and {}.json to {}\n", answer.table, name(), name(),
            folder_.string());
+      show("{}", exported);
     }
   }
 
@@ -237,6 +246,7 @@ class PlanCall {
   std::vector<HardwareChange> changes_;
   std::optional<Seconds> time_limit_;
   std::filesystem::path folder_;
+  std::optional<std::vector<std::string>> chosen_;  // keys of the cheapest's run
 };
 
 }  // namespace
@@ -291,6 +301,7 @@ void add_plan_options(CLI::App& command, PlanCommand& options, const std::string
                    "Run every choice with one replica, two, ... up to the first that holds");
   command.add_option("--out", options.out_folder,
                      "Folder for plan.csv and plan.json (default: SCENARIO.plan)");
+  add_export_option(command, options.export_folder, "the cheapest deployment");
   command.add_option("--report", options.report_path,
                      "Write charts and tables of all choices here, as one HTML file");
   command.add_option("--store", options.store_path,

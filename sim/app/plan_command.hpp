@@ -42,7 +42,7 @@ struct PlanCommand {
   std::vector<std::string> overrides;
   std::array<std::vector<std::string>, plan_lists.size()> lists;
   std::vector<std::string> changes;
-  std::string out_folder, store_path, report_path;
+  std::string out_folder, store_path, report_path, export_folder;
   std::string time_limit, margin;
   std::size_t jobs = 0;
   bool max_load = false;

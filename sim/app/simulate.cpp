@@ -6,6 +6,8 @@
 #include <charconv>
 #include <memory>
 
+#include "sim/app/export_folder.hpp"
+#include "sim/app/launch_source.hpp"
 #include "sim/app/model_warnings.hpp"
 #include "sim/app/named_files.hpp"
 #include "sim/app/progress_bar.hpp"
@@ -27,6 +29,8 @@ namespace {
 
 struct SimulateOptions {
   std::string scenario;
+  LaunchSource launched;  // instead
+  std::string export_folder;
   std::vector<std::string> overrides;
   std::string out_folder;
   std::string steps_path;
@@ -50,13 +54,25 @@ void write_folder(const std::filesystem::path& folder, const Scenario& scenario,
 
 /// All that is to be written, checked before anything runs.
 Outputs outputs_of(const SimulateOptions& options, const std::vector<std::string>& overrides) {
-  Outputs outputs(inputs_of(options.scenario, overrides));
+  Outputs outputs(options.launched.from.empty() ? inputs_of(options.scenario, overrides)
+                                                : inputs_of(options.launched));
   if (!options.out_folder.empty()) {
     outputs.expect_in(options.out_folder, {"report.json", "requests.csv", "scenario.toml"});
   }
+  expect_export(options.export_folder, outputs);
   for (const std::string& file : {options.steps_path, options.trace_path, options.report_path})
     if (!file.empty()) outputs.expect(file);
   return outputs;
+}
+
+/// What the file says, or what is launched, with --set on top.
+Scenario asked_scenario(const SimulateOptions& options, const std::vector<std::string>& overrides) {
+  if (options.launched.from.empty()) return load_scenario(options.scenario, overrides);
+  LaunchedScenario launched = scenario_from(options.launched);
+  if (!options.quiet && !options.json)
+    tell("{}", import_text(launched, terminal_width(stderr), shows_colour(stderr), true));
+  for (const std::string& assignment : overrides) apply_override(launched.tables, assignment);
+  return read_scenario(launched.tables, {".", false});
 }
 
 TraceOptions trace_options(const SimulateOptions& options) {
@@ -83,7 +99,7 @@ int simulate(const SimulateOptions& options) {
   std::vector<std::string> overrides = options.overrides;
   if (options.skip_bad_lines) overrides.emplace_back("workload.skip_bad_lines=true");
   if (!options.intervals.empty()) overrides.push_back("run.intervals=" + options.intervals);
-  const Scenario scenario = load_scenario(options.scenario, overrides);
+  const Scenario scenario = asked_scenario(options, overrides);
   if (!options.quiet) warn_of_left_out(scenario.model);
   Outputs outputs = outputs_of(options, overrides);
 
@@ -118,6 +134,10 @@ int simulate(const SimulateOptions& options) {
     outputs.write(options.report_path, report_page(report));
   }
   if (!options.out_folder.empty()) write_folder(options.out_folder, scenario, report, outputs);
+  std::string exported;
+  if (!options.export_folder.empty())
+    exported =
+        "\n" + write_export(options.export_folder, scenario, outputs, terminal_width(stdout));
   outputs.publish();
   if (options.json) {
     show_data(to_json(report_value(report)) + "\n");
@@ -126,6 +146,7 @@ int simulate(const SimulateOptions& options) {
     if (!options.out_folder.empty()) {
       show("\nWrote report.json, requests.csv and scenario.toml to {}\n", options.out_folder);
     }
+    show("{}", exported);
   }
   return report.requests.arrived > 0 && report.requests.completed == 0 ? 1 : 0;
 }
@@ -135,10 +156,20 @@ int simulate(const SimulateOptions& options) {
 void add_simulate(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<SimulateOptions>();
   CLI::App* command = program.add_subcommand("simulate", "Run a scenario and report what it says");
-  command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
+  CLI::Option* file = command->add_option("scenario", options->scenario, "Scenario file (TOML)");
+  CLI::Option* from = command->add_option(
+      "--from", options->launched.from,
+      "Instead of a file, a launch line in quotes, or a script or manifest (see import --help)");
+  from->excludes(file);
+  command->add_option("--cluster", options->launched.cluster, "Where it runs: name or TOML")
+      ->needs(from);
+  command->add_option("--model", options->launched.model, "Its model, if the launch names none")
+      ->needs(from);
+  add_launch_options(*command, from, options->launched);
   add_set_option(*command, options->overrides, "the scenario for this run");
   command->add_option("--out", options->out_folder,
                       "Folder for report.json, requests.csv and the resolved scenario.toml");
+  add_export_option(*command, options->export_folder, "the scenario");
   command->add_option("--steps", options->steps_path, "Write every engine step here (JSON lines)");
   command->add_option("--report", options->report_path,
                       "Write charts and all requests here, as one HTML file");
@@ -161,14 +192,19 @@ void add_simulate(CLI::App& program, Action& chosen) {
   command->add_flag("--skip-bad-lines", options->skip_bad_lines,
                     "Pass over malformed trace lines and count them");
   command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
-  command->footer(
-      examples("  foretoken simulate examples/quickstart.toml\n"
-               "  foretoken simulate examples/quickstart.toml --set cluster.name=h100-sxm-1\n"
-               "  foretoken simulate examples/quickstart.toml --set \"workload.rate=8 /s\" --json\n"
-               "  foretoken simulate examples/quickstart.toml --out results --steps steps.jsonl\n"
-               "  foretoken simulate examples/quickstart.toml --report report.html\n"
-               "  foretoken simulate examples/quickstart.toml --trace trace.json.gz"));
-  command->callback([options, &chosen] { chosen = [options] { return simulate(*options); }; });
+  command->footer(examples(
+      "  foretoken simulate examples/quickstart.toml\n"
+      "  foretoken simulate examples/quickstart.toml --set cluster.name=h100-sxm-1\n"
+      "  foretoken simulate examples/quickstart.toml --set \"workload.rate=8 /s\" --json\n"
+      "  foretoken simulate examples/quickstart.toml --out results --steps steps.jsonl\n"
+      "  foretoken simulate examples/quickstart.toml --report report.html\n"
+      "  foretoken simulate examples/quickstart.toml --trace trace.json.gz\n"
+      "  foretoken simulate --from \"vllm serve Qwen/Qwen3-8B\" --cluster l40s-1 --rate 2/s"));
+  command->callback([options, &chosen] {
+    if (options->scenario.empty() && options->launched.from.empty())
+      throw CLI::RequiredError("scenario");
+    chosen = [options] { return simulate(*options); };
+  });
 }
 
 }  // namespace foretoken

@@ -27,6 +27,7 @@ void add_validate(CLI::App& program, Action& chosen);
 void add_gpu(CLI::App& program, Action& chosen);
 void add_model(CLI::App& program, Action& chosen);
 void add_cluster(CLI::App& program, Action& chosen);
+void add_import(CLI::App& program, Action& chosen);
 void add_engine(CLI::App& program, Action& chosen);
 void add_list(CLI::App& program, Action& chosen);
 void add_outcome(CLI::App& program, Action& chosen);

@@ -1,0 +1,1 @@
+import examples/deployments/compose.yaml --cluster l40s-8 --json

@@ -1,0 +1,1 @@
+import examples/deployments/dynamo.yaml --cluster h100-sxm-8 --json

@@ -1,0 +1,1 @@
+import examples/deployments/kubernetes.yaml --json

@@ -1,0 +1,1 @@
+import examples/deployments/trtllm.sh --cluster h200-sxm-8 --json

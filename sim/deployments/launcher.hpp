@@ -1,0 +1,95 @@
+// How an engine is launched, as data (launchers/*.toml, embedded): the commands and images it is
+// known by, short names of its flags, flags that a simulation leaves out although they matter, how
+// it counts GPUs, and what an exported launch line looks like. What its flags set stands in its
+// preset (sim/scenario/engine_preset.hpp).
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/scenario/engine_preset.hpp"
+
+namespace foretoken {
+
+/// Names in the engine's words and here, in the order of the file.
+using NamePairs = std::vector<std::pair<std::string, std::string>>;
+
+/// The flags that say how a model is cut.
+struct LayoutFlags {
+  std::string tensor, pipeline, data, experts;
+  std::string attention;  // switch for data parallel attention; "" = it follows from experts
+  bool is_expert_switch = false;  // experts over all ranks or none; else a number
+  bool counts_stage = false;      // the tensor flag counts attention ranks too
+  std::string exchange;           // how tokens reach experts
+  NamePairs exchanges;            // its values
+  std::string exchange_default;   // ours
+};
+
+/// The flags that say how tokens are drafted.
+struct SpeculativeFlags {
+  std::string config;  // flag that holds the others as one object; "" = they are flags
+  std::string method, drafts, model;
+  std::vector<std::string> also_drafts;  // other names of the number
+  NamePairs methods;
+};
+
+/// Keys of [engine] that versions before another set otherwise.
+struct VersionChange {
+  std::string before, about;
+  ValueObject engine;
+};
+
+struct Launcher {
+  std::string name, product;
+  EnginePreset preset;
+  std::vector<std::vector<std::string>> commands;  // words that begin the engine's arguments
+  std::vector<std::string> images;                 // parts of images' names
+  std::string image;                               // exported; the tag is the preset's version
+  std::string launch;                              // "vllm serve {model}"
+  std::string dynamo_module, dynamo_image;
+  std::string bench;  // the load tool: bench_command.cpp
+  int port = 8000;
+  std::string model_flag;    // "" = the model has no flag of its own
+  char separator = '-';      // between the words of a flag
+  std::string options_flag;  // names a YAML file with flags; exported there, where not empty
+  std::vector<std::string> also_options;
+  bool options_win = false;           // over flags
+  NamePairs options;                  // path in that file, flag
+  NamePairs aliases;                  // other names of a flag
+  NamePairs matters;                  // flags that are not modelled, and what they change
+  std::vector<std::string> switches;  // flags without a value
+  std::vector<std::string> lists;     // flags with several
+  LayoutFlags layout;
+  SpeculativeFlags speculative;
+  NamePairs quantizations, kv_dtypes;  // formats in the engine's words
+  std::vector<VersionChange> changes;
+
+  /// A flag's first name, with underscores.
+  [[nodiscard]] std::string canonical(std::string flag) const;
+  [[nodiscard]] bool is_switch(const std::string& flag) const;
+  /// "--max-num-seqs"
+  [[nodiscard]] std::string spelt(const std::string& flag) const;
+};
+
+/// All, in the order of their names.
+const std::vector<Launcher>& launchers();
+/// Throws ConfigError at `asked_at` for an unknown name.
+const Launcher& launcher_called(std::string_view name, const SourcePosition& asked_at);
+/// The one whose preset that is, or nullptr.
+const Launcher* launcher_of_preset(std::string_view preset);
+/// The one that the image is of, or nullptr: "vllm/vllm-openai:v0.11.0".
+const Launcher* launcher_of_image(std::string_view image);
+/// "0.11.0" of "vllm/vllm-openai:v0.11.0"; "" where the tag is none, or the image is somebody
+/// else's who counts versions of his own.
+std::string version_of_image(std::string_view image);
+
+/// The other name in a list of pairs, or "".
+std::string second_of(const NamePairs& pairs, std::string_view first);
+std::string first_of(const NamePairs& pairs, std::string_view second);
+
+/// Where a built-in model was published: "meta-llama/Llama-3.1-70B"; "" = nobody knows.
+std::string published_id(const std::string& model);
+
+}  // namespace foretoken

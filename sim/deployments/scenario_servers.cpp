@@ -1,0 +1,254 @@
+#include "sim/deployments/scenario_servers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/model_name.hpp"
+#include "sim/deployments/launch_line.hpp"
+#include "sim/deployments/launcher.hpp"
+#include "sim/scenario/tables.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Of [engine]: told otherwise, or the engine's own business.
+constexpr auto untold_keys =
+    std::to_array<std::string_view>({"preset", "speculative", "host_kv", "framework", "sampling",
+                                     "memory_rule", "preemption", "host_copies"});
+
+class ServerWriter {
+ public:
+  ServerWriter(const PoolSpec& pool, std::vector<std::string>& notes)
+      : scenario_(pool.scenario), launcher_(launcher_for(scenario_)), notes_(notes) {
+    server_.name = pool.name.empty() ? "llm" : pool.name;
+    server_.launcher = launcher_.name;
+    server_.role = pool.role;
+    server_.replicas = scenario_.deployment.replicas;
+    const int gpus = scenario_.deployment.layout.ranks();
+    server_.gpus_of_node = scenario_.cluster.node.gpus;
+    server_.nodes = std::max(1, (gpus + server_.gpus_of_node - 1) / server_.gpus_of_node);
+    server_.gpus = gpus / server_.nodes;
+  }
+
+  LaunchedServer write() {
+    set_model();
+    set_layout();
+    set_engine();
+    set_speculation();
+    set_host_memory();
+    set_role();
+    return std::move(server_);
+  }
+
+ private:
+  static const Launcher& launcher_for(const Scenario& scenario) {
+    if (const Launcher* launcher = launcher_of_preset(scenario.engine.preset)) return *launcher;
+    const std::string framework(enum_name(scenario.execution.implementation.framework));
+    return launcher_called(framework == "trtllm" ? "tensorrt-llm" : framework,
+                           scenario.engine_position);
+  }
+
+  void note(const std::string& text) {
+    const std::string whole = fmt::format("{}: {}", server_.name, text);
+    if (std::ranges::find(notes_, whole) == notes_.end()) notes_.push_back(whole);
+  }
+
+  void set_model() {
+    const std::string& name = scenario_.model_name;
+    const std::string id = published_id(name);
+    server_.model = id.empty() ? name : id;
+    const DType here = scenario_.execution.dtype;
+    const auto released = scenario_.model.released;
+    const DType published = released ? released->linear : DType::bf16;
+    if (here != published) {
+      const std::string format = first_of(launcher_.quantizations, enum_name(here));
+      if (format.empty()) {
+        note(fmt::format("no flag of {} makes {} of {}'s weights: name a checkpoint that has them",
+                         launcher_.product, enum_name(here), server_.model));
+      } else {
+        server_.set("quantization", format);
+      }
+    }
+    if (scenario_.execution.kv_dtype == DType::fp8)
+      server_.set("kv_cache_dtype", first_of(launcher_.kv_dtypes, "fp8"));
+  }
+
+  void set_layout() {
+    const LayoutFlags& flags = launcher_.layout;
+    const ParallelLayout& layout = scenario_.deployment.layout;
+    const bool shares = layout.data_parallel_attention > 1;
+    server_.set(flags.tensor, flags.counts_stage ? layout.stage_ranks() : layout.tensor);
+    if (layout.pipeline > 1) server_.set(flags.pipeline, layout.pipeline);
+    if (shares && !flags.data.empty()) server_.set(flags.data, layout.data_parallel_attention);
+    if (shares && !flags.attention.empty()) server_.set(flags.attention, true);
+    set_experts();
+    if (shares && flags.data.empty() && layout.tensor > 1)
+      note(fmt::format("{}'s attention ranks have one GPU each, and the scenario's {}",
+                       launcher_.product, layout.tensor));
+    if (!shares || flags.exchange.empty()) return;
+    const std::string exchange(enum_name(scenario_.execution.expert_exchange));
+    const std::string there = first_of(flags.exchanges, exchange);
+    if (there.empty()) {
+      note(fmt::format("no flag of {} says expert_exchange = {}", launcher_.product, exchange));
+    } else {
+      server_.set(flags.exchange, there);
+    }
+  }
+
+  void set_experts() {
+    const LayoutFlags& flags = launcher_.layout;
+    const ParallelLayout& layout = scenario_.deployment.layout;
+    if (layout.expert < 2) return;
+    if (!flags.is_expert_switch) {
+      server_.set(flags.experts, layout.expert);
+    } else if (layout.expert == layout.stage_ranks()) {
+      server_.set(flags.experts, true);
+    } else {
+      note(fmt::format("{} spreads experts over all {} ranks or none, and the scenario over {}",
+                       launcher_.product, layout.stage_ranks(), layout.expert));
+    }
+  }
+
+  void set_engine() {
+    const Value table = resolved_engine_table(scenario_);
+    const std::vector<PresetSetting> presets =
+        launcher_.preset.settings(scenario_.cluster.gpu, scenario_.deployment.layout);
+    const Value plain = resolved_engine_table(Scenario());
+    for (const auto& [key, value] : std::get<ValueObject>(table.data)) {
+      if (std::ranges::find(untold_keys, key) != untold_keys.end()) continue;
+      const auto preset = std::ranges::find(presets, key, &PresetSetting::key);
+      const Value* usual = preset != presets.end() ? &preset->value : plain.find(key);
+      const bool is_default = usual != nullptr ? same(*usual, value) : is_nothing(value);
+      if (value.is_array() && is_default) continue;
+      if (!set_key(key, value, is_default) && !is_default) {
+        note(fmt::format("no flag of {} says [engine] {} = {}", launcher_.product, key,
+                         launch_value_text(value)));
+      }
+    }
+  }
+
+  static std::optional<Seconds> time_of(const Value& value) {
+    Seconds time;
+    if (!value.is_string() || parse_quantity(std::get<std::string>(value.data), time))
+      return std::nullopt;
+    return time;
+  }
+
+  /// "800 us" is 0.0008 s.
+  static bool same(const Value& a, const Value& b) {
+    const std::optional<Seconds> left = time_of(a), right = time_of(b);
+    if (left && right) return std::abs(left->value() - right->value()) < 1e-12;
+    return launch_value_text(a) == launch_value_text(b);
+  }
+
+  static bool is_nothing(const Value& value) { return same(value, "0 s"); }
+
+  /// Whether a flag says it. Zeros are the engine's own choice, which no flag spells.
+  bool set_key(const std::string& key, const Value& value, bool is_default) {
+    const auto* whole = std::get_if<std::int64_t>(&value.data);
+    if (whole != nullptr && *whole == 0) return is_default || key == "kv_blocks";
+    for (const EngineFlag& flag : launcher_.preset.flags) {
+      if (flag.key != key || launcher_.canonical(flag.name) != flag.name) continue;
+      const std::optional<Value> there = value_there(flag, value);
+      if (!there) continue;
+      server_.set(flag.name, *there);
+      return true;
+    }
+    // A switch that is on by itself has a flag only for being turned off.
+    return is_default;
+  }
+
+  /// What the flag has to be so that it sets its key to `value`; nullopt if it cannot.
+  [[nodiscard]] std::optional<Value> value_there(const EngineFlag& flag, const Value& value) const {
+    const bool* on = std::get_if<bool>(&value.data);
+    if (flag.is_negated) return on != nullptr && !*on ? std::optional<Value>(true) : std::nullopt;
+    if (flag.when_true)
+      return same(*flag.when_true, value) ? std::optional<Value>(true) : std::nullopt;
+    if (!flag.values.empty()) {
+      const std::string there = first_of(flag.values, launch_value_text(value));
+      return there.empty() ? std::nullopt : std::optional<Value>(there);
+    }
+    if (value.is_array() && std::get<ValueArray>(value.data).empty()) return std::nullopt;
+    const bool is_in_file = !first_of(launcher_.options, flag.name).empty();
+    if (on != nullptr && !*on && !is_in_file) return std::nullopt;
+    return value;
+  }
+
+  void set_speculation() {
+    if (!scenario_.engine.speculative) return;
+    const SpeculativeSettings& drafts = *scenario_.engine.speculative;
+    const SpeculativeFlags& flags = launcher_.speculative;
+    Value config;
+    config.set(flags.method, first_of(flags.methods, enum_name(drafts.method)));
+    config.set(flags.drafts, drafts.drafts);
+    const std::string id = published_id(drafts.model_name);
+    if (!drafts.model_name.empty()) config.set(flags.model, id.empty() ? drafts.model_name : id);
+    if (drafts.method == DraftMethod::eagle && drafts.model_name.empty())
+      note(fmt::format("name the draft head's checkpoint as {}", flags.model));
+    note("which share of drafts is accepted, the server will tell; no flag says it");
+    if (!flags.config.empty()) {
+      server_.set(flags.config, config);
+      return;
+    }
+    for (auto& [name, value] : std::get<ValueObject>(config.data)) server_.set(name, value);
+    if (launcher_.name == "sglang") {
+      server_.set("speculative_eagle_topk", 1);
+      server_.set("speculative_num_draft_tokens", drafts.drafts + 1);
+    }
+  }
+
+  void set_host_memory() {
+    const double bytes = scenario_.engine.host_kv.value();
+    if (bytes <= 0) return;
+    const int ranks = scenario_.deployment.layout.ranks();
+    if (launcher_.name == "vllm") {
+      server_.set("kv_offloading_size", bytes / static_cast<double>(std::int64_t{1} << 30));
+    } else if (launcher_.name == "sglang") {
+      server_.set("enable_hierarchical_cache", true);
+      server_.set("hicache_size", bytes / 1e9 / ranks);
+    } else {
+      note("TensorRT-LLM's host cache is kv_cache_config.host_cache_size; set it by hand");
+    }
+  }
+
+  void set_role() {
+    if (server_.role == PoolRole::both) return;
+    if (launcher_.name == "sglang") {
+      server_.set("disaggregation_mode", std::string(enum_name(server_.role)));
+    } else if (launcher_.name == "vllm") {
+      const bool prefills = server_.role == PoolRole::prefill;
+      server_.set("kv_transfer_config",
+                  ValueObject{{"kv_connector", "NixlConnector"},
+                              {"kv_role", prefills ? "kv_producer" : "kv_consumer"}});
+    } else {
+      note(fmt::format("which part it has, {} learns from its orchestrator", launcher_.product));
+    }
+  }
+
+  const Scenario& scenario_;
+  const Launcher& launcher_;
+  std::vector<std::string>& notes_;
+  LaunchedServer server_;
+};
+
+}  // namespace
+
+LaunchedDeployment servers_of(const Scenario& scenario) {
+  LaunchedDeployment deployment;
+  const std::vector<PoolSpec> pools = pools_of(scenario);
+  for (const PoolSpec& pool : pools)
+    deployment.servers.push_back(ServerWriter(pool, deployment.notes).write());
+  if (scenario.autoscaler) {
+    deployment.notes.push_back(
+        "the autoscaler is not exported: the replicas are those that the "
+        "run begins with");
+  }
+  if (hands_over(scenario)) {
+    deployment.notes.push_back(
+        "a router in front has to send prompts to the prefill servers first "
+        "(Dynamo's and llm-d's do)");
+  }
+  return deployment;
+}
+
+}  // namespace foretoken

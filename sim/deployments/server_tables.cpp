@@ -1,0 +1,360 @@
+#include "sim/deployments/server_tables.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "kernels/engine_all_reduce.hpp"
+#include "models/model_name.hpp"
+#include "models/transformer.hpp"
+#include "sim/base/nearest_name.hpp"
+#include "sim/deployments/launch_line.hpp"
+#include "sim/scenario/recorded_names.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Of drafts, where a launch line cannot say: what measured heads reach on ordinary text.
+constexpr double acceptance_assumed = 0.7;
+
+class TableFiller {
+ public:
+  TableFiller(const LaunchedServer& server, const std::string& model)
+      : server_(server), launcher_(launcher_called(server.launcher, server.position)) {
+    out_.role = server.role;
+    out_.replicas = server.replicas;
+    fill_model(model);
+    out_.engine.set("preset", launcher_.preset.name);
+    apply_version();
+  }
+
+  ServerTables fill() {
+    fill_layout();
+    fill_speculation();
+    for (const LaunchFlag& flag : server_.flags) {
+      if (std::ranges::find(done_, flag.name) == done_.end()) fill_flag(flag);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[noreturn]] static void fail(const SourcePosition& position, const std::string& message) {
+    throw ConfigError(position, message);
+  }
+
+  void tell(const std::string& flag, FlagFate fate, std::string meaning) {
+    const Value* value = server_.find(flag);
+    const bool* is_switch = value == nullptr ? nullptr : std::get_if<bool>(&value->data);
+    const bool shows = value != nullptr && (is_switch == nullptr || !*is_switch);
+    out_.flags.push_back({server_.name, launcher_.spelt(flag),
+                          shows ? launch_value_text(*value) : "", fate, std::move(meaning)});
+    done_.push_back(flag);
+  }
+
+  void tell_set(const std::string& flag, const std::string& table, const std::string& key,
+                const Value& value) {
+    tell(flag, FlagFate::set, fmt::format("[{}] {} = {}", table, key, launch_value_text(value)));
+  }
+
+  void fill_model(const std::string& asked) {
+    const std::string name = asked.empty() ? server_.model : asked;
+    if (name.empty()) {
+      fail(server_.position, "this launch names no model; add it, or name it with --model");
+    }
+    std::error_code unreachable;
+    const bool is_file = (name.ends_with(".toml") || name.ends_with(".json")) ||
+                         std::filesystem::exists(name + "/config.json", unreachable);
+    std::string here = name;
+    if (is_file) {
+      if (!name.ends_with(".toml") && !name.ends_with(".json")) here = name + "/config.json";
+    } else {
+      const std::string built_in = model_called(name, server_.position);
+      if (published_id(built_in) == name || name.find('/') == std::string::npos) here = built_in;
+      if (name.starts_with('/') || name.starts_with('.')) here = built_in;
+    }
+    out_.model.set("name", here);
+    model_ = load_model(here, server_.position);
+  }
+
+  void apply_version() {
+    const EnginePreset& preset = launcher_.preset;
+    if (server_.version.empty()) return;
+    std::string changes;
+    for (const VersionChange& change : launcher_.changes) {
+      if (!is_older(server_.version, change.before)) continue;
+      for (const auto& [key, value] : change.engine) out_.engine.set(key, value);
+      changes += "; " + change.about;
+    }
+    if (!is_older(server_.version, preset.version) && !is_older(preset.version, server_.version))
+      return;
+    out_.notes.push_back(
+        fmt::format("the image is {} {}, the preset {} describes {}{}; other "
+                    "defaults and speeds may differ",
+                    preset.product, server_.version, preset.name, preset.version, changes));
+  }
+
+  /// The number of a flag, or `otherwise` where it is not given.
+  int number(const std::string& flag, int otherwise) {
+    const Value* value = flag.empty() ? nullptr : server_.find(flag);
+    if (value == nullptr) return otherwise;
+    const auto* whole = std::get_if<std::int64_t>(&value->data);
+    if (whole == nullptr || *whole < 1 || *whole > ranks_max) {
+      fail(value->position,
+           fmt::format("{} must be a whole number from 1 to {}, not {}", launcher_.spelt(flag),
+                       ranks_max, launch_value_text(*value)));
+    }
+    return static_cast<int>(*whole);
+  }
+
+  [[nodiscard]] bool is_on(const std::string& flag) const {
+    const Value* value = flag.empty() ? nullptr : server_.find(flag);
+    const bool* set = value == nullptr ? nullptr : std::get_if<bool>(&value->data);
+    return set != nullptr && *set;
+  }
+
+  void fill_layout() {
+    const LayoutFlags& flags = launcher_.layout;
+    int tensor = number(flags.tensor, 1);
+    const int pipeline = number(flags.pipeline, 1);
+    const int data = number(flags.data, 1);
+    const bool shares =
+        flags.attention.empty() ? data > 1 && model_.moe.has_value() : is_on(flags.attention);
+    const int attention = !shares ? 1 : flags.data.empty() ? tensor : data;
+    if (flags.counts_stage && attention > 1) {
+      if (tensor % attention != 0) {
+        fail(server_.position, fmt::format("{} = {} does not divide into {} attention ranks",
+                                           launcher_.spelt(flags.tensor), tensor, attention));
+      }
+      tensor /= attention;
+    }
+    const int stage = tensor * attention;
+    out_.replicas *= shares ? 1 : data;
+    out_.layout.set("tensor_parallel", tensor);
+    out_.layout.set("pipeline_parallel", pipeline);
+    if (attention > 1) out_.layout.set("data_parallel_attention", attention);
+    fill_experts(stage, attention);
+    out_.layout.set("replicas", out_.replicas);
+    out_.gpus = stage * pipeline;
+    tell_layout(flags.tensor, "tensor_parallel");
+    tell_layout(flags.pipeline, "pipeline_parallel");
+    tell_layout(flags.data, shares ? "data_parallel_attention" : "replicas");
+    tell_layout(flags.attention, "data_parallel_attention");
+    tell_layout(flags.experts, "expert_parallel");
+    tell_layout(flags.exchange, "expert_exchange");
+  }
+
+  void tell_layout(const std::string& flag, const std::string& key) {
+    if (flag.empty() || server_.find(flag) == nullptr) return;
+    const Value* value = out_.layout.find(key);
+    if (value != nullptr) {
+      tell_set(flag, "deployment", key, *value);
+    } else {
+      tell(flag, FlagFate::no_effect, "nothing, with this model and layout");
+    }
+  }
+
+  void fill_experts(int stage, int attention) {
+    const LayoutFlags& flags = launcher_.layout;
+    const Value* given = flags.exchange.empty() ? nullptr : server_.find(flags.exchange);
+    std::string exchange = flags.exchange_default;
+    if (given != nullptr) {
+      exchange = second_of(flags.exchanges, launch_value_text(*given));
+      if (exchange.empty()) {
+        std::vector<std::string_view> known;
+        for (const auto& [there, here] : flags.exchanges) known.push_back(there);
+        fail(given->position, fmt::format("{}: {}", launcher_.spelt(flags.exchange),
+                                          unknown_name_message("way of exchanging tokens",
+                                                               launch_value_text(*given), known)));
+      }
+    }
+    int experts =
+        flags.is_expert_switch ? (is_on(flags.experts) ? stage : 1) : number(flags.experts, 1);
+    if (exchange == "deepep" && attention > 1) experts = stage;  // whole experts on every rank
+    if (!model_.moe) return;
+    if (experts > 1) out_.layout.set("expert_parallel", experts);
+    if (attention > 1) out_.layout.set("expert_exchange", exchange);
+  }
+
+  /// The member of the drafts' flags, or nullptr.
+  [[nodiscard]] const Value* draft_setting(const std::string& name) const {
+    const SpeculativeFlags& flags = launcher_.speculative;
+    if (flags.config.empty()) return server_.find(name);
+    const Value* config = server_.find(flags.config);
+    return config == nullptr || !config->is_object() ? nullptr : config->find(name);
+  }
+
+  void fill_speculation() {
+    const SpeculativeFlags& flags = launcher_.speculative;
+    const Value* config = flags.config.empty() ? nullptr : server_.find(flags.config);
+    const Value* method = draft_setting(flags.method);
+    if (config == nullptr && method == nullptr) return;
+    if (config != nullptr && !config->is_object()) {
+      fail(config->position, fmt::format("{} must be an object, as '{{\"{}\": …}}'",
+                                         launcher_.spelt(flags.config), flags.method));
+    }
+    const Value* model = draft_setting(flags.model);
+    const std::string there = method != nullptr ? launch_value_text(*method) : "draft_model";
+    const std::string here = second_of(flags.methods, there);
+    if (here.empty()) {
+      std::vector<std::string_view> known;
+      for (const auto& [name, ours] : flags.methods) known.push_back(name);
+      fail(method != nullptr ? method->position : config->position,
+           unknown_name_message("method of drafting", there, known));
+    }
+    Value table;
+    table.set("method", here);
+    table.set("drafts", drafts());
+    table.set("acceptance", acceptance_assumed);
+    if (here == "draft_model" && model != nullptr) {
+      table.set("model", model_called(launch_value_text(*model), model->position));
+    }
+    out_.engine.set("speculative", table);
+    out_.notes.push_back(
+        fmt::format("no launch line says how many drafts are accepted: {} is assumed of each "
+                    "(engine.speculative.acceptance)",
+                    acceptance_assumed));
+    tell_speculation(here);
+  }
+
+  void tell_speculation(const std::string& method) {
+    const SpeculativeFlags& flags = launcher_.speculative;
+    const std::string meaning =
+        fmt::format("[engine.speculative] method = {}, drafts = {}", method, drafts());
+    std::vector<std::string> names = {flags.config};
+    if (flags.config.empty()) {
+      names = {flags.method, flags.drafts, flags.model};
+      std::ranges::copy(flags.also_drafts, std::back_inserter(names));
+    }
+    for (const std::string& name : names)
+      if (server_.find(name) != nullptr) tell(name, FlagFate::set, meaning);
+  }
+
+  [[nodiscard]] int drafts() const {
+    std::vector<std::string> names = {launcher_.speculative.drafts};
+    std::ranges::copy(launcher_.speculative.also_drafts, std::back_inserter(names));
+    for (const std::string& name : names) {
+      const Value* value = draft_setting(name);
+      const auto* whole = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->data);
+      if (whole != nullptr && *whole >= 1) return static_cast<int>(*whole);
+    }
+    return 1;
+  }
+
+  void fill_flag(const LaunchFlag& flag) {
+    if (fill_role(flag) || fill_format(flag) || fill_host_memory(flag)) return;
+    const std::string matter = second_of(launcher_.matters, flag.name);
+    if (!matter.empty()) return tell(flag.name, FlagFate::not_modelled, matter);
+    const EngineFlag* known = launcher_.preset.find_flag(flag.name);
+    if (known == nullptr) return tell_unknown(flag.name);
+    if (!known->no_effect.empty())
+      return tell(flag.name, FlagFate::no_effect, "nothing, " + known->no_effect);
+    if (known->is_elsewhere()) {
+      return tell(flag.name, FlagFate::not_modelled,
+                  fmt::format("not taken over: set it as {}", known->key));
+    }
+    std::string problem;
+    const std::optional<Value> here = known->value_here(flag.value, problem);
+    if (!problem.empty()) fail(flag.value.position, launcher_.spelt(flag.name) + " " + problem);
+    if (!here) return tell(flag.name, FlagFate::no_effect, "nothing, since it is off");
+    Value value = *here;
+    value.position = flag.value.position;
+    out_.engine.set(known->key, value);
+    tell_set(flag.name, "engine", known->key, value);
+  }
+
+  void tell_unknown(const std::string& flag) {
+    std::vector<std::string_view> known;
+    for (const EngineFlag& own : launcher_.preset.flags) known.push_back(own.name);
+    for (const auto& [name, why] : launcher_.matters) known.push_back(name);
+    const std::string_view nearest = nearest_name(flag, known);
+    tell(flag, FlagFate::unknown,
+         nearest.empty() ? "not known here; whether it matters, nobody can say"
+                         : fmt::format("not known here; did you mean {}?",
+                                       launcher_.spelt(std::string(nearest))));
+  }
+
+  bool fill_role(const LaunchFlag& flag) {
+    std::string role;
+    if (flag.name == "disaggregation_mode") role = launch_value_text(flag.value);
+    if (flag.name == "is_prefill_worker") role = "prefill";
+    if (flag.name == "is_decode_worker") role = "decode";
+    if (flag.name == "kv_transfer_config" && flag.value.is_object()) {
+      const Value* kind = flag.value.find("kv_role");
+      const std::string text = kind == nullptr ? "" : launch_value_text(*kind);
+      if (text == "kv_producer") role = "prefill";
+      if (text == "kv_consumer") role = "decode";
+    }
+    if (role != "prefill" && role != "decode") return false;
+    if (out_.role == PoolRole::both)
+      out_.role = role == "prefill" ? PoolRole::prefill : PoolRole::decode;
+    tell(flag.name, FlagFate::set, fmt::format("[pool] role = {}", role));
+    return true;
+  }
+
+  bool fill_format(const LaunchFlag& flag) {
+    const EngineFlag* known = launcher_.preset.find_flag(flag.name);
+    const std::string text = launch_value_text(flag.value);
+    if (known != nullptr && known->key == "[model] kv_dtype") {
+      if (text == "auto") {
+        tell(flag.name, FlagFate::no_effect, "nothing: it is the default");
+        return true;
+      }
+      return set_format(flag.name, "kv_dtype", second_of(launcher_.kv_dtypes, text));
+    }
+    if (flag.name == "quantization")
+      return set_format(flag.name, "dtype", second_of(launcher_.quantizations, text));
+    if (flag.name == "dtype") {
+      const bool is_usual = text == "auto" || text == "bfloat16" || text == "half" ||
+                            text == "float16" || text == "bf16";
+      tell(flag.name, is_usual ? FlagFate::no_effect : FlagFate::not_modelled,
+           is_usual ? "nothing: activations have 16 bits" : "activations have 16 bits here");
+      return true;
+    }
+    return false;
+  }
+
+  bool set_format(const std::string& flag, const std::string& key, const std::string& format) {
+    if (format.empty()) {
+      tell(flag, FlagFate::not_modelled,
+           fmt::format("a format that is not known here; set [model] {}", key));
+      return true;
+    }
+    const bool is_published =
+        key == "dtype" && model_.released && enum_name(model_.released->linear) == format;
+    if (!is_published) out_.model.set(key, format);
+    tell_set(flag, "model", key, format);
+    return true;
+  }
+
+  /// GB of each rank (SGLang), or GiB of all (vLLM).
+  bool fill_host_memory(const LaunchFlag& flag) {
+    const bool is_each = flag.name == "hicache_size";
+    if (flag.name == "enable_hierarchical_cache" && server_.find("hicache_size") != nullptr) {
+      tell(flag.name, FlagFate::set, "[engine] host_kv, as large as --hicache-size says");
+      return true;
+    }
+    if (!is_each && flag.name != "kv_offloading_size") return false;
+    const auto* whole = std::get_if<std::int64_t>(&flag.value.data);
+    const auto* part = std::get_if<double>(&flag.value.data);
+    if (whole == nullptr && part == nullptr) return false;
+    const double size = whole != nullptr ? static_cast<double>(*whole) : *part;
+    const std::string text =
+        is_each ? fmt::format("{} GB", size * out_.gpus) : fmt::format("{} GiB", size);
+    out_.engine.set("host_kv", text);
+    tell_set(flag.name, "engine", "host_kv", text);
+    return true;
+  }
+
+  const LaunchedServer& server_;
+  const Launcher& launcher_;
+  Transformer model_;
+  ServerTables out_;
+  std::vector<std::string> done_;
+};
+
+}  // namespace
+
+ServerTables server_tables(const LaunchedServer& server, const std::string& model) {
+  return TableFiller(server, model).fill();
+}
+
+}  // namespace foretoken

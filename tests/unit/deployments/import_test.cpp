@@ -1,0 +1,149 @@
+// From launch lines and manifests to scenarios.
+#include <gmock/gmock.h>
+
+#include "sim/base/json.hpp"
+#include "sim/deployments/deployment_format.hpp"
+#include "sim/deployments/launched_scenario.hpp"
+
+namespace foretoken::import_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+LaunchedScenario imported(const std::string& text, const std::string& cluster = "h100-sxm-8") {
+  return launched_scenario(parse_deployment(text, "launch line", ""), "", cluster);
+}
+
+std::string table(const LaunchedScenario& scenario, const std::string& name) {
+  return to_json(*scenario.tables.find(name), -1);
+}
+
+std::string failure(const std::string& text, const std::string& cluster = "h100-sxm-8") {
+  try {
+    imported(text, cluster);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+FlagFate fate_of(const LaunchedScenario& scenario, const std::string& flag) {
+  for (const FlagOutcome& outcome : scenario.flags)
+    if (outcome.flag == flag) return outcome.fate;
+  ADD_FAILURE() << flag << " was ignored";
+  return FlagFate::unknown;
+}
+
+TEST(Import, EveryFlagHasAFate) {
+  const LaunchedScenario found =
+      imported("vllm serve Qwen/Qwen3-8B --max-num-seqs 64 --port 1 --enable-lora --such-a-flag 3");
+  ASSERT_EQ(found.flags.size(), 4U);
+  EXPECT_EQ(fate_of(found, "--max-num-seqs"), FlagFate::set);
+  EXPECT_EQ(fate_of(found, "--port"), FlagFate::no_effect);
+  EXPECT_EQ(fate_of(found, "--enable-lora"), FlagFate::not_modelled);
+  EXPECT_EQ(fate_of(found, "--such-a-flag"), FlagFate::unknown);
+}
+
+TEST(Import, ASwitchBeforeTheModelTakesNoValue) {
+  const LaunchedScenario found = imported("vllm serve --enforce-eager -tp=2 Qwen/Qwen3-8B");
+  EXPECT_EQ(table(found, "model"), R"({"name":"qwen3-8b"})");
+  EXPECT_EQ(table(found, "engine"), R"({"preset":"vllm-v1","cuda_graph_sizes":[]})");
+  EXPECT_THAT(table(found, "deployment"), HasSubstr(R"("tensor_parallel":2)"));
+}
+
+TEST(Import, SizesAsPeopleWriteThem) {
+  EXPECT_THAT(table(imported("vllm serve Qwen/Qwen3-8B --max-model-len 32k"), "engine"),
+              HasSubstr("32000"));
+  EXPECT_THAT(table(imported("vllm serve Qwen/Qwen3-8B --max-model-len 32K"), "engine"),
+              HasSubstr("32768"));
+}
+
+TEST(Import, FormatsOfWeights) {
+  EXPECT_EQ(table(imported("vllm serve Qwen/Qwen3-8B -q fp8 --kv-cache-dtype fp8_e4m3"), "model"),
+            R"({"name":"qwen3-8b","dtype":"fp8","kv_dtype":"fp8"})");
+  const LaunchedScenario unknown = imported("vllm serve Qwen/Qwen3-8B -q hqq");
+  EXPECT_EQ(fate_of(unknown, "--quantization"), FlagFate::not_modelled);
+}
+
+TEST(Import, AttentionRanksAsEachEngineCountsThem) {
+  const std::string vllm =
+      table(imported("vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 8 --enable-expert-parallel"),
+            "deployment");
+  EXPECT_THAT(vllm, HasSubstr(R"("tensor_parallel":2)"));
+  EXPECT_THAT(vllm, HasSubstr(R"("data_parallel_attention":8)"));
+  EXPECT_THAT(vllm, HasSubstr(R"("expert_parallel":16)"));
+  const std::string sglang =
+      table(imported("python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 16 "
+                     "--dp 8 --enable-dp-attention --moe-a2a-backend deepep"),
+            "deployment");
+  EXPECT_THAT(sglang, HasSubstr(R"("tensor_parallel":2)"));
+  EXPECT_THAT(sglang, HasSubstr(R"("data_parallel_attention":8)"));
+  EXPECT_THAT(sglang, HasSubstr(R"("expert_exchange":"deepep")"));
+  // Without experts to share, ranks of data parallelism are replicas.
+  EXPECT_THAT(table(imported("vllm serve Qwen/Qwen3-8B -dp 4"), "deployment"),
+              HasSubstr(R"("replicas":4)"));
+}
+
+TEST(Import, DraftsOfEachEngine) {
+  EXPECT_THAT(table(imported(R"(vllm serve deepseek-ai/DeepSeek-V3 -tp 8 --speculative-config )"
+                             R"('{"method": "mtp", "num_speculative_tokens": 2}')"),
+                    "engine"),
+              HasSubstr(R"("method":"mtp","drafts":2)"));
+  EXPECT_THAT(table(imported("vllm serve Qwen/Qwen3-8B --speculative-config.method ngram "
+                             "--speculative-config.num_speculative_tokens 5"),
+                    "engine"),
+              HasSubstr(R"("method":"ngram","drafts":5)"));
+  EXPECT_THAT(
+      table(imported("sglang serve --model-path Qwen/Qwen3-8B --speculative-algorithm EAGLE3 "
+                     "--speculative-num-steps 3 --speculative-num-draft-tokens 4"),
+            "engine"),
+      HasSubstr(R"("method":"eagle","drafts":3)"));
+}
+
+TEST(Import, DockerAndBash) {
+  EXPECT_THAT(table(imported("docker run --gpus all -p 8000:8000 vllm/vllm-openai:v0.19.0 --model "
+                             "Qwen/Qwen3-8B --max-num-seqs 7"),
+                    "engine"),
+              HasSubstr(R"("sequences_max":7)"));
+  EXPECT_THAT(
+      table(imported("nohup bash -c 'M=Qwen/Qwen3-8B; exec vllm serve $M --max-num-seqs 8'"),
+            "engine"),
+      HasSubstr(R"("sequences_max":8)"));
+}
+
+TEST(Import, OlderVersionsScheduleNoStepsAhead) {
+  const LaunchedScenario found =
+      imported("docker run vllm/vllm-openai:v0.11.0 --model Qwen/Qwen3-8B");
+  EXPECT_THAT(table(found, "engine"), HasSubstr(R"("async_scheduling":false)"));
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_THAT(found.notes[0], HasSubstr("the image is vLLM 0.11.0"));
+}
+
+TEST(Import, MistakesSayWhatToDo) {
+  EXPECT_THAT(failure("echo hello"),
+              HasSubstr("no server in it runs vLLM, SGLang or TensorRT-LLM"));
+  EXPECT_THAT(failure("vllm serve Qwen/Qwen3-8B", ""), HasSubstr("--cluster h100-sxm-1"));
+  EXPECT_THAT(failure("vllm serve nobody/Knows-9B"), HasSubstr("--model names either"));
+  EXPECT_THAT(failure("vllm serve Qwen/Qwen3-8B -tp two"),
+              HasSubstr("--tensor-parallel-size must be a whole number"));
+  EXPECT_THAT(failure("trtllm-serve Qwen/Qwen3-8B --config gone.yaml"),
+              HasSubstr("--config names gone.yaml, which cannot be read"));
+  EXPECT_THAT(failure("vllm serve Qwen/Qwen3-8B stray"), HasSubstr("'stray' stands alone"));
+}
+
+TEST(Import, ManifestsAreToldByTheirContent) {
+  const std::filesystem::path folder =
+      std::filesystem::path(FORETOKEN_SOURCE_DIR) / "examples/deployments";
+  const std::pair<const char*, std::size_t> files[] = {{"shell.sh", 1},     {"trtllm.sh", 1},
+                                                       {"compose.yaml", 1}, {"kubernetes.yaml", 1},
+                                                       {"llm_d.yaml", 2},   {"dynamo.yaml", 2}};
+  for (const auto& [file, servers] : files) {
+    EXPECT_EQ(read_deployment((folder / file).string(), "").servers.size(), servers) << file;
+  }
+  const LaunchedDeployment graph = read_deployment((folder / "dynamo.yaml").string(), "prefill");
+  ASSERT_EQ(graph.servers.size(), 1U);
+  EXPECT_EQ(graph.servers[0].replicas, 2);
+}
+
+}  // namespace
+}  // namespace foretoken::import_test
