@@ -25,28 +25,18 @@ class BenchWriter {
                           (arrivals_ == "poisson" || arrivals_ == "gamma" ||
                            arrivals_ == "closed_loop" || arrivals_ == "all_at_once") &&
                           workload_.find("requests") != nullptr;
-    std::vector<std::string> command, check = {"foretoken validate"};
-    if (is_plain && launcher_.bench == "sglang") {
-      command = sglang_command();
-      check.emplace_back("result.jsonl");
-    } else if (is_plain) {
-      command = vllm_command();
-      check.emplace_back("result.json");
-    } else {
-      command = aiperf_command();
-      check.emplace_back("result/profile_export.jsonl");
-    }
-    check.emplace_back("--from launch.sh");
-    check.push_back("--cluster " + shell_word(scenario_.cluster_name));
+    const std::vector<std::string> command = !is_plain                     ? aiperf_command()
+                                             : launcher_.bench == "sglang" ? sglang_command()
+                                                                           : vllm_command();
     out_.text = fmt::format(
         "#!/usr/bin/env bash\n"
-        "# The traffic of scenario.toml against the servers of launch.sh; then what was measured\n"
-        "# beside what was predicted. Several replicas: put the address of what balances them.\n"
+        "# The traffic of scenario.toml against the servers of launch.sh; then what was "
+        "predicted.\n"
+        "# Several replicas: put the address of what balances them.\n"
         "set -euo pipefail\n"
         "cd \"$(dirname \"$0\")\"\n"
-        "URL=${{URL:-http://localhost:{}}}\n\n{}\n{}",
-        launcher_.port, command_lines(command, bench_width, 0),
-        command_lines(check, bench_width, 0));
+        "URL=${{URL:-http://localhost:{}}}\n\n{}\nforetoken simulate scenario.toml\n",
+        launcher_.port, command_lines(command, bench_width, 0));
     return std::move(out_);
   }
 

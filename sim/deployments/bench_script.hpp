@@ -1,4 +1,4 @@
-// The load tool's command for a scenario's traffic, and the line that reads its result back. vLLM's
+// The load tool's command for a scenario's traffic, and the prediction beside it. vLLM's
 // and SGLang's own clients where they can make that traffic (prompts of one length, open or closed
 // loop), else AIPerf with the requests themselves in a file.
 #pragma once

@@ -38,8 +38,7 @@ DeploymentExport export_deployment(const Scenario& scenario) {
   }
   const BenchScript bench = bench_script(scenario, deployment);
   out.files.push_back(
-      {"bench.sh", bench.text,
-       "the same traffic from a load tool, and the comparison with what it measured"});
+      {"bench.sh", bench.text, "the same traffic from a load tool, and then the prediction"});
   if (!bench.traffic.empty())
     out.files.push_back({"traffic.jsonl", bench.traffic, "the requests, in Mooncake's format"});
   out.notes.insert(out.notes.end(), bench.notes.begin(), bench.notes.end());

@@ -238,7 +238,7 @@ TEST(Export, TheLoadToolMakesTheSameTraffic) {
   EXPECT_THAT(bench.text, HasSubstr("vllm bench serve"));
   EXPECT_THAT(bench.text, HasSubstr("--random-input-len 1000"));
   EXPECT_THAT(bench.text, HasSubstr("--request-rate 4"));
-  EXPECT_THAT(bench.text, HasSubstr("foretoken validate result.json --from launch.sh"));
+  EXPECT_THAT(bench.text, HasSubstr("foretoken simulate scenario.toml"));
   EXPECT_EQ(bench.traffic, "");
 }
 
