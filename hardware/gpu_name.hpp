@@ -1,6 +1,6 @@
 // What people and drivers call GPUs, and the names of the built-in specs: "H100", "A100 80GB",
-// "NVIDIA H100 80GB HBM3". Internal users are load_gpu and load_cluster; readers of recorded runs
-// ask for it by device name.
+// "NVIDIA H100 80GB HBM3". load_gpu, load_cluster and [plan] ask for it, and
+// readers of recorded runs by device name.
 #pragma once
 
 #include <string>

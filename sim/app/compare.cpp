@@ -210,7 +210,7 @@ void add_compare(CLI::App& program, Action& chosen) {
   command->add_option("--report", options->report_path,
                       "Write charts of the layouts here, as one HTML file");
   command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_flag("--resume", options->resume,
                     "Go on from an earlier call, as the same command does without it");
   command->add_flag("--json", options->json, "Print compare.json's object alone");

@@ -217,7 +217,7 @@ void add_explain(CLI::App& program, Action& chosen) {
   command->add_option("--report", options->report_path,
                       "Write bars and tables of the same here, as one HTML file");
   command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_flag("--json", options->json, "Print the same as one JSON object");
   command->footer(
       examples("  foretoken explain examples/quickstart.toml\n"

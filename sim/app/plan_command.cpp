@@ -83,6 +83,14 @@ class PlanCall {
                         "says what other hardware is worth to the highest load; add "
                         "--max-load");
     }
+    const std::array<std::pair<bool, std::string>, 3> of_searches = {
+        {{options.cheapest, "--cheapest"},
+         {options.exhaustive, "--exhaustive"},
+         {options.all, "--all"}}};
+    for (const auto& [is_given, option] : of_searches) {
+      if (is_given && options.max_load)
+        throw ConfigError({option}, "is of a search among deployments; --max-load has none");
+    }
     for (const std::string& change : options.changes)
       changes_.push_back(HardwareChange::parse(change));
     if (!options.time_limit.empty()) time_limit_ = parse_time_limit(options.time_limit);
@@ -308,7 +316,7 @@ void add_plan_options(CLI::App& command, PlanCommand& options, const std::string
                      "SQLite file that keeps every finished run: a plan that was stopped or killed "
                      "goes on from it, and other choices take the runs that they share (default: "
                      "runs.sqlite in the folder of --out)");
-  command.add_option("--jobs", options.jobs, jobs_text)->check(CLI::PositiveNumber);
+  command.add_option("--jobs", options.jobs, jobs_text)->check(above_zero());
   command.add_flag("--dry-run", options.is_dry,
                    "Check and list the choices with what their steps allow, and run nothing");
   command.add_flag("--json", options.json, "Print plan.json's object alone");

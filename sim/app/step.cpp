@@ -38,16 +38,13 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--model", options->model, "Model: name, TOML or config.json");
   command->add_option("--gpu", options->gpu, "GPU: name or TOML");
   command->add_option("--cluster", options->cluster, "Cluster: name or TOML");
-  command->add_option("--tp", options->layout.tensor, "Tensor-parallel ranks")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--pp", options->layout.pipeline, "Pipeline stages")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--tp", options->layout.tensor, "Tensor-parallel ranks")->check(above_zero());
+  command->add_option("--pp", options->layout.pipeline, "Pipeline stages")->check(above_zero());
   command
       ->add_option("--dp", options->layout.data_parallel_attention,
                    "Attention ranks (groups of TP) that share the experts, each with this batch")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--ep", options->layout.expert, "Expert-parallel ranks")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
+  command->add_option("--ep", options->layout.expert, "Expert-parallel ranks")->check(above_zero());
   command->add_option("--dtype", options->dtype,
                       "Format of weights: bf16, fp8, nvfp4 ... (default: as published)");
   command->add_option("--expert-dtype", options->expert_dtype, "Format of the experts' weights");
@@ -66,7 +63,7 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--draft-model", options->draft_model, "The draft: name or TOML")
       ->needs(speculate);
   command->add_option("--draft-tp", options->draft_tensor, "Tensor-parallel ranks of the draft")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->needs(speculate);
   command->add_option("--framework", options->framework, "Whose kernels: vllm, sglang, trtllm");
   command->add_option("--sampling", options->sampling, "How tokens are chosen: greedy or top_p");
@@ -74,7 +71,7 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--routing", options->routing,
                       "MoE: balanced, power_law:EXPONENT or balancedness:B");
   command->add_option("--block-tokens", options->block_tokens, "Tokens of a KV block")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_option("--host-us", options->host_us, "Host time added to the step")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--communication", options->communication,

@@ -2,6 +2,8 @@
 // says through `chosen` what is to be run. One file a subcommand; main.cpp has the only catch.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
@@ -33,6 +35,16 @@ void add_list(CLI::App& program, Action& chosen);
 void add_outcome(CLI::App& program, Action& chosen);
 void add_completion(CLI::App& program, Action& chosen);
 void add_man(CLI::App& program, Action& chosen);
+
+/// CLI::PositiveNumber without the 300 digits of its message.
+inline CLI::Validator above_zero() {
+  return {[](std::string& text) {
+            return CLI::PositiveNumber(text).empty()
+                       ? std::string()
+                       : fmt::format("must be a number above 0, not {}", text);
+          },
+          "POSITIVE"};
+}
 
 /// Examples at the end of a subcommand's --help.
 std::string examples(const std::string& lines);

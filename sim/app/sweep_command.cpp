@@ -183,7 +183,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options, const std::stri
   CLI::Option* no_run =
       command.add_flag("--no-run", options.runs_nothing,
                        "Run nothing: table and files of what the store holds so far");
-  command.add_option("--jobs", options.jobs, jobs_text)->check(CLI::PositiveNumber);
+  command.add_option("--jobs", options.jobs, jobs_text)->check(above_zero());
   command.add_flag("--retry-failed", options.retries_failed, "Run those again that failed")
       ->excludes(no_run);
   command

@@ -139,7 +139,7 @@ void add_validate(CLI::App& program, Action& chosen) {
       ->check(CLI::NonNegativeNumber)
       ->needs(table);
   command->add_option("--jobs", options->closed_loop.jobs, "Points simulated at once")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->needs(table);
   command->add_option("--model", options->model,
                       "Model: name, TOML or config.json (default: as the run says)");

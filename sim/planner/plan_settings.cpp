@@ -6,6 +6,7 @@
 #include <set>
 
 #include "hardware/gpu.hpp"
+#include "hardware/gpu_name.hpp"
 #include "sim/base/named_path.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/table_reader.hpp"
@@ -86,11 +87,21 @@ class SettingsReader {
     table_.expect("clusters", !(by_gpu && by_cluster),
                   "and gpus are two ways to say the same; keep one");
     const std::vector<std::string> known = gpu_names();
-    for (const std::string& gpu : settings_.gpus) {
+    for (std::string& gpu : settings_.gpus) {
       if (std::ranges::find(known, gpu) != known.end()) continue;
+      const std::vector<std::string> found = gpus_called(gpu);
+      if (found.size() == 1) {
+        table_.expect("gpus", std::ranges::find(settings_.gpus, found[0]) == settings_.gpus.end(),
+                      fmt::format("names {} twice", found[0]));
+        gpu = found[0];
+        continue;
+      }
       table_.expect("gpus", false,
-                    unknown_name_message("GPU", gpu, {known.begin(), known.end()}) +
-                        "; for a file of your own name a cluster file under `clusters`");
+                    gpu.empty() ? "names no GPU"
+                    : found.empty()
+                        ? unknown_name_message("GPU", gpu, {known.begin(), known.end()}) +
+                              "; for a file of your own name a cluster file under `clusters`"
+                        : ambiguous_gpu_message(gpu, found));
     }
   }
 
@@ -267,7 +278,9 @@ class SettingsReader {
       DollarsPerHour price;
       if (!table.read(gpu, price)) continue;
       table.expect(gpu, price.value() > 0, "must be above 0");
-      settings_.prices.push_back({gpu, price, table.position(gpu)});
+      const std::vector<std::string> called = gpus_called(gpu);
+      settings_.prices.push_back(
+          {called.size() == 1 ? called.front() : gpu, price, table.position(gpu)});
     }
   }
 

@@ -147,6 +147,9 @@ class ReportText {
       if (count > 0)
         warnings.push_back(ink_.warning(fmt::format("{} {}", counted(count, noun), what)));
     };
+    if (requests.arrived == 0)
+      warnings.push_back(
+          ink_.warning("no request counts: none arrived after the warm-up; lower run.warmup"));
     for (const NamedCount& reason : requests.failed_by) {
       warn(reason.count, "request", fmt::format("failed: {}", failure_text(reason.name)));
     }
@@ -208,7 +211,7 @@ class ReportText {
 
   [[nodiscard]] std::string objective() const {
     const Report::Slo& slo = report_.slo;
-    if (slo.targets.empty()) return {};
+    if (slo.targets.empty() || report_.requests.arrived == 0) return {};
     std::vector<std::string> parts = {fmt::format("{} met by {} of requests (target {:g} %)",
                                                   slo.met ? ink_.good("✓") : ink_.bad("✗"),
                                                   attained(slo.attainment), slo.percentile)};

@@ -128,4 +128,19 @@ grep -q imaginary "$work/stdout" || complain "[plan] clusters: $(cat "$work/stdo
 (cd "$work" && "$foretoken" simulate "$examples/quickstart.toml" $here) >/dev/null 2>"$work/stderr" &&
   complain "a path from elsewhere was found"
 grep -q -- "--set cluster.name=examples/gpus/imaginary-x1.toml" "$work/stderr" || cat "$work/stderr" >&2
+# Options that contradict each other, and numbers that are none: a message of one line.
+told() {  # TEXT argument…
+  local text=$1
+  shift
+  "$foretoken" "$@" >"$work/stdout" 2>"$work/stderr"
+  local status=$?
+  [ "$status" -eq 2 ] || complain "foretoken $*: status $status, not 2"
+  grep -qF -- "$text" "$work/stderr" || complain "foretoken $* says: $(cat "$work/stderr")"
+}
+told "must be a number above 0, not 0" plan examples/plan.toml --jobs 0
+told "must be a number above 0, not -1" sweep examples/quickstart.toml --jobs -1
+for option in --cheapest --exhaustive --all; do
+  told "$option: is of a search among deployments; --max-load has none" \
+    plan examples/plan.toml --max-load "$option"
+done
 [ "$failures" -eq 0 ]

@@ -75,6 +75,19 @@ TEST(PlanSettings, NamesLineAndNearestName) {
   EXPECT_THAT(error, HasSubstr("tensor_parallel"));
 }
 
+TEST(PlanSettings, FindsGpusByWhatPeopleCallThem) {
+  const PlanSettings settings = read_plan_settings(
+      root_of("[plan]\ngpus = [\"H100\", \"NVIDIA L40S\"]\nprices = { H100 = \"2 USD/h\" }\n"));
+  EXPECT_THAT(settings.gpus, ElementsAre("h100-sxm", "l40s"));
+  EXPECT_EQ(settings.prices.front().gpu, "h100-sxm");
+  const auto error_with = [](const std::string& gpus) {
+    return error_of([&] { (void)read_plan_settings(root_of("[plan]\ngpus = [" + gpus + "]\n")); });
+  };
+  EXPECT_THAT(error_with("\"A100 80GB\""), HasSubstr("may be a100-pcie or a100-sxm; say which"));
+  EXPECT_THAT(error_with("\"H100\", \"h100-sxm\""), HasSubstr("names h100-sxm twice"));
+  EXPECT_THAT(error_with("\"\""), HasSubstr("names no GPU"));
+}
+
 TEST(PlanSpace, SizesHardwareToTheUnits) {
   const PlanSettings settings = read_plan_settings(root_of(
       "[plan]\ngpus = [\"h100-sxm\"]\ntensor_parallel = [2, 8]\npipeline_parallel = [1, 2]\n"));
@@ -135,15 +148,15 @@ TEST(LoadBounds, FollowFromThePricesOfSteps) {
   // 5 % are left for prices that are not monotone.
   EXPECT_NEAR(bounds.latency_ms, 0.95 * 10.01, 1e-9);
   // A prompt, priced as 882 tokens (the sixth below 1,000), is 881 tokens more than a step of one;
-  // 199 tokens are parts of steps of 256 sequences. Ten a second, 99 of 101 of them, within 10 s and
-  // the 2 s + 199 x 100 ms that the last may take.
+  // 199 tokens are parts of steps of 256 sequences. Ten a second, 99 of 101 of them, within 10 s
+  // and the 2 s + 199 x 100 ms that the last may take.
   const double request_s = 0.95 * (881 * 10e-6 + 199 * (10e-3 + 256 * 10e-6) / 256);
   EXPECT_NEAR(bounds.units, 10 * 99.0 / 101 * request_s * 10 / 31.9, 1e-4);
 }
 
 TEST(LoadBounds, FullStepsEndWhereTheCacheDoes) {
-  // Per token 80 layers x 8 heads x 128 x 2 x 2 bytes over two GPUs, 160 KiB: beside the weights two
-  // H100s have room for 89,000 tokens or so, 86 sequences of 1,029.
+  // Per token 80 layers x 8 heads x 128 x 2 x 2 bytes over two GPUs, 160 KiB: beside the weights
+  // two H100s have room for 89,000 tokens or so, 86 sequences of 1,029.
   const Scenario scenario = loader()({"deployment.tensor_parallel=2", "engine.sequences_max=256"});
   std::int64_t most = 0;
   const PriceSteps price = [&](const Scenario&) -> StepTimes {
@@ -158,13 +171,15 @@ TEST(LoadBounds, FullStepsEndWhereTheCacheDoes) {
 
 TEST(LoadBounds, SayThatWeightsAreTooLarge) {
   const Scenario scenario = loader()({"deployment.tensor_parallel=1"});
-  const LoadBounds bounds = load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps);
+  const LoadBounds bounds =
+      load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps);
   EXPECT_THAT(bounds.too_large, HasSubstr("131 GiB of each GPU"));
 }
 
 TEST(LoadBounds, NobodyCanMeetATargetBelowThem) {
   Scenario scenario = loader()({"slo.tpot=5 ms"});
-  EXPECT_EQ(load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps).attainment, 0.0);
+  EXPECT_EQ(load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps).attainment,
+            0.0);
 }
 
 constexpr const char* one_choice = "[plan]\ngpus = [\"h100-sxm\"]\ntensor_parallel = [4]\n";
