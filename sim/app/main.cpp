@@ -56,6 +56,7 @@ int run(int argc, char** argv) {
 
   Action chosen;
   add_simulate(program, chosen);
+  add_serve(program, chosen);
   add_compare(program, chosen);
   add_sweep(program, chosen);
   add_plan(program, chosen);

@@ -16,6 +16,7 @@ using Action = std::function<int()>;
 inline constexpr int status_interrupted = 130;
 
 void add_simulate(CLI::App& program, Action& chosen);
+void add_serve(CLI::App& program, Action& chosen);
 void add_compare(CLI::App& program, Action& chosen);
 void add_sweep(CLI::App& program, Action& chosen);
 void add_plan(CLI::App& program, Action& chosen);

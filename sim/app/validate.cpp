@@ -35,10 +35,26 @@ struct ValidateOptions {
   ClosedLoopOptions closed_loop;
 };
 
+/// What served the requests: a scenario, where `foretoken serve` recorded it, or meta.json.
+RecordedEngine recorded_engine(const ValidateOptions& options) {
+  const std::filesystem::path folder = options.folder;
+  if (std::filesystem::exists(folder / "meta.json") ||
+      !std::filesystem::exists(folder / "scenario.toml")) {
+    return load_recorded_engine(folder / "meta.json", options.model, options.cluster);
+  }
+  RecordedEngine recorded{load_toml(folder / "scenario.toml"), {}};
+  const auto name = [&](std::string_view table, const std::string& chosen) {
+    if (!chosen.empty())
+      apply_override(recorded.scenario, fmt::format("{}.name={}", table, chosen));
+  };
+  name("model", options.model);
+  name("cluster", options.cluster);
+  return recorded;
+}
+
 Scenario scenario_of(const ValidateOptions& options, const ServedRun& measured,
                      std::vector<std::string>& notes) {
-  const std::filesystem::path meta = std::filesystem::path(options.folder) / "meta.json";
-  RecordedEngine recorded = load_recorded_engine(meta, options.model, options.cluster);
+  RecordedEngine recorded = recorded_engine(options);
   Value workload;
   workload.set("arrivals", "trace");
   workload.set("trace", measured.file.string());
@@ -54,7 +70,8 @@ Scenario scenario_of(const ValidateOptions& options, const ServedRun& measured,
 
 Outputs validation_outputs(const ValidateOptions& options, const ServedRun& measured) {
   const std::filesystem::path folder = options.folder;
-  Outputs outputs({measured.file, folder / "meta.json", options.model, options.cluster});
+  Outputs outputs({measured.file, folder / "meta.json", folder / "scenario.toml", options.model,
+                   options.cluster});
   if (!options.out_folder.empty()) {
     outputs.expect_in(options.out_folder, {"validation.json", "distributions.svg", "report.json",
                                            "requests.csv", "scenario.toml"});

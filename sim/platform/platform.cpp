@@ -63,6 +63,7 @@ class Platform::Impl final : FlowListener, EventHandler {
   }
 
   enum class Pace { bulk, stepwise };
+  static constexpr Seconds never{std::numeric_limits<double>::infinity()};
   static constexpr BytesPerSecond unlimited{std::numeric_limits<double>::infinity()};
 
   /// No phase moves its bytes faster than `rate_max`.
@@ -108,6 +109,7 @@ class Platform::Impl final : FlowListener, EventHandler {
   }
 
   void stop() { stopped_ = true; }
+  void keep_to(Pacer& pacer) { pacer_ = &pacer; }
 
   Counters counters() const { return {events_, transfers_.flows(), fingerprint_.value()}; }
 
@@ -188,6 +190,7 @@ class Platform::Impl final : FlowListener, EventHandler {
 
   /// Moves on to the next event's date if no flow can end before; false: SimGrid will wake us.
   bool skip_ahead() {
+    if (pacer_ != nullptr) return keep_pace();
     if (heap_.empty()) {
       if (network_.clock() < now_) network_.wake_at(now_);
       return false;
@@ -198,6 +201,21 @@ class Platform::Impl final : FlowListener, EventHandler {
     }
     now_ = heap_.next_date();
     return true;
+  }
+
+  /// The same as far as the pacer lets it.
+  bool keep_pace() {
+    const bool has_flows = network_.active_flows() > 0;
+    const Seconds next = heap_.empty() ? never : heap_.next_date();
+    Seconds reached = pacer_->hold(next, has_flows);
+    if (!heap_.empty()) reached = std::min(reached, heap_.next_date());
+    reached = std::max(reached, now_);
+    if (!has_flows || stopped_) {
+      now_ = reached;
+      return true;
+    }
+    network_.wake_at(reached);
+    return false;
   }
 
   void call(const Event& event) {
@@ -215,6 +233,7 @@ class Platform::Impl final : FlowListener, EventHandler {
   std::deque<StageRoutes> stages_;  // stay where they are: transfers look at their links
   std::map<std::vector<GpuId>, GroupLinks> links_of_;
   Seconds now_;
+  Pacer* pacer_ = nullptr;
   bool running_ = false;
   bool stopped_ = false;
   std::exception_ptr failure_;
@@ -267,6 +286,7 @@ void Platform::step(std::size_t stage, std::span<const StepRounds> rounds, Event
 
 void Platform::set_link_share(LinkIndex link, double share) { impl_->set_link_share(link, share); }
 void Platform::watch_links(LinkObserver* observer) { impl_->watch_links(observer); }
+void Platform::keep_to(Pacer& pacer) { impl_->keep_to(pacer); }
 void Platform::run() { impl_->run(); }
 void Platform::stop() { impl_->stop(); }
 Platform::Counters Platform::counters() const { return impl_->counters(); }

@@ -53,6 +53,16 @@ struct StepRounds {
 /// dates are the same.
 enum class Leasing { off, on };
 
+/// Another clock that simulated time keeps to: requests that come while the run is under way.
+class Pacer {
+ public:
+  virtual ~Pacer() = default;
+  /// Nothing is due before `date` (infinite: nothing at all), unless flows are under way, which may
+  /// end before. Returns how far time may move on, `date` at most; until then it may take its time
+  /// and ask for events.
+  virtual Seconds hold(Seconds date, bool has_flows) = 0;
+};
+
 class Platform {
  public:
   explicit Platform(const ClusterSpec& cluster, Leasing leasing = Leasing::on);
@@ -105,6 +115,9 @@ class Platform {
   void set_link_share(LinkIndex link, double share);
   /// Tells `observer` of everything on links from now on; null: nobody.
   void watch_links(LinkObserver* observer);
+  /// From now on time moves only as far as `pacer`, which must outlive the run, lets it, and the
+  /// run goes on when no events are left. Without one events follow each other at once.
+  void keep_to(Pacer& pacer);
 
   /// Handles events until none are left or stop() was called. What a handler throws comes out of
   /// here. Neither a stop nor an exception can be undone: later runs handle nothing.

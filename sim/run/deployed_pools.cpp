@@ -144,6 +144,19 @@ PrefixTotals DeployedPools::prefixes() const {
   return totals;
 }
 
+std::vector<ReplicaGauges> DeployedPools::gauges() const {
+  std::vector<ReplicaGauges> all;
+  for (const auto& engine : engines_) {
+    for (const auto& replica : engine->replicas()) {
+      const AttentionRanks& ranks = replica->ranks();
+      const double used = static_cast<double>(ranks.blocks_used());
+      all.push_back({ranks.running(), ranks.waiting(), used / static_cast<double>(ranks.blocks()),
+                     replica->prefix_totals()});
+    }
+  }
+  return all;
+}
+
 PriceTotals DeployedPools::totals() const {
   PriceTotals totals;
   for (const auto& engine : engines_) add(totals, engine->totals());

@@ -31,6 +31,8 @@ class DeployedPools {
 
   [[nodiscard]] const std::vector<PoolSpec>& specs() const { return specs_; }
   [[nodiscard]] const DeployedEngine& engine(std::size_t pool) const { return *engines_[pool]; }
+  /// Of every replica, pool by pool.
+  [[nodiscard]] std::vector<ReplicaGauges> gauges() const;
   /// Of all replicas that compute prompts.
   [[nodiscard]] PrefixTotals prefixes() const;
   [[nodiscard]] PriceTotals totals() const;

@@ -31,6 +31,9 @@ class ObserverGroup final : public StepObserver {
       observer->on_kv_arrival(replica, now, record, brings_token);
     }
   }
+  void on_tokens(RequestId id, std::int64_t count, Seconds date) override {
+    for (StepObserver* observer : observers_) observer->on_tokens(id, count, date);
+  }
   void on_request_ended(const RequestRecord& record) override {
     for (StepObserver* observer : observers_) observer->on_request_ended(record);
   }

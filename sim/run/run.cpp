@@ -8,7 +8,6 @@
 #include "sim/run/request_figures.hpp"
 #include "sim/run/summary.hpp"
 #include "sim/scenario/variant.hpp"
-#include "sim/serving/front_end.hpp"
 
 namespace foretoken {
 namespace {
@@ -53,7 +52,8 @@ class Horizon final : public EventHandler {
 
 Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const RunOptions& options) {
   DeployedPools pools(scenario, catalogs);
-  const auto source = scenario.workload->start(RandomStreams(scenario.run.seed));
+  const auto planned = scenario.workload->start(RandomStreams(scenario.run.seed));
+  RequestSource& source = options.live != nullptr ? *options.live : *planned;
 
   const bool leases = scenario.network != NetworkMode::every_flow;
   Platform platform(scenario.cluster, leases ? Leasing::on : Leasing::off);
@@ -63,9 +63,9 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
     return options.misses_max && misses.count() > *options.misses_max;
   };
   std::int64_t ended = 0;
-  const std::optional<std::int64_t> expected = source->expected();
+  const std::optional<std::int64_t> expected = source.expected();
   const FrontEndSettings& settings = scenario.front_end;
-  FrontEnd front_end(platform, *source, timeline, {settings.attempts_max, settings.retry_delay},
+  FrontEnd front_end(platform, source, timeline, {settings.attempts_max, settings.retry_delay},
                      [&] {
                        ++ended;
                        const RequestRecord& record = timeline.requests().back();
@@ -90,6 +90,10 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   LinkSchedule links(scenario, platform);
   Horizon horizon(platform);
   if (scenario.run.horizon) platform.at(*scenario.run.horizon, horizon, 0);
+  if (options.live != nullptr) {
+    platform.keep_to(*options.live);
+    options.live->begin(platform, front_end, [&] { return pools.gauges(); });
+  }
   pools.arm();
   links.arm();
   front_end.start();
@@ -106,7 +110,7 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
                   "{} requests arrived, {} were accounted for", front_end.arrived(),
                   timeline.requests().size());
   return summarize_run(scenario, {timeline, pools, platform.counters(), platform.traffic(),
-                                  platform.now(), source->skipped_lines()});
+                                  platform.now(), source.skipped_lines()});
 }
 
 void check_scenario(const Scenario& scenario, const Catalogs& catalogs) {

@@ -11,6 +11,7 @@
 #include "kernels/predictor.hpp"
 #include "sim/report/report.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/serving/front_end.hpp"
 #include "sim/serving/memory_plan.hpp"
 #include "sim/serving/replica.hpp"
 #include "sim/serving/router.hpp"
@@ -31,12 +32,30 @@ struct Progress {
   Seconds now;                           // simulated
 };
 
+/// What one replica holds, now.
+struct ReplicaGauges {
+  std::int64_t running = 0, waiting = 0;  // requests
+  double kv_used = 0;                     // share of its KV blocks
+  PrefixTotals prefixes;                  // since the run began
+};
+
+/// Requests that come while the run is under way, in place of the scenario's, and the clock that
+/// the run keeps to.
+class LiveTraffic : public RequestSource, public Pacer {
+ public:
+  [[nodiscard]] bool stays_open() const final { return true; }
+  /// Before the run, which the arguments outlive. `gauges` tells of every replica, pool by pool.
+  virtual void begin(Platform& platform, FrontEnd& front_end,
+                     std::function<std::vector<ReplicaGauges>()> gauges) = 0;
+};
+
 struct RunOptions {
   StepObserver* observer = nullptr;
   LinkObserver* links = nullptr;
   std::function<void(const Progress&)> progress;  // after every request that ends
   /// Cuts the run once more of the requests that count have missed the SLO.
   std::optional<std::int64_t> misses_max = std::nullopt;
+  LiveTraffic* live = nullptr;
 };
 
 /// Runs `scenario` to its end or horizon. Throws ConfigError for what only shows when the rooms are

@@ -117,6 +117,10 @@ void FrontEnd::tell_late(Open& open) {
   if (!std::exchange(open.is_late, true)) on_late_(open.record);
 }
 
+void FrontEnd::cancel(RequestId id, Seconds date) {
+  platform_.at(date, *this, tag(EventKind::cancelled, id));
+}
+
 void FrontEnd::give_up(Open& open, RequestStatus status) {
   if (open.is_in_pool) return pool_->cancel(open.request.id, status);
   RequestRecord record = open.record;
@@ -167,7 +171,8 @@ void FrontEnd::end(const RequestRecord& record) {
   arm_follow_ups();
   arm_next_arrival();
   // Nothing is left that matters: deadlines of requests that have ended would only move the clock.
-  if (!pending_ && open_.empty() && follow_ups_.empty()) platform_.stop();
+  const bool is_over = !pending_ && open_.empty() && follow_ups_.empty();
+  if (is_over && !source_.stays_open()) platform_.stop();
 }
 
 void FrontEnd::close() {

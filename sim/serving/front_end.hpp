@@ -39,6 +39,10 @@ class FrontEnd final : public EventHandler, public RequestListener {
   void connect(Pool& pool) { pool_ = &pool; }
   /// Arms the first arrival.
   void start();
+  /// Live traffic: next() has a request again; its date must not lie before now.
+  void look_again() { arm_next_arrival(); }
+  /// The client of a request that next() has given goes away at `date`; no effect if that is over.
+  void cancel(RequestId id, Seconds date);
   /// After the run: what has not ended is unfinished.
   void close();
 

@@ -337,6 +337,7 @@ void Replica::count_tokens(const Batch& batch) {
       ++equal_gaps;
     }
     sequence.last_token = now;
+    if (observer_ != nullptr) observer_->on_tokens(sequence.record.id, news, now);
   }
   if (equal_gaps > 0) timeline_.record_gap(now, gap, equal_gaps);
   timeline_.record_tokens(now, sent);

@@ -46,6 +46,7 @@ void Replica::receive(RequestId id, const RequestRecord& record) {
     sequence.last_token = sequence.record.first_token = now;
     timeline_.record_tokens(now, 1);
     listener_.on_first_token(id);
+    if (observer_ != nullptr) observer_->on_tokens(id, 1, now);
   }
   sequence.computed = sequence.prompt_tokens;
   ranks_.join(sequence);

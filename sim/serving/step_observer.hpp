@@ -45,6 +45,9 @@ class StepObserver {
   /// client's first token.
   virtual void on_kv_arrival(ReplicaId /*replica*/, Seconds /*now*/,
                              const RequestRecord& /*record*/, bool /*brings_token*/) {}
+  /// A request's client gets `count` tokens at `date`: now, or when the front end is through with
+  /// them.
+  virtual void on_tokens(RequestId /*id*/, std::int64_t /*count*/, Seconds /*date*/) {}
   /// A request came to its end, whatever way.
   virtual void on_request_ended(const RequestRecord& /*record*/) {}
 };

@@ -34,7 +34,8 @@ const std::map<std::string, Names> ladder = {
     {"sim/processes", {"sim/planner"}},
     {"sim/library", {"sim/deployments", "sim/run", "sim/processes"}},
     {"sim/python", {"sim/library"}},
-    {"sim/app", {"sim/library"}},
+    {"sim/live", {"sim/run"}},
+    {"sim/app", {"sim/library", "sim/live"}},
     {"calibration", {"hardware", "kernels", "models", "workloads"}},
 };
 
@@ -52,6 +53,8 @@ const std::map<std::string, Names> libraries = {
     {"CLI/", {"sim/app", "calibration"}},
     {"pybind11/", {"sim/python"}},
     {"zlib.h", {"workloads", "sim/report"}},
+    {"boost/asio/", {"sim/live"}},
+    {"boost/beast/", {"sim/live"}},
     {"boost/graph/", {"models", "workloads"}},
     {"boost/random/", {"workloads"}},
     {"boost/math/distributions/", {"sim/planner", "sim/report", "workloads"}},

@@ -48,6 +48,9 @@ class RequestSource {
   /// turns of their sessions. They arrive at their own dates, whatever next() yields meanwhile.
   virtual std::optional<Request> next_follow_up() { return std::nullopt; }
 
+  /// Whether requests may come that nothing here leads to: live traffic.
+  [[nodiscard]] virtual bool stays_open() const { return false; }
+
   /// Requests it will yield in all if that is known beforehand, for progress bars.
   [[nodiscard]] virtual std::optional<std::int64_t> expected() const { return std::nullopt; }
 

@@ -120,6 +120,22 @@ TEST_F(FrontEndTest, MoreOpenRequestsThanMemoryHoldsAreAMistake) {
   }
 }
 
+TEST_F(FrontEndTest, AClientMayGoAwayUnforeseenAndTwice) {
+  add(0, 50, 10);
+  add(0, 70, 6);
+  build(1);
+  at(2.0, [&] {
+    front_end->cancel({0}, Seconds(steps(3.5)));
+    front_end->cancel({0}, Seconds(steps(3.6)));
+    front_end->cancel({1}, Seconds(steps(99)));  // is over by then
+  });
+  run();
+  EXPECT_EQ(record(0).status, RequestStatus::cancelled);
+  EXPECT_NEAR(record(0).ended.value(), steps(3.5), 1e-9);
+  EXPECT_EQ(record(1).status, RequestStatus::completed);
+  EXPECT_EQ(replicas[0]->ranks().blocks_used(), 0);
+}
+
 TEST_F(FrontEndTest, DeadlinesOfWhatHasEndedDoNotProlongTheRun) {
   add(0, 50, 2).timeout = Seconds(3600.0);
   build(1);

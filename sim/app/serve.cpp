@@ -1,0 +1,120 @@
+// foretoken serve: a scenario's fleet behind an OpenAI-compatible endpoint, until it is stopped;
+// then the report of what was served, and with --record the folder that validate reads.
+
+#include "sim/live/serve.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sim/app/model_warnings.hpp"
+#include "sim/app/named_files.hpp"
+#include "sim/app/run_overrides.hpp"
+#include "sim/app/subcommand.hpp"
+#include "sim/app/terminal.hpp"
+#include "sim/base/json.hpp"
+#include "sim/base/output_file.hpp"
+#include "sim/base/toml.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr double speed_max = 1000.0;
+
+struct ServeOptions {
+  std::string scenario;
+  std::vector<std::string> overrides;
+  LiveOptions live;
+  std::string record_folder;
+  bool json = false, quiet = false;
+};
+
+void tell_ready(const ServeOptions& options, std::uint16_t port) {
+  const LiveOptions& live = options.live;
+  const std::string host =
+      live.host.find(':') == std::string::npos ? live.host : "[" + live.host + "]";
+  const std::string speed =
+      live.speed == 1.0 ? "" : fmt::format(" at {} times its speed", live.speed);
+  tell("Serving {}{} on http://{}:{}/v1 · Ctrl-C stops and reports\n", live.model, speed, host,
+       port);
+}
+
+void show_report(const ServeOptions& options, const ServedLive& served) {
+  if (options.json) return show_data(to_json(report_value(served.report)) + "\n");
+  if (options.quiet) return;
+  if (served.requests == 0) return show("No request came.\n");
+  show("{}", report_table(served.report, shows_colour(stdout), terminal_width(stdout)));
+  const Summary& late = served.lateness;
+  if (late.count == 0) return;
+  show("\n  tokens late         p50 {:.2f} ms · p99 {:.2f} ms · max {:.2f} ms behind the clock\n",
+       late.p50 * 1e3, late.p99 * 1e3, late.max * 1e3);
+}
+
+void write_record(const ServeOptions& options, const Scenario& scenario, const ServedLive& served,
+                  Outputs& outputs) {
+  if (served.requests_jsonl.empty()) {
+    return tell("No request was completed, so {} is not written\n", options.record_folder);
+  }
+  const std::filesystem::path folder = options.record_folder;
+  outputs.write(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));
+  outputs.write(folder / "requests.jsonl", served.requests_jsonl);
+  outputs.publish();
+  if (options.quiet || options.json) return;
+  show("\nWrote requests.jsonl and scenario.toml to {0}: foretoken validate {0}\n",
+       options.record_folder);
+}
+
+int serve_scenario(ServeOptions options) {
+  const Scenario scenario = load_scenario(options.scenario, options.overrides);
+  if (!options.quiet) warn_of_left_out(scenario.model);
+  Outputs outputs(inputs_of(options.scenario, options.overrides));
+  options.live.records = !options.record_folder.empty();
+  if (options.live.records) {
+    outputs.expect_in(options.record_folder, {"requests.jsonl", "scenario.toml"});
+  }
+  if (options.live.model.empty()) options.live.model = scenario.model_name;
+  const ServedLive served = serve(scenario, Catalogs(), options.live, [&](std::uint16_t port) {
+    if (!options.quiet) tell_ready(options, port);
+  });
+  show_report(options, served);
+  if (options.live.records) write_record(options, scenario, served, outputs);
+  return 0;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App* command = program.add_subcommand(
+      "serve",
+      "Answer real clients as the scenario's servers would: an OpenAI-compatible endpoint");
+  command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
+  add_set_option(*command, options->overrides);
+  command->add_option("--port", options->live.port, "Port to listen on; 0 = any that is free")
+      ->capture_default_str();
+  command
+      ->add_option("--host", options->live.host,
+                   "Address to listen on; 0.0.0.0 = every network, without any access control")
+      ->capture_default_str();
+  command->add_option("--speed", options->live.speed, "Simulated seconds a second")
+      ->check(CLI::Range(1e-3, speed_max))
+      ->capture_default_str();
+  command->add_option("--served-model-name", options->live.model,
+                      "What clients call the model (default: the scenario's name of it)");
+  command->add_option("--record", options->record_folder,
+                      "When stopped, write what was served here, for foretoken validate");
+  command->add_flag("--json", options->json, "When stopped, print report.json's object alone");
+  command->add_flag("--quiet", options->quiet, "Say nothing");
+  command->footer(examples(
+      "  foretoken serve examples/quickstart.toml --port 8000\n"
+      "  curl http://127.0.0.1:8000/v1/completions -d "
+      "'{\"prompt\": \"Hello\", \"max_tokens\": 8}'\n"
+      "  foretoken serve examples/quickstart.toml --speed 10 --record served\n"
+      "Prompts count a token for 4 bytes of text, or their token ids. Answers are as long as "
+      "max_tokens with\nignore_eos, else as the scenario's output_tokens has them, up to "
+      "max_tokens."));
+  command->callback(
+      [options, &chosen] { chosen = [options] { return serve_scenario(*options); }; });
+}
+
+}  // namespace foretoken

@@ -1,0 +1,180 @@
+#include "sim/live/completion_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/base/fingerprint.hpp"
+#include "sim/base/json.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr std::int64_t tokens_asked_max = 100'000'000;
+constexpr std::size_t stop_strings_max = 16, stop_bytes_max = 1024;
+
+std::optional<std::int64_t> whole_number(const Value& body, std::string_view key,
+                                         std::int64_t least, std::int64_t most) {
+  const Value* value = body.find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto* number = std::get_if<std::int64_t>(&value->data);
+  if (number == nullptr || *number < least || *number > most) {
+    throw bad_request(fmt::format("{}: must be an integer from {} to {}", key, least, most));
+  }
+  return *number;
+}
+
+bool flag(const Value& body, std::string_view key) {
+  const Value* value = body.find(key);
+  if (value == nullptr) return false;
+  const auto* is_set = std::get_if<bool>(&value->data);
+  if (is_set == nullptr) throw bad_request(fmt::format("{}: must be true or false", key));
+  return *is_set;
+}
+
+const std::string& text(const Value& value, std::string_view what) {
+  if (!value.is_string()) throw bad_request(fmt::format("{}: must be a string", what));
+  return std::get<std::string>(value.data);
+}
+
+void take_text(CompletionRequest& request, std::string_view prompt, int block_tokens) {
+  const auto bytes = static_cast<std::int64_t>(prompt.size());
+  request.prompt_tokens =
+      std::max<std::int64_t>(1, (bytes + text_bytes_per_token - 1) / text_bytes_per_token);
+  const auto block = static_cast<std::size_t>(block_tokens * text_bytes_per_token);
+  Fingerprint all_before;
+  for (std::size_t end = block; end <= prompt.size(); end += block) {
+    request.prefix_hashes.push_back(all_before.add(prompt.substr(end - block, block)).value());
+  }
+}
+
+void take_ids(CompletionRequest& request, const ValueArray& ids, int block_tokens) {
+  if (ids.empty()) throw bad_request("prompt: holds no tokens");
+  request.prompt_tokens = static_cast<std::int64_t>(ids.size());
+  Fingerprint all_before;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto* id = std::get_if<std::int64_t>(&ids[i].data);
+    if (id == nullptr) throw bad_request(fmt::format("prompt: token {} is no integer", i));
+    all_before.add(static_cast<std::uint64_t>(*id));
+    if ((i + 1) % static_cast<std::size_t>(block_tokens) == 0)
+      request.prefix_hashes.push_back(all_before.value());
+  }
+}
+
+/// A string, token ids, or a list of one of them.
+void take_prompt(CompletionRequest& request, const Value& prompt, int block_tokens) {
+  if (prompt.is_string()) {
+    return take_text(request, std::get<std::string>(prompt.data), block_tokens);
+  }
+  const auto* list = std::get_if<ValueArray>(&prompt.data);
+  if (list == nullptr) throw bad_request("prompt: must be a string or a list of token ids");
+  const bool is_batch = !list->empty() && (list->front().is_string() || list->front().is_array());
+  if (!is_batch) return take_ids(request, *list, block_tokens);
+  if (list->size() > 1) {
+    throw bad_request("prompt: several prompts in one request are not served; send one each");
+  }
+  take_prompt(request, list->front(), block_tokens);
+}
+
+/// The text of a message: a string, or parts of which each is text.
+void append_content(const Value& content, std::string& rendered) {
+  const auto* parts = std::get_if<ValueArray>(&content.data);
+  if (parts == nullptr) {
+    rendered += text(content, "messages: content");
+    return;
+  }
+  for (const Value& part : *parts) {
+    const Value* told = part.is_object() ? part.find("text") : nullptr;
+    if (told == nullptr) throw bad_request("messages: content: only parts of type text are served");
+    rendered += text(*told, "messages: content: text");
+  }
+}
+
+/// As a chat template would: every message with its role, then tools.
+std::string rendered_chat(const Value& body) {
+  const Value* messages = body.find("messages");
+  const auto* list = messages == nullptr ? nullptr : std::get_if<ValueArray>(&messages->data);
+  if (list == nullptr || list->empty()) throw bad_request("messages: must be a list of messages");
+  std::string rendered;
+  for (const Value& message : *list) {
+    const Value* role = message.is_object() ? message.find("role") : nullptr;
+    if (role == nullptr) throw bad_request("messages: every message needs a role");
+    rendered += text(*role, "messages: role") + "\n";
+    if (const Value* content = message.find("content")) append_content(*content, rendered);
+    if (const Value* calls = message.find("tool_calls")) rendered += to_json(*calls, -1);
+    rendered += "\n";
+  }
+  if (const Value* tools = body.find("tools")) rendered += to_json(*tools, -1);
+  return rendered;
+}
+
+std::vector<std::string> stop_strings(const Value& body) {
+  const Value* stop = body.find("stop");
+  if (stop == nullptr) return {};
+  std::vector<std::string> strings;
+  if (const auto* list = std::get_if<ValueArray>(&stop->data)) {
+    for (const Value& each : *list) strings.push_back(text(each, "stop"));
+  } else {
+    strings.push_back(text(*stop, "stop"));
+  }
+  const bool is_too_long =
+      std::ranges::any_of(strings, [](const auto& each) { return each.size() > stop_bytes_max; });
+  if (strings.size() > stop_strings_max || is_too_long) {
+    throw bad_request(
+        fmt::format("stop: at most {} strings of {} bytes", stop_strings_max, stop_bytes_max));
+  }
+  std::erase(strings, "");
+  return strings;
+}
+
+void read_length(const Value& body, CompletionRequest& request) {
+  request.tokens_max = whole_number(body, "max_completion_tokens", 1, tokens_asked_max);
+  if (!request.tokens_max)
+    request.tokens_max = whole_number(body, "max_tokens", 1, tokens_asked_max);
+  request.tokens_min = whole_number(body, "min_tokens", 0, tokens_asked_max).value_or(0);
+  if (request.tokens_max && request.tokens_min > *request.tokens_max) {
+    throw bad_request("min_tokens: must not be greater than max_tokens");
+  }
+  request.ignores_eos = flag(body, "ignore_eos");
+  request.stop = stop_strings(body);
+}
+
+}  // namespace
+
+RequestRefused bad_request(const std::string& message) { return {400, "BadRequestError", message}; }
+
+CompletionRequest read_completion(std::string_view body, bool is_chat, int block_tokens) {
+  Value root;
+  try {
+    root = parse_json(body, {"body", 1});
+  } catch (const ConfigError& error) {
+    throw bad_request(error.what());
+  }
+  if (!root.is_object()) throw bad_request("body: must be a JSON object");
+  CompletionRequest request;
+  request.is_chat = is_chat;
+  if (const Value* model = root.find("model")) request.model = text(*model, "model");
+  request.streams = flag(root, "stream");
+  if (const Value* options = root.find("stream_options"); options != nullptr) {
+    if (!options->is_object()) throw bad_request("stream_options: must be an object");
+    request.wants_usage = flag(*options, "include_usage");
+  }
+  (void)whole_number(root, "n", 1, 1);
+  constexpr int priority_max = std::numeric_limits<int>::max();
+  request.priority =
+      static_cast<int>(whole_number(root, "priority", -priority_max, priority_max).value_or(0));
+  read_length(root, request);
+  const Value* ids = root.find("prompt_token_ids");
+  const Value* prompt = ids != nullptr ? ids : root.find("prompt");
+  if (ids != nullptr || (!is_chat && prompt != nullptr)) {
+    take_prompt(request, *prompt, block_tokens);
+  } else if (is_chat) {
+    take_text(request, rendered_chat(root), block_tokens);
+  } else {
+    throw bad_request("prompt: is missing; give a string or a list of token ids");
+  }
+  return request;
+}
+
+}  // namespace foretoken

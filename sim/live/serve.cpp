@@ -1,0 +1,61 @@
+#include "sim/live/serve.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "sim/live/endpoint.hpp"
+#include "sim/live/live_run.hpp"
+#include "sim/run/observer_group.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Keeps what workloads/measurements/served_run.hpp reads, in simulated seconds.
+class ServedLines final : public StepObserver {
+ public:
+  void on_step(ReplicaId, int, Seconds, Seconds, const Batch&) override {}
+  void on_request_ended(const RequestRecord& record) override {
+    if (record.status != RequestStatus::completed) return;
+    fmt::format_to(std::back_inserter(lines_),
+                   R"({{"request_id":"live-{}","input_toks":{},"output_toks":{},)"
+                   R"("arrival_time":{:.9f},"queued_ts":{:.9f},"scheduled_ts":{:.9f},)"
+                   R"("first_token_ts":{:.9f},"last_token_ts":{:.9f}}})"
+                   "\n",
+                   record.id.value, record.prompt_tokens, record.output_tokens,
+                   record.arrival.value(), record.arrival.value(), record.scheduled.value(),
+                   record.first_token.value(), record.last_token.value());
+  }
+  [[nodiscard]] const std::string& lines() const { return lines_; }
+
+ private:
+  std::string lines_;
+};
+
+}  // namespace
+
+ServedLive serve(const Scenario& scenario, const Catalogs& catalogs, const LiveOptions& options,
+                 const std::function<void(std::uint16_t)>& on_ready) {
+  std::uint16_t port = 0;
+  LiveRun run(options.speed, [&] { on_ready(port); });
+  Endpoint endpoint(scenario, options, run);
+  HttpServer server(options.host, options.port, HttpLimits(), endpoint);
+  port = server.port();
+  run.connect(server);
+
+  ServedLines lines;
+  ObserverGroup observers;
+  observers.add(run);
+  if (options.records) observers.add(lines);
+  ServedLive served;
+  RunOptions run_options;
+  run_options.observer = &observers;
+  run_options.live = &run;
+  run_options.progress = [&](const Progress& progress) { served.requests = progress.ended; };
+  served.report = run_scenario(scenario, catalogs, run_options);
+  served.lateness = run.lateness().summary();
+  served.requests_jsonl = lines.lines();
+  return served;
+}
+
+}  // namespace foretoken
