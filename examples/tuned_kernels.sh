@@ -14,7 +14,7 @@ case $out in /*) ;; *) out=$here/$out ;; esac
 mkdir -p "$out/untouched" "$out/tuned"
 
 # Mean TPOT in ms of a scenario with the given settings.
-tpot() { "$foretoken" simulate "$@" | awk '$1 == "TPOT" {print $3}'; }
+tpot() { "$foretoken" simulate "$@" | awk '$1 == "TPOT" && $2 == "ms" {print $3}'; }
 
 echo "1. Norms, RoPE and SwiGLU: tune, hold against the ceiling, adapt prices, serve"
 for kernel in rms_norm add_rms_norm rope swiglu; do

@@ -34,12 +34,13 @@ GpuSpec random_gpu(Draw& draw) {
   return gpu;
 }
 
-/// Seconds at full rate, counted again here: products, and what a cold launch moves.
+/// Seconds at full rate, counted again here: products, and what a cold launch moves. Tokens repeat
+/// rows of an embedding, which the L2 may then hold.
 double physics(const Kernel& kernel, const GpuSpec& gpu) {
   const KernelWork work = kernel_work(kernel);
   const double rate = gpu.tensor_rate(work.tensor_dtype).value();
   const double operations = rate > 0 ? work.tensor_flops / rate : 0;
-  const bool is_cold = cold_state(kernel).value_or(true);
+  const bool is_cold = cold_state(kernel).value_or(!std::holds_alternative<Embedding>(kernel));
   const double beyond_l2 = std::max(work.dram_bytes.value() - gpu.l2_size.value(), 0.0);
   const double moved = is_cold ? work.dram_bytes.value() : beyond_l2;
   return std::max({operations, moved / gpu.dram_bandwidth.value(),

@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 
-runs() { sed -n 's/^ *\([0-9,]*\) runs made[;,].*/\1/p' "$1" | tr -d ,; }
+runs() { sed -n 's/^ *\([0-9,]*\) runs\( made\)\{0,1\}[;,].*/\1/p' "$1" | tr -d ,; }
 
 # agree NAME COLUMNS ARGUMENT...: searched and tried out, the same choices that no other beats (in
 # COLUMNS of plan.csv: the choice, units, GPUs, cost), the same answer, and hardly more runs.
