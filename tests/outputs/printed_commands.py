@@ -21,6 +21,7 @@ root = Path(__file__).resolve().parents[2]
 # Wants arguments of the reader's own.
 PLACEHOLDER = re.compile(r"\b[A-Z][A-Z_]{2,}\b(?!=)|…|\$|\bmy_run\b")
 CALLS_OF_ONE_WORD = {"list", "man"}
+ENDLESS = {"serve"}  # answers until it is stopped; tests/live runs it
 
 
 def comments_of(example: Path) -> str:
@@ -60,7 +61,7 @@ def calls_of(text: str, example: str):
 
 
 def command_of(words, is_whole, folder: Path):
-    if not is_whole:
+    if not is_whole or words[0] in ENDLESS:
         return [foretoken, *words, "--help"]
     extra = []
     if words[0] in ("plan", "sweep"):
