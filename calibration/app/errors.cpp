@@ -19,7 +19,8 @@ const std::vector<std::string> provenance = {
     "by",
     "  foretoken-calibrate evaluate --predictor synperf,roofline,linear,neusight,wave \\",
     "      --json seen.json",
-    "  foretoken-calibrate evaluate --split gpu --predictor synperf,roofline,linear,neusight,wave \\",
+    "  foretoken-calibrate evaluate --split gpu --predictor synperf,roofline,linear,neusight,wave "
+    "\\",
     "      --jobs 14 --json gpu.json",
     "  foretoken-calibrate evaluate --comm --json comm.json",
     "  foretoken validate --silicon FORETOKEN_DATA/serving/silicon_agg_h100.csv.gz \\",

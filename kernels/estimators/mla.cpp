@@ -16,7 +16,8 @@
 namespace foretoken {
 namespace {
 
-/// Fitted to AIConfigurator's context_mla and generation_mla tables (of vLLM: A100, H100, H200, L40S).
+/// Fitted to AIConfigurator's context_mla and generation_mla tables (of vLLM: A100, H100, H200,
+/// L40S).
 struct MlaConstants {
   double host;  // us, of the framework's call
   double host_small_cache;
@@ -98,9 +99,7 @@ void add_expanded(const Mla& mla, const MlaConstants& c, const GpuSpec& gpu, Mla
 }
 
 /// Whether the tables time a launch of that framework with the host's part.
-bool is_timed_with_host(const Mla& mla) {
-  return mla.implementation.framework == Framework::vllm;
-}
+bool is_timed_with_host(const Mla& mla) { return mla.implementation.framework == Framework::vllm; }
 
 MlaEstimate estimate(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const auto& mla = std::get<Mla>(kernel);
@@ -140,10 +139,10 @@ MlaEstimate estimate(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   return out;
 }
 
-const std::vector<std::string> names = with_task_names(
-    {"log_fixed_share", "log_memory_share", "log_math_share", "log_walk_share", "log_row_share",
-     "log_heads",       "log_sequences",    "log_queries",    "log_keys",       "log_tiles_a_sm",
-     "has_small_cache", "is_triton",        "is_absorbed",    "is_sglang"});
+const std::vector<std::string> names =
+    with_task_names({"log_fixed_share", "log_memory_share", "log_math_share", "log_walk_share",
+                     "log_row_share", "log_heads", "log_sequences", "log_queries", "log_keys",
+                     "log_tiles_a_sm", "has_small_cache", "is_triton", "is_absorbed", "is_sglang"});
 
 class MlaFamily final : public EstimatorFamily {
  public:

@@ -46,11 +46,12 @@ Registry<PredictorFactory> predictor_catalog() {
               "matrix products by an analytic model of tiles and caches, with the tile it would "
               "select itself; `others` prices the rest",
               make_tritonblas);
-  catalog.add("wave",
-              "rounds of resident CTAs, busiest SM, memory and launches, linear in constants fitted "
-              "to each framework's kernels (RaMP's model); `dispatch` asks what experts gain from a "
-              "configuration by the step's routing",
-              make_wave);
+  catalog.add(
+      "wave",
+      "rounds of resident CTAs, busiest SM, memory and launches, linear in constants fitted "
+      "to each framework's kernels (RaMP's model); `dispatch` asks what experts gain from a "
+      "configuration by the step's routing",
+      make_wave);
   return catalog;
 }
 

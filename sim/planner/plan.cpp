@@ -26,7 +26,8 @@ std::vector<std::size_t> worth_a_look(const PlanResult& result,
 }
 
 /// Runs that counting up takes at least: one of a fleet that misses, all seeds of the one that
-/// holds; of a candidate that was given up not before its bounds, and the fleets that failed, allow.
+/// holds; of a candidate that was given up not before its bounds, and the fleets that failed,
+/// allow.
 std::size_t counted_runs(const PlanCandidate& candidate, const CandidateResult& result,
                          std::size_t seeds) {
   switch (result.fate) {
@@ -53,8 +54,7 @@ void check_whole(Plan& plan, const PlanSearchSettings& settings, PlanRuns& runs)
                                           .units = result.units,
                                           .load = settings.fleet.load}})
                                    .front();
-    if (whole.status == RunStatus::ran &&
-        attainment_of(whole.report) >= settings.fleet.target) {
+    if (whole.status == RunStatus::ran && attainment_of(whole.report) >= settings.fleet.target) {
       result.is_checked_whole = true;
       result.metrics = figure_values(whole.report);
       result.attainments.front() = attainment_of(whole.report);
@@ -64,9 +64,10 @@ void check_whole(Plan& plan, const PlanSearchSettings& settings, PlanRuns& runs)
     if (whole.status != RunStatus::ran || result.units == candidate.units_max) {
       result.fate = CandidateFate::fails;
       result.reason = whole.status == RunStatus::ran
-                          ? fmt::format("{} of them, as many as are allowed, hold samples of the "
-                                        "traffic and miss the SLO over all of it",
-                                        result.units)
+                          ? fmt::format(
+                                "{} of them, as many as are allowed, hold samples of the "
+                                "traffic and miss the SLO over all of it",
+                                result.units)
                           : whole.message;
     } else {
       ++result.units;
@@ -104,8 +105,8 @@ void look_closely(Plan& plan, const PlanRequests& requests, PlanRuns& runs) {
   const CostRange range = plan.cost_range(cheapest);
   for (const DeploymentConfidence& other : plan.confidences) {
     if (other.candidate == cheapest) continue;
-    const bool same = plan.space.candidates[other.candidate].hardware ==
-                      plan.space.candidates[cheapest].hardware;
+    const bool same =
+        plan.space.candidates[other.candidate].hardware == plan.space.candidates[cheapest].hardware;
     if (cannot_be_told_apart(range, plan.cost_range(other.candidate), same))
       plan.as_good_as_cheapest.push_back(other.candidate);
   }
@@ -114,8 +115,7 @@ void look_closely(Plan& plan, const PlanRequests& requests, PlanRuns& runs) {
 }  // namespace
 
 const DeploymentConfidence* Plan::confidence(std::size_t candidate) const {
-  const auto found =
-      std::ranges::find(confidences, candidate, &DeploymentConfidence::candidate);
+  const auto found = std::ranges::find(confidences, candidate, &DeploymentConfidence::candidate);
   return found == confidences.end() ? nullptr : &*found;
 }
 
@@ -143,9 +143,8 @@ std::vector<std::size_t> Plan::holding() const {
 }
 
 std::vector<std::string> Plan::judged_run(std::size_t candidate) const {
-  return space.requests().whole_run({.candidate = candidate,
-                                     .units = result.candidates[candidate].units,
-                                     .load = judged_load()});
+  return space.requests().whole_run(
+      {.candidate = candidate, .units = result.candidates[candidate].units, .load = judged_load()});
 }
 
 namespace {
@@ -167,8 +166,8 @@ class StatusLine {
       const std::size_t i = *so_far.cheapest;
       const CandidateResult& best = so_far.candidates[i];
       const std::string choice = choice_text(plan_.space.axes, plan_.space.candidates[i].values);
-      status_.answer = fmt::format("{}{}{}", choice, choice.empty() ? "" : ", ",
-                                   counted(best.units, "replica"));
+      status_.answer =
+          fmt::format("{}{}{}", choice, choice.empty() ? "" : ", ", counted(best.units, "replica"));
       status_.dollars_per_hour = best.objectives.dollars_per_hour;
     }
     tell();

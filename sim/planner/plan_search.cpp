@@ -264,14 +264,15 @@ class Search {
     search.take(outcomes);
     result.estimate = search.estimate();
     if (!search.is_over()) return;
-    if (!search.impossible().empty()) return close(i, CandidateFate::impossible, search.impossible());
+    if (!search.impossible().empty())
+      return close(i, CandidateFate::impossible, search.impossible());
     if (!search.units()) {
       result.objectives = best_case(i);
       const int most = candidates_[i].units_max;
-      return close(i, CandidateFate::fails,
-                   most == 1 ? std::string("one, as many as are allowed, misses the SLO")
-                             : fmt::format("{} of them, as many as are allowed, still miss the SLO",
-                                           most));
+      return close(
+          i, CandidateFate::fails,
+          most == 1 ? std::string("one, as many as are allowed, misses the SLO")
+                    : fmt::format("{} of them, as many as are allowed, still miss the SLO", most));
     }
     result.units = *search.units();
     close(i, CandidateFate::holds, "");

@@ -31,16 +31,16 @@ struct EnumNames<CandidateFate> {
 
 struct CandidateResult {
   CandidateFate fate = CandidateFate::undecided;
-  std::string reason;            // in words; empty if it holds
-  int units = 0;                 // that hold; else, if it is known, that it takes at least
-  std::optional<int> estimate;   // from one unit under its share
-  Objectives objectives;         // if it holds; else the least and most that they could be
-  std::vector<double> metrics;   // figures(), means over the replications
+  std::string reason;                   // in words; empty if it holds
+  int units = 0;                        // that hold; else, if it is known, that it takes at least
+  std::optional<int> estimate;          // from one unit under its share
+  Objectives objectives;                // if it holds; else the least and most that they could be
+  std::vector<double> metrics;          // figures(), means over the replications
   std::vector<const RunOutcome*> runs;  // of the fleet that holds, one a replication
   std::vector<double> attainments;      // of these
   double attainment_low = 0;            // lower end of their interval
   bool is_checked_whole = false;        // of sampled traffic: the whole of it was run as well
-  std::size_t probes = 0;        // runs that it took
+  std::size_t probes = 0;               // runs that it took
 };
 
 struct PlanResult {
@@ -49,7 +49,7 @@ struct PlanResult {
   std::optional<std::size_t> cheapest;
   /// Candidates that are beaten, and by which other, in the order it was found out.
   std::vector<std::pair<std::size_t, std::size_t>> beaten_by;
-  bool is_complete = true;                  // false: stopped by the user, or out of time
+  bool is_complete = true;  // false: stopped by the user, or out of time
   /// The cheapest of those that still hold with one unit down, if there may be one more.
   std::optional<std::size_t> cheapest_spared;
 
@@ -61,11 +61,11 @@ struct PlanResult {
 
 struct PlanSearchSettings {
   FleetSearchSettings fleet;
-  double output_tokens_per_s = 0;   // that the load asks for; fleets that hold it serve it
-  std::size_t latency_metric = 0;   // of figures()
-  bool wants_front = true;          // false: the cheapest alone
-  bool is_exhaustive = false;       // every candidate, every count from 1 on: what the search saves
-  std::size_t width = 8;            // candidates at a time
+  double output_tokens_per_s = 0;  // that the load asks for; fleets that hold it serve it
+  std::size_t latency_metric = 0;  // of figures()
+  bool wants_front = true;         // false: the cheapest alone
+  bool is_exhaustive = false;      // every candidate, every count from 1 on: what the search saves
+  std::size_t width = 8;           // candidates at a time
   /// Told after each round.
   std::function<void(const PlanResult& so_far)> progress = {};
 };

@@ -96,7 +96,8 @@ std::string interval_text(const LatencyExplanation& explanation) {
   const std::string low = brief(explanation.interval->low);
   const std::string high = brief(explanation.interval->high);
   if (low == high) return "";
-  return fmt::format("{:.0f} % interval (kernel-price error): {}–{} ms", 100 * interval_confidence, low, high);
+  return fmt::format("{:.0f} % interval (kernel-price error): {}–{} ms", 100 * interval_confidence,
+                     low, high);
 }
 
 double divisor(const LatencyExplanation& explanation) {

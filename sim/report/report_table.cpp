@@ -379,8 +379,8 @@ class ReportText {
     const Report::Network& network = *report_.network;
     std::vector<std::string> parts = {counted(network.flows, "flow") + " simulated"};
     if (network.alone + network.met > 0)
-      parts.push_back(fmt::format("{} of {} step collectives met other traffic", grouped(network.met),
-                                  grouped(network.alone + network.met)));
+      parts.push_back(fmt::format("{} of {} step collectives met other traffic",
+                                  grouped(network.met), grouped(network.alone + network.met)));
     if (network.priced > 0) parts.push_back(grouped(network.priced) + " priced in closed form");
     if (network.contention_by.empty()) {
       parts.emplace_back("no contention");

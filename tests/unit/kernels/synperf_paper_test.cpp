@@ -23,8 +23,8 @@ const Kernel product = Gemm{4096, 4096, 4096, DType::bf16};
 
 TEST(SynPerfPaper, PricesKernelsOfDenseAndExpertModels) {
   const GpuSpec gpu = load_gpu("h200-sxm", {});
-  const Kernel experts = FusedMoe{
-      .tokens = 64, .experts = 8, .topk = 2, .hidden = 4096, .intermediate = 14336};
+  const Kernel experts =
+      FusedMoe{.tokens = 64, .experts = 8, .topk = 2, .hidden = 4096, .intermediate = 14336};
   for (const char* name : {"synperf_paper", "synperf_without_mio", "synperf_without_math",
                            "synperf_without_network"}) {
     for (const Kernel& kernel : {product, experts, Kernel(RmsNorm{64, 4096})}) {

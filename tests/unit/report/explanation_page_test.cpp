@@ -82,8 +82,10 @@ TEST_F(ExplanationPage, SaysWhatPricesMayMakeOfTheValue) {
   EXPECT_THAT(explanation_page(made, "[a]\n", "1.2.3"), Not(HasSubstr("kernel-price error")));
   EXPECT_EQ(explanation_value(made).find("interval_ms"), nullptr);
   made.interval = {90, 115};
-  EXPECT_THAT(explanation_page(made, "[a]\n", "1.2.3"),
-              HasSubstr(R"("note":"90 % interval (kernel-price error): 90.0–115 ms · arrival to first token")"));
+  EXPECT_THAT(
+      explanation_page(made, "[a]\n", "1.2.3"),
+      HasSubstr(
+          R"("note":"90 % interval (kernel-price error): 90.0–115 ms · arrival to first token")"));
   EXPECT_THAT(explanation_text(made, false),
               HasSubstr("\n  90 % interval (kernel-price error): 90.0–115 ms\n"));
   EXPECT_EQ(to_json(*explanation_value(made).find("interval_ms"), -1), "[90.0,115.0]");
