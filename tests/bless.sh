@@ -4,8 +4,9 @@
 # commit it, and name it in CHANGELOG.md under "Changed behaviour".
 #
 #   tests/bless.sh            everything
-#   tests/bless.sh NAME…      only these examples or error cases; README is one too, and ACCURACY, the page
-#                             of figures (needs FORETOKEN_DATA; not part of "everything")
+#   tests/bless.sh NAME…      only these examples or error cases; README is one too, KEYS the page of a
+#                             scenario's keys, and ACCURACY that of figures (needs FORETOKEN_DATA; not part of
+#                             "everything")
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -44,8 +45,11 @@ if wanted README "$@"; then
     bash tests/golden/check_readme.sh "$page" "$foretoken" --bless
   done
 fi
+if wanted KEYS "$@"; then
+  "$foretoken" keys --markdown >sim/scenario/KEYS.md
+fi
 if [ $# -gt 0 ] && wanted ACCURACY "$@"; then
   cmake --build --preset release --target foretoken-calibrate
   bash tests/golden/check_readme.sh calibration/ACCURACY.md "$foretoken" --bless
 fi
-git --no-pager diff --stat -- tests/golden examples/errors '*README.md' calibration/ACCURACY.md
+git --no-pager diff --stat -- tests/golden examples/errors '*README.md' calibration/ACCURACY.md sim/scenario/KEYS.md

@@ -26,13 +26,13 @@ struct Line {
 };
 
 /// Ranges of sizes with one algorithm, whatever pieces the table has them in.
-struct Range {
+struct SizeRange {
   std::string algorithm;
   double above = 0, below = 0;
 };
 
-std::vector<Range> ranges_of(const AllReduceChoice& choice) {
-  std::vector<Range> ranges;
+std::vector<SizeRange> ranges_of(const AllReduceChoice& choice) {
+  std::vector<SizeRange> ranges;
   for (const AllReduceKernel& kernel : choice.kernels) {
     if (!ranges.empty() && ranges.back().algorithm == kernel.algorithm) {
       ranges.back().below = kernel.bytes_below;
@@ -112,7 +112,7 @@ Line full_rate_line(const std::string& algorithm, const EngineRow& row,
 }
 
 /// Points of a range from all rows, geometric means of those of one size.
-std::vector<Point> points_in(const Range& range, std::span<const EngineRow> rows) {
+std::vector<Point> points_in(const SizeRange& range, std::span<const EngineRow> rows) {
   std::map<double, std::pair<double, int>> by_size;
   for (const EngineRow& row : rows) {
     const double bytes = row.row.point.bytes;
@@ -127,7 +127,7 @@ std::vector<Point> points_in(const Range& range, std::span<const EngineRow> rows
   return points;
 }
 
-std::vector<AllReduceKernel> kernels_of(const Range& range, std::span<const Point> points,
+std::vector<AllReduceKernel> kernels_of(const SizeRange& range, std::span<const Point> points,
                                         const Line& full) {
   std::vector<AllReduceKernel> kernels;
   const std::vector<Piece> pieces = pieces_of(points, full.slope);
@@ -160,7 +160,7 @@ AllReduceChoices fit_all_reduce(const AllReduceChoices& table, std::span<const E
              row.fabric == choice.fabric && row.row.point.ranks == choice.ranks;
     });
     std::vector<AllReduceKernel> kernels;
-    for (const Range& range : ranges_of(choice)) {
+    for (const SizeRange& range : ranges_of(choice)) {
       const std::vector<Point> points = points_in(range, own);
       if (points.empty()) {
         std::ranges::copy_if(

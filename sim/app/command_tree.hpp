@@ -35,6 +35,7 @@ struct CompletedValues {
   std::string argument;  // "gpu": of "--gpu" and of the positional "gpu"
   std::vector<std::string> values;
   std::string command = {};  // "select": there alone, where the name means something else
+  bool goes_on = false;      // more is typed behind a value, without a space
 };
 
 std::string bash_completion(const CommandTree& program, const std::vector<CompletedValues>& values);

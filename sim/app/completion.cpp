@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "hardware/cluster.hpp"
@@ -25,6 +26,24 @@ std::vector<std::string> names_of(const Registry<Factory>& registry) {
   return names;
 }
 
+/// Tables and keys as `foretoken keys` takes them.
+std::vector<std::string> key_names() {
+  std::vector<std::string> names;
+  for (const std::string& key : settable_keys()) {
+    const std::string table = key.substr(0, key.rfind('.'));
+    if (std::ranges::find(names, table) == names.end()) names.push_back(table);
+  }
+  for (const std::string& key : settable_keys()) names.push_back(key);
+  return names;
+}
+
+/// Beginnings of what --set takes.
+std::vector<std::string> assignments() {
+  std::vector<std::string> out = settable_keys();
+  for (std::string& key : out) key += '=';
+  return out;
+}
+
 std::vector<CompletedValues> completed_values() {
   const Catalogs catalogs;
   return {{"model", names_of(tile_model_catalog()), "select"},
@@ -36,6 +55,8 @@ std::vector<CompletedValues> completed_values() {
           {"predictor", names_of(catalogs.predictors)},
           {"scheduler", names_of(catalogs.schedulers)},
           {"preset", engine_preset_names()},
+          {"table", key_names()},
+          {.argument = "set", .values = assignments(), .goes_on = true},
           {"shell", {"bash", "zsh", "fish"}}};
 }
 
@@ -57,9 +78,10 @@ void add_completion(CLI::App& program, Action& chosen) {
   command->add_option("shell", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->footer(examples("  source <(foretoken completion bash)\n"
-                           "  source <(foretoken completion zsh)\n"
-                           "  foretoken completion fish | source"));
+  command->footer(
+      examples("  source <(foretoken completion bash)\n"
+               "  source <(foretoken completion zsh)\n"
+               "  foretoken completion fish | source"));
   command->callback([shell, &program, &chosen] {
     chosen = [shell, &program] { return print_completion(program, *shell); };
   });

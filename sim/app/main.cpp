@@ -73,6 +73,7 @@ int run(int argc, char** argv) {
   add_cluster(program, chosen);
   add_engine(program, chosen);
   add_list(program, chosen);
+  add_keys(program, chosen);
   add_outcome(program, chosen);
   add_completion(program, chosen);
   add_man(program, chosen);

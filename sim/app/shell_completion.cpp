@@ -80,7 +80,8 @@ std::string bash_completion(const CommandTree& program,
                             const std::vector<CompletedValues>& values) {
   std::string out = fmt::format(
       "# Completion of {0} for bash; written by `{0} completion bash`.\n_{0}() {{\n"
-      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} typed= w list=\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} typed= w "
+      "list=\n"
       "  # \"--gpu=h200\" comes as three words.\n"
       "  [ \"$before\" = = ] && before=${{COMP_WORDS[COMP_CWORD-2]}}\n"
       "  [ \"$word\" = = ] && word=\n"
@@ -96,14 +97,15 @@ std::string bash_completion(const CommandTree& program,
   out += "    esac\n  done\n  case $typed:$before in\n";
   for (const CompletedValues& known : values) {
     out += fmt::format(
-        "    {}) COMPREPLY=($(compgen -f -P \"$list\" -W {} -- \"$word\")); return ;;\n",
-        value_pattern(known), quoted(joined(known.values)));
+        "    {}) {}COMPREPLY=($(compgen -f -P \"$list\" -W {} -- \"$word\")); return ;;\n",
+        value_pattern(known), known.goes_on ? "compopt -o nospace 2>/dev/null; " : "",
+        quoted(joined(known.values)));
   }
   out += "  esac\n  case $typed in\n";
   for (const Path& path : paths) {
-    out += fmt::format("    {}) COMPREPLY=($(compgen {} -W {} -- \"$word\")) ;;\n",
-                       quoted(path.words), path.words.empty() ? "" : "-f",
-                       quoted(joined(words_after(path, values))));
+    out +=
+        fmt::format("    {}) COMPREPLY=($(compgen {} -W {} -- \"$word\")) ;;\n", quoted(path.words),
+                    path.words.empty() ? "" : "-f", quoted(joined(words_after(path, values))));
   }
   return out + fmt::format("  esac\n}}\ncomplete -o filenames -F _{0} {0}\n", program.name);
 }
@@ -123,14 +125,13 @@ std::string zsh_completion(const CommandTree& program, const std::vector<Complet
   }
   out += "    esac\n  done\n  case $typed:$before in\n";
   for (const CompletedValues& known : values) {
-    out += fmt::format("    {}) compset -P '*,'; compadd -- {}; _files; return ;;\n",
-                       value_pattern(known), joined(known.values));
+    out += fmt::format("    {}) compset -P '*,'; compadd {}-- {}; _files; return ;;\n",
+                       value_pattern(known), known.goes_on ? "-S '' " : "", joined(known.values));
   }
   out += "  esac\n  case $typed in\n";
   for (const Path& path : paths) {
     out += fmt::format("    {}) compadd -- {}{} ;;\n", quoted(path.words),
-                       joined(words_after(path, values)),
-                       path.words.empty() ? "" : "; _files");
+                       joined(words_after(path, values)), path.words.empty() ? "" : "; _files");
   }
   // Found in a folder of fpath this file is the function's body; sourced it says whose it is.
   return out + fmt::format(
@@ -170,10 +171,9 @@ std::string fish_completion(const CommandTree& program,
       line("-f -a " + below.name, below.description);
     for (const CommandOption& option : path.command->options) {
       const CompletedValues* known = values_of(option, path, values);
-      const std::string names =
-          known == nullptr
-              ? ""
-              : fmt::format(" -a '(__{}_names {})'", program.name, joined(known->values));
+      const std::string names = known == nullptr ? ""
+                                                 : fmt::format(" -a '(__{}_names {})'",
+                                                               program.name, joined(known->values));
       if (option.is_positional) {
         if (known != nullptr) line(names.substr(1), option.description);
         continue;

@@ -7,6 +7,9 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
+
+#include "sim/base/keys.hpp"
 
 namespace foretoken {
 
@@ -33,6 +36,7 @@ void add_cluster(CLI::App& program, Action& chosen);
 void add_import(CLI::App& program, Action& chosen);
 void add_engine(CLI::App& program, Action& chosen);
 void add_list(CLI::App& program, Action& chosen);
+void add_keys(CLI::App& program, Action& chosen);
 void add_outcome(CLI::App& program, Action& chosen);
 void add_completion(CLI::App& program, Action& chosen);
 void add_man(CLI::App& program, Action& chosen);
@@ -46,6 +50,11 @@ inline CLI::Validator above_zero() {
           },
           "POSITIVE"};
 }
+
+/// Every table of a scenario, the options of its variants and [plan].
+std::vector<KeyTable> all_key_tables();
+/// Keys that --set can name without a name of the user's in between: "engine.batch_tokens_max".
+std::vector<std::string> settable_keys();
 
 /// Examples at the end of a subcommand's --help.
 std::string examples(const std::string& lines);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/keys.hpp"
 #include "sim/base/nearest_name.hpp"
 
 namespace foretoken {
@@ -23,6 +24,7 @@ class Registry {
     std::string name;
     std::string summary;  // one line, shown by `foretoken list`
     Factory make;
+    std::vector<KeyNote> options = {};  // the variant's own keys of its table
   };
 
   /// `kind` is the noun messages use: "scheduler".
@@ -34,8 +36,8 @@ class Registry {
     }
     entries_.push_back(std::move(added));
   }
-  void add(std::string name, std::string summary, Factory make) {
-    add(Entry{std::move(name), std::move(summary), std::move(make)});
+  void add(std::string name, std::string summary, Factory make, std::vector<KeyNote> options = {}) {
+    add(Entry{std::move(name), std::move(summary), std::move(make), std::move(options)});
   }
 
   /// The entry called `name`; an unknown name is a ConfigError at `position` that lists the known.

@@ -67,9 +67,15 @@ endfunction()
 
 # foretoken_room(NAME [COLD] [LINKS target ...] [APART file ...])
 #   Library foretoken_<NAME> from every .cpp in the current folder and its sub-folders, linked to LINKS.
+#   A sub-folder with a CMakeLists.txt is a room of its own.
 function(foretoken_room name)
   cmake_parse_arguments(ROOM "COLD" "" "LINKS;PRIVATE_LINKS;EXTRA;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB rooms_within CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
+  foreach(list IN LISTS rooms_within)
+    get_filename_component(folder ${list} DIRECTORY)
+    list(FILTER sources EXCLUDE REGEX "^${folder}/")
+  endforeach()
   foretoken_unity(sources ${name} "${sources}" APART ${ROOM_APART})
   add_library(foretoken_${name} STATIC ${sources} ${ROOM_EXTRA})
   target_include_directories(foretoken_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>

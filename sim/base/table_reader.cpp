@@ -126,20 +126,21 @@ void TableReader::expect(std::string_view key, bool condition, std::string_view 
 
 bool TableReader::fail(std::string_view key, std::string_view message) {
   failed_.emplace_back(key);
-  diagnostics_->add(position(key),
-                    fmt::format("{}{}{}: {}", name_, name_.empty() ? "" : ".", key, message));
+  diagnostics_->add(position(key), fmt::format("{}: {}", full_name(key), message));
   return false;
 }
 
-void TableReader::finish() {
+void TableReader::finish(const std::function<std::string(std::string_view)>& home) {
   std::vector<std::string_view> known(asked_.begin(), asked_.end());
   for (const auto& [key, value] : std::get<ValueObject>(table_->data)) {
     if (std::ranges::find(asked_, key) != asked_.end()) continue;
     const std::string_view noun = value.is_object() && name_.empty() ? "table" : "key";
     const std::string where = name_.empty() ? "" : fmt::format(" in [{}]", name_);
     const std::string_view nearest = nearest_name(key, known);
-    const std::string remedy = nearest.empty() ? fmt::format(". Known: {}", fmt::join(known, ", "))
-                                               : fmt::format("; did you mean '{}'?", nearest);
+    const std::string owner = nearest.empty() && home ? home(key) : "";
+    std::string remedy = fmt::format(". Known: {}", fmt::join(known, ", "));
+    if (!nearest.empty()) remedy = fmt::format("; did you mean '{}'?", nearest);
+    if (!owner.empty()) remedy = fmt::format("; it belongs to {}", owner);
     diagnostics_->add(value.position, fmt::format("unknown {} '{}'{}{}", noun, key, where, remedy));
   }
 }
@@ -165,6 +166,10 @@ SourcePosition TableReader::position(std::string_view key) const {
   return value == nullptr ? table_->position : value->position;
 }
 
+std::string TableReader::full_name(std::string_view key) const {
+  return fmt::format("{}{}{}", name_, name_.empty() ? "" : ".", key);
+}
+
 bool TableReader::read_quantity_text(std::string_view key, std::string& out,
                                      std::string_view example) {
   const Value* value = find(key);
@@ -179,10 +184,12 @@ bool TableReader::fail_unknown_name(std::string_view key, const std::string& nam
   return fail(key, unknown_name_message("value", name, known));
 }
 
-void TableReader::report_missing(std::string_view key) {
+bool TableReader::has(std::string_view key) {
+  if (find(key) != nullptr) return true;
   failed_.emplace_back(key);
   diagnostics_->add(table_->position, name_.empty() ? fmt::format("'{}' is missing", key)
                                                     : fmt::format("[{}] lacks '{}'", name_, key));
+  return false;
 }
 
 }  // namespace foretoken

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,12 +61,10 @@ class TableReader {
   /// As read(), and a missing key is a mistake.
   template <class T>
   bool require(std::string_view key, T& out) {
-    if (find(key) == nullptr) {
-      report_missing(key);
-      return false;
-    }
-    return read(key, out);
+    return has(key) && read(key, out);
   }
+  /// Whether `key` is there; that it is not is reported.
+  bool has(std::string_view key);
 
   /// The member as it stands, or nullptr; counts as read.
   const Value* find(std::string_view key);
@@ -77,8 +76,9 @@ class TableReader {
   /// Reports a mistake at `key`; returns false for `return fail(...)`.
   bool fail(std::string_view key, std::string_view message);
 
-  /// Reports every key that nobody asked for.
-  void finish();
+  /// Reports every key that nobody asked for. `home` names the table that a key belongs to, "" if
+  /// there is none; asked where no key of this table is spelt nearly so.
+  void finish(const std::function<std::string(std::string_view)>& home = {});
   /// The members nobody asked for, as a table: the options of a variant. They count as read.
   [[nodiscard]] Value take_rest();
 
@@ -90,12 +90,13 @@ class TableReader {
   /// Where `key` stands, or the table itself if it is absent.
   [[nodiscard]] SourcePosition position(std::string_view key) const;
   [[nodiscard]] Diagnostics& diagnostics() { return *diagnostics_; }
+  /// What messages call `key`: "engine.sequences_max".
+  [[nodiscard]] std::string full_name(std::string_view key) const;
 
  private:
   bool read_quantity_text(std::string_view key, std::string& out, std::string_view example);
   bool fail_unknown_name(std::string_view key, const std::string& name,
                          const std::vector<std::string_view>& known);
-  void report_missing(std::string_view key);
 
   const Value* table_;
   Diagnostics* diagnostics_;

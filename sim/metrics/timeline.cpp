@@ -98,12 +98,4 @@ void Timeline::record_request(const RequestRecord& record) {
   if (record.ended > record.arrival) load_.add_request(record.arrival, record.ended);
 }
 
-bool SloLimits::is_met_by(const RequestRecord& record) const {
-  const auto holds = [](Seconds limit, Seconds value) {
-    return limit < Seconds(0.0) || value <= limit;
-  };
-  return record.status == RequestStatus::completed && holds(ttft, record.ttft()) &&
-         holds(tpot, record.tpot()) && holds(end_to_end, record.end_to_end());
-}
-
 }  // namespace foretoken

@@ -60,8 +60,7 @@ struct StepTotals {
   Seconds first_stage_busy;
   double kv_used_peak = 0, kv_block_seconds = 0;
 
-  void add(Seconds time, bool is_first_stage, std::int64_t step_sequences,
-           const ReplicaLoad& load);
+  void add(Seconds time, bool is_first_stage, std::int64_t step_sequences, const ReplicaLoad& load);
   /// Blocks in use on a replica, averaged over the time in which its first stage worked.
   [[nodiscard]] double kv_used_mean() const;
 };
@@ -112,13 +111,6 @@ class Timeline {
   LoadCurve load_;
   StepTotals all_;
   std::vector<StepTotals> pools_;
-};
-
-/// What a request must meet to count as served well; negative = no target.
-struct SloLimits {
-  Seconds ttft{-1.0}, tpot{-1.0}, end_to_end{-1.0};
-
-  [[nodiscard]] bool is_met_by(const RequestRecord& record) const;
 };
 
 }  // namespace foretoken

@@ -1,6 +1,8 @@
 #include "sim/planner/plan_settings.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <filesystem>
 #include <ranges>
 #include <set>
@@ -15,6 +17,77 @@
 namespace foretoken {
 namespace {
 
+/// Names and counts of [deployment], [engine] and [model] that a plan may choose from.
+struct ListedChoice {
+  const char* key;
+  const char* scenario_key;
+  const char* label;
+  bool is_count;
+  const char* meaning;
+};
+constexpr std::array layout_choices = std::to_array<ListedChoice>({
+    {"tensor_parallel", "deployment.tensor_parallel", "TP", true,
+     "Sizes of tensor parallelism to try. Not set: 1, 2, 4, 8 and the scenario's, unless pools, "
+     "attention ranks or expert ranks depend on it."},
+    {"pipeline_parallel", "deployment.pipeline_parallel", "PP", true,
+     "Numbers of pipeline stages to try."},
+    {"data_parallel_attention", "deployment.data_parallel_attention", "DP", true,
+     "Numbers of attention ranks to try."},
+    {"expert_parallel", "deployment.expert_parallel", "EP", true,
+     "Numbers of sets of GPUs with whole experts to try."},
+});
+constexpr std::array name_choices = std::to_array<ListedChoice>({
+    {"preset", "engine.preset", "preset", false, "Engine presets to try."},
+    {"scheduler", "engine.scheduler", "scheduler", false, "Schedulers to try."},
+    {"dtype", "model.dtype", "dtype", false, "Number formats of the weights to try."},
+    {"kv_dtype", "model.kv_dtype", "KV", false, "Number formats of the KV cache to try."},
+});
+
+const Keys<PlanSettings>& plan_keys() {
+  using S = PlanSettings;
+  const Range counted = at_least(1);
+  static const Keys<S> keys = {
+      {"replicas_max",
+       &S::replicas_max,
+       {.range = counted, .unit = "replicas"},
+       "Largest number of replicas that is considered."},
+      {"gpus_max",
+       &S::gpus_max,
+       {.range = counted, .unit = "GPUs"},
+       "Largest number of GPUs that is considered."},
+      {"candidates_at_once",
+       &S::candidates_at_once,
+       {.range = counted, .unit = "deployments"},
+       "Deployments that are examined side by side before bounds are compared."},
+      {"front",
+       &S::wants_front,
+       {},
+       "Whether the front of cost against latency is looked for. If not, only the cheapest "
+       "deployment is, with fewer runs."},
+      {"margin",
+       &S::margin,
+       {.range = between(0, 1, "must be from 0 to 1; 0.05 is 5 % more load")},
+       "Load beyond the scenario's that a deployment has to hold, as a share: 0.05 asks for 5 % "
+       "more."},
+      {"pay",
+       &S::pay,
+       {},
+       "What is paid for: the GPUs in use, or whole nodes, as clouds rent them."},
+      {"confidence",
+       &S::confidence,
+       {.range = {.low = 0.5,
+                  .high = std::nextafter(1.0, 0.0),
+                  .message = "is a probability: at least 0.5, below 1"},
+        .allowed = "0.5 or more, below 1"},
+       "Probability of the intervals that decide whether a deployment holds the SLO."},
+      {"tolerance",
+       &S::tolerance,
+       {.range = between(0.001, 0.5, "must be from 0.001 to 0.5; 0.02 is 2 %")},
+       "How closely the highest load of a deployment is found, as a share of it."},
+  };
+  return keys;
+}
+
 class SettingsReader {
  public:
   SettingsReader(const Value& root, const Value& plan, Diagnostics& diagnostics)
@@ -23,23 +96,10 @@ class SettingsReader {
   PlanSettings read() {
     read_hardware();
     read_axes();
-    read_positive("replicas_max", settings_.replicas_max);
-    read_positive("gpus_max", settings_.gpus_max);
-    read_positive("candidates_at_once", settings_.candidates_at_once);
+    plan_keys().read(table_, settings_);
     read_prices();
     read_latency();
-    table_.read("front", settings_.wants_front);
-    table_.read("margin", settings_.margin);
-    table_.expect("margin", settings_.margin >= 0 && settings_.margin <= 1,
-                  "must be from 0 to 1; 0.05 is 5 % more load");
-    table_.read("pay", settings_.pay);
     read_replications();
-    table_.read("confidence", settings_.confidence);
-    table_.expect("confidence", settings_.confidence >= 0.5 && settings_.confidence < 1,
-                  "is a probability: at least 0.5, below 1");
-    table_.read("tolerance", settings_.tolerance);
-    table_.expect("tolerance", settings_.tolerance >= 0.001 && settings_.tolerance <= 0.5,
-                  "must be from 0.001 to 0.5; 0.02 is 2 %");
     table_.finish();
     const Value* deployment = root_.find("deployment");
     settings_.names_replicas =
@@ -48,11 +108,6 @@ class SettingsReader {
   }
 
  private:
-  void read_positive(std::string_view key, int& out) {
-    table_.read(key, out);
-    table_.expect(key, out >= 1, "must be at least 1");
-  }
-
   /// Names once each, and at least one.
   void expect_list(std::string_view key, const std::vector<std::string>& values) {
     table_.expect(key, !values.empty(), "names nothing to choose from");
@@ -147,15 +202,10 @@ class SettingsReader {
   }
 
   void read_axes() {
-    read_counts("tensor_parallel", "TP");
-    read_counts("pipeline_parallel", "PP");
-    read_counts("data_parallel_attention", "DP");
-    read_counts("expert_parallel", "EP");
+    for (const ListedChoice& choice : layout_choices) read_counts(choice.key, choice.label);
     read_pools();
-    read_names("preset", "engine.preset", "preset");
-    read_names("scheduler", "engine.scheduler", "scheduler");
-    read_names("dtype", "model.dtype", "dtype");
-    read_names("kv_dtype", "model.kv_dtype", "KV");
+    for (const ListedChoice& choice : name_choices)
+      read_names(choice.key, choice.scenario_key, choice.label);
     if (const Value* vary = table_.find_table("vary")) read_vary(*vary, "");
     read_usual_tensor();
   }
@@ -323,6 +373,48 @@ PlanSettings read_plan_settings(const Value& root) {
   PlanSettings settings = reader.read();
   diagnostics.throw_if_any();
   return settings;
+}
+
+std::vector<KeyTable> plan_key_tables() {
+  const auto list = [](const char* key, const char* type, const char* fallback,
+                       const char* meaning) -> KeyNote {
+    return {.name = key, .type = type, .fallback = fallback, .meaning = meaning};
+  };
+  std::vector<KeyNote> notes = {
+      list("gpus", "list of strings", "the scenario's cluster",
+           "GPUs to choose from, by name; of each as many nodes as the replicas take."),
+      list("clusters", "list of strings", "the scenario's cluster",
+           "Clusters to choose from, by name or path, each as large as it is; instead of gpus.")};
+  for (const ListedChoice& choice : layout_choices)
+    notes.push_back(list(choice.key, "list of integers", "the scenario's", choice.meaning));
+  notes.push_back(list("pools", "list of strings", "the scenario's",
+                       "Ratios of pools to try, such as \"1:3\": replicas of each pool in one set, "
+                       "in the order of the file."));
+  for (const ListedChoice& choice : name_choices)
+    notes.push_back(list(choice.key, "list of strings", "the scenario's", choice.meaning));
+  notes.push_back(list("vary", "table of lists", "not set",
+                       "Any other keys to choose: [plan.vary.engine] batch_tokens_max = [2048, "
+                       "8192]."));
+  for (KeyNote& note : plan_keys().notes()) notes.push_back(std::move(note));
+  notes.push_back({.name = "prices",
+                   .type = "table of prices",
+                   .unit = "2.50 USD/h",
+                   .fallback = "those of the GPUs' files",
+                   .allowed = "above 0",
+                   .meaning = "Price of a GPU-hour by the GPU's name."});
+  notes.push_back({.name = "latency",
+                   .type = "string",
+                   .fallback = "\"e2e_p50\"",
+                   .meaning = "Latency that the front is drawn by besides cost, such as "
+                              "\"ttft_p99\"."});
+  notes.push_back({.name = "replications",
+                   .type = "list of two integers",
+                   .fallback = "[2, 5]",
+                   .allowed = "1 or more, ascending",
+                   .meaning = "Fewest and most seeds that a deployment is simulated with to decide "
+                              "whether it holds the SLO."});
+  return {{"plan", "", "What `foretoken plan` may choose from, and how hard it looks.",
+           std::move(notes)}};
 }
 
 }  // namespace foretoken

@@ -76,12 +76,7 @@ class Relaxations {
   }
 
   void add_host() {
-    const auto takes_cpu = [](const Scenario& pool) {
-      const HostSettings& host = pool.engine.host;
-      const std::array times = {host.gap,     host.step,   host.sequence,
-                                host.request, host.launch, host.graph_launch};
-      return std::ranges::any_of(times, [](Seconds time) { return time > Seconds(0.0); });
-    };
+    const auto takes_cpu = [](const Scenario& pool) { return !pool.engine.host.is_free(); };
     if (any_pool(takes_cpu)) {
       add("a CPU that takes no time",
           {fmt::format("engine.host_speed={}", no_cpu_time), "engine.host_time='0 s'"});

@@ -97,7 +97,7 @@ void DeployedPools::start_fleet(PoolRole role, Fleet& fleet, Platform& platform,
 Pool& DeployedPools::start(Platform& platform, Timeline& timeline, RequestListener& client,
                            StepObserver* observer) {
   const Deployment& deployment = scenario_.deployment;
-  const FleetSettings fleet = fleet_settings(scenario_.front_end);
+  const FrontEndSettings& fleet = scenario_.front_end;
   parts_.resize(specs_.size());
   std::vector<const std::vector<ReplicaPlacement>*> placements;
   for (const auto& engine : engines_) placements.push_back(&engine->placements());
@@ -109,8 +109,7 @@ Pool& DeployedPools::start(Platform& platform, Timeline& timeline, RequestListen
     control_.emplace(scenario_, platform, timeline, parts_);
     return *fleets_.back();
   }
-  const HandoffSettings settings{deployment.kv_transfer == KvTransfer::layer_wise};
-  handoff_ = std::make_unique<Handoff>(settings, kv_paths(), platform, client);
+  handoff_ = std::make_unique<Handoff>(kv_paths(), platform, client);
   fleets_.push_back(std::make_unique<Fleet>(
       fleet, platform, make_router(deployment.prefill_router, "prefill_router"),
       handoff_->prefill_listener()));

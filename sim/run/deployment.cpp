@@ -11,42 +11,6 @@
 namespace foretoken {
 namespace {
 
-MemoryLimits memory_limits(const EngineSettings& engine) {
-  return {engine.memory_rule, engine.memory_utilization, engine.graphs_in_share,
-          engine.batch_tokens_max, engine.sequences_max};
-}
-
-SchedulerLimits scheduler_limits(const EngineSettings& engine) {
-  return {engine.batch_tokens_max, engine.sequences_max};
-}
-
-ReplicaDuty duty_of(PoolRole role) {
-  switch (role) {
-    case PoolRole::prefill:
-      return ReplicaDuty::prefill;
-    case PoolRole::decode:
-      return ReplicaDuty::decode;
-    case PoolRole::both:
-      break;
-  }
-  return ReplicaDuty::whole;
-}
-
-HostCosts host_costs(const Scenario& scenario) {
-  const HostSettings& host = scenario.engine.host;
-  const double stretch = stretch_of(scenario, "host");
-  const auto here = [&](Seconds time) { return time * stretch / host.speed; };
-  return {here(host.step),         here(host.sequence), here(host.request),   here(host.launch),
-          here(host.graph_launch), host.gap * stretch,  host.async_scheduling};
-}
-
-FrontEndCosts front_end_costs(const Scenario& scenario) {
-  const HostSettings& host = scenario.engine.host;
-  const double stretch = stretch_of(scenario, "host");
-  return {host.front_end_request * stretch, host.front_end_token * stretch,
-          host.front_end_output * stretch};
-}
-
 void add_time(PriceTotals& totals, std::string_view family, Seconds time) {
   if (time > Seconds(0.0)) totals.time_by.emplace_back(family, time);
 }
@@ -70,12 +34,11 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
   diagnostics.attempt([&] {
     KvCache scratch(1, scenario.engine.block_tokens);
     (void)make_variant(catalogs.schedulers, scenario.engine.scheduler, "engine",
-                       scheduler_limits(scenario.engine), scratch);
+                       SchedulerLimits(scenario.engine), scratch);
   });
   diagnostics.attempt([&] { check_all_reduce(); });
   diagnostics.attempt([&] {
-    MemoryLimits limits = memory_limits(scenario.engine);
-    limits.draft = draft_memory(scenario);
+    const MemoryLimits limits{scenario.engine, scenario.engine, draft_memory(scenario)};
     memory_ = plan_memory(scenario.model, layout, scenario.execution, scenario.cluster.gpu, limits);
     kv_blocks_ = memory_.kv_blocks;
     if (scenario.engine.kv_blocks > 0) {
@@ -172,10 +135,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.queue_max = scenario_.engine.queue_max;
   config.comm = comm_;
   config.micro_batches = scenario_.deployment.micro_batches;
-  config.host = host_costs(scenario_);
-  config.graphs = {scenario_.engine.host.cuda_graph_sizes,
-                   scenario_.engine.host.cuda_graph_prefill};
-  config.front_end = front_end_costs(scenario_);
+  config.host = scenario_.engine.host.here(stretch_of(scenario_, "host"));
   config.lists_sequences = scenario_.attention == AttentionDetail::plan;
   config.host_copies = scenario_.engine.host_copies;
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
@@ -238,12 +198,12 @@ void DeployedEngine::start_replicas(const PoolPart& part, Platform& platform, Ti
     const ReplicaId id = {part.first.value + static_cast<std::uint32_t>(i)};
     ReplicaConfig config = replica_config(id, placements_[i], *part.parties, platform);
     config.pool = part.pool;
-    config.duty = duty_of(role_);
+    config.role = role_;
     config.port = part.port;
     if (role_ == PoolRole::prefill) {
-      const Deployment& deployment = scenario_.deployment;
-      config.announces_pieces = deployment.kv_transfer == KvTransfer::layer_wise;
-      config.shows_first_token = deployment.first_token == FirstToken::prefill;
+      const HandoffSettings& handoff = scenario_.deployment.handoff;
+      config.announces_pieces = handoff.kv_transfer == KvTransfer::layer_wise;
+      config.shows_first_token = handoff.first_token == FirstToken::prefill;
     }
     replicas_.push_back(std::make_unique<Replica>(
         std::move(config), platform, [this] { return start_engines(); }, timeline, listener,
@@ -252,7 +212,7 @@ void DeployedEngine::start_replicas(const PoolPart& part, Platform& platform, Ti
 }
 
 AttentionRanks DeployedEngine::start_engines() const {
-  const SchedulerLimits limits = scheduler_limits(scenario_.engine);
+  const SchedulerLimits& limits = scenario_.engine;
   AttentionRanks ranks;
   for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
     auto cache =
@@ -293,8 +253,8 @@ Seconds DeployedEngine::smallest_step() const {
   Seconds time;
   for (const PricedKernel& kernel : pricers_.front().pricer->kernels(ranks))
     time += kernel.price.time * kernel.call.calls;
-  const HostCosts host = host_costs(scenario_);
-  return host.is_async ? time + host.gap : time + host.gap + host.step + host.sequence;
+  const HostSettings host = scenario_.engine.host.here(stretch_of(scenario_, "host"));
+  return host.async_scheduling ? time + host.gap : time + host.gap + host.step + host.sequence;
 }
 
 PriceTotals DeployedEngine::totals() const {

@@ -21,37 +21,17 @@ std::vector<PlannedFailure::Hit> hits(const Failure& failure, const ClusterSpec&
   std::vector<PlannedFailure::Hit> found;
   for (const ControlledPool& pool : pools) {
     for (std::size_t i = 0; i < pool.part.count; ++i) {
-      const bool is_hit = failure.part == FailingPart::replica
-                              ? failure.pool == pool.spec->name &&
-                                    static_cast<std::size_t>(failure.index) == i
-                              : stands_on((*pool.placements)[i], failure, cluster);
+      const bool is_hit =
+          failure.part == FailingPart::replica
+              ? failure.pool == pool.spec->name && static_cast<std::size_t>(failure.index) == i
+              : stands_on((*pool.placements)[i], failure, cluster);
       if (is_hit) found.push_back({pool.fleet, pool.part.first + i});
     }
   }
   return found;
 }
 
-ScalingPolicy scaling_policy(const Scenario& pool) {
-  const AutoscalerSettings& settings = *pool.autoscaler;
-  ScalingPolicy policy;
-  policy.min = settings.min;
-  policy.max = settings.max;
-  policy.metric = *parse_enum<ScalingMetric>(enum_name(settings.metric));
-  policy.target = settings.target;
-  policy.interval = settings.interval;
-  policy.cooldown_up = settings.cooldown_up;
-  policy.cooldown_down = settings.cooldown_down;
-  policy.sequences_max = std::int64_t{pool.engine.sequences_max} *
-                         pool.deployment.layout.data_parallel_attention;
-  return policy;
-}
-
 }  // namespace
-
-FleetSettings fleet_settings(const FrontEndSettings& front_end) {
-  return {.status_interval = front_end.status_interval,
-          .outstanding_max = front_end.outstanding_max};
-}
 
 MemberSettings member_settings(const Scenario& pool, const MemoryPlan& memory) {
   return {.startup = startup_time(pool, memory), .is_scaled = pool.autoscaler.has_value()};
@@ -79,14 +59,16 @@ FleetControl::FleetControl(const Scenario& scenario, Platform& platform, Timelin
   }
   std::vector<PlannedFailure> planned;
   for (const Failure& failure : scenario.failures) {
-    planned.push_back(
-        {failure.at, hits(failure, scenario.cluster, pools), failure.recovers_after});
+    planned.push_back({failure.at, hits(failure, scenario.cluster, pools), failure.recovers_after});
   }
   if (!planned.empty()) failures_.emplace(platform, std::move(planned));
   for (const ControlledPool& pool : pools) {
-    if (!pool.spec->scenario.autoscaler) continue;
-    autoscalers_.push_back(std::make_unique<Autoscaler>(scaling_policy(pool.spec->scenario),
-                                                        platform, *pool.fleet, pool.part));
+    const Scenario& spec = pool.spec->scenario;
+    if (!spec.autoscaler) continue;
+    const std::int64_t sequences_max =
+        std::int64_t{spec.engine.sequences_max} * spec.deployment.layout.data_parallel_attention;
+    autoscalers_.push_back(std::make_unique<Autoscaler>(*spec.autoscaler, sequences_max, platform,
+                                                        *pool.fleet, pool.part));
   }
 }
 

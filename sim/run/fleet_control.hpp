@@ -15,7 +15,6 @@
 
 namespace foretoken {
 
-FleetSettings fleet_settings(const FrontEndSettings& front_end);
 /// Of every replica of a pool.
 MemberSettings member_settings(const Scenario& pool, const MemoryPlan& memory);
 

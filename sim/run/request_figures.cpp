@@ -44,17 +44,9 @@ LatencyRow in_milliseconds(const Summary& seconds) {
           seconds.p95 * 1e3,  seconds.p99 * 1e3, seconds.max * 1e3};
 }
 
-SloLimits slo_limits(const SloTargets& slo) {
-  SloLimits limits;
-  if (slo.ttft) limits.ttft = *slo.ttft;
-  if (slo.tpot) limits.tpot = *slo.tpot;
-  if (slo.e2e) limits.end_to_end = *slo.e2e;
-  return limits;
-}
-
 void add_request_figures(const Scenario& scenario, const Timeline& timeline,
                          const std::vector<RequestRecord>& requests, Report& report) {
-  const SloLimits limits = slo_limits(scenario.slo);
+  const SloTargets& limits = scenario.slo;
   std::vector<double> ttft, tpot, end_to_end;
   std::int64_t good = 0;
   FailureCounts failures{};

@@ -11,8 +11,6 @@
 
 namespace foretoken {
 
-SloLimits slo_limits(const SloTargets& slo);
-
 LatencyRow in_milliseconds(const Summary& seconds);
 
 /// Adds requests that count, the time they took and their latencies to a report that has none.

@@ -16,9 +16,9 @@ namespace {
 class Misses {
  public:
   Misses(const Scenario& scenario, const Timeline& timeline)
-      : limits_(slo_limits(scenario.slo)), timeline_(timeline) {}
+      : limits_(scenario.slo), timeline_(timeline) {}
 
-  [[nodiscard]] const SloLimits& limits() const { return limits_; }
+  [[nodiscard]] const SloTargets& limits() const { return limits_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
 
   void take_late(const RequestRecord& record) {
@@ -32,7 +32,7 @@ class Misses {
   }
 
  private:
-  SloLimits limits_;
+  SloTargets limits_;
   const Timeline& timeline_;
   std::set<std::uint32_t> late_;  // counted, not ended
   std::int64_t count_ = 0;
@@ -64,16 +64,14 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   };
   std::int64_t ended = 0;
   const std::optional<std::int64_t> expected = source.expected();
-  const FrontEndSettings& settings = scenario.front_end;
-  FrontEnd front_end(platform, source, timeline, {settings.attempts_max, settings.retry_delay},
-                     [&] {
-                       ++ended;
-                       const RequestRecord& record = timeline.requests().back();
-                       if (options.observer != nullptr) options.observer->on_request_ended(record);
-                       misses.take_ended(record);
-                       if (is_given_up()) platform.stop();
-                       if (options.progress) options.progress({ended, expected, platform.now()});
-                     });
+  FrontEnd front_end(platform, source, timeline, scenario.front_end, [&] {
+    ++ended;
+    const RequestRecord& record = timeline.requests().back();
+    if (options.observer != nullptr) options.observer->on_request_ended(record);
+    misses.take_ended(record);
+    if (is_given_up()) platform.stop();
+    if (options.progress) options.progress({ended, expected, platform.now()});
+  });
   if (options.misses_max) {
     front_end.watch(misses.limits(), [&](const RequestRecord& record) {
       misses.take_late(record);

@@ -12,7 +12,7 @@ constexpr Seconds never{-1.0};
 struct Sums {
   double requests = 0, input_tokens = 0, output_tokens = 0, good = 0;
 
-  void add(const RequestRecord& record, const SloLimits& limits) {
+  void add(const RequestRecord& record, const SloTargets& limits) {
     if (record.status == RequestStatus::completed) ++requests;
     if (record.first_token >= Seconds(0.0)) {
       input_tokens += static_cast<double>(record.prompt_tokens);
@@ -54,7 +54,7 @@ double tokens_in(const RequestRecord& record, const Window& window) {
 
 /// What happened in the window, whoever it happened to.
 Sums in_window(const std::vector<RequestRecord>& requests, const Window& window,
-               const SloLimits& limits) {
+               const SloTargets& limits) {
   Sums sums;
   for (const RequestRecord& record : requests) {
     sums.output_tokens += tokens_in(record, window);
@@ -124,7 +124,7 @@ bool is_closed_loop(const Scenario& scenario) {
 }
 
 void add_throughput(bool is_closed, const Timeline& timeline,
-                    const std::vector<RequestRecord>& requests, const SloLimits& limits,
+                    const std::vector<RequestRecord>& requests, const SloTargets& limits,
                     Report& report) {
   if (report.requests.arrived == 0) return;
   Dates dates;
@@ -150,8 +150,7 @@ void add_throughput(bool is_closed, const Timeline& timeline,
   }
   const bool is_reached = window.basis != SteadyBasis::run && 2 * ended >= report.requests.arrived;
   // So few requests, or so short a time, that the whole run says more.
-  if (!is_reached &&
-      report.throughput.output_tokens_per_s < report.whole_run.output_tokens_per_s) {
+  if (!is_reached && report.throughput.output_tokens_per_s < report.whole_run.output_tokens_per_s) {
     window = {SteadyBasis::run, dates.first_arrival, dates.last_end};
     sums = all;
     report.throughput = report.whole_run;

@@ -17,7 +17,7 @@ bool is_closed_loop(const Scenario& scenario);
 /// Fills throughput, whole_run, steady, drain and the goodput of a report that has its counts and
 /// duration. `requests` are those of `timeline`, or the same with other dates.
 void add_throughput(bool is_closed, const Timeline& timeline,
-                    const std::vector<RequestRecord>& requests, const SloLimits& limits,
+                    const std::vector<RequestRecord>& requests, const SloTargets& limits,
                     Report& report);
 
 }  // namespace foretoken

@@ -19,10 +19,15 @@
 #include "models/parallel_layout.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/value.hpp"
-#include "sim/scenario/fleet_changes.hpp"
-#include "sim/scenario/host_settings.hpp"
+#include "sim/metrics/slo.hpp"
+#include "sim/scenario/failure.hpp"
 #include "sim/scenario/speculative.hpp"
-#include "workloads/engine_memory.hpp"
+#include "sim/serving/settings/autoscaler_settings.hpp"
+#include "sim/serving/settings/engine_limits.hpp"
+#include "sim/serving/settings/engine_memory.hpp"
+#include "sim/serving/settings/front_end_settings.hpp"
+#include "sim/serving/settings/handoff_settings.hpp"
+#include "sim/serving/settings/host_settings.hpp"
 #include "workloads/generator.hpp"
 #include "workloads/requests/workload.hpp"
 
@@ -40,22 +45,6 @@ struct VariantChoice {
   WrittenAs written_as = {};
 };
 
-/// When the KV cache of a prompt leaves the replica that computed it: layer by layer while the next
-/// ones are computed, or once it is complete.
-enum class KvTransfer { after_prefill, layer_wise };
-template <>
-struct EnumNames<KvTransfer> {
-  static constexpr auto names = std::to_array<std::string_view>({"after_prefill", "layer_wise"});
-};
-
-/// Which pool's replica shows the first token to the client: the one that draws it, or the one that
-/// goes on, once it has the KV cache.
-enum class FirstToken { prefill, decode };
-template <>
-struct EnumNames<FirstToken> {
-  static constexpr auto names = std::to_array<std::string_view>({"prefill", "decode"});
-};
-
 struct Deployment {
   ParallelLayout layout;
   int replicas = 1;
@@ -68,16 +57,7 @@ struct Deployment {
 
   // Where some pools only compute prompts.
   VariantChoice prefill_router{"round_robin"}, decode_router{"round_robin"};
-  KvTransfer kv_transfer = KvTransfer::after_prefill;
-  FirstToken first_token = FirstToken::prefill;
-};
-
-/// What the replicas of a pool do: prompts, whose KV cache they hand on; what follows; or both, as
-/// one engine does.
-enum class PoolRole { both, prefill, decode };
-template <>
-struct EnumNames<PoolRole> {
-  static constexpr auto names = std::to_array<std::string_view>({"both", "prefill", "decode"});
+  HandoffSettings handoff;
 };
 
 /// plan: a batch's attention is priced from the tasks that its kernel makes of every sequence.
@@ -109,39 +89,13 @@ struct EnumNames<NetworkMode> {
       std::to_array<std::string_view>({"auto", "memoised", "flows", "every_flow"});
 };
 
-struct EngineSettings {
+struct EngineSettings : SchedulerLimits, EngineMemory {
   std::string preset;  // name or path of an engine_preset.hpp; "" = none
   VariantChoice scheduler{"vllm_v1"};
-  std::int64_t batch_tokens_max = 8192;  // new tokens a step
-  int sequences_max = 256;               // sequences a step
-  std::int64_t context_max = 0;          // prompt and output tokens of a request; 0 = the model's
-  std::int64_t queue_max = 0;            // requests that wait in an engine; 0 = any number
-  int block_tokens = 16;                 // tokens of a KV block
-  double memory_utilization = 0.9;       // a share of GPU memory; of what, memory_rule says
-  MemoryRule memory_rule = MemoryRule::of_total;
-  bool graphs_in_share = false;  // of_total: the share pays for CUDA graphs too
-  std::int64_t kv_blocks = 0;    // 0 = computed from memory; else given (a recorded value)
-  bool prefix_caching = true;    // prompts share the KV blocks of equal beginnings
-  Bytes host_kv;                 // host memory for KV blocks of one replica, all its GPUs; 0 = none
-  HostCopies host_copies = HostCopies::layer_wise;
-  Preemption preemption = Preemption::recompute;
-  HostSettings host;                               // work on the CPU
+  std::int64_t context_max = 0;  // prompt and output tokens of a request; 0 = the model's
+  std::int64_t queue_max = 0;    // requests that wait in an engine; 0 = any number
+  HostSettings host;             // work on the CPU
   std::optional<SpeculativeSettings> speculative;  // nullopt = a token a step
-};
-
-/// What the front end knows, takes on and does about losses.
-struct FrontEndSettings {
-  Seconds status_interval;  // the router asks replicas for waiting, running, KV use this often
-  std::int64_t outstanding_max = 0;  // of a replica; more are rejected. 0 = no limit
-  int attempts_max = 3;              // at a request whose replicas fail; then it has failed
-  Seconds retry_delay;               // from a failure to the next attempt
-  bool operator==(const FrontEndSettings&) const = default;
-};
-
-/// Latency targets; nullopt = none.
-struct SloTargets {
-  std::optional<Seconds> ttft, tpot, e2e;
-  double percentile = 99;  // share of requests, in per cent, that should meet all targets
 };
 
 /// Where the intervals of a report's figures come from: from the run itself, which costs next to

@@ -65,10 +65,29 @@ void take_options(TableReader& table, VariantChoice& choice);
 /// The way back.
 void append_options(Value& table, const Value& options);
 
-/// The keys of [deployment] that each of several pools has for itself, and the way back.
+/// The keys of [deployment] that each of several pools has for itself, the way back, and what they
+/// mean.
 void read_layout(TableReader& table, Scenario& scenario);
-void append_layout(Value& deployment, const Scenario& scenario);
+void append_layout(Value& table, const Scenario& scenario);
+std::vector<KeyNote> layout_notes();
 
-void read_positive(TableReader& table, std::string_view key, int& out);
+/// Reports unknown keys; one that belongs to another table is told which.
+void finish(TableReader& table);
+
+// What each table may hold; key_tables.hpp gathers them.
+KeyTable model_key_table();
+KeyTable cluster_key_table();
+KeyTable deployment_key_table();
+KeyTable engine_key_table();
+KeyTable speculative_key_table();
+KeyTable pool_key_table();
+KeyTable front_end_key_table();
+KeyTable startup_key_table();
+KeyTable autoscaler_key_table();
+KeyTable failures_key_table();
+KeyTable predictor_key_table();
+KeyTable slo_key_table();
+KeyTable run_key_table();
+std::vector<KeyNote> joined_notes(const std::vector<std::vector<KeyNote>>& parts);
 
 }  // namespace foretoken

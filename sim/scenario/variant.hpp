@@ -8,6 +8,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/base/table_reader.hpp"
 #include "sim/scenario/engine_flags.hpp"
+#include "sim/scenario/key_tables.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace foretoken {
@@ -44,7 +45,7 @@ auto make_variant(const Registry<Factory>& registry, const VariantChoice& choice
   options.also_known(choice.table_keys);
   auto made = entry.make(options, arguments...);
   explain_foreign_options(registry, choice, options, arguments...);
-  options.finish();
+  options.finish(table_of_key);
   try {
     found.throw_if_any();
   } catch (const ConfigError& error) {

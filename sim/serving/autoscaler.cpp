@@ -13,18 +13,22 @@ constexpr double tolerance = 0.1;
 
 }  // namespace
 
-Autoscaler::Autoscaler(const ScalingPolicy& policy, Platform& platform, Fleet& fleet,
-                       FleetPart part)
-    : policy_(policy), platform_(platform), fleet_(fleet), part_(part) {}
+Autoscaler::Autoscaler(const AutoscalerSettings& settings, std::int64_t sequences_max,
+                       Platform& platform, Fleet& fleet, FleetPart part)
+    : settings_(settings),
+      sequences_max_(sequences_max),
+      platform_(platform),
+      fleet_(fleet),
+      part_(part) {}
 
-void Autoscaler::arm() { platform_.at(platform_.now() + policy_.interval, *this, 0); }
+void Autoscaler::arm() { platform_.at(platform_.now() + settings_.interval, *this, 0); }
 
 double Autoscaler::metric_sum() const {
   double sum = 0.0;
   for (std::size_t i = part_.first; i < end(); ++i) {
     if (fleet_.state(i) != ReplicaState::serving) continue;
     const AttentionRanks& ranks = fleet_.replica(i).ranks();
-    switch (policy_.metric) {
+    switch (settings_.metric) {
       case ScalingMetric::queue:
         sum += static_cast<double>(ranks.waiting() + fleet_.replica(i).waiting_for_blocks());
         break;
@@ -32,7 +36,7 @@ double Autoscaler::metric_sum() const {
         sum += static_cast<double>(fleet_.outstanding(i));
         break;
       case ScalingMetric::utilization:
-        sum += static_cast<double>(ranks.running()) / static_cast<double>(policy_.sequences_max);
+        sum += static_cast<double>(ranks.running()) / static_cast<double>(sequences_max_);
         break;
       case ScalingMetric::kv:
         sum += static_cast<double>(ranks.blocks_used()) / static_cast<double>(ranks.blocks());
@@ -40,7 +44,7 @@ double Autoscaler::metric_sum() const {
     }
   }
   const bool counts_requests =
-      policy_.metric == ScalingMetric::queue || policy_.metric == ScalingMetric::outstanding;
+      settings_.metric == ScalingMetric::queue || settings_.metric == ScalingMetric::outstanding;
   if (!counts_requests) return sum;
   const double share = static_cast<double>(part_.count) / static_cast<double>(fleet_.size());
   return sum + share * static_cast<double>(fleet_.held());
@@ -56,19 +60,19 @@ int Autoscaler::up() const {
 }
 
 int Autoscaler::wanted(int current) const {
-  const double ideal = metric_sum() / policy_.target;
+  const double ideal = metric_sum() / settings_.target;
   const bool is_near =
       current > 0 && std::abs(ideal / static_cast<double>(current) - 1.0) <= tolerance;
-  const double rounded = std::ceil(std::min(ideal, static_cast<double>(policy_.max)));
-  return std::clamp(is_near ? current : static_cast<int>(rounded), policy_.min, policy_.max);
+  const double rounded = std::ceil(std::min(ideal, static_cast<double>(settings_.max)));
+  return std::clamp(is_near ? current : static_cast<int>(rounded), settings_.min, settings_.max);
 }
 
 void Autoscaler::on_event(std::uint64_t /*tag*/) {
   const int current = up();
   const int wanted_now = wanted(current);
   const Seconds since_change = platform_.now() - changed_;
-  if (wanted_now > current && since_change >= policy_.cooldown_up) grow(wanted_now - current);
-  if (wanted_now < current && since_change >= policy_.cooldown_down) shrink(current - wanted_now);
+  if (wanted_now > current && since_change >= settings_.cooldown_up) grow(wanted_now - current);
+  if (wanted_now < current && since_change >= settings_.cooldown_down) shrink(current - wanted_now);
   arm();
 }
 

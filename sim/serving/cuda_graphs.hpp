@@ -4,19 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "sim/serving/settings/host_settings.hpp"
 #include "workloads/generator.hpp"
 
 namespace foretoken {
 
-struct CudaGraphs {
-  std::vector<int> sizes;  // tokens, ascending; empty = nothing is captured
-  /// Steps with prefill replay graphs as well (in pieces, between which attention is launched).
-  bool with_prefill = false;
-
-  /// Tokens of the graph that a step replays; 0 = none: it is launched kernel by kernel.
-  [[nodiscard]] std::int64_t replayed(const BatchShape& batch) const;
-};
+/// Tokens of the graph that a step replays; 0 = none: it is launched kernel by kernel. The sizes of
+/// graphs ascend.
+std::int64_t replayed_tokens(const HostSettings& host, const BatchShape& batch);
 
 }  // namespace foretoken

@@ -25,7 +25,7 @@ double FleetUsage::up_mean(Seconds from, Seconds to) const {
   return sum / (to - from);
 }
 
-Fleet::Fleet(FleetSettings settings, Platform& platform, std::unique_ptr<Router> router,
+Fleet::Fleet(const FrontEndSettings& settings, Platform& platform, std::unique_ptr<Router> router,
              RequestListener& client)
     : settings_(settings), platform_(platform), router_(std::move(router)), client_(client) {}
 

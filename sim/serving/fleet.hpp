@@ -1,6 +1,6 @@
 // Replicas behind one router: who is up, who gets the next request, and what waits while nobody is.
-// They may be of several kinds, each a part of the fleet. Replicas start (their weights have to be loaded), serve, drain and fail here;
-// when they should is others' business.
+// They may be of several kinds, each a part of the fleet. Replicas start (their weights have to be
+// loaded), serve, drain and fail here; when they should is others' business.
 #pragma once
 
 #include <deque>
@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "sim/base/enum_names.hpp"
 #include "sim/metrics/timeline.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/replica.hpp"
 #include "sim/serving/router.hpp"
+#include "sim/serving/settings/front_end_settings.hpp"
 
 namespace foretoken {
 
@@ -22,11 +22,6 @@ template <>
 struct EnumNames<ReplicaState> {
   static constexpr auto names =
       std::to_array<std::string_view>({"stopped", "starting", "serving", "draining", "failed"});
-};
-
-struct FleetSettings {
-  Seconds status_interval = {};      // the router's view of a replica's engine is up to this old
-  std::int64_t outstanding_max = 0;  // of a replica; requests beyond are rejected. 0 = no limit
 };
 
 struct MemberSettings {
@@ -50,7 +45,7 @@ struct FleetUsage {
   std::int64_t starts = 0, failures = 0;
   int up_max = 0;
   std::vector<Change> changes;  // the first is where counting began
-  LoadCurve* curve = nullptr;  // takes serving replicas over time, if there is one
+  LoadCurve* curve = nullptr;   // takes serving replicas over time, if there is one
 
   /// Replicas that were up between the two dates, on average.
   [[nodiscard]] double up_mean(Seconds from, Seconds to) const;
@@ -59,7 +54,7 @@ struct FleetUsage {
 class Fleet final : public Pool, public RequestListener, public EventHandler {
  public:
   /// References must outlive the fleet. `client` is told of every request.
-  Fleet(FleetSettings settings, Platform& platform, std::unique_ptr<Router> router,
+  Fleet(const FrontEndSettings& settings, Platform& platform, std::unique_ptr<Router> router,
         RequestListener& client);
 
   /// Adds a replica, which tells this fleet of its requests. Ids count up by 1.
@@ -142,7 +137,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   void count_until_now(Counted& counted);
   void let_go(const RequestRecord& record);
 
-  FleetSettings settings_;
+  FrontEndSettings settings_;
   Platform& platform_;
   std::unique_ptr<Router> router_;
   RequestListener& client_;

@@ -6,16 +6,17 @@
 
 namespace foretoken {
 
-FrontEnd::FrontEnd(Platform& platform, RequestSource& source, Timeline& timeline, RetryPolicy retry,
-                   std::function<void()> on_end, std::size_t most_open)
+FrontEnd::FrontEnd(Platform& platform, RequestSource& source, Timeline& timeline,
+                   const FrontEndSettings& settings, std::function<void()> on_end,
+                   std::size_t most_open)
     : platform_(platform),
       source_(source),
       timeline_(timeline),
-      retry_(retry),
+      settings_(settings),
       on_end_(std::move(on_end)),
       most_open_(most_open) {}
 
-void FrontEnd::watch(const SloLimits& limits, std::function<void(const RequestRecord&)> on_late) {
+void FrontEnd::watch(const SloTargets& limits, std::function<void(const RequestRecord&)> on_late) {
   limits_ = limits;
   on_late_ = std::move(on_late);
 }
@@ -104,13 +105,13 @@ void FrontEnd::arm_deadlines(const Request& request) {
   arm(request.first_token_timeout, EventKind::first_token_due);
   arm(request.cancel_after, EventKind::cancelled);
   arm_late(limits_.ttft, EventKind::first_token_late, request.id);
-  arm_late(limits_.end_to_end, EventKind::late, request.id);
+  arm_late(limits_.e2e, EventKind::late, request.id);
 }
 
-void FrontEnd::arm_late(Seconds limit, EventKind kind, RequestId id) {
+void FrontEnd::arm_late(const std::optional<Seconds>& limit, EventKind kind, RequestId id) {
   const Seconds past_rounding(1e-6);  // what comes just in time is in time
-  if (!on_late_ || limit < Seconds(0.0)) return;
-  platform_.at(platform_.now() + limit + past_rounding, *this, tag(kind, id));
+  if (!on_late_ || !limit) return;
+  platform_.at(platform_.now() + *limit + past_rounding, *this, tag(kind, id));
 }
 
 void FrontEnd::tell_late(Open& open) {
@@ -136,20 +137,22 @@ void FrontEnd::hand_on(Open& open) {
 void FrontEnd::on_first_token(RequestId id) {
   Open& open = open_.at(id.value);
   if (std::exchange(open.has_first_token, true) || open.request.output_tokens < 2) return;
-  arm_late(limits_.tpot * static_cast<double>(open.request.output_tokens - 1), EventKind::late, id);
+  if (!limits_.tpot) return;
+  arm_late(*limits_.tpot * static_cast<double>(open.request.output_tokens - 1), EventKind::late,
+           id);
 }
 
 void FrontEnd::on_request_lost(const RequestRecord& record) {
   Open& open = open_.at(record.id.value);
   open.is_in_pool = false;
   open.record = record;
-  if (record.attempts >= retry_.attempts_max) {
+  if (record.attempts >= settings_.attempts_max) {
     open.record.status = RequestStatus::failed;
     open.record.reason = FailureReason::replica_failures;
     return end(RequestRecord(open.record));
   }
   ++open.record.attempts;
-  platform_.at(platform_.now() + retry_.delay, *this, tag(EventKind::retried, record.id));
+  platform_.at(platform_.now() + settings_.retry_delay, *this, tag(EventKind::retried, record.id));
 }
 
 void FrontEnd::on_request_ended(const RequestRecord& record) { end(record); }

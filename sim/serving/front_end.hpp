@@ -8,18 +8,13 @@
 #include <optional>
 #include <unordered_map>
 
+#include "sim/metrics/slo.hpp"
 #include "sim/metrics/timeline.hpp"
 #include "sim/platform/platform.hpp"
 #include "sim/serving/pool.hpp"
+#include "sim/serving/settings/front_end_settings.hpp"
 
 namespace foretoken {
-
-/// What happens to requests that a failed replica lost. They start from scratch elsewhere; tokens
-/// that their clients have already are made again, but neither sent nor counted again.
-struct RetryPolicy {
-  int attempts_max = 1;  // the first one included
-  Seconds delay;         // between a loss and the next attempt
-};
 
 class FrontEnd final : public EventHandler, public RequestListener {
  public:
@@ -28,13 +23,14 @@ class FrontEnd final : public EventHandler, public RequestListener {
 
   /// References must outlive the front end. `on_end`, if given, is called after each request. A run
   /// of more than `most_open` open requests is a ConfigError.
-  FrontEnd(Platform& platform, RequestSource& source, Timeline& timeline, RetryPolicy retry = {},
-           std::function<void()> on_end = {}, std::size_t most_open = open_max);
+  FrontEnd(Platform& platform, RequestSource& source, Timeline& timeline,
+           const FrontEndSettings& settings = {}, std::function<void()> on_end = {},
+           std::size_t most_open = open_max);
 
   /// `on_late` is told, once a request and as soon as it is certain, of those that will not meet
   /// `limits`: whoever gives up a run that cannot hold need not wait for them to end. Before
   /// start().
-  void watch(const SloLimits& limits, std::function<void(const RequestRecord&)> on_late);
+  void watch(const SloTargets& limits, std::function<void(const RequestRecord&)> on_late);
   /// Whom requests are handed to; once, before start().
   void connect(Pool& pool) { pool_ = &pool; }
   /// Arms the first arrival.
@@ -80,7 +76,7 @@ class FrontEnd final : public EventHandler, public RequestListener {
   void arm_deadlines(const Request& request);
   void hand_on(Open& open);
   /// `limit` from now on, or never if it is negative, the request is late.
-  void arm_late(Seconds limit, EventKind kind, RequestId id);
+  void arm_late(const std::optional<Seconds>& limit, EventKind kind, RequestId id);
   void tell_late(Open& open);
   /// Its client does not want it any more.
   void give_up(Open& open, RequestStatus status);
@@ -89,10 +85,10 @@ class FrontEnd final : public EventHandler, public RequestListener {
   Platform& platform_;
   RequestSource& source_;
   Timeline& timeline_;
-  RetryPolicy retry_;
+  FrontEndSettings settings_;
   std::function<void()> on_end_;
   std::size_t most_open_;
-  SloLimits limits_;
+  SloTargets limits_;
   std::function<void(const RequestRecord&)> on_late_;
   Pool* pool_ = nullptr;
   std::optional<Request> pending_;                         // its arrival event is armed

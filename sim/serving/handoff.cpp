@@ -5,9 +5,9 @@
 
 namespace foretoken {
 
-Handoff::Handoff(HandoffSettings settings, std::vector<std::vector<KvPath>> paths,
-                 Platform& platform, RequestListener& client)
-    : settings_(settings), paths_(std::move(paths)), platform_(platform), client_(client) {}
+Handoff::Handoff(std::vector<std::vector<KvPath>> paths, Platform& platform,
+                 RequestListener& client)
+    : paths_(std::move(paths)), platform_(platform), client_(client) {}
 
 void Handoff::connect(Fleet& prefill, Fleet& decode) {
   prefill_ = &prefill;
@@ -17,7 +17,7 @@ void Handoff::connect(Fleet& prefill, Fleet& decode) {
 void Handoff::add(Replica& replica, std::size_t kind) {
   FORETOKEN_CHECK(replica.id().value == members_.size(), "replica {} follows {} others",
                   replica.id().value, members_.size());
-  if (replica.duty() == ReplicaDuty::decode) decoders_.push_back(members_.size());
+  if (replica.role() == PoolRole::decode) decoders_.push_back(members_.size());
   members_.push_back({&replica, kind});
 }
 
@@ -162,8 +162,7 @@ void Handoff::send(Open& open, int stage, std::int64_t tokens) {
     if (shard.from_stage != stage) continue;
     const Bytes size = shard.bytes_per_token * static_cast<double>(tokens);
     open.bytes += size;
-    const GpuId from =
-        gpu_of(open.from, stage, open.from_rank, shard.from_rank, path.from_tensor);
+    const GpuId from = gpu_of(open.from, stage, open.from_rank, shard.from_rank, path.from_tensor);
     const GpuId to = gpu_of(open.to, shard.to_stage, open.to_rank, shard.to_rank, path.to_tensor);
     platform_.send(from, to, size, *this, add_part(open, {}));
   }

@@ -6,7 +6,8 @@
 //
 //   after_prefill  the decode replica is chosen when the prompt is computed, and fetches the whole
 //                  (vLLM's NixlConnector)
-//   layer_wise     it is chosen when the first piece of the prompt begins; a piece's layers are sent
+//   layer_wise     it is chosen when the first piece of the prompt begins; a piece's layers are
+//   sent
 //                  while the next ones are computed, and what is left when the prompt is done are
 //                  the last layer and what the network has fallen behind (Mooncake, Splitwise).
 //                  Blocks that come late make a piece wait, to be sent as soon as they are there. A
@@ -25,10 +26,6 @@
 
 namespace foretoken {
 
-struct HandoffSettings {
-  bool layer_wise = false;
-};
-
 /// How KV caches get from one kind of replica to another.
 struct KvPath {
   std::vector<KvShard> shards;
@@ -40,8 +37,7 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
  public:
   /// `paths` by kind of the prefill replica, then of the decode replica. References must outlive
   /// the handoff.
-  Handoff(HandoffSettings settings, std::vector<std::vector<KvPath>> paths, Platform& platform,
-          RequestListener& client);
+  Handoff(std::vector<std::vector<KvPath>> paths, Platform& platform, RequestListener& client);
 
   /// Whom the fleets tell of their requests.
   [[nodiscard]] RequestListener& prefill_listener() { return prefill_listener_; }
@@ -134,7 +130,6 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
   /// Takes the request from every fleet that has it, without telling the client.
   void withdraw(Open& open, RequestStatus status);
 
-  HandoffSettings settings_;
   std::vector<std::vector<KvPath>> paths_;
   Platform& platform_;
   RequestListener& client_;

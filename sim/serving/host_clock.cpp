@@ -4,21 +4,13 @@
 
 namespace foretoken {
 
-bool HostCosts::is_free() const {
-  for (const Seconds cost : {step, sequence, admission, launch, graph_launch, gap}) {
-    if (cost > Seconds(0.0)) return false;
-  }
-  return true;
-}
-
 Seconds HostClock::delay(Seconds now, Seconds gpu_time, const HostWork& work) {
-  const Seconds preparation = costs_.step +
-                              costs_.sequence * static_cast<double>(work.sequences) +
-                              costs_.admission * static_cast<double>(work.admissions);
+  const Seconds preparation = costs_.step + costs_.sequence * static_cast<double>(work.sequences) +
+                              costs_.request * static_cast<double>(work.admissions);
   const Seconds launching = costs_.launch * static_cast<double>(work.launches) +
                             costs_.graph_launch * static_cast<double>(work.graph_launches);
   // Back to back, an asynchronous engine has been at it since it launched the step before.
-  const bool is_ahead = costs_.is_async && now == last_end_;
+  const bool is_ahead = costs_.async_scheduling && now == last_end_;
   const Seconds prepared = (is_ahead ? free_ : now) + preparation;
   free_ = prepared + launching;
   // The GPU starts with the first kernel and cannot end before the last one is launched.

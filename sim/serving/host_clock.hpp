@@ -8,22 +8,9 @@
 
 #include <cstdint>
 
-#include "sim/base/quantity.hpp"
+#include "sim/serving/settings/host_settings.hpp"
 
 namespace foretoken {
-
-struct HostCosts {
-  Seconds step;          // each step: scheduler, input preparation, whatever does not grow
-  Seconds sequence;      // each sequence in it: schedule, prepare, sample, hand out the token
-  Seconds admission;     // each sequence that runs for the first time: its blocks and hashes
-  Seconds launch;        // each kernel launched on its own
-  Seconds graph_launch;  // a captured step, or each attention between captured pieces of one
-  Seconds gap;           // after every step, on top and never hidden
-  bool is_async = false;  // the next step is prepared while this one runs
-
-  /// Whether any of it takes time.
-  [[nodiscard]] bool is_free() const;
-};
 
 /// What one step gives the CPU to do.
 struct HostWork {
@@ -34,12 +21,13 @@ struct HostWork {
 
 class HostClock {
  public:
-  explicit HostClock(const HostCosts& costs) : costs_(costs) {}
+  /// `costs` as they are on this CPU (HostSettings::here).
+  explicit HostClock(const HostSettings& costs) : costs_(costs) {}
 
-  [[nodiscard]] const HostCosts& costs() const { return costs_; }
+  [[nodiscard]] const HostSettings& costs() const { return costs_; }
 
-  /// A step is scheduled at `now` that takes the GPU `gpu_time`. Returns by how much longer it takes
-  /// because of the CPU. Calls come in order of time.
+  /// A step is scheduled at `now` that takes the GPU `gpu_time`. Returns by how much longer it
+  /// takes because of the CPU. Calls come in order of time.
   Seconds delay(Seconds now, Seconds gpu_time, const HostWork& work);
   /// The GPU has ended that step.
   void step_ended(Seconds now) { last_end_ = now; }
@@ -49,8 +37,8 @@ class HostClock {
   [[nodiscard]] Seconds waited() const { return waited_; }
 
  private:
-  HostCosts costs_;
-  Seconds free_;           // the CPU has launched everything so far
+  HostSettings costs_;
+  Seconds free_;            // the CPU has launched everything so far
   Seconds last_end_{-1.0};  // of the step before
   Seconds worked_, waited_;
 };

@@ -78,10 +78,9 @@ std::int64_t tokens_at_most(const Sequence& sequence, std::int64_t output_limit,
                   cache.blocks() * cache.block_tokens());
 }
 
-void read_output_limit(TableReader& table, std::int64_t& output_limit) {
-  table.read("output_limit", output_limit);
-  table.expect("output_limit", output_limit >= 0,
-               "is the most a client asks for: at least 1 (or 0: what it gets)");
+const Keys<WholePromptConfig>& whole_prompt_keys() {
+  static const Keys<WholePromptConfig> keys = {output_limit_key(&WholePromptConfig::output_limit)};
+  return keys;
 }
 
 }  // namespace foretoken

@@ -92,8 +92,22 @@ class IterationScheduler : public Scheduler {
 std::int64_t tokens_at_most(const Sequence& sequence, std::int64_t output_limit,
                             const KvCache& cache);
 
-/// Reads `output_limit`.
-void read_output_limit(TableReader& table, std::int64_t& output_limit);
+/// The key `output_limit`.
+template <class S>
+Key<S> output_limit_key(std::int64_t S::*member) {
+  return {"output_limit",
+          member,
+          {.range = at_least(0, "is the most a client asks for: at least 1 (or 0: what it gets)"),
+           .unit = "tokens"},
+          "Output tokens that clients ask for at most (max_tokens), which the scheduler has to "
+          "reckon with; a request ends sooner. 0: clients ask for exactly what they get."};
+}
+
+struct WholePromptConfig {
+  std::int64_t output_limit = 0;
+};
+
+const Keys<WholePromptConfig>& whole_prompt_keys();
 
 /// Prompts are never cut, and each request keeps KV blocks for as many tokens as it may ever have,
 /// so that nothing that runs is short of them.
@@ -109,16 +123,16 @@ class WholePromptScheduler : public IterationScheduler {
  protected:
   WholePromptScheduler(TableReader& options, const SchedulerLimits& limits, KvCache& cache)
       : IterationScheduler(limits, cache) {
-    read_output_limit(options, output_limit_);
+    whole_prompt_keys().read(options, config_);
   }
 
   /// For which `sequence` keeps blocks.
   [[nodiscard]] std::int64_t kept_tokens(const Sequence& sequence) const {
-    return tokens_at_most(sequence, output_limit_, cache_);
+    return tokens_at_most(sequence, config_.output_limit, cache_);
   }
 
  private:
-  std::int64_t output_limit_ = 0;
+  WholePromptConfig config_;
 };
 
 }  // namespace foretoken

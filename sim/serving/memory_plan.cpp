@@ -109,7 +109,7 @@ Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout, i
   const auto vocabulary = static_cast<double>(model.vocabulary);
   const auto hidden = static_cast<double>(model.hidden);
   double peak = tokens * element * layer_width(model, layout, execution);
-  if (limits.rule != MemoryRule::of_total) return Bytes(peak);
+  if (limits.memory_rule != MemoryRule::of_total) return Bytes(peak);
   // vLLM's own: its profile run samples too, and its step is compiled.
   if (stage == layout.pipeline - 1) {
     // Sampling a row for each sequence, all of them with top-p: logits as they come, in fp32, their
@@ -153,17 +153,18 @@ Bytes communication_bytes(const ParallelLayout& layout, const GpuSpec& gpu, Memo
 
 Bytes kv_budget(const MemoryPlan& plan, const MemoryLimits& limits) {
   const Bytes free_at_start = plan.usable() - plan.context - plan.communication;
-  switch (limits.rule) {
+  switch (limits.memory_rule) {
     case MemoryRule::of_total:
       break;
     case MemoryRule::static_fraction:
-      return limits.utilization * free_at_start - plan.weights;
+      return limits.memory_utilization * free_at_start - plan.weights;
     case MemoryRule::of_free:
-      return limits.utilization * (free_at_start - plan.weights - plan.activations - plan.runtime);
+      return limits.memory_utilization *
+             (free_at_start - plan.weights - plan.activations - plan.runtime);
   }
   const Bytes graphs = limits.graphs_in_share ? plan.graphs : Bytes(0.0);
-  return limits.utilization * plan.usable() - plan.weights - plan.activations - plan.runtime -
-         plan.communication - graphs;
+  return limits.memory_utilization * plan.usable() - plan.weights - plan.activations -
+         plan.runtime - plan.communication - graphs;
 }
 
 /// "memory_utilization = 0.9 of 44.4 GiB leaves 40 GiB", by the rule.
@@ -171,15 +172,15 @@ std::string share_text(const MemoryPlan& plan, const MemoryLimits& limits) {
   const Bytes free_at_start = plan.usable() - plan.context - plan.communication;
   Bytes whole = plan.usable();
   std::string_view what;
-  if (limits.rule == MemoryRule::static_fraction) {
+  if (limits.memory_rule == MemoryRule::static_fraction) {
     whole = free_at_start;
     what = " free before loading";
-  } else if (limits.rule == MemoryRule::of_free) {
+  } else if (limits.memory_rule == MemoryRule::of_free) {
     whole = std::max(Bytes(0.0), free_at_start - plan.weights - plan.activations - plan.runtime);
     what = " free after loading";
   }
-  return fmt::format("memory_utilization = {} of {}{} leaves {}", limits.utilization,
-                     readable(whole), what, readable(limits.utilization * whole));
+  return fmt::format("memory_utilization = {} of {}{} leaves {}", limits.memory_utilization,
+                     readable(whole), what, readable(limits.memory_utilization * whole));
 }
 
 }  // namespace
@@ -220,7 +221,7 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
     plan.capacity = gpu.memory_capacity;
     plan.driver = gpu.memory_capacity - gpu.usable_memory();
     plan.context = context_bytes;
-    plan.communication = communication_bytes(layout, gpu, limits.rule);
+    plan.communication = communication_bytes(layout, gpu, limits.memory_rule);
     plan.runtime = runtime_bytes;
     plan.weights = weight_bytes_per_rank(model, layout, stage, execution.formats()) +
                    rotary_bytes(model, execution);
@@ -273,13 +274,13 @@ void check_memory(const MemoryPlan& plan, const Transformer& model, const Parall
             layout.pipeline));
   }
   const Bytes free_at_start = plan.usable() - plan.context;
-  const Bytes asked = limits.utilization * plan.usable();
-  if (limits.rule == MemoryRule::of_total && asked > free_at_start) {
+  const Bytes asked = limits.memory_utilization * plan.usable();
+  if (limits.memory_rule == MemoryRule::of_total && asked > free_at_start) {
     throw ConfigError(
         share_position,
         fmt::format("memory_utilization = {} asks for {} of {}, but once CUDA has started only {} "
                     "are free; lower it to {:.2f}",
-                    limits.utilization, readable(asked), readable(plan.usable()),
+                    limits.memory_utilization, readable(asked), readable(plan.usable()),
                     readable(free_at_start),
                     std::floor(100.0 * (free_at_start / plan.usable())) / 100.0));
   }

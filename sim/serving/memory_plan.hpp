@@ -10,7 +10,8 @@
 #include "hardware/gpu.hpp"
 #include "models/sequence_memory.hpp"
 #include "sim/serving/kv_beside.hpp"
-#include "workloads/engine_memory.hpp"
+#include "sim/serving/settings/engine_limits.hpp"
+#include "sim/serving/settings/engine_memory.hpp"
 #include "workloads/generator.hpp"
 
 namespace foretoken {
@@ -22,12 +23,8 @@ struct DraftMemory {
   Bytes kv_per_token;  // its own keys and values, in the same blocks
 };
 
-struct MemoryLimits {
-  MemoryRule rule = MemoryRule::of_total;
-  double utilization = 0.9;
-  bool graphs_in_share = false;  // of_total: the share pays for CUDA graphs too
-  std::int64_t batch_tokens_max = 8192;
-  int sequences_max = 256;
+/// What an engine is set to, and what its draft keeps.
+struct MemoryLimits : SchedulerLimits, EngineMemory {
   DraftMemory draft = {};
 };
 

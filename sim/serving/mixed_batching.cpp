@@ -2,12 +2,37 @@
 
 namespace foretoken {
 
-MixedBatchingConfig MixedBatchingConfig::from_table(TableReader& table) {
+const Keys<MixedBatchingConfig>& mixed_batching_keys() {
+  using S = MixedBatchingConfig;
+  static const Keys<S> keys = {
+      {"prefill_chunk_max",
+       &S::prefill_chunk_max,
+       {.range = not_negative(), .unit = "tokens"},
+       "Longest piece of one prompt that a step may take, so that long prompts leave room for "
+       "short "
+       "ones. 0: only batch_tokens_max limits it."},
+      {"chunked_prefill",
+       &S::chunked_prefill,
+       {},
+       "Whether prompts may be cut over several steps. If not, one longer than batch_tokens_max is "
+       "refused."},
+      {"reserve_prompt",
+       &S::reserve_prompt,
+       {},
+       "Whether a sequence starts only once the KV cache has room for its whole prompt, which "
+       "avoids preemptions and lets fewer sequences run."},
+  };
+  return keys;
+}
+
+std::vector<KeyNote> with_mixed_batching(std::vector<KeyNote> own) {
+  for (KeyNote& note : mixed_batching_keys().notes()) own.push_back(std::move(note));
+  return own;
+}
+
+MixedBatchingConfig read_mixed_batching(TableReader& table) {
   MixedBatchingConfig config;
-  table.read("prefill_chunk_max", config.prefill_chunk_max);
-  table.expect("prefill_chunk_max", config.prefill_chunk_max >= 0, "must not be negative");
-  table.read("chunked_prefill", config.chunked_prefill);
-  table.read("reserve_prompt", config.reserve_prompt);
+  mixed_batching_keys().read(table, config);
   table.expect("prefill_chunk_max", config.chunked_prefill || config.prefill_chunk_max == 0,
                "limits the pieces of prompts, and with chunked_prefill = false there are none");
   return config;

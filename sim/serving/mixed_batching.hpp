@@ -15,9 +15,13 @@ struct MixedBatchingConfig {
   bool chunked_prefill = true;
   /// Whether all known tokens of a sequence must find room before its first piece runs.
   bool reserve_prompt = false;
-
-  static MixedBatchingConfig from_table(TableReader& table);
 };
+
+const Keys<MixedBatchingConfig>& mixed_batching_keys();
+/// A scheduler's own keys before them.
+std::vector<KeyNote> with_mixed_batching(std::vector<KeyNote> own);
+/// Reads them.
+MixedBatchingConfig read_mixed_batching(TableReader& table);
 
 class MixedBatching : public IterationScheduler {
  public:

@@ -124,14 +124,14 @@ void Replica::submit(const Request& request, const RequestRecord& record) {
 
 void Replica::admit(Sequence& sequence, const Request& request) {
   FailureReason& reason = sequence.record.reason;
-  if (config_.duty == ReplicaDuty::decode) {
+  if (config_.role == PoolRole::decode) {
     reason = refusal(request);
     if (reason != FailureReason::none) return end(sequence, RequestStatus::failed);
     reserving_.push_back(&sequence);
     return reserve_blocks();
   }
   const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
-  if (config_.duty == ReplicaDuty::prefill) {
+  if (config_.role == PoolRole::prefill) {
     sequence.shows_tokens = config_.shows_first_token || request.output_tokens <= 1;
     sequence.output_tokens = 1;
   }
@@ -145,9 +145,9 @@ void Replica::admit(Sequence& sequence, const Request& request) {
   if (config_.queue_max > 0 && ranks_.queue_length() >= config_.queue_max) {
     return end(sequence, RequestStatus::rejected);
   }
-  const FrontEndCosts& costs = config_.front_end;
+  const HostSettings& costs = config_.host;
   const Seconds taken =
-      costs.request + costs.prompt_token * static_cast<double>(request.prompt_tokens);
+      costs.front_end_request + costs.front_end_token * static_cast<double>(request.prompt_tokens);
   if (taken == Seconds(0.0)) return take(sequence);
   front_end_free_ = std::max(front_end_free_, platform_.now()) + taken;
   front_end_queue_.push_back(&sequence);
@@ -157,7 +157,7 @@ void Replica::admit(Sequence& sequence, const Request& request) {
 void Replica::take(Sequence& sequence) {
   // An asynchronous engine decides on a step when the one before starts: who comes in between
   // waits for the next.
-  if (config_.host.is_async && stage_busy_[0]) {
+  if (config_.host.async_scheduling && stage_busy_[0]) {
     arrivals_.push_back(&sequence);
     return;
   }
@@ -280,7 +280,7 @@ void Replica::complete(std::size_t slot_index) {
       if (sequence.has_ended) {
         if (sequence.steps_in_flight == 0) recycle(sequence);
       } else if (entry.samples && sequence.is_done()) {
-        if (config_.duty == ReplicaDuty::prefill) {
+        if (config_.role == PoolRole::prefill) {
           hand_over(sequence);
         } else {
           end(sequence, RequestStatus::completed);
@@ -312,7 +312,7 @@ void Replica::produce(const BatchEntry& entry) {
 /// Gives every sequence that samples its tokens. They arrive at once: one gap, however many. Most
 /// sequences have waited equally long, so the gaps are recorded in runs of equal ones.
 void Replica::count_tokens(const Batch& batch) {
-  const Seconds now = platform_.now() + config_.front_end.output;
+  const Seconds now = platform_.now() + config_.host.front_end_output;
   Seconds gap;
   std::int64_t equal_gaps = 0, sent = 0;
   for (const BatchEntry& entry : batch.entries) {
@@ -365,7 +365,7 @@ RequestRecord Replica::close(Sequence& sequence, RequestStatus status) {
       std::max(sequence.shows_tokens ? sequence.produced : 0, sequence.delivered);
   record.last_token = sequence.last_token;
   if (status == RequestStatus::completed)
-    record.finished = platform_.now() + config_.front_end.output;
+    record.finished = platform_.now() + config_.host.front_end_output;
   return record;
 }
 

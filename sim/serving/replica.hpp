@@ -15,32 +15,22 @@
 #include "sim/metrics/timeline.hpp"
 #include "sim/platform/platform.hpp"
 #include "sim/serving/attention_ranks.hpp"
-#include "sim/serving/cuda_graphs.hpp"
 #include "sim/serving/host_clock.hpp"
 #include "sim/serving/kv_port.hpp"
 #include "sim/serving/pool.hpp"
+#include "sim/serving/settings/engine_memory.hpp"
+#include "sim/serving/settings/handoff_settings.hpp"
 #include "sim/serving/speculation.hpp"
 #include "sim/serving/stage_pricer.hpp"
 #include "sim/serving/step_observer.hpp"
-#include "workloads/engine_memory.hpp"
 
 namespace foretoken {
-
-/// whole: requests from prompt to last token. prefill: prompts and the first token. decode: from
-/// the second token on, once the prompt's KV cache was brought.
-enum class ReplicaDuty { whole, prefill, decode };
-
-/// What lies between a client and the engine: HTTP, tokeniser, detokeniser.
-struct FrontEndCosts {
-  Seconds request, prompt_token;  // one request after the other
-  Seconds output;                 // from the end of a step to the client
-};
 
 struct ReplicaConfig {
   ReplicaId id;
   std::size_t pool = 0;  // by which the timeline sums up
-  ReplicaDuty duty = ReplicaDuty::whole;
-  KvPort* port = nullptr;         // of all duties but whole
+  PoolRole role = PoolRole::both;
+  KvPort* port = nullptr;         // of all roles but both
   bool announces_pieces = false;  // prefill: tells the port of pieces, not only of whole prompts
   bool shows_first_token = true;  // prefill: to the client, at once
   std::vector<std::vector<GpuId>> stage_gpus;  // by stage, by attention and tensor-parallel rank
@@ -54,9 +44,7 @@ struct ReplicaConfig {
   int micro_batches = 0;         // steps in flight at once; 0 = as many as there are stages
   std::int64_t context_max = 0;  // longest prompt + output that is served
   std::int64_t queue_max = 0;    // requests waiting on an attention rank; 0 = any number
-  HostCosts host;
-  CudaGraphs graphs;
-  FrontEndCosts front_end;
+  HostSettings host;             // as it is on this CPU
   bool lists_sequences = false;  // for attention by its plan
   std::vector<Bytes> kv_block;   // by stage: of one GPU
   std::vector<int> layers;       // by stage
@@ -99,7 +87,7 @@ class Replica final : public EventHandler {
   void reset();
 
   [[nodiscard]] ReplicaId id() const { return config_.id; }
-  [[nodiscard]] ReplicaDuty duty() const { return config_.duty; }
+  [[nodiscard]] PoolRole role() const { return config_.role; }
   [[nodiscard]] const AttentionRanks& ranks() const { return ranks_; }
   /// decode: requests whose KV cache has no blocks to come to so far.
   [[nodiscard]] std::int64_t waiting_for_blocks() const { return std::ssize(reserving_); }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernels/communication_price.hpp"
+#include "sim/serving/cuda_graphs.hpp"
 #include "sim/serving/replica.hpp"
 
 namespace foretoken {
@@ -12,7 +13,7 @@ std::span<const BatchShape> Replica::shapes_of(const Slot& slot) {
   shapes_.clear();
   for (const Batch& batch : slot.batches) {
     BatchShape& shape = shapes_.emplace_back(batch.shape);
-    shape.tokens = std::max(shape.tokens, config_.graphs.replayed(shape));
+    shape.tokens = std::max(shape.tokens, replayed_tokens(config_.host, shape));
   }
   return shapes_;
 }
@@ -37,7 +38,7 @@ Seconds Replica::host_delay(const Slot& slot) {
     work.sequences += static_cast<std::int64_t>(batch.entries.size());
     work.admissions += batch.admissions;
     if (batch.empty()) continue;
-    is_captured = is_captured && config_.graphs.replayed(batch.shape) > 0;
+    is_captured = is_captured && replayed_tokens(config_.host, batch.shape) > 0;
     has_prefill = has_prefill || batch.shape.attention.prefill.sequences > 0;
   }
   if (is_captured) {

@@ -10,13 +10,9 @@
 #include "sim/base/table_reader.hpp"
 #include "sim/serving/batch.hpp"
 #include "sim/serving/kv_cache.hpp"
+#include "sim/serving/settings/engine_limits.hpp"
 
 namespace foretoken {
-
-struct SchedulerLimits {
-  std::int64_t batch_tokens_max = 8192;  // new tokens a step
-  int sequences_max = 256;               // sequences running
-};
 
 class Scheduler {
  public:
@@ -31,8 +27,8 @@ class Scheduler {
   /// A new sequence waits. It must be able to fit the KV cache alone, and can_serve.
   virtual void enqueue(Sequence& sequence) = 0;
 
-  /// A sequence that holds its KV blocks already, computed elsewhere, and lacks one token: it runs as
-  /// soon as there is a slot, before all that wait for blocks.
+  /// A sequence that holds its KV blocks already, computed elsewhere, and lacks one token: it runs
+  /// as soon as there is a slot, before all that wait for blocks.
   virtual void join(Sequence& sequence) = 0;
   /// Tokens that `sequence`, whose prompt is computed elsewhere, must hold blocks for to join.
   [[nodiscard]] virtual std::int64_t tokens_to_join(const Sequence& sequence) const = 0;

@@ -51,9 +51,10 @@ TEST(KvBlocks, OfTheRecordedRun) {
   const std::string path = std::string(folder) + "/serving/vllm_rtx4090_llama31_8b/vllm/meta.json";
   const Value meta = parse_json(text_of(path), {path});
   const MemoryLimits limits{
-      .utilization = std::get<double>(at(meta, {"kv_cache", "gpu_memory_utilization"}).data),
-      .batch_tokens_max = integer(meta, {"engine_kwargs", "max_num_batched_tokens"}),
-      .sequences_max = static_cast<int>(integer(meta, {"engine_kwargs", "max_num_seqs"}))};
+      {.batch_tokens_max = integer(meta, {"engine_kwargs", "max_num_batched_tokens"}),
+       .sequences_max = static_cast<int>(integer(meta, {"engine_kwargs", "max_num_seqs"}))},
+      {.memory_utilization =
+           std::get<double>(at(meta, {"kv_cache", "gpu_memory_utilization"}).data)}};
   ExecutionSettings execution;
   execution.block_tokens = static_cast<int>(integer(meta, {"kv_cache", "block_size"}));
   const GpuSpec gpu = load_gpu("rtx-4090", {});
@@ -86,10 +87,8 @@ TEST(KvBlocks, OfPublicLogs) {
                   "llama-3.1-8b",
                   DType::bf16,
                   1,
-                  {.utilization = 0.92,
-                  .graphs_in_share = true,
-                  .batch_tokens_max = 8192,
-                  .sequences_max = 256},
+                  {{.batch_tokens_max = 8192, .sequences_max = 256},
+                   {.memory_utilization = 0.92, .graphs_in_share = true}},
                   460'496,
                   0.05},
            // github.com/vllm-project/vllm/issues/21348.
@@ -98,7 +97,7 @@ TEST(KvBlocks, OfPublicLogs) {
                   "qwen3-235b-a22b",
                   DType::fp8_block,
                   4,
-                  {.rule = MemoryRule::static_fraction, .utilization = 0.93},
+                  {{}, {.memory_rule = MemoryRule::static_fraction, .memory_utilization = 0.93}},
                   367'404,
                   0.05},
        }) {
@@ -128,7 +127,7 @@ TEST(KvBlocks, PiecesMeasuredOnAnH200) {
   // Sampling, a row and a token of the vocabulary: the slope of the plan's activations.
   const Transformer model = load_model("llama-3.1-8b", {});
   const auto activations = [&](int sequences) {
-    const MemoryLimits limits{.batch_tokens_max = 4096, .sequences_max = sequences};
+    const MemoryLimits limits{{.batch_tokens_max = 4096, .sequences_max = sequences}, {}};
     return plan_memory(model, {}, {}, gpu, limits).activations.value();
   };
   const double slope =

@@ -24,9 +24,10 @@ const std::map<std::string, Names> ladder = {
     {"workloads", {"models"}},
     {"sim/platform", {"hardware", "kernels"}},
     {"sim/metrics", {"sim/base"}},
-    {"sim/serving", {"workloads", "sim/platform", "sim/metrics"}},
+    {"sim/serving/settings", {"sim/base"}},
+    {"sim/serving", {"workloads", "sim/platform", "sim/metrics", "sim/serving/settings"}},
     {"sim/report", {"sim/base"}},
-    {"sim/scenario", {"hardware", "models", "workloads"}},
+    {"sim/scenario", {"hardware", "models", "workloads", "sim/metrics", "sim/serving/settings"}},
     {"sim/deployments", {"sim/scenario", "sim/report"}},
     {"sim/prices", {"sim/scenario"}},
     {"sim/run", {"sim/prices", "sim/serving", "sim/report"}},
@@ -68,12 +69,13 @@ bool is_in(const std::string& path, const std::string& folder) {
   return path.starts_with(folder + "/");
 }
 
-/// The room a path belongs to, "" if none.
+/// The room a path belongs to, "" if none; of rooms within each other the inner one.
 std::string room_of(const std::string& path) {
+  std::string found;
   for (const auto& [room, below] : ladder) {
-    if (is_in(path, room)) return room;
+    if (is_in(path, room) && room.size() > found.size()) found = room;
   }
-  return "";
+  return found;
 }
 
 void add_reachable(const std::string& room, Names& reachable) {

@@ -27,6 +27,8 @@ foretoken step --model gpt-oss-12|gpt-oss-120b
 foretoken select --model foretoken_|foretoken_2026
 foretoken plan --gpus l40s,rtx-409|l40s,rtx-4090
 foretoken completion fi|fish
+foretoken keys engine.prese|engine.preset
+foretoken simulate --set engine.prese|engine.preset=
 foretoken simulate scen|scenario.toml
 END
 

@@ -63,7 +63,7 @@ struct ArrivalInputs {
 };
 
 struct ArrivalVariant {
-  std::vector<std::string> keys;  // of the [workload] table, for messages about misplaced ones
+  std::vector<KeyNote> keys;  // of the [workload] table
   std::function<std::unique_ptr<ArrivalProcess>(TableReader&, const ArrivalInputs&)> make;
 };
 

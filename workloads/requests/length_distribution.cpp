@@ -31,10 +31,9 @@ Value named(std::string_view distribution, const SourcePosition& position) {
 
 std::unique_ptr<LengthDistribution> read_lengths(TableReader& workload, std::string_view key,
                                                  const LengthInputs& inputs,
-                                                 const LengthRegistry& registry,
-                                                 std::string_view name) {
+                                                 const LengthRegistry& registry) {
   Diagnostics& diagnostics = workload.diagnostics();
-  const std::string full_key = fmt::format("{}.{}", name, key);
+  const std::string full_key = workload.full_name(key);
   const Value* value = workload.find(key);
   if (value == nullptr) {
     if (inputs.trace != nullptr) {

@@ -46,11 +46,10 @@ using LengthRegistry = Registry<LengthFactory>;
 /// fixed, uniform, lognormal, zipf, trace.
 LengthRegistry length_registry();
 
-/// Reads <key> of `workload`, called `name` in messages. Absent means the trace's lengths if there
+/// Reads <key> of `table`. Absent means the trace's lengths if there
 /// is a trace, else a mistake. Reports mistakes and then returns nullptr or something unusable.
-std::unique_ptr<LengthDistribution> read_lengths(TableReader& workload, std::string_view key,
+std::unique_ptr<LengthDistribution> read_lengths(TableReader& table, std::string_view key,
                                                  const LengthInputs& inputs,
-                                                 const LengthRegistry& registry,
-                                                 std::string_view name = "workload");
+                                                 const LengthRegistry& registry);
 
 }  // namespace foretoken

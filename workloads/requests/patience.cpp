@@ -2,37 +2,66 @@
 
 namespace foretoken {
 
-Patience read_patience(TableReader& workload) {
-  Patience patience;
-  patience.timeout = read_time_distribution(workload, "workload", "timeout");
-  patience.first_token_timeout =
-      read_time_distribution(workload, "workload", "first_token_timeout");
+namespace {
+
+const Keys<Patience::Cancellations>& cancellation_keys() {
+  using S = Patience::Cancellations;
+  static const Keys<S> keys = {
+      {"share",
+       &S::share,
+       {.range = between(0, 1, "is a share of the requests: from 0 to 1"), .required = true},
+       "Share of the clients that stop reading before the answer is complete."},
+      {"after",
+       &S::after,
+       {.fallback = "required"},
+       "When they stop, counted from the request's arrival."},
+  };
+  return keys;
+}
+
+void read_cancellations(TableReader& workload, Patience& patience) {
   const Value* options = workload.find_table("cancellations");
-  if (options == nullptr) return patience;
+  if (options == nullptr) return;
   TableReader table(*options, workload.diagnostics(), "workload.cancellations");
-  Patience::Cancellations cancellations;
-  table.require("share", cancellations.share);
-  table.expect("share", cancellations.share >= 0.0 && cancellations.share <= 1.0,
-               "is a share of the requests: from 0 to 1");
+  patience.cancellations.emplace();
+  cancellation_keys().read(table, *patience.cancellations);
   if (table.find("after") == nullptr) {
     table.fail("after", "is missing; write a time after the arrival, for example \"5 s\"");
   }
-  const auto after = read_time_distribution(table, "workload.cancellations", "after");
-  if (after) cancellations.after = *after;
   table.finish();
-  patience.cancellations = cancellations;
-  return patience;
 }
 
-void describe(const Patience& patience, Value& workload) {
-  if (patience.timeout) workload.set("timeout", patience.timeout->resolved());
-  if (patience.first_token_timeout) {
-    workload.set("first_token_timeout", patience.first_token_timeout->resolved());
-  }
-  if (patience.cancellations) {
-    workload.set("cancellations", ValueObject{{"share", patience.cancellations->share},
-                                              {"after", patience.cancellations->after.resolved()}});
-  }
+std::optional<Value> cancellations_value(const Patience& patience) {
+  if (!patience.cancellations) return std::nullopt;
+  return cancellation_keys().table(*patience.cancellations);
+}
+
+}  // namespace
+
+const Keys<Patience>& patience_keys() {
+  using S = Patience;
+  static const Keys<S> keys = {
+      {"timeout",
+       &S::timeout,
+       {.fallback = "not set (clients wait for ever)"},
+       "How long a client waits for the whole answer before it gives up, from the arrival on."},
+      {"first_token_timeout",
+       &S::first_token_timeout,
+       {.fallback = "not set (clients wait for ever)"},
+       "How long a client waits for the first token before it gives up."},
+      {{.name = "cancellations",
+        .type = "table",
+        .fallback = "not set (nobody)",
+        .meaning = "Clients that change their mind: [workload.cancellations]."},
+       read_cancellations,
+       cancellations_value},
+  };
+  return keys;
+}
+
+KeyTable cancellation_key_table() {
+  return {"workload.cancellations", "", "Clients that stop reading an answer.",
+          cancellation_keys().notes()};
 }
 
 PatienceDraws::PatienceDraws(const Patience& patience, const RandomStreams& random)

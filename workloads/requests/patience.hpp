@@ -1,10 +1,5 @@
-// How long clients wait before they give up, and which of them change their mind:
-//
-//   timeout               for the whole answer, from the arrival on: a time or a distribution
-//   first_token_timeout   for its first token
-//   cancellations         { share = 0.1, after = "5 s" }: a tenth of the clients stop reading
-//
-// Each has a random stream of its own, named as the key.
+// How long clients wait before they give up, and which of them change their mind. Each has a random
+// stream of its own, named as the key.
 #pragma once
 
 #include <optional>
@@ -24,11 +19,9 @@ struct Patience {
   std::optional<Cancellations> cancellations;
 };
 
-/// Reads the three keys; reports mistakes.
-Patience read_patience(TableReader& workload);
-
-/// Sets the keys that are in use.
-void describe(const Patience& patience, Value& workload);
+/// Of [workload].
+const Keys<Patience>& patience_keys();
+KeyTable cancellation_key_table();
 
 /// Gives one request after the other its patience.
 class PatienceDraws {

@@ -9,6 +9,23 @@ constexpr std::string_view example =
     "write a list of classes, for example [{ priority = 0, share = 0.2 }, { priority = 1, share = "
     "0.8 }]; lower priorities go first";
 
+const Keys<Priorities::Class>& class_keys() {
+  using S = Priorities::Class;
+  static const Keys<S> keys = {
+      {"priority",
+       &S::priority,
+       {.required = true},
+       "Rank of the class: lower numbers go first, with schedulers that look at it."},
+      {"share",
+       &S::share,
+       {.range =
+            {.low = 0, .high = 1e9, .has_low = false, .message = "must be above 0, at most 1e9"},
+        .required = true},
+       "How many of the requests belong to it, relative to the other classes' shares."},
+  };
+  return keys;
+}
+
 }  // namespace
 
 Priorities::Priorities(std::vector<Class> classes) : classes_(std::move(classes)) {
@@ -29,9 +46,20 @@ void Priorities::describe(Value& workload) const {
   if (classes_.empty()) return;
   ValueArray list;
   for (const Class& one : classes_) {
-    list.emplace_back(ValueObject{{"priority", one.priority}, {"share", one.share}});
+    list.push_back(class_keys().table(one));
   }
   workload.set("priorities", std::move(list));
+}
+
+KeyNote priorities_note() {
+  return {"priorities", "list of tables",
+          "",           "not set (all equal)",
+          "",           "Classes of requests that schedulers may prefer: [[workload.priorities]]."};
+}
+
+KeyTable priorities_key_table() {
+  return {"[workload.priorities]", "", "A class of requests; one table for each.",
+          class_keys().notes()};
 }
 
 Priorities read_priorities(TableReader& workload) {
@@ -51,9 +79,7 @@ Priorities read_priorities(TableReader& workload) {
     }
     TableReader table(element, workload.diagnostics(), "workload.priorities");
     Priorities::Class one;
-    table.require("priority", one.priority);
-    table.require("share", one.share);
-    table.expect("share", one.share > 0.0 && one.share <= 1e9, "must be above 0, at most 1e9");
+    class_keys().read(table, one);
     table.finish();
     classes.push_back(one);
   }

@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "sim/base/keys.hpp"
 #include "sim/base/random.hpp"
-#include "sim/base/table_reader.hpp"
 
 namespace foretoken {
 
@@ -31,6 +31,10 @@ class Priorities {
   std::vector<Class> classes_;
   double share_sum_ = 0.0;
 };
+
+/// What the key and the tables of its list may hold.
+KeyNote priorities_note();
+KeyTable priorities_key_table();
 
 /// Reads `priorities`; absent means none. Reports mistakes.
 Priorities read_priorities(TableReader& workload);

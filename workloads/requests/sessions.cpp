@@ -8,26 +8,58 @@
 
 #include "sim/base/fingerprint.hpp"
 #include "workloads/requests/traffic.hpp"
+#include "workloads/requests/traffic_keys.hpp"
 
 namespace foretoken {
 namespace {
 
 constexpr int system_prompts_max = 1'000'000;
 
+Keys<Sessions> session_keys(const LengthRegistry& lengths) {
+  using S = Sessions;
+  return {
+      length_key<S>({.name = "turns",
+                     .fallback = "required",
+                     .meaning = "Requests of a session: questions that a user asks in one "
+                                "conversation."},
+                    &S::turns, {LengthOf::prompt, nullptr}, lengths),
+      {"think_time",
+       &S::think_time,
+       {.fallback = "required"},
+       "Time from an answer to the user's next question."},
+      {"context_tokens_max",
+       &S::context_tokens_max,
+       {.range = at_least(0, "must be at least 1 (or 0: no limit)"), .unit = "tokens"},
+       "A session ends before its context would grow beyond this. 0: no limit."},
+  };
+}
+
+Keys<Sessions> system_prompt_keys(const LengthRegistry& lengths) {
+  using S = Sessions;
+  return {
+      {"count",
+       &S::system_prompts,
+       {.range = between(1, system_prompts_max, "must be from 1 to 1000000"), .fallback = "1"},
+       "Different system prompts in use; each session or request begins with one of them."},
+      length_key<S>(
+          {.name = "tokens", .fallback = "required", .meaning = "Length of a system prompt."},
+          &S::system_prompt_tokens, {LengthOf::prompt, nullptr}, lengths),
+      {"exponent",
+       &S::popularity_exponent,
+       {.range = between(0, 10, "must be from 0 (all equally popular) to 10")},
+       "How unequally popular they are: the k-th is chosen in proportion to k^-exponent. 0: all "
+       "alike."},
+  };
+}
+
 void read_session_table(TableReader& workload, const LengthRegistry& lengths, Sessions& sessions) {
   const Value* options = workload.find_table("sessions");
   if (options == nullptr) return;
   TableReader table(*options, workload.diagnostics(), "workload.sessions");
-  sessions.turns =
-      read_lengths(table, "turns", {LengthOf::prompt, nullptr}, lengths, "workload.sessions");
+  session_keys(lengths).read(table, sessions);
   if (table.find("think_time") == nullptr) {
     table.fail("think_time", "is missing; write a time, for example \"20 s\", or \"0 s\"");
   }
-  const auto think_time = read_time_distribution(table, "workload.sessions", "think_time");
-  if (think_time) sessions.think_time = *think_time;
-  table.read("context_tokens_max", sessions.context_tokens_max);
-  table.expect("context_tokens_max", sessions.context_tokens_max >= 0,
-               "must be at least 1 (or 0: no limit)");
   table.finish();
 }
 
@@ -37,16 +69,7 @@ void read_system_prompt_table(TableReader& workload, const LengthRegistry& lengt
   if (options == nullptr) return;
   TableReader table(*options, workload.diagnostics(), "workload.system_prompts");
   sessions.system_prompts = 1;
-  table.read("count", sessions.system_prompts);
-  table.expect("count",
-               sessions.system_prompts >= 1 && sessions.system_prompts <= system_prompts_max,
-               "must be from 1 to 1000000");
-  sessions.system_prompt_tokens = read_lengths(table, "tokens", {LengthOf::prompt, nullptr},
-                                               lengths, "workload.system_prompts");
-  table.read("exponent", sessions.popularity_exponent);
-  table.expect("exponent",
-               sessions.popularity_exponent >= 0.0 && sessions.popularity_exponent <= 10.0,
-               "must be from 0 (all equally popular) to 10");
+  system_prompt_keys(lengths).read(table, sessions);
   table.finish();
 }
 
@@ -239,17 +262,20 @@ std::optional<Sessions> read_sessions(TableReader& workload, const LengthRegistr
 }
 
 void describe(const Sessions& sessions, Value& workload) {
-  if (sessions.turns) {
-    workload.set("sessions", ValueObject{{"turns", sessions.turns->resolved()},
-                                         {"think_time", sessions.think_time.resolved()},
-                                         {"context_tokens_max", sessions.context_tokens_max}});
-  }
-  if (sessions.system_prompts > 0) {
-    workload.set("system_prompts",
-                 ValueObject{{"count", sessions.system_prompts},
-                             {"tokens", sessions.system_prompt_tokens->resolved()},
-                             {"exponent", sessions.popularity_exponent}});
-  }
+  const LengthRegistry lengths = length_registry();
+  if (sessions.turns) workload.set("sessions", session_keys(lengths).table(sessions));
+  if (sessions.system_prompts > 0)
+    workload.set("system_prompts", system_prompt_keys(lengths).table(sessions));
+}
+
+std::vector<KeyTable> session_key_tables() {
+  const LengthRegistry lengths = length_registry();
+  return {{"workload.sessions", "",
+           "Conversations. Arrivals are then those of sessions, and prompt_tokens is what a user "
+           "writes in one turn.",
+           session_keys(lengths).notes()},
+          {"workload.system_prompts", "", "Beginnings that prompts share.",
+           system_prompt_keys(lengths).notes()}};
 }
 
 std::unique_ptr<RequestSource> start_sessions(const Traffic& traffic, const RandomStreams& random) {

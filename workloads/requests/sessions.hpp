@@ -1,13 +1,5 @@
-// Conversations and shared system prompts: what makes prompts begin alike without a trace.
-//
-//   [workload.sessions]
-//   turns = 5                      requests of a session: a number or a distribution of lengths
-//   think_time = "20 s"            from an answer to the next question: a time or a distribution
-//   context_tokens_max = 32768     a session ends before its context would be longer; 0 = never
-//   [workload.system_prompts]
-//   count = 4                      different ones, of which each session begins with one
-//   tokens = 1000                  their lengths: a number or a distribution
-//   exponent = 1.0                 popularity: the k-th is chosen in proportion to k^-exponent
+// Conversations and shared system prompts, [workload.sessions] and [workload.system_prompts]: what
+// makes prompts begin alike without a trace.
 //
 // The workload's arrivals are then those of sessions, its prompt_tokens what a user writes in one
 // turn. A turn's prompt is the system prompt, everything said before, and that. Prefix hashes cover
@@ -42,6 +34,7 @@ std::optional<Sessions> read_sessions(TableReader& workload, const LengthRegistr
 
 /// Sets the tables that are in use.
 void describe(const Sessions& sessions, Value& workload);
+std::vector<KeyTable> session_key_tables();
 
 /// A fresh source of `traffic`, which has sessions. Streams: those of the traffic, "turns",
 /// "think_time", "system_prompts" (lengths) and "system_prompt" (choice).

@@ -81,12 +81,11 @@ Value TimeDistribution::resolved() const {
   FORETOKEN_CHECK(false, "a distribution of no kind");
 }
 
-std::optional<TimeDistribution> read_time_distribution(TableReader& table, std::string_view name,
-                                                       std::string_view key) {
+std::optional<TimeDistribution> read_time_distribution(TableReader& table, std::string_view key) {
   const Value* value = table.find(key);
   if (value == nullptr) return std::nullopt;
   if (value->is_object()) {
-    TableReader options(*value, table.diagnostics(), fmt::format("{}.{}", name, key));
+    TableReader options(*value, table.diagnostics(), table.full_name(key));
     auto times = read_named(options);
     if (times) options.finish();
     return times;
@@ -99,6 +98,26 @@ std::optional<TimeDistribution> read_time_distribution(TableReader& table, std::
   if (!table.read(key, time)) return std::nullopt;
   expect_time(table, key, time, true);
   return TimeDistribution::fixed(time);
+}
+
+std::vector<KeyTable> time_distribution_tables() {
+  const auto time = [](const char* key, const char* meaning) -> KeyNote {
+    return {key,        "time",      std::string(quantity_example<Seconds>()),
+            "required", "0 or more", meaning};
+  };
+  const auto table = [](const char* distribution, const char* about, std::vector<KeyNote> keys) {
+    return KeyTable{"workload.TIME", fmt::format("distribution = \"{}\"", distribution), about,
+                    std::move(keys)};
+  };
+  return {table("uniform", "Every time from min to max is equally likely.",
+                {time("min", "Shortest time."), time("max", "Longest time.")}),
+          table("exponential", "As between unrelated events: often short, seldom long.",
+                {time("mean", "Mean of the times.")}),
+          table("lognormal", "Around a median with a long tail, as people's pauses are.",
+                {time("median", "Time that half of the draws stay below."),
+                 {"sigma", "number", "", "required", "0 to 10",
+                  "Standard deviation of the logarithm: 0 is always the median; 1 puts a sixth of "
+                  "the draws above 2.7 times it."}})};
 }
 
 }  // namespace foretoken

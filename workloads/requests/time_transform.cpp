@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "workloads/requests/traffic_keys.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -80,49 +82,87 @@ std::optional<TimeWindow> read_window(TableReader& workload, std::string_view ke
   return window;
 }
 
+const Keys<DiurnalProfile>& diurnal_keys() {
+  using S = DiurnalProfile;
+  static const Keys<S> keys = {
+      time_key<S>({.name = "period", .meaning = "Length of a cycle; a day unless set."}, &S::period,
+                  false),
+      {"amplitude",
+       &S::amplitude,
+       {.range = between(0, 1, "must be from 0 (none) to 1 (no requests at the trough)"),
+        .required = true},
+       "How far the rate swings around its mean: at 0.5 it is 1.5 times the mean at the peak and "
+       "half of it in the trough."},
+      time_key<S>({.name = "peak",
+                   .fallback = "half the period",
+                   .meaning = "When the rate is highest, from the start of the period."},
+                  &S::peak, true),
+  };
+  return keys;
+}
+
 void read_diurnal(TableReader& workload, TimeTransform& transform) {
   const Value* options = workload.find_table("diurnal");
   if (options == nullptr) return;
   TableReader table(*options, workload.diagnostics(), "workload.diurnal");
   DiurnalProfile profile;
-  table.read("period", profile.period);
-  expect_time(table, "period", profile.period, false);
-  table.require("amplitude", profile.amplitude);
-  table.expect("amplitude", profile.amplitude >= 0.0 && profile.amplitude <= 1.0,
-               "must be from 0 (none) to 1 (no requests at the trough)");
-  profile.peak = profile.period * 0.5;
-  table.read("peak", profile.peak);
-  expect_time(table, "peak", profile.peak, true);
+  diurnal_keys().read(table, profile);
+  if (table.find("peak") == nullptr) profile.peak = profile.period * 0.5;
   table.finish();
   transform.diurnal = profile;
 }
 
-}  // namespace
-
-TimeTransform read_time_transform(TableReader& workload) {
-  TimeTransform transform;
-  transform.window = read_window(workload, "window");
-  workload.read("rate_scale", transform.rate_scale);
-  workload.expect("rate_scale", transform.rate_scale >= 1e-6 && transform.rate_scale <= 1e6,
-                  "must be from 1e-6 to 1e6; 2.0 doubles the rate");
-  read_diurnal(workload, transform);
-  transform.part = read_window(workload, "part");
-  return transform;
+std::optional<Value> diurnal_value(const TimeTransform& transform) {
+  if (!transform.diurnal) return std::nullopt;
+  return diurnal_keys().table(*transform.diurnal);
 }
 
-void describe(const TimeTransform& transform, Value& workload) {
-  const auto set_window = [&](const char* key, const std::optional<TimeWindow>& window) {
-    if (!window) return;
-    workload.set(key, ValueArray{exact_text(window->begin), exact_text(window->end)});
+Key<TimeTransform> window_key(const std::string& name,
+                              std::optional<TimeWindow> TimeTransform::*member,
+                              std::string meaning) {
+  return {{.name = name,
+           .type = "list of two times",
+           .unit = "[\"10 min\", \"20 min\"]",
+           .fallback = "not set",
+           .meaning = std::move(meaning)},
+          [name, member](TableReader& workload, TimeTransform& transform) {
+            transform.*member = read_window(workload, name);
+          },
+          [member](const TimeTransform& transform) -> std::optional<Value> {
+            const std::optional<TimeWindow>& window = transform.*member;
+            if (!window) return std::nullopt;
+            return ValueArray{exact_text(window->begin), exact_text(window->end)};
+          }};
+}
+
+}  // namespace
+
+const Keys<TimeTransform>& time_transform_keys() {
+  using S = TimeTransform;
+  static const Keys<S> keys = {
+      window_key("window", &S::window,
+                 "Part of the traffic that is played, such as an hour of a trace; its beginning "
+                 "becomes time 0."),
+      {"rate_scale",
+       &S::rate_scale,
+       {.range = between(1e-6, 1e6, "must be from 1e-6 to 1e6; 2.0 doubles the rate"),
+        .quiet = true},
+       "Factor on the rate of arrivals: 2 plays the traffic twice as fast."},
+      {{.name = "diurnal",
+        .type = "table",
+        .fallback = "not set (the rate is steady)",
+        .meaning = "Rate that swells and ebbs around its mean: [workload.diurnal]."},
+       read_diurnal,
+       diurnal_value},
+      window_key("part", &S::part,
+                 "Part that is served once window, rate_scale and diurnal have been applied, such "
+                 "as the evening of a generated day."),
   };
-  set_window("window", transform.window);
-  if (transform.rate_scale != 1.0) workload.set("rate_scale", transform.rate_scale);
-  if (transform.diurnal) {
-    workload.set("diurnal", ValueObject{{"period", exact_text(transform.diurnal->period)},
-                                        {"amplitude", transform.diurnal->amplitude},
-                                        {"peak", exact_text(transform.diurnal->peak)}});
-  }
-  set_window("part", transform.part);
+  return keys;
+}
+
+KeyTable diurnal_key_table() {
+  return {"workload.diurnal", "", "A rate that follows the time of day.", diurnal_keys().notes()};
 }
 
 Seconds diurnal_time(const DiurnalProfile& profile, Seconds even) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "sim/base/table_reader.hpp"
+#include "sim/base/keys.hpp"
 #include "workloads/requests/arrival_process.hpp"
 
 namespace foretoken {
@@ -33,11 +33,9 @@ struct TimeTransform {
   std::optional<TimeWindow> part;  // in the run's time, after all others
 };
 
-/// Reads the four keys; reports mistakes.
-TimeTransform read_time_transform(TableReader& workload);
-
-/// Sets the keys that are in use.
-void describe(const TimeTransform& transform, Value& workload);
+/// Of [workload].
+const Keys<TimeTransform>& time_transform_keys();
+KeyTable diurnal_key_table();
 
 /// When an arrival happens that would happen at `even` if the rate did not swing: the t for which
 /// the integral of 1 + amplitude cos(...) from 0 to t is `even`.

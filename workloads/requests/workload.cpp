@@ -6,6 +6,8 @@
 
 #include "sim/base/named_path.hpp"
 #include "workloads/requests/traffic.hpp"
+#include "workloads/requests/traffic_keys.hpp"
+#include "workloads/requests/workload_keys.hpp"
 
 namespace foretoken {
 namespace {
@@ -13,16 +15,99 @@ namespace {
 /// Twice the longest context sold; products with counts of blocks stay within 64 bits.
 constexpr int prefix_block_tokens_max = 1 << 21;
 
-/// Where a trace came from, to be written back.
-struct TraceOrigin {
-  std::filesystem::path path;
+/// The keys that stand in the table as they are; the rest is Traffic's.
+struct WorkloadTable {
+  std::string arrivals;
+  TrafficLimits limits;
+  std::string trace, trace_format;
+  int prefix_block_tokens = 0;
   bool skip_bad_lines = false;
 };
 
+const Keys<WorkloadTable>& arrival_keys() {
+  static const Keys<WorkloadTable> keys = {
+      {"arrivals",
+       &WorkloadTable::arrivals,
+       {.fallback = "\"trace\" where a trace is named, else required",
+        .allowed = "a name from foretoken list"},
+       "How requests arrive. Processes have keys of their own, listed below."},
+  };
+  return keys;
+}
+
+const Keys<WorkloadTable>& limit_keys() {
+  using S = WorkloadTable;
+  static const Keys<S> keys = {{"requests", [](auto& s) -> auto& {return s.limits.requests;
+}
+, {.range = at_least(1), .unit = "requests"},
+    "Requests in all. Generated traffic needs this, duration, window or part to end."
+}  // namespace
+,
+    {{.name = "duration",
+      .type = "time",
+      .unit = std::string(quantity_example<Seconds>()),
+      .fallback = "not set",
+      .allowed = "above 0",
+      .meaning = "No request arrives at or after this time; those before it are served to their "
+                 "end."},
+     [](TableReader& table, S& s) {
+       Seconds duration;
+       if (!table.read("duration", duration)) return;
+       expect_time(table, "duration", duration, false);
+       s.limits.duration = duration;
+     },
+     [](const S& s) { return KeyForm<std::optional<Seconds>>::write(s.limits.duration); }},
+};  // namespace foretoken
+return keys;
+}
+
+const Keys<WorkloadTable>& trace_keys() {
+  using S = WorkloadTable;
+  static const Keys<S> keys = {
+      {"trace",
+       &S::trace,
+       {.fallback = "not set", .allowed = "a path", .quiet = true},
+       "File of recorded requests, for arrivals, lengths or both; a relative path starts at the "
+       "scenario's folder."},
+      {"trace_format",
+       &S::trace_format,
+       {.fallback = "found from the first line",
+        .allowed = "a name from foretoken list",
+        .quiet = true},
+       "Format of the trace."},
+      {"prefix_block_tokens",
+       &S::prefix_block_tokens,
+       {.range = at_least(1),
+        .unit = "tokens",
+        .fallback = "the trace's (512 unless it says otherwise); with sessions block_tokens",
+        .quiet = true},
+       "Prompt tokens that one prefix hash stands for. Must be a multiple of the engine's "
+       "block_tokens."},
+      {"skip_bad_lines",
+       &S::skip_bad_lines,
+       {.quiet = true},
+       "Whether malformed lines of the trace are left out and counted instead of refused."},
+  };
+  return keys;
+}
+
+Keys<Traffic> length_keys(const LengthRegistry& registry,
+                          const std::shared_ptr<const Trace>& trace) {
+  return {length_key<Traffic>({.name = "prompt_tokens",
+                               .fallback = "the trace's, else required",
+                               .meaning = "Tokens of a prompt; with sessions, of what the user "
+                                          "writes in one turn."},
+                              &Traffic::prompt_tokens, {LengthOf::prompt, trace}, registry),
+          length_key<Traffic>({.name = "output_tokens",
+                               .fallback = "the trace's, else required",
+                               .meaning = "Tokens that are generated for a request."},
+                              &Traffic::output_tokens, {LengthOf::output, trace}, registry)};
+}
+
 class TrafficWorkload final : public Workload {
  public:
-  TrafficWorkload(Traffic traffic, std::string arrivals, TraceOrigin origin)
-      : traffic_(std::move(traffic)), arrivals_(std::move(arrivals)), origin_(std::move(origin)) {}
+  TrafficWorkload(Traffic traffic, WorkloadTable table)
+      : traffic_(std::move(traffic)), table_(std::move(table)) {}
 
   std::unique_ptr<RequestSource> start(const RandomStreams& random) const override {
     return start_traffic(traffic_, random);
@@ -32,35 +117,24 @@ class TrafficWorkload final : public Workload {
 
   Value resolved() const override {
     Value table;
-    table.set("arrivals", arrivals_);
+    arrival_keys().write(table_, table);
     traffic_.arrivals->describe(table);
-    if (traffic_.limits.requests) table.set("requests", *traffic_.limits.requests);
-    if (traffic_.limits.duration) table.set("duration", exact_text(*traffic_.limits.duration));
-    if (traffic_.trace != nullptr) {
-      table.set("trace", origin_.path.string());
-      table.set("trace_format", traffic_.trace->format());
-      if (traffic_.prefix_block_tokens > 0) {
-        table.set("prefix_block_tokens", traffic_.prefix_block_tokens);
-      }
-      // Written only where it matters, so that a clean trace resolves the same with and without.
-      if (traffic_.trace->skipped_lines() > 0) table.set("skip_bad_lines", true);
-    }
-    table.set("prompt_tokens", traffic_.prompt_tokens->resolved());
-    table.set("output_tokens", traffic_.output_tokens->resolved());
+    limit_keys().write(table_, table);
+    trace_keys().write(table_, table);
+    length_keys(length_registry(), nullptr).write(traffic_, table);
     if (traffic_.sessions) {
       describe(*traffic_.sessions, table);
       table.set("prefix_block_tokens", traffic_.prefix_block_tokens);
     }
     traffic_.priorities.describe(table);
-    describe(traffic_.patience, table);
-    describe(traffic_.transform, table);
+    patience_keys().write(traffic_.patience, table);
+    time_transform_keys().write(traffic_.transform, table);
     return table;
   }
 
  private:
   Traffic traffic_;
-  std::string arrivals_;
-  TraceOrigin origin_;
+  WorkloadTable table_;
 };
 
 /// Reads the table part by part; each part may rely on the ones before it.
@@ -70,44 +144,42 @@ class WorkloadReader {
       : table_(table), options_(options), catalog_(catalog) {}
 
   std::unique_ptr<Workload> read() {
+    arrival_keys().read(table_, given_);
+    limit_keys().read(table_, given_);
+    trace_keys().read(table_, given_);
     read_trace();
-    read_limits();
+    check_requests();
     read_arrivals();
-    traffic_.prompt_tokens =
-        read_lengths(table_, "prompt_tokens", {LengthOf::prompt, traffic_.trace}, catalog_.lengths);
-    traffic_.output_tokens =
-        read_lengths(table_, "output_tokens", {LengthOf::output, traffic_.trace}, catalog_.lengths);
+    length_keys(catalog_.lengths, traffic_.trace).read(table_, traffic_);
     traffic_.sessions = read_sessions(table_, catalog_.lengths);
     table_.expect("trace", !traffic_.sessions || traffic_.trace == nullptr,
                   "has no meaning with sessions or system_prompts, which are generated; remove it");
     read_prefix_blocks();
     traffic_.priorities = read_priorities(table_);
-    traffic_.patience = read_patience(table_);
-    traffic_.transform = read_time_transform(table_);
+    patience_keys().read(table_, traffic_.patience);
+    time_transform_keys().read(table_, traffic_.transform);
     table_.finish();
     if (traffic_.arrivals != nullptr) check_limits();
     if (!table_.diagnostics().empty()) return nullptr;
     check_trace_is_used();
     check_not_empty();
     if (!table_.diagnostics().empty()) return nullptr;
-    return std::make_unique<TrafficWorkload>(traffic_, arrivals_, origin_);
+    return std::make_unique<TrafficWorkload>(traffic_, as_used());
   }
 
  private:
   void read_trace() {
-    std::string path;
-    std::string format;
-    const bool has_format = table_.read("trace_format", format);
-    origin_.skip_bad_lines = options_.skip_bad_lines;
-    table_.read("skip_bad_lines", origin_.skip_bad_lines);
-    origin_.skip_bad_lines |= options_.skip_bad_lines;
-    if (!table_.read("trace", path)) {
-      table_.expect("trace_format", !has_format, "has no meaning without trace = \"path\"");
+    const bool has_format = table_.find("trace_format") != nullptr;
+    given_.skip_bad_lines |= options_.skip_bad_lines;
+    if (given_.trace.empty()) {
+      table_.expect("trace_format", !has_format || table_.find("trace") != nullptr,
+                    "has no meaning without trace = \"path\"");
       return;
     }
+    std::string format = given_.trace_format;
     const std::filesystem::path file =
-        named_path(path, table_.position("trace"), options_.base_folder);
-    origin_.path = std::filesystem::absolute(file).lexically_normal();
+        named_path(given_.trace, table_.position("trace"), options_.base_folder);
+    given_.trace = std::filesystem::absolute(file).lexically_normal().string();
     // Something to go on with, so that the other keys are checked even if the trace is unusable.
     traffic_.trace = std::make_shared<Trace>();
     const bool format_is_known = table_.diagnostics().attempt([&] {
@@ -118,7 +190,7 @@ class WorkloadReader {
     if (!format_is_known) return;
     Diagnostics problems;
     problems.attempt([&] {
-      traffic_.trace = load_trace(file, format, origin_.skip_bad_lines, catalog_.trace_formats);
+      traffic_.trace = load_trace(file, format, given_.skip_bad_lines, catalog_.trace_formats);
     });
     report_trace(problems);
   }
@@ -129,8 +201,8 @@ class WorkloadReader {
                         traffic_.prompt_tokens != nullptr && traffic_.prompt_tokens->uses_trace();
     if (shares) traffic_.prefix_block_tokens = traffic_.trace->prefix_block_tokens();
     if (traffic_.sessions) traffic_.prefix_block_tokens = options_.block_tokens;
-    if (!table_.read("prefix_block_tokens", traffic_.prefix_block_tokens)) return;
-    table_.expect("prefix_block_tokens", traffic_.prefix_block_tokens >= 1, "must be at least 1");
+    if (table_.find("prefix_block_tokens") == nullptr) return;
+    traffic_.prefix_block_tokens = given_.prefix_block_tokens;
     table_.expect("prefix_block_tokens", traffic_.prefix_block_tokens <= prefix_block_tokens_max,
                   fmt::format("must be at most {}", prefix_block_tokens_max));
     table_.expect("prefix_block_tokens", shares || traffic_.sessions,
@@ -153,25 +225,32 @@ class WorkloadReader {
     }
   }
 
-  void read_limits() {
-    std::int64_t requests = 1;
-    if (table_.read("requests", requests)) traffic_.limits.requests = requests;
-    table_.expect("requests", requests >= 1, "must be at least 1");
-    table_.expect("requests", requests <= std::numeric_limits<std::uint32_t>::max(),
+  void check_requests() {
+    traffic_.limits = given_.limits;
+    table_.expect("requests",
+                  given_.limits.requests.value_or(1) <= std::numeric_limits<std::uint32_t>::max(),
                   "must be at most 4294967295");
-    Seconds duration(1.0);
-    if (table_.read("duration", duration)) traffic_.limits.duration = duration;
-    expect_time(table_, "duration", duration, false);
+  }
+
+  /// The table with what was found out about the trace.
+  [[nodiscard]] WorkloadTable as_used() const {
+    WorkloadTable used = given_;
+    used.trace_format = traffic_.trace != nullptr ? traffic_.trace->format() : "";
+    used.prefix_block_tokens = traffic_.trace != nullptr ? traffic_.prefix_block_tokens : 0;
+    // Written only where it matters, so that a clean trace resolves the same with and without.
+    used.skip_bad_lines = traffic_.trace != nullptr && traffic_.trace->skipped_lines() > 0;
+    return used;
   }
 
   void read_arrivals() {
-    arrivals_ = "trace";
-    const bool named = (traffic_.trace != nullptr && table_.find("arrivals") == nullptr) ||
-                       table_.require("arrivals", arrivals_);
+    const bool is_replayed = traffic_.trace != nullptr && table_.find("arrivals") == nullptr;
+    if (is_replayed) given_.arrivals = "trace";
+    const bool named = is_replayed || (table_.has("arrivals") && !given_.arrivals.empty());
     const ArrivalVariant* variant = nullptr;
     if (named) {
-      table_.diagnostics().attempt(
-          [&] { variant = &catalog_.arrivals.find(arrivals_, table_.position("arrivals")).make; });
+      table_.diagnostics().attempt([&] {
+        variant = &catalog_.arrivals.find(given_.arrivals, table_.position("arrivals")).make;
+      });
     }
     if (variant != nullptr) {
       traffic_.arrivals = variant->make(table_, {traffic_.trace, traffic_.limits.requests});
@@ -182,12 +261,15 @@ class WorkloadReader {
   /// Keys of the other processes: better explained than called unknown.
   void explain_misplaced_keys(const ArrivalVariant* chosen) {
     for (const auto& entry : catalog_.arrivals.entries()) {
-      for (const std::string& key : entry.make.keys) {
-        if (chosen != nullptr && std::ranges::find(chosen->keys, key) != chosen->keys.end())
+      for (const KeyNote& note : entry.make.keys) {
+        const std::string& key = note.name;
+        if (chosen != nullptr &&
+            std::ranges::find(chosen->keys, key, &KeyNote::name) != chosen->keys.end())
           continue;
         if (table_.find(key) == nullptr || chosen == nullptr) continue;
-        table_.expect(key, false,
-                      fmt::format("has no meaning with arrivals = \"{}\"; remove it", arrivals_));
+        table_.expect(
+            key, false,
+            fmt::format("has no meaning with arrivals = \"{}\"; remove it", given_.arrivals));
       }
     }
   }
@@ -213,7 +295,7 @@ class WorkloadReader {
   }
 
   void check_trace_is_used() {
-    const bool used = traffic_.trace == nullptr || arrivals_ == "trace" ||
+    const bool used = traffic_.trace == nullptr || given_.arrivals == "trace" ||
                       traffic_.prompt_tokens->uses_trace() || traffic_.output_tokens->uses_trace();
     table_.expect("trace", used,
                   "is used by nothing: arrivals and lengths are generated. Remove it, or set "
@@ -227,7 +309,7 @@ class WorkloadReader {
     if (!traffic_.arrivals->is_finite() || traffic_.transform.part) return;
     if (start_traffic(traffic_, RandomStreams(0))->next()) return;
     const std::string span =
-        traffic_.trace == nullptr || arrivals_ != "trace"
+        traffic_.trace == nullptr || given_.arrivals != "trace"
             ? "every request comes at 0 s"
             : fmt::format("the trace spans 0 s to {:.6g} s", traffic_.trace->span().value());
     table_.fail(traffic_.transform.window ? "window" : "duration",
@@ -238,8 +320,7 @@ class WorkloadReader {
   const WorkloadOptions& options_;
   const WorkloadCatalog& catalog_;
   Traffic traffic_;
-  std::string arrivals_;
-  TraceOrigin origin_;
+  WorkloadTable given_;
 };
 
 }  // namespace
@@ -247,6 +328,43 @@ class WorkloadReader {
 std::unique_ptr<Workload> read_workload(TableReader& table, const WorkloadOptions& options,
                                         const WorkloadCatalog& catalog) {
   return WorkloadReader(table, options, catalog).read();
+}
+
+std::vector<KeyTable> workload_key_tables() {
+  std::vector<KeyNote> notes = arrival_keys().notes();
+  const auto add = [&](const std::vector<KeyNote>& more) {
+    notes.insert(notes.end(), more.begin(), more.end());
+  };
+  const LengthRegistry lengths = length_registry();
+  add(limit_keys().notes());
+  add(trace_keys().notes());
+  add(length_keys(lengths, nullptr).notes());
+  add({{"sessions", "table", "", "not set", "",
+        "Conversations instead of single requests: [workload.sessions]."},
+       {"system_prompts", "table", "", "not set", "",
+        "Beginnings that prompts share: [workload.system_prompts]."},
+       priorities_note()});
+  add(patience_keys().notes());
+  add(time_transform_keys().notes());
+  std::vector<KeyTable> tables = {
+      {"workload", "", "Traffic: how requests arrive, how long they are, who gives up.", notes}};
+  const ArrivalRegistry arrivals = arrival_registry();
+  for (const auto& entry : arrivals.entries()) {
+    if (entry.make.keys.empty()) continue;
+    tables.push_back(
+        {"workload", fmt::format("arrivals = \"{}\"", entry.name), entry.summary, entry.make.keys});
+  }
+  for (const auto& entry : lengths.entries()) {
+    if (entry.options.empty()) continue;
+    tables.push_back({"workload.TOKENS", fmt::format("distribution = \"{}\"", entry.name),
+                      entry.summary, entry.options});
+  }
+  for (KeyTable& table : time_distribution_tables()) tables.push_back(std::move(table));
+  for (KeyTable& table : session_key_tables()) tables.push_back(std::move(table));
+  tables.push_back(priorities_key_table());
+  tables.push_back(cancellation_key_table());
+  tables.push_back(diurnal_key_table());
+  return tables;
 }
 
 }  // namespace foretoken

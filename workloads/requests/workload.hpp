@@ -1,20 +1,6 @@
 // The [workload] table: how requests arrive and how long they are, from generators or a trace.
 // Arrival processes, length distributions and trace formats are families with a catalog each.
-//
-//   arrivals        "poisson" | "gamma" | "interval" (rate; gamma: burstiness), "closed_loop"
-//                   (users, think_time), "all_at_once", "trace" (the default where a trace is
-//                   named)
-//   requests        how many in all;  duration: none arrives at or after it. Traffic that does not
-//                   end by itself needs one of the two, or a window
-//   prompt_tokens   an integer or { distribution = "fixed" | "uniform" | "lognormal" | "zipf" |
-//   output_tokens   "trace", ... }; the trace's where a trace is named and the key is absent
-//   trace           path;  trace_format: found from the first line if absent;  skip_bad_lines
-//   prefix_block_tokens   prompt tokens that one prefix hash of the trace stands for; 512, as in
-//                   Mooncake's, if absent
-//   sessions, system_prompts   see sessions.hpp
-//   priorities      [{ priority = 0, share = 0.2 }, ...]: classes of requests, lower goes first
-//   timeout, first_token_timeout, cancellations   see patience.hpp
-//   window, rate_scale, diurnal, part   see time_transform.hpp
+// Its keys are declared in workload.cpp and beside what they set; workload_keys.hpp lists them.
 #pragma once
 
 #include <filesystem>

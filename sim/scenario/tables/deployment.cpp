@@ -10,10 +10,13 @@ namespace {
 constexpr int micro_batches_max = 1024;  // far more than any pipeline has stages
 
 /// A number, or "auto": as many as the cluster holds, which is known when all tables are read.
-void read_replicas(TableReader& table, Deployment& deployment) {
+void read_replicas(TableReader& table, Scenario& scenario) {
+  Deployment& deployment = scenario.deployment;
   const Value* given = table.find("replicas");
   if (given == nullptr || !given->is_string()) {
-    read_positive(table, "replicas", deployment.replicas);
+    table.read("replicas", deployment.replicas);
+    table.expect("replicas", deployment.replicas >= 1,
+                 fmt::format("must be at least 1, not {}", deployment.replicas));
     return;
   }
   if (std::get<std::string>(given->data) != "auto") {
@@ -45,23 +48,48 @@ Value router_value(const VariantChoice& router) {
   return value;
 }
 
+constexpr const char* router_names = "a name from foretoken list, or { name = …, options }";
+
+Key<Deployment> router_key(const std::string& key, VariantChoice Deployment::*router,
+                           std::string meaning) {
+  return {{.name = key,
+           .type = "string or table",
+           .fallback = "\"round_robin\"",
+           .allowed = router_names,
+           .meaning = std::move(meaning)},
+          [key, router](TableReader& table, Deployment& deployment) {
+            read_router(table, key, deployment.*router);
+          },
+          [router](const Deployment& deployment) -> std::optional<Value> {
+            return router_value(deployment.*router);
+          }};
+}
+
 /// How requests get from pools that prefill to those that decode.
-void read_handoff(TableReader& table, Deployment& deployment) {
-  read_router(table, "prefill_router", deployment.prefill_router);
-  read_router(table, "decode_router", deployment.decode_router);
-  table.read("kv_transfer", deployment.kv_transfer);
-  table.read("first_token", deployment.first_token);
+const Keys<Deployment>& side_router_keys() {
+  static const Keys<Deployment> keys = {
+      router_key("prefill_router", &Deployment::prefill_router,
+                 "With pools of both roles: who chooses the prefill replica of a request."),
+      router_key("decode_router", &Deployment::decode_router,
+                 "With pools of both roles: who chooses the decode replica of a request."),
+  };
+  return keys;
 }
 
-/// Each pool has a layout of its own.
-void expect_no_layout(TableReader& table) {
-  for (const char* key : {"tensor_parallel", "pipeline_parallel", "expert_parallel", "replicas",
-                          "data_parallel_attention", "expert_exchange", "all_reduce",
-                          "nccl_protocol", "micro_batches", "nodes"}) {
-    table.expect(key, table.find(key) == nullptr, "is each pool's own; write it into [pool.NAME]");
-  }
+const Keys<Deployment>& router_keys() {
+  static const Keys<Deployment> keys = {
+      {"router", [](auto& deployment) -> auto& {return deployment.router.name;
+}
+, {.allowed = "a name from foretoken list"},
+    "Who chooses the replica that serves a request. Routers have options of their own, listed "
+    "below."
+}  // namespace
+,
+};  // namespace foretoken
+return keys;
 }
 
+/// Of a cluster with different nodes, the group that these replicas stand on.
 void read_nodes(TableReader& table, Scenario& scenario) {
   const std::vector<NodeGroup>& groups = scenario.cluster.groups;
   std::string name;
@@ -89,9 +117,117 @@ void check_size(TableReader& table, ParallelLayout& layout) {
   const bool is_countable = layout.tensor >= 1 && layout.pipeline >= 1 && layout.expert >= 1 &&
                             layout.data_parallel_attention >= 1;
   const std::string problem = is_countable ? size_problem(layout) : "";
-  if (!problem.empty())
-    table.diagnostics().add(table.position("tensor_parallel"), problem);
+  if (!problem.empty()) table.diagnostics().add(table.position("tensor_parallel"), problem);
   if (!problem.empty() || !is_countable) layout = {};
+}
+
+std::optional<Value> nodes_value(const Scenario& scenario) {
+  if (scenario.cluster.groups.empty()) return std::nullopt;
+  return scenario.cluster.groups[scenario.deployment.node_group].name;
+}
+
+bool has_attention_ranks(const Scenario& scenario) {
+  return scenario.deployment.layout.data_parallel_attention > 1;
+}
+
+/// Of [deployment], or of each pool.
+const Keys<Scenario>& layout_keys() {
+  using S = Scenario;
+  static const Keys<S> keys = {
+      {{.name = "nodes",
+        .type = "string",
+        .fallback = "required by clusters with groups of nodes",
+        .allowed = "a group of the cluster",
+        .meaning = "Group of nodes that these replicas stand on, where a cluster has different "
+                   "ones."},
+       read_nodes,
+       nodes_value},
+      {"tensor_parallel", [](auto& s) -> auto& {return s.deployment.layout.tensor;
+}
+, {.range = count(), .unit = "GPUs"},
+    "GPUs that share each layer. More of them shorten a step and leave more memory to the KV "
+    "cache, and communicate twice a layer; best within NVLink."
+}
+, {"pipeline_parallel", [](auto& s) -> auto& {return s.deployment.layout.pipeline;
+}
+, {.range = count(), .unit = "stages"},
+    "Stages that the layers are cut into, each on GPUs of its own. For models that exceed a "
+    "node: stages exchange little, but a request passes all of them."
+}
+, {"expert_parallel", [](auto& s) -> auto& {return s.deployment.layout.expert;
+}
+, {.range = count(), .unit = "sets of GPUs"},
+    "Sets of GPUs that a stage's experts are spread over as wholes; within a set each expert is "
+    "cut. 1: every expert is cut over all GPUs."
+}
+,
+    Key<S>(
+        "data_parallel_attention",
+        [](auto& s) -> auto& { return s.deployment.layout.data_parallel_attention; },
+        {.range = count(), .unit = "ranks"},
+        "Copies of attention within a replica, each of tensor_parallel GPUs with sequences and "
+        "a KV cache of its own; experts are spread over all of them. For models of experts "
+        "with few KV heads, such as DeepSeek's.")
+        .written_if(has_attention_ranks),
+    Key<S>(
+        "expert_exchange", [](auto& s) -> auto& { return s.execution.expert_exchange; }, {},
+        "How tokens reach experts on other attention ranks: all_to_all (NCCL, each token to "
+        "the ranks that have its experts), all_gather (every token to every rank) or deepep "
+        "(DeepEP's kernels; whole experts on every rank).")
+        .written_if(has_attention_ranks),
+    {{.name = "replicas",
+      .type = "integer",
+      .unit = "replicas",
+      .fallback = "1",
+      .allowed = "1 or more, or \"auto\"",
+      .meaning = "Copies of the model behind the router; \"auto\": as many as the cluster "
+                 "holds."},
+     read_replicas,
+     [](const S& s) -> std::optional<Value> { return s.deployment.replicas; }},
+    {"micro_batches", [](auto& s) -> auto& {return s.deployment.micro_batches;
+}
+,
+    {.range = between(1, micro_batches_max),
+     .unit = "steps",
+     .fallback = "one a stage",
+     .quiet = true},
+    "Steps in flight at once in a pipeline. Fewer than stages leave GPUs idle."
+}
+, {"all_reduce", [](auto& s) -> auto& {return s.deployment.all_reduce;
+}
+, {.allowed = detail::joined(all_reduce_names())},
+    "Algorithm of the all-reduce after attention and MLP. auto: what the engine would choose by "
+    "size and links."
+}
+, {"nccl_protocol", [](auto& s) -> auto& {return s.deployment.nccl_protocol;
+}
+, {.quiet = true},
+    "Protocol that NCCL uses, as NCCL_PROTO sets it. auto: the cheapest for the size."
+}
+,
+}
+;
+return keys;
+}
+
+void check_expert_exchange(TableReader& table, const Scenario& scenario) {
+  const ParallelLayout& layout = scenario.deployment.layout;
+  table.expect("expert_exchange", layout.data_parallel_attention > 1,
+               "is for tokens of several attention ranks; set data_parallel_attention");
+  table.expect("expert_exchange",
+               scenario.execution.expert_exchange != ExpertExchange::deepep ||
+                   layout.expert == layout.stage_ranks(),
+               fmt::format("is \"deepep\", which needs whole experts on every rank; set "
+                           "expert_parallel to {}",
+                           layout.stage_ranks()));
+}
+
+/// Each pool has a layout of its own.
+void expect_no_layout(TableReader& table) {
+  for (const KeyNote& note : layout_keys().notes()) {
+    table.expect(note.name, table.find(note.name) == nullptr,
+                 "is each pool's own; write it into [pool.NAME]");
+  }
 }
 
 }  // namespace
@@ -99,38 +235,22 @@ void check_size(TableReader& table, ParallelLayout& layout) {
 void read_layout(TableReader& table, Scenario& scenario) {
   Deployment& deployment = scenario.deployment;
   scenario.deployment_position = table.position("tensor_parallel");
-  read_nodes(table, scenario);
-  read_positive(table, "tensor_parallel", deployment.layout.tensor);
-  read_positive(table, "pipeline_parallel", deployment.layout.pipeline);
-  read_positive(table, "expert_parallel", deployment.layout.expert);
-  read_replicas(table, deployment);
-  if (table.find("micro_batches") != nullptr) {
-    read_positive(table, "micro_batches", deployment.micro_batches);
-    table.expect("micro_batches", deployment.micro_batches <= micro_batches_max,
-                 fmt::format("must be at most {}", micro_batches_max));
-    table.expect("micro_batches", deployment.layout.pipeline > 1 || deployment.micro_batches == 1,
-                 "are for a pipeline; set pipeline_parallel");
-  }
-  table.read("nccl_protocol", deployment.nccl_protocol);
-  table.read("all_reduce", deployment.all_reduce);
+  layout_keys().read(table, scenario);
+  table.expect("micro_batches",
+               table.find("micro_batches") == nullptr || deployment.layout.pipeline > 1 ||
+                   deployment.micro_batches == 1,
+               "are for a pipeline; set pipeline_parallel");
   if (!is_all_reduce_name(deployment.all_reduce)) {
     table.fail("all_reduce",
                unknown_name_message("algorithm", deployment.all_reduce, all_reduce_names()));
   }
-  read_positive(table, "data_parallel_attention", deployment.layout.data_parallel_attention);
   check_size(table, deployment.layout);
-  if (table.read("expert_exchange", scenario.execution.expert_exchange)) {
-    table.expect("expert_exchange", deployment.layout.data_parallel_attention > 1,
-                 "is for tokens of several attention ranks; set data_parallel_attention");
-    const ParallelLayout& layout = deployment.layout;
-    table.expect("expert_exchange",
-                 scenario.execution.expert_exchange != ExpertExchange::deepep ||
-                     layout.expert == layout.stage_ranks(),
-                 fmt::format("is \"deepep\", which needs whole experts on every rank; set "
-                             "expert_parallel to {}",
-                             layout.stage_ranks()));
-  }
+  if (table.find("expert_exchange") != nullptr) check_expert_exchange(table, scenario);
 }
+
+void append_layout(Value& table, const Scenario& scenario) { layout_keys().write(scenario, table); }
+
+std::vector<KeyNote> layout_notes() { return layout_keys().notes(); }
 
 void read_deployment_table(TableReader table, Scenario& scenario) {
   scenario.deployment_position = table.position("tensor_parallel");
@@ -138,46 +258,32 @@ void read_deployment_table(TableReader table, Scenario& scenario) {
   if (scenario.pools.empty()) {
     read_layout(table, scenario);
   } else {
-    read_handoff(table, deployment);
+    side_router_keys().read(table, deployment);
+    handoff_keys().read(table, deployment.handoff);
     expect_no_layout(table);
   }
-  table.read("router", deployment.router.name);
+  router_keys().read(table, deployment);
   deployment.router.position = table.position("router");
   take_options(table, deployment.router);
 }
 
-void append_layout(Value& deployment, const Scenario& scenario) {
-  const ParallelLayout& layout = scenario.deployment.layout;
-  if (!scenario.cluster.groups.empty())
-    deployment.set("nodes", scenario.cluster.groups[scenario.deployment.node_group].name);
-  deployment.set("tensor_parallel", layout.tensor);
-  deployment.set("pipeline_parallel", layout.pipeline);
-  deployment.set("expert_parallel", layout.expert);
-  if (layout.data_parallel_attention > 1) {
-    deployment.set("data_parallel_attention", layout.data_parallel_attention);
-    deployment.set("expert_exchange", std::string(enum_name(scenario.execution.expert_exchange)));
+Value resolved_deployment_table(const Scenario& scenario) {
+  Value table;
+  if (scenario.pools.empty()) append_layout(table, scenario);
+  if (hands_over(scenario)) {
+    side_router_keys().write(scenario.deployment, table);
+    handoff_keys().write(scenario.deployment.handoff, table);
   }
-  deployment.set("replicas", scenario.deployment.replicas);
-  if (scenario.deployment.micro_batches > 0)
-    deployment.set("micro_batches", scenario.deployment.micro_batches);
-  deployment.set("all_reduce", scenario.deployment.all_reduce);
-  if (scenario.deployment.nccl_protocol != NcclProtocol::automatic) {
-    deployment.set("nccl_protocol", std::string(enum_name(scenario.deployment.nccl_protocol)));
-  }
+  router_keys().write(scenario.deployment, table);
+  append_options(table, scenario.deployment.router.options);
+  return table;
 }
 
-Value resolved_deployment_table(const Scenario& scenario) {
-  Value deployment;
-  if (scenario.pools.empty()) append_layout(deployment, scenario);
-  if (hands_over(scenario)) {
-    deployment.set("prefill_router", router_value(scenario.deployment.prefill_router));
-    deployment.set("decode_router", router_value(scenario.deployment.decode_router));
-    deployment.set("kv_transfer", std::string(enum_name(scenario.deployment.kv_transfer)));
-    deployment.set("first_token", std::string(enum_name(scenario.deployment.first_token)));
-  }
-  deployment.set("router", scenario.deployment.router.name);
-  append_options(deployment, scenario.deployment.router.options);
-  return deployment;
+KeyTable deployment_key_table() {
+  return {"deployment", "",
+          "How the model is cut over GPUs, how many copies there are, and who chooses among them.",
+          joined_notes({layout_notes(), router_keys().notes(), side_router_keys().notes(),
+                        handoff_keys().notes()})};
 }
 
 }  // namespace foretoken

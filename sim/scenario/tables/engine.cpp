@@ -5,6 +5,7 @@
 
 #include "sim/scenario/engine_flags.hpp"
 #include "sim/scenario/tables.hpp"
+#include "workloads/execution_keys.hpp"
 
 namespace foretoken {
 
@@ -14,15 +15,59 @@ namespace {
 /// and the engine's own.
 constexpr double host_share = 0.75;
 
-/// "64 GiB", or "auto": the replica's part of its nodes' memory.
-void read_host_kv(TableReader& table, Scenario& scenario) {
+/// Which preset lies beneath the table; read before the rest.
+const Keys<EngineSettings>& preset_keys() {
+  using S = EngineSettings;
+  static const Keys<S> keys = {
+      {"preset",
+       &S::preset,
+       {.fallback = "not set", .quiet = true},
+       "Engine whose defaults apply to every key that the table leaves out, by name (foretoken "
+       "list) or as a path; the table may then use the engine's own flags. Without one the "
+       "defaults are those listed here."},
+  };
+  return keys;
+}
+
+const Keys<EngineSettings>& scheduler_keys() {
+  using S = EngineSettings;
+  static const Keys<S> keys = {{"scheduler", [](auto& s) -> auto& {return s.scheduler.name;
+}
+, {.allowed = "a name from foretoken list"},
+    "Who decides which sequences run in the next step. Schedulers have options of their own, "
+    "listed below."
+}  // namespace
+,
+};  // namespace foretoken
+return keys;
+}
+
+const Keys<EngineSettings>& request_limit_keys() {
+  using S = EngineSettings;
+  static const Keys<S> keys = {
+      {"context_max",
+       &S::context_max,
+       {.range = at_least(0, "must be at least 1 (or 0: the model's)"),
+        .unit = "tokens",
+        .fallback = "0 (the model's)",
+        .quiet = true},
+       "Longest prompt and output together that the engine accepts (vLLM's max_model_len); longer "
+       "requests fail."},
+      {"queue_max",
+       &S::queue_max,
+       {.range = at_least(0, "must be at least 1 (or 0: any number)"),
+        .unit = "requests",
+        .fallback = "0 (any number)",
+        .quiet = true},
+       "Requests that may wait in an engine; further ones are rejected at once."},
+  };
+  return keys;
+}
+
+/// The replica's part of its nodes' memory, where the table asks for "auto".
+void fill_host_kv(TableReader& table, Scenario& scenario) {
   scenario.host_kv_position = table.position("host_kv");
-  const Value* value = table.find("host_kv");
-  if (value == nullptr || !value->is_string() || std::get<std::string>(value->data) != "auto") {
-    table.read("host_kv", scenario.engine.host_kv);
-    table.expect("host_kv", scenario.engine.host_kv >= Bytes(0.0), "must not be negative");
-    return;
-  }
+  if (!asks_for_auto_host_kv(table)) return;
   const NodeSpec& node = scenario.cluster.node;
   table.expect("host_kv", node.host_memory > Bytes(0.0) || scenario.cluster.name.empty(),
                fmt::format("is \"auto\", but cluster '{}' does not say how much memory a node has; "
@@ -34,9 +79,12 @@ void read_host_kv(TableReader& table, Scenario& scenario) {
 
 /// The preset that the table names, or null. A name that is none was reported.
 std::optional<EnginePreset> read_preset(TableReader& table, const ScenarioOptions& options,
-                                        std::string& name) {
+                                        EngineSettings& engine) {
   std::optional<EnginePreset> preset;
-  if (!table.read("preset", name)) return preset;
+  preset_keys().read(table, engine);
+  const Value* given = table.find("preset");
+  if (given == nullptr || !given->is_string()) return preset;
+  std::string& name = engine.preset;
   name = resolve_path(name, table.position("preset"), options);
   table.diagnostics().attempt([&] { preset = load_engine_preset(name, table.position("preset")); });
   return preset;
@@ -50,39 +98,20 @@ void fit_sequences(const EngineTable& given, EngineSettings& engine) {
       static_cast<int>(std::min<std::int64_t>(engine.sequences_max, engine.batch_tokens_max));
 }
 
-void read_limits(TableReader& table, const EngineTable& given, EngineSettings& engine) {
-  table.read("batch_tokens_max", engine.batch_tokens_max);
-  table.expect("batch_tokens_max", engine.batch_tokens_max >= 1, "must be at least 1");
-  read_positive(table, "sequences_max", engine.sequences_max);
+void check_limits(TableReader& table, const EngineTable& given, EngineSettings& engine) {
   fit_sequences(given, engine);
-  table.read("context_max", engine.context_max);
-  table.expect("context_max", engine.context_max >= 0, "must be at least 1 (or 0: the model's)");
-  table.read("queue_max", engine.queue_max);
-  table.expect("queue_max", engine.queue_max >= 0, "must be at least 1 (or 0: any number)");
   table.expect("batch_tokens_max", engine.batch_tokens_max >= engine.sequences_max,
                fmt::format("{} is below sequences_max = {}: every decoding sequence needs a token "
                            "of the budget; raise it or lower sequences_max",
                            engine.batch_tokens_max, engine.sequences_max));
 }
 
-void read_memory(TableReader& table, Scenario& scenario) {
-  EngineSettings& engine = scenario.engine;
-  read_positive(table, "block_tokens", engine.block_tokens);
-  table.read("memory_rule", engine.memory_rule);
-  table.read("memory_utilization", engine.memory_utilization);
-  table.expect("memory_utilization",
-               engine.memory_utilization > 0.0 && engine.memory_utilization <= 1.0,
-               "is a share of the GPU's memory: above 0, at most 1");
-  table.read("graphs_in_share", engine.graphs_in_share);
+void check_memory_keys(TableReader& table, Scenario& scenario) {
+  const EngineSettings& engine = scenario.engine;
   table.expect("graphs_in_share",
                !engine.graphs_in_share || engine.memory_rule == MemoryRule::of_total,
                "is for memory_rule = \"of_total\" only: other rules leave graphs outside");
-  table.read("kv_blocks", engine.kv_blocks);
-  table.expect("kv_blocks", engine.kv_blocks >= 0, "must be at least 1 (or 0: from memory)");
-  table.read("prefix_caching", engine.prefix_caching);
-  read_host_kv(table, scenario);
-  table.read("host_copies", engine.host_copies);
-  table.read("preemption", engine.preemption);
+  fill_host_kv(table, scenario);
   table.expect(
       "preemption", engine.preemption != Preemption::swap || engine.host_kv > Bytes(0.0),
       "is \"swap\", which needs room in the host's memory: set host_kv = \"16 GiB\" or so");
@@ -99,17 +128,39 @@ void expect_expert_kernels(TableReader& table, const Scenario& scenario) {
                            enum_name(chosen)));
 }
 
-void read_execution(TableReader& table, Scenario& scenario) {
-  table.read("framework", scenario.execution.implementation.framework);
-  table.read("expert_kernels", scenario.execution.expert_kernels);
+void check_execution(TableReader& table, const Scenario& scenario) {
   expect_expert_kernels(table, scenario);
-  table.read("sampling", scenario.execution.sampling);
-  table.read("overlap", scenario.execution.overlap);
   table.expect(
       "overlap",
       scenario.execution.overlap == Overlap::none || scenario.deployment.layout.stage_ranks() > 1,
       "hides communication, and with one GPU a stage there is none; leave it out");
-  scenario.engine.host = read_host_settings(table);
+}
+
+/// Everything but the preset, the draft and the scheduler's own options.
+void read_keys(TableReader& table, const EngineTable& given, Scenario& scenario) {
+  EngineSettings& engine = scenario.engine;
+  scheduler_keys().read(table, engine);
+  engine.scheduler.position = table.position("scheduler");
+  scheduler_limit_keys().read(table, engine);
+  request_limit_keys().read(table, engine);
+  engine_memory_keys().read(table, engine);
+  execution_keys().read(table, scenario.execution);
+  host_keys().read(table, engine.host);
+  std::ranges::sort(engine.host.cuda_graph_sizes);
+  check_limits(table, given, engine);
+  check_memory_keys(table, scenario);
+  check_execution(table, scenario);
+}
+
+/// As read_keys() reads it; quiet keys at their defaults too if `all`.
+void write_keys(const Scenario& scenario, bool all, Value& table) {
+  const EngineSettings& engine = scenario.engine;
+  scheduler_keys().write(engine, table, all);
+  scheduler_limit_keys().write(engine, table, all);
+  request_limit_keys().write(engine, table, all);
+  engine_memory_keys().write(engine, table, all);
+  execution_keys().write(scenario.execution, table, all);
+  host_keys().write(engine.host, table, all);
 }
 
 }  // namespace
@@ -117,7 +168,7 @@ void read_execution(TableReader& table, Scenario& scenario) {
 void read_engine_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
   EngineSettings& engine = scenario.engine;
   Diagnostics& diagnostics = table.diagnostics();
-  const std::optional<EnginePreset> preset = read_preset(table, options, engine.preset);
+  const std::optional<EnginePreset> preset = read_preset(table, options, engine);
   const SourcePosition preset_position = table.position("preset");
   const Value user = table.take_rest();
   const EngineTable given =
@@ -125,11 +176,7 @@ void read_engine_table(TableReader table, const ScenarioOptions& options, Scenar
                              scenario.deployment.layout, diagnostics);
   Diagnostics found;
   TableReader reader(given.table, found, "engine");
-  reader.read("scheduler", engine.scheduler.name);
-  engine.scheduler.position = reader.position("scheduler");
-  read_limits(reader, given, engine);
-  read_memory(reader, scenario);
-  read_execution(reader, scenario);
+  read_keys(reader, given, scenario);
   if (const Value* speculative = reader.find_table("speculative")) {
     read_speculative_table(TableReader(*speculative, found, "engine.speculative"), options,
                            scenario);
@@ -156,7 +203,7 @@ namespace {
 void keep_over_preset(const Scenario& scenario, Value& engine) {
   if (scenario.engine.preset.empty()) return;
   Value all;
-  describe_host_settings(scenario.engine.host, true, all);
+  write_keys(scenario, true, all);
   const EnginePreset preset = load_engine_preset(scenario.engine.preset, {});
   for (const PresetSetting& setting :
        preset.settings(scenario.cluster.gpu, scenario.deployment.layout)) {
@@ -169,38 +216,22 @@ void keep_over_preset(const Scenario& scenario, Value& engine) {
 
 Value resolved_engine_table(const Scenario& scenario) {
   Value engine;
-  if (!scenario.engine.preset.empty()) engine.set("preset", scenario.engine.preset);
-  engine.set("scheduler", scenario.engine.scheduler.name);
-  engine.set("batch_tokens_max", scenario.engine.batch_tokens_max);
-  engine.set("sequences_max", scenario.engine.sequences_max);
-  if (scenario.engine.context_max > 0) engine.set("context_max", scenario.engine.context_max);
-  if (scenario.engine.queue_max > 0) engine.set("queue_max", scenario.engine.queue_max);
-  engine.set("block_tokens", scenario.engine.block_tokens);
-  engine.set("memory_rule", std::string(enum_name(scenario.engine.memory_rule)));
-  engine.set("memory_utilization", scenario.engine.memory_utilization);
-  if (scenario.engine.graphs_in_share) engine.set("graphs_in_share", true);
-  engine.set("kv_blocks", scenario.engine.kv_blocks);
-  engine.set("prefix_caching", scenario.engine.prefix_caching);
-  if (scenario.engine.host_kv > Bytes(0.0)) {
-    engine.set("host_kv", exact_text(scenario.engine.host_kv));
-    engine.set("host_copies", std::string(enum_name(scenario.engine.host_copies)));
-  }
-  engine.set("preemption", std::string(enum_name(scenario.engine.preemption)));
-  engine.set("framework", std::string(enum_name(scenario.execution.implementation.framework)));
-  if (scenario.execution.expert_kernels != KernelSource::automatic) {
-    engine.set("expert_kernels", std::string(enum_name(scenario.execution.expert_kernels)));
-  }
-  engine.set("sampling", std::string(enum_name(scenario.execution.sampling)));
-  if (scenario.execution.overlap != Overlap::none) {
-    engine.set("overlap", std::string(enum_name(scenario.execution.overlap)));
-  }
-  describe_host_settings(scenario.engine.host, false, engine);
+  preset_keys().write(scenario.engine, engine);
+  write_keys(scenario, false, engine);
   if (scenario.engine.speculative) {
     engine.set("speculative", resolved_speculative_table(*scenario.engine.speculative));
   }
   append_options(engine, scenario.engine.scheduler.options);
   keep_over_preset(scenario, engine);
   return engine;
+}
+
+KeyTable engine_key_table() {
+  return {
+      "engine", "", "One replica's engine: how it forms batches, uses memory and spends CPU time.",
+      joined_notes({preset_keys().notes(), scheduler_keys().notes(), scheduler_limit_keys().notes(),
+                    request_limit_keys().notes(), engine_memory_keys().notes(),
+                    execution_keys().notes(), host_keys().notes()})};
 }
 
 }  // namespace foretoken

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "hardware/wiring.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -29,10 +30,37 @@ void read_part(TableReader& table, Failure& failure) {
   }
 }
 
-void read_recovery(TableReader& table, std::optional<Seconds>& recovers_after) {
-  Seconds after;
-  if (table.read("recovers_after", after)) recovers_after = after;
-  table.expect("recovers_after", after >= Seconds(0.0), "must not be negative");
+const Keys<LinkFailure>& link_failure_keys() {
+  using S = LinkFailure;
+  static const Keys<S> keys = {
+      {"at", &S::at, {.range = not_negative(), .required = true}, "When it fails."},
+      Key<S>("nic", &S::nic,
+             {.range = at_least(0, "counts from 0"), .fallback = "required, or link"},
+             "Network card that is at a part of its rate in both directions, counted from 0 over "
+             "the cluster.")
+          .written_if([](const S& s) { return s.link.empty(); }),
+      {"link",
+       &S::link,
+       {.fallback = "required, or nic", .quiet = true},
+       "Link that is at a part of its rate, by the name that foretoken cluster show gives it."},
+      {"rate",
+       &S::rate,
+       {.range = {.low = 0,
+                  .high = std::nextafter(1.0, 0.0),
+                  .has_low = false,
+                  .message =
+                      "is what is left of the full rate, above 0 and below 1. Traffic is not "
+                      "led round a link that is down: let the GPUs or the node that need it "
+                      "fail"},
+        .allowed = "above 0, below 1",
+        .required = true},
+       "What is left of the full rate."},
+      {"recovers_after",
+       &S::recovers_after,
+       {.range = not_negative(), .fallback = "not set (never)"},
+       "Time until the full rate is back."},
+  };
+  return keys;
 }
 
 void read_link_failure(TableReader& table, Scenario& scenario) {
@@ -40,29 +68,17 @@ void read_link_failure(TableReader& table, Scenario& scenario) {
   const bool is_link = table.find("link") != nullptr;
   if (is_link && table.find("nic") != nullptr)
     table.fail("nic", "and link both name what fails; keep one");
-  table.require("at", failure.at);
-  table.expect("at", failure.at >= Seconds(0.0), "must not be negative");
-  if (is_link) {
-    table.read("link", failure.link);
-  } else {
-    table.read("nic", failure.nic);
-    table.expect("nic", failure.nic >= 0, "counts from 0");
-  }
+  link_failure_keys().read(table, failure);
   failure.position = table.position(is_link ? "link" : "nic");
-  table.require("rate", failure.rate);
-  table.expect("rate", failure.rate > 0 && failure.rate < 1,
-               "is what is left of the full rate, above 0 and below 1. Traffic is not led round a "
-               "link that is down: let the GPUs or the node that need it fail");
-  read_recovery(table, failure.recovers_after);
-  table.finish();
+  finish(table);
   scenario.link_failures.push_back(failure);
 }
 
 /// A replica is one of its pool; GPUs and nodes hold whose they are.
-void read_pool_name(TableReader& table, const Scenario& scenario, Failure& failure) {
+void check_pool_name(TableReader& table, const Scenario& scenario, const Failure& failure) {
   std::vector<std::string_view> pools;
   for (const PoolSpec& pool : scenario.pools) pools.push_back(pool.name);
-  if (!table.read("pool", failure.pool)) {
+  if (table.find("pool") == nullptr) {
     if (failure.part == FailingPart::replica && !pools.empty()) {
       table.fail("replica", fmt::format("is one of a pool: name it, with pool = \"{}\"",
                                         fmt::join(pools, "\" or \"")));
@@ -78,6 +94,43 @@ void read_pool_name(TableReader& table, const Scenario& scenario, Failure& failu
   } else if (std::ranges::find(pools, failure.pool) == pools.end()) {
     table.fail("pool", unknown_name_message("pool", failure.pool, pools));
   }
+}
+
+Key<Failure> part_key(FailingPart part, std::string meaning) {
+  return {{.name = std::string(enum_name(part)),
+           .type = "integer",
+           .fallback = "required: one of gpu, node, replica",
+           .allowed = "0 or more",
+           .meaning = std::move(meaning)},
+          [part](TableReader& table, Failure&) { (void)table.find(enum_name(part)); },
+          [part](const Failure& failure) -> std::optional<Value> {
+            if (failure.part != part) return std::nullopt;
+            return failure.index;
+          }};
+}
+
+const Keys<Failure>& failure_keys() {
+  using S = Failure;
+  static const Keys<S> keys = {
+      {"at", &S::at, {.range = not_negative(), .required = true}, "When it fails."},
+      part_key(FailingPart::gpu,
+               "GPU that fails, counted from 0 over the cluster; replicas with a part on it fail "
+               "whole."),
+      part_key(FailingPart::node, "Node that fails with all its GPUs, counted from 0."),
+      part_key(FailingPart::replica,
+               "Replica that fails, such as a crashed engine; counted from 0, within its pool."),
+      {"pool",
+       &S::pool,
+       {.fallback = "required by replica where there are pools", .quiet = true},
+       "Pool that the replica belongs to."},
+      {"recovers_after",
+       &S::recovers_after,
+       {.range = not_negative(), .fallback = "not set (never)"},
+       "Time until the hardware is back; replicas then start anew, which takes as long as "
+       "[startup] "
+       "says."},
+  };
+  return keys;
 }
 
 /// Of what may fail, as many as there are.
@@ -114,41 +167,30 @@ void read_failures(const Value& list, Diagnostics& diagnostics, Scenario& scenar
       continue;
     }
     Failure failure;
-    table.require("at", failure.at);
-    table.expect("at", failure.at >= Seconds(0.0), "must not be negative");
+    failure_keys().read(table, failure);
     read_part(table, failure);
-    read_pool_name(table, scenario, failure);
-    read_recovery(table, failure.recovers_after);
+    check_pool_name(table, scenario, failure);
     table.also_known({"link", "nic", "rate"});
-    table.finish();
+    finish(table);
     scenario.failures.push_back(failure);
   }
 }
 
 Value resolved_failures(const Scenario& scenario) {
   ValueArray list;
-  for (const Failure& failure : scenario.failures) {
-    ValueObject table = {{"at", exact_text(failure.at)},
-                         {std::string(enum_name(failure.part)), failure.index}};
-    if (!failure.pool.empty()) table.emplace_back("pool", failure.pool);
-    if (failure.recovers_after) {
-      table.emplace_back("recovers_after", exact_text(*failure.recovers_after));
-    }
-    list.emplace_back(std::move(table));
-  }
-  for (const LinkFailure& failure : scenario.link_failures) {
-    ValueObject table = {{"at", exact_text(failure.at)}};
-    if (failure.link.empty()) {
-      table.emplace_back("nic", failure.nic);
-    } else {
-      table.emplace_back("link", failure.link);
-    }
-    table.emplace_back("rate", failure.rate);
-    if (failure.recovers_after)
-      table.emplace_back("recovers_after", exact_text(*failure.recovers_after));
-    list.emplace_back(std::move(table));
-  }
+  for (const Failure& failure : scenario.failures) list.push_back(failure_keys().table(failure));
+  for (const LinkFailure& failure : scenario.link_failures)
+    list.push_back(link_failure_keys().table(failure));
   return list;
+}
+
+KeyTable failures_key_table() {
+  std::vector<KeyNote> notes = failure_keys().notes();
+  for (KeyNote& note : link_failure_keys().notes()) {
+    if (note.name != "at" && note.name != "recovers_after") notes.push_back(std::move(note));
+  }
+  return {"[failures]", "", "What fails during the run; one [[failures]] for each.",
+          std::move(notes)};
 }
 
 std::vector<LinkIndex> links_of(const LinkFailure& failure, const Wiring& wiring) {

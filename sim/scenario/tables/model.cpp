@@ -6,6 +6,53 @@
 namespace foretoken {
 namespace {
 
+/// The table as it stands in the file; what is absent is as published.
+struct ModelTable {
+  std::string name;
+  std::optional<DType> dtype, attention_dtype, expert_dtype, shared_expert_dtype, kv_dtype;
+  std::optional<std::string> expert_routing;
+};
+
+const Keys<ModelTable>& model_keys() {
+  using S = ModelTable;
+  static const Keys<S> keys = {
+      {"name",
+       &S::name,
+       {.allowed = "a model's name or path, or a Hugging Face id", .required = true},
+       "Model that is served (foretoken model list)."},
+      {"dtype",
+       &S::dtype,
+       {.fallback = "as published"},
+       "Number format of all weights that no key below names. Fewer bits leave more memory to the "
+       "KV cache and make decode steps faster."},
+      {"attention_dtype",
+       &S::attention_dtype,
+       {.fallback = "dtype"},
+       "Number format of attention's projections."},
+      {"expert_dtype",
+       &S::expert_dtype,
+       {.fallback = "dtype"},
+       "Number format of the routed experts' weights."},
+      {"shared_expert_dtype",
+       &S::shared_expert_dtype,
+       {.fallback = "dtype"},
+       "Number format of shared experts' weights."},
+      {"kv_dtype",
+       &S::kv_dtype,
+       {.fallback = "that of the activations"},
+       "Number format of the KV cache. 8 bits hold twice the tokens of 16 and halve what a decode "
+       "step reads of them."},
+      {"expert_routing",
+       &S::expert_routing,
+       {.fallback = "\"balanced\"",
+        .allowed = "balanced, power_law:A, balancedness:B, balancedness:B+-S, histograms:FILE"},
+       "How unevenly tokens fall on experts, which decides how long the busiest GPU takes: the "
+       "exponent A of a power law, mean load over highest load B (drawn for each step if S is "
+       "given), or recorded histograms."},
+  };
+  return keys;
+}
+
 /// The word before the colon must be one of both parsers'.
 void expect_known_routing(std::string_view routing, const SourcePosition& position) {
   const std::vector<std::string_view> known = {"balanced", "power_law", "balancedness",
@@ -19,9 +66,8 @@ void expect_known_routing(std::string_view routing, const SourcePosition& positi
 }
 
 /// One routing for all steps, or what they are drawn from.
-void read_routing(TableReader& table, const ScenarioOptions& options, Scenario& scenario) {
-  std::string routing = routing_text(scenario.execution.routing);
-  if (!table.read("expert_routing", routing)) return;
+void set_routing(TableReader& table, const std::string& routing, const ScenarioOptions& options,
+                 Scenario& scenario) {
   table.expect("expert_routing", scenario.model.moe.has_value() || scenario.model.layers == 0,
                fmt::format("is for experts, and there are none in {}", scenario.model.name));
   ExecutionSettings& execution = scenario.execution;
@@ -40,34 +86,34 @@ void read_routing(TableReader& table, const ScenarioOptions& options, Scenario& 
 }
 
 /// The published formats, or the one that the table names for all weights; formats of parts on top.
-void read_formats(TableReader& table, Scenario& scenario) {
+void set_formats(TableReader& table, const ModelTable& given, Scenario& scenario) {
   WeightFormats formats = scenario.model.released.value_or(WeightFormats());
-  DType all = DType::bf16;
-  if (table.read("dtype", all)) formats = all;
-  table.read("attention_dtype", formats.attention);
+  if (given.dtype) formats = *given.dtype;
+  formats.attention = given.attention_dtype.value_or(formats.attention);
+  formats.experts = given.expert_dtype.value_or(formats.experts);
+  formats.shared = given.shared_expert_dtype.value_or(formats.shared);
   const MoeConfig* moe = scenario.model.moe ? &*scenario.model.moe : nullptr;
   const bool is_known = scenario.model.layers > 0;
-  if (table.read("expert_dtype", formats.experts)) {
-    table.expect("expert_dtype", moe != nullptr || !is_known,
-                 fmt::format("is for experts, and there are none in {}", scenario.model.name));
-  }
-  if (table.read("shared_expert_dtype", formats.shared)) {
-    table.expect("shared_expert_dtype",
-                 (moe != nullptr && moe->shared_intermediate > 0) || !is_known,
-                 fmt::format("is for shared experts, and there are none in {}",
-                             scenario.model.name));
-  }
+  table.expect("expert_dtype", !given.expert_dtype || moe != nullptr || !is_known,
+               fmt::format("is for experts, and there are none in {}", scenario.model.name));
+  table.expect(
+      "shared_expert_dtype",
+      !given.shared_expert_dtype || (moe != nullptr && moe->shared_intermediate > 0) || !is_known,
+      fmt::format("is for shared experts, and there are none in {}", scenario.model.name));
   if (is_known && moe == nullptr) formats.experts = formats.linear;
-  if (is_known && (moe == nullptr || moe->shared_intermediate == 0)) formats.shared = formats.linear;
+  if (is_known && (moe == nullptr || moe->shared_intermediate == 0))
+    formats.shared = formats.linear;
   scenario.execution.set_formats(formats);
 }
 
 }  // namespace
 
 void read_model_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
-  if (table.require("name", scenario.model_name)) {
+  ModelTable given;
+  model_keys().read(table, given);
+  if (!given.name.empty()) {
     scenario.model_position = table.position("name");
-    scenario.model_name = resolve_model(scenario.model_name, scenario.model_position, options);
+    scenario.model_name = resolve_model(given.name, scenario.model_position, options);
     table.diagnostics().attempt(
         [&] { scenario.model = load_model(scenario.model_name, scenario.model_position); });
     table.expect("name", !scenario.model.draft_head,
@@ -75,30 +121,32 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
                              "engine.speculative.model",
                              scenario.model.name));
   }
-  read_formats(table, scenario);
-  scenario.execution.kv_dtype = activation_dtype(scenario.execution.dtype);
-  table.read("kv_dtype", scenario.execution.kv_dtype);
+  set_formats(table, given, scenario);
+  scenario.execution.kv_dtype = given.kv_dtype.value_or(activation_dtype(scenario.execution.dtype));
   scenario.kv_dtype_position = table.position("kv_dtype");
-  read_routing(table, options, scenario);
-  table.finish();
+  if (given.expert_routing) set_routing(table, *given.expert_routing, options, scenario);
+  finish(table);
 }
 
 Value resolved_model_table(const Scenario& scenario) {
-  Value model;
-  model.set("name", scenario.model_name);
-  model.set("dtype", std::string(enum_name(scenario.execution.dtype)));
-  const auto set_format = [&](std::string_view key, const std::optional<DType>& format) {
-    if (format) model.set(key, std::string(enum_name(*format)));
-  };
-  set_format("attention_dtype", scenario.execution.attention_dtype);
-  set_format("expert_dtype", scenario.execution.expert_dtype);
-  set_format("shared_expert_dtype", scenario.execution.shared_expert_dtype);
-  model.set("kv_dtype", std::string(enum_name(scenario.execution.kv_dtype)));
+  const ExecutionSettings& execution = scenario.execution;
+  ModelTable table{.name = scenario.model_name,
+                   .dtype = execution.dtype,
+                   .attention_dtype = execution.attention_dtype,
+                   .expert_dtype = execution.expert_dtype,
+                   .shared_expert_dtype = execution.shared_expert_dtype,
+                   .kv_dtype = execution.kv_dtype,
+                   .expert_routing = {}};
   if (scenario.model.moe) {
-    const std::string& drawn = scenario.execution.routing_draw.text;
-    model.set("expert_routing", drawn.empty() ? routing_text(scenario.execution.routing) : drawn);
+    const std::string& drawn = execution.routing_draw.text;
+    table.expert_routing = drawn.empty() ? routing_text(execution.routing) : drawn;
   }
-  return model;
+  return model_keys().table(table);
+}
+
+KeyTable model_key_table() {
+  return {"model", "", "Model that is served, and the number formats of its weights and KV cache.",
+          model_keys().notes()};
 }
 
 }  // namespace foretoken

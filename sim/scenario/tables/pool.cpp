@@ -14,15 +14,37 @@ Value merged(const Value* base, const Value* over) {
   return table;
 }
 
+const Keys<PoolSpec>& role_keys() {
+  static const Keys<PoolSpec> keys = {
+      {"role",
+       &PoolSpec::role,
+       {.required = true},
+       "What the pool's replicas compute: prefill (prompts, whose KV cache they hand on), decode "
+       "(what follows) or both (whole requests)."},
+  };
+  return keys;
+}
+
+const Keys<PoolSpec>& pool_keys() {
+  static const Keys<PoolSpec> keys = {
+      {"own_nodes", [](auto& pool) -> auto& {return pool.scenario.deployment.own_nodes;
+}
+, {.quiet = true}, "Whether the pool's nodes hold no replicas of other pools."
+}  // namespace
+,
+};  // namespace foretoken
+return keys;
+}
+
 void read_pool(const Value& given, const Value* engine, const ScenarioOptions& options,
                PoolSpec& pool, Diagnostics& diagnostics) {
   TableReader table(given, diagnostics, "pool." + pool.name);
-  table.require("role", pool.role);
+  role_keys().read(table, pool);
   read_layout(table, pool.scenario);
-  table.read("own_nodes", pool.scenario.deployment.own_nodes);
+  pool_keys().read(table, pool);
   const Value own_engine = merged(engine, table.find_table("engine"));
   const Value* autoscaler = table.find_table("autoscaler");
-  table.finish();
+  finish(table);
   if (autoscaler != nullptr) {
     read_autoscaler_table({*autoscaler, diagnostics, "pool." + pool.name + ".autoscaler"},
                           pool.scenario);
@@ -38,8 +60,9 @@ void check_roles(const Value& pools, const Scenario& scenario, Diagnostics& diag
   const bool hands_over = any(PoolRole::prefill) || any(PoolRole::decode);
   std::string_view mistake;
   if (hands_over && any(PoolRole::both)) {
-    mistake = "\"both\" serves whole requests and takes no part in handing over; give every pool "
-              "this role, or none";
+    mistake =
+        "\"both\" serves whole requests and takes no part in handing over; give every pool "
+        "this role, or none";
   } else if (any(PoolRole::prefill) && !any(PoolRole::decode)) {
     mistake = "no pool decodes what the others prefill; give one the role \"decode\"";
   } else if (any(PoolRole::decode) && !any(PoolRole::prefill)) {
@@ -68,9 +91,9 @@ Value resolved_pool_tables(const Scenario& scenario) {
   Value pools;
   for (const PoolSpec& pool : scenario.pools) {
     Value table;
-    table.set("role", std::string(enum_name(pool.role)));
+    role_keys().write(pool, table);
     append_layout(table, pool.scenario);
-    if (pool.scenario.deployment.own_nodes) table.set("own_nodes", true);
+    pool_keys().write(pool, table);
     table.set("engine", resolved_engine_table(pool.scenario));
     if (pool.scenario.autoscaler) {
       table.set("autoscaler", resolved_autoscaler_table(pool.scenario));
@@ -78,6 +101,14 @@ Value resolved_pool_tables(const Scenario& scenario) {
     pools.set(pool.name, std::move(table));
   }
   return pools;
+}
+
+KeyTable pool_key_table() {
+  return {
+      "pool.NAME", "",
+      "Equal replicas among others, with a layout of their own; [pool.NAME.engine] is read over "
+      "[engine], [pool.NAME.autoscaler] scales them.",
+      joined_notes({role_keys().notes(), layout_notes(), pool_keys().notes()})};
 }
 
 }  // namespace foretoken

@@ -8,8 +8,10 @@ namespace {
 
 constexpr double stretch_min = 0.01, stretch_max = 100;  // beyond is a slip of the pen
 
-void read_stretch(const Value& factors, Diagnostics& diagnostics, Scenario& scenario) {
-  TableReader table(factors, diagnostics, "predictor.stretch");
+void read_stretch(TableReader& predictor, Scenario& scenario) {
+  const Value* factors = predictor.find_table("stretch");
+  if (factors == nullptr) return;
+  TableReader table(*factors, predictor.diagnostics(), "predictor.stretch");
   for (const std::string_view name : stretchable_prices()) {
     double factor = 1;
     if (!table.read(name, factor)) continue;
@@ -18,6 +20,71 @@ void read_stretch(const Value& factors, Diagnostics& diagnostics, Scenario& scen
     scenario.price_stretch.emplace_back(name, factor);
   }
   table.finish();
+}
+
+std::optional<Value> stretch_value(const Scenario& scenario) {
+  if (scenario.price_stretch.empty()) return std::nullopt;
+  Value factors;
+  for (const auto& [name, factor] : scenario.price_stretch) factors.set(name, factor);
+  return factors;
+}
+
+void read_cache(TableReader& table, Scenario& scenario) {
+  CacheState cache = CacheState::cold;
+  table.read("cache", cache);
+  scenario.execution.implementation.is_cold = cache == CacheState::cold;
+}
+
+/// Before and after the predictor's own options.
+const Keys<Scenario>& predictor_keys() {
+  using S = Scenario;
+  static const Keys<S> keys = {{"name", [](auto& s) -> auto& {return s.predictor.name;
+}
+, {.allowed = "a name from foretoken list"},
+    "Who prices kernels. The default has learned from measurements on many GPUs; predictors "
+    "have options of their own, listed below."
+}  // namespace
+,
+    {"detail",
+     &S::attention,
+     {},
+     "How the attention of a batch is priced: plan, from the tiles that its kernel makes of every "
+     "sequence, or sums, as if all sequences were equally long, which is faster and misses what "
+     "uneven ones cost."},
+    {{.name = "cache",
+      .type = "string",
+      .fallback = "\"cold\"",
+      .allowed = KeyForm<CacheState>::allowed(),
+      .meaning = "Where kernels find their inputs: cold in DRAM, as in serving, or warm in L2 "
+                 "where they fit, as in benchmarks that repeat one buffer."},
+     read_cache,
+     [](const S& s) -> std::optional<Value> {
+       return s.execution.implementation.is_cold ? "cold" : "warm";
+     }},
+    Key<S>("communication", &S::communication, {.quiet = true},
+           "Who prices collectives over links that nothing else uses: model (formulas of each "
+           "algorithm) or measured (a database of measurements of the same GPU and network)."),
+    Key<S>("communication_fallback", &S::communication_fallback, {},
+           "What measured does where nothing was measured: none fails, model takes the formula.")
+        .written_if([](const S& s) { return s.communication == CommSource::measured; }),
+};  // namespace foretoken
+return keys;
+}
+
+const Keys<Scenario>& stretch_keys() {
+  static const Keys<Scenario> keys = {
+      {{.name = "stretch",
+        .type = "table of numbers",
+        .fallback = "not set",
+        .allowed = "0.01 to 100",
+        .meaning = fmt::format("Factors on predicted times, to ask what faster kernels would be "
+                               "worth or how much a price's error matters: {{ gemm = 1.1 }}. Of "
+                               "{}.",
+                               fmt::join(stretchable_prices(), ", "))},
+       read_stretch,
+       stretch_value},
+  };
+  return keys;
 }
 
 }  // namespace
@@ -35,39 +102,26 @@ double stretch_of(const Scenario& scenario, std::string_view name) {
 }
 
 void read_predictor_table(TableReader table, Scenario& scenario) {
-  table.read("name", scenario.predictor.name);
+  predictor_keys().read(table, scenario);
+  stretch_keys().read(table, scenario);
   scenario.predictor.position = table.position("name");
-  table.read("detail", scenario.attention);
-  table.read("communication", scenario.communication);
-  if (table.read("communication_fallback", scenario.communication_fallback)) {
-    table.expect("communication_fallback", scenario.communication == CommSource::measured,
-                 "belongs to communication = \"measured\"; leave it out");
-  }
-  if (const Value* factors = table.find_table("stretch"))
-    read_stretch(*factors, table.diagnostics(), scenario);
-  CacheState cache = CacheState::cold;
-  table.read("cache", cache);
-  scenario.execution.implementation.is_cold = cache == CacheState::cold;
+  table.expect("communication_fallback",
+               table.find("communication_fallback") == nullptr ||
+                   scenario.communication == CommSource::measured,
+               "belongs to communication = \"measured\"; leave it out");
   take_options(table, scenario.predictor);
 }
 
 Value resolved_predictor_table(const Scenario& scenario) {
-  Value predictor;
-  predictor.set("name", scenario.predictor.name);
-  predictor.set("detail", std::string(enum_name(scenario.attention)));
-  predictor.set("cache", scenario.execution.implementation.is_cold ? "cold" : "warm");
-  if (scenario.communication == CommSource::measured) {
-    predictor.set("communication", "measured");
-    predictor.set("communication_fallback",
-                  std::string(enum_name(scenario.communication_fallback)));
-  }
+  Value predictor = predictor_keys().table(scenario);
   append_options(predictor, scenario.predictor.options);
-  if (!scenario.price_stretch.empty()) {
-    Value factors;
-    for (const auto& [name, factor] : scenario.price_stretch) factors.set(name, factor);
-    predictor.set("stretch", std::move(factors));
-  }
+  stretch_keys().write(scenario, predictor);
   return predictor;
+}
+
+KeyTable predictor_key_table() {
+  return {"predictor", "", "Where the times of kernels and communication come from.",
+          joined_notes({predictor_keys().notes(), stretch_keys().notes()})};
 }
 
 }  // namespace foretoken

@@ -13,6 +13,8 @@ bool has_draft_model(DraftMethod method) {
 
 void read_acceptance(TableReader& table, SpeculativeSettings& settings) {
   const Value* given = table.find("acceptance");
+  const int drafts = std::clamp(settings.drafts, 0, drafts_limit);
+  if (drafts == 0) return;  // nothing to accept
   if (given == nullptr) {
     table.fail("acceptance",
                "is missing: the probability that a drafted token is accepted, given that those "
@@ -22,15 +24,14 @@ void read_acceptance(TableReader& table, SpeculativeSettings& settings) {
   if (given->is_array()) {
     if (!table.read("acceptance", settings.acceptance)) return;
     const auto values = static_cast<int>(settings.acceptance.size());
-    table.expect("acceptance", values == settings.drafts,
+    table.expect("acceptance", values == drafts,
                  fmt::format("has {} probabilit{} for {} draft{}; give one for each draft, or one "
                              "number for all",
-                             values, values == 1 ? "y" : "ies", settings.drafts,
-                             settings.drafts == 1 ? "" : "s"));
+                             values, values == 1 ? "y" : "ies", drafts, drafts == 1 ? "" : "s"));
   } else {
     double all = 0;
     if (!table.read("acceptance", all)) return;
-    settings.acceptance.assign(static_cast<std::size_t>(settings.drafts), all);
+    settings.acceptance.assign(static_cast<std::size_t>(drafts), all);
   }
   for (const double probability : settings.acceptance) {
     table.expect("acceptance", probability >= 0 && probability <= 1,
@@ -38,11 +39,72 @@ void read_acceptance(TableReader& table, SpeculativeSettings& settings) {
   }
 }
 
+void read_dtype(TableReader& table, SpeculativeSettings& settings) {
+  DType dtype = DType::bf16;
+  if (table.read("dtype", dtype)) settings.formats = WeightFormats(dtype);
+}
+
+const Keys<SpeculativeSettings>& speculative_keys() {
+  using S = SpeculativeSettings;
+  static const Keys<S> keys = {
+      {"method",
+       &S::method,
+       {.required = true},
+       "Who drafts: draft_model (a small model of the same vocabulary), eagle (an EAGLE or EAGLE-3 "
+       "head), mtp (the multi-token prediction module released with the model) or ngram (a look-up "
+       "on the host that takes no GPU time)."},
+      {"drafts",
+       &S::drafts,
+       {.range = between(
+            0, drafts_limit,
+            fmt::format("must be from 1 to {} (or 0: no speculation), not {{}}", drafts_limit)),
+        .unit = "tokens",
+        .required = true},
+       "Tokens drafted for each sequence after each step and verified together in the next; 2 to 5 "
+       "are usual. 0 turns speculation off."},
+      {{.name = "acceptance",
+        .type = "number or list of numbers",
+        .fallback = "required",
+        .allowed = "0 to 1",
+        .meaning = "Probability that the model accepts a drafted token, given that it accepted "
+                   "those before it: one for all positions or one for each. It depends on model "
+                   "and text; 0.6 to 0.9 are usual."},
+       read_acceptance,
+       [](const S& s) { return KeyForm<std::vector<double>>::write(s.acceptance); }},
+      {"model",
+       &S::model_name,
+       {.fallback = "required by draft_model; eagle: an EAGLE-3 head that fits the model",
+        .allowed = "a model's name or path",
+        .quiet = true},
+       "Model that drafts. Methods mtp and ngram take none."},
+      {{.name = "dtype",
+        .type = "string",
+        .fallback = "as published; heads in 16 bit",
+        .allowed = KeyForm<DType>::allowed(),
+        .meaning = "Number format of the draft's weights."},
+       read_dtype,
+       [](const S& s) -> std::optional<Value> {
+         if (!s.formats) return std::nullopt;
+         return std::string(enum_name(s.formats->linear));
+       }},
+      Key<S>("tensor_parallel", &S::tensor_parallel,
+             {.unit = "GPUs", .fallback = "the model's", .allowed = "1 or the model's"},
+             "GPUs that the draft is cut over. At 1 each GPU runs the whole draft, which saves its "
+             "communication.")
+          .written_if([](const S& s) { return s.draft.has_value(); }),
+      {"host_time",
+       &S::host_time,
+       {.range = not_negative()},
+       "CPU time that speculation adds to every step, beside the engine's own host_* times."},
+  };
+  return keys;
+}
+
 /// The draft named in the file, or nothing.
 std::optional<Transformer> load_draft(TableReader& table, const ScenarioOptions& options,
                                       SpeculativeSettings& settings) {
   std::optional<Transformer> draft;
-  if (!table.read("model", settings.model_name)) return draft;
+  if (settings.model_name.empty()) return draft;
   settings.model_name = resolve_model(settings.model_name, table.position("model"), options);
   table.diagnostics().attempt(
       [&] { draft = load_model(settings.model_name, table.position("model")); });
@@ -115,6 +177,13 @@ void read_mtp(TableReader& table, const Transformer& target, SpeculativeSettings
   settings.draft = mtp_module(target);
 }
 
+/// A mistake there was reported; what would follow from another method is not.
+bool names_method(TableReader& table) {
+  const Value* method = table.find("method");
+  return method != nullptr && method->is_string() &&
+         parse_enum<DraftMethod>(std::get<std::string>(method->data)).has_value();
+}
+
 void read_draft(TableReader& table, const ScenarioOptions& options, const Scenario& scenario,
                 SpeculativeSettings& settings) {
   switch (settings.method) {
@@ -136,19 +205,10 @@ void read_draft(TableReader& table, const ScenarioOptions& options, const Scenar
   }
 }
 
-void read_draft_formats(TableReader& table, SpeculativeSettings& settings) {
-  DType dtype = DType::bf16;
-  if (!table.read("dtype", dtype)) return;
-  settings.formats = WeightFormats(dtype);
-  table.expect("dtype", settings.method != DraftMethod::ngram,
-               "is the format of a draft's weights, and \"ngram\" has none");
-}
-
 void read_draft_layout(TableReader& table, const Scenario& scenario,
                        SpeculativeSettings& settings) {
   const int whole = scenario.deployment.layout.tensor;
-  settings.tensor_parallel = whole;
-  if (table.read("tensor_parallel", settings.tensor_parallel)) {
+  if (table.find("tensor_parallel") != nullptr) {
     table.expect(
         "tensor_parallel", settings.tensor_parallel == 1 || settings.tensor_parallel == whole,
         fmt::format("must be 1 (every rank runs the draft whole) or the model's {}", whole));
@@ -167,23 +227,13 @@ void read_draft_layout(TableReader& table, const Scenario& scenario,
 
 void read_speculative_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
   SpeculativeSettings settings;
-  const bool has_method = table.require("method", settings.method);
-  if (table.require("drafts", settings.drafts)) {
-    table.expect("drafts", settings.drafts >= 0 && settings.drafts <= drafts_limit,
-                 fmt::format("must be from 1 to {} (or 0: no speculation), not {}", drafts_limit,
-                             settings.drafts));
-  }
+  settings.tensor_parallel = scenario.deployment.layout.tensor;
+  speculative_keys().read(table, settings);
   settings.drafts = std::clamp(settings.drafts, 0, drafts_limit);
-  if (settings.drafts > 0) {
-    read_acceptance(table, settings);
-  } else {
-    static_cast<void>(table.find("acceptance"));
-  }
-  if (has_method) read_draft(table, options, scenario, settings);
-  read_draft_formats(table, settings);
+  if (names_method(table)) read_draft(table, options, scenario, settings);
+  table.expect("dtype", !settings.formats || settings.method != DraftMethod::ngram,
+               "is the format of a draft's weights, and \"ngram\" has none");
   read_draft_layout(table, scenario, settings);
-  table.read("host_time", settings.host_time);
-  table.expect("host_time", settings.host_time >= Seconds(0.0), "must not be negative");
   const EngineSettings& engine = scenario.engine;
   table.expect(
       "drafts",
@@ -193,20 +243,18 @@ void read_speculative_table(TableReader table, const ScenarioOptions& options, S
                   "the other",
                   settings.drafts, 1 + settings.drafts, engine.batch_tokens_max,
                   engine.sequences_max));
-  table.finish();
+  finish(table);
   if (settings.drafts > 0) scenario.engine.speculative = std::move(settings);
 }
 
 Value resolved_speculative_table(const SpeculativeSettings& settings) {
-  Value table;
-  table.set("method", std::string(enum_name(settings.method)));
-  table.set("drafts", settings.drafts);
-  table.set("acceptance", ValueArray(settings.acceptance.begin(), settings.acceptance.end()));
-  if (!settings.model_name.empty()) table.set("model", settings.model_name);
-  if (settings.formats) table.set("dtype", std::string(enum_name(settings.formats->linear)));
-  if (settings.draft) table.set("tensor_parallel", settings.tensor_parallel);
-  table.set("host_time", exact_text(settings.host_time));
-  return table;
+  return speculative_keys().table(settings);
+}
+
+KeyTable speculative_key_table() {
+  return {"engine.speculative", "",
+          "Speculative decoding: a draft proposes tokens that the model verifies in one step.",
+          speculative_keys().notes()};
 }
 
 }  // namespace foretoken

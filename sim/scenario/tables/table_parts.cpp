@@ -1,5 +1,6 @@
 #include "models/model_name.hpp"
 #include "sim/base/named_path.hpp"
+#include "sim/scenario/key_tables.hpp"
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
@@ -26,13 +27,17 @@ void take_options(TableReader& table, VariantChoice& choice) {
   choice.options = table.take_rest();
 }
 
-void read_positive(TableReader& table, std::string_view key, int& out) {
-  table.read(key, out);
-  table.expect(key, out >= 1, fmt::format("must be at least 1, not {}", out));
-}
-
 void append_options(Value& table, const Value& options) {
   for (const auto& [key, value] : std::get<ValueObject>(options.data)) table.set(key, value);
+}
+
+void finish(TableReader& table) { table.finish(table_of_key); }
+
+std::vector<KeyNote> joined_notes(const std::vector<std::vector<KeyNote>>& parts) {
+  std::vector<KeyNote> notes;
+  for (const std::vector<KeyNote>& part : parts)
+    notes.insert(notes.end(), part.begin(), part.end());
+  return notes;
 }
 
 }  // namespace foretoken

@@ -24,21 +24,35 @@ struct PrefixAffinityConfig {
   std::int64_t balance_abs = 64;           // requests
   double balance_rel = 1.5;
   double match_min = 0.3;  // of the prompt's whole chunks
-
-  static PrefixAffinityConfig from_table(TableReader& table) {
-    PrefixAffinityConfig config;
-    table.read("index_chunks_max", config.index_chunks_max);
-    table.expect("index_chunks_max", config.index_chunks_max >= 1, "must be at least 1");
-    table.read("balance_abs", config.balance_abs);
-    table.expect("balance_abs", config.balance_abs >= 0, "must not be negative");
-    table.read("balance_rel", config.balance_rel);
-    table.expect("balance_rel", config.balance_rel >= 1.0, "must be at least 1");
-    table.read("match_min", config.match_min);
-    table.expect("match_min", config.match_min >= 0.0 && config.match_min <= 1.0,
-                 "is a share of the prompt: from 0 to 1");
-    return config;
-  }
 };
+
+const Keys<PrefixAffinityConfig>& prefix_affinity_keys() {
+  using S = PrefixAffinityConfig;
+  static const Keys<S> keys = {
+      {"index_chunks_max",
+       &S::index_chunks_max,
+       {.range = at_least(1), .unit = "chunks"},
+       "Prefix chunks that the router remembers for each replica; the oldest are forgotten."},
+      {"balance_abs",
+       &S::balance_abs,
+       {.range = not_negative(), .unit = "requests"},
+       "Lead of the fullest replica over the emptiest, in requests, from which on load is balanced "
+       "instead of prefixes matched, if balance_rel is exceeded too."},
+      {"balance_rel", &S::balance_rel, {.range = at_least(1)}, "The same lead as a ratio."},
+      {"match_min",
+       &S::match_min,
+       {.range = between(0, 1, "is a share of the prompt: from 0 to 1")},
+       "Share of a prompt that a replica must have seen to be chosen for it; below, the emptiest "
+       "one is taken."},
+  };
+  return keys;
+}
+
+PrefixAffinityConfig read_prefix_affinity(TableReader& table) {
+  PrefixAffinityConfig config;
+  prefix_affinity_keys().read(table, config);
+  return config;
+}
 
 /// What was sent to one replica. Every chunk is idle: nobody holds on to it here.
 class SentChunks {
@@ -125,8 +139,9 @@ class PrefixAffinity final : public Router {
 Registry<RouterFactory>::Entry prefix_affinity_router() {
   return {"prefix_affinity", "the replica that was sent most of the prompt's prefix before",
           [](TableReader& options, const RandomStreams&) {
-            return std::make_unique<PrefixAffinity>(PrefixAffinityConfig::from_table(options));
-          }};
+            return std::make_unique<PrefixAffinity>(read_prefix_affinity(options));
+          },
+          prefix_affinity_keys().notes()};
 }
 
 }  // namespace foretoken

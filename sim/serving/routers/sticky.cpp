@@ -19,16 +19,29 @@ namespace {
 struct StickyConfig {
   std::int64_t imbalance_max = 32;  // requests
   std::int64_t sessions_max = 1'000'000;
-
-  static StickyConfig from_table(TableReader& table) {
-    StickyConfig config;
-    table.read("imbalance_max", config.imbalance_max);
-    table.expect("imbalance_max", config.imbalance_max >= 0, "must not be negative");
-    table.read("sessions_max", config.sessions_max);
-    table.expect("sessions_max", config.sessions_max >= 1, "must be at least 1");
-    return config;
-  }
 };
+
+const Keys<StickyConfig>& sticky_keys() {
+  using S = StickyConfig;
+  static const Keys<S> keys = {
+      {"imbalance_max",
+       &S::imbalance_max,
+       {.range = not_negative(), .unit = "requests"},
+       "A session moves to the emptiest replica once its own has more requests than that one by "
+       "more than this."},
+      {"sessions_max",
+       &S::sessions_max,
+       {.range = at_least(1), .unit = "sessions"},
+       "Sessions that the router remembers; the oldest are forgotten."},
+  };
+  return keys;
+}
+
+StickyConfig read_sticky(TableReader& table) {
+  StickyConfig config;
+  sticky_keys().read(table, config);
+  return config;
+}
 
 class Sticky final : public Router {
  public:
@@ -75,8 +88,9 @@ class Sticky final : public Router {
 Registry<RouterFactory>::Entry sticky_router() {
   return {"sticky", "a session stays with one replica unless that has far more to do",
           [](TableReader& options, const RandomStreams&) {
-            return std::make_unique<Sticky>(StickyConfig::from_table(options));
-          }};
+            return std::make_unique<Sticky>(read_sticky(options));
+          },
+          sticky_keys().notes()};
 }
 
 }  // namespace foretoken

@@ -37,7 +37,8 @@ Registry<SchedulerFactory>::Entry orca_scheduler() {
   return {"orca", "iteration-level batching: whole prompts, KV blocks kept for the longest output",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<Orca>(options, limits, cache);
-          }};
+          },
+          whole_prompt_keys().notes()};
 }
 
 }  // namespace foretoken

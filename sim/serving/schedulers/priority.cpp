@@ -16,14 +16,26 @@ namespace {
 struct PriorityConfig {
   bool preempts = true;
   MixedBatchingConfig batching;
-
-  static PriorityConfig from_table(TableReader& table) {
-    PriorityConfig config;
-    table.read("preempts", config.preempts);
-    config.batching = MixedBatchingConfig::from_table(table);
-    return config;
-  }
 };
+
+const Keys<PriorityConfig>& priority_keys() {
+  using S = PriorityConfig;
+  static const Keys<S> keys = {
+      {"preempts",
+       &S::preempts,
+       {},
+       "Whether a running sequence of a lower class makes way, its KV blocks included, for a "
+       "waiting one of a higher class."},
+  };
+  return keys;
+}
+
+PriorityConfig read_priority(TableReader& table) {
+  PriorityConfig config;
+  priority_keys().read(table, config);
+  config.batching = read_mixed_batching(table);
+  return config;
+}
 
 bool goes_before(const Sequence* a, const Sequence* b) {
   if (a->priority != b->priority) return a->priority < b->priority;
@@ -73,8 +85,8 @@ class Priority final : public MixedBatching {
   void make_way() {
     if (waiting_.empty()) return;
     const Sequence& next = *waiting_.front();
-    const std::int64_t wanted = preempter_.blocks_wanted(
-        preempter_.find(next), next.tokens_with_room(next.known_tokens()));
+    const std::int64_t wanted =
+        preempter_.blocks_wanted(preempter_.find(next), next.tokens_with_room(next.known_tokens()));
     const auto suffices = [&](std::int64_t slots, std::int64_t blocks) {
       return slots < limits_.sequences_max && blocks >= wanted;
     };
@@ -102,8 +114,9 @@ class Priority final : public MixedBatching {
 Registry<SchedulerFactory>::Entry priority_scheduler() {
   return {"priority", "mixed batching by the priority of requests; lower classes make way",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
-            return std::make_unique<Priority>(PriorityConfig::from_table(options), limits, cache);
-          }};
+            return std::make_unique<Priority>(read_priority(options), limits, cache);
+          },
+          with_mixed_batching(priority_keys().notes())};
 }
 
 }  // namespace foretoken

@@ -17,17 +17,29 @@ struct SarathiConfig {
   /// Tokens of a step. 512 is the paper's choice for strict latency targets (section 5.1), 2048 for
   /// relaxed ones.
   std::int64_t chunk_tokens = 512;
-
-  static SarathiConfig from_table(TableReader& table, const SchedulerLimits& limits) {
-    SarathiConfig config;
-    table.read("chunk_tokens", config.chunk_tokens);
-    table.expect("chunk_tokens", config.chunk_tokens >= limits.sequences_max,
-                 fmt::format("{} is below sequences_max = {}: every decoding sequence needs a "
-                             "token of it; raise it or lower sequences_max",
-                             config.chunk_tokens, limits.sequences_max));
-    return config;
-  }
 };
+
+const Keys<SarathiConfig>& sarathi_keys() {
+  using S = SarathiConfig;
+  static const Keys<S> keys = {
+      {"chunk_tokens",
+       &S::chunk_tokens,
+       {.unit = "tokens", .allowed = "sequences_max or more"},
+       "Tokens of a step: decodes first, pieces of prompts in what is left. 512 keeps time per "
+       "output token strict, 2048 favours throughput (the paper's choices)."},
+  };
+  return keys;
+}
+
+SarathiConfig read_sarathi(TableReader& table, const SchedulerLimits& limits) {
+  SarathiConfig config;
+  sarathi_keys().read(table, config);
+  table.expect("chunk_tokens", config.chunk_tokens >= limits.sequences_max,
+               fmt::format("{} is below sequences_max = {}: every decoding sequence needs a "
+                           "token of it; raise it or lower sequences_max",
+                           config.chunk_tokens, limits.sequences_max));
+  return config;
+}
 
 class Sarathi final : public IterationScheduler {
  public:
@@ -56,11 +68,12 @@ class Sarathi final : public IterationScheduler {
 }  // namespace
 
 Registry<SchedulerFactory>::Entry sarathi_scheduler() {
-  return {
-      "sarathi", "stall-free batching: decodes first, chunks of prompts in a small token budget",
-      [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
-        return std::make_unique<Sarathi>(SarathiConfig::from_table(options, limits), limits, cache);
-      }};
+  return {"sarathi",
+          "stall-free batching: decodes first, chunks of prompts in a small token budget",
+          [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
+            return std::make_unique<Sarathi>(read_sarathi(options, limits), limits, cache);
+          },
+          sarathi_keys().notes()};
 }
 
 }  // namespace foretoken

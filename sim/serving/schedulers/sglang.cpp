@@ -40,18 +40,39 @@ struct SglangConfig {
   QueueOrder order = QueueOrder::fcfs;
   double conservativeness = 1.0;
   std::int64_t output_limit = 0;
-
-  static SglangConfig from_table(TableReader& table) {
-    SglangConfig config;
-    table.read("chunk_tokens", config.chunk_tokens);
-    table.read("mixed_chunk", config.mixed_chunk);
-    table.read("order", config.order);
-    table.read("conservativeness", config.conservativeness);
-    table.expect("conservativeness", config.conservativeness > 0.0, "must be above 0");
-    read_output_limit(table, config.output_limit);
-    return config;
-  }
 };
+
+const Keys<SglangConfig>& sglang_keys() {
+  using S = SglangConfig;
+  static const Keys<S> keys = {
+      {"chunk_tokens",
+       &S::chunk_tokens,
+       {.unit = "tokens", .allowed = "1 or more; 0 or less: never"},
+       "Prompt tokens of a step before a prompt is cut (SGLang's chunked_prefill_size)."},
+      {"mixed_chunk",
+       &S::mixed_chunk,
+       {},
+       "Whether decodes join a step of prompts, so that long prompts do not hold up running "
+       "requests."},
+      {"order",
+       &S::order,
+       {},
+       "Order of the queue: fcfs (as they came) or lpm (the longest cached prefix first)."},
+      {"conservativeness",
+       &S::conservativeness,
+       {.range = above(0, "must be above 0")},
+       "Factor on the output that running requests are expected to need still; above 1 lets fewer "
+       "in and retracts less."},
+      output_limit_key<S>(&S::output_limit),
+  };
+  return keys;
+}
+
+SglangConfig read_sglang(TableReader& table) {
+  SglangConfig config;
+  sglang_keys().read(table, config);
+  return config;
+}
 
 class Sglang final : public IterationScheduler {
  public:
@@ -298,8 +319,9 @@ class Sglang final : public IterationScheduler {
 Registry<SchedulerFactory>::Entry sglang_scheduler() {
   return {"sglang", "prefill before decode, admission by expected output, as SGLang's scheduler",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
-            return std::make_unique<Sglang>(SglangConfig::from_table(options), limits, cache);
-          }};
+            return std::make_unique<Sglang>(read_sglang(options), limits, cache);
+          },
+          sglang_keys().notes()};
 }
 
 }  // namespace foretoken

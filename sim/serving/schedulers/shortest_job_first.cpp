@@ -22,16 +22,32 @@ struct ShortestJobFirstConfig {
   JobLength length = JobLength::known;
   Seconds patience{30.0};
   MixedBatchingConfig batching;
-
-  static ShortestJobFirstConfig from_table(TableReader& table) {
-    ShortestJobFirstConfig config;
-    table.read("length", config.length);
-    table.read("patience", config.patience);
-    table.expect("patience", config.patience > Seconds(0.0), "must be above 0 s");
-    config.batching = MixedBatchingConfig::from_table(table);
-    return config;
-  }
 };
+
+const Keys<ShortestJobFirstConfig>& shortest_job_first_keys() {
+  using S = ShortestJobFirstConfig;
+  static const Keys<S> keys = {
+      {"length",
+       &S::length,
+       {},
+       "What a job is measured by: known (its prompt and the output that it will have, as an "
+       "oracle "
+       "knows) or prompt (the prompt alone)."},
+      {"patience",
+       &S::patience,
+       {.range = above(0, "must be above 0 s")},
+       "Waiting time that counts as much as a job's length: the longer a request has waited, the "
+       "shorter it seems, so that long jobs are not passed over for ever."},
+  };
+  return keys;
+}
+
+ShortestJobFirstConfig read_shortest_job_first(TableReader& table) {
+  ShortestJobFirstConfig config;
+  shortest_job_first_keys().read(table, config);
+  config.batching = read_mixed_batching(table);
+  return config;
+}
 
 class ShortestJobFirst final : public MixedBatching {
  public:
@@ -78,9 +94,10 @@ class ShortestJobFirst final : public MixedBatching {
 Registry<SchedulerFactory>::Entry shortest_job_first_scheduler() {
   return {"shortest_job_first", "mixed batching, the shortest job is let in first; waiting counts",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
-            return std::make_unique<ShortestJobFirst>(ShortestJobFirstConfig::from_table(options),
-                                                      limits, cache);
-          }};
+            return std::make_unique<ShortestJobFirst>(read_shortest_job_first(options), limits,
+                                                      cache);
+          },
+          with_mixed_batching(shortest_job_first_keys().notes())};
 }
 
 }  // namespace foretoken

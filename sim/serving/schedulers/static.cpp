@@ -52,7 +52,8 @@ Registry<SchedulerFactory>::Entry static_scheduler() {
   return {"static", "request-level batching: a batch runs until its last request is through",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<StaticBatching>(options, limits, cache);
-          }};
+          },
+          whole_prompt_keys().notes()};
 }
 
 }  // namespace foretoken

@@ -37,23 +37,48 @@ struct TensorrtLlmConfig {
   /// Prompts wait beside decodes until they fill this share of the budget …
   double batch_wait_share = 0;
   int batch_wait_steps = 0;  // … or have waited so many steps; 0 = they do not wait
-
-  static TensorrtLlmConfig from_table(TableReader& table) {
-    TensorrtLlmConfig config;
-    table.read("capacity_policy", config.capacity_policy);
-    table.read("chunked_prefill", config.chunked_prefill);
-    const bool has_policy = table.read("chunking_policy", config.chunking_policy);
-    table.expect("chunking_policy", config.chunked_prefill || !has_policy,
-                 "says how prompts share a step in pieces; it needs chunked_prefill = true");
-    read_output_limit(table, config.output_limit);
-    table.read("batch_wait_share", config.batch_wait_share);
-    table.expect("batch_wait_share", config.batch_wait_share >= 0 && config.batch_wait_share <= 1,
-                 "is a share of batch_tokens_max: from 0 to 1");
-    table.read("batch_wait_steps", config.batch_wait_steps);
-    table.expect("batch_wait_steps", config.batch_wait_steps >= 0, "must not be negative");
-    return config;
-  }
 };
+
+const Keys<TensorrtLlmConfig>& tensorrt_llm_keys() {
+  using S = TensorrtLlmConfig;
+  static const Keys<S> keys = {
+      {"capacity_policy",
+       &S::capacity_policy,
+       {},
+       "Which requests are let in: guaranteed_no_evict keeps KV blocks for the longest possible "
+       "output and never preempts, max_utilization fills the cache and preempts when it is full."},
+      {"chunked_prefill",
+       &S::chunked_prefill,
+       {},
+       "Whether prompts may be cut over several steps."},
+      {"chunking_policy",
+       &S::chunking_policy,
+       {},
+       "How prompts that are cut share a step: the first takes what it can "
+       "(first_come_first_served), or all advance alike (equal_progress). Only with "
+       "chunked_prefill."},
+      output_limit_key<S>(&S::output_limit),
+      {"batch_wait_share",
+       &S::batch_wait_share,
+       {.range = between(0, 1, "is a share of batch_tokens_max: from 0 to 1")},
+       "Prompts wait beside decodes until they fill this share of batch_tokens_max. 0: they do not "
+       "wait."},
+      {"batch_wait_steps",
+       &S::batch_wait_steps,
+       {.range = not_negative(), .unit = "steps"},
+       "Longest wait of a prompt for batch_wait_share. 0: they do not wait."},
+  };
+  return keys;
+}
+
+TensorrtLlmConfig read_tensorrt_llm(TableReader& table) {
+  TensorrtLlmConfig config;
+  tensorrt_llm_keys().read(table, config);
+  table.expect("chunking_policy",
+               config.chunked_prefill || table.find("chunking_policy") == nullptr,
+               "says how prompts share a step in pieces; it needs chunked_prefill = true");
+  return config;
+}
 
 class TensorrtLlm final : public IterationScheduler {
  public:
@@ -200,9 +225,9 @@ class TensorrtLlm final : public IterationScheduler {
 Registry<SchedulerFactory>::Entry tensorrt_llm_scheduler() {
   return {"tensorrt_llm", "in-flight batching by capacity policy, as TensorRT-LLM",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
-            return std::make_unique<TensorrtLlm>(TensorrtLlmConfig::from_table(options), limits,
-                                                 cache);
-          }};
+            return std::make_unique<TensorrtLlm>(read_tensorrt_llm(options), limits, cache);
+          },
+          tensorrt_llm_keys().notes()};
 }
 
 }  // namespace foretoken

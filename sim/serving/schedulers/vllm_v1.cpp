@@ -32,9 +32,9 @@ class VllmV1 final : public MixedBatching {
 Registry<SchedulerFactory>::Entry vllm_v1_scheduler() {
   return {"vllm_v1", "continuous batching with chunked prefill, as vLLM's V1 engine",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
-            return std::make_unique<VllmV1>(MixedBatchingConfig::from_table(options), limits,
-                                            cache);
-          }};
+            return std::make_unique<VllmV1>(read_mixed_batching(options), limits, cache);
+          },
+          mixed_batching_keys().notes()};
 }
 
 }  // namespace foretoken

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/metrics/slo.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -72,20 +74,20 @@ TEST(Timeline, LeavesTheWarmupOut) {
   EXPECT_TRUE(timeline.is_counted(late));
 }
 
-TEST(SloLimits, AllTargetsMustHoldAndFailureNeverDoes) {
+TEST(SloTargets, AllTargetsMustHoldAndFailureNeverDoes) {
   RequestRecord record;
   record.arrival = Seconds(1.0);
   record.first_token = Seconds(1.5);
   record.finished = Seconds(2.5);
   record.output_tokens = 11;  // TPOT 0.1 s
   record.status = RequestStatus::completed;
-  EXPECT_TRUE((SloLimits{}.is_met_by(record)));
-  EXPECT_TRUE((SloLimits{.ttft = Seconds(0.5), .tpot = Seconds(0.1)}.is_met_by(record)));
-  EXPECT_FALSE((SloLimits{.ttft = Seconds(0.49)}.is_met_by(record)));
-  EXPECT_FALSE((SloLimits{.tpot = Seconds(0.09)}.is_met_by(record)));
-  EXPECT_FALSE((SloLimits{.end_to_end = Seconds(1.4)}.is_met_by(record)));
+  EXPECT_TRUE((SloTargets{}.is_met_by(record)));
+  EXPECT_TRUE((SloTargets{.ttft = Seconds(0.5), .tpot = Seconds(0.1)}.is_met_by(record)));
+  EXPECT_FALSE((SloTargets{.ttft = Seconds(0.49)}.is_met_by(record)));
+  EXPECT_FALSE((SloTargets{.tpot = Seconds(0.09)}.is_met_by(record)));
+  EXPECT_FALSE((SloTargets{.e2e = Seconds(1.4)}.is_met_by(record)));
   record.status = RequestStatus::failed;
-  EXPECT_FALSE((SloLimits{}.is_met_by(record)));
+  EXPECT_FALSE((SloTargets{}.is_met_by(record)));
 }
 
 }  // namespace

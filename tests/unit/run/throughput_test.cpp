@@ -25,7 +25,7 @@ RequestRecord record(double arrival, double scheduled, double finished) {
 class ThroughputTest : public testing::Test {
  protected:
   /// What a report says of `requests`.
-  Report report(bool is_closed = false, double warmup = 0, SloLimits limits = {}) const {
+  Report report(bool is_closed = false, double warmup = 0, SloTargets limits = {}) const {
     const Timeline timeline{Seconds(warmup)};
     Report report;
     Seconds first(1e9), last;
@@ -149,7 +149,7 @@ TEST_F(ThroughputTest, IsNeverLessThanThatOfTheWholeRun) {
 
 TEST_F(ThroughputTest, GoodputCountsWhatMetItsTargets) {
   for (int i = 0; i < 5; ++i) requests.push_back(record(i, i, i + (i % 2 == 0 ? 2 : 9)));
-  const Report found = report(false, 0, {.end_to_end = Seconds(3)});
+  const Report found = report(false, 0, {.e2e = Seconds(3)});
   EXPECT_DOUBLE_EQ(found.slo.goodput_per_s, 2.0 / 4);  // the third and the fifth
 }
 

@@ -67,7 +67,7 @@ TEST(Pools, HaveTheirOwnLayoutAndEngineOverTheCommonOne) {
   EXPECT_EQ(back.scenario.engine.batch_tokens_max, 2048);
   EXPECT_EQ(back.scenario.engine.block_tokens, 32);
   EXPECT_EQ(back.scenario.execution.block_tokens, 32);
-  EXPECT_EQ(front.scenario.deployment.kv_transfer, KvTransfer::layer_wise);
+  EXPECT_EQ(front.scenario.deployment.handoff.kv_transfer, KvTransfer::layer_wise);
   EXPECT_EQ(scenario.deployment.decode_router.name, "least_outstanding");
   EXPECT_TRUE(hands_over(scenario));
 }

@@ -10,11 +10,11 @@ namespace {
 class AutoscalerTest : public FleetTest {
  protected:
   /// One replica of four is up; `policy` decides from then on.
-  void scale(ScalingPolicy policy, double startup_steps) {
+  void scale(AutoscalerSettings policy, double startup_steps) {
     build(4, {.startup = Seconds(steps(startup_steps)), .is_scaled = true}, {},
           "least_outstanding");
     for (const std::size_t i : {1U, 2U, 3U}) fleet->stop(i);
-    autoscaler = std::make_unique<Autoscaler>(policy, *platform, *fleet, all());
+    autoscaler = std::make_unique<Autoscaler>(policy, sequences_max, *platform, *fleet, all());
     autoscaler->arm();
   }
   [[nodiscard]] std::vector<ReplicaState> states() const {
@@ -23,8 +23,8 @@ class AutoscalerTest : public FleetTest {
     return all;
   }
 
-  ScalingPolicy by_requests(double target) const {
-    ScalingPolicy policy;
+  AutoscalerSettings by_requests(double target) const {
+    AutoscalerSettings policy;
     policy.max = 4;
     policy.metric = ScalingMetric::outstanding;
     policy.target = target;
@@ -34,6 +34,7 @@ class AutoscalerTest : public FleetTest {
   }
 
   std::unique_ptr<Autoscaler> autoscaler;
+  std::int64_t sequences_max = 1;
   static constexpr auto serving = ReplicaState::serving;
   static constexpr auto starting = ReplicaState::starting;
   static constexpr auto stopped = ReplicaState::stopped;
@@ -58,7 +59,7 @@ TEST_F(AutoscalerTest, ATenthMoreThanTheTargetChangesNothing) {
 
 TEST_F(AutoscalerTest, NeverStartsMoreThanItsMost) {
   for (int i = 0; i < 40; ++i) add(0, 50, 30);
-  ScalingPolicy policy = by_requests(1.0);
+  AutoscalerSettings policy = by_requests(1.0);
   policy.max = 2;
   scale(policy, 5);
   at(25, [&] { EXPECT_EQ(states(), (std::vector{serving, serving, stopped, stopped})); });
@@ -68,7 +69,7 @@ TEST_F(AutoscalerTest, NeverStartsMoreThanItsMost) {
 TEST_F(AutoscalerTest, ScalesDownTheIdlestAfterItsCooldown) {
   for (int i = 0; i < 4; ++i) add(0, 50, 12);  // ends after 13 steps
   add(0, 50, 100);
-  ScalingPolicy policy = by_requests(3.0);
+  AutoscalerSettings policy = by_requests(3.0);
   policy.cooldown_down = Seconds(steps(25));
   scale(policy, 1);
   // 5 / 3 at step 10: two replicas. From step 20 on one is enough, but the last change was at 10.
@@ -81,7 +82,7 @@ TEST_F(AutoscalerTest, ScalesDownTheIdlestAfterItsCooldown) {
 TEST_F(AutoscalerTest, CountsWaitingRunningAndBlocksByTheMetric) {
   limits.sequences_max = 2;
   for (int i = 0; i < 6; ++i) add(0, 150, 60);  // two run, four wait; 10 to 14 blocks of 100 each
-  ScalingPolicy policy = by_requests(0);
+  AutoscalerSettings policy = by_requests(0);
   policy.metric = ScalingMetric::queue;
   policy.target = 2.0;  // 4 / 2
   scale(policy, 5);
@@ -92,9 +93,9 @@ TEST_F(AutoscalerTest, CountsWaitingRunningAndBlocksByTheMetric) {
 TEST_F(AutoscalerTest, UtilizationIsOfTheSequencesThatMayRun) {
   limits.sequences_max = 2;
   for (int i = 0; i < 6; ++i) add(0, 150, 60);
-  ScalingPolicy policy = by_requests(0);
+  AutoscalerSettings policy = by_requests(0);
   policy.metric = ScalingMetric::utilization;
-  policy.sequences_max = 2;
+  sequences_max = 2;
   policy.target = 0.4;  // 2 of 2 run: 1 / 0.4 = 2.5
   scale(policy, 5);
   at(10.5, [&] { EXPECT_EQ(states(), (std::vector{serving, starting, starting, stopped})); });
@@ -103,7 +104,7 @@ TEST_F(AutoscalerTest, UtilizationIsOfTheSequencesThatMayRun) {
 
 TEST_F(AutoscalerTest, KvIsTheShareOfBlocksInUse) {
   add(0, 640, 60);  // 40 blocks of 100, 41 from the first decode on
-  ScalingPolicy policy = by_requests(0);
+  AutoscalerSettings policy = by_requests(0);
   policy.metric = ScalingMetric::kv;
   policy.target = 0.12;  // 0.41 / 0.12 = 3.4
   scale(policy, 5);

@@ -69,15 +69,17 @@ class FleetTest : public ::testing::Test {
   }
 
   /// Builds everything with `count` replicas in `state`.
-  void build(int count, TestedFleet settings = {}, RetryPolicy retry = {},
+  void build(int count, TestedFleet settings = {}, FrontEndSettings front = {.attempts_max = 1},
              const char* router = "round_robin", ReplicaState state = ReplicaState::serving) {
     platform = std::make_unique<Platform>(usual_cluster(gpu, count));
-    front_end = std::make_unique<FrontEnd>(*platform, source, timeline, retry, nullptr, most_open);
+    front_end = std::make_unique<FrontEnd>(*platform, source, timeline, front, nullptr, most_open);
     Diagnostics diagnostics;
     TableReader options(empty, diagnostics, "");
+    front.status_interval = settings.status_interval;
+    front.outstanding_max = settings.outstanding_max;
     fleet = std::make_unique<Fleet>(
-        FleetSettings{settings.status_interval, settings.outstanding_max}, *platform,
-        router_catalog().find(router, {}).make(options, RandomStreams(1)), *front_end);
+        front, *platform, router_catalog().find(router, {}).make(options, RandomStreams(1)),
+        *front_end);
     front_end->connect(*fleet);
     for (int i = 0; i < count; ++i) {
       ReplicaConfig config;

@@ -70,7 +70,7 @@ TEST_F(FleetTest, AStartThatWasCalledOffDoesNotComeTrue) {
 TEST_F(FleetTest, TwoFailuresOfOneReplicaNeedTwoRepairsThenItStarts) {
   add(0, 50, 1);
   add(9, 50, 1);
-  build(1, {.startup = Seconds(steps(2))}, {.attempts_max = 9, .delay = {}});
+  build(1, {.startup = Seconds(steps(2))}, {.attempts_max = 9, .retry_delay = {}});
   FleetUsage usage;
   fleet->count_usage(usage, all());
   at(2, [&] { fleet->fail(0); });
@@ -91,7 +91,7 @@ TEST_F(FleetTest, TwoFailuresOfOneReplicaNeedTwoRepairsThenItStarts) {
 TEST_F(FleetTest, ReplicasThatNobodyRepairsFailWhatOnlyTheyCouldServe) {
   add(0, 50, 9);
   add(5, 50, 1);
-  build(1, {}, {.attempts_max = 9, .delay = {}});
+  build(1, {}, {.attempts_max = 9, .retry_delay = {}});
   at(2.5, [&] {
     fleet->fail(0);
     fleet->give_up(0);

@@ -71,7 +71,7 @@ TEST_F(FrontEndTest, WhatWillMissTheSloIsToldOnceAndAsSoonAsItIsCertain) {
   add(4, 50, 1);             // at 9, in time by a hair
   build(1);
   std::vector<std::pair<std::uint32_t, double>> late;
-  front_end->watch({.ttft = Seconds(steps(5)), .end_to_end = Seconds(steps(6.5))},
+  front_end->watch({.ttft = Seconds(steps(5)), .e2e = Seconds(steps(6.5))},
                    [&](const RequestRecord& record) {
                      late.emplace_back(record.id.value, platform->now().value());
                    });
@@ -88,7 +88,7 @@ TEST_F(FrontEndTest, ALateFirstTokenIsToldBeforeItComes) {
   add(0, 50, 4);  // first token at 5, last at 8
   build(1);
   std::vector<double> late;
-  front_end->watch({.ttft = Seconds(steps(3)), .end_to_end = Seconds(steps(7))},
+  front_end->watch({.ttft = Seconds(steps(3)), .e2e = Seconds(steps(7))},
                    [&](const RequestRecord&) { late.push_back(platform->now().value()); });
   run();
   ASSERT_EQ(late.size(), 1U);
@@ -145,7 +145,7 @@ TEST_F(FrontEndTest, DeadlinesOfWhatHasEndedDoNotProlongTheRun) {
 
 TEST_F(FrontEndTest, ALostRequestStartsAnewElsewhereAndItsTokensCountOnce) {
   add(0, 50, 6);
-  build(2, {}, {.attempts_max = 2, .delay = Seconds(steps(1))});
+  build(2, {}, {.attempts_max = 2, .retry_delay = Seconds(steps(1))});
   at(2.5, [&] { fleet->fail(0); });
   run();
   const RequestRecord& lost = record(0);
@@ -165,7 +165,7 @@ TEST_F(FrontEndTest, ALostRequestStartsAnewElsewhereAndItsTokensCountOnce) {
 
 TEST_F(FrontEndTest, ARequestLostTooOftenHasFailed) {
   add(0, 50, 100);
-  build(2, {}, {.attempts_max = 2, .delay = {}});
+  build(2, {}, {.attempts_max = 2, .retry_delay = {}});
   at(2.5, [&] { fleet->fail(0); });
   at(6.6, [&] { fleet->fail(1); });
   run();
@@ -178,7 +178,7 @@ TEST_F(FrontEndTest, ARequestLostTooOftenHasFailed) {
 
 TEST_F(FrontEndTest, AClientMayGiveUpBetweenTwoAttempts) {
   add(0, 50, 100).timeout = Seconds(steps(4));
-  build(2, {}, {.attempts_max = 2, .delay = Seconds(steps(3))});
+  build(2, {}, {.attempts_max = 2, .retry_delay = Seconds(steps(3))});
   at(2.5, [&] { fleet->fail(0); });
   run();
   EXPECT_EQ(record(0).status, RequestStatus::timed_out);
@@ -188,7 +188,7 @@ TEST_F(FrontEndTest, AClientMayGiveUpBetweenTwoAttempts) {
 
 TEST_F(FrontEndTest, ACutRunLeavesWhatWaitsForARetryUnfinished) {
   add(0, 50, 100);
-  build(2, {}, {.attempts_max = 2, .delay = Seconds(steps(9))});
+  build(2, {}, {.attempts_max = 2, .retry_delay = Seconds(steps(9))});
   at(2.5, [&] { fleet->fail(0); });
   at(5, [&] { platform->stop(); });
   run();

@@ -11,11 +11,11 @@ double us(Seconds time) { return time.value() * 1e6; }
 
 Seconds of_us(double value) { return Seconds(value * 1e-6); }
 
-HostCosts costs() {
-  HostCosts costs;
+HostSettings costs() {
+  HostSettings costs;
   costs.step = of_us(500);
   costs.sequence = of_us(20);
-  costs.admission = of_us(100);
+  costs.request = of_us(100);
   costs.launch = of_us(5);
   costs.graph_launch = of_us(30);
   return costs;
@@ -39,8 +39,8 @@ TEST(HostClock, AGpuCannotEndBeforeTheLastLaunch) {
 }
 
 TEST(HostClock, AnAsynchronousEnginePreparesWhileTheGpuWorks) {
-  HostCosts own = costs();
-  own.is_async = true;
+  HostSettings own = costs();
+  own.async_scheduling = true;
   HostClock clock(own);
   // From rest the first step waits: 500 + 20 us.
   EXPECT_NEAR(us(clock.delay(Seconds(0.0), of_us(2000), {1, 0, 0, 1})), 520, 1e-9);
@@ -58,12 +58,12 @@ TEST(HostClock, AnAsynchronousEnginePreparesWhileTheGpuWorks) {
 }
 
 TEST(HostClock, TheGapIsNeverHidden) {
-  HostCosts own;
+  HostSettings own;
   own.gap = of_us(300);
-  own.is_async = true;
+  own.async_scheduling = true;
   HostClock clock(own);
   EXPECT_FALSE(own.is_free());
-  EXPECT_TRUE(HostCosts().is_free());
+  EXPECT_TRUE(HostSettings().is_free());
   for (const double at : {0.0, 1.0, 2.0}) {
     EXPECT_NEAR(us(clock.delay(Seconds(at), of_us(5000), {64, 0, 0, 1})), 300, 1e-9);
     clock.step_ended(Seconds(at + 1.0));

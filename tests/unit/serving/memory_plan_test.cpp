@@ -43,7 +43,8 @@ constexpr double activations = 2'112.0;
 TEST(MemoryPlan, LeavesTheRestOfTheShareToBlocks) {
   // A block of 16 tokens: 16 * 2 (K, V) * 8 * 2 B = 512 B. 5,344 B are left: 10 blocks.
   ExecutionSettings execution;
-  const MemoryLimits limits{.utilization = 0.1, .batch_tokens_max = 4, .sequences_max = 2};
+  const MemoryLimits limits{{.batch_tokens_max = 4, .sequences_max = 2},
+                            {.memory_utilization = 0.1}};
   const GpuSpec gpu = gpu_with(Bytes(10.0 * (runtime + weights + activations + 5'344.0)));
   const MemoryPlan plan = plan_memory(tiny_model(), {}, execution, gpu, limits);
   EXPECT_DOUBLE_EQ(plan.weights.value(), weights);
@@ -59,7 +60,7 @@ TEST(MemoryPlan, LeavesTheRestOfTheShareToBlocks) {
 TEST(MemoryPlan, GraphsAreOutsideTheShareUnlessItPaysForThem) {
   // Two sequences: sizes 1, 2 and 4 for mixed steps, 1 and 2 for decode steps; one layer each. The
   // largest has 4 rows * 2 B * (2*8 + 3*16) = 512 B of buffers.
-  MemoryLimits limits{.utilization = 0.5, .batch_tokens_max = 4, .sequences_max = 2};
+  MemoryLimits limits{{.batch_tokens_max = 4, .sequences_max = 2}, {.memory_utilization = 0.5}};
   const GpuSpec gpu = gpu_with(Bytes(2e9));
   const MemoryPlan outside = plan_memory(tiny_model(), {}, {}, gpu, limits);
   EXPECT_DOUBLE_EQ(outside.graphs.value(), 512.0 + 5 * 0.08 * 1048576.0);
@@ -74,7 +75,7 @@ TEST(MemoryPlan, VllmCapturesTheGraphsItLogs) {
   const double one = 0.08 * 1048576.0;
   const GpuSpec gpu = gpu_with(Bytes(4e9));
   const auto graphs = [&](int sequences) {
-    const MemoryLimits limits{.sequences_max = sequences};
+    const MemoryLimits limits{{.sequences_max = sequences}, {}};
     const double buffers = std::min(2 * sequences, 512) * 2.0 * (2 * 8 + 3 * 16);
     return (plan_memory(tiny_model(), {}, {}, gpu, limits).graphs.value() - buffers) / one;
   };
@@ -84,9 +85,9 @@ TEST(MemoryPlan, VllmCapturesTheGraphsItLogs) {
 
 TEST(MemoryPlan, RulesTakeTheirShareOfDifferentThings) {
   const GpuSpec gpu = gpu_with(Bytes(4e9));
-  MemoryLimits limits{.utilization = 0.75, .batch_tokens_max = 4, .sequences_max = 2};
+  MemoryLimits limits{{.batch_tokens_max = 4, .sequences_max = 2}, {.memory_utilization = 0.75}};
   const auto budget = [&](MemoryRule rule) {
-    limits.rule = rule;
+    limits.memory_rule = rule;
     return plan_memory(tiny_model(), {}, {}, gpu, limits).kv_budget.value();
   };
   EXPECT_NEAR(budget(MemoryRule::of_total), 3e9 - weights - activations - runtime, 1e-3);
@@ -101,8 +102,8 @@ TEST(MemoryPlan, SglangStartsMoreCommunicators) {
   ParallelLayout layout;
   const auto communication = [&](int ranks, MemoryRule rule) {
     layout.tensor = ranks;
-    const MemoryLimits limits{
-        .rule = rule, .utilization = 0.75, .batch_tokens_max = 4, .sequences_max = 2};
+    const MemoryLimits limits{{.batch_tokens_max = 4, .sequences_max = 2},
+                              {.memory_rule = rule, .memory_utilization = 0.75}};
     return plan_memory(tiny_model(), layout, {}, gpu, limits).communication.value() / 1073741824.0;
   };
   gpu.nvlink_bandwidth = BytesPerSecond(450e9);
@@ -117,7 +118,8 @@ TEST(MemoryPlan, PiecesMakeUpWhatTheGpuHas) {
   const GpuSpec gpu = gpu_with(Bytes(4e9));
   ParallelLayout two;
   two.tensor = 2;
-  const MemoryPlan plan = plan_memory(tiny_model(), two, {}, gpu, {.utilization = 0.7});
+  const MemoryPlan plan =
+      plan_memory(tiny_model(), two, {}, gpu, {{}, {.memory_utilization = 0.7}});
   const Bytes sum = plan.driver + plan.context + plan.communication + plan.weights +
                     plan.activations + plan.runtime + plan.graphs + plan.unused +
                     static_cast<double>(plan.kv_blocks) * plan.kv_block;
@@ -137,20 +139,21 @@ std::string refusal(const GpuSpec& gpu, const MemoryLimits& limits) {
 }
 
 TEST(MemoryPlan, SaysHowMuchIsMissing) {
-  MemoryLimits limits{.utilization = 0.1, .batch_tokens_max = 4, .sequences_max = 2};
+  MemoryLimits limits{{.batch_tokens_max = 4, .sequences_max = 2}, {.memory_utilization = 0.1}};
   const GpuSpec gpu = gpu_with(Bytes(1e9));
   EXPECT_EQ(refusal(gpu, limits),
             "a.toml:2:1: tiny does not fit on toy: each GPU needs 11.1 KiB of weights, 2.06 KiB of "
             "activations and 154 MiB for runtime and communication, but memory_utilization = 0.1 "
             "of 954 MiB leaves 95.4 MiB; 58.2 MiB are missing. Raise tensor_parallel (now 1) or "
             "pipeline_parallel (now 1), choose a smaller dtype or a GPU with more memory");
-  limits.rule = MemoryRule::of_free;
+  limits.memory_rule = MemoryRule::of_free;
   EXPECT_NE(refusal(gpu_with(Bytes(6e8)), limits).find("of 0 B free after loading leaves 0 B"),
             std::string::npos);
 }
 
 TEST(MemoryPlan, RefusesAShareThatIsNotFreeAtTheStart) {
-  const MemoryLimits limits{.utilization = 0.95, .batch_tokens_max = 4, .sequences_max = 2};
+  const MemoryLimits limits{{.batch_tokens_max = 4, .sequences_max = 2},
+                            {.memory_utilization = 0.95}};
   EXPECT_EQ(refusal(gpu_with(Bytes(4 * gibibyte)), limits),
             "a.toml:7:1: memory_utilization = 0.95 asks for 3.8 GiB of 4 GiB, but once CUDA has "
             "started only 3.5 GiB are free; lower it to 0.87");
@@ -160,7 +163,7 @@ TEST(MemoryPlan, RefusesAShareThatIsNotFreeAtTheStart) {
 TEST(MemoryPlan, ExpertsKeepEveryTokensCopies) {
   Transformer model = tiny_model();
   model.moe = MoeConfig{.experts = 8, .topk = 4, .intermediate = 6, .shared_intermediate = 2};
-  const MemoryLimits limits{.batch_tokens_max = 1000, .sequences_max = 1};
+  const MemoryLimits limits{{.batch_tokens_max = 1000, .sequences_max = 1}, {}};
   const GpuSpec gpu = gpu_with(Bytes(4e9));
   // 1,000 tokens * 2 B * (2*8 + 4 copies * (max(2*6, 8) + 6) + 3*2) = 188,000 B.
   EXPECT_DOUBLE_EQ(plan_memory(model, {}, {}, gpu, limits).activations.value(), 188'000.0);

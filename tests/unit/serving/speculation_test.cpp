@@ -278,7 +278,7 @@ TEST_F(DraftPasses, FollowPromptsOnce) {
 TEST(MemoryPlanWithDrafts, CountsWeightsKeysAndLogits) {
   const Transformer model = load_model("llama-3.1-8b", {});
   const GpuSpec gpu = load_gpu("h200-sxm", {});
-  MemoryLimits limits{.batch_tokens_max = 512, .sequences_max = 256};
+  MemoryLimits limits{{.batch_tokens_max = 512, .sequences_max = 256}, {}};
   const MemoryPlan plain = plan_memory(model, {}, {}, gpu, limits);
   limits.draft = {.drafts = 3, .weights = Bytes(1e6), .kv_per_token = Bytes(4)};
   const MemoryPlan plan = plan_memory(model, {}, {}, gpu, limits);

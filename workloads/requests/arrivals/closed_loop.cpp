@@ -16,8 +16,29 @@ namespace {
 
 struct ClosedLoopConfig {
   int users = 1;
-  TimeDistribution think_time = TimeDistribution::fixed(Seconds(0.0));
+  TimeDistribution think_time;
 };
+
+const Keys<ClosedLoopConfig>& closed_loop_keys() {
+  using S = ClosedLoopConfig;
+  // More users than this would exhaust memory before the first answer.
+  constexpr int users_max = 10'000'000;
+  static const Keys<S> keys = {
+      {"users",
+       &S::users,
+       {.range = between(1, users_max, "must be from 1 to 10000000"),
+        .unit = "users",
+        .required = true},
+       "Clients that each have one request in progress or pause (\"concurrency\" or \"batch "
+       "size\" of benchmarks)."},
+      {"think_time",
+       &S::think_time,
+       {},
+       "Pause of a user between an answer and the next request. At 0 the server always has as many "
+       "requests as there are users."},
+  };
+  return keys;
+}
 
 class ClosedLoopTimes final : public ArrivalTimes {
  public:
@@ -64,10 +85,7 @@ class ClosedLoop final : public ArrivalProcess {
   std::unique_ptr<ArrivalTimes> start(RandomStream random) const override {
     return std::make_unique<ClosedLoopTimes>(config_, random);
   }
-  void describe(Value& table) const override {
-    table.set("users", config_.users);
-    table.set("think_time", config_.think_time.resolved());
-  }
+  void describe(Value& table) const override { closed_loop_keys().write(config_, table); }
   bool waits_for_answers() const override { return true; }
   bool overtakes() const override { return !config_.think_time.is_fixed(); }
 
@@ -75,23 +93,13 @@ class ClosedLoop final : public ArrivalProcess {
   ClosedLoopConfig config_;
 };
 
-ClosedLoopConfig from_table(TableReader& table) {
-  // More users than this would exhaust memory before the first answer.
-  constexpr int users_max = 10'000'000;
-  ClosedLoopConfig config;
-  table.require("users", config.users);
-  table.expect("users", config.users >= 1 && config.users <= users_max,
-               "must be from 1 to 10000000");
-  const auto think_time = read_time_distribution(table, "workload", "think_time");
-  if (think_time) config.think_time = *think_time;
-  return config;
-}
-
 }  // namespace
 
 ArrivalVariant closed_loop_arrivals() {
-  return {{"users", "think_time"}, [](TableReader& table, const ArrivalInputs&) {
-            return std::make_unique<ClosedLoop>(from_table(table));
+  return {closed_loop_keys().notes(), [](TableReader& table, const ArrivalInputs&) {
+            ClosedLoopConfig config;
+            closed_loop_keys().read(table, config);
+            return std::make_unique<ClosedLoop>(config);
           }};
 }
 

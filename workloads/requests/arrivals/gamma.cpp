@@ -3,7 +3,7 @@
 // Poisson, below 1 requests come in bursts, above 1 they come steadily.
 #include <boost/random/gamma_distribution.hpp>
 
-#include "workloads/requests/arrival_process.hpp"
+#include "workloads/requests/traffic_keys.hpp"
 
 namespace foretoken {
 namespace {
@@ -12,6 +12,22 @@ struct GammaConfig {
   PerSecond rate;
   double burstiness = 1.0;
 };
+
+const Keys<GammaConfig>& gamma_keys() {
+  // Below 0.001 a burst's intervals underflow; above 1e6 the process is a fixed interval.
+  static const Keys<GammaConfig> keys = {
+      rate_key(&GammaConfig::rate),
+      {"burstiness",
+       &GammaConfig::burstiness,
+       {.range = between(1e-3, 1e6,
+                         "must be from 0.001 to 1000000; 1 is Poisson, 0.25 is bursty (the "
+                         "intervals' squared coefficient of variation is 1/burstiness)"),
+        .required = true},
+       "Shape of the intervals, as in vLLM's benchmark: 1 is Poisson, below it requests come in "
+       "bursts, above it they come steadily."},
+  };
+  return keys;
+}
 
 class GammaTimes final : public ArrivalTimes {
  public:
@@ -37,32 +53,19 @@ class Gamma final : public ArrivalProcess {
   std::unique_ptr<ArrivalTimes> start(RandomStream random) const override {
     return std::make_unique<GammaTimes>(config_, random);
   }
-  void describe(Value& table) const override {
-    table.set("rate", exact_text(config_.rate));
-    table.set("burstiness", config_.burstiness);
-  }
+  void describe(Value& table) const override { gamma_keys().write(config_, table); }
 
  private:
   GammaConfig config_;
 };
 
-GammaConfig from_table(TableReader& table) {
-  GammaConfig config;
-  config.rate = read_rate(table);
-  table.require("burstiness", config.burstiness);
-  // Below 0.001 a burst's intervals underflow; above 1e6 the process is a fixed interval.
-  table.expect(
-      "burstiness", config.burstiness >= 1e-3 && config.burstiness <= 1e6,
-      "must be from 0.001 to 1000000; 1 is Poisson, 0.25 is bursty (the intervals' squared "
-      "coefficient of variation is 1/burstiness)");
-  return config;
-}
-
 }  // namespace
 
 ArrivalVariant gamma_arrivals() {
-  return {{"rate", "burstiness"}, [](TableReader& table, const ArrivalInputs&) {
-            return std::make_unique<Gamma>(from_table(table));
+  return {gamma_keys().notes(), [](TableReader& table, const ArrivalInputs&) {
+            GammaConfig config;
+            gamma_keys().read(table, config);
+            return std::make_unique<Gamma>(config);
           }};
 }
 

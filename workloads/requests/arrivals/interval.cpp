@@ -1,8 +1,17 @@
 // One request every 1/rate, the first at time 0: the steadiest traffic of a rate.
-#include "workloads/requests/arrival_process.hpp"
+#include "workloads/requests/traffic_keys.hpp"
 
 namespace foretoken {
 namespace {
+
+struct IntervalConfig {
+  PerSecond rate;
+};
+
+const Keys<IntervalConfig>& interval_keys() {
+  static const Keys<IntervalConfig> keys = {rate_key(&IntervalConfig::rate)};
+  return keys;
+}
 
 class IntervalTimes final : public ArrivalTimes {
  public:
@@ -20,22 +29,24 @@ class IntervalTimes final : public ArrivalTimes {
 
 class Interval final : public ArrivalProcess {
  public:
-  explicit Interval(PerSecond rate) : rate_(rate) {}
+  explicit Interval(const IntervalConfig& config) : config_(config) {}
 
   std::unique_ptr<ArrivalTimes> start(RandomStream) const override {
-    return std::make_unique<IntervalTimes>(rate_);
+    return std::make_unique<IntervalTimes>(config_.rate);
   }
-  void describe(Value& table) const override { table.set("rate", exact_text(rate_)); }
+  void describe(Value& table) const override { interval_keys().write(config_, table); }
 
  private:
-  PerSecond rate_;
+  IntervalConfig config_;
 };
 
 }  // namespace
 
 ArrivalVariant interval_arrivals() {
-  return {{"rate"}, [](TableReader& table, const ArrivalInputs&) {
-            return std::make_unique<Interval>(read_rate(table));
+  return {interval_keys().notes(), [](TableReader& table, const ArrivalInputs&) {
+            IntervalConfig config;
+            interval_keys().read(table, config);
+            return std::make_unique<Interval>(config);
           }};
 }
 

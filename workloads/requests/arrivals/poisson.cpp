@@ -2,10 +2,19 @@
 // look like together. The first request comes one interval after time 0.
 #include <boost/random/exponential_distribution.hpp>
 
-#include "workloads/requests/arrival_process.hpp"
+#include "workloads/requests/traffic_keys.hpp"
 
 namespace foretoken {
 namespace {
+
+struct PoissonConfig {
+  PerSecond rate;
+};
+
+const Keys<PoissonConfig>& poisson_keys() {
+  static const Keys<PoissonConfig> keys = {rate_key(&PoissonConfig::rate)};
+  return keys;
+}
 
 class PoissonTimes final : public ArrivalTimes {
  public:
@@ -24,22 +33,24 @@ class PoissonTimes final : public ArrivalTimes {
 
 class Poisson final : public ArrivalProcess {
  public:
-  explicit Poisson(PerSecond rate) : rate_(rate) {}
+  explicit Poisson(const PoissonConfig& config) : config_(config) {}
 
   std::unique_ptr<ArrivalTimes> start(RandomStream random) const override {
-    return std::make_unique<PoissonTimes>(rate_, random);
+    return std::make_unique<PoissonTimes>(config_.rate, random);
   }
-  void describe(Value& table) const override { table.set("rate", exact_text(rate_)); }
+  void describe(Value& table) const override { poisson_keys().write(config_, table); }
 
  private:
-  PerSecond rate_;
+  PoissonConfig config_;
 };
 
 }  // namespace
 
 ArrivalVariant poisson_arrivals() {
-  return {{"rate"}, [](TableReader& table, const ArrivalInputs&) {
-            return std::make_unique<Poisson>(read_rate(table));
+  return {poisson_keys().notes(), [](TableReader& table, const ArrivalInputs&) {
+            PoissonConfig config;
+            poisson_keys().read(table, config);
+            return std::make_unique<Poisson>(config);
           }};
 }
 

@@ -5,26 +5,41 @@
 namespace foretoken {
 namespace {
 
+struct FixedConfig {
+  int tokens = 1;
+};
+
+const Keys<FixedConfig>& fixed_keys() {
+  static const Keys<FixedConfig> keys = {
+      {"value",
+       &FixedConfig::tokens,
+       {.range = at_least(1), .unit = "tokens", .required = true},
+       "The length; prompt_tokens = 512 is a shorter way to write it."},
+  };
+  return keys;
+}
+
 class Fixed final : public LengthDistribution {
  public:
-  explicit Fixed(int tokens) : tokens_(tokens) {}
+  explicit Fixed(const FixedConfig& config) : config_(config) {}
 
-  std::int64_t sample(RandomStream&, std::size_t) const override { return tokens_; }
-  Value resolved() const override { return tokens_; }
+  std::int64_t sample(RandomStream&, std::size_t) const override { return config_.tokens; }
+  Value resolved() const override { return config_.tokens; }
 
  private:
-  int tokens_;
+  FixedConfig config_;
 };
 
 }  // namespace
 
-LengthFactory fixed_lengths() {
-  return [](TableReader& table, const LengthInputs&) {
-    int tokens = 1;
-    table.require("value", tokens);
-    table.expect("value", tokens >= 1, "must be at least 1");
-    return std::make_unique<Fixed>(tokens);
-  };
+LengthRegistry::Entry fixed_lengths() {
+  return {"fixed", "always the same length",
+          [](TableReader& table, const LengthInputs&) {
+            FixedConfig config;
+            fixed_keys().read(table, config);
+            return std::make_unique<Fixed>(config);
+          },
+          fixed_keys().notes()};
 }
 
 }  // namespace foretoken

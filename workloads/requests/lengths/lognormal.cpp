@@ -16,12 +16,45 @@ namespace {
 constexpr double z99 = 2.3263478740408408;
 constexpr double mean_max = 1e9;
 
+/// The table as it stands in the file: mean and p99, or median and sigma.
+struct LognormalTable {
+  std::optional<double> mean, p99, median, sigma;
+  std::optional<int> min, max;
+};
+
+const Keys<LognormalTable>& lognormal_keys() {
+  using S = LognormalTable;
+  const Range tokens = between(1, mean_max, "must be from 1 to 1e9 tokens");
+  static const Keys<S> keys = {
+      {"mean",
+       &S::mean,
+       {.range = tokens, .unit = "tokens", .fallback = "required, or median"},
+       "Mean length, before min and max clamp it."},
+      {"p99",
+       &S::p99,
+       {.unit = "tokens",
+        .fallback = "required with mean",
+        .allowed = "mean or more, at most 14.97 times it"},
+       "99th percentile, before min and max clamp it."},
+      {"median",
+       &S::median,
+       {.range = tokens, .unit = "tokens", .fallback = "required, or mean"},
+       "Median length: exp(mu)."},
+      {"sigma",
+       &S::sigma,
+       {.range = between(0, 10, "must be from 0 (every length equal) to 10"),
+        .fallback = "required with median"},
+       "Standard deviation of the logarithm; about 1 for chat traffic."},
+      {"min", &S::min, {.range = at_least(1), .unit = "tokens"}, "Shorter draws count as this."},
+      {"max", &S::max, {.unit = "tokens", .allowed = "min or more"}, "Longer draws count as this."},
+  };
+  return keys;
+}
+
 struct LognormalConfig {
   double mu = 0.0;
   double sigma = 0.0;
-  int min = 1;
-  int max = std::numeric_limits<int>::max();
-  Value resolved;
+  LognormalTable table;
 };
 
 class Lognormal final : public LengthDistribution {
@@ -31,10 +64,15 @@ class Lognormal final : public LengthDistribution {
   std::int64_t sample(RandomStream& random, std::size_t) const override {
     boost::random::normal_distribution<double> normal;
     const double tokens = std::exp(config_.mu + config_.sigma * normal(random));
-    return std::llround(
-        std::clamp(tokens, static_cast<double>(config_.min), static_cast<double>(config_.max)));
+    const int most = config_.table.max.value_or(std::numeric_limits<int>::max());
+    return std::llround(std::clamp(tokens, static_cast<double>(config_.table.min.value_or(1)),
+                                   static_cast<double>(most)));
   }
-  Value resolved() const override { return config_.resolved; }
+  Value resolved() const override {
+    Value table = ValueObject{{"distribution", "lognormal"}};
+    lognormal_keys().write(config_.table, table);
+    return table;
+  }
 
  private:
   LognormalConfig config_;
@@ -43,12 +81,10 @@ class Lognormal final : public LengthDistribution {
 // mean = exp(mu + sigma^2/2) and p99 = exp(mu + z99 sigma), so ln(p99/mean) = z99 sigma -
 // sigma^2/2. Of the two roots the smaller is meant: beyond sigma = z99 a fatter tail lowers p99.
 void solve_mean_and_p99(TableReader& table, LognormalConfig& config) {
-  double mean = 1.0;
-  double p99 = 1.0;
-  const bool both = table.require("mean", mean) & table.require("p99", p99);
-  const bool mean_is_fine = mean >= 1.0 && mean <= mean_max;
-  table.expect("mean", mean_is_fine, "must be from 1 to 1e9 tokens");
-  if (!both || !mean_is_fine) return;
+  const bool both = table.has("mean") & table.has("p99");
+  const double mean = config.table.mean.value_or(1.0);
+  const double p99 = config.table.p99.value_or(1.0);
+  if (!both || mean < 1.0 || mean > mean_max) return;
   const double ratio_max = std::exp(z99 * z99 / 2.0);
   table.expect("p99", p99 >= mean,
                fmt::format("is {}, below the mean of {}; a lognormal's 99th percentile lies above "
@@ -61,25 +97,19 @@ void solve_mean_and_p99(TableReader& table, LognormalConfig& config) {
                   p99 / mean, ratio_max, ratio_max * mean));
   config.sigma = z99 - std::sqrt(std::max(0.0, z99 * z99 - 2.0 * std::log(p99 / mean)));
   config.mu = std::log(mean) - config.sigma * config.sigma / 2.0;
-  config.resolved.set("mean", mean);
-  config.resolved.set("p99", p99);
 }
 
-void read_median_and_sigma(TableReader& table, LognormalConfig& config) {
-  double median = 1.0;
-  table.require("median", median);
-  table.expect("median", median >= 1.0 && median <= mean_max, "must be from 1 to 1e9 tokens");
-  table.require("sigma", config.sigma);
-  table.expect("sigma", config.sigma >= 0.0 && config.sigma <= 10.0,
-               "must be from 0 (every length equal) to 10");
-  config.mu = std::log(median);
-  config.resolved.set("median", median);
-  config.resolved.set("sigma", config.sigma);
+void take_median_and_sigma(TableReader& table, LognormalConfig& config) {
+  (void)table.has("median");
+  (void)table.has("sigma");
+  config.mu = std::log(config.table.median.value_or(1.0));
+  config.sigma = config.table.sigma.value_or(0.0);
 }
 
 LognormalConfig from_table(TableReader& table) {
   LognormalConfig config;
-  config.resolved.set("distribution", "lognormal");
+  LognormalTable& given = config.table;
+  lognormal_keys().read(table, given);
   const bool by_mean = (table.find("mean") != nullptr) | (table.find("p99") != nullptr);
   const bool by_median = (table.find("median") != nullptr) | (table.find("sigma") != nullptr);
   if (by_mean == by_median) {
@@ -89,26 +119,22 @@ LognormalConfig from_table(TableReader& table) {
   if (by_mean) {
     solve_mean_and_p99(table, config);
   } else {
-    read_median_and_sigma(table, config);
+    take_median_and_sigma(table, config);
   }
-  if (table.read("min", config.min)) {
-    table.expect("min", config.min >= 1, "must be at least 1");
-    config.resolved.set("min", config.min);
-  }
-  if (table.read("max", config.max)) {
-    table.expect("max", config.max >= config.min,
-                 fmt::format("is {}, below min = {}; swap them", config.max, config.min));
-    config.resolved.set("max", config.max);
-  }
+  const int min = given.min.value_or(1);
+  table.expect("max", !given.max || *given.max >= min,
+               fmt::format("is {}, below min = {}; swap them", given.max.value_or(0), min));
   return config;
 }
 
 }  // namespace
 
-LengthFactory lognormal_lengths() {
-  return [](TableReader& table, const LengthInputs&) {
-    return std::make_unique<Lognormal>(from_table(table));
-  };
+LengthRegistry::Entry lognormal_lengths() {
+  return {"lognormal", "many short, few long: mean and p99, or median and sigma",
+          [](TableReader& table, const LengthInputs&) {
+            return std::make_unique<Lognormal>(from_table(table));
+          },
+          lognormal_keys().notes()};
 }
 
 }  // namespace foretoken

@@ -24,13 +24,14 @@ class TraceLengths final : public LengthDistribution {
 
 }  // namespace
 
-LengthFactory trace_lengths() {
-  return [](TableReader& table, const LengthInputs& inputs) {
-    if (inputs.trace == nullptr) {
-      table.fail("distribution", "\"trace\" needs trace = \"path\" in [workload]");
-    }
-    return std::make_unique<TraceLengths>(inputs);
-  };
+LengthRegistry::Entry trace_lengths() {
+  return {"trace", "the lengths of a recorded trace, row by row",
+          [](TableReader& table, const LengthInputs& inputs) {
+            if (inputs.trace == nullptr) {
+              table.fail("distribution", "\"trace\" needs trace = \"path\" in [workload]");
+            }
+            return std::make_unique<TraceLengths>(inputs);
+          }};
 }
 
 }  // namespace foretoken

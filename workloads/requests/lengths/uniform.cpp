@@ -11,6 +11,21 @@ struct UniformConfig {
   int max = 1;
 };
 
+const Keys<UniformConfig>& uniform_keys() {
+  using S = UniformConfig;
+  static const Keys<S> keys = {
+      {"min",
+       &S::min,
+       {.range = at_least(1), .unit = "tokens", .required = true},
+       "Shortest length."},
+      {"max",
+       &S::max,
+       {.unit = "tokens", .allowed = "min or more", .required = true},
+       "Longest length."},
+  };
+  return keys;
+}
+
 class Uniform final : public LengthDistribution {
  public:
   explicit Uniform(const UniformConfig& config) : config_(config) {}
@@ -19,7 +34,9 @@ class Uniform final : public LengthDistribution {
     return boost::random::uniform_int_distribution<std::int64_t>(config_.min, config_.max)(random);
   }
   Value resolved() const override {
-    return ValueObject{{"distribution", "uniform"}, {"min", config_.min}, {"max", config_.max}};
+    Value table = ValueObject{{"distribution", "uniform"}};
+    uniform_keys().write(config_, table);
+    return table;
   }
 
  private:
@@ -28,21 +45,20 @@ class Uniform final : public LengthDistribution {
 
 UniformConfig from_table(TableReader& table) {
   UniformConfig config;
-  table.require("min", config.min);
-  table.expect("min", config.min >= 1, "must be at least 1");
-  if (table.require("max", config.max)) {
-    table.expect("max", config.max >= config.min,
-                 fmt::format("is {}, below min = {}; swap them", config.max, config.min));
-  }
+  uniform_keys().read(table, config);
+  table.expect("max", config.max >= config.min,
+               fmt::format("is {}, below min = {}; swap them", config.max, config.min));
   return config;
 }
 
 }  // namespace
 
-LengthFactory uniform_lengths() {
-  return [](TableReader& table, const LengthInputs&) {
-    return std::make_unique<Uniform>(from_table(table));
-  };
+LengthRegistry::Entry uniform_lengths() {
+  return {"uniform", "every length from min to max equally likely",
+          [](TableReader& table, const LengthInputs&) {
+            return std::make_unique<Uniform>(from_table(table));
+          },
+          uniform_keys().notes()};
 }
 
 }  // namespace foretoken

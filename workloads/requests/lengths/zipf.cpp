@@ -18,6 +18,26 @@ struct ZipfConfig {
   double exponent = 1.0;
 };
 
+const Keys<ZipfConfig>& zipf_keys() {
+  using S = ZipfConfig;
+  static const Keys<S> keys = {
+      {"min",
+       &S::min,
+       {.range = at_least(1), .unit = "tokens", .required = true},
+       "Shortest length."},
+      {"max",
+       &S::max,
+       {.unit = "tokens", .allowed = "min or more, within a million lengths", .required = true},
+       "Longest length."},
+      {"exponent",
+       &S::exponent,
+       {.range = between(0, 100, "must be from 0 (uniform) to 100"), .required = true},
+       "The probability of n tokens is proportional to n^-exponent: 0 is uniform, larger values "
+       "favour short lengths."},
+  };
+  return keys;
+}
+
 class Zipf final : public LengthDistribution {
  public:
   explicit Zipf(const ZipfConfig& config) : config_(config) {
@@ -35,10 +55,9 @@ class Zipf final : public LengthDistribution {
     return std::min<std::int64_t>(config_.min + (found - cumulative_.begin()), config_.max);
   }
   Value resolved() const override {
-    return ValueObject{{"distribution", "zipf"},
-                       {"min", config_.min},
-                       {"max", config_.max},
-                       {"exponent", config_.exponent}};
+    Value table = ValueObject{{"distribution", "zipf"}};
+    zipf_keys().write(config_, table);
+    return table;
   }
 
  private:
@@ -48,26 +67,22 @@ class Zipf final : public LengthDistribution {
 
 std::unique_ptr<LengthDistribution> from_table(TableReader& table) {
   ZipfConfig config;
-  table.require("min", config.min);
-  table.expect("min", config.min >= 1, "must be at least 1");
-  bool fine = config.min >= 1;
-  if (table.require("max", config.max)) {
-    table.expect("max", config.max >= config.min,
-                 fmt::format("is {}, below min = {}; swap them", config.max, config.min));
-    table.expect("max", config.max - std::int64_t{config.min} < lengths_max,
-                 fmt::format("spans more than {} lengths from min = {}", lengths_max, config.min));
-    fine = fine && config.max >= config.min && config.max - std::int64_t{config.min} < lengths_max;
-  }
-  table.require("exponent", config.exponent);
-  table.expect("exponent", config.exponent >= 0.0 && config.exponent <= 100.0,
-               "must be from 0 (uniform) to 100");
+  zipf_keys().read(table, config);
+  table.expect("max", config.max >= config.min,
+               fmt::format("is {}, below min = {}; swap them", config.max, config.min));
+  const bool is_narrow = config.max - std::int64_t{config.min} < lengths_max;
+  table.expect("max", is_narrow,
+               fmt::format("spans more than {} lengths from min = {}", lengths_max, config.min));
+  const bool fine = config.min >= 1 && config.max >= config.min && is_narrow;
   return fine ? std::make_unique<Zipf>(config) : nullptr;
 }
 
 }  // namespace
 
-LengthFactory zipf_lengths() {
-  return [](TableReader& table, const LengthInputs&) { return from_table(table); };
+LengthRegistry::Entry zipf_lengths() {
+  return {"zipf", "a power law from min to max",
+          [](TableReader& table, const LengthInputs&) { return from_table(table); },
+          zipf_keys().notes()};
 }
 
 }  // namespace foretoken

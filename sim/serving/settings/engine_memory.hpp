@@ -1,8 +1,8 @@
-// How an engine uses memory, as people set it: what its one setting for GPU memory is a share of,
-// and what becomes of a sequence whose KV blocks are needed for others. sim/serving does it.
+// How an engine uses memory, as keys of the [engine] table: the share of the GPU's memory that it
+// takes, its KV blocks, and what becomes of a sequence whose blocks are needed for others.
 #pragma once
 
-#include "sim/base/enum_names.hpp"
+#include "sim/base/keys.hpp"
 
 namespace foretoken {
 
@@ -36,5 +36,22 @@ template <>
 struct EnumNames<HostCopies> {
   static constexpr auto names = std::to_array<std::string_view>({"before", "layer_wise"});
 };
+
+struct EngineMemory {
+  int block_tokens = 16;  // tokens of a KV block
+  MemoryRule memory_rule = MemoryRule::of_total;
+  double memory_utilization = 0.9;  // a share of GPU memory; of what, memory_rule says
+  bool graphs_in_share = false;     // of_total: the share pays for CUDA graphs too
+  std::int64_t kv_blocks = 0;       // 0 = computed from memory; else given (a recorded value)
+  bool prefix_caching = true;       // prompts share the KV blocks of equal beginnings
+  Bytes host_kv;  // host memory for KV blocks of one replica, all its GPUs; 0 = none
+  HostCopies host_copies = HostCopies::layer_wise;
+  Preemption preemption = Preemption::recompute;
+};
+
+/// `host_kv = "auto"` is left for the scenario to work out, which knows the node.
+const Keys<EngineMemory>& engine_memory_keys();
+/// Whether the table asks for that.
+bool asks_for_auto_host_kv(TableReader& engine);
 
 }  // namespace foretoken

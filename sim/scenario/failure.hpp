@@ -1,42 +1,15 @@
-// What may change the number of replicas during a run, as a scenario tells it: how long one takes
-// to start, what scales them, what fails.
+// A [[failures]] table: what of the hardware or of its network fails in a run, when, and for how
+// long.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "sim/base/enum_names.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace foretoken {
-
-/// How long a replica takes from the decision to start it to its first request.
-struct StartupSettings {
-  Seconds time;  // besides loading weights: container, libraries, compilation, CUDA graphs
-  /// At which a node reads weights, all its GPUs together; nullopt = they take no time.
-  std::optional<BytesPerSecond> weights_bandwidth;
-  bool is_cold = false;  // the replicas of time 0 start then; else they are up
-  bool operator==(const StartupSettings&) const = default;
-};
-
-enum class AutoscalerMetric { queue, outstanding, utilization, kv };
-template <>
-struct EnumNames<AutoscalerMetric> {
-  static constexpr auto names =
-      std::to_array<std::string_view>({"queue", "outstanding", "utilization", "kv"});
-};
-
-struct AutoscalerSettings {
-  int min = 1, max = 1;  // replicas
-  AutoscalerMetric metric = AutoscalerMetric::queue;
-  double target = 1.0;           // of the metric, for one replica
-  Seconds interval{15.0};        // between two looks (Kubernetes' default)
-  Seconds cooldown_up;           // since the last change
-  Seconds cooldown_down{300.0};  // (Kubernetes' default to look back before scaling down)
-};
 
 enum class FailingPart { gpu, node, replica };
 template <>

@@ -1,0 +1,40 @@
+// Who does what where prompts and outputs are computed by different replicas: the role of a pool's
+// replicas, and the keys of [deployment] about what passes between them.
+#pragma once
+
+#include "sim/base/keys.hpp"
+
+namespace foretoken {
+
+/// What the replicas of a pool do: prompts, whose KV cache they hand on, with the first token; what
+/// follows; or both, as one engine does.
+enum class PoolRole { both, prefill, decode };
+template <>
+struct EnumNames<PoolRole> {
+  static constexpr auto names = std::to_array<std::string_view>({"both", "prefill", "decode"});
+};
+
+/// When the KV cache of a prompt leaves the replica that computed it: layer by layer while the next
+/// ones are computed, or once it is complete.
+enum class KvTransfer { after_prefill, layer_wise };
+template <>
+struct EnumNames<KvTransfer> {
+  static constexpr auto names = std::to_array<std::string_view>({"after_prefill", "layer_wise"});
+};
+
+/// Which pool's replica shows the first token to the client: the one that draws it, or the one that
+/// goes on, once it has the KV cache.
+enum class FirstToken { prefill, decode };
+template <>
+struct EnumNames<FirstToken> {
+  static constexpr auto names = std::to_array<std::string_view>({"prefill", "decode"});
+};
+
+struct HandoffSettings {
+  KvTransfer kv_transfer = KvTransfer::after_prefill;
+  FirstToken first_token = FirstToken::prefill;
+};
+
+const Keys<HandoffSettings>& handoff_keys();
+
+}  // namespace foretoken

@@ -1,0 +1,34 @@
+// What the CPU beside the GPUs spends on serving, as keys of the [engine] table. All are zero
+// unless the scenario or its preset says otherwise.
+#pragma once
+
+#include <vector>
+
+#include "sim/base/keys.hpp"
+
+namespace foretoken {
+
+struct HostSettings {
+  Seconds step;          // each step: scheduler, input preparation, whatever does not grow
+  Seconds sequence;      // each sequence in it: schedule, prepare, sample, hand out the token
+  Seconds request;       // each sequence that runs for the first time: its blocks and hashes
+  Seconds launch;        // each kernel launched on its own
+  Seconds graph_launch;  // a captured step, or each attention between captured pieces of one
+  Seconds gap;           // after every step, on top and never hidden
+  double speed = 1.0;    // of this CPU; 2 halves all of the above but the gap
+  bool async_scheduling = false;      // the next step is prepared while this one runs
+  std::vector<int> cuda_graph_sizes;  // tokens of a step; empty = every kernel is launched
+  bool cuda_graph_prefill = false;    // steps with prefill replay graphs too
+  Seconds front_end_request;          // one request after the other: HTTP, tokenise, hand over
+  Seconds front_end_token;            // likewise, each token of a prompt
+  Seconds front_end_output;           // from a token to its arrival at the client
+
+  /// With the times that pass on this CPU, each multiplied by `stretch`; its speed is then 1.
+  [[nodiscard]] HostSettings here(double stretch) const;
+  /// Whether no step takes the CPU any time.
+  [[nodiscard]] bool is_free() const;
+};
+
+const Keys<HostSettings>& host_keys();
+
+}  // namespace foretoken

@@ -1,0 +1,12 @@
+// The keys of the [engine] table that say which kernels a step is made of.
+#pragma once
+
+#include "sim/base/keys.hpp"
+#include "workloads/generator.hpp"
+
+namespace foretoken {
+
+/// framework, expert_kernels, sampling, overlap.
+const Keys<ExecutionSettings>& execution_keys();
+
+}  // namespace foretoken
