@@ -104,10 +104,10 @@ class Drawing {
     for (std::size_t i = 0; i < cluster_.groups.size(); ++i) {
       const NodeGroup& group = cluster_.groups[i];
       const NodeSpec& node = group.node;
-      const std::string link = node.link == NodeLink::single
-                                   ? ""
-                                   : fmt::format("\\n{} {}", enum_name(node.link),
-                                                 rate_text(node.link_bandwidth));
+      const std::string link =
+          node.link == NodeLink::single
+              ? ""
+              : fmt::format("\\n{} {}", enum_name(node.link), rate_text(node.link_bandwidth));
       box(fmt::format("group{}", i),
           fmt::format("{}: {}\\n{} x {} each{}", group.name, plural(group.nodes, "node"), node.gpus,
                       group.gpu.title, link),

@@ -1,7 +1,7 @@
 // What communication costs on a kind of fabric beyond what its wires do: alpha-beta costs of each
 // protocol of NCCL, of the all-reduce kernels of serving frameworks, and of expert exchange. Plain
 // numbers that a fit can fill in from measurements and a TOML file can hold (specs/fabrics/*.toml);
-// kernels/collectives.hpp holds the formulas.
+// kernels/communication/collectives.hpp holds the formulas.
 //
 // A transfer of n steps in which a rank moves W bytes over its link takes
 //     launch + n (link latency + step) + W / (share * link rate)

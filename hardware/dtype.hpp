@@ -17,9 +17,9 @@ enum class DType { bf16, fp16, fp8, fp8_block, nvfp4, mxfp4, int8, fp32, w4a16, 
 
 template <>
 struct EnumNames<DType> {
-  static constexpr auto names = std::to_array<std::string_view>(
-      {"bf16", "fp16", "fp8", "fp8_block", "nvfp4", "mxfp4", "int8", "fp32", "w4a16", "w4a16_g32",
-       "w8a16"});
+  static constexpr auto names =
+      std::to_array<std::string_view>({"bf16", "fp16", "fp8", "fp8_block", "nvfp4", "mxfp4", "int8",
+                                       "fp32", "w4a16", "w4a16_g32", "w8a16"});
 };
 
 inline constexpr std::size_t dtype_count = EnumNames<DType>::names.size();

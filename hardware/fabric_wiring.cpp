@@ -86,7 +86,7 @@ BytesPerSecond FabricWiring::capacity(LinkIndex link) const {
   switch (fabric.kind) {
     case FabricKind::dragonfly:
       return efficiency_ * (link < global_first_ ? fabric.local_bandwidth
-                                                : fabric.global_bandwidth * global_links_);
+                                                 : fabric.global_bandwidth * global_links_);
     case FabricKind::torus:
       return efficiency_ * fabric.link_bandwidth;
     default:

@@ -63,8 +63,8 @@ class Wiring {
   [[nodiscard]] int node_with(LinkIndex link) const;
 
   const ClusterSpec& cluster_;
-  std::vector<NodeWiring> nodes_;         // of a node of each group
-  std::vector<LinkIndex> group_first_;    // the groups' first links
+  std::vector<NodeWiring> nodes_;       // of a node of each group
+  std::vector<LinkIndex> group_first_;  // the groups' first links
   FabricWiring fabric_;
   LinkIndex fabric_first_;
 };

@@ -1,6 +1,6 @@
 // What share of a layer's assignments each expert gets, how even shares are, and how they become
 // whole numbers: the arithmetic that routings (routing.hpp) and drawn histograms
-// (selection/expert_histogram.hpp) have in common.
+// (tiles/expert_histogram.hpp) have in common.
 #pragma once
 
 #include <cstdint>

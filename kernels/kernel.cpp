@@ -121,8 +121,8 @@ void add(WordHash& hash, const KvWrite& kernel) {
 }
 
 void add(WordHash& hash, const FusedMoe& kernel) {
-  const auto& [tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing,
-               implementation, ungated] = kernel;
+  const auto& [tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing, implementation,
+               ungated] = kernel;
   hash.add(tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing, implementation,
            ungated);
 }

@@ -20,8 +20,8 @@ KernelWork moe_work(const FusedMoe& kernel) {
   const double tokens_in = std::min(tokens, assignments);  // those with an expert on this rank
 
   KernelWork work;
-  const double written = kernel.ungated ? 1 : 2;   // columns of the first product, in widths
-  const double products = written + 1;             // (gate and) up, down
+  const double written = kernel.ungated ? 1 : 2;  // columns of the first product, in widths
+  const double products = written + 1;            // (gate and) up, down
   work.tensor_flops = 2 * products * assignments * hidden * width;
   work.tensor_dtype = kernel.dtype;
   // SiLU: exp2, reciprocal; with the multiplication four operations. ReLU^2 takes two.

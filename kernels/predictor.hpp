@@ -1,6 +1,6 @@
 // The contract of every predictor: how long one kernel takes on one GPU, what bounds it, and where
 // the number comes from. Predictors are pure: same kernel and GPU, same answer; no clock, no state
-// that shows. Collectives are not theirs (kernels/collectives.hpp).
+// that shows. Collectives are not theirs (kernels/communication/collectives.hpp).
 #pragma once
 
 #include <array>

@@ -133,8 +133,8 @@ std::vector<std::int64_t> expert_counts(const Routing& routing, std::int64_t tok
                             experts),
           assignments);
     case Routing::Kind::balancedness:
-      return largest_remainder(rank_shares(popularity_exponent(routing.parameter, experts), experts),
-                               assignments);
+      return largest_remainder(
+          rank_shares(popularity_exponent(routing.parameter, experts), experts), assignments);
     case Routing::Kind::histogram:
       break;
   }

@@ -5,7 +5,7 @@
 
 #include "calibration/app/subcommand.hpp"
 #include "calibration/say.hpp"
-#include "kernels/trained_families.hpp"
+#include "kernels/estimators/trained_families.hpp"
 #include "sim/base/output_file.hpp"
 
 namespace foretoken {

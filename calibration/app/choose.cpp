@@ -7,7 +7,7 @@
 #include "calibration/app/subcommand.hpp"
 #include "calibration/say.hpp"
 #include "calibration/selection/launch_choice.hpp"
-#include "kernels/trained_families.hpp"
+#include "kernels/estimators/trained_families.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/random.hpp"
 #include "workloads/measurements/measured_rows.hpp"

@@ -8,13 +8,13 @@
 #include "calibration/app/family_trainer.hpp"
 #include "calibration/fit/linear.hpp"
 #include "calibration/fit/wave_laws_fit.hpp"
-#include "kernels/in_step_predictor.hpp"
-#include "kernels/neusight.hpp"
-#include "kernels/paper_family.hpp"
+#include "kernels/estimators/in_step_predictor.hpp"
+#include "kernels/estimators/neusight.hpp"
+#include "kernels/estimators/paper_family.hpp"
+#include "kernels/estimators/row_prices.hpp"
+#include "kernels/estimators/trained_families.hpp"
 #include "kernels/physical_predictor.hpp"
 #include "kernels/roof.hpp"
-#include "kernels/row_prices.hpp"
-#include "kernels/trained_families.hpp"
 
 namespace foretoken {
 namespace {

@@ -21,8 +21,8 @@ struct AdaptedPrice {
   double adapted = 0, before = 0;
 };
 
-/// Trains without what the fold leaves out, and adapts to each count of launches that leaves as many
-/// to judge by; of those at most `rows_max`.
+/// Trains without what the fold leaves out, and adapts to each count of launches that leaves as
+/// many to judge by; of those at most `rows_max`.
 std::vector<AdaptedPrice> adapted_prices(const FamilyTable& table, const Fold& fold,
                                          const FamilyTraining& training, const FewLaunches& few,
                                          std::size_t rows_max);

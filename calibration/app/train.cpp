@@ -13,8 +13,8 @@
 #include "calibration/fit/tile_profile_fit.hpp"
 #include "calibration/fit/wave_laws_fit.hpp"
 #include "calibration/say.hpp"
-#include "kernels/neusight.hpp"
-#include "kernels/paper_family.hpp"
+#include "kernels/estimators/neusight.hpp"
+#include "kernels/estimators/paper_family.hpp"
 #include "sim/base/output_file.hpp"
 
 namespace foretoken {

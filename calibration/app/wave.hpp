@@ -12,7 +12,7 @@ namespace foretoken {
 struct FitWave {
   std::vector<std::string> data;
   std::vector<std::string> refined;  // passes of contenders side by side
-  std::string out;  // "" = calibration/artifacts/wave/<gpu>_<dtype>.json
+  std::string out;                   // "" = calibration/artifacts/wave/<gpu>_<dtype>.json
   WaveFitOptions options;
 };
 int fit_wave(const FitWave& command);
@@ -24,9 +24,9 @@ struct FitWaveMachine {
 int fit_wave_machine(const FitWaveMachine& command);
 
 struct EvaluateWave {
-  std::vector<std::string> data;  // none = the committed fp8 grid and its contenders
+  std::vector<std::string> data;     // none = the committed fp8 grid and its contenders
   std::vector<std::string> refined;  // passes of contenders side by side
-  std::string split;              // "" = all
+  std::string split;                 // "" = all
   bool with_comparators = false;
   WaveFitOptions options;
 };

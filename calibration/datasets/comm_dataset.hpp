@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/measured_communication.hpp"
+#include "kernels/communication/measured_communication.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace foretoken {

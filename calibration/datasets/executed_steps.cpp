@@ -170,7 +170,8 @@ KernelSequence kernels_of(const ExecutedStep& step, const Transformer& model) {
   execution.sampling = SamplingMethod::top_p;  // step_kernels.cu
   KernelSequence kernels = generate(model, step.layout, execution, step.batch, 0);
   for (KernelCall& call : kernels) {
-    if (auto* gemm = std::get_if<Gemm>(&call.kernel)) gemm->implementation.framework = step.framework;
+    if (auto* gemm = std::get_if<Gemm>(&call.kernel))
+      gemm->implementation.framework = step.framework;
     if (auto* attention = std::get_if<Attention>(&call.kernel)) {
       attention->implementation.framework = step.framework;
       attention->implementation.source = step.attention;

@@ -30,7 +30,7 @@ struct ExecutedStep {
   KernelSource attention = KernelSource::automatic;  // whose attention ran
   BatchShape batch;
   bool has_multicast = true;  // NCCL may let the switch add up
-  Seconds gpu_time;  // as one CUDA graph, replayed again and again
+  Seconds gpu_time;           // as one CUDA graph, replayed again and again
   /// Of one replay after a rest, at the clock of a cool card; where that was measured.
   std::optional<Seconds> rested_time;
   int launches = 0;    // kernels

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/trained_families.hpp"
+#include "kernels/estimators/trained_families.hpp"
 #include "sim/base/fingerprint.hpp"
 
 namespace foretoken {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibration/datasets/dataset.hpp"
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 
 namespace foretoken {
 

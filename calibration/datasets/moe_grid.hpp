@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/selection/moe_layer.hpp"
-#include "kernels/selection/moe_tile.hpp"
+#include "kernels/tiles/moe_layer.hpp"
+#include "kernels/tiles/moe_tile.hpp"
 
 namespace foretoken {
 

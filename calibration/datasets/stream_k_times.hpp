@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hardware/dtype.hpp"
-#include "kernels/selection/tiled_product.hpp"
+#include "kernels/tiles/tiled_product.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace foretoken {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hardware/dtype.hpp"
-#include "kernels/selection/tiled_product.hpp"
+#include "kernels/tiles/tiled_product.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace foretoken {
@@ -28,7 +28,7 @@ struct TileTime {
 struct TiledShape {
   std::string kind;  // "random", "llama", "decode"
   TiledProduct product;
-  Seconds cublas;  // 0: nobody timed it; where a shape has it, it comes first
+  Seconds cublas;               // 0: nobody timed it; where a shape has it, it comes first
   std::vector<TileTime> tiles;  // in the file's order
   /// Of those that raced.
   [[nodiscard]] const TileTime& best() const;

@@ -1,12 +1,12 @@
-// How often measured launches stay below their ceiling (kernels/ceiling.hpp): on layouts that no
-// ceiling was trained on, about the share it was trained for.
+// How often measured launches stay below their ceiling (kernels/predictors/ceiling.hpp): on layouts
+// that no ceiling was trained on, about the share it was trained for.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "calibration/datasets/dataset.hpp"
-#include "kernels/ceiling.hpp"
+#include "kernels/predictors/ceiling.hpp"
 
 namespace foretoken {
 

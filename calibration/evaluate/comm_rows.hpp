@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibration/datasets/comm_dataset.hpp"
-#include "kernels/measured_communication.hpp"
+#include "kernels/communication/measured_communication.hpp"
 
 namespace foretoken {
 
@@ -34,7 +34,7 @@ struct CommRow {
   GroupLinks links;  // of its ranks
   Seconds time;
   std::string gpu, cluster;  // as CommSample's
-  std::string origin;  // as CommSample's
+  std::string origin;        // as CommSample's
 };
 
 /// The samples as rows, in an order of their own: sizes of a curve that are closer than an eighth

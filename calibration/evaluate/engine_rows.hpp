@@ -1,6 +1,7 @@
 // Measured all-reduces of serving engines, each of the version that its table knows
-// (kernels/engine_all_reduce.hpp): what the tables' constants are fitted to and judged by. Unlike
-// comm_rows(), which takes all versions of a library for one, they tell versions apart.
+// (kernels/communication/engine_all_reduce.hpp): what the tables' constants are fitted to and
+// judged by. Unlike comm_rows(), which takes all versions of a library for one, they tell versions
+// apart.
 #pragma once
 
 #include <span>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "calibration/evaluate/comm_rows.hpp"
-#include "kernels/engine_all_reduce.hpp"
+#include "kernels/communication/engine_all_reduce.hpp"
 
 namespace foretoken {
 

@@ -8,7 +8,7 @@
 
 #include "calibration/datasets/family_table.hpp"
 #include "calibration/evaluate/score.hpp"
-#include "kernels/artifact.hpp"
+#include "kernels/networks/artifact.hpp"
 
 namespace foretoken {
 

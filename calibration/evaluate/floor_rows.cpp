@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 
 namespace foretoken {
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "hardware/cluster.hpp"
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 
 namespace foretoken {
 namespace {

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "calibration/evaluate/tile_report.hpp"
-#include "kernels/selection/pipelined_tile.hpp"
-#include "kernels/selection/stream_k.hpp"
+#include "kernels/tiles/pipelined_tile.hpp"
+#include "kernels/tiles/stream_k.hpp"
 
 namespace foretoken {
 namespace {

@@ -9,8 +9,8 @@
 #include <span>
 #include <tuple>
 
-#include "kernels/selection/tile_candidates.hpp"
-#include "kernels/selection/tile_selector.hpp"
+#include "kernels/tiles/tile_candidates.hpp"
+#include "kernels/tiles/tile_selector.hpp"
 #include "sim/base/fingerprint.hpp"
 
 namespace foretoken {
@@ -217,7 +217,8 @@ std::string TileReport::text(std::size_t worst) const {
         "{:>9} | {:6.1f} {:+6.1f}\n",
         line.model, line.kind, line.half, line.shapes, 100 * line.mean, 100 * line.median,
         100 * line.p10, 100 * line.worst, 100 * line.near_best, line.tau,
-        ratio_text(line.against_cublas), ratio_text(line.best_against_cublas), 100 * line.error, 100 * line.bias);
+        ratio_text(line.against_cublas), ratio_text(line.best_against_cublas), 100 * line.error,
+        100 * line.bias);
   }
   out +=
       "Efficiency, share, error and bias in %. cuBLAS: its time over the selected tile's "

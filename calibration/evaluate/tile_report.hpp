@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibration/datasets/tile_times.hpp"
-#include "kernels/selection/tile_model.hpp"
+#include "kernels/tiles/tile_model.hpp"
 #include "sim/base/value.hpp"
 
 namespace foretoken {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "calibration/evaluate/family_rows.hpp"
-#include "kernels/adaptation.hpp"
+#include "kernels/networks/adaptation.hpp"
 
 namespace foretoken {
 

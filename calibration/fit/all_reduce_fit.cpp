@@ -6,7 +6,7 @@
 #include <map>
 
 #include "calibration/fit/fabric_parts.hpp"
-#include "kernels/collective_algorithm.hpp"
+#include "kernels/communication/collective_algorithm.hpp"
 
 namespace foretoken {
 namespace {

@@ -1,11 +1,12 @@
-// Turns measured communication into what prices it (kernels/measured_communication.hpp).
+// Turns measured communication into what prices it
+// (kernels/communication/measured_communication.hpp).
 #pragma once
 
 #include <span>
 
 #include "calibration/evaluate/comm_rows.hpp"
 #include "calibration/fit/grow_forest.hpp"
-#include "kernels/measured_communication.hpp"
+#include "kernels/communication/measured_communication.hpp"
 
 namespace foretoken {
 

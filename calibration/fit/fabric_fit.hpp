@@ -6,7 +6,7 @@
 #include <string>
 
 #include "calibration/evaluate/comm_rows.hpp"
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 
 namespace foretoken {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/half_text.hpp"
+#include "kernels/networks/half_text.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/regression_forest.hpp"
+#include "kernels/networks/regression_forest.hpp"
 
 namespace foretoken {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/selection/decision_tree.hpp"
+#include "kernels/networks/decision_tree.hpp"
 
 namespace foretoken {
 

@@ -6,7 +6,7 @@
 
 #include "calibration/evaluate/comm_split.hpp"
 #include "calibration/fit/all_reduce_fit.hpp"
-#include "kernels/collective_algorithm.hpp"
+#include "kernels/communication/collective_algorithm.hpp"
 
 namespace foretoken {
 namespace {

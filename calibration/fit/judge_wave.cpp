@@ -9,7 +9,7 @@
 
 #include "calibration/fit/grow_forest.hpp"
 #include "calibration/fit/small_mlp.hpp"
-#include "kernels/selection/moe_dispatch.hpp"
+#include "kernels/tiles/moe_dispatch.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {

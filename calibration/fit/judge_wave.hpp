@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibration/fit/wave_fit.hpp"
-#include "kernels/selection/wave_model.hpp"
+#include "calibration/fit/wave_model.hpp"
 
 namespace foretoken {
 

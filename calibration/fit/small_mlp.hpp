@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/network.hpp"
+#include "kernels/networks/network.hpp"
 
 namespace foretoken {
 

@@ -2,7 +2,7 @@
 
 #include "calibration/evaluate/tile_report.hpp"
 #include "calibration/fit/pattern_search.hpp"
-#include "kernels/selection/pipelined_tile.hpp"
+#include "kernels/tiles/pipelined_tile.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {

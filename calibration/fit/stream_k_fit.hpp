@@ -2,7 +2,7 @@
 #pragma once
 
 #include "calibration/datasets/stream_k_times.hpp"
-#include "kernels/selection/tile_constants.hpp"
+#include "kernels/tiles/tile_constants.hpp"
 
 namespace foretoken {
 

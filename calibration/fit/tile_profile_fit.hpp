@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "kernels/selection/tile_profile.hpp"
+#include "kernels/tiles/tile_profile.hpp"
 
 namespace foretoken {
 

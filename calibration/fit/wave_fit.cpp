@@ -6,7 +6,7 @@
 #include <map>
 
 #include "hardware/gpu.hpp"
-#include "kernels/selection/moe_dispatch.hpp"
+#include "kernels/tiles/moe_dispatch.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {

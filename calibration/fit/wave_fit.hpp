@@ -1,14 +1,14 @@
-// Fits the two-level wave model (kernels/selection/wave_profile.hpp): per configuration, one set of
+// Fits the two-level wave model (kernels/tiles/wave_profile.hpp): per configuration, one set of
 // constants over all layers and, for layers profiled at enough points, a correction of it that is
 // held small unless the points insist. Relative errors, ridge regression, one solve each. What is
-// left over on a layer's own points becomes its residual (kernels/selection/wave_residual.hpp).
+// left over on a layer's own points becomes its residual (kernels/tiles/wave_residual.hpp).
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "calibration/datasets/moe_grid.hpp"
-#include "kernels/selection/wave_profile.hpp"
+#include "kernels/tiles/wave_profile.hpp"
 
 namespace foretoken {
 

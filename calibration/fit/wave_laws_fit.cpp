@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "kernels/decomposition.hpp"
+#include "kernels/tasks/decomposition.hpp"
 
 namespace foretoken {
 namespace {

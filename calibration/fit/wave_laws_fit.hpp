@@ -1,8 +1,8 @@
-// Fits the constants of the wave model (kernels/wave_laws.hpp).
+// Fits the constants of the wave model (kernels/estimators/wave_laws.hpp).
 #pragma once
 
 #include "calibration/evaluate/family_rows.hpp"
-#include "kernels/wave_laws.hpp"
+#include "kernels/estimators/wave_laws.hpp"
 
 namespace foretoken {
 

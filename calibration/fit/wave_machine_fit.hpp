@@ -1,11 +1,11 @@
 // Fits the constants with which waves are priced from a GPU's specification
-// (kernels/selection/wave_analytic.hpp) to measured times of a GPU.
+// (kernels/tiles/wave_analytic.hpp) to measured times of a GPU.
 #pragma once
 
 #include <span>
 
 #include "calibration/datasets/moe_grid.hpp"
-#include "kernels/selection/wave_analytic.hpp"
+#include "kernels/tiles/wave_analytic.hpp"
 
 namespace foretoken {
 

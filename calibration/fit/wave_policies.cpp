@@ -9,7 +9,7 @@
 #include <map>
 
 #include "calibration/fit/judge_wave.hpp"
-#include "kernels/selection/moe_dispatch.hpp"
+#include "kernels/tiles/moe_dispatch.hpp"
 
 namespace foretoken {
 namespace {

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "kernels/routing.hpp"
-#include "kernels/selection/expert_histogram.hpp"
-#include "kernels/selection/moe_region.hpp"
+#include "kernels/tiles/expert_histogram.hpp"
+#include "kernels/tiles/moe_region.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {

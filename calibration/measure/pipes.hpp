@@ -9,7 +9,7 @@
 namespace foretoken::measure {
 
 struct PipeRate {
-  std::string pipe;                 // "wgmma_bf16" (128 columns), "wgmma_bf16_n16", "mma_sync_bf16", "ex2" …
+  std::string pipe;  // "wgmma_bf16" (128 columns), "wgmma_bf16_n16", "mma_sync_bf16", "ex2" …
   double ops_per_clock_per_sm = 0;  // an FMA counts as two, an ex2 as one
   double tera_ops_per_second = 0;   // all SMs, at the clock that the card then ran at
   double sm_clock_mhz = 0;

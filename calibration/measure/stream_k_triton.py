@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times a Stream-K product in Triton (bf16) over the grids that `foretoken select` names, and a few
 beside them, against one CTA a tile and against splits of the depth, all with the same tile: what the
-grid policies of kernels/selection/stream_k.hpp are judged by.
+grid policies of kernels/tiles/stream_k.hpp are judged by.
 
 The shapes are those whose tiles leave many units idle in the last round. `stream_k_plan.py` draws
 them and asks `foretoken select` for the grids; this program measures them where the GPU is. The

@@ -116,7 +116,7 @@ torch::Tensor log_of_utilisation(const torch::Tensor& utilisation) {
                       torch::log(utilisation.clamp_min(utilisation_min)), straight);
 }
 
-/// log(time / T) of some rows, as kernels/head.cpp has it.
+/// log(time / T) of some rows, as kernels/networks/head.cpp has it.
 torch::Tensor log_ratios(nn::Sequential& network, const Tensors& tensors, const torch::Tensor& rows,
                          Head head) {
   const torch::Tensor answer = network->forward(tensors.inputs.index_select(0, rows));

@@ -1,5 +1,5 @@
 // Trains ensembles of small networks with LibTorch (trainer.cpp is the only file that includes it)
-// and hands them on folded, as kernels/network.hpp runs them.
+// and hands them on folded, as kernels/networks/network.hpp runs them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/head.hpp"
+#include "kernels/networks/head.hpp"
 
 namespace foretoken {
 

@@ -1,7 +1,7 @@
 // How far a kernel is from what the best fifth of comparable launches reach (SynPerf, Section VII;
-// kernels/ceiling.hpp): which kernels are worth tuning, and when to stop. Only kernels that serving
-// knows have such a ceiling; for the others there is the roof of the header's own costs, which says
-// how far it could be at most and nothing of what anybody reached.
+// kernels/predictors/ceiling.hpp): which kernels are worth tuning, and when to stop. Only kernels
+// that serving knows have such a ceiling; for the others there is the roof of the header's own
+// costs, which says how far it could be at most and nothing of what anybody reached.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 #include "calibration/tune/evaluation.hpp"
 #include "hardware/gpu.hpp"
-#include "kernels/ceiling.hpp"
+#include "kernels/predictors/ceiling.hpp"
 
 namespace foretoken::tune {
 

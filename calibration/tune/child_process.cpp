@@ -34,7 +34,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   FORETOKEN_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0,
                   "socketpair: {}", std::strerror(errno));
   std::vector<char*> arguments;
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.data()));
+  for (const std::string& argument : command)
+    arguments.push_back(const_cast<char*>(argument.data()));
   arguments.push_back(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();
@@ -66,8 +67,8 @@ bool ChildProcess::send(const std::string& text, Deadline deadline) {
     if (poll(&waiting, 1, milliseconds_until(deadline)) <= 0) return false;
     if ((waiting.revents & POLLIN) != 0 && read_some(deadline) != Outcome::line) return false;
     if ((waiting.revents & POLLOUT) == 0) continue;
-    const ssize_t bytes = ::send(socket_, text.data() + sent, text.size() - sent,
-                                 MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t bytes =
+        ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (bytes < 0 && errno != EAGAIN && errno != EINTR) return false;
     if (bytes > 0) sent += static_cast<std::size_t>(bytes);
   }

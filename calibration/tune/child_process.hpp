@@ -1,5 +1,5 @@
-// A program in a process of its own that answers lines with lines: whatever happens there (a hang, a
-// fault, nonsense on its output) costs its user one answer. POSIX.
+// A program in a process of its own that answers lines with lines: whatever happens there (a hang,
+// a fault, nonsense on its output) costs its user one answer. POSIX.
 #pragma once
 
 #include <sys/types.h>

@@ -26,8 +26,7 @@ IncrementalClusters::Point IncrementalClusters::scaled(const Point& point) const
 
 double IncrementalClusters::distance(const std::vector<Point>& points, int kernel) const {
   const auto k = static_cast<std::size_t>(kernel);
-  return squared_distance(scaled(points[k]),
-                          centroids_[static_cast<std::size_t>(assignment_[k])]);
+  return squared_distance(scaled(points[k]), centroids_[static_cast<std::size_t>(assignment_[k])]);
 }
 
 int IncrementalClusters::nearest(const Point& scaled_point) const {
@@ -60,10 +59,9 @@ void IncrementalClusters::seed(const std::vector<Point>& scaled_points, RandomSt
   // A subsample without repetition, in the order drawn.
   std::vector<std::size_t> order(scaled_points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto wanted = static_cast<std::size_t>(
-      std::max<double>({static_cast<double>(config_.subsample_min),
-                        static_cast<double>(config_.clusters),
-                        std::ceil(config_.subsample * static_cast<double>(order.size()))}));
+  const auto wanted = static_cast<std::size_t>(std::max<double>(
+      {static_cast<double>(config_.subsample_min), static_cast<double>(config_.clusters),
+       std::ceil(config_.subsample * static_cast<double>(order.size()))}));
   const std::size_t taken = std::min(order.size(), wanted);
   for (std::size_t i = 0; i < taken; ++i) {
     const auto left = static_cast<double>(order.size() - i);
@@ -115,17 +113,17 @@ double IncrementalClusters::settle(const std::vector<Point>& scaled_points) {
   double spread = 0;
   for (std::size_t i = 0; i < scaled_points.size(); ++i) {
     assignment_[i] = nearest(scaled_points[i]);
-    spread += squared_distance(scaled_points[i],
-                               centroids_[static_cast<std::size_t>(assignment_[i])]);
+    spread +=
+        squared_distance(scaled_points[i], centroids_[static_cast<std::size_t>(assignment_[i])]);
   }
   return spread;
 }
 
 bool IncrementalClusters::update(const std::vector<Point>& points, int round,
                                  RandomStream& random) {
-  const bool due = centroids_.empty() || points.size() >= 2 * refreshed_size_ ||
-                   (round - refreshed_round_ >= config_.refresh_rounds &&
-                    points.size() > refreshed_size_);
+  const bool due =
+      centroids_.empty() || points.size() >= 2 * refreshed_size_ ||
+      (round - refreshed_round_ >= config_.refresh_rounds && points.size() > refreshed_size_);
   if (!due) {
     for (std::size_t i = assignment_.size(); i < points.size(); ++i) {
       assignment_.push_back(nearest(scaled(points[i])));
@@ -169,9 +167,9 @@ bool IncrementalClusters::update(const std::vector<Point>& points, int round,
     const Point place = scaled(raw[old]);
     std::size_t best = centroids_.size();
     for (std::size_t c = 0; c < centroids_.size(); ++c) {
-      if (!taken[c] && (best == centroids_.size() ||
-                        squared_distance(place, centroids_[c]) <
-                            squared_distance(place, centroids_[best]))) {
+      if (!taken[c] &&
+          (best == centroids_.size() ||
+           squared_distance(place, centroids_[c]) < squared_distance(place, centroids_[best]))) {
         best = c;
       }
     }

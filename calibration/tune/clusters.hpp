@@ -1,6 +1,6 @@
 // Kernels that behave alike, found as the pool grows (Section 4.3 of the paper): k-means++ on
-// z-scored runtime features, new kernels to the nearest centroid, centroids anew every few rounds or
-// when the pool has doubled. A new centroid takes the number of the old one nearest to it;
+// z-scored runtime features, new kernels to the nearest centroid, centroids anew every few rounds
+// or when the pool has doubled. A new centroid takes the number of the old one nearest to it;
 // statistics must still be recomputed from the pulls, since kernels move (kept for their numbers'
 // sake, they would attach to the wrong cluster).
 #pragma once
@@ -15,12 +15,12 @@ namespace foretoken::tune {
 
 struct ClusterConfig {
   int clusters = 3;
-  int refresh_rounds = 10;        // tau
-  double subsample = 0.1;         // of the pool, for the seeds of k-means++
+  int refresh_rounds = 10;  // tau
+  double subsample = 0.1;   // of the pool, for the seeds of k-means++
   int subsample_min = 3;
-  int restarts = 4;               // the tightest of so many seedings, and of the old centroids, is kept
-  int steps_max = 50;             // of Lloyd's algorithm
-  double tolerance = 1e-6;        // movement of centroids below which it ends
+  int restarts = 4;         // the tightest of so many seedings, and of the old centroids, is kept
+  int steps_max = 50;       // of Lloyd's algorithm
+  double tolerance = 1e-6;  // movement of centroids below which it ends
 };
 
 class IncrementalClusters {

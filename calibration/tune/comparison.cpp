@@ -12,10 +12,10 @@ constexpr double fast_speedup = 1.1;  // Fast@1 of the paper, Section 5.1
 
 /// Two-sided 95 % quantile of Student's t by degrees of freedom (tables; beyond 30 nearly normal).
 double student(std::size_t degrees) {
-  constexpr std::array<double, 31> table{
-      0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-      2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080,
-      2.074, 2.069,  2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+  constexpr std::array<double, 31> table{0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
+                                         2.306, 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+                                         2.120, 2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069,
+                                         2.064, 2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
   return degrees < table.size() ? table[degrees] : 1.96;
 }
 
@@ -51,8 +51,7 @@ std::unique_ptr<Policy> make_policy(const PolicyRegistry& registry, const std::s
                                     const Value& options, const PolicyContext& context) {
   Diagnostics diagnostics;
   TableReader table(options, diagnostics, name);
-  std::unique_ptr<Policy> policy =
-      registry.find(name, {"--policy", 0, 0}).make(table, context);
+  std::unique_ptr<Policy> policy = registry.find(name, {"--policy", 0, 0}).make(table, context);
   table.finish();
   diagnostics.throw_if_any();
   return policy;
@@ -109,11 +108,9 @@ Comparison compare(const std::vector<Problem>& problems, Evaluator& evaluator,
         const auto policy = make_policy(registry, result.policy, options_of(result.policy),
                                         {seed, options.budget, prior});
         const auto rewriter = make_template_rewriter(
-            problem, {options.is_seeded, seed, [&](const State& state) {
-                        return evaluator.knows(problem, state);
-                      }});
-        Trajectory trajectory =
-            search(judge, *rewriter, *policy, options.budget, options.reward);
+            problem, {options.is_seeded, seed,
+                      [&](const State& state) { return evaluator.knows(problem, state); }});
+        Trajectory trajectory = search(judge, *rewriter, *policy, options.budget, options.reward);
         trajectory.policy = result.policy;
         trajectory.seed = seed;
         trajectory.pool.clear();

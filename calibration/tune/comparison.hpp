@@ -1,7 +1,7 @@
-// Policies against each other: every policy on every problem with every seed, at equal rounds. Tells
-// for each the geometric mean over problems of the best speed-up so far, the share of problems that
-// got faster, and the regret, with confidence intervals over seeds; and paired differences, since
-// all policies meet the same seeds.
+// Policies against each other: every policy on every problem with every seed, at equal rounds.
+// Tells for each the geometric mean over problems of the best speed-up so far, the share of
+// problems that got faster, and the regret, with confidence intervals over seeds; and paired
+// differences, since all policies meet the same seeds.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// Equation 7: for each strategy a logistic head that says how probable it is that the strategy makes
-// a kernel with this profile faster. Learned while the bandit plays: attempts gather in a buffer of
-// the strategy's own, and a full buffer is one epoch of gradient descent.
+// Equation 7: for each strategy a logistic head that says how probable it is that the strategy
+// makes a kernel with this profile faster. Learned while the bandit plays: attempts gather in a
+// buffer of the strategy's own, and a full buffer is one epoch of gradient descent.
 #pragma once
 
 #include <array>
@@ -12,9 +12,9 @@
 namespace foretoken::tune {
 
 struct HeadConfig {
-  int buffer = 32;           // B
+  int buffer = 32;              // B
   double learning_rate = 0.05;  // eta
-  double penalty = 1e-3;     // L2
+  double penalty = 1e-3;        // L2
 };
 
 /// Profiles scaled to [0, 1] by each number's smallest and largest over the pool; 0.5 where all

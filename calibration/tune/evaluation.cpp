@@ -10,8 +10,7 @@ namespace foretoken::tune {
 namespace {
 
 constexpr std::array<std::string_view, 8> status_names{
-    "ok",    "wrong",   "compile_error", "launch_failure",
-    "fault", "timeout", "crash",         "malformed"};
+    "ok", "wrong", "compile_error", "launch_failure", "fault", "timeout", "crash", "malformed"};
 
 }  // namespace
 
@@ -45,8 +44,8 @@ std::string_view name_of(Status status) {
 Status status_named(std::string_view name, const SourcePosition& position) {
   const auto found = std::ranges::find(status_names, name);
   if (found == status_names.end()) {
-    throw ConfigError(position, unknown_name_message("status", name,
-                                                     {status_names.begin(), status_names.end()}));
+    throw ConfigError(
+        position, unknown_name_message("status", name, {status_names.begin(), status_names.end()}));
   }
   return static_cast<Status>(found - status_names.begin());
 }

@@ -30,13 +30,13 @@ std::string identity_of(const Candidate& candidate);
 
 enum class Status {
   ok,
-  wrong,           // an output differs from the reference, NaN among it, or something beyond it was written
+  wrong,  // an output differs from the reference, NaN among it, or something beyond it was written
   compile_error,
   launch_failure,  // the driver refused a launch: too many threads, registers, shared memory
   fault,           // an illegal access or instruction
   timeout,
-  crash,           // the judging process ended
-  malformed,       // whoever wrote the candidate did not answer as agreed
+  crash,      // the judging process ended
+  malformed,  // whoever wrote the candidate did not answer as agreed
 };
 std::string_view name_of(Status status);
 /// Throws ConfigError at `position` for an unknown name.

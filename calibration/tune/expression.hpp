@@ -1,7 +1,7 @@
 // Arithmetic over a problem's dimensions and a kernel's parameters, as its header writes it:
-// "ceildiv(n, BLOCK * VEC)", "FUSED == 1 ? 4 * rows : 0". Numbers are doubles (exact up to 2^53), so a
-// division is not rounded. Operators as in C: ?: || && == != < <= > >= + - * / % !, unary minus;
-// functions ceildiv, min, max, sqrt.
+// "ceildiv(n, BLOCK * VEC)", "FUSED == 1 ? 4 * rows : 0". Numbers are doubles (exact up to 2^53),
+// so a division is not rounded. Operators as in C: ?: || && == != < <= > >= + - * / % !, unary
+// minus; functions ceildiv, min, max, sqrt.
 #pragma once
 
 #include <map>

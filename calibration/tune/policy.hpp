@@ -1,6 +1,6 @@
 // Who decides which kernel is changed next and by what strategy. A policy sees the pool and what it
-// has been told of its own choices, and nothing of the evaluator; the same seed and the same answers
-// give the same choices.
+// has been told of its own choices, and nothing of the evaluator; the same seed and the same
+// answers give the same choices.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct Round {
 struct Outcome {
   Arm arm;
   double reward = 0;
-  bool improved = false;      // the child is valid and faster than its parent
-  std::optional<int> child;   // its place in the pool, if it is valid
+  bool improved = false;     // the child is valid and faster than its parent
+  std::optional<int> child;  // its place in the pool, if it is valid
 };
 
 class Policy {

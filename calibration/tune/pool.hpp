@@ -1,5 +1,5 @@
-// The candidate pool (Equation 2): every valid kernel of a run, the untouched one first, with what a
-// policy may know of it.
+// The candidate pool (Equation 2): every valid kernel of a run, the untouched one first, with what
+// a policy may know of it.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct PoolEntry {
   Candidate candidate;
   int parent = -1;
   std::vector<double> seconds;  // by shape
-  double time = 1;  // relative to the untouched kernel: one over the speed-up
+  double time = 1;              // relative to the untouched kernel: one over the speed-up
   Profile profile{};
   RuntimeFeatures runtime{};
   double compile_seconds = 0;

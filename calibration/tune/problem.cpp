@@ -37,10 +37,13 @@ void for_each_table(const Value& array, std::string_view key, Diagnostics& diagn
 }
 
 template <class Read>
-void for_each_table(TableReader& reader, std::string_view key, Diagnostics& diagnostics, Read read) {
+void for_each_table(TableReader& reader, std::string_view key, Diagnostics& diagnostics,
+                    Read read) {
   const Value* found = reader.find(key);
-  if (found == nullptr) reader.fail(key, "is missing");
-  else for_each_table(*found, key, diagnostics, read);
+  if (found == nullptr)
+    reader.fail(key, "is missing");
+  else
+    for_each_table(*found, key, diagnostics, read);
 }
 
 Parameter read_parameter(TableReader& table) {
@@ -48,9 +51,8 @@ Parameter read_parameter(TableReader& table) {
   table.require("name", parameter.name);
   std::string strategy;
   if (table.require("strategy", strategy)) {
-    table.diagnostics().attempt([&] {
-      parameter.strategy = strategy_named(strategy, table.position("strategy"));
-    });
+    table.diagnostics().attempt(
+        [&] { parameter.strategy = strategy_named(strategy, table.position("strategy")); });
   }
   table.require("values", parameter.values);
   int start = 0;
@@ -135,8 +137,10 @@ Serving read_serving(TableReader& table, const SourcePosition& position) {
       Serving::Size size{key, {}, value.is_array()};
       const ValueArray one{value};
       for (const Value& text : size.is_list ? std::get<ValueArray>(value.data) : one) {
-        if (text.is_string()) size.values.push_back(std::get<std::string>(text.data));
-        else table.diagnostics().add(text.position, key + ": a size is an expression in quotes");
+        if (text.is_string())
+          size.values.push_back(std::get<std::string>(text.data));
+        else
+          table.diagnostics().add(text.position, key + ": a size is an expression in quotes");
       }
       serving.sizes.push_back(std::move(size));
     }
@@ -153,8 +157,10 @@ Serving read_serving(TableReader& table, const SourcePosition& position) {
   }
   const Value rest = table.take_rest();
   for (const auto& [key, value] : std::get<ValueObject>(rest.data)) {
-    if (value.is_string()) serving.words.emplace_back(key, std::get<std::string>(value.data));
-    else table.diagnostics().add(value.position, key + ": is a word in quotes; sizes go to sizes");
+    if (value.is_string())
+      serving.words.emplace_back(key, std::get<std::string>(value.data));
+    else
+      table.diagnostics().add(value.position, key + ": is a word in quotes; sizes go to sizes");
   }
   return serving;
 }
@@ -221,16 +227,14 @@ std::string_view name_of(Strategy strategy) {
 Strategy strategy_named(std::string_view name, const SourcePosition& position) {
   const auto found = std::ranges::find(strategy_names, name);
   if (found == strategy_names.end()) {
-    throw ConfigError(position, unknown_name_message(
-                                    "strategy", name,
-                                    {strategy_names.begin(), strategy_names.end()}));
+    throw ConfigError(
+        position,
+        unknown_name_message("strategy", name, {strategy_names.begin(), strategy_names.end()}));
   }
   return static_cast<Strategy>(found - strategy_names.begin());
 }
 
-std::string_view name_of(ElementType type) {
-  return type_names.at(static_cast<std::size_t>(type));
-}
+std::string_view name_of(ElementType type) { return type_names.at(static_cast<std::size_t>(type)); }
 
 int bytes_of(ElementType type) {
   constexpr std::array<int, 4> bytes{4, 2, 4, 1};
@@ -265,10 +269,12 @@ Problem parse_problem(std::string_view text, const std::string& name, const std:
   });
   for_each_table(table, "buffers", diagnostics,
                  [&](TableReader& buffer) { problem.buffers.push_back(read_buffer(buffer)); });
-  for (const auto& [key, plan] : {std::pair{"launches", &problem.launches},
-                                  std::pair{"reference", &problem.reference}}) {
-    if (const Value* found = table.find(key)) *plan = read_launches(*found, diagnostics);
-    else table.fail(key, "is missing");
+  for (const auto& [key, plan] :
+       {std::pair{"launches", &problem.launches}, std::pair{"reference", &problem.reference}}) {
+    if (const Value* found = table.find(key))
+      *plan = read_launches(*found, diagnostics);
+    else
+      table.fail(key, "is missing");
   }
   if (const Value* found = table.find_table("cost")) {
     TableReader cost(*found, diagnostics, "cost");
@@ -283,11 +289,15 @@ Problem parse_problem(std::string_view text, const std::string& name, const std:
   } else {
     table.fail("cost", "is missing");
   }
-  for (const auto& [key, read] :
-       {std::pair<const char*, std::function<void(TableReader&)>>{
-            "serves",
-            [&](TableReader& own) { problem.serving = read_serving(own, table.position("serves")); }},
-        {"tile", [&](TableReader& own) { problem.tile = read_tile(own, table.position("tile")); }}}) {
+  for (const auto& [key, read] : {std::pair<const char*, std::function<void(TableReader&)>>{
+                                      "serves",
+                                      [&](TableReader& own) {
+                                        problem.serving =
+                                            read_serving(own, table.position("serves"));
+                                      }},
+                                  {"tile", [&](TableReader& own) {
+                                     problem.tile = read_tile(own, table.position("tile"));
+                                   }}}) {
     if (table.find(key) == nullptr) continue;
     if (const Value* found = table.find_table(key)) {
       TableReader own(*found, diagnostics, key);
@@ -344,8 +354,8 @@ std::string text_of(const Problem& problem, const State& state) {
   for (std::size_t i = 0; i < state.size(); ++i) {
     const Parameter& parameter = problem.parameters[i];
     if (i > 0) text += ' ';
-    text += fmt::format("{}={}", parameter.name,
-                        parameter.values[static_cast<std::size_t>(state[i])]);
+    text +=
+        fmt::format("{}={}", parameter.name, parameter.values[static_cast<std::size_t>(state[i])]);
   }
   return text;
 }
@@ -380,9 +390,11 @@ Names constants_in(std::string_view source) {
     if (name_end == std::string_view::npos) continue;
     const std::string_view digits = line.substr(name_end + 1);
     int value = 0;
-    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const auto [end, problem] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value);
     const std::string_view rest(end, digits.data() + digits.size());
-    if (problem != std::errc() || rest.find_first_not_of(" \t\r") != std::string_view::npos) continue;
+    if (problem != std::errc() || rest.find_first_not_of(" \t\r") != std::string_view::npos)
+      continue;
     names[std::string(line.substr(0, name_end))] = value;
   }
   return names;

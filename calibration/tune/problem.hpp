@@ -38,10 +38,10 @@ struct Buffer {
   std::string name;
   ElementType type = ElementType::f32;
   Role role = Role::input;
-  std::string count;         // elements
-  std::string fill;          // inputs: "uniform" in [-1, 1) or "index" in [0, below)
+  std::string count;  // elements
+  std::string fill;   // inputs: "uniform" in [-1, 1) or "index" in [0, below)
   std::string below;
-  std::string scale = "1";   // outputs: |a - b| <= tolerance * (scale + |b|)
+  std::string scale = "1";  // outputs: |a - b| <= tolerance * (scale + |b|)
 };
 
 /// One kernel of a plan. Expressions over dimensions, parameters and SMS, the device's SM count.
@@ -107,14 +107,15 @@ struct Problem {
 /// One value of every parameter, as indices into their values.
 using State = std::vector<int>;
 
-/// Parses a problem's file. All mistakes of the header together as a ConfigError with file and line.
+/// Parses a problem's file. All mistakes of the header together as a ConfigError with file and
+/// line.
 Problem parse_problem(std::string_view text, const std::string& name, const std::string& file);
 
 /// Launches as a header's array of tables writes them; mistakes go to `diagnostics`.
 std::vector<Launch> read_launches(const Value& array, Diagnostics& diagnostics);
 
-/// Shapes of a TOML file in place of the headers' own: "softmax = [[100, 3072], …]". Problems that it
-/// does not name keep theirs. Every mistake together as a ConfigError with file and line.
+/// Shapes of a TOML file in place of the headers' own: "softmax = [[100, 3072], …]". Problems that
+/// it does not name keep theirs. Every mistake together as a ConfigError with file and line.
 void take_shapes(std::vector<Problem>& problems, const std::string& path);
 
 /// The state before anybody touched it.

@@ -6,8 +6,8 @@
 namespace foretoken::tune {
 
 double weighted_speedup(std::span<const double> reference, std::span<const double> candidate) {
-  FORETOKEN_CHECK(!reference.empty() && reference.size() == candidate.size(),
-                  "{} and {} shapes", reference.size(), candidate.size());
+  FORETOKEN_CHECK(!reference.empty() && reference.size() == candidate.size(), "{} and {} shapes",
+                  reference.size(), candidate.size());
   const double total = std::accumulate(reference.begin(), reference.end(), 0.0);
   double speedup = 0;
   for (std::size_t i = 0; i < reference.size(); ++i) {

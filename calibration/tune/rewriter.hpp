@@ -28,9 +28,9 @@ class Rewriter {
   virtual Rewrite rewrite(const PoolEntry& parent, Strategy strategy) = 0;
 };
 
-/// Moves one parameter of the strategy to a neighbouring value, into a state that nobody saw in this
-/// run. `order` "listed" takes the first such move (parameters in the header's order, larger values
-/// first), "seeded" any. `known` says which states there are.
+/// Moves one parameter of the strategy to a neighbouring value, into a state that nobody saw in
+/// this run. `order` "listed" takes the first such move (parameters in the header's order, larger
+/// values first), "seeded" any. `known` says which states there are.
 struct TemplateOptions {
   bool is_seeded = true;
   std::uint64_t seed = 1;
@@ -39,8 +39,9 @@ struct TemplateOptions {
 std::unique_ptr<Rewriter> make_template_rewriter(const Problem& problem, TemplateOptions options);
 
 /// Runs `command` (by sh -c) for each rewriting. It gets one JSON object on its input: problem,
-/// summary, strategy, source, launches, parameters, profile, seconds by shape. Its output is the new
-/// source, or a JSON object with "source" and, if they change, "launches" as in a problem's header.
+/// summary, strategy, source, launches, parameters, profile, seconds by shape. Its output is the
+/// new source, or a JSON object with "source" and, if they change, "launches" as in a problem's
+/// header.
 std::unique_ptr<Rewriter> make_command_rewriter(const Problem& problem, std::string command,
                                                 std::chrono::milliseconds limit);
 

@@ -106,8 +106,9 @@ Trajectory search(Judge& judge, Rewriter& rewriter, Policy& policy, int budget, 
       break;
     }
     const auto kernel = static_cast<std::size_t>(arm->kernel);
-    FORETOKEN_CHECK(kernel < pool.size() && available[kernel][static_cast<std::size_t>(arm->strategy)],
-                    "the policy chose an arm that there is not");
+    FORETOKEN_CHECK(
+        kernel < pool.size() && available[kernel][static_cast<std::size_t>(arm->strategy)],
+        "the policy chose an arm that there is not");
     Step step{round, *arm, {}, Status::ok, {}, 0, 0, best};
     Outcome outcome{*arm, 0, false, std::nullopt};
     Rewrite rewrite = rewriter.rewrite(pool[kernel], arm->strategy);

@@ -61,7 +61,7 @@ struct Step {
   std::string detail;
   double speedup = 0;  // of the child; 0 if it failed
   double reward = 0;
-  double best = 1;     // highest speed-up so far
+  double best = 1;  // highest speed-up so far
 };
 
 /// Why a search ended: its rounds were used up, no arm was left, or its fastest kernel was enough.

@@ -8,7 +8,7 @@
 
 #include "calibration/tune/reward.hpp"
 #include "hardware/gpu.hpp"
-#include "kernels/selection/tile_pool.hpp"
+#include "kernels/tiles/tile_pool.hpp"
 
 namespace foretoken::tune {
 namespace {

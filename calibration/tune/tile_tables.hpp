@@ -1,6 +1,6 @@
 // Times of a problem's tiles, as the rest of Foretoken reads them: tables of every tile that fits
 // are made from (`foretoken-calibrate fit --tiles` for products, `fit wave` for experts), and pools
-// of the ones worth choosing from (kernels/selection/tile_pool.hpp). Implementations that cut alike
+// of the ones worth choosing from (kernels/tiles/tile_pool.hpp). Implementations that cut alike
 // are one tile: what distinguishes them (vector width, padding, fusion) is no part of these
 // formats, and the fastest of them stands for all.
 #pragma once

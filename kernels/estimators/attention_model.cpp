@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/decomposition.hpp"
+#include "kernels/tasks/decomposition.hpp"
 
 namespace foretoken {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 
 namespace foretoken {
 

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "kernels/estimator.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/estimators/estimator.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 
 namespace foretoken {
 

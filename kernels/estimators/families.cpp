@@ -4,7 +4,7 @@
 // To add one: declare the function below, add it to the list (the first that covers a kernel wins),
 // train it (foretoken-calibrate train --family gemm_16bit) and commit the artifact. Families that
 // have nothing to be trained on stand in a list of their own and say their first_order_error().
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 
 namespace foretoken {
 

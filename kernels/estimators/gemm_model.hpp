@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 #include "kernels/estimators/tensor_energy.hpp"
 
 namespace foretoken {
@@ -46,7 +46,7 @@ struct GemmConstants {
   std::array<double, 2> quantise_us{};     // a launch on a GPU of 2.2 us launch latency
   std::array<double, 2> quantise_bytes{};  // bytes moved per element of the activations
   double quantise_row_ns = 0;  // vLLM: rows queue on one atomic maximum, per 2048 elements and row
-  double error = 0;  // expected of T alone, for a family without networks
+  double error = 0;            // expected of T alone, for a family without networks
   bool quantises_on_blackwell_only = false;  // SGLang's block format needs repacked scales there
 };
 

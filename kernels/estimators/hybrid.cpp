@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 #include "kernels/kernel_work.hpp"
 
 namespace foretoken {

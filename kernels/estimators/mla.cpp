@@ -9,9 +9,9 @@
 // launch of SGLang's tables has. The network corrects what the device does in both.
 #include <algorithm>
 
-#include "kernels/decomposition.hpp"
 #include "kernels/estimators/attention_model.hpp"
 #include "kernels/estimators/task_features.hpp"
+#include "kernels/tasks/decomposition.hpp"
 
 namespace foretoken {
 namespace {

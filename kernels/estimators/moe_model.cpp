@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/decomposition.hpp"
 #include "kernels/estimators/moe_reuse.hpp"
+#include "kernels/tasks/decomposition.hpp"
 
 namespace foretoken {
 namespace {

@@ -5,8 +5,8 @@
 // Triton's kernels, whose tiles are known, have a model of their own (triton_moe_model.hpp).
 #pragma once
 
-#include "kernels/estimator.hpp"
-#include "kernels/expert_tile.hpp"
+#include "kernels/estimators/estimator.hpp"
+#include "kernels/tasks/expert_tile.hpp"
 
 namespace foretoken {
 

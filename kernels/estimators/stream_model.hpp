@@ -10,7 +10,7 @@
 // besides; in executed steps nobody does, whose instructions, weights and tables come from afar.
 #pragma once
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 
 namespace foretoken {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/features.hpp"
+#include "kernels/estimators/features.hpp"
 
 namespace foretoken {
 namespace {

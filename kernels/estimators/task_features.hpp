@@ -3,7 +3,7 @@
 // mean the same on any GPU. Internal to the estimator families.
 #pragma once
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 
 namespace foretoken {
 

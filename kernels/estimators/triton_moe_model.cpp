@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/estimators/moe_reuse.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 
 namespace foretoken {
 namespace {

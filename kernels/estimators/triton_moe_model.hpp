@@ -5,7 +5,7 @@
 // the operand loads.
 #pragma once
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 #include "kernels/estimators/moe_model.hpp"
 
 namespace foretoken {

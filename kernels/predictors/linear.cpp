@@ -1,12 +1,12 @@
 // The linear baseline: least squares on the time at full rate of math and of memory, one set of
 // constants a family. It knows no tiles, waves or caches; what learning has to beat. Kernels of no
 // family that was fitted are the fallback's.
-#include "kernels/estimator.hpp"
 #include "kernels/estimators/attention_mixed.hpp"
-#include "kernels/fallback.hpp"
+#include "kernels/estimators/estimator.hpp"
+#include "kernels/estimators/trained_families.hpp"
+#include "kernels/predictors/fallback.hpp"
 #include "kernels/kernel_work.hpp"
-#include "kernels/linear_model.hpp"
-#include "kernels/trained_families.hpp"
+#include "kernels/predictors/linear_model.hpp"
 
 namespace foretoken {
 namespace {

@@ -1,8 +1,8 @@
 // NeuSight, a baseline: the roof of a kernel's waves of tiles over a learned utilisation
-// (kernels/neusight.hpp). What a learned predictor without our features has to say.
-#include "kernels/neusight.hpp"
+// (kernels/estimators/neusight.hpp). What a learned predictor without our features has to say.
+#include "kernels/estimators/neusight.hpp"
 
-#include "kernels/baseline_networks.hpp"
+#include "kernels/predictors/baseline_networks.hpp"
 
 namespace foretoken {
 

@@ -1,21 +1,21 @@
 // SynPerf: a kernel's first-order time, corrected by what networks learned from measured launches
-// of its family (kernels/estimator.hpp). A GPU that nobody measured is priced by the same networks
-// from its specification; one that is a known part with a few numbers changed by that part's price
-// and what the change does to the kernel (kernels/hardware_ratio.hpp), so that better hardware
-// never costs more. Kernels that no trained family covers are a PredictionError unless `fallback`
-// names who prices them.
+// of its family (kernels/estimators/estimator.hpp). A GPU that nobody measured is priced by the
+// same networks from its specification; one that is a known part with a few numbers changed by that
+// part's price and what the change does to the kernel (kernels/predictors/hardware_ratio.hpp), so
+// that better hardware never costs more. Kernels that no trained family covers are a
+// PredictionError unless `fallback` names who prices them.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 
 #include "kernels/estimators/attention_mixed.hpp"
-#include "kernels/fallback.hpp"
-#include "kernels/gpu_adaptations.hpp"
-#include "kernels/hardware_ratio.hpp"
-#include "kernels/known_relatives.hpp"
-#include "kernels/row_prices.hpp"
-#include "kernels/trained_families.hpp"
+#include "kernels/estimators/gpu_adaptations.hpp"
+#include "kernels/estimators/row_prices.hpp"
+#include "kernels/estimators/trained_families.hpp"
+#include "kernels/predictors/fallback.hpp"
+#include "kernels/predictors/hardware_ratio.hpp"
+#include "kernels/predictors/known_relatives.hpp"
 
 namespace foretoken {
 

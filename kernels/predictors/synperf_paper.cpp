@@ -1,7 +1,7 @@
-// SynPerf as its paper has it (kernels/paper_family.hpp) and the paper's ablations: without memory,
-// without math, and T without any network.
-#include "kernels/baseline_networks.hpp"
-#include "kernels/paper_family.hpp"
+// SynPerf as its paper has it (kernels/estimators/paper_family.hpp) and the paper's ablations:
+// without memory, without math, and T without any network.
+#include "kernels/estimators/paper_family.hpp"
+#include "kernels/predictors/baseline_networks.hpp"
 
 namespace foretoken {
 namespace {

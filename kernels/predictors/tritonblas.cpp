@@ -7,8 +7,8 @@
 #include <optional>
 #include <tuple>
 
-#include "kernels/fallback.hpp"
-#include "kernels/selection/tile_pool.hpp"
+#include "kernels/predictors/fallback.hpp"
+#include "kernels/tiles/tile_pool.hpp"
 #include "sim/base/nearest_name.hpp"
 
 namespace foretoken {

@@ -1,9 +1,10 @@
 // Waves of CTAs, RaMP's cost model extended to every kernel: rounds of resident CTAs, the busiest
 // SM, memory and launches, linear in constants fitted to the launches of each framework
-// (kernels/wave_laws.hpp). With `dispatch`, mixture-of-experts layers are Triton's fused kernel
-// with many configurations, one of which a policy picks by the number of tokens or by the routing
-// (kernels/selection/moe_dispatch.hpp): what a framework could gain from looking at the histogram.
-// Kernels that nobody measured (products of several batches, states) are priced by `others`.
+// (kernels/estimators/wave_laws.hpp). With `dispatch`, mixture-of-experts layers are Triton's fused
+// kernel with many configurations, one of which a policy picks by the number of tokens or by the
+// routing (kernels/tiles/moe_dispatch.hpp): what a framework could gain from looking at the
+// histogram. Kernels that nobody measured (products of several batches, states) are priced by
+// `others`.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -11,14 +12,14 @@
 #include <tuple>
 
 #include "kernels/estimators/attention_mixed.hpp"
+#include "kernels/estimators/row_prices.hpp"
+#include "kernels/estimators/trained_families.hpp"
+#include "kernels/estimators/wave_laws.hpp"
 #include "kernels/expert_load.hpp"
-#include "kernels/fallback.hpp"
-#include "kernels/known_relatives.hpp"
+#include "kernels/predictors/fallback.hpp"
+#include "kernels/predictors/known_relatives.hpp"
 #include "kernels/roof.hpp"
-#include "kernels/row_prices.hpp"
-#include "kernels/selection/moe_dispatch.hpp"
-#include "kernels/trained_families.hpp"
-#include "kernels/wave_laws.hpp"
+#include "kernels/tiles/moe_dispatch.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken {

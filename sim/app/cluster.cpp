@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "hardware/wiring.hpp"
-#include "kernels/collectives.hpp"
-#include "kernels/group_traffic.hpp"
+#include "kernels/communication/collectives.hpp"
+#include "kernels/communication/group_traffic.hpp"
 #include "sim/app/findings.hpp"
 #include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"

@@ -8,7 +8,7 @@
 
 #include "hardware/cluster.hpp"
 #include "hardware/gpu.hpp"
-#include "kernels/selection/tile_model.hpp"
+#include "kernels/tiles/tile_model.hpp"
 #include "models/transformer.hpp"
 #include "sim/app/command_tree.hpp"
 #include "sim/app/subcommand.hpp"

@@ -10,9 +10,9 @@
 
 #include "kernels/expert_load.hpp"
 #include "kernels/routing.hpp"
-#include "kernels/selection/expert_histogram.hpp"
-#include "kernels/selection/moe_dispatch.hpp"
-#include "kernels/selection/moe_region.hpp"
+#include "kernels/tiles/expert_histogram.hpp"
+#include "kernels/tiles/moe_dispatch.hpp"
+#include "kernels/tiles/moe_region.hpp"
 #include "models/transformer.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"

@@ -91,9 +91,8 @@ void add_list(CLI::App& program, Action& chosen) {
       "list", "Every scheduler, router, predictor and kind of traffic, one line each");
   auto is_json = std::make_shared<bool>(false);
   command->add_flag("--json", *is_json, "Print an object instead: everything by name");
-  command->callback([is_json, &chosen] {
-    chosen = *is_json ? print_everything_json : list_everything;
-  });
+  command->callback(
+      [is_json, &chosen] { chosen = *is_json ? print_everything_json : list_everything; });
 }
 
 }  // namespace foretoken

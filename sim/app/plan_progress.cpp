@@ -35,8 +35,8 @@ std::string PlanProgress::line() const {
   std::string text = counted(static_cast<std::int64_t>(status_.runs), "run");
   if (status_.choices > 0 && status_.phase == PlanStatus::Phase::search) {
     const std::size_t done = *open_at_first_ - std::min(*open_at_first_, status_.open);
-    text += fmt::format(", {} of {} choices decided", status_.choices - status_.open,
-                        status_.choices);
+    text +=
+        fmt::format(", {} of {} choices decided", status_.choices - status_.open, status_.choices);
     if (done > 0 && elapsed_s() > 1) {
       const double left =
           elapsed_s() / static_cast<double>(done) * static_cast<double>(status_.open);
@@ -46,8 +46,7 @@ std::string PlanProgress::line() const {
   if (status_.phase == PlanStatus::Phase::whole) text += ", the cheapest under all of the traffic";
   if (status_.phase == PlanStatus::Phase::closely) text += ", intervals of the best";
   if (!status_.answer.empty()) {
-    text += fmt::format(" · so far {} ${}/h", status_.answer,
-                        grouped(status_.dollars_per_hour, 2));
+    text += fmt::format(" · so far {} ${}/h", status_.answer, grouped(status_.dollars_per_hour, 2));
   }
   return text;
 }

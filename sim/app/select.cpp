@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "kernels/predictor.hpp"
-#include "kernels/selection/stream_k.hpp"
-#include "kernels/selection/tile_pool.hpp"
+#include "kernels/tiles/stream_k.hpp"
+#include "kernels/tiles/tile_pool.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"

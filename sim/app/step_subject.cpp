@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/communication_price.hpp"
-#include "kernels/engine_all_reduce.hpp"
-#include "kernels/in_step_predictor.hpp"
+#include "kernels/communication/communication_price.hpp"
+#include "kernels/communication/engine_all_reduce.hpp"
+#include "kernels/estimators/in_step_predictor.hpp"
 #include "sim/app/model_warnings.hpp"
 #include "sim/prices/scenario_prices.hpp"
 #include "sim/run/run.hpp"

@@ -17,17 +17,17 @@ using Json = nlohmann::ordered_json;
 /// The longest document that is parsed; its tree takes up to 60 times as much memory.
 constexpr std::size_t text_bytes_max = std::size_t{32} << 20;
 
-/// Python writes these words, for which JSON and nlohmann have none; each stands as a string that no
-/// file holds while the text is parsed.
+/// Python writes these words, for which JSON and nlohmann have none; each stands as a string that
+/// no file holds while the text is parsed.
 struct OddNumber {
   std::string_view word, stand_in;
   double value;
 };
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr auto odd_numbers = std::to_array<OddNumber>(
-    {{"-Infinity", "\x01-Infinity", -infinity},
-     {"Infinity", "\x01Infinity", infinity},
-     {"NaN", "\x01NaN", std::numeric_limits<double>::quiet_NaN()}});
+constexpr auto odd_numbers =
+    std::to_array<OddNumber>({{"-Infinity", "\x01-Infinity", -infinity},
+                              {"Infinity", "\x01Infinity", infinity},
+                              {"NaN", "\x01NaN", std::numeric_limits<double>::quiet_NaN()}});
 
 /// `text` with those words, outside of strings, made strings.
 std::string with_stand_ins(std::string_view text) {
@@ -234,8 +234,8 @@ std::string escaped(std::string text) {
 
 Value parse_json(std::string_view text, const SourcePosition& position) {
   if (text.size() > text_bytes_max) throw ConfigError(position, too_long_message(text_bytes_max));
-  const bool may_be_odd = text.find("Infinity") != std::string_view::npos ||
-                          text.find("NaN") != std::string_view::npos;
+  const bool may_be_odd =
+      text.find("Infinity") != std::string_view::npos || text.find("NaN") != std::string_view::npos;
   const std::string replaced = may_be_odd ? with_stand_ins(text) : "";
   if (may_be_odd) text = replaced;
   ValueBuilder builder(text, position);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "kernels/engine_all_reduce.hpp"
+#include "kernels/communication/engine_all_reduce.hpp"
 #include "models/model_name.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/nearest_name.hpp"

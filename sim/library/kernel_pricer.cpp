@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "kernels/decomposition.hpp"
-#include "kernels/engine_all_reduce.hpp"
-#include "kernels/explain.hpp"
+#include "kernels/communication/engine_all_reduce.hpp"
+#include "kernels/tasks/decomposition.hpp"
+#include "kernels/tasks/explain.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/library/explanation_value.hpp"
 #include "sim/report/rounding.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hardware/cluster.hpp"
-#include "kernels/communication_price.hpp"
+#include "kernels/communication/communication_price.hpp"
 #include "kernels/kernel_case.hpp"
 #include "kernels/predictor.hpp"
 

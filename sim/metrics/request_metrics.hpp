@@ -21,8 +21,16 @@ struct EnumNames<RequestStatus> {
 };
 
 /// Why a request failed: too long for the context, for the KV cache of a replica alone, or for a
-/// step of an engine that does not cut prompts; lost as often as it may be; nobody left to serve it.
-enum class FailureReason { none, context_length, kv_cache, step_tokens, replica_failures, no_replica };
+/// step of an engine that does not cut prompts; lost as often as it may be; nobody left to serve
+/// it.
+enum class FailureReason {
+  none,
+  context_length,
+  kv_cache,
+  step_tokens,
+  replica_failures,
+  no_replica
+};
 template <>
 struct EnumNames<FailureReason> {
   static constexpr auto names = std::to_array<std::string_view>(
@@ -32,10 +40,10 @@ struct EnumNames<FailureReason> {
 /// How the KV cache of a request got from the replica that computed its prompt to the one that went
 /// on. Negative times: it did not.
 struct KvHandoff {
-  ReplicaId from;         // the replica that computed the prompt
-  Seconds wait{-1.0};     // from the first token until blocks were there for it
-  Seconds transfer{-1.0}; // from the first byte sent to the last one's arrival
-  Seconds exposed{-1.0};  // that part of it in which neither replica could go on
+  ReplicaId from;          // the replica that computed the prompt
+  Seconds wait{-1.0};      // from the first token until blocks were there for it
+  Seconds transfer{-1.0};  // from the first byte sent to the last one's arrival
+  Seconds exposed{-1.0};   // that part of it in which neither replica could go on
   Bytes bytes;
 
   [[nodiscard]] bool has_happened() const { return transfer >= Seconds(0.0); }

@@ -13,9 +13,9 @@ std::vector<std::string> keys_of(const LayoutChoice& axis) {
   return axis.parts.empty() ? std::vector<std::string>{axis.key} : axis.parts;
 }
 
-/// A reader says "unknown NOUN 'name'" or that a file "does not exist", or begins with the key whose
-/// value is of the wrong type or size; whoever finds that things do not go together says it in other
-/// words.
+/// A reader says "unknown NOUN 'name'" or that a file "does not exist", or begins with the key
+/// whose value is of the wrong type or size; whoever finds that things do not go together says it
+/// in other words.
 bool is_slip(const std::string& message, const LayoutChoice& axis) {
   for (const char* words : {"unknown ", "' does not exist"})
     if (message.find(words) != std::string::npos) return true;
@@ -74,8 +74,8 @@ void ChoiceComplaints::refuse(const Layout& layout, const ConfigError& error) {
     Diagnostic complaint = placed(diagnostic, layout, axis);
     if (axis && is_slip(complaint.message, axes_[*axis]))
       values_[*axis][value_index(*axis, layout)].slip = complaint;
-    const bool is_known = std::ranges::any_of(
-        all_, [&](const Diagnostic& other) { return same(complaint, other); });
+    const bool is_known =
+        std::ranges::any_of(all_, [&](const Diagnostic& other) { return same(complaint, other); });
     if (!is_known) all_.push_back(std::move(complaint));
   }
 }

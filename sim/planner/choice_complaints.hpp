@@ -30,8 +30,8 @@ class ChoiceComplaints {
   /// One that cannot: `error` says why, at "--set KEY=VALUE" what is wrong with a value.
   void refuse(const Layout& layout, const ConfigError& error);
 
-  /// After the last combination. Throws ConfigError for slips of the pen: what is wrong with a value
-  /// in every combination that has it; and if no combination was accepted, for everything.
+  /// After the last combination. Throws ConfigError for slips of the pen: what is wrong with a
+  /// value in every combination that has it; and if no combination was accepted, for everything.
   void throw_if_any() const;
 
  private:

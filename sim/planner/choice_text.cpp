@@ -9,8 +9,8 @@ std::string choice_text(const std::vector<LayoutChoice>& axes,
   std::string text;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const bool is_hardware = axes[i].key == "gpu" || axes[i].key == "cluster.name";
-    text += fmt::format("{}{}{}", i > 0 ? ", " : "", is_hardware ? "" : axes[i].label + " ",
-                        values[i]);
+    text +=
+        fmt::format("{}{}{}", i > 0 ? ", " : "", is_hardware ? "" : axes[i].label + " ", values[i]);
   }
   return text;
 }

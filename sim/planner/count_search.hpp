@@ -1,6 +1,6 @@
 // The least number of replicas that holds: doubling steps away from a guess (or up from the least)
-// until one count fails and a larger one holds, then halving what lies between. Takes it that more replicas never do
-// worse; a guess that is right costs two answers.
+// until one count fails and a larger one holds, then halving what lies between. Takes it that more
+// replicas never do worse; a guess that is right costs two answers.
 #pragma once
 
 #include <optional>

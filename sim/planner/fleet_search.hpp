@@ -16,9 +16,9 @@
 namespace foretoken {
 
 struct FleetSearchSettings {
-  double target = 0.99;         // attainment
-  Replications unit, fleet;     // of one unit under its share; of the whole
-  double load = 1;              // times the scenario's: what has to hold
+  double target = 0.99;      // attainment
+  Replications unit, fleet;  // of one unit under its share; of the whole
+  double load = 1;           // times the scenario's: what has to hold
 };
 
 class FleetSearch {

@@ -11,7 +11,8 @@ namespace {
 /// "1:3" as "1" and "3".
 std::vector<std::string> parts_of(std::string_view value) {
   std::vector<std::string> parts;
-  for (const auto part : std::views::split(value, ':')) parts.emplace_back(part.begin(), part.end());
+  for (const auto part : std::views::split(value, ':'))
+    parts.emplace_back(part.begin(), part.end());
   return parts;
 }
 
@@ -46,8 +47,7 @@ std::vector<Layout> combinations(const std::vector<LayoutChoice>& choices) {
         if (!choice.parts.empty() && parts_of(value).size() != choice.parts.size()) {
           throw ConfigError({choice.label},
                             fmt::format("'{}' must be {} values with ':' between them, for {}",
-                                        value, choice.parts.size(),
-                                        fmt::join(choice.parts, ", ")));
+                                        value, choice.parts.size(), fmt::join(choice.parts, ", ")));
         }
         longer.push_back(layout);
         longer.back().values.push_back(value);

@@ -45,8 +45,8 @@ class ReplicaBounds {
   }
 
   /// GPU time of the busiest stage that a request takes of a replica with any number of them: its
-  /// prompt on top of a step that reads the weights anyway, its tokens in steps of as many sequences
-  /// as there may be.
+  /// prompt on top of a step that reads the weights anyway, its tokens in steps of as many
+  /// sequences as there may be.
   double request_s(const SampledRequest& request, const TrafficSample& traffic, bool prefills,
                    bool decodes) {
     std::vector<double> sum(alone_.size(), 0.0);
@@ -68,8 +68,8 @@ class ReplicaBounds {
     return std::ranges::max(sum);
   }
 
-  /// Works out what a request costs by its tokens. Where weights do not fit, `too_large` says so and
-  /// the rest is meaningless.
+  /// Works out what a request costs by its tokens. Where weights do not fit, `too_large` says so
+  /// and the rest is meaningless.
   void prepare() {
     const GpuSpec& gpu = scenario_.cluster.gpu;
     Bytes weights_max, kv_max;
@@ -122,7 +122,8 @@ class ReplicaBounds {
     Steps& steps = full_[rung];
     if (!steps.stages_s.empty()) return steps;
     const double room = std::floor(cache_tokens_ / static_cast<double>(rung));
-    const auto most = static_cast<double>(std::max<std::int64_t>(1, scenario_.engine.sequences_max));
+    const auto most =
+        static_cast<double>(std::max<std::int64_t>(1, scenario_.engine.sequences_max));
     const double sequences = std::clamp(room, 1.0, most);
     steps.sequences = sequences * layout().data_parallel_attention;
     steps.stages_s = times_of(decode_batch(static_cast<std::int64_t>(sequences), rung));

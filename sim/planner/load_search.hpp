@@ -10,9 +10,9 @@ namespace foretoken {
 class LoadSearch {
  public:
   struct Limits {
-    double tolerance = 0.02;            // (fails - holds) / holds
-    double least = 1e-3, most = 1e3;    // beyond which nothing is tried
-    double ceiling = 1e9;               // nothing higher can hold
+    double tolerance = 0.02;          // (fails - holds) / holds
+    double least = 1e-3, most = 1e3;  // beyond which nothing is tried
+    double ceiling = 1e9;             // nothing higher can hold
   };
 
   LoadSearch(double guess, const Limits& limits);

@@ -12,9 +12,9 @@ bool leaves_no_room(const Objectives& one, const Objectives& bound) {
 }
 
 bool dominates(const Objectives& one, const Objectives& other) {
-  return leaves_no_room(one, other) && (one.dollars_per_hour < other.dollars_per_hour ||
-                                        one.latency_ms < other.latency_ms ||
-                                        one.tokens_per_s_gpu > other.tokens_per_s_gpu);
+  return leaves_no_room(one, other) &&
+         (one.dollars_per_hour < other.dollars_per_hour || one.latency_ms < other.latency_ms ||
+          one.tokens_per_s_gpu > other.tokens_per_s_gpu);
 }
 
 std::vector<std::size_t> pareto_front(const std::vector<Objectives>& points) {

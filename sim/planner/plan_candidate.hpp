@@ -10,7 +10,8 @@
 
 namespace foretoken {
 
-/// Nodes that `count` tensor-parallel groups of so many GPUs take if they share nodes with none else.
+/// Nodes that `count` tensor-parallel groups of so many GPUs take if they share nodes with none
+/// else.
 int nodes_of_groups(int group_gpus, int count, int node_gpus);
 
 struct PlanCandidate {
@@ -27,9 +28,9 @@ struct PlanCandidate {
   std::vector<std::pair<std::string, int>> unit_gpus_by_name = {};  // of each pool's, in order
   double unit_dollars_per_hour = 0;
   std::vector<Groups> groups = {};
-  bool pays_nodes = false;     // whole ones, whatever of them is used
-  int units_max = 1;           // that its cluster, or the plan's limits, allow
-  std::string impossible = {}; // why it cannot be, whatever the load; "" = it may
+  bool pays_nodes = false;      // whole ones, whatever of them is used
+  int units_max = 1;            // that its cluster, or the plan's limits, allow
+  std::string impossible = {};  // why it cannot be, whatever the load; "" = it may
   LoadBounds bounds;
 
   [[nodiscard]] int nodes(int units) const;

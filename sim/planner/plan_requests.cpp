@@ -102,8 +102,8 @@ void PlanRequests::add_unit_traffic(const PlanProbe& probe, std::vector<std::str
   const double kept = std::min(1.0, unit_requests / count);
   add_speed(speed, keys);
   add_seed(probe.replication, keys);
-  if (is_sampled()) return add_window(sample_windows(probe.replication).front(), speed,
-                                      sample_warmup, keys);
+  if (is_sampled())
+    return add_window(sample_windows(probe.replication).front(), speed, sample_warmup, keys);
   if (kept < 1 && traffic_.is_recorded) {
     // 0, 2, 4, 1, 3: the first two lie apart.
     const double place = (probe.replication * 2) % windows / double{windows - 1};
@@ -138,8 +138,7 @@ std::vector<PlanRequests::Window> PlanRequests::sample_windows(int replication) 
 
 std::int64_t PlanRequests::misses_max(double requests) const {
   constexpr double rounding = 1e-6;
-  return static_cast<std::int64_t>(
-      std::floor((1 - slo_.percentile / 100) * requests + rounding));
+  return static_cast<std::int64_t>(std::floor((1 - slo_.percentile / 100) * requests + rounding));
 }
 
 std::vector<RunRequest> PlanRequests::sample(const PlanProbe& probe) const {
@@ -147,8 +146,8 @@ std::vector<RunRequest> PlanRequests::sample(const PlanProbe& probe) const {
   std::vector<RunRequest> asked;
   double requests = 0;
   for (const Window& window : sample_windows(probe.replication)) {
-    RunRequest& request = asked.emplace_back(
-        RunRequest{candidates_[probe.candidate].deployment(probe.units)});
+    RunRequest& request =
+        asked.emplace_back(RunRequest{candidates_[probe.candidate].deployment(probe.units)});
     add_speed(speed, request.overrides);
     add_window(window, speed, sample_warmup, request.overrides);
     add_seed(probe.replication, request.overrides);
@@ -173,8 +172,7 @@ std::vector<RunRequest> PlanRequests::requests(const PlanProbe& probe) const {
     asked = sample(probe);
   } else if (probe.kind == PlanProbe::Kind::fleet || probe.kind == PlanProbe::Kind::whole) {
     asked.push_back({whole_run(probe)});
-    if (traffic_.is_all)
-      asked.front().misses_max = misses_max(static_cast<double>(traffic_.count));
+    if (traffic_.is_all) asked.front().misses_max = misses_max(static_cast<double>(traffic_.count));
   } else if (probe.kind == PlanProbe::Kind::unit) {
     asked.push_back({candidates_[probe.candidate].deployment(1)});
     add_unit_traffic(probe, asked.front().overrides);

@@ -25,8 +25,9 @@ class SpaceBuilder {
   PlanSpace build() {
     if (!settings_.gpus.empty()) {
       if (sizing_ == PlanSizing::cluster) {
-        throw ConfigError({"plan.gpus"}, "the highest load is that of a cluster of some size; name "
-                                         "clusters = [\"h200-sxm-8\"] instead of gpus");
+        throw ConfigError({"plan.gpus"},
+                          "the highest load is that of a cluster of some size; name "
+                          "clusters = [\"h200-sxm-8\"] instead of gpus");
       }
       space_.axes.push_back({"gpu", "GPU", settings_.gpus});
     } else if (!settings_.clusters.empty()) {
@@ -124,9 +125,9 @@ class SpaceBuilder {
         space_.model += fmt::format(" in {}", enum_name(scenario.execution.dtype));
       if (!is_axis("engine.preset")) space_.engine = scenario.engine.preset;
     }
-    candidate.bounds = load_bounds(
-        scenario, space_.traffic, settings_.latency + "_ms",
-        [&](const Scenario& replica) { return step_times(replica, predictors_); });
+    candidate.bounds =
+        load_bounds(scenario, space_.traffic, settings_.latency + "_ms",
+                    [&](const Scenario& replica) { return step_times(replica, predictors_); });
     // They are of one replica; a unit may be all that a cluster holds.
     if (scenario.pools.empty()) candidate.bounds.units /= keys.replicas.front().second;
     space_.predictor = scenario.predictor.name;
@@ -155,12 +156,14 @@ class SpaceBuilder {
 
   void check_question(const Scenario& scenario) const {
     if (!scenario.slo.ttft && !scenario.slo.e2e) {
-      throw ConfigError({"slo"}, "a plan needs a target that waiting breaks: give [slo] ttft or "
-                                 "e2e; without one any queue is fine");
+      throw ConfigError({"slo"},
+                        "a plan needs a target that waiting breaks: give [slo] ttft or "
+                        "e2e; without one any queue is fine");
     }
     if (scenario.autoscaler) {
-      throw ConfigError({"autoscaler"}, "a plan finds a fixed number of replicas; remove the table, "
-                                        "or simulate the autoscaler itself");
+      throw ConfigError({"autoscaler"},
+                        "a plan finds a fixed number of replicas; remove the table, "
+                        "or simulate the autoscaler itself");
     }
   }
 
@@ -182,8 +185,7 @@ class SpaceBuilder {
       const int groups =
           deployment.layout.pipeline * deployment.layout.data_parallel_attention * count;
       keys.groups.push_back({deployment.layout.tensor, groups});
-      candidate.groups.push_back({deployment.layout.tensor, groups,
-                                  pool.scenario.cluster.node.gpus,
+      candidate.groups.push_back({deployment.layout.tensor, groups, pool.scenario.cluster.node.gpus,
                                   price_of(pool.scenario.cluster.gpu)});
       candidate.unit_gpus += deployment.layout.ranks() * count;
       add_gpus(pool.scenario.cluster.gpu.name, deployment.layout.ranks() * count, candidate);
@@ -192,12 +194,12 @@ class SpaceBuilder {
     }
     candidate.units_max = 1;
     if (is_cluster) return;
-    candidate.units_max = std::min(settings_.replicas_max, settings_.gpus_max / candidate.unit_gpus);
+    candidate.units_max =
+        std::min(settings_.replicas_max, settings_.gpus_max / candidate.unit_gpus);
     if (keys.gpu.empty()) candidate.units_max = units_that_fit(scenario, keys, candidate);
     if (candidate.units_max < 1) {
-      throw ConfigError({"plan.gpus_max"},
-                        fmt::format("one takes {} GPUs; {} are allowed", candidate.unit_gpus,
-                                    settings_.gpus_max));
+      throw ConfigError({"plan.gpus_max"}, fmt::format("one takes {} GPUs; {} are allowed",
+                                                       candidate.unit_gpus, settings_.gpus_max));
     }
   }
 
@@ -216,9 +218,9 @@ class SpaceBuilder {
   [[nodiscard]] int units_that_fit(const Scenario& scenario, const CandidateKeys& keys,
                                    const PlanCandidate& candidate) const {
     if (scenario.pools.empty()) {
-      return std::min(candidate.units_max, replicas_that_fit(scenario.cluster,
-                                                             scenario.deployment.layout,
-                                                             scenario.deployment.node_group));
+      return std::min(candidate.units_max,
+                      replicas_that_fit(scenario.cluster, scenario.deployment.layout,
+                                        scenario.deployment.node_group));
     }
     const auto fits = [&](int units) {
       try {

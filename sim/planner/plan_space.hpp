@@ -28,10 +28,10 @@ struct PlanSpace {
   TrafficSample traffic;
   SloTargets slo;
   RunSettings run;
-  std::string predictor;            // whose errors the figures have
-  std::string model, engine;        // as far as they are no choice: "llama-3.1-70b in bf16"
-  std::string fixed_layout;         // likewise: "PP 1"
-  std::vector<PricedGpu> prices;    // of all GPUs that some choice has, by name
+  std::string predictor;          // whose errors the figures have
+  std::string model, engine;      // as far as they are no choice: "llama-3.1-70b in bf16"
+  std::string fixed_layout;       // likewise: "PP 1"
+  std::vector<PricedGpu> prices;  // of all GPUs that some choice has, by name
 
   [[nodiscard]] PlanRequests requests() const { return {keys, traffic, slo, run}; }
 };
@@ -47,8 +47,8 @@ enum class PlanSizing {
 /// `impossible`.
 PlanSpace plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing);
 
-/// The choices with what the prices of their steps allow, at most `width` columns: what is known before
-/// anything is run.
+/// The choices with what the prices of their steps allow, at most `width` columns: what is known
+/// before anything is run.
 std::string plan_space_table(const PlanSpace& space, bool colour, int width);
 
 }  // namespace foretoken

@@ -64,8 +64,7 @@ std::vector<PlanProbe> UnitsAtSlowdown::wanted() const {
 
 void UnitsAtSlowdown::take(const std::vector<const RunOutcome*>& outcomes) {
   const RunOutcome& outcome = *outcomes.front();
-  const bool holds =
-      outcome.status == RunStatus::ran && attainment_of(outcome.report) >= target_;
+  const bool holds = outcome.status == RunStatus::ran && attainment_of(outcome.report) >= target_;
   search_.take(*search_.next(), holds);
 }
 

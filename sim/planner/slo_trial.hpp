@@ -42,7 +42,8 @@ struct MeanAndError {
 };
 MeanAndError mean_and_error(const std::vector<double>& values);
 
-/// Student's t: the quantile at `probability` with `count` - 1 degrees of freedom, count at least 2.
+/// Student's t: the quantile at `probability` with `count` - 1 degrees of freedom, count at
+/// least 2.
 double t_quantile(double probability, int count);
 
 }  // namespace foretoken

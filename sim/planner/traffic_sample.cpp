@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::size_t kept_max = 20000;     // lengths beyond tell nothing new
+constexpr std::size_t kept_max = 20000;  // lengths beyond tell nothing new
 constexpr std::int64_t counted_max = 20'000'000;
 constexpr std::size_t arrival_parts = 1024;  // at most; half of it at least
 

@@ -29,8 +29,8 @@ struct TrafficSample {
   Seconds span;                          // first to last arrival
   Seconds last;                          // arrival
   PerSecond rate;
-  double rate_scale = 1;                 // what the scenario says
-  std::optional<Seconds> duration;       // likewise
+  double rate_scale = 1;                                // what the scenario says
+  std::optional<Seconds> duration;                      // likewise
   std::optional<Seconds> diurnal_period, diurnal_peak;  // likewise
   bool is_recorded = false;  // arrivals and lengths from a trace: no seed changes them
   bool shares_prefixes = false;

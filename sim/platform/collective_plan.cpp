@@ -1,8 +1,8 @@
-// Who sends over which links is kernels/group_traffic.hpp's; here it becomes flows of bytes, each
-// held to its share of the rate at which its phase moves.
+// Who sends over which links is kernels/communication/group_traffic.hpp's; here it becomes flows of
+// bytes, each held to its share of the rate at which its phase moves.
 #include "sim/platform/collective_plan.hpp"
 
-#include "kernels/group_traffic.hpp"
+#include "kernels/communication/group_traffic.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {

@@ -1,13 +1,14 @@
 // A collective as phases of flows: what each rank moves over which links, in how many steps and
 // after which latency. A flow is held to the speed at which the whole phase moves when nobody else
-// uses the links, since ranks step together: so the plan agrees with kernels/collective_cost.hpp
-// uncontended, and slows down only where links are shared.
+// uses the links, since ranks step together: so the plan agrees with
+// kernels/communication/collective_cost.hpp uncontended, and slows down only where links are
+// shared.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 #include "sim/platform/cluster_topology.hpp"
 
 namespace foretoken {

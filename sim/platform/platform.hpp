@@ -1,7 +1,7 @@
 // The simulated cluster: one clock, timed events and transfers, on SimGrid. The only room that
 // includes SimGrid. Compute is a delay (an event at a date); data that crosses links shared with
 // others is a flow whose speed SimGrid decides; collectives inside a private domain have a closed
-// form (kernels/collective_cost.hpp) and are the caller's delay.
+// form (kernels/communication/collective_cost.hpp) and are the caller's delay.
 //
 // A process simulates once: SimGrid's clock never resets, and a second Platform in one process is
 // an InternalError.
@@ -15,7 +15,7 @@
 
 #include "hardware/cluster.hpp"
 #include "hardware/route.hpp"
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/quantity.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/group_traffic.hpp"
+#include "kernels/communication/group_traffic.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {

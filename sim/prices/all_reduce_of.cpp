@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/engine_all_reduce.hpp"
+#include "kernels/communication/engine_all_reduce.hpp"
 #include "sim/scenario/engine_preset.hpp"
 
 namespace foretoken {

@@ -58,8 +58,8 @@ std::vector<std::vector<ReplicaPlacement>> place_pools(const std::vector<PoolSpe
         cursors.try_emplace(deployment.node_group, scenario.cluster, deployment.node_group)
             .first->second;
     if (deployment.own_nodes) cursor.finish_node();
-    placements.push_back(place(cursor, deployment.layout, replicas_max(scenario),
-                               scenario.deployment_position));
+    placements.push_back(
+        place(cursor, deployment.layout, replicas_max(scenario), scenario.deployment_position));
     if (deployment.own_nodes) cursor.finish_node();
   }
   return placements;

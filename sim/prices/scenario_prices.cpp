@@ -1,6 +1,6 @@
 #include "sim/prices/scenario_prices.hpp"
 
-#include "kernels/in_step_predictor.hpp"
+#include "kernels/estimators/in_step_predictor.hpp"
 #include "kernels/memo_predictor.hpp"
 #include "kernels/physical_predictor.hpp"
 #include "kernels/stretched_predictor.hpp"
@@ -12,8 +12,9 @@ namespace foretoken {
 
 std::unique_ptr<Predictor> step_predictor(const Scenario& scenario,
                                           const Registry<PredictorFactory>& predictors) {
-  return stretched(in_step(within_physics(make_variant(predictors, scenario.predictor, "predictor"))),
-                   scenario.price_stretch);
+  return stretched(
+      in_step(within_physics(make_variant(predictors, scenario.predictor, "predictor"))),
+      scenario.price_stretch);
 }
 
 CommSettings communication_of(const Scenario& scenario) {
@@ -28,8 +29,8 @@ CommSettings communication_of(const Scenario& scenario) {
 }
 
 StepTimes step_times(const Scenario& scenario, const Registry<PredictorFactory>& predictors) {
-  std::shared_ptr<Predictor> predictor = std::make_shared<MemoPredictor>(
-      step_predictor(scenario, predictors), scenario.cluster.gpu);
+  std::shared_ptr<Predictor> predictor =
+      std::make_shared<MemoPredictor>(step_predictor(scenario, predictors), scenario.cluster.gpu);
   return [&scenario, predictor, comm = communication_of(scenario)](const BatchShape& batch) {
     const StepCost cost = price_step(scenario.model, scenario.deployment.layout, scenario.execution,
                                      scenario.cluster, comm, *predictor, batch);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/communication_price.hpp"
+#include "kernels/communication/communication_price.hpp"
 #include "kernels/predictor.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "workloads/generator.hpp"
@@ -17,7 +17,8 @@ namespace foretoken {
 std::unique_ptr<Predictor> step_predictor(const Scenario& scenario,
                                           const Registry<PredictorFactory>& predictors);
 
-/// Links, the all-reduce that the engine runs, and measured prices where the scenario asks for them.
+/// Links, the all-reduce that the engine runs, and measured prices where the scenario asks for
+/// them.
 CommSettings communication_of(const Scenario& scenario);
 
 /// The time of a step on each pipeline stage of a scenario without pools, communication included,

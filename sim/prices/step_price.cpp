@@ -1,6 +1,6 @@
 #include "sim/prices/step_price.hpp"
 
-#include "kernels/communication_price.hpp"
+#include "kernels/communication/communication_price.hpp"
 #include "sim/prices/placement.hpp"
 
 namespace foretoken {
@@ -41,8 +41,7 @@ StepKernel price_collective(const KernelCall& call, const ClusterSpec& cluster,
                     price.origin,
                     true};
   if (price.origin == Origin::analytic)
-    kernel.algorithm =
-        collective_cost(call_of(collective, comm), links, comm.parameters).algorithm;
+    kernel.algorithm = collective_cost(call_of(collective, comm), links, comm.parameters).algorithm;
   return kernel;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hardware/cluster.hpp"
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 #include "kernels/predictor.hpp"
 #include "sim/scenario/speculative.hpp"
 #include "workloads/generator.hpp"

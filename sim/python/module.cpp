@@ -53,7 +53,8 @@ std::vector<LayoutChoice> choices_of(const py::dict& vary) {
     const auto name = key.cast<std::string>();
     const bool is_list = py::isinstance<py::iterable>(values) && !py::isinstance<py::str>(values) &&
                          !py::isinstance<py::dict>(values);
-    if (!is_list) throw ConfigError({name}, "must be a list of the values to compare, as [1, 2, 4]");
+    if (!is_list)
+      throw ConfigError({name}, "must be a list of the values to compare, as [1, 2, 4]");
     LayoutChoice choice{name, name.substr(name.rfind('.') + 1), {}};
     for (const py::handle value : values)
       choice.values.push_back(assignment_text(value_of(value, name)));

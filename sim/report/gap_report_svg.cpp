@@ -52,8 +52,8 @@ std::string axes(double end, double threshold) {
   }
   const double x = plot_left + plot_width * std::min(1.0, threshold / end);
   text += svg_line(x, plot_top, x, bottom, "class=\"threshold\"");
-  text +=
-      svg_label(plot_left + plot_width / 2, bottom + 40, "middle", "gap: efficiency below the ceiling");
+  text += svg_label(plot_left + plot_width / 2, bottom + 40, "middle",
+                    "gap: efficiency below the ceiling");
   text += svg_label(plot_left, plot_top - 14, "start", "share of points with at most this gap");
   return text;
 }
@@ -78,7 +78,7 @@ std::string gap_svg(const GapReport& report) {
       std::max(plot_top + plot_height + 60, plot_top + bar_step * static_cast<double>(gaps.size()));
   std::string text = axes(end, report.threshold);
   text += svg_label(bars_left, plot_top - 14, "start",
-                fmt::format("points more than {:.2f} below the ceiling", report.threshold));
+                    fmt::format("points more than {:.2f} below the ceiling", report.threshold));
   double share_max = 0;
   for (const GapGroup& group : gap_groups(report)) share_max = std::max(share_max, group.share());
   std::size_t at = 0;
@@ -93,8 +93,8 @@ std::string gap_svg(const GapReport& report) {
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n",
         bars_left, y, std::max(1.0, width), bar_height, colour);
     text += svg_label(bars_left + std::max(1.0, width) + 6, y + bar_height - 4, "start",
-                  fmt::format("{} of {} ({})", grouped(group.underperforming),
-                              grouped(group.points), percent(group.share())));
+                      fmt::format("{} of {} ({})", grouped(group.underperforming),
+                                  grouped(group.points), percent(group.share())));
   }
   return svg_picture(picture_width, height, text);
 }

@@ -51,8 +51,8 @@ template <>
 struct EnumNames<LatencyCause> {
   static constexpr auto names = std::to_array<std::string_view>(
       {"front_end", "queueing", "own_prefill", "own_decode", "others_prefill", "others_decode",
-       "recompute", "preempted", "retry", "drafts", "kv_copies", "host", "communication",
-       "kv_wait", "kv_transfer", "idle"});
+       "recompute", "preempted", "retry", "drafts", "kv_copies", "host", "communication", "kv_wait",
+       "kv_transfer", "idle"});
 };
 
 /// Seconds by cause.

@@ -173,10 +173,9 @@ void ReportPage::gains(const std::string& title, const std::vector<PageGain>& ga
   for (const PageGain& gain : gains) longest = std::max(longest, std::abs(gain.gain));
   ValueArray values;
   for (const PageGain& gain : gains) {
-    values.emplace_back(
-        ValueObject{{"name", gain.name},
-                    {"value", gain.value},
-                    {"share", longest > 0 ? plotted(gain.gain / longest) : 0.0}});
+    values.emplace_back(ValueObject{{"name", gain.name},
+                                    {"value", gain.value},
+                                    {"share", longest > 0 ? plotted(gain.gain / longest) : 0.0}});
   }
   add("gains", {{"title", title}, {"gains", std::move(values)}});
 }
@@ -203,9 +202,8 @@ void ReportPage::grid(const PageGrid& grid) {
                                      {"more_is_better", figure.more_is_better},
                                      {"means", column_value(column)}});
   }
-  add("grid", {{"keys", std::move(keys)},
-               {"crossed", grid.is_crossed},
-               {"figures", std::move(figures)}});
+  add("grid",
+      {{"keys", std::move(keys)}, {"crossed", grid.is_crossed}, {"figures", std::move(figures)}});
 }
 
 void ReportPage::table(const std::string& name, const std::vector<PageColumn>& columns) {

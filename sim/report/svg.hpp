@@ -18,7 +18,8 @@ std::string svg_label(double x, double y, std::string_view anchor, const std::st
 /// A line with attributes `style`.
 std::string svg_line(double x1, double y1, double x2, double y2, std::string_view style);
 /// An open curve through `points`.
-std::string svg_curve(const std::vector<std::pair<double, double>>& points, std::string_view colour);
+std::string svg_curve(const std::vector<std::pair<double, double>>& points,
+                      std::string_view colour);
 /// The element around all others, on white.
 std::string svg_picture(double width, double height, const std::string& elements);
 

@@ -126,7 +126,8 @@ std::string TextTable::blocks(std::size_t kept, const Layout& layout) const {
     return width;
   };
   while (names_width() > layout.width / 2) {
-    const auto widest = std::ranges::max_element(widths.begin(), widths.begin() + std::ptrdiff_t(kept));
+    const auto widest =
+        std::ranges::max_element(widths.begin(), widths.begin() + std::ptrdiff_t(kept));
     if (*widest <= column_width_min) break;
     --*widest;
   }
@@ -155,8 +156,7 @@ std::string TextTable::blocks(std::size_t kept, const Layout& layout) const {
 
 std::string TextTable::text(const Layout& layout) const {
   const std::vector<int> widths = fitting_widths(layout);
-  if (layout.kept && line_width(widths, layout) > layout.width)
-    return blocks(*layout.kept, layout);
+  if (layout.kept && line_width(widths, layout) > layout.width) return blocks(*layout.kept, layout);
   Columns all(columns_.size());
   std::iota(all.begin(), all.end(), 0U);
   return lines(all, widths, layout);

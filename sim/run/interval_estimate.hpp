@@ -15,7 +15,7 @@ namespace foretoken {
 struct TimeGrowth {
   /// Users wait for an answer before they ask again: all dates grow alike.
   bool is_closed = false;
-  Seconds origin;      // from which on they do
+  Seconds origin;     // from which on they do
   double decode = 1;  // exponent of times between tokens, and of waits for a step
   Seconds step;       // waits up to here are for a step to end
   std::vector<Seconds>

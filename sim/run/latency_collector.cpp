@@ -21,8 +21,7 @@ void add_split(const StepSplit& split, double times, LatencyParts& parts,
 LatencyCollector::LatencyCollector(const Scenario& scenario, std::optional<Watched> watched)
     : watched_(watched) {
   const std::vector<PoolSpec> pools = pools_of(scenario);
-  const HostSettings& host =
-      std::ranges::find_if(pools, &PoolSpec::prefills)->scenario.engine.host;
+  const HostSettings& host = std::ranges::find_if(pools, &PoolSpec::prefills)->scenario.engine.host;
   front_end_request_ = host.front_end_request;
   front_end_token_ = host.front_end_token;
 }

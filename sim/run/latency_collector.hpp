@@ -66,8 +66,8 @@ class LatencyCollector final : public StepObserver {
   std::optional<Watched> watched_;
   bool has_ended_ = false;  // the one that is watched
   Seconds front_end_request_, front_end_token_;
-  std::map<StageKey, std::vector<PastStep>> past_;      // in order of time
-  std::map<std::uint32_t, Live> live_;                   // by request
+  std::map<StageKey, std::vector<PastStep>> past_;  // in order of time
+  std::map<std::uint32_t, Live> live_;              // by request
   std::map<std::uint32_t, LatencySplit> splits_;
 };
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "kernels/group_traffic.hpp"
+#include "kernels/communication/group_traffic.hpp"
 
 namespace foretoken {
 namespace {

@@ -75,9 +75,10 @@ void add_computation(const StageStep& step, const BatchEntry* own, LatencyCause 
   if (own == nullptr) {
     alone = 0;
   } else if (others_decode) {
-    alone = rest * share(computing(step, [&](const BatchEntry& entry,
-                                             const Batch&) { return &entry == own; }),
-                         rest_priced);
+    alone =
+        rest *
+        share(computing(step, [&](const BatchEntry& entry, const Batch&) { return &entry == own; }),
+              rest_priced);
   }
   parts[LatencyCause::others_decode] += rest - alone;
   if (own != nullptr) parts[own_cause] += alone;

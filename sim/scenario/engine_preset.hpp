@@ -42,7 +42,7 @@ struct EngineFlag {
   std::string name;
   /// Of [engine], or a place elsewhere in a scenario: "[model] dtype"; "" = it has no effect here.
   std::string key;
-  bool is_negated = false;  // true there is false here
+  bool is_negated = false;                                       // true there is false here
   std::vector<std::pair<std::string, std::string>> values = {};  // there, here; empty = the same
   std::optional<Value> when_true = {};  // a switch: set, the key has this value; not set, nothing
   std::string no_effect = {};           // why it has none

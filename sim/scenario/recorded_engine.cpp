@@ -21,8 +21,7 @@ constexpr auto known_engines = std::to_array<KnownEngine>({{"vllm", "vllm-v1"},
 
 class MetaReader {
  public:
-  MetaReader(const std::filesystem::path& path)
-      : path_(path.string()), root_(load_json(path)) {}
+  MetaReader(const std::filesystem::path& path) : path_(path.string()), root_(load_json(path)) {}
 
   RecordedEngine read(const std::string& model, const std::string& cluster) {
     if (!root_.is_object()) fail("expected a JSON object");
@@ -36,9 +35,7 @@ class MetaReader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& message) const {
-    throw ConfigError({path_}, message);
-  }
+  [[noreturn]] void fail(const std::string& message) const { throw ConfigError({path_}, message); }
 
   /// The member at the end of a path of objects, or nullptr.
   [[nodiscard]] const Value* find(std::initializer_list<std::string_view> keys) const {
@@ -109,10 +106,12 @@ class MetaReader {
     }
     const std::string device = text(find({"hardware", "device_name"}));
     if (device.empty()) {
-      fail("\"hardware.device_name\" is missing; add it as nvidia-smi spells it, or name the "
-           "cluster with --cluster");
+      fail(
+          "\"hardware.device_name\" is missing; add it as nvidia-smi spells it, or name the "
+          "cluster with --cluster");
     }
-    table.set("name", fmt::format("{}-{}", gpu_called(device, {path_}), tensor() * pipeline() * data()));
+    table.set("name",
+              fmt::format("{}-{}", gpu_called(device, {path_}), tensor() * pipeline() * data()));
     return table;
   }
 
@@ -129,14 +128,16 @@ class MetaReader {
     if (data() > 1) table.set("replicas", data());
     std::int64_t experts = count({"ep_size", "moe_expert_parallel_size"});
     if (const Value* all = kwarg({"enable_expert_parallel"}); all != nullptr) {
-      if (const auto* yes = std::get_if<bool>(&all->data); yes != nullptr && *yes) experts = tensor();
+      if (const auto* yes = std::get_if<bool>(&all->data); yes != nullptr && *yes)
+        experts = tensor();
     }
     if (experts > 1) table.set("expert_parallel", experts);
     return table;
   }
 
   /// Sets what is there, under the key that means it here.
-  void take(Value& table, std::string_view key, std::initializer_list<std::string_view> keys) const {
+  void take(Value& table, std::string_view key,
+            std::initializer_list<std::string_view> keys) const {
     if (const Value* value = find(keys)) table.set(key, *value);
   }
 

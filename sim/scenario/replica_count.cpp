@@ -63,8 +63,8 @@ int replicas_that_fit(const ClusterSpec& cluster, const ParallelLayout& layout,
 void fill_replicas(Scenario& scenario, Diagnostics& diagnostics) {
   Deployment& deployment = scenario.deployment;
   if (scenario.pools.empty() && deployment.replicas == replicas_auto) {
-    deployment.replicas = std::max(
-        1, replicas_that_fit(scenario.cluster, deployment.layout, deployment.node_group));
+    deployment.replicas =
+        std::max(1, replicas_that_fit(scenario.cluster, deployment.layout, deployment.node_group));
   }
   std::vector<std::size_t> filled;  // groups of nodes
   for (PoolSpec& pool : scenario.pools) {

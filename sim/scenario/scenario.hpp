@@ -15,7 +15,7 @@
 #include "hardware/cluster.hpp"
 #include "hardware/cluster_scale.hpp"
 #include "hardware/wiring.hpp"
-#include "kernels/communication_price.hpp"
+#include "kernels/communication/communication_price.hpp"
 #include "models/parallel_layout.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/value.hpp"
@@ -49,7 +49,7 @@ struct Deployment {
   ParallelLayout layout;
   int replicas = 1;
   int micro_batches = 0;            // in flight in a pipeline at once; 0 = as many as it has stages
-  std::string all_reduce = "auto";  // algorithm: kernels/collective_cost.hpp
+  std::string all_reduce = "auto";  // algorithm: kernels/communication/collective_cost.hpp
   NcclProtocol nccl_protocol = NcclProtocol::automatic;
   VariantChoice router{"round_robin"};
   std::size_t node_group = 0;  // of the cluster whose nodes these replicas stand on

@@ -45,8 +45,8 @@ void AttentionRanks::remove(Sequence& sequence) {
 }
 
 std::optional<std::int64_t> AttentionRanks::reserve(Sequence& sequence) {
-  const auto freest = std::ranges::max_element(
-      ranks_, {}, [](const Rank& rank) { return rank.cache->free(); });
+  const auto freest =
+      std::ranges::max_element(ranks_, {}, [](const Rank& rank) { return rank.cache->free(); });
   if (freest->scheduler->waiting_for_blocks() > 0) return std::nullopt;
   KvCache& cache = *freest->cache;
   const PrefixMatch match = cache.match_prefix(sequence);

@@ -30,8 +30,8 @@ class AttentionRanks {
   void remove(Sequence& sequence);
 
   /// Takes blocks for `sequence`, as many as its scheduler asks of one that joins, on the rank with
-  /// most free ones, behind those that wait for blocks there. Returns the tokens of its prompt that are in
-  /// the cache already, or nothing if blocks are short.
+  /// most free ones, behind those that wait for blocks there. Returns the tokens of its prompt that
+  /// are in the cache already, or nothing if blocks are short.
   std::optional<std::int64_t> reserve(Sequence& sequence);
   /// The tokens that `sequence` has reserved blocks for are there: it runs as soon as it can.
   void join(Sequence& sequence);

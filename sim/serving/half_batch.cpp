@@ -38,7 +38,8 @@ std::pair<LoadSums, LoadSums> split_sums(const LoadSums& sums, bool are_prompts)
   std::pair<LoadSums, LoadSums> halves;
   if (sums.sequences == 0) return halves;
   if (!are_prompts) return {sums, {}};
-  const auto [earlier, later] = cut({sums.query_tokens, sums.context_tokens}, sums.query_tokens / 2);
+  const auto [earlier, later] =
+      cut({sums.query_tokens, sums.context_tokens}, sums.query_tokens / 2);
   halves.first.add(earlier);
   if (later.query_tokens > 0) halves.second.add(later);
   return halves;
@@ -48,7 +49,8 @@ std::pair<LoadSums, LoadSums> split_sums(const LoadSums& sums, bool are_prompts)
 /// (SGLang leaves the prompts whole where 48 to 52 % of the tokens end with one of them.)
 std::pair<AttentionLoad, AttentionLoad> split_list(const AttentionLoad& load) {
   std::vector<SequenceSlice> first, second;
-  std::int64_t left = load.prefill.query_tokens - load.prefill.query_tokens / 2;  // of the first half
+  std::int64_t left =
+      load.prefill.query_tokens - load.prefill.query_tokens / 2;  // of the first half
   const std::int64_t decode_queries = std::max<std::int64_t>(load.decode.query_tokens_max, 1);
   bool is_firsts_turn = true;
   for (const SequenceSlice& slice : load.sequences) {

@@ -11,7 +11,8 @@
 
 namespace foretoken {
 
-/// What one GPU sends to one other. Ranks are tensor-parallel ones of the sequence's attention rank.
+/// What one GPU sends to one other. Ranks are tensor-parallel ones of the sequence's attention
+/// rank.
 struct KvShard {
   int from_stage = 0, from_rank = 0;
   int to_stage = 0, to_rank = 0;

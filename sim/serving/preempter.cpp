@@ -16,7 +16,7 @@ std::int64_t Preempter::blocks_wanted(const KvEntry& entry, std::int64_t tokens)
 }
 
 bool Preempter::let_in(Sequence& sequence, const KvEntry& entry, std::int64_t tokens,
-                        std::int64_t reserved_tokens) {
+                       std::int64_t reserved_tokens) {
   const std::int64_t held = entry.tokens + tokens;
   if (!cache_.start(sequence, entry.match, held, std::max(held, reserved_tokens))) return false;
   sequence.computed = entry.tokens;

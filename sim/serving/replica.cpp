@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/communication_price.hpp"
+#include "kernels/communication/communication_price.hpp"
 
 namespace foretoken {
 

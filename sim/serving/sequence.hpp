@@ -46,7 +46,7 @@ struct Sequence {
   /// Tokens that the client has from an earlier attempt: they are produced again, not sent again.
   std::int64_t delivered = 0;
   bool shows_tokens = true;  // false: another replica sends its client what this one draws
-  bool has_ended = true;  // for its client; steps in flight may still work on it
+  bool has_ended = true;     // for its client; steps in flight may still work on it
 
   int steps_in_flight = 0;
   std::size_t attention_rank = 0;  // whose scheduler and KV cache it is in

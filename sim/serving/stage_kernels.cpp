@@ -2,7 +2,7 @@
 // rooflines are made of. Nothing is remembered between calls but what the predictor remembers.
 #include <algorithm>
 
-#include "kernels/communication_price.hpp"
+#include "kernels/communication/communication_price.hpp"
 #include "sim/serving/decode_lattice.hpp"
 #include "sim/serving/half_batch.hpp"
 #include "sim/serving/stage_pricer.hpp"

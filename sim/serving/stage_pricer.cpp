@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/communication_price.hpp"
+#include "kernels/communication/communication_price.hpp"
 #include "sim/serving/decode_lattice.hpp"
 #include "sim/serving/half_batch.hpp"
 

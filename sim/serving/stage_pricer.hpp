@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 #include "kernels/memo_predictor.hpp"
 #include "sim/base/random.hpp"
 #include "sim/serving/step_course.hpp"

@@ -8,8 +8,8 @@
 #include <map>
 #include <sstream>
 
-#include "kernels/decomposition.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/tasks/decomposition.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 #include "workloads/requests/text_lines.hpp"
 
 namespace foretoken::flashinfer_launches_test {

@@ -27,8 +27,7 @@ TEST(ServedRun, VllmOnAnRtx4090) {
   Value workload;
   workload.set("trace", measured.file.string());
   recorded.scenario.set("workload", std::move(workload));
-  const Report simulated =
-      run_scenario(read_scenario(recorded.scenario, {".", false}), Catalogs());
+  const Report simulated = run_scenario(read_scenario(recorded.scenario, {".", false}), Catalogs());
   const ValidationReport report = compare_with_recorded(measured, simulated);
   ASSERT_EQ(report.latencies.size(), 3U);
   const auto& [ttft, tpot, end_to_end] =

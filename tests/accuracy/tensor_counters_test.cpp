@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/decomposers/gemm_launch.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/tasks/decomposers/gemm_launch.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 #include "workloads/requests/text_lines.hpp"
 
 namespace foretoken::tensor_counters_test {

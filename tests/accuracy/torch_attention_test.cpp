@@ -8,10 +8,10 @@
 #include <map>
 #include <string>
 
-#include "kernels/decomposers/decomposer.hpp"
 #include "kernels/kernel_case.hpp"
 #include "kernels/predictor.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/tasks/decomposers/decomposer.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 #include "workloads/measurements/measured_rows.hpp"
 
 namespace foretoken::torch_attention_test {

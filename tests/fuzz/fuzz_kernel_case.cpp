@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "hardware/gpu.hpp"
-#include "kernels/explain.hpp"
 #include "kernels/kernel_case.hpp"
 #include "kernels/predictor.hpp"
+#include "kernels/tasks/explain.hpp"
 #include "sim/base/json.hpp"
 
 namespace {

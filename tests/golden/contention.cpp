@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 #include "sim/platform/platform.hpp"
 
 namespace foretoken {

@@ -2,7 +2,7 @@
 // its ends that two launches could not undercut, and never more than a larger product.
 #include <gtest/gtest.h>
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 #include "sim/run/run.hpp"
 
 namespace foretoken::product_rows_test {

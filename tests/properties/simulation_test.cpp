@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "kernels/in_step_predictor.hpp"
+#include "kernels/estimators/in_step_predictor.hpp"
 #include "sim/prices/step_price.hpp"
 #include "tests/properties/run_text.hpp"
 
@@ -127,13 +127,15 @@ TEST(SimulationProperties, AStageWorksOnOneStepAtATime) {
 }
 
 TEST(SimulationProperties, MoreMemoryNeverMeansMorePreemptionsThanNone) {
-  const Report report = run_scenario(scenario_from(busy_pipelines, {"engine.kv_blocks=0"}), Catalogs());
+  const Report report =
+      run_scenario(scenario_from(busy_pipelines, {"engine.kv_blocks=0"}), Catalogs());
   EXPECT_EQ(report.kv.preemptions, 0);
   EXPECT_EQ(report.requests.completed, 400);
 }
 
 TEST(SimulationProperties, AHorizonLeavesTheRestUnfinishedAndAccountedFor) {
-  const Report report = run_scenario(scenario_from(busy_pipelines, {"run.horizon=2 s"}), Catalogs());
+  const Report report =
+      run_scenario(scenario_from(busy_pipelines, {"run.horizon=2 s"}), Catalogs());
   EXPECT_GT(report.requests.unfinished, 0);
   EXPECT_EQ(report.requests.arrived,
             report.requests.completed + report.requests.failed + report.requests.unfinished);

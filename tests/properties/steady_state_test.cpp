@@ -1,5 +1,5 @@
-// What a run costs must not depend on how many requests it simulates: rates are of the steady state,
-// and the drain behind the last request stands apart.
+// What a run costs must not depend on how many requests it simulates: rates are of the steady
+// state, and the drain behind the last request stands apart.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,8 +36,7 @@ double cost_of(const std::string& arrivals, int requests,
 }
 
 /// How far the cost of few requests may be from that of many.
-void expect_same_cost(const std::string& arrivals,
-                      const std::vector<std::string>& overrides = {},
+void expect_same_cost(const std::string& arrivals, const std::vector<std::string>& overrides = {},
                       std::initializer_list<int> few = {200, 1000}) {
   // 200 draws of outputs with a spread of 0.53 have a mean that is 4 % off, as often as not.
   constexpr double tolerance = 0.05;

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "hardware/wiring.hpp"
-#include "kernels/collectives.hpp"
+#include "kernels/communication/collectives.hpp"
 #include "sim/platform/platform.hpp"
 
 namespace foretoken {

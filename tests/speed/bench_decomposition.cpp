@@ -2,8 +2,8 @@
 // attention of 70B-sized heads, and the first product that asks for the tile profile.
 #include <benchmark/benchmark.h>
 
-#include "kernels/features.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/estimators/features.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 
 namespace foretoken {
 namespace {

@@ -3,8 +3,8 @@
 // that a profiled layer keeps.
 #include <benchmark/benchmark.h>
 
-#include "kernels/selection/expert_histogram.hpp"
-#include "kernels/selection/moe_dispatch.hpp"
+#include "kernels/tiles/expert_histogram.hpp"
+#include "kernels/tiles/moe_dispatch.hpp"
 
 namespace foretoken {
 namespace {

@@ -1,7 +1,7 @@
 // What choosing a tile without tuning costs: over all candidates, and once it is known.
 #include <benchmark/benchmark.h>
 
-#include "kernels/selection/tile_selector.hpp"
+#include "kernels/tiles/tile_selector.hpp"
 
 namespace foretoken {
 namespace {

@@ -82,8 +82,7 @@ std::int64_t finished_runs(const std::filesystem::path& store) {
   if (!std::filesystem::exists(store)) return 0;
   Database database(store);
   if (!has_runs(database)) return 0;
-  auto row =
-      database.prepare("SELECT count(*) FROM run WHERE state NOT IN ('waiting', 'leased')");
+  auto row = database.prepare("SELECT count(*) FROM run WHERE state NOT IN ('waiting', 'leased')");
   return row.next() ? row.integer(0) : 0;
 }
 

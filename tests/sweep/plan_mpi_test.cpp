@@ -83,8 +83,8 @@ TEST_F(MpiPlan, AJobKilledWithARankGoesOnWhenStartedAgain) {
   const Words more = {"--gpus", "h200-sxm,b200-sxm"};
   ASSERT_EQ(run_program(words_of({FORETOKEN_PROGRAM}, question("whole", 2000, more)), log()), 0)
       << text_of(log());
-  const Words command = words_of(on_two_ranks(question("ranks", 2000, more)),
-                                 {"--foretoken", counting_foretoken()});
+  const Words command =
+      words_of(on_two_ranks(question("ranks", 2000, more)), {"--foretoken", counting_foretoken()});
   {
     ProgramRun job(command, log());
     ASSERT_TRUE(kill_rank_1(job, store("ranks"), 2)) << text_of(log());

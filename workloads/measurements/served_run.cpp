@@ -179,9 +179,10 @@ ServedRun load_served_run(const std::filesystem::path& folder) {
     if (row.queued) request.queued = date(*row.queued);
     if (row.scheduled) request.scheduled = date(*row.scheduled);
     if (request.first_token < request.arrival) {
-      throw ConfigError(row.position, "its first token came before it arrived, by the clocks' "
-                                      "smallest distance; are arrival_time and queued_ts of one "
-                                      "run?");
+      throw ConfigError(row.position,
+                        "its first token came before it arrived, by the clocks' "
+                        "smallest distance; are arrival_time and queued_ts of one "
+                        "run?");
     }
     run.requests.push_back(std::move(request));
   }

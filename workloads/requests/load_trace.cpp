@@ -108,8 +108,7 @@ std::shared_ptr<const Trace> load_trace(const std::filesystem::path& path, std::
   BadLines bad_lines(file);
   for (; more; more = next_line_with_text(lines, line)) {
     try {
-      if (!trace->add(reader->parse(line), limits))
-        throw_too_large({file, lines.number()}, limits);
+      if (!trace->add(reader->parse(line), limits)) throw_too_large({file, lines.number()}, limits);
     } catch (const BadLine& bad) {
       bad_lines.add(lines, bad.what());
     }

@@ -8,7 +8,11 @@ namespace {
 
 /// Products and attention, whose weights and caches a repeated launch finds in the L2.
 bool reuses_operands(const Kernel& kernel) {
-  return std::visit([](const auto& value) { return requires { value.implementation; }; }, kernel);
+  return std::visit(
+      [](const auto& value) {
+        return requires { value.implementation; };
+      },
+      kernel);
 }
 
 }  // namespace

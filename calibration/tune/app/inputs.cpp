@@ -70,9 +70,8 @@ std::unique_ptr<Evaluator> chosen_evaluator(const InputFlags& flags, std::uint64
   } else if (flags.evaluator == "cuda") {
     evaluator = make_cuda(device_command());
   } else {
-    throw ConfigError({"--evaluator", 0, 0},
-                      unknown_name_message("evaluator", flags.evaluator,
-                                           {"simulated", "replay", "cuda"}));
+    throw ConfigError({"--evaluator", 0, 0}, unknown_name_message("evaluator", flags.evaluator,
+                                                                  {"simulated", "replay", "cuda"}));
   }
   if (!flags.cache.empty()) evaluator = make_cached(std::move(evaluator), flags.cache);
   return evaluator;

@@ -1,5 +1,5 @@
-// The contract of every subcommand of foretoken-tune: it adds itself to the command line and, if the
-// user names it, says through `chosen` what is to be run. One file a subcommand.
+// The contract of every subcommand of foretoken-tune: it adds itself to the command line and, if
+// the user names it, says through `chosen` what is to be run. One file a subcommand.
 #pragma once
 
 #include <CLI/CLI.hpp>

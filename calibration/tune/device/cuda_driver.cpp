@@ -61,7 +61,8 @@ CudaDriver load_driver() {
   bind(library, "cuEventSynchronize", driver.event_synchronize);
   bind(library, "cuEventElapsedTime", driver.event_elapsed);
   if (const int error = driver.init(0)) {
-    throw std::runtime_error(fmt::format("the NVIDIA driver does not start: {}", driver.text(error)));
+    throw std::runtime_error(
+        fmt::format("the NVIDIA driver does not start: {}", driver.text(error)));
   }
   return driver;
 }
@@ -77,8 +78,8 @@ struct Nvrtc {
 };
 
 Nvrtc load_nvrtc() {
-  void* library = open_first({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
-                              "/usr/local/cuda/lib64/libnvrtc.so"});
+  void* library = open_first(
+      {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
   if (library == nullptr) {
     throw std::runtime_error(
         "libnvrtc.so is not there: install CUDA's NVRTC or name its folder in LD_LIBRARY_PATH");

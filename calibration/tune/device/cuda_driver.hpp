@@ -32,8 +32,8 @@ struct CudaDriver {
   int (*release)(DevicePointer);
   int (*fill_bytes)(DevicePointer, unsigned char, std::size_t);
   int (*copy_out)(void*, DevicePointer, std::size_t);
-  int (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle,
-                void**, void**);
+  int (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                Handle, void**, void**);
   int (*stream_create)(Handle*, unsigned);
   int (*stream_synchronize)(Handle);
   int (*capture_begin)(Handle, int);

@@ -1,11 +1,10 @@
 #include "calibration/tune/device/device_client.hpp"
 
-#include "calibration/tune/device/gpu_turn.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "calibration/tune/device/gpu_turn.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken::tune {
@@ -154,18 +153,16 @@ Evaluation DeviceClient::compile(const std::string& source, const std::string& a
 }
 
 Evaluation DeviceClient::evaluate(const Problem& problem, const std::string& reference_cubin,
-                                  const Candidate& candidate, const std::string& cubin,
-                                  int sms) {
+                                  const Candidate& candidate, const std::string& cubin, int sms) {
   Evaluation evaluation;
   Value request;
   try {
     ValueArray shapes;
     for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
-      shapes.push_back(launches_at(problem, candidate.launches,
-                                   names_of(problem, candidate.constants, i, sms)));
+      shapes.push_back(
+          launches_at(problem, candidate.launches, names_of(problem, candidate.constants, i, sms)));
     }
-    request =
-        ValueObject{{"op", "evaluate"}, {"cubin", cubin}, {"shapes", std::move(shapes)}};
+    request = ValueObject{{"op", "evaluate"}, {"cubin", cubin}, {"shapes", std::move(shapes)}};
   } catch (const ConfigError& error) {
     return failed(Status::launch_failure, error.what());
   }
@@ -175,8 +172,8 @@ Evaluation DeviceClient::evaluate(const Problem& problem, const std::string& ref
     const Value ready =
         ask(preparation(problem, reference_cubin, sms), limits_.prepare, evaluation);
     if (text_in(ready, "status").empty()) {
-      throw ConfigError({}, fmt::format("the reference of {} does not run: {}", problem.name,
-                                        evaluation.detail));
+      throw ConfigError(
+          {}, fmt::format("the reference of {} does not run: {}", problem.name, evaluation.detail));
     }
     prepared_ = problem.name;
   }
@@ -190,12 +187,11 @@ Evaluation DeviceClient::evaluate(const Problem& problem, const std::string& ref
   }
   if (const Value* kernels = answer.find("kernels"); kernels != nullptr && kernels->is_array()) {
     for (const Value& one : std::get<ValueArray>(kernels->data)) {
-      evaluation.kernels.push_back({static_cast<int>(number_in(one, "registers")),
-                                    static_cast<int>(number_in(one, "shared")),
-                                    static_cast<int>(number_in(one, "local")),
-                                    static_cast<int>(number_in(one, "threads")),
-                                    static_cast<int>(number_in(one, "blocks_per_sm")),
-                                    number_in(one, "blocks")});
+      evaluation.kernels.push_back(
+          {static_cast<int>(number_in(one, "registers")),
+           static_cast<int>(number_in(one, "shared")), static_cast<int>(number_in(one, "local")),
+           static_cast<int>(number_in(one, "threads")),
+           static_cast<int>(number_in(one, "blocks_per_sm")), number_in(one, "blocks")});
     }
   }
   return evaluation;

@@ -36,8 +36,9 @@ class DeviceClient {
   /// Compiles to a cubin at `to`. Status ok, compile_error, timeout or crash.
   Evaluation compile(const std::string& source, const std::string& architecture,
                      const std::string& to);
-  /// Judges a compiled candidate when no other program on this GPU does, preparing the problem (its reference compiled to
-  /// `reference_cubin`) where the process does not hold it. `sms`: see Launch.
+  /// Judges a compiled candidate when no other program on this GPU does, preparing the problem (its
+  /// reference compiled to `reference_cubin`) where the process does not hold it. `sms`: see
+  /// Launch.
   Evaluation evaluate(const Problem& problem, const std::string& reference_cubin,
                       const Candidate& candidate, const std::string& cubin, int sms);
 

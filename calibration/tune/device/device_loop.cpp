@@ -24,8 +24,8 @@ std::string text_member(const Value& request, std::string_view key) {
 
 ValueObject hello() {
   const Gpu& gpu = current_gpu();
-  return {{"status", "ok"}, {"gpu", gpu.name}, {"sms", gpu.sms},
-          {"architecture", gpu.architecture}};
+  return {
+      {"status", "ok"}, {"gpu", gpu.name}, {"sms", gpu.sms}, {"architecture", gpu.architecture}};
 }
 
 ValueObject compile(const Value& request) {

@@ -14,8 +14,8 @@ namespace {
 
 // Numbers of CUDA's enumerations (cuda.h).
 constexpr int attribute_sms = 16, attribute_major = 75, attribute_minor = 76;
-constexpr int function_shared = 1, function_local = 3,
-              function_registers = 4, function_dynamic_shared_max = 8;
+constexpr int function_shared = 1, function_local = 3, function_registers = 4,
+              function_dynamic_shared_max = 8;
 constexpr int capture_relaxed = 2;
 constexpr std::uint64_t guard_bytes = 4096;
 constexpr unsigned harness_blocks = 1024;
@@ -188,7 +188,7 @@ DeviceProblem::Plan DeviceProblem::plan(const Value& launches, Handle module,
     LoadedFunction& function = entry->second;
     if (added) must(driver.module_function(&function.handle, module, name.c_str()), name);
     launch.function = function.handle;
-    const auto sizes = [&](std::string_view key, unsigned (&to)[3]) {
+    const auto sizes = [&](std::string_view key, unsigned(&to)[3]) {
       const ValueArray& from = array_member(description, key);
       for (std::size_t i = 0; i < std::min<std::size_t>(from.size(), 3); ++i) {
         to[i] = static_cast<unsigned>(std::clamp<std::int64_t>(integer(from[i]), 0, 0x7fffffff));
@@ -238,11 +238,11 @@ std::string DeviceProblem::disagreement(const ShapeBuffers& shape) {
     if (buffer.role != "output") continue;
     must(driver.fill_bytes(counter_, 0, 8), "memory");
     const std::string kernel = "compare_" + buffer.type;
-    call_harness(kernel.c_str(),
-                 {buffer.data, buffer.reference, buffer.count,
-                  word_of(static_cast<float>(tolerance_)), word_of(static_cast<float>(buffer.scale)),
-                  counter_},
-                 harness_blocks);
+    call_harness(
+        kernel.c_str(),
+        {buffer.data, buffer.reference, buffer.count, word_of(static_cast<float>(tolerance_)),
+         word_of(static_cast<float>(buffer.scale)), counter_},
+        harness_blocks);
     call_harness("check_guard", {buffer.data + buffer.bytes, guard_bytes, counter_ + 4}, 1);
     wait();
     std::array<std::uint32_t, 2> counts{};
@@ -322,13 +322,13 @@ ValueObject DeviceProblem::evaluate(const Value& request) {
     driver.function_attribute(&local, function_local, launch.function);
     const int threads = static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]);
     driver.occupancy(&blocks, launch.function, threads, launch.shared);
-    kernels.emplace_back(ValueObject{{"registers", registers},
-                                     {"shared", shared + static_cast<int>(launch.shared)},
-                                     {"local", local},
-                                     {"threads", threads},
-                                     {"blocks_per_sm", blocks},
-                                     {"blocks", static_cast<std::int64_t>(launch.grid[0]) *
-                                                    launch.grid[1] * launch.grid[2]}});
+    kernels.emplace_back(ValueObject{
+        {"registers", registers},
+        {"shared", shared + static_cast<int>(launch.shared)},
+        {"local", local},
+        {"threads", threads},
+        {"blocks_per_sm", blocks},
+        {"blocks", static_cast<std::int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2]}});
   }
   return {{"status", "ok"}, {"seconds", std::move(times)}, {"kernels", std::move(kernels)}};
 }

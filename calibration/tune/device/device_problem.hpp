@@ -1,5 +1,5 @@
-// A problem's buffers on the GPU, its reference results, and the judging of candidates against them:
-// every output of every shape is compared, then every shape is timed.
+// A problem's buffers on the GPU, its reference results, and the judging of candidates against
+// them: every output of every shape is compared, then every shape is timed.
 #pragma once
 
 #include <cstdint>

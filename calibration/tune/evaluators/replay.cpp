@@ -24,9 +24,9 @@ class ReplayEvaluator final : public Evaluator {
     log_.check_shapes(problem);
     Evaluation evaluation = entry->evaluation;
     if (evaluation.status == Status::ok && evaluation.seconds.size() != problem.shapes.size()) {
-      throw ConfigError({}, fmt::format("the recording has {} shapes of {}, the suite {}",
-                                        evaluation.seconds.size(), problem.name,
-                                        problem.shapes.size()));
+      throw ConfigError(
+          {}, fmt::format("the recording has {} shapes of {}, the suite {}",
+                          evaluation.seconds.size(), problem.name, problem.shapes.size()));
     }
     return evaluation;
   }

@@ -1,15 +1,15 @@
-// A GPU that is not there: a template's launches become tasks for SMs, our features say how long the
-// busiest SM's pipes and the memory take, and what keeps memory from its full rate (too few bytes in
-// flight) comes from occupancy, vector width and unrolling. It ranks tiles, widths, fusion and
-// occupancy as a GPU of these rates would; bank conflicts, cache policy and instruction scheduling
-// are not in it.
+// A GPU that is not there: a template's launches become tasks for SMs, our features say how long
+// the busiest SM's pipes and the memory take, and what keeps memory from its full rate (too few
+// bytes in flight) comes from occupancy, vector width and unrolling. It ranks tiles, widths, fusion
+// and occupancy as a GPU of these rates would; bank conflicts, cache policy and instruction
+// scheduling are not in it.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "calibration/tune/evaluator.hpp"
-#include "kernels/features.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/estimators/features.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 #include "sim/base/fingerprint.hpp"
 #include "sim/base/random.hpp"
 
@@ -48,8 +48,8 @@ class SimulatedEvaluator final : public Evaluator {
     }
     evaluation.status = Status::ok;
     evaluation.compile_seconds = 0.1;
-    RandomStream random = RandomStreams(options_.seed)
-                              .stream(problem.name + " " + text_of(problem, candidate.state));
+    RandomStream random =
+        RandomStreams(options_.seed).stream(problem.name + " " + text_of(problem, candidate.state));
     for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
       evaluation.kernels.clear();
       double seconds = 0;

@@ -37,9 +37,8 @@ class BeamPolicy final : public Policy {
         order.push_back(static_cast<int>(k));
       }
     }
-    std::ranges::stable_sort(order, {}, [&](int k) {
-      return round.pool[static_cast<std::size_t>(k)].time;
-    });
+    std::ranges::stable_sort(order, {},
+                             [&](int k) { return round.pool[static_cast<std::size_t>(k)].time; });
     order.resize(std::min(order.size(), static_cast<std::size_t>(width_)));
     for (const int kernel : order) {
       std::vector<Arm> arms;

@@ -1,6 +1,6 @@
 // Every attempt starts from the untouched kernel and takes any strategy: sampling without memory,
-// which keeps the best of N. Where the untouched kernel has no arm left (a template has only so many
-// neighbours), it goes on from the oldest kernel that has one.
+// which keeps the best of N. Where the untouched kernel has no arm left (a template has only so
+// many neighbours), it goes on from the oldest kernel that has one.
 #include "calibration/tune/policy.hpp"
 
 namespace foretoken::tune {

@@ -1,5 +1,5 @@
-// The fastest kernel so far, by the strategy that has earned most on average. epsilon_greedy does so
-// except for a share of rounds in which it takes any arm.
+// The fastest kernel so far, by the strategy that has earned most on average. epsilon_greedy does
+// so except for a share of rounds in which it takes any arm.
 #include "calibration/tune/strategy_means.hpp"
 
 namespace foretoken::tune {

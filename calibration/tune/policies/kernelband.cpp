@@ -1,7 +1,7 @@
 // KernelBand as its first version says it (arXiv 2511.18868 v1): every (kernel, strategy) scored by
-// its cluster's mean reward, an upper confidence bound over the cluster's pulls, and the probability
-// that the strategy helps a kernel with this profile (Equations 8, 11 and 12). What the paper leaves
-// out is an option; defaults and their reasons stand in the README.
+// its cluster's mean reward, an upper confidence bound over the cluster's pulls, and the
+// probability that the strategy helps a kernel with this profile (Equations 8, 11 and 12). What the
+// paper leaves out is an option; defaults and their reasons stand in the README.
 #include <cmath>
 #include <limits>
 
@@ -18,7 +18,7 @@ struct KernelBandConfig {
   bool warm_up = false;      // every (cluster, strategy) once, first
   double prior_mean = 0.5;   // of an arm nobody pulled: optimistic, in place of the warm-up
   double prior_pulls = 1.0;
-  double speed = 0.0;        // weight of how fast the kernel is among all: best time / its time
+  double speed = 0.0;  // weight of how fast the kernel is among all: best time / its time
   bool pretrain = true;
   int pretrain_epochs = 5;
   ClusterConfig clusters;
@@ -76,10 +76,10 @@ class KernelBandPolicy final : public Policy {
         const auto strategy = static_cast<Strategy>(s);
         const ClusterPulls::Sum& pulled = pulls_.at(cluster, strategy);
         const double pulls = pulled.count + config_.prior_pulls;
-        Score score{pulled.mean_with(config_.prior_mean, config_.prior_pulls) +
-                        config_.exploration *
-                            std::sqrt(2 * std::log(std::max(1, round.number)) / pulls),
-                    pulled.count, round.pool[k].compile_seconds};
+        Score score{
+            pulled.mean_with(config_.prior_mean, config_.prior_pulls) +
+                config_.exploration * std::sqrt(2 * std::log(std::max(1, round.number)) / pulls),
+            pulled.count, round.pool[k].compile_seconds};
         if (config_.lambda > 0) {
           score.value += config_.lambda * compatibility_.probability(scaled, strategy);
         }
@@ -99,8 +99,7 @@ class KernelBandPolicy final : public Policy {
   void learn(const Outcome& outcome, const Pool& pool) override {
     pulls_.add(outcome.arm, outcome.reward, clusters_.assignment());
     const auto kernel = static_cast<std::size_t>(outcome.arm.kernel);
-    compatibility_.add(scale_.scaled(pool[kernel].profile), outcome.arm.strategy,
-                       outcome.improved);
+    compatibility_.add(scale_.scaled(pool[kernel].profile), outcome.arm.strategy, outcome.improved);
   }
 
   [[nodiscard]] std::vector<int> clusters() const override { return clusters_.assignment(); }

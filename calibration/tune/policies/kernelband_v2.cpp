@@ -18,11 +18,11 @@ constexpr std::array<int, strategy_count> targets{profile_l2, profile_dram, prof
                                                   profile_sm, profile_sm,   profile_dram};
 
 struct KernelBandV2Config {
-  double exploration = 2.0;   // c
-  double saturation = 75;     // percent
-  double temperature = 1.0;   // of the draw within a cluster, in percent
+  double exploration = 2.0;  // c
+  double saturation = 75;    // percent
+  double temperature = 1.0;  // of the draw within a cluster, in percent
   bool mask = true;
-  int cluster_pool_min = 6;   // kernels before there is more than one cluster
+  int cluster_pool_min = 6;  // kernels before there is more than one cluster
   ClusterConfig clusters{.subsample = 1.0};
 };
 
@@ -121,9 +121,9 @@ class KernelBandV2Policy final : public Policy {
     double highest = -std::numeric_limits<double>::infinity();
     std::vector<double> logits;
     for (const int k : able) {
-      logits.push_back((config_.saturation -
-                        target_of(round.pool[static_cast<std::size_t>(k)], strategy)) /
-                       config_.temperature);
+      logits.push_back(
+          (config_.saturation - target_of(round.pool[static_cast<std::size_t>(k)], strategy)) /
+          config_.temperature);
       highest = std::max(highest, logits.back());
     }
     double total = 0;

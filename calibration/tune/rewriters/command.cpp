@@ -34,7 +34,8 @@ class CommandRewriter final : public Rewriter {
 
   Rewrite rewrite(const PoolEntry& parent, Strategy strategy) override {
     ChildProcess child({"sh", "-c", command_});
-    const ChildProcess::Answer answer = child.finish(to_json(question(parent, strategy), -1), limit_);
+    const ChildProcess::Answer answer =
+        child.finish(to_json(question(parent, strategy), -1), limit_);
     if (answer.outcome == ChildProcess::Outcome::timeout) {
       return failed(Status::timeout, fmt::format("no source within {} ms", limit_.count()));
     }

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/processes/child_processes.hpp"
 #include "sim/app/mpi/rank_messages.hpp"
 #include "sim/app/mpi/run_process.hpp"
+#include "sim/processes/child_processes.hpp"
 #include "sim/processes/stop_signal.hpp"
 
 namespace foretoken {

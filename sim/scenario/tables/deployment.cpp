@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/scenario/tables.hpp"
 

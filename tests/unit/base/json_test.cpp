@@ -2,7 +2,6 @@
 #include "sim/base/json.hpp"
 
 #include <gmock/gmock.h>
-
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -117,10 +117,10 @@ std::string repeated(std::string_view part, int times) {
 // 31,000 levels overflowed the stack within toml++, before anything of ours had seen a table.
 TEST(Toml, DeepNestingIsRefusedRatherThanOverflowing) {
   const auto refused = [](const std::string& text, int line, int column) {
-    EXPECT_THAT([&] { parse_toml(text, "a.toml"); },
-                ThrowsMessage<ConfigError>(fmt::format(
-                    "a.toml:{}:{}: nests deeper than 100 levels; is this the right file?", line,
-                    column)))
+    EXPECT_THAT(
+        [&] { parse_toml(text, "a.toml"); },
+        ThrowsMessage<ConfigError>(fmt::format(
+            "a.toml:{}:{}: nests deeper than 100 levels; is this the right file?", line, column)))
         << text.substr(0, 40);
   };
   refused(repeated("a.", 200) + "a = 1", 1, 201);

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "calibration/fit/judge_engines.hpp"
-#include "kernels/collective_algorithm.hpp"
+#include "kernels/communication/collective_algorithm.hpp"
 
 namespace foretoken::all_reduce_fit_test {
 namespace {

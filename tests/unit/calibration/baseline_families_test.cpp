@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "calibration/datasets/family_table.hpp"
-#include "kernels/neusight.hpp"
-#include "kernels/paper_family.hpp"
+#include "kernels/estimators/neusight.hpp"
+#include "kernels/estimators/paper_family.hpp"
 
 namespace foretoken {
 namespace {

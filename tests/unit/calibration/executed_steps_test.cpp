@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "calibration/evaluate/step_report.hpp"
-#include "kernels/in_step_predictor.hpp"
+#include "kernels/estimators/in_step_predictor.hpp"
 #include "tests/unit/calibration/data_folder.hpp"
 
 namespace foretoken {

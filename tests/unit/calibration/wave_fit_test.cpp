@@ -11,7 +11,7 @@
 #include "calibration/fit/judge_wave.hpp"
 #include "calibration/fit/small_mlp.hpp"
 #include "calibration/fit/wave_policies.hpp"
-#include "kernels/selection/expert_histogram.hpp"
+#include "kernels/tiles/expert_histogram.hpp"
 #include "sim/base/error.hpp"
 #include "tests/own_folder.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 
 namespace foretoken {
 namespace {

@@ -1,5 +1,5 @@
 // What collectives cost, algorithm by algorithm, each with its derivation, and which is chosen.
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The links of a group, each with its derivation. What collectives cost on them:
 // collective_cost_test.cpp.
-#include "kernels/collectives.hpp"
+#include "kernels/communication/collectives.hpp"
 
 #include <gtest/gtest.h>
 

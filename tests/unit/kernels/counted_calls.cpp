@@ -1,7 +1,7 @@
 #include "counted_calls.hpp"
 
-#include "kernels/decomposers/decomposer.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/tasks/decomposers/decomposer.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 
 namespace foretoken {
 

@@ -1,7 +1,7 @@
 // FlashAttention-2 and -3 as frameworks call them, the closed and Triton kernels, latent attention.
 #include <gmock/gmock.h>
 
-#include "kernels/decomposition.hpp"
+#include "kernels/tasks/decomposition.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
 namespace foretoken::decomposer_attention_test {

@@ -5,8 +5,8 @@
 #include <random>
 #include <tuple>
 
-#include "kernels/decomposers/decomposer.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/tasks/decomposers/decomposer.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
 namespace foretoken::decomposer_flashinfer_test {

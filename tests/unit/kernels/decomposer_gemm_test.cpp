@@ -1,9 +1,9 @@
 // Matrix products: tiles, grids and schedules by dtype, source and GPU; the layer of experts.
 #include <gmock/gmock.h>
 
-#include "kernels/decomposition.hpp"
-#include "kernels/selection/tile_choice.hpp"
-#include "kernels/selection/tile_selector.hpp"
+#include "kernels/tasks/decomposition.hpp"
+#include "kernels/tiles/tile_choice.hpp"
+#include "kernels/tiles/tile_selector.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
 namespace foretoken::decomposer_gemm_test {

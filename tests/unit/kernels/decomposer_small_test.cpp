@@ -1,8 +1,8 @@
 // Norms, activation, and the small kernels of a decode step; what an explanation says of a launch.
 #include <gmock/gmock.h>
 
-#include "kernels/decomposition.hpp"
-#include "kernels/explain.hpp"
+#include "kernels/tasks/decomposition.hpp"
+#include "kernels/tasks/explain.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
 namespace foretoken::decomposer_small_test {

@@ -1,11 +1,11 @@
 // Which all-reduce an engine runs: versions, the table's choice by size and ranks, and what the
 // built-in tables make of it.
-#include "kernels/engine_all_reduce.hpp"
+#include "kernels/communication/engine_all_reduce.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 #include "kernels/estimators/gemm_model.hpp"
 
 namespace foretoken::estimator_gemm_test {

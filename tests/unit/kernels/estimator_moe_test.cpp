@@ -6,13 +6,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 #include "kernels/estimators/moe_model.hpp"
-#include "kernels/published_experts.hpp"
 #include "kernels/estimators/triton_moe_model.hpp"
-#include "kernels/tuned_moe_shapes.hpp"
 #include "kernels/expert_load.hpp"
 #include "kernels/kernel_work.hpp"
+#include "kernels/published_experts.hpp"
+#include "kernels/tasks/tuned_moe_shapes.hpp"
 
 namespace foretoken::estimator_moe_test {
 namespace {

@@ -1,6 +1,6 @@
 // Histograms at a wanted balancedness: exponents and shares against values computed apart, draws
 // against their mode's promise.
-#include "kernels/selection/expert_histogram.hpp"
+#include "kernels/tiles/expert_histogram.hpp"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 
 #include "kernels/expert_shares.hpp"
 #include "kernels/routing.hpp"
-#include "kernels/selection/moe_layer.hpp"
+#include "kernels/tiles/moe_layer.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {

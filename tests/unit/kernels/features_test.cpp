@@ -1,4 +1,4 @@
-#include "kernels/features.hpp"
+#include "kernels/estimators/features.hpp"
 
 #include <gmock/gmock.h>
 

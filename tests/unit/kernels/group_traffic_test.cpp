@@ -1,9 +1,9 @@
 // What groups send over which links, and the rates that follow: each number from the wires.
-#include "kernels/group_traffic.hpp"
+#include "kernels/communication/group_traffic.hpp"
 
 #include <gtest/gtest.h>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/toml.hpp"
 

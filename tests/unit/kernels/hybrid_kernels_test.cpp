@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 
 #include "hardware/gpu.hpp"
-#include "kernels/decomposition.hpp"
 #include "kernels/kernel_work.hpp"
 #include "kernels/predictor.hpp"
 #include "kernels/roof.hpp"
+#include "kernels/tasks/decomposition.hpp"
 
 namespace foretoken::hybrid_kernels_test {
 namespace {

@@ -1,5 +1,5 @@
 // What a launch takes longer in a step, by hand.
-#include "kernels/in_step_predictor.hpp"
+#include "kernels/estimators/in_step_predictor.hpp"
 
 #include <gtest/gtest.h>
 

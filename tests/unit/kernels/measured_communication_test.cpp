@@ -1,11 +1,11 @@
 // The database of measured communication: its laws by hand, interpolation between measured sizes,
 // where it refuses, and that it reads back as it was written.
-#include "kernels/measured_communication.hpp"
+#include "kernels/communication/measured_communication.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/communication_price.hpp"
+#include "kernels/communication/communication_price.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken::measured_communication_test {

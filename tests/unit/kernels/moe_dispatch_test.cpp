@@ -1,6 +1,6 @@
 // Dispatch by waves: terms counted by hand, the fast path against the plain sum, policies, and GPUs
 // that nobody measured.
-#include "kernels/selection/moe_dispatch.hpp"
+#include "kernels/tiles/moe_dispatch.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "kernels/routing.hpp"
-#include "kernels/selection/expert_histogram.hpp"
-#include "kernels/selection/wave_analytic.hpp"
+#include "kernels/tiles/expert_histogram.hpp"
+#include "kernels/tiles/wave_analytic.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken::moe_dispatch_test {

@@ -1,12 +1,12 @@
 // Equation 1, the region variables and thresholds of RaMP, and the pool of configurations.
-#include "kernels/selection/moe_region.hpp"
+#include "kernels/tiles/moe_region.hpp"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "kernels/routing.hpp"
-#include "kernels/selection/moe_tile.hpp"
+#include "kernels/tiles/moe_tile.hpp"
 
 namespace foretoken::moe_region_test {
 namespace {

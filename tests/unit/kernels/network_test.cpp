@@ -1,13 +1,13 @@
 // Networks against forward passes by hand, and the artifact format.
-#include "kernels/network.hpp"
+#include "kernels/networks/network.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "kernels/artifact.hpp"
-#include "kernels/trained_families.hpp"
+#include "kernels/estimators/trained_families.hpp"
+#include "kernels/networks/artifact.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {

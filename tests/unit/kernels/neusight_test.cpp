@@ -1,13 +1,13 @@
 // The neusight baseline: waves of tiles and their roof by hand, what its two answers mean, and the
 // predictor that runs the networks inside the program.
-#include "kernels/neusight.hpp"
+#include "kernels/estimators/neusight.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "kernels/head.hpp"
-#include "kernels/trained_families.hpp"
+#include "kernels/estimators/trained_families.hpp"
+#include "kernels/networks/head.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
 namespace foretoken::neusight_test {

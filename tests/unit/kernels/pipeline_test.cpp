@@ -7,9 +7,9 @@
 #include <map>
 
 #include "counted_calls.hpp"
-#include "kernels/decomposition.hpp"
-#include "kernels/estimator.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/estimators/estimator.hpp"
+#include "kernels/tasks/decomposition.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 #include "sim/base/value.hpp"
 
 namespace foretoken::pipeline_test {

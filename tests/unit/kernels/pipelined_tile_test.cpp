@@ -1,10 +1,10 @@
 // Our own tile model, with constants that leave one part of it at a time, and their file format.
-#include "kernels/selection/pipelined_tile.hpp"
+#include "kernels/tiles/pipelined_tile.hpp"
 
 #include <gmock/gmock.h>
 
-#include "kernels/selection/pipelined_search.hpp"
-#include "kernels/selection/tile_selector.hpp"
+#include "kernels/tiles/pipelined_search.hpp"
+#include "kernels/tiles/tile_selector.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/random.hpp"
 

@@ -1,7 +1,7 @@
 // What vLLM and SGLang run where a kernel names no source, as their kernel tables show.
 #include <gtest/gtest.h>
 
-#include "kernels/decomposition.hpp"
+#include "kernels/tasks/decomposition.hpp"
 
 namespace foretoken::resolve_implementation_test {
 namespace {

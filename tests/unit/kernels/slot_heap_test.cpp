@@ -1,5 +1,5 @@
 // The heaps against the standard library's, entry by entry.
-#include "kernels/slot_heap.hpp"
+#include "kernels/tasks/slot_heap.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "hardware/gpu.hpp"
-#include "kernels/paper_family.hpp"
+#include "kernels/estimators/paper_family.hpp"
 #include "kernels/predictor.hpp"
 
 namespace foretoken::synperf_paper_test {

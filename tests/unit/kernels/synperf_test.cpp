@@ -7,9 +7,9 @@
 #include <fstream>
 #include <optional>
 
-#include "kernels/adaptation.hpp"
-#include "kernels/estimator.hpp"
-#include "kernels/trained_families.hpp"
+#include "kernels/estimators/estimator.hpp"
+#include "kernels/estimators/trained_families.hpp"
+#include "kernels/networks/adaptation.hpp"
 #include "tests/own_folder.hpp"
 
 namespace foretoken {

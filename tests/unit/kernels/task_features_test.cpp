@@ -7,9 +7,9 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/expert_tile.hpp"
-#include "kernels/features.hpp"
-#include "kernels/trained_families.hpp"
+#include "kernels/estimators/features.hpp"
+#include "kernels/estimators/trained_families.hpp"
+#include "kernels/tasks/expert_tile.hpp"
 
 namespace foretoken {
 namespace {

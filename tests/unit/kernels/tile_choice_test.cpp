@@ -1,7 +1,7 @@
 // Decision trees, the profile's file format, and what the embedded profile of an H200 says.
 #include <gmock/gmock.h>
 
-#include "kernels/selection/tile_profile.hpp"
+#include "kernels/tiles/tile_profile.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken {

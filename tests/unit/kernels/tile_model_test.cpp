@@ -5,9 +5,9 @@
 #include <cmath>
 #include <set>
 
-#include "kernels/selection/stream_k.hpp"
-#include "kernels/selection/tile_reuse.hpp"
-#include "kernels/selection/tile_selector.hpp"
+#include "kernels/tiles/stream_k.hpp"
+#include "kernels/tiles/tile_reuse.hpp"
+#include "kernels/tiles/tile_selector.hpp"
 
 namespace foretoken {
 namespace {

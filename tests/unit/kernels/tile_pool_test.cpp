@@ -1,5 +1,5 @@
 // Pools of tuned tiles: measured times where they were measured, near ones elsewhere.
-#include "kernels/selection/tile_pool.hpp"
+#include "kernels/tiles/tile_pool.hpp"
 
 #include <gmock/gmock.h>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "hardware/gpu.hpp"
-#include "kernels/sm_scheduler.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 
 namespace foretoken {
 

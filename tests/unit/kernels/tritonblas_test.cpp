@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "kernels/predictor.hpp"
-#include "kernels/selection/tile_selector.hpp"
+#include "kernels/tiles/tile_selector.hpp"
 
 namespace foretoken {
 namespace {

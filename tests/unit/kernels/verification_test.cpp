@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/estimator.hpp"
 #include "kernels/estimators/attention_decode_model.hpp"
 #include "kernels/estimators/attention_mixed.hpp"
+#include "kernels/estimators/estimator.hpp"
 #include "kernels/kernel_work.hpp"
 #include "kernels/predictor.hpp"
 

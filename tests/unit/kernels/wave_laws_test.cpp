@@ -1,5 +1,5 @@
 // The wave model of all kernels: columns by hand, which law is taken, and the predictor.
-#include "kernels/wave_laws.hpp"
+#include "kernels/estimators/wave_laws.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "hardware/gpu.hpp"
-#include "kernels/decomposition.hpp"
-#include "kernels/estimator.hpp"
+#include "kernels/estimators/estimator.hpp"
 #include "kernels/kernel_work.hpp"
 #include "kernels/predictor.hpp"
 #include "kernels/roof.hpp"
+#include "kernels/tasks/decomposition.hpp"
 #include "sim/base/table_reader.hpp"
 
 namespace foretoken {

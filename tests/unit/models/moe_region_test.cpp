@@ -1,6 +1,6 @@
 // RaMP's Table III (arXiv 2604.26039): its eight layers from their models' files, classified on an
 // H200 exactly as the paper does.
-#include "kernels/selection/moe_region.hpp"
+#include "kernels/tiles/moe_region.hpp"
 
 #include <gmock/gmock.h>
 

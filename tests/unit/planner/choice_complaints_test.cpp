@@ -61,8 +61,7 @@ TEST(ChoiceComplaints, PartsOfARatioAreItsValue) {
   complaints.accept({{"a", "bf16", "1:1"}});
   complaints.refuse({{"a", "bf16", "1:0"}},
                     at("pool.d.replicas=0", "pool.d.replicas: must be at least 1, not 0"));
-  EXPECT_EQ(told(complaints),
-            "--set pool.d.replicas=0: pool.d.replicas: must be at least 1, not 0")
+  EXPECT_EQ(told(complaints), "--set pool.d.replicas=0: pool.d.replicas: must be at least 1, not 0")
       << "this axis has no position for its second value";
 }
 

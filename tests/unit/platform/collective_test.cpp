@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 #include "platform_fixture.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"

@@ -4,7 +4,7 @@
 // nodes.
 #include <gtest/gtest.h>
 
-#include "kernels/collective_cost.hpp"
+#include "kernels/communication/collective_cost.hpp"
 #include "platform_fixture.hpp"
 
 namespace foretoken::testing::wiring_test {

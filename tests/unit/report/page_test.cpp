@@ -178,13 +178,14 @@ TEST_F(Page, HoldsGridsByPoint) {
   grid.places = {{0, 1}};
   grid.figures = {{"TTFT p99", "ms", 0, false, {2, nothing}, {}, {}}};
   page.grid(grid);
-  EXPECT_THAT(page.html(),
-              HasSubstr(R"({"kind":"grid","keys":[{"name":"rate","unit":"/s",)"
-                        R"("values":["4 /s","8 /s"],"numbers":[4.0,8.0],"places":{"name":"","unit":"",)"
-                        R"("rows":2,"decimals":0,"delta":false,"data":"AQM="}}],"crossed":true,)"
-                        R"("figures":[{"name":"TTFT p99","unit":"ms","more_is_better":false,)"
-                        R"("means":{"name":"TTFT p99","unit":"ms","rows":2,"decimals":0,)"
-                        R"("delta":false,"data":"BQA="}}]})"));
+  EXPECT_THAT(
+      page.html(),
+      HasSubstr(R"({"kind":"grid","keys":[{"name":"rate","unit":"/s",)"
+                R"("values":["4 /s","8 /s"],"numbers":[4.0,8.0],"places":{"name":"","unit":"",)"
+                R"("rows":2,"decimals":0,"delta":false,"data":"AQM="}}],"crossed":true,)"
+                R"("figures":[{"name":"TTFT p99","unit":"ms","more_is_better":false,)"
+                R"("means":{"name":"TTFT p99","unit":"ms","rows":2,"decimals":0,)"
+                R"("delta":false,"data":"BQA="}}]})"));
 }
 
 // "SLO missed: 92.5 % of requests" would say that so many missed it.

@@ -13,9 +13,12 @@ inline Report sample_report() {
       ValueObject{{"model", ValueObject{{"name", "tiny-1b"}}}, {"rate", 0.12345678901234566}};
   report.seed = 7;
   report.version = "0.1.0";
-  report.requests = {
-      .arrived = 4, .completed = 2, .failed = 1, .unfinished = 1, .skipped_lines = 1,
-      .failed_by = {{"context_length", 1}}};
+  report.requests = {.arrived = 4,
+                     .completed = 2,
+                     .failed = 1,
+                     .unfinished = 1,
+                     .skipped_lines = 1,
+                     .failed_by = {{"context_length", 1}}};
   report.duration_s = 8;
   report.throughput = {
       .requests_per_s = 0.25, .input_tokens_per_s = 1536, .output_tokens_per_s = 100.0 / 3};

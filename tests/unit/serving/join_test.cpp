@@ -1,4 +1,5 @@
-// Sequences whose prompt was computed elsewhere: they hold their blocks before a scheduler knows them.
+// Sequences whose prompt was computed elsewhere: they hold their blocks before a scheduler knows
+// them.
 
 #include <gtest/gtest.h>
 
@@ -46,7 +47,7 @@ TEST(Join, MakesRoomForThoseBeforeIt) {
   // Blocks for 3 x 16 tokens: both hold 16 + 1 and so 2 blocks each would be 4.
   EngineFixture engine(3, 16, {.batch_tokens_max = 64, .sequences_max = 4});
   Sequence& first = engine.submit(14, 20);
-  engine.complete(engine.next());  // holds 1 block
+  engine.complete(engine.next());           // holds 1 block
   Sequence& second = bring(engine, 20, 4);  // 2 blocks
   std::vector<std::string> steps = run_steps(engine, 3);
   EXPECT_EQ(steps[0], "0:1 1:1");

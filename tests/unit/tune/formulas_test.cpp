@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "calibration/tune/compatibility.hpp"
 #include "calibration/tune/comparison.hpp"
+#include "calibration/tune/compatibility.hpp"
 #include "calibration/tune/expression.hpp"
 #include "calibration/tune/reward.hpp"
 

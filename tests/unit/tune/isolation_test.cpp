@@ -122,11 +122,13 @@ class Device : public testing::Test {
 };
 
 TEST_F(Device, SurvivesEveryPlantedKernelAndJudgesTheNext) {
-  const std::vector<std::pair<std::string, Status>> planted{
-      {"UNCOMPILABLE", Status::compile_error}, {"HANGS", Status::timeout},
-      {"CRASHES", Status::crash},              {"FAULTS", Status::fault},
-      {"WRONG", Status::wrong},                {"NONSENSE", Status::crash},
-      {"REFUSED", Status::launch_failure}};
+  const std::vector<std::pair<std::string, Status>> planted{{"UNCOMPILABLE", Status::compile_error},
+                                                            {"HANGS", Status::timeout},
+                                                            {"CRASHES", Status::crash},
+                                                            {"FAULTS", Status::fault},
+                                                            {"WRONG", Status::wrong},
+                                                            {"NONSENSE", Status::crash},
+                                                            {"REFUSED", Status::launch_failure}};
   for (const auto& [source, status] : planted) {
     const Evaluation evaluation = judge(source);
     EXPECT_EQ(name_of(evaluation.status), name_of(status)) << source << ": " << evaluation.detail;
@@ -148,7 +150,8 @@ TEST_F(Device, RefusesLaunchesThatAreNoWholeNumbers) {
 }
 
 TEST(DeviceClient, SaysWhatIsMissingWhereThereIsNoGpu) {
-  DeviceClient client({"bash", "-c", "read line; echo '{\"status\":\"error\",\"detail\":\"no driver\"}'"});
+  DeviceClient client(
+      {"bash", "-c", "read line; echo '{\"status\":\"error\",\"detail\":\"no driver\"}'"});
   try {
     client.hello();
     FAIL();

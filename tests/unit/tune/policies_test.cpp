@@ -141,8 +141,8 @@ TEST(Beam, ChangesTheFastestByEveryStrategyBeforeItLooksAgain) {
 }
 
 TEST(KernelBand, ScoresAsEquationElevenSays) {
-  // One cluster, two strategies left: pulled twice for 0.5 together, and four times for 2.0. With the
-  // optimistic start of one pull at 1/2: (0.5 + 0.5) / 3 + sqrt(2 ln 7 / 3) = 1.472 against
+  // One cluster, two strategies left: pulled twice for 0.5 together, and four times for 2.0. With
+  // the optimistic start of one pull at 1/2: (0.5 + 0.5) / 3 + sqrt(2 ln 7 / 3) = 1.472 against
   // (2.0 + 0.5) / 5 + sqrt(2 ln 7 / 5) = 1.382. The prior says 1/2 of both.
   const auto player = policy("kernelband", 1);
   const Pool pool{entry_with(1, 0)};

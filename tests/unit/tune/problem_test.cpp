@@ -1,11 +1,12 @@
 // The suite: headers, spaces, sources.
+#include "calibration/tune/problem.hpp"
+
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <set>
 
 #include "calibration/tune/evaluation.hpp"
-#include "calibration/tune/problem.hpp"
 #include "calibration/tune/rewriter.hpp"
 
 namespace foretoken::tune {
@@ -53,8 +54,8 @@ TEST(Problem, SpansTheProductOfItsParameters) {
   EXPECT_EQ(states.size(), 6U);
   EXPECT_EQ(std::set<State>(states.begin(), states.end()).size(), 6U);
   EXPECT_EQ(text_of(problem, start_state(problem)), "BLOCK=64 VEC=1");
-  EXPECT_THAT(source_of(problem, {2, 1}), AllOf(HasSubstr("#define BLOCK 128\n#define VEC 2\n"),
-                                                HasSubstr("void twice(")));
+  EXPECT_THAT(source_of(problem, {2, 1}),
+              AllOf(HasSubstr("#define BLOCK 128\n#define VEC 2\n"), HasSubstr("void twice(")));
   const Names names = names_of(problem, constants_at(problem, {2, 1}), 1, 132);
   EXPECT_EQ(names, (Names{{"BLOCK", 128}, {"VEC", 2}, {"n", 64}, {"SMS", 132}}));
 }

@@ -1,5 +1,5 @@
-// The loop, its evaluators and its log: the same seed gives the same bytes, and a run that was killed
-// evaluates nothing twice.
+// The loop, its evaluators and its log: the same seed gives the same bytes, and a run that was
+// killed evaluates nothing twice.
 #include "calibration/tune/search.hpp"
 
 #include <gmock/gmock.h>

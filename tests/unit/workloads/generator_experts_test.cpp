@@ -51,8 +51,7 @@ TEST(Generate, EachPartOfTheWeightsHasItsFormat) {
   formats.shared = DType::int8;
   settings.set_formats(formats);
   EXPECT_EQ(settings.formats(), formats);
-  const KernelSequence sequence =
-      generate(model("deepseek-v3"), {}, settings, batch_of_100(), 0);
+  const KernelSequence sequence = generate(model("deepseek-v3"), {}, settings, batch_of_100(), 0);
   EXPECT_EQ(kernel<Gemm>(sequence, "o_proj").dtype, DType::bf16);
   EXPECT_EQ(kernel<Gemm>(sequence, "qkv_a_proj").dtype, DType::bf16);
   EXPECT_EQ(kernel<Gemm>(sequence, "gate_up_proj").dtype, DType::fp8);
@@ -70,8 +69,8 @@ TEST(Generate, KindsOfLayersHaveTheirOwnShapes) {
   LayerKind full{.name = "full", .attention = mixed.attention(0), .intermediate = 1024};
   LayerKind sliding = full;
   sliding.name = "sliding";
-  sliding.attention = {.query_heads = 32, .kv_heads = 4, .head_dim = 192, .value_dim = 128,
-                       .window = 128};
+  sliding.attention = {
+      .query_heads = 32, .kv_heads = 4, .head_dim = 192, .value_dim = 128, .window = 128};
   LayerKind skipped{.name = "skipped", .has_attention = false, .intermediate = 2048};
   mixed.kinds = {full, sliding, skipped};
   mixed.kind_pattern = {0, 1, 1, 2};
@@ -89,9 +88,8 @@ TEST(Generate, KindsOfLayersHaveTheirOwnShapes) {
   }
   EXPECT_THAT(attentions, ElementsAre("16/4 of 128, window 0 x1", "16/2 of 160, window 128 x2"));
   EXPECT_THAT(widths, ElementsAre("1024 x1", "1024 x2", "2048 x1"));
-  const auto qkv = std::ranges::find_if(sequence, [](const KernelCall& call) {
-    return call.role == "qkv_proj" && call.calls == 2;
-  });
+  const auto qkv = std::ranges::find_if(
+      sequence, [](const KernelCall& call) { return call.role == "qkv_proj" && call.calls == 2; });
   // 16 queries of 192, two keys of 192 and values of 128.
   EXPECT_EQ(std::get<Gemm>(qkv->kernel).n, 16 * 192 + 2 * (192 + 128));
 }

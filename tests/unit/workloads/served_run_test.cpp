@@ -40,13 +40,14 @@ class ServedRunTest : public ::testing::Test {
 };
 
 TEST_F(ServedRunTest, StampsOfAnotherClockCountFromTheQuickestHandOver) {
-  write("requests.jsonl",
-        R"({"request_id": "b", "input_toks": 20, "output_toks": 3, "arrival_time": 1000.5, )"
-        R"("queued_ts": 50.52, "scheduled_ts": 50.6, "first_token_ts": 51.0, "last_token_ts": 52.0})"
-        "\n"
-        R"({"request_id": "a", "input_toks": 10, "output_toks": 1, "arrival_time": 1000, )"
-        R"("queued_ts": 50.01, "scheduled_ts": 50.02, "first_token_ts": 50.1, "last_token_ts": 50.1})"
-        "\n");
+  write(
+      "requests.jsonl",
+      R"({"request_id": "b", "input_toks": 20, "output_toks": 3, "arrival_time": 1000.5, )"
+      R"("queued_ts": 50.52, "scheduled_ts": 50.6, "first_token_ts": 51.0, "last_token_ts": 52.0})"
+      "\n"
+      R"({"request_id": "a", "input_toks": 10, "output_toks": 1, "arrival_time": 1000, )"
+      R"("queued_ts": 50.01, "scheduled_ts": 50.02, "first_token_ts": 50.1, "last_token_ts": 50.1})"
+      "\n");
   const ServedRun run = load_served_run(folder);
   ASSERT_EQ(run.requests.size(), 2U);
   EXPECT_TRUE(run.has_two_clocks);
@@ -71,8 +72,9 @@ TEST_F(ServedRunTest, CsvOnOneClockNeedsNoQueuedStamp) {
 }
 
 TEST_F(ServedRunTest, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(error(), "DIR: this folder holds neither requests.jsonl nor requests.csv; `foretoken "
-                     "validate --help` says what they hold");
+  EXPECT_EQ(error(),
+            "DIR: this folder holds neither requests.jsonl nor requests.csv; `foretoken "
+            "validate --help` says what they hold");
   write("requests.jsonl",
         R"({"input_toks": 10, "output_toks": 1, "arrival_time": 1, "first_token_ts": 2})"
         "\n"

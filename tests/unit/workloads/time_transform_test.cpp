@@ -54,9 +54,10 @@ TEST_F(TimeTransforms, PartIsInTheRunsTimeAfterAllOthers) {
   EXPECT_THAT(arrivals(part), ElementsAre(0.0, 30.0));
   EXPECT_THAT(prompts(part), ElementsAre(2, 3));
   // With all of the rate in the second half of each period, its first half is silent.
-  const std::string day = "arrivals = \"interval\"\nrate = \"1 /s\"\nprompt_tokens = 1\n"
-                          "output_tokens = 1\nduration = \"100 s\"\n"
-                          "diurnal = { period = \"100 s\", amplitude = 1.0, peak = \"50 s\" }\n";
+  const std::string day =
+      "arrivals = \"interval\"\nrate = \"1 /s\"\nprompt_tokens = 1\n"
+      "output_tokens = 1\nduration = \"100 s\"\n"
+      "diurnal = { period = \"100 s\", amplitude = 1.0, peak = \"50 s\" }\n";
   const auto trough = requests(day + "part = [\"0 s\", \"10 s\"]");
   const auto peak = requests(day + "part = [\"45 s\", \"55 s\"]");
   EXPECT_LE(trough.size(), 2U);

@@ -305,11 +305,10 @@ TEST_F(Traces, ACutOffGzipIsAnError) {
 }
 
 TEST_F(Traces, ServedReadsWhatARecordedRunWasAsked) {
-  const auto path =
-      write("r.jsonl",
-            "{\"input_toks\":30,\"output_toks\":4,\"arrival_time\":1787267980.5,"
-            "\"first_token_ts\":7}\n"
-            "{\"input_toks\":20,\"output_toks\":3,\"arrival_time\":1787267980.25}\n");
+  const auto path = write("r.jsonl",
+                          "{\"input_toks\":30,\"output_toks\":4,\"arrival_time\":1787267980.5,"
+                          "\"first_token_ts\":7}\n"
+                          "{\"input_toks\":20,\"output_toks\":3,\"arrival_time\":1787267980.25}\n");
   const auto trace = load_trace(path, "", false, trace_format_registry());
   EXPECT_EQ(trace->format(), "served");
   ASSERT_EQ(trace->size(), 2U);

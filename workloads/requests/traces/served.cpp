@@ -18,8 +18,10 @@ class Served final : public TraceFormat {
 
   TraceRow parse(std::string_view line) const override {
     const Value row = json_line(line);
-    return {time_ns(row, "arrival_time", 1.0), token_count(row, "input_toks"),
-            token_count(row, "output_toks"), {}};
+    return {time_ns(row, "arrival_time", 1.0),
+            token_count(row, "input_toks"),
+            token_count(row, "output_toks"),
+            {}};
   }
 };
 

@@ -1,0 +1,108 @@
+// TensorRT-LLM's attention for Blackwell (trtllm-gen, shipped as binaries inside FlashInfer): the
+// kernels are closed, so this is a declared approximation. Prefill: 256 queries of a head by 128
+// keys, one CTA a SM. Decode: one tile of 8 to 64 packed query heads a KV head, and a context split
+// over as many CTAs as the SMs have room for.
+#include <algorithm>
+
+#include "kernels/tasks/decomposers/decomposer.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int prefill_tile_q = 256;
+constexpr int tile_kv = 128;
+constexpr int threads = 384;
+constexpr int registers = 168;
+
+std::int64_t splits_of(const SliceRun& run, std::int64_t ctas, const GpuSpec& gpu) {
+  const std::int64_t blocks =
+      ceil_div(std::max<std::int64_t>(1, run.slice.context_tokens), tile_kv);
+  return std::clamp<std::int64_t>(gpu.sm_count / std::max<std::int64_t>(1, ctas), 1, blocks);
+}
+
+Launch make_launch(const Attention& kernel, std::string_view name, int tile_q) {
+  const double size = bytes_per_element(score_dtype(kernel.dtype));
+  Launch launch;
+  launch.name = name;
+  launch.tensor_dtype = score_dtype(kernel.dtype);
+  launch.repeats = kernel.kv_heads;
+  launch.shape.threads = threads;
+  launch.shape.registers_per_thread = registers;
+  // Outputs accumulate in tensor memory: shared memory holds queries and two stages of K and V.
+  launch.shape.shared_memory = Bytes((tile_q + 4.0 * tile_kv) * kernel.head_dim * size);
+  return launch;
+}
+
+/// By query head: times on a B200 follow their number, whatever share a KV head.
+Launch prefill_launch(const Attention& kernel, const std::vector<SliceRun>& runs) {
+  Launch launch = make_launch(kernel, "trtllm_context", prefill_tile_q);
+  launch.repeats = kernel.query_heads;
+  const AttentionTile tile = attention_tile(kernel, prefill_tile_q, tile_kv);
+  std::vector<TaskGroup> one;
+  for (const SliceRun& run : runs) {
+    one.clear();
+    for (std::int64_t t = ceil_div(run.slice.query_tokens, prefill_tile_q); t-- > 0;) {
+      const std::int64_t begin = t * prefill_tile_q;
+      const std::int64_t end = std::min(run.slice.query_tokens, begin + prefill_tile_q);
+      const KeySpan seen = visible_keys(run.slice, begin, end, kernel.causal, kernel.window);
+      append_tasks(one, attention_task(tile, seen.size()), 1);
+    }
+    append_list(launch.tasks, one, run.count);
+  }
+  launch.shape.grid_x = launch.task_count();
+  return launch;
+}
+
+Launch decode_launch(const Attention& kernel, const std::vector<SliceRun>& runs,
+                     const GpuSpec& gpu) {
+  const std::int64_t group = kernel.query_heads / kernel.kv_heads;
+  std::int64_t queries = 1;
+  for (const SliceRun& run : runs) queries = std::max(queries, run.slice.query_tokens);
+  const std::int64_t tile_q =
+      std::clamp<std::int64_t>(power_of_two_at_least(group * queries), 8, 64);
+  Launch launch = make_launch(kernel, "trtllm_generation", static_cast<int>(tile_q));
+  const AttentionTile tile = attention_tile(kernel, tile_q, tile_kv);
+  std::int64_t ctas = 0;
+  for (const SliceRun& run : runs) ctas += run.count * kernel.kv_heads;
+  std::vector<TaskGroup> one;
+  for (const SliceRun& run : runs) {
+    const KeySpan seen =
+        visible_keys(run.slice, 0, run.slice.query_tokens, kernel.causal, kernel.window);
+    const std::int64_t tiles = ceil_div(run.slice.query_tokens * group, tile_q);
+    const std::int64_t splits = splits_of(run, ctas, gpu);
+    const std::int64_t share = ceil_div(ceil_div(seen.size(), tile_kv), splits) * tile_kv;
+    one.clear();
+    for (std::int64_t s = 0; s < splits; ++s) {
+      const std::int64_t begin = seen.begin + s * share;
+      append_tasks(one, attention_task(tile, overlap(seen, {begin, begin + share})), tiles);
+    }
+    append_list(launch.tasks, one, run.count);
+  }
+  launch.shape.grid_x = launch.task_count();
+  return launch;
+}
+
+}  // namespace
+
+Decomposition decompose_trtllm_attention(const Attention& kernel, const GpuSpec& gpu) {
+  Decomposition result;
+  const std::vector<SliceRun> prefill = slice_runs(kernel.load, LoadPart::prefill);
+  const std::vector<SliceRun> decode = slice_runs(kernel.load, LoadPart::decode);
+  result.plan = AttentionPlan{.cta_tile_q = prefill_tile_q, .cta_tile_kv = tile_kv};
+  if (!prefill.empty()) result.launches.push_back(prefill_launch(kernel, prefill));
+  if (!decode.empty()) result.launches.push_back(decode_launch(kernel, decode, gpu));
+  if (prefill.empty() && !result.launches.empty()) {
+    result.plan->is_split =
+        result.launches[0].task_count() > kernel.load.decode.sequences * kernel.kv_heads;
+    result.plan->cta_tile_q = 0;
+  }
+  for (const Launch& launch : result.launches) {
+    result.plan->padded_batch += launch.task_count() / launch.repeats;
+  }
+  result.approximation =
+      "trtllm attention is closed: 256x128 prefill tiles and SM-filling decode splits stand in; "
+      "operations and bytes are right, tiles and waves are assumed";
+  return result;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,237 @@
+// Where tasks run. Three closed forms (one round of equal tasks after the other, a launch that fits
+// on the GPU at once, persistent CTAs) and two simulations (slot_heap.hpp): unequal tasks in more
+// CTAs than fit, each going to the slot that retires first, and plans that give each task to the
+// CTA with least to do. Only loads by SM are kept, never the lists themselves.
+#include "kernels/tasks/sm_scheduler.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/tasks/slot_heap.hpp"
+
+namespace foretoken {
+namespace {
+
+constexpr int warp_threads = 32;
+constexpr int registers_granularity = 8;    // a thread: 256 a warp, CUDA occupancy calculator
+constexpr int schedulers_sm = 4;            // warps are spread evenly over an SM's four partitions
+constexpr double shared_granularity = 128;  // bytes, CUDA occupancy calculator, sm_80 to sm_120
+constexpr double shared_reserved_cta = 1024;  // bytes the driver keeps of each CTA's share
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+void add(SmLoad& sm, const Task& task, std::int64_t count) {
+  const auto times = static_cast<double>(count);
+  sm.sum.tensor_ops += times * task.tensor_ops;
+  sm.sum.fma_ops += times * task.fma_ops;
+  sm.sum.xu_ops += times * task.xu_ops;
+  sm.sum.bytes_loaded += times * task.bytes_loaded;
+  sm.tasks += count;
+}
+
+/// Hands tasks out to SMs in turn, runs of equal tasks at a time.
+class RoundRobin {
+ public:
+  explicit RoundRobin(std::vector<SmLoad>& sms) : sms_(sms) {}
+
+  void deal(const Task& task, std::int64_t count) {
+    const auto size = static_cast<std::int64_t>(sms_.size());
+    if (count >= size) {  // a division a task would be half of what scheduling costs
+      add(every_, task, count / size);
+      count %= size;
+    }
+    for (; count > 0; --count) {
+      add(sms_[next_], task, 1);
+      if (++next_ == sms_.size()) next_ = 0;
+    }
+  }
+
+  /// What every SM got in whole laps.
+  void finish() {
+    for (SmLoad& sm : sms_) {
+      sm.sum.tensor_ops += every_.sum.tensor_ops;
+      sm.sum.fma_ops += every_.sum.fma_ops;
+      sm.sum.xu_ops += every_.sum.xu_ops;
+      sm.sum.bytes_loaded += every_.sum.bytes_loaded;
+      sm.tasks += every_.tasks;
+    }
+  }
+
+ private:
+  std::vector<SmLoad>& sms_;
+  std::size_t next_ = 0;
+  SmLoad every_;
+};
+
+void deal_in_turn(const Launch& launch, std::vector<SmLoad>& sms) {
+  RoundRobin round(sms);
+  if (launch.tasks.size() == 1) {
+    round.deal(launch.tasks[0].task, launch.tasks[0].count * launch.repeats);
+  } else {
+    for (std::int64_t pass = 0; pass < launch.repeats; ++pass) {
+      for (const TaskGroup& group : launch.tasks) round.deal(group.task, group.count);
+    }
+  }
+  round.finish();
+}
+
+/// The first CTAs fill the SMs in turn, layer by layer; every other one goes where one retires.
+void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, std::size_t slots,
+                          std::vector<SmLoad>& sms) {
+  std::vector<std::uint64_t> ticks;
+  ticks.reserve(launch.tasks.size());
+  for (const TaskGroup& group : launch.tasks) {
+    ticks.push_back(SlotHeap::ticks(task_cycles(group.task, launch.tensor_dtype, gpu)));
+  }
+  std::vector<std::uint32_t> sm_of(slots);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    sm_of[slot] = static_cast<std::uint32_t>(slot % sms.size());
+  }
+  SlotHeap heap(slots);
+  for (std::int64_t pass = 0; pass < launch.repeats; ++pass) {
+    for (std::size_t i = 0; i < launch.tasks.size(); ++i) {
+      const TaskGroup& group = launch.tasks[i];
+      for (std::int64_t left = group.count; left > 0; --left) {
+        add(sms[sm_of[heap.first_slot()]], group.task, 1);
+        heap.occupy_first(ticks[i]);
+      }
+    }
+  }
+}
+
+/// Calls `visit(task, cta, count)` for runs of tasks of one CTA, where task number i of n belongs
+/// to CTA i * ctas / n: contiguous shares that differ by one task at most.
+template <class Visit>
+void cut_into_runs(const Launch& launch, std::int64_t ctas, Visit visit) {
+  const std::int64_t total = launch.task_count();
+  std::int64_t position = 0;
+  std::int64_t cta = 0;
+  std::int64_t end = ceil_div(total, ctas);  // of this CTA's run
+  for (std::int64_t pass = 0; pass < launch.repeats; ++pass) {
+    for (const TaskGroup& group : launch.tasks) {
+      for (std::int64_t left = group.count; left > 0;) {
+        while (position == end) end = ceil_div((++cta + 1) * total, ctas);
+        const std::int64_t taken = std::min(left, end - position);
+        visit(group.task, cta, taken);
+        position += taken;
+        left -= taken;
+      }
+    }
+  }
+}
+
+/// One pass, each task to the CTA with least to do so far.
+void place_pass(const Launch& launch, LeastLoadedHeap& heap, std::vector<SmLoad>& ctas) {
+  for (std::size_t i = 0; i < launch.tasks.size(); ++i) {
+    const TaskGroup& group = launch.tasks[i];
+    for (std::int64_t left = group.count; left > 0; --left) {
+      add(ctas[heap.give(launch.costs[i])], group.task, 1);
+    }
+  }
+}
+
+void place_on_least_loaded(const Launch& launch, std::vector<SmLoad>& sms) {
+  FORETOKEN_CHECK(launch.costs.size() == launch.tasks.size(), "{}: {} costs for {} task groups",
+                  launch.name, launch.costs.size(), launch.tasks.size());
+  const std::int64_t passes = launch.are_passes_alike ? 1 : launch.repeats;
+  std::vector<SmLoad> ctas(
+      static_cast<std::size_t>(std::max<std::int64_t>(1, launch.shape.grid_x)));
+  LeastLoadedHeap heap(ctas.size());
+  if (launch.tasks.size() == 1) {
+    // Equal tasks go round and round: it is only open who starts.
+    RoundRobin round(ctas);
+    round.deal(launch.tasks[0].task, launch.tasks[0].count * passes);
+    round.finish();
+  } else {
+    for (std::int64_t pass = 0; pass < passes; ++pass) place_pass(launch, heap, ctas);
+  }
+  const std::int64_t copies = launch.repeats / passes;
+  for (std::size_t cta = 0; cta < ctas.size(); ++cta) {
+    SmLoad& sm = sms[cta % sms.size()];
+    add(sm, ctas[cta].sum, copies);
+    sm.tasks += (ctas[cta].tasks - 1) * copies;
+  }
+}
+
+}  // namespace
+
+int resident_ctas(const LaunchShape& shape, const GpuSpec& gpu) {
+  const int warps = (shape.threads + warp_threads - 1) / warp_threads;
+  const int registers_thread = (shape.registers_per_thread + registers_granularity - 1) /
+                               registers_granularity * registers_granularity;
+  const int warps_by_registers =
+      gpu.registers_sm / (registers_thread * warp_threads) / schedulers_sm * schedulers_sm;
+  const double shared_cta =
+      std::ceil(shape.shared_memory.value() / shared_granularity) * shared_granularity +
+      shared_reserved_cta;
+  const int by_shared = static_cast<int>(gpu.shared_size_sm.value() / shared_cta);
+  return std::min({warps_by_registers / warps, by_shared, gpu.threads_sm / (warps * warp_threads),
+                   gpu.ctas_sm});
+}
+
+double task_cycles(const Task& task, DType tensor_dtype, const GpuSpec& gpu) {
+  const auto cycles = [](double ops, double rate) { return ops > 0 ? ops / rate : 0.0; };
+  const double l2_bytes_cycle = gpu.l2_bandwidth.value() / gpu.clock.value() / gpu.sm_count;
+  return std::max(
+      {cycles(task.tensor_ops, gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(tensor_dtype)]),
+       cycles(task.fma_ops, gpu.fma_ops_per_cycle_sm), cycles(task.xu_ops, gpu.xu_ops_per_cycle_sm),
+       cycles(task.bytes_loaded, l2_bytes_cycle)});
+}
+
+SmSchedule schedule(const Launch& launch, const GpuSpec& gpu) {
+  FORETOKEN_CHECK(gpu.sm_count > 0, "{} has no SMs", gpu.name);
+  SmSchedule result;
+  result.sms.resize(static_cast<std::size_t>(gpu.sm_count));
+  result.resident = std::max(1, resident_ctas(launch.shape, gpu));
+  const std::int64_t slots = static_cast<std::int64_t>(gpu.sm_count) * result.resident;
+  const bool is_hardware = launch.scheduling == Scheduling::hardware;
+  const std::int64_t ctas = is_hardware ? launch.task_count() : launch.shape.ctas();
+  result.waves = static_cast<double>(ctas) / static_cast<double>(slots);
+  // Persistent CTAs that fill whole rounds of SMs take tiles exactly as SMs take equal CTAs.
+  switch (launch.scheduling) {
+    case Scheduling::hardware:
+      if (launch.tasks.size() == 1 || ctas <= slots) {
+        deal_in_turn(launch, result.sms);
+      } else {
+        refill_on_retirement(launch, gpu, static_cast<std::size_t>(slots), result.sms);
+      }
+      break;
+    case Scheduling::persistent: {
+      std::vector<SmLoad> workers(static_cast<std::size_t>(std::max<std::int64_t>(1, ctas)));
+      deal_in_turn(launch, workers);
+      for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+        SmLoad& sm = result.sms[worker % result.sms.size()];
+        add(sm, workers[worker].sum, 1);
+        sm.tasks += workers[worker].tasks - 1;
+      }
+      break;
+    }
+    case Scheduling::stream_k:
+      cut_into_runs(launch, ctas, [&](const Task& task, std::int64_t cta, std::int64_t count) {
+        add(result.sms[static_cast<std::size_t>(cta) % result.sms.size()], task, count);
+      });
+      break;
+    case Scheduling::least_loaded:
+      place_on_least_loaded(launch, result.sms);
+      break;
+  }
+  return result;
+}
+
+LoadSummary summarise(const SmSchedule& schedule) {
+  LoadSummary result;
+  for (const SmLoad& sm : schedule.sms) {
+    result.total.tensor_ops += sm.sum.tensor_ops;
+    result.total.fma_ops += sm.sum.fma_ops;
+    result.total.xu_ops += sm.sum.xu_ops;
+    result.total.bytes_loaded += sm.sum.bytes_loaded;
+    result.busiest.tensor_ops = std::max(result.busiest.tensor_ops, sm.sum.tensor_ops);
+    result.busiest.fma_ops = std::max(result.busiest.fma_ops, sm.sum.fma_ops);
+    result.busiest.xu_ops = std::max(result.busiest.xu_ops, sm.sum.xu_ops);
+    result.busiest.bytes_loaded = std::max(result.busiest.bytes_loaded, sm.sum.bytes_loaded);
+    result.busiest_tasks = std::max(result.busiest_tasks, sm.tasks);
+  }
+  return result;
+}
+
+}  // namespace foretoken

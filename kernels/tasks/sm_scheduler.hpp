@@ -1,0 +1,45 @@
+// Which SM runs which task (SynPerf, Section IV-B): residency limits, round-robin with refill on
+// retirement, static persistent, Stream-K, and given assignments. The per-SM lists partition the
+// task set exactly; uniform tasks are scheduled in closed form.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/tasks/decomposition.hpp"
+
+namespace foretoken {
+
+/// CTAs of this shape that fit on an SM at once: the least of registers, shared memory (1 KiB a CTA
+/// reserved), threads and CTA slots; 0 = does not fit (it is then scheduled as if one did).
+int resident_ctas(const LaunchShape& shape, const GpuSpec& gpu);
+
+/// Sums over the tasks of one SM.
+struct SmLoad {
+  Task sum;
+  std::int64_t tasks = 0;
+};
+
+struct SmSchedule {
+  std::vector<SmLoad> sms;  // by SM
+  int resident = 1;         // CTAs an SM at once
+  double waves = 0;         // CTAs / (SMs x resident), continuous
+};
+
+SmSchedule schedule(const Launch& launch, const GpuSpec& gpu);
+
+/// A schedule added up. `busiest` takes the maximum over SMs pipe by pipe: no single SM need have
+/// them all.
+struct LoadSummary {
+  Task total;
+  Task busiest;
+  std::int64_t busiest_tasks = 0;
+};
+
+LoadSummary summarise(const SmSchedule& schedule);
+
+/// Cycles a task takes on an SM of its own: the busiest pipe. What the hardware scheduler's
+/// simulation retires CTAs by.
+double task_cycles(const Task& task, DType tensor_dtype, const GpuSpec& gpu);
+
+}  // namespace foretoken
