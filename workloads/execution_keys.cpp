@@ -5,32 +5,29 @@ namespace foretoken {
 const Keys<ExecutionSettings>& execution_keys() {
   using S = ExecutionSettings;
   static const Keys<S> keys = {
-      {"framework", [](auto& s) -> auto& {return s.implementation.framework;
-}
-, {},
-    "Whose kernels run: it decides which attention, GEMM and expert kernels are launched, and "
-    "how they are fused. A preset sets it."
-}  // namespace foretoken
-,
-    {"expert_kernels",
-     &S::expert_kernels,
-     {.allowed = "automatic, triton, cutlass, deep_gemm, trtllm, marlin", .quiet = true},
-     "Kernels for mixtures of experts. automatic: what the framework would choose for the GPU "
-     "and the weights' format."},
-    {"sampling",
-     &S::sampling,
-     {},
-     "How the next token is drawn: greedy takes the likeliest (temperature 0, as benchmark "
-     "clients ask for), top_p sorts the vocabulary first, which costs more."},
-    {"overlap",
-     &S::overlap,
-     {.quiet = true},
-     "Whether a step's batch is split in two so that one half computes while the other "
-     "communicates (two-batch overlap of DeepSeek and SGLang). Only with more than one GPU a "
-     "stage."},
-}
-;
-return keys;
+      {"framework",
+       [](auto& s) -> decltype(auto) { return (s.implementation.framework); },
+       {},
+       "Whose kernels run: it decides which attention, GEMM and expert kernels are launched, and "
+       "how they are fused. A preset sets it."},
+      {"expert_kernels",
+       &S::expert_kernels,
+       {.allowed = "automatic, triton, cutlass, deep_gemm, trtllm, marlin", .quiet = true},
+       "Kernels for mixtures of experts. automatic: what the framework would choose for the GPU "
+       "and the weights' format."},
+      {"sampling",
+       &S::sampling,
+       {},
+       "How the next token is drawn: greedy takes the likeliest (temperature 0, as benchmark "
+       "clients ask for), top_p sorts the vocabulary first, which costs more."},
+      {"overlap",
+       &S::overlap,
+       {.quiet = true},
+       "Whether a step's batch is split in two so that one half computes while the other "
+       "communicates (two-batch overlap of DeepSeek and SGLang). Only with more than one GPU a "
+       "stage."},
+  };
+  return keys;
 }
 
 }  // namespace foretoken

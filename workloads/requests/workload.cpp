@@ -37,28 +37,27 @@ const Keys<WorkloadTable>& arrival_keys() {
 
 const Keys<WorkloadTable>& limit_keys() {
   using S = WorkloadTable;
-  static const Keys<S> keys = {{"requests", [](auto& s) -> auto& {return s.limits.requests;
-}
-, {.range = at_least(1), .unit = "requests"},
-    "Requests in all. Generated traffic needs this, duration, window or part to end."
-}  // namespace
-,
-    {{.name = "duration",
-      .type = "time",
-      .unit = std::string(quantity_example<Seconds>()),
-      .fallback = "not set",
-      .allowed = "above 0",
-      .meaning = "No request arrives at or after this time; those before it are served to their "
-                 "end."},
-     [](TableReader& table, S& s) {
-       Seconds duration;
-       if (!table.read("duration", duration)) return;
-       expect_time(table, "duration", duration, false);
-       s.limits.duration = duration;
-     },
-     [](const S& s) { return KeyForm<std::optional<Seconds>>::write(s.limits.duration); }},
-};  // namespace foretoken
-return keys;
+  static const Keys<S> keys = {
+      {"requests",
+       [](auto& s) -> decltype(auto) { return (s.limits.requests); },
+       {.range = at_least(1), .unit = "requests"},
+       "Requests in all. Generated traffic needs this, duration, window or part to end."},
+      {{.name = "duration",
+        .type = "time",
+        .unit = std::string(quantity_example<Seconds>()),
+        .fallback = "not set",
+        .allowed = "above 0",
+        .meaning = "No request arrives at or after this time; those before it are served to their "
+                   "end."},
+       [](TableReader& table, S& s) {
+         Seconds duration;
+         if (!table.read("duration", duration)) return;
+         expect_time(table, "duration", duration, false);
+         s.limits.duration = duration;
+       },
+       [](const S& s) { return KeyForm<std::optional<Seconds>>::write(s.limits.duration); }},
+  };
+  return keys;
 }
 
 const Keys<WorkloadTable>& trace_keys() {

@@ -78,15 +78,13 @@ const Keys<Deployment>& side_router_keys() {
 
 const Keys<Deployment>& router_keys() {
   static const Keys<Deployment> keys = {
-      {"router", [](auto& deployment) -> auto& {return deployment.router.name;
-}
-, {.allowed = "a name from foretoken list"},
-    "Who chooses the replica that serves a request. Routers have options of their own, listed "
-    "below."
-}  // namespace
-,
-};  // namespace foretoken
-return keys;
+      {"router",
+       [](auto& deployment) -> decltype(auto) { return (deployment.router.name); },
+       {.allowed = "a name from foretoken list"},
+       "Who chooses the replica that serves a request. Routers have options of their own, listed "
+       "below."},
+  };
+  return keys;
 }
 
 /// Of a cluster with different nodes, the group that these replicas stand on.
@@ -142,72 +140,63 @@ const Keys<Scenario>& layout_keys() {
                    "ones."},
        read_nodes,
        nodes_value},
-      {"tensor_parallel", [](auto& s) -> auto& {return s.deployment.layout.tensor;
-}
-, {.range = count(), .unit = "GPUs"},
-    "GPUs that share each layer. More of them shorten a step and leave more memory to the KV "
-    "cache, and communicate twice a layer; best within NVLink."
-}
-, {"pipeline_parallel", [](auto& s) -> auto& {return s.deployment.layout.pipeline;
-}
-, {.range = count(), .unit = "stages"},
-    "Stages that the layers are cut into, each on GPUs of its own. For models that exceed a "
-    "node: stages exchange little, but a request passes all of them."
-}
-, {"expert_parallel", [](auto& s) -> auto& {return s.deployment.layout.expert;
-}
-, {.range = count(), .unit = "sets of GPUs"},
-    "Sets of GPUs that a stage's experts are spread over as wholes; within a set each expert is "
-    "cut. 1: every expert is cut over all GPUs."
-}
-,
-    Key<S>(
-        "data_parallel_attention",
-        [](auto& s) -> auto& { return s.deployment.layout.data_parallel_attention; },
-        {.range = count(), .unit = "ranks"},
-        "Copies of attention within a replica, each of tensor_parallel GPUs with sequences and "
-        "a KV cache of its own; experts are spread over all of them. For models of experts "
-        "with few KV heads, such as DeepSeek's.")
-        .written_if(has_attention_ranks),
-    Key<S>(
-        "expert_exchange", [](auto& s) -> auto& { return s.execution.expert_exchange; }, {},
-        "How tokens reach experts on other attention ranks: all_to_all (NCCL, each token to "
-        "the ranks that have its experts), all_gather (every token to every rank) or deepep "
-        "(DeepEP's kernels; whole experts on every rank).")
-        .written_if(has_attention_ranks),
-    {{.name = "replicas",
-      .type = "integer",
-      .unit = "replicas",
-      .fallback = "1",
-      .allowed = "1 or more, or \"auto\"",
-      .meaning = "Copies of the model behind the router; \"auto\": as many as the cluster "
-                 "holds."},
-     read_replicas,
-     [](const S& s) -> std::optional<Value> { return s.deployment.replicas; }},
-    {"micro_batches", [](auto& s) -> auto& {return s.deployment.micro_batches;
-}
-,
-    {.range = between(1, micro_batches_max),
-     .unit = "steps",
-     .fallback = "one a stage",
-     .quiet = true},
-    "Steps in flight at once in a pipeline. Fewer than stages leave GPUs idle."
-}
-, {"all_reduce", [](auto& s) -> auto& {return s.deployment.all_reduce;
-}
-, {.allowed = detail::joined(all_reduce_names())},
-    "Algorithm of the all-reduce after attention and MLP. auto: what the engine would choose by "
-    "size and links."
-}
-, {"nccl_protocol", [](auto& s) -> auto& {return s.deployment.nccl_protocol;
-}
-, {.quiet = true},
-    "Protocol that NCCL uses, as NCCL_PROTO sets it. auto: the cheapest for the size."
-}
-,
-}
-;
-return keys;
+      {"tensor_parallel",
+       [](auto& s) -> decltype(auto) { return (s.deployment.layout.tensor); },
+       {.range = count(), .unit = "GPUs"},
+       "GPUs that share each layer. More of them shorten a step and leave more memory to the KV "
+       "cache, and communicate twice a layer; best within NVLink."},
+      {"pipeline_parallel",
+       [](auto& s) -> decltype(auto) { return (s.deployment.layout.pipeline); },
+       {.range = count(), .unit = "stages"},
+       "Stages that the layers are cut into, each on GPUs of its own. For models that exceed a "
+       "node: stages exchange little, but a request passes all of them."},
+      {"expert_parallel",
+       [](auto& s) -> decltype(auto) { return (s.deployment.layout.expert); },
+       {.range = count(), .unit = "sets of GPUs"},
+       "Sets of GPUs that a stage's experts are spread over as wholes; within a set each expert is "
+       "cut. 1: every expert is cut over all GPUs."},
+      Key<S>(
+          "data_parallel_attention",
+          [](auto& s) -> decltype(auto) { return (s.deployment.layout.data_parallel_attention); },
+          {.range = count(), .unit = "ranks"},
+          "Copies of attention within a replica, each of tensor_parallel GPUs with sequences and "
+          "a KV cache of its own; experts are spread over all of them. For models of experts "
+          "with few KV heads, such as DeepSeek's.")
+          .written_if(has_attention_ranks),
+      Key<S>(
+          "expert_exchange",
+          [](auto& s) -> decltype(auto) { return (s.execution.expert_exchange); }, {},
+          "How tokens reach experts on other attention ranks: all_to_all (NCCL, each token to "
+          "the ranks that have its experts), all_gather (every token to every rank) or deepep "
+          "(DeepEP's kernels; whole experts on every rank).")
+          .written_if(has_attention_ranks),
+      {{.name = "replicas",
+        .type = "integer",
+        .unit = "replicas",
+        .fallback = "1",
+        .allowed = "1 or more, or \"auto\"",
+        .meaning = "Copies of the model behind the router; \"auto\": as many as the cluster "
+                   "holds."},
+       read_replicas,
+       [](const S& s) -> std::optional<Value> { return s.deployment.replicas; }},
+      {"micro_batches",
+       [](auto& s) -> decltype(auto) { return (s.deployment.micro_batches); },
+       {.range = between(1, micro_batches_max),
+        .unit = "steps",
+        .fallback = "one a stage",
+        .quiet = true},
+       "Steps in flight at once in a pipeline. Fewer than stages leave GPUs idle."},
+      {"all_reduce",
+       [](auto& s) -> decltype(auto) { return (s.deployment.all_reduce); },
+       {.allowed = detail::joined(all_reduce_names())},
+       "Algorithm of the all-reduce after attention and MLP. auto: what the engine would choose by "
+       "size and links."},
+      {"nccl_protocol",
+       [](auto& s) -> decltype(auto) { return (s.deployment.nccl_protocol); },
+       {.quiet = true},
+       "Protocol that NCCL uses, as NCCL_PROTO sets it. auto: the cheapest for the size."},
+  };
+  return keys;
 }
 
 void check_expert_exchange(TableReader& table, const Scenario& scenario) {

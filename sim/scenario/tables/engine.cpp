@@ -31,15 +31,14 @@ const Keys<EngineSettings>& preset_keys() {
 
 const Keys<EngineSettings>& scheduler_keys() {
   using S = EngineSettings;
-  static const Keys<S> keys = {{"scheduler", [](auto& s) -> auto& {return s.scheduler.name;
-}
-, {.allowed = "a name from foretoken list"},
-    "Who decides which sequences run in the next step. Schedulers have options of their own, "
-    "listed below."
-}  // namespace
-,
-};  // namespace foretoken
-return keys;
+  static const Keys<S> keys = {
+      {"scheduler",
+       [](auto& s) -> decltype(auto) { return (s.scheduler.name); },
+       {.allowed = "a name from foretoken list"},
+       "Who decides which sequences run in the next step. Schedulers have options of their own, "
+       "listed below."},
+  };
+  return keys;
 }
 
 const Keys<EngineSettings>& request_limit_keys() {

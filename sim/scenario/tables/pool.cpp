@@ -27,13 +27,12 @@ const Keys<PoolSpec>& role_keys() {
 
 const Keys<PoolSpec>& pool_keys() {
   static const Keys<PoolSpec> keys = {
-      {"own_nodes", [](auto& pool) -> auto& {return pool.scenario.deployment.own_nodes;
-}
-, {.quiet = true}, "Whether the pool's nodes hold no replicas of other pools."
-}  // namespace
-,
-};  // namespace foretoken
-return keys;
+      {"own_nodes",
+       [](auto& pool) -> decltype(auto) { return (pool.scenario.deployment.own_nodes); },
+       {.quiet = true},
+       "Whether the pool's nodes hold no replicas of other pools."},
+  };
+  return keys;
 }
 
 void read_pool(const Value& given, const Value* engine, const ScenarioOptions& options,

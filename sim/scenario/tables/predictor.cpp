@@ -38,37 +38,37 @@ void read_cache(TableReader& table, Scenario& scenario) {
 /// Before and after the predictor's own options.
 const Keys<Scenario>& predictor_keys() {
   using S = Scenario;
-  static const Keys<S> keys = {{"name", [](auto& s) -> auto& {return s.predictor.name;
-}
-, {.allowed = "a name from foretoken list"},
-    "Who prices kernels. The default has learned from measurements on many GPUs; predictors "
-    "have options of their own, listed below."
-}  // namespace
-,
-    {"detail",
-     &S::attention,
-     {},
-     "How the attention of a batch is priced: plan, from the tiles that its kernel makes of every "
-     "sequence, or sums, as if all sequences were equally long, which is faster and misses what "
-     "uneven ones cost."},
-    {{.name = "cache",
-      .type = "string",
-      .fallback = "\"cold\"",
-      .allowed = KeyForm<CacheState>::allowed(),
-      .meaning = "Where kernels find their inputs: cold in DRAM, as in serving, or warm in L2 "
-                 "where they fit, as in benchmarks that repeat one buffer."},
-     read_cache,
-     [](const S& s) -> std::optional<Value> {
-       return s.execution.implementation.is_cold ? "cold" : "warm";
-     }},
-    Key<S>("communication", &S::communication, {.quiet = true},
-           "Who prices collectives over links that nothing else uses: model (formulas of each "
-           "algorithm) or measured (a database of measurements of the same GPU and network)."),
-    Key<S>("communication_fallback", &S::communication_fallback, {},
-           "What measured does where nothing was measured: none fails, model takes the formula.")
-        .written_if([](const S& s) { return s.communication == CommSource::measured; }),
-};  // namespace foretoken
-return keys;
+  static const Keys<S> keys = {
+      {"name",
+       [](auto& s) -> decltype(auto) { return (s.predictor.name); },
+       {.allowed = "a name from foretoken list"},
+       "Who prices kernels. The default has learned from measurements on many GPUs; predictors "
+       "have options of their own, listed below."},
+      {"detail",
+       &S::attention,
+       {},
+       "How the attention of a batch is priced: plan, from the tiles that its kernel makes of "
+       "every "
+       "sequence, or sums, as if all sequences were equally long, which is faster and misses what "
+       "uneven ones cost."},
+      {{.name = "cache",
+        .type = "string",
+        .fallback = "\"cold\"",
+        .allowed = KeyForm<CacheState>::allowed(),
+        .meaning = "Where kernels find their inputs: cold in DRAM, as in serving, or warm in L2 "
+                   "where they fit, as in benchmarks that repeat one buffer."},
+       read_cache,
+       [](const S& s) -> std::optional<Value> {
+         return s.execution.implementation.is_cold ? "cold" : "warm";
+       }},
+      Key<S>("communication", &S::communication, {.quiet = true},
+             "Who prices collectives over links that nothing else uses: model (formulas of each "
+             "algorithm) or measured (a database of measurements of the same GPU and network)."),
+      Key<S>("communication_fallback", &S::communication_fallback, {},
+             "What measured does where nothing was measured: none fails, model takes the formula.")
+          .written_if([](const S& s) { return s.communication == CommSource::measured; }),
+  };
+  return keys;
 }
 
 const Keys<Scenario>& stretch_keys() {
