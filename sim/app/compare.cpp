@@ -1,7 +1,7 @@
 // foretoken compare: which layout, which engine? A scenario and values of TP, PP, EP, replicas,
 // presets and schedulers in; one table, compare.csv and compare.json out. Finished runs are on disk
 // before the next one is looked at, so that Ctrl-C loses nothing and the same command goes on.
-#include "sim/planner/compare.hpp"
+#include "sim/planner/compare/compare.hpp"
 
 #include <fmt/format.h>
 

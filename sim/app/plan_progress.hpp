@@ -7,7 +7,7 @@
 #include <string>
 
 #include "sim/base/quantity.hpp"
-#include "sim/planner/plan.hpp"
+#include "sim/planner/plan/plan.hpp"
 
 namespace foretoken {
 

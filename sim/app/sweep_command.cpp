@@ -12,7 +12,7 @@
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
-#include "sim/planner/sweep.hpp"
+#include "sim/planner/sweep/sweep.hpp"
 #include "sim/planner/wanted_runs.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"

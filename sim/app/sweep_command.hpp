@@ -9,7 +9,7 @@
 
 #include "sim/app/named_files.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/planner/sweep_plan.hpp"
+#include "sim/planner/sweep/sweep_plan.hpp"
 
 namespace foretoken {
 

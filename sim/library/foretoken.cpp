@@ -2,7 +2,7 @@
 
 #include "sim/base/toml.hpp"
 #include "sim/planner/choice_complaints.hpp"
-#include "sim/planner/compare.hpp"
+#include "sim/planner/compare/compare.hpp"
 #include "sim/processes/forking_runner.hpp"
 
 namespace foretoken {

@@ -5,8 +5,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/toml.hpp"
-#include "sim/planner/plan_settings.hpp"
-#include "sim/planner/sweep_plan.hpp"
+#include "sim/planner/plan/plan_settings.hpp"
+#include "sim/planner/sweep/sweep_plan.hpp"
 
 namespace {
 

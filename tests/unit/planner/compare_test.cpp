@@ -1,7 +1,7 @@
 // Comparisons with a runner that makes up its outcomes: order, reasons, best rows, and what an
 // interruption leaves behind.
 
-#include "sim/planner/compare.hpp"
+#include "sim/planner/compare/compare.hpp"
 
 #include <gmock/gmock.h>
 

@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "sim/base/json.hpp"
-#include "sim/planner/compare.hpp"
+#include "sim/planner/compare/compare.hpp"
 #include "sim/planner/run_store.hpp"
-#include "sim/planner/sweep.hpp"
+#include "sim/planner/sweep/sweep.hpp"
 #include "sim/report/page_files.hpp"
 #include "tests/own_folder.hpp"
 #include "tests/unit/planner/made_up_report.hpp"

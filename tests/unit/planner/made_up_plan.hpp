@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/planner/plan_runs.hpp"
+#include "sim/planner/plan/plan_runs.hpp"
 
 namespace foretoken {
 

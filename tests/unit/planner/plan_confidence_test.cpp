@@ -1,10 +1,10 @@
 // Intervals and highest loads with a runner that knows the answers.
 
-#include "sim/planner/plan_confidence.hpp"
+#include "sim/planner/plan/plan_confidence.hpp"
 
 #include <gmock/gmock.h>
 
-#include "sim/planner/plan_metrics.hpp"
+#include "sim/planner/plan/plan_metrics.hpp"
 #include "tests/unit/planner/made_up_plan.hpp"
 
 namespace foretoken::plan_confidence_test {

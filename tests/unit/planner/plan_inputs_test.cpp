@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "sim/base/toml.hpp"
-#include "sim/planner/max_load.hpp"
-#include "sim/planner/plan_space.hpp"
+#include "sim/planner/plan/max_load.hpp"
+#include "sim/planner/plan/plan_space.hpp"
 
 namespace foretoken::plan_inputs_test {
 namespace {

@@ -1,9 +1,9 @@
 // What the pages of a plan say, of plans written by hand. tests/page opens real ones in a browser.
-#include "sim/planner/plan_page.hpp"
+#include "sim/planner/plan/plan_page.hpp"
 
 #include <gmock/gmock.h>
 
-#include "sim/planner/plan_metrics.hpp"
+#include "sim/planner/plan/plan_metrics.hpp"
 #include "sim/report/page_files.hpp"
 #include "tests/unit/planner/made_up_plan.hpp"
 

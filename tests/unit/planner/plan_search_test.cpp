@@ -1,12 +1,12 @@
 // The search over candidates with a runner that knows the answers: the same answer as trying
 // everything, fewer runs, and reasons for what was not run.
 
-#include "sim/planner/plan_search.hpp"
+#include "sim/planner/plan/plan_search.hpp"
 
 #include <gmock/gmock.h>
 
 #include "sim/base/random.hpp"
-#include "sim/planner/plan_metrics.hpp"
+#include "sim/planner/plan/plan_metrics.hpp"
 #include "tests/unit/planner/made_up_plan.hpp"
 
 namespace foretoken::plan_search_test {

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 
 #include "sim/base/error.hpp"
-#include "sim/planner/count_search.hpp"
-#include "sim/planner/load_search.hpp"
-#include "sim/planner/pareto.hpp"
-#include "sim/planner/slo_trial.hpp"
+#include "sim/planner/plan/count_search.hpp"
+#include "sim/planner/plan/load_search.hpp"
+#include "sim/planner/plan/pareto.hpp"
+#include "sim/planner/plan/slo_trial.hpp"
 
 namespace foretoken {
 namespace {

@@ -1,6 +1,6 @@
 // Which runs a sweep has, in which order, and which mistakes are told before any of them runs.
 
-#include "sim/planner/sweep_plan.hpp"
+#include "sim/planner/sweep/sweep_plan.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // Sweeps with a runner that makes up its outcomes: order, means over seeds, intervals, the best,
 // what a stop leaves behind and how two sweeps share a store.
 
-#include "sim/planner/sweep.hpp"
+#include "sim/planner/sweep/sweep.hpp"
 
 #include <gmock/gmock.h>
 

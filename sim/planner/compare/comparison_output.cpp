@@ -1,0 +1,237 @@
+// A comparison as a table for the terminal, as CSV and as JSON. The table names what did not run
+// below the ones that did, with its reason in full: that is what one has to act on.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/planner/choice_text.hpp"
+#include "sim/planner/compare/compare.hpp"
+#include "sim/planner/compare/comparison_columns.hpp"
+#include "sim/report/number_text.hpp"
+
+namespace foretoken {
+namespace {
+
+/// The number that "auto" turned out to be, where it ran.
+std::string value_text(const ComparedLayout& row, std::size_t choice) {
+  const std::string& value = row.layout.values[choice];
+  if (value != "auto" || row.report() == nullptr) return value;
+  return fmt::format("{}", figure_named("replicas").value(*row.report()));
+}
+
+bool any_slo(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.rows, [](const ComparedLayout& row) {
+    return row.report() != nullptr && !row.report()->slo.targets.empty();
+  });
+}
+
+/// A column of texts of each row.
+template <class TextOf>
+std::vector<std::string> texts(const Comparison& comparison, const TextOf& text_of) {
+  std::vector<std::string> all;
+  for (const ComparedLayout& row : comparison.rows) all.push_back(text_of(row));
+  return all;
+}
+
+/// Marks of the terminal's table.
+std::vector<std::string> stars(const Comparison& comparison, const Ink& ink) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+    const auto count =
+        std::ranges::count_if(comparison.best, [&](const BestLayout& best) { return best.has(i); });
+    all.push_back(count > 0 ? ink.good(repeated("★", static_cast<int>(count))) : "");
+  }
+  return all;
+}
+
+void add_verdicts(ResultTable& table, const Comparison& comparison, const Ink& ink) {
+  if (!any_slo(comparison)) return;
+  ResultColumn terminal =
+      ResultColumn::of_texts("", "", "SLO met", texts(comparison, [&](const ComparedLayout& row) {
+                               if (row.report() == nullptr) return std::string();
+                               const Report::Slo& slo = row.report()->slo;
+                               return fmt::format("{} {}", percent(slo.attainment),
+                                                  slo.met ? ink.good("✓") : ink.bad("✗"));
+                             }));
+  terminal.is_right = true;
+  table.columns.push_back(std::move(terminal));
+}
+
+void add_met(ResultTable& table, const Comparison& comparison) {
+  if (!any_slo(comparison)) return;
+  ResultColumn met{"slo_met"};
+  met.kind = ResultKind::flag;
+  for (const Report* report : comparison.reports()) {
+    ResultCell& cell = met.cells.emplace_back();
+    if (report != nullptr) cell.number = report->slo.met ? 1 : 0;
+  }
+  table.columns.push_back(std::move(met));
+  table.columns.push_back(ResultColumn::of_texts(
+      "", "SLO", "", texts(comparison, [](const ComparedLayout& row) {
+        return row.report() == nullptr ? std::string() : row.report()->slo.met ? "met" : "missed";
+      })));
+}
+
+/// On the page, where there is room.
+void add_failed(ResultTable& table, const Comparison& comparison) {
+  ResultColumn failed{"", "failed", "requests"};
+  failed.kind = ResultKind::count;
+  for (const Report* report : comparison.reports()) {
+    ResultCell& cell = failed.cells.emplace_back();
+    if (report != nullptr) cell.number = static_cast<double>(report->requests.failed);
+  }
+  table.columns.push_back(std::move(failed));
+}
+
+/// Rows that look better than they are, because they served only a part of the traffic.
+std::string unserved_text(const Comparison& comparison, const Ink& ink) {
+  std::string text;
+  for (const ComparedLayout& row : comparison.rows) {
+    if (row.report() == nullptr) continue;
+    for (const std::string& loss : losses(*row.report())) {
+      text += fmt::format("  {} {}: {}\n", ink.warning("!"), layout_text(comparison, row), loss);
+    }
+  }
+  return text;
+}
+
+/// Which rows the stars leave out, if any.
+std::string slo_note(const Comparison& comparison, const Ink& ink) {
+  if (!any_slo(comparison)) return "";
+  std::size_t met = 0, ran = 0;
+  for (const Report* report : comparison.reports()) {
+    if (report == nullptr) continue;
+    ++ran;
+    met += report->slo.met ? 1 : 0;
+  }
+  if (met == ran) return "";
+  return ink.quiet(met == 0 ? "  no row meets the SLO\n"
+                            : "  ★ considers only rows that meet the SLO\n");
+}
+
+/// The reasons why layouts cannot be, each with all layouts it holds for.
+std::string impossible_text(const Comparison& comparison, const Ink& ink) {
+  std::vector<std::pair<std::string, std::string>> reasons;  // message, layouts
+  for (const ComparedLayout& row : comparison.rows) {
+    if (row.report() != nullptr) continue;
+    const auto known = std::ranges::find(reasons, row.outcome.message,
+                                         [](const auto& reason) { return reason.first; });
+    if (known == reasons.end()) {
+      reasons.emplace_back(row.outcome.message, layout_text(comparison, row));
+    } else {
+      known->second += " · " + layout_text(comparison, row);
+    }
+  }
+  if (reasons.empty()) return "";
+  std::string text = fmt::format("\n  {}\n", ink.strong("not possible"));
+  for (const auto& [message, layouts] : reasons) {
+    text += fmt::format("  {} {}: {}\n", ink.bad("✗"), layouts, message);
+  }
+  return text;
+}
+
+/// What prices may make of latencies stands beside them if there is room, else below.
+std::string runs_text(const Comparison& comparison, bool colour, int width) {
+  const Ink ink(colour);
+  const ResultTable table = comparison_columns(comparison, ink);
+  const auto [text, fits] = table.fitted(" ±", colour, width, [&](std::size_t row) {
+    return comparison.rows[row].report() != nullptr;
+  });
+  const std::string units = ink.quiet(
+      fmt::format("  latencies in ms · output tokens{} per second · $ per million output tokens\n",
+                  any_slo(comparison) ? " and requests within the SLO" : ""));
+  if (!table.has_prices()) return text + units;
+  const std::string likely =
+      fmt::format("{:.0f} % interval (kernel-price error)", 100 * interval_confidence);
+  return text + units +
+         ink.quiet(
+             fits ? fmt::format("  ± half the {}; rows whose intervals overlap share a ★\n", likely)
+                  : fmt::format("  {}: {}\n", likely, table.price_ranges()));
+}
+
+}  // namespace
+
+ResultTable comparison_columns(const Comparison& comparison, const Ink& ink) {
+  ResultTable table;
+  for (std::size_t i = 0; i < comparison.choices.size(); ++i) {
+    const LayoutChoice& choice = comparison.choices[i];
+    ResultColumn column = ResultColumn::of_keys(
+        choice.key, choice.label,
+        texts(comparison, [&](const ComparedLayout& row) { return row.layout.values[i]; }));
+    column.group = "layout";
+    // Files say what was asked for; a reader wants to know what "auto" came to.
+    for (std::size_t row = 0; row < comparison.rows.size(); ++row)
+      column.cells[row].shown = value_text(comparison.rows[row], i);
+    table.columns.push_back(std::move(column));
+  }
+  table.columns.push_back(ResultColumn::of_texts(
+      "status", "status", "", texts(comparison, [](const ComparedLayout& row) {
+        return std::string(enum_name(row.outcome.status));
+      })));
+  add_verdicts(table, comparison, ink);
+  std::vector<const Figure*> asked;
+  for (const BestLayout& best : comparison.best) {
+    if (best.figure->goal.empty()) asked.push_back(best.figure);
+  }
+  add_figures(table, comparison.reports(), asked);
+  add_met(table, comparison);
+  add_failed(table, comparison);
+  table.columns.push_back(ResultColumn::of_texts(
+      "bound", "bound by", "bound by", texts(comparison, [](const ComparedLayout& row) {
+        return row.report() == nullptr ? std::string() : bound_of(*row.report());
+      })));
+  table.columns.push_back(ResultColumn::of_texts("", "", " ", stars(comparison, ink)));
+  std::vector<std::string> best;
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i)
+    best.push_back(comparison.goals_of(i, "; "));
+  table.columns.push_back(ResultColumn::of_texts("best", "best by", "", std::move(best)));
+  table.columns.push_back(ResultColumn::of_texts(
+      "reason", "reason", "",
+      texts(comparison, [](const ComparedLayout& row) { return row.outcome.message; })));
+  return table;
+}
+
+std::string layout_text(const Comparison& comparison, const ComparedLayout& row) {
+  std::string text;
+  for (std::size_t i = 0; i < comparison.choices.size(); ++i) {
+    text +=
+        fmt::format("{}{} {}", i > 0 ? ", " : "", comparison.choices[i].label, value_text(row, i));
+  }
+  return text;
+}
+
+std::string comparison_table(const Comparison& comparison, bool colour, int width) {
+  const Ink ink(colour);
+  std::string text = runs_text(comparison, colour, width);
+  text += unserved_text(comparison, ink);
+  if (!comparison.best.empty()) text += '\n';
+  for (const BestLayout& best : comparison.best) {
+    std::string rows = layout_text(comparison, comparison.rows[best.row]);
+    for (const std::size_t row : best.ties)
+      rows += " · " + layout_text(comparison, comparison.rows[row]);
+    text += wrapped(fmt::format("{} {:<28}{}", ink.good("★"), best.goal(), rows), width, 2, 32);
+  }
+  text += slo_note(comparison, ink);
+  text += impossible_text(comparison, ink);
+  return text;
+}
+
+std::string comparison_csv(const Comparison& comparison) {
+  return comparison_columns(comparison, Ink(false)).csv();
+}
+
+Value comparison_value(const Comparison& comparison) {
+  ValueArray best;
+  for (const BestLayout& goal : comparison.best) {
+    ValueArray ties;
+    for (const std::size_t row : goal.ties) ties.emplace_back(static_cast<std::int64_t>(row));
+    best.emplace_back(ValueObject{{"goal", goal.goal()},
+                                  {"row", static_cast<std::int64_t>(goal.row)},
+                                  {"ties", std::move(ties)}});
+  }
+  return ValueObject{{"complete", comparison.is_complete},
+                     {"rows", comparison_columns(comparison, Ink(false)).json()},
+                     {"best", std::move(best)}};
+}
+
+}  // namespace foretoken

@@ -1,0 +1,183 @@
+// A plan as a table for the terminal.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/csv_cell.hpp"
+#include "sim/planner/choice_text.hpp"
+#include "sim/planner/plan/plan.hpp"
+#include "sim/planner/plan/plan_metrics.hpp"
+#include "sim/planner/plan/plan_text.hpp"
+#include "sim/report/command_text.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace foretoken {
+namespace {
+
+/// "412 (398-430)", or the figure alone where nobody looked closely.
+std::string with_interval(double value, const DeploymentConfidence* sure, std::size_t metric) {
+  if (sure == nullptr) return brief(value);
+  const Interval& interval = sure->metrics[metric];
+  if (interval.low == interval.high) return brief(value);
+  return fmt::format("{} ({}–{})", brief(value), brief(interval.low), brief(interval.high));
+}
+
+std::string marks(const Plan& plan, std::size_t candidate, const Ink& ink) {
+  if (plan.result.cheapest == candidate) return ink.good("★");
+  const bool as_good =
+      std::ranges::find(plan.as_good_as_cheapest, candidate) != plan.as_good_as_cheapest.end();
+  const bool on_front = std::ranges::find(plan.result.front, candidate) != plan.result.front.end();
+  return fmt::format("{}{}", on_front ? "◆" : "", as_good ? "≈" : "");
+}
+
+std::string table_of_choices(const Plan& plan, const std::vector<std::size_t>& rows, const Ink& ink,
+                             bool colour, int width) {
+  const std::size_t latency = figure_index(plan.settings.latency + "_ms");
+  const std::size_t ttft = figure_index("ttft_p99_ms"), tpot = figure_index("tpot_p99_ms");
+  const std::size_t attainment = figure_index("attainment");
+  std::vector<TextColumn> headers = {{""}};
+  for (const LayoutChoice& axis : plan.space.axes) headers.push_back({axis.label, Align::right});
+  for (const char* header : {"rep", "GPUs", "$/h", "$/month", "nodes", "$/month", "N+1 $/month"})
+    headers.push_back({header, Align::right});
+  headers.push_back({latency_header(plan.settings.latency), Align::right});
+  if (latency != ttft) headers.push_back({"TTFT p99", Align::right});
+  if (latency != tpot) headers.push_back({"TPOT p99", Align::right});
+  headers.push_back({"SLO met", Align::right});
+  headers.push_back({"/GPU", Align::right});
+  TextTable table(std::move(headers));
+  for (const std::size_t i : rows) {
+    const CandidateResult& result = plan.result.candidates[i];
+    const PlanCandidate& candidate = plan.space.candidates[i];
+    const DeploymentConfidence* sure = plan.confidence(i);
+    std::vector<std::string> cells = {marks(plan, i, ink)};
+    cells.insert(cells.end(), candidate.values.begin(), candidate.values.end());
+    cells.push_back(fmt::format("{}", result.units));
+    cells.push_back(fmt::format("{}", result.units * candidate.unit_gpus));
+    cells.push_back(grouped(result.units * candidate.unit_dollars_per_hour, 2));
+    cells.push_back(month_text(result.units * candidate.unit_dollars_per_hour));
+    cells.push_back(fmt::format("{}", candidate.nodes(result.units)));
+    cells.push_back(month_text(candidate.dollars_of_nodes(result.units)));
+    cells.push_back(result.units < candidate.units_max
+                        ? month_text(result.objectives.spared_dollars_per_hour)
+                        : "");
+    cells.push_back(with_interval(result.metrics[latency], sure, latency));
+    for (const std::size_t m : {ttft, tpot}) {
+      if (m != latency) cells.push_back(brief(result.metrics[m]));
+    }
+    cells.push_back(percent(result.metrics[attainment]));
+    cells.push_back(brief(result.objectives.tokens_per_s_gpu));
+    table.add_row(std::move(cells));
+  }
+  return table.text({.width = width, .colour = colour, .kept = 1 + plan.space.axes.size()});
+}
+
+/// Reasons of one fate, each with all that it holds for.
+std::string reasons(const Plan& plan, CandidateFate fate, const Ink& ink, int width) {
+  const std::vector<ReasonGroup> groups = reasons_of(plan, fate);
+  if (groups.empty()) return "";
+  std::string text = fmt::format("\n  {}\n", ink.strong(std::string(fate_title(fate))));
+  for (const auto& [reason, members] : groups) {
+    text += wrapped(fmt::format("{}: {}", reason, fmt::join(members, " · ")), width, 4, 6);
+  }
+  return text;
+}
+
+std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink, int width) {
+  if (!plan.result.cheapest) {
+    return fmt::format("  {} {}\n", ink.bad("✗"),
+                       plan.result.is_complete
+                           ? "no choice holds the SLO; the reasons are below"
+                           : "stopped before any choice was found to hold the SLO");
+  }
+  const std::size_t best = *plan.result.cheapest;
+  const CandidateResult& result = plan.result.candidates[best];
+  const PlanCandidate& candidate = plan.space.candidates[best];
+  std::string text =
+      wrapped(fmt::format("{} cheapest: {} · {} · {}", ink.good("★"), with_units(plan, best),
+                          gpus_text(plan, best),
+                          dollars_text(result.units * candidate.unit_dollars_per_hour)),
+              width, 2, 4);
+  text += wrapped(nodes_text(plan, best), width, 4, 6);
+  text += wrapped(spare_text(plan), width, 4, 6);
+  text += wrapped(seeds_text(plan, best), width, 4, 6);
+  const DeploymentConfidence* sure = plan.confidence(best);
+  if (sure != nullptr && sure->load_holds) {
+    text += wrapped(fmt::format("holds up to {} requests/s, {} above the load",
+                                brief(*sure->load_holds * plan.space.traffic.rate.value()),
+                                percent(std::max(0.0, *sure->load_holds - 1))),
+                    width, 4, 4);
+  }
+  if (sure != nullptr) text += wrapped(error_text(plan, *sure), width, 4, 4);
+  for (const std::size_t other : plan.as_good_as_cheapest)
+    text += wrapped("≈ " + doubt_text(plan, other), width, 4, 6);
+  return text + ink.quiet(command_lines(command_words(plan, best, scenario), width, 4));
+}
+
+std::string runs_text(const Plan& plan, int width) {
+  const auto saved =
+      plan.counted_runs > plan.runs
+          ? 1.0 - static_cast<double>(plan.runs) / static_cast<double>(plan.counted_runs)
+          : 0.0;
+  std::size_t counts[EnumNames<CandidateFate>::names.size()] = {};
+  for (const CandidateResult& result : plan.result.candidates)
+    ++counts[static_cast<std::size_t>(result.fate)];
+  const auto of = [&](CandidateFate fate) { return counts[static_cast<std::size_t>(fate)]; };
+  std::string choices = fmt::format(
+      "{} choices: {} hold the SLO, {} miss it, {} beaten, {} too slow even without queueing, "
+      "{} impossible",
+      plan.result.candidates.size(), of(CandidateFate::holds), of(CandidateFate::fails),
+      of(CandidateFate::beaten), of(CandidateFate::too_slow), of(CandidateFate::impossible));
+  if (of(CandidateFate::undecided) > 0)
+    choices += fmt::format(", {} not decided", of(CandidateFate::undecided));
+  return '\n' + wrapped(choices, width, 2, 4) +
+         wrapped(
+             fmt::format("{} runs{}; counting up the replicas of every choice takes at least {} "
+                         "({} saved)",
+                         grouped(static_cast<std::int64_t>(plan.runs)),
+                         plan.close_runs > 0
+                             ? fmt::format(" and {} for intervals and the highest load",
+                                           grouped(static_cast<std::int64_t>(plan.close_runs)))
+                             : "",
+                         grouped(static_cast<std::int64_t>(plan.counted_runs)), percent(saved)),
+             width, 2, 4);
+}
+
+}  // namespace
+
+std::string plan_table(const Plan& plan, const std::string& scenario,
+                       const PlanTableLayout& layout) {
+  const Ink ink(layout.colour);
+  const int width = layout.width;
+  std::string text = question_text(plan.space, plan.settings, width) + '\n';
+  if (plan.result.cheapest) {
+    std::vector<std::size_t> rows = plan.holding();
+    const std::size_t left_out = rows.size() - std::min(rows.size(), layout.rows_max);
+    rows.resize(rows.size() - left_out);
+    text += table_of_choices(plan, rows, ink, layout.colour, width);
+    if (left_out > 0) {
+      text += wrapped(fmt::format("{} more hold and cost more: see --all or plan.csv", left_out),
+                      width, 2, 2);
+    }
+    text += ink.quiet(wrapped(
+        fmt::format(
+            "★ cheapest · ≈ cannot be ruled out as cheapest · ◆ not beaten in cost, {} and "
+            "tokens/s per GPU at once · $ for the GPUs in use, then for whole nodes, then{} "
+            "with a spare replica · latencies in ms, means over seeds · in brackets the {:g} % "
+            "interval (kernel-price error and seeds) · /GPU: output tokens/s at this load",
+            latency_header(plan.settings.latency),
+            plan.settings.pay == PlanPay::nodes ? " for whole nodes" : " for the GPUs in use",
+            100 * plan.settings.confidence),
+        width, 2, 2));
+    text += '\n';
+  }
+  text += answer(plan, scenario, ink, width);
+  for (const CandidateFate fate :
+       {CandidateFate::beaten, CandidateFate::fails, CandidateFate::undecided,
+        CandidateFate::too_slow, CandidateFate::impossible}) {
+    text += reasons(plan, fate, ink, width);
+  }
+  return text + runs_text(plan, width);
+}
+
+}  // namespace foretoken

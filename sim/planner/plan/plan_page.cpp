@@ -1,0 +1,378 @@
+// The page of a plan: the cheapest deployment that holds, all choices on cost against latency and
+// throughput, why the others are not it, how sure that is, and the scenario that simulates it.
+#include "sim/planner/plan/plan_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "sim/base/toml.hpp"
+#include "sim/planner/plan/plan_metrics.hpp"
+#include "sim/planner/plan/plan_text.hpp"
+#include "sim/report/command_text.hpp"
+#include "sim/report/number_text.hpp"
+#include "sim/report/page.hpp"
+
+namespace foretoken {
+namespace {
+
+// Verdicts of those that hold, the last drawn above the others.
+constexpr std::string_view holding[] = {"holds", "front", "as good", "cheapest"};
+
+bool contains(const std::vector<std::size_t>& list, std::size_t candidate) {
+  return std::ranges::find(list, candidate) != list.end();
+}
+
+bool holds(const Plan& plan, std::size_t candidate) {
+  return plan.result.candidates[candidate].fate == CandidateFate::holds;
+}
+
+/// What came out for a candidate, in one or two words.
+std::string verdict_of(const Plan& plan, std::size_t candidate) {
+  if (!holds(plan, candidate)) {
+    std::string name(enum_name(plan.result.candidates[candidate].fate));
+    std::ranges::replace(name, '_', ' ');
+    return name;
+  }
+  if (plan.result.cheapest == candidate) return "cheapest";
+  if (contains(plan.as_good_as_cheapest, candidate)) return "as good";
+  return contains(plan.result.front, candidate) ? "front" : "holds";
+}
+
+double dollars_per_million(const Plan& plan, std::size_t candidate) {
+  const CandidateResult& result = plan.result.candidates[candidate];
+  // In the steady state a fleet that holds the load serves it, whatever is left at a run's end.
+  const TrafficSample& traffic = plan.space.traffic;
+  const double tokens = traffic.rate.value() * traffic.output_tokens_mean() * 3600;
+  return plan.space.candidates[candidate].dollars_per_hour(result.units) / tokens * 1e6;
+}
+
+std::string interval_note(const DeploymentConfidence* sure, std::size_t metric, double unit) {
+  if (sure == nullptr) return "";
+  const Interval& interval = sure->metrics[metric];
+  return fmt::format("{} to {}", brief(interval.low / unit), brief(interval.high / unit));
+}
+
+PageTile latency_tile(const CandidateResult& result, const DeploymentConfidence* sure,
+                      const std::string& name) {
+  const std::size_t metric = figure_index(name + "_ms");
+  const double unit = result.metrics[metric] >= 1e3 ? 1e3 : 1;
+  return {latency_header(name), brief(result.metrics[metric] / unit), unit > 1 ? "s" : "ms",
+          interval_note(sure, metric, unit)};
+}
+
+void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_t best) {
+  const CandidateResult& result = plan.result.candidates[best];
+  const DeploymentConfidence* sure = plan.confidence(best);
+  tiles.push_back({"Cheapest that holds", with_units(plan, best), "", gpus_text(plan, best),
+                   PageTile::Tone::good});
+  const CostRange range = plan.cost_range(best);
+  std::string open;
+  if (sure != nullptr && range.faster < range.slower) {
+    open = fmt::format("${:.2f} to {} · ", range.faster,
+                       sure->units_slower ? fmt::format("${:.2f}", range.slower) : "no number");
+  }
+  tiles.push_back(
+      {"Cost", fmt::format("${}", grouped(range.predicted, 2)), "an hour",
+       fmt::format("${} a month · {}${} per M output tokens", month_text(range.predicted), open,
+                   grouped(dollars_per_million(plan, best), 2))});
+  const std::size_t share = figure_index("attainment");
+  tiles.push_back(
+      {"Within the SLO", percent(result.metrics[share]), "",
+       fmt::format("{}{} wanted",
+                   sure == nullptr ? ""
+                                   : fmt::format("{} to {} · ", percent(sure->metrics[share].low),
+                                                 percent(sure->metrics[share].high)),
+                   percent(plan.space.slo.percentile / 100))});
+  std::vector<std::string> latencies = {"ttft_p99", "tpot_p99"};
+  if (std::ranges::find(latencies, plan.settings.latency) == latencies.end())
+    latencies.insert(latencies.begin(), plan.settings.latency);
+  for (const std::string& name : latencies) tiles.push_back(latency_tile(result, sure, name));
+  if (sure != nullptr && sure->load_holds) {
+    tiles.push_back({"Holds up to", brief(*sure->load_holds * plan.space.traffic.rate.value()),
+                     "requests/s",
+                     fmt::format("{} asked for", brief(plan.space.traffic.rate.value()))});
+  }
+}
+
+void add_plan_tiles(ReportPage& page, const Plan& plan) {
+  std::vector<PageTile> tiles;
+  if (plan.result.cheapest) {
+    add_answer_tiles(tiles, plan, *plan.result.cheapest);
+  } else {
+    tiles.push_back({"Cheapest that holds", "none", "",
+                     plan.result.is_complete ? "the reasons are below" : "stopped before",
+                     PageTile::Tone::bad});
+  }
+  const double saved =
+      plan.counted_runs > plan.runs
+          ? 1 - static_cast<double>(plan.runs) / static_cast<double>(plan.counted_runs)
+          : 0;
+  tiles.push_back(
+      {"Runs", grouped(static_cast<std::int64_t>(plan.runs)),
+       fmt::format("of {}", grouped(static_cast<std::int64_t>(plan.counted_runs))),
+       fmt::format("{} saved{}", percent(saved),
+                   plan.close_runs == 0
+                       ? ""
+                       : fmt::format(" · {} more for intervals",
+                                     grouped(static_cast<std::int64_t>(plan.close_runs))))});
+  page.tiles(tiles);
+}
+
+/// The cheapest by this figure alone: nobody pays less and has it better.
+PageSeries edge_of(const Plan& plan, double Objectives::*figure, bool more_is_better) {
+  std::vector<Objectives> points;
+  for (const CandidateResult& result : plan.result.candidates) {
+    if (result.fate != CandidateFate::holds) continue;
+    const double value = result.objectives.*figure;
+    points.push_back({result.objectives.dollars_per_hour, more_is_better ? -value : value, 0});
+  }
+  PageSeries edge{"best for the money", PageSeries::Kind::line, {}, {}};
+  for (const std::size_t i : pareto_front(points)) {
+    edge.x.push_back(points[i].dollars_per_hour);
+    edge.y.push_back(more_is_better ? -points[i].latency_ms : points[i].latency_ms);
+  }
+  return edge;
+}
+
+/// All that hold on cost against a figure; `metric` has its intervals, if it has any.
+void add_plan_scatter(ReportPage& page, const Plan& plan, double Objectives::*figure,
+                      std::optional<std::size_t> metric, const std::string& title,
+                      const std::string& unit, bool more_is_better) {
+  PageChart chart;
+  chart.title = title + " against cost";
+  chart.x.label = "USD an hour";
+  chart.y.label = title + ", " + unit;
+  for (const std::string_view verdict : holding) {
+    PageSeries series{std::string(verdict), PageSeries::Kind::points, {}, {}};
+    for (std::size_t i = 0; i < plan.result.candidates.size(); ++i) {
+      if (verdict_of(plan, i) != verdict) continue;
+      const Objectives& objectives = plan.result.candidates[i].objectives;
+      const DeploymentConfidence* sure = metric ? plan.confidence(i) : nullptr;
+      const double value = objectives.*figure;
+      series.x.push_back(objectives.dollars_per_hour);
+      series.y.push_back(value);
+      series.low.push_back(sure != nullptr ? sure->metrics[*metric].low : value);
+      series.high.push_back(sure != nullptr ? sure->metrics[*metric].high : value);
+      series.size.push_back(verdict == "cheapest" ? 0.3 : 0.1);
+      series.notes.push_back(fmt::format(
+          "{}: ${:.2f} an hour, {} {}{}", with_units(plan, i), objectives.dollars_per_hour,
+          brief(value), unit,
+          sure == nullptr
+              ? ""
+              : fmt::format(" ({} to {})", brief(series.low.back()), brief(series.high.back()))));
+    }
+    if (verdict == "as good") series.name = "cannot be ruled out as cheapest";
+    if (verdict == "front") series.name = "not beaten in everything";
+    if (verdict == "holds") series.name = "others that hold";
+    chart.series.push_back(std::move(series));
+  }
+  chart.series.push_back(edge_of(plan, figure, more_is_better));
+  page.chart(chart);
+}
+
+/// All candidates: those that hold by cost, the cheapest first, then the others by fate.
+std::vector<std::size_t> table_order(const Plan& plan) {
+  std::vector<std::size_t> order(plan.result.candidates.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    const CandidateResult& result = plan.result.candidates[i];
+    const int fate = static_cast<int>(CandidateFate::holds) - static_cast<int>(result.fate);
+    const bool is_first = plan.result.cheapest == i;
+    return std::tuple(fate, !is_first, fate == 0 ? result.objectives.dollars_per_hour : 0.0);
+  });
+  return order;
+}
+
+void add_choices(ReportPage& page, const Plan& plan) {
+  const std::vector<std::size_t> order = table_order(plan);
+  std::vector<PageColumn> columns;
+  for (std::size_t a = 0; a < plan.space.axes.size(); ++a) {
+    std::vector<std::string> values;
+    for (const std::size_t i : order) values.push_back(plan.space.candidates[i].values[a]);
+    columns.push_back(PageColumn::of_values(plan.space.axes[a].label, std::move(values)));
+  }
+  const auto add = [&](const char* name, const char* unit, int decimals, auto figure) {
+    std::vector<double> numbers;
+    for (const std::size_t i : order) numbers.push_back(holds(plan, i) ? figure(i) : no_value);
+    columns.push_back(PageColumn::of_numbers(name, unit, decimals, std::move(numbers)));
+  };
+  const auto result = [&](std::size_t i) -> const CandidateResult& {
+    return plan.result.candidates[i];
+  };
+  // What it costs stands first, where a phone shows it.
+  add("cost", "$/h", 2, [&](std::size_t i) { return plan.cost_range(i).predicted; });
+  for (const std::size_t i : order) {
+    const bool sure = holds(plan, i) && plan.confidence(i) != nullptr;
+    const CostRange range = sure ? plan.cost_range(i) : CostRange{no_value, no_value, no_value};
+    columns.back().low.push_back(range.faster);
+    columns.back().high.push_back(std::isfinite(range.slower) ? range.slower : no_value);
+  }
+  add("nodes", "", 0,
+      [&](std::size_t i) { return double(plan.space.candidates[i].nodes(result(i).units)); });
+  add("nodes", "$/month", 0, [&](std::size_t i) {
+    return plan.space.candidates[i].dollars_of_nodes(result(i).units) * hours_a_month;
+  });
+  add("N+1", "$/month", 0, [&](std::size_t i) {
+    return result(i).units < plan.space.candidates[i].units_max
+               ? result(i).objectives.spared_dollars_per_hour * hours_a_month
+               : no_value;
+  });
+  add("token cost", "$/M", 2, [&](std::size_t i) { return dollars_per_million(plan, i); });
+  std::vector<std::string> verdicts, reasons;
+  for (const std::size_t i : order) {
+    verdicts.push_back(verdict_of(plan, i));
+    reasons.push_back(reason_of(plan, i));
+  }
+  columns.push_back(PageColumn::of_texts("verdict", std::move(verdicts)));
+  const bool has_pools = !plan.space.keys.empty() && plan.space.keys.front().replicas.size() > 1;
+  add(has_pools ? "sets of pools" : "replicas", "", 0,
+      [&](std::size_t i) { return double(result(i).units); });
+  add("GPUs", "", 0,
+      [&](std::size_t i) { return double(result(i).units * plan.space.candidates[i].unit_gpus); });
+  const auto add_metric = [&](const std::string& metric, const std::string& name, const char* unit,
+                              int decimals, double scale = 1) {
+    const std::size_t m = figure_index(metric);
+    add(name.c_str(), unit, decimals, [&](std::size_t i) { return result(i).metrics[m] * scale; });
+    for (const std::size_t i : order) {
+      const DeploymentConfidence* sure = plan.confidence(i);
+      columns.back().low.push_back(sure != nullptr ? sure->metrics[m].low * scale : no_value);
+      columns.back().high.push_back(sure != nullptr ? sure->metrics[m].high * scale : no_value);
+    }
+  };
+  add_metric("attainment", "within SLO", "%", 1, 100);
+  std::vector<std::string> latencies = {"ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99"};
+  if (std::ranges::find(latencies, plan.settings.latency) == latencies.end())
+    latencies.insert(latencies.begin(), plan.settings.latency);
+  for (const std::string& name : latencies) add_metric(name + "_ms", latency_header(name), "ms", 1);
+  add("per GPU", "tokens/s", 0,
+      [&](std::size_t i) { return result(i).objectives.tokens_per_s_gpu; });
+  add("holds up to", "requests/s", 2, [&](std::size_t i) {
+    const DeploymentConfidence* sure = plan.confidence(i);
+    return sure != nullptr && sure->load_holds ? *sure->load_holds * plan.space.traffic.rate.value()
+                                               : no_value;
+  });
+  std::vector<double> runs;
+  for (const std::size_t i : order) runs.push_back(double(result(i).probes));
+  columns.push_back(PageColumn::of_numbers("runs", "", 0, std::move(runs)));
+  columns.push_back(PageColumn::of_texts("why not", std::move(reasons)));
+  put_costs_first(columns);
+  page.table("choice", columns);
+}
+
+void add_as_good(ReportPage& page, const Plan& plan) {
+  if (!plan.result.cheapest || plan.confidences.empty()) return;
+  page.section("What may be the cheapest after all",
+               "Of these nobody can say by prediction alone whether they cost less than the "
+               "cheapest: their costs overlap once steps may be as long or as short as the "
+               "predictor's error leaves open.");
+  std::vector<std::string> notes;
+  for (const std::size_t other : plan.as_good_as_cheapest) {
+    notes.push_back(doubt_text(plan, other));
+  }
+  if (notes.empty())
+    notes.emplace_back("None: the cheapest costs less than every other looked at.");
+  page.notes(notes);
+}
+
+void add_plan_reasons(ReportPage& page, const Plan& plan) {
+  std::vector<std::string> notes;
+  for (const CandidateFate fate : {CandidateFate::beaten, CandidateFate::fails,
+                                   CandidateFate::too_slow, CandidateFate::impossible}) {
+    for (const ReasonGroup& group : reasons_of(plan, fate)) {
+      notes.push_back(fmt::format("{}, {}: {}", fate_title(fate), group.reason,
+                                  fmt::join(group.members, " · ")));
+    }
+  }
+  if (notes.empty()) return;
+  page.section("Why not the others",
+               "Beaten: even at the best that its steps allow. Too slow, "
+               "not possible: known before any run.");
+  page.notes(notes);
+}
+
+void add_plan_accuracy(ReportPage& page, const Plan& plan) {
+  page.section("How sure this is",
+               "Intervals hold what the predictor's held-out error and the draw of the traffic "
+               "leave open.");
+  const DeploymentConfidence* sure =
+      plan.result.cheapest ? plan.confidence(*plan.result.cheapest) : nullptr;
+  if (sure != nullptr) {
+    std::vector<PageBar> bars;
+    for (const FamilyError& family : sure->error.families) {
+      if (family.part() <= 0) continue;
+      std::string name = family.family;
+      std::ranges::replace(name, '_', ' ');
+      bars.push_back({name,
+                      fmt::format("{} · {} of the time, each {} off", percent(family.part()),
+                                  percent(family.share), percent(family.error)),
+                      {{name, family.part()}}});
+    }
+    page.bars("Error of the cheapest's steps, by kernel family", bars, sure->error.mean_absolute());
+  }
+  const TrafficSample& traffic = plan.space.traffic;
+  std::vector<std::string> notes = {
+      fmt::format("Load: {} requests/s, {} prompt and {} output tokens a request on average, {}.",
+                  brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
+                  brief(traffic.output_tokens_mean()),
+                  traffic.is_recorded ? "from a recorded trace" : "drawn"),
+      "SLO: " + slo_text(plan.space.slo) + "."};
+  if (sure != nullptr) notes.push_back("Cheapest: " + error_text(plan, *sure) + ".");
+  if (!traffic.is_recorded) {
+    notes.push_back(fmt::format(
+        "A fleet holds if the scenario's own seed does and the lower end of the one-sided 95 % "
+        "interval of {} to {} seeds does.",
+        plan.settings.replications.least, plan.settings.replications.most));
+  }
+  notes.insert(
+      notes.end(),
+      {"Assumes that a fleet with more replicas never holds less.",
+       "Errors of all kernel families are taken to go the same way. Not in the intervals: errors "
+       "of host times beyond the predictor's table, and what the simulator leaves out.",
+       fmt::format("No deployment has more than {} replicas or {} GPUs.",
+                   plan.settings.replicas_max, plan.settings.gpus_max)});
+  if (plan.confidences.empty())
+    notes.emplace_back("Nobody looked closely (--quick, or stopped): figures are means alone.");
+  if (!plan.result.is_complete)
+    notes.emplace_back("The search was stopped: choices that nobody ran may be better.");
+  page.notes(notes);
+}
+
+}  // namespace
+
+std::string plan_page(const Plan& plan, const std::string& scenario, const LoadScenario& load,
+                      const std::string& version) {
+  ReportPage page("Plan of " + scenario, "plan", version);
+  add_plan_tiles(page, plan);
+  if (plan.result.cheapest) {
+    page.section("Choices that hold",
+                 "With as many replicas as it takes. Whiskers are intervals of "
+                 "those that were looked at closely.");
+    const std::size_t latency = figure_index(plan.settings.latency + "_ms");
+    add_plan_scatter(page, plan, &Objectives::latency_ms, latency,
+                     latency_header(plan.settings.latency), "ms", false);
+    add_plan_scatter(page, plan, &Objectives::tokens_per_s_gpu, std::nullopt, "Throughput of a GPU",
+                     "output tokens/s", true);
+  }
+  page.section("All choices",
+               "Figures of those that hold, with as many replicas as that takes; in brackets their "
+               "intervals where it was looked at closely. Press a column's name to sort by it.");
+  add_choices(page, plan);
+  add_as_good(page, plan);
+  add_plan_reasons(page, plan);
+  add_plan_accuracy(page, plan);
+  page.section("Scenario", "Of the cheapest; every default filled in.");
+  if (plan.result.cheapest) {
+    const std::size_t best = *plan.result.cheapest;
+    page.text("Command", command_lines(command_words(plan, best, scenario), 100, 0));
+    page.text("scenario.toml", to_toml(resolved_scenario(load(plan.judged_run(best)))));
+  }
+  page.text("As in the terminal",
+            plan_table(plan, scenario, {.width = 120, .rows_max = plan.space.candidates.size()}));
+  return page.html();
+}
+
+}  // namespace foretoken

@@ -1,0 +1,211 @@
+#include "sim/planner/plan/plan_requests.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+#include "sim/base/unit_text.hpp"
+
+namespace foretoken {
+namespace {
+
+// Requests of a run of one unit: enough for a 99th percentile, a tenth of a long trace.
+constexpr double unit_requests = 2000;
+constexpr double unit_warmup = 0.1;  // share of such a run that is not counted
+constexpr int windows = 5;           // of a trace, spread over it
+constexpr int trace_parts = 4;       // that a fleet's figures are compared over
+constexpr double part_warmup = 0.05;
+
+// Traffic of more requests is sampled: some seconds of a processor for a run are too many for a
+// search. A sample is large enough for the 99th percentile (120 requests may miss it), its windows
+// for queues to build up.
+constexpr std::int64_t whole_requests_max = 16'000;
+constexpr int sample_parts = 8;
+constexpr double sample_part_requests = 1500;
+constexpr double sample_warmup = 0.1;
+// What a sample really holds differs from what is guessed of it by less than this.
+constexpr double sample_slack = 1.2;
+
+std::string assignment(std::string_view key, std::string_view value) {
+  return fmt::format("{}={}", key, value);
+}
+std::string assignment(std::string_view key, double value) {
+  return fmt::format("{}={}", key, value);
+}
+
+}  // namespace
+
+std::string CandidateKeys::cluster_name(int units) const {
+  if (gpu.empty()) return cluster;
+  int nodes = 0;
+  for (const Groups& each : groups)
+    nodes += nodes_of_groups(each.gpus, each.count * units, node_gpus);
+  return nodes > 1 ? fmt::format("{}-{}x{}", gpu, node_gpus, nodes)
+                   : fmt::format("{}-{}", gpu, node_gpus);
+}
+
+std::vector<std::string> CandidateKeys::deployment(int units) const {
+  std::vector<std::string> keys;
+  if (const std::string name = cluster_name(units); !name.empty())
+    keys.push_back(assignment("cluster.name", name));
+  keys.insert(keys.end(), fixed.begin(), fixed.end());
+  for (const auto& [key, count] : replicas)
+    keys.push_back(fmt::format("{}={}", key, count * units));
+  return keys;
+}
+
+/// All of the traffic in less time, or more: whatever is a time of it is divided.
+void PlanRequests::add_speed(double speed, std::vector<std::string>& keys) const {
+  if (speed == 1) return;
+  keys.push_back(assignment("workload.rate_scale", traffic_.rate_scale * speed));
+  const auto add = [&](const char* key, const std::optional<Seconds>& time) {
+    if (time) keys.push_back(assignment(key, exact_text(*time / speed)));
+  };
+  add("workload.duration", traffic_.duration);
+  add("workload.diurnal.period", traffic_.diurnal_period);
+  add("workload.diurnal.peak", traffic_.diurnal_peak);
+  add("run.horizon", run_.horizon);
+  if (run_.warmup > Seconds(0.0)) add("run.warmup", run_.warmup);
+}
+
+/// `warmup`: share of the window.
+void PlanRequests::add_window(const Window& window, double speed, double warmup,
+                              std::vector<std::string>& keys) const {
+  // The last arrival belongs to the last window.
+  const Seconds whole = traffic_.last * (1 + 1e-9) / speed;
+  keys.push_back(fmt::format("workload.part=[\"{}\", \"{}\"]", exact_text(whole * window.begin),
+                             exact_text(whole * window.end)));
+  const Seconds length = whole * (window.end - window.begin);
+  keys.push_back(assignment("run.warmup", exact_text(length * warmup)));
+}
+
+void PlanRequests::add_seed(int replication, std::vector<std::string>& keys) const {
+  if (replication == 0 || traffic_.is_recorded) return;
+  keys.push_back(fmt::format("run.seed={}", run_.seed + static_cast<unsigned>(replication)));
+}
+
+void PlanRequests::add_targets(double slowdown, std::vector<std::string>& keys) const {
+  if (slowdown == 1) return;
+  const auto tighten = [&](const char* key, const std::optional<Seconds>& target) {
+    if (target) keys.push_back(assignment(key, exact_text(*target / slowdown)));
+  };
+  tighten("slo.ttft", slo_.ttft);
+  tighten("slo.tpot", slo_.tpot);
+  tighten("slo.e2e", slo_.e2e);
+}
+
+/// One unit's share: the same traffic, thinned by slowing it down.
+void PlanRequests::add_unit_traffic(const PlanProbe& probe, std::vector<std::string>& keys) const {
+  const double speed = probe.load / probe.units;
+  const auto count = static_cast<double>(traffic_.count);
+  const double kept = std::min(1.0, unit_requests / count);
+  add_speed(speed, keys);
+  add_seed(probe.replication, keys);
+  if (is_sampled())
+    return add_window(sample_windows(probe.replication).front(), speed, sample_warmup, keys);
+  if (kept < 1 && traffic_.is_recorded) {
+    // 0, 2, 4, 1, 3: the first two lie apart.
+    const double place = (probe.replication * 2) % windows / double{windows - 1};
+    return add_window({(1 - kept) * place, (1 - kept) * place + kept}, speed, unit_warmup, keys);
+  }
+  if (kept < 1) keys.push_back(fmt::format("workload.requests={:.0f}", unit_requests));
+  const Seconds warmup = std::max(run_.warmup / speed, traffic_.span * kept / speed * unit_warmup);
+  keys.push_back(assignment("run.warmup", exact_text(warmup)));
+}
+
+bool PlanRequests::is_sampled() const { return traffic_.count > whole_requests_max; }
+
+double PlanRequests::arrivals_in(const Window& window) const {
+  return traffic_.arrivals.between(traffic_.last * window.begin, traffic_.last * window.end);
+}
+
+/// Of equal lengths, one in each stretch of the traffic, the busiest first. Other replications look
+/// elsewhere in each stretch.
+std::vector<PlanRequests::Window> PlanRequests::sample_windows(int replication) const {
+  const double length =
+      std::min(1.0 / sample_parts, sample_part_requests / static_cast<double>(traffic_.count));
+  const double place = std::fmod(0.5 + replication * (std::numbers::phi - 1), 1.0);
+  std::vector<Window> chosen;
+  for (int i = 0; i < sample_parts; ++i) {
+    const double begin = (i + place) / sample_parts - place * length;
+    chosen.push_back({begin, begin + length});
+  }
+  std::ranges::stable_sort(chosen, std::greater(),
+                           [&](const Window& window) { return arrivals_in(window); });
+  return chosen;
+}
+
+std::int64_t PlanRequests::misses_max(double requests) const {
+  constexpr double rounding = 1e-6;
+  return static_cast<std::int64_t>(std::floor((1 - slo_.percentile / 100) * requests + rounding));
+}
+
+std::vector<RunRequest> PlanRequests::sample(const PlanProbe& probe) const {
+  const double speed = probe.load * probe.slowdown;
+  std::vector<RunRequest> asked;
+  double requests = 0;
+  for (const Window& window : sample_windows(probe.replication)) {
+    RunRequest& request =
+        asked.emplace_back(RunRequest{candidates_[probe.candidate].deployment(probe.units)});
+    add_speed(speed, request.overrides);
+    add_window(window, speed, sample_warmup, request.overrides);
+    add_seed(probe.replication, request.overrides);
+    add_targets(probe.slowdown, request.overrides);
+    requests += arrivals_in(window);
+  }
+  for (RunRequest& request : asked) request.misses_max = misses_max(sample_slack * requests);
+  return asked;
+}
+
+std::vector<std::string> PlanRequests::whole_run(const PlanProbe& probe) const {
+  std::vector<std::string> keys = candidates_[probe.candidate].deployment(probe.units);
+  add_speed(probe.load * probe.slowdown, keys);
+  add_seed(probe.replication, keys);
+  add_targets(probe.slowdown, keys);
+  return keys;
+}
+
+std::vector<RunRequest> PlanRequests::requests(const PlanProbe& probe) const {
+  std::vector<RunRequest> asked;
+  if (probe.kind == PlanProbe::Kind::fleet && is_sampled()) {
+    asked = sample(probe);
+  } else if (probe.kind == PlanProbe::Kind::fleet || probe.kind == PlanProbe::Kind::whole) {
+    asked.push_back({whole_run(probe)});
+    if (traffic_.is_all) asked.front().misses_max = misses_max(static_cast<double>(traffic_.count));
+  } else if (probe.kind == PlanProbe::Kind::unit) {
+    asked.push_back({candidates_[probe.candidate].deployment(1)});
+    add_unit_traffic(probe, asked.front().overrides);
+  } else {
+    const double speed = probe.load * probe.slowdown, part = 1.0 / trace_parts;
+    asked.push_back({candidates_[probe.candidate].deployment(probe.units)});
+    add_speed(speed, asked.front().overrides);
+    add_window({part * probe.replication, part * (probe.replication + 1)}, speed, part_warmup,
+               asked.front().overrides);
+    add_targets(probe.slowdown, asked.front().overrides);
+  }
+  // Only where a miss of the first replication decides, and nobody wants the figures of a failure.
+  const bool decides = probe.replication == 0 && probe.slowdown == 1;
+  for (RunRequest& request : asked) {
+    if (!decides) request.misses_max = std::nullopt;
+    request.overrides.emplace_back("run.intervals=none");
+  }
+  return asked;
+}
+
+Replications PlanRequests::of_fleet(Replications wanted) const {
+  return traffic_.is_recorded && !is_sampled() ? Replications{1, 1} : wanted;
+}
+
+std::vector<PlanProbe> PlanRequests::spread(const PlanProbe& fleet, int replications) const {
+  const bool by_parts = traffic_.is_recorded && !is_sampled();
+  std::vector<PlanProbe> probes;
+  for (int i = 0; i < (by_parts ? trace_parts : replications); ++i) {
+    probes.push_back(fleet);
+    if (by_parts) probes.back().kind = PlanProbe::Kind::part;
+    probes.back().replication = i;
+  }
+  return probes;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,198 @@
+#include "sim/planner/sweep/sweep_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace foretoken {
+
+std::vector<std::string> labels_of(const SweepPlan& plan) {
+  const auto short_name = [](std::string key) {
+    if (key.ends_with(".name")) key.erase(key.rfind('.'));  // cluster.name: a cluster
+    return key.substr(key.rfind('.') + 1);
+  };
+  std::vector<std::string> labels;
+  for (const VariedKey& key : plan.keys) {
+    const std::string name = short_name(key.key);
+    const auto alike = std::ranges::count_if(
+        plan.keys, [&](const VariedKey& other) { return short_name(other.key) == name; });
+    labels.push_back(alike > 1 ? key.key : name);
+  }
+  return labels;
+}
+
+std::string point_text(const SweepPlan& plan, std::size_t point) {
+  const std::vector<std::string> labels = labels_of(plan);
+  std::string text;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    text += fmt::format("{}{} {}", i > 0 ? ", " : "", labels[i], plan.points[point].values[i]);
+  return text.empty() ? "the scenario" : text;
+}
+
+std::string run_text(const SweepPlan& plan, std::size_t run) {
+  const std::string text = point_text(plan, plan.point_of(run));
+  const auto seed = plan.seed_of(run);
+  return seed ? fmt::format("{}, seed {}", text, *seed) : text;
+}
+
+std::string list_text(const SweepPlan& plan, const std::vector<std::size_t>& runs,
+                      std::size_t listed_max) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < runs.size();) {
+    const std::size_t last = i + plan.seeds_a_point() - 1;
+    const std::size_t point = plan.point_of(runs[i]);
+    const bool is_whole = runs[i] % plan.seeds_a_point() == 0 && last < runs.size() &&
+                          plan.point_of(runs[last]) == point;
+    names.push_back(is_whole ? point_text(plan, point) : run_text(plan, runs[i]));
+    i += is_whole ? plan.seeds_a_point() : 1;
+  }
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(names.size(), listed_max));
+  const std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, " · "));
+  if (names.size() <= listed_max) return text;
+  return fmt::format("{} · and {} more", text, names.size() - listed_max);
+}
+
+std::vector<std::size_t> points_that_ran(const SweepResult& result) {
+  std::vector<std::size_t> points;
+  for (const SweptRun& run : result.runs) {
+    const std::size_t point = result.plan.point_of(run.run);
+    if (run.report() != nullptr && (points.empty() || points.back() != point))
+      points.push_back(point);
+  }
+  return points;
+}
+
+std::vector<FailedRuns> failed_runs(const SweepResult& result, RunStatus status) {
+  std::vector<FailedRuns> reasons;
+  for (const SweptRun& run : result.runs) {
+    if (run.outcome.status != status) continue;
+    const auto known = std::ranges::find(reasons, run.outcome.message, &FailedRuns::message);
+    if (known == reasons.end()) {
+      reasons.push_back({run.outcome.message, {run.run}});
+    } else {
+      known->runs.push_back(run.run);
+    }
+  }
+  return reasons;
+}
+
+namespace {
+
+std::vector<const Figure*> asked_for(const SweepResult& result) {
+  std::vector<const Figure*> asked;
+  for (const BestPoint& best : result.best) {
+    if (best.figure->goal.empty()) asked.push_back(best.figure);
+  }
+  return asked;
+}
+
+/// What was varied, as files call it; the page has columns of its own for it.
+void add_keys(ResultTable& table, const SweepPlan& plan, const std::vector<std::size_t>& points) {
+  const std::vector<std::string> labels = labels_of(plan);
+  for (std::size_t k = 0; k < plan.keys.size(); ++k) {
+    std::vector<std::string> values;
+    for (const std::size_t point : points) values.push_back(plan.points[point].values[k]);
+    ResultColumn column = ResultColumn::of_keys(plan.keys[k].key, labels[k], std::move(values));
+    column.group = "settings";
+    column.title = "";
+    table.columns.push_back(std::move(column));
+  }
+}
+
+/// Of a figure at each point, over its seeds.
+ResultColumn means(const SweepResult& result, const std::vector<std::size_t>& points,
+                   const ResultColumn& of_runs) {
+  ResultColumn column = of_runs;
+  const Figure& figure = figure_named(column.name);
+  column.cells.clear();
+  for (const std::size_t point : points) {
+    ResultCell& cell = column.cells.emplace_back();
+    const auto seeds = result.interval(point, figure);
+    if (!seeds) continue;
+    cell.number = seeds->mean;
+    if (figure.kind == FigureKind::count) continue;
+    cell.chance = seeds->half_width;
+    cell.prices = result.price_interval(point, figure);
+    if (cell.prices) cell.both = result.interval_90(point, figure);
+  }
+  return column;
+}
+
+}  // namespace
+
+ResultTable run_columns(const SweepResult& result) {
+  const SweepPlan& plan = result.plan;
+  std::vector<std::size_t> points;
+  std::vector<const Report*> reports;
+  std::vector<std::string> seeds, statuses, bounds, messages;
+  ResultColumn numbers{"run"};
+  numbers.kind = ResultKind::count;
+  for (const SweptRun& run : result.runs) {
+    numbers.cells.push_back({.number = static_cast<double>(run.run)});
+    points.push_back(plan.point_of(run.run));
+    if (const auto seed = plan.seed_of(run.run)) seeds.push_back(fmt::format("{}", *seed));
+    statuses.emplace_back(enum_name(run.outcome.status));
+    reports.push_back(run.report());
+    bounds.push_back(run.bound);
+    messages.push_back(run.outcome.message);
+  }
+  ResultTable table;
+  table.columns.push_back(std::move(numbers));
+  add_keys(table, plan, points);
+  if (!plan.seeds.empty()) {
+    ResultColumn column = ResultColumn::of_keys("run.seed", "seed", std::move(seeds));
+    column.group = "settings";
+    table.columns.push_back(std::move(column));
+  }
+  table.columns.push_back(ResultColumn::of_texts("status", "status", "", std::move(statuses)));
+  add_figures(table, reports, asked_for(result));
+  table.columns.push_back(ResultColumn::of_texts("bound", "bound by", "", std::move(bounds)));
+  const auto is_told = [](const std::string& message) { return !message.empty(); };
+  const char* title = std::ranges::any_of(messages, is_told) ? "error" : "";
+  table.columns.push_back(ResultColumn::of_texts("reason", title, "", std::move(messages)));
+  return table;
+}
+
+ResultTable point_columns(const SweepResult& result, const std::vector<std::size_t>& points,
+                          const Ink& ink) {
+  ResultTable table;
+  add_keys(table, result.plan, points);
+  if (result.plan.seeds.size() > 1) {
+    ResultColumn seeds{"", "", "", "seeds"};
+    seeds.kind = ResultKind::count;
+    for (const std::size_t point : points) {
+      double count = 0;
+      result.each_run(point, [&](const Report&) { ++count; });
+      seeds.cells.push_back({.number = count});
+    }
+    table.columns.push_back(std::move(seeds));
+  }
+  std::vector<const Report*> reports;
+  for (const SweptRun& run : result.runs) reports.push_back(run.report());
+  ResultTable of_runs;
+  add_figures(of_runs, reports, asked_for(result));
+  for (const ResultColumn& column : of_runs.columns)
+    table.columns.push_back(means(result, points, column));
+  std::vector<std::string> bounds, stars, goals;
+  for (const std::size_t point : points) {
+    const auto point_of = [&](const SweptRun& run) { return result.plan.point_of(run.run); };
+    const auto runs = std::ranges::equal_range(result.runs, point, {}, point_of);
+    const auto ran = [](const SweptRun& run) { return run.report() != nullptr; };
+    bounds.push_back(std::ranges::find_if(runs, ran)->bound);
+    std::string text;
+    int count = 0;
+    for (const BestPoint& best : result.best) {
+      if (best.point != point) continue;
+      text += (count++ > 0 ? ", " : "") + best.goal();
+    }
+    stars.push_back(count > 0 ? ink.good(repeated("★", count)) : "");
+    goals.push_back(text);
+  }
+  table.columns.push_back(ResultColumn::of_texts("", "bound by", "bound by", std::move(bounds)));
+  table.columns.push_back(ResultColumn::of_texts("", "", " ", std::move(stars)));
+  table.columns.push_back(ResultColumn::of_texts("", "best by", "", std::move(goals)));
+  return table;
+}
+
+}  // namespace foretoken
