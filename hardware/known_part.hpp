@@ -1,6 +1,6 @@
 // Which built-in part an imaginary one was made from: a copy of its TOML file in which somebody
 // changed a number or two. Prices of the imaginary part start from those of the known one
-// (kernels/predictors/hardware_ratio.hpp), so that what was changed is all that moves them.
+// (kernels/tasks/hardware_ratio.hpp), so that what was changed is all that moves them.
 #pragma once
 
 #include <optional>

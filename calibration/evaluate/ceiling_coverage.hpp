@@ -1,4 +1,4 @@
-// How often measured launches stay below their ceiling (kernels/predictors/ceiling.hpp): on layouts
+// How often measured launches stay below their ceiling (kernels/estimators/ceiling.hpp): on layouts
 // that no ceiling was trained on, about the share it was trained for.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibration/datasets/dataset.hpp"
-#include "kernels/predictors/ceiling.hpp"
+#include "kernels/estimators/ceiling.hpp"
 
 namespace foretoken {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "calibration/evaluate/family_rows.hpp"
-#include "kernels/predictors/linear_model.hpp"
+#include "kernels/estimators/linear_model.hpp"
 
 namespace foretoken {
 

@@ -1,5 +1,5 @@
 // How far a kernel is from what the best fifth of comparable launches reach (SynPerf, Section VII;
-// kernels/predictors/ceiling.hpp): which kernels are worth tuning, and when to stop. Only kernels
+// kernels/estimators/ceiling.hpp): which kernels are worth tuning, and when to stop. Only kernels
 // that serving knows have such a ceiling; for the others there is the roof of the header's own
 // costs, which says how far it could be at most and nothing of what anybody reached.
 #pragma once
@@ -11,7 +11,7 @@
 
 #include "calibration/tune/evaluation.hpp"
 #include "hardware/gpu.hpp"
-#include "kernels/predictors/ceiling.hpp"
+#include "kernels/estimators/ceiling.hpp"
 
 namespace foretoken::tune {
 

@@ -1,4 +1,5 @@
 // The built-in predictors: one declaration and one line each.
+#include "kernels/fallback.hpp"
 #include "kernels/predictor.hpp"
 
 namespace foretoken {
@@ -53,6 +54,16 @@ Registry<PredictorFactory> predictor_catalog() {
       "configuration by the step's routing",
       make_wave);
   return catalog;
+}
+
+std::unique_ptr<Predictor> read_fallback(TableReader& options, std::string_view key,
+                                         Fallback usual) {
+  options.read(key, usual);
+  if (usual == Fallback::none) return nullptr;
+  const Value nothing;
+  Diagnostics diagnostics;
+  TableReader none(nothing, diagnostics, "predictor");
+  return usual == Fallback::synperf ? make_synperf(none) : make_roofline(none);
 }
 
 }  // namespace foretoken

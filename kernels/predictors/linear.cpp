@@ -3,10 +3,10 @@
 // family that was fitted are the fallback's.
 #include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/estimators/estimator.hpp"
+#include "kernels/estimators/linear_model.hpp"
 #include "kernels/estimators/trained_families.hpp"
-#include "kernels/predictors/fallback.hpp"
+#include "kernels/fallback.hpp"
 #include "kernels/kernel_work.hpp"
-#include "kernels/predictors/linear_model.hpp"
 
 namespace foretoken {
 namespace {

@@ -1,7 +1,7 @@
 // SynPerf: a kernel's first-order time, corrected by what networks learned from measured launches
 // of its family (kernels/estimators/estimator.hpp). A GPU that nobody measured is priced by the
 // same networks from its specification; one that is a known part with a few numbers changed by that
-// part's price and what the change does to the kernel (kernels/predictors/hardware_ratio.hpp), so
+// part's price and what the change does to the kernel (kernels/tasks/hardware_ratio.hpp), so
 // that better hardware never costs more. Kernels that no trained family covers are a
 // PredictionError unless `fallback` names who prices them.
 #include <algorithm>
@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <optional>
 
+#include "hardware/known_relatives.hpp"
 #include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/estimators/gpu_adaptations.hpp"
 #include "kernels/estimators/row_prices.hpp"
 #include "kernels/estimators/trained_families.hpp"
-#include "kernels/predictors/fallback.hpp"
-#include "kernels/predictors/hardware_ratio.hpp"
-#include "kernels/predictors/known_relatives.hpp"
+#include "kernels/fallback.hpp"
+#include "kernels/tasks/hardware_ratio.hpp"
 
 namespace foretoken {
 

@@ -1,7 +1,8 @@
 // SynPerf as its paper has it (kernels/estimators/paper_family.hpp) and the paper's ablations:
 // without memory, without math, and T without any network.
+#include "kernels/estimators/baseline_networks.hpp"
 #include "kernels/estimators/paper_family.hpp"
-#include "kernels/predictors/baseline_networks.hpp"
+#include "kernels/fallback.hpp"
 
 namespace foretoken {
 namespace {
@@ -12,10 +13,17 @@ std::function<const EstimatorFamily&(const EstimatorFamily&)> seen_as(PaperVaria
   };
 }
 
+std::unique_ptr<Predictor> make_on_paper(std::string_view name, PaperVariant variant,
+                                         std::optional<std::span<const EmbeddedFile>> embedded,
+                                         TableReader& options) {
+  return make_baseline({std::string(name), seen_as(variant), embedded}, options,
+                       read_fallback(options, "fallback", Fallback::roofline));
+}
+
 std::unique_ptr<Predictor> make_variant_of(PaperVariant variant,
                                            std::span<const EmbeddedFile> embedded,
                                            TableReader& options) {
-  return make_baseline({std::string(paper_name(variant)), seen_as(variant), embedded}, options);
+  return make_on_paper(paper_name(variant), variant, embedded, options);
 }
 
 }  // namespace
@@ -33,7 +41,7 @@ std::unique_ptr<Predictor> make_synperf_without_math(TableReader& options) {
 }
 
 std::unique_ptr<Predictor> make_synperf_without_network(TableReader& options) {
-  return make_baseline({"synperf_without_network", seen_as(PaperVariant::whole), {}}, options);
+  return make_on_paper("synperf_without_network", PaperVariant::whole, {}, options);
 }
 
 }  // namespace foretoken

@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include "kernels/predictors/fallback.hpp"
+#include "kernels/fallback.hpp"
 #include "kernels/tiles/tile_pool.hpp"
 #include "sim/base/nearest_name.hpp"
 

@@ -11,13 +11,13 @@
 #include <optional>
 #include <tuple>
 
+#include "hardware/known_relatives.hpp"
 #include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/estimators/row_prices.hpp"
 #include "kernels/estimators/trained_families.hpp"
 #include "kernels/estimators/wave_laws.hpp"
 #include "kernels/expert_load.hpp"
-#include "kernels/predictors/fallback.hpp"
-#include "kernels/predictors/known_relatives.hpp"
+#include "kernels/fallback.hpp"
 #include "kernels/roof.hpp"
 #include "kernels/tiles/moe_dispatch.hpp"
 #include "sim/base/json.hpp"

@@ -8,9 +8,9 @@
 #include <map>
 #include <memory>
 
+#include "kernels/estimators/ceiling.hpp"
 #include "kernels/estimators/features.hpp"
 #include "kernels/kernel_shape.hpp"
-#include "kernels/predictors/ceiling.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"

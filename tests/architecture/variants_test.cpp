@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <regex>
 
 #include "tests/architecture/source_tree.hpp"
 
@@ -77,6 +78,58 @@ TEST(Variants, HaveAnExample) {
         << "no example and no whole-program test uses " << quoted << " (" << variant.file->path
         << ")";
   }
+}
+
+/// The text without what stands in anonymous namespaces, where nothing of another file can.
+std::string shared_code(const SourceFile& file) {
+  std::string text = code_only(file.text);
+  const std::regex opening("^namespace \\{$", std::regex::multiline);
+  for (std::smatch match; std::regex_search(text, match, opening);) {
+    const auto start = static_cast<std::size_t>(match.position());
+    const std::size_t end = text.find("\n}  \n", start);  // the comment after it is gone
+    if (end == std::string::npos) break;
+    text.erase(start, end + 2 - start);
+  }
+  return text;
+}
+
+/// Functions that a source declares without defining them, what CMake generates left out.
+std::vector<std::string> borrowed_functions(const SourceFile& file) {
+  const std::string code = shared_code(file);
+  // Objects made from arguments look the same, and are constants.
+  const std::regex declaration(
+      "^(?!constexpr|const |static|return|using|template|throw)"
+      "[A-Za-z][\\w:<>,&* ]*[ &*](\\w+)\\([^;{}]*\\);",
+      std::regex::multiline);
+  std::vector<std::string> borrowed;
+  for (std::sregex_iterator match(code.begin(), code.end(), declaration), end; match != end;
+       ++match) {
+    const std::string name = match->str(1);
+    const std::regex definition("\\b" + name + "\\([^;{}]*\\)[^;{}]*\\{");
+    if (!name.starts_with("embedded_") && !std::regex_search(code, definition)) {
+      borrowed.push_back(name);
+    }
+  }
+  return borrowed;
+}
+
+// A declaration copied by hand is a dependency that no include line shows.
+TEST(Variants, AreKnownToTheirCatalogAlone) {
+  int in_catalogs = 0;
+  for (const SourceFile& file : sources()) {
+    if (file.extension() != ".cpp" || file.folder().starts_with("calibration/measure")) continue;
+    const std::vector<std::string> borrowed = borrowed_functions(file);
+    // The families of estimators have a catalog of the same kind.
+    if (file.name() == "catalog.cpp" || file.path == "kernels/estimators/families.cpp") {
+      in_catalogs += static_cast<int>(borrowed.size());
+      continue;
+    }
+    for (const std::string& name : borrowed) {
+      ADD_FAILURE() << file.path << " declares " << name
+                    << "() of another source: include its header, or ask the catalog";
+    }
+  }
+  EXPECT_GE(in_catalogs, 50) << "declarations were not found, so this proves nothing";
 }
 
 }  // namespace

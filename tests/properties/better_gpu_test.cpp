@@ -1,6 +1,6 @@
 // A researcher changes one number of a GPU: better hardware never costs more, and every number
 // matters to a kernel that it limits. Both hold by construction
-// (kernels/predictors/hardware_ratio.hpp).
+// (kernels/tasks/hardware_ratio.hpp).
 #include <gtest/gtest.h>
 
 #include <algorithm>

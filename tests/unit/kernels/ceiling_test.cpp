@@ -1,5 +1,5 @@
 // Ceilings on artifacts made by hand: networks that say the same whatever the kernel.
-#include "kernels/predictors/ceiling.hpp"
+#include "kernels/estimators/ceiling.hpp"
 
 #include <gmock/gmock.h>
 

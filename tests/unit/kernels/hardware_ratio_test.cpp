@@ -1,5 +1,5 @@
 // What changing a GPU does to a kernel by its tasks alone, from numbers derived by hand.
-#include "kernels/predictors/hardware_ratio.hpp"
+#include "kernels/tasks/hardware_ratio.hpp"
 
 #include <gtest/gtest.h>
 

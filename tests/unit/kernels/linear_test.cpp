@@ -1,8 +1,8 @@
 // The linear baseline with the constants inside the program.
 #include <gtest/gtest.h>
 
+#include "kernels/estimators/linear_model.hpp"
 #include "kernels/predictor.hpp"
-#include "kernels/predictors/linear_model.hpp"
 
 namespace foretoken::linear_test {
 namespace {

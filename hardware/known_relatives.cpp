@@ -1,4 +1,4 @@
-#include "kernels/predictors/known_relatives.hpp"
+#include "hardware/known_relatives.hpp"
 
 #include <algorithm>
 

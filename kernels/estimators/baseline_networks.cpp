@@ -1,11 +1,10 @@
-#include "kernels/predictors/baseline_networks.hpp"
+#include "kernels/estimators/baseline_networks.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "kernels/estimators/attention_mixed.hpp"
-#include "kernels/predictors/fallback.hpp"
 
 namespace foretoken {
 namespace {
@@ -54,7 +53,8 @@ class Baseline final : public Predictor {
 
 }  // namespace
 
-std::unique_ptr<Predictor> make_baseline(BaselineNetworks networks, TableReader& options) {
+std::unique_ptr<Predictor> make_baseline(BaselineNetworks networks, TableReader& options,
+                                         std::unique_ptr<Predictor> fallback) {
   std::string folder;
   if (networks.embedded && options.read("artifacts", folder)) {
     options.expect("artifacts", std::filesystem::is_directory(folder),
@@ -62,7 +62,6 @@ std::unique_ptr<Predictor> make_baseline(BaselineNetworks networks, TableReader&
                                "--baseline {} writes it",
                                networks.name));
   }
-  auto fallback = read_fallback(options, "fallback", Fallback::roofline);
   return std::make_unique<Baseline>(std::move(networks), folder, std::move(fallback));
 }
 

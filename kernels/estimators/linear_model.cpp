@@ -1,4 +1,4 @@
-#include "kernels/predictors/linear_model.hpp"
+#include "kernels/estimators/linear_model.hpp"
 
 #include <algorithm>
 #include <cmath>

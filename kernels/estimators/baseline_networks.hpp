@@ -19,9 +19,10 @@ struct BaselineNetworks {
   std::optional<std::span<const EmbeddedFile>> embedded;
 };
 
-/// Reads the options `artifacts`, a folder of networks in place of those inside the program, and
-/// `fallback`, who prices kernels that the baseline has no network for (fallback.hpp). A kernel
-/// without decomposer is a PredictionError.
-std::unique_ptr<Predictor> make_baseline(BaselineNetworks networks, TableReader& options);
+/// Reads the option `artifacts`, a folder of networks in place of those inside the program.
+/// `fallback` prices kernels that the baseline has no network for; nullptr: such a kernel is a
+/// PredictionError, as one without decomposer always is.
+std::unique_ptr<Predictor> make_baseline(BaselineNetworks networks, TableReader& options,
+                                         std::unique_ptr<Predictor> fallback);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-#include "kernels/predictors/hardware_ratio.hpp"
+#include "kernels/tasks/hardware_ratio.hpp"
 
 #include <algorithm>
 #include <cmath>

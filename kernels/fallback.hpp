@@ -1,5 +1,5 @@
 // Who prices the kernels that a predictor knows nothing of: an option of every predictor that does
-// not know them all.
+// not know them all. Made where the predictors are (predictors/catalog.cpp).
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-#include "kernels/predictors/ceiling.hpp"
+#include "kernels/estimators/ceiling.hpp"
 
 #include <algorithm>
 #include <cmath>
