@@ -8,6 +8,7 @@
 
 #include "sim/run/deployment.hpp"
 #include "sim/run/fleet_control.hpp"
+#include "sim/run/replica_gauges.hpp"
 #include "sim/serving/fleet.hpp"
 #include "sim/serving/handoff.hpp"
 

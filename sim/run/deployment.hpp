@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "sim/prices/placement.hpp"
+#include "sim/run/catalogs.hpp"
 #include "sim/run/draft_deployment.hpp"
 #include "sim/run/link_parties.hpp"
-#include "sim/run/run.hpp"
+#include "sim/serving/memory_plan.hpp"
+#include "sim/serving/replica.hpp"
 
 namespace foretoken {
 

@@ -2,12 +2,10 @@
 
 #include <set>
 
-#include "kernels/physical_predictor.hpp"
 #include "sim/run/deployed_pools.hpp"
 #include "sim/run/link_schedule.hpp"
 #include "sim/run/request_figures.hpp"
 #include "sim/run/summary.hpp"
-#include "sim/scenario/variant.hpp"
 
 namespace foretoken {
 namespace {
@@ -107,19 +105,14 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   FORETOKEN_CHECK(timeline.requests().size() == static_cast<std::size_t>(front_end.arrived()),
                   "{} requests arrived, {} were accounted for", front_end.arrived(),
                   timeline.requests().size());
-  return summarize_run(scenario, {timeline, pools, platform.counters(), platform.traffic(),
-                                  platform.now(), source.skipped_lines()});
+  Report report = summarize_run(scenario, {timeline, pools, platform.counters(), platform.traffic(),
+                                           platform.now(), source.skipped_lines()});
+  report.version = version();
+  return report;
 }
 
 void check_scenario(const Scenario& scenario, const Catalogs& catalogs) {
   const DeployedPools pools(scenario, catalogs);
-}
-
-std::unique_ptr<Predictor> make_predictor(const Registry<PredictorFactory>& predictors,
-                                          const std::string& name, const SourcePosition& position) {
-  VariantChoice choice{name};
-  choice.position = position;
-  return within_physics(make_variant(predictors, choice, "predictor"));
 }
 
 std::string version() { return FORETOKEN_VERSION; }

@@ -9,7 +9,6 @@
 #include "sim/run/price_edge.hpp"
 #include "sim/run/priority_classes.hpp"
 #include "sim/run/request_figures.hpp"
-#include "sim/run/run.hpp"
 #include "sim/run/scenario_text.hpp"
 
 namespace foretoken {
@@ -441,7 +440,6 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   report.scenario = scenario_seen_from_here(scenario);
   report.seed = scenario.run.seed;
   report.warmup_s = scenario.run.warmup.value();
-  report.version = version();
   report.gpus = 0;
   for (const PoolSpec& pool : outcome.pools.specs()) report.gpus += gpus_of(pool.scenario);
   report.requests.skipped_lines = outcome.skipped_lines;

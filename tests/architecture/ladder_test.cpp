@@ -172,6 +172,47 @@ TEST(Ladder, VariantsAndPrivateFilesOfARoomStayPrivate) {
   }
 }
 
+/// A header and its source as one: "sim/run/summary".
+std::string unit_of(const std::string& path) { return path.substr(0, path.rfind('.')); }
+
+/// Unit -> the units that it includes, of the whole tree.
+std::map<std::string, Names> unit_includes() {
+  std::map<std::string, Names> units;
+  for (const SourceFile& file : room_files()) {
+    Names& included = units[unit_of(file.path)];
+    for (const Include& include : includes(file)) {
+      if (include.target.ends_with(".hpp")) included.insert(unit_of(include.target));
+    }
+  }
+  return units;
+}
+
+void add_included(const std::map<std::string, Names>& units, const std::string& unit,
+                  Names& included) {
+  const auto found = units.find(unit);
+  if (found == units.end() || !included.insert(unit).second) return;
+  for (const std::string& next : found->second) add_included(units, next, included);
+}
+
+// A contract whose source is made of parts that know the contract is a knot of a few units; where
+// it is larger, nobody can read one of them without the others.
+TEST(Ladder, UnitsOfARoomAreNoKnot) {
+  constexpr std::size_t units_max = 4;
+  const std::map<std::string, Names> units = unit_includes();
+  std::map<std::string, Names> included;
+  for (const auto& [unit, next] : units) add_included(units, unit, included[unit]);
+  for (const auto& [unit, below] : included) {
+    Names knot;
+    for (const std::string& other : below) {
+      if (included[other].contains(unit)) knot.insert(other);
+    }
+    std::string names;
+    for (const std::string& name : knot) names += " " + name;
+    EXPECT_LE(knot.size(), units_max) << "include each other:" << names;
+  }
+  EXPECT_GT(units.size(), 500U);
+}
+
 TEST(Ladder, LinkLinesSayTheSame) {
   std::map<std::string, std::string> room_of_library;
   for (const auto& [room, below] : ladder) {

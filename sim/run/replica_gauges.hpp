@@ -1,0 +1,17 @@
+// What a replica says of itself while a run is under way: the gauges of a live endpoint.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/serving/kv_cache.hpp"
+
+namespace foretoken {
+
+/// What one replica holds, now.
+struct ReplicaGauges {
+  std::int64_t running = 0, waiting = 0;  // requests
+  double kv_used = 0;                     // share of its KV blocks
+  PrefixTotals prefixes;                  // since the run began
+};
+
+}  // namespace foretoken
