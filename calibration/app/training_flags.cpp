@@ -16,7 +16,7 @@ void TrainingFlags::add(CLI::App& command, const std::string& flag, Part FamilyT
 
 void TrainingFlags::add_to(CLI::App& command) {
   command.add_option("--recipes", recipes_path_,
-                     "Settings by family (default: calibration/train/recipes.toml where it is)");
+                     "Settings by family (default: those the shipped networks were trained with)");
   const auto network = &FamilyTraining::network;
   const auto rows = &FamilyTraining::rows;
   add(command, "--widths", network, &TrainOptions::widths, "Hidden layers");

@@ -189,13 +189,4 @@ double adapted_time(const FamilyTable& table, std::size_t row, const Artifact& a
   return data.first_order * std::exp(mean + adaptation.correction(state)) + data.cold_extra;
 }
 
-Score score_adapted(const FamilyTable& table, const Rows& rows, const Artifact& artifact,
-                    const FamilyAdaptation& adaptation) {
-  ScoreBoard board;
-  for (const std::size_t row : rows) {
-    board.add(adapted_time(table, row, artifact, adaptation), table.rows[row].measured);
-  }
-  return board.score();
-}
-
 }  // namespace foretoken

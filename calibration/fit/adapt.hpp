@@ -19,7 +19,5 @@ FamilyAdaptation fit_adaptation(const FamilyTable& table, const Rows& rows,
 /// Seconds, as the synperf predictor would say with the adaptation.
 double adapted_time(const FamilyTable& table, std::size_t row, const Artifact& artifact,
                     const FamilyAdaptation& adaptation);
-Score score_adapted(const FamilyTable& table, const Rows& rows, const Artifact& artifact,
-                    const FamilyAdaptation& adaptation);
 
 }  // namespace foretoken

@@ -1,16 +1,17 @@
 #include "calibration/fit/recipes.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "calibration/datasets/family_table.hpp"
+#include "sim/base/embedded.hpp"
 #include "sim/base/table_reader.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken {
-namespace {
 
-const char* const in_the_source_tree = "calibration/train/recipes.toml";
+std::span<const EmbeddedFile> embedded_recipes();
+
+namespace {
 
 bool is_recipe_name(std::string_view name) {
   return name == neusight_recipe || name == paper_recipe ||
@@ -51,9 +52,8 @@ FamilyTraining read_recipe(TableReader& table) {
 }  // namespace
 
 Recipes::Recipes(const std::string& path) {
-  const std::string file = path.empty() ? in_the_source_tree : path;
-  if (path.empty() && !std::filesystem::exists(file)) return;
-  const Value root = load_toml(file);
+  const Value root =
+      path.empty() ? parse_toml(embedded_recipes().front().text, "recipes.toml") : load_toml(path);
   Diagnostics diagnostics;
   for (const auto& [name, value] : std::get<ValueObject>(root.data)) {
     if (!value.is_object() || !is_recipe_name(name)) {

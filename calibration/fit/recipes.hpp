@@ -16,8 +16,8 @@ inline constexpr std::string_view neusight_recipe = "neusight", paper_recipe = "
 
 class Recipes {
  public:
-  /// Reads a TOML file; all mistakes in it are one ConfigError. "" = recipes.toml of the source
-  /// tree, or no recipes where the working directory is not one.
+  /// Reads a TOML file; all mistakes in it are one ConfigError. "": the recipes inside the
+  /// program, which are those of the source tree wherever it is called.
   explicit Recipes(const std::string& path = "");
 
   /// The recipe called `name`; the defaults of FamilyTraining if there is none.

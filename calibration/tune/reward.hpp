@@ -34,7 +34,6 @@ class Regret {
   }
   [[nodiscard]] double value() const { return rounds_ * best_mean_ - earned_; }
   [[nodiscard]] int rounds() const { return rounds_; }
-  [[nodiscard]] double earned() const { return earned_; }
 
  private:
   double best_mean_;

@@ -62,7 +62,6 @@ struct EnumNames<Region> {
       std::to_array<std::string_view>({"A1", "A2", "A3", "B1", "B2", "B3"});
 };
 Region region_of(const RegionVariables& variables, const RegionThresholds& thresholds);
-inline bool is_regime_b(Region region) { return region >= Region::b1; }
 
 /// What Table II says is worth trying in a region at these variables.
 struct RegionAdvice {

@@ -1,7 +1,6 @@
 #include "kernels/tiles/tile_reuse.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace foretoken {
 
@@ -17,14 +16,6 @@ CacheTile cache_tile(const TileGrid& grid, std::int64_t active, int group_m) {
           std::clamp<std::int64_t>(columns, 1, grid.columns)};
 }
 
-CacheTile square_cache_tile(const TileGrid& grid, std::int64_t active) {
-  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(active)));
-  std::int64_t rows = std::clamp<std::int64_t>(side, 1, grid.rows);
-  const std::int64_t columns = std::clamp<std::int64_t>(active / rows, 1, grid.columns);
-  rows = std::clamp<std::int64_t>(active / columns, 1, grid.rows);
-  return {rows, columns};
-}
-
 double hit_rate_2025(const ProductTile& tile, CacheTile cache, double capacity_elements) {
   const auto first_loads = [&] {
     return static_cast<double>((cache.rows * tile.m + cache.columns * tile.n) * tile.k);
@@ -34,11 +25,6 @@ double hit_rate_2025(const ProductTile& tile, CacheTile cache, double capacity_e
   }
   const auto loads = static_cast<double>(cache.rows * cache.columns * (tile.m + tile.n) * tile.k);
   return (loads - first_loads()) / loads;
-}
-
-double ideal_hit_rate(const TileGrid& grid, const ProductTile& tile) {
-  const auto once = static_cast<double>(grid.rows * tile.m + grid.columns * tile.n);
-  return 1.0 - once / static_cast<double>(grid.tiles() * (tile.m + tile.n));
 }
 
 SlabPlace slab_place(std::int64_t position, std::int64_t steps, std::int64_t lanes,

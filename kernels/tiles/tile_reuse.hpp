@@ -1,5 +1,5 @@
 // How often a tile's operands are found in a cache because other CTAs asked for them too. Formulas
-// of the two published generations (tritonBLAS, Algorithms 5 and 6; Origami 2026), and the order in
+// of the two published generations (tritonBLAS, Algorithm 5; Origami 2026), and the order in
 // which CTAs walk the grid of tiles.
 #pragma once
 
@@ -18,17 +18,10 @@ struct CacheTile {
 /// columns first, whole groups more where the grid is too narrow).
 CacheTile cache_tile(const TileGrid& grid, std::int64_t active, int group_m);
 
-/// The most nearly square rows x columns of `active` CTAs in the grid: what the paper takes where
-/// nothing else is known (Algorithm 6).
-CacheTile square_cache_tile(const TileGrid& grid, std::int64_t active);
-
 /// Share of a slice's loads that the cache already has (Algorithm 5): those that are not the first
 /// of their row or column. `capacity_elements` > 0: rows are given up until a slice of the cache
 /// tile fits (Origami's reading of "proportionally reducing").
 double hit_rate_2025(const ProductTile& tile, CacheTile cache, double capacity_elements);
-
-/// 1 - (all of A and B once) / (what all tiles load): the best any cache can do.
-double ideal_hit_rate(const TileGrid& grid, const ProductTile& tile);
 
 /// Positions first … first + count - 1 of a walk in slabs of `width` lanes: down a slab lane by
 /// lane (lanes vary fastest), then the next slab. How many distinct steps and lanes they touch.

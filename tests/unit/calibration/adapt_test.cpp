@@ -84,7 +84,11 @@ TEST(Adapt, CorrectsByOffsetAndNearness) {
 double error_after(const FamilyTable& table) {
   const Artifact artifact = flat_artifact();
   const FamilyAdaptation adaptation = fit_adaptation(table, first_rows(0, 50), artifact);
-  return score_adapted(table, first_rows(50, table.rows.size()), artifact, adaptation).mape;
+  ScoreBoard board;
+  for (const std::size_t row : first_rows(50, table.rows.size())) {
+    board.add(adapted_time(table, row, artifact, adaptation), table.rows[row].measured);
+  }
+  return board.score().mape;
 }
 
 TEST(Adapt, LearnsAConstantFactor) {

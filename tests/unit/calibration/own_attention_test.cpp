@@ -33,10 +33,15 @@ TEST(OwnAttention, IsPricedOnLayoutsHeldOut) {
     std::cout << fmt::format("{:28} {:3} launches, {:.1f} % off, median {:.1f} %\n", kind,
                              score.rows, 100 * score.mape, 100 * score.median);
   }
-  EXPECT_LE(boards["torch_flash decode"].score().mape, 0.09);
-  EXPECT_LE(boards["torch_flash prefill"].score().mape, 0.09);
   // Few and unequal prompts; the first-order time knows their mean only.
-  EXPECT_LE(boards["torch_flash_varlen prefill"].score().mape, 0.30);
+  const std::map<std::string, double> mape_max{{"torch_flash decode", 0.09},
+                                               {"torch_flash prefill", 0.09},
+                                               {"torch_flash_varlen prefill", 0.30}};
+  for (const auto& [kind, most] : mape_max) {
+    const Score score = boards[kind].score();
+    EXPECT_GE(score.rows, 5U) << kind << ": no launches, so that nothing is judged";
+    EXPECT_LE(score.mape, most) << kind;
+  }
 }
 
 }  // namespace

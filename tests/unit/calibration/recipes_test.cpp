@@ -43,6 +43,23 @@ TEST(Recipes, AreWhatArtifactsWereTrainedBy) {
   EXPECT_GT(checked, 15);
 }
 
+TEST(Recipes, AreTheSameInAnyFolder) {
+  const Recipes read(shipped);
+  const DataFolder elsewhere;
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path(elsewhere.path());
+  const Recipes built_in;
+  std::filesystem::current_path(here);
+  for (const EstimatorFamily* family : estimator_families()) {
+    ASSERT_TRUE(built_in.has(family->name())) << family->name();
+    const FamilyTraining expected = read.find(family->name());
+    const FamilyTraining training = built_in.find(family->name());
+    EXPECT_EQ(training.network.learning_rate, expected.network.learning_rate) << family->name();
+    EXPECT_EQ(training.network.widths, expected.network.widths) << family->name();
+    EXPECT_EQ(training.rows.without_gpus, expected.rows.without_gpus) << family->name();
+  }
+}
+
 TEST(Recipes, BaselinesTakeTheDataOfTheFamily) {
   const Recipes recipes(shipped);
   const FamilyTraining training = recipes.baseline(neusight_recipe, "rms_norm");

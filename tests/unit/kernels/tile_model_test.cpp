@@ -143,31 +143,12 @@ TEST(BandwidthCurve, SharesOfActiveUnits) {
   EXPECT_DOUBLE_EQ((BandwidthCurve{0, .008, 0, 100}).share(99), .792);
 }
 
-TEST(TileReuse, IdealHitRates) {
-  const auto ideal = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return ideal_hit_rate(tile_grid(fp16(m, n, k), tile_256), tile_256);
-  };
-  EXPECT_DOUBLE_EQ(ideal(2047, 2047, 4096), .875);
-  EXPECT_DOUBLE_EQ(ideal(331, 4077, 547), .71875);
-  EXPECT_DOUBLE_EQ(ideal(8193, 4077, 7453), 1 - 49.0 / (33 * 16 * 2));  // .953
-}
-
 TEST(TileReuse, CapacityTakesRowsAway) {
   // 4 x 4 tiles of 128 x 128 x 64: 65,536 elements a slice; half of that holds no 3 rows.
   const CacheTile square{4, 4};
   EXPECT_DOUBLE_EQ(hit_rate_2025(tile_128, square, 65536), 0.75);
   EXPECT_DOUBLE_EQ(hit_rate_2025(tile_128, square, 65535), 1 - 7.0 / 24);  // 3 x 4
   EXPECT_DOUBLE_EQ(hit_rate_2025(tile_128, square, 1), 1 - 5.0 / 8);       // 1 x 4, never 0
-}
-
-TEST(TileReuse, SquareTilesOfUnits) {
-  const auto square = [](std::int64_t rows, std::int64_t columns, std::int64_t units) {
-    const CacheTile tile = square_cache_tile({rows, columns}, units);
-    return std::pair(tile.rows, tile.columns);
-  };
-  EXPECT_EQ(square(64, 64, 36), std::pair(INT64_C(6), INT64_C(6)));
-  EXPECT_EQ(square(2, 64, 36), std::pair(INT64_C(2), INT64_C(18)));
-  EXPECT_EQ(square(64, 3, 36), std::pair(INT64_C(12), INT64_C(3)));
 }
 
 TEST(SlabWalk, GoesDownASlabThenOn) {
