@@ -5,7 +5,8 @@
 #   install.sh                what the program needs
 #   install.sh --calibration  and what training its predictors (LibTorch), drawing foretoken-tune's
 #                             charts (cairo) and the tests need: Doxygen, the browser that tests
-#                             open HTML reports in, and the shells that they complete commands in
+#                             open HTML reports in, the shells that they complete commands in,
+#                             and what judges layout and spelling
 #
 # npm brings one library, which draws the charts of HTML reports (sim/report/npm); CMake calls it. Where
 # node and npm are there already, from wherever, they stay as they are, and so does a browser.
@@ -21,7 +22,7 @@ packages=(
 )
 command -v npm >/dev/null || packages+=(npm)
 if [ "${1:-}" = --calibration ]; then
-  packages+=(libtorch-dev libopenblas0-pthread doxygen libcairo2-dev zsh fish)
+  packages+=(libtorch-dev libopenblas0-pthread doxygen libcairo2-dev zsh fish clang-format codespell)
   command -v chromium >/dev/null || packages+=(chromium)
 fi
 
