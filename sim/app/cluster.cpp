@@ -404,14 +404,15 @@ void add_cluster(CLI::App& program, Action& chosen) {
   command->require_subcommand(1);
   auto name = std::make_shared<std::string>();
   auto is_json = std::make_shared<bool>(false);
-  CLI::App* list = command->add_subcommand("list", "All clusters inside the program");
-  list->add_flag("--json", *is_json, "Print an array of objects instead");
+  CLI::App* list = command->add_subcommand("list", "List the built-in clusters");
+  list->add_flag("--json", *is_json, "Print a JSON array");
   list->callback([is_json, &chosen] { chosen = *is_json ? print_clusters_json : list_clusters; });
   auto as_dot = std::make_shared<bool>(false);
-  CLI::App* show = command->add_subcommand("show", "One cluster in full: wiring, rates, latencies");
-  show->add_option("cluster", *name, "Name or TOML path")->required();
+  CLI::App* show =
+      command->add_subcommand("show", "Show one cluster in full: wiring, rates, latencies");
+  show->add_option("cluster", *name, "Name or TOML file")->required();
   CLI::Option* dot = show->add_flag("--dot", *as_dot, "Print a drawing for Graphviz instead");
-  show->add_flag("--json", *is_json, "Print an object instead")->excludes(dot);
+  show->add_flag("--json", *is_json, "Print a JSON object")->excludes(dot);
   show->callback([name, as_dot, is_json, &chosen] {
     chosen = [name, as_dot, is_json] {
       if (*is_json) return print_cluster_json(*name);
@@ -419,8 +420,8 @@ void add_cluster(CLI::App& program, Action& chosen) {
     };
   });
   CLI::App* check = command->add_subcommand(
-      "check", "Say what is implausible in a TOML file; status 1 if something is wrong");
-  check->add_option("file", *name, "TOML path")->required();
+      "check", "Report what is implausible in a TOML file (status 1 if anything is)");
+  check->add_option("file", *name, "TOML file")->required();
   check->callback([name, &chosen] { chosen = [name] { return check_cluster_file(*name); }; });
   command->footer(
       examples("  foretoken cluster list\n  foretoken cluster show h100-sxm-8x4\n"

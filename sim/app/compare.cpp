@@ -182,39 +182,38 @@ int compare(const CompareOptions& options) {
 
 void add_compare(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* command =
-      program.add_subcommand("compare", "Run several layouts or engines and set them side by side");
+  CLI::App* command = program.add_subcommand(
+      "compare", "Simulate several parallel layouts or engines and compare them");
   command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
   const auto values = [&](const char* name, std::vector<std::string>& out, const char* text) {
     command->add_option(name, out, text)->delimiter(',')->allow_extra_args(false);
   };
   values("--preset", options->preset,
-         "Engine presets, as vllm-v1,sglang (default: the scenario's)");
+         "Engine presets, such as vllm-v1,sglang (default: the scenario's)");
   values("--scheduler", options->scheduler, "Schedulers (default: the scenario's)");
   values("--tp", options->tensor,
-         "Tensor-parallel sizes, as 1,2,4,8 (the default; with engines: the scenario's)");
+         "Tensor-parallel sizes (default: 1,2,4,8; with engines: the scenario's)");
   values("--pp", options->pipeline,
-         "Pipeline-parallel sizes, as 1,2,4 (default 1; with engines: the scenario's)");
-  values("--dp", options->attention,
-         "Attention ranks that share the experts (default: the scenario's)");
+         "Pipeline-parallel sizes (default: 1; with engines: the scenario's)");
+  values("--dp", options->attention, "Data-parallel attention sizes (default: the scenario's)");
   values("--ep", options->expert, "Expert-parallel sizes (default: the scenario's)");
   values("--replicas", options->replicas,
-         "Numbers of replicas; auto: as many as the cluster holds (default: the scenario's)");
+         "Replica counts; auto: as many as fit the cluster (default: the scenario's)");
   values("--pools", options->pools,
-         "Replicas of each pool, in the order of the file, as 1:3,2:2,3:1 (scenarios with pools)");
+         "Replicas per pool in file order, such as 1:3,2:2,3:1 (scenarios with pools)");
   add_set_option(*command, options->overrides, "the scenario for all layouts");
   add_goal_option(*command, options->goals);
-  command->add_option("--out", options->out_folder,
-                      "Folder for runs.sqlite, compare.csv and compare.json (default: "
-                      "SCENARIO.compare)");
+  command->add_option(
+      "--out", options->out_folder,
+      "Write runs.sqlite, compare.csv and compare.json to this folder (default: SCENARIO.compare)");
   command->add_option("--report", options->report_path,
-                      "Write charts of the layouts here, as one HTML file");
-  command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)")
+                      "Write charts of the layouts to this HTML file");
+  command->add_option("--jobs", options->jobs, "Parallel runs (default: one per CPU)")
       ->check(above_zero());
   command->add_flag("--resume", options->resume,
-                    "Go on from an earlier call, as the same command does without it");
-  command->add_flag("--json", options->json, "Print compare.json's object alone");
-  command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
+                    "Accepted for compatibility: the same command always resumes");
+  command->add_flag("--json", options->json, "Print only the JSON of compare.json");
+  command->add_flag("--quiet", options->quiet, "Print neither the table nor progress");
   command->footer(examples(
       "  foretoken compare examples/quickstart.toml --set cluster.name=h100-sxm-8 --tp 1,2,4,8\n"
       "  foretoken compare examples/tensor_parallel.toml --tp 2,4,8 --pp 1,2 --replicas auto\n"

@@ -220,38 +220,38 @@ int diagnose(const DiagnoseOptions& options) {
 
 void add_diagnose(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<DiagnoseOptions>();
-  CLI::App* command =
-      program.add_subcommand("diagnose", "Find measured kernels that could be faster, by GPU");
+  CLI::App* command = program.add_subcommand(
+      "diagnose", "Find measured kernels that run well below what their GPU allows");
   command
       ->add_option("datasets", options->datasets,
                    "Measured launches: datasets (.csv, .csv.gz), folders of them, or JSON lines of "
                    "cases with time_us and gpu")
       ->required();
   command->add_option("--gpu", options->gpu,
-                      "Where they were measured: name or TOML (default: as "
-                      "the files say)");
+                      "GPU of the measurements: name or TOML file (default: as the files say)");
   command->add_option("--kernel", options->kernel,
-                      "Only this type of kernel (fused_moe, gemm, ...)");
+                      "Only kernels of this type (fused_moe, gemm, ...)");
   command
-      ->add_option("--gap", options->gap,
-                   "A launch underperforms when its efficiency is so far below its ceiling")
+      ->add_option(
+          "--gap", options->gap,
+          "Gap between ceiling and efficiency from which a launch counts as underperforming")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  command->add_option("--worst", options->worst, "Points to list")
+  command->add_option("--worst", options->worst, "Number of points to list")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--csv", options->csv, "Also write every point to this file");
-  command->add_option("--svg", options->svg, "Also draw the distribution of gaps to this file");
-  command->add_flag("--json", options->is_json, "Print JSON instead");
+  command->add_option("--csv", options->csv, "Write every point to this CSV file");
+  command->add_option("--svg", options->svg, "Draw the distribution of gaps to this SVG file");
+  command->add_flag("--json", options->is_json, "Print JSON");
   command->add_flag("--skip-bad-rows", options->skips_bad_rows,
-                    "Pass over malformed rows (exit status 1) instead of refusing the file");
+                    "Skip malformed rows (exit status 1) instead of rejecting the file");
   command->add_option("--ceilings", options->ceilings,
-                      "Folder of ceilings of one's own (foretoken-calibrate train --quantile 0.8)");
-  command->footer(
-      examples("  foretoken diagnose calibration/datasets/h200/gemm_bf16.csv.gz\n"
-               "  foretoken diagnose --kernel fused_moe --svg moe.svg my_measurements/\n"
-               "Efficiency is the roofline's time over the measured one; the ceiling is what the "
-               "best fifth of\ncomparable launches reach (SynPerf, Section VII)."));
+                      "Folder of your own ceilings (foretoken-calibrate train --quantile 0.8)");
+  command->footer(examples(
+      "  foretoken diagnose calibration/datasets/h200/gemm_bf16.csv.gz\n"
+      "  foretoken diagnose --kernel fused_moe --svg moe.svg my_measurements/\n"
+      "Efficiency: roofline time over measured time. Ceiling: the efficiency that the best "
+      "fifth of\ncomparable launches reach (SynPerf, Section VII)."));
   command->callback([options, &chosen] { chosen = [options] { return diagnose(*options); }; });
 }
 

@@ -339,28 +339,29 @@ int dispatch(const DispatchOptions& options) {
 void add_dispatch(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<DispatchOptions>();
   CLI::App* command = program.add_subcommand(
-      "dispatch", "Choose a mixture-of-experts kernel's configuration by a step's routing");
-  command->add_option("--model", options->model, "Model: name, TOML or config.json")->required();
-  command->add_option("--gpu", options->gpu, "GPU: name or TOML")->required();
-  command->add_option("--tokens", options->tokens, "Tokens of the step");
+      "dispatch", "Choose a mixture-of-experts kernel's configuration for a step's expert routing");
+  command->add_option("--model", options->model, "Model: name, TOML file or config.json")
+      ->required();
+  command->add_option("--gpu", options->gpu, "GPU: name or TOML file")->required();
+  command->add_option("--tokens", options->tokens, "Tokens in the step");
   command->add_option("--balancedness", options->balancedness,
-                      "Entropy of the routing over its maximum: 1 = all experts alike");
-  command->add_option("--histogram", options->histogram,
-                      "File with the assignments of each expert, instead of both");
-  command->add_option("--dtype", options->dtype,
-                      "Format of the experts' weights; as released if not given");
-  command->add_option("--tp", options->tensor, "Ranks that share each expert");
-  command->add_option("--ep", options->expert, "Ranks that share out the experts");
+                      "Routing entropy over its maximum; 1: all experts equally loaded");
+  command->add_option(
+      "--histogram", options->histogram,
+      "File with the token count of each expert, instead of --tokens and --balancedness");
+  command->add_option("--dtype", options->dtype, "Expert weight format (default: as released)");
+  command->add_option("--tp", options->tensor, "Tensor-parallel ranks of each expert");
+  command->add_option("--ep", options->expert, "Expert-parallel ranks");
   command->add_option("--mode", options->mode,
-                      "Draw the histogram: active_subset, zipf, onehot_mix or topk_distinct (if "
-                      "not given, Zipf's expected counts)");
-  command->add_option("--seed", options->seed, "Of the draw");
-  command->add_option("--profile", options->profile,
-                      "Configurations of a kernel of one's own: a file of `foretoken-calibrate fit "
-                      "wave`");
-  command->add_option("--top", options->top, "Also list so many configurations, fastest first")
+                      "Draw the routing at random: active_subset, zipf, onehot_mix or "
+                      "topk_distinct (default: Zipf's expected counts)");
+  command->add_option("--seed", options->seed, "Seed of --mode");
+  command->add_option(
+      "--profile", options->profile,
+      "Configurations of your own kernel, from a file of `foretoken-calibrate fit wave`");
+  command->add_option("--top", options->top, "Number of configurations to list, fastest first")
       ->check(CLI::Range(0, 10'000));
-  command->add_flag("--json", options->json, "As JSON");
+  command->add_flag("--json", options->json, "Print JSON");
   command->footer(examples(
       "  foretoken dispatch --model olmoe-1b-7b --gpu h200-sxm --dtype fp8 --tokens 64 "
       "--balancedness 0.5\n"

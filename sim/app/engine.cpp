@@ -144,20 +144,20 @@ int show_preset(const EngineArguments& arguments) {
 
 void add_engine(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand(
-      "engine", "What vLLM, SGLang and TensorRT-LLM do by default, and their flags");
+      "engine", "Show the defaults and flags of vLLM, SGLang and TensorRT-LLM");
   command->require_subcommand(1);
   auto arguments = std::make_shared<EngineArguments>();
-  CLI::App* list = command->add_subcommand("list", "All presets side by side, on one GPU");
+  CLI::App* list = command->add_subcommand("list", "Compare all presets on one GPU");
   list->add_option("--gpu", arguments->gpu, "Name or TOML path of the GPU")->capture_default_str();
   list->add_option("--tp", arguments->tensor_parallel, "GPUs of a tensor-parallel group")
       ->capture_default_str();
-  list->add_flag("--json", arguments->is_json, "Print an object instead");
+  list->add_flag("--json", arguments->is_json, "Print a JSON object");
   list->callback(
       [arguments, &chosen] { chosen = [arguments] { return list_presets(*arguments); }; });
   CLI::App* show =
-      command->add_subcommand("show", "One preset in full: values, flags, where they come from");
-  show->add_option("preset", arguments->preset, "Name or TOML path")->required();
-  show->add_flag("--json", arguments->is_json, "Print an object instead");
+      command->add_subcommand("show", "Show one preset in full: values, flags and their sources");
+  show->add_option("preset", arguments->preset, "Name or TOML file")->required();
+  show->add_flag("--json", arguments->is_json, "Print a JSON object");
   show->callback(
       [arguments, &chosen] { chosen = [arguments] { return show_preset(*arguments); }; });
   command->footer(

@@ -199,26 +199,26 @@ int explain(const ExplainOptions& options) {
 void add_explain(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = program.add_subcommand(
-      "explain", "Why is a request slow, and which one change would help most?");
+      "explain", "Break down why a request is slow, and rank the single changes that would help");
   command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
   CLI::Option* request = command->add_option("--request", options->request,
-                                             "This request, by its number in requests.csv");
+                                             "Explain this request, by its id in requests.csv");
   command
       ->add_option("--percentile", options->percentile,
-                   "The request at a percentile of ttft, tpot or e2e, as tpot:99.9")
+                   "Explain the request at this percentile of ttft, tpot or e2e, such as tpot:99.9")
       ->capture_default_str()
       ->excludes(request);
-  command->add_option("--metric", options->metric, "With --request: its ttft, tpot or e2e")
+  command->add_option("--metric", options->metric, "With --request: explain its ttft, tpot or e2e")
       ->capture_default_str()
       ->needs(request);
   add_set_option(*command, options->overrides);
   command->add_flag("--split-only", options->split_only,
-                    "Say where the time went, without runs of what would help");
+                    "Show only where the time went, without simulating changes");
   command->add_option("--report", options->report_path,
-                      "Write bars and tables of the same here, as one HTML file");
-  command->add_option("--jobs", options->jobs, "Runs at once (default: one a processor)")
+                      "Write charts and tables to this HTML file");
+  command->add_option("--jobs", options->jobs, "Parallel runs (default: one per CPU)")
       ->check(above_zero());
-  command->add_flag("--json", options->json, "Print the same as one JSON object");
+  command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       examples("  foretoken explain examples/quickstart.toml\n"
                "  foretoken explain examples/swap.toml --percentile tpot:99\n"

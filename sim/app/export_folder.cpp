@@ -8,8 +8,10 @@
 namespace foretoken {
 
 void add_export_option(CLI::App& command, std::string& folder, const std::string& what) {
-  command.add_option("--export", folder,
-                     fmt::format("Folder for launch script, manifests and load test of {}", what));
+  command.add_option(
+      "--export", folder,
+      fmt::format("Write launch script, manifests and load-test command of {} to this folder",
+                  what));
 }
 
 void expect_export(const std::filesystem::path& folder, Outputs& outputs) {

@@ -109,17 +109,17 @@ void add_gpu(CLI::App& program, Action& chosen) {
   command->require_subcommand(1);
   auto name = std::make_shared<std::string>();
   auto is_json = std::make_shared<bool>(false);
-  CLI::App* list = command->add_subcommand("list", "All GPUs inside the program");
-  list->add_flag("--json", *is_json, "Print an array of objects instead");
+  CLI::App* list = command->add_subcommand("list", "List the built-in GPUs");
+  list->add_flag("--json", *is_json, "Print a JSON array");
   list->callback([is_json, &chosen] { chosen = *is_json ? print_gpus_json : list_gpus; });
-  CLI::App* show = command->add_subcommand("show", "One GPU in full");
-  show->add_option("gpu", *name, "Name or TOML path")->required();
-  show->add_flag("--json", *is_json, "Print an object instead");
+  CLI::App* show = command->add_subcommand("show", "Show one GPU in full");
+  show->add_option("gpu", *name, "Name or TOML file")->required();
+  show->add_flag("--json", *is_json, "Print a JSON object");
   show->callback(
       [name, is_json, &chosen] { chosen = [name, is_json] { return show_gpu(*name, *is_json); }; });
   CLI::App* check = command->add_subcommand(
-      "check", "Say what is missing or implausible in a TOML file; status 1 if something is wrong");
-  check->add_option("file", *name, "TOML path")->required();
+      "check", "Report what is missing or implausible in a TOML file (status 1 if anything is)");
+  check->add_option("file", *name, "TOML file")->required();
   check->callback([name, &chosen] { chosen = [name] { return check_gpu_file(*name); }; });
   command->footer(
       examples("  foretoken gpu list\n  foretoken gpu show h200-sxm\n"

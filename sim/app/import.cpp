@@ -70,20 +70,22 @@ int import_deployment(const ImportOptions& options) {
 void add_import(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<ImportOptions>();
   CLI::App* command = program.add_subcommand(
-      "import", "Turn a launch line or a manifest into a scenario, and say what each flag becomes");
+      "import",
+      "Convert a launch command or a manifest into a scenario, and account for every flag");
   command
       ->add_option("from", options->source.from,
-                   "A launch line in quotes, or a file: shell script, Docker Compose, Kubernetes, "
+                   "Launch command in quotes, or a file: shell script, Docker Compose, Kubernetes, "
                    "llm-d values, Dynamo graph")
       ->required();
   command->add_option("--cluster", options->source.cluster,
-                      "Cluster: name or TOML (default: the GPUs that a manifest names)");
+                      "Cluster: name or TOML file (default: the GPUs in the manifest)");
   command->add_option("--model", options->source.model,
-                      "Model: name, TOML or config.json (default: as launched)");
+                      "Model: name, TOML file or config.json (default: as launched)");
   add_launch_options(*command, nullptr, options->source);
-  command->add_option("--out", options->out_path, "Scenario file to write (default: printed)");
-  command->add_flag("--json", options->json, "Print scenario, flags and notes as an object");
-  command->add_flag("--quiet", options->quiet, "Print no table of flags");
+  command->add_option("--out", options->out_path,
+                      "Write the scenario to this file (default: standard output)");
+  command->add_flag("--json", options->json, "Print scenario, flags and notes as JSON");
+  command->add_flag("--quiet", options->quiet, "Do not print the table of flags");
   command->footer(
       examples("  foretoken import \"vllm serve meta-llama/Llama-3.1-70B -tp 4\" --cluster "
                "h100-sxm-4\n"

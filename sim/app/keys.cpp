@@ -197,11 +197,10 @@ void add_keys(CLI::App& program, Action& chosen) {
   };
   auto asked = std::make_shared<Asked>();
   CLI::App* command = program.add_subcommand(
-      "keys", "Every key of a scenario: type, unit, default, allowed values, meaning");
-  command->add_option("table", asked->name, "A table, a key, or TABLE.KEY; all if left out");
-  CLI::Option* json = command->add_flag("--json", asked->is_json, "Print a list of tables instead");
-  command->add_flag("--markdown", asked->is_markdown, "Print a page in Markdown instead")
-      ->excludes(json);
+      "keys", "Document scenario keys: type, unit, default, allowed values, meaning");
+  command->add_option("table", asked->name, "Table, key or TABLE.KEY (default: all)");
+  CLI::Option* json = command->add_flag("--json", asked->is_json, "Print a JSON array of tables");
+  command->add_flag("--markdown", asked->is_markdown, "Print Markdown")->excludes(json);
   command->footer(
       examples("  foretoken keys engine\n"
                "  foretoken keys workload.rate_scale\n"

@@ -93,15 +93,18 @@ void add_launch_options(CLI::App& command, CLI::Option* from, LaunchSource& sour
     if (from != nullptr) option->needs(from);
     return option;
   };
-  add("--service", source.service, "The one server of the file that is meant");
-  add("--rate", source.rate, "Requests that arrive, as 4/s");
-  add("--users", source.users, "Or users who each wait for their answer")
+  add("--service", source.service, "Service to use, if the file defines several");
+  add("--rate", source.rate, "Arrival rate, such as 4/s");
+  add("--users", source.users,
+      "Concurrent users, each of whom waits for the answer, instead of --rate")
       ->check(CLI::PositiveNumber)
       ->excludes("--rate");
-  add("--prompt-tokens", source.prompt_tokens, "Tokens of each prompt")->check(CLI::PositiveNumber);
-  add("--output-tokens", source.output_tokens, "Tokens of each answer")->check(CLI::PositiveNumber);
-  add("--requests", source.requests, "Requests in all")->check(CLI::PositiveNumber);
-  add("--traffic", source.traffic, "A trace, for lengths and, without --rate, arrivals")
+  add("--prompt-tokens", source.prompt_tokens, "Prompt length, in tokens")
+      ->check(CLI::PositiveNumber);
+  add("--output-tokens", source.output_tokens, "Output length, in tokens")
+      ->check(CLI::PositiveNumber);
+  add("--requests", source.requests, "Number of requests")->check(CLI::PositiveNumber);
+  add("--traffic", source.traffic, "Trace file for lengths and, without --rate, arrival times")
       ->check(CLI::ExistingFile);
 }
 

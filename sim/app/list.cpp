@@ -88,9 +88,9 @@ int list_everything() {
 
 void add_list(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand(
-      "list", "Every scheduler, router, predictor and kind of traffic, one line each");
+      "list", "List schedulers, routers, predictors and traffic models, one line each");
   auto is_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *is_json, "Print an object instead: everything by name");
+  command->add_flag("--json", *is_json, "Print a JSON object");
   command->callback(
       [is_json, &chosen] { chosen = *is_json ? print_everything_json : list_everything; });
 }

@@ -41,18 +41,17 @@ std::string unknown_subcommand(const CLI::App& program, const std::string& name)
 
 int run(int argc, char** argv) {
   CLI::App program(
-      "Foretoken predicts TTFT, TPOT, throughput and cost of LLM serving before anyone rents the "
+      "Foretoken predicts the TTFT, TPOT, throughput and cost of LLM serving before anyone rents "
+      "the "
       "GPUs.\nStart with: foretoken simulate examples/quickstart.toml",
       "foretoken");
   program.formatter(std::make_shared<HelpFormat>());
   program.set_version_flag("--version", "foretoken " + version());
   program.require_subcommand(0, 1);
   program.footer(
-      "Exit status: 0 fine, 1 ran but something failed, 2 a mistake in what was asked, 3 a mistake "
-      "of "
-      "ours,\n130 stopped by Ctrl-C with finished runs kept. Colours: on a terminal, unless "
-      "NO_COLOR "
-      "is set.");
+      "Exit status: 0 success; 1 ran, but something failed; 2 invalid input; 3 internal "
+      "error;\n130 interrupted (finished runs are kept). Output is coloured on a terminal unless "
+      "NO_COLOR is set.");
 
   Action chosen;
   add_simulate(program, chosen);

@@ -230,17 +230,17 @@ void add_model(CLI::App& program, Action& chosen) {
   command->require_subcommand(1);
   auto name = std::make_shared<std::string>();
   auto is_json = std::make_shared<bool>(false);
-  CLI::App* list = command->add_subcommand("list", "All models inside the program");
+  CLI::App* list = command->add_subcommand("list", "List the built-in models");
   list->add_flag("--json", *is_json, "Print an object of arrays instead");
   list->callback([is_json, &chosen] { chosen = *is_json ? print_models_json : list_models; });
-  CLI::App* show = command->add_subcommand("show", "One model in full");
+  CLI::App* show = command->add_subcommand("show", "Show one model in full");
   show->add_option("model", *name, "Name, TOML path or config.json")->required();
-  show->add_flag("--json", *is_json, "Print an object instead");
+  show->add_flag("--json", *is_json, "Print a JSON object");
   show->callback([name, is_json, &chosen] {
     chosen = [name, is_json] { return show_model(*name, *is_json); };
   });
   CLI::App* import =
-      command->add_subcommand("import", "Print a Hugging Face config.json as a model TOML file");
+      command->add_subcommand("import", "Convert a Hugging Face config.json to a model TOML file");
   import->add_option("config", *name, "Path to config.json")->required();
   import->callback([name, &chosen] { chosen = [name] { return import_model(*name);
 };

@@ -30,8 +30,9 @@ int plan_here(const PlanCommand& options) {
 void add_plan(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<PlanCommand>();
   CLI::App* command = program.add_subcommand(
-      "plan", "Find the cheapest deployment that holds the SLO, and the choices worth considering");
-  add_plan_options(*command, *options, "Runs at once (default: one a processor)");
+      "plan",
+      "Find the cheapest deployment that meets the SLO, and the alternatives worth considering");
+  add_plan_options(*command, *options, "Parallel runs (default: one per CPU)");
   command->footer(
       examples("  foretoken plan examples/plan.toml\n"
                "  foretoken plan examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4\n"

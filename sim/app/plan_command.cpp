@@ -289,38 +289,39 @@ void add_plan_options(CLI::App& command, PlanCommand& options, const std::string
         ->allow_extra_args(false);
   }
   add_set_option(command, options.overrides, "the scenario, [plan] included");
-  command.add_flag("--max-load", options.max_load,
-                   "The highest load that the cluster holds instead (or each of --clusters)");
+  command.add_flag(
+      "--max-load", options.max_load,
+      "Find the highest load that the cluster (or each of --clusters) sustains instead");
   command
       .add_option("--vary", options.changes,
-                  "With --max-load: what other hardware is worth, as gpu.dram_bandwidth=+20%; "
+                  "With --max-load: hardware change to evaluate, such as gpu.dram_bandwidth=+20%; "
                   "repeatable")
       ->allow_extra_args(false);
-  command.add_flag("--cheapest", options.cheapest, "Look for the cheapest alone, with fewer runs");
-  command.add_flag("--quick", options.quick, "No intervals and no highest load of the answers");
+  command.add_flag("--cheapest", options.cheapest, "Find only the cheapest, in fewer runs");
+  command.add_flag("--quick", options.quick, "Skip the intervals and the highest sustainable load");
   command.add_flag("--all", options.all,
-                   "Print every choice that holds, not the cheapest 20 alone");
-  command.add_option("--margin", options.margin,
-                     "Share of the load that has to hold on top of it (default: [plan] margin, or "
-                     "0.05)");
-  command.add_option("--time-limit", options.time_limit,
-                     "Give the best answer found by then, as \"30 s\" or \"5 min\"");
+                   "Print every choice that meets the SLO, not only the cheapest 20");
+  command.add_option(
+      "--margin", options.margin,
+      "Headroom: extra share of the load that must be sustained (default: [plan] margin, or 0.05)");
+  command.add_option(
+      "--time-limit", options.time_limit,
+      "Stop after this time with the best answer so far, such as \"30 s\" or \"5 min\"");
   command.add_flag("--exhaustive", options.exhaustive,
-                   "Run every choice with one replica, two, ... up to the first that holds");
+                   "Simulate every choice with 1, 2, ... replicas until one meets the SLO");
   command.add_option("--out", options.out_folder,
-                     "Folder for plan.csv and plan.json (default: SCENARIO.plan)");
+                     "Write plan.csv and plan.json to this folder (default: SCENARIO.plan)");
   add_export_option(command, options.export_folder, "the cheapest deployment");
   command.add_option("--report", options.report_path,
-                     "Write charts and tables of all choices here, as one HTML file");
+                     "Write charts and tables of all choices to this HTML file");
   command.add_option("--store", options.store_path,
-                     "SQLite file that keeps every finished run: a plan that was stopped or killed "
-                     "goes on from it, and other choices take the runs that they share (default: "
-                     "runs.sqlite in the folder of --out)");
+                     "SQLite file of finished runs, from which an interrupted plan resumes and "
+                     "other plans reuse runs (default: runs.sqlite in the folder of --out)");
   command.add_option("--jobs", options.jobs, jobs_text)->check(above_zero());
   command.add_flag("--dry-run", options.is_dry,
-                   "Check and list the choices with what their steps allow, and run nothing");
-  command.add_flag("--json", options.json, "Print plan.json's object alone");
-  command.add_flag("--quiet", options.quiet, "Print neither table nor progress");
+                   "Check and list the choices with their bounds, without simulating");
+  command.add_flag("--json", options.json, "Print only the JSON of plan.json");
+  command.add_flag("--quiet", options.quiet, "Print neither the table nor progress");
 }
 
 }  // namespace foretoken

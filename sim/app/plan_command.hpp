@@ -24,16 +24,16 @@ struct PlanList {
 };
 
 inline constexpr auto plan_lists = std::to_array<PlanList>({
-    {"--gpus", "gpus", "GPUs to choose from, as h100-sxm,l40s: nodes as many as it takes"},
-    {"--clusters", "clusters", "Clusters to choose from, of the size they have (names, paths)"},
-    {"--tp", "tensor_parallel", "Tensor-parallel sizes, as 1,2,4,8", true},
+    {"--gpus", "gpus", "GPUs to choose from, such as h100-sxm,l40s; as many nodes as needed"},
+    {"--clusters", "clusters", "Clusters to choose from, of fixed size (names or TOML files)"},
+    {"--tp", "tensor_parallel", "Tensor-parallel sizes, such as 1,2,4,8", true},
     {"--pp", "pipeline_parallel", "Pipeline-parallel sizes", true},
-    {"--dp", "data_parallel_attention", "Attention ranks that share the experts", true},
+    {"--dp", "data_parallel_attention", "Data-parallel attention sizes", true},
     {"--ep", "expert_parallel", "Expert-parallel sizes", true},
-    {"--pools", "pools", "Replicas of each pool in one set, as 1:3,2:2 (scenarios with pools)"},
-    {"--preset", "preset", "Engine presets, as vllm-v1,sglang"},
+    {"--pools", "pools", "Replicas per pool in one set, such as 1:3,2:2 (scenarios with pools)"},
+    {"--preset", "preset", "Engine presets, such as vllm-v1,sglang"},
     {"--scheduler", "scheduler", "Schedulers"},
-    {"--dtype", "dtype", "Weight formats, as bf16,fp8"},
+    {"--dtype", "dtype", "Weight formats, such as bf16,fp8"},
     {"--kv-dtype", "kv_dtype", "KV cache formats"},
 });
 

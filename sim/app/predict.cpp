@@ -78,27 +78,26 @@ int predict(const PredictOptions& options) {
 
 void add_predict(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<PredictOptions>();
-  CLI::App* command = program.add_subcommand("predict", "Price kernels given as JSON lines");
-  command->add_option("--gpu", options->pricing.gpu, "GPU: name or TOML");
+  CLI::App* command =
+      program.add_subcommand("predict", "Predict the time of kernels given as JSON lines");
+  command->add_option("--gpu", options->pricing.gpu, "GPU: name or TOML file");
   command->add_option("--cluster", options->pricing.cluster,
-                      "Cluster: name or TOML, for collectives too");
-  command->add_option("--predictor", options->pricing.predictor, "Predictor (see: foretoken list)");
+                      "Cluster: name or TOML file; needed for collectives");
+  command->add_option("--predictor", options->pricing.predictor, "Predictor (see foretoken list)");
   command->add_option("--communication", options->pricing.communication,
-                      "Who prices collectives: model (formulas) or measured (a database)");
-  command->add_flag(
-      "--explain", options->pricing.explain,
-      "Add how each kernel is cut into launches and tasks, and the busiest SM's cycles");
+                      "Source of collective times: model (formulas) or measured (database)");
+  command->add_flag("--explain", options->pricing.explain,
+                    "Add each kernel's launches, tasks and busiest-SM cycles");
   command->add_option("cases", options->cases, "File of JSON lines, or - for standard input")
       ->required();
   command->footer(examples(
       "  echo '{\"kernel\":\"gemm\",\"m\":64,\"n\":4096,\"k\":4096,\"dtype\":\"bf16\"}' |"
       " foretoken predict --gpu h200-sxm -\n"
       "  foretoken predict --cluster h100-sxm-8 examples/kernels.jsonl\n"
-      "\"cold\": false prices weights and inputs that are in the L2 already, "
-      "\"framework\" (vllm, sglang, trtllm, or pytorch: the bare launch) says whose call it "
-      "is. Every answer tells these and the kernel_source that was priced. Scenarios scale "
-      "prices by kernel with [predictor.stretch].\n"
-      "A bad line becomes {\"error\": ..., \"line\": n} and the exit status is 1."));
+      "\"cold\": false: weights and inputs are already in L2. \"framework\" (vllm, sglang, trtllm, "
+      "or pytorch for the bare launch): whose kernel is launched. Every answer repeats both, with "
+      "the kernel_source used. [predictor.stretch] of a scenario scales times by kernel.\n"
+      "A malformed line yields {\"error\": ..., \"line\": n} and exit status 1."));
   command->callback([options, &chosen] { chosen = [options] { return predict(*options); }; });
 }
 

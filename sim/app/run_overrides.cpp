@@ -8,15 +8,15 @@ void add_set_option(CLI::App& command, std::vector<std::string>& overrides,
                     const std::string& where) {
   command
       .add_option("--set", overrides,
-                  fmt::format("Change a key of {}, as table.key=value; repeatable", where))
+                  fmt::format("Override a key of {}: table.key=value; repeatable", where))
       ->allow_extra_args(false);
 }
 
 void add_goal_option(CLI::App& command, std::vector<std::string>& goals) {
   command
       .add_option("--goal", goals,
-                  "Figures to be best by, as e2e_p99_ms,output_tokens_per_s: any column of the CSV "
-                  "(default: tails of latency, throughput, goodput, cost)")
+                  "Figures to rank by, such as e2e_p99_ms,output_tokens_per_s: any CSV column "
+                  "(default: tail latency, throughput, goodput, cost)")
       ->delimiter(',')
       ->allow_extra_args(false);
 }

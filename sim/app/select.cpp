@@ -279,11 +279,11 @@ int select(const SelectOptions& options) {
 void add_select(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<SelectOptions>();
   CLI::App* command = program.add_subcommand(
-      "select", "The best tile of a matrix product by an analytic model, without tuning");
-  command->add_option("--gpu", options->gpu, "GPU: name or TOML")->required();
-  command->add_option("--gemm", options->gemm, "Tokens x outputs x inputs: 4096x6144x4096")
+      "select", "Choose a GEMM's tile with an analytic model, without tuning");
+  command->add_option("--gpu", options->gpu, "GPU: name or TOML file")->required();
+  command->add_option("--gemm", options->gemm, "Tokens x outputs x inputs, such as 4096x6144x4096")
       ->required();
-  command->add_option("--dtype", options->dtype, "Of both operands (default bf16)");
+  command->add_option("--dtype", options->dtype, "Format of both operands (default: bf16)");
   std::vector<std::string> names;
   const auto models = tile_model_catalog();
   for (const auto& entry : models.entries()) names.push_back(entry.name);
@@ -291,19 +291,17 @@ void add_select(CLI::App& program, Action& chosen) {
       "--model", options->model,
       fmt::format("Who ranks: {} (default: {}, on AMD parts {})", fmt::join(names, ", "),
                   default_tile_model(GpuVendor::nvidia), default_tile_model(GpuVendor::amd)));
-  command->add_option("--tile", options->tile, "Price this tile instead: 128x256x64");
-  auto* const pool =
-      command->add_option("--pool", options->pool,
-                          "Choose among tuned tiles: a file of `foretoken-tune export --as pool`");
+  command->add_option("--tile", options->tile, "Evaluate this tile instead, such as 128x256x64");
+  auto* const pool = command->add_option(
+      "--pool", options->pool,
+      "Choose among tuned tiles, from a file of `foretoken-tune export --as pool`");
   pool->excludes("--tile");
-  command
-      ->add_flag("--pool-extends", options->extends,
-                 "... or the model's own candidates, where it thinks them faster")
+  command->add_flag("--pool-extends", options->extends, "Also consider the model's own candidates")
       ->needs(pool);
-  command->add_option("--top", options->top, "So many of the best")->check(CLI::Range(1, 100));
+  command->add_option("--top", options->top, "Number of tiles to list")->check(CLI::Range(1, 100));
   command->add_flag("--explain", options->explain,
-                    "Cycles of each part of the first tile, and Stream-K's grids");
-  command->add_flag("--json", options->json, "As JSON");
+                    "Show the cycles of each part of the best tile, and Stream-K grids");
+  command->add_flag("--json", options->json, "Print JSON");
   command->footer(examples(
       "  foretoken select --gpu h200-sxm --gemm 4096x6144x4096\n"
       "  foretoken select --gpu b200-sxm --gemm 64x28672x8192 --dtype fp8 --top 5 --explain\n"

@@ -86,32 +86,32 @@ int serve_scenario(ServeOptions options) {
 void add_serve(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<ServeOptions>();
   CLI::App* command = program.add_subcommand(
-      "serve",
-      "Answer real clients as the scenario's servers would: an OpenAI-compatible endpoint");
+      "serve", "Serve the simulated deployment to real clients over an OpenAI-compatible API");
   command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
   add_set_option(*command, options->overrides);
-  command->add_option("--port", options->live.port, "Port to listen on; 0 = any that is free")
+  command->add_option("--port", options->live.port, "Port to listen on; 0 picks a free one")
       ->capture_default_str();
   command
-      ->add_option("--host", options->live.host,
-                   "Address to listen on; 0.0.0.0 = every network, without any access control")
+      ->add_option(
+          "--host", options->live.host,
+          "Address to listen on; 0.0.0.0 exposes it to every network, without access control")
       ->capture_default_str();
-  command->add_option("--speed", options->live.speed, "Simulated seconds a second")
+  command->add_option("--speed", options->live.speed, "Simulated seconds per second of real time")
       ->check(CLI::Range(1e-3, speed_max))
       ->capture_default_str();
   command->add_option("--served-model-name", options->live.model,
-                      "What clients call the model (default: the scenario's name of it)");
+                      "Model name that clients use (default: the scenario's)");
   command->add_option("--record", options->record_folder,
-                      "When stopped, write what was served here, for foretoken validate");
-  command->add_flag("--json", options->json, "When stopped, print report.json's object alone");
-  command->add_flag("--quiet", options->quiet, "Say nothing");
+                      "On exit, write the served requests to this folder, for foretoken validate");
+  command->add_flag("--json", options->json, "On exit, print only the JSON of report.json");
+  command->add_flag("--quiet", options->quiet, "Print nothing");
   command->footer(examples(
       "  foretoken serve examples/quickstart.toml --port 8000\n"
       "  curl http://127.0.0.1:8000/v1/completions -d "
       "'{\"prompt\": \"Hello\", \"max_tokens\": 8}'\n"
       "  foretoken serve examples/quickstart.toml --speed 10 --record served\n"
-      "Prompts count a token for 4 bytes of text, or their token ids. Answers are as long as "
-      "max_tokens with\nignore_eos, else as the scenario's output_tokens has them, up to "
+      "Prompts count one token per 4 bytes of text, or per token id. Answers have max_tokens "
+      "tokens with\nignore_eos, otherwise lengths from the scenario's output_tokens, up to "
       "max_tokens."));
   command->callback(
       [options, &chosen] { chosen = [options] { return serve_scenario(*options); }; });

@@ -155,43 +155,45 @@ int simulate(const SimulateOptions& options) {
 
 void add_simulate(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<SimulateOptions>();
-  CLI::App* command = program.add_subcommand("simulate", "Run a scenario and report what it says");
+  CLI::App* command = program.add_subcommand(
+      "simulate", "Simulate a scenario and report latency, throughput and cost");
   CLI::Option* file = command->add_option("scenario", options->scenario, "Scenario file (TOML)");
-  CLI::Option* from = command->add_option(
-      "--from", options->launched.from,
-      "Instead of a file, a launch line in quotes, or a script or manifest (see import --help)");
+  CLI::Option* from = command->add_option("--from", options->launched.from,
+                                          "Instead of a scenario: a launch command in quotes, a "
+                                          "script or a manifest (see import --help)");
   from->excludes(file);
-  command->add_option("--cluster", options->launched.cluster, "Where it runs: name or TOML")
+  command->add_option("--cluster", options->launched.cluster, "Cluster: name or TOML file")
       ->needs(from);
-  command->add_option("--model", options->launched.model, "Its model, if the launch names none")
+  command->add_option("--model", options->launched.model, "Model, if the launch command names none")
       ->needs(from);
   add_launch_options(*command, from, options->launched);
   add_set_option(*command, options->overrides, "the scenario for this run");
-  command->add_option("--out", options->out_folder,
-                      "Folder for report.json, requests.csv and the resolved scenario.toml");
+  command->add_option(
+      "--out", options->out_folder,
+      "Write report.json, requests.csv and the resolved scenario.toml to this folder");
   add_export_option(*command, options->export_folder, "the scenario");
-  command->add_option("--steps", options->steps_path, "Write every engine step here (JSON lines)");
+  command->add_option("--steps", options->steps_path,
+                      "Write every engine step to this file (JSON lines)");
   command->add_option("--report", options->report_path,
-                      "Write charts and all requests here, as one HTML file");
+                      "Write charts and all requests to this HTML file");
   CLI::Option* trace = command->add_option(
       "--trace", options->trace_path,
-      "Write what happened when here, for ui.perfetto.dev (JSON; gzip if it ends in .gz)");
+      "Write a trace for ui.perfetto.dev to this file (JSON; gzip if it ends in .gz)");
   command
       ->add_option("--trace-kernels", options->trace_kernels,
-                   "Steps of a stage whose kernels the trace shows: all, none, or every so many "
-                   "(default: 100)")
+                   "Trace the kernels of every Nth step of a stage: all, none or N (default: 100)")
       ->needs(trace);
   command
       ->add_flag("--trace-tokens", options->trace_tokens,
-                 "Arrows of the trace go on to every token, not just to the first")
+                 "Draw flow arrows to every token, not only to the first")
       ->needs(trace);
   command->add_option("--intervals", options->intervals,
-                      "What the error of prices makes of the figures: estimate (the default, from "
-                      "this run), simulate (two more runs beside it, for queues too) or none");
-  command->add_flag("--json", options->json, "Print report.json's object alone");
+                      "90 % intervals for kernel-price error: estimate (default; from this run), "
+                      "simulate (two more runs, which captures queueing) or none");
+  command->add_flag("--json", options->json, "Print only the JSON of report.json");
   command->add_flag("--skip-bad-lines", options->skip_bad_lines,
-                    "Pass over malformed trace lines and count them");
-  command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
+                    "Skip malformed trace lines and count them");
+  command->add_flag("--quiet", options->quiet, "Print neither the table nor progress");
   command->footer(examples(
       "  foretoken simulate examples/quickstart.toml\n"
       "  foretoken simulate examples/quickstart.toml --set cluster.name=h100-sxm-1\n"

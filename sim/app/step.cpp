@@ -34,62 +34,67 @@ int step(const StepOptions& options) {
 void add_step(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<StepOptions>();
   CLI::App* command =
-      program.add_subcommand("step", "Price one engine iteration, kernel by kernel");
-  command->add_option("--model", options->model, "Model: name, TOML or config.json");
-  command->add_option("--gpu", options->gpu, "GPU: name or TOML");
-  command->add_option("--cluster", options->cluster, "Cluster: name or TOML");
+      program.add_subcommand("step", "Predict the time of one engine iteration, kernel by kernel");
+  command->add_option("--model", options->model, "Model: name, TOML file or config.json");
+  command->add_option("--gpu", options->gpu, "GPU: name or TOML file");
+  command->add_option("--cluster", options->cluster, "Cluster: name or TOML file");
   command->add_option("--tp", options->layout.tensor, "Tensor-parallel ranks")->check(above_zero());
   command->add_option("--pp", options->layout.pipeline, "Pipeline stages")->check(above_zero());
   command
       ->add_option("--dp", options->layout.data_parallel_attention,
-                   "Attention ranks (groups of TP) that share the experts, each with this batch")
+                   "Data-parallel attention ranks, each with this batch")
       ->check(above_zero());
   command->add_option("--ep", options->layout.expert, "Expert-parallel ranks")->check(above_zero());
   command->add_option("--dtype", options->dtype,
-                      "Format of weights: bf16, fp8, nvfp4 ... (default: as published)");
-  command->add_option("--expert-dtype", options->expert_dtype, "Format of the experts' weights");
-  command->add_option("--kv-dtype", options->kv_dtype, "Format of the KV cache");
-  command->add_option("--predictor", options->predictor, "Predictor (see: foretoken list)");
+                      "Weight format: bf16, fp8, nvfp4 ... (default: as published)");
+  command->add_option("--expert-dtype", options->expert_dtype, "Expert weight format");
+  command->add_option("--kv-dtype", options->kv_dtype, "KV cache format");
+  command->add_option("--predictor", options->predictor, "Predictor (see foretoken list)");
   command->add_option("--prefill", options->prefill, "Prompts: COUNTxTOKENS[@ALREADY_CACHED],...");
   command->add_option("--decode", options->decode, "Decoding sequences: COUNTxCONTEXT,...");
   CLI::Option* drafts =
-      command->add_option("--drafts", options->drafts, "Drafted tokens that each decode verifies")
+      command->add_option("--drafts", options->drafts, "Draft tokens verified per decode")
           ->check(CLI::Range(0, 64));
-  CLI::Option* speculate =
-      command
-          ->add_option("--speculate", options->speculate,
-                       "Who drafts behind the step: draft_model, eagle, mtp or ngram")
-          ->needs(drafts);
-  command->add_option("--draft-model", options->draft_model, "The draft: name or TOML")
+  CLI::Option* speculate = command
+                               ->add_option("--speculate", options->speculate,
+                                            "Drafting method: draft_model, eagle, mtp or ngram")
+                               ->needs(drafts);
+  command->add_option("--draft-model", options->draft_model, "Draft model: name or TOML file")
       ->needs(speculate);
-  command->add_option("--draft-tp", options->draft_tensor, "Tensor-parallel ranks of the draft")
+  command
+      ->add_option("--draft-tp", options->draft_tensor, "Tensor-parallel ranks of the draft model")
       ->check(above_zero())
       ->needs(speculate);
-  command->add_option("--framework", options->framework, "Whose kernels: vllm, sglang, trtllm");
-  command->add_option("--sampling", options->sampling, "How tokens are chosen: greedy or top_p");
-  command->add_flag("--warm", options->warm, "Weights and KV in L2 where they fit (default: cold)");
+  command->add_option("--framework", options->framework,
+                      "Kernels of this framework: vllm, sglang or trtllm");
+  command->add_option("--sampling", options->sampling, "Sampling: greedy or top_p");
+  command->add_flag("--warm", options->warm,
+                    "Weights and KV cache start in L2 where they fit (default: cold)");
   command->add_option("--routing", options->routing,
                       "MoE: balanced, power_law:EXPONENT or balancedness:B");
-  command->add_option("--block-tokens", options->block_tokens, "Tokens of a KV block")
+  command->add_option("--block-tokens", options->block_tokens, "Tokens per KV block")
       ->check(above_zero());
-  command->add_option("--host-us", options->host_us, "Host time added to the step")
+  command->add_option("--host-us", options->host_us, "CPU time added to the step, in µs")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--communication", options->communication,
-                      "Who prices collectives: model (formulas) or measured (a database)");
+                      "Source of collective times: model (formulas) or measured (database)");
   command->add_option("--communication-fallback", options->fallback,
-                      "What was not measured: none (an error) or model");
-  command->add_option("--all-reduce", options->all_reduce, "Algorithm: auto, nccl, ring, tree ...");
+                      "Source of what was not measured: none (an error) or model");
+  command->add_option("--all-reduce", options->all_reduce,
+                      "All-reduce algorithm: auto, nccl, ring, tree ...");
   // A scenario says all of that itself.
   const std::vector<CLI::Option*> settings =
       command->get_options([](const CLI::Option* option) { return !option->check_name("--help"); });
   CLI::Option* scenario = command->add_option(
       "--scenario", options->scenario,
-      "Model, cluster, layout, engine and predictor of this scenario, instead of these options");
+      "Take model, cluster, layout, engine and predictor from this scenario instead");
   for (CLI::Option* setting : settings) {
     if (!setting->check_name("--prefill") && !setting->check_name("--decode"))
       scenario->excludes(setting);
   }
-  command->add_option("--set", options->overrides, "Override one value of the scenario: key=value")
+  command
+      ->add_option("--set", options->overrides,
+                   "Override a key of the scenario: table.key=value; repeatable")
       ->needs(scenario);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(examples(

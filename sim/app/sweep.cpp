@@ -40,8 +40,8 @@ int sweep_here(const SweepOptions& options) {
 void add_sweep(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<SweepOptions>();
   CLI::App* command = program.add_subcommand(
-      "sweep", "Run a scenario for many values of any of its keys, and keep every result");
-  add_sweep_options(*command, *options, "Runs at once (default: one a processor)");
+      "sweep", "Simulate every combination of key values, and keep each result");
+  add_sweep_options(*command, *options, "Parallel runs (default: one per CPU)");
   command->footer(examples(
       "  foretoken sweep examples/quickstart.toml --vary \"workload.rate=4 /s,8 /s,16 /s\" --seeds "
       "5\n"

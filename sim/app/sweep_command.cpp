@@ -157,42 +157,41 @@ void add_sweep_options(CLI::App& command, SweepOptions& options, const std::stri
   command.add_option("scenario", options.scenario, "Scenario file (TOML)")->required();
   command
       .add_option("--vary", options.vary,
-                  "A key and the values to try, as \"workload.rate=4 /s,8 /s\"; repeatable, all "
-                  "combinations are run")
+                  "A key and the values to try, such as \"workload.rate=4 /s,8 /s\"; repeatable: "
+                  "all combinations are run")
       ->allow_extra_args(false);
   command.add_flag("--zip", options.zip,
-                   "Take the first value of every key, then the second …, not all combinations");
+                   "Pair the values of all keys in order instead of combining them");
   command
       .add_option("--seeds", options.seeds,
-                  "Runs of each combination, with so many seeds from the scenario's on")
+                  "Runs per combination, each with its own seed, counting up from the scenario's")
       ->check(CLI::Range(1, 1'000'000));
   add_set_option(command, options.overrides, "the scenario for all runs");
   add_goal_option(command, options.goals);
   command.add_option("--store", options.store_path,
-                     "SQLite file that keeps every finished run; the same command goes on from it "
-                     "(default: SCENARIO.sweep.sqlite)");
-  command.add_option("--csv", options.csv_path, "Write a line a run here");
+                     "SQLite file of finished runs, from which the same command resumes (default: "
+                     "SCENARIO.sweep.sqlite)");
+  command.add_option("--csv", options.csv_path, "Write one line per run to this CSV file");
   command
       .add_option_function<std::string>(
           "--json", [&options](const std::string& path) { options.json_path = path; },
-          "Write runs, means and the best here; without a name, print that alone")
+          "Write runs, means and the best to this JSON file; without a name, print only the JSON")
       ->expected(0, 1)
       ->default_str("");
   command.add_option("--report", options.report_path,
-                     "Write charts and tables of all points here, as one HTML file");
-  CLI::Option* no_run =
-      command.add_flag("--no-run", options.runs_nothing,
-                       "Run nothing: table and files of what the store holds so far");
+                     "Write charts and tables of all points to this HTML file");
+  CLI::Option* no_run = command.add_flag("--no-run", options.runs_nothing,
+                                         "Simulate nothing; report what the store holds so far");
   command.add_option("--jobs", options.jobs, jobs_text)->check(above_zero());
-  command.add_flag("--retry-failed", options.retries_failed, "Run those again that failed")
+  command.add_flag("--retry-failed", options.retries_failed, "Repeat failed runs")
       ->excludes(no_run);
   command
-      .add_option("--lease", options.lease_s,
-                  "Seconds until others take over the runs of a process that no longer answers "
-                  "(default 60)")
+      .add_option(
+          "--lease", options.lease_s,
+          "Seconds until other processes take over the runs of an unresponsive one (default: 60)")
       ->check(CLI::Range(1.0, 86400.0));
-  command.add_flag("--dry-run", options.is_dry, "Check and list the runs, and run nothing");
-  command.add_flag("--quiet", options.quiet, "Print neither table nor progress");
+  command.add_flag("--dry-run", options.is_dry, "Check and list the runs without simulating");
+  command.add_flag("--quiet", options.quiet, "Print neither the table nor progress");
 }
 
 }  // namespace foretoken

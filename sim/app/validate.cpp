@@ -140,40 +140,41 @@ ClosedLoopOptions closed_loop_options(const ValidateOptions& options) {
 void add_validate(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* command = program.add_subcommand(
-      "validate", "Simulate a recorded run of a real server and compare with what it measured");
-  CLI::Option* folder =
-      command->add_option("folder", options->folder,
-                          "Folder with requests.jsonl (or .csv) and meta.json: docs in the README");
+      "validate", "Simulate a recorded run of a real server and compare it with the measurements");
+  CLI::Option* folder = command->add_option("folder", options->folder,
+                                            "Folder with requests.jsonl (or .csv) and meta.json");
   CLI::Option* table = command->add_option(
       "--silicon", options->closed_loop.table,
-      "Instead of a folder, a CSV of mean TTFT and TPOT of servers under fixed numbers of users");
+      "Instead of a folder: CSV of servers' mean TTFT and TPOT by number of concurrent users");
   folder->excludes(table);
   command
       ->add_option("--servers", options->closed_loop.servers,
-                   "What is known of those servers: TOML (default: examples/servers/public.toml)")
+                   "TOML file describing those servers (default: examples/servers/public.toml)")
       ->needs(table);
-  command->add_option("--worst", options->closed_loop.worst, "Points to list")
+  command->add_option("--worst", options->closed_loop.worst, "Number of points to list")
       ->check(CLI::NonNegativeNumber)
       ->needs(table);
-  command->add_option("--jobs", options->closed_loop.jobs, "Points simulated at once")
+  command
+      ->add_option("--jobs", options->closed_loop.jobs,
+                   "Parallel simulations (default: one per CPU)")
       ->check(above_zero())
       ->needs(table);
   command->add_option("--model", options->model,
-                      "Model: name, TOML or config.json (default: as the run says)");
+                      "Model: name, TOML file or config.json (default: as recorded)");
   command->add_option("--cluster", options->cluster,
-                      "Cluster: name or TOML (default: the GPUs that the run names)");
+                      "Cluster: name or TOML file (default: the recorded GPUs)");
   add_set_option(*command, options->overrides);
   command->add_option("--out", options->out_folder,
-                      "Folder for the comparison, its picture and the simulated run");
+                      "Write the comparison, its chart and the simulated run to this folder");
   command->add_option("--report", options->report_path,
-                      "Write charts of the comparison here, as one HTML file");
-  command->add_flag("--json", options->json, "Print the comparison as a JSON object");
-  command->add_flag("--quiet", options->quiet, "Print neither table nor progress");
+                      "Write charts of the comparison to this HTML file");
+  command->add_flag("--json", options->json, "Print the comparison as JSON");
+  command->add_flag("--quiet", options->quiet, "Print neither the table nor progress");
   command->footer(
       examples("  foretoken validate examples/served\n"
                "  foretoken validate my_run --cluster h100-sxm-8 --out comparison\n"
                "  foretoken validate my_run --set engine.host_speed=0.7 --json\n"
-               "requests.jsonl: an object a request with request_id, input_toks, output_toks, "
+               "requests.jsonl: one object per request with request_id, input_toks, output_toks, "
                "arrival_time,\nqueued_ts, scheduled_ts, first_token_ts, last_token_ts (s). "
                "meta.json: model, engine_kwargs,\nhardware.device_name, kv_cache. "
                "examples/record_vllm_bench.py writes both from vLLM's client."));

@@ -163,7 +163,7 @@ int run(int argc, char** argv) {
       "foretoken-mpi");
   program.formatter(std::make_shared<HelpFormat>());
   program.require_subcommand(1);
-  program.footer("Exit status: 0 fine, 1 ran but something failed, 2 a mistake in what was asked.");
+  program.footer("Exit status: 0 success; 1 ran, but something failed; 2 invalid input.");
   SweepOptions sweep_options;
   PlanCommand plan_options;
   double plan_lease_s = 60;
