@@ -178,7 +178,7 @@ std::string_view advice(TileBottleneck bottleneck) {
     case TileBottleneck::under_occupied_compute:
       return "matrix pipes are busy but units idle: smaller tiles or a split would help";
     case TileBottleneck::full_compute:
-      return "all matrix pipes are busy: nothing is left to win";
+      return "bound by the tensor cores: a better tile cannot help";
   }
   return "";
 }

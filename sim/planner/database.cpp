@@ -30,10 +30,10 @@ void Database::refuse() const {
                   "SQLite on {}: {}", path_.string(), message);
   if (code == SQLITE_CORRUPT) refuse_damaged(message);
   if (code == SQLITE_NOTADB)
-    throw ConfigError({path_.string()}, "is no SQLite file; name another one");
+    throw ConfigError({path_.string()}, "is not an SQLite file; choose another one");
   throw ConfigError(
       {path_.string()},
-      fmt::format("cannot be read and written: {}; check the path and space", message));
+      fmt::format("cannot be opened for writing: {}; check path and free space", message));
 }
 
 Database::Database(const std::filesystem::path& path) : path_(path) {
@@ -62,7 +62,7 @@ void Database::claim(const FileFormat& format) {
   const std::int64_t application = pragma("application_id");
   const bool is_ours = application == format.application || is_older(format, application);
   if (!is_ours && pragma("schema_version") != 0)
-    throw ConfigError({path_.string()}, "is an SQLite file of another program; name another one");
+    throw ConfigError({path_.string()}, "is an SQLite file of another program; choose another one");
   execute("PRAGMA journal_mode = WAL");
   execute("PRAGMA synchronous = FULL");
 }
@@ -77,16 +77,15 @@ bool Database::is_new(const FileFormat& format) {
   }
   if (pragma("user_version") != format.version || is_older(format, pragma("application_id"))) {
     throw ConfigError({path_.string()},
-                      "was written by another version of Foretoken; name another file with "
+                      "was written by another version of Foretoken; choose another file with "
                       "--store, or remove it to start over");
   }
   return false;
 }
 
 void Database::refuse_damaged(std::string_view how) const {
-  throw ConfigError(
-      {path_.string()},
-      fmt::format("is damaged: {}. Take it from a copy, or remove it to start over", how));
+  throw ConfigError({path_.string()},
+                    fmt::format("is damaged: {}. Restore a copy, or remove it to start over", how));
 }
 
 void Database::check_integrity() {
@@ -97,7 +96,7 @@ void Database::check_integrity() {
 
 void Database::check_table(std::string_view statement) {
   Statement found = prepare("SELECT 1 FROM sqlite_master WHERE sql = ?", statement);
-  if (!found.next()) refuse_damaged("a table is not as it was made");
+  if (!found.next()) refuse_damaged("a table has another layout");
 }
 
 std::int64_t Database::changes() const { return sqlite3_changes64(connection_.get()); }

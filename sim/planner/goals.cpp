@@ -55,8 +55,8 @@ std::vector<std::string> losses(const Report& report) {
     if (count > 0)
       told.push_back(fmt::format("{} of {} requests {}", count, report.requests.arrived, what));
   };
-  add(report.requests.failed, "failed, so it cannot be best");
-  add(report.requests.rejected, "were rejected, so it cannot be best");
+  add(report.requests.failed, "failed, so it is not ranked");
+  add(report.requests.rejected, "were rejected, so it is not ranked");
   add(report.requests.timed_out, "timed out");
   return told;
 }

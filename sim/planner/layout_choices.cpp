@@ -42,7 +42,7 @@ std::vector<Layout> combinations(const std::vector<LayoutChoice>& choices) {
         const std::string& value = choice.values[i];
         if (std::find(choice.values.begin(), choice.values.begin() + static_cast<long>(i), value) !=
             choice.values.begin() + static_cast<long>(i)) {
-          throw ConfigError({choice.label}, fmt::format("the value {} is named twice", value));
+          throw ConfigError({choice.label}, fmt::format("the value {} is listed twice", value));
         }
         if (!choice.parts.empty() && parts_of(value).size() != choice.parts.size()) {
           throw ConfigError({choice.label},
@@ -65,7 +65,7 @@ std::string assignment_text(const Value& value) {
   }
   if (const auto* number = std::get_if<double>(&value.data)) return fmt::format("{}", *number);
   if (const auto* truth = std::get_if<bool>(&value.data)) return *truth ? "true" : "false";
-  throw ConfigError(value.position, "is a list or a table; write it as text, as --set takes it");
+  throw ConfigError(value.position, "is a list or a table; write it as a string, as for --set");
 }
 
 }  // namespace foretoken

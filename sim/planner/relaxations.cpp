@@ -78,7 +78,7 @@ class Relaxations {
   void add_host() {
     const auto takes_cpu = [](const Scenario& pool) { return !pool.engine.host.is_free(); };
     if (any_pool(takes_cpu)) {
-      add("a CPU that takes no time",
+      add("no CPU time",
           {fmt::format("engine.host_speed={}", no_cpu_time), "engine.host_time='0 s'"});
     }
     const auto takes_front_end = [](const Scenario& pool) {
@@ -86,9 +86,8 @@ class Relaxations {
       return host.front_end_request + host.front_end_token + host.front_end_output > Seconds(0.0);
     };
     if (any_pool(takes_front_end)) {
-      add("a front end that takes no time",
-          {"engine.front_end_request='0 s'", "engine.front_end_token='0 s'",
-           "engine.front_end_output='0 s'"});
+      add("no front-end time", {"engine.front_end_request='0 s'", "engine.front_end_token='0 s'",
+                                "engine.front_end_output='0 s'"});
     }
   }
 
@@ -167,16 +166,16 @@ class Relaxations {
     const std::string budget = engine_key("batch_tokens_max");
     const std::int64_t tokens = engine.batch_tokens_max;
     if (tokens / 2 >= engine.sequences_max) {
-      add(fmt::format("steps of {} tokens at most, half", tokens / 2),
+      add(fmt::format("half the step token budget ({})", tokens / 2),
           {fmt::format("{}={}", budget, tokens / 2)});
     }
-    add(fmt::format("steps of {} tokens at most, twice", 2 * tokens),
+    add(fmt::format("twice the step token budget ({})", 2 * tokens),
         {fmt::format("{}={}", budget, 2 * tokens)});
     const std::int64_t sequences = 2 * std::int64_t{engine.sequences_max};
     std::vector<std::string> overrides = {
         fmt::format("{}={}", engine_key("sequences_max"), sequences)};
     if (sequences > tokens) overrides.push_back(fmt::format("{}={}", budget, sequences));
-    add(fmt::format("{} sequences a step at most, twice", sequences), std::move(overrides));
+    add(fmt::format("twice the sequences per step ({})", sequences), std::move(overrides));
     const std::string caching = engine_key("prefix_caching");
     if (!engine.prefix_caching && caching == "engine.prefix_caching") {
       add("prefix caching", {caching + "=true"});

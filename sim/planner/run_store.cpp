@@ -32,8 +32,8 @@ std::string checksum_of(std::initializer_list<std::string_view> parts) {
 }
 
 [[noreturn]] void refuse_damaged_row(const std::string& file, std::int64_t row) {
-  throw ConfigError({file}, fmt::format("row {} is damaged: it is not as it was written. Take the "
-                                        "file from a copy, or remove it to start over",
+  throw ConfigError({file}, fmt::format("row {} is damaged: its checksum does not match. Restore a "
+                                        "copy, or remove the file to start over",
                                         row));
 }
 
@@ -172,8 +172,8 @@ void RunStore::check_machine() {
       owner_.now());
   if (!other.next()) return;
   throw ConfigError({database_.path().string()},
-                    fmt::format("is in use on {}; a store is for one machine at a time. Several "
-                                "machines share a sweep with foretoken-mpi",
+                    fmt::format("is in use on {}; only one machine can use a store at a time. To "
+                                "sweep over several machines, use foretoken-mpi",
                                 other.text(0)));
 }
 

@@ -38,9 +38,10 @@ class ExplanationPage {
     add_kernels();
     add_relaxations();
     add_method();
-    page_.section("Scenario", "Every default filled in; as a file it gives this run again.");
+    page_.section("Scenario",
+                  "With every default filled in; simulating this file reproduces the run.");
     page_.text("scenario.toml", scenario);
-    page_.text("As in the terminal", explanation_text(explanation_, false, 120));
+    page_.text("Terminal output", explanation_text(explanation_, false, 120));
     return page_.html();
   }
 
@@ -84,7 +85,7 @@ class ExplanationPage {
     if (!explanation_.relaxed.empty()) {
       const RelaxedRun* best = most_helpful(explanation_);
       if (best == nullptr) {
-        tiles.push_back({"Would help most", "nothing", "", "of what was tried, by itself"});
+        tiles.push_back({"Would help most", "nothing", "", "of the changes tried, on its own"});
       } else {
         tiles.push_back({"Would help most", sentence_case(best->what), "",
                          fmt::format("{} ms instead of {} ms", brief(*best->value_ms),
@@ -113,8 +114,8 @@ class ExplanationPage {
 
   void add_causes() {
     page_.section("Where its time went",
-                  "Every instant between its arrival and its last token has one cause; the parts "
-                  "add up to what its client saw.");
+                  "Every instant from arrival to last token has exactly one cause; the parts add "
+                  "up to what the client saw.");
     const double tokens =
         static_cast<double>(std::max<std::int64_t>(explanation_.request.output_tokens - 1, 1));
     const LatencySplit& split = explanation_.split;
@@ -122,7 +123,8 @@ class ExplanationPage {
       add_phase("Until the first token", "arrival to first token", split.to_first_token, 1);
     };
     const auto after = [&] {
-      add_phase("From then on, a token", "an output token after the first", split.after, tokens);
+      add_phase("After the first token, per token", "an output token after the first", split.after,
+                tokens);
     };
     if (explanation_.question.metric == LatencyMetric::e2e)
       add_phase("All of it", "arrival to last token", phase_, 1);
@@ -141,15 +143,14 @@ class ExplanationPage {
                         value_of(seconds),
                         {{std::string(behind_text(reason)), seconds}}});
     }
-    page_.bars("Behind what it queued", behind, queued);
+    page_.bars("What it queued behind", behind, queued);
   }
 
   void add_kernels() {
     if (phase_.kernels.empty()) return;
-    page_.section("What GPUs did in that time",
-                  "In its own steps and those that it waited or queued behind; by kernel family, "
-                  "and by what bounds each: tensor cores, other pipes, memory levels, launches or "
-                  "links.");
+    page_.section("GPU work in that time",
+                  "In its own steps and those it waited or queued behind, by kernel family and by "
+                  "bottleneck: tensor cores, other pipes, memory levels, launches or links.");
     std::vector<BoundTime> times = phase_.kernels;
     std::ranges::stable_sort(times, std::greater(), &BoundTime::seconds);
     double whole = 0;
@@ -183,7 +184,7 @@ class ExplanationPage {
   void add_relaxations() {
     if (explanation_.relaxed.empty()) return;
     page_.section("What would help",
-                  fmt::format("The run again with one thing changed each: what becomes of {}.",
+                  fmt::format("The same run with one change at a time, and the resulting {}.",
                               asked_text(explanation_.question)));
     std::vector<PageGain> gains;
     std::vector<std::string> whats, sets, messages;
@@ -202,28 +203,28 @@ class ExplanationPage {
                                    change_text(explanation_, *run.value_ms)),
                        explanation_.gain(*run.value_ms)});
     }
-    page_.gains("Share of the time saved, or added", gains);
+    page_.gains("Time saved or added", gains);
     std::vector<PageColumn> columns = {
-        PageColumn::of_texts("run again with", std::move(whats)),
+        PageColumn::of_texts("simulated with", std::move(whats)),
         PageColumn::of_numbers(asked_text(explanation_.question), "ms", 2, std::move(values)),
         PageColumn::of_numbers("change", "%", 1, std::move(changes)),
-        PageColumn::of_texts("to run it yourself", std::move(sets))};
+        PageColumn::of_texts("command to reproduce", std::move(sets))};
     if (has_messages) columns.push_back(PageColumn::of_texts("why not", std::move(messages)));
     page_.table("change", columns);
   }
 
   void add_method() {
-    page_.section("How to read this");
+    page_.section("Notes");
     std::vector<std::string> notes = {
-        "A step that does several things takes so much longer for each: prefill of others is what "
-        "it would take less without their prompts, decode of others what it would take less again "
-        "with the request alone. Both are priced, not measured.",
-        "Communication is collectives and hidden states between pipeline stages; idle are pipeline "
+        "A step's time is split by what it would save: prefill of others is the time saved without "
+        "their prompts, decode of others the further time saved with this request alone. Both are "
+        "predicted, not measured.",
+        "Communication: collectives and activations sent between pipeline stages. Idle: pipeline "
         "bubbles."};
     if (!explanation_.question.request) {
       notes.insert(notes.begin(),
-                   "The request shown is the completed one nearest to the percentile; others of "
-                   "its kind may have waited for something else.");
+                   "The request shown is the completed one nearest to the percentile; others near "
+                   "it may have waited for something else.");
     }
     if (!interval_text(explanation_).empty()) {
       notes.emplace_back(
@@ -233,8 +234,8 @@ class ExplanationPage {
     }
     if (!explanation_.relaxed.empty()) {
       notes.emplace_back(
-          "One change at a time, with the same traffic: two together may help more, or less, than "
-          "their sum. Other layouts and engines are for compare and sweep.");
+          "One change at a time under the same traffic; two together may help more or less than "
+          "their sum. For other layouts and engines, use compare and sweep.");
     }
     page_.notes(notes);
   }

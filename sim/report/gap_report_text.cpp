@@ -23,7 +23,7 @@ std::string summary(const GapReport& report, const Ink& ink) {
                            ? 0
                            : static_cast<double>(below) / static_cast<double>(report.points.size());
   std::string text = fmt::format(
-      "{} against the ceiling that the best fifth of comparable launches reach\n{} ({}) lie more "
+      "{} against the ceiling, which the best fifth of comparable launches reach\n{} ({}) are more "
       "than {:.2f} of efficiency below it\n",
       counted(static_cast<std::int64_t>(report.points.size()), "measured point"),
       ink.strong(grouped(below)), percent(share), report.threshold);

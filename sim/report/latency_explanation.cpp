@@ -100,7 +100,7 @@ class ExplanationText {
       cells.insert(cells.begin() + 1, "");
       table.add_row(std::move(cells));
     }
-    return ink_.strong("What GPUs did in that time, in its steps and those it waited for") + "\n" +
+    return ink_.strong("GPU work in that time, in its own steps and those it waited for") + "\n" +
            table.text(layout_) + "\n";
   }
 
@@ -125,7 +125,7 @@ class ExplanationText {
   [[nodiscard]] std::string relaxations() const {
     if (explanation_.relaxed.empty()) return "";
     const std::string header = explanation_.question.text();
-    TextTable table({{"run again with", Align::left},
+    TextTable table({{"simulated with", Align::left},
                      {header, Align::right},
                      {"change", Align::right},
                      {"--set", Align::left}});
@@ -148,7 +148,7 @@ class ExplanationText {
 
   [[nodiscard]] std::string advice() const {
     const RelaxedRun* best = most_helpful(explanation_);
-    if (best == nullptr) return "None of these changes helps by itself.\n";
+    if (best == nullptr) return "None of these changes helps on its own.\n";
     std::vector<std::string> words = explanation_.command;
     std::ranges::move(set_words(best->overrides), std::back_inserter(words));
     return fmt::format("{} would help most: {} goes from {} ms to {} ms.\n{}",

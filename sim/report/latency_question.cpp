@@ -29,21 +29,20 @@ LatencyAnswer of_request(const Report& report, const LatencyQuestion& question) 
     throw ConfigError({"--request"},
                       rows.empty()
                           ? std::string("the run has no requests")
-                          : fmt::format("the run has no request {}; they are numbered "
-                                        "from {} to {}",
+                          : fmt::format("the run has no request {}; ids are {} to {}",
                                         *question.request, rows.front().id, rows.back().id));
   }
   if (row->status != "completed") {
-    throw ConfigError({"--request"},
-                      fmt::format("request {} did not complete ({}): only a whole life can be "
-                                  "split",
-                                  row->id, row->status));
+    throw ConfigError(
+        {"--request"},
+        fmt::format("request {} did not complete ({}); only completed requests can be explained",
+                    row->id, row->status));
   }
   const std::optional<double> value = latency_ms(*row, question.metric);
   if (!value) {
-    throw ConfigError({"--request"}, fmt::format("request {} has a single output token, and with "
-                                                 "it no {}",
-                                                 row->id, enum_name(question.metric)));
+    throw ConfigError({"--request"},
+                      fmt::format("request {} has a single output token, so it has no {}", row->id,
+                                  enum_name(question.metric)));
   }
   return {*value, row->id};
 }
@@ -70,16 +69,17 @@ LatencyQuestion parse_latency_question(std::string_view text) {
   LatencyQuestion question;
   question.metric = parse_latency_metric(text.substr(0, colon), option);
   if (colon == std::string_view::npos) {
-    throw ConfigError({option}, fmt::format("{} needs a percentile: {}:99", text, text));
+    throw ConfigError({option}, fmt::format("{} needs a percentile, such as {}:99", text, text));
   }
   const std::string_view number = text.substr(colon + 1);
   const char* end = number.data() + number.size();
   const auto [read, error] = std::from_chars(number.data(), end, question.percentile);
   const bool is_number = error == std::errc() && read == end;
   if (!is_number || !(question.percentile >= 0 && question.percentile <= 100)) {
-    throw ConfigError({option}, fmt::format("'{}' is no percentile: a number from 0 to 100, as in "
-                                            "{}:99.9",
-                                            number, enum_name(question.metric)));
+    throw ConfigError(
+        {option},
+        fmt::format("'{}' is not a percentile; give a number from 0 to 100, such as {}:99.9",
+                    number, enum_name(question.metric)));
   }
   return question;
 }
@@ -105,7 +105,7 @@ LatencyAnswer answer(const Report& report, const LatencyQuestion& question) {
   }
   if (values.empty()) {
     throw ConfigError({"--percentile"},
-                      fmt::format("no request of the run has a {}", enum_name(question.metric)));
+                      fmt::format("no request in the run has a {}", enum_name(question.metric)));
   }
   std::ranges::sort(values);
   LatencyAnswer found{percentile_of(values, question.percentile), 0};
@@ -121,8 +121,7 @@ LatencyAnswer answer(const Report& report, const LatencyQuestion& question) {
   }
   if (nearest == nullptr) {
     throw ConfigError({"--percentile"},
-                      "no request of the run completed: only a whole life can "
-                      "be split");
+                      "no request in the run completed; only completed requests can be explained");
   }
   found.id = nearest->id;
   return found;

@@ -228,10 +228,10 @@ void ReportPage::text(const std::string& title, const std::string& text) {
 
 void check_page_charts() {
   if (!embedded_uplot().empty()) return;
-  throw ConfigError({"--report"},
-                    "this foretoken was built without uPlot, which draws the charts of HTML "
-                    "reports: install npm (apt-get install npm), run cmake --preset release "
-                    "again and build");
+  throw ConfigError(
+      {"--report"},
+      "this foretoken was built without uPlot, which draws the charts of HTML reports; install npm "
+      "(apt-get install npm), rerun cmake --preset release and rebuild");
 }
 
 std::string ReportPage::html() const {

@@ -117,11 +117,12 @@ std::vector<PageColumn> columns_of(const Rows& rows) {
 
 void add_latency_charts(ReportPage& page, const Report& report) {
   if (!(report.ttft_ms.max > 0)) return;  // nothing was measured
-  page.section("Latency", report.warmup_s > 0
-                              ? fmt::format("Share of requests that took no longer, of those "
-                                            "that arrived after {} of warm-up.",
-                                            duration(report.warmup_s))
-                              : "Share of requests that took no longer.");
+  page.section(
+      "Latency",
+      report.warmup_s > 0
+          ? fmt::format("Cumulative share of requests, of those that arrived after the {} warm-up.",
+                        duration(report.warmup_s))
+          : "Cumulative share of requests.");
   const auto add = [&](const char* name, LatencyOf figure, const LatencyRow& row,
                        const std::optional<double>& target) {
     add_distribution(page, report, name, figure, row, target);
@@ -144,10 +145,11 @@ void add_request_table(ReportPage& page, const Report& report) {
   Rows rows;
   for (std::size_t i = 0; i < report.rows.size(); i += stride) rows.push_back(&report.rows[i]);
   page.section("Requests",
-               stride == 1 ? "Press a column's name to sort by it, again to turn the order."
-                           : fmt::format("One of every {} of the {} requests; requests.csv "
-                                         "(--out) has all. Press a column's name to sort by it.",
-                                         stride, grouped(std::int64_t(report.rows.size()))));
+               stride == 1
+                   ? "Click a column header to sort, and again to reverse."
+                   : fmt::format("1 in {} of the {} requests is shown; requests.csv (--out) has "
+                                 "all. Click a column header to sort.",
+                                 stride, grouped(std::int64_t(report.rows.size()))));
   page.table("request", columns_of(rows));
 }
 

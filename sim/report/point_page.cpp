@@ -97,7 +97,7 @@ std::string point_page(const PointReport& report, const std::string& version) {
   page.tiles({{"TPOT, median error", fmt::format("{:.1f}", 100 * median_size(tpot)), "%",
                counted(std::ssize(tpot), "test point")},
               {"TTFT, median error", fmt::format("{:.1f}", 100 * median_size(ttft)), "%",
-               "settings were chosen on other points"}});
+               "settings were calibrated on other points"}});
   page.section("Points");
   add_point_scatter(page, report, "TPOT", &ComparedPoint::measured_tpot_ms,
                     &ComparedPoint::simulated_tpot_ms);

@@ -128,7 +128,7 @@ void add_timelines(ReportPage& page, const Report& report) {
                                               : std::pair(1.0, "s");
   const PageAxis time{fmt::format("time, {}", name)};
   page.section("Over time",
-               fmt::format("Averages over intervals of {}.", duration(report.timeline_interval_s)));
+               fmt::format("Averages over {} intervals.", duration(report.timeline_interval_s)));
   PageSeries series;
   for (const TimelinePoint& point : report.timeline) series.x.push_back(point.time_s / unit);
   const auto add = [&](const char* title, const char* label, double TimelinePoint::*figure,
@@ -164,10 +164,9 @@ void add_time(ReportPage& page, const Report& report) {
   double total = 0;
   for (const NamedSeconds& family : report.time_by) total += family.seconds;
   if (!(total > 0)) return;
-  page.section(
-      "Where the time went",
-      "GPU time of all stages and replicas by kernel family and communication, and by what "
-      "bounds each: tensor cores, other pipes, memory levels, launches or links.");
+  page.section("Where the time went",
+               "GPU time of all stages and replicas by kernel family and communication, and by "
+               "bottleneck: tensor cores, other pipes, memory levels, launches or links.");
   std::vector<PageBar> bars;
   std::vector<std::pair<std::string, double>> by_bound;
   const auto count = [&](const std::string& bound, double seconds) {
@@ -199,7 +198,7 @@ void add_time(ReportPage& page, const Report& report) {
                       {{bound, seconds}}});
   }
   page.bars("By kernel family", bars, total);
-  page.bars("By what bounds it", bounds, total);
+  page.bars("By bottleneck", bounds, total);
 }
 
 /// The roofs over the points' range: up to the ridge the memory's slope, then flat.
@@ -229,9 +228,8 @@ void add_roofline(ReportPage& page, const Report& report) {
   if (!report.roofline || report.roofline->points.empty()) return;
   const Roofline& roofline = *report.roofline;
   page.section("Kernels against the GPU's limits",
-               fmt::format("Kernels of {}, spread over the run: arithmetic by the byte that has to "
-                           "come from memory, against what they reach. A point's area is its share "
-                           "of their time.",
+               fmt::format("Roofline of kernels from {}, spread over the run: achieved throughput "
+                           "over arithmetic intensity. A point's area is its share of their time.",
                            counted(roofline.steps, "step")));
   PageChart chart;
   chart.title = "Roofline";
@@ -265,16 +263,16 @@ void add_roofline(ReportPage& page, const Report& report) {
 void add_intervals(ReportPage& page, const Report& report) {
   if (!report.intervals) return;
   page.section(
-      "What that makes of the figures",
+      "90 % intervals of the figures",
       fmt::format(
-          "Where each lies with a probability of {} if prices of steps are off by as much as "
-          "on data held back: ± {} of a step's time. {}",
+          "Each figure lies within with probability {} if step times are off by as much as on "
+          "held-out data: ± {}. {}",
           fmt::format("{:.0f} %", 100 * interval_confidence),
           percent(report.step_error.half_width(interval_confidence)),
           report.intervals->is_simulated
-              ? "Simulated again with all prices as low and as high."
-              : "Estimated from this run; with [run] intervals = \"simulate\" runs with "
-                "prices as low and as high say it better."));
+              ? "From two more simulations, with all kernel times at the low and the high end."
+              : "Estimated from this run; [run] intervals = \"simulate\" simulates both ends "
+                "instead, which captures queueing."));
   std::vector<std::string> names;
   std::vector<double> values, lows, highs;
   for (const Figure& figure : figures()) {
@@ -292,9 +290,9 @@ void add_intervals(ReportPage& page, const Report& report) {
 }
 
 void add_accuracy(ReportPage& page, const Report& report) {
-  page.section("How far off prices may be",
-               "Mean relative error of a family's prices on measurements that were held back from "
-               "fitting: layouts, and where the GPU was never measured, GPUs.");
+  page.section("Kernel-price error",
+               "Mean relative error per kernel family on held-out measurements: held-out layouts "
+               "or, for a GPU that was never measured, held-out GPUs.");
   double total = 0;
   for (const NamedSeconds& family : report.time_by) total += family.seconds;
   std::vector<std::string> names;
@@ -318,18 +316,17 @@ void add_accuracy(ReportPage& page, const Report& report) {
                            spelled(origin.name));
   }
   notes.push_back(
-      fmt::format("Weighted by time, prices are {} off in the mean. The errors of all "
-                  "families are taken to go the same way, which is the cautious choice.",
+      fmt::format("Weighted by time, the mean error is {}. Errors of all families are assumed to "
+                  "have the same sign, which is conservative.",
                   percent(report.step_error.mean_absolute())));
   if (!origins.empty()) {
-    notes.push_back(
-        fmt::format("Where kernel prices came from: {}. Learned: by a model trained on "
-                    "this GPU among others; transferred: trained on others alone; "
-                    "adapted: that, corrected by a few launches on this one; analytic: "
-                    "a formula over the specification.",
-                    origins));
+    notes.push_back(fmt::format(
+        "Source of kernel times: {}. Learned: a model trained on this GPU among others. "
+        "Transferred: trained on other GPUs only. Adapted: transferred, corrected by a few "
+        "launches on this GPU. Analytic: a formula over the specification.",
+        origins));
   }
-  notes.push_back("README.md says how whole runs compare with real servers.");
+  notes.push_back("calibration/ACCURACY.md compares whole runs with real servers.");
   page.notes(notes);
 }
 
@@ -359,8 +356,9 @@ void add_run(ReportPage& page, const Report& report) {
   add_request_table(page, report);
   add_accuracy(page, report);
   add_intervals(page, report);
-  page.section("Scenario", "Every default filled in; as a file it gives this run again.");
-  page.text("Everything as in the terminal", report_table(report, false));
+  page.section("Scenario",
+               "With every default filled in; simulating this file reproduces the run.");
+  page.text("Terminal output", report_table(report, false));
   page.text("scenario.toml", to_toml(report.scenario));
 }
 

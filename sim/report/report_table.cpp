@@ -161,7 +161,7 @@ class ReportText {
     warn(requests.skipped_lines, "malformed trace line", "skipped");
     if (!report_.steady.is_reached && report_.steady.basis != SteadyBasis::run) {
       warnings.push_back(
-          ink_.warning("no steady state: most requests were open when the last one arrived"));
+          ink_.warning("no steady state: most requests were still open when the last one arrived"));
     }
     if (!warnings.empty()) result += facts("warning", warnings);
     return result;

@@ -75,7 +75,7 @@ std::string validation_page(const ValidationReport& report, const Report& simula
   }
   page.tiles(tiles);
   page.section("Measured and simulated",
-               fmt::format("{} of {}; share of requests that took no longer.",
+               fmt::format("{} of {}; cumulative share of requests.",
                            counted(report.requests, "request"), report.recorded));
   for (const ValidatedLatency& latency : report.latencies) add_distribution(page, latency);
   add_figures(page, report);

@@ -113,7 +113,7 @@ void add_compared_time(ReportPage& page, const Comparison& comparison) {
     if (rest > 1e-6 * bar.seconds) one.parts.emplace_back("others", rest);
   }
   if (shown.empty()) return;
-  page.section("Where the time goes", "GPU time for a million output tokens, all GPUs together.");
+  page.section("Where the time goes", "GPU time per million output tokens, summed over all GPUs.");
   page.bars("By kernel family", shown, longest);
 }
 
@@ -142,9 +142,8 @@ std::vector<PageTile> best_tiles(const Comparison& comparison) {
                           percent(report.slo.attainment));
     }
     for (const std::size_t row : ties) {
-      note +=
-          fmt::format("{}{}", row == ties.front() ? " · in some of this no better than " : " or ",
-                      layout_text(comparison, comparison.rows[row]));
+      note += fmt::format("{}{}", row == ties.front() ? " · tied on some goals with " : " or ",
+                          layout_text(comparison, comparison.rows[row]));
     }
     tiles.push_back(
         {goals, layout_text(comparison, comparison.rows[best.row]), "", std::move(note)});
@@ -159,7 +158,7 @@ std::string comparison_page(const Comparison& comparison, const std::string& tit
   ReportPage page(title, "comparison", version);
   page.tiles(best_tiles(comparison));
   const ResultTable table = comparison_columns(comparison, Ink(false));
-  std::string note = "Down and to the right is better. Press a column's name to sort by it.";
+  std::string note = "Lower right is better. Click a column header to sort.";
   if (table.has_prices()) {
     note += fmt::format(
         " Whiskers and square brackets are {:.0f} % intervals (kernel-price error); layouts "
@@ -179,7 +178,7 @@ std::string comparison_page(const Comparison& comparison, const std::string& tit
   }
   if (!notes.empty()) page.section("Not possible");
   page.notes(notes);
-  page.section("As in the terminal");
+  page.section("Terminal output");
   page.text("The whole table", comparison_table(comparison, false, 120));
   return page.html();
 }

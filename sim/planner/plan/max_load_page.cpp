@@ -207,7 +207,7 @@ void add_load_changes(ReportPage& page, const MaxLoad& answer) {
 }
 
 void add_load_accuracy(ReportPage& page, const MaxLoad& answer) {
-  page.section("How sure this is");
+  page.section("Confidence");
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const LoadAnswer& base = answer.rows[i].base;
@@ -251,7 +251,7 @@ std::string max_load_page(const MaxLoad& answer, const std::string& scenario,
   if (answer.best) {
     page.text("scenario.toml", to_toml(resolved_scenario(load(load_keys(answer, *answer.best)))));
   }
-  page.text("As in the terminal", max_load_table(answer, false, 120));
+  page.text("Terminal output", max_load_table(answer, false, 120));
   return page.html();
 }
 

@@ -295,7 +295,7 @@ void add_plan_reasons(ReportPage& page, const Plan& plan) {
 }
 
 void add_plan_accuracy(ReportPage& page, const Plan& plan) {
-  page.section("How sure this is",
+  page.section("Confidence",
                "Intervals hold what the predictor's held-out error and the draw of the traffic "
                "leave open.");
   const DeploymentConfidence* sure =
@@ -359,7 +359,7 @@ std::string plan_page(const Plan& plan, const std::string& scenario, const LoadS
   }
   page.section("All choices",
                "Figures of those that hold, with as many replicas as that takes; in brackets their "
-               "intervals where it was looked at closely. Press a column's name to sort by it.");
+               "intervals where it was looked at closely. Click a column header to sort.");
   add_choices(page, plan);
   add_as_good(page, plan);
   add_plan_reasons(page, plan);
@@ -370,7 +370,7 @@ std::string plan_page(const Plan& plan, const std::string& scenario, const LoadS
     page.text("Command", command_lines(command_words(plan, best, scenario), 100, 0));
     page.text("scenario.toml", to_toml(resolved_scenario(load(plan.judged_run(best)))));
   }
-  page.text("As in the terminal",
+  page.text("Terminal output",
             plan_table(plan, scenario, {.width = 120, .rows_max = plan.space.candidates.size()}));
   return page.html();
 }

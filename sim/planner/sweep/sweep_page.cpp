@@ -178,8 +178,8 @@ void add_runs(ReportPage& page, const SweepResult& result) {
   const std::size_t count = std::min(result.runs.size(), is_bounded ? bounded_runs_max : runs_max);
   page.section(
       "Runs",
-      fmt::format("Every run, those that have no figures with their error.{} Press "
-                  "a column's name to sort by it.{}",
+      fmt::format("Every run, with the error where it produced no figures.{} Click a column header "
+                  "to sort.{}",
                   is_bounded ? " In square brackets 90 % intervals (kernel-price error)." : "",
                   cut_note(count, result.runs.size(), "runs")));
   std::vector<std::size_t> points;
@@ -230,7 +230,7 @@ void add_failures(ReportPage& page, const SweepResult& result) {
       notes.push_back(list_text(result.plan, runs, listed_max) + ": " + message);
   }
   if (notes.empty()) return;
-  page.section("Without figures", "Not possible, or failed: each reason with what it holds for.");
+  page.section("Without figures", "Infeasible or failed points, grouped by reason.");
   page.notes(notes);
 }
 
@@ -249,22 +249,20 @@ std::string whisker_note(bool is_seeded, bool is_bounded) {
 
 std::vector<std::string> interval_notes(bool is_seeded, bool is_bounded) {
   std::vector<std::string> notes = {
-      is_seeded
-          ? "Intervals of the seeds are of the draw of the traffic alone (Student's t); which "
-            "points are within the best one's interval goes by them."
-          : "One run a point: what the draw of the traffic does to a figure is not known "
-            "(--seeds)."};
+      is_seeded ? "Seed intervals (Student's t) cover random traffic only; ties with the best "
+                  "point are judged by them."
+                : "One run per point: the effect of random traffic is unknown (--seeds)."};
   if (is_bounded) {
     notes.emplace_back(
-        "Intervals of prices come from the predictor's held-out errors. Points on one GPU share "
-        "these, so they seldom turn their order.");
+        "Kernel-price intervals come from the predictor's held-out errors. Points on the same GPU "
+        "share these errors, so their order rarely changes.");
   } else {
-    notes.emplace_back("The predictor's error is in no interval here ([run] intervals).");
+    notes.emplace_back("No interval here includes the predictor's error ([run] intervals).");
   }
   if (is_seeded && is_bounded) {
     notes.emplace_back(
-        "Chance and prices have nothing to do with each other: together they reach "
-        "as far as the root of the sum of their squares.");
+        "Both sources of error are independent, so they are combined as the root of the sum of "
+        "squares.");
   }
   return notes;
 }
@@ -282,7 +280,7 @@ std::string sweep_page(const SweepResult& result, const std::string& title,
   const ResultTable table = point_columns(result, points, Ink(false));
   const bool is_bounded = table.has_prices();
   if (!points.empty()) {
-    page.section("Figures", fmt::format("Choose a figure and what runs along the axis.{}{}",
+    page.section("Figures", fmt::format("Choose a figure and the x axis.{}{}",
                                         whisker_note(is_seeded, is_bounded),
                                         cut_note(points.size(), all, "points")));
     page.grid(grid_of(result, table, points));
@@ -296,15 +294,15 @@ std::string sweep_page(const SweepResult& result, const std::string& title,
   }
   add_failures(page, result);
   if (!result.runs.empty()) add_runs(page, result);
-  page.section("How sure this is");
+  page.section("Confidence");
   std::vector<std::string> notes = interval_notes(is_seeded, is_bounded);
-  notes.emplace_back("Best are points whose runs served every request that they were sent.");
+  notes.emplace_back("Only points whose runs served every request can be best.");
   if (!result.is_complete())
-    notes.emplace_back("Not all runs are finished; the same command goes on.");
+    notes.emplace_back("Not all runs are finished; run the same command to continue.");
   page.notes(notes);
-  page.section("Scenario", "What all runs have in common.");
+  page.section("Scenario", "Common to all runs.");
   page.text("scenario.toml", scenario);
-  page.text("As in the terminal", sweep_table(result, false, 120, 60));
+  page.text("Terminal output", sweep_table(result, false, 120, 60));
   return page.html();
 }
 

@@ -64,10 +64,10 @@ std::vector<SweepPoint> side_by_side(const std::vector<VariedKey>& keys) {
   std::vector<SweepPoint> points(keys.empty() ? 1 : keys.front().values.size());
   for (const VariedKey& key : keys) {
     if (key.values.size() != points.size()) {
-      throw ConfigError({source_of(key.key)},
-                        fmt::format("has {} values and {} has {}; --zip takes one of each at a "
-                                    "time, so they must be as many",
-                                    key.values.size(), keys.front().key, points.size()));
+      throw ConfigError(
+          {source_of(key.key)},
+          fmt::format("has {} values but {} has {}; --zip pairs them, so the numbers must match",
+                      key.values.size(), keys.front().key, points.size()));
     }
     for (std::size_t i = 0; i < points.size(); ++i) points[i].values.push_back(key.values[i]);
   }
@@ -78,10 +78,11 @@ void check_keys(const std::vector<VariedKey>& keys, bool has_seeds) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::string& key = keys[i].key;
     if (has_seeds && key == "run.seed")
-      throw ConfigError({source_of(key)}, "and --seeds both choose seeds; leave out one of them");
+      throw ConfigError({source_of(key)},
+                        "conflicts with --seeds, which sets run.seed too; remove one");
     for (std::size_t k = 0; k < i; ++k) {
       if (keys[k].key == key)
-        throw ConfigError({source_of(key)}, "is there twice; name all its values in one --vary");
+        throw ConfigError({source_of(key)}, "is given twice; list all its values in one --vary");
     }
   }
 }
@@ -108,10 +109,11 @@ VariedKey read_varied_key(std::string_view text) {
   for (std::size_t i = 0; i < key.values.size(); ++i) {
     const std::string& value = key.values[i];
     if (value.empty())
-      throw ConfigError({source_of(text)}, "has an empty value; two commas, or one at the end?");
+      throw ConfigError({source_of(text)},
+                        "has an empty value; check for a doubled or trailing comma");
     if (std::find(key.values.begin(), key.values.begin() + static_cast<std::ptrdiff_t>(i), value) !=
         key.values.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw ConfigError({source_of(text)}, fmt::format("names the value {} twice", value));
+      throw ConfigError({source_of(text)}, fmt::format("lists the value {} twice", value));
     }
   }
   return key;
@@ -141,15 +143,15 @@ std::vector<RunRequest> SweepPlan::requests() const {
 SweepPlan plan_sweep(std::vector<VariedKey> keys, Combination combination, std::size_t seeds,
                      std::uint64_t first_seed) {
   if (keys.empty() && seeds == 0)
-    throw ConfigError({"--vary"},
-                      "is missing: keys and values, as --vary \"workload.rate=4 /s,8 /s\"");
+    throw ConfigError(
+        {"--vary"}, "is missing; give keys and values, such as --vary \"workload.rate=4 /s,8 /s\"");
   check_keys(keys, seeds > 0);
   SweepPlan plan;
   plan.points = combination == Combination::zipped ? side_by_side(keys) : all_combinations(keys);
   plan.keys = std::move(keys);
   if (plan.points.size() > sweep_runs_max / std::max<std::size_t>(1, seeds)) {
     throw ConfigError({"--seeds"},
-                      fmt::format("makes more than {} runs; take fewer of them", sweep_runs_max));
+                      fmt::format("makes more than {} runs; use fewer seeds", sweep_runs_max));
   }
   plan.seeds.resize(seeds);
   std::iota(plan.seeds.begin(), plan.seeds.end(), first_seed);

@@ -218,7 +218,7 @@ TEST_F(CompareTest, ARunThatLostOrRefusedRequestsIsNeverBest) {
       EXPECT_EQ(best.row, 1U) << best.goal();
     EXPECT_TRUE(best_layouts({lossy}, goals()).empty());
     EXPECT_THAT(table_of(lossy), HasSubstr(std::string("\n  ! preset 1: 1 of 6 requests ") + said +
-                                           ", so it cannot be best\n"));
+                                           ", so it is not ranked\n"));
   }
 }
 

@@ -79,7 +79,8 @@ TEST_F(KeptOutcomesTest, RefusesAnotherProgramsFile) {
     (void)open("one");
     FAIL() << "took another program's file";
   } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("is an SQLite file of another program; name another one"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("is an SQLite file of another program; choose another one"));
   }
 }
 

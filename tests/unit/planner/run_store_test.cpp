@@ -177,7 +177,7 @@ TEST_F(RunStoreTest, OlderStoresAreRefusedByTheirVersion) {
       old.execute("PRAGMA user_version = 2");
       old.execute("CREATE TABLE run (number INTEGER)");
     }
-    EXPECT_THAT(error_of(), HasSubstr("was written by another version of Foretoken; name another "
+    EXPECT_THAT(error_of(), HasSubstr("was written by another version of Foretoken; choose another "
                                       "file with --store, or remove it to start over"));
   }
 }
@@ -185,14 +185,14 @@ TEST_F(RunStoreTest, OlderStoresAreRefusedByTheirVersion) {
 TEST_F(RunStoreTest, RefusesAStoreThatAnotherMachineIsAt) {
   RunStore a = open("a", "there");
   (void)a.take(1);
-  EXPECT_THAT(error_of(), HasSubstr("is in use on there; a store is for one machine"));
+  EXPECT_THAT(error_of(), HasSubstr("is in use on there; only one machine can use"));
   now_ += 60;  // its lease has ended
   EXPECT_EQ(error_of(), "no error");
 }
 
 TEST_F(RunStoreTest, RefusesFilesThatAreNone) {
   std::ofstream(path()) << "run,workload.rate,status\n0,4 /s,ran\n and more text than a header\n";
-  EXPECT_THAT(error_of(), HasSubstr("is no SQLite file"));
+  EXPECT_THAT(error_of(), HasSubstr("is not an SQLite file"));
   std::filesystem::remove(path());
   Database(path()).execute("CREATE TABLE photos (id INTEGER)");
   EXPECT_THAT(error_of(), HasSubstr("is an SQLite file of another program"));

@@ -32,9 +32,9 @@ TEST(VariedKey, SaysWhatIsWrongWithIt) {
   EXPECT_EQ(error_of([] { (void)read_varied_key("a.b"); }),
             "--vary a.b: expected table.key=value,value, for example workload.rate=4 /s,8 /s");
   EXPECT_EQ(error_of([] { (void)read_varied_key("a.b=1,,2"); }),
-            "--vary a.b=1,,2: has an empty value; two commas, or one at the end?");
+            "--vary a.b=1,,2: has an empty value; check for a doubled or trailing comma");
   EXPECT_EQ(error_of([] { (void)read_varied_key("a.b=1, 1"); }),
-            "--vary a.b=1, 1: names the value 1 twice");
+            "--vary a.b=1, 1: lists the value 1 twice");
 }
 
 TEST(SweepPlan, TheLastKeyChangesFastestAndSeedsFasterStill) {
@@ -62,7 +62,7 @@ TEST(SweepPlan, ZippedKeysGoSideBySide) {
   EXPECT_THAT(error_of([] {
                 (void)plan_sweep({{"a.x", {"1", "2"}}, {"b.y", {"3"}}}, Combination::zipped, 0, 1);
               }),
-              HasSubstr("--vary b.y: has 1 values and a.x has 2"));
+              HasSubstr("--vary b.y: has 1 values but a.x has 2"));
 }
 
 TEST(SweepPlan, RefusesWhatCannotBeMeant) {
@@ -70,8 +70,8 @@ TEST(SweepPlan, RefusesWhatCannotBeMeant) {
     return error_of([&] { (void)plan_sweep(std::move(keys), Combination::cartesian, seeds, 1); });
   };
   EXPECT_THAT(plan({}, 0), HasSubstr("--vary: is missing"));
-  EXPECT_THAT(plan({{"a.x", {"1"}}, {"a.x", {"2"}}}, 0), HasSubstr("is there twice"));
-  EXPECT_THAT(plan({{"run.seed", {"1"}}}, 2), HasSubstr("both choose seeds"));
+  EXPECT_THAT(plan({{"a.x", {"1"}}, {"a.x", {"2"}}}, 0), HasSubstr("is given twice"));
+  EXPECT_THAT(plan({{"run.seed", {"1"}}}, 2), HasSubstr("conflicts with --seeds"));
   const std::vector<std::string> many(1001, "v");
   EXPECT_THAT(plan({{"a.x", many}, {"a.y", many}}, 0), HasSubstr("more than 1000000 runs"));
 }

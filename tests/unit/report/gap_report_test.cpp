@@ -82,7 +82,7 @@ TEST(GapReport, CumulativeShareCountsEqualGaps) {
 
 TEST(GapReport, TextNamesWhoUnderperforms) {
   const std::string text = gap_text(sample(), {});
-  EXPECT_THAT(text, testing::HasSubstr("2 (28.6 %) lie more than 0.10"));
+  EXPECT_THAT(text, testing::HasSubstr("2 (28.6 %) are more than 0.10"));
   EXPECT_THAT(text, testing::ContainsRegex("a40 +all +5 +2 +40\\.0 %"));
   EXPECT_THAT(text,
               testing::ContainsRegex("0\\.250 +40\\.0 +20\\.0 +a40 +dram +l2 +1\\.25 +1\\.50"));

@@ -47,10 +47,10 @@ TEST(LatencyQuestion, SaysWhatIsWrong) {
     return message_of([&] { (void)parse_latency_question(text); });
   };
   EXPECT_THAT(asked("ttfd:99"), HasSubstr("did you mean 'ttft'"));
-  EXPECT_THAT(asked("ttft"), HasSubstr("ttft needs a percentile: ttft:99"));
-  EXPECT_THAT(asked("e2e:101"), HasSubstr("'101' is no percentile"));
-  EXPECT_THAT(asked("e2e:p99"), HasSubstr("'p99' is no percentile"));
-  EXPECT_THAT(asked("e2e:nan"), HasSubstr("'nan' is no percentile"));
+  EXPECT_THAT(asked("ttft"), HasSubstr("ttft needs a percentile, such as ttft:99"));
+  EXPECT_THAT(asked("e2e:101"), HasSubstr("'101' is not a percentile"));
+  EXPECT_THAT(asked("e2e:p99"), HasSubstr("'p99' is not a percentile"));
+  EXPECT_THAT(asked("e2e:nan"), HasSubstr("'nan' is not a percentile"));
 }
 
 TEST(LatencyQuestion, APercentileLiesBetweenRequests) {
@@ -94,7 +94,7 @@ TEST(LatencyQuestion, ARequestHasToBeThereAndComplete) {
     return message_of([&] { (void)answer(report, question); });
   };
   EXPECT_EQ(asked(0, LatencyMetric::ttft), "");
-  EXPECT_THAT(asked(7, LatencyMetric::ttft), HasSubstr("numbered from 0 to 1"));
+  EXPECT_THAT(asked(7, LatencyMetric::ttft), HasSubstr("ids are 0 to 1"));
   EXPECT_THAT(asked(1, LatencyMetric::ttft), HasSubstr("did not complete (timed_out)"));
   EXPECT_THAT(asked(0, LatencyMetric::tpot), HasSubstr("single output token"));
 }

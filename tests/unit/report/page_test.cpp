@@ -106,7 +106,7 @@ TEST_F(Page, HoldsEverythingAndFetchesNothing) {
   EXPECT_THAT(html, HasSubstr("default-src 'none'"));
   EXPECT_THAT(html, Not(testing::ContainsRegex("(src|href)=.?https?:")));
   for (const char* section : {"Latency", "Over time", "Where the time went", "Requests",
-                              "How far off prices may be", "Scenario"}) {
+                              "Kernel-price error", "Scenario"}) {
     EXPECT_THAT(html, HasSubstr(std::string(R"("kind":"section","name":")") + section + '"'));
   }
 }
@@ -155,7 +155,7 @@ TEST_F(Page, OfVeryManyRequestsShowsSomeAndSaysSo) {
   const RequestRow one = report.rows.front();
   report.rows.assign(400'000, one);
   const std::string html = report_page(report);
-  EXPECT_THAT(html, HasSubstr("One of every 3 of the 400,000 requests; requests.csv (--out) has "
+  EXPECT_THAT(html, HasSubstr("1 in 3 of the 400,000 requests is shown; requests.csv (--out) has "
                               "all."));
   EXPECT_THAT(html, HasSubstr(R"("kind":"table","name":"request","rows":133334)"));
 }
