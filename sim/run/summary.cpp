@@ -6,9 +6,11 @@
 #include "kernels/routing.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/run/interval_estimate.hpp"
+#include "sim/run/pool_figures.hpp"
 #include "sim/run/price_edge.hpp"
 #include "sim/run/priority_classes.hpp"
 #include "sim/run/request_figures.hpp"
+#include "sim/run/request_rows.hpp"
 #include "sim/run/scenario_text.hpp"
 
 namespace foretoken {
@@ -62,22 +64,10 @@ std::size_t first_decoding(const DeployedPools& pools) {
   return static_cast<std::size_t>(found - pools.specs().begin());
 }
 
-/// Of one replica.
-std::int64_t blocks_of(const DeployedPools& pools, std::size_t pool) {
-  const ParallelLayout& layout = pools.specs()[pool].scenario.deployment.layout;
-  return pools.engine(pool).kv_blocks() * layout.data_parallel_attention;
-}
-
 bool caches_prefixes(const DeployedPools& pools) {
   return std::ranges::any_of(pools.specs(), [](const PoolSpec& pool) {
     return pool.prefills() && pool.scenario.engine.prefix_caching;
   });
-}
-
-/// Of the prompt tokens asked for.
-double hit_rate(const PrefixTotals& prefixes, std::int64_t tokens) {
-  if (prefixes.tokens_asked == 0) return 0.0;
-  return static_cast<double>(tokens) / static_cast<double>(prefixes.tokens_asked);
 }
 
 void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
@@ -114,26 +104,6 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
                                bucket.waiting_s() / width, bucket.kv_block_s / width / all_blocks,
                                bucket.output_tokens / width, bucket.replicas_s / width});
   }
-}
-
-/// Time of a pool's steps, summed over stages and replicas, without that of the host and waiting
-/// for it.
-Seconds busy(const SimulatedRun& outcome, std::size_t pool) {
-  Seconds host;
-  for (const auto& [family, time] : outcome.pools.engine(pool).totals().time_by) {
-    if (family == "host" || family == "kv_copy") host += time;
-  }
-  return outcome.timeline.of_pool(pool).busy - host;
-}
-
-/// Share of the pool's GPU time with a step running.
-double busy_share(const SimulatedRun& outcome, std::size_t pool) {
-  const Deployment& deployment = outcome.pools.specs()[pool].scenario.deployment;
-  const FleetUsage* usage = outcome.pools.usage(pool);
-  const double replica_seconds =
-      usage != nullptr ? usage->up.value() : outcome.ended.value() * deployment.replicas;
-  const double stage_seconds = replica_seconds * deployment.layout.pipeline;
-  return stage_seconds > 0.0 ? busy(outcome, pool).value() / stage_seconds : 0.0;
 }
 
 bool longer_first(const NamedSeconds& a, const NamedSeconds& b) {
@@ -233,132 +203,6 @@ void add_speculation(const SimulatedRun& outcome, Report& report) {
   speculation.draft_share = all > Seconds(0.0) ? draft / all : 0.0;
 }
 
-/// Where a pool's replicas come and go: how many there were, and GPU time by what was up.
-std::optional<Report::Fleet> fleet_of(const SimulatedRun& outcome, std::size_t pool) {
-  const FleetUsage* usage = outcome.pools.usage(pool);
-  if (usage == nullptr) return std::nullopt;
-  const double ended = outcome.ended.value();
-  const ParallelLayout& layout = outcome.pools.specs()[pool].scenario.deployment.layout;
-  Report::Fleet fleet;
-  fleet.serving_mean = ended > 0.0 ? usage->serving.value() / ended : 0.0;
-  fleet.up_mean = ended > 0.0 ? usage->up.value() / ended : 0.0;
-  fleet.up_max = usage->up_max;
-  fleet.gpu_hours = usage->up.value() / 3600.0 * layout.ranks();
-  fleet.starts = usage->starts;
-  fleet.failures = usage->failures;
-  return fleet;
-}
-
-void add_fleet(const SimulatedRun& outcome, Report& report) {
-  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
-    const std::optional<Report::Fleet> part = fleet_of(outcome, pool);
-    if (!part) return;
-    if (!report.fleet) report.fleet.emplace();
-    report.fleet->serving_mean += part->serving_mean;
-    report.fleet->up_mean += part->up_mean;
-    report.fleet->up_max += part->up_max;
-    report.fleet->gpu_hours += part->gpu_hours;
-    report.fleet->starts += part->starts;
-    report.fleet->failures += part->failures;
-  }
-}
-
-/// GPUs of a pool that were paid for in the steady state, on average: all, unless replicas come and
-/// go.
-double gpus_paid(const SimulatedRun& outcome, std::size_t pool, const Report& report) {
-  const Scenario& scenario = outcome.pools.specs()[pool].scenario;
-  const FleetUsage* usage = outcome.pools.usage(pool);
-  if (usage == nullptr) return gpus_of(scenario);
-  return usage->up_mean(Seconds(report.steady.from_s), Seconds(report.steady.to_s)) *
-         scenario.deployment.layout.ranks();
-}
-
-void add_cost(const SimulatedRun& outcome, Report& report) {
-  Report::Cost cost;
-  bool has_price = true;
-  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
-    const GpuSpec& gpu = outcome.pools.specs()[pool].scenario.cluster.gpu;
-    has_price &= gpu.price.has_value();
-    if (gpu.price) cost.per_hour += gpu.price->value() * gpus_paid(outcome, pool, report);
-  }
-  if (!has_price) return;
-  const double tokens_per_hour = report.throughput.output_tokens_per_s * 3600.0;
-  if (tokens_per_hour > 0.0) {
-    cost.per_million_output_tokens = cost.per_hour / tokens_per_hour * 1e6;
-  }
-  report.cost = cost;
-}
-
-/// Board power while a step runs, by all tokens that anybody got; idle power is left out.
-void add_energy(const SimulatedRun& outcome, Report& report) {
-  double tokens = 0;
-  for (const RequestRecord& record : outcome.timeline.requests()) {
-    tokens += static_cast<double>(record.output_tokens);
-  }
-  Joules energy;
-  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
-    const Scenario& scenario = outcome.pools.specs()[pool].scenario;
-    if (!(scenario.cluster.gpu.power > Watts(0.0))) return;
-    const int gpus_a_stage = scenario.deployment.layout.stage_ranks();
-    energy += scenario.cluster.gpu.power * (gpus_a_stage * busy(outcome, pool));
-  }
-  if (tokens > 0.0) report.energy_j_per_token = energy.value() / tokens;
-}
-
-/// What a GPU's capacity went to, largest purposes first; together they are the capacity.
-std::vector<NamedCount> memory_pieces(const DeployedEngine& engine) {
-  const MemoryPlan& plan = engine.memory();
-  const Bytes kv = static_cast<double>(engine.kv_blocks()) * plan.kv_block;
-  const Bytes unused =
-      plan.unused + static_cast<double>(plan.kv_blocks - engine.kv_blocks()) * plan.kv_block;
-  std::vector<NamedCount> pieces;
-  const auto add = [&](const char* name, Bytes size) {
-    if (size != Bytes(0.0)) pieces.push_back({name, static_cast<std::int64_t>(size.value())});
-  };
-  add("capacity", plan.capacity);
-  add("weights", plan.weights - plan.draft_weights);
-  add("draft_weights", plan.draft_weights);
-  add("kv_cache", kv);
-  add("activations", plan.activations);
-  add("cuda_graphs", plan.graphs);
-  add("communication", plan.communication);
-  add("runtime", plan.runtime);
-  add("context", plan.context);
-  add("driver", plan.driver);
-  add(unused < Bytes(0.0) ? "overcommitted" : "unused", std::max(unused, -1.0 * unused));
-  return pieces;
-}
-
-void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
-  for (std::size_t i = 0; i < scenario.pools.size(); ++i) {
-    const PoolSpec& spec = outcome.pools.specs()[i];
-    const DeployedEngine& engine = outcome.pools.engine(i);
-    const StepTotals steps = outcome.timeline.of_pool(i);
-    const GpuSpec& gpu = spec.scenario.cluster.gpu;
-    Report::Pool& pool = report.pools.emplace_back();
-    pool.name = spec.name;
-    pool.role = enum_name(spec.role);
-    pool.gpu = gpu.title;
-    pool.gpus = gpus_of(spec.scenario);
-    pool.replicas = replicas_max(spec.scenario);
-    pool.fleet = fleet_of(outcome, i);
-    pool.gpu_busy = busy_share(outcome, i);
-    pool.iterations = steps.steps;
-    pool.batch_mean = steps.steps > 0
-                          ? static_cast<double>(steps.sequences) / static_cast<double>(steps.steps)
-                          : 0.0;
-    pool.batch_max = steps.sequences_max;
-    pool.kv_blocks = blocks_of(outcome.pools, i);
-    const auto blocks = static_cast<double>(pool.kv_blocks);
-    pool.kv_peak = steps.kv_used_peak / blocks;
-    pool.kv_mean = steps.kv_used_mean() / blocks;
-    if (scenario.workload->prefix_block_tokens() > 0 && spec.scenario.engine.prefix_caching)
-      pool.prefix_hit_rate = hit_rate(engine.prefixes(), engine.prefixes().tokens_found);
-    if (gpu.price) pool.cost_per_hour = gpu.price->value() * gpus_paid(outcome, i, report);
-    pool.memory_bytes = memory_pieces(engine);
-  }
-}
-
 void add_handoffs(const Scenario& scenario, const Timeline& timeline, Report& report) {
   if (!hands_over(scenario)) return;
   Report::KvTransfers& transfers = report.kv_transfers.emplace();
@@ -391,45 +235,6 @@ void add_network(const SimulatedRun& outcome, Report& report) {
     network.contention_s += crowded.beyond.value();
     network.contention_by.push_back({crowded.name, crowded.beyond.value()});
   }
-}
-
-std::vector<RequestRow> request_rows(const Timeline& timeline) {
-  std::vector<RequestRow> rows;
-  const auto date = [](Seconds value) {
-    return value >= Seconds(0.0) ? std::optional(value.value()) : std::nullopt;
-  };
-  for (const RequestRecord& record : timeline.requests()) {
-    RequestRow row;
-    row.id = record.id.value;
-    row.replica = record.replica.value;
-    row.arrival_s = record.arrival.value();
-    row.scheduled_s = date(record.scheduled);
-    row.first_token_s = date(record.first_token);
-    row.finished_s = date(record.finished);
-    row.prompt_tokens = record.prompt_tokens;
-    row.output_tokens = record.output_tokens;
-    row.drafted = record.drafted;
-    row.accepted = record.accepted;
-    if (row.first_token_s) row.ttft_ms = record.ttft().value() * 1e3;
-    if (row.finished_s) {
-      row.tpot_ms = record.tpot().value() * 1e3;
-      row.e2e_ms = record.end_to_end().value() * 1e3;
-    }
-    row.preemptions = record.preemptions;
-    row.attempts = record.attempts;
-    if (record.handoff.has_happened()) {
-      row.handoff = RequestRow::Handoff{
-          record.handoff.from.value, record.handoff.wait.value() * 1e3,
-          record.handoff.transfer.value() * 1e3, record.handoff.exposed.value() * 1e3};
-    }
-    row.status = enum_name(record.status);
-    row.ended_s = record.ended.value();
-    row.priority = record.priority;
-    row.reason = enum_name(record.reason);
-    rows.push_back(std::move(row));
-  }
-  std::ranges::sort(rows, {}, &RequestRow::id);
-  return rows;
 }
 
 }  // namespace

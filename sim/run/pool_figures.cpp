@@ -1,0 +1,165 @@
+#include "sim/run/pool_figures.hpp"
+
+#include <algorithm>
+
+#include "sim/run/scenario_text.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Time of a pool's steps, summed over stages and replicas, without that of the host and waiting
+/// for it.
+Seconds busy(const SimulatedRun& outcome, std::size_t pool) {
+  Seconds host;
+  for (const auto& [family, time] : outcome.pools.engine(pool).totals().time_by) {
+    if (family == "host" || family == "kv_copy") host += time;
+  }
+  return outcome.timeline.of_pool(pool).busy - host;
+}
+
+/// Where a pool's replicas come and go: how many there were, and GPU time by what was up.
+std::optional<Report::Fleet> fleet_of(const SimulatedRun& outcome, std::size_t pool) {
+  const FleetUsage* usage = outcome.pools.usage(pool);
+  if (usage == nullptr) return std::nullopt;
+  const double ended = outcome.ended.value();
+  const ParallelLayout& layout = outcome.pools.specs()[pool].scenario.deployment.layout;
+  Report::Fleet fleet;
+  fleet.serving_mean = ended > 0.0 ? usage->serving.value() / ended : 0.0;
+  fleet.up_mean = ended > 0.0 ? usage->up.value() / ended : 0.0;
+  fleet.up_max = usage->up_max;
+  fleet.gpu_hours = usage->up.value() / 3600.0 * layout.ranks();
+  fleet.starts = usage->starts;
+  fleet.failures = usage->failures;
+  return fleet;
+}
+
+/// GPUs of a pool that were paid for in the steady state, on average: all, unless replicas come and
+/// go.
+double gpus_paid(const SimulatedRun& outcome, std::size_t pool, const Report& report) {
+  const Scenario& scenario = outcome.pools.specs()[pool].scenario;
+  const FleetUsage* usage = outcome.pools.usage(pool);
+  if (usage == nullptr) return gpus_of(scenario);
+  return usage->up_mean(Seconds(report.steady.from_s), Seconds(report.steady.to_s)) *
+         scenario.deployment.layout.ranks();
+}
+
+}  // namespace
+
+std::int64_t blocks_of(const DeployedPools& pools, std::size_t pool) {
+  const ParallelLayout& layout = pools.specs()[pool].scenario.deployment.layout;
+  return pools.engine(pool).kv_blocks() * layout.data_parallel_attention;
+}
+
+double hit_rate(const PrefixTotals& prefixes, std::int64_t tokens) {
+  if (prefixes.tokens_asked == 0) return 0.0;
+  return static_cast<double>(tokens) / static_cast<double>(prefixes.tokens_asked);
+}
+
+double busy_share(const SimulatedRun& outcome, std::size_t pool) {
+  const Deployment& deployment = outcome.pools.specs()[pool].scenario.deployment;
+  const FleetUsage* usage = outcome.pools.usage(pool);
+  const double replica_seconds =
+      usage != nullptr ? usage->up.value() : outcome.ended.value() * deployment.replicas;
+  const double stage_seconds = replica_seconds * deployment.layout.pipeline;
+  return stage_seconds > 0.0 ? busy(outcome, pool).value() / stage_seconds : 0.0;
+}
+
+std::vector<NamedCount> memory_pieces(const DeployedEngine& engine) {
+  const MemoryPlan& plan = engine.memory();
+  const Bytes kv = static_cast<double>(engine.kv_blocks()) * plan.kv_block;
+  const Bytes unused =
+      plan.unused + static_cast<double>(plan.kv_blocks - engine.kv_blocks()) * plan.kv_block;
+  std::vector<NamedCount> pieces;
+  const auto add = [&](const char* name, Bytes size) {
+    if (size != Bytes(0.0)) pieces.push_back({name, static_cast<std::int64_t>(size.value())});
+  };
+  add("capacity", plan.capacity);
+  add("weights", plan.weights - plan.draft_weights);
+  add("draft_weights", plan.draft_weights);
+  add("kv_cache", kv);
+  add("activations", plan.activations);
+  add("cuda_graphs", plan.graphs);
+  add("communication", plan.communication);
+  add("runtime", plan.runtime);
+  add("context", plan.context);
+  add("driver", plan.driver);
+  add(unused < Bytes(0.0) ? "overcommitted" : "unused", std::max(unused, -1.0 * unused));
+  return pieces;
+}
+
+void add_fleet(const SimulatedRun& outcome, Report& report) {
+  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
+    const std::optional<Report::Fleet> part = fleet_of(outcome, pool);
+    if (!part) return;
+    if (!report.fleet) report.fleet.emplace();
+    report.fleet->serving_mean += part->serving_mean;
+    report.fleet->up_mean += part->up_mean;
+    report.fleet->up_max += part->up_max;
+    report.fleet->gpu_hours += part->gpu_hours;
+    report.fleet->starts += part->starts;
+    report.fleet->failures += part->failures;
+  }
+}
+
+void add_cost(const SimulatedRun& outcome, Report& report) {
+  Report::Cost cost;
+  bool has_price = true;
+  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
+    const GpuSpec& gpu = outcome.pools.specs()[pool].scenario.cluster.gpu;
+    has_price &= gpu.price.has_value();
+    if (gpu.price) cost.per_hour += gpu.price->value() * gpus_paid(outcome, pool, report);
+  }
+  if (!has_price) return;
+  const double tokens_per_hour = report.throughput.output_tokens_per_s * 3600.0;
+  if (tokens_per_hour > 0.0) {
+    cost.per_million_output_tokens = cost.per_hour / tokens_per_hour * 1e6;
+  }
+  report.cost = cost;
+}
+
+void add_energy(const SimulatedRun& outcome, Report& report) {
+  double tokens = 0;
+  for (const RequestRecord& record : outcome.timeline.requests()) {
+    tokens += static_cast<double>(record.output_tokens);
+  }
+  Joules energy;
+  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
+    const Scenario& scenario = outcome.pools.specs()[pool].scenario;
+    if (!(scenario.cluster.gpu.power > Watts(0.0))) return;
+    const int gpus_a_stage = scenario.deployment.layout.stage_ranks();
+    energy += scenario.cluster.gpu.power * (gpus_a_stage * busy(outcome, pool));
+  }
+  if (tokens > 0.0) report.energy_j_per_token = energy.value() / tokens;
+}
+
+void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {
+  for (std::size_t i = 0; i < scenario.pools.size(); ++i) {
+    const PoolSpec& spec = outcome.pools.specs()[i];
+    const DeployedEngine& engine = outcome.pools.engine(i);
+    const StepTotals steps = outcome.timeline.of_pool(i);
+    const GpuSpec& gpu = spec.scenario.cluster.gpu;
+    Report::Pool& pool = report.pools.emplace_back();
+    pool.name = spec.name;
+    pool.role = enum_name(spec.role);
+    pool.gpu = gpu.title;
+    pool.gpus = gpus_of(spec.scenario);
+    pool.replicas = replicas_max(spec.scenario);
+    pool.fleet = fleet_of(outcome, i);
+    pool.gpu_busy = busy_share(outcome, i);
+    pool.iterations = steps.steps;
+    pool.batch_mean = steps.steps > 0
+                          ? static_cast<double>(steps.sequences) / static_cast<double>(steps.steps)
+                          : 0.0;
+    pool.batch_max = steps.sequences_max;
+    pool.kv_blocks = blocks_of(outcome.pools, i);
+    const auto blocks = static_cast<double>(pool.kv_blocks);
+    pool.kv_peak = steps.kv_used_peak / blocks;
+    pool.kv_mean = steps.kv_used_mean() / blocks;
+    if (scenario.workload->prefix_block_tokens() > 0 && spec.scenario.engine.prefix_caching)
+      pool.prefix_hit_rate = hit_rate(engine.prefixes(), engine.prefixes().tokens_found);
+    if (gpu.price) pool.cost_per_hour = gpu.price->value() * gpus_paid(outcome, i, report);
+    pool.memory_bytes = memory_pieces(engine);
+  }
+}
+
+}  // namespace foretoken
