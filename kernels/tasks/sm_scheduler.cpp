@@ -1,13 +1,15 @@
 // Where tasks run. Three closed forms (one round of equal tasks after the other, a launch that fits
-// on the GPU at once, persistent CTAs) and two simulations (slot_heap.hpp): unequal tasks in more
-// CTAs than fit, each going to the slot that retires first, and plans that give each task to the
-// CTA with least to do. Only loads by SM are kept, never the lists themselves.
+// on the GPU at once, persistent CTAs) and two simulations: unequal tasks in more CTAs than fit,
+// each going to the slot that retires first (slot_calendar.hpp), and plans that give each task to
+// the CTA with least to do (least_loaded_heap.hpp). Only loads by SM are kept, never the lists
+// themselves.
 #include "kernels/tasks/sm_scheduler.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/tasks/slot_heap.hpp"
+#include "kernels/tasks/least_loaded_heap.hpp"
+#include "kernels/tasks/slot_calendar.hpp"
 
 namespace foretoken {
 namespace {
@@ -75,28 +77,57 @@ void deal_in_turn(const Launch& launch, std::vector<SmLoad>& sms) {
   round.finish();
 }
 
+/// Of each group's task, in sixteenths of a cycle; coarser where one is longer than a calendar.
+std::vector<std::uint64_t> ticks_of(const Launch& launch, const GpuSpec& gpu, std::size_t slots) {
+  std::vector<std::uint64_t> ticks;
+  ticks.reserve(launch.tasks.size());
+  std::uint64_t longest = 0;
+  for (const TaskGroup& group : launch.tasks) {
+    const double cycles = task_cycles(group.task, launch.tensor_dtype, gpu);
+    ticks.push_back(static_cast<std::uint64_t>(cycles * 16.0 + 0.5));
+    longest = std::max(longest, ticks.back());
+  }
+  int coarser = 0;
+  while (longest >> coarser > SlotCalendar::longest_max(slots)) ++coarser;
+  for (std::uint64_t& task : ticks) task >>= coarser;
+  return ticks;
+}
+
 /// The first CTAs fill the SMs in turn, layer by layer; every other one goes where one retires.
 void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, std::size_t slots,
                           std::vector<SmLoad>& sms) {
-  std::vector<std::uint64_t> ticks;
-  ticks.reserve(launch.tasks.size());
-  for (const TaskGroup& group : launch.tasks) {
-    ticks.push_back(SlotHeap::ticks(task_cycles(group.task, launch.tensor_dtype, gpu)));
+  const std::vector<std::uint64_t> ticks = ticks_of(launch, gpu, slots);
+  double sum = 0;
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    sum += static_cast<double>(ticks[i]) * static_cast<double>(launch.tasks[i].count);
   }
-  std::vector<std::uint32_t> sm_of(slots);
-  for (std::size_t slot = 0; slot < slots; ++slot) {
-    sm_of[slot] = static_cast<std::uint32_t>(slot % sms.size());
+  const double mean =
+      sum * static_cast<double>(launch.repeats) / static_cast<double>(launch.task_count());
+  std::vector<SmLoad*> sm_of(slots);
+  for (std::size_t slot = 0, sm = 0; slot < slots; ++slot) {
+    sm_of[slot] = &sms[sm];
+    if (++sm == sms.size()) sm = 0;
   }
-  SlotHeap heap(slots);
-  for (std::int64_t pass = 0; pass < launch.repeats; ++pass) {
-    for (std::size_t i = 0; i < launch.tasks.size(); ++i) {
-      const TaskGroup& group = launch.tasks[i];
-      for (std::int64_t left = group.count; left > 0; --left) {
-        add(sms[sm_of[heap.first_slot()]], group.task, 1);
-        heap.occupy_first(ticks[i]);
+  SlotCalendar calendar(slots, *std::ranges::max_element(ticks), mean);
+  // The tasks in order, pass by pass; the last group is followed by the first. Held by value: the
+  // loop that this becomes part of then keeps it in registers.
+  const TaskGroup* const groups = launch.tasks.data();
+  const TaskGroup* const last = &launch.tasks.back();
+  calendar.run([groups, last, group = last, left = std::int64_t{0}, passes_left = launch.repeats,
+                first_ticks = ticks.data(), group_ticks = ticks.data(),
+                sms_of = sm_of.data()](std::size_t slot) mutable {
+    while (left == 0) {
+      ++group, ++group_ticks;
+      if (group > last) {
+        if (passes_left-- == 0) return SlotCalendar::stop;
+        group = groups, group_ticks = first_ticks;
       }
+      left = group->count;
     }
-  }
+    --left;
+    add(*sms_of[slot], group->task, 1);
+    return *group_ticks;
+  });
 }
 
 /// Calls `visit(task, cta, count)` for runs of tasks of one CTA, where task number i of n belongs

@@ -1,6 +1,6 @@
 // FlashInfer's FA3 prefill for Hopper (0.6.18; the rules are those of 0.4.1): one persistent CTA a
 // SM walks a list of (query tile, query head) that the host made up beforehand, always giving the
-// next tile to the CTA with least to do (slot_heap.hpp: ties fall as they do there).
+// next tile to the CTA with least to do (least_loaded_heap.hpp: ties fall as they do there).
 #include <algorithm>
 
 #include "kernels/tasks/decomposers/decomposer.hpp"

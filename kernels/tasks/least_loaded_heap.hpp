@@ -1,7 +1,7 @@
-// The queues that hand tasks to SMs: which slot falls free first, and which CTA has least to do.
-// Both are binary heaps of (key, slot) packed into 64 bits whose head is replaced once a task, some
-// thousand times a launch, so that the way down is taken without a branch a level: the array is
-// padded with entries that lose every comparison, and each level's smaller child is selected.
+// Which CTA has least to do, for plans that give it the next task: a binary heap of (cost, CTA)
+// packed into 64 bits whose head is replaced once a task, so that the way down is taken without a
+// branch a level: the array is padded with entries that lose every comparison, and each level's
+// smaller child is selected.
 #pragma once
 
 #include <bit>
@@ -46,32 +46,6 @@ class PaddedHeap {
  private:
   int levels_;
   std::vector<std::uint64_t> entries_;
-};
-
-/// CTA slots ordered by when they fall free (in sixteenths of a cycle), the lower slot first among
-/// equals.
-class SlotHeap {
- public:
-  static constexpr int slot_bits = 14;  // up to 16,384 slots: 256 SMs x 64 CTAs
-
-  explicit SlotHeap(std::size_t slots) : heap_(slots) {
-    for (std::size_t slot = 0; slot < slots; ++slot) heap_[slot] = slot;  // sorted, hence a heap
-  }
-
-  [[nodiscard]] std::size_t first_slot() const { return heap_[0] & ((1U << slot_bits) - 1); }
-
-  /// The first slot takes a task of that many ticks.
-  void occupy_first(std::uint64_t task_ticks) {
-    const std::uint64_t entry = heap_[0] + task_ticks;
-    heap_.replace_head(entry, entry, [](std::uint64_t a, std::uint64_t b) { return a < b; });
-  }
-
-  static std::uint64_t ticks(double cycles) {
-    return static_cast<std::uint64_t>(cycles * 16.0 + 0.5) << slot_bits;
-  }
-
- private:
-  PaddedHeap heap_;
 };
 
 /// CTAs by how much they have to do, summed in float32. Ties fall exactly as libstdc++'s

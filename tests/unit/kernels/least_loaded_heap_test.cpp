@@ -1,11 +1,9 @@
-// The heaps against the standard library's, entry by entry.
-#include "kernels/tasks/slot_heap.hpp"
+// The heap against the standard library's, entry by entry.
+#include "kernels/tasks/least_loaded_heap.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <random>
 #include <utility>
 
@@ -31,29 +29,6 @@ TEST(LeastLoadedHeap, GivesToTheCtasThatTheStandardHeapGivesTo) {
       }
     }
   }
-}
-
-TEST(SlotHeap, IsFirstByTimeThenBySlot) {
-  std::mt19937 engine(8);
-  for (std::size_t slots = 1; slots <= 300; slots += slots < 20 ? 1 : 7) {
-    SlotHeap heap(slots);
-    using Entry = std::pair<std::uint64_t, std::size_t>;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> plain;
-    for (std::size_t slot = 0; slot < slots; ++slot) plain.emplace(0, slot);
-    for (int step = 0; step < 2000; ++step) {
-      const std::uint64_t ticks = engine() % 4;  // ties in plenty
-      const auto [time, slot] = plain.top();
-      plain.pop();
-      plain.emplace(time + ticks, slot);
-      ASSERT_EQ(heap.first_slot(), slot) << slots << " slots, step " << step;
-      heap.occupy_first(ticks << SlotHeap::slot_bits);
-    }
-  }
-}
-
-// A task of 2.53 cycles is 40.48 sixteenths: 40.
-TEST(SlotHeap, RoundsCyclesToSixteenths) {
-  EXPECT_EQ(SlotHeap::ticks(2.53), std::uint64_t{40} << SlotHeap::slot_bits);
 }
 
 }  // namespace
