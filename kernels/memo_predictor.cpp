@@ -42,10 +42,7 @@ Prediction MemoPredictor::predict(const Kernel& kernel, const GpuSpec& gpu) cons
 
 Prediction MemoPredictor::predict(const Kernel& kernel) const {
   const auto known = memo_.find(kernel);
-  const Prediction prediction =
-      known != memo_.end() ? known->second : remember(kernel, inner_->predict(kernel, gpu_));
-  ++origins_[static_cast<std::size_t>(prediction.origin)];
-  return prediction;
+  return known != memo_.end() ? known->second : remember(kernel, inner_->predict(kernel, gpu_));
 }
 
 Prediction MemoPredictor::remember(const Kernel& kernel, const Prediction& prediction) const {

@@ -1,10 +1,9 @@
 // Remembers what another predictor said about each kernel on one GPU, so that a kernel seen before
-// costs one hash lookup, and counts answers by origin for the report. The memory it may take is
-// bounded: when it is full it forgets everything and starts again, which is deterministic.
+// costs one hash lookup. The memory it may take is bounded: when it is full it forgets everything
+// and starts again, which is deterministic.
 // Not for use from several threads at once.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,9 +15,6 @@ namespace foretoken {
 
 class MemoPredictor final : public Predictor {
  public:
-  /// Predictions by Origin, in the order of its enumerators.
-  using OriginCounts = std::array<std::uint64_t, EnumNames<Origin>::names.size()>;
-
   /// 64 MiB hold about 250,000 kernels without lists of sequences.
   static constexpr Bytes memory_default = Bytes(64.0 * (1 << 20));
 
@@ -29,8 +25,6 @@ class MemoPredictor final : public Predictor {
   /// The same for the GPU of the constructor.
   [[nodiscard]] Prediction predict(const Kernel& kernel) const;
 
-  /// Answers given so far, remembered ones included.
-  [[nodiscard]] const OriginCounts& origin_counts() const { return origins_; }
   [[nodiscard]] std::size_t size() const { return memo_.size(); }
   [[nodiscard]] const GpuSpec& gpu() const { return gpu_; }
   /// The predictor behind the memo, for kernels that hardly ever repeat.
@@ -50,7 +44,6 @@ class MemoPredictor final : public Predictor {
   // A memo is no state that shows: predict() answers the same with and without it.
   mutable std::unordered_map<Kernel, Prediction, Hash> memo_;
   mutable double memory_used_ = 0;
-  mutable OriginCounts origins_{};
 };
 
 }  // namespace foretoken

@@ -32,45 +32,112 @@ bool is_decode(const AttentionLoad& load) {
 
 namespace {
 
+constexpr int list_bits = 5;
+
 Prediction between(const Prediction& below, const Prediction& above, double share) {
   Prediction price = below;
   price.time += (above.time - below.time) * share;
   return price;
 }
 
-/// The batch as it was when its sequences had on average a multiple of the lattice's step in their
-/// contexts, and as it will be when they have the next.
-Prediction price_list(Kernel& kernel, const AttentionLoad& load, const MemoPredictor& predictor) {
-  constexpr int context_bits = 5;
-  const std::int64_t mean = load.decode.context_tokens / load.decode.sequences;
-  const std::int64_t step = lattice_step(std::max<std::int64_t>(1, mean), context_bits);
-  const std::int64_t grown = mean % step;
+/// Contexts at the start of the lattice's stretch that a mean context lies in.
+std::int64_t stretch_step(std::int64_t mean) {
+  return lattice_step(std::max<std::int64_t>(1, mean), list_bits);
+}
+
+std::int64_t mean_context(const AttentionLoad& load) {
+  return load.decode.context_tokens / load.decode.sequences;
+}
+
+/// What tells a batch from others, `grown` tokens a sequence ago. `kernel`'s load is scratch.
+std::uint64_t key_of(Kernel& kernel, const AttentionLoad& load, std::int64_t grown) {
   AttentionLoad& scratch = *attention_load_of(kernel);
-  const auto price_at = [&](std::int64_t growth) {
-    scratch.prefill = scratch.decode = {};
-    scratch.sequences.clear();
-    for (const SequenceSlice& slice : load.sequences) {
-      // No sequence is shorter than its queries.
-      const SequenceSlice moved{slice.query_tokens,
-                                std::max(slice.query_tokens, slice.context_tokens + growth)};
-      scratch.decode.add(moved);
-      scratch.sequences.push_back(moved);
-    }
-    return predictor.predict(kernel);
-  };
-  const Prediction below = price_at(-grown);
-  // What was shortened: less than `grown` a sequence where some are no longer than their queries.
-  const std::int64_t shortened = load.decode.context_tokens - scratch.decode.context_tokens;
-  if (shortened == 0) return below;
-  const std::int64_t lengthened = load.decode.sequences * (step - grown);
-  return between(below, price_at(step - grown),
-                 static_cast<double>(shortened) / static_cast<double>(shortened + lengthened));
+  scratch.prefill = {};
+  scratch.sequences.clear();
+  scratch.decode = load.decode;
+  scratch.decode.context_tokens -= grown * load.decode.sequences;
+  scratch.decode.context_tokens_max -= grown;
+  scratch.decode.causal_pairs = 0;
+  return kernel_hash(kernel);
+}
+
+bool has_grown(const std::vector<SequenceSlice>& start, const std::vector<SequenceSlice>& now,
+               std::int64_t grown) {
+  return std::ranges::equal(start, now, [grown](const SequenceSlice& a, const SequenceSlice& b) {
+    return a.query_tokens == b.query_tokens && a.context_tokens + grown == b.context_tokens;
+  });
 }
 
 }  // namespace
 
-Prediction price_decode(Kernel& kernel, const AttentionLoad& load, const MemoPredictor& predictor) {
-  if (!load.sequences.empty()) return price_list(kernel, load, predictor);
+Prediction DecodeLattice::price(Kernel& kernel, const AttentionLoad& load) {
+  return load.sequences.empty() ? price_sums(kernel, load) : price_list(kernel, load);
+}
+
+Prediction DecodeLattice::price_grown(Kernel& kernel, const AttentionLoad& load,
+                                      std::int64_t growth) const {
+  AttentionLoad& scratch = *attention_load_of(kernel);
+  scratch.prefill = scratch.decode = {};
+  scratch.sequences.clear();
+  for (const SequenceSlice& slice : load.sequences) {
+    // No sequence is shorter than its queries.
+    const SequenceSlice moved{slice.query_tokens,
+                              std::max(slice.query_tokens, slice.context_tokens + growth)};
+    scratch.decode.add(moved);
+    scratch.sequences.push_back(moved);
+  }
+  return predictor_.inner().predict(kernel, predictor_.gpu());
+}
+
+DecodeLattice::Stretch* DecodeLattice::find(Kernel& kernel, const AttentionLoad& load,
+                                            std::int64_t grown) {
+  const auto found = stretches_.find(key_of(kernel, load, grown));
+  const bool is_known =
+      found != stretches_.end() && has_grown(found->second.start, load.sequences, grown);
+  return is_known ? &found->second : nullptr;
+}
+
+DecodeLattice::Stretch& DecodeLattice::remember(Kernel& kernel, const AttentionLoad& load,
+                                                std::int64_t grown, const Prediction& below) {
+  constexpr std::size_t slices_max = std::size_t{1} << 19;  // 8 MiB
+  if (slices_ > slices_max) {
+    stretches_.clear();
+    slices_ = 0;
+  }
+  Stretch& stretch = stretches_[key_of(kernel, load, grown)];
+  slices_ += load.sequences.size() - stretch.start.size();
+  stretch = {load.sequences, 0, below, {}};
+  for (SequenceSlice& slice : stretch.start) {
+    slice.context_tokens -= grown;
+    stretch.start_tokens += std::max(slice.query_tokens, slice.context_tokens);
+  }
+  return stretch;
+}
+
+/// The batch as it was when its sequences had on average a multiple of the lattice's step in their
+/// contexts, and as it will be when they have the next.
+Prediction DecodeLattice::price_list(Kernel& kernel, const AttentionLoad& load) {
+  const std::int64_t mean = mean_context(load);
+  const std::int64_t step = stretch_step(mean);
+  const std::int64_t grown = mean % step;
+  Stretch* stretch = find(kernel, load, grown);
+  if (stretch == nullptr) {
+    // Where the last stretch ended this one starts.
+    const Stretch* const last = find(kernel, load, grown + stretch_step(mean - grown - 1));
+    const Prediction below =
+        last != nullptr && last->above ? *last->above : price_grown(kernel, load, -grown);
+    stretch = &remember(kernel, load, grown, below);
+  }
+  // What was shortened: less than `grown` a sequence where some are no longer than their queries.
+  const std::int64_t shortened = load.decode.context_tokens - stretch->start_tokens;
+  if (shortened == 0) return stretch->below;
+  if (!stretch->above) stretch->above = price_grown(kernel, load, step - grown);
+  const std::int64_t lengthened = load.decode.sequences * (step - grown);
+  return between(stretch->below, *stretch->above,
+                 static_cast<double>(shortened) / static_cast<double>(shortened + lengthened));
+}
+
+Prediction DecodeLattice::price_sums(Kernel& kernel, const AttentionLoad& load) const {
   constexpr int context_bits = 4, longest_bits = 2;
   AttentionLoad& scratch = *attention_load_of(kernel);
   scratch.prefill = {};
@@ -87,7 +154,7 @@ Prediction price_decode(Kernel& kernel, const AttentionLoad& load, const MemoPre
     scratch.decode.causal_pairs =
         load.decode.causal_pairs +
         queries * static_cast<double>(context_tokens - load.decode.context_tokens);
-    return predictor.predict(kernel);
+    return predictor_.predict(kernel);
   };
   const std::int64_t context_tokens = load.decode.context_tokens;
   const std::int64_t step = lattice_step(context_tokens, context_bits);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/communication/communication_price.hpp"
-#include "sim/serving/decode_lattice.hpp"
 #include "sim/serving/half_batch.hpp"
 #include "sim/serving/stage_pricer.hpp"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/communication/communication_price.hpp"
-#include "sim/serving/decode_lattice.hpp"
 #include "sim/serving/half_batch.hpp"
 
 namespace foretoken {
@@ -72,7 +71,8 @@ StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
                   .stream(fmt::format("expert_routing/{}", stage))),
       links_(links),
       comm_(comm),
-      predictor_(predictor) {
+      predictor_(predictor),
+      decodes_(predictor) {
   ExecutionSettings settings = execution;
   const auto add = [&](const Routing& routing) {
     settings.routing = routing;
@@ -278,7 +278,7 @@ Prediction StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) co
     *own = StateLoad::of(load);
     return own->tokens() == 0 ? Prediction() : predictor_.predict(kernel);
   }
-  if (is_decode(load)) return price_decode(kernel, load, predictor_);
+  if (is_decode(load)) return decodes_.price(kernel, load);
   *attention_load_of(kernel) = load;
   return predictor_.inner().predict(kernel, predictor_.gpu());  // hardly ever comes again
 }

@@ -17,6 +17,7 @@
 #include "kernels/communication/collective_cost.hpp"
 #include "kernels/memo_predictor.hpp"
 #include "sim/base/random.hpp"
+#include "sim/serving/decode_lattice.hpp"
 #include "sim/serving/step_course.hpp"
 #include "workloads/generator.hpp"
 #include "workloads/two_batch.hpp"
@@ -199,6 +200,7 @@ class StagePricer {
   StageLinks links_;
   const CommSettings& comm_;
   const MemoPredictor& predictor_;
+  mutable DecodeLattice decodes_;             // a memo is no state that shows
   std::optional<TwoBatchSchedule> schedule_;  // with overlap
   std::size_t segment_count_ = 0;
   std::deque<Template> templates_;       // in order of first use: sums must not depend on hashing

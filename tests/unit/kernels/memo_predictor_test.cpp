@@ -26,7 +26,7 @@ class CountingPredictor final : public Predictor {
   int* asked_;
 };
 
-TEST(MemoPredictor, AsksOnceAKernelAndCountsEveryAnswer) {
+TEST(MemoPredictor, AsksOnceAKernel) {
   int asked = 0;
   const MemoPredictor memo(std::make_unique<CountingPredictor>(asked), example_gpu());
   for (int round = 0; round < 3; ++round) {
@@ -37,7 +37,6 @@ TEST(MemoPredictor, AsksOnceAKernelAndCountsEveryAnswer) {
   }
   EXPECT_EQ(asked, 3);
   EXPECT_EQ(memo.size(), 3U);
-  EXPECT_EQ(memo.origin_counts(), (MemoPredictor::OriginCounts{3, 3, 6}));
 }
 
 TEST(MemoPredictor, DoesNotRememberErrors) {
@@ -47,7 +46,6 @@ TEST(MemoPredictor, DoesNotRememberErrors) {
   EXPECT_THROW((void)memo.predict(Gemm{0, 8, 8}), PredictionError);
   EXPECT_EQ(asked, 2);
   EXPECT_EQ(memo.size(), 0U);
-  EXPECT_EQ(memo.origin_counts(), (MemoPredictor::OriginCounts{0, 0, 0}));
 }
 
 TEST(MemoPredictor, ForgetsRatherThanGrowWithoutEnd) {

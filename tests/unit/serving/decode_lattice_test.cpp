@@ -43,22 +43,22 @@ double curved(const LoadSums& sums) {
 TEST(DecodeLattice, IsExactForPricesLinearInTheSum) {
   std::int64_t calls = 0;
   const MemoPredictor predictor(std::make_unique<FormulaPredictor>(linear, calls), GpuSpec{});
+  DecodeLattice lattice(predictor);
   Kernel kernel = Attention{};
   for (std::int64_t context = 1; context < 5000; context += 13) {
     const AttentionLoad load = decode_load(17, context);
-    EXPECT_NEAR(price_decode(kernel, load, predictor).time.value() / linear(load.decode), 1.0,
-                1e-12);
+    EXPECT_NEAR(lattice.price(kernel, load).time.value() / linear(load.decode), 1.0, 1e-12);
   }
 }
 
 TEST(DecodeLattice, FollowsASmoothCurveAndAsksSeldom) {
   std::int64_t calls = 0;
   const MemoPredictor predictor(std::make_unique<FormulaPredictor>(curved, calls), GpuSpec{});
+  DecodeLattice lattice(predictor);
   Kernel kernel = Attention{};
   for (std::int64_t context = 1; context < 20000; ++context) {
     const AttentionLoad load = decode_load(8, context);
-    ASSERT_NEAR(price_decode(kernel, load, predictor).time.value() / curved(load.decode), 1.0,
-                5e-4);
+    ASSERT_NEAR(lattice.price(kernel, load).time.value() / curved(load.decode), 1.0, 5e-4);
   }
   EXPECT_LT(calls, 600);  // 15 octaves of 16 points, and the longest context's 4
 }
@@ -66,11 +66,11 @@ TEST(DecodeLattice, FollowsASmoothCurveAndAsksSeldom) {
 TEST(DecodeLattice, PricesAGrowingListByFewPlans) {
   std::int64_t calls = 0;
   const MemoPredictor predictor(std::make_unique<FormulaPredictor>(curved, calls), GpuSpec{});
+  DecodeLattice lattice(predictor);
   Kernel kernel = Attention{};
   for (std::int64_t grown = 0; grown < 1000; ++grown) {
     const AttentionLoad load = AttentionLoad::exact({{1, 2 + grown}, {1, 4000 + grown}});
-    ASSERT_NEAR(price_decode(kernel, load, predictor).time.value() / curved(load.decode), 1.0,
-                5e-4);
+    ASSERT_NEAR(lattice.price(kernel, load).time.value() / curved(load.decode), 1.0, 5e-4);
   }
   EXPECT_LE(calls, 18);  // means from 2,001 to 3,000: 64 tokens between points
 }
@@ -78,10 +78,43 @@ TEST(DecodeLattice, PricesAGrowingListByFewPlans) {
 TEST(DecodeLattice, AListIsWhatItIsAtAPoint) {
   std::int64_t calls = 0;
   const MemoPredictor predictor(std::make_unique<FormulaPredictor>(curved, calls), GpuSpec{});
+  DecodeLattice lattice(predictor);
   Kernel kernel = Attention{};
   const AttentionLoad load = AttentionLoad::exact({{1, 48}, {1, 80}});  // mean 64
-  EXPECT_DOUBLE_EQ(price_decode(kernel, load, predictor).time.value(), curved(load.decode));
-  EXPECT_EQ(std::get<Attention>(kernel).load, load);
+  EXPECT_DOUBLE_EQ(lattice.price(kernel, load).time.value(), curved(load.decode));
+}
+
+// Replicas take turns, sequences leave, and some are no longer than their queries: a lattice that
+// knows the batches says what one that sees them for the first time says.
+TEST(DecodeLattice, RemembersListsWithoutChangingTheirPrice) {
+  std::int64_t calls = 0;
+  const MemoPredictor predictor(std::make_unique<FormulaPredictor>(curved, calls), GpuSpec{});
+  DecodeLattice lattice(predictor);
+  Kernel kernel = Attention{};
+  std::vector<std::vector<SequenceSlice>> replicas = {
+      {{1, 1}, {1, 300}, {1, 40}}, {{1, 300}, {1, 1}, {1, 40}}, {{1, 2}, {1, 2}}, {{4, 4}, {1, 9}}};
+  for (int step = 0; step < 500; ++step) {
+    for (std::vector<SequenceSlice>& batch : replicas) {
+      if (step % 97 == 96) batch.insert(batch.begin(), {1, step});
+      if (step % 101 == 100) batch.pop_back();
+      const AttentionLoad load = AttentionLoad::exact(batch, 4);
+      DecodeLattice forgetful(predictor);
+      ASSERT_EQ(lattice.price(kernel, load).time, forgetful.price(kernel, load).time) << step;
+      for (SequenceSlice& slice : batch) slice.context_tokens += 1;
+    }
+  }
+}
+
+TEST(DecodeLattice, TellsKernelsApart) {
+  std::int64_t calls = 0;
+  const MemoPredictor predictor(std::make_unique<FormulaPredictor>(curved, calls), GpuSpec{});
+  DecodeLattice lattice(predictor);
+  const AttentionLoad load = AttentionLoad::exact({{1, 48}, {1, 80}});
+  for (const int heads : {8, 32, 8}) {
+    Kernel kernel = Attention{.query_heads = heads};
+    static_cast<void>(lattice.price(kernel, load));
+  }
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(DecodeLattice, LeavesPrefillsAlone) {

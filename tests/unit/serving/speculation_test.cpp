@@ -191,13 +191,13 @@ class PairPredictor final : public Predictor {
 TEST(DecodeLatticeWithDrafts, IsExactForLinearPricesAndAsksSeldom) {
   std::int64_t calls = 0;
   const MemoPredictor predictor(std::make_unique<PairPredictor>(calls), GpuSpec{});
+  DecodeLattice lattice(predictor);
   Kernel kernel = Attention{};
   for (std::int64_t context = 8; context < 20'000; ++context) {
     AttentionLoad load;
     for (int i = 0; i < 5; ++i) load.decode.add({4, context});
-    ASSERT_NEAR(
-        price_decode(kernel, load, predictor).time.value() / PairPredictor::price(load.decode), 1.0,
-        1e-12)
+    ASSERT_NEAR(lattice.price(kernel, load).time.value() / PairPredictor::price(load.decode), 1.0,
+                1e-12)
         << context;
   }
   EXPECT_LT(calls, 700);
@@ -206,12 +206,12 @@ TEST(DecodeLatticeWithDrafts, IsExactForLinearPricesAndAsksSeldom) {
 TEST(DecodeLatticeWithDrafts, NeverAsksForContextsShorterThanTheQueries) {
   std::int64_t calls = 0;
   const MemoPredictor predictor(std::make_unique<PairPredictor>(calls), GpuSpec{});
+  DecodeLattice lattice(predictor);
   Kernel kernel = Attention{};
   AttentionLoad load;
   for (int i = 0; i < 33; ++i) load.decode.add({4, 4});
-  EXPECT_NEAR(
-      price_decode(kernel, load, predictor).time.value() / PairPredictor::price(load.decode), 1.0,
-      1e-12);
+  EXPECT_NEAR(lattice.price(kernel, load).time.value() / PairPredictor::price(load.decode), 1.0,
+              1e-12);
 }
 
 // Every launch costs 1 ms whatever its shape, so that passes are counted in launches.
