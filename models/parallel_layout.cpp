@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/operator_graph.hpp"
+
 namespace foretoken {
 namespace {
 

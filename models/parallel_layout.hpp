@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "models/operator_graph.hpp"
+#include "models/operator.hpp"
 #include "models/transformer.hpp"
 
 namespace foretoken {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/kernel.hpp"
-#include "models/operator_graph.hpp"
+#include "models/operator.hpp"
 #include "models/parallel_layout.hpp"
 #include "workloads/routing_draw.hpp"
 #include "workloads/segments.hpp"

@@ -1,6 +1,7 @@
 // Expands a stage's operators into the steps of its StageProgram. Internal to this room.
 #pragma once
 
+#include "models/operator_graph.hpp"
 #include "workloads/generator.hpp"
 
 namespace foretoken {

@@ -5,7 +5,8 @@
 // communication kernels occupy, and memory bandwidth that both streams share.
 #pragma once
 
-#include <boost/graph/adjacency_list.hpp>
+#include <array>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -28,11 +29,11 @@ class TwoBatchSchedule {
     int half = 0;
     int segment = 0;
     double share = 1;  // of the segment's repeats
+    /// What must end first, by number from 1: of its half, and on its stream. 0: nothing.
+    std::array<std::size_t, 2> after = {};
   };
-  /// Vertices are in topological order.
-  using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Task>;
 
-  Graph graph_;
+  std::vector<Task> tasks_;  // in topological order
 };
 
 }  // namespace foretoken

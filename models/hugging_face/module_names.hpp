@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/operator_graph.hpp"
+#include "models/operator.hpp"
 
 namespace foretoken {
 

@@ -1,6 +1,6 @@
 #include "sim/app/spec_value.hpp"
 
-#include "models/operator_graph.hpp"
+#include "models/operator.hpp"
 #include "models/parallel_layout.hpp"
 #include "models/sequence_memory.hpp"
 #include "sim/report/rounding.hpp"
