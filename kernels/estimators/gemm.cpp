@@ -42,7 +42,7 @@ class GemmFamily : public EstimatorFamily {
   [[nodiscard]] double first_order_error() const override { return constants_.error; }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
-    const GemmEstimate e = estimate(kernel, gpu, false);
+    const GemmEstimate e = estimate_gemm(padded(kernel, gpu), gpu, constants_, false);
     return {Seconds(e.total * 1e-6), bound_by(e)};
   }
 
@@ -51,15 +51,15 @@ class GemmFamily : public EstimatorFamily {
   }
 
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
-    return cold_extra(kernel, gpu, estimate(kernel, gpu, false));
+    return cold_extra(estimate_gemm_both(padded(kernel, gpu), gpu, constants_));
   }
 
   [[nodiscard]] Parts parts(const Kernel& kernel, const GpuSpec& gpu,
                             FeatureSink& out) const override {
-    const GemmEstimate warm = estimate(kernel, gpu, false);
-    const Parts parts = {{Seconds(warm.total * 1e-6), bound_by(warm)},
-                         cold_extra(kernel, gpu, warm)};
     const Gemm gemm = padded(kernel, gpu);
+    const GemmWarmAndCold both = estimate_gemm_both(gemm, gpu, constants_);
+    const GemmEstimate& warm = both.warm;
+    const Parts parts = {{Seconds(warm.total * 1e-6), bound_by(warm)}, cold_extra(both)};
     write_gemm_features(gemm, gpu, warm, out);
     write_task_features(gemm, gpu, parts.first.time, out);
     // Of the same shape, cold launches take longer than what the bytes from DRAM explain.
@@ -89,15 +89,9 @@ class GemmFamily : public EstimatorFamily {
     return gemm;
   }
 
-  [[nodiscard]] GemmEstimate estimate(const Kernel& kernel, const GpuSpec& gpu,
-                                      bool is_cold) const {
-    return estimate_gemm(padded(kernel, gpu), gpu, constants_, is_cold);
-  }
-
-  [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu,
-                                   const GemmEstimate& warm) const {
-    const double extra = estimate(kernel, gpu, true).total - warm.total;
-    return Seconds((std::max(extra, 0.0) + cold_latency_us * warm.hot) * 1e-6);
+  [[nodiscard]] static Seconds cold_extra(const GemmWarmAndCold& both) {
+    const double extra = both.cold.total - both.warm.total;
+    return Seconds((std::max(extra, 0.0) + cold_latency_us * both.warm.hot) * 1e-6);
   }
 
   static Bound bound_by(const GemmEstimate& e) {

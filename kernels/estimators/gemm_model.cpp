@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "kernels/estimators/gemm_tiles.hpp"
 #include "kernels/kernel_work.hpp"
@@ -92,7 +93,8 @@ class TileTrial {
     spill_weights_ = s.weights / (1 + fourth(cache / (s.weights + 1)));
   }
 
-  void run(GemmTile tile, int split, GemmEstimate& best) const {
+  /// `bests` differ in where the operands lie, which no tile changes.
+  void run(GemmTile tile, int split, std::span<GemmEstimate> bests) const {
     const double rows = ceil_div(s_.m, tile.m), columns = ceil_div(s_.n, tile.n);
     const double ctas = rows * columns * split;
     if (split > 1 && ctas > 2 * sms_) return;  // nobody splits what fills the GPU anyway
@@ -103,7 +105,7 @@ class TileTrial {
     const double resident = std::clamp(std::floor(128.0 * 128.0 / area), 1.0, 4.0);
     const double rounds = std::ceil(ctas / (sms_ * resident));
 
-    GemmEstimate e = best;
+    GemmEstimate e;
     e.tile_m = tile.m, e.tile_n = tile.n, e.split = split, e.waves = ctas / sms_;
     e.tile_math = waves * 2 * area * k / math_rate_;
     e.tile_load = waves * (tile.m * s_.element + tile.n * s_.weight) * k /
@@ -118,15 +120,21 @@ class TileTrial {
     e.reread_by_rows = spill_in_ * extra_sweeps(rows, columns, together) / dram_rate_;
     e.reread = std::min(e.reread_by_rows,
                         spill_weights_ * extra_sweeps(columns, rows, together) / dram_rate_);
-    const double memory = e.memory() + c_.reread_share * e.reread;
-    // Tiles and memory overlap, but not perfectly: between their maximum and their sum. Clocks fall
-    // until the power limit holds, so that one is nearly a maximum.
-    const double work = square(e.body) + square(memory);
-    e.total = std::sqrt(std::sqrt(square(work) + fourth(e.power))) + e.reduction;
-    if (best.tile_m == 0 || e.total < best.total) best = e;
+    for (GemmEstimate& best : bests) keep_better(e, best);
   }
 
  private:
+  void keep_better(GemmEstimate e, GemmEstimate& best) const {
+    const double memory = best.memory() + c_.reread_share * e.reread;
+    // Tiles and memory overlap, but not perfectly: between their maximum and their sum. Clocks fall
+    // until the power limit holds, so that one is nearly a maximum.
+    const double work = square(e.body) + square(memory);
+    e.total = std::sqrt(std::sqrt(square(work) + fourth(best.power))) + e.reduction;
+    if (best.tile_m != 0 && e.total >= best.total) return;
+    e.math = best.math, e.power = best.power, e.dram = best.dram, e.l2 = best.l2, e.hot = best.hot;
+    best = e;
+  }
+
   /// How often beyond the first the operand along `swept` is read, when `together` tiles run at
   /// once, first along `swept` and then across.
   static double extra_sweeps(double swept, double across, double together) {
@@ -156,8 +164,13 @@ TileRule tile_rule(const Gemm& gemm, const GemmConstants& constants) {
   return is_cublas ? TileRule::cublas : constants.tiles;
 }
 
-GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& c,
-                           bool is_cold) {
+namespace {
+
+/// Of the same product with and without its operands in the L2, whichever of them `are_cold` asks.
+template <std::size_t count>
+std::array<GemmEstimate, count> estimates_of(const Gemm& gemm, const GpuSpec& gpu,
+                                             const GemmConstants& c,
+                                             const std::array<bool, count>& are_cold) {
   const DType multiplied = product_format(gemm.dtype, gpu);
   const double peak = gpu.tensor_rate(multiplied).value();
   if (!(peak > 0)) {
@@ -169,20 +182,36 @@ GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConst
                   gemm.k);
   const Sizes s = sizes_of(gemm, multiplied);
   const double flops = 2 * s.m * s.n * s.k;
-  GemmEstimate best;
-  best.math = flops / peak * us;
-  best.power = power_limited_us(flops, multiplied, c.energy, gpu);
-  add_memory(best, s, gpu, c, is_cold);
+  std::array<GemmEstimate, count> bests;
+  for (std::size_t i = 0; i < count; ++i) {
+    bests[i].math = flops / peak * us;
+    bests[i].power = power_limited_us(flops, multiplied, c.energy, gpu);
+    add_memory(bests[i], s, gpu, c, are_cold[i]);
+  }
   const TileTrial trial(gemm, gpu, c, s);
   const TileRule rule = tile_rule(gemm, c);
   std::array<GemmTile, 1> chosen;
   for (const GemmTile tile : gemm_tiles(rule, gemm, copy_engine(gpu), chosen)) {
-    for (const int split : gemm_splits(rule)) trial.run(tile, split, best);
+    for (const int split : gemm_splits(rule)) trial.run(tile, split, bests);
   }
-  best.launch = gpu.launch_latency.value() * c.launch_factor * us;
-  add_quantise(best, gemm, s, gpu, c);
-  best.total += best.launch + best.quantise;
-  return best;
+  for (GemmEstimate& best : bests) {
+    best.launch = gpu.launch_latency.value() * c.launch_factor * us;
+    add_quantise(best, gemm, s, gpu, c);
+    best.total += best.launch + best.quantise;
+  }
+  return bests;
+}
+
+}  // namespace
+
+GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& c,
+                           bool is_cold) {
+  return estimates_of<1>(gemm, gpu, c, {is_cold})[0];
+}
+
+GemmWarmAndCold estimate_gemm_both(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& c) {
+  const auto [warm, cold] = estimates_of<2>(gemm, gpu, c, {false, true});
+  return {warm, cold};
 }
 
 }  // namespace foretoken

@@ -83,6 +83,12 @@ TileRule tile_rule(const Gemm& gemm, const GemmConstants& constants);
 /// Throws PredictionError where the GPU has no path for the format. `is_cold`: nothing is in L2.
 GemmEstimate estimate_gemm(const Gemm& gemm, const GpuSpec& gpu, const GemmConstants& constants,
                            bool is_cold);
+/// Both at once, for little more than one: all that tiles decide is the same.
+struct GemmWarmAndCold {
+  GemmEstimate warm, cold;
+};
+GemmWarmAndCold estimate_gemm_both(const Gemm& gemm, const GpuSpec& gpu,
+                                   const GemmConstants& constants);
 
 const std::vector<std::string>& gemm_feature_names();
 void write_gemm_features(const Gemm& gemm, const GpuSpec& gpu, const GemmEstimate& estimate,

@@ -109,6 +109,27 @@ TEST(EstimatorGemm, SplitsKWhereFewTilesWouldStreamTheWeights) {
   EXPECT_EQ(split(65536, 1024), 1);  // 512 CTAs of 16 x 128 fill 108 SMs without
 }
 
+TEST(EstimatorGemm, WarmAndColdAtOnceAreWhatEachIsAlone) {
+  const GpuSpec gpu = gpu_of("a100-sxm");
+  GemmConstants constants = round_constants();
+  constants.tiles = TileRule::cublas;
+  for (const std::int64_t m : {1, 100, 4096}) {
+    for (const std::int64_t k : {512, 16384}) {
+      const Gemm gemm = gemm_of(m, 4096, k);
+      const GemmWarmAndCold both = estimate_gemm_both(gemm, gpu, constants);
+      for (const bool is_cold : {false, true}) {
+        const GemmEstimate& found = is_cold ? both.cold : both.warm;
+        const GemmEstimate alone = estimate_gemm(gemm, gpu, constants, is_cold);
+        EXPECT_EQ(found.total, alone.total) << m << " x " << k;
+        EXPECT_EQ(found.tile_m, alone.tile_m);
+        EXPECT_EQ(found.split, alone.split);
+        EXPECT_EQ(found.dram, alone.dram);
+      }
+      EXPECT_GT(both.cold.dram, both.warm.dram);
+    }
+  }
+}
+
 TEST(EstimatorGemm, WeightsBeyondASixthOfTheL2ComeFromDram) {
   const GpuSpec gpu = gpu_of("l40s");  // L2 96 MiB, six times as fast as DRAM
   const double inside = price_us(gemm_of(16, 7168, 768), gpu);    // 11 MB
