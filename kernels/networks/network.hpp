@@ -1,7 +1,8 @@
 // Small feed-forward networks as trained in calibration/train, run without LibTorch: ReLU layers
 // whose batch normalisation was folded into the weights, one number out. Inputs are standardised
 // and held inside the trained range, so that a kernel far from the data gets the answer of the
-// nearest edge instead of an extrapolation. Nothing is allocated on the way to an answer.
+// nearest edge instead of an extrapolation. Nothing is allocated on the way to an answer, which is
+// the same on every machine: each sum has one order, however wide the vectors are.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "sim/base/lanes.hpp"
 
 namespace foretoken {
 
@@ -31,7 +34,8 @@ class Network {
 
   /// ReLU after every layer but the last. `inputs` must have inputs() numbers. What the last layer
   /// is given goes to `state` if that is not empty, then it must have state_width() numbers.
-  [[nodiscard]] float run(std::span<const float> inputs, std::span<float> state = {}) const;
+  [[nodiscard]] float run(std::span<const float> inputs, std::span<float> state = {},
+                          Lanes lanes = widest_lanes()) const;
 
   [[nodiscard]] int inputs() const { return layers_.front().inputs; }
   /// Inputs of the last layer.

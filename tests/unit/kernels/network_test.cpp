@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "kernels/estimators/trained_families.hpp"
 #include "kernels/networks/artifact.hpp"
@@ -35,6 +36,48 @@ TEST(Network, RefusesLayersThatDoNotFit) {
   EXPECT_THROW(Network({hidden, output}), InternalError);
   EXPECT_THROW(Network({}), InternalError);
   EXPECT_THROW(static_cast<void>(small_network().run(std::vector<float>{1})), InternalError);
+}
+
+NetworkLayer random_layer(int inputs, int outputs, std::mt19937& engine) {
+  const auto number = [&] { return static_cast<float>(engine() % 2001) / 1000 - 1; };
+  NetworkLayer layer{inputs, outputs, {}, {}};
+  for (int i = 0; i < inputs * outputs; ++i) layer.weights.push_back(number());
+  for (int i = 0; i < outputs; ++i) layer.bias.push_back(number());
+  return layer;
+}
+
+/// In double precision, sum by sum.
+double plain_answer(const Network& network, const std::vector<float>& inputs) {
+  std::vector<double> in(inputs.begin(), inputs.end());
+  for (std::size_t l = 0; l < network.layers().size(); ++l) {
+    const NetworkLayer& layer = network.layers()[l];
+    std::vector<double> out(layer.bias.begin(), layer.bias.end());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      for (std::size_t o = 0; o < out.size(); ++o)
+        out[o] += layer.weights[i * out.size() + o] * in[i];
+    }
+    if (l + 1 < network.layers().size()) {
+      for (double& value : out) value = std::max(value, 0.0);
+    }
+    in = out;
+  }
+  return in[0];
+}
+
+// Of any width, with and without a rest beside the vectors: the same bits on vectors of any width.
+TEST(Network, AnswersTheSameBitsOnVectorsOfAnyWidth) {
+  std::mt19937 engine(11);
+  for (const int width : {1, 3, 4, 15, 16, 17, 31, 64, 80, 97, 128, 150}) {
+    const Network network({random_layer(width, width, engine), random_layer(width, 40, engine),
+                           random_layer(40, width, engine), random_layer(width, 1, engine)});
+    std::vector<float> inputs(static_cast<std::size_t>(width));
+    for (float& input : inputs) input = static_cast<float>(engine() % 7) - 3;
+    std::vector<float> narrow_state(inputs.size()), wide_state(inputs.size());
+    const float narrow = network.run(inputs, narrow_state, Lanes::narrow);
+    EXPECT_EQ(network.run(inputs, wide_state, widest_lanes()), narrow) << width;
+    EXPECT_EQ(wide_state, narrow_state) << width;
+    EXPECT_NEAR(narrow / plain_answer(network, inputs), 1.0, 1e-4) << width;
+  }
 }
 
 Ensemble small_ensemble() {
