@@ -3,35 +3,19 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "sim/base/json.hpp"
+#include "tests/speed/program.hpp"
 
 #ifdef FORETOKEN_PROGRAM
 namespace foretoken {
 namespace {
 
-/// What the program prints when it is run with `arguments` from the project's folder.
-std::string output_of(const std::string& arguments) {
-  const std::string command = "cd " FORETOKEN_SOURCE_DIR " && " FORETOKEN_PROGRAM " " + arguments;
-  std::FILE* pipe = popen(command.c_str(), "r");
-  FORETOKEN_CHECK(pipe != nullptr, "cannot run {}", command);
-  std::string text;
-  std::array<char, 4096> piece{};
-  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), pipe)) {
-    text.append(piece.data(), size);
-  }
-  const int status = pclose(pipe);
-  FORETOKEN_CHECK(status == 0, "{} ended with status {}", command, status);
-  return text;
-}
-
 void ProgramStartUp(benchmark::State& state) {
   for (auto _ : state) {
-    output_of("simulate examples/quickstart.toml --quiet --set workload.requests=1");
+    program_output("simulate examples/quickstart.toml --quiet --set workload.requests=1");
   }
 }
 BENCHMARK(ProgramStartUp)->Unit(benchmark::kMillisecond)->UseRealTime();
@@ -42,7 +26,7 @@ void ProgramSimulate(benchmark::State& state) {
       std::to_string(state.range(0));
   std::int64_t iterations = 0;
   for (auto _ : state) {
-    const Value report = parse_json(output_of(arguments), {"report.json"});
+    const Value report = parse_json(program_output(arguments), {"report.json"});
     iterations += std::get<std::int64_t>(report.find("iterations")->data);
   }
   state.counters["requests/s"] = benchmark::Counter(
@@ -64,7 +48,7 @@ void ProgramMooncake(benchmark::State& state, const char* settings) {
   std::int64_t iterations = 0;
   double found = 0;
   for (auto _ : state) {
-    const Value report = parse_json(output_of(arguments), {"report.json"});
+    const Value report = parse_json(program_output(arguments), {"report.json"});
     iterations += std::get<std::int64_t>(report.find("iterations")->data);
     found = std::get<double>(report.find("kv")->find("prefix_hit_rate")->data);
   }
@@ -97,7 +81,7 @@ void ProgramReplicas(benchmark::State& state) {
       "simulate examples/thousand_gpus.toml --quiet --set cluster.name=h100-sxm-8x{0} "
       "--set deployment.replicas={0} --set workload.requests={1} --set 'workload.rate={2} /s'",
       replicas, 40 * replicas, 5 * replicas);
-  for (auto _ : state) output_of(arguments);
+  for (auto _ : state) program_output(arguments);
   state.counters["replicas/s"] = benchmark::Counter(
       static_cast<double>(state.iterations() * replicas), benchmark::Counter::kIsRate);
 }
