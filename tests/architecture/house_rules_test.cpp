@@ -14,7 +14,10 @@
 namespace foretoken::architecture {
 namespace {
 
-constexpr std::ptrdiff_t lines_max = 500;
+constexpr std::ptrdiff_t lines_max = 300, lines_max_long = 500;
+
+/// Files that were longer when the rule came; none may join them.
+constexpr std::string_view long_files = "tests/architecture/long_files.txt";
 
 std::vector<SourceFile> rooms_and_tests() {
   std::vector<SourceFile> files = room_files();
@@ -51,9 +54,19 @@ std::vector<SourceFile> libraries() {
 }
 
 TEST(HouseRules, FilesStaySmall) {
+  std::set<std::string> known;
+  std::istringstream list(read_source(std::string(long_files)).text);
+  for (std::string path; std::getline(list, path);) known.insert(path);
   for (const SourceFile& file : rooms_and_tests()) {
-    EXPECT_LE(std::ranges::count(file.text, '\n'), lines_max)
-        << file.path << " has grown into two rooms";
+    const std::ptrdiff_t lines = std::ranges::count(file.text, '\n');
+    const bool is_known = known.erase(file.path) > 0;
+    EXPECT_LE(lines, is_known ? lines_max_long : lines_max)
+        << file.path << ": split it; what reads on its own is a file";
+    EXPECT_TRUE(!is_known || lines > lines_max)
+        << file.path << " is short enough: take it off " << long_files;
+  }
+  for (const std::string& path : known) {
+    ADD_FAILURE() << path << " is gone: take it off " << long_files;
   }
 }
 
