@@ -32,7 +32,7 @@ std::string link_text(const NodeSpec& node) {
 }
 
 std::string nics_in_short(const NodeSpec& node) {
-  return fmt::format("{} x {} a node", node.nics, gigabytes(node.nic_bandwidth));
+  return fmt::format("{} x {} per node", node.nics, gigabytes(node.nic_bandwidth));
 }
 
 std::string fabric_text(const ClusterSpec& cluster) {
@@ -78,7 +78,7 @@ std::string node_link_text(const NodeSpec& node) {
     case NodeLink::nvswitch:
       return "NVSwitch, a GPU " + rate;
     case NodeLink::pairwise:
-      return node.pairs.empty() ? "a wire between every two, each " + rate
+      return node.pairs.empty() ? "a link between every two, each " + rate
                                 : fmt::format("{} wires, each {}", node.pairs.size(), rate);
     case NodeLink::pcie:
       return "PCIe, a GPU " + rate;
@@ -95,7 +95,7 @@ Rows tree_rows(const NodeSpec& node) {
   };
   if (node.link != NodeLink::pcie) {
     rows.emplace_back("PCIe",
-                      fmt::format("a GPU {}, {} of it reached", gigabytes(node.pcie_bandwidth),
+                      fmt::format("{} per GPU, {} of it reached", gigabytes(node.pcie_bandwidth),
                                   percent(node.pcie_efficiency)));
   }
   if (node.gpus_per_switch > 0) {
@@ -111,7 +111,7 @@ Rows tree_rows(const NodeSpec& node) {
 std::string nics_text(const NodeSpec& node) {
   constexpr auto places = std::to_array<std::string_view>(
       {"next to the GPUs", "on the PCIe switches", "on the host bridges"});
-  return fmt::format("{} a node, {} each, {} of it reached, {}", node.nics,
+  return fmt::format("{} per node, {} each, {} of it reached, {}", node.nics,
                      gigabytes(node.nic_bandwidth), percent(node.nic_efficiency),
                      places[static_cast<std::size_t>(node.nic_place())]);
 }
@@ -122,7 +122,7 @@ std::string host_text(const NodeSpec& node) {
   if (node.link == NodeLink::pcie || node.pcie_bandwidth.value() > 0) {
     return size + ", over the PCIe tree";
   }
-  return fmt::format("{}, a GPU {}, {} of it reached", size, gigabytes(node.host_link_bandwidth),
+  return fmt::format("{}, {} per GPU, {} of it reached", size, gigabytes(node.host_link_bandwidth),
                      percent(node.host_link_efficiency));
 }
 
@@ -158,14 +158,14 @@ Rows fabric_rows(const ClusterSpec& cluster) {
     case FabricKind::none:
       return {};
     case FabricKind::single_switch:
-      return {{"fabric", "one switch that never blocks"}};
+      return {{"fabric", "one non-blocking switch"}};
     case FabricKind::rail_optimized:
       return {
           {"fabric", fmt::format("{} rails over {} nodes, joined by a spine, {}", rails_of(cluster),
                                  fabric.nodes_per_leaf > 0 ? fabric.nodes_per_leaf : cluster.nodes,
                                  ratio_text(fabric.oversubscription))}};
     case FabricKind::fat_tree: {
-      Rows rows = {{"fabric", fmt::format("fat tree, {} nodes a leaf, {}", fabric.nodes_per_leaf,
+      Rows rows = {{"fabric", fmt::format("fat tree, {} nodes per leaf, {}", fabric.nodes_per_leaf,
                                           ratio_text(fabric.oversubscription))}};
       if (fabric.leaves_per_pod > 0) {
         rows.emplace_back("pods", fmt::format("{} leaves each, {}", fabric.leaves_per_pod,

@@ -35,7 +35,7 @@ std::string_view way_text(NodeWiring::Way way) {
     case NodeWiring::Way::nvswitch:
       return "NVSwitch";
     case NodeWiring::Way::relay:
-      return "wires over a GPU between";
+      return "links through another GPU";
     case NodeWiring::Way::pcie_switch:
       return "the same PCIe switch";
     case NodeWiring::Way::bridge:

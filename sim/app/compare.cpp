@@ -62,16 +62,17 @@ std::vector<LayoutChoice> choices_of_pools(const CompareOptions& options,
         std::pair("--dp", &options.attention), std::pair("--ep", &options.expert),
         std::pair("--replicas", &options.replicas)}) {
     if (values->empty()) continue;
-    throw ConfigError({option}, fmt::format("is for deployments without pools; name replicas by "
-                                            "pool, --pools {}, and set layouts by --set "
-                                            "pool.{}.tensor_parallel=2",
-                                            names.size() == 2 ? "1:3,2:2" : "2,4", names.front()));
+    throw ConfigError({option},
+                      fmt::format("is for deployments without pools; give replicas per pool, "
+                                  "--pools {}, and layouts with --set pool.{}.tensor_parallel=2",
+                                  names.size() == 2 ? "1:3,2:2" : "2,4", names.front()));
   }
   LayoutChoice choice{"pools", fmt::format("{}", fmt::join(names, ":")), options.pools};
   for (const std::string& name : names) choice.parts.push_back("pool." + name + ".replicas");
   if (choice.values.empty()) {
-    throw ConfigError({"--pools"}, fmt::format("is missing: numbers of replicas of {}, as 1:3,2:2",
-                                               fmt::join(names, " and ")));
+    throw ConfigError({"--pools"},
+                      fmt::format("is missing: give the replicas of {}, such as 1:3,2:2",
+                                  fmt::join(names, " and ")));
   }
   return {choice};
 }
@@ -169,8 +170,8 @@ int compare(const CompareOptions& options) {
   }
   if (!comparison.is_complete) {
     tell(
-        "foretoken: stopped; {} of {} layouts are finished and kept in {}. The same command goes "
-        "on\n",
+        "foretoken: stopped; {} of {} layouts are finished and kept in {}. Run the same command to "
+        "continue\n",
         comparison.rows.size(), combinations(choices).size(), folder.string());
     return status_interrupted;
   }

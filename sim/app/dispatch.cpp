@@ -72,9 +72,10 @@ std::vector<std::int64_t> read_counts(const std::string& path) {
     if (separators.find(c) == std::string_view::npos) {
       std::string word = digits + c;
       while (file.get(c) && separators.find(c) == std::string_view::npos) word += c;
-      throw ConfigError({path, line}, fmt::format("'{}' is no count: write the assignments of each "
-                                                  "expert as whole numbers, as in [12, 0, 3]",
-                                                  word));
+      throw ConfigError({path, line},
+                        fmt::format("'{}' is not a count; give each expert's assignments as whole "
+                                    "numbers, such as [12, 0, 3]",
+                                    word));
     }
     finish();
     if (c == '\n') ++line;
@@ -82,9 +83,9 @@ std::vector<std::int64_t> read_counts(const std::string& path) {
   }
   finish();
   if (open_lists != 0) {
-    throw ConfigError({path, line},
-                      open_lists > 0 ? "ends inside a list: the file may be cut off"
-                                     : "a list ends that did not begin: the file may be damaged");
+    throw ConfigError({path, line}, open_lists > 0
+                                        ? "ends inside a list; the file may be truncated"
+                                        : "has an unmatched ']'; the file may be damaged");
   }
   return counts;
 }
@@ -94,18 +95,18 @@ void take_histogram(const DispatchOptions& options, Step& step) {
   step.all = read_counts(options.histogram);
   if (step.all.size() != static_cast<std::size_t>(kernel.experts)) {
     throw ConfigError({options.histogram},
-                      fmt::format("holds {} counts, but {} has {} experts", step.all.size(),
+                      fmt::format("has {} counts, but {} has {} experts", step.all.size(),
                                   options.model, kernel.experts));
   }
   const std::int64_t sum = std::accumulate(step.all.begin(), step.all.end(), std::int64_t{0});
-  if (sum == 0) throw ConfigError({options.histogram}, "holds no assignment at all");
+  if (sum == 0) throw ConfigError({options.histogram}, "has no assignments");
   kernel.tokens = (sum + kernel.topk - 1) / kernel.topk;
   if (options.tokens > 0 && options.tokens * kernel.topk != sum) {
-    throw ConfigError({"--tokens"},
-                      fmt::format("{} tokens to {} experts each are {} assignments, but {} holds "
-                                  "{}; leave one of both out",
-                                  options.tokens, kernel.topk, options.tokens * kernel.topk,
-                                  options.histogram, sum));
+    throw ConfigError(
+        {"--tokens"},
+        fmt::format(
+            "{} tokens x {} experts are {} assignments, but {} has {}; drop one of the two options",
+            options.tokens, kernel.topk, options.tokens * kernel.topk, options.histogram, sum));
   }
 }
 
@@ -113,14 +114,14 @@ void make_histogram(const DispatchOptions& options, Step& step) {
   FusedMoe& kernel = step.kernel;
   if (options.tokens < 1 || options.tokens > tokens_max) {
     throw ConfigError({"--tokens"},
-                      fmt::format("must be from 1 to {} (or give --histogram)", tokens_max));
+                      fmt::format("must be from 1 to {}; or give --histogram", tokens_max));
   }
   kernel.tokens = options.tokens;
   const double evenness = options.balancedness;
   if (!(evenness > 0 && evenness <= 1)) {  // nor "nan"
-    throw ConfigError({"--balancedness"},
-                      "must be above 0 and at most 1 (entropy of the routing over ln of the "
-                      "experts), or give --histogram");
+    throw ConfigError(
+        {"--balancedness"},
+        "must be above 0 and at most 1 (routing entropy over its maximum); or give --histogram");
   }
   if (options.mode.empty()) {
     step.all = expert_counts({Routing::Kind::balancedness, evenness, {}}, kernel.tokens,
@@ -136,8 +137,7 @@ Step step_of(const DispatchOptions& options) {
   Step step;
   step.model = load_model(options.model, {"--model"});
   if (!step.model.moe) {
-    throw ConfigError(
-        {"--model"}, fmt::format("{} has no experts: there is nothing to dispatch", options.model));
+    throw ConfigError({"--model"}, fmt::format("{} has no experts to dispatch to", options.model));
   }
   const MoeConfig& moe = *step.model.moe;
   FusedMoe& kernel = step.kernel;
@@ -189,7 +189,7 @@ MoeDispatcher dispatcher_for(const MoeLayer& layer, const GpuSpec& gpu, const st
   if (path.empty()) return MoeDispatcher(layer, gpu);
   const WaveProfile profile = read_wave_profile(load_json(path));
   if (profile.gpu != gpu.name || profile.dtype != layer.dtype) {
-    throw ConfigError({path}, fmt::format("holds constants of {} on {}, not of {} on {}",
+    throw ConfigError({path}, fmt::format("has constants for {} on {}, not for {} on {}",
                                           enum_name(profile.dtype), profile.gpu,
                                           enum_name(layer.dtype), gpu.name));
   }
@@ -275,11 +275,11 @@ void print_json(const DispatchOptions& options, const Step& step, const GpuSpec&
 std::string source_text(const DispatchSource& source) {
   switch (source.origin) {
     case Origin::measured:
-      return fmt::format("measured: constants of this layer ({})", source.layer);
+      return fmt::format("measured: constants fitted to this layer ({})", source.layer);
     case Origin::learned:
-      return "learned: constants of other layers on this GPU";
+      return "learned: constants fitted to other layers on this GPU";
     default:
-      return "analytic: waves from the specification, nobody measured this";
+      return "analytic: waves from the specification, not measured";
   }
 }
 
@@ -321,7 +321,7 @@ void print_table(const DispatchOptions& options, const Step& step, const GpuSpec
 
 int dispatch(const DispatchOptions& options) {
   if (!options.histogram.empty() && options.balancedness != 0) {
-    throw ConfigError({"--balancedness"}, "says the same as --histogram; give one of both");
+    throw ConfigError({"--balancedness"}, "and --histogram are mutually exclusive");
   }
   const GpuSpec gpu = load_gpu(options.gpu, {"--gpu"});
   const Step step = step_of(options);

@@ -102,8 +102,8 @@ int list_presets(const EngineArguments& arguments) {
     }
     table.add_row(row);
   }
-  show("What an engine does on {} x {} when no flag is given\n{}", arguments.tensor_parallel,
-       gpu.name, table.text(preset_layout()));
+  show("Engine defaults on {} x {}\n{}", arguments.tensor_parallel, gpu.name,
+       table.text(preset_layout()));
   return 0;
 }
 

@@ -78,7 +78,7 @@ int show_gpu(const std::string& name, bool is_json) {
     const auto dtype = static_cast<DType>(i);
     if (gpu.tensor_rate(dtype).value() <= 0.0 || is_weight_only(dtype)) continue;
     row(fmt::format("tensor {}", enum_name(dtype)).c_str(),
-        fmt::format("{:.1f} TFLOP/s ({:.0f} operations a cycle a SM)",
+        fmt::format("{:.1f} TFLOP/s ({:.0f} operations per cycle and SM)",
                     gpu.tensor_rate(dtype).value() / 1e12, gpu.tensor_ops_per_cycle_sm[i]));
   }
   row("fp32 pipes", fmt::format("{:.1f} TFLOP/s", gpu.fma_rate().value() / 1e12));

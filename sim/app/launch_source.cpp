@@ -38,7 +38,7 @@ class TrafficTable {
     } else {
       table_.set("arrivals", "poisson");
       table_.set("rate", source_.rate.empty() ? "1 /s" : rate_text(source_.rate));
-      if (source_.rate.empty()) assumed_.emplace_back("1 request a second (--rate)");
+      if (source_.rate.empty()) assumed_.emplace_back("1 request/s (--rate)");
     }
     if (!source_.traffic.empty()) {
       table_.set("trace", std::filesystem::absolute(source_.traffic).lexically_normal().string());
@@ -49,8 +49,8 @@ class TrafficTable {
     set_count("output_tokens", source_.output_tokens, output_tokens_assumed,
               "output tokens (--output-tokens)");
     if (!assumed_.empty()) {
-      notes_.push_back(
-          fmt::format("no launch line knows the traffic; assumed: {}", fmt::join(assumed_, ", ")));
+      notes_.push_back(fmt::format("a launch command does not say the traffic; assumed: {}",
+                                   fmt::join(assumed_, ", ")));
     }
     return std::move(table_);
   }

@@ -80,8 +80,7 @@ class PlanCall {
       : options_(options), program_(program), root_(plan_root(options)) {
     if (!options.changes.empty() && !options.max_load) {
       throw ConfigError({"--vary"},
-                        "says what other hardware is worth to the highest load; add "
-                        "--max-load");
+                        "evaluates hardware changes by the highest load; add --max-load");
     }
     const std::array<std::pair<bool, std::string>, 3> of_searches = {
         {{options.cheapest, "--cheapest"},
@@ -89,7 +88,7 @@ class PlanCall {
          {options.all, "--all"}}};
     for (const auto& [is_given, option] : of_searches) {
       if (is_given && options.max_load)
-        throw ConfigError({option}, "is of a search among deployments; --max-load has none");
+        throw ConfigError({option}, "applies to a search among deployments, not to --max-load");
     }
     for (const std::string& change : options.changes)
       changes_.push_back(HardwareChange::parse(change));
@@ -235,9 +234,8 @@ class PlanCall {
                   const PlanAnswer& answer, bool is_time_up) const {
     std::fflush(stdout);
     if (!answer.is_complete) {
-      tell("foretoken: {}; {} are kept in {}. The same command goes on\n",
-           is_time_up ? "the time limit ended the search, so that the answer is the best of what "
-                        "was tried"
+      tell("foretoken: {}; {} are kept in {}. Run the same command to continue\n",
+           is_time_up ? "the time limit ended the search; the answer is the best found so far"
                       : "stopped",
            counted(static_cast<std::int64_t>(store.found() + store.kept()), "finished run"),
            path.string());

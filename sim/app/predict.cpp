@@ -69,7 +69,7 @@ int predict(const PredictOptions& options) {
     show_data(to_json(result, -1) + "\n");
   }
   if (in.bad()) {
-    throw ConfigError({options.cases}, "cannot be read to its end; name a file of JSON lines");
+    throw ConfigError({options.cases}, "cannot be read to the end; give a file of JSON lines");
   }
   return status;
 }

@@ -47,7 +47,7 @@ SelectQuestion read_select_question(const SelectOptions& options) {
   const auto sizes = parse_sizes(options.gemm);
   if (!sizes) {
     throw ConfigError({"--gemm"},
-                      fmt::format("'{}' is no product: write rows x columns x depth, as in "
+                      fmt::format("'{}' is not a product; write rows x columns x depth, such as "
                                   "4096x4096x4096 (tokens, outputs, inputs)",
                                   options.gemm));
   }
@@ -55,10 +55,9 @@ SelectQuestion read_select_question(const SelectOptions& options) {
   if (!options.tile.empty()) {
     question.tile = parse_tile(options.tile);
     if (!question.tile) {
-      throw ConfigError({"--tile"},
-                        fmt::format("'{}' is no tile: write rows x columns x depth, as in "
-                                    "128x256x64, each at most 4096",
-                                    options.tile));
+      throw ConfigError({"--tile"}, fmt::format("'{}' is not a tile; write rows x columns x depth, "
+                                                "such as 128x256x64, each at most 4096",
+                                                options.tile));
     }
   }
   return question;
@@ -69,7 +68,7 @@ std::optional<PooledTiles> read_pool(const SelectOptions& options, const SelectQ
   if (options.pool.empty()) return std::nullopt;
   TilePool pool = load_tile_pool(options.pool);
   if (!pool.covers(question.gpu, question.dtype)) {
-    throw ConfigError({options.pool}, fmt::format("holds {} tiles measured on {}, not {} on {}",
+    throw ConfigError({options.pool}, fmt::format("has {} tiles measured on {}, not {} on {}",
                                                   enum_name(pool.dtype), pool.gpu,
                                                   enum_name(question.dtype), question.gpu.name));
   }
@@ -170,13 +169,13 @@ void print_select_json(const TileSelector& selector, const SelectQuestion& quest
 std::string_view advice(TileBottleneck bottleneck) {
   switch (bottleneck) {
     case TileBottleneck::load_issue:
-      return "too few active units to load at full bandwidth: smaller tiles or a split would help";
+      return "too few active SMs to use the full bandwidth: smaller tiles or split-K would help";
     case TileBottleneck::shared_bandwidth:
-      return "shared memory hands out operands too slowly: larger tiles of a warp would help";
+      return "bound by shared memory: larger warp tiles would help";
     case TileBottleneck::cache_bandwidth:
-      return "caches or DRAM are at their limit: only larger tiles load less";
+      return "bound by caches or DRAM: only larger tiles load less";
     case TileBottleneck::under_occupied_compute:
-      return "matrix pipes are busy but units idle: smaller tiles or a split would help";
+      return "bound by the tensor cores, with SMs idle: smaller tiles or split-K would help";
     case TileBottleneck::full_compute:
       return "bound by the tensor cores: a better tile cannot help";
   }

@@ -53,7 +53,7 @@ void show_report(const ServeOptions& options, const ServedLive& served) {
 void write_record(const ServeOptions& options, const Scenario& scenario, const ServedLive& served,
                   Outputs& outputs) {
   if (served.requests_jsonl.empty()) {
-    return tell("No request was completed, so {} is not written\n", options.record_folder);
+    return tell("No request completed; {} is not written\n", options.record_folder);
   }
   const std::filesystem::path folder = options.record_folder;
   outputs.write(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));

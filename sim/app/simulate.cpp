@@ -88,8 +88,8 @@ TraceOptions trace_options(const SimulateOptions& options) {
   const auto [read, error] = std::from_chars(text.data(), end, trace.kernels_every);
   if (error != std::errc() || read != end || trace.kernels_every < 1) {
     throw ConfigError({"--trace-kernels"},
-                      fmt::format("{} is neither all nor none nor a number of steps, as 100 for "
-                                  "the kernels of every 100th step",
+                      fmt::format("{} is not all, none or a number of steps, such as 100 for the "
+                                  "kernels of every 100th step",
                                   text));
   }
   return trace;

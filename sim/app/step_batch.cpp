@@ -21,7 +21,7 @@ std::int64_t parse_count(std::string_view text, const char* option, std::string_
     throw ConfigError(
         {option}, fmt::format("'{}' is not {}", whole,
                               std::string_view(option) == "--prefill"
-                                  ? "COUNTxTOKENS or COUNTxTOKENS@CACHED, as in 1x2048,1x512@4096"
+                                  ? "COUNTxTOKENS or COUNTxTOKENS@CACHED, such as 1x2048,1x512@4096"
                                   : "COUNTxCONTEXT, as in 64x1024,8x4096"));
   }
   return count;
@@ -57,7 +57,7 @@ BatchShape step_batch(const StepOptions& options, const ParallelLayout& layout, 
   const std::size_t prompts = slices.size();
   add_slices(options.decode, "--decode", false, drafts, slices);
   if (slices.empty()) {
-    throw ConfigError({"step"}, "names no work; give --prefill 1x2048 or --decode 64x1024");
+    throw ConfigError({"step"}, "is empty; give --prefill 1x2048 or --decode 64x1024");
   }
   BatchShape batch;
   const auto decodes = static_cast<std::int64_t>(slices.size() - prompts);

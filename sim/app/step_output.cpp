@@ -131,7 +131,7 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
     drafting += draft.time();
     passes += draft.passes;
   }
-  show("  drafting {:.1f} us of these: {} pass{}\n", drafting.value() * 1e6, passes,
+  show("  of which drafting {:.1f} us in {} pass{}\n", drafting.value() * 1e6, passes,
        passes == 1 ? "" : "es");
 }
 

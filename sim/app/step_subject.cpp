@@ -67,8 +67,7 @@ void check_all_reduce(const std::string& name) {
 }
 
 StepSubject subject_of_options(const StepOptions& options) {
-  if (options.model.empty())
-    throw ConfigError({"step"}, "needs --model, or --scenario with all but the batch");
+  if (options.model.empty()) throw ConfigError({"step"}, "needs --model, or --scenario");
   StepSubject subject;
   subject.model_name = options.model;
   subject.model = load_model(options.model, {"--model"});

@@ -40,7 +40,7 @@ SweepPlan plan_of(const SweepOptions& options) {
     for (const std::string& assignment : options.overrides) {
       if (!assignment.starts_with(key.key + "=")) continue;
       throw ConfigError({"--set " + assignment},
-                        "is set and varied; leave out --set or name the value in --vary");
+                        "is both set and varied; drop --set or add the value to --vary");
     }
   }
   std::uint64_t first_seed = RunSettings().seed;
@@ -115,10 +115,9 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
     if (!file.empty()) outputs.expect(file);
   }
   if (options.runs_nothing && !std::filesystem::exists(path)) {
-    throw ConfigError({"--no-run"},
-                      fmt::format("there is no store {} yet; without --no-run the same command "
-                                  "makes it",
-                                  path));
+    throw ConfigError(
+        {"--no-run"},
+        fmt::format("there is no store {} yet; run the command without --no-run first", path));
   }
   if (options.is_dry) {
     if (!options.quiet) print_plan(plan);
@@ -145,8 +144,8 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
   write_results(options, result, path, program.simulator.version, outputs);
   if (!is_over) {
     tell(
-        "foretoken: stopped; {} of {} are finished and kept in {}. The same command goes "
-        "on\n",
+        "foretoken: stopped; {} of {} are finished and kept in {}. Run the same command to "
+        "continue\n",
         result.runs.size(), counted(static_cast<std::int64_t>(plan.runs()), "run"), path);
     return status_interrupted;
   }

@@ -63,7 +63,7 @@ Scenario scenario_of(const ValidateOptions& options, const ServedRun& measured,
     apply_override(recorded.scenario, assignment);
   }
   for (const std::string& flag : recorded.notes) {
-    notes.push_back(fmt::format("meta.json's {} has no meaning here and was passed over", flag));
+    notes.push_back(fmt::format("meta.json's {} has no effect here and was ignored", flag));
   }
   return read_scenario(recorded.scenario, {".", false});
 }

@@ -140,7 +140,7 @@ told() {  # TEXT argument…
 told "must be a number above 0, not 0" plan examples/plan.toml --jobs 0
 told "must be a number above 0, not -1" sweep examples/quickstart.toml --jobs -1
 for option in --cheapest --exhaustive --all; do
-  told "$option: is of a search among deployments; --max-load has none" \
+  told "$option: applies to a search among deployments, not to --max-load" \
     plan examples/plan.toml --max-load "$option"
 done
 [ "$failures" -eq 0 ]

@@ -40,7 +40,7 @@ if [ "$status" -ne 0 ]; then
   [ "$status" -eq 130 ] || fail "stopped with status $status, not 130: $(cat "$work/message")"
   grep -q "1 of 2 layouts are finished" "$work/message" ||
     fail "does not say what it has: $(cat "$work/message")"
-  grep -q "The same command goes on" "$work/message" ||
+  grep -q "Run the same command to continue" "$work/message" ||
     fail "does not say how to go on: $(cat "$work/message")"
   "$foretoken" "${arguments[@]}" --out "$work/stopped" --resume
 fi

@@ -69,7 +69,8 @@ TEST_F(PlanOnStore, CtrlCKeepsWhatIsFinishedAndSaysHowToGoOn) {
     status = run.wait();
   }
   ASSERT_EQ(status, 130) << text_of(log());
-  EXPECT_NE(text_of(log()).find("The same command goes on"), std::string::npos) << text_of(log());
+  EXPECT_NE(text_of(log()).find("Run the same command to continue"), std::string::npos)
+      << text_of(log());
   const std::int64_t before = finished_runs(path("stopped") / "runs.sqlite");
   ASSERT_EQ(run_program(plan("stopped"), path("again")), 0) << text_of(path("again"));
   const std::int64_t all = finished_runs(path("stopped") / "runs.sqlite");

@@ -84,7 +84,7 @@ TEST_F(SweepStore, CtrlCKeepsWhatIsFinishedAndSaysHowToGoOn) {
   // A fast machine may have been through before.
   if (before.size() < std::size_t{runs}) {
     EXPECT_EQ(status, 130);
-    EXPECT_NE(text_of(path("message")).find("The same command goes on"), std::string::npos)
+    EXPECT_NE(text_of(path("message")).find("Run the same command to continue"), std::string::npos)
         << text_of(path("message"));
   }
   ASSERT_EQ(run_program(sweep("stopped.sqlite", "stopped.csv"), log()), 0) << text_of(log());

@@ -134,7 +134,7 @@ case $case in
     status=0
     "$foretoken" select --gpu b200-sxm --gemm 64x64x64 --pool "$work/pool.json" 2>"$work/error" || status=$?
     [ $status -eq 2 ] || fail "tiles of another GPU were taken"
-    grep -q "holds bf16 tiles measured on h200-sxm, not bf16 on b200-sxm" "$work/error" || fail "$(cat "$work/error")"
+    grep -q "has bf16 tiles measured on h200-sxm, not bf16 on b200-sxm" "$work/error" || fail "$(cat "$work/error")"
     ;;
   serving)
     # Tuned, handed on, served: every way makes tokens come faster than with the untouched kernels.
