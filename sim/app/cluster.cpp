@@ -66,12 +66,10 @@ int list_clusters() {
   return 0;
 }
 
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
-
 /// What joins the GPUs of a node, as wired.
 std::string node_link_text(const NodeSpec& node) {
   const std::string rate = fmt::format("{}, {} of it reached", gigabytes(node.link_bandwidth),
-                                       percent(node.link_efficiency));
+                                       whole_percent(node.link_efficiency));
   switch (node.link) {
     case NodeLink::single:
       break;
@@ -96,7 +94,7 @@ Rows tree_rows(const NodeSpec& node) {
   if (node.link != NodeLink::pcie) {
     rows.emplace_back("PCIe",
                       fmt::format("{} per GPU, {} of it reached", gigabytes(node.pcie_bandwidth),
-                                  percent(node.pcie_efficiency)));
+                                  whole_percent(node.pcie_efficiency)));
   }
   if (node.gpus_per_switch > 0) {
     rows.emplace_back("PCIe switches", fmt::format("{} GPUs each, uplink {}", node.gpus_per_switch,
@@ -112,7 +110,7 @@ std::string nics_text(const NodeSpec& node) {
   constexpr auto places = std::to_array<std::string_view>(
       {"next to the GPUs", "on the PCIe switches", "on the host bridges"});
   return fmt::format("{} per node, {} each, {} of it reached, {}", node.nics,
-                     gigabytes(node.nic_bandwidth), percent(node.nic_efficiency),
+                     gigabytes(node.nic_bandwidth), whole_percent(node.nic_efficiency),
                      places[static_cast<std::size_t>(node.nic_place())]);
 }
 
@@ -123,7 +121,7 @@ std::string host_text(const NodeSpec& node) {
     return size + ", over the PCIe tree";
   }
   return fmt::format("{}, {} per GPU, {} of it reached", size, gigabytes(node.host_link_bandwidth),
-                     percent(node.host_link_efficiency));
+                     whole_percent(node.host_link_efficiency));
 }
 
 std::string ratio_text(double ratio) {

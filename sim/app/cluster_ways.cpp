@@ -9,7 +9,6 @@
 #include "kernels/communication/collectives.hpp"
 #include "kernels/communication/group_traffic.hpp"
 #include "sim/base/unit_text.hpp"
-#include "sim/report/number_text.hpp"
 
 namespace foretoken {
 namespace {
@@ -114,6 +113,8 @@ std::vector<GpuId> gpus_from(GpuId first, int count) {
 
 }  // namespace
 
+std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
 std::string gigabytes(BytesPerSecond rate) {
   if (rate.value() >= 1e13) return fmt::format("{:.3g} TB/s", rate.value() / 1e12);
   return fmt::format("{:.4g} GB/s", rate.value() / 1e9);
@@ -171,7 +172,7 @@ std::string bisection_text(const ClusterSpec& cluster) {
   const BytesPerSecond cut = FabricWiring(cluster).bisection();
   const bool is_cut = cut.value() > 0 && cut < sent;
   return fmt::format("  Between the halves of the cluster: {}, {} of what the NICs send.\n",
-                     gigabytes(is_cut ? cut : sent), percent(is_cut ? cut / sent : 1));
+                     gigabytes(is_cut ? cut : sent), whole_percent(is_cut ? cut / sent : 1));
 }
 
 }  // namespace foretoken

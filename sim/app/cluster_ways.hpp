@@ -11,6 +11,8 @@ namespace foretoken {
 
 /// "450 GB/s"
 std::string gigabytes(BytesPerSecond rate);
+/// "87 %"
+std::string whole_percent(double share);
 
 /// The kinds of GPUs that GPU 0 sees, nearest first.
 std::string reach_text(const ClusterSpec& cluster, const TextTable::Layout& layout);
