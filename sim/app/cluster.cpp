@@ -116,7 +116,7 @@ std::string nics_text(const NodeSpec& node) {
 
 std::string host_text(const NodeSpec& node) {
   const std::string size =
-      node.host_memory.value() > 0 ? readable(node.host_memory) + " a node" : "size not given";
+      node.host_memory.value() > 0 ? readable(node.host_memory) + " per node" : "size not given";
   if (node.link == NodeLink::pcie || node.pcie_bandwidth.value() > 0) {
     return size + ", over the PCIe tree";
   }

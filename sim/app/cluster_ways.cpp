@@ -30,7 +30,7 @@ struct Reach {
 std::string_view way_text(NodeWiring::Way way) {
   switch (way) {
     case NodeWiring::Way::wire:
-      return "a wire";
+      return "a link";
     case NodeWiring::Way::nvswitch:
       return "NVSwitch";
     case NodeWiring::Way::relay:

@@ -321,7 +321,7 @@ void print_table(const DispatchOptions& options, const Step& step, const GpuSpec
 
 int dispatch(const DispatchOptions& options) {
   if (!options.histogram.empty() && options.balancedness != 0) {
-    throw ConfigError({"--balancedness"}, "and --histogram are mutually exclusive");
+    throw ConfigError({"--balancedness"}, "mutually exclusive with --histogram");
   }
   const GpuSpec gpu = load_gpu(options.gpu, {"--gpu"});
   const Step step = step_of(options);

@@ -88,7 +88,7 @@ TraceOptions trace_options(const SimulateOptions& options) {
   const auto [read, error] = std::from_chars(text.data(), end, trace.kernels_every);
   if (error != std::errc() || read != end || trace.kernels_every < 1) {
     throw ConfigError({"--trace-kernels"},
-                      fmt::format("{} is not all, none or a number of steps, such as 100 for the "
+                      fmt::format("'{}' is not all, none or a number of steps, such as 100 for the "
                                   "kernels of every 100th step",
                                   text));
   }
