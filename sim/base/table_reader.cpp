@@ -1,6 +1,7 @@
 #include "sim/base/table_reader.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -58,12 +59,22 @@ bool take(const Value& value, std::vector<T>& out) {
   return true;
 }
 
-// What stands there instead, so that "must be an integer from 0 up" can end in "not -1".
+/// A whole number that 64 bits do not hold, as --set has it: as a word like any other.
+bool is_too_long_a_number(const std::string& text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc::result_out_of_range && last == end;
+}
+
+// What stands there instead, so that "must be an integer" can end in "not -1".
 std::string found(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
     return fmt::format("{}", *integer);
   }
   if (const auto* number = std::get_if<double>(&value.data)) return fmt::format("{}", *number);
+  const auto* text = std::get_if<std::string>(&value.data);
+  if (text != nullptr && is_too_long_a_number(*text)) return *text + ", which is too large";
   return std::string(type_name(value));
 }
 
@@ -99,7 +110,7 @@ TableReader::TableReader(const Value& table, Diagnostics& diagnostics, std::stri
 FORETOKEN_READ(bool, "true or false")
 FORETOKEN_READ(int, "an integer up to 2147483647")
 FORETOKEN_READ(std::int64_t, "an integer")
-FORETOKEN_READ(std::uint64_t, "an integer from 0 up")
+FORETOKEN_READ(std::uint64_t, "an integer from 0 to 9223372036854775807")
 FORETOKEN_READ(double, "a finite number")
 FORETOKEN_READ(std::string, "a string")
 FORETOKEN_READ(std::vector<int>, "an array of integers")

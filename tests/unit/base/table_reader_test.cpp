@@ -116,7 +116,14 @@ TEST_F(TableReaderTest, RefusesAnIntegerThatDoesNotFit) {
 }
 TEST_F(TableReaderTest, RefusesANegativeCount) {
   EXPECT_EQ(refusal<std::uint64_t>("-1"),
-            "a.toml:2:1: engine.x: must be an integer from 0 up, not -1");
+            "a.toml:2:1: engine.x: must be an integer from 0 to 9223372036854775807, not -1");
+}
+TEST_F(TableReaderTest, SaysOfANumberBeyond64BitsThatItIs) {
+  EXPECT_EQ(refusal<std::uint64_t>("\"18446744073709551616\""),
+            "a.toml:2:1: engine.x: must be an integer from 0 to 9223372036854775807, not "
+            "18446744073709551616, which is too large");
+  EXPECT_EQ(refusal<std::int64_t>("\"12\""),
+            "a.toml:2:1: engine.x: must be an integer, not a string");
 }
 TEST_F(TableReaderTest, RefusesAFractionForAnInteger) {
   EXPECT_EQ(refusal<std::int64_t>("1.5"), "a.toml:2:1: engine.x: must be an integer, not 1.5");
