@@ -219,7 +219,14 @@ std::optional<DType> format_of_part(const Block& block, QuantisedPart part, bool
 }  // namespace
 
 void read_quantisation(const Value* block, Diagnostics& diagnostics, Transformer& model) {
-  if (block == nullptr || !block->is_object()) return;
+  if (block == nullptr) return;
+  if (!block->is_object()) {
+    diagnostics.add(block->position,
+                    fmt::format("quantization_config: must be an object, not {}; without one the "
+                                "weights are in 16 bit",
+                                type_name(*block)));
+    return;
+  }
   if (std::get<ValueObject>(block->data).empty()) return;
   const std::optional<Block> read = BlockReader(*block, diagnostics).read();
   if (!read || model.layers == 0) return;
@@ -242,7 +249,12 @@ void read_quantisation(const Value* block, Diagnostics& diagnostics, Transformer
   formats.attention = attention.value_or(formats.linear);
   formats.experts = experts.value_or(formats.linear);
   formats.shared = shared.value_or(formats.linear);
-  if (formats != WeightFormats()) model.released = formats;
+  if (formats != WeightFormats()) {
+    model.released = formats;
+  } else {
+    model.left_out.emplace_back(
+        "its quantization_config names none of its weights: counted in bf16");
+  }
 }
 
 }  // namespace foretoken

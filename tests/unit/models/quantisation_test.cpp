@@ -151,12 +151,23 @@ TEST(Quantisation, IgnoredNamesEndAtDots) {
             WeightFormats(DType::fp8));
 }
 
+TEST(Quantisation, OneThatNamesNoWeightIsTold) {
+  EXPECT_EQ(import_hugging_face(dense("null"), "m").left_out, std::vector<std::string>());
+  // MXFP4 is of experts, and this model has none.
+  const Transformer model = import_hugging_face(dense(R"({"quant_method": "mxfp4"})"), "m");
+  EXPECT_EQ(model.released, std::nullopt);
+  EXPECT_THAT(model.left_out, ElementsAre("its quantization_config names none of its weights: "
+                                          "counted in bf16"));
+}
+
 TEST(Quantisation, WhatIsNotUnderstoodIsRefusedByName) {
   EXPECT_THAT(mistake(dense(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})")),
               HasSubstr("is bitsandbytes, whose kernels nobody has measured"));
   EXPECT_THAT(mistake(dense(R"({"quant_method": "quip"})")),
               HasSubstr("quant_method: unknown method 'quip'. Known: awq, compressed-tensors"));
   EXPECT_THAT(mistake(dense(R"({"bits": 4})")), HasSubstr("unknown method ''"));
+  EXPECT_THAT(mistake(dense(R"("awq")")),
+              HasSubstr("quantization_config: must be an object, not a string"));
   EXPECT_THAT(mistake(dense(R"({"quant_method": "gptq", "bits": 3})")),
               HasSubstr("bits: 3-bit weights are no format here; 4 and 8 bit are"));
   EXPECT_THAT(mistake(dense(R"({"quant_method": "gptq", "bits": 4,
