@@ -4,11 +4,11 @@
 #include <boost/math/distributions/normal.hpp>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <numeric>
 #include <optional>
 
 #include "sim/base/named_path.hpp"
+#include "workloads/histogram_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -18,8 +18,6 @@ constexpr std::string_view histograms_prefix = "histograms:";
 constexpr std::string_view deviation_mark = "+-";
 constexpr int quantiles = 32;
 constexpr double balancedness_min = 0.01;
-/// Each kind of step is priced for each routing once: more would cost memory and tell no more.
-constexpr std::size_t histograms_max = 10'000;
 
 std::optional<double> parse_number(std::string_view text) {
   double value = 0;
@@ -38,64 +36,23 @@ std::vector<Routing> drawn_balancedness(double mean, double deviation) {
   return each;
 }
 
-std::vector<std::int64_t> counts_in(const std::string& line, const SourcePosition& position) {
-  std::vector<std::int64_t> counts;
-  int open_lists = 0;
-  const char* at = line.data();
-  const char* const end = at + line.size();
-  while (at != end) {
-    if (std::string_view(" \t\r,;[]").find(*at) != std::string_view::npos) {
-      open_lists += *at == '[' ? 1 : *at == ']' ? -1 : 0;
-      ++at;
-      continue;
-    }
-    std::int64_t count = 0;
-    const auto [next, error] = std::from_chars(at, end, count);
-    if (error != std::errc() || count < 0 || count > std::int64_t{1} << 40) {
-      const std::string_view rest(at, end);
-      throw ConfigError(position, fmt::format("'{}' is no count: a histogram is a list of whole "
-                                              "numbers from 0 up, as in [12, 0, 3]",
-                                              rest.substr(0, rest.find_first_of(" \t\r,;[]"))));
-    }
-    counts.push_back(count);
-    at = next;
-  }
-  if (open_lists != 0) {  // the last number may be a part of one
-    throw ConfigError(position, fmt::format("its list {}: write a list on one line, as in "
-                                            "[12, 0, 3]",
-                                            open_lists > 0 ? "does not end; the file may be cut off"
-                                                           : "does not begin"));
-  }
-  return counts;
-}
-
 std::vector<Routing> read_histograms(const std::filesystem::path& path, int experts,
                                      const SourcePosition& position) {
-  std::ifstream file(path);
-  if (!file) {
-    throw ConfigError(position, fmt::format("cannot read '{}'; check the path", path.string()));
-  }
   std::vector<Routing> each;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    const SourcePosition here{path.string(), number};
-    std::vector<std::int64_t> counts = counts_in(line, here);
-    if (counts.empty()) continue;
+  for (HistogramLines& lines : read_histogram_file(path, position)) {
+    std::vector<std::int64_t>& counts = lines.counts;
     const auto wanted = experts > 0 ? static_cast<std::size_t>(experts)
                                     : (each.empty() ? counts.size() : each[0].counts.size());
     if (counts.size() != wanted) {
       throw ConfigError(
-          here, fmt::format("holds {} counts; the model has {} experts{}", counts.size(), wanted,
-                            file.eof() ? "; this last line has no end, so the file "
-                                         "may be cut off"
-                                       : ""));
+          lines.position,
+          fmt::format("holds {} counts; the model has {} experts{}", counts.size(), wanted,
+                      lines.ends ? ""
+                                 : "; this last line has no end, so the file may be "
+                                   "cut off"));
     }
     if (std::ranges::all_of(counts, [](std::int64_t count) { return count == 0; })) {
-      throw ConfigError(here, "holds no assignment at all");
-    }
-    if (each.size() == histograms_max) {
-      throw ConfigError(here, fmt::format("at most {} histograms are drawn from; leave some out",
-                                          histograms_max));
+      throw ConfigError(lines.position, "holds no assignment at all");
     }
     each.push_back({Routing::Kind::histogram, 0, std::move(counts)});
   }

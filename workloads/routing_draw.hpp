@@ -24,10 +24,10 @@ struct RoutingDraw {
 bool is_routing_draw(std::string_view text);
 
 /// "balancedness:MEAN+-DEVIATION": 32 equally likely quantiles of the normal distribution, held
-/// above 0 and at most 1. "histograms:FILE": a line of the file each, the assignments of every
-/// expert as whole numbers (a JSON list, or CSV), scaled to the step's tokens. `experts` is what a
-/// line must have, 0 = not known; `base_folder` is where a relative FILE starts. `text`
-/// must be a routing draw; throws ConfigError for a wrong one.
+/// above 0 and at most 1. "histograms:FILE": each of the file (histogram_file.hpp), the assignments
+/// of every expert, scaled to the step's tokens. `experts` is how many a histogram must have, 0 =
+/// not known; `base_folder` is where a relative FILE starts. `text` must be a routing draw; throws
+/// ConfigError for a wrong one.
 RoutingDraw parse_routing_draw(std::string_view text, int experts,
                                const std::filesystem::path& base_folder,
                                const SourcePosition& position);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -18,8 +17,10 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
+#include "workloads/histogram_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -27,7 +28,7 @@ namespace {
 constexpr std::int64_t tokens_max = 1'000'000;
 
 struct DispatchOptions {
-  std::string model, gpu, dtype, histogram, mode, profile;
+  std::string model, gpu, dtype, histogram, saved, mode, profile;
   int tensor = 1, expert = 1, top = 0;
   std::int64_t tokens = 0;
   double balancedness = 0;
@@ -50,43 +51,11 @@ Enum parse_choice(const std::string& text, const char* option) {
   throw ConfigError({option}, unknown_name_message("value", text, {names.begin(), names.end()}));
 }
 
-/// Whole numbers, whatever stands between them: a JSON list, a CSV line, a number a line.
+/// One histogram, which may be a number a line.
 std::vector<std::int64_t> read_counts(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw ConfigError({path}, "cannot read this file; check the path");
   std::vector<std::int64_t> counts;
-  constexpr std::string_view separators = " \t\r\n,;[]";
-  int line = 1, open_lists = 0;
-  std::string digits;
-  const auto finish = [&] {
-    if (digits.empty()) return;
-    if (digits.size() > 12) throw ConfigError({path, line}, "a count is too large: " + digits);
-    counts.push_back(std::stoll(digits));
-    digits.clear();
-  };
-  for (char c = 0; file.get(c);) {
-    if (c >= '0' && c <= '9') {
-      digits += c;
-      continue;
-    }
-    if (separators.find(c) == std::string_view::npos) {
-      std::string word = digits + c;
-      while (file.get(c) && separators.find(c) == std::string_view::npos) word += c;
-      throw ConfigError({path, line},
-                        fmt::format("'{}' is not a count; give each expert's assignments as whole "
-                                    "numbers, such as [12, 0, 3]",
-                                    word));
-    }
-    finish();
-    if (c == '\n') ++line;
-    open_lists += c == '[' ? 1 : c == ']' ? -1 : 0;
-  }
-  finish();
-  if (open_lists != 0) {
-    throw ConfigError({path, line}, open_lists > 0
-                                        ? "ends inside a list; the file may be truncated"
-                                        : "has an unmatched ']'; the file may be damaged");
-  }
+  for (const HistogramLines& lines : read_histogram_file(path, {"--histogram"}))
+    counts.insert(counts.end(), lines.counts.begin(), lines.counts.end());
   return counts;
 }
 
@@ -326,6 +295,12 @@ int dispatch(const DispatchOptions& options) {
   const GpuSpec gpu = load_gpu(options.gpu, {"--gpu"});
   const Step step = step_of(options);
   const Answer result = answer(step, gpu, options.profile);
+  if (!options.saved.empty()) {
+    Outputs outputs({options.histogram, options.profile});
+    outputs.expect(options.saved);
+    outputs.write(options.saved, histogram_file_text(std::span(&step.all, 1)));
+    outputs.publish();
+  }
   if (options.json) {
     print_json(options, step, gpu, result);
   } else {
@@ -349,6 +324,9 @@ void add_dispatch(CLI::App& program, Action& chosen) {
   command->add_option(
       "--histogram", options->histogram,
       "File with the token count of each expert, instead of --tokens and --balancedness");
+  command->add_option("--save-histogram", options->saved,
+                      "Write the token count of each expert here, for --histogram or "
+                      "expert_routing = \"histograms:FILE\"");
   command->add_option("--dtype", options->dtype, "Expert weight format (default: as released)");
   command->add_option("--tp", options->tensor, "Tensor-parallel ranks of each expert");
   command->add_option("--ep", options->expert, "Expert-parallel ranks");

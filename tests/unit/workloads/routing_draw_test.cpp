@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/own_folder.hpp"
+#include "workloads/histogram_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -86,6 +87,39 @@ TEST_F(RoutingDrawTest, MistakesAreNamed) {
   EXPECT_THAT(error_of("histograms:zeros.txt", 3), HasSubstr("holds no assignment at all"));
   write("empty.txt", "\n");
   EXPECT_THAT(error_of("histograms:empty.txt", 3), HasSubstr("write one a line"));
+}
+
+TEST_F(RoutingDrawTest, HistogramsThatWeWroteAreCheckedToTheDigit) {
+  const std::vector<std::vector<std::int64_t>> histograms = {{120, 0, 7}, {34, 56, 78}};
+  const std::string text = histogram_file_text(histograms);
+  write("drawn.jsonl", text.c_str());
+  const RoutingDraw draw = parse_routing_draw("histograms:drawn.jsonl", 3, folder, {});
+  ASSERT_EQ(draw.each.size(), 2U);
+  EXPECT_EQ(draw.each[1].counts, histograms[1]);
+  // Whatever bit of it is turned, or wherever it ends: refused, or the same numbers.
+  std::vector<std::string> damaged;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    damaged.push_back(text.substr(0, at));
+    for (int bit = 0; bit < 8; ++bit) {
+      damaged.push_back(text);
+      damaged.back()[at] = static_cast<char>(damaged.back()[at] ^ (1 << bit));
+    }
+  }
+  std::size_t refused = 0;
+  for (const std::string& each : damaged) {
+    std::ofstream(folder / "damaged.jsonl") << each;
+    try {
+      const RoutingDraw found = parse_routing_draw("histograms:damaged.jsonl", 3, folder, {});
+      EXPECT_EQ(found.each, draw.each) << each;
+    } catch (const ConfigError& error) {
+      ++refused;
+      EXPECT_THAT(error.what(), HasSubstr("damaged.jsonl")) << each;
+    }
+  }
+  EXPECT_GT(refused, damaged.size() / 2);
+  std::ofstream(folder / "damaged.jsonl") << text.substr(0, text.size() - 4) << "9]\n";
+  EXPECT_THAT(error_of("histograms:damaged.jsonl", 3),
+              HasSubstr("its numbers do not match its checksum"));
 }
 
 }  // namespace
