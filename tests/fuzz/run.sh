@@ -3,13 +3,18 @@
 # AddressSanitizer and UndefinedBehaviorSanitizer. A finding is written to tests/fuzz/corpus, where
 # the ordinary tests replay it from then on.
 #
-#   tests/fuzz/run.sh [SECONDS [TARGET…]]      targets: scenario spec trace kernel_case routing sweep
+#   tests/fuzz/run.sh [SECONDS [TARGET…]]      targets: the fuzz_TARGET.cpp beside this script
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-60}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(scenario spec trace kernel_case routing sweep)
+if [ ${#targets[@]} -eq 0 ]; then
+  for source in tests/fuzz/fuzz_*.cpp; do
+    source=${source##*/fuzz_}
+    targets+=("${source%.cpp}")
+  done
+fi
 
 bash .ci/install.sh
 # Debian's default clang, 14, does not take the ranges of GCC 12's library.
@@ -24,8 +29,11 @@ for target in "${targets[@]}"; do
   grown=build/fuzz/corpus/$target  # what the fuzzer learns on its way is not worth keeping
   mkdir -p "$grown"
   seeds=("$found")
-  [ "$target" = scenario ] && seeds+=(examples examples/errors)
-  [ "$target" = spec ] && seeds+=(hardware/specs/gpus hardware/specs/clusters models/specs examples/clusters)
+  case $target in
+    scenario) seeds+=(examples examples/errors) ;;
+    spec) seeds+=(hardware/specs/gpus hardware/specs/clusters models/specs examples/clusters) ;;
+    deployment) seeds+=(examples/deployments) ;;
+  esac
   echo "== fuzz_$target: $seconds s"
   build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -max_len=4096 -timeout=10 \
     -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -artifact_prefix="$found/" \
