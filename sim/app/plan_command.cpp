@@ -103,7 +103,7 @@ class PlanCall {
 
   int run() {
     if (program_.check) {
-      plan_space(
+      check_plan_space(
           settings_,
           [&](const std::vector<std::string>& keys) {
             Scenario scenario = load(keys);

@@ -5,17 +5,13 @@
 // KV transfers.
 #pragma once
 
-#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
 
-#include "sim/planner/plan/traffic_sample.hpp"
-#include "sim/prices/scenario_prices.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/planner/plan/replica_bounds.hpp"
 
 namespace foretoken {
-
-/// As a replica of a scenario without pools takes it. Throws PredictionError for what no predictor
-/// prices on its GPU.
-using PriceSteps = std::function<StepTimes(const Scenario& scenario)>;
 
 struct LoadBounds {
   double units = 0;       // replicas (or sets of pools) that the load takes at least, not rounded
@@ -25,8 +21,10 @@ struct LoadBounds {
 };
 
 /// Of one replica of `scenario`, or one of each set of its pools as their replicas say, under the
-/// traffic. `latency` names one of figures() of kind time.
+/// traffic. `latency` names one of figures() of kind time. `load`: times the scenario's, at which
+/// bursts are looked at; nullopt: at any, so that means alone count.
 LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
-                       std::string_view latency, const PriceSteps& price);
+                       std::string_view latency, const PriceSteps& price,
+                       std::optional<double> load);
 
 }  // namespace foretoken

@@ -207,6 +207,7 @@ Plan make_plan(const PlanSettings& settings, const LoadScenario& load, ScenarioR
       .latency_metric = figure_index(settings.latency + "_ms"),
       .wants_front = settings.wants_front,
       .is_exhaustive = options.is_exhaustive,
+      .looks_allow = requests.looks_allow(),
       .width = static_cast<std::size_t>(settings.candidates_at_once),
       .progress = [&](const PlanResult& so_far) { status.take(so_far); }};
   plan.result = search_plan(plan.space.candidates, search, runs);

@@ -42,12 +42,16 @@ struct PlanCandidate {
   }
 };
 
+/// How unlike two candidates of a plan are: doublings of numbers, other things counted apiece.
+double unlikeness(const PlanCandidate& one, const PlanCandidate& other);
+
 /// A run that a plan asks for.
 struct PlanProbe {
   /// unit: one unit under its share of the load, 1 / units, on a part of the traffic. fleet: all
   /// units under all of it, as `simulate` would run it, or under samples of it where it is long.
-  /// part: a fleet under a quarter of a trace. whole: a fleet under all of it, however long.
-  enum class Kind { unit, fleet, part, whole };
+  /// part: a fleet under a quarter of a trace. whole: a fleet under all of it, however long. look:
+  /// a fleet under a few of the requests, which says how quick it is beside others.
+  enum class Kind { unit, fleet, part, whole, look };
   std::size_t candidate = 0;
   Kind kind = Kind::fleet;
   int units = 1;

@@ -16,6 +16,10 @@ constexpr double unit_warmup = 0.1;  // share of such a run that is not counted
 constexpr int windows = 5;           // of a trace, spread over it
 constexpr int trace_parts = 4;       // that a fleet's figures are compared over
 constexpr double part_warmup = 0.05;
+// A look at how quick a deployment is beside another, under the same requests: medians of so many
+// differ by a few per cent less than the deployments that it rules out.
+constexpr std::int64_t look_requests = 250;
+constexpr std::int64_t look_parts = 4;  // of all requests a look takes no more than one of these
 
 // Traffic of more requests is sampled: some seconds of a processor for a run are too many for a
 // search. A sample is large enough for the 99th percentile (120 requests may miss it), its windows
@@ -114,6 +118,39 @@ void PlanRequests::add_unit_traffic(const PlanProbe& probe, std::vector<std::str
   keys.push_back(assignment("run.warmup", exact_text(warmup)));
 }
 
+/// The first of the requests, or those of a recorded trace's busiest part. A sample's first run is
+/// one already.
+std::vector<RunRequest> PlanRequests::look(const PlanProbe& probe) const {
+  if (is_sampled()) return {sample(probe).front()};
+  std::vector<RunRequest> asked = {{candidates_[probe.candidate].deployment(probe.units)}};
+  std::vector<std::string>& keys = asked.front().overrides;
+  add_speed(probe.load, keys);
+  const std::int64_t count = std::max(look_requests, traffic_.count / (2 * look_parts));
+  if (!traffic_.is_recorded) {
+    keys.push_back(fmt::format("workload.requests={}", count));
+    return asked;
+  }
+  const double length = static_cast<double>(count) / static_cast<double>(traffic_.count);
+  Window busiest;
+  for (int i = 0; i < look_parts; ++i) {
+    const double begin = i * (1 - length) / (look_parts - 1);
+    const Window window = {begin, begin + length};
+    if (i == 0 || arrivals_in(window) > arrivals_in(busiest)) busiest = window;
+  }
+  add_window(busiest, probe.load, part_warmup, keys);
+  return asked;
+}
+
+std::optional<double> PlanRequests::looks_allow() const {
+  const bool warms_up_shortly = run_.warmup * (4 * look_parts) < traffic_.span;
+  const bool are_firsts = warms_up_shortly && !traffic_.duration;
+  if (!traffic_.is_all || run_.horizon || traffic_.count < look_parts * look_requests ||
+      !(traffic_.is_recorded || are_firsts))
+    return std::nullopt;
+  const auto asked = requests({});
+  return static_cast<double>(asked.front().misses_max.value_or(traffic_.count));
+}
+
 bool PlanRequests::is_sampled() const { return traffic_.count > whole_requests_max; }
 
 double PlanRequests::arrivals_in(const Window& window) const {
@@ -173,6 +210,8 @@ std::vector<RunRequest> PlanRequests::requests(const PlanProbe& probe) const {
   } else if (probe.kind == PlanProbe::Kind::fleet || probe.kind == PlanProbe::Kind::whole) {
     asked.push_back({whole_run(probe)});
     if (traffic_.is_all) asked.front().misses_max = misses_max(static_cast<double>(traffic_.count));
+  } else if (probe.kind == PlanProbe::Kind::look) {
+    asked = look(probe);
   } else if (probe.kind == PlanProbe::Kind::unit) {
     asked.push_back({candidates_[probe.candidate].deployment(1)});
     add_unit_traffic(probe, asked.front().overrides);

@@ -52,6 +52,9 @@ class PlanRequests {
 
   /// Whether fleets are asked under samples of the traffic.
   [[nodiscard]] bool is_sampled() const;
+  /// Requests that may miss under the traffic of a fleet, if there are so many that a look at a
+  /// part of them saves anything; else nullopt.
+  [[nodiscard]] std::optional<double> looks_allow() const;
   /// How often a fleet may be asked with another answer: no seed changes a recorded trace, but
   /// samples of it differ.
   [[nodiscard]] Replications of_fleet(Replications wanted) const;
@@ -68,6 +71,7 @@ class PlanRequests {
                   std::vector<std::string>& keys) const;
   void add_seed(int replication, std::vector<std::string>& keys) const;
   void add_targets(double slowdown, std::vector<std::string>& keys) const;
+  [[nodiscard]] std::vector<RunRequest> look(const PlanProbe& probe) const;
   void add_unit_traffic(const PlanProbe& probe, std::vector<std::string>& keys) const;
   [[nodiscard]] std::vector<RunRequest> sample(const PlanProbe& probe) const;
   [[nodiscard]] std::vector<Window> sample_windows(int replication) const;

@@ -19,8 +19,9 @@ std::string messages_of(const ConfigError& error) {
 
 class SpaceBuilder {
  public:
-  SpaceBuilder(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing)
-      : settings_(settings), load_(load), sizing_(sizing) {}
+  SpaceBuilder(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing,
+               bool wants_bounds)
+      : settings_(settings), load_(load), sizing_(sizing), wants_bounds_(wants_bounds) {}
 
   PlanSpace build() {
     if (!settings_.gpus.empty()) {
@@ -125,12 +126,18 @@ class SpaceBuilder {
         space_.model += fmt::format(" in {}", enum_name(scenario.execution.dtype));
       if (!is_axis("engine.preset")) space_.engine = scenario.engine.preset;
     }
-    candidate.bounds =
-        load_bounds(scenario, space_.traffic, settings_.latency + "_ms",
-                    [&](const Scenario& replica) { return step_times(replica, predictors_); });
+    space_.predictor = scenario.predictor.name;
+    if (!wants_bounds_) return;
+    candidate.bounds = load_bounds(
+        scenario, space_.traffic, settings_.latency + "_ms",
+        [&](const Scenario& replica) { return step_times(replica, predictors_); }, judged_load());
     // They are of one replica; a unit may be all that a cluster holds.
     if (scenario.pools.empty()) candidate.bounds.units /= keys.replicas.front().second;
-    space_.predictor = scenario.predictor.name;
+  }
+
+  /// The one load that fleets are asked about; that of a cluster is searched for.
+  [[nodiscard]] std::optional<double> judged_load() const {
+    return sizing_ == PlanSizing::fleet ? std::optional(1 + settings_.margin) : std::nullopt;
   }
 
   [[nodiscard]] bool is_axis(std::string_view key) const {
@@ -270,13 +277,18 @@ class SpaceBuilder {
   const LoadScenario& load_;
   const Registry<PredictorFactory> predictors_ = predictor_catalog();
   PlanSizing sizing_;
+  bool wants_bounds_;
   PlanSpace space_;
 };
 
 }  // namespace
 
 PlanSpace plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing) {
-  return SpaceBuilder(settings, load, sizing).build();
+  return SpaceBuilder(settings, load, sizing, true).build();
+}
+
+void check_plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing) {
+  (void)SpaceBuilder(settings, load, sizing, false).build();
 }
 
 }  // namespace foretoken

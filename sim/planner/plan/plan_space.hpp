@@ -47,6 +47,9 @@ enum class PlanSizing {
 /// `impossible`.
 PlanSpace plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing);
 
+/// Throws as plan_space() does, and prices nothing.
+void check_plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing);
+
 /// The choices with what the prices of their steps allow, at most `width` columns: what is known
 /// before anything is run.
 std::string plan_space_table(const PlanSpace& space, bool colour, int width);

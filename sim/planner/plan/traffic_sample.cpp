@@ -82,6 +82,8 @@ TrafficSample sample_traffic(const Scenario& scenario) {
                        comes_from_trace(workload, "prompt_tokens") &&
                        comes_from_trace(workload, "output_tokens");
   sample.shares_prefixes = scenario.workload->prefix_block_tokens() > 0;
+  for (const char* key : {"sessions", "timeout", "cancellations"})
+    if (workload.find(key) != nullptr) sample.is_open = false;
   read_scales(workload, sample);
   const auto source = scenario.workload->start(RandomStreams(scenario.run.seed));
   std::optional<Seconds> first;
@@ -95,7 +97,7 @@ TrafficSample sample_traffic(const Scenario& scenario) {
     counter.add(last);
     ++sample.count;
     if (sample.requests.size() < kept_max)
-      sample.requests.push_back({request->prompt_tokens, request->output_tokens});
+      sample.requests.push_back({request->prompt_tokens, request->output_tokens, request->arrival});
   }
   if (arrivals != nullptr && *arrivals == "closed_loop") {
     throw ConfigError({"workload.arrivals"},

@@ -11,6 +11,7 @@ namespace foretoken {
 
 struct SampledRequest {
   std::int64_t prompt_tokens = 0, output_tokens = 1;
+  Seconds arrival = Seconds(0.0);
 };
 
 /// How many requests come when: equal parts of the time from 0 on.
@@ -34,6 +35,7 @@ struct TrafficSample {
   std::optional<Seconds> diurnal_period, diurnal_peak;  // likewise
   bool is_recorded = false;  // arrivals and lengths from a trace: no seed changes them
   bool shares_prefixes = false;
+  bool is_open = true;  // no arrival depends on an answer, and nobody gives up
   ArrivalCounts arrivals;
 
   [[nodiscard]] double output_tokens_mean() const;

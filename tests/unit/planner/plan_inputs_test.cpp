@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "sim/base/toml.hpp"
+#include "sim/planner/plan/demand_bound.hpp"
 #include "sim/planner/plan/max_load.hpp"
 #include "sim/planner/plan/plan_space.hpp"
 
@@ -143,7 +144,7 @@ TEST(LoadBounds, FollowFromThePricesOfSteps) {
   const TrafficSample traffic = sample_traffic(scenario);
   EXPECT_NEAR(traffic.rate.value(), 10.0, 1e-9);
   EXPECT_FALSE(traffic.is_recorded);
-  const LoadBounds bounds = load_bounds(scenario, traffic, "tpot_p50_ms", made_up_steps);
+  const LoadBounds bounds = load_bounds(scenario, traffic, "tpot_p50_ms", made_up_steps, {});
   EXPECT_EQ(bounds.too_large, "");
   // 5 % are left for prices that are not monotone.
   EXPECT_NEAR(bounds.latency_ms, 0.95 * 10.01, 1e-9);
@@ -154,9 +155,25 @@ TEST(LoadBounds, FollowFromThePricesOfSteps) {
   EXPECT_NEAR(bounds.units, 10 * 99.0 / 101 * request_s * 10 / 31.9, 1e-4);
 }
 
+TEST(LoadBounds, ABurstTakesMoreThanTheMean) {
+  // Four pieces of a second each within 2 s take two servers, but one of them may be left out.
+  EXPECT_DOUBLE_EQ(servers_at_least({{0, 2, 1}, {0, 2, 1}, {0.5, 2, 1}, {0, 2, 1}}, 0), 2.0);
+  EXPECT_DOUBLE_EQ(servers_at_least({{0, 2, 1}, {0, 2, 1}, {0.5, 2, 1}, {0, 2, 1}}, 1), 1.5);
+  // What comes later is due within less: 2 s of work between 9 and 10.
+  EXPECT_DOUBLE_EQ(servers_at_least({{0, 10, 1}, {9, 10, 1}, {9, 10, 1}, {9, 20, 5}}, 0), 2.0);
+  EXPECT_EQ(servers_at_least({}, 0), 0.0);
+  // A hundred prompts at once, 8.4 ms each, are due in 2 s; spread over 10 s they take a fifth.
+  const auto units = [](const std::string& more) {
+    const Scenario scenario = loader()({"deployment.tensor_parallel=8", more});
+    return load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps, 1.0).units;
+  };
+  EXPECT_NEAR(units("workload.rate=2000 /s"), 100 * 0.95 * 881 * 10e-6 / 2.05, 0.01);
+  EXPECT_LT(units("workload.rate=10 /s"), 0.3 * units("workload.rate=2000 /s"));
+}
+
 TEST(LoadBounds, FullStepsEndWhereTheCacheDoes) {
   // Per token 80 layers x 8 heads x 128 x 2 x 2 bytes over two GPUs, 160 KiB: beside the weights
-  // two H100s have room for 89,000 tokens or so, 86 sequences of 1,029.
+  // 0.9 of two H100s have room for 36,000 tokens or so, 35 sequences of 1,029.
   const Scenario scenario = loader()({"deployment.tensor_parallel=2", "engine.sequences_max=256"});
   std::int64_t most = 0;
   const PriceSteps price = [&](const Scenario&) -> StepTimes {
@@ -165,21 +182,22 @@ TEST(LoadBounds, FullStepsEndWhereTheCacheDoes) {
       return std::vector{Seconds(1.0)};
     };
   };
-  (void)load_bounds(scenario, sample_traffic(scenario), "tpot_p50_ms", price);
-  EXPECT_NEAR(most, 86, 5);
+  (void)load_bounds(scenario, sample_traffic(scenario), "tpot_p50_ms", price, {});
+  EXPECT_NEAR(most, 35, 2);
 }
 
 TEST(LoadBounds, SayThatWeightsAreTooLarge) {
   const Scenario scenario = loader()({"deployment.tensor_parallel=1"});
   const LoadBounds bounds =
-      load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps);
+      load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps, {});
   EXPECT_THAT(bounds.too_large, HasSubstr("131 GiB of each GPU"));
 }
 
 TEST(LoadBounds, NobodyCanMeetATargetBelowThem) {
   Scenario scenario = loader()({"slo.tpot=5 ms"});
-  EXPECT_EQ(load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps).attainment,
-            0.0);
+  EXPECT_EQ(
+      load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps, {}).attainment,
+      0.0);
 }
 
 constexpr const char* one_choice = "[plan]\ngpus = [\"h100-sxm\"]\ntensor_parallel = [4]\n";
@@ -265,6 +283,30 @@ TEST(PlanRequests, ADayIsSampledTheBusiestHoursFirst) {
   ASSERT_TRUE(samples.front().misses_max.has_value());
   EXPECT_NEAR(static_cast<double>(*samples.front().misses_max), 144, 5);
   EXPECT_EQ(requests.of_fleet({2, 5}).most, 5);
+}
+
+std::string look_of(std::vector<std::string> keys) {
+  const auto load = [&](const std::vector<std::string>& overrides) {
+    std::vector<std::string> all = keys;
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return loader()(all);
+  };
+  const PlanSpace space =
+      plan_space(read_plan_settings(root_of(one_choice)), load, PlanSizing::fleet);
+  const PlanRequests requests = space.requests();
+  if (!requests.looks_allow()) return "none";
+  const auto asked = requests.requests({.kind = PlanProbe::Kind::look, .units = 2, .load = 2});
+  return fmt::format("{}", fmt::join(asked.front().overrides, " "));
+}
+
+TEST(PlanRequests, ALookIsAtTheFirstRequests) {
+  EXPECT_EQ(look_of({}), "none");  // a hundred are as quickly run
+  EXPECT_THAT(look_of({"workload.requests=1600"}),
+              HasSubstr("workload.rate_scale=2 workload.requests=250 run.intervals=none"));
+  EXPECT_THAT(look_of({"workload.requests=8000"}), HasSubstr("workload.requests=1000"));
+  // A warm-up that takes most of it would leave too few.
+  EXPECT_EQ(look_of({"workload.requests=1600", "run.warmup=20 s"}), "none");
+  EXPECT_EQ(look_of({"workload.requests=1600", "run.horizon=100 s"}), "none");
 }
 
 TEST(HardwareChange, ReadsPerCentAndFactors) {

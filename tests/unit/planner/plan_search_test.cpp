@@ -25,6 +25,7 @@ struct Problem {
   std::vector<MadeUp> truth;
   Replications replications = {1, 1};
   double asked = 1;  // times the load
+  std::optional<double> looks = std::nullopt;
 
   /// GPUs and dollars of a unit, what a unit holds, and how long requests take. Bounds are half of
   /// what is true, as datasheets are.
@@ -56,6 +57,7 @@ struct Problem {
     settings.latency_metric = figure_index("e2e_p50_ms");
     settings.wants_front = front;
     settings.is_exhaustive = exhaustive;
+    settings.looks_allow = looks;
     settings.width = width;
     Answer answer{search_plan(candidates, settings, runs), 0};
     answer.runs = runs.made();
@@ -115,6 +117,49 @@ TEST(PlanSearch, OneRunOfAFleetThatIsBeatenIsEnough) {
   EXPECT_EQ(result.candidates[1].fate, CandidateFate::beaten);
   EXPECT_EQ(result.candidates[1].probes, 1U);
   EXPECT_EQ(runs, 4U);
+}
+
+TEST(PlanSearch, ALookAtSomeRequestsIsEnoughForOneThatLatencyAloneCouldSave) {
+  Problem problem;
+  problem.looks = 10;
+  problem.add({"quick", "1"}, 1, 1.0, {.unit_rate = 10.0, .latency_ms = 1500});    // 1 unit
+  problem.add({"slow", "1"}, 1, 2.0, {.unit_rate = 10.0, .latency_ms = 2000});     // 1 unit
+  problem.add({"quicker", "1"}, 1, 3.0, {.unit_rate = 10.0, .latency_ms = 1450});  // 1 unit
+  problem.replications = {3, 3};
+  const auto [result, runs] = problem.solve(false, true, 0, 1);
+  EXPECT_EQ(result.candidates[1].fate, CandidateFate::beaten);
+  EXPECT_EQ(result.candidates[1].probes, 2U);  // at it, and at `quick` beside it
+  // A few per cent are left to what a look does not see: it may be no better, and is run.
+  EXPECT_EQ(result.candidates[2].fate, CandidateFate::holds);
+  EXPECT_EQ(runs, 3U + 2U + 1U + 3U);  // the look at `quick` once
+  problem.looks.reset();
+  EXPECT_EQ(problem.solve(true).result.front, result.front);
+}
+
+TEST(PlanSearch, ALookThatMissesTooOftenIsEnoughOfThatFleet) {
+  Problem problem;
+  problem.looks = 10;  // of the 100 requests of a look 50 miss where the load is not held
+  problem.add({"quick", "1"}, 1, 1.0, {.unit_rate = 10.0, .latency_ms = 1500});  // 1 unit
+  problem.add({"slow", "1"}, 1, 2.0, {.unit_rate = 6.0, .latency_ms = 1400});    // 2 units
+  problem.candidates[1].bounds.units = 1;
+  const auto [result, runs] = problem.solve(false, true, 0, 1);
+  EXPECT_EQ(result.candidates[1].fate, CandidateFate::holds);
+  EXPECT_EQ(result.candidates[1].units, 2);
+  // Looks at both for one unit, at both for two, and the fleet of two.
+  EXPECT_EQ(result.candidates[1].probes, 5U);
+  EXPECT_EQ(runs, 1U + 2U + 1U + 1U);
+}
+
+TEST(PlanSearch, ALookThatMissesTheSloSaysNothing) {
+  Problem problem;
+  problem.looks = 10;  // more than the 2 of 100 that miss
+  problem.add({"quick", "1"}, 1, 1.0, {.unit_rate = 10.0, .latency_ms = 1500});
+  problem.add({"slow", "1"}, 1, 2.0,
+              {.unit_rate = 10.0, .latency_ms = 2000, .attainments = {0.98}});
+  problem.candidates[1].units_max = 1;
+  const auto [result, runs] = problem.solve(false, true, 0, 1);
+  EXPECT_EQ(result.candidates[1].fate, CandidateFate::fails);
+  EXPECT_EQ(result.candidates[1].probes, 3U);  // its fleet was run after it
 }
 
 TEST(PlanSearch, BoundsRuleOut) {
