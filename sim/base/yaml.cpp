@@ -1,9 +1,11 @@
 #include "sim/base/yaml.hpp"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
 #include <optional>
+#include <sstream>
 
 #include "sim/base/nesting.hpp"
 
@@ -110,6 +112,37 @@ class YamlReader {
   std::size_t values_ = 0;
 };
 
+/// Where each document begins. YAML::LoadAll() takes a token that begins no value, as a comma, for
+/// a document that is empty, and never gets past it.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (last_ && mark.pos <= *last_) throw YAML::ParserException(mark, "a value was expected");
+    last_ = mark.pos;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  std::optional<int> last_;
+};
+
+void check_documents(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  while (parser.HandleNextDocument(starts)) continue;
+}
+
 void emit(YAML::Emitter& out, const Value& value);
 
 void emit_text(YAML::Emitter& out, const std::string& text) {
@@ -161,7 +194,9 @@ std::vector<Value> parse_yaml(std::string_view text, const std::string& source) 
   std::vector<Value> documents;
   try {
     YamlReader reader(source);
-    for (const YAML::Node& node : YAML::LoadAll(std::string(text))) {
+    const std::string whole(text);
+    check_documents(whole);
+    for (const YAML::Node& node : YAML::LoadAll(whole)) {
       if (!node.IsDefined() || node.IsNull()) continue;
       documents.push_back(reader.read(node));
     }
