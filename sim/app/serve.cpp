@@ -90,6 +90,7 @@ void add_serve(CLI::App& program, Action& chosen) {
   command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
   add_set_option(*command, options->overrides);
   command->add_option("--port", options->live.port, "Port to listen on; 0 picks a free one")
+      ->check(CLI::Range(0, 65'535))
       ->capture_default_str();
   command
       ->add_option(

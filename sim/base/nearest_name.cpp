@@ -23,6 +23,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// "tp" of "tensor_parallel".
+bool are_initials(std::string_view name, std::string_view candidate) {
+  if (name.size() < 2) return false;
+  std::string initials;
+  for (std::size_t at = 0; at < candidate.size(); ++at) {
+    if (at == 0 || candidate[at - 1] == '_') initials += candidate[at];
+  }
+  return initials == name;
+}
+
 }  // namespace
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
@@ -34,7 +44,8 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   for (const std::string_view candidate : known) {
     // Who forgot the suffix typed a prefix: "h200" means "h200-sxm" rather than "h20".
     const bool is_prefix = !name.empty() && candidate.starts_with(name);
-    const std::size_t distance = is_prefix ? 0 : edit_distance(name, candidate);
+    const bool is_short_for = is_prefix || are_initials(name, candidate);
+    const std::size_t distance = is_short_for ? 0 : edit_distance(name, candidate);
     const bool is_closer_tie = distance == best_distance && !best.empty() &&
                                same_beginning(candidate) > same_beginning(best);
     if (distance < best_distance || is_closer_tie) {

@@ -67,6 +67,14 @@ bool is_too_long_a_number(const std::string& text) {
   return error == std::errc::result_out_of_range && last == end;
 }
 
+/// "95%", which is written as a share.
+bool is_percentage(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && last + 1 == end && *last == '%';
+}
+
 // What stands there instead, so that "must be an integer" can end in "not -1".
 std::string found(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
@@ -75,6 +83,7 @@ std::string found(const Value& value) {
   if (const auto* number = std::get_if<double>(&value.data)) return fmt::format("{}", *number);
   const auto* text = std::get_if<std::string>(&value.data);
   if (text != nullptr && is_too_long_a_number(*text)) return *text + ", which is too large";
+  if (text != nullptr && is_percentage(*text)) return *text + "; 0.05 is 5 %";
   return std::string(type_name(value));
 }
 

@@ -29,10 +29,8 @@ const Keys<SloTargets>& slo_keys() {
        "Longest acceptable time from a request's arrival to its last token."},
       {"percentile",
        &S::percentile,
-       {.range = {.low = 0,
-                  .high = 100,
-                  .has_low = false,
-                  .message = "is in per cent of the requests: above 0, at most 100"},
+       // Who writes 0.99 means 99 %.
+       {.range = between(1, 100, "is in per cent of the requests: from 1 to 100, as 99"),
         .unit = "% of requests"},
        "Share of the requests that must meet every target given above for the SLO to hold; a "
        "request that fails or is rejected misses it."},

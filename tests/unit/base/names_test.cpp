@@ -31,6 +31,11 @@ TEST(NearestName, ForgivesTypingMistakes) {
   EXPECT_EQ(nearest_name("a10-sxm", gpus), "a100-sxm");
 }
 
+TEST(NearestName, KnowsInitials) {
+  const std::vector<std::string_view> keys = {"nodes", "tensor_parallel", "pipeline_parallel"};
+  EXPECT_EQ(nearest_name("tp", keys), "tensor_parallel");
+  EXPECT_EQ(nearest_name("pp", keys), "pipeline_parallel");
+}
 TEST(NearestName, CompletesAPrefix) { EXPECT_EQ(nearest_name("h100", gpus), "h100-sxm"); }
 
 TEST(NearestName, PrefersTheFirstOfEquallyNear) {

@@ -122,11 +122,17 @@ TEST_F(TableReaderTest, SaysOfANumberBeyond64BitsThatItIs) {
   EXPECT_EQ(refusal<std::uint64_t>("\"18446744073709551616\""),
             "a.toml:2:1: engine.x: must be an integer from 0 to 9223372036854775807, not "
             "18446744073709551616, which is too large");
+}
+TEST_F(TableReaderTest, RefusesANumberInQuotes) {
   EXPECT_EQ(refusal<std::int64_t>("\"12\""),
             "a.toml:2:1: engine.x: must be an integer, not a string");
 }
 TEST_F(TableReaderTest, RefusesAFractionForAnInteger) {
   EXPECT_EQ(refusal<std::int64_t>("1.5"), "a.toml:2:1: engine.x: must be an integer, not 1.5");
+}
+TEST_F(TableReaderTest, SaysHowPerCentAreWritten) {
+  EXPECT_EQ(refusal<double>("\"95%\""),
+            "a.toml:2:1: engine.x: must be a finite number, not 95%; 0.05 is 5 %");
 }
 TEST_F(TableReaderTest, RefusesInfinity) {
   EXPECT_EQ(refusal<double>("inf"), "a.toml:2:1: engine.x: must be a finite number, not inf");

@@ -128,7 +128,7 @@ TEST(Scenario, ReportsEveryMistakeInOrderOfTheFile) {
             "s.toml:12:1: engine.memory_utilization: is a share of the GPU's memory: above 0, at "
             "most 1\n"
             "s.toml:13:1: engine.sequences_max: must be at least 1, not 0\n"
-            "s.toml:15:1: slo.percentile: is in per cent of the requests: above 0, at most 100\n"
+            "s.toml:15:1: slo.percentile: is in per cent of the requests: from 1 to 100, as 99\n"
             "s.toml:16:2: unknown table 'runn'; did you mean 'run'?");
 }
 
