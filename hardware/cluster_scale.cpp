@@ -61,6 +61,18 @@ bool scale_pcie(NodeSpec& node, double factor) {
   return any;
 }
 
+/// What joins the switches of a network: as much less is oversubscribed, down to nothing.
+bool scale_uplinks(FabricSpec& fabric, double factor) {
+  bool any = times(fabric.global_bandwidth, factor);
+  for (double* ratio : {&fabric.oversubscription, &fabric.pod_oversubscription}) {
+    const double scaled = std::max(1.0, *ratio / factor);
+    any |= scaled != *ratio;
+    *ratio = scaled;
+  }
+  if (fabric.kind == FabricKind::torus) any |= times(fabric.link_bandwidth, factor);
+  return any;
+}
+
 constexpr auto scalables = std::to_array<Scalable>({
     {.name = "sm_count", .gpu = [](GpuSpec& gpu, double by) { return times(gpu.sm_count, by); }},
     {.name = "clock", .gpu = [](GpuSpec& gpu, double by) { return times(gpu.clock, by); }},
@@ -90,10 +102,17 @@ constexpr auto scalables = std::to_array<Scalable>({
     {.name = "pcie_bandwidth",
      .gpu = [](GpuSpec& gpu, double by) { return times(gpu.pcie_bandwidth, by); },
      .node = scale_pcie},
+    {.name = "pcie_switch_bandwidth",
+     .node = [](NodeSpec& node, double by) { return times(node.switch_bandwidth, by); }},
+    {.name = "host_bandwidth",
+     .node = [](NodeSpec& node, double by) { return times(node.host_bandwidth, by); }},
+    {.name = "socket_bandwidth",
+     .node = [](NodeSpec& node, double by) { return times(node.socket_bandwidth, by); }},
     {.name = "link_latency",
      .node = [](NodeSpec& node, double by) { return times(node.link_latency, by); }},
     {.name = "nic_bandwidth",
      .node = [](NodeSpec& node, double by) { return times(node.nic_bandwidth, by); }},
+    {.name = "uplink_bandwidth", .fabric = scale_uplinks},
     {.name = "fabric_latency",
      .fabric = [](FabricSpec& fabric, double by) { return times(fabric.latency, by); }},
 });

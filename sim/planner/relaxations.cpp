@@ -69,10 +69,15 @@ class Relaxations {
     if (communicates && !is_pcie) add_scaled("25 % faster NVLink", "nvlink_bandwidth", more);
     if (copies || (communicates && is_pcie)) {
       add_scaled("25 % faster PCIe", "pcie_bandwidth", more);
+      add_scaled("25 % faster PCIe switches", "pcie_switch_bandwidth", more);
+      add_scaled("25 % faster host bridges", "host_bandwidth", more);
+      add_scaled("25 % faster links between sockets", "socket_bandwidth", more);
     }
     if (!communicates) return;
     add_scaled("half the latency between GPUs", "link_latency", half);
-    if (scenario_.cluster.nodes > 1) add_scaled("25 % faster network cards", "nic_bandwidth", more);
+    if (scenario_.cluster.nodes == 1) return;
+    add_scaled("25 % faster network cards", "nic_bandwidth", more);
+    add_scaled("25 % more between network switches", "uplink_bandwidth", more);
   }
 
   void add_host() {

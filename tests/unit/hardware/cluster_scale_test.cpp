@@ -43,9 +43,35 @@ TEST(ClusterScale, CountsAreRounded) {
 }
 
 TEST(ClusterScale, EveryQuantityIsOfSomeCluster) {
+  const std::string clusters = FORETOKEN_SOURCE_DIR "/examples/clusters/";
+  const std::string trees = clusters + "pcie_switches.toml", network = clusters + "dragonfly.toml";
   for (const std::string_view name : scalable_quantities()) {
-    EXPECT_EQ(error_of("h200-sxm-8x2", {std::string(name), 1.5}), "no error") << name;
+    const auto is_in = [&](const char* cluster) {
+      return error_of(cluster, {std::string(name), 1.5}) == "no error";
+    };
+    EXPECT_TRUE(is_in("h200-sxm-8x2") || is_in(trees.c_str()) || is_in(network.c_str())) << name;
   }
+}
+
+// 4:1 is 2:1 where twice as much joins the leaves, and 1:1 is all there can be.
+TEST(ClusterScale, UplinksTakeFromOversubscription) {
+  ClusterSpec spec = load_cluster("h200-sxm-8x2", {});
+  spec.fabric.oversubscription = 4;
+  scale_cluster(spec, {"uplink_bandwidth", 2}, {});
+  EXPECT_DOUBLE_EQ(spec.fabric.oversubscription, 2);
+  scale_cluster(spec, {"uplink_bandwidth", 4}, {});
+  EXPECT_DOUBLE_EQ(spec.fabric.oversubscription, 1);
+  EXPECT_THROW(scale_cluster(spec, {"uplink_bandwidth", 2}, {}), ConfigError);
+}
+
+TEST(ClusterScale, LinksOfATreeOneByOne) {
+  ClusterSpec spec = load_cluster(FORETOKEN_SOURCE_DIR "/examples/clusters/pcie_switches.toml", {});
+  const NodeSpec before = spec.node;
+  scale_cluster(spec, {"pcie_switch_bandwidth", 2}, {});
+  EXPECT_EQ(spec.node.switch_bandwidth, before.switch_bandwidth * 2.0);
+  EXPECT_EQ(spec.node.host_bandwidth, before.host_bandwidth);
+  scale_cluster(spec, {"socket_bandwidth", 2}, {});
+  EXPECT_EQ(spec.node.socket_bandwidth, before.socket_bandwidth * 2.0);
 }
 
 TEST(ClusterScale, SaysWhatIsWrong) {

@@ -82,6 +82,21 @@ TEST(Relaxations, FollowTheScenario) {
   }
 }
 
+TEST(Relaxations, NameEachKindOfLink) {
+  const auto names = [](const std::string& cluster) {
+    std::vector<std::string> all;
+    for (const RelaxedRun& run : relaxations(
+             scenario_from({"cluster.name=" + cluster, "deployment.tensor_parallel=4"}), {1000}))
+      all.push_back(run.what);
+    return all;
+  };
+  const auto tree = names(FORETOKEN_SOURCE_DIR "/examples/clusters/pcie_switches.toml");
+  for (const char* what :
+       {"25 % faster PCIe", "25 % faster PCIe switches", "25 % faster links between sockets"})
+    EXPECT_THAT(tree, Contains(what));
+  EXPECT_THAT(names("h200-sxm-8"), Not(Contains("25 % faster host bridges")));
+}
+
 TEST(Relaxations, AreRankedWhateverTheOrderInWhichTheyEnd) {
   LatencyExplanation explanation;
   explanation.value_ms = 20;
