@@ -122,6 +122,19 @@ std::vector<int> Wiring::own_nics(GpuId gpu) const {
   return nics;
 }
 
+void Wiring::set_nic(int node, int nic, bool is_up) {
+  std::erase(down_, std::pair(node, nic));
+  if (!is_up) down_.emplace_back(node, nic);
+}
+
+std::vector<int> Wiring::nics_up(int node) const {
+  std::vector<int> nics;
+  for (int nic = 0; nic < cluster_.node_at(node).nics; ++nic) {
+    if (std::ranges::find(down_, std::pair(node, nic)) == down_.end()) nics.push_back(nic);
+  }
+  return nics;
+}
+
 bool Wiring::is_shared(LinkIndex link, const std::vector<bool>& members) const {
   if (link >= fabric_first_) return true;
   const int node = node_with(link);

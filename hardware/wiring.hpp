@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hardware/cluster.hpp"
@@ -51,6 +52,11 @@ class Wiring {
   /// The NICs next to a GPU, counted in its node.
   [[nodiscard]] std::vector<int> own_nics(GpuId gpu) const;
 
+  /// A network card that is down is on no way that is asked for from now on.
+  void set_nic(int node, int nic, bool is_up);
+  /// The node's NICs that are not down.
+  [[nodiscard]] std::vector<int> nics_up(int node) const;
+
   /// Whether GPUs of the node that are not in `members` (by number in the node) use its link too.
   [[nodiscard]] bool is_shared(LinkIndex link, const std::vector<bool>& members) const;
 
@@ -67,6 +73,7 @@ class Wiring {
   std::vector<LinkIndex> group_first_;  // the groups' first links
   FabricWiring fabric_;
   LinkIndex fabric_first_;
+  std::vector<std::pair<int, int>> down_;  // NICs, by node and number in it
 };
 
 }  // namespace foretoken

@@ -29,8 +29,15 @@ struct LoadSums {
   double causal_pairs = 0;
 
   void add(const SequenceSlice& slice);
+  /// What one of `parts` ranks has of contexts that are spread evenly over them, token by token;
+  /// all queries. No context is shorter than its queries.
+  [[nodiscard]] LoadSums part_of_contexts(int parts) const;
   friend bool operator==(const LoadSums&, const LoadSums&) = default;
 };
+
+/// What of a step's load a launch works through. decode: slices of one query token, or of one and
+/// the drafts that are verified.
+enum class LoadPart { all, prefill, decode };
 
 /// Decode slices have one query token, or, where drafted tokens are verified, one and the drafts;
 /// prefill slices have more (or are a prompt's last single token: the caller says which).
@@ -53,6 +60,12 @@ struct AttentionLoad {
   [[nodiscard]] std::int64_t query_tokens() const {
     return prefill.query_tokens + decode.query_tokens;
   }
+  /// One of `parts` equal shares of the prompts' queries: of 2 `parts` pieces of each the first and
+  /// the last, so that all shares see as many keys. Decodes stay.
+  [[nodiscard]] AttentionLoad share_of_prompts(int parts) const;
+  [[nodiscard]] bool empty() const { return prefill.sequences + decode.sequences == 0; }
+  /// The prompts or the decodes alone, with one rank's part of contexts that `context_parts` share.
+  [[nodiscard]] AttentionLoad of(LoadPart part, int context_parts = 1) const;
   friend bool operator==(const AttentionLoad&, const AttentionLoad&) = default;
 };
 

@@ -168,9 +168,16 @@ struct EnumNames<CollectiveOp> {
       {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast",
        "expert_dispatch", "expert_combine"});
 };
-/// Which ranks take part: a tensor-parallel group of a stage, all ranks of a stage (they share the
-/// experts), or the same rank of the next pipeline stage.
-enum class CommGroup { tensor_parallel, expert_parallel, next_stage };
+/// Which ranks take part: a tensor-parallel group of a stage, those of it that share the contexts
+/// of a KV head, the like ranks of all groups (they share prompts), all ranks of a stage (they
+/// share the experts), or the same rank of the next pipeline stage.
+enum class CommGroup {
+  tensor_parallel,
+  context_parallel,
+  prompt_parallel,
+  expert_parallel,
+  next_stage
+};
 
 /// How tokens travel to their experts' ranks and back (DeepEP's two sets of kernels). normal: a
 /// token crosses once to each node and is forwarded there, for throughput. low_latency: it is sent
@@ -224,7 +231,12 @@ struct KernelCall {
   Kernel kernel;
   int calls = 1;
   int segment = 0;  // run of computation or communication it belongs to (workloads/segments.hpp)
-  bool of_decodes = false;  // its rows are the decodes' new tokens alone
+  LoadPart part = LoadPart::all;  // of the step's load, and of its rows where they are the load's
+  int context_parts = 1;          // ranks that share the contexts which it reads
+
+  [[nodiscard]] AttentionLoad load_of(const AttentionLoad& step) const {
+    return step.of(part, context_parts);
+  }
 };
 
 /// One pipeline stage's kernels in launch order; equal layers are folded into `calls`.

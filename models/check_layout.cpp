@@ -99,9 +99,11 @@ std::string expert_problem(const Transformer& model, const ParallelLayout& layou
   const int ranks = layout.stage_ranks();
   if (ranks % layout.expert != 0) {
     const std::string ranks_text =
-        layout.data_parallel_attention > 1
-            ? fmt::format("tensor_parallel x data_parallel_attention = {}", ranks)
-            : fmt::format("tensor_parallel = {}", ranks);
+        layout.groups() > 1 ? fmt::format("tensor_parallel x {} = {}",
+                                          layout.prefill_context > 1 ? "prefill_context_parallel"
+                                                                     : "data_parallel_attention",
+                                          ranks)
+                            : fmt::format("tensor_parallel = {}", ranks);
     return fmt::format("does not divide {}, whose ranks hold the experts of", ranks_text);
   }
   if (model.moe->intermediate % (ranks / layout.expert) != 0) {
@@ -109,6 +111,59 @@ std::string expert_problem(const Transformer& model, const ParallelLayout& layou
                        ranks / layout.expert, model.moe->intermediate);
   }
   return "";
+}
+
+/// Why contexts of the model cannot be shared whatever the number of ranks, or "".
+std::string context_problem(const Transformer& model) {
+  for (int layer = 0; layer < model.layers; ++layer) {
+    const LayerKind* kind = model.kind(layer);
+    const AttentionShape shape = model.attention(layer);
+    if (model.compressed || shape.index || shape.window > 0 ||
+        (kind != nullptr && (kind->state || !kind->has_attention))) {
+      return fmt::format(
+          "is for models all of whose layers attend to every token, and {} has others", model.name);
+    }
+  }
+  return "";
+}
+
+/// Ranks that have the same KV head: all with latent attention.
+int ranks_with_one_head(const Transformer& model, int tensor) {
+  if (model.mla) return tensor;
+  int copies = tensor;
+  for (int layer = 0; layer < model.layers; ++layer)
+    copies = std::min(copies, std::max(1, tensor / model.attention(layer).kv_heads));
+  return copies;
+}
+
+void check_context(const Transformer& model, const ParallelLayout& layout,
+                   const SourcePosition& position, Diagnostics& diagnostics) {
+  if (layout.decode_context == 1 && layout.prefill_context == 1) return;
+  const std::string key =
+      layout.decode_context > 1
+          ? fmt::format("decode_context_parallel = {}", layout.decode_context)
+          : fmt::format("prefill_context_parallel = {}", layout.prefill_context);
+  if (const std::string problem = context_problem(model); !problem.empty())
+    return diagnostics.add(position, fmt::format("{} {}; leave it out", key, problem));
+  if (layout.prefill_context > 1 && layout.data_parallel_attention > 1) {
+    diagnostics.add(position,
+                    fmt::format("prefill_context_parallel = {} is for one attention rank, "
+                                "and there are {} (data_parallel_attention); keep one "
+                                "of the two",
+                                layout.prefill_context, layout.data_parallel_attention));
+  }
+  if (layout.decode_context == 1) return;
+  const int copies = ranks_with_one_head(model, layout.tensor);
+  if (copies % layout.decode_context == 0) return;
+  const std::vector<int> fitting = values_up_to(copies, [&](int n) { return copies % n == 0; });
+  const std::string remedy =
+      copies > 1 ? "use " + any_of(fitting)
+                 : fmt::format("raise tensor_parallel beyond its {} KV heads, or leave it out",
+                               model.kv_heads);
+  diagnostics.add(position,
+                  fmt::format("{} must divide the {} rank(s) that hold the same KV head of {} with "
+                              "tensor_parallel = {}; {}",
+                              key, copies, model.name, layout.tensor, remedy));
 }
 
 void check_expert(const Transformer& model, const ParallelLayout& layout,
@@ -133,15 +188,20 @@ void check_expert(const Transformer& model, const ParallelLayout& layout,
 
 std::string size_problem(const ParallelLayout& layout) {
   std::int64_t ranks = 1;
-  for (const int part : {layout.tensor, layout.pipeline, layout.data_parallel_attention}) {
+  for (const int part :
+       {layout.tensor, layout.pipeline, layout.data_parallel_attention, layout.prefill_context}) {
     // Below 2^16 before, so the product stays below 2^47.
     if (ranks <= ranks_max) ranks *= part;
   }
   if (ranks <= ranks_max) return "";
   return fmt::format(
-      "tensor_parallel {} x data_parallel_attention {} x pipeline_parallel {} is "
+      "tensor_parallel {} x data_parallel_attention {}{} x pipeline_parallel {} is "
       "more than the {} GPUs that a replica may span; lower one of them",
-      layout.tensor, layout.data_parallel_attention, layout.pipeline, ranks_max);
+      layout.tensor, layout.data_parallel_attention,
+      layout.prefill_context > 1
+          ? fmt::format(" x prefill_context_parallel {}", layout.prefill_context)
+          : "",
+      layout.pipeline, ranks_max);
 }
 
 void check_layout(const Transformer& model, const ParallelLayout& layout,
@@ -156,6 +216,8 @@ void check_layout(const Transformer& model, const ParallelLayout& layout,
   expect_positive("pipeline_parallel", layout.pipeline);
   expect_positive("expert_parallel", layout.expert);
   expect_positive("data_parallel_attention", layout.data_parallel_attention);
+  expect_positive("decode_context_parallel", layout.decode_context);
+  expect_positive("prefill_context_parallel", layout.prefill_context);
   if (!is_countable) return;
   if (const std::string problem = size_problem(layout); !problem.empty())
     return diagnostics.add(position, problem);
@@ -177,6 +239,7 @@ void check_layout(const Transformer& model, const ParallelLayout& layout,
   const std::string problem = tensor_problem(model, layout.tensor);
   if (problem.empty()) {
     check_expert(model, layout, position, diagnostics);
+    check_context(model, layout, position, diagnostics);
     return;
   }
   const std::vector<int> fitting = values_up_to(

@@ -145,7 +145,7 @@ LinearShape shape_per_rank(const Operator& linear, const Transformer& model,
                            const ParallelLayout& layout) {
   FORETOKEN_CHECK(linear.kind == OperatorKind::linear, "{} is no linear operator", linear.role);
   LinearShape shape{linear.in_features, linear.out_features};
-  if (linear.of_moe && layout.data_parallel_attention > 1) return shape;
+  if (linear.of_moe && layout.groups() > 1) return shape;
   switch (linear.shard) {
     case Shard::replicated:
       break;

@@ -4,7 +4,10 @@
 // A stage's ranks are `data_parallel_attention` groups of `tensor` ranks. A group has all layers
 // but the experts, and sequences and a KV cache of its own. Experts are spread over all ranks of
 // the stage: `expert` sets of ranks hold whole experts, and the ranks of a set cut each expert's
-// width.
+// width. `decode_context` of a group's ranks that would hold copies of one KV head hold a part of
+// every sequence's tokens each instead (vLLM's decode context parallelism). With `prefill_context`
+// a stage has so many groups with the same sequences: each computes a part of every prompt, gathers
+// the keys and values of the others, and decodes with all of them (SGLang's attention CP).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +23,12 @@ struct ParallelLayout {
   int pipeline = 1;
   int expert = 1;                   // sets of ranks that share the experts; divides stage_ranks()
   int data_parallel_attention = 1;  // groups of `tensor` ranks with sequences of their own
+  int decode_context = 1;           // ranks of a group that share contexts; divides `tensor`
+  int prefill_context = 1;          // groups that share prompts
 
-  [[nodiscard]] int stage_ranks() const { return tensor * data_parallel_attention; }
+  /// Tensor-parallel groups of a stage.
+  [[nodiscard]] int groups() const { return data_parallel_attention * prefill_context; }
+  [[nodiscard]] int stage_ranks() const { return tensor * groups(); }
   [[nodiscard]] int ranks() const { return stage_ranks() * pipeline; }
 };
 
@@ -47,8 +54,9 @@ LayerRange stage_layers(const Transformer& model, const ParallelLayout& layout, 
 /// Adds a diagnostic at `position` for every way in which `layout` does not fit `model`: TP that
 /// does not divide the query heads, MLP width or padded vocabulary, KV heads that neither divide
 /// nor are divided by TP, more stages than layers, EP that does not divide the experts or a stage's
-/// ranks, data parallel attention without experts (that is what replicas are for). Each says which
-/// values fit. All functions below need a layout that fits.
+/// ranks, data parallel attention without experts (that is what replicas are for), contexts shared
+/// by more ranks than have the same KV head, shared prompts beside data parallel attention. Each
+/// says which values fit. All functions below need a layout that fits.
 void check_layout(const Transformer& model, const ParallelLayout& layout,
                   const SourcePosition& position, Diagnostics& diagnostics);
 

@@ -81,12 +81,13 @@ Bytes SequenceMemory::beside(std::int64_t tokens) const {
 
 SequenceMemory sequence_memory_per_rank(const Transformer& model, const ParallelLayout& layout,
                                         int stage, DType kv_dtype) {
+  // Layouts that share contexts fit only models that keep nothing else.
   SequenceMemory sum;
   const LayerRange range = stage_layers(model, layout, stage);
   for (int layer = range.first; layer < range.end; ++layer) {
     const int heads = kv_heads_per_rank(model.attention(layer), layout);
     const LayerMemory own = layer_memory(model, layer, heads, layout.tensor, kv_dtype);
-    sum.per_token += own.per_token;
+    sum.per_token += own.per_token / layout.decode_context;
     sum.state += own.state;
     if (own.per_window_token == Bytes(0.0)) continue;
     const auto found = std::ranges::find(sum.windows, own.window, &SequenceMemory::Window::tokens);
@@ -136,7 +137,7 @@ Bytes kv_bytes_per_token_per_rank(const Transformer& model, const ParallelLayout
     const LayerMemory own = layer_memory(model, layer, heads, layout.tensor, kv_dtype);
     sum += own.per_token + own.per_window_token;
   }
-  return sum;
+  return sum / layout.decode_context;
 }
 
 }  // namespace foretoken

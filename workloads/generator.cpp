@@ -30,18 +30,18 @@ namespace {
 
 /// Sets the one member of a kernel that counts rows.
 struct FillRows {
-  const BatchShape& batch;
+  const AttentionLoad& load;
   double rows;
   double bytes_per_row;
 
   void operator()(Gemm& kernel) const { kernel.m = count(); }
   void operator()(BatchedGemm& kernel) const { kernel.m = count(); }
-  void operator()(Attention& kernel) const { kernel.load = batch.attention; }
-  void operator()(Mla& kernel) const { kernel.load = batch.attention; }
-  void operator()(KeyIndexer& kernel) const { kernel.load = batch.attention; }
-  void operator()(SparseAttention& kernel) const { kernel.load = batch.attention; }
-  void operator()(StateScan& kernel) const { kernel.load = StateLoad::of(batch.attention); }
-  void operator()(StateConvolution& kernel) const { kernel.load = StateLoad::of(batch.attention); }
+  void operator()(Attention& kernel) const { kernel.load = load; }
+  void operator()(Mla& kernel) const { kernel.load = load; }
+  void operator()(KeyIndexer& kernel) const { kernel.load = load; }
+  void operator()(SparseAttention& kernel) const { kernel.load = load; }
+  void operator()(StateScan& kernel) const { kernel.load = StateLoad::of(load); }
+  void operator()(StateConvolution& kernel) const { kernel.load = StateLoad::of(load); }
   void operator()(Sampling& kernel) const { kernel.rows = count(); }
   void operator()(Collective& kernel) const {
     kernel.bytes = bytes_per_row * rows;
@@ -75,9 +75,21 @@ double sets_visited(const FusedMoe& kernel) {
 
 }  // namespace
 
+BatchShape share_of_prompts(const BatchShape& batch, const ParallelLayout& layout) {
+  BatchShape own = batch;
+  if (layout.prefill_context == 1) return own;
+  own.attention = batch.attention.share_of_prompts(layout.prefill_context);
+  own.tokens += own.attention.prefill.query_tokens - batch.attention.prefill.query_tokens;
+  own.stage_tokens = own.tokens * layout.prefill_context;
+  own.stage_tokens_max = own.tokens;
+  return own;
+}
+
 StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layout,
                            const ExecutionSettings& settings, int stage)
-    : tensor_(layout.tensor), stage_ranks_(layout.stage_ranks()) {
+    : tensor_(layout.tensor),
+      sharing_prompts_(layout.prefill_context),
+      stage_ranks_(layout.stage_ranks()) {
   Builder builder(model, layout, settings, stage);
   steps_ = builder.build();
   blocks_ = builder.take_blocks();
@@ -113,6 +125,11 @@ double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
       return static_cast<double>(batch.logit_rows);
     case Rows::decodes:
       return static_cast<double>(batch.attention.decode.query_tokens);
+    case Rows::prompts:
+      return static_cast<double>(batch.attention.prefill.query_tokens);
+    case Rows::gathered:  // what gets no token
+      return static_cast<double>(std::max<std::int64_t>(0, batch.tokens - batch.logit_rows) *
+                                 sharing_prompts_);
     case Rows::share:
       return static_cast<double>(shares(batch.tokens, tensor_));
     case Rows::stage:
@@ -138,14 +155,19 @@ KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) co
     const double rows = rows_of(step, batch);
     if (rows == 0) continue;
     KernelCall& call = sequence.emplace_back(step.call);
-    std::visit(FillRows{batch, rows, step.bytes_per_row}, call.kernel);
+    if (call.part == LoadPart::all && call.context_parts == 1) {
+      std::visit(FillRows{batch.attention, rows, step.bytes_per_row}, call.kernel);
+    } else {
+      const AttentionLoad load = call.load_of(batch.attention);
+      std::visit(FillRows{load, rows, step.bytes_per_row}, call.kernel);
+    }
   }
   return sequence;
 }
 
 KernelSequence generate(const Transformer& model, const ParallelLayout& layout,
                         const ExecutionSettings& settings, const BatchShape& batch, int stage) {
-  return StageProgram(model, layout, settings, stage).kernels(batch);
+  return StageProgram(model, layout, settings, stage).kernels(share_of_prompts(batch, layout));
 }
 
 }  // namespace foretoken

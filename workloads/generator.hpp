@@ -71,6 +71,10 @@ struct BatchShape {
   std::int64_t stage_tokens = 0, stage_tokens_max = 0;
 };
 
+/// What one of the layout's groups that share prompts computes of the batch: its part of their
+/// tokens, and all decodes.
+BatchShape share_of_prompts(const BatchShape& batch, const ParallelLayout& layout);
+
 /// What depends on one attention rank's batch, or on the batches of all; without data parallel
 /// attention everything is local.
 enum class StagePart { all, local, joint };
@@ -88,7 +92,8 @@ class StageProgram {
   /// included. A later stage begins with "pipeline_all_gather" and all but the last end in
   /// "pipeline_send": vLLM sends hidden states and residual, each rank its 1/TP slice, which the
   /// receiving ranks gather (TP > 1). Without logit_rows there is no LM head. `batch.tokens` must
-  /// be positive (checked); it may exceed the attention's, for engines that pad.
+  /// be positive (checked); it may exceed the attention's, for engines that pad. Of groups that
+  /// share prompts it is one's (share_of_prompts).
   [[nodiscard]] KernelSequence kernels(const BatchShape& batch,
                                        StagePart part = StagePart::all) const;
 
@@ -101,6 +106,8 @@ class StageProgram {
     tokens,
     logits,        // sequences that get a token
     decodes,       // new tokens of sequences that decode
+    prompts,       // of prompts
+    gathered,      // of prompts, on all ranks that share them
     share,         // each tensor-parallel rank's part of its group's tokens
     stage,         // tokens of all attention ranks
     padded_stage,  // the same if all had as many as the one with most
@@ -124,6 +131,7 @@ class StageProgram {
   [[nodiscard]] double exchange_rows(std::int64_t tokens, std::int64_t tokens_max) const;
 
   int tensor_;
+  int sharing_prompts_;
   int stage_ranks_;
   FusedMoe experts_;  // without tokens; experts = 0: a dense model
   std::vector<Step> steps_;

@@ -198,28 +198,35 @@ AttentionShape StageProgram::Builder::heads_of(const Operator& op) const {
 void StageProgram::Builder::add_attention(const Operator& op, int calls) {
   const AttentionShape own = heads_of(op);
   if (model_.compressed || op.attention.index) return add_sparse_attention(op, calls);
-  if (model_.mla) {
-    return add(op.role,
-               Mla{.query_heads = own.query_heads,
-                   .latent_dim = model_.mla->kv_rank,
-                   .rope_dim = model_.mla->rope_dim,
-                   .dtype = activation_,
-                   .kv_dtype = settings_.kv_dtype,
-                   .load = {},
-                   .implementation = settings_.implementation},
-               calls);
-  }
-  add(op.role,
-      Attention{.query_heads = own.query_heads,
-                .kv_heads = own.kv_heads,
-                .head_dim = own.head_dim,
-                .dtype = activation_,
-                .kv_dtype = settings_.kv_dtype,
-                .window = own.window,
-                .page_tokens = settings_.block_tokens,
-                .load = {},
-                .implementation = settings_.implementation},
-      calls);
+  const auto kernel_of = [&](int query_heads) -> Kernel {
+    if (model_.mla) {
+      return Mla{.query_heads = query_heads,
+                 .latent_dim = model_.mla->kv_rank,
+                 .rope_dim = model_.mla->rope_dim,
+                 .dtype = activation_,
+                 .kv_dtype = settings_.kv_dtype,
+                 .load = {},
+                 .implementation = settings_.implementation};
+    }
+    return Attention{.query_heads = query_heads,
+                     .kv_heads = own.kv_heads,
+                     .head_dim = own.head_dim,
+                     .dtype = activation_,
+                     .kv_dtype = settings_.kv_dtype,
+                     .window = own.window,
+                     .page_tokens = settings_.block_tokens,
+                     .load = {},
+                     .implementation = settings_.implementation};
+  };
+  if (layout_.prefill_context > 1) add_prompt_gather(own, calls);
+  const int parts = layout_.decode_context;
+  if (parts == 1) return add(op.role, kernel_of(own.query_heads), calls);
+  add_query_gather(own, calls);
+  // New keys of prompts are on every rank, and older ones cost as many operations shared as whole.
+  add("attention_prompts", kernel_of(own.query_heads), calls, Rows::prompts);
+  add(op.role, kernel_of(own.query_heads * parts), calls, Rows::decodes);
+  steps_.back().call.context_parts = parts;
+  add_context_merge(own, calls);
 }
 
 /// Sparse attention works on the latent for prompts as well (vLLM's FlashMLA-sparse).
@@ -280,8 +287,10 @@ void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls,
   const auto* collective = std::get_if<Collective>(&kernel);
   const bool communicates = collective != nullptr && collective->group != CommGroup::next_stage;
   const int segment = segment_of(communicates ? Stream::communication : Stream::compute);
-  steps_.push_back(
-      {.call = {role, std::move(kernel), calls, segment, rows == Rows::decodes}, .rows = rows});
+  const LoadPart part = rows == Rows::decodes   ? LoadPart::decode
+                        : rows == Rows::prompts ? LoadPart::prefill
+                                                : LoadPart::all;
+  steps_.push_back({.call = {role, std::move(kernel), calls, segment, part}, .rows = rows});
 }
 
 void StageProgram::Builder::start_block(int repeats) {

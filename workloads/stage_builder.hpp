@@ -45,6 +45,15 @@ class StageProgram::Builder {
   /// A convolution, a recurrence or the norm of its heads.
   void add_state(const Operator& op, int calls);
   void add_hyper_connection(const Operator& op, int calls);
+  // stage_builder_context.cpp
+  [[nodiscard]] Rows context_rows() const;
+  /// Keys and values of prompts, to all groups that share these.
+  void add_prompt_gather(const AttentionShape& own, int calls);
+  void add_query_gather(const AttentionShape& own, int calls);
+  void add_context_merge(const AttentionShape& own, int calls);
+  /// Of the ranks that share contexts.
+  void add_context_collective(std::string_view role, CollectiveOp op, double bytes_per_row,
+                              int calls);
   void add_linear(const Operator& op, int calls);
   void add_experts(const Operator& op, int calls);
   /// The experts, and what brings the tokens of all attention ranks to them and back.
@@ -65,7 +74,7 @@ class StageProgram::Builder {
   /// Whether every rank runs `op` whole on its own share of the tokens (router, shared expert).
   [[nodiscard]] bool is_whole(const Operator& op) const { return op.of_moe && shares_attention(); }
   [[nodiscard]] Rows rows_of(const Operator& op) const;
-  [[nodiscard]] bool shares_attention() const { return layout_.data_parallel_attention > 1; }
+  [[nodiscard]] bool shares_attention() const { return layout_.groups() > 1; }
 
   /// One rank's heads of an operator's layer; values as wide as keys, on average where they are
   /// not.

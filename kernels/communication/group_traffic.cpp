@@ -15,16 +15,18 @@ struct RanksOfNode {
   std::vector<int> rails;
 };
 
-/// As many of the node's NICs as the group may use, those next to its GPUs first.
+/// As many of the node's NICs as the group may use, those next to its GPUs first, none that is
+/// down.
 std::vector<int> rails_of(const Wiring& wiring, const std::vector<GpuId>& gpus, std::size_t count) {
+  const std::vector<int> up = wiring.nics_up(wiring.cluster().node_of(gpus.front()));
   std::vector<int> rails;
-  const auto add = [&rails, count](int nic) {
-    if (rails.size() < count && std::ranges::find(rails, nic) == rails.end()) rails.push_back(nic);
+  const auto add = [&](int nic) {
+    const bool is_new = std::ranges::find(rails, nic) == rails.end();
+    if (rails.size() < count && is_new && std::ranges::find(up, nic) != up.end())
+      rails.push_back(nic);
   };
   for (const GpuId gpu : gpus) std::ranges::for_each(wiring.own_nics(gpu), add);
-  const ClusterSpec& cluster = wiring.cluster();
-  const int nics = cluster.node_at(cluster.node_of(gpus.front())).nics;
-  for (int nic = 0; nic < nics; ++nic) add(nic);
+  std::ranges::for_each(up, add);
   return rails;
 }
 
@@ -49,10 +51,12 @@ std::vector<RanksOfNode> split_by_node(const Wiring& wiring, std::span<const Gpu
   // rail has two ends.
   std::size_t rails = std::numeric_limits<std::size_t>::max();
   for (const RanksOfNode& ranks : nodes) {
-    const NodeSpec& node = cluster.node_at(cluster.node_of(ranks.gpus.front()));
-    const auto nics = static_cast<std::size_t>(node.nics);
-    const auto gpus = static_cast<std::size_t>(node.gpus);
-    rails = std::min({rails, nics, ranks.gpus.size() * std::max(std::size_t{1}, nics / gpus)});
+    const int number = cluster.node_of(ranks.gpus.front());
+    const NodeSpec& node = cluster.node_at(number);
+    const std::size_t up = wiring.nics_up(number).size();
+    FORETOKEN_CHECK(up > 0 || node.nics == 0, "all network cards of node {} are down", number);
+    const auto lent = static_cast<std::size_t>(std::max(1, node.nics / node.gpus));
+    rails = std::min({rails, up, ranks.gpus.size() * lent});
   }
   for (RanksOfNode& node : nodes) node.rails = rails_of(wiring, node.gpus, rails);
   return nodes;

@@ -1,7 +1,8 @@
 // What a group of GPUs sends over which links in one step of a ring, of an exchange or of a send:
 // the one description that both the closed forms (collectives.hpp) and sim/platform's flows are
 // made of, so that they agree where nobody else uses the links. It knows neither bytes nor time: a
-// share of 1 is what one rank sends in a step.
+// share of 1 is what one rank sends in a step. What would take a network card that is down takes
+// another of the node, and at the other end its like.
 #pragma once
 
 #include <span>

@@ -44,6 +44,14 @@ void add_step(CLI::App& program, Action& chosen) {
       ->add_option("--dp", options->layout.data_parallel_attention,
                    "Data-parallel attention ranks, each with this batch")
       ->check(above_zero());
+  command
+      ->add_option("--dcp", options->layout.decode_context,
+                   "Ranks of TP that share the contexts of a KV head")
+      ->check(above_zero());
+  command
+      ->add_option("--pcp", options->layout.prefill_context,
+                   "Groups of TP that compute a part of each prompt")
+      ->check(above_zero());
   command->add_option("--ep", options->layout.expert, "Expert-parallel ranks")->check(above_zero());
   command->add_option("--dtype", options->dtype,
                       "Weight format: bf16, fp8, nvfp4 ... (default: as published)");

@@ -42,6 +42,9 @@ void read_layout_flags(TableReader table, LayoutFlags& layout) {
   table.read("attention", layout.attention);
   table.read("experts_are_a_switch", layout.is_expert_switch);
   table.read("counts_stage", layout.counts_stage);
+  table.read("context", layout.context);
+  table.read("prompts", layout.prompts);
+  table.read("context_multiplies", layout.context_multiplies);
   table.require("exchange", layout.exchange);
   table.require("exchange_default", layout.exchange_default);
   layout.exchanges = read_pairs(table, "exchanges");

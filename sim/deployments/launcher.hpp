@@ -20,11 +20,14 @@ using NamePairs = std::vector<std::pair<std::string, std::string>>;
 struct LayoutFlags {
   std::string tensor, pipeline, data, experts;
   std::string attention;  // switch for data parallel attention; "" = it follows from experts
-  bool is_expert_switch = false;  // experts over all ranks or none; else a number
-  bool counts_stage = false;      // the tensor flag counts attention ranks too
-  std::string exchange;           // how tokens reach experts
-  NamePairs exchanges;            // its values
-  std::string exchange_default;   // ours
+  bool is_expert_switch = false;    // experts over all ranks or none; else a number
+  bool counts_stage = false;        // the tensor flag counts attention ranks too
+  std::string context;              // ranks that share contexts; "" = no flag says it
+  bool context_multiplies = false;  // the tensor flag does not count them
+  std::string prompts;              // groups that share prompts; "" = no flag says it
+  std::string exchange;             // how tokens reach experts
+  NamePairs exchanges;              // its values
+  std::string exchange_default;     // ours
 };
 
 /// The flags that say how tokens are drafted.

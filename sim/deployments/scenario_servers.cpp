@@ -77,7 +77,10 @@ class ServerWriter {
     const LayoutFlags& flags = launcher_.layout;
     const ParallelLayout& layout = scenario_.deployment.layout;
     const bool shares = layout.data_parallel_attention > 1;
-    server_.set(flags.tensor, flags.counts_stage ? layout.stage_ranks() : layout.tensor);
+    const int own = flags.context_multiplies ? layout.decode_context : 1;
+    server_.set(flags.tensor, (flags.counts_stage ? layout.stage_ranks() : layout.tensor) / own);
+    if (layout.prefill_context > 1) server_.set(flags.prompts, layout.prefill_context);
+    if (layout.decode_context > 1) server_.set(flags.context, layout.decode_context);
     if (layout.pipeline > 1) server_.set(flags.pipeline, layout.pipeline);
     if (shares && !flags.data.empty()) server_.set(flags.data, layout.data_parallel_attention);
     if (shares && !flags.attention.empty()) server_.set(flags.attention, true);

@@ -119,25 +119,32 @@ class TableFiller {
     const bool shares =
         flags.attention.empty() ? data > 1 && model_.moe.has_value() : is_on(flags.attention);
     const int attention = !shares ? 1 : flags.data.empty() ? tensor : data;
-    if (flags.counts_stage && attention > 1) {
-      if (tensor % attention != 0) {
+    const int prompts = number(flags.prompts, 1);
+    if (const int groups = attention * prompts; flags.counts_stage && groups > 1) {
+      if (tensor % groups != 0) {
         fail(server_.position, fmt::format("{} = {} does not divide into {} attention ranks",
-                                           launcher_.spelt(flags.tensor), tensor, attention));
+                                           launcher_.spelt(flags.tensor), tensor, groups));
       }
-      tensor /= attention;
+      tensor /= groups;
     }
-    const int stage = tensor * attention;
+    const int context = number(flags.context, 1);
+    if (flags.context_multiplies) tensor *= context;
+    const int stage = tensor * attention * prompts;
     out_.replicas *= shares ? 1 : data;
     out_.layout.set("tensor_parallel", tensor);
     out_.layout.set("pipeline_parallel", pipeline);
     if (attention > 1) out_.layout.set("data_parallel_attention", attention);
-    fill_experts(stage, attention);
+    if (prompts > 1) out_.layout.set("prefill_context_parallel", prompts);
+    if (context > 1) out_.layout.set("decode_context_parallel", context);
+    fill_experts(stage, attention * prompts);
     out_.layout.set("replicas", out_.replicas);
     out_.gpus = stage * pipeline;
     tell_layout(flags.tensor, "tensor_parallel");
     tell_layout(flags.pipeline, "pipeline_parallel");
     tell_layout(flags.data, shares ? "data_parallel_attention" : "replicas");
     tell_layout(flags.attention, "data_parallel_attention");
+    tell_layout(flags.prompts, "prefill_context_parallel");
+    tell_layout(flags.context, "decode_context_parallel");
     tell_layout(flags.experts, "expert_parallel");
     tell_layout(flags.exchange, "expert_exchange");
   }

@@ -21,6 +21,7 @@ class ClusterTopology {
 
   [[nodiscard]] const ClusterSpec& cluster() const { return cluster_; }
   [[nodiscard]] const Wiring& wiring() const { return wiring_; }
+  void set_nic(int node, int nic, bool is_up) { wiring_.set_nic(node, nic, is_up); }
 
   /// As Wiring's.
   [[nodiscard]] Route route_inside(GpuId from, GpuId to) const {

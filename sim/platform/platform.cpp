@@ -82,7 +82,7 @@ class Platform::Impl final : FlowListener, EventHandler {
     transfers_.begin({Course(std::move(sections)), caller}, now_);
   }
 
-  std::size_t add_stage(std::span<const GpuId> gpus, std::size_t groups) {
+  std::size_t add_stage(std::span<const GpuId> gpus, const CommGroupSizes& groups) {
     stages_.emplace_back(topology_.wiring(), gpus, groups);
     return stages_.size() - 1;
   }
@@ -95,6 +95,7 @@ class Platform::Impl final : FlowListener, EventHandler {
   }
 
   void set_link_share(LinkIndex link, double share) { transfers_.set_share(link, share); }
+  void set_nic(int node, int nic, bool is_up) { topology_.set_nic(node, nic, is_up); }
   void watch_links(LinkObserver* observer) { transfers_.watch(observer); }
 
   void run() {
@@ -275,7 +276,7 @@ void Platform::collective_stepwise(const CollectiveCall& call, std::span<const G
   impl_->transfer(call, group, 1, Impl::Pace::stepwise, {&handler, tag});
 }
 
-std::size_t Platform::add_stage(std::span<const GpuId> gpus, std::size_t groups) {
+std::size_t Platform::add_stage(std::span<const GpuId> gpus, const CommGroupSizes& groups) {
   return impl_->add_stage(gpus, groups);
 }
 
@@ -285,6 +286,7 @@ void Platform::step(std::size_t stage, std::span<const StepRounds> rounds, Event
 }
 
 void Platform::set_link_share(LinkIndex link, double share) { impl_->set_link_share(link, share); }
+void Platform::set_nic(int node, int nic, bool is_up) { impl_->set_nic(node, nic, is_up); }
 void Platform::watch_links(LinkObserver* observer) { impl_->watch_links(observer); }
 void Platform::keep_to(Pacer& pacer) { impl_->keep_to(pacer); }
 void Platform::run() { impl_->run(); }

@@ -16,6 +16,7 @@
 #include "hardware/cluster.hpp"
 #include "hardware/route.hpp"
 #include "kernels/communication/collective_cost.hpp"
+#include "kernels/communication/comm_groups.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -104,7 +105,7 @@ class Platform {
 
   /// The GPUs of a pipeline stage whose steps are to be simulated, in tensor-parallel groups of
   /// equal size one after the other, none of which straddles nodes. Returns the stage's number.
-  std::size_t add_stage(std::span<const GpuId> gpus, std::size_t groups);
+  std::size_t add_stage(std::span<const GpuId> gpus, const CommGroupSizes& groups);
   /// A step of that stage: computation as a delay, traffic as flows. Ranks go in lockstep: what one
   /// of them waits for, all do, so the equal flows of a part are one; tensor-parallel groups
   /// communicate at the same time. Uncontended it takes the sum of its parts' times.
@@ -113,6 +114,10 @@ class Platform {
 
   /// From now on the link has `share` (above 0) of its full rate.
   void set_link_share(LinkIndex link, double share);
+
+  /// From now on nothing that begins takes this network card, or something does again. What is on
+  /// it goes on. Some card of the node must be left to whoever leaves it (checked then).
+  void set_nic(int node, int nic, bool is_up);
   /// Tells `observer` of everything on links from now on; null: nobody.
   void watch_links(LinkObserver* observer);
   /// From now on time moves only as far as `pacer`, which must outlive the run, lets it, and the

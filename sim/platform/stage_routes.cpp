@@ -7,10 +7,9 @@
 
 namespace foretoken {
 
-StageRoutes::StageRoutes(const Wiring& wiring, std::span<const GpuId> gpus, std::size_t groups)
+StageRoutes::StageRoutes(const Wiring& wiring, std::span<const GpuId> gpus,
+                         const CommGroupSizes& groups)
     : wiring_(wiring), gpus_(gpus.begin(), gpus.end()), groups_(groups) {
-  FORETOKEN_CHECK(groups > 0 && gpus.size() % groups == 0, "{} GPUs in {} groups", gpus.size(),
-                  groups);
   for (const CommGroup group : {CommGroup::tensor_parallel, CommGroup::expert_parallel}) {
     if (group == CommGroup::expert_parallel && !are_on_one_node(gpus_)) continue;
     for (const TrafficPattern pattern : {TrafficPattern::ring, TrafficPattern::exchange}) {
@@ -30,11 +29,8 @@ bool StageRoutes::are_on_one_node(std::span<const GpuId> gpus) const {
 }
 
 StageRoutes::Shares StageRoutes::lockstep(CommGroup group, TrafficPattern pattern) const {
-  const std::size_t count = group == CommGroup::tensor_parallel ? groups_ : 1;
-  const std::size_t size = gpus_.size() / count;
   Shares shares;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::span<const GpuId> ranks = std::span(gpus_).subspan(i * size, size);
+  for (const std::vector<GpuId>& ranks : members_of(group, groups_, gpus_)) {
     FORETOKEN_CHECK(are_on_one_node(ranks), "a simulated step's group is on several nodes");
     GroupTraffic traffic = pattern == TrafficPattern::exchange ? exchange_traffic(wiring_, ranks)
                                                                : ring_traffic(wiring_, ranks);
@@ -51,8 +47,8 @@ StageRoutes::Shares StageRoutes::lockstep(CommGroup group, TrafficPattern patter
 }
 
 const StageRoutes::Shares& StageRoutes::shares_of(CommGroup group, TrafficPattern pattern) {
-  const std::size_t of_group = group == CommGroup::expert_parallel ? 5 : 0;
-  std::optional<Shares>& known = shares_[of_group + static_cast<std::size_t>(pattern)];
+  const std::size_t index = static_cast<std::size_t>(group) * 5 + static_cast<std::size_t>(pattern);
+  std::optional<Shares>& known = shares_.at(index);
   if (!known) known = lockstep(group, pattern);
   return *known;
 }

@@ -15,9 +15,9 @@ namespace foretoken {
 
 class StageRoutes {
  public:
-  /// `gpus` are `groups` tensor-parallel groups of equal size, each on one node (checked); steps of
-  /// them all together must be on one node too. `wiring` must outlive it.
-  StageRoutes(const Wiring& wiring, std::span<const GpuId> gpus, std::size_t groups);
+  /// `gpus` stand in `groups`, each on one node (checked); steps of all of them together must be on
+  /// one node too. `wiring` must outlive it.
+  StageRoutes(const Wiring& wiring, std::span<const GpuId> gpus, const CommGroupSizes& groups);
 
   [[nodiscard]] Course course_of(std::span<const StepRounds> rounds);
   /// All that a step may take, each once.
@@ -36,8 +36,8 @@ class StageRoutes {
 
   const Wiring& wiring_;
   std::vector<GpuId> gpus_;
-  std::size_t groups_;
-  std::array<std::optional<Shares>, 2 * 5> shares_;  // by group, then pattern
+  CommGroupSizes groups_;
+  std::array<std::optional<Shares>, 4 * 5> shares_;  // by group, then pattern
   std::vector<LinkIndex> links_;
 };
 

@@ -23,8 +23,8 @@ std::vector<ReplicaPlacement> place(GpuCursor& cursor, const ParallelLayout& lay
           fmt::format("{} group(s) of tensor_parallel = {} do not fit on {} node(s) of {} GPUs "
                       "without straddling nodes; use a tensor_parallel that divides {}, fewer "
                       "replicas or more nodes",
-                      replicas * layout.pipeline * layout.data_parallel_attention, layout.tensor,
-                      cursor.nodes(), per_node, per_node));
+                      replicas * layout.pipeline * layout.groups(), layout.tensor, cursor.nodes(),
+                      per_node, per_node));
     }
     for (int rank = 0; rank < layout.tensor; ++rank)
       stage.push_back({first->value + static_cast<std::uint32_t>(rank)});
@@ -33,7 +33,7 @@ std::vector<ReplicaPlacement> place(GpuCursor& cursor, const ParallelLayout& lay
   for (ReplicaPlacement& replica : placements) {
     replica.resize(static_cast<std::size_t>(layout.pipeline));
     for (std::vector<GpuId>& stage : replica) {
-      for (int group = 0; group < layout.data_parallel_attention; ++group) add_group(stage);
+      for (int group = 0; group < layout.groups(); ++group) add_group(stage);
     }
   }
   return placements;

@@ -1,6 +1,6 @@
 // Which GPUs of the cluster each replica's stages take: in order, node by node. A tensor-parallel
 // group that fits into a node never straddles two; a larger one takes whole nodes. With data
-// parallel attention a stage is several groups in a row.
+// parallel attention or shared prompts a stage is several groups in a row.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
 #include "sim/prices/step_price.hpp"
 
+#include "kernels/communication/comm_groups.hpp"
 #include "kernels/communication/communication_price.hpp"
 #include "sim/prices/placement.hpp"
 
@@ -22,15 +23,12 @@ Seconds sum(const std::vector<std::vector<StepKernel>>& stages, bool is_communic
 
 StepKernel price_collective(const KernelCall& call, const ClusterSpec& cluster,
                             const CommSettings& comm, const ReplicaPlacement& placement,
-                            std::size_t stage) {
+                            const CommGroupSizes& sizes, std::size_t stage) {
   const auto& collective = std::get<Collective>(call.kernel);
-  std::vector<GpuId> group = placement[stage];
-  if (collective.group == CommGroup::tensor_parallel) {
-    group.resize(static_cast<std::size_t>(collective.ranks));
-  }
-  if (collective.group == CommGroup::next_stage) {
-    group = {placement[stage].front(), placement[stage + 1].front()};
-  }
+  const std::vector<GpuId> group =
+      collective.group == CommGroup::next_stage
+          ? std::vector{placement[stage].front(), placement[stage + 1].front()}
+          : members_of(collective.group, sizes, placement[stage]).front();
   const GroupLinks links = group_links(cluster, group);
   const Prediction price = price_communication(collective, links, comm);
   StepKernel kernel{std::string(call.role),
@@ -66,13 +64,15 @@ StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                     const ExecutionSettings& execution, const ClusterSpec& cluster,
                     const CommSettings& comm, const Predictor& predictor, const BatchShape& batch) {
   const ReplicaPlacement placement = place_replicas(cluster, layout, 1, {}).front();
+  const CommGroupSizes sizes{static_cast<std::size_t>(layout.tensor),
+                             static_cast<std::size_t>(layout.decode_context)};
   StepCost cost;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     std::vector<StepKernel>& kernels = cost.stages.emplace_back();
     for (const KernelCall& call : generate(model, layout, execution, batch, stage)) {
       if (std::holds_alternative<Collective>(call.kernel)) {
-        kernels.push_back(
-            price_collective(call, cluster, comm, placement, static_cast<std::size_t>(stage)));
+        kernels.push_back(price_collective(call, cluster, comm, placement, sizes,
+                                           static_cast<std::size_t>(stage)));
         continue;
       }
       const Prediction prediction = predictor.predict(call.kernel, cluster.gpu);

@@ -139,14 +139,19 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.lists_sequences = scenario_.attention == AttentionDetail::plan;
   config.host_copies = scenario_.engine.host_copies;
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
+  config.groups = {tensor, static_cast<std::size_t>(scenario_.deployment.layout.decode_context)};
   for (std::size_t stage = 0; stage < placement.size(); ++stage) {
     const std::span<const GpuId> gpus = placement[stage];
-    StageLinks links(group_links(scenario_.cluster, gpus.first(tensor)),
-                     group_links(scenario_.cluster, gpus));
+    const auto links_of = [&](CommGroup group) {
+      return group_links(scenario_.cluster, members_of(group, config.groups, gpus).front());
+    };
+    StageLinks links(links_of(CommGroup::tensor_parallel), links_of(CommGroup::expert_parallel));
+    links.context = links_of(CommGroup::context_parallel);
+    links.prompts = links_of(CommGroup::prompt_parallel);
     links.are_met = parties.are_collectives_met(gpus, tensor);
     config.pricers.push_back(&pricer_for(static_cast<int>(stage), links));
     config.stages.emplace_back();
-    if (links.are_met) config.stages.back() = platform.add_stage(gpus, gpus.size() / tensor);
+    if (links.are_met) config.stages.back() = platform.add_stage(gpus, config.groups);
     const bool is_last = stage + 1 == placement.size();
     const std::vector<GpuId>& next = placement[is_last ? stage : stage + 1];
     const std::vector<GpuId> pair = {gpus.front(), next.front()};

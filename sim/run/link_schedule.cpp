@@ -7,10 +7,13 @@ namespace foretoken {
 LinkSchedule::LinkSchedule(const Scenario& scenario, Platform& platform) : platform_(platform) {
   const Wiring wiring(scenario.cluster);
   for (const LinkFailure& failure : scenario.link_failures) {
-    const std::vector<LinkIndex> links = links_of(failure, wiring);
-    changes_.push_back({links, failure.at, failure.rate});
-    if (failure.recovers_after)
-      changes_.push_back({links, failure.at + *failure.recovers_after, 1});
+    Change change{links_of(failure, wiring), failure.at, failure.rate, {}};
+    if (failure.is_down()) change.nic = place_of_nic(scenario.cluster, failure.nic);
+    changes_.push_back(change);
+    if (!failure.recovers_after) continue;
+    change.at += *failure.recovers_after;
+    change.share = 1;
+    changes_.push_back(std::move(change));
   }
 }
 
@@ -20,6 +23,7 @@ void LinkSchedule::arm() {
 
 void LinkSchedule::on_event(std::uint64_t tag) {
   const Change& change = changes_[tag];
+  if (change.nic) return platform_.set_nic(change.nic->first, change.nic->second, change.share > 0);
   for (const LinkIndex link : change.links) platform_.set_link_share(link, change.share);
 }
 

@@ -1,6 +1,11 @@
-// Links that lose a part of their rate during a run, as a scenario's [[failures]] say. Where two of
+// Links that lose a part of their rate during a run, and network cards that are down, as a
+// scenario's
+// [[failures]] say. Where two of
 // them name one link, what comes last holds.
 #pragma once
+
+#include <optional>
+#include <utility>
 
 #include "sim/platform/platform.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -21,6 +26,7 @@ class LinkSchedule final : public EventHandler {
     std::vector<LinkIndex> links;
     Seconds at;
     double share;
+    std::optional<std::pair<int, int>> nic;  // that is down, or up again: node and number in it
   };
   Platform& platform_;
   std::vector<Change> changes_;

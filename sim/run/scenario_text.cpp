@@ -26,6 +26,8 @@ std::string layout_text(const Scenario& scenario) {
   if (layout.data_parallel_attention > 1) {
     text += fmt::format(", attention DP{}", layout.data_parallel_attention);
   }
+  if (layout.prefill_context > 1) text += fmt::format(", PCP{}", layout.prefill_context);
+  if (layout.decode_context > 1) text += fmt::format(", DCP{}", layout.decode_context);
   if (layout.expert > 1) text += fmt::format(", EP{}", layout.expert);
   if (scenario.autoscaler) {
     text += fmt::format(", {} to {} replicas", scenario.autoscaler->min, scenario.autoscaler->max);

@@ -47,6 +47,7 @@ PresetGroup read_group(TableReader& table) {
   table.read("memory_below", group.memory_below);
   table.read("gpu_is_not", group.gpu_is_not);
   table.read("tensor_parallel_at_least", group.tensor_parallel_at_least);
+  table.read("pipeline_parallel_at_least", group.pipeline_parallel_at_least);
   read_settings(table, "engine", false, group.settings);
   read_settings(table, "scheduler", true, group.settings);
   return group;
@@ -178,7 +179,7 @@ bool PresetGroup::holds(const GpuSpec& gpu, const ParallelLayout& layout) const 
   return gpu.memory_capacity >= memory_at_least &&
          (memory_below <= Bytes(0.0) || gpu.memory_capacity < memory_below) &&
          (gpu_is_not.empty() || gpu.name.find(gpu_is_not) == std::string::npos) &&
-         layout.tensor >= tensor_parallel_at_least;
+         layout.tensor >= tensor_parallel_at_least && layout.pipeline >= pipeline_parallel_at_least;
 }
 
 std::string PresetGroup::condition() const {
@@ -188,6 +189,9 @@ std::string PresetGroup::condition() const {
   if (!gpu_is_not.empty()) parts.push_back("not " + gpu_is_not);
   if (tensor_parallel_at_least > 0) {
     parts.push_back(fmt::format("tensor parallel from {}", tensor_parallel_at_least));
+  }
+  if (pipeline_parallel_at_least > 0) {
+    parts.push_back(fmt::format("pipeline parallel from {}", pipeline_parallel_at_least));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

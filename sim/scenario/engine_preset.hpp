@@ -29,7 +29,7 @@ struct PresetSetting {
 struct PresetGroup {
   Bytes memory_at_least, memory_below;  // of a GPU; 0 = any
   std::string gpu_is_not;               // part of the GPU's name; "" = any
-  int tensor_parallel_at_least = 0;
+  int tensor_parallel_at_least = 0, pipeline_parallel_at_least = 0;
   std::vector<PresetSetting> settings;
 
   [[nodiscard]] bool holds(const GpuSpec& gpu, const ParallelLayout& layout) const;

@@ -27,15 +27,18 @@ struct Failure {
   SourcePosition position = {};                          // of the part
 };
 
-/// A link, or both directions of a network card, at a part of its rate. One that is down is
-/// refused: whom its traffic would go round is not known.
+/// A link, or both directions of a network card, at a part of its rate. A card may be down
+/// altogether: others of its node take over. For links that is refused, since whom their traffic
+/// would go round is not known.
 struct LinkFailure {
   Seconds at;
   std::string link = {};  // "node 0 gpu 3 out"; empty: `nic`
   int nic = 0;            // counts over the cluster
-  double rate = 1;        // what is left of the full rate, above 0 and below 1
+  double rate = 1;        // what is left of the full rate, from 0 and below 1
   std::optional<Seconds> recovers_after = std::nullopt;  // nullopt = never
   SourcePosition position = {};                          // of the link
+
+  [[nodiscard]] bool is_down() const { return link.empty() && rate <= 0; }
 };
 
 }  // namespace foretoken

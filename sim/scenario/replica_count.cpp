@@ -15,8 +15,7 @@ bool take_replicas(GpuCursor& cursor, const Scenario& pool) {
   const int per_node = cursor.gpus_per_node();
   if (layout.tensor > per_node && layout.tensor % per_node != 0) return false;
   if (deployment.own_nodes) cursor.finish_node();
-  const std::int64_t groups =
-      std::int64_t{replicas_max(pool)} * layout.pipeline * layout.data_parallel_attention;
+  const std::int64_t groups = std::int64_t{replicas_max(pool)} * layout.pipeline * layout.groups();
   for (std::int64_t i = 0; i < groups; ++i) {
     if (!cursor.take(layout.tensor)) return false;
   }
@@ -57,7 +56,7 @@ int replicas_that_fit(const ClusterSpec& cluster, const ParallelLayout& layout,
   } else if (layout.tensor % per_node == 0) {
     groups = nodes.count / (layout.tensor / per_node);
   }
-  return groups / (layout.pipeline * layout.data_parallel_attention);
+  return groups / (layout.pipeline * layout.groups());
 }
 
 void fill_replicas(Scenario& scenario, Diagnostics& diagnostics) {

@@ -42,11 +42,14 @@ void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
     diagnostics.add(
         scenario.deployment_position,
         fmt::format(
-            "{} replica(s) x tensor_parallel {}{} x pipeline_parallel {} need {} GPUs, but "
+            "{} replica(s) x tensor_parallel {}{}{} x pipeline_parallel {} need {} GPUs, but "
             "{} has {}; lower one of them or name a larger cluster",
             replicas_max(scenario), layout.tensor,
             layout.data_parallel_attention > 1
                 ? fmt::format(" x data_parallel_attention {}", layout.data_parallel_attention)
+                : "",
+            layout.prefill_context > 1
+                ? fmt::format(" x prefill_context_parallel {}", layout.prefill_context)
                 : "",
             layout.pipeline, needed, nodes_text(scenario), available));
   }

@@ -162,6 +162,10 @@ struct PoolSpec {
 /// link.
 std::vector<LinkIndex> links_of(const LinkFailure& failure, const Wiring& wiring);
 
+/// Node, and number in it, of a network card counted over the cluster; the node is beyond the last
+/// if there is no such card.
+std::pair<int, int> place_of_nic(const ClusterSpec& cluster, int nic);
+
 /// Whether some pool only computes prompts.
 bool hands_over(const Scenario& scenario);
 /// The pools, or a nameless one that is the whole deployment.

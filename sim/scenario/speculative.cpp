@@ -23,7 +23,8 @@ ParallelLayout SpeculativeSettings::layout(const ParallelLayout& target) const {
   ParallelLayout layout = target;
   layout.pipeline = 1;
   layout.tensor = tensor_parallel;
-  if (method != DraftMethod::mtp) layout.expert = 1;
+  if (method != DraftMethod::mtp)
+    layout.expert = layout.decode_context = layout.prefill_context = 1;
   return layout;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/serving/kv_shards.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "models/sequence_memory.hpp"
@@ -72,6 +73,17 @@ RankPairs rank_pairs(int heads, const ParallelLayout& from, const ParallelLayout
   return pairs;
 }
 
+/// Ranks that hold a head together have every token in turn: of two such groups, those pairs meet
+/// whose turns coincide, each in one token of as many as the turns take to repeat.
+struct Turns {
+  int from, to;  // ranks that take turns
+
+  [[nodiscard]] int period() const { return std::lcm(from, to); }
+  [[nodiscard]] bool meet(int source, int rank) const {
+    return (source - rank) % std::gcd(from, to) == 0;
+  }
+};
+
 /// Values that a token has of one head, over those of `layers` that are in `range`.
 std::int64_t elements_of(const Transformer& model, const std::vector<int>& layers,
                          const LayerRange& range) {
@@ -108,9 +120,14 @@ std::vector<KvShard> kv_shards(const Transformer& model, const ParallelLayout& f
             common_layers(stage_layers(model, from, from_stage), stage_layers(model, to, to_stage));
         const auto elements = static_cast<double>(elements_of(model, heads.layers, layers));
         if (elements == 0) continue;
+        const Turns turns{from.decode_context, to.decode_context};
         for (const auto& [source, rank, count] : pairs) {
-          add_shard(shards, {from_stage, source, to_stage, rank, layers,
-                             Bytes(elements * bytes_per_element(kv_dtype) * count)});
+          const Bytes bytes(elements * bytes_per_element(kv_dtype) * count / turns.period());
+          const int first = source / turns.from * turns.from;
+          for (int turn = 0; turn < turns.from; ++turn) {
+            if (!turns.meet(turn, rank % turns.to)) continue;
+            add_shard(shards, {from_stage, first + turn, to_stage, rank, layers, bytes});
+          }
         }
       }
     }

@@ -2,7 +2,8 @@
 // GPU of the other needs. Tensor-parallel ranks hold KV heads (or, of latent attention, each the
 // whole), pipeline stages hold layers; where layouts differ, a rank takes its part from several,
 // and of copies each rank takes another where it can (vLLM's NixlConnector and SGLang's Mooncake
-// backend move heads from rank to rank likewise). It knows neither tokens nor time.
+// backend move heads from rank to rank likewise). Ranks that share contexts have every token in
+// turn. It knows neither tokens nor time.
 #pragma once
 
 #include <vector>

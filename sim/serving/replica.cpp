@@ -86,6 +86,8 @@ void Replica::handle(std::uint64_t tag) {
       if (sequence != nullptr) take(*sequence);
       return;
     }
+    case EventKind::begun:
+      return start_next_step();
   }
 }
 
@@ -157,7 +159,7 @@ void Replica::admit(Sequence& sequence, const Request& request) {
 void Replica::take(Sequence& sequence) {
   // An asynchronous engine decides on a step when the one before starts: who comes in between
   // waits for the next.
-  if (config_.host.async_scheduling && stage_busy_[0]) {
+  if (config_.host.async_scheduling && stage_busy_[0] && !fills_in_turn()) {
     arrivals_.push_back(&sequence);
     return;
   }
@@ -218,6 +220,7 @@ void Replica::reset() {
     slot.busy = false;
     slot.copies_open = 0;
   }
+  awaits_oldest_ = false;
   stage_busy_.assign(stage_count(), false);
   for (std::deque<std::size_t>& queue : stage_queue_) queue.clear();
   reserving_.clear();
@@ -240,10 +243,14 @@ HostTotals Replica::host_totals() const {
   return totals;
 }
 
+bool Replica::fills_in_turn() const {
+  return config_.host.pipeline_fill == PipelineFill::in_turn && slots_.size() > 1;
+}
+
 void Replica::start_next_step() {
   if (is_completing_) return;
   reserve_blocks();
-  if (stage_busy_[0]) return;
+  if (fills_in_turn() ? awaits_oldest_ : stage_busy_[0]) return;
   const auto free_slot = std::ranges::find(slots_, false, &Slot::busy);
   if (free_slot == slots_.end()) return;
   for (Batch& batch : free_slot->batches) {
@@ -256,7 +263,11 @@ void Replica::start_next_step() {
     has_work = has_work || ranks_.next_batches(platform_.now(), free_slot->batches);
   }
   announce_displaced();
-  if (!has_work) return;
+  if (!has_work) {
+    awaits_oldest_ =
+        fills_in_turn() && std::ranges::find(slots_, true, &Slot::busy) != slots_.end();
+    return;
+  }
   free_slot->busy = true;
   free_slot->copies.clear();
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -265,7 +276,11 @@ void Replica::start_next_step() {
     free_slot->copies.resize(ranks_.size());
     free_slot->copies[rank] = copies;
   }
-  start_stage(0, static_cast<std::size_t>(free_slot - slots_.begin()));
+  const auto slot = static_cast<std::size_t>(free_slot - slots_.begin());
+  if (!fills_in_turn()) return start_stage(0, slot);
+  stage_queue_[0].push_back(slot);
+  serve_queue(0);
+  platform_.at(platform_.now(), *this, tag(EventKind::begun, 0, 0));
 }
 
 void Replica::complete(std::size_t slot_index) {
@@ -289,6 +304,7 @@ void Replica::complete(std::size_t slot_index) {
     }
   }
   slot.busy = false;
+  awaits_oldest_ = false;
   is_completing_ = false;
 }
 

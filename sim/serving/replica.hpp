@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/communication/comm_groups.hpp"
 #include "sim/metrics/timeline.hpp"
 #include "sim/platform/platform.hpp"
 #include "sim/serving/attention_ranks.hpp"
@@ -41,6 +42,7 @@ struct ReplicaConfig {
   /// platform simulates it. The last stage's are unused.
   std::vector<GroupLinks> send_links;
   CommSettings comm;
+  CommGroupSizes groups;         // of a stage's GPUs
   int micro_batches = 0;         // steps in flight at once; 0 = as many as there are stages
   std::int64_t context_max = 0;  // longest prompt + output that is served
   std::int64_t queue_max = 0;    // requests waiting on an attention rank; 0 = any number
@@ -119,7 +121,8 @@ class Replica final : public EventHandler {
     overlapped,
     copied,   // KV blocks, between a GPU and its host
     settled,  // the last layer, after copies
-    received
+    received,
+    begun  // a step, with others in flight
   };
   struct Slot {                  // a step in flight
     std::vector<Batch> batches;  // by attention rank
@@ -150,6 +153,7 @@ class Replica final : public EventHandler {
   /// Takes a request, or ends it at once.
   void admit(Sequence& sequence, const Request& request);
   void start_next_step();
+  [[nodiscard]] bool fills_in_turn() const;
   /// decode: takes blocks for those that wait to be brought here, in order.
   void reserve_blocks();
   /// prefill: tells the port of the pieces of prompts in a stage's step.
@@ -215,6 +219,7 @@ class Replica final : public EventHandler {
   std::unordered_map<std::uint32_t, Sequence*> by_id_;  // that have not ended; never walked
   std::deque<Sequence*> reserving_;                     // decode: without blocks so far
   std::vector<Sequence*> begun_;                        // prefill: announced and not handed over
+  bool awaits_oldest_ = false;      // in_turn: nobody could run beside the steps in flight
   bool is_completing_ = false;      // a step; the next one waits until all of it is accounted for
   std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing
   std::vector<BatchShape> shapes_;  // scratch

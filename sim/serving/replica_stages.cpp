@@ -138,17 +138,14 @@ void Replica::communicate(std::size_t stage, std::size_t slot_index) {
   start_collective(slot.price.shared[slot.shared_next++], stage, slot_index);
 }
 
-/// The tensor-parallel groups of all attention ranks communicate at the same time.
+/// Groups of one kind communicate at the same time.
 void Replica::start_collective(const SharedCollective& collective, std::size_t stage,
                                std::size_t slot_index) {
-  const std::span<const GpuId> gpus = config_.stage_gpus[stage];
-  const std::size_t groups =
-      collective.group == CommGroup::tensor_parallel ? ranks_.size() : std::size_t{1};
-  const std::size_t size = gpus.size() / groups;
-  slots_[slot_index].transfers_open = static_cast<int>(groups);
-  for (std::size_t group = 0; group < groups; ++group) {
-    platform_.collective(collective.call, gpus.subspan(group * size, size), collective.repeats,
-                         *this, tag(EventKind::communicated, stage, slot_index));
+  const auto groups = members_of(collective.group, config_.groups, config_.stage_gpus[stage]);
+  slots_[slot_index].transfers_open = static_cast<int>(groups.size());
+  for (const std::vector<GpuId>& group : groups) {
+    platform_.collective(collective.call, group, collective.repeats, *this,
+                         tag(EventKind::communicated, stage, slot_index));
   }
 }
 
@@ -208,7 +205,7 @@ void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {
   }
   // The stage is free: its queue goes on, or the scheduler fills it.
   if (stage == 0 || is_last(stage)) start_next_step();
-  if (stage > 0) serve_queue(stage);
+  serve_queue(stage);
 }
 
 void Replica::tell_observer(std::size_t stage, const Slot& slot, const ReplicaLoad& load) {

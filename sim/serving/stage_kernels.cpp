@@ -31,7 +31,7 @@ std::vector<PricedKernel> StagePricer::kernels(std::span<const BatchShape> ranks
 void StagePricer::append_kernels(std::span<const BatchShape> ranks,
                                  std::vector<PricedKernel>& kernels) const {
   if (ranks.size() == 1) {
-    append_kernels(ranks.front(), StagePart::all, kernels);
+    append_kernels(share_of_prompts(ranks.front(), layout_), StagePart::all, kernels);
     return;
   }
   std::vector<PricedKernel> slowest;
@@ -77,9 +77,9 @@ PricedKernel StagePricer::priced(const KernelCall& call, const AttentionLoad& lo
     return kernel;
   }
   if (follows_load(call)) {
-    Kernel scratch = call.kernel;
-    kernel.price = price_slot(scratch, load);
-    if (AttentionLoad* own = attention_load_of(kernel.call.kernel)) *own = load;
+    KernelCall scratch = call;
+    kernel.price = price_call(scratch, load);
+    if (AttentionLoad* own = attention_load_of(kernel.call.kernel)) *own = call.load_of(load);
     if (auto* batched = std::get_if<BatchedGemm>(&kernel.call.kernel)) {
       batched->m = load.decode.query_tokens;
     }
@@ -90,7 +90,18 @@ PricedKernel StagePricer::priced(const KernelCall& call, const AttentionLoad& lo
 }
 
 const GroupLinks& StagePricer::links_of(const Collective& collective) const {
-  return collective.group == CommGroup::expert_parallel ? links_.stage : links_.tensor;
+  switch (collective.group) {
+    case CommGroup::context_parallel:
+      return links_.context;
+    case CommGroup::prompt_parallel:
+      return links_.prompts;
+    case CommGroup::expert_parallel:
+      return links_.stage;
+    case CommGroup::tensor_parallel:
+    case CommGroup::next_stage:
+      break;
+  }
+  return links_.tensor;
 }
 
 }  // namespace foretoken

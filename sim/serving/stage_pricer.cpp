@@ -67,7 +67,8 @@ Seconds OverlappedStep::shared_time() const {
 StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
                          const ExecutionSettings& execution, int stage, const StageLinks& links,
                          const CommSettings& comm, const MemoPredictor& predictor)
-    : random_(RandomStreams(execution.routing_draw.seed)
+    : layout_(layout),
+      random_(RandomStreams(execution.routing_draw.seed)
                   .stream(fmt::format("expert_routing/{}", stage))),
       links_(links),
       comm_(comm),
@@ -99,11 +100,11 @@ StateLoad* state_load_of(Kernel& kernel) {
 }  // namespace
 
 bool StagePricer::follows_load(const KernelCall& call) {
-  return call.of_decodes || std::visit(
-                                [](const auto& kernel) {
-                                  return requires { kernel.load; };
-                                },
-                                call.kernel);
+  return call.part != LoadPart::all || std::visit(
+                                           [](const auto& kernel) {
+                                             return requires { kernel.load; };
+                                           },
+                                           call.kernel);
 }
 
 StagePrice StagePricer::price(std::span<const BatchShape> ranks) {
@@ -149,7 +150,7 @@ StagePrice StagePricer::overlap(std::span<const BatchShape> first,
 
 StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
   if (ranks.size() > 1) return run_together(ranks);
-  const BatchShape& batch = ranks.front();
+  const BatchShape batch = share_of_prompts(ranks.front(), layout_);
   Template& step =
       template_for(routed_[drawn_].template_of, template_key(batch.tokens, batch.logit_rows), batch,
                    StagePart::all);
@@ -220,8 +221,8 @@ void StagePricer::add(Template& step, Pass& pass) {
 Seconds StagePricer::price_slots(Template& step, const AttentionLoad& load) {
   slot_prices_.clear();
   Seconds sum;
-  for (LoadSlot& slot : step.slots) {
-    Prediction& price = slot_prices_.emplace_back(price_slot(slot.kernel, load));
+  for (KernelCall& slot : step.slots) {
+    Prediction& price = slot_prices_.emplace_back(price_call(slot, load));
     price.time *= slot.calls;
     sum += price.time;
   }
@@ -230,7 +231,7 @@ Seconds StagePricer::price_slots(Template& step, const AttentionLoad& load) {
 
 void StagePricer::add_slots(const Template& step, Pass& pass) {
   for (std::size_t i = 0; i < step.slots.size(); ++i) {
-    const LoadSlot& slot = step.slots[i];
+    const KernelCall& slot = step.slots[i];
     const Prediction& price = slot_prices_[i];
     if (price.time == Seconds(0.0)) continue;
     pass.time += price.time;
@@ -242,16 +243,6 @@ void StagePricer::add_slots(const Template& step, Pass& pass) {
 
 namespace {
 
-/// The prompts of a load, or its decodes.
-AttentionLoad part_of(const AttentionLoad& load, bool is_decode) {
-  AttentionLoad part;
-  (is_decode ? part.decode : part.prefill) = is_decode ? load.decode : load.prefill;
-  for (const SequenceSlice& slice : load.sequences) {
-    if (load.is_decode(slice) == is_decode) part.sequences.push_back(slice);
-  }
-  return part;
-}
-
 /// Whether engines launch the kernel once for prompts and once for decodes.
 bool is_launched_apart(const Kernel& kernel) {
   return std::holds_alternative<StateScan>(kernel) ||
@@ -262,14 +253,20 @@ bool is_launched_apart(const Kernel& kernel) {
 
 }  // namespace
 
+Prediction StagePricer::price_call(KernelCall& call, const AttentionLoad& step) const {
+  if (call.part == LoadPart::all && call.context_parts == 1) return price_slot(call.kernel, step);
+  const AttentionLoad load = call.load_of(step);
+  return load.empty() ? Prediction() : price_slot(call.kernel, load);
+}
+
 Prediction StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) const {
   if (auto* batched = std::get_if<BatchedGemm>(&kernel)) {
     batched->m = load.decode.query_tokens;
     return batched->m == 0 ? Prediction() : predictor_.predict(kernel);
   }
   if (is_launched_apart(kernel) && load.prefill.sequences > 0 && load.decode.sequences > 0) {
-    Prediction sum = price_slot(kernel, part_of(load, false));
-    const Prediction decode = price_slot(kernel, part_of(load, true));
+    Prediction sum = price_slot(kernel, load.of(LoadPart::prefill));
+    const Prediction decode = price_slot(kernel, load.of(LoadPart::decode));
     if (decode.time > sum.time) sum.bound_by = decode.bound_by;
     sum.time += decode.time;
     return sum;
@@ -291,9 +288,9 @@ StagePricer::Template& StagePricer::template_for(TemplateMap& known, std::uint64
 }
 
 StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart part) const {
-  // Other batches of as many tokens may have decodes: their kernels need a slot.
-  batch.attention.decode.query_tokens =
-      std::max<std::int64_t>(batch.attention.decode.query_tokens, 1);
+  // Other batches of as many tokens may have decodes or prompts: their kernels need a slot.
+  for (LoadSums* part : {&batch.attention.decode, &batch.attention.prefill})
+    part->query_tokens = std::max<std::int64_t>(part->query_tokens, 1);
   Template made;
   if (schedule_) {
     made.segments.known.resize(segment_count_);
@@ -308,11 +305,10 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
       add_collective(number, call, made);
       continue;
     }
-    LoadSlot slot{call.kernel, call.calls, call.segment};
     if (follows_load(call)) {
-      if (!std::holds_alternative<BatchedGemm>(slot.kernel)) made.attention_launches += call.calls;
+      if (!std::holds_alternative<BatchedGemm>(call.kernel)) made.attention_launches += call.calls;
       made.course.add_slot(number, made.slots.size());
-      made.slots.push_back(std::move(slot));
+      made.slots.push_back(call);
       continue;
     }
     const Prediction prediction = predictor_.predict(call.kernel);

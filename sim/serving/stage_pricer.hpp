@@ -33,14 +33,17 @@ struct SharedCollective {
 
 /// The links of a stage's groups.
 struct StageLinks {
-  GroupLinks tensor;  // of each tensor-parallel group
-  GroupLinks stage;   // of all ranks; used with data parallel attention
+  GroupLinks tensor;   // of each tensor-parallel group
+  GroupLinks stage;    // of all ranks; used with data parallel attention
+  GroupLinks context;  // of ranks that share contexts
+  GroupLinks prompts;  // of those that share prompts
   /// Others may be on links that no GPU outside the group uses for itself: prices come with the
   /// order of their parts, for the platform to simulate.
   bool are_met = false;
 
-  StageLinks(GroupLinks of_tensor) : tensor(of_tensor), stage(of_tensor) {}
-  StageLinks(GroupLinks of_tensor, GroupLinks of_stage) : tensor(of_tensor), stage(of_stage) {}
+  StageLinks(GroupLinks of_tensor) : StageLinks(of_tensor, of_tensor) {}
+  StageLinks(GroupLinks of_tensor, GroupLinks of_stage)
+      : tensor(of_tensor), stage(of_stage), context(of_tensor), prompts(of_stage) {}
   friend bool operator==(const StageLinks&, const StageLinks&) = default;
 };
 
@@ -131,17 +134,12 @@ class StagePricer {
   void add_to(PriceTotals& totals) const;
 
  private:
-  struct LoadSlot {
-    Kernel kernel;  // an Attention, StateScan … whose load is filled in for each step
-    int calls;
-    int segment;
-  };
   /// A step, or one part of it, with what depends on its attention load cut out.
   struct Template {
     Seconds fixed_time;
     Bytes send_per_rank;
     std::int64_t launches = 0, attention_launches = 0;
-    std::vector<LoadSlot> slots;
+    std::vector<KernelCall> slots;  // an Attention, StateScan … whose load each step fills in
     std::vector<SharedCollective> shared;
     OverlappedStep::Half segments;  // with overlap
     StepCourse course;              // where private collectives are simulated
@@ -179,7 +177,8 @@ class StagePricer {
 
   /// Whether the kernel's price follows the attention load and not just the number of tokens.
   [[nodiscard]] static bool follows_load(const KernelCall& call);
-  /// Of one call.
+  /// Of one call whose load is its part of the step's.
+  [[nodiscard]] Prediction price_call(KernelCall& call, const AttentionLoad& step) const;
   [[nodiscard]] Prediction price_slot(Kernel& kernel, const AttentionLoad& load) const;
   void append_kernels(std::span<const BatchShape> ranks, std::vector<PricedKernel>& kernels) const;
   /// The kernels of `part` for one rank's batch; returns their time.
@@ -194,6 +193,7 @@ class StagePricer {
   void add_collective(std::size_t number, const KernelCall& call, Template& made) const;
   void add_segment_time(std::vector<Seconds>& segments, int segment, Seconds time) const;
 
+  ParallelLayout layout_;
   std::vector<Routed> routed_;  // one, or as many as there are routings to draw
   std::size_t drawn_ = 0;       // the step's
   RandomStream random_;

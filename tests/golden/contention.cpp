@@ -96,7 +96,8 @@ double simulated(const Neighbours& all, std::size_t steps, bool sends) {
   Ends ends(platform);
   for (std::size_t i = 0; i < steps; ++i) {
     const EngineStep& step = all.steps[i];
-    platform.step(platform.add_stage(step.gpus, 1), rounds_of(step, cluster), ends, i);
+    platform.step(platform.add_stage(step.gpus, {step.gpus.size(), 1}), rounds_of(step, cluster),
+                  ends, i);
   }
   for (std::size_t i = 0; sends && i < all.sends.size(); ++i)
     platform.collective(all.sends[i].call, all.sends[i].group, 1, ends, 100);

@@ -24,7 +24,7 @@ class Decoding final : EventHandler {
     links.are_met = true;
     comm_.all_reduce = "vllm";
     pricer_.emplace(model_, layout_, ExecutionSettings{}, 0, links, comm_, predictor_);
-    stage_ = platform_.add_stage(gpus_, 1);
+    stage_ = platform_.add_stage(gpus_, {gpus_.size(), 1});
   }
 
   void run() {

@@ -68,9 +68,6 @@ struct SliceRun {
   std::int64_t count = 0;
 };
 
-/// decode: slices of one query token, or of one and the drafts that are verified.
-enum class LoadPart { all, prefill, decode };
-
 /// A load as runs of equal sequences, in its order. From sums: sequences as equal as whole tokens
 /// allow. Sequences without a query token are left out.
 std::vector<SliceRun> slice_runs(const AttentionLoad& load, LoadPart part);

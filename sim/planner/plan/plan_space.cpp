@@ -189,8 +189,7 @@ class SpaceBuilder {
       if (!has_pools && is_cluster && !settings_.names_replicas)
         count = std::max(1, replicas_that_fit(scenario.cluster, deployment.layout));
       keys.replicas.emplace_back(key, count);
-      const int groups =
-          deployment.layout.pipeline * deployment.layout.data_parallel_attention * count;
+      const int groups = deployment.layout.pipeline * deployment.layout.groups() * count;
       keys.groups.push_back({deployment.layout.tensor, groups});
       candidate.groups.push_back({deployment.layout.tensor, groups, pool.scenario.cluster.node.gpus,
                                   price_of(pool.scenario.cluster.gpu)});

@@ -113,7 +113,8 @@ void read_nodes(TableReader& table, Scenario& scenario) {
 /// What is read after it multiplies the layout out.
 void check_size(TableReader& table, ParallelLayout& layout) {
   const bool is_countable = layout.tensor >= 1 && layout.pipeline >= 1 && layout.expert >= 1 &&
-                            layout.data_parallel_attention >= 1;
+                            layout.data_parallel_attention >= 1 && layout.decode_context >= 1 &&
+                            layout.prefill_context >= 1;
   const std::string problem = is_countable ? size_problem(layout) : "";
   if (!problem.empty()) table.diagnostics().add(table.position("tensor_parallel"), problem);
   if (!problem.empty() || !is_countable) layout = {};
@@ -127,6 +128,8 @@ std::optional<Value> nodes_value(const Scenario& scenario) {
 bool has_attention_ranks(const Scenario& scenario) {
   return scenario.deployment.layout.data_parallel_attention > 1;
 }
+
+bool has_groups(const Scenario& scenario) { return scenario.deployment.layout.groups() > 1; }
 
 /// Of [deployment], or of each pool.
 const Keys<Scenario>& layout_keys() {
@@ -163,13 +166,26 @@ const Keys<Scenario>& layout_keys() {
           "a KV cache of its own; experts are spread over all of them. For models of experts "
           "with few KV heads, such as DeepSeek's.")
           .written_if(has_attention_ranks),
+      {"decode_context_parallel",
+       [](auto& s) -> decltype(auto) { return (s.deployment.layout.decode_context); },
+       {.range = count(), .unit = "GPUs", .quiet = true},
+       "Of the GPUs of tensor_parallel that would hold copies of one KV head (with latent "
+       "attention all of them), so many share its tokens instead: as many times the room for "
+       "long contexts, for queries and results that travel between them (vLLM's "
+       "decode_context_parallel_size, TensorRT-LLM's Helix)."},
+      {"prefill_context_parallel",
+       [](auto& s) -> decltype(auto) { return (s.deployment.layout.prefill_context); },
+       {.range = count(), .unit = "groups of GPUs", .quiet = true},
+       "Groups of tensor_parallel GPUs that compute a part of every prompt each and gather the "
+       "others' keys and values, for first tokens of long prompts sooner; every group has the "
+       "whole KV cache and all decodes (SGLang's attn_cp_size)."},
       Key<S>(
           "expert_exchange",
           [](auto& s) -> decltype(auto) { return (s.execution.expert_exchange); }, {},
           "How tokens reach experts on other attention ranks: all_to_all (NCCL, each token to "
           "the ranks that have its experts), all_gather (every token to every rank) or deepep "
           "(DeepEP's kernels; whole experts on every rank).")
-          .written_if(has_attention_ranks),
+          .written_if(has_groups),
       {{.name = "replicas",
         .type = "integer",
         .unit = "replicas",
@@ -201,7 +217,7 @@ const Keys<Scenario>& layout_keys() {
 
 void check_expert_exchange(TableReader& table, const Scenario& scenario) {
   const ParallelLayout& layout = scenario.deployment.layout;
-  table.expect("expert_exchange", layout.data_parallel_attention > 1,
+  table.expect("expert_exchange", layout.groups() > 1,
                "is for tokens of several attention ranks; set data_parallel_attention");
   table.expect("expert_exchange",
                scenario.execution.expert_exchange != ExpertExchange::deepep ||

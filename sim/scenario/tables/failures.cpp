@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "hardware/wiring.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -47,14 +48,11 @@ const Keys<LinkFailure>& link_failure_keys() {
        &S::rate,
        {.range = {.low = 0,
                   .high = std::nextafter(1.0, 0.0),
-                  .has_low = false,
-                  .message =
-                      "is what is left of the full rate, above 0 and below 1. Traffic is not "
-                      "led round a link that is down: let the GPUs or the node that need it "
-                      "fail"},
-        .allowed = "above 0, below 1",
+                  .message = "is what is left of the full rate, from 0 and below 1"},
+        .allowed = "0 (a network card alone) or more, below 1",
         .required = true},
-       "What is left of the full rate."},
+       "What is left of the full rate. A network card at 0 is down: what begins while it is takes "
+       "another card of its node."},
       {"recovers_after",
        &S::recovers_after,
        {.range = not_negative(), .fallback = "not set (never)"},
@@ -70,6 +68,10 @@ void read_link_failure(TableReader& table, Scenario& scenario) {
     table.fail("nic", "and link both name what fails; keep one");
   link_failure_keys().read(table, failure);
   failure.position = table.position(is_link ? "link" : "nic");
+  table.expect(
+      "rate", !is_link || failure.rate > 0 || table.find("rate") == nullptr,
+      "is 0, and traffic is led round network cards alone. Give what is left of the link's "
+      "rate, or let the GPUs or the node that need it fail");
   finish(table);
   scenario.link_failures.push_back(failure);
 }
@@ -193,13 +195,17 @@ KeyTable failures_key_table() {
           std::move(notes)};
 }
 
+std::pair<int, int> place_of_nic(const ClusterSpec& cluster, int nic) {
+  int node = 0;
+  while (node < cluster.nodes && nic >= cluster.node_at(node).nics)
+    nic -= cluster.node_at(node++).nics;
+  return {node, nic};
+}
+
 std::vector<LinkIndex> links_of(const LinkFailure& failure, const Wiring& wiring) {
   std::vector<std::string> names = {failure.link};
   if (failure.link.empty()) {
-    const ClusterSpec& cluster = wiring.cluster();
-    int node = 0, nic = failure.nic;
-    while (node < cluster.nodes && nic >= cluster.node_at(node).nics)
-      nic -= cluster.node_at(node++).nics;
+    const auto [node, nic] = place_of_nic(wiring.cluster(), failure.nic);
     names = {fmt::format("node {} nic {} out", node, nic),
              fmt::format("node {} nic {} in", node, nic)};
   }
@@ -226,11 +232,34 @@ std::string no_such_link(const std::string& link, const Wiring& wiring) {
                                        link, nearest);
 }
 
+/// Whether `failure` begins while all other network cards of its node are down.
+bool cuts_off_its_node(const LinkFailure& failure, const Scenario& scenario) {
+  const ClusterSpec& cluster = scenario.cluster;
+  const auto node_of = [&](const LinkFailure& one) { return place_of_nic(cluster, one.nic).first; };
+  if (!failure.is_down() || cluster.nodes == 1) return false;
+  std::set<int> down;
+  for (const LinkFailure& other : scenario.link_failures) {
+    const bool is_over = other.recovers_after && other.at + *other.recovers_after <= failure.at;
+    if (other.is_down() && node_of(other) == node_of(failure) && other.at <= failure.at && !is_over)
+      down.insert(other.nic);
+  }
+  return static_cast<int>(down.size()) == cluster.node_at(node_of(failure)).nics;
+}
+
 void check_link_failures(const Scenario& scenario, Diagnostics& diagnostics) {
   if (scenario.link_failures.empty()) return;
   const Wiring wiring(scenario.cluster);
   for (const LinkFailure& failure : scenario.link_failures) {
-    if (!links_of(failure, wiring).empty()) continue;
+    if (!links_of(failure, wiring).empty()) {
+      if (cuts_off_its_node(failure, scenario)) {
+        diagnostics.add(
+            failure.position,
+            fmt::format("nic {} is the last of its node that is up, and nothing else "
+                        "leads its traffic out; let the node fail (node = {})",
+                        failure.nic, place_of_nic(scenario.cluster, failure.nic).first));
+      }
+      continue;
+    }
     if (failure.link.empty()) {
       diagnostics.add(failure.position,
                       fmt::format("nic {} cannot fail: the cluster has no network card of that "

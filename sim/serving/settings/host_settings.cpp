@@ -84,6 +84,13 @@ const Keys<HostSettings>& host_keys() {
        {.quiet = true},
        "Whether the engine prepares the next step while the GPU runs this one (vLLM's asynchronous "
        "scheduling, SGLang's and TensorRT-LLM's overlap schedulers)."},
+      {"pipeline_fill",
+       &S::pipeline_fill,
+       {.quiet = true},
+       "When the engine looks for the next step of a pipeline with room for one. any_time: "
+       "whenever somebody can run. in_turn: when a step has begun, and if nobody can run then, "
+       "after the oldest step in flight, as vLLM, SGLang and TensorRT-LLM do: sequences that come "
+       "together stay in one batch, and stages idle."},
       {"cuda_graph_sizes",
        &S::cuda_graph_sizes,
        {.range = at_least(1, "are tokens of a step: each at least 1"),

@@ -8,6 +8,17 @@
 
 namespace foretoken {
 
+/// When an engine looks for the next step of a pipeline that has room for one. any_time: whenever
+/// the first stage is free and somebody can run, so that stages idle as little as they can.
+/// in_turn: as soon as a step has begun; if nobody can run then, not before the oldest step in
+/// flight has ended. The engines' loops wait for that step's tokens, and who comes meanwhile joins
+/// the sequences that it frees, in one batch.
+enum class PipelineFill { any_time, in_turn };
+template <>
+struct EnumNames<PipelineFill> {
+  static constexpr auto names = std::to_array<std::string_view>({"any_time", "in_turn"});
+};
+
 struct HostSettings {
   Seconds step;          // each step: scheduler, input preparation, whatever does not grow
   Seconds sequence;      // each sequence in it: schedule, prepare, sample, hand out the token
@@ -16,7 +27,8 @@ struct HostSettings {
   Seconds graph_launch;  // a captured step, or each attention between captured pieces of one
   Seconds gap;           // after every step, on top and never hidden
   double speed = 1.0;    // of this CPU; 2 halves all of the above but the gap
-  bool async_scheduling = false;      // the next step is prepared while this one runs
+  bool async_scheduling = false;  // the next step is prepared while this one runs
+  PipelineFill pipeline_fill = PipelineFill::any_time;
   std::vector<int> cuda_graph_sizes;  // tokens of a step; empty = every kernel is launched
   bool cuda_graph_prefill = false;    // steps with prefill replay graphs too
   Seconds front_end_request;          // one request after the other: HTTP, tokenise, hand over

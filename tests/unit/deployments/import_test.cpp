@@ -65,6 +65,29 @@ TEST(Import, FormatsOfWeights) {
   EXPECT_EQ(fate_of(unknown, "--quantization"), FlagFate::not_modelled);
 }
 
+TEST(Import, SharedContextsAsEachEngineCountsThem) {
+  const std::string vllm =
+      table(imported("vllm serve deepseek-ai/DeepSeek-V3 -tp 8 -dcp 4"), "deployment");
+  EXPECT_THAT(vllm, HasSubstr(R"("tensor_parallel":8)"));
+  EXPECT_THAT(vllm, HasSubstr(R"("decode_context_parallel":4)"));
+  const std::string sglang =
+      table(imported("python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 8 "
+                     "--dcp-size 8"),
+            "deployment");
+  EXPECT_THAT(sglang, HasSubstr(R"("decode_context_parallel":8)"));
+  const std::string prompts =
+      table(imported("python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 8 "
+                     "--attn-cp-size 4"),
+            "deployment");
+  EXPECT_THAT(prompts, HasSubstr(R"("tensor_parallel":2)"));
+  EXPECT_THAT(prompts, HasSubstr(R"("prefill_context_parallel":4)"));
+  // Helix: attention is cut in two, and each half's contexts in four.
+  const std::string helix =
+      table(imported("trtllm-serve deepseek-ai/DeepSeek-V3 --tp_size 2 --cp_size 4"), "deployment");
+  EXPECT_THAT(helix, HasSubstr(R"("tensor_parallel":8)"));
+  EXPECT_THAT(helix, HasSubstr(R"("decode_context_parallel":4)"));
+}
+
 TEST(Import, AttentionRanksAsEachEngineCountsThem) {
   const std::string vllm =
       table(imported("vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 8 --enable-expert-parallel"),

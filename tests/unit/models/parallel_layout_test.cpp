@@ -191,6 +191,36 @@ TEST(CheckLayout, FittingLayouts) {
   EXPECT_THAT(problems("mixtral-8x7b", {.tensor = 8, .expert = 2}), testing::IsEmpty());
 }
 
+TEST(CheckLayout, SharedContexts) {
+  EXPECT_THAT(problems("deepseek-v3", {.tensor = 8, .decode_context = 8}), testing::IsEmpty());
+  EXPECT_THAT(problems("qwen3-235b-a22b", {.tensor = 8, .decode_context = 2}), testing::IsEmpty());
+  EXPECT_THAT(
+      problems("qwen3-235b-a22b", {.tensor = 8, .decode_context = 4}),
+      ElementsAre("decode_context_parallel = 4 must divide the 2 rank(s) that hold the same "
+                  "KV head of qwen3-235b-a22b with tensor_parallel = 8; use 1 or 2"));
+  EXPECT_THAT(problems("llama-3.1-70b", {.tensor = 8, .decode_context = 2}),
+              ElementsAre(testing::HasSubstr("raise tensor_parallel beyond its 8 KV heads")));
+  EXPECT_THAT(problems("gpt-oss-20b", {.tensor = 8, .decode_context = 2}),
+              ElementsAre(testing::HasSubstr("attend to every token")));
+}
+
+TEST(CheckLayout, SharedPrompts) {
+  EXPECT_THAT(problems("llama-3.1-70b", {.tensor = 4, .prefill_context = 2}), testing::IsEmpty());
+  EXPECT_THAT(
+      problems("deepseek-v3", {.tensor = 2, .data_parallel_attention = 2, .prefill_context = 2}),
+      ElementsAre(testing::HasSubstr("keep one of the two")));
+  EXPECT_THAT(problems("gpt-oss-20b", {.prefill_context = 2}),
+              ElementsAre(testing::HasSubstr("attend to every token")));
+}
+
+TEST(KvBytesPerRank, ContextsAreShared) {
+  const ParallelLayout shared{.tensor = 8, .decode_context = 8};
+  EXPECT_EQ(kv_bytes_per_token_per_rank(model("deepseek-v3"), shared, 0, DType::bf16),
+            Bytes(61 * 576 * 2 / 8.0));
+  EXPECT_EQ(sequence_memory_per_rank(model("deepseek-v3"), shared, 0, DType::bf16).per_token,
+            Bytes(61 * 576 * 2 / 8.0));
+}
+
 TEST(CheckLayout, TensorParallel) {
   EXPECT_THAT(problems("llama-3.1-8b", {.tensor = 3}),
               ElementsAre("tensor_parallel = 3 does not divide the 32 query heads of llama-3.1-8b; "

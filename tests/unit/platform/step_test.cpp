@@ -33,7 +33,7 @@ std::vector<StepRounds> step_of_225_us() {
 TEST(Step, AloneTakesWhatItsPartsTakeAndStartsNoFlow) {
   Platform platform(nvswitch_cluster(4));
   Recorder recorder(platform);
-  const std::size_t stage = platform.add_stage(gpus({0, 1}), 1);
+  const std::size_t stage = platform.add_stage(gpus({0, 1}), {2, 1});
   platform.step(stage, step_of_225_us(), recorder, 1);
   platform.run();
   EXPECT_NEAR(recorder.date_of(1), 225 * micro, exact);
@@ -45,7 +45,7 @@ TEST(Step, AloneTakesWhatItsPartsTakeAndStartsNoFlow) {
 TEST(Step, WithoutLeasesEveryPartIsAFlowAndTakesTheSame) {
   Platform platform(nvswitch_cluster(4), Leasing::off);
   Recorder recorder(platform);
-  const std::size_t stage = platform.add_stage(gpus({0, 1, 2, 3}), 2);
+  const std::size_t stage = platform.add_stage(gpus({0, 1, 2, 3}), {2, 1});
   platform.step(stage, step_of_225_us(), recorder, 1);
   platform.run();
   EXPECT_NEAR(recorder.date_of(1), 225 * micro, exact);
@@ -61,7 +61,7 @@ TEST(Step, ASendThatComesDuringTheComputationSlowsTheNextTransfer) {
   recorder.then = [&](std::uint64_t tag) {
     if (tag == 9) platform.send({0}, {2}, Bytes(1.36e6), recorder, 2);
   };
-  platform.step(platform.add_stage(gpus({0, 1}), 1), step_of_225_us(), recorder, 1);
+  platform.step(platform.add_stage(gpus({0, 1}), {2, 1}), step_of_225_us(), recorder, 1);
   platform.at(Seconds(3 * micro), recorder, 9);
   platform.run();
   EXPECT_NEAR(recorder.date_of(2), 32 * micro, exact);
@@ -85,7 +85,7 @@ TEST(Step, ASendThatComesAmidATransferFindsHalfOfItLeft) {
   recorder.then = [&](std::uint64_t tag) {
     if (tag == 9) platform.send({0}, {2}, Bytes(1.76e6), recorder, 2);
   };
-  platform.step(platform.add_stage(gpus({0, 1}), 1), step_of_225_us(), recorder, 1);
+  platform.step(platform.add_stage(gpus({0, 1}), {2, 1}), step_of_225_us(), recorder, 1);
   platform.at(Seconds(15 * micro), recorder, 9);
   platform.run();
   EXPECT_NEAR(recorder.date_of(2), 49 * micro, exact);
@@ -97,8 +97,8 @@ TEST(Step, ASendThatComesAmidATransferFindsHalfOfItLeft) {
 TEST(Step, OthersOnOtherLinksAreNotMet) {
   Platform platform(nvswitch_cluster(4));
   Recorder recorder(platform);
-  platform.step(platform.add_stage(gpus({0, 1}), 1), step_of_225_us(), recorder, 1);
-  platform.step(platform.add_stage(gpus({2, 3}), 1), step_of_225_us(), recorder, 2);
+  platform.step(platform.add_stage(gpus({0, 1}), {2, 1}), step_of_225_us(), recorder, 1);
+  platform.step(platform.add_stage(gpus({2, 3}), {2, 1}), step_of_225_us(), recorder, 2);
   platform.run();
   EXPECT_NEAR(recorder.date_of(1), 225 * micro, exact);
   EXPECT_NEAR(recorder.date_of(2), 225 * micro, exact);
@@ -113,8 +113,8 @@ TEST(Step, TwoStepsOnOneBridgeSlowEachOther) {
   StepPart part = part_of_22_us();
   part.traffic.rate = BytesPerSecond(40 * giga);
   const std::vector<StepRounds> rounds = {{{part}, 10}};
-  platform.step(platform.add_stage(gpus({0, 1}), 1), rounds, recorder, 1);
-  platform.step(platform.add_stage(gpus({2, 3}), 1), rounds, recorder, 2);
+  platform.step(platform.add_stage(gpus({0, 1}), {2, 1}), rounds, recorder, 1);
+  platform.step(platform.add_stage(gpus({2, 3}), {2, 1}), rounds, recorder, 2);
   platform.run();
   EXPECT_NEAR(recorder.date_of(1), 520 * micro, exact);
   EXPECT_NEAR(recorder.date_of(2), 520 * micro, exact);
@@ -130,7 +130,7 @@ TEST(Step, ALinkAtAQuarterOfItsRateHoldsTheStepUp) {
     if (tag == 8) platform.set_link_share(0, 0.25);
     if (tag == 9) platform.set_link_share(0, 1);
   };
-  platform.step(platform.add_stage(gpus({0, 1}), 1), step_of_225_us(), recorder, 1);
+  platform.step(platform.add_stage(gpus({0, 1}), {2, 1}), step_of_225_us(), recorder, 1);
   platform.at(Seconds(11 * micro), recorder, 8);
   platform.at(Seconds(60 * micro), recorder, 9);
   platform.run();
@@ -144,7 +144,7 @@ TEST(Step, ALinkMayChangeItsRateAmidATransfer) {
   Platform platform(nvswitch_cluster(4));
   Recorder recorder(platform);
   recorder.then = [&](std::uint64_t tag) { platform.set_link_share(0, tag == 8 ? 0.25 : 1); };
-  platform.step(platform.add_stage(gpus({0, 1}), 1), {{{{part_of_22_us()}, 1}}}, recorder, 1);
+  platform.step(platform.add_stage(gpus({0, 1}), {2, 1}), {{{{part_of_22_us()}, 1}}}, recorder, 1);
   platform.at(Seconds(17 * micro), recorder, 8);
   platform.at(Seconds(27 * micro), recorder, 9);
   platform.run();
@@ -183,7 +183,7 @@ class RandomTraffic final : EventHandler {
     for (std::uint32_t first = 0; first < gpus_; first += gpus_ / 2) {
       std::vector<GpuId> stage;
       for (std::uint32_t i = 0; i < gpus_ / 2; ++i) stage.push_back({first + i});
-      stages_.push_back(platform_.add_stage(stage, pick(1, 2)));
+      stages_.push_back(platform_.add_stage(stage, {stage.size() / pick(1, 2), 1}));
     }
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
       for (int i = 0; i < 6; ++i) steps_[stage].push_back(random_step());
@@ -268,7 +268,7 @@ TEST(Step, LeasesChangeNoDateBehindOneBridge) {
 
 TEST(Step, OfSeveralNodesIsRefused) {
   Platform platform(nvswitch_cluster(2, 2));
-  EXPECT_THROW((void)platform.add_stage(gpus({1, 2}), 1), InternalError);
+  EXPECT_THROW((void)platform.add_stage(gpus({1, 2}), {2, 1}), InternalError);
 }
 
 }  // namespace

@@ -46,6 +46,33 @@ TEST(Transfer, OfLessThanAByteStillMoves) {
   EXPECT_NEAR(recorder.date_of(1), 2 * micro, exact);
 }
 
+// The card next to GPU 0 is down: what begins meanwhile shares the other one, 10 GB/s each, and
+// what was on it goes on. Back up, each has its own.
+TEST(Transfer, ACardThatIsDownIsGoneRound) {
+  Platform platform(nvswitch_cluster(2, 2));
+  Recorder recorder(platform);
+  platform.send({0}, {2}, Bytes(2 * giga), recorder, 1);
+  platform.at(Seconds(1), recorder, 2);
+  recorder.then = [&](std::uint64_t tag) {
+    if (tag == 2) {
+      platform.set_nic(0, 0, false);
+      platform.send({0}, {2}, Bytes(2 * giga), recorder, 3);
+      platform.send({1}, {3}, Bytes(2 * giga), recorder, 4);
+      platform.at(Seconds(2), recorder, 5);
+    } else if (tag == 5) {
+      platform.set_nic(0, 0, true);
+      platform.send({0}, {2}, Bytes(2 * giga), recorder, 6);
+      platform.send({1}, {3}, Bytes(2 * giga), recorder, 7);
+    }
+  };
+  platform.run();
+  EXPECT_NEAR(recorder.date_of(1), 5 * micro + 0.1, exact);
+  for (const std::uint64_t tag : {3U, 4U})
+    EXPECT_NEAR(recorder.date_of(tag), 1 + 5 * micro + 0.2, exact);
+  for (const std::uint64_t tag : {6U, 7U})
+    EXPECT_NEAR(recorder.date_of(tag), 2 + 5 * micro + 0.1, exact);
+}
+
 // Both enter port 2: 40 GB/s each, 4 GB in 0.1 s. Equal flows end at one date, first asked first.
 TEST(Transfer, TwoOverOneLinkShareItEqually) {
   Platform platform(nvswitch_cluster(4));

@@ -102,6 +102,25 @@ TEST(Scenario, NamesMicroBatchesAndNcclProtocol) {
             std::string::npos);
 }
 
+TEST(Scenario, NetworkCardsGoDownWhileOthersOfTheirNodeAreUp) {
+  const std::string table =
+      "[[failures]]\nat = \"1 s\"\nrate = 0\nrecovers_after = \"1 s\"\nnic = ";
+  const auto errors = [](const std::string& failures) {
+    return error_of(std::string(minimal) + failures, {"cluster.name=h200-sxm-8x2"});
+  };
+  const Scenario scenario =
+      read(std::string(minimal) + table + "9\n", {"cluster.name=h200-sxm-8x2"});
+  ASSERT_EQ(scenario.link_failures.size(), 1U);
+  EXPECT_TRUE(scenario.link_failures[0].is_down());
+  EXPECT_EQ(place_of_nic(scenario.cluster, 9), (std::pair(1, 1)));
+  std::string all_of_a_node;
+  for (int nic = 8; nic < 16; ++nic) all_of_a_node += table + std::to_string(nic) + "\n";
+  EXPECT_NE(errors(all_of_a_node).find("is the last of its node that is up"), std::string::npos);
+  EXPECT_NE(errors("[[failures]]\nat = \"1 s\"\nrate = 0\nlink = \"node 0 gpu 0 out\"\n")
+                .find("led round network cards alone"),
+            std::string::npos);
+}
+
 TEST(Scenario, OverridesWinAndKeepTheirPlaceForMessages) {
   const Scenario scenario =
       read(minimal, {"deployment.tensor_parallel=4", "model.dtype=fp8", "slo.ttft=200 ms"});

@@ -96,6 +96,29 @@ TEST(KvShards, StagesSendTheLayersTheyShare) {
   }
 }
 
+// A latent of 576 values in 4 layers: 4,608 B a token. Two ranks that hold every other token send
+// each of four, with every fourth, those that both have.
+TEST(KvShards, RanksThatShareContextsSendWhatTheOtherHolds) {
+  const auto shards = kv_shards(latent(), {.tensor = 2, .decode_context = 2},
+                                {.tensor = 4, .decode_context = 4}, DType::bf16);
+  EXPECT_EQ(by_ranks(shards),
+            (Pairs{{{0, 0}, 1152}, {{1, 1}, 1152}, {{0, 2}, 1152}, {{1, 3}, 1152}}));
+}
+
+TEST(KvShards, ReceiversThatShareContextsGetTheirPart) {
+  for (const int from : {1, 2, 4}) {
+    for (const int to : {1, 2, 4, 8}) {
+      const ParallelLayout target{.tensor = 8, .decode_context = to};
+      const auto shards =
+          kv_shards(latent(), {.tensor = 4, .decode_context = from}, target, DType::bf16);
+      std::map<int, double> got;
+      for (const KvShard& shard : shards) got[shard.to_rank] += shard.bytes_per_token.value();
+      ASSERT_EQ(got.size(), 8U);
+      for (const auto& [rank, bytes] : got) EXPECT_DOUBLE_EQ(bytes, 4608.0 / to);
+    }
+  }
+}
+
 TEST(KvShards, EveryReceiverGetsWhatItHolds) {
   for (const Transformer& model : {grouped_queries(), latent()}) {
     for (const int from : {1, 2, 4, 8, 16}) {

@@ -57,6 +57,19 @@ TEST(MemoryPlan, LeavesTheRestOfTheShareToBlocks) {
   EXPECT_NO_THROW(check_memory(plan, tiny_model(), {}, gpu, limits, {}, {}));
 }
 
+// Ranks that share contexts hold so many times the tokens.
+TEST(MemoryPlan, SharedContextsMultiplyTokens) {
+  const Transformer model = load_model("deepseek-v3", {});
+  const GpuSpec gpu = load_gpu("h200-sxm", {});
+  const ExecutionSettings execution{.dtype = DType::fp8_block};
+  const auto blocks = [&](int context) {
+    const ParallelLayout layout{.tensor = 8, .decode_context = context};
+    return static_cast<double>(plan_memory(model, layout, execution, gpu, {}).kv_blocks);
+  };
+  ASSERT_GT(blocks(1), 0);
+  for (const int context : {2, 4, 8}) EXPECT_NEAR(blocks(context), context * blocks(1), context);
+}
+
 TEST(MemoryPlan, GraphsAreOutsideTheShareUnlessItPaysForThem) {
   // Two sequences: sizes 1, 2 and 4 for mixed steps, 1 and 2 for decode steps; one layer each. The
   // largest has 4 rows * 2 B * (2*8 + 3*16) = 512 B of buffers.

@@ -35,6 +35,23 @@ class Records final : public RequestListener {
   Timeline& timeline_;
 };
 
+/// Submits a prompt of 64 tokens at a date.
+class LatePrompt final : public EventHandler {
+ public:
+  LatePrompt(Replica& replica, std::uint32_t id) : replica_(replica), id_(id) {}
+  void on_event(std::uint64_t) override {
+    Request request;
+    request.id = {id_};
+    request.prompt_tokens = 64;
+    request.output_tokens = 1;
+    replica_.submit(request, new_record(request));
+  }
+
+ private:
+  Replica& replica_;
+  std::uint32_t id_;
+};
+
 struct StageSpan {
   int stage;
   double start, end;
@@ -61,6 +78,7 @@ class PipelineTest : public ::testing::Test {
     ReplicaConfig config;
     config.context_max = 1000;
     config.micro_batches = micro_batches;
+    config.host.pipeline_fill = fill;
     config.comm.parameters.inside.of(Protocol::direct).share = 1;
     std::vector<std::unique_ptr<StagePricer>> pricers;
     for (int stage = 0; stage < stages; ++stage) {
@@ -91,6 +109,8 @@ class PipelineTest : public ::testing::Test {
       request.output_tokens = 1;
       replica.submit(request, new_record(request));
     }
+    LatePrompt late(replica, static_cast<std::uint32_t>(prompts));
+    if (late_s > 0) platform.at(Seconds(late_s), late, 0);
     platform.run();
     replica.abandon();
   }
@@ -122,6 +142,8 @@ class PipelineTest : public ::testing::Test {
   Timeline timeline{Seconds(0.0)};
   Spans observer;
   double send_s = 0.5e-3;
+  PipelineFill fill = PipelineFill::any_time;
+  double late_s = 0;  // when one prompt more comes; 0 = never
 };
 
 // 28 layers on 3 stages: 9, 10 and 9. A layer is 11 launches; the first stage adds the embedding,
@@ -170,6 +192,30 @@ TEST_F(PipelineTest, NoMoreStepsInFlightThanStages) {
   ASSERT_EQ(timeline.requests().size(), 4U);
   ASSERT_EQ(entries().size(), 4U);
   EXPECT_NEAR(entries()[3], 0.313, 1e-9);
+}
+
+// One prompt, and another at 150 ms: the first stage has been free since 100 ms and takes it at
+// once. In turn the engine waits for the tokens of the step that is in flight, at 313 ms.
+TEST_F(PipelineTest, WhoComesLateFillsTheFirstStage) {
+  late_s = 0.150;
+  run(3, 1);
+  EXPECT_THAT(entries(), ElementsAre(0.0, DoubleNear(0.150, 1e-9)));
+}
+
+TEST_F(PipelineTest, InTurnWhoComesLateWaitsForTheOldestStep) {
+  late_s = 0.150;
+  fill = PipelineFill::in_turn;
+  run(3, 1);
+  EXPECT_THAT(entries(), ElementsAre(0.0, DoubleNear(0.313, 1e-9)));
+}
+
+// In turn the second prompt follows as its stage gets free; then nobody is there until the first
+// has left at 313 ms, and the third does not get in at 250 ms.
+TEST_F(PipelineTest, InTurnStepsFollowWhileSomebodyCanRun) {
+  late_s = 0.250;
+  fill = PipelineFill::in_turn;
+  run(3, 2);
+  EXPECT_THAT(entries(), ElementsAre(0.0, DoubleNear(0.1, 1e-9), DoubleNear(0.313, 1e-9)));
 }
 
 // Any number of equal steps through stages of any length is a flow shop: a step starts on a stage

@@ -50,6 +50,58 @@ class StagePricerTest : public ::testing::Test {
   std::unique_ptr<MemoPredictor> predictor = std::make_unique<MemoPredictor>(roofline(), gpu);
 };
 
+// Prompts, decodes and both in turn, over one template.
+TEST_F(StagePricerTest, SharedContextsEqualTheSumOverKernels) {
+  model = load_model("deepseek-v3", {});
+  const ParallelLayout layout{.tensor = 8, .decode_context = 8};
+  GroupLinks links;
+  links.ranks = links.ranks_per_node_max = links.ranks_per_node_min = 8;
+  links.inside_bandwidth = BytesPerSecond(4e11);
+  StagePricer pricer(model, layout, execution, 0, links, comm, *predictor);
+  const auto expect_sum = [&](int decodes, std::int64_t prompt) {
+    BatchShape shape{.tokens = 64, .logit_rows = 8};
+    for (int i = 0; i < decodes; ++i) shape.attention.decode.add({1, 65'536});
+    if (prompt > 0) shape.attention.prefill.add({prompt, prompt});
+    EXPECT_NEAR(pricer.price(shape).time / plain_sum(layout, shape, links), 1.0, 1e-9)
+        << decodes << " decodes, a prompt of " << prompt;
+  };
+  expect_sum(0, 64);
+  expect_sum(8, 56);
+  expect_sum(8, 0);
+}
+
+// More ranks that share long contexts shorten decodes, more groups that share prompts prefills.
+TEST_F(StagePricerTest, SharingMoreNeverTakesLonger) {
+  model = load_model("deepseek-v3", {});
+  const auto time = [&](const ParallelLayout& layout, const BatchShape& shape) {
+    GroupLinks links;
+    links.inside_bandwidth = BytesPerSecond(4e11);
+    const auto of = [&](int ranks) {
+      GroupLinks own = links;
+      own.ranks = own.ranks_per_node_max = own.ranks_per_node_min = ranks;
+      return own;
+    };
+    StageLinks stage(of(layout.tensor), of(layout.stage_ranks()));
+    stage.context = of(layout.decode_context);
+    stage.prompts = of(layout.prefill_context);
+    return StagePricer(model, layout, execution, 0, stage, comm, *predictor).price(shape).time;
+  };
+  BatchShape decodes{.tokens = 8, .logit_rows = 8};
+  for (int i = 0; i < 8; ++i) decodes.attention.decode.add({1, 262'144});
+  Seconds before = time({.tensor = 8}, decodes);
+  for (const int context : {2, 4, 8}) {
+    const Seconds own = time({.tensor = 8, .decode_context = context}, decodes);
+    EXPECT_LT(own, before) << context;
+    before = own;
+  }
+  before = time({.tensor = 8}, batch(65'536, 65'536));
+  for (const int groups : {2, 4}) {
+    const Seconds own = time({.tensor = 8, .prefill_context = groups}, batch(65'536, 65'536));
+    EXPECT_LT(own, before) << groups;
+    before = own;
+  }
+}
+
 TEST_F(StagePricerTest, EqualsTheSumOverKernelsSeenAndUnseen) {
   GroupLinks links;
   StagePricer pricer(model, {}, execution, 0, links, comm, *predictor);

@@ -98,7 +98,7 @@ shared = true
                              .load = batch_of_100().attention}));
   // Prompts run on the latent as decodes do.
   EXPECT_EQ(std::get<BatchedGemm>(find(sequence, "q_absorb").kernel).m, 100);
-  EXPECT_FALSE(find(sequence, "q_absorb").of_decodes);
+  EXPECT_EQ(find(sequence, "q_absorb").part, LoadPart::all);
 }
 
 // Experts of two products on a latent.
