@@ -8,10 +8,13 @@ Seconds HostClock::delay(Seconds now, Seconds gpu_time, const HostWork& work) {
   const Seconds preparation = costs_.step + costs_.sequence * static_cast<double>(work.sequences) +
                               costs_.request * static_cast<double>(work.admissions);
   const Seconds launching = costs_.launch * static_cast<double>(work.launches) +
+                            costs_.layer * static_cast<double>(work.layers) +
                             costs_.graph_launch * static_cast<double>(work.graph_launches);
-  // Back to back, an asynchronous engine has been at it since it launched the step before.
+  // Back to back, an asynchronous engine has been at it since it launched the step before, but not
+  // longer than that one has run: of two steps in flight, the first has to end for a third.
   const bool is_ahead = costs_.async_scheduling && now == last_end_;
-  const Seconds prepared = (is_ahead ? free_ : now) + preparation;
+  const Seconds prepared = (is_ahead ? std::max(free_, last_start_) : now) + preparation;
+  last_start_ = now;
   free_ = prepared + launching;
   // The GPU starts with the first kernel and cannot end before the last one is launched.
   const Seconds late =

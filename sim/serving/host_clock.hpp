@@ -16,6 +16,7 @@ namespace foretoken {
 struct HostWork {
   std::int64_t sequences = 0, admissions = 0;
   std::int64_t launches = 0;        // of single kernels
+  std::int64_t layers = 0;          // whose kernels these are
   std::int64_t graph_launches = 0;  // of graphs
 };
 
@@ -39,7 +40,8 @@ class HostClock {
  private:
   HostSettings costs_;
   Seconds free_;            // the CPU has launched everything so far
-  Seconds last_end_{-1.0};  // of the step before
+  Seconds last_start_;      // of the step before, on the GPU
+  Seconds last_end_{-1.0};  // likewise
   Seconds worked_, waited_;
 };
 

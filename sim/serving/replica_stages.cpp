@@ -45,6 +45,7 @@ Seconds Replica::host_delay(const Slot& slot) {
     work.graph_launches = 1 + (has_prefill ? slot.price.attention_launches : 0);
   } else {
     work.launches = slot.price.launches;
+    work.layers = config_.layers.empty() ? 0 : config_.layers.front();
   }
   return host_.delay(platform_.now(), slot.price.time, work);
 }

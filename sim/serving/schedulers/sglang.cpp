@@ -4,8 +4,10 @@
 // while nothing goes wrong. One prompt at a time may be cut where a step's chunk ends. When decodes
 // run out of blocks, those with the least output are retracted, recomputed later, and the ratio is
 // set to what the rest has used. The queue is in order of arrival, or the longest cached prefix
-// first. Left out: requests that ignore the end of text have a rule of their own for admission;
-// data parallel ranks do not wait for each other to prefill together.
+// first. Where the scheduler is told to look for new requests only every so many decode steps
+// (receive_steps), nobody who came since is in the queue. Left out: requests that ignore the end of
+// text have a rule of their own for admission; data parallel ranks do not wait for each other to
+// prefill together.
 
 #include <functional>
 #include <unordered_set>
@@ -39,6 +41,7 @@ struct SglangConfig {
   bool mixed_chunk = false;          // decodes join a prefill step
   QueueOrder order = QueueOrder::fcfs;
   double conservativeness = 1.0;
+  int receive_steps = 1;  // decode steps from one look at new requests to the next
   std::int64_t output_limit = 0;
 };
 
@@ -63,6 +66,12 @@ const Keys<SglangConfig>& sglang_keys() {
        {.range = above(0, "must be above 0")},
        "Factor on the output that running requests are expected to need still; above 1 lets fewer "
        "in and retracts less."},
+      {"receive_steps",
+       &S::receive_steps,
+       {.range = count(), .unit = "steps", .quiet = true},
+       "Decode steps after which the scheduler looks for new requests (SGLang's "
+       "scheduler_recv_interval); it also looks after every step of prompts. Above 1 saves CPU "
+       "time, gathers prompts, and makes them wait."},
       output_limit_key<S>(&S::output_limit),
   };
   return keys;
@@ -93,15 +102,29 @@ class Sglang final : public IterationScheduler {
       ratio_ = ratio_initial_;
       is_full_ = false;
     }
+    receive();
     prefill(batch);
+    has_prefilled_ = !batch.empty();
     if (batch.empty() || config_.mixed_chunk) decode(batch);
   }
 
-  void put_back(Sequence& sequence) override { waiting_.push_back(&sequence); }
+  /// Looks for new requests if it is time to. With nothing else to do the engine looks at once.
+  void receive() {
+    const bool is_due = ++unlooked_steps_ >= config_.receive_steps;
+    if (!is_due && !has_prefilled_ && !running_.empty()) return;
+    unlooked_steps_ = 0;
+    received_ = waiting_.size();
+  }
+
+  void put_back(Sequence& sequence) override {
+    waiting_.push_back(&sequence);
+    ++received_;
+  }
 
   void forget(Sequence& sequence) override {
     if (cut_ == &sequence) cut_ = nullptr;
     is_full_ = false;
+    received_ = std::min(received_, waiting_.size());
   }
 
   /// Output that `sequence` may still ask for, as far as the engine looks ahead.
@@ -125,7 +148,7 @@ class Sglang final : public IterationScheduler {
   }
 
   void prefill(Batch& batch) {
-    if (cut_ == nullptr && (waiting_.empty() || is_full_)) return;
+    if (cut_ == nullptr && (received_ == 0 || is_full_)) return;
     // Decodes that join the step have their tokens kept.
     const std::int64_t decodes = config_.mixed_chunk ? decode_tokens() : 0;
     had_decodes_ = std::ranges::any_of(running_, [this](const Sequence* s) { return s != cut_; });
@@ -136,9 +159,9 @@ class Sglang final : public IterationScheduler {
         config_.chunk_tokens > 0 ? std::min(config_.chunk_tokens - decodes, input) : input;
     spare_ = tokens_spare() - static_cast<double>(decodes);
     if (cut_ != nullptr && !go_on_with_cut(batch)) return;
-    if (waiting_.empty() || is_full_) return;
+    if (received_ == 0 || is_full_) return;
     sort_queue();
-    while (!waiting_.empty() && input_left_ > 0 && chunk_left_ > 0 && admit(batch)) {
+    while (received_ > 0 && input_left_ > 0 && chunk_left_ > 0 && admit(batch)) {
     }
   }
 
@@ -180,6 +203,7 @@ class Sglang final : public IterationScheduler {
       if (tokens == 0) return false;
     }
     if (!admit_front(entry, tokens, 0, batch)) return nobody_fits();
+    --received_;
     if (tokens < missing) cut_ = &next;
     spend(tokens, tokens < missing ? 0 : output);
     return tokens == missing;
@@ -306,8 +330,11 @@ class Sglang final : public IterationScheduler {
 
   SglangConfig config_;
   double ratio_initial_, ratio_floor_, ratio_;
-  Sequence* cut_ = nullptr;  // of running_: its prompt is computed in pieces
-  bool is_full_ = false;     // nobody fits until somebody leaves
+  Sequence* cut_ = nullptr;     // of running_: its prompt is computed in pieces
+  bool is_full_ = false;        // nobody fits until somebody leaves
+  std::size_t received_ = 0;    // of waiting_, from the front: whom the scheduler knows of
+  int unlooked_steps_ = 0;      // since it last looked
+  bool has_prefilled_ = false;  // in the last step
   // Of the step that is being filled:
   std::int64_t input_left_ = 0, chunk_left_ = 0;
   double spare_ = 0;

@@ -4,8 +4,9 @@ namespace foretoken {
 
 HostSettings HostSettings::here(double stretch) const {
   HostSettings out = *this;
-  for (const auto member : {&HostSettings::step, &HostSettings::sequence, &HostSettings::request,
-                            &HostSettings::launch, &HostSettings::graph_launch}) {
+  for (const auto member :
+       {&HostSettings::step, &HostSettings::sequence, &HostSettings::request, &HostSettings::launch,
+        &HostSettings::layer, &HostSettings::graph_launch}) {
     out.*member = this->*member * stretch / speed;
   }
   for (const auto member : {&HostSettings::gap, &HostSettings::front_end_request,
@@ -17,7 +18,7 @@ HostSettings HostSettings::here(double stretch) const {
 }
 
 bool HostSettings::is_free() const {
-  for (const Seconds time : {step, sequence, request, launch, graph_launch, gap}) {
+  for (const Seconds time : {step, sequence, request, launch, layer, graph_launch, gap}) {
     if (time > Seconds(0.0)) return false;
   }
   return true;
@@ -52,6 +53,13 @@ const Keys<HostSettings>& host_keys() {
        {.range = not_negative(), .quiet = true},
        "CPU time to launch one kernel outside of a CUDA graph; 3 to 6 us are usual for PyTorch. "
        "Small steps without graphs are bound by it."},
+      {"host_layer",
+       &S::layer,
+       {.range = not_negative(), .quiet = true},
+       "CPU time for each layer of a step that runs outside of CUDA graphs, on top of its "
+       "launches: "
+       "modules, checks and small operations of an engine in Python. Prompts of up to a thousand "
+       "tokens are bound by it on fast GPUs."},
       {"host_graph_launch",
        &S::graph_launch,
        {.range = not_negative(), .quiet = true},

@@ -24,6 +24,7 @@ struct HostSettings {
   Seconds sequence;      // each sequence in it: schedule, prepare, sample, hand out the token
   Seconds request;       // each sequence that runs for the first time: its blocks and hashes
   Seconds launch;        // each kernel launched on its own
+  Seconds layer;         // each layer of a step that is launched so: the engine's Python around it
   Seconds graph_launch;  // a captured step, or each attention between captured pieces of one
   Seconds gap;           // after every step, on top and never hidden
   double speed = 1.0;    // of this CPU; 2 halves all of the above but the gap

@@ -24,10 +24,13 @@ HostSettings costs() {
 TEST(HostClock, ASynchronousStepWaitsForAllPreparation) {
   HostClock clock(costs());
   // 500 + 10 * 20 + 2 * 100 = 900 us; 100 launches take 500 us while the GPU works 4 ms.
-  EXPECT_NEAR(us(clock.delay(Seconds(1.0), of_us(4000), {10, 2, 100, 0})), 900, 1e-9);
+  EXPECT_NEAR(us(clock.delay(Seconds(1.0), of_us(4000),
+                             {.sequences = 10, .admissions = 2, .launches = 100})),
+              900, 1e-9);
   clock.step_ended(Seconds(1.0049));
   // Back to back makes no difference: 500 + 200 = 700 us before a graph.
-  EXPECT_NEAR(us(clock.delay(Seconds(1.0049), of_us(4000), {10, 0, 0, 1})), 700, 1e-9);
+  EXPECT_NEAR(us(clock.delay(Seconds(1.0049), of_us(4000), {.sequences = 10, .graph_launches = 1})),
+              700, 1e-9);
   EXPECT_NEAR(us(clock.waited()), 1600, 1e-9);
   EXPECT_NEAR(us(clock.worked()), 900 + 500 + 700 + 30, 1e-9);
 }
@@ -35,7 +38,18 @@ TEST(HostClock, ASynchronousStepWaitsForAllPreparation) {
 TEST(HostClock, AGpuCannotEndBeforeTheLastLaunch) {
   HostClock clock(costs());
   // 520 us, then 600 launches: 3000 us, of which the GPU hides 1000.
-  EXPECT_NEAR(us(clock.delay(Seconds(0.0), of_us(1000), {1, 0, 600, 0})), 520 + 2000, 1e-9);
+  EXPECT_NEAR(us(clock.delay(Seconds(0.0), of_us(1000), {.sequences = 1, .launches = 600})),
+              520 + 2000, 1e-9);
+}
+
+TEST(HostClock, LayersOutsideOfGraphsCostTheirPython) {
+  HostSettings own = costs();
+  own.layer = of_us(1000);
+  HostClock clock(own);
+  // 520 us, then 60 launches and 10 layers: 10300 us, of which the GPU hides 4000.
+  EXPECT_NEAR(
+      us(clock.delay(Seconds(0.0), of_us(4000), {.sequences = 1, .launches = 60, .layers = 10})),
+      520 + 10300 - 4000, 1e-9);
 }
 
 TEST(HostClock, AnAsynchronousEnginePreparesWhileTheGpuWorks) {
@@ -43,18 +57,39 @@ TEST(HostClock, AnAsynchronousEnginePreparesWhileTheGpuWorks) {
   own.async_scheduling = true;
   HostClock clock(own);
   // From rest the first step waits: 500 + 20 us.
-  EXPECT_NEAR(us(clock.delay(Seconds(0.0), of_us(2000), {1, 0, 0, 1})), 520, 1e-9);
+  EXPECT_NEAR(us(clock.delay(Seconds(0.0), of_us(2000), {.sequences = 1, .graph_launches = 1})),
+              520, 1e-9);
   // It ends at 2520 us; the CPU was through with it at 550 and prepares the next until 1070.
   Seconds now = of_us(2520);
   clock.step_ended(now);
-  EXPECT_EQ(us(clock.delay(now, of_us(2000), {1, 0, 0, 1})), 0.0);
-  // 200 sequences: 500 + 4000 us from 1100 on, 1080 us after the step before has ended at 4520.
+  EXPECT_EQ(us(clock.delay(now, of_us(2000), {.sequences = 1, .graph_launches = 1})), 0.0);
+  // 200 sequences: 500 + 4000 us. Two steps are in flight at most, so the third is prepared from
+  // 2520 us on, when the first has ended, and the second ends at 4520.
   now = of_us(4520);
   clock.step_ended(now);
-  EXPECT_NEAR(us(clock.delay(now, of_us(2000), {200, 0, 0, 1})), 1100 + 4500 - 4520, 1e-9);
+  EXPECT_NEAR(us(clock.delay(now, of_us(2000), {.sequences = 200, .graph_launches = 1})),
+              2520 + 4500 - 4520, 1e-9);
   // After a pause it starts from rest again.
   clock.step_ended(of_us(8000));
-  EXPECT_NEAR(us(clock.delay(of_us(9000), of_us(2000), {1, 0, 0, 1})), 520, 1e-9);
+  EXPECT_NEAR(us(clock.delay(of_us(9000), of_us(2000), {.sequences = 1, .graph_launches = 1})), 520,
+              1e-9);
+}
+
+TEST(HostClock, LaunchesOfAPromptAreHiddenByNoMoreThanOneStep) {
+  HostSettings own = costs();
+  own.async_scheduling = true;
+  HostClock clock(own);
+  // Decodes of 2 ms whose CPU time is hidden, however many of them.
+  Seconds now;
+  for (int step = 0; step < 100; ++step) {
+    now += of_us(2000) + clock.delay(now, of_us(2000), {.sequences = 1, .graph_launches = 1});
+    clock.step_ended(now);
+  }
+  // A prompt's 2000 launches of 5 us, prepared and launched from the start of the last decode on:
+  // 620 + 10000 us, of which that decode hides 2000 and the prompt's own 3000 us the rest it can.
+  EXPECT_NEAR(
+      us(clock.delay(now, of_us(3000), {.sequences = 1, .admissions = 1, .launches = 2000})),
+      620 + 10000 - 2000 - 3000, 1e-6);
 }
 
 TEST(HostClock, TheGapIsNeverHidden) {
@@ -65,7 +100,8 @@ TEST(HostClock, TheGapIsNeverHidden) {
   EXPECT_FALSE(own.is_free());
   EXPECT_TRUE(HostSettings().is_free());
   for (const double at : {0.0, 1.0, 2.0}) {
-    EXPECT_NEAR(us(clock.delay(Seconds(at), of_us(5000), {64, 0, 0, 1})), 300, 1e-9);
+    EXPECT_NEAR(us(clock.delay(Seconds(at), of_us(5000), {.sequences = 64, .graph_launches = 1})),
+                300, 1e-9);
     clock.step_ended(Seconds(at + 1.0));
   }
 }

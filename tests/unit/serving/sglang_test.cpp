@@ -39,6 +39,19 @@ TEST(Sglang, DecodesJoinAPrefillStepIfMixed) {
   EXPECT_THAT(run_steps(engine, 3), ElementsAre("1:4 0:1", "1:6 0:1", "0:1 1:1"));
 }
 
+// The scheduler looks after the prompt of 0, and then after every third step: 1, which comes behind
+// the first decode, waits for two more. Beside nobody it would not have waited.
+TEST(Sglang, LooksForNewRequestsEverySoManySteps) {
+  EngineFixture engine(100, 4, {.batch_tokens_max = 100, .sequences_max = 8}, "receive_steps = 3",
+                       "sglang");
+  engine.submit(8, 5);
+  EXPECT_THAT(run_steps(engine, 2), ElementsAre("0:8", "0:1"));
+  engine.submit(8, 2);
+  EXPECT_THAT(run_steps(engine, 4), ElementsAre("0:1", "0:1", "1:8", "0:1 1:1"));
+  engine.submit(4, 2);
+  EXPECT_THAT(run_steps(engine, 2), ElementsAre("2:4", "2:1"));
+}
+
 // 100 tokens of KV in blocks of 1. 0 has its 10 and drew one of 50; 0.7 of the other 49 are
 // expected: 90 - 34.3 = 55.7 are spare.
 //   1: 20 + 30 and a block are 51: comes in, 55.7 - 50 = 5.7 are left
