@@ -19,6 +19,7 @@
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/report/page.hpp"
+#include "sim/report/run_warnings.hpp"
 #include "sim/run/kernel_sampler.hpp"
 #include "sim/run/observer_group.hpp"
 #include "sim/run/step_log.hpp"
@@ -127,6 +128,10 @@ int simulate(const SimulateOptions& options) {
   run_options.progress = [&](const Progress& progress) { bar.update(progress); };
   Report report = run_with_intervals(scenario, Catalogs(), run_options);
   bar.clear();
+  if (!options.quiet) {
+    for (const std::string& warning : run_warnings(report))
+      fmt::print(stderr, "foretoken: {}\n", warning);
+  }
   if (trace != nullptr) trace->close();
 
   if (!options.report_path.empty()) {

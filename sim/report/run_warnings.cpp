@@ -1,0 +1,61 @@
+#include "sim/report/run_warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/report/number_text.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Above, a queue of requests that come at their own pace grows by a few per cent of time.
+constexpr double busy_at_the_edge = 0.99;
+
+const Value* engine_key(const Report& report, std::string_view key) {
+  const Value* engine = report.scenario.find("engine");
+  return engine == nullptr ? nullptr : engine->find(key);
+}
+
+/// TensorRT-LLM takes whole prompts behind the decodes of a step: one that leaves no room for them
+/// waits until nothing else runs.
+std::string starved_prompts(const Report& report) {
+  const Value* scheduler = engine_key(report, "scheduler");
+  const auto* name = scheduler == nullptr ? nullptr : std::get_if<std::string>(&scheduler->data);
+  const Value* chunked = engine_key(report, "chunked_prefill");
+  const auto* is_chunked = chunked == nullptr ? nullptr : std::get_if<bool>(&chunked->data);
+  const Value* budget = engine_key(report, "batch_tokens_max");
+  const auto* tokens = budget == nullptr ? nullptr : std::get_if<std::int64_t>(&budget->data);
+  if (name == nullptr || *name != "tensorrt_llm" || tokens == nullptr) return "";
+  if (is_chunked != nullptr && *is_chunked) return "";
+  const auto starved = std::ranges::count_if(report.rows, [&](const RequestRow& row) {
+    return static_cast<double>(row.prompt_tokens) + report.batch_mean >
+           static_cast<double>(*tokens);
+  });
+  if (starved == 0 || report.batch_max < 2) return "";
+  return fmt::format(
+      "{} {} so long that a step of {} tokens has no room for the decodes beside it: TensorRT-LLM "
+      "lets them in when nothing else runs. Raise engine.batch_tokens_max above the longest prompt "
+      "plus engine.sequences_max, or set engine.chunked_prefill = true",
+      grouped(starved), starved == 1 ? "prompt is" : "prompts are", grouped(*tokens));
+}
+
+std::string edge_of_capacity(const Report& report) {
+  const bool is_paced = report.steady.basis == SteadyBasis::arrivals;
+  if (!is_paced || report.gpu_busy < busy_at_the_edge) return "";
+  return fmt::format(
+      "the GPUs are busy {:.1f} % of the time: at this edge a few per cent of load or of prices "
+      "move latencies many times as far; run.intervals = \"simulate\" shows how far",
+      100 * report.gpu_busy);
+}
+
+}  // namespace
+
+std::vector<std::string> run_warnings(const Report& report) {
+  std::vector<std::string> warnings;
+  for (std::string warning : {starved_prompts(report), edge_of_capacity(report)})
+    if (!warning.empty()) warnings.push_back(std::move(warning));
+  return warnings;
+}
+
+}  // namespace foretoken

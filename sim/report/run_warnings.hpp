@@ -1,0 +1,15 @@
+// What a person should know of a finished run beside its figures: settings with which an engine
+// does something that nobody wants, and a load at the edge of what the GPUs can do.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/report.hpp"
+
+namespace foretoken {
+
+/// Sentences; none for most runs.
+std::vector<std::string> run_warnings(const Report& report);
+
+}  // namespace foretoken
