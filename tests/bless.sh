@@ -5,8 +5,8 @@
 #
 #   tests/bless.sh            everything
 #   tests/bless.sh NAME…      only these examples or error cases; README is one too, KEYS the page of a
-#                             scenario's keys, and ACCURACY that of figures (needs FORETOKEN_DATA; not part of
-#                             "everything")
+#                             scenario's keys, ACCURACY that of figures and SERVERS that of whole servers (both
+#                             need FORETOKEN_DATA; not part of "everything")
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -52,4 +52,7 @@ if [ $# -gt 0 ] && wanted ACCURACY "$@"; then
   cmake --build --preset release --target foretoken-calibrate
   bash tests/golden/check_readme.sh calibration/ACCURACY.md "$foretoken" --bless
 fi
-git --no-pager diff --stat -- tests/golden examples/errors '*README.md' calibration/ACCURACY.md sim/scenario/KEYS.md
+if [ $# -gt 0 ] && wanted SERVERS "$@"; then
+  bash tests/golden/check_scoreboard.sh "$foretoken" --bless
+fi
+git --no-pager diff --stat -- tests/golden examples/errors '*README.md' calibration/ACCURACY.md calibration/SERVERS.md sim/scenario/KEYS.md

@@ -17,6 +17,7 @@
 #include "sim/report/point_report.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/closed_loop_scenario.hpp"
+#include "sim/scenario/unclear_drafts.hpp"
 
 namespace foretoken {
 namespace {
@@ -45,8 +46,11 @@ ComparedPoint as_measured(const ClosedLoopPoint& point, const ServerSettings& se
   compared.id = point.id;
   compared.model = model_text(point, servers);
   compared.engine = point.version.empty() ? point.engine : point.engine + " " + point.version;
+  compared.gpu = point.system;
+  std::ranges::replace(compared.gpu, '_', '-');
   compared.layout = layout_text(point.layout);
   if (point.prefill) compared.layout = layout_text(*point.prefill) + " > " + compared.layout;
+  compared.is_disaggregated = point.prefill.has_value();
   compared.users = point.users;
   compared.prompt_tokens = point.prompt_tokens;
   compared.output_tokens = point.output_tokens;
@@ -59,11 +63,13 @@ ComparedPoint as_measured(const ClosedLoopPoint& point, const ServerSettings& se
 PointReport measured_report(const ClosedLoopPoints& loaded, const ServerSettings& servers) {
   PointReport report;
   for (const RowLeftOut& row : loaded.left_out) {
-    report.left_out.push_back({row.id, row.position.line, row.reason});
+    report.left_out.push_back({row.id, row.position.line, row.reason, row.position.file});
   }
   for (const ClosedLoopPoint& point : loaded.points) {
     report.points.push_back(as_measured(point, servers));
   }
+  for (const std::size_t i : points_with_unclear_drafts(loaded.points, servers))
+    report.points[i].is_unclear = true;
   return report;
 }
 
@@ -120,8 +126,12 @@ bool simulate_points(const ClosedLoopOptions& options, const std::vector<ClosedL
 }
 
 Outputs point_outputs(const ClosedLoopOptions& options) {
-  Outputs outputs({options.table, options.servers, options.model, options.cluster});
-  if (!options.report_path.empty()) outputs.expect(options.report_path);
+  std::vector<std::filesystem::path> inputs(options.tables.begin(), options.tables.end());
+  for (const std::string& name : {options.servers, options.model, options.cluster})
+    inputs.emplace_back(name);
+  Outputs outputs(inputs);
+  for (const std::string& path : {options.report_path, options.scoreboard_path})
+    if (!path.empty()) outputs.expect(path);
   if (!options.out_folder.empty()) outputs.expect_in(options.out_folder, {"validation.json"});
   return outputs;
 }
@@ -130,7 +140,8 @@ Outputs point_outputs(const ClosedLoopOptions& options) {
 
 int validate_closed_loops(const ClosedLoopOptions& options) {
   Outputs outputs = point_outputs(options);
-  const ClosedLoopPoints loaded = load_closed_loop_points(options.table);
+  const ClosedLoopPoints loaded = load_closed_loop_points(
+      std::vector<std::filesystem::path>(options.tables.begin(), options.tables.end()));
   const ServerSettings servers(
       options.servers.empty() ? public_server_rules() : load_server_rules(options.servers),
       {options.model, options.cluster});
@@ -138,6 +149,8 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
   if (!simulate_points(options, loaded.points, servers, report)) return status_interrupted;
   if (!options.report_path.empty())
     outputs.write(options.report_path, point_page(report, version()));
+  if (!options.scoreboard_path.empty())
+    outputs.write(options.scoreboard_path, point_scoreboard(report));
   if (!options.out_folder.empty()) {
     const std::filesystem::path folder = options.out_folder;
     outputs.write(folder / "validation.json", to_json(point_value(report)) + "\n");

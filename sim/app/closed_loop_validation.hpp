@@ -9,7 +9,8 @@
 namespace foretoken {
 
 struct ClosedLoopOptions {
-  std::string table;                   // CSV
+  std::vector<std::string> tables;     // CSV
+  std::string scoreboard_path;         // Markdown; "" = none
   std::string servers;                 // TOML; "" = what is known of public ones
   std::string model, cluster;          // in place of what rows say; "" = as they say
   std::vector<std::string> overrides;  // of every scenario

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "sim/app/closed_loop_validation.hpp"
+#include "sim/app/launch_source.hpp"
 #include "sim/app/named_files.hpp"
 #include "sim/app/progress_bar.hpp"
 #include "sim/app/run_overrides.hpp"
@@ -14,35 +15,38 @@
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/deployments/recorded_server.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/report/page.hpp"
 #include "sim/run/kernel_sampler.hpp"
+#include "sim/run/observer_group.hpp"
 #include "sim/run/run.hpp"
+#include "sim/run/step_log.hpp"
 #include "sim/run/validation.hpp"
-#include "sim/scenario/recorded_engine.hpp"
 
 namespace foretoken {
 namespace {
 
 struct ValidateOptions {
-  std::string folder;
+  std::string folder;  // or the file of the requests
+  LaunchSource launched;
   std::string model, cluster;
   std::vector<std::string> overrides;
   std::string out_folder;
-  std::string report_path;
+  std::string report_path, steps_path;
   bool json = false;
   bool quiet = false;
   ClosedLoopOptions closed_loop;
 };
 
-/// What served the requests: a scenario, where `foretoken serve` recorded it, or meta.json.
-RecordedEngine recorded_engine(const ValidateOptions& options) {
-  const std::filesystem::path folder = options.folder;
-  if (std::filesystem::exists(folder / "meta.json") ||
-      !std::filesystem::exists(folder / "scenario.toml")) {
-    return load_recorded_engine(folder / "meta.json", options.model, options.cluster);
-  }
-  RecordedEngine recorded{load_toml(folder / "scenario.toml"), {}};
+std::filesystem::path folder_of(const ServedRun& measured) {
+  const std::filesystem::path folder = measured.file.parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+/// The scenario that `foretoken serve` recorded.
+RecordedServer own_server(const ValidateOptions& options, const std::filesystem::path& scenario) {
+  RecordedServer recorded{load_toml(scenario), {}};
   const auto name = [&](std::string_view table, const std::string& chosen) {
     if (!chosen.empty())
       apply_override(recorded.scenario, fmt::format("{}.name={}", table, chosen));
@@ -52,31 +56,64 @@ RecordedEngine recorded_engine(const ValidateOptions& options) {
   return recorded;
 }
 
+/// What served the requests: a launch line that is given, or whatever lies beside them.
+RecordedServer server_of(const ValidateOptions& options, const ServedRun& measured) {
+  const RecordedChoices choices{options.model, options.cluster, measured.model};
+  if (!options.launched.from.empty()) {
+    LaunchSource source = options.launched;
+    source.model = options.model;
+    source.cluster = options.cluster;
+    return recorded_server(servers_from(source));
+  }
+  const std::filesystem::path folder = folder_of(measured);
+  const bool is_own = !std::filesystem::exists(folder / "meta.json") &&
+                      std::filesystem::exists(folder / "scenario.toml");
+  return is_own ? own_server(options, folder / "scenario.toml")
+                : find_recorded_server(folder, choices);
+}
+
+/// Requests come when they came; a fixed number of users waits for the simulated answers.
+Value workload_of(const ServedRun& measured) {
+  Value workload;
+  workload.set("arrivals", measured.users ? "closed_loop" : "trace");
+  if (measured.users) {
+    workload.set("users", *measured.users);
+    workload.set("requests", static_cast<std::int64_t>(measured.requests.size()));
+  }
+  workload.set("trace", measured.file.string());
+  return workload;
+}
+
 Scenario scenario_of(const ValidateOptions& options, const ServedRun& measured,
                      std::vector<std::string>& notes) {
-  RecordedEngine recorded = recorded_engine(options);
-  Value workload;
-  workload.set("arrivals", "trace");
-  workload.set("trace", measured.file.string());
-  recorded.scenario.set("workload", std::move(workload));
+  RecordedServer recorded = server_of(options, measured);
+  recorded.scenario.set("workload", workload_of(measured));
   for (const std::string& assignment : options.overrides) {
     apply_override(recorded.scenario, assignment);
   }
-  for (const std::string& flag : recorded.notes) {
-    notes.push_back(fmt::format("meta.json's {} has no effect here and was ignored", flag));
+  std::ranges::move(recorded.notes, std::back_inserter(notes));
+  if (measured.failed > 0) {
+    notes.push_back(fmt::format("{} requests failed when the run was recorded, and are left out",
+                                measured.failed));
   }
   return read_scenario(recorded.scenario, {".", false});
 }
 
 Outputs validation_outputs(const ValidateOptions& options, const ServedRun& measured) {
-  const std::filesystem::path folder = options.folder;
-  Outputs outputs({measured.file, folder / "meta.json", folder / "scenario.toml", options.model,
-                   options.cluster});
+  const std::filesystem::path folder = folder_of(measured);
+  std::vector<std::filesystem::path> inputs = inputs_of(options.launched);
+  for (const std::filesystem::path& input :
+       {measured.file, folder / "meta.json", folder / "scenario.toml",
+        std::filesystem::path(options.model), std::filesystem::path(options.cluster)}) {
+    inputs.push_back(input);
+  }
+  Outputs outputs(inputs);
   if (!options.out_folder.empty()) {
     outputs.expect_in(options.out_folder, {"validation.json", "distributions.svg", "report.json",
                                            "requests.csv", "scenario.toml"});
   }
-  if (!options.report_path.empty()) outputs.expect(options.report_path);
+  for (const std::string& path : {options.report_path, options.steps_path})
+    if (!path.empty()) outputs.expect(path);
   return outputs;
 }
 
@@ -88,7 +125,14 @@ int validate(const ValidateOptions& options) {
   ProgressBar bar(!options.quiet && can_rewrite(stderr));
   RunOptions run_options;
   KernelSampler kernels;
-  if (!options.report_path.empty()) run_options.observer = &kernels;
+  std::unique_ptr<StepLog> steps;
+  ObserverGroup observers;
+  if (!options.report_path.empty()) observers.add(kernels);
+  if (!options.steps_path.empty()) {
+    steps = std::make_unique<StepLog>(outputs.open(options.steps_path));
+    observers.add(*steps);
+  }
+  if (!observers.empty()) run_options.observer = &observers;
   run_options.progress = [&](const Progress& progress) { bar.update(progress); };
   Report simulated = run_with_intervals(scenario, Catalogs(), run_options);
   bar.clear();
@@ -141,15 +185,21 @@ void add_validate(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* command = program.add_subcommand(
       "validate", "Simulate a recorded run of a real server and compare it with the measurements");
-  CLI::Option* folder = command->add_option("folder", options->folder,
-                                            "Folder with requests.jsonl (or .csv) and meta.json");
+  CLI::Option* folder = command->add_option(
+      "folder", options->folder,
+      "A recorded run: a load tool's result file, or a folder with that or with requests.jsonl (or "
+      ".csv), and with what served it");
   CLI::Option* table = command->add_option(
-      "--silicon", options->closed_loop.table,
-      "Instead of a folder: CSV of servers' mean TTFT and TPOT by number of concurrent users");
+      "--silicon", options->closed_loop.tables,
+      "Instead of a folder: CSVs of servers' mean TTFT and TPOT by number of concurrent users");
   folder->excludes(table);
   command
       ->add_option("--servers", options->closed_loop.servers,
                    "TOML file describing those servers (default: examples/servers/public.toml)")
+      ->needs(table);
+  command
+      ->add_option("--scoreboard", options->closed_loop.scoreboard_path,
+                   "Write errors by model, engine, GPU and users to this Markdown file")
       ->needs(table);
   command->add_option("--worst", options->closed_loop.worst, "Number of points to list")
       ->check(CLI::NonNegativeNumber)
@@ -163,28 +213,41 @@ void add_validate(CLI::App& program, Action& chosen) {
                       "Model: name, TOML file or config.json (default: as recorded)");
   command->add_option("--cluster", options->cluster,
                       "Cluster: name or TOML file (default: the recorded GPUs)");
+  CLI::Option* from =
+      command->add_option("--from", options->launched.from,
+                          "What served it: a launch line in quotes, a script or a manifest");
+  from->excludes(table);
+  command->add_option("--service", options->launched.service, "The one server of it that is meant")
+      ->needs(from);
   add_set_option(*command, options->overrides);
+  command
+      ->add_option("--steps", options->steps_path,
+                   "Write every engine step to this file (JSON lines)")
+      ->excludes(table);
   command->add_option("--out", options->out_folder,
                       "Write the comparison, its chart and the simulated run to this folder");
   command->add_option("--report", options->report_path,
                       "Write charts of the comparison to this HTML file");
   command->add_flag("--json", options->json, "Print the comparison as JSON");
   command->add_flag("--quiet", options->quiet, "Print neither the table nor progress");
-  command->footer(
-      examples("  foretoken validate examples/served\n"
-               "  foretoken validate my_run --cluster h100-sxm-8 --out comparison\n"
-               "  foretoken validate my_run --set engine.host_speed=0.7 --json\n"
-               "requests.jsonl: one object per request with request_id, input_toks, output_toks, "
-               "arrival_time,\nqueued_ts, scheduled_ts, first_token_ts, last_token_ts (s). "
-               "meta.json: model, engine_kwargs,\nhardware.device_name, kv_cache. "
-               "examples/record_vllm_bench.py writes both from vLLM's client."));
+  command->footer(examples(
+      "  foretoken validate examples/served\n"
+      "  foretoken validate my_run --cluster h100-sxm-8 --out comparison\n"
+      "  foretoken validate result.json --from \"vllm serve Qwen/Qwen3-8B\" --cluster l40s-1\n"
+      "  foretoken validate my_run --set engine.host_speed=0.7 --json\n"
+      "Load tools' results: vllm bench serve --save-result --save-detailed, or\n"
+      "sglang.bench_serving --output-file F --output-details. requests.jsonl: one object per\n"
+      "request with request_id, input_toks, output_toks, arrival_time, queued_ts,\n"
+      "scheduled_ts, first_token_ts, last_token_ts (s). What served it: meta.json (model,\n"
+      "engine_kwargs, hardware.device_name, kv_cache), the server's log (*.log) or its\n"
+      "launch line (launch.sh) beside the requests, or --from."));
   command->callback([options, &chosen] {
-    if (options->folder.empty() && options->closed_loop.table.empty()) {
+    if (options->folder.empty() && options->closed_loop.tables.empty()) {
       throw CLI::RequiredError("folder");
     }
     chosen = [options] {
       if (!options->report_path.empty()) check_page_charts();
-      if (options->closed_loop.table.empty()) return validate(*options);
+      if (options->closed_loop.tables.empty()) return validate(*options);
       return validate_closed_loops(closed_loop_options(*options));
     };
   });

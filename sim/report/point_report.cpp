@@ -5,57 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include "sim/report/number_text.hpp"
+#include "sim/report/point_statistics.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace foretoken {
 namespace {
-
-using Points = std::vector<const ComparedPoint*>;
-using Error = double (ComparedPoint::*)() const;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2.0;
-}
-
-double median_error(const Points& points, Error error) {
-  std::vector<double> values;
-  for (const ComparedPoint* point : points) values.push_back((point->*error)());
-  return median_size(std::move(values));
-}
-
-double bias(const Points& points, Error error) {
-  std::vector<double> values;
-  for (const ComparedPoint* point : points) values.push_back((point->*error)());
-  return median(std::move(values));
-}
-
-/// Share of the measured values that lie within the intervals; nullopt where there are none.
-std::optional<double> coverage(const Points& points, double ComparedPoint::*measured,
-                               std::optional<FigureInterval> ComparedPoint::*interval) {
-  std::int64_t within = 0, all = 0;
-  for (const ComparedPoint* point : points) {
-    const std::optional<FigureInterval>& bounds = point->*interval;
-    if (!bounds) continue;
-    ++all;
-    if (point->*measured >= bounds->low && point->*measured <= bounds->high) ++within;
-  }
-  if (all == 0) return std::nullopt;
-  return static_cast<double>(within) / static_cast<double>(all);
-}
-
-std::optional<double> tpot_coverage(const Points& points) {
-  return coverage(points, &ComparedPoint::measured_tpot_ms, &ComparedPoint::tpot_interval);
-}
-std::optional<double> ttft_coverage(const Points& points) {
-  return coverage(points, &ComparedPoint::measured_ttft_ms, &ComparedPoint::ttft_interval);
-}
 
 std::string share_text(const std::optional<double>& share) {
   return share ? fmt::format("{:.0f}", 100.0 * *share) : "-";
@@ -64,27 +21,8 @@ std::string share_text(const std::optional<double>& share) {
 std::string percent_text(double share) { return fmt::format("{:.1f}", 100.0 * share); }
 std::string signed_text(double share) { return fmt::format("{:+.1f}", 100.0 * share); }
 
-std::string part_name(const ComparedPoint& point) {
-  return point.is_calibration ? "calibration" : "test";
-}
-
-struct Group {
-  std::string model, engine, part;
-  int users = 0;  // 0 = all
-  auto operator<=>(const Group&) const = default;
-};
-
-std::map<Group, Points> groups_of(const PointReport& report, bool by_users) {
-  std::map<Group, Points> groups;
-  for (const ComparedPoint& point : report.points) {
-    if (!point.failure.empty()) continue;
-    groups[{point.model, point.engine, part_name(point), by_users ? point.users : 0}].push_back(
-        &point);
-  }
-  return groups;
-}
-
-std::string table_text(const std::map<Group, Points>& groups, const TextTable::Layout& layout) {
+std::string table_text(const std::map<PointGroup, ComparedPoints>& groups,
+                       const TextTable::Layout& layout) {
   TextTable table({{"model", Align::left},
                    {"engine", Align::left},
                    {"part", Align::left},
@@ -97,21 +35,20 @@ std::string table_text(const std::map<Group, Points>& groups, const TextTable::L
                    {"bias", Align::right},
                    {"within", Align::right}});
   for (const auto& [group, points] : groups) {
-    table.add_row(
-        {group.model, group.engine, group.part,
-         group.users == 0 ? "all" : grouped(std::int64_t{group.users}),
-         grouped(static_cast<std::int64_t>(points.size())),
-         percent_text(median_error(points, &ComparedPoint::tpot_error)),
-         signed_text(bias(points, &ComparedPoint::tpot_error)), share_text(tpot_coverage(points)),
-         percent_text(median_error(points, &ComparedPoint::ttft_error)),
-         signed_text(bias(points, &ComparedPoint::ttft_error)), share_text(ttft_coverage(points))});
+    const PointStatistics found = statistics_of(points);
+    table.add_row({group.model, group.engine, group.part,
+                   group.users == 0 ? "all" : grouped(std::int64_t{group.users}),
+                   grouped(found.points), percent_text(found.tpot.median),
+                   signed_text(found.tpot.bias), share_text(found.tpot.within),
+                   percent_text(found.ttft.median), signed_text(found.ttft.bias),
+                   share_text(found.ttft.within)});
   }
   return table.text(layout);
 }
 
 std::string worst_text(const PointReport& report, std::size_t worst,
                        const TextTable::Layout& layout) {
-  Points points;
+  ComparedPoints points;
   for (const ComparedPoint& point : report.points) {
     if (point.failure.empty()) points.push_back(&point);
   }
@@ -140,10 +77,10 @@ std::string worst_text(const PointReport& report, std::size_t worst,
 }
 
 /// All points of a part together.
-std::map<Group, Points> totals_of(const PointReport& report) {
-  std::map<Group, Points> totals;
+std::map<PointGroup, ComparedPoints> totals_of(const PointReport& report) {
+  std::map<PointGroup, ComparedPoints> totals;
   for (const auto& [group, points] : groups_of(report, false)) {
-    Points& all = totals[{"all", "", group.part, 0}];
+    ComparedPoints& all = totals[{"all", "", group.part, 0}];
     all.insert(all.end(), points.begin(), points.end());
   }
   return totals;
@@ -184,19 +121,36 @@ std::string host_text(const PointReport& report, const TextTable::Layout& layout
   return text;
 }
 
+/// What is said of points whose drafts nobody recorded, and of the others with them.
+std::string unclear_text(const PointReport& report) {
+  ComparedPoints all;
+  std::int64_t unclear = 0;
+  for (const ComparedPoint& point : report.points) {
+    if (!point.failure.empty() || part_name(point) == "calibration") continue;
+    all.push_back(&point);
+    unclear += point.is_unclear ? 1 : 0;
+  }
+  if (unclear == 0) return "";
+  const PointStatistics found = statistics_of(all);
+  return fmt::format(
+      "  unclear: rows of one configuration differ by more than 1.5 times, so that some must have\n"
+      "  drafted tokens, and none says which; test points with them: TPOT {} %, TTFT {} %\n",
+      percent_text(found.tpot.median), percent_text(found.ttft.median));
+}
+
 Value left_out_value(const PointReport& report) {
   ValueArray rows;
   for (const LeftOutRow& row : report.left_out) {
-    rows.emplace_back(ValueObject{{"id", row.id}, {"line", row.line}, {"reason", row.reason}});
+    rows.emplace_back(ValueObject{
+        {"id", row.id}, {"file", row.file}, {"line", row.line}, {"reason", row.reason}});
   }
   return rows;
 }
 
 }  // namespace
 
-double median_size(std::vector<double> errors) {
-  for (double& error : errors) error = std::abs(error);
-  return median(std::move(errors));
+std::string part_name(const ComparedPoint& point) {
+  return point.is_unclear ? "unclear" : point.is_calibration ? "calibration" : "test";
 }
 
 std::map<std::string, std::int64_t> PointReport::reasons_left_out() const {
@@ -213,44 +167,13 @@ std::map<std::string, std::int64_t> PointReport::failures() const {
   return counts;
 }
 
-std::vector<HostResidual> host_residuals(const PointReport& report) {
-  constexpr std::size_t points_min = 20;  // ten an unknown
-  std::vector<HostResidual> residuals;
-  for (const auto& [group, points] : groups_of(report, false)) {
-    // Relative to the measured TPOT: missing = gpu * (TPOT - host) + host * host.
-    double gg = 0, gh = 0, hh = 0, gy = 0, hy = 0, yy = 0, share = 0;
-    for (const ComparedPoint* point : points) {
-      const double whole = point->measured_tpot_ms;
-      const double g = (point->simulated_tpot_ms - point->host_ms) / whole;
-      const double h = point->host_ms / whole;
-      const double y = 1 - point->simulated_tpot_ms / whole;
-      gg += g * g, gh += g * h, hh += h * h, gy += g * y, hy += h * y, yy += y * y;
-      share += point->host_ms / point->simulated_tpot_ms;
-    }
-    const double determinant = gg * hh - gh * gh;
-    if (points.size() < points_min || hh <= 0 || determinant <= 0) continue;
-    HostResidual& found = residuals.emplace_back();
-    std::tie(found.model, found.engine) = std::tie(group.model, group.engine);
-    found.is_calibration = points.front()->is_calibration;
-    found.points = static_cast<std::int64_t>(points.size());
-    found.share = share / static_cast<double>(points.size());
-    found.alone = hy / hh;
-    found.gpu = (gy * hh - hy * gh) / determinant;
-    found.host = (hy * gg - gy * gh) / determinant;
-    const double left = std::max(0.0, yy - found.gpu * gy - found.host * hy);
-    found.host_deviation =
-        std::sqrt(left / static_cast<double>(points.size() - 2) * gg / determinant);
-  }
-  return residuals;
-}
-
 std::string point_text(const PointReport& report, bool colour, int width, std::size_t worst) {
   const Ink ink(colour);
   const TextTable::Layout layout{.width = width, .indent = 2, .gap = 2, .colour = colour};
   std::string text =
       fmt::format("  {}\n  median absolute error of each group; bias: median signed error\n\n",
                   ink.strong("mean TPOT and TTFT under a fixed number of users"));
-  std::map<Group, Points> groups = groups_of(report, false);
+  std::map<PointGroup, ComparedPoints> groups = groups_of(report, false);
   const bool has_intervals = std::ranges::any_of(
       report.points, [](const ComparedPoint& point) { return point.tpot_interval.has_value(); });
   groups.merge(totals_of(report));
@@ -260,7 +183,7 @@ std::string point_text(const PointReport& report, bool colour, int width, std::s
         fmt::format("  within: share of measured values (%) inside the simulation's {} interval\n",
                     fmt::format("{:.0f} %", 100 * interval_confidence));
   }
-  text += host_text(report, layout) + "\n";
+  text += unclear_text(report) + host_text(report, layout) + "\n";
   text += table_text(groups_of(report, true), layout);
   if (worst > 0) text += "\n  largest TPOT errors\n" + worst_text(report, worst, layout);
   for (const auto& [reason, count] : report.failures()) {
@@ -282,13 +205,15 @@ Value point_value(const PointReport& report) {
       value.set("engine", group.engine);
       value.set("part", group.part);
       if (by_users) value.set("users", group.users);
-      value.set("points", static_cast<std::int64_t>(members.size()));
-      value.set("tpot_median_error", rounded(median_error(members, &ComparedPoint::tpot_error)));
-      value.set("tpot_bias", rounded(bias(members, &ComparedPoint::tpot_error)));
-      value.set("ttft_median_error", rounded(median_error(members, &ComparedPoint::ttft_error)));
-      value.set("ttft_bias", rounded(bias(members, &ComparedPoint::ttft_error)));
-      if (const auto share = tpot_coverage(members)) value.set("tpot_within", rounded(*share));
-      if (const auto share = ttft_coverage(members)) value.set("ttft_within", rounded(*share));
+      const PointStatistics found = statistics_of(members);
+      value.set("points", found.points);
+      const auto set = [&](const std::string& name, const LatencyErrors& errors) {
+        value.set(name + "_median_error", rounded(errors.median));
+        value.set(name + "_bias", rounded(errors.bias));
+        if (errors.within) value.set(name + "_within", rounded(*errors.within));
+      };
+      set("tpot", found.tpot);
+      set("ttft", found.ttft);
       groups.push_back(std::move(value));
     }
   }
@@ -297,6 +222,7 @@ Value point_value(const PointReport& report) {
     value.set("id", point.id);
     value.set("model", point.model);
     value.set("engine", point.engine);
+    value.set("gpu", point.gpu);
     value.set("layout", point.layout);
     value.set("users", point.users);
     value.set("prompt_tokens", point.prompt_tokens);

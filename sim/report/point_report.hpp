@@ -14,9 +14,14 @@
 namespace foretoken {
 
 struct ComparedPoint {
-  std::string id, model, engine, layout;  // "TP4", "TP8 EP8"
+  std::string id, model, engine, layout;  // "vllm 0.18.0"; "TP4", "TP8 EP8"
+  std::string gpu;                        // "h200-sxm"
   int users = 0, prompt_tokens = 0, output_tokens = 0;
   bool is_calibration = false;  // settings were chosen with it in view
+  /// Points of the same configuration differ so much that some must have drafted tokens, and no
+  /// column says which: apart from the others, whatever comes of them.
+  bool is_unclear = false;
+  bool is_disaggregated = false;  // others compute its prompts
   double measured_ttft_ms = 0, measured_tpot_ms = 0;
   double simulated_ttft_ms = 0, simulated_tpot_ms = 0;
   double host_ms = 0;  // that GPUs waited for the CPU, a step, simulated
@@ -32,7 +37,11 @@ struct LeftOutRow {
   std::string id;
   int line = 0;
   std::string reason;
+  std::string file = {};
 };
+
+/// calibration, test or unclear.
+std::string part_name(const ComparedPoint& point);
 
 struct PointReport {
   std::vector<ComparedPoint> points;  // in the order of the file
@@ -64,6 +73,8 @@ double median_size(std::vector<double> errors);
 
 std::string point_text(const PointReport& report, bool colour, int width, std::size_t worst);
 Value point_value(const PointReport& report);
+/// A page in Markdown: errors by model, engine and GPU, by users, beside what others publish.
+std::string point_scoreboard(const PointReport& report);
 /// The page that `--report` writes. Throws ConfigError in a build that draws no charts.
 std::string point_page(const PointReport& report, const std::string& version);
 

@@ -30,12 +30,19 @@ RuleScope read_scope(TableReader table) {
   table.read("versions", scope.versions);
   table.read("engines", scope.engines);
   table.read("models", scope.models);
-  if (bool experts = false; table.read("experts", experts)) scope.experts = experts;
+  table.read("formats", scope.formats);
+  const auto read_switch = [&](const char* key, std::optional<bool>& out) {
+    if (bool value = false; table.read(key, value)) out = value;
+  };
+  read_switch("experts", scope.experts);
+  read_switch("attention_ranks", scope.attention_ranks);
+  read_switch("disaggregated", scope.disaggregated);
   table.read("users_at_least", scope.users_at_least);
   table.read("prompt_at_least", scope.prompt_at_least);
   table.read("prompt_below", scope.prompt_below);
   table.read("output_below", scope.output_below);
   table.read("tensor_below", scope.tensor_below);
+  table.read("tensor_at_least", scope.tensor_at_least);
   table.finish();
   return scope;
 }
@@ -67,7 +74,11 @@ ServerRule read_rule(const Value& given, Diagnostics& diagnostics, const std::st
 
 bool RuleScope::holds(const ClosedLoopPoint& point, const std::string& model,
                       bool has_experts) const {
-  return experts.value_or(has_experts) == has_experts && begins_with_any(sources, point.source) &&
+  const bool has_ranks = point.layout.attention_ranks > 1, is_apart = point.prefill.has_value();
+  return experts.value_or(has_experts) == has_experts &&
+         attention_ranks.value_or(has_ranks) == has_ranks &&
+         disaggregated.value_or(is_apart) == is_apart && is_among(formats, point.gemm_format) &&
+         point.layout.tensor >= tensor_at_least && begins_with_any(sources, point.source) &&
          begins_with_any(versions, point.version) && is_among(engines, point.engine) &&
          is_among(models, model) && point.users >= users_at_least &&
          point.prompt_tokens >= prompt_at_least &&

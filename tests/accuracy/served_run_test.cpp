@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "sim/deployments/recorded_server.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/validation.hpp"
-#include "sim/scenario/recorded_engine.hpp"
 
 namespace foretoken {
 namespace {
@@ -23,7 +23,7 @@ TEST(ServedRun, VllmOnAnRtx4090) {
   const std::filesystem::path folder =
       std::filesystem::path(data) / "serving/vllm_rtx4090_llama31_8b/vllm";
   const ServedRun measured = load_served_run(folder);
-  RecordedEngine recorded = load_recorded_engine(folder / "meta.json", "", "");
+  RecordedServer recorded = load_recorded_server(folder / "meta.json", {});
   Value workload;
   workload.set("trace", measured.file.string());
   recorded.scenario.set("workload", std::move(workload));

@@ -13,8 +13,8 @@ start_server "$source/examples/quickstart.toml" --record "$work/recorded"
 "$client" "$port" 40 10 600 150 "$work/result.json"
 stop_server
 
-python3 "$source/examples/record_vllm_bench.py" "$work/result.json" "$work/measured" >/dev/null
-cp "$work/recorded/scenario.toml" "$work/measured"
+mkdir "$work/measured"
+cp "$work/result.json" "$work/recorded/scenario.toml" "$work/measured"
 for folder in recorded measured; do
   "$program" validate "$work/$folder" --json >"$work/$folder.json"
 done

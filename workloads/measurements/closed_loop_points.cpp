@@ -35,6 +35,18 @@ std::unique_ptr<ClosedLoopReader> reader_of(const CsvRows& rows) {
                     "silicon_tpot_ms, or mean_ttft and mean_tpot (or medians) are missing");
 }
 
+void read_table(const std::filesystem::path& csv, ClosedLoopPoints& loaded) {
+  CsvRows rows(csv);
+  const std::unique_ptr<ClosedLoopReader> reader = reader_of(rows);
+  while (rows.next()) {
+    try {
+      loaded.points.push_back(reader->read());
+    } catch (const NoPoint& row) {
+      loaded.left_out.push_back({reader->id(), rows.position(), row.reason});
+    }
+  }
+}
+
 }  // namespace
 
 int positive_cell(const CsvRows& rows, int column) {
@@ -52,20 +64,13 @@ double latency_cell(const CsvRows& rows, int column, double factor) {
   return value * factor;
 }
 
-ClosedLoopPoints load_closed_loop_points(const std::filesystem::path& csv) {
+ClosedLoopPoints load_closed_loop_points(const std::vector<std::filesystem::path>& files) {
   ClosedLoopPoints loaded;
-  CsvRows rows(csv);
-  const std::unique_ptr<ClosedLoopReader> reader = reader_of(rows);
-  while (rows.next()) {
-    try {
-      loaded.points.push_back(reader->read());
-    } catch (const NoPoint& row) {
-      loaded.left_out.push_back({reader->id(), rows.position(), row.reason});
-    }
-  }
+  for (const std::filesystem::path& csv : files) read_table(csv, loaded);
   drop_repeated(loaded);
-  std::ranges::stable_sort(loaded.left_out, {},
-                           [](const RowLeftOut& row) { return row.position.line; });
+  std::ranges::stable_sort(loaded.left_out, {}, [](const RowLeftOut& row) {
+    return std::pair(row.position.file, row.position.line);
+  });
   return loaded;
 }
 

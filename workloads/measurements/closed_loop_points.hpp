@@ -50,10 +50,11 @@ struct RowLeftOut {
 
 struct ClosedLoopPoints {
   std::vector<ClosedLoopPoint> points;
-  std::vector<RowLeftOut> left_out;  // both in the order of the file
+  std::vector<RowLeftOut> left_out;  // in the order of file names and lines
 };
 
-/// Throws ConfigError for a file that is none, with the line and column of what is wrong.
-ClosedLoopPoints load_closed_loop_points(const std::filesystem::path& csv);
+/// Points of all files in their order. Throws ConfigError for a file that is none, with the line
+/// and column of what is wrong.
+ClosedLoopPoints load_closed_loop_points(const std::vector<std::filesystem::path>& files);
 
 }  // namespace foretoken

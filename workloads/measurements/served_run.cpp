@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/measurements/csv_rows.hpp"
+#include "workloads/requests/client_result.hpp"
 #include "workloads/requests/text_lines.hpp"
 #include "workloads/requests/trace_fields.hpp"
 #include "workloads/requests/trace_format.hpp"
@@ -117,18 +118,68 @@ std::vector<RecordedRequest> read_csv(const std::filesystem::path& path) {
   return rows;
 }
 
+std::vector<RecordedRequest> read_client_result(const std::filesystem::path& path, ServedRun& run) {
+  const ClientResult result = load_client_result(path);
+  run.users = result.users;
+  run.model = result.model;
+  run.failed = result.failed;
+  std::vector<RecordedRequest> rows;
+  for (const SentRequest& request : result.requests) {
+    RecordedRequest row{.arrival = request.sent,
+                        .first_token = request.first_token,
+                        .last_token = request.last_token,
+                        .position = {path.string()}};
+    row.request.id = fmt::format("{}", request.number);
+    row.request.prompt_tokens = request.prompt_tokens;
+    row.request.output_tokens = request.output_tokens;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+/// The load tool's result that a folder holds; "" = none.
+std::filesystem::path result_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  if (!std::filesystem::is_directory(folder)) return {};
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() && (name.ends_with(".json") || name.ends_with(".jsonl")) &&
+        is_client_result(entry.path())) {
+      found.push_back(entry.path());
+    }
+  }
+  if (found.size() > 1) {
+    std::ranges::sort(found);
+    throw ConfigError(
+        {folder.string()},
+        fmt::format("this folder holds {} results, {} and {} among them; name the "
+                    "file that is meant",
+                    found.size(), found[0].filename().string(), found[1].filename().string()));
+  }
+  return found.empty() ? std::filesystem::path() : found.front();
+}
+
 std::filesystem::path requests_file(const std::filesystem::path& folder) {
+  if (std::filesystem::is_regular_file(folder)) return folder;
   constexpr auto names = std::to_array<const char*>(
       {"requests.jsonl", "requests.csv", "requests.jsonl.gz", "requests.csv.gz"});
   for (const char* name : names) {
     if (std::filesystem::is_regular_file(folder / name)) return folder / name;
   }
+  if (const std::filesystem::path result = result_in(folder); !result.empty()) return result;
   throw ConfigError({folder.string()},
                     std::filesystem::is_directory(folder)
-                        ? "this folder holds neither requests.jsonl nor requests.csv; "
-                          "`foretoken validate --help` says what they hold"
+                        ? "this folder holds neither requests.jsonl nor requests.csv, and no "
+                          "result of a load tool; `foretoken validate --help` says what they hold"
                         : "there is no such folder; name one that holds requests.jsonl or "
-                          "requests.csv, and meta.json");
+                          "requests.csv, and meta.json, or the result file of a load tool");
+}
+
+std::vector<RecordedRequest> read_rows(ServedRun& run) {
+  if (is_client_result(run.file)) return read_client_result(run.file, run);
+  const std::string name = run.file.filename().string();
+  return name.ends_with(".csv") || name.ends_with(".csv.gz") ? read_csv(run.file)
+                                                             : read_jsonl(run.file);
 }
 
 /// What to take from stamps to have them on the clock of the arrivals; 0 = they are.
@@ -159,12 +210,10 @@ Seconds ServedRun::duration() const {
   return end;
 }
 
-ServedRun load_served_run(const std::filesystem::path& folder) {
+ServedRun load_served_run(const std::filesystem::path& folder_or_file) {
   ServedRun run;
-  run.file = requests_file(folder);
-  const std::string name = run.file.filename().string();
-  std::vector<RecordedRequest> rows =
-      name.starts_with("requests.csv") ? read_csv(run.file) : read_jsonl(run.file);
+  run.file = requests_file(folder_or_file);
+  std::vector<RecordedRequest> rows = read_rows(run);
   if (rows.empty()) throw ConfigError({run.file.string()}, "no request is recorded here");
   std::ranges::stable_sort(rows, {}, &RecordedRequest::arrival);
   const double offset = clock_offset(rows);

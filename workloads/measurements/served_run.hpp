@@ -7,7 +7,8 @@
 //   first_token_ts, last_token_ts   s
 // The stamps may be on another clock than the arrivals (vLLM's are monotonic, its clients' are wall
 // clock). What the two are apart is then the least time any request took from being sent to being
-// queued, so that delays are measured from the quickest hand-over.
+// queued, so that delays are measured from the quickest hand-over. The result file of a load tool
+// (workloads/requests/client_result.hpp) is such a record too, alone or in a folder.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,9 @@ struct ServedRun {
   std::filesystem::path file;           // the requests were read from
   std::vector<ServedRequest> requests;  // in order of arrival, then of the file
   bool has_two_clocks = false;          // arrivals and stamps were aligned
+  std::optional<int> users;             // who each waited for an answer; nullopt = not said
+  std::int64_t failed = 0;              // requests without an answer, not among these
+  std::string model;                    // as the client was told; "" = not said
 
   /// From the first arrival to the last token.
   [[nodiscard]] Seconds duration() const;
@@ -47,6 +51,6 @@ struct ServedRun {
 
 /// Throws ConfigError with every mistake's place: no such file, a line that is cut off or misses a
 /// key, stamps out of order, clocks that cannot be aligned.
-ServedRun load_served_run(const std::filesystem::path& folder);
+ServedRun load_served_run(const std::filesystem::path& folder_or_file);
 
 }  // namespace foretoken

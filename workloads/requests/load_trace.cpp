@@ -83,11 +83,30 @@ const TraceFormatRegistry::Entry& detect(const TraceFormatRegistry& formats,
                                 limits.rows, limits.hashes, position.line - 1));
 }
 
+/// A file that is one document of a format, or nullptr.
+std::shared_ptr<const Trace> load_document(const std::filesystem::path& path,
+                                           std::string_view format,
+                                           const TraceFormatRegistry& formats,
+                                           const TraceLimits& limits) {
+  for (const auto& entry : formats.entries()) {
+    const auto reader = entry.make();
+    if ((!format.empty() && format != entry.name) || !reader->is_document(path)) continue;
+    auto trace = std::make_shared<Trace>();
+    for (const TraceRow& row : reader->read(path))
+      if (!trace->add(row, limits)) throw_too_large({path.string()}, limits);
+    trace->finish();
+    trace->set_origin(entry.name, true, "", reader->prefix_block_tokens(), 0);
+    return trace;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<const Trace> load_trace(const std::filesystem::path& path, std::string_view format,
                                         bool skip_bad_lines, const TraceFormatRegistry& formats,
                                         const TraceLimits& limits) {
+  if (auto document = load_document(path, format, formats, limits)) return document;
   const std::string file = path.string();
   TextLines lines(path);
   std::string_view line;

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/base/registry.hpp"
 #include "workloads/requests/trace.hpp"
@@ -25,6 +26,14 @@ class BadLine : public std::runtime_error {
 class TraceFormat {
  public:
   virtual ~TraceFormat() = default;
+
+  /// Whether a file is one document of this format; then read() reads all of it, and what follows
+  /// here of lines has no meaning.
+  [[nodiscard]] virtual bool is_document(const std::filesystem::path&) const { return false; }
+  /// Throws ConfigError.
+  [[nodiscard]] virtual std::vector<TraceRow> read(const std::filesystem::path&) const {
+    return {};
+  }
 
   /// Whether a file whose first line is this one is in this format.
   [[nodiscard]] virtual bool recognises(std::string_view first_line) const = 0;
@@ -48,7 +57,7 @@ class TraceFormat {
 
 using TraceFormatRegistry = Registry<std::function<std::unique_ptr<TraceFormat>()>>;
 
-/// azure, mooncake, csv, jsonl; more specific ones first, as detection tries them in order.
+/// azure, mooncake, csv, jsonl …; more specific ones first, as detection tries them in order.
 TraceFormatRegistry trace_format_registry();
 
 /// Reads a trace, plain or gzip. `format` is a name of `formats`, or empty to find out. Blank lines

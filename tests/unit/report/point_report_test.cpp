@@ -42,5 +42,35 @@ TEST(PointReport, EveryOutputHasTheSameMedian) {
               HasSubstr(R"("label":"TPOT, median error","value":"3.5","unit":"%")"));
 }
 
+TEST(PointReport, UnclearPointsStandApart) {
+  PointReport report = four_points();
+  report.points[3].is_unclear = true;
+  report.points[3].is_calibration = true;
+  const std::string text = point_text(report, false, 120, 0);
+  EXPECT_THAT(text, HasSubstr("unclear"));
+  EXPECT_THAT(text, HasSubstr("test points with them: TPOT 3.5 %, TTFT 0.0 %"));
+  EXPECT_THAT(to_json(point_value(report), -1), HasSubstr(R"("part":"unclear")"));
+}
+
+TEST(PointReport, TheScoreboardCountsEveryPointOnce) {
+  PointReport report = four_points();
+  for (ComparedPoint& point : report.points) point.gpu = "h200-sxm";
+  report.points[0].users = 300;
+  report.points[1].is_calibration = true;
+  report.points[2].is_unclear = true;
+  report.left_out.push_back({"a", 1, "the same run stands twice"});
+  const std::string page = point_scoreboard(report);
+  EXPECT_THAT(page, HasSubstr("| test | 2 | "));
+  EXPECT_THAT(page, HasSubstr(" | - | 0 | 0 | +0 | - |\n"));
+  EXPECT_THAT(page, HasSubstr("| test and unclear | 3 | 5 |"));
+  EXPECT_THAT(page, HasSubstr("| unclear | 1 | 5 |"));
+  EXPECT_THAT(page, HasSubstr("| calibration | 1 | 2 |"));
+  EXPECT_THAT(page, HasSubstr("| llama, vllm | 2 |"));
+  EXPECT_THAT(page, HasSubstr("| h200-sxm | 2 |"));
+  EXPECT_THAT(page, HasSubstr("|    1 to 4 | 1 | 10 |"));
+  EXPECT_THAT(page, HasSubstr("|  257 and more | 1 | 1 |"));
+  EXPECT_THAT(page, HasSubstr("- 1 row left out: the same run stands twice\n"));
+}
+
 }  // namespace
 }  // namespace foretoken::point_report_test

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/toml.hpp"
+#include "sim/scenario/unclear_drafts.hpp"
 
 namespace foretoken {
 namespace {
@@ -137,6 +138,23 @@ TEST(ServerSettings, ChoicesReplaceWhatRowsSay) {
   point.model = "nobody/knows";
   EXPECT_EQ(table_of(servers, point, "model"), "name = \"llama-3.1-8b\"\n");
   EXPECT_EQ(table_of(servers, point, "cluster"), "name = \"h200-sxm-8\"\n");
+}
+
+TEST(UnclearDrafts, AreRowsOfOneConfigurationFarApart) {
+  std::vector<ClosedLoopPoint> points(5, a_point());
+  const auto set = [&](std::size_t i, const char* model, double tpot_ms, int users) {
+    points[i].model = model;
+    points[i].tpot_ms = tpot_ms;
+    points[i].users = users;
+  };
+  set(0, "deepseek-ai/DeepSeek-R1", 10, 8);
+  set(1, "deepseek-ai/DeepSeek-V3", 16, 8);  // the same network under another name
+  set(2, "deepseek-ai/DeepSeek-R1", 16, 16);
+  set(3, "Qwen/Qwen3-32B", 10, 8);  // no module that drafts
+  set(4, "Qwen/Qwen3-32B", 20, 8);
+  EXPECT_EQ(points_with_unclear_drafts(points, {}), (std::vector<std::size_t>{0, 1}));
+  points[1].tpot_ms = 15;
+  EXPECT_TRUE(points_with_unclear_drafts(points, {}).empty());
 }
 
 }  // namespace

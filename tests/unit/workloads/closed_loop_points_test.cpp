@@ -40,7 +40,7 @@ ClosedLoopPoints load(const std::vector<std::string>& rows) {
         cell[10], cell[11], cell[12], cell[13]);
   }
   file.close();
-  return load_closed_loop_points(path);
+  return load_closed_loop_points({path});
 }
 
 constexpr const char* sixteen = "source_file=x.csv; silicon_concurrency=16";
@@ -124,7 +124,7 @@ TEST(ClosedLoopPoints, DisaggregatedServersNeedNumbersOfWorkers) {
 ClosedLoopPoints load_text(const std::string& text) {
   const std::filesystem::path path = own_folder() / "points.csv";
   std::ofstream(path) << text;
-  return load_closed_loop_points(path);
+  return load_closed_loop_points({path});
 }
 
 TEST(ClosedLoopPoints, InferenceXSaysLayoutsInAWord) {

@@ -100,5 +100,53 @@ TEST_F(ServedRunTest, TwoClocksWithoutQueuedStampsCannotBeAligned) {
       << error();
 }
 
+/// What `vllm bench serve --save-result --save-detailed` writes, in short.
+std::string result_of(const std::string& settings) {
+  return "{\"model_id\": \"Qwen/Qwen3-8B\", " + settings +
+         "\"input_lens\": [10, 20, 30, 40], \"output_lens\": [3, 2, 0, 1],\n"
+         "\"ttfts\": [0.5, 0.25, 0.0, 0.125], \"itls\": [[0.5, 1.0], [0.25], [], []],\n"
+         "\"mean_tpot_ms\": NaN, \"generated_texts\": [\"NaN \\\" Infinity\", \"\", \"\", \"\"]}\n";
+}
+
+TEST_F(ServedRunTest, ReadsTheResultOfVllmsClient) {
+  write("result.json", result_of("\"request_rate\": 4.0, \"start_times\": [100.0, 101.0, 102.0, "
+                                 "103.0], "));
+  const ServedRun run = load_served_run(folder);
+  EXPECT_EQ(run.model, "Qwen/Qwen3-8B");
+  EXPECT_EQ(run.failed, 1);
+  EXPECT_FALSE(run.users);
+  ASSERT_EQ(run.requests.size(), 3U);
+  EXPECT_DOUBLE_EQ(run.requests[0].ttft().value(), 0.5);
+  EXPECT_DOUBLE_EQ(run.requests[0].tpot().value(), 0.75);
+  EXPECT_DOUBLE_EQ(run.requests[1].arrival.value(), 1.0);
+  EXPECT_DOUBLE_EQ(run.requests[2].end_to_end().value(), 0.125);
+  EXPECT_EQ(load_served_run(folder / "result.json").requests.size(), 3U) << "the file alone";
+}
+
+TEST_F(ServedRunTest, UsersSendWhenTheyAreAnswered) {
+  // SGLang's client, on one line, without dates: two users. The first request ends at 2 s, the
+  // second at 0.5 s, and its user sends the fourth.
+  write("run.jsonl", result_of("\"request_rate\": Infinity, \"max_concurrency\": 2, "));
+  const ServedRun run = load_served_run(folder);
+  EXPECT_EQ(run.users, 2);
+  ASSERT_EQ(run.requests.size(), 3U);
+  EXPECT_DOUBLE_EQ(run.requests[2].arrival.value(), 0.5);
+  EXPECT_DOUBLE_EQ(run.duration().value(), 2.0);
+}
+
+TEST_F(ServedRunTest, SaysWhatAResultLacks) {
+  write("run.json", result_of("\"request_rate\": 4.0, "));
+  EXPECT_NE(error().find("\"start_times\" is missing"), std::string::npos) << error();
+  write("run.json", "{\"input_lens\": [1], \"output_lens\": [1]}");
+  EXPECT_NE(error().find("--save-detailed"), std::string::npos) << error();
+  write("run.json", "{\"input_lens\": [1]}\n{\"input_lens\": [1]}\n");
+  EXPECT_NE(error().find("holds 2 runs"), std::string::npos) << error();
+  write("run.json",
+        "{\"input_lens\": [1, 2], \"output_lens\": [1], \"ttfts\": [1], \"itls\": [[]]}");
+  EXPECT_NE(error().find("has 1 entries"), std::string::npos) << error();
+  write("other.json", result_of(""));
+  EXPECT_NE(error().find("holds 2 results"), std::string::npos) << error();
+}
+
 }  // namespace
 }  // namespace foretoken

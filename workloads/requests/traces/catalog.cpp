@@ -8,6 +8,7 @@ std::unique_ptr<TraceFormat> mooncake_trace();
 std::unique_ptr<TraceFormat> csv_trace();
 std::unique_ptr<TraceFormat> jsonl_trace();
 std::unique_ptr<TraceFormat> served_trace();
+std::unique_ptr<TraceFormat> client_result_trace();
 
 TraceFormatRegistry trace_format_registry() {
   TraceFormatRegistry registry("trace format");
@@ -25,6 +26,10 @@ TraceFormatRegistry trace_format_registry() {
                "JSON lines of a recorded run: {\"arrival_time\":…, \"input_toks\":…, "
                "\"output_toks\":…}",
                served_trace);
+  registry.add("client_result",
+               "results of vllm bench serve (--save-detailed) and sglang.bench_serving "
+               "(--output-details)",
+               client_result_trace);
   return registry;
 }
 

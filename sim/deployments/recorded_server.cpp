@@ -1,0 +1,195 @@
+#include "sim/deployments/recorded_server.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/base/file_text.hpp"
+#include "sim/base/json.hpp"
+#include "sim/deployments/deployment_format.hpp"
+#include "sim/deployments/launcher.hpp"
+#include "sim/deployments/server_log.hpp"
+#include "sim/scenario/recorded_names.hpp"
+
+namespace foretoken {
+namespace {
+
+class MetaReader {
+ public:
+  explicit MetaReader(const std::filesystem::path& path)
+      : path_(path.string()), root_(load_json(path)) {
+    if (!root_.is_object()) throw ConfigError({path_}, "expected a JSON object");
+  }
+
+  [[nodiscard]] KnownServer read() const {
+    KnownServer known;
+    LaunchedServer& server = known.launched;
+    server.position = {path_};
+    server.launcher = text({"engine"}, "vllm");
+    if (server.launcher == "trtllm") server.launcher = "tensorrt-llm";
+    server.version = text({"engine_version"}, text({"vllm_version"}, ""));
+    server.model = text({"model"}, "");
+    server.gpu = text({"hardware", "device_name"}, "");
+    if (const Value* flags = find({"engine_kwargs"}); flags != nullptr && flags->is_object()) {
+      for (const auto& [name, value] : std::get<ValueObject>(flags->data)) {
+        if (name != "model" && name != "model_path") server.set(name, value);
+      }
+    }
+    if (text({"precision"}, "") == "fp8") server.set("quantization", "fp8");
+    known.settled = settled(server.find("enforce_eager"));
+    return known;
+  }
+
+ private:
+  /// The member at the end of a path of objects, or nullptr.
+  [[nodiscard]] const Value* find(std::initializer_list<std::string_view> keys) const {
+    const Value* value = &root_;
+    for (const std::string_view key : keys) {
+      if (value == nullptr || !value->is_object()) return nullptr;
+      value = value->find(key);
+    }
+    return value;
+  }
+
+  [[nodiscard]] std::string text(std::initializer_list<std::string_view> keys,
+                                 std::string otherwise) const {
+    const Value* value = find(keys);
+    if (value == nullptr || !value->is_string()) return otherwise;
+    return std::get<std::string>(value->data);
+  }
+
+  /// `eager`: what was asked for comes before the graphs that the engine then lists.
+  [[nodiscard]] Value settled(const Value* eager) const {
+    Value table;
+    const auto take = [&](std::string_view key, std::initializer_list<std::string_view> keys) {
+      if (const Value* value = find(keys)) table.set(key, *value);
+    };
+    take("block_tokens", {"kv_cache", "block_size"});
+    take("memory_utilization", {"kv_cache", "gpu_memory_utilization"});
+    take("prefix_caching", {"kv_cache", "enable_prefix_caching"});
+    take("kv_blocks", {"kv_cache", "num_gpu_blocks"});
+    take("sequences_max", {"resolved_config", "scheduler_config", "max_num_seqs"});
+    take("batch_tokens_max", {"resolved_config", "scheduler_config", "max_num_batched_tokens"});
+    take("async_scheduling", {"resolved_config", "scheduler_config", "async_scheduling"});
+    const bool* is_eager = eager == nullptr ? nullptr : std::get_if<bool>(&eager->data);
+    if (is_eager == nullptr || !*is_eager) {
+      take("cuda_graph_sizes",
+           {"resolved_config", "compilation_config", "cudagraph_capture_sizes"});
+    }
+    return table;
+  }
+
+  std::string path_;
+  Value root_;
+};
+
+int count(const Value& table, std::string_view key) {
+  const Value* value = table.find(key);
+  const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->data);
+  return number == nullptr ? 1 : static_cast<int>(*number);
+}
+
+int gpus_of(const Value& deployment) {
+  return count(deployment, "tensor_parallel") * count(deployment, "pipeline_parallel") *
+         count(deployment, "data_parallel_attention") * count(deployment, "replicas");
+}
+
+/// As many GPUs as the server uses, on whole nodes where one does not hold them.
+std::string cluster_of(const LaunchedServer& server, const Value& deployment) {
+  constexpr int gpus_of_node = 8;
+  const std::string gpu = gpu_called(server.gpu, server.position);
+  const int gpus = gpus_of(deployment);
+  return gpus <= gpus_of_node ? fmt::format("{}-{}", gpu, gpus)
+                              : cluster_called(gpu, gpus, server.position);
+}
+
+void check_names(const LaunchedServer& server, const RecordedChoices& choices) {
+  if (server.model.empty() && choices.model.empty()) {
+    throw ConfigError(server.position,
+                      "\"model\" is missing; add it, or name the model with --model");
+  }
+  if (server.gpu.empty() && choices.cluster.empty()) {
+    throw ConfigError(server.position,
+                      "nothing says which GPU it ran on; add \"hardware.device_name\" to meta.json "
+                      "as nvidia-smi spells it, or name the cluster with --cluster");
+  }
+}
+
+/// What a launch file in `folder` launches; nullopt: none does.
+std::optional<LaunchedDeployment> launch_in(const std::vector<std::filesystem::path>& files) {
+  for (const std::filesystem::path& file : files) {
+    const std::string name = file.filename().string();
+    const auto ends = std::to_array<std::string_view>({".sh", ".txt", ".yaml", ".yml"});
+    if (std::ranges::none_of(ends, [&](std::string_view end) { return name.ends_with(end); }))
+      continue;
+    try {
+      LaunchedDeployment found = read_deployment(file.string(), "");
+      if (!found.servers.empty()) return found;
+    } catch (const ConfigError&) {
+      if (name.starts_with("launch")) throw;  // it was meant
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+RecordedServer recorded_server(LaunchedScenario launched) {
+  RecordedServer recorded{std::move(launched.tables), std::move(launched.notes)};
+  for (const FlagOutcome& flag : launched.flags) {
+    if (flag.fate == FlagFate::set || flag.fate == FlagFate::no_effect) continue;
+    recorded.notes.push_back(fmt::format("{}: {}", flag.flag, flag.meaning));
+  }
+  return recorded;
+}
+
+RecordedServer recorded_server(KnownServer server, const RecordedChoices& choices) {
+  if (server.launched.model.empty()) server.launched.model = choices.model_otherwise;
+  check_names(server.launched, choices);
+  std::string model = choices.model;
+  const std::string& written = server.launched.model;
+  if (model.empty() && (written.ends_with(".json") || written.ends_with(".toml"))) model = written;
+  const bool names_cluster = !choices.cluster.empty();
+  LaunchedDeployment deployment;
+  deployment.servers.push_back(server.launched);
+  RecordedServer recorded = recorded_server(
+      launched_scenario(deployment, model, names_cluster ? choices.cluster : "not yet"));
+  if (!names_cluster) {
+    Value cluster;
+    cluster.set("name", cluster_of(server.launched, *recorded.scenario.find("deployment")));
+    recorded.scenario.set("cluster", std::move(cluster));
+  }
+  if (!server.settled.is_object()) return recorded;
+  Value engine = *recorded.scenario.find("engine");
+  for (const auto& [key, value] : std::get<ValueObject>(server.settled.data))
+    engine.set(key, value);
+  recorded.scenario.set("engine", std::move(engine));
+  return recorded;
+}
+
+RecordedServer load_recorded_server(const std::filesystem::path& meta_json,
+                                    const RecordedChoices& choices) {
+  return recorded_server(MetaReader(meta_json).read(), choices);
+}
+
+RecordedServer find_recorded_server(const std::filesystem::path& folder,
+                                    const RecordedChoices& choices) {
+  if (std::filesystem::is_regular_file(folder / "meta.json"))
+    return load_recorded_server(folder / "meta.json", choices);
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::ranges::sort(files);
+  for (const std::filesystem::path& file : files)
+    if (auto known = read_server_log(file)) return recorded_server(*std::move(known), choices);
+  if (auto launched = launch_in(files)) {
+    if (launched->servers.front().model.empty())
+      launched->servers.front().model = choices.model_otherwise;
+    return recorded_server(launched_scenario(*launched, choices.model, choices.cluster));
+  }
+  throw ConfigError({folder.string()},
+                    "nothing beside the requests says what served them: add meta.json, the "
+                    "server's log (server.log) or its launch line (launch.sh), or give the line "
+                    "with --from (`foretoken validate --help`)");
+}
+
+}  // namespace foretoken
