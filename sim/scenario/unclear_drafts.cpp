@@ -16,12 +16,14 @@ std::string layout_key(const MeasuredLayout& layout) {
                      layout.experts, layout.workers);
 }
 
-/// What the row tells of its run, but for the engine's version, and what is known of its drafts
-/// beyond it; models of one shape are one. "" where the model has none, or nobody knows it.
+/// What the row tells of its run, but for the engine's version; models of one shape are one. ""
+/// where the model has no drafts, more is known of them than the row tells, or nobody knows it.
 std::string configuration_of(const ClosedLoopPoint& point, const ServerSettings& servers) {
   try {
     const Transformer model = load_model(servers.model(point), point.position);
     if (model.mtp_layers == 0) return "";
+    const Value scenario = servers.scenario(point);
+    if (scenario.find("engine")->find("speculative") != nullptr) return "";
     return fmt::format("{} x {} | {} {} {} | {} > {} | {} + {} x {}", model.layers, model.hidden,
                        point.engine, point.system, point.gemm_format,
                        point.prefill ? layout_key(*point.prefill) : "", layout_key(point.layout),

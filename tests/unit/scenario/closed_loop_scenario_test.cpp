@@ -155,6 +155,12 @@ TEST(UnclearDrafts, AreRowsOfOneConfigurationFarApart) {
   EXPECT_EQ(points_with_unclear_drafts(points, {}), (std::vector<std::size_t>{0, 1}));
   points[1].tpot_ms = 15;
   EXPECT_TRUE(points_with_unclear_drafts(points, {}).empty());
+  points[1].tpot_ms = 20;
+  points[1].version = "9";
+  const ServerSettings knows_one = settings_of(
+      "[[rule]]\nabout = \"a\"\nwhere = { versions = [\"9\"] }\n[rule.engine]\n"
+      "speculative = { method = \"mtp\", drafts = 1, acceptance = 0.7 }\n");
+  EXPECT_TRUE(points_with_unclear_drafts(points, knows_one).empty()) << "that one drafts";
 }
 
 }  // namespace

@@ -72,9 +72,10 @@ TEST_F(ServedRunTest, CsvOnOneClockNeedsNoQueuedStamp) {
 }
 
 TEST_F(ServedRunTest, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(error(),
-            "DIR: this folder holds neither requests.jsonl nor requests.csv; `foretoken "
-            "validate --help` says what they hold");
+  EXPECT_EQ(
+      error(),
+      "DIR: this folder holds neither requests.jsonl nor requests.csv, and no result of a load "
+      "tool; `foretoken validate --help` says what they hold");
   write("requests.jsonl",
         R"({"input_toks": 10, "output_toks": 1, "arrival_time": 1, "first_token_ts": 2})"
         "\n"

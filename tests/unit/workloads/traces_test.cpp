@@ -349,7 +349,9 @@ TEST_F(Traces, AnUnknownFirstLineListsTheFormats) {
       "of Mooncake's traces: timestamp (ms), input_length, output_length, hash_ids); csv "
       "(CSV with a header: arrival_s,prompt_tokens,output_tokens); jsonl (JSON lines: "
       "{\"arrival_s\":…, \"prompt_tokens\":…, \"output_tokens\":…}); served (JSON lines of a "
-      "recorded run: {\"arrival_time\":…, \"input_toks\":…, \"output_toks\":…})");
+      "recorded run: {\"arrival_time\":…, \"input_toks\":…, \"output_toks\":…}); "
+      "client_result (results of vllm bench serve (--save-detailed) and "
+      "sglang.bench_serving (--output-details))");
 }
 
 TEST_F(Traces, ANamedFormatInsistsOnItsHeader) {

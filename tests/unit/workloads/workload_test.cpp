@@ -265,7 +265,7 @@ TEST_F(WorkloadTraces, AnUnreadableTraceIsReportedWithTheTablesOtherMistakes) {
                 "s.toml:3:1: workload.rate_scale: must be from 1e-6 to 1e6; 2.0 doubles the rate");
   EXPECT_EQ(trace_errors("trace = \"t.jsonl\"\ntrace_format = \"moon\""),
             "s.toml:3:1: unknown trace format 'moon'; did you mean 'mooncake'? Known: azure, "
-            "mooncake, csv, jsonl, served");
+            "mooncake, csv, jsonl, served, client_result");
 }
 
 TEST_F(WorkloadTraces, LinesAreReportedWhereTheyStandAndTheFileWhereItIsNamed) {
