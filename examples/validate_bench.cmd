@@ -1,0 +1,1 @@
+validate examples/bench --cluster l40s-1
