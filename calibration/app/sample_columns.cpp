@@ -186,6 +186,16 @@ void add_sequences(Columns& columns, const AttentionLoad& load) {
   columns.emplace_back("context_tokens", run_list(contexts));
 }
 
+/// Without the columns that a case has first.
+template <class AnyKernel>
+Columns shape_columns(const AnyKernel& kernel) {
+  Columns columns = ColumnsOf()(kernel);
+  std::erase_if(columns, [](const auto& column) {
+    return column.first == "framework" || column.first == "source" || column.first == "cold";
+  });
+  return columns;
+}
+
 struct CaseOf {
   Columns operator()(const Attention& kernel) const {
     Columns columns = {{"query_heads", text(kernel.query_heads)},
@@ -206,13 +216,24 @@ struct CaseOf {
     add_sequences(columns, kernel.load);
     return columns;
   }
+  /// Each row has both keys of the routing, one of them empty.
+  Columns operator()(const FusedMoe& kernel) const {
+    const bool is_histogram = kernel.routing.kind == Routing::Kind::histogram;
+    Columns columns = shape_columns(kernel);
+    for (auto& [name, value] : columns) {
+      if (name == "routing" && is_histogram) value.clear();
+    }
+    std::vector<std::pair<std::int64_t, std::int64_t>> runs;
+    for (const std::int64_t count : kernel.routing.counts) {
+      if (runs.empty() || runs.back().first != count) runs.emplace_back(count, 0);
+      ++runs.back().second;
+    }
+    columns.emplace_back("histogram", run_list(runs));
+    return columns;
+  }
   template <class Other>
   Columns operator()(const Other& kernel) const {
-    Columns columns = ColumnsOf()(kernel);
-    std::erase_if(columns, [](const auto& column) {
-      return column.first == "framework" || column.first == "source" || column.first == "cold";
-    });
-    return columns;
+    return shape_columns(kernel);
   }
 };
 

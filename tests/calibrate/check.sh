@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Whole runs of foretoken-calibrate.
 #
-#   check.sh FORETOKEN_CALIBRATE CASE
+#   check.sh FORETOKEN_CALIBRATE CASE [FORETOKEN]
 set -euo pipefail
-calibrate=$1 case=$2
+calibrate=$1 case=$2 foretoken=${3:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-unset FORETOKEN_DATA
+[ "$case" = diagnosis ] || unset FORETOKEN_DATA
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -41,6 +41,24 @@ trains_again)
   for said in '"dropout": 0.0' '"own/h200/rope.csv": "' '"library": "LibTorch'; do
     grep -qF "$said" "$work/one/rope.json" || fail "the artifact does not say $said"
   done
+  ;;
+diagnosis)
+  # The commands that the datasets' page prints, as it prints them, on whatever data there is.
+  page=$PWD/calibration/datasets/README.md
+  ln -s "$PWD/calibration" "$work/calibration"
+  mkdir -p "$work/build/release"
+  ln -s "$calibrate" "$work/build/release/foretoken-calibrate"
+  ln -s "$foretoken" "$work/build/release/foretoken"
+  mapfile -t lines < <(sed -n '/^## Diagnosis/,/^## /s/^    \(build\/.*\)/\1/p' "$page")
+  [ ${#lines[@]} -eq 2 ] || fail "${#lines[@]} commands are printed under Diagnosis instead of 2"
+  for line in "${lines[@]}"; do
+    (cd "$work" && bash -c "$line") > "$work/said" 2>&1 || { cat "$work/said" >&2; fail "$line"; }
+  done
+  grep -q fused_moe "$work/said" || fail "diagnose does not speak of fused_moe"
+  # Histograms too: what the dump writes is what was measured.
+  "$calibrate" dump --kernel fused_moe --cases --every 97 --out "$work/cases.csv" > /dev/null
+  "$calibrate" dump --kernel fused_moe --every 97 --out "$work/plain.csv" > /dev/null
+  [ "$(wc -l < "$work/cases.csv")" -eq "$(($(wc -l < "$work/plain.csv") + 2))" ] || fail "rows are missing"
   ;;
 says_what_is_wrong)
   refused "did you mean 'neusight'" evaluate --family rope --predictor neusigt
