@@ -9,7 +9,7 @@
 
 namespace foretoken {
 
-/// seen: layouts held out, GPUs known. gpu: each GPU of the main five left out in turn. hopper:
+/// seen: layouts held out, GPUs known. gpu: each of main_gpus left out in turn. hopper:
 /// H100 and H200 left out together, since they are siblings. few: as gpu, then adapted to a few
 /// launches. model: layouts held out before sharding, a fifth of them at a time. own: our own
 /// launches, on layouts held out where the family learned from others of them. steps: whole steps
@@ -27,7 +27,7 @@ struct Fold {
   Rows judged;
 };
 
-/// The GPUs that have tables of all the main families.
+/// The GPUs that have tables of all the main families, and the RTX 4090, which has one model's.
 extern const std::vector<std::string> main_gpus;
 
 /// Folds of a table, those without rows to judge left out. `learned` says which data the family

@@ -107,6 +107,15 @@ TEST(Split, LeavesGpusOut) {
               testing::ElementsAre("h100-sxm", "h200-sxm"));
 }
 
+// Its rows hold more than the kernel, which is why the recipe leaves it out.
+TEST(Split, GpuThatIsNeverLearnedFromJudgesNothing) {
+  RowChoice learned;
+  learned.without_gpus = {"h100-sxm"};
+  const auto folds = folds_of(small_table(), Split::gpu, learned);
+  ASSERT_EQ(folds.size(), 1u);
+  EXPECT_EQ(folds[0].name, "a100-sxm left out");
+}
+
 TEST(Split, CapsEachGpuAndSource) {
   const FamilyTable table = small_table();
   RowChoice choice;
