@@ -130,7 +130,8 @@ std::vector<std::string_view> column_names() {
   return names;
 }
 
-PriceKernel shipped_prices(const std::string& column, const ColumnSettings& settings) {
+std::shared_ptr<const Predictor> shipped_predictor(const std::string& column,
+                                                   const ColumnSettings& settings) {
   Value options;
   // A column is judged by its own prices alone.
   if (column == "wave") {
@@ -150,10 +151,14 @@ PriceKernel shipped_prices(const std::string& column, const ColumnSettings& sett
   // Ours is judged as a simulation uses it, baselines as their papers have them.
   if (column == "synperf") made = within_physics(std::move(made));
   if (column == "synperf" && settings.in_steps) made = in_step(std::move(made));
-  const std::shared_ptr<const Predictor> predictor = std::move(made);
-  return [predictor](const Kernel& kernel, const GpuSpec& gpu) {
-    return predictor->predict(kernel, gpu).time.value();
-  };
+  return made;
+}
+
+PriceKernel shipped_prices(const std::string& column, const ColumnSettings& settings) {
+  return
+      [predictor = shipped_predictor(column, settings)](const Kernel& kernel, const GpuSpec& gpu) {
+        return predictor->predict(kernel, gpu).time.value();
+      };
 }
 
 PriceKernel trained_prices(const std::string& column, const FamilyTable& table, const Fold& fold,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ FamilyTraining within(FamilyTraining training, const Fold& fold);
 /// All of them, in the order of the table.
 std::vector<std::string_view> column_names();
 /// As the program prices. Throws ConfigError for a name that is no shipped column.
+std::shared_ptr<const Predictor> shipped_predictor(const std::string& column,
+                                                   const ColumnSettings& settings);
 PriceKernel shipped_prices(const std::string& column, const ColumnSettings& settings);
 
 /// Trained on what the fold lets it see of `table`, which holds kernels; adapted where the fold has

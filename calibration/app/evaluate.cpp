@@ -12,6 +12,7 @@
 #include "calibration/app/executed.hpp"
 #include "calibration/app/few_launches.hpp"
 #include "calibration/app/processes.hpp"
+#include "calibration/app/promises.hpp"
 #include "calibration/app/step_prices.hpp"
 #include "calibration/app/subcommand.hpp"
 #include "calibration/app/tile_choices.hpp"
@@ -34,7 +35,7 @@ struct EvaluateCommand {
   int jobs = 1;
   bool is_brief = false, by_source = false, with_details = false;
   bool comm = false, steps = false, tiles = false, is_split_given = false;
-  bool wave = false, ragged = false;
+  bool wave = false, ragged = false, promises = false;
   EvaluateWave wave_options;
   FewLaunches few;
   std::vector<std::string> left_out = main_gpus, also_without;
@@ -103,6 +104,10 @@ class Evaluation {
     } else {
       load(asked_families(command.family));
     }
+  }
+
+  int judge_promises() {
+    return evaluate_promises({std::move(tables_), command_.rows_max, command_.json}, settings_);
   }
 
   EvaluationReport run() {
@@ -336,6 +341,7 @@ int evaluate(const EvaluateCommand& asked) {
          StepReportText{command.is_brief, command.by_source, command.with_details}},
         {command.artifacts, Recipes(command.flags.recipes_path()), &command.flags});
   }
+  if (command.promises) return Evaluation(command).judge_promises();
   const EvaluationReport report = Evaluation(command).run();
   say("{}{}", report.text({command.is_brief, command.by_source, command.with_details}),
       report.verdict());
@@ -406,6 +412,9 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_flag("--ragged", command->ragged,
                        "Judge FlashInfer's launches of unequal sequences by kernel, head layouts "
                        "left out a fifth at a time (trained first: minutes)");
+  subcommand->add_flag("--promises", command->promises,
+                       "Judge expected errors by what launches on layouts held out are off by; "
+                       "--json: write the table that the predictor takes them from");
   subcommand->add_flag("--tiles", command->tiles,
                        "Judge which tile each tile model selects, by exhaustive measurements");
   subcommand->add_option("--jobs", command->jobs, "So many families, folds and predictors at once")

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "kernels/estimators/gemm_tiles.hpp"
+#include "kernels/estimators/streamed_bandwidth.hpp"
 #include "kernels/kernel_work.hpp"
 
 namespace foretoken {
@@ -14,6 +15,7 @@ constexpr double us = 1e6;  // a second
 
 /// AIConfigurator's rows read as if so many copies of the weights took turns: on the L40S, whose L2
 /// is six times as fast as its DRAM, time jumps where bf16 and fp8 weights pass a sixth of the L2.
+/// In SGLang's tables activations do, too (GemmConstants::activation_copies).
 constexpr double weight_copies = 6;
 
 double square(double x) { return x * x; }
@@ -43,18 +45,21 @@ Sizes sizes_of(const Gemm& gemm, DType multiplied) {
   return s;
 }
 
-double l2_for_reuse(const GpuSpec& gpu, const GemmConstants& c) {
-  const bool is_split = gpu.compute_capability == 80 || copy_engine(gpu) == by_bulk_copy;
-  return gpu.l2_size.value() * (is_split ? c.l2_share_split : c.l2_share_monolithic);
+bool has_split_l2(const GpuSpec& gpu) {
+  return gpu.compute_capability == 80 || copy_engine(gpu) == by_bulk_copy;
 }
 
-void add_memory(GemmEstimate& e, const Sizes& s, const GpuSpec& gpu, const GemmConstants& c,
-                bool is_cold) {
-  const double cache = l2_for_reuse(gpu, c);
-  e.hot = is_cold ? 0 : hit_share((weight_copies * s.weights + s.in + s.out) / cache);
-  const double activations_hot = is_cold ? 0 : hit_share((s.in + s.out) / cache);
+bool is_sglang(const Gemm& gemm) { return gemm.implementation.framework == Framework::sglang; }
+
+void add_memory(GemmEstimate& e, const Gemm& gemm, const Sizes& s, const GpuSpec& gpu,
+                const GemmConstants& c, bool is_cold) {
+  const double cache =
+      gpu.l2_size.value() * (has_split_l2(gpu) ? c.l2_share_split : c.l2_share_monolithic);
+  const double activations = s.in * (is_sglang(gemm) ? c.activation_copies : 1) + s.out;
+  e.hot = is_cold ? 0 : hit_share((weight_copies * s.weights + activations) / cache);
+  const double activations_hot = is_cold ? 0 : hit_share(activations / cache);
   const double dram_bytes = s.weights * (1 - e.hot) + (s.in + s.out) * (1 - activations_hot);
-  e.dram = dram_bytes / (gpu.dram_bandwidth.value() * c.dram_efficiency) * us;
+  e.dram = dram_bytes / (streamed_bandwidth(gpu) * c.dram_efficiency) * us;
   e.l2 = (s.weights + s.in + s.out) / (gpu.l2_bandwidth.value() * c.l2_efficiency) * us;
 }
 
@@ -88,7 +93,11 @@ class TileTrial {
     dram_rate_ = gpu.dram_bandwidth.value() / us;
     k_loop_ = s.element / 2 * c.k_loop_cycles[engine_] / clock * us;
     tile_overhead_ = c.tile_cycles[engine_] / clock * us;
-    const double cache = l2_for_reuse(gpu, c);
+    const bool spills = engine_ == by_threads && c.store_share_vllm > 0 &&
+                        gemm.implementation.framework == Framework::vllm;
+    store_share_ = spills ? c.store_share_vllm : c.store_share[engine_];
+    const double cache =
+        gpu.l2_size.value() * (has_split_l2(gpu) ? c.l2_share_reread : c.l2_share_monolithic);
     spill_in_ = s.in / (1 + fourth(cache / (s.in + 1)));
     spill_weights_ = s.weights / (1 + fourth(cache / (s.weights + 1)));
   }
@@ -112,8 +121,8 @@ class TileTrial {
                   (l2_rate_sm_ * c_.load_share[engine_]);
     e.tile_latency = rounds * k * k_loop_;
     e.body = std::max({e.tile_math, e.tile_load, e.tile_latency}) +
-             tile_overhead_ * std::min(rounds, 2.0) +
-             c_.store_share[engine_] * waves * area * 2 / l2_rate_sm_;
+             tile_overhead_ * (engine_ == by_threads ? rounds : std::min(rounds, 2.0)) +
+             store_share_ * waves * area * 2 / l2_rate_sm_;
     const double partials = split * s_.m * s_.n * 4 * 2;  // fp32, written and read
     e.reduction = split > 1 ? c_.split_us + partials / l2_rate_ : 0;
     const double together = std::max(std::min(sms_ * resident / split, rows * columns), 1.0);
@@ -128,8 +137,8 @@ class TileTrial {
     const double memory = best.memory() + c_.reread_share * e.reread;
     // Tiles and memory overlap, but not perfectly: between their maximum and their sum. Clocks fall
     // until the power limit holds, so that one is nearly a maximum.
-    const double work = square(e.body) + square(memory);
-    e.total = std::sqrt(std::sqrt(square(work) + fourth(best.power))) + e.reduction;
+    const double work = overlapped(e.body, memory);
+    e.total = std::sqrt(std::sqrt(fourth(work) + fourth(best.power))) + e.reduction;
     if (best.tile_m != 0 && e.total >= best.total) return;
     e.math = best.math, e.power = best.power, e.dram = best.dram, e.l2 = best.l2, e.hot = best.hot;
     best = e;
@@ -141,13 +150,19 @@ class TileTrial {
     return std::max(across / std::max(together / swept, 1.0), 1.0) - 1;
   }
 
+  [[nodiscard]] double overlapped(double body, double memory) const {
+    const auto [shorter, longer] = std::minmax(body, memory);
+    return longer * std::pow(1 + std::pow(shorter / longer, c_.overlap), 1 / c_.overlap);
+  }
+
   const GemmConstants& c_;
   const Sizes& s_;
   CopyEngine engine_;
   double sms_;
   double math_rate_, l2_rate_sm_, l2_rate_, dram_rate_;  // per us
   double k_loop_, tile_overhead_;                        // us
-  double spill_in_, spill_weights_;                      // bytes that the L2 cannot hold
+  double store_share_;
+  double spill_in_, spill_weights_;  // bytes that the L2 cannot hold
 };
 
 }  // namespace
@@ -185,8 +200,9 @@ std::array<GemmEstimate, count> estimates_of(const Gemm& gemm, const GpuSpec& gp
   std::array<GemmEstimate, count> bests;
   for (std::size_t i = 0; i < count; ++i) {
     bests[i].math = flops / peak * us;
-    bests[i].power = power_limited_us(flops, multiplied, c.energy, gpu);
-    add_memory(bests[i], s, gpu, c, are_cold[i]);
+    bests[i].power = power_limited_us(flops, multiplied, c.energy, gpu) *
+                     (is_sglang(gemm) ? c.sglang_energy : 1);
+    add_memory(bests[i], gemm, s, gpu, c, are_cold[i]);
   }
   const TileTrial trial(gemm, gpu, c, s);
   const TileRule rule = tile_rule(gemm, c);

@@ -35,11 +35,19 @@ struct GemmConstants {
   std::array<double, 2> tile_cycles{};    // prologue and epilogue of a tile, clocks
   std::array<double, 2> load_share{};     // operand loads of an SM, in shares of L2 rate / SMs
   std::array<double, 2> store_share{};    // cost of storing a tile, in loads of as many bytes
+  /// The same of vLLM's kernel where threads copy, which spills in its epilogue; 0: as others'.
+  double store_share_vllm = 0;
   double tensor_efficiency = 1, dram_efficiency = 1, l2_efficiency = 1;
+  double overlap = 2;  // of tiles and memory: exponent, 1 = they add up, infinite = the longer
   TensorEnergy energy = {};
+  /// SGLang's tables are of numbers that draw more power than those of vLLM's and of ours: at the
+  /// power limit it is 8 % (B200) to 28 % (L40S) slower with the same library.
+  double sglang_energy = 1;
   double l2_share_monolithic = 1;  // of the L2 that holds reused data: one partition (8.6+, 12.x)
   double l2_share_split = 1;       // two partitions that keep copies (8.0, 9.0, 10.x)
+  double l2_share_reread = 1;      // the same of two partitions, for operands within a launch
   double reread_share = 0;         // of operand re-reads beyond the L2 that reach DRAM
+  double activation_copies = 1;    // as weight_copies, of the activations in SGLang's tables
   double split_us = 0;             // reducing split-K, beside its bytes
   double launch_factor = 1;        // in GpuSpec::launch_latency
   // Quantisation, [0] SGLang and others, [1] vLLM.

@@ -136,7 +136,7 @@ Value network_value(const Network& network) {
   return ValueObject{{"layers", std::move(layers)}};
 }
 
-constexpr double unseen_generation_share = 0.5;
+constexpr double unseen_generation_share = 0.2;
 /// Of the rows: fewer (a few hundred RTX 4090 launches among 60,000) teach a network little.
 constexpr double generation_rows_min = 0.05;
 

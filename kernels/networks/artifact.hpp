@@ -41,11 +41,11 @@ struct Artifact {
   std::map<std::string, double> coverage = {};
 
   /// What part of the networks' answer, log(time / T), a price on `gpu` takes over: all where they
-  /// saw the GPU or enough of its generation, half elsewhere. What a network has learned from other
-  /// generations about the tiles and caches of one it never saw is as often wrong as right, while T
-  /// is made from the GPU's own specification. With any of five GPUs left out, half of the answer
-  /// is better than all of it in every large family where no sibling stays in (README). All too of
-  /// networks with another head, the baselines': they answer as their papers have it.
+  /// saw the GPU or enough of its generation, a fifth elsewhere. What a network has learned from
+  /// other generations about the tiles and caches of one it never saw is more often wrong than
+  /// right, while T is made from the GPU's own specification: of twelve families, with each of five
+  /// GPUs left out, 0 to 0.3 of the answer was best in nine (calibration/train/EXPERIMENTS.md). All
+  /// too of networks with another head, the baselines': they answer as their papers have it.
   [[nodiscard]] double network_share(const GpuSpec& gpu) const;
 };
 

@@ -12,6 +12,7 @@
 #include "hardware/known_relatives.hpp"
 #include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/estimators/gpu_adaptations.hpp"
+#include "kernels/estimators/price_errors.hpp"
 #include "kernels/estimators/row_prices.hpp"
 #include "kernels/estimators/trained_families.hpp"
 #include "kernels/fallback.hpp"
@@ -54,16 +55,16 @@ double unseen_error(const Artifact& artifact) {
                                        : unseen_gpu_factor * artifact.error_seen;
 }
 
-double expected_error(const Artifact& artifact, const Ensemble::Answer& answer, const GpuSpec& gpu,
-                      const FamilyAdaptation* adaptation) {
-  double base = unseen_error(artifact);
-  if (std::ranges::find(artifact.gpus, gpu.name) != artifact.gpus.end()) {
-    const auto found = artifact.error_by_gpu.find(gpu.name);
-    base = found != artifact.error_by_gpu.end() ? found->second : artifact.error_seen;
-  }
-  if (adaptation != nullptr) base = adaptation->error;
+/// Of a GPU that was not measured, or one adapted to a few launches.
+double expected_error(double base, const Ensemble::Answer& answer) {
   const double wide = std::hypot(base, answer.spread) * (1 + clamped_factor * answer.clamped);
   return std::min(wide, expected_error_max);
+}
+
+/// As an artifact of one's own says it.
+double seen_error(const Artifact& artifact, const GpuSpec& gpu) {
+  const auto found = artifact.error_by_gpu.find(gpu.name);
+  return found != artifact.error_by_gpu.end() ? found->second : artifact.error_seen;
 }
 
 class SynPerf final : public Predictor {
@@ -72,6 +73,7 @@ class SynPerf final : public Predictor {
   SynPerf(const SynPerfConfig& config, std::unique_ptr<Predictor> fallback)
       : families_(config.artifacts),
         adaptations_(config.adaptations),
+        errors_(config.artifacts.empty() ? &PriceErrors::built_in() : nullptr),
         fallback_(std::move(fallback)) {}
 
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
@@ -147,14 +149,22 @@ class SynPerf final : public Predictor {
     const FamilyAdaptation* adaptation = adaptations_.find(family, artifact, gpu);
     const auto [parts, answer] = estimate(family, artifact, kernel, gpu, adaptation);
     const FirstOrder& first = parts.first;
-    Prediction prediction{first.time * std::exp(answer.mean), first.bound_by, Origin::transferred,
-                          expected_error(artifact, answer, gpu, adaptation)};
+    Prediction prediction{first.time * std::exp(answer.mean), first.bound_by, Origin::transferred};
+    if (is_cold(kernel)) prediction.time += parts.cold_extra;
     if (adaptation != nullptr) {
       prediction.origin = Origin::adapted;
+      prediction.expected_error = expected_error(adaptation->error, answer);
     } else if (std::ranges::find(artifact.gpus, gpu.name) != artifact.gpus.end()) {
       prediction.origin = Origin::learned;
+      const auto known =
+          errors_ == nullptr
+              ? std::nullopt
+              : errors_->find(error_cell(family.name(), kernel, gpu, prediction.time));
+      prediction.expected_error = known ? std::min(*known, expected_error_max)
+                                        : expected_error(seen_error(artifact, gpu), answer);
+    } else {
+      prediction.expected_error = expected_error(unseen_error(artifact), answer);
     }
-    if (is_cold(kernel)) prediction.time += parts.cold_extra;
     return prediction;
   }
 
@@ -178,6 +188,7 @@ class SynPerf final : public Predictor {
 
   TrainedFamilies families_;
   GpuAdaptations adaptations_;
+  const PriceErrors* errors_;  // null: networks of one's own, whose artifacts say
   RowPrices rows_;
   KnownRelatives relatives_;
   std::unique_ptr<Predictor> fallback_;  // null: there is none

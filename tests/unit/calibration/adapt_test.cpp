@@ -132,12 +132,12 @@ TEST(Adapt, ChangesNothingWhereTheNetworksAreRight) {
 
 TEST(Adapt, CorrectsWhatIsSaidWithoutAdaptation) {
   const Artifact artifact = other_generation_artifact();
-  const FamilyTable right = table_of(60, [](double, double) { return 0.2; });
-  EXPECT_NEAR(predicted_time(right, 55, artifact), 1e-6 * std::exp(0.2), 1e-12);
+  const FamilyTable right = table_of(60, [](double, double) { return 0.08; });
+  EXPECT_NEAR(predicted_time(right, 55, artifact), 1e-6 * std::exp(0.08), 1e-12);
   EXPECT_NEAR(fit_adaptation(right, first_rows(0, 50), artifact).error_before, 0, 1e-6);
   const FamilyTable slower = table_of(60, [](double, double) { return 0.5; });
   const FamilyAdaptation adaptation = fit_adaptation(slower, first_rows(0, 50), artifact);
-  EXPECT_NEAR(adaptation.error_before, 1 - std::exp(0.2 - 0.5), 1e-6);
+  EXPECT_NEAR(adaptation.error_before, 1 - std::exp(0.08 - 0.5), 1e-6);
   EXPECT_NEAR(adapted_time(slower, 55, artifact, adaptation), 1e-6 * std::exp(0.5), 2e-9);
 }
 

@@ -140,6 +140,62 @@ TEST(EstimatorGemm, WeightsBeyondASixthOfTheL2ComeFromDram) {
   EXPECT_GT(family_of(small, gpu)->cold_extra(small, gpu).value() * 1e6, outside / 4);
 }
 
+// SGLang's tables take turns with the activations, too: 4,096 x 5,120 of them are 42 MB, which fit
+// the L40S's L2 of 101 MB once, and not six times.
+TEST(EstimatorGemm, ActivationsOfSglangsTablesComeFromDram) {
+  const GpuSpec gpu = gpu_of("l40s");
+  const auto dram = [&](Framework framework) {
+    GemmConstants constants = round_constants();
+    constants.tiles = TileRule::cublas;
+    constants.activation_copies = 6;
+    return estimate_gemm(gemm_of(4096, 32, 5120, DType::bf16, framework), gpu, constants, false)
+        .dram;
+  };
+  EXPECT_LT(dram(Framework::vllm), 5);
+  EXPECT_NEAR(dram(Framework::sglang), 42.2e6 / 864e9 * 1e6, 2);
+}
+
+// At the power limit alone do its numbers cost more.
+TEST(EstimatorGemm, EnergyOfSglangsTables) {
+  GemmConstants constants = round_constants();
+  constants.sglang_energy = 1.2;
+  GpuSpec gpu = round_gpu();
+  gpu.power = Watts(204.8);
+  const auto power = [&](Framework framework) {
+    return estimate_gemm(gemm_of(1280, 1280, 1280, DType::fp8, framework), gpu, constants, true)
+        .power;
+  };
+  EXPECT_NEAR(power(Framework::vllm), 20.48, 1e-9);
+  EXPECT_NEAR(power(Framework::sglang), 1.2 * 20.48, 1e-9);
+}
+
+// Where threads copy, CTAs that follow each other on an SM start and end one after the other; bulk
+// copies of the next begin under the last one's products.
+TEST(EstimatorGemm, CtasInTurnStartAndEndEach) {
+  const auto body = [&](int capability) {
+    GpuSpec gpu = round_gpu();
+    gpu.compute_capability = capability;
+    GemmConstants constants = round_constants();
+    constants.store_share = {0, 0};
+    const GemmEstimate e = estimate_gemm(gemm_of(1280, 12800, 128, DType::fp8, Framework::sglang),
+                                         gpu, constants, true);
+    return e.body - std::max({e.tile_math, e.tile_load, e.tile_latency});
+  };
+  EXPECT_NEAR(body(89), 10, 1e-9);  // ten CTAs of 128 x 128 an SM, 1,000 clocks at 1 GHz each
+  EXPECT_NEAR(body(90), 2, 1e-9);
+}
+
+// An RTX 4090 streams 0.945 of its nominal bandwidth.
+TEST(EstimatorGemm, DividesByTheBandwidthThatStreamsReach) {
+  GpuSpec gpu = round_gpu();
+  const auto dram = [&] {
+    return estimate_gemm(gemm_of(1, 4096, 4096, DType::fp8), gpu, round_constants(), true).dram;
+  };
+  const double usual = dram();
+  gpu.dram_stream_share = 0.945;
+  EXPECT_NEAR(dram(), usual * 0.9 / 0.945, 1e-9);
+}
+
 TEST(EstimatorGemm, CoversByFormat) {
   const GpuSpec gpu = gpu_of("b200-sxm");
   const auto name = [&](DType dtype) {

@@ -114,17 +114,17 @@ Artifact small_artifact() {
           {90}};
 }
 
-TEST(NetworkShare, HalfOnGenerationsThatFewRowsCameFrom) {
+TEST(NetworkShare, AFifthOnGenerationsThatFewRowsCameFrom) {
   Artifact artifact = small_artifact();
   const auto share = [&](const char* gpu) { return artifact.network_share(load_gpu(gpu, {})); };
   EXPECT_EQ(share("h100-sxm"), 1);
   EXPECT_EQ(share("h20"), 1);  // 9.0 too
-  EXPECT_EQ(share("l40s"), 0.5);
+  EXPECT_EQ(share("l40s"), 0.2);
   // 10.0 and 10.3 are one generation, 12.0 is another; 8.0 and 8.6 are two.
   artifact.generations = {100, 80};
   EXPECT_EQ(share("b300-sxm"), 1);
-  EXPECT_EQ(share("rtx-pro-6000-server"), 0.5);
-  EXPECT_EQ(share("rtx-a6000"), 0.5);
+  EXPECT_EQ(share("rtx-pro-6000-server"), 0.2);
+  EXPECT_EQ(share("rtx-a6000"), 0.2);
 }
 
 TEST(NetworkShare, GenerationsNeedATwentiethOfTheRows) {
