@@ -39,9 +39,7 @@ const std::string& text(const Value& value, std::string_view what) {
 }
 
 void take_text(CompletionRequest& request, std::string_view prompt, int block_tokens) {
-  const auto bytes = static_cast<std::int64_t>(prompt.size());
-  request.prompt_tokens =
-      std::max<std::int64_t>(1, (bytes + text_bytes_per_token - 1) / text_bytes_per_token);
+  request.prompt_tokens = text_tokens(prompt);
   const auto block = static_cast<std::size_t>(block_tokens * text_bytes_per_token);
   Fingerprint all_before;
   for (std::size_t end = block; end <= prompt.size(); end += block) {
@@ -77,36 +75,12 @@ void take_prompt(CompletionRequest& request, const Value& prompt, int block_toke
   take_prompt(request, list->front(), block_tokens);
 }
 
-/// The text of a message: a string, or parts of which each is text.
-void append_content(const Value& content, std::string& rendered) {
-  const auto* parts = std::get_if<ValueArray>(&content.data);
-  if (parts == nullptr) {
-    rendered += text(content, "messages: content");
-    return;
+std::string chat_text(const Value& body) {
+  try {
+    return rendered_chat(body);
+  } catch (const BadPrompt& bad) {
+    throw bad_request(bad.what());
   }
-  for (const Value& part : *parts) {
-    const Value* told = part.is_object() ? part.find("text") : nullptr;
-    if (told == nullptr) throw bad_request("messages: content: only parts of type text are served");
-    rendered += text(*told, "messages: content: text");
-  }
-}
-
-/// As a chat template would: every message with its role, then tools.
-std::string rendered_chat(const Value& body) {
-  const Value* messages = body.find("messages");
-  const auto* list = messages == nullptr ? nullptr : std::get_if<ValueArray>(&messages->data);
-  if (list == nullptr || list->empty()) throw bad_request("messages: must be a list of messages");
-  std::string rendered;
-  for (const Value& message : *list) {
-    const Value* role = message.is_object() ? message.find("role") : nullptr;
-    if (role == nullptr) throw bad_request("messages: every message needs a role");
-    rendered += text(*role, "messages: role") + "\n";
-    if (const Value* content = message.find("content")) append_content(*content, rendered);
-    if (const Value* calls = message.find("tool_calls")) rendered += to_json(*calls, -1);
-    rendered += "\n";
-  }
-  if (const Value* tools = body.find("tools")) rendered += to_json(*tools, -1);
-  return rendered;
 }
 
 std::vector<std::string> stop_strings(const Value& body) {
@@ -170,7 +144,7 @@ CompletionRequest read_completion(std::string_view body, bool is_chat, int block
   if (ids != nullptr || (!is_chat && prompt != nullptr)) {
     take_prompt(request, *prompt, block_tokens);
   } else if (is_chat) {
-    take_text(request, rendered_chat(root), block_tokens);
+    take_text(request, chat_text(root), block_tokens);
   } else {
     throw bad_request("prompt: is missing; give a string or a list of token ids");
   }

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "workloads/requests/prompt_text.hpp"
+
 namespace foretoken {
 
 /// An answer without tokens: HTTP status, OpenAI's type of error, what is wrong and how to mend it.
@@ -27,10 +29,6 @@ class RequestRefused : public std::runtime_error {
 
 /// A request that vLLM would answer with 400.
 RequestRefused bad_request(const std::string& message);
-
-/// Bytes of text that count as a token, where a client gives text and no token ids: what English
-/// takes with today's vocabularies (3.9 to 4.5), within a third for code and most other languages.
-inline constexpr std::int64_t text_bytes_per_token = 4;
 
 struct CompletionRequest {
   bool is_chat = false;

@@ -69,7 +69,7 @@ struct ArrivalVariant {
 
 using ArrivalRegistry = Registry<ArrivalVariant>;
 
-/// poisson, gamma, interval, closed_loop, all_at_once, trace.
+/// poisson, gamma, interval, profile, closed_loop, all_at_once, trace.
 ArrivalRegistry arrival_registry();
 
 /// The key `rate`, from 1e-9 to 1e9 a second.

@@ -43,7 +43,7 @@ using LengthFactory =
     std::function<std::unique_ptr<LengthDistribution>(TableReader&, const LengthInputs&)>;
 using LengthRegistry = Registry<LengthFactory>;
 
-/// fixed, uniform, lognormal, zipf, trace.
+/// fixed, uniform, lognormal, zipf, histogram, trace.
 LengthRegistry length_registry();
 
 /// Reads <key> of `table`. Absent means the trace's lengths if there

@@ -1,5 +1,5 @@
-// load_trace(): from a file to a Trace, whatever its format. The loop over lines is here, so that
-// every format reports, skips and counts malformed lines alike.
+// load_trace(): from a file to a Trace, whatever its format. The loops over lines and JSON objects
+// are here, so that every format reports, skips and counts what is malformed alike.
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -10,16 +10,13 @@ namespace foretoken {
 namespace {
 
 constexpr std::size_t reported_lines_max = 20;
+/// What a format is recognised by.
+constexpr std::size_t head_bytes = std::size_t{1} << 16;
+/// The longest JSON document: the text is in memory as a whole, its requests are not.
+constexpr std::size_t document_bytes_max = std::size_t{1} << 30;
 
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
-}
-
-bool next_line_with_text(TextLines& lines, std::string_view& line) {
-  while (lines.next(line)) {
-    if (!is_blank(line)) return true;
-  }
-  return false;
 }
 
 /// The malformed lines of a file.
@@ -27,9 +24,9 @@ class BadLines {
  public:
   explicit BadLines(std::string file) : file_(std::move(file)) {}
 
-  void add(const TextLines& lines, std::string message) {
-    if (lines.is_unended()) message += "; this last line has no end, so the file may be cut off";
-    if (++count_ <= reported_lines_max) reported_.add({file_, lines.number()}, std::move(message));
+  void add(int line, std::string message, bool is_unended) {
+    if (is_unended) message += "; this last line has no end, so the file may be cut off";
+    if (++count_ <= reported_lines_max) reported_.add({file_, line}, std::move(message));
   }
 
   [[nodiscard]] std::size_t count() const { return count_; }
@@ -61,19 +58,16 @@ std::string shown(std::string_view line) {
   return line.size() > bytes_max ? text + "..." : text;
 }
 
-const TraceFormatRegistry::Entry& detect(const TraceFormatRegistry& formats,
-                                         std::string_view first_line,
+const TraceFormatRegistry::Entry& detect(const TraceFormatRegistry& formats, const TraceHead& head,
                                          const SourcePosition& position) {
   for (const auto& entry : formats.entries()) {
-    if (entry.make()->recognises(first_line)) return entry;
+    if (entry.make()->recognises(head)) return entry;
   }
-  std::string known;
-  for (const auto& entry : formats.entries()) {
-    known += fmt::format("{}{} ({})", known.empty() ? "" : "; ", entry.name, entry.summary);
-  }
-  throw ConfigError(position,
-                    fmt::format("this first line is of no known trace format: '{}'. Known: {}",
-                                shown(first_line), known));
+  std::vector<std::string> known;
+  for (const auto& entry : formats.entries()) known.push_back(entry.name);
+  throw ConfigError(position, fmt::format("this first line is of no known trace format: '{}'. "
+                                          "Known (foretoken list tells of them): {}",
+                                          shown(head.first_line), fmt::join(known, ", ")));
 }
 
 [[noreturn]] void throw_too_large(const SourcePosition& position, const TraceLimits& limits) {
@@ -83,66 +77,114 @@ const TraceFormatRegistry::Entry& detect(const TraceFormatRegistry& formats,
                                 limits.rows, limits.hashes, position.line - 1));
 }
 
-/// A file that is one document of a format, or nullptr.
-std::shared_ptr<const Trace> load_document(const std::filesystem::path& path,
-                                           std::string_view format,
-                                           const TraceFormatRegistry& formats,
-                                           const TraceLimits& limits) {
-  for (const auto& entry : formats.entries()) {
-    const auto reader = entry.make();
-    if ((!format.empty() && format != entry.name) || !reader->is_document(path)) continue;
-    auto trace = std::make_shared<Trace>();
-    for (const TraceRow& row : reader->read(path))
-      if (!trace->add(row, limits)) throw_too_large({path.string()}, limits);
-    trace->finish();
-    trace->set_origin(entry.name, true, "", reader->prefix_block_tokens(), 0);
-    return trace;
+class TraceBuilder final : public TraceSink {
+ public:
+  TraceBuilder(std::string file, const TraceLimits& limits)
+      : file_(std::move(file)), limits_(limits), bad_lines_(file_) {}
+
+  void add(const TraceRow& row, int line) override {
+    if (!trace_->add(row, limits_)) throw_too_large({file_, line}, limits_);
   }
-  return nullptr;
-}
+  void tell(const ToldTraffic& told) override { origin_.told = told; }
+  void leave_out() override { ++origin_.failed_requests; }
+  void add_bad_line(int line, std::string message, bool is_unended) override {
+    bad_lines_.add(line, std::move(message), is_unended);
+  }
+
+  std::shared_ptr<const Trace> finish(const TraceFormat& format, const std::string& name,
+                                      bool skip_bad_lines) {
+    if (!skip_bad_lines) bad_lines_.throw_if_any();
+    if (trace_->size() == 0) throw ConfigError({file_}, emptiness());
+    trace_->finish();
+    origin_.format = name;
+    origin_.has_arrivals = format.has_arrivals();
+    origin_.columns = format.columns();
+    origin_.prefix_block_tokens = format.prefix_block_tokens();
+    origin_.skipped_lines = static_cast<std::int64_t>(bad_lines_.count());
+    trace_->set_origin(std::move(origin_));
+    return trace_;
+  }
+
+ private:
+  [[nodiscard]] std::string emptiness() const {
+    if (bad_lines_.count() > 0)
+      return fmt::format("no request is left: all {} lines are malformed", bad_lines_.count());
+    if (origin_.failed_requests > 0)
+      return fmt::format("no request is left: all {} failed", origin_.failed_requests);
+    return "the trace is empty; it needs at least one request";
+  }
+
+  std::string file_;
+  const TraceLimits& limits_;
+  BadLines bad_lines_;
+  std::shared_ptr<Trace> trace_ = std::make_shared<Trace>();
+  Trace::Origin origin_;
+};
 
 }  // namespace
+
+TraceHead trace_head(TextLines& lines) {
+  while (true) {
+    const std::string_view beginning = lines.peek(head_bytes);
+    if (beginning.empty())
+      throw ConfigError({lines.path()}, "the trace is empty; it needs at least one request");
+    std::string_view line = beginning.substr(0, beginning.find('\n'));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!is_blank(line)) return {line, beginning};
+    lines.next(line);
+  }
+}
+
+void LineTraceFormat::read(TextLines& lines, TraceSink& sink) {
+  std::string_view line;
+  bool is_first = true;
+  while (lines.next(line)) {
+    if (is_blank(line)) continue;
+    try {
+      if (!is_first || !header_in(line, {lines.path(), lines.number()}))
+        sink.add(parse(line), lines.number());
+    } catch (const FailedRequest&) {
+      sink.leave_out();
+    } catch (const BadLine& bad) {
+      sink.add_bad_line(lines.number(), bad.what(), lines.is_unended());
+    }
+    is_first = false;
+  }
+}
+
+bool LineTraceFormat::header_in(std::string_view first_line, const SourcePosition& position) {
+  try {
+    return take_header(first_line);
+  } catch (const BadLine& bad) {
+    throw ConfigError(position, bad.what());
+  }
+}
+
+void JsonTraceFormat::read(TextLines& lines, TraceSink& sink) {
+  const std::string text = lines.take_rest(document_bytes_max);
+  each_json_record(text, lines.path(), records(), [&](const Value& record) {
+    try {
+      parse(record, sink);
+    } catch (const FailedRequest&) {
+      sink.leave_out();
+    } catch (const BadLine& bad) {
+      sink.add_bad_line(record.position.line, bad.what(), false);
+    }
+  });
+}
 
 std::shared_ptr<const Trace> load_trace(const std::filesystem::path& path, std::string_view format,
                                         bool skip_bad_lines, const TraceFormatRegistry& formats,
                                         const TraceLimits& limits) {
-  if (auto document = load_document(path, format, formats, limits)) return document;
   const std::string file = path.string();
   TextLines lines(path);
-  std::string_view line;
-  if (!next_line_with_text(lines, line)) {
-    throw ConfigError({file}, "the trace is empty; it needs at least one request");
-  }
-  const SourcePosition first = {file, lines.number()};
-  const auto& entry = format.empty() ? detect(formats, line, first) : formats.find(format, first);
+  const TraceHead head = trace_head(lines);
+  const SourcePosition first = {file, lines.number() + 1};
+  const auto& entry = format.empty() ? detect(formats, head, first) : formats.find(format, first);
   const auto reader = entry.make();
-  bool more = true;
-  try {
-    if (reader->take_header(line)) more = next_line_with_text(lines, line);
-  } catch (const BadLine& bad) {
-    throw ConfigError(first, bad.what());
-  }
-
-  auto trace = std::make_shared<Trace>();
-  BadLines bad_lines(file);
-  for (; more; more = next_line_with_text(lines, line)) {
-    try {
-      if (!trace->add(reader->parse(line), limits)) throw_too_large({file, lines.number()}, limits);
-    } catch (const BadLine& bad) {
-      bad_lines.add(lines, bad.what());
-    }
-  }
-  if (!skip_bad_lines) bad_lines.throw_if_any();
-  if (trace->size() == 0) {
-    throw ConfigError({file}, bad_lines.count() == 0
-                                  ? "the trace is empty; it needs at least one request"
-                                  : fmt::format("no request is left: all {} lines are malformed",
-                                                bad_lines.count()));
-  }
-  trace->finish();
-  trace->set_origin(entry.name, reader->has_arrivals(), reader->columns(),
-                    reader->prefix_block_tokens(), static_cast<std::int64_t>(bad_lines.count()));
-  return trace;
+  TraceBuilder builder(file, limits);
+  reader->read(lines, builder);
+  return builder.finish(*reader, entry.name, skip_bad_lines);
 }
 
 }  // namespace foretoken

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "sim/base/error.hpp"
+#include "sim/base/file_text.hpp"
 
 namespace foretoken {
 namespace {
@@ -54,7 +55,17 @@ void TextLines::fill() {
   at_end_ = read == 0;
 }
 
+/// UTF-8's, at the beginning of the file.
+void TextLines::pass_mark() {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (is_begun_) return;
+  is_begun_ = true;
+  fill();
+  if (std::string_view(buffer_).starts_with(mark)) begin_ = mark.size();
+}
+
 bool TextLines::next(std::string_view& line) {
+  pass_mark();
   std::size_t end = buffer_.find('\n', begin_);
   while (end == std::string::npos && !at_end_) {
     const std::size_t searched = buffer_.size() - begin_;
@@ -69,8 +80,28 @@ bool TextLines::next(std::string_view& line) {
   if (number_ == std::numeric_limits<int>::max())
     throw ConfigError({path_}, "has more than 2147483647 lines; is this a trace?");
   if (line.ends_with('\r')) line.remove_suffix(1);
-  if (++number_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);  // UTF-8's mark
+  ++number_;
   return true;
+}
+
+std::string_view TextLines::peek(std::size_t bytes) {
+  pass_mark();
+  while (!at_end_ && buffer_.size() - begin_ < bytes) fill();
+  return std::string_view(buffer_).substr(begin_, bytes);
+}
+
+std::string TextLines::take_rest(std::size_t bytes_max) {
+  pass_mark();
+  std::string text = buffer_.substr(begin_);
+  buffer_.clear();
+  begin_ = 0;
+  while (!at_end_) {
+    fill();
+    text += buffer_;
+    buffer_.clear();
+    if (text.size() > bytes_max) throw ConfigError({path_}, too_long_message(bytes_max));
+  }
+  return text;
 }
 
 }  // namespace foretoken

@@ -20,6 +20,12 @@ class TextLines {
   /// Throws ConfigError for gzip data that is cut off or damaged, and for a line beyond 4 MiB.
   bool next(std::string_view& line);
 
+  /// What comes next, at most `bytes` of it, and stays there; valid until the next call.
+  std::string_view peek(std::size_t bytes);
+  /// All that is left. Throws ConfigError beyond `bytes_max`.
+  std::string take_rest(std::size_t bytes_max);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
   /// The number of the line that next() gave, from 1.
   [[nodiscard]] int number() const { return number_; }
   /// Whether that line was the last and had no end: it may have been cut off.
@@ -27,13 +33,15 @@ class TextLines {
 
  private:
   void fill();
+  void pass_mark();
 
   std::string path_;
   void* file_ = nullptr;  // zlib's gzFile
   std::string buffer_;
   std::size_t begin_ = 0;  // of the next line in buffer_
   int number_ = 0;
-  bool at_end_ = false;  // the file has nothing beyond buffer_
+  bool is_begun_ = false;  // anything was read
+  bool at_end_ = false;    // the file has nothing beyond buffer_
   bool unended_ = false;
 };
 

@@ -22,13 +22,4 @@ void Trace::finish() {
   for (Row& row : rows_) row.arrival_ns -= first;
 }
 
-void Trace::set_origin(std::string format, bool has_arrivals, std::string columns,
-                       int prefix_block_tokens, std::int64_t skipped_lines) {
-  format_ = std::move(format);
-  has_arrivals_ = has_arrivals;
-  columns_ = std::move(columns);
-  prefix_block_tokens_ = prefix_block_tokens;
-  skipped_lines_ = skipped_lines;
-}
-
 }  // namespace foretoken

@@ -7,6 +7,7 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/base/quantity.hpp"
@@ -19,6 +20,13 @@ struct TraceRow {
   int prompt_tokens = 1;
   int output_tokens = 1;
   std::vector<std::uint64_t> prefix_hashes;
+};
+
+/// What a load tool says of the traffic that it made; 0 = nothing.
+struct ToldTraffic {
+  double requests_per_s = 0;
+  double burstiness = 0;  // as arrivals = "gamma" has it
+  int users = 0;          // that wait for their answers, each
 };
 
 /// What a trace may hold, so that a file that unpacks to a thousand times its size does not take
@@ -50,18 +58,29 @@ class Trace {
 
   [[nodiscard]] bool shares_prefixes() const { return !hashes_.empty(); }
   /// Prompt tokens that one hash stands for, as the format has it.
-  [[nodiscard]] int prefix_block_tokens() const { return prefix_block_tokens_; }
+  [[nodiscard]] int prefix_block_tokens() const { return origin_.prefix_block_tokens; }
 
-  [[nodiscard]] const std::string& format() const { return format_; }
-  [[nodiscard]] bool has_arrivals() const { return has_arrivals_; }
+  [[nodiscard]] const std::string& format() const { return origin_.format; }
+  [[nodiscard]] bool has_arrivals() const { return origin_.has_arrivals; }
   /// Malformed lines that were left out on request.
-  [[nodiscard]] std::int64_t skipped_lines() const { return skipped_lines_; }
+  [[nodiscard]] std::int64_t skipped_lines() const { return origin_.skipped_lines; }
+
+  /// Requests that failed, and were left out.
+  [[nodiscard]] std::int64_t failed_requests() const { return origin_.failed_requests; }
+  [[nodiscard]] const ToldTraffic& told() const { return origin_.told; }
 
   /// What the file's header called its columns; "" if it had none.
-  [[nodiscard]] const std::string& columns() const { return columns_; }
+  [[nodiscard]] const std::string& columns() const { return origin_.columns; }
 
-  void set_origin(std::string format, bool has_arrivals, std::string columns,
-                  int prefix_block_tokens, std::int64_t skipped_lines);
+  struct Origin {
+    std::string format;
+    bool has_arrivals = true;
+    std::string columns = {};
+    int prefix_block_tokens = 0;
+    std::int64_t skipped_lines = 0, failed_requests = 0;
+    ToldTraffic told = {};
+  };
+  void set_origin(Origin origin) { origin_ = std::move(origin); }
 
  private:
   struct Row {
@@ -73,11 +92,7 @@ class Trace {
   };
   std::deque<Row> rows_;  // grows without a copy of what is there
   std::vector<std::uint64_t> hashes_;
-  std::string format_;
-  bool has_arrivals_ = true;
-  std::string columns_;
-  int prefix_block_tokens_ = 0;
-  std::int64_t skipped_lines_ = 0;
+  Origin origin_;
 };
 
 }  // namespace foretoken

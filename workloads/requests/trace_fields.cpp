@@ -36,13 +36,38 @@ std::int64_t checked_time(double value, std::string_view name, double unit_s) {
   throw BadLine(fmt::format("{} must be within {:g} s of 0, found {}", name, time_max_s, value));
 }
 
+}  // namespace
+
 const Value& member(const Value& row, std::string_view key) {
   const Value* value = row.find(key);
   if (value == nullptr) throw BadLine(fmt::format("lacks \"{}\"", key));
   return *value;
 }
 
-}  // namespace
+const Value* find_member(const Value& row, std::string_view path) {
+  const Value* value = &row;
+  while (value != nullptr && value->is_object()) {
+    const auto dot = path.find('.');
+    value = value->find(path.substr(0, dot));
+    if (dot == std::string_view::npos) return value;
+    path.remove_prefix(dot + 1);
+  }
+  return nullptr;
+}
+
+const ValueArray& list(const Value& row, std::string_view key) {
+  const Value& value = member(row, key);
+  if (const auto* array = std::get_if<ValueArray>(&value.data)) return *array;
+  throw BadLine(fmt::format("{} must be a list, found {}", key, type_name(value)));
+}
+
+std::optional<double> number_of(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (const auto* whole = std::get_if<std::int64_t>(&value->data))
+    return static_cast<double>(*whole);
+  const auto* number = std::get_if<double>(&value->data);
+  return number == nullptr ? std::nullopt : std::optional(*number);
+}
 
 std::vector<std::string_view> comma_fields(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -77,13 +102,17 @@ int token_count(std::string_view text, std::string_view name) {
   return checked_tokens(tokens, name);
 }
 
+int token_count_of(const Value& value, std::string_view name) {
+  if (const auto* tokens = std::get_if<std::int64_t>(&value.data))
+    return checked_tokens(*tokens, name);
+  const auto* number = std::get_if<double>(&value.data);  // 374.0, as data frames write
+  if (number != nullptr && *number == std::floor(*number) && std::abs(*number) < 9e15)
+    return checked_tokens(static_cast<std::int64_t>(*number), name);
+  throw BadLine(fmt::format("{} must be a number of tokens, found {}", name, type_name(value)));
+}
+
 int token_count(const Value& row, std::string_view key) {
-  const Value& value = member(row, key);
-  const auto* tokens = std::get_if<std::int64_t>(&value.data);
-  if (tokens == nullptr) {
-    throw BadLine(fmt::format("{} must be a number of tokens, found {}", key, type_name(value)));
-  }
-  return checked_tokens(*tokens, key);
+  return token_count_of(member(row, key), key);
 }
 
 std::int64_t time_ns(std::string_view text, std::string_view name, double unit_s) {
@@ -94,15 +123,13 @@ std::int64_t time_ns(std::string_view text, std::string_view name, double unit_s
   return checked_time(value, name, unit_s);
 }
 
+std::int64_t time_ns_of(const Value& value, std::string_view name, double unit_s) {
+  if (const auto number = number_of(&value)) return checked_time(*number, name, unit_s);
+  throw BadLine(fmt::format("{} must be a number, found {}", name, type_name(value)));
+}
+
 std::int64_t time_ns(const Value& row, std::string_view key, double unit_s) {
-  const Value& value = member(row, key);
-  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
-    return checked_time(static_cast<double>(*integer), key, unit_s);
-  }
-  if (const auto* number = std::get_if<double>(&value.data)) {
-    return checked_time(*number, key, unit_s);
-  }
-  throw BadLine(fmt::format("{} must be a number, found {}", key, type_name(value)));
+  return time_ns_of(member(row, key), key, unit_s);
 }
 
 std::vector<std::uint64_t> hashes(const Value& row, std::string_view key) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -16,13 +17,26 @@ std::vector<std::string_view> comma_fields(std::string_view line);
 /// A line of JSON, which must be an object.
 Value json_line(std::string_view line);
 
+/// The member `key`. Throws BadLine if there is none.
+const Value& member(const Value& row, std::string_view key);
+/// A member within members: path "usage.prompt_tokens"; nullptr if there is none.
+const Value* find_member(const Value& row, std::string_view path);
+/// The member `key` as a list.
+const ValueArray& list(const Value& row, std::string_view key);
+
 /// A token count from 1 to 2147483647.
 int token_count(std::string_view text, std::string_view name);
 int token_count(const Value& row, std::string_view key);
+int token_count_of(const Value& value, std::string_view name);
 
 /// A finite number of units (1 or 0.001 s), at most 4e9 s from 0 (the year 2096 in Unix time).
 std::int64_t time_ns(std::string_view text, std::string_view name, double unit_s);
 std::int64_t time_ns(const Value& row, std::string_view key, double unit_s);
+
+std::int64_t time_ns_of(const Value& value, std::string_view name, double unit_s);
+
+/// An integer or another number, or nothing.
+std::optional<double> number_of(const Value* value);
 
 /// The member `key` as hashes, or none if it is absent.
 std::vector<std::uint64_t> hashes(const Value& row, std::string_view key);

@@ -344,14 +344,9 @@ TEST_F(Traces, AMissingFileAndAFolderAreErrors) {
 TEST_F(Traces, AnUnknownFirstLineListsTheFormats) {
   EXPECT_EQ(
       errors(write("x.csv", "a,b\n1,2\n")),
-      "x.csv:1: this first line is of no known trace format: 'a,b'. Known: azure (CSV of Azure's "
-      "LLM inference traces: TIMESTAMP,ContextTokens,GeneratedTokens); mooncake (JSON lines "
-      "of Mooncake's traces: timestamp (ms), input_length, output_length, hash_ids); csv "
-      "(CSV with a header: arrival_s,prompt_tokens,output_tokens); jsonl (JSON lines: "
-      "{\"arrival_s\":…, \"prompt_tokens\":…, \"output_tokens\":…}); served (JSON lines of a "
-      "recorded run: {\"arrival_time\":…, \"input_toks\":…, \"output_toks\":…}); "
-      "client_result (results of vllm bench serve (--save-detailed) and "
-      "sglang.bench_serving (--output-details))");
+      "x.csv:1: this first line is of no known trace format: 'a,b'. Known (foretoken list "
+      "tells of them): azure, mooncake, burstgpt, vllm_bench, sglang_bench, guidellm, aiperf, "
+      "aiperf_inputs, openai_batch, litellm, sharegpt, csv, jsonl, served");
 }
 
 TEST_F(Traces, ANamedFormatInsistsOnItsHeader) {
@@ -364,7 +359,7 @@ TEST_F(Traces, ANamedFormatInsistsOnItsHeader) {
 }
 
 TEST_F(Traces, AHugeLineIsNoText) {
-  EXPECT_EQ(errors(write_gzip("x.gz", std::string(5'000'000, 'a'))),
+  EXPECT_EQ(errors(write_gzip("x.gz", std::string(5'000'000, 'a')), "jsonl"),
             "x.gz:1: is longer than 4194304 bytes; is this a text file?");
 }
 

@@ -43,7 +43,7 @@ TEST(WorkloadErrors, Rate) {
 TEST(WorkloadErrors, Arrivals) {
   EXPECT_EQ(arrival_errors("arrivals = \"poison\"\nrate = \"4 /s\"\nrequests = 4"),
             "s.toml:2:1: unknown arrival process 'poison'; did you mean 'poisson'? Known: poisson, "
-            "gamma, interval, closed_loop, all_at_once, trace");
+            "gamma, interval, profile, closed_loop, all_at_once, trace");
   EXPECT_EQ(arrival_errors("requests = 4"), "s.toml:1:2: [workload] lacks 'arrivals'");
   EXPECT_EQ(arrival_errors("arrivals = \"gamma\"\nrate = \"4 /s\"\nrequests = 4\nburstiness = 0"),
             "s.toml:5:1: workload.burstiness: must be from 0.001 to 1000000; 1 is Poisson, 0.25 is "
@@ -108,7 +108,7 @@ TEST(WorkloadErrors, Lengths) {
             "s.toml:6:1: [workload.prompt_tokens] lacks 'distribution'");
   EXPECT_EQ(prompt_errors("{ distribution = \"log-normal\" }"),
             "s.toml:6:19: unknown length distribution 'log-normal'; did you mean 'lognormal'? "
-            "Known: fixed, uniform, lognormal, zipf, trace");
+            "Known: fixed, uniform, lognormal, zipf, histogram, trace");
   EXPECT_EQ(prompt_errors("{ distribution = \"fixed\", value = 0 }"),
             "s.toml:6:43: workload.prompt_tokens.value: must be at least 1");
   EXPECT_EQ(prompt_errors("{ distribution = \"uniform\", min = 9, max = 5 }"),
@@ -265,7 +265,8 @@ TEST_F(WorkloadTraces, AnUnreadableTraceIsReportedWithTheTablesOtherMistakes) {
                 "s.toml:3:1: workload.rate_scale: must be from 1e-6 to 1e6; 2.0 doubles the rate");
   EXPECT_EQ(trace_errors("trace = \"t.jsonl\"\ntrace_format = \"moon\""),
             "s.toml:3:1: unknown trace format 'moon'; did you mean 'mooncake'? Known: azure, "
-            "mooncake, csv, jsonl, served, client_result");
+            "mooncake, burstgpt, vllm_bench, sglang_bench, guidellm, aiperf, aiperf_inputs, "
+            "openai_batch, litellm, sharegpt, csv, jsonl, served");
 }
 
 TEST_F(WorkloadTraces, LinesAreReportedWhereTheyStandAndTheFileWhereItIsNamed) {

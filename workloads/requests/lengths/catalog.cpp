@@ -7,6 +7,7 @@ LengthRegistry::Entry fixed_lengths();
 LengthRegistry::Entry uniform_lengths();
 LengthRegistry::Entry lognormal_lengths();
 LengthRegistry::Entry zipf_lengths();
+LengthRegistry::Entry histogram_lengths();
 LengthRegistry::Entry trace_lengths();
 
 LengthRegistry length_registry() {
@@ -15,6 +16,7 @@ LengthRegistry length_registry() {
   registry.add(uniform_lengths());
   registry.add(lognormal_lengths());
   registry.add(zipf_lengths());
+  registry.add(histogram_lengths());
   registry.add(trace_lengths());
   return registry;
 }

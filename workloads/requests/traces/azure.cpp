@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::string_view header = "TIMESTAMP,ContextTokens,GeneratedTokens";
 
-class Azure final : public TraceFormat {
+class Azure final : public LineTraceFormat {
  public:
-  bool recognises(std::string_view first_line) const override { return first_line == header; }
+  bool recognises(const TraceHead& head) const override { return head.first_line == header; }
 
   bool take_header(std::string_view first_line) override {
     if (first_line == header) return true;

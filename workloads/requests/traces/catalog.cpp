@@ -8,7 +8,15 @@ std::unique_ptr<TraceFormat> mooncake_trace();
 std::unique_ptr<TraceFormat> csv_trace();
 std::unique_ptr<TraceFormat> jsonl_trace();
 std::unique_ptr<TraceFormat> served_trace();
-std::unique_ptr<TraceFormat> client_result_trace();
+std::unique_ptr<TraceFormat> vllm_bench_trace();
+std::unique_ptr<TraceFormat> sglang_bench_trace();
+std::unique_ptr<TraceFormat> guidellm_trace();
+std::unique_ptr<TraceFormat> aiperf_trace();
+std::unique_ptr<TraceFormat> aiperf_inputs_trace();
+std::unique_ptr<TraceFormat> openai_batch_trace();
+std::unique_ptr<TraceFormat> litellm_trace();
+std::unique_ptr<TraceFormat> burstgpt_trace();
+std::unique_ptr<TraceFormat> sharegpt_trace();
 
 TraceFormatRegistry trace_format_registry() {
   TraceFormatRegistry registry("trace format");
@@ -19,6 +27,20 @@ TraceFormatRegistry trace_format_registry() {
                "JSON lines of Mooncake's traces: timestamp (ms), input_length, "
                "output_length, hash_ids",
                mooncake_trace);
+  registry.add("burstgpt", "BurstGPT's CSV: Timestamp, Request tokens, Response tokens",
+               burstgpt_trace);
+  registry.add("vllm_bench", "result of vllm bench serve --save-result --save-detailed",
+               vllm_bench_trace);
+  registry.add("sglang_bench", "result of sglang.bench_serving --output-details (lengths)",
+               sglang_bench_trace);
+  registry.add("guidellm", "GuideLLM's benchmarks.json", guidellm_trace);
+  registry.add("aiperf", "AIPerf's profile_export.jsonl", aiperf_trace);
+  registry.add("aiperf_inputs", "inputs.json of AIPerf and genai-perf (lengths, prompts estimated)",
+               aiperf_inputs_trace);
+  registry.add("openai_batch", "OpenAI batch files, sent or returned (lengths)",
+               openai_batch_trace);
+  registry.add("litellm", "LiteLLM's proxy or spend logs, JSON", litellm_trace);
+  registry.add("sharegpt", "ShareGPT's conversations, JSON (lengths, estimated)", sharegpt_trace);
   registry.add("csv", "CSV with a header: arrival_s,prompt_tokens,output_tokens", csv_trace);
   registry.add("jsonl", "JSON lines: {\"arrival_s\":…, \"prompt_tokens\":…, \"output_tokens\":…}",
                jsonl_trace);
@@ -26,10 +48,6 @@ TraceFormatRegistry trace_format_registry() {
                "JSON lines of a recorded run: {\"arrival_time\":…, \"input_toks\":…, "
                "\"output_toks\":…}",
                served_trace);
-  registry.add("client_result",
-               "results of vllm bench serve (--save-detailed) and sglang.bench_serving "
-               "(--output-details)",
-               client_result_trace);
   return registry;
 }
 

@@ -93,10 +93,10 @@ double unit_of_size(std::string_view text) {
   return value >= 1e17 ? 1e-9 : value >= 1e14 ? 1e-6 : value >= 1e11 ? 1e-3 : 1.0;
 }
 
-class Csv final : public TraceFormat {
+class Csv final : public LineTraceFormat {
  public:
-  bool recognises(std::string_view first_line) const override {
-    const auto fields = comma_fields(first_line);
+  bool recognises(const TraceHead& head) const override {
+    const auto fields = comma_fields(head.first_line);
     return find_column(fields, prompt_names) || find_column(fields, output_names);
   }
 

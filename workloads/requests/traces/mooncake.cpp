@@ -9,14 +9,12 @@ namespace {
 
 constexpr int block_tokens = 512;
 
-class Mooncake final : public TraceFormat {
+class Mooncake final : public LineTraceFormat {
  public:
-  bool recognises(std::string_view first_line) const override {
-    return first_line.starts_with('{') &&
-           first_line.find("\"input_length\"") != std::string_view::npos;
+  bool recognises(const TraceHead& head) const override {
+    return head.first_line.starts_with('{') &&
+           head.first_line.find("\"input_length\"") != std::string_view::npos;
   }
-
-  bool take_header(std::string_view) override { return false; }
 
   TraceRow parse(std::string_view line) const override {
     const Value row = json_line(line);

@@ -7,14 +7,12 @@
 namespace foretoken {
 namespace {
 
-class Served final : public TraceFormat {
+class Served final : public LineTraceFormat {
  public:
-  bool recognises(std::string_view first_line) const override {
-    return first_line.starts_with('{') &&
-           first_line.find("\"input_toks\"") != std::string_view::npos;
+  bool recognises(const TraceHead& head) const override {
+    return head.first_line.starts_with('{') &&
+           head.first_line.find("\"input_toks\"") != std::string_view::npos;
   }
-
-  bool take_header(std::string_view) override { return false; }
 
   TraceRow parse(std::string_view line) const override {
     const Value row = json_line(line);

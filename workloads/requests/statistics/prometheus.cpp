@@ -1,0 +1,264 @@
+// Metrics that vLLM and SGLang export: histograms of prompt and answer lengths, counts of requests,
+// histograms of latencies. One page of /metrics tells of the time since the server began, several
+// of what happened between them, a range query of rates over time, too. Requests count when they
+// end.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "workloads/requests/metric_series.hpp"
+#include "workloads/requests/statistics_format.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Names without what stands before the colon; vLLM's, then SGLang's.
+using Names = std::array<std::string_view, 3>;
+constexpr Names prompt_names = {"request_prompt_tokens", "prompt_tokens_histogram", ""};
+constexpr Names output_names = {"request_generation_tokens", "generation_tokens_histogram", ""};
+constexpr Names request_names = {"request_success_total", "num_requests_total", ""};
+
+struct LatencyNames {
+  std::string_view shown;
+  Names names;
+};
+/// vLLM's older time_per_output_token_seconds and both of SGLang's count gaps between tokens.
+constexpr auto latency_names = std::to_array<LatencyNames>(
+    {{"TTFT", {"time_to_first_token_seconds", "", ""}},
+     {"TPOT", {"request_time_per_output_token_seconds", "", ""}},
+     {"ITL", {"inter_token_latency_seconds", "time_per_output_token_seconds", ""}},
+     {"E2E", {"e2e_request_latency_seconds", "", ""}}});
+
+/// A histogram's growth: how much lies in each bucket, up to its bound.
+struct Buckets {
+  std::map<double, double> counts;  // by upper bound; the last may be infinite
+  double sum = 0, count = 0;
+
+  [[nodiscard]] bool empty() const { return count <= 0; }
+};
+
+/// "request_prompt_tokens_bucket" of "vllm:request_prompt_tokens_bucket".
+std::string_view plain_name(std::string_view name) {
+  for (const std::string_view engine : {"vllm", "sglang"}) {
+    if (name.starts_with(engine) && name.size() > engine.size())
+      return name.substr(engine.size() + 1);
+  }
+  return name;
+}
+
+class Metrics {
+ public:
+  Metrics(std::vector<MetricSeries> series, const StatisticsOptions& options)
+      : series_(std::move(series)) {
+    if (!options.window) return;
+    const double begin = first_time();
+    for (MetricSeries& each : series_) {
+      std::erase_if(each.points, [&](const MetricSeries::Point& point) {
+        return point.time_s - begin < options.window->begin.value() ||
+               point.time_s - begin > options.window->end.value();
+      });
+    }
+    std::erase_if(series_, [](const MetricSeries& each) { return each.points.empty(); });
+  }
+
+  /// Under the first of `names` that grew.
+  [[nodiscard]] Buckets buckets(const Names& names) const {
+    for (const std::string_view name : names) {
+      Buckets found;
+      std::map<double, double> up_to;  // Prometheus counts each bucket with all below it
+      for (const MetricSeries& each : series_) {
+        const std::string_view plain = plain_name(each.name);
+        if (name.empty() || !plain.starts_with(name)) continue;
+        const std::string_view part = plain.substr(name.size());
+        if (part == "_sum") found.sum += each.growth();
+        if (part == "_count") found.count += each.growth();
+        if (part == "_bucket") up_to[bound(each)] += each.growth();
+      }
+      double below = 0;
+      for (const auto& [bound, count] : up_to) {
+        found.counts[bound] = std::max(0.0, count - below);
+        below = std::max(below, count);
+      }
+      if (found.count <= 0) found.count = below;
+      if (!found.empty() && !found.counts.empty()) return found;
+    }
+    return {};
+  }
+
+  /// The growth of everything called `name`.
+  [[nodiscard]] double growth(std::string_view name) const {
+    double sum = 0;
+    for (const MetricSeries& each : series_)
+      if (plain_name(each.name) == name) sum += each.growth();
+    return sum;
+  }
+
+  /// Of everything called so, by date.
+  [[nodiscard]] std::map<double, double> increments(const std::string& name) const {
+    std::map<double, double> by_date;
+    for (const MetricSeries& each : series_) {
+      if (plain_name(each.name) != name) continue;
+      if (each.points.size() > 1) by_date.try_emplace(each.points[0].time_s, 0.0);
+      for (const MetricSeries::Point& point : each.increments())
+        by_date[point.time_s] += point.value;
+    }
+    return by_date;
+  }
+
+  [[nodiscard]] std::set<std::string> models() const {
+    std::set<std::string> names;
+    for (const MetricSeries& each : series_)
+      if (const std::string name = each.label("model_name"); !name.empty()) names.insert(name);
+    return names;
+  }
+
+ private:
+  static double bound(const MetricSeries& series) {
+    const std::string text = series.label("le");
+    return text == "+Inf" || text.empty() ? std::numeric_limits<double>::infinity()
+                                          : std::strtod(text.c_str(), nullptr);
+  }
+  [[nodiscard]] double first_time() const {
+    double first = std::numeric_limits<double>::infinity();
+    for (const MetricSeries& each : series_)
+      if (!each.points.empty()) first = std::min(first, each.points[0].time_s);
+    return first;
+  }
+
+  std::vector<MetricSeries> series_;
+};
+
+/// The last bucket has no end; its lengths are taken to be up to twice its beginning.
+LengthHistogram lengths_of(const Buckets& buckets) {
+  LengthHistogram lengths;
+  lengths.edges.push_back(0);
+  for (const auto& [bound, count] : buckets.counts) {
+    const double low = lengths.edges.back();
+    const double edge = std::isinf(bound) ? std::max(2.0 * low, low + 1) : std::floor(bound);
+    if (edge > 1e9 || edge <= low || (std::isinf(bound) && count == 0)) continue;
+    lengths.edges.push_back(static_cast<int>(edge));
+    lengths.weights.push_back(count);
+  }
+  return buckets.sum > 0 ? with_mean(lengths, buckets.sum / buckets.count) : lengths;
+}
+
+/// Linear within a bucket, as Prometheus' histogram_quantile has it; beyond the last bound that
+/// bound.
+double latency_quantile(const Buckets& buckets, double p) {
+  double all = 0, low = 0;
+  for (const auto& [bound, count] : buckets.counts) all += count;
+  double left = p * all;
+  for (const auto& [bound, count] : buckets.counts) {
+    if (std::isinf(bound)) break;
+    if (left <= count && count > 0) return low + (bound - low) * left / count;
+    left -= count;
+    low = bound;
+  }
+  return low;
+}
+
+std::vector<MeasuredLatency> latencies_of(const Metrics& metrics) {
+  std::vector<MeasuredLatency> latencies;
+  for (const auto& [shown, names] : latency_names) {
+    const Buckets buckets = metrics.buckets(names);
+    if (buckets.empty()) continue;
+    const auto ms = [&](double p) { return 1e3 * latency_quantile(buckets, p); };
+    latencies.push_back({std::string(shown), std::llround(buckets.count),
+                         1e3 * buckets.sum / buckets.count, ms(0.5), ms(0.9), ms(0.95), ms(0.99)});
+  }
+  return latencies;
+}
+
+/// Requests that ended, by date.
+std::map<double, double> ended(const Metrics& metrics) {
+  for (const std::string_view name : prompt_names) {
+    const auto by_date = metrics.increments(std::string(name) + "_count");
+    if (!name.empty() && by_date.size() > 1) return by_date;
+  }
+  for (const std::string_view name : request_names) {
+    const auto by_date = metrics.increments(std::string(name));
+    if (!name.empty() && by_date.size() > 1) return by_date;
+  }
+  return {};
+}
+
+void take_rates(const std::map<double, double>& by_date, ObservedTraffic& traffic) {
+  if (by_date.size() < 2) return;
+  const double span = by_date.rbegin()->first - by_date.begin()->first;
+  if (span <= 0) return;
+  traffic.span = Seconds(span);
+  const std::size_t steps = by_date.size() - 1;
+  traffic.step = Seconds(span / static_cast<double>(steps));
+  traffic.rates.assign(steps, 0.0);
+  for (const auto& [date, count] : by_date) {
+    if (date == by_date.begin()->first) continue;
+    const double place = (date - by_date.begin()->first) / traffic.step.value();
+    const auto step = std::min(static_cast<std::size_t>(std::ceil(place - 1e-9)), steps) - 1;
+    traffic.rates[step] += count / traffic.step.value();
+  }
+  constexpr std::size_t steps_most = 96;
+  coarsen(traffic, steps_most);
+}
+
+class Prometheus final : public StatisticsFormat {
+ public:
+  bool recognises(const TraceHead& head) const override {
+    return is_metrics_page(head.beginning) || is_query_answer(head.beginning);
+  }
+
+  ObservedTraffic read(const std::vector<std::filesystem::path>& files,
+                       const StatisticsOptions& options) const override {
+    const double apart = options.over.value_or(Seconds(0.0)).value() /
+                         std::max<double>(1.0, static_cast<double>(files.size()) - 1.0);
+    const Metrics metrics(load_metrics(files, apart), options);
+    const SourcePosition place = {files[0].string()};
+    ObservedTraffic traffic;
+    traffic.prompt_tokens = lengths(metrics, prompt_names, "prompt_tokens_total", place);
+    traffic.output_tokens = lengths(metrics, output_names, "generation_tokens_total", place);
+    traffic.requests = std::llround(requests(metrics));
+    traffic.latencies = latencies_of(metrics);
+    take_rates(ended(metrics), traffic);
+    if (files.size() == 1 && options.over && traffic.rates.empty()) {
+      traffic.span = *options.over;
+      traffic.rates = {static_cast<double>(traffic.requests) / options.over->value()};
+    }
+    if (metrics.models().size() > 1) {
+      traffic.notes.push_back(fmt::format("requests to {} models are added up: {}",
+                                          metrics.models().size(),
+                                          fmt::join(metrics.models(), ", ")));
+    }
+    return traffic;
+  }
+
+ private:
+  static double requests(const Metrics& metrics) {
+    if (const Buckets prompts = metrics.buckets(prompt_names); !prompts.empty())
+      return prompts.count;
+    for (const std::string_view name : request_names)
+      if (const double count = metrics.growth(name); count > 0) return count;
+    return 0;
+  }
+
+  /// A histogram, or, without one, the mean of `total`.
+  static LengthHistogram lengths(const Metrics& metrics, const Names& names, std::string_view total,
+                                 const SourcePosition& place) {
+    if (const Buckets buckets = metrics.buckets(names); !buckets.empty())
+      return lengths_of(buckets);
+    const double tokens = metrics.growth(total), count = requests(metrics);
+    if (tokens > 0 && count > 0)
+      return length_histogram({{static_cast<int>(std::clamp(tokens / count, 1.0, 1e9))}});
+    throw ConfigError(place,
+                      fmt::format("holds neither {}_bucket nor {} of requests that ended; take all "
+                                  "metrics that begin with vllm: or sglang:, after some traffic",
+                                  names[0], total));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<StatisticsFormat> prometheus_statistics() { return std::make_unique<Prometheus>(); }
+
+}  // namespace foretoken
