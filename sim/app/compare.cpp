@@ -10,6 +10,8 @@
 #include <memory>
 #include <thread>
 
+#include "sim/app/export_folder.hpp"
+#include "sim/app/launch_source.hpp"
 #include "sim/app/model_warnings.hpp"
 #include "sim/app/named_files.hpp"
 #include "sim/app/run_overrides.hpp"
@@ -37,6 +39,7 @@ struct CompareOptions {
   std::vector<std::string> goals;
   std::string out_folder;
   std::string report_path;
+  std::string export_folder;
   std::size_t jobs = 0;
   bool resume = false;
   bool json = false;
@@ -114,6 +117,25 @@ void show_progress(bool shown, std::size_t finished, std::size_t wanted) {
   rewrite_line(finished == wanted ? "" : fmt::format("  {} of {} layouts", finished, wanted));
 }
 
+/// Where results go, unless told.
+std::filesystem::path default_folder(const CompareOptions& options) {
+  return std::filesystem::path(options.scenario).stem().string() + ".compare";
+}
+
+/// Writes --export of the layout that is best by the first goal, and says what it wrote.
+std::string export_best(const CompareOptions& options, const Comparison& comparison,
+                        Outputs& outputs) {
+  if (options.export_folder.empty() || !comparison.is_complete) return "";
+  if (comparison.best.empty()) return "  Nothing was exported: no layout served all requests\n";
+  const BestLayout& best = comparison.best.front();
+  const ComparedLayout& row = comparison.rows[best.row];
+  const Scenario scenario = load_scenario(
+      options.scenario, with(options.overrides, row.layout.request(comparison.choices)));
+  return fmt::format(
+      "\n  {}, the {}:\n{}", layout_text(comparison, row), best.goal(),
+      write_export(options.export_folder, scenario, outputs, terminal_width(stdout)));
+}
+
 int compare(const CompareOptions& options) {
   if (!options.report_path.empty()) check_page_charts();
   const std::vector<LayoutChoice> choices = choices_of(options);
@@ -124,13 +146,13 @@ int compare(const CompareOptions& options) {
     if (!std::exchange(is_warned, true)) warn_of_left_out(scenario.model);
     check_scenario(scenario, Catalogs());
   });
-  const std::filesystem::path folder =
-      options.out_folder.empty()
-          ? std::filesystem::path(options.scenario).stem().string() + ".compare"
-          : options.out_folder;
+  const std::filesystem::path folder = options.out_folder.empty()
+                                           ? default_folder(options)
+                                           : std::filesystem::path(options.out_folder);
   Outputs outputs(inputs_of(options.scenario, options.overrides));
   outputs.expect_in(folder, {"compare.csv", "compare.json"});
   if (!options.report_path.empty()) outputs.expect(options.report_path);
+  expect_export(options.export_folder, outputs);
   outputs.make(folder);
   if (options.resume && std::filesystem::exists(folder / "rows.jsonl")) {
     throw ConfigError({(folder / "rows.jsonl").string()},
@@ -160,13 +182,14 @@ int compare(const CompareOptions& options) {
   }
   outputs.write(folder / "compare.csv", comparison_csv(comparison));
   outputs.write(folder / "compare.json", to_json(comparison_value(comparison)) + "\n");
+  const std::string exported = export_best(options, comparison, outputs);
   outputs.publish();
   if (options.json) {
     show_data(to_json(comparison_value(comparison)) + "\n");
   } else if (!options.quiet) {
-    show("{}\n  Wrote compare.csv and compare.json to {}\n",
+    show("{}\n  Wrote compare.csv and compare.json to {}\n{}",
          comparison_table(comparison, shows_colour(stdout), terminal_width(stdout)),
-         folder.string());
+         folder.string(), exported);
   }
   if (!comparison.is_complete) {
     tell(
@@ -185,7 +208,9 @@ void add_compare(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* command = program.add_subcommand(
       "compare", "Simulate several parallel layouts or engines and compare them");
-  command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
+  auto launched = std::make_shared<LaunchSource>();
+  CLI::Option* file = command->add_option("scenario", options->scenario, "Scenario file (TOML)");
+  add_from_options(*command, file, *launched);
   const auto values = [&](const char* name, std::vector<std::string>& out, const char* text) {
     command->add_option(name, out, text)->delimiter(',')->allow_extra_args(false);
   };
@@ -207,6 +232,7 @@ void add_compare(CLI::App& program, Action& chosen) {
   command->add_option(
       "--out", options->out_folder,
       "Write runs.sqlite, compare.csv and compare.json to this folder (default: SCENARIO.compare)");
+  add_export_option(*command, options->export_folder, "the layout that is best by the first goal");
   command->add_option("--report", options->report_path,
                       "Write charts of the layouts to this HTML file");
   command->add_option("--jobs", options->jobs, "Parallel runs (default: one per CPU)")
@@ -221,8 +247,19 @@ void add_compare(CLI::App& program, Action& chosen) {
       "  foretoken compare examples/engines.toml --preset vllm-v1,sglang,tensorrt-llm\n"
       "  foretoken compare examples/disaggregated.toml --set cluster.name=h100-sxm-8x4 "
       "--pools 1:3,2:2,3:1\n"
-      "  foretoken compare examples/tensor_parallel.toml --out results --goal e2e_p99_ms"));
-  command->callback([options, &chosen] { chosen = [options] { return compare(*options); }; });
+      "  foretoken compare examples/tensor_parallel.toml --out results --goal e2e_p99_ms --export "
+      "deploy\n"
+      "  foretoken compare --from \"vllm serve Qwen/Qwen3-32B\" --cluster h100-sxm-8 --tp 1,2,4"));
+  command->callback([options, launched, &chosen] {
+    if (options->scenario.empty() && launched->from.empty()) throw CLI::RequiredError("scenario");
+    chosen = [options, launched] {
+      if (launched->from.empty()) return compare(*options);
+      if (options->out_folder.empty()) options->out_folder = "imported.compare";
+      options->scenario =
+          imported_file(*launched, options->out_folder, options->quiet || options->json);
+      return compare(*options);
+    };
+  });
 }
 
 }  // namespace foretoken

@@ -5,71 +5,28 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sim/app/terminal.hpp"
+#include "sim/base/output_file.hpp"
+#include "sim/base/toml.hpp"
 #include "sim/deployments/deployment_format.hpp"
 #include "sim/report/terminal_text.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace foretoken {
 namespace {
 
-// What is taken where nobody says anything about the traffic: a chat's order of size.
-constexpr std::int64_t prompt_tokens_assumed = 1024, output_tokens_assumed = 256;
-constexpr std::int64_t requests_assumed = 400;
-
-/// "4", "4/s" and "4 /s".
-std::string rate_text(std::string text) {
-  std::erase(text, ' ');
-  const auto slash = std::min(text.find('/'), text.size());
-  return text.substr(0, slash) + " " + (slash == text.size() ? "/s" : text.substr(slash));
+/// A file that a table names keeps its name wherever the scenario is written to.
+void make_name_absolute(Value& tables, const char* table) {
+  const Value* found = tables.find(table);
+  const Value* name = found == nullptr ? nullptr : found->find("name");
+  if (name == nullptr || !name->is_string()) return;
+  const std::filesystem::path path = std::get<std::string>(name->data);
+  if (!std::filesystem::is_regular_file(path)) return;
+  Value changed = *found;
+  changed.set("name", std::filesystem::absolute(path).lexically_normal().string());
+  tables.set(table, std::move(changed));
 }
-
-class TrafficTable {
- public:
-  TrafficTable(const LaunchSource& source, std::vector<std::string>& notes)
-      : source_(source), notes_(notes) {}
-
-  Value build() {
-    const bool is_replayed = !source_.traffic.empty() && source_.rate.empty() && source_.users == 0;
-    if (is_replayed) {
-      table_.set("arrivals", "trace");
-    } else if (source_.users > 0) {
-      table_.set("arrivals", "closed_loop");
-      table_.set("users", source_.users);
-    } else {
-      table_.set("arrivals", "poisson");
-      table_.set("rate", source_.rate.empty() ? "1 /s" : rate_text(source_.rate));
-      if (source_.rate.empty()) assumed_.emplace_back("1 request/s (--rate)");
-    }
-    if (!source_.traffic.empty()) {
-      table_.set("trace", std::filesystem::absolute(source_.traffic).lexically_normal().string());
-    }
-    set_count("requests", source_.requests, requests_assumed, "requests (--requests)");
-    set_count("prompt_tokens", source_.prompt_tokens, prompt_tokens_assumed,
-              "prompt tokens (--prompt-tokens)");
-    set_count("output_tokens", source_.output_tokens, output_tokens_assumed,
-              "output tokens (--output-tokens)");
-    if (!assumed_.empty()) {
-      notes_.push_back(fmt::format("a launch command does not say the traffic; assumed: {}",
-                                   fmt::join(assumed_, ", ")));
-    }
-    return std::move(table_);
-  }
-
- private:
-  void set_count(const char* key, std::int64_t given, std::int64_t assumed, const char* text) {
-    if (given > 0) {
-      table_.set(key, given);
-    } else if (source_.traffic.empty()) {
-      table_.set(key, assumed);
-      assumed_.push_back(fmt::format("{} {}", assumed, text));
-    }
-  }
-
-  const LaunchSource& source_;
-  std::vector<std::string>& notes_;
-  Value table_;
-  std::vector<std::string> assumed_;
-};
 
 std::string fate_text(FlagFate fate) {
   switch (fate) {
@@ -87,25 +44,31 @@ std::string fate_text(FlagFate fate) {
 
 }  // namespace
 
+CLI::Option* add_from_options(CLI::App& command, CLI::Option* file, LaunchSource& source) {
+  CLI::Option* from = command.add_option(
+      "--from", source.from,
+      "Instead of a scenario: a launch command in quotes, a script or a manifest (see import --help)");
+  from->excludes(file);
+  command.add_option("--cluster", source.cluster, "Cluster: name or TOML file")->needs(from);
+  command.add_option("--model", source.model, "Model, if the launch command names none")->needs(from);
+  add_launch_options(command, from, source);
+  return from;
+}
+
 void add_launch_options(CLI::App& command, CLI::Option* from, LaunchSource& source) {
   const auto add = [&](const char* name, auto& value, const char* text) {
     CLI::Option* option = command.add_option(name, value, text);
     if (from != nullptr) option->needs(from);
     return option;
   };
+  TrafficSource& traffic = source.traffic;
   add("--service", source.service, "Service to use, if the file defines several");
-  add("--rate", source.rate, "Arrival rate, such as 4/s");
-  add("--users", source.users,
-      "Concurrent users, each of whom waits for the answer, instead of --rate")
-      ->check(CLI::PositiveNumber)
-      ->excludes("--rate");
-  add("--prompt-tokens", source.prompt_tokens, "Prompt length, in tokens")
+  add_arrival_options(command, from, traffic);
+  add("--prompt-tokens", traffic.prompt_tokens, "Prompt length, in tokens")
       ->check(CLI::PositiveNumber);
-  add("--output-tokens", source.output_tokens, "Output length, in tokens")
+  add("--output-tokens", traffic.output_tokens, "Output length, in tokens")
       ->check(CLI::PositiveNumber);
-  add("--requests", source.requests, "Number of requests")->check(CLI::PositiveNumber);
-  add("--traffic", source.traffic, "Trace file for lengths and, without --rate, arrival times")
-      ->check(CLI::ExistingFile);
+  add_traffic_files(command, traffic);
 }
 
 LaunchedScenario servers_from(const LaunchSource& source) {
@@ -115,13 +78,30 @@ LaunchedScenario servers_from(const LaunchSource& source) {
 
 LaunchedScenario scenario_from(const LaunchSource& source) {
   LaunchedScenario scenario = servers_from(source);
-  scenario.tables.set("workload", TrafficTable(source, scenario.notes).build());
+  scenario.tables.set("workload", traffic_table(source.traffic, scenario.notes));
   return scenario;
 }
 
+std::string imported_file(const LaunchSource& source, const std::filesystem::path& folder,
+                          bool quiet) {
+  LaunchedScenario launched = scenario_from(source);
+  static_cast<void>(read_scenario(launched.tables, {".", false}));  // tells what cannot be
+  for (const char* table : {"cluster", "model"}) make_name_absolute(launched.tables, table);
+  const std::filesystem::path path = folder / "imported.toml";
+  Outputs outputs(inputs_of(source));
+  outputs.expect_in(folder, {"imported.toml"});
+  outputs.make(folder);
+  outputs.write(path, "# Imported by `foretoken import`.\n\n" + to_toml(launched.tables));
+  outputs.publish();
+  if (!quiet)
+    tell("{}Wrote {}\n", import_text(launched, terminal_width(stderr), shows_colour(stderr), true),
+         path.string());
+  return path.string();
+}
+
 std::vector<std::filesystem::path> inputs_of(const LaunchSource& source) {
-  std::vector<std::filesystem::path> files;
-  for (const std::string& name : {source.from, source.traffic, source.cluster, source.model})
+  std::vector<std::filesystem::path> files = source.traffic.paths();
+  for (const std::string& name : {source.from, source.cluster, source.model})
     if (!name.empty() && name.find_first_of(" \n") == std::string::npos) files.emplace_back(name);
   return files;
 }

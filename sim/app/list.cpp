@@ -16,6 +16,7 @@
 #include "sim/scenario/engine_preset.hpp"
 #include "workloads/requests/arrival_process.hpp"
 #include "workloads/requests/length_distribution.hpp"
+#include "workloads/requests/statistics_format.hpp"
 #include "workloads/requests/trace_format.hpp"
 
 namespace foretoken {
@@ -61,6 +62,7 @@ int print_everything_json() {
   value.set("arrivals", registry_value(arrival_registry()));
   value.set("length_distributions", registry_value(length_registry()));
   value.set("trace_formats", registry_value(trace_format_registry()));
+  value.set("traffic_formats", registry_value(statistics_registry()));
   value.set("gpus", names_value(gpu_names()));
   value.set("models", names_value(model_names()));
   value.set("clusters", names_value(cluster_names()));
@@ -77,6 +79,7 @@ int list_everything() {
   print_family(arrival_registry(), "[workload] arrivals");
   print_family(length_registry(), "[workload] prompt_tokens, output_tokens: distribution");
   print_family(trace_format_registry(), "[workload] trace_format");
+  print_family(statistics_registry(), "foretoken traffic --format");
   show(
       "{} GPUs (foretoken gpu list), {} models (foretoken model list), {} clusters (foretoken "
       "cluster list)\n",

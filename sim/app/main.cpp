@@ -67,6 +67,7 @@ int run(int argc, char** argv) {
   add_dispatch(program, chosen);
   add_validate(program, chosen);
   add_import(program, chosen);
+  add_traffic(program, chosen);
   add_gpu(program, chosen);
   add_model(program, chosen);
   add_cluster(program, chosen);

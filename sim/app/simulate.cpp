@@ -14,15 +14,19 @@
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/app/traffic_text.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/nearest_name.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
+#include "sim/report/load_tools.hpp"
 #include "sim/report/page.hpp"
 #include "sim/report/run_warnings.hpp"
 #include "sim/run/kernel_sampler.hpp"
 #include "sim/run/observer_group.hpp"
 #include "sim/run/step_log.hpp"
+#include "sim/run/token_log.hpp"
 #include "sim/run/trace_recorder.hpp"
 
 namespace foretoken {
@@ -38,6 +42,7 @@ struct SimulateOptions {
   std::string report_path;
   std::string trace_path;
   std::string trace_kernels;
+  std::string metrics;
   bool trace_tokens = false;
   bool json = false;
   bool quiet = false;
@@ -47,33 +52,59 @@ struct SimulateOptions {
 
 /// The report last: where it stands the others do.
 void write_folder(const std::filesystem::path& folder, const Scenario& scenario,
-                  const Report& report, Outputs& outputs) {
+                  const Report& report, const TokenGaps& gaps, Outputs& outputs) {
   outputs.write(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));
   outputs.write(folder / "requests.csv", requests_csv(report));
+  outputs.write(folder / "vllm_bench.json", vllm_bench_json(report, gaps));
+  outputs.write(folder / "profile_export.jsonl", aiperf_jsonl(report, gaps));
   outputs.write(folder / "report.json", to_json(report_value(report)) + "\n");
+}
+
+/// The file, with its traffic replaced.
+LaunchedScenario with_traffic(const SimulateOptions& options) {
+  LaunchedScenario scenario{load_toml(options.scenario), {}, {}};
+  scenario.tables.set("workload", traffic_table(options.launched.traffic, scenario.notes));
+  return scenario;
+}
+
+/// What the file says, or what is launched, with --traffic and --set on top.
+Scenario asked_scenario(const SimulateOptions& options, const std::vector<std::string>& overrides) {
+  const bool is_launched = !options.launched.from.empty();
+  if (!is_launched && options.launched.traffic.files.empty())
+    return load_scenario(options.scenario, overrides);
+  LaunchedScenario scenario = is_launched ? scenario_from(options.launched) : with_traffic(options);
+  if (!options.quiet && !options.json)
+    tell("{}", import_text(scenario, terminal_width(stderr), shows_colour(stderr), true));
+  for (const std::string& assignment : overrides) apply_override(scenario.tables, assignment);
+  const std::filesystem::path folder = std::filesystem::path(options.scenario).parent_path();
+  return read_scenario(scenario.tables, {is_launched || folder.empty() ? "." : folder, false});
+}
+
+/// What the traffic's file says of latencies.
+std::vector<MeasuredLatency> measured_latencies(const TrafficSource& traffic) {
+  if (traffic.files.empty() || !is_statistics(traffic.files[0])) return {};
+  return observed_traffic(traffic).latencies;
+}
+
+std::vector<std::filesystem::path> files_read(const SimulateOptions& options,
+                                              const std::vector<std::string>& overrides) {
+  if (!options.launched.from.empty()) return inputs_of(options.launched);
+  std::vector<std::filesystem::path> inputs = inputs_of(options.scenario, overrides);
+  for (const auto& file : options.launched.traffic.paths()) inputs.push_back(file);
+  return inputs;
 }
 
 /// All that is to be written, checked before anything runs.
 Outputs outputs_of(const SimulateOptions& options, const std::vector<std::string>& overrides) {
-  Outputs outputs(options.launched.from.empty() ? inputs_of(options.scenario, overrides)
-                                                : inputs_of(options.launched));
+  Outputs outputs(files_read(options, overrides));
   if (!options.out_folder.empty()) {
-    outputs.expect_in(options.out_folder, {"report.json", "requests.csv", "scenario.toml"});
+    outputs.expect_in(options.out_folder, {"report.json", "requests.csv", "scenario.toml",
+                                           "vllm_bench.json", "profile_export.jsonl"});
   }
   expect_export(options.export_folder, outputs);
   for (const std::string& file : {options.steps_path, options.trace_path, options.report_path})
     if (!file.empty()) outputs.expect(file);
   return outputs;
-}
-
-/// What the file says, or what is launched, with --set on top.
-Scenario asked_scenario(const SimulateOptions& options, const std::vector<std::string>& overrides) {
-  if (options.launched.from.empty()) return load_scenario(options.scenario, overrides);
-  LaunchedScenario launched = scenario_from(options.launched);
-  if (!options.quiet && !options.json)
-    tell("{}", import_text(launched, terminal_width(stderr), shows_colour(stderr), true));
-  for (const std::string& assignment : overrides) apply_override(launched.tables, assignment);
-  return read_scenario(launched.tables, {".", false});
 }
 
 TraceOptions trace_options(const SimulateOptions& options) {
@@ -96,7 +127,16 @@ TraceOptions trace_options(const SimulateOptions& options) {
   return trace;
 }
 
+std::optional<LoadTool> load_tool(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  if (const auto tool = parse_enum<LoadTool>(name)) return tool;
+  const auto& names = EnumNames<LoadTool>::names;
+  throw ConfigError({"--metrics"},
+                    unknown_name_message("load tool", name, {names.begin(), names.end()}));
+}
+
 int simulate(const SimulateOptions& options) {
+  const std::optional<LoadTool> tool = load_tool(options.metrics);
   std::vector<std::string> overrides = options.overrides;
   if (options.skip_bad_lines) overrides.emplace_back("workload.skip_bad_lines=true");
   if (!options.intervals.empty()) overrides.push_back("run.intervals=" + options.intervals);
@@ -121,6 +161,8 @@ int simulate(const SimulateOptions& options) {
   }
   if (steps != nullptr) observers.add(*steps);
   if (trace != nullptr) observers.add(*trace);
+  TokenLog tokens;
+  if (!options.out_folder.empty() || !options.metrics.empty()) observers.add(tokens);
   ProgressBar bar(!options.quiet && can_rewrite(stderr));
   RunOptions run_options;
   if (!observers.empty()) run_options.observer = &observers;
@@ -138,18 +180,32 @@ int simulate(const SimulateOptions& options) {
     report.roofline = kernels.roofline();
     outputs.write(options.report_path, report_page(report));
   }
-  if (!options.out_folder.empty()) write_folder(options.out_folder, scenario, report, outputs);
+  const TokenGaps gaps = tokens.take();
+  if (!options.out_folder.empty())
+    write_folder(options.out_folder, scenario, report, gaps, outputs);
   std::string exported;
   if (!options.export_folder.empty())
     exported =
         "\n" + write_export(options.export_folder, scenario, outputs, terminal_width(stdout));
   outputs.publish();
+  std::optional<ToolMetrics> metrics;
+  if (tool) metrics = tool_metrics(*tool, report, gaps);
+  const std::vector<MeasuredLatency> measured = measured_latencies(options.launched.traffic);
   if (options.json) {
-    show_data(to_json(report_value(report)) + "\n");
+    Value value = report_value(report);
+    if (!measured.empty()) value.set("measured", measured_value(measured));
+    if (metrics) value.set("metrics", tool_metrics_value(*metrics));
+    show_data(to_json(value) + "\n");
   } else if (!options.quiet) {
-    show("{}", report_table(report, shows_colour(stdout), terminal_width(stdout)));
+    show("{}{}", report_table(report, shows_colour(stdout), terminal_width(stdout)),
+         measured_text(measured, report, terminal_width(stdout), shows_colour(stdout)));
+    if (metrics)
+      show("{}", tool_metrics_text(*metrics, terminal_width(stdout), shows_colour(stdout)));
     if (!options.out_folder.empty()) {
-      show("\nWrote report.json, requests.csv and scenario.toml to {}\n", options.out_folder);
+      show(
+          "\nWrote report.json, requests.csv, scenario.toml, vllm_bench.json and "
+          "profile_export.jsonl to {}\n",
+          options.out_folder);
     }
     show("{}", exported);
   }
@@ -163,19 +219,13 @@ void add_simulate(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand(
       "simulate", "Simulate a scenario and report latency, throughput and cost");
   CLI::Option* file = command->add_option("scenario", options->scenario, "Scenario file (TOML)");
-  CLI::Option* from = command->add_option("--from", options->launched.from,
-                                          "Instead of a scenario: a launch command in quotes, a "
-                                          "script or a manifest (see import --help)");
-  from->excludes(file);
-  command->add_option("--cluster", options->launched.cluster, "Cluster: name or TOML file")
-      ->needs(from);
-  command->add_option("--model", options->launched.model, "Model, if the launch command names none")
-      ->needs(from);
-  add_launch_options(*command, from, options->launched);
+  add_from_options(*command, file, options->launched);
   add_set_option(*command, options->overrides, "the scenario for this run");
-  command->add_option(
-      "--out", options->out_folder,
-      "Write report.json, requests.csv and the resolved scenario.toml to this folder");
+  command->add_option("--out", options->out_folder,
+                      "Write report.json, requests.csv, the resolved scenario.toml and the results "
+                      "as vLLM's load tool and AIPerf write them to this folder");
+  command->add_option("--metrics", options->metrics,
+                      "Also print metrics as a load tool defines them: aiperf, inferencex or vllm");
   add_export_option(*command, options->export_folder, "the scenario");
   command->add_option("--steps", options->steps_path,
                       "Write every engine step to this file (JSON lines)");
@@ -206,6 +256,7 @@ void add_simulate(CLI::App& program, Action& chosen) {
       "  foretoken simulate examples/quickstart.toml --out results --steps steps.jsonl\n"
       "  foretoken simulate examples/quickstart.toml --report report.html\n"
       "  foretoken simulate examples/quickstart.toml --trace trace.json.gz\n"
+      "  foretoken simulate examples/quickstart.toml --traffic metrics.txt --over 10min\n"
       "  foretoken simulate --from \"vllm serve Qwen/Qwen3-8B\" --cluster l40s-1 --rate 2/s"));
   command->callback([options, &chosen] {
     if (options->scenario.empty() && options->launched.from.empty())

@@ -34,6 +34,7 @@ void add_gpu(CLI::App& program, Action& chosen);
 void add_model(CLI::App& program, Action& chosen);
 void add_cluster(CLI::App& program, Action& chosen);
 void add_import(CLI::App& program, Action& chosen);
+void add_traffic(CLI::App& program, Action& chosen);
 void add_engine(CLI::App& program, Action& chosen);
 void add_list(CLI::App& program, Action& chosen);
 void add_keys(CLI::App& program, Action& chosen);

@@ -1,0 +1,1 @@
+traffic examples/traffic/aiperf.jsonl --format aiperf --json

@@ -1,0 +1,1 @@
+traffic examples/traffic/aiperf_inputs.json --format aiperf_inputs --json

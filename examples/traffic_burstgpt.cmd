@@ -1,0 +1,1 @@
+traffic examples/traffic/burstgpt.csv --format burstgpt --json

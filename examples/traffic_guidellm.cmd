@@ -1,0 +1,1 @@
+traffic examples/traffic/guidellm.json --format guidellm --json

@@ -1,0 +1,1 @@
+traffic examples/traffic/litellm.jsonl --format litellm --json

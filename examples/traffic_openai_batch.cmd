@@ -1,0 +1,1 @@
+traffic examples/traffic/openai_batch.jsonl --format openai_batch --json

@@ -1,0 +1,1 @@
+traffic examples/traffic/metrics_range.json --json

@@ -1,0 +1,1 @@
+traffic examples/traffic/sglang_bench.jsonl --format sglang_bench --json

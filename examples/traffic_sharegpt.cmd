@@ -1,0 +1,1 @@
+traffic examples/traffic/sharegpt.json --format sharegpt --json

@@ -1,0 +1,1 @@
+traffic examples/traffic/vllm_bench.json --format vllm_bench --json
