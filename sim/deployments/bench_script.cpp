@@ -1,5 +1,7 @@
 #include "sim/deployments/bench_script.hpp"
 
+#include <charconv>
+
 #include "sim/base/json.hpp"
 #include "sim/deployments/launch_line.hpp"
 #include "sim/deployments/launcher.hpp"
@@ -24,19 +26,21 @@ class BenchWriter {
     const bool is_plain = number("prompt_tokens") > 0 && number("output_tokens") > 0 &&
                           (arrivals_ == "poisson" || arrivals_ == "gamma" ||
                            arrivals_ == "closed_loop" || arrivals_ == "all_at_once") &&
-                          workload_.find("requests") != nullptr;
+                          workload_.find("requests") != nullptr &&
+                          workload_.find("window") == nullptr &&
+                          workload_.find("diurnal") == nullptr && workload_.find("part") == nullptr;
     const std::vector<std::string> command = !is_plain                     ? aiperf_command()
                                              : launcher_.bench == "sglang" ? sglang_command()
                                                                            : vllm_command();
     out_.text = fmt::format(
         "#!/usr/bin/env bash\n"
-        "# The traffic of scenario.toml against the servers of launch.sh; then what was "
-        "predicted.\n"
+        "# The traffic of scenario.toml against the servers of launch.sh; then what was measured "
+        "beside\n# what was predicted of it.\n"
         "# Several replicas: put the address of what balances them.\n"
         "set -euo pipefail\n"
         "cd \"$(dirname \"$0\")\"\n"
-        "URL=${{URL:-http://localhost:{}}}\n\n{}\nforetoken simulate scenario.toml\n",
-        launcher_.port, command_lines(command, bench_width, 0));
+        "URL=${{URL:-http://localhost:{}}}\n\n{}\nforetoken {}\n",
+        launcher_.port, command_lines(command, bench_width, 0), reading_);
     return std::move(out_);
   }
 
@@ -50,10 +54,13 @@ class BenchWriter {
     const auto* whole = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->data);
     return whole == nullptr ? 0 : *whole;
   }
-  /// "4 /s" as 4.
+  /// "4 /s" as 4, times rate_scale.
   [[nodiscard]] std::string rate() const {
-    const std::string rate = text("rate");
-    return rate.substr(0, rate.find(' '));
+    const std::string rate = text("rate"), scale = text("rate_scale");
+    double value = 0, factor = 1;
+    std::from_chars(rate.data(), rate.data() + rate.size(), value);
+    std::from_chars(scale.data(), scale.data() + scale.size(), factor);
+    return rate.empty() ? "" : fmt::format("{:.6g}", value * factor);
   }
 
   void append_pace(std::vector<std::string>& words) const {
@@ -61,7 +68,8 @@ class BenchWriter {
     if (arrivals_ == "closed_loop") words.push_back("--max-concurrency " + text("users"));
   }
 
-  [[nodiscard]] std::vector<std::string> vllm_command() const {
+  [[nodiscard]] std::vector<std::string> vllm_command() {
+    reading_ = "validate result.json";
     std::vector<std::string> words = {"vllm bench serve",
                                       "--backend openai",
                                       "--base-url \"$URL\"",
@@ -82,6 +90,7 @@ class BenchWriter {
   [[nodiscard]] std::string burstiness() const { return text("burstiness"); }
 
   [[nodiscard]] std::vector<std::string> sglang_command() {
+    reading_ = "validate result.jsonl";
     std::vector<std::string> words = {"python3 -m sglang.bench_serving",
                                       "--backend sglang",
                                       "--base-url \"$URL\"",
@@ -101,6 +110,7 @@ class BenchWriter {
 
   [[nodiscard]] std::vector<std::string> aiperf_command() {
     const bool is_open = arrivals_ != "closed_loop";
+    reading_ = "simulate scenario.toml --metrics aiperf";
     write_traffic(is_open);
     std::vector<std::string> words = {"aiperf profile",
                                       "--model " + shell_word(server_.model),
@@ -148,6 +158,7 @@ class BenchWriter {
   const Launcher& launcher_;
   Value workload_;
   std::string arrivals_;
+  std::string reading_;  // how the result is read
   BenchScript out_;
 };
 

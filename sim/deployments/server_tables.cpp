@@ -8,13 +8,11 @@
 #include "models/transformer.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/deployments/launch_line.hpp"
+#include "sim/deployments/launched_drafts.hpp"
 #include "sim/scenario/recorded_names.hpp"
 
 namespace foretoken {
 namespace {
-
-/// Of drafts, where a launch line cannot say: what measured heads reach on ordinary text.
-constexpr double acceptance_assumed = 0.7;
 
 class TableFiller {
  public:
@@ -181,69 +179,12 @@ class TableFiller {
     if (attention > 1) out_.layout.set("expert_exchange", exchange);
   }
 
-  /// The member of the drafts' flags, or nullptr.
-  [[nodiscard]] const Value* draft_setting(const std::string& name) const {
-    const SpeculativeFlags& flags = launcher_.speculative;
-    if (flags.config.empty()) return server_.find(name);
-    const Value* config = server_.find(flags.config);
-    return config == nullptr || !config->is_object() ? nullptr : config->find(name);
-  }
-
   void fill_speculation() {
-    const SpeculativeFlags& flags = launcher_.speculative;
-    const Value* config = flags.config.empty() ? nullptr : server_.find(flags.config);
-    const Value* method = draft_setting(flags.method);
-    if (config == nullptr && method == nullptr) return;
-    if (config != nullptr && !config->is_object()) {
-      fail(config->position, fmt::format("{} must be an object, as '{{\"{}\": …}}'",
-                                         launcher_.spelt(flags.config), flags.method));
-    }
-    const Value* model = draft_setting(flags.model);
-    const std::string there = method != nullptr ? launch_value_text(*method) : "draft_model";
-    const std::string here = second_of(flags.methods, there);
-    if (here.empty()) {
-      std::vector<std::string_view> known;
-      for (const auto& [name, ours] : flags.methods) known.push_back(name);
-      fail(method != nullptr ? method->position : config->position,
-           unknown_name_message("method of drafting", there, known));
-    }
-    Value table;
-    table.set("method", here);
-    table.set("drafts", drafts());
-    table.set("acceptance", acceptance_assumed);
-    if (here == "draft_model" && model != nullptr) {
-      table.set("model", model_called(launch_value_text(*model), model->position));
-    }
-    out_.engine.set("speculative", table);
-    out_.notes.push_back(
-        fmt::format("no launch line says how many drafts are accepted: {} is assumed of each "
-                    "(engine.speculative.acceptance)",
-                    acceptance_assumed));
-    tell_speculation(here);
-  }
-
-  void tell_speculation(const std::string& method) {
-    const SpeculativeFlags& flags = launcher_.speculative;
-    const std::string meaning =
-        fmt::format("[engine.speculative] method = {}, drafts = {}", method, drafts());
-    std::vector<std::string> names = {flags.config};
-    if (flags.config.empty()) {
-      names = {flags.method, flags.drafts, flags.model};
-      std::ranges::copy(flags.also_drafts, std::back_inserter(names));
-    }
-    for (const std::string& name : names)
-      if (server_.find(name) != nullptr) tell(name, FlagFate::set, meaning);
-  }
-
-  [[nodiscard]] int drafts() const {
-    std::vector<std::string> names = {launcher_.speculative.drafts};
-    std::ranges::copy(launcher_.speculative.also_drafts, std::back_inserter(names));
-    for (const std::string& name : names) {
-      const Value* value = draft_setting(name);
-      const auto* whole = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->data);
-      if (whole != nullptr && *whole >= 1) return static_cast<int>(*whole);
-    }
-    return 1;
+    const std::optional<LaunchedDrafts> drafts = launched_drafts(server_, launcher_);
+    if (!drafts) return;
+    out_.engine.set("speculative", drafts->table);
+    out_.notes.push_back(drafts->note);
+    for (const std::string& flag : drafts->flags) tell(flag, FlagFate::set, drafts->meaning);
   }
 
   void fill_flag(const LaunchFlag& flag) {

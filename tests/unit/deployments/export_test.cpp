@@ -238,8 +238,15 @@ TEST(Export, TheLoadToolMakesTheSameTraffic) {
   EXPECT_THAT(bench.text, HasSubstr("vllm bench serve"));
   EXPECT_THAT(bench.text, HasSubstr("--random-input-len 1000"));
   EXPECT_THAT(bench.text, HasSubstr("--request-rate 4"));
-  EXPECT_THAT(bench.text, HasSubstr("foretoken simulate scenario.toml"));
+  EXPECT_THAT(bench.text, HasSubstr("foretoken validate result.json"));
   EXPECT_EQ(bench.traffic, "");
+}
+
+TEST(Export, TheLoadToolMakesTheLoadThatWasPlanned) {
+  const Scenario scenario = read_scenario(
+      parse_toml(std::string(cases[0].toml) + traffic + "rate_scale = 1.5\n", "t.toml"),
+      {".", false});
+  EXPECT_THAT(bench_script(scenario, servers_of(scenario)).text, HasSubstr("--request-rate 6 "));
 }
 
 }  // namespace
