@@ -45,12 +45,13 @@ std::string fate_text(FlagFate fate) {
 }  // namespace
 
 CLI::Option* add_from_options(CLI::App& command, CLI::Option* file, LaunchSource& source) {
-  CLI::Option* from = command.add_option(
-      "--from", source.from,
-      "Instead of a scenario: a launch command in quotes, a script or a manifest (see import --help)");
+  CLI::Option* from = command.add_option("--from", source.from,
+                                         "Instead of a scenario: a launch command in quotes, a "
+                                         "script or a manifest (see import --help)");
   from->excludes(file);
   command.add_option("--cluster", source.cluster, "Cluster: name or TOML file")->needs(from);
-  command.add_option("--model", source.model, "Model, if the launch command names none")->needs(from);
+  command.add_option("--model", source.model, "Model, if the launch command names none")
+      ->needs(from);
   add_launch_options(command, from, source);
   return from;
 }

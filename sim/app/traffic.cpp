@@ -98,14 +98,15 @@ void add_traffic(CLI::App& program, Action& chosen) {
       ->required();
   command->add_option("--format", options->source.format,
                       "Format, see foretoken list (default: recognized by content)");
-  command->add_option("--over", options->source.over,
-                      "Time the metrics cover, such as 10min");
+  command->add_option("--over", options->source.over, "Time the metrics cover, such as 10min");
   command
-      ->add_option("--window", options->window, "Only this part of the time that ServeGen's or Prometheus' files cover")
+      ->add_option("--window", options->window,
+                   "Only this part of the time that ServeGen's or Prometheus' files cover")
       ->expected(2)
       ->type_name("FROM TO");
   add_arrival_options(*command, nullptr, options->source);
-  command->add_option("--out", options->out_path, "Write the [workload] to this file (default: print it)");
+  command->add_option("--out", options->out_path,
+                      "Write the [workload] to this file (default: print it)");
   command->add_flag("--json", options->json, "Print summary and [workload] as JSON");
   command->add_flag("--quiet", options->quiet, "Do not print the summary");
   command->add_flag("--skip-bad-lines", options->source.skip_bad_lines,

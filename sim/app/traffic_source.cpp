@@ -144,14 +144,15 @@ void add_traffic_files(CLI::App& command, TrafficSource& source) {
                       "for metrics before and after)")
           ->check(CLI::ExistingFile)
           ->allow_extra_args(false);
-  command.add_option("--over", source.over, "Time the metrics cover, such as 10min")
-      ->needs(files);
+  command.add_option("--over", source.over, "Time the metrics cover, such as 10min")->needs(files);
 }
 
 void add_arrival_options(CLI::App& command, CLI::Option* of, TrafficSource& source) {
   CLI::Option* rate = command.add_option("--rate", source.rate, "Arrival rate, such as 4/s");
   CLI::Option* users =
-      command.add_option("--users", source.users, "Concurrent users, each of whom waits for the answer, instead of --rate")
+      command
+          .add_option("--users", source.users,
+                      "Concurrent users, each of whom waits for the answer, instead of --rate")
           ->check(CLI::PositiveNumber)
           ->excludes(rate);
   CLI::Option* requests = command.add_option("--requests", source.requests, "Number of requests")

@@ -1,4 +1,5 @@
-// The Python module `foretoken`: simulate(), predict() and compare() on plain dicts, for notebooks.
+// The compiled part of the Python module `foretoken`: simulate(), predict() and compare() on plain
+// dicts. The package beside it (foretoken/__init__.py) is what notebooks import.
 // Every simulation runs in a child process, as in the library below; the interpreter's lock is
 // given up meanwhile. What it leaves out: plug-ins, which are C++.
 #include <pybind11/pybind11.h>
@@ -91,20 +92,18 @@ void add_exceptions(py::module_& module) {
 
 }  // namespace
 
-PYBIND11_MODULE(foretoken, module) {
-  module.doc() =
-      "Foretoken predicts how a large language model will serve: TTFT, TPOT, throughput, cost.\n"
-      "Scenarios are dicts with the keys of the TOML files, or paths of such files; answers have "
-      "the keys of report.json.";
+PYBIND11_MODULE(_foretoken, module) {
+  module.doc() = "The compiled part of foretoken.";
+  const py::object own_name = module.attr("__name__");
+  module.attr("__name__") = "foretoken";  // what messages call its exceptions
   module.attr("__version__") = version();
   add_exceptions(module);
+  module.attr("__name__") = own_name;
   module.def(
       "simulate", &simulate_question, py::arg("scenario"), py::kw_only(),
       py::arg("set") = std::vector<std::string>(), py::arg("folder") = ".",
       py::arg("requests") = false,
-      "Runs one scenario (a dict or a path) in a child process and returns its report.\n\n"
-      "set: changes as [\"table.key=value\"]; folder: where relative paths of a dict start;\n"
-      "requests: adds 'requests_csv', a line a request, for pandas.read_csv.");
+      "As foretoken.simulate(), but for a plain dict.");
   module.def(
       "predict",
       [](const py::object& kernels, std::string gpu, std::string cluster, std::string predictor,

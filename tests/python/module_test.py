@@ -34,7 +34,7 @@ def small_scenario():
 
 class Simulate(unittest.TestCase):
     def test_a_file_gives_the_programs_report(self):
-        program = pathlib.Path(foretoken.__file__).parents[1] / "foretoken"
+        program = pathlib.Path(foretoken.__file__).parents[2] / "foretoken"
         told = subprocess.run(
             [program, "simulate", "examples/quickstart.toml", "--set", FEW[0], "--json"],
             cwd=SOURCE, capture_output=True, check=True, text=True).stdout
@@ -52,6 +52,27 @@ class Simulate(unittest.TestCase):
         rows = list(csv.DictReader(io.StringIO(report["requests_csv"])))
         self.assertEqual(len(rows), 30)
         self.assertTrue(all(float(row["ttft_ms"]) > 0 for row in rows))
+
+    def test_requests_are_rows_with_numbers(self):
+        table = foretoken.simulate(QUICKSTART, set=FEW).requests
+        try:
+            import pandas
+        except ImportError:
+            self.assertEqual(len(table), 30)
+            self.assertTrue(all(row["ttft_ms"] > 0 for row in table))
+            self.assertEqual(table[7]["status"], "completed")
+            self.assertIsNone(table[7]["reason"])
+            return
+        self.assertIsInstance(table, pandas.DataFrame)
+        self.assertEqual(len(table), 30)
+        self.assertGreater(table["ttft_ms"].min(), 0)
+
+    def test_everything_public_has_words_and_types(self):
+        types = pathlib.Path(foretoken.__file__).with_suffix(".pyi").read_text()
+        for name in set(foretoken.__all__) - {"__version__"}:
+            self.assertIn(name, types)
+            self.assertTrue(getattr(foretoken, name).__doc__ or "Error" in name, name)
+        self.assertEqual(foretoken.ConfigError.__module__, "foretoken")
 
     def test_threads_may_simulate_at_once(self):
         reports = [None] * 3

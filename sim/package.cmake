@@ -1,0 +1,33 @@
+# Packages for those without a compiler. `cpack -G DEB --config build/release/CPackConfig.cmake` makes of what
+# `cmake --install` installs one Debian package, for the release that it was built on: that one's name is in the
+# version, and dpkg-shlibdeps finds what it needs. The rules name no release. A wheel is pyproject.toml's.
+file(STRINGS /etc/os-release os_release)
+foreach(line IN LISTS os_release)
+  if(line MATCHES "^(ID|VERSION_ID)=\"?([^\"]*)\"?$")
+    set(os_${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
+  endif()
+endforeach()
+
+set(CPACK_PACKAGE_NAME foretoken)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "Foretoken's authors <foretoken@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Predict how a large language model will serve")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
+    "TTFT, TPOT, throughput and cost of LLM serving on GPUs that nobody has rented yet:
+ a discrete-event simulator with its library and Python module.")
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1~${os_ID}${os_VERSION_ID})
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_STRIP_FILES ON)
+# What a program that uses the library needs to compile.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS
+    "libsimgrid-dev, libboost-dev, libfmt-dev, libtomlplusplus-dev, libyaml-cpp-dev, nlohmann-json3-dev, libeigen3-dev, libsqlite3-dev, zlib1g-dev")
+if(TARGET foretoken_python)
+  math(EXPR next_minor "${Python3_VERSION_MINOR} + 1")
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS
+      "python3 (>= 3.${Python3_VERSION_MINOR}), python3 (<< 3.${next_minor})")
+endif()
+include(CPack)
