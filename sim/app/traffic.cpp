@@ -94,7 +94,6 @@ void add_traffic(CLI::App& program, Action& chosen) {
       ->add_option("files", options->source.files,
                    "A trace, a load tool's result, metrics of a server (before and after), or "
                    "ServeGen's two files")
-      ->check(CLI::ExistingFile)
       ->required();
   command->add_option("--format", options->source.format,
                       "Format, see foretoken list (default: recognized by content)");

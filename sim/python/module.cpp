@@ -99,11 +99,9 @@ PYBIND11_MODULE(_foretoken, module) {
   module.attr("__version__") = version();
   add_exceptions(module);
   module.attr("__name__") = own_name;
-  module.def(
-      "simulate", &simulate_question, py::arg("scenario"), py::kw_only(),
-      py::arg("set") = std::vector<std::string>(), py::arg("folder") = ".",
-      py::arg("requests") = false,
-      "As foretoken.simulate(), but for a plain dict.");
+  module.def("simulate", &simulate_question, py::arg("scenario"), py::kw_only(),
+             py::arg("set") = std::vector<std::string>(), py::arg("folder") = ".",
+             py::arg("requests") = false, "As foretoken.simulate(), but for a plain dict.");
   module.def(
       "predict",
       [](const py::object& kernels, std::string gpu, std::string cluster, std::string predictor,

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
+std::int64_t whole_ns(double seconds) { return std::llround(seconds * 1e9); }
 
 void append_metric(fmt::memory_buffer& out, std::string_view name, std::string_view value,
                    std::string_view unit) {
@@ -49,9 +49,9 @@ void append_request(fmt::memory_buffer& out, const RequestRow& row, const TokenG
                  "\"request_end_ns\": {2}, \"worker_id\": \"replica-{3}\", "
                  "\"record_processor_id\": \"foretoken\", \"benchmark_phase\": \"{4}\", "
                  "\"was_cancelled\": {5}, \"cancellation_time_ns\": {6}}}, \"metrics\": {{",
-                 row.id, nanoseconds(row.arrival_s), nanoseconds(row.ended_s), row.replica,
+                 row.id, whole_ns(row.arrival_s), whole_ns(row.ended_s), row.replica,
                  row.arrival_s < warmup_s ? "warmup" : "profiling", is_cancelled,
-                 is_cancelled ? fmt::format("{}", nanoseconds(row.ended_s)) : "null");
+                 is_cancelled ? fmt::format("{}", whole_ns(row.ended_s)) : "null");
   if (is_answered) {
     append_answer(out, row, gaps);
     out.append(std::string_view("}, \"error\": null}\n"));

@@ -237,7 +237,7 @@ class Compare(unittest.TestCase):
                            ({"engine.scheduler": ["sglan"]}, "did you mean 'sglang'"),
                            ({"deployment.tensor_parallel": "12"}, "must be a list"),
                            ({"deployment.tensor_parallel": 2}, "must be a list"),
-                           ({"workload.rate": [{"a": 1}]}, "write it as text")]:
+                           ({"workload.rate": [{"a": 1}]}, "write it as a string")]:
             with self.assertRaisesRegex(foretoken.ConfigError, said):
                 foretoken.compare(QUICKSTART, vary, set=FEW)
 

@@ -202,7 +202,7 @@ TEST(Sessions, MistakesAreTold) {
                 .errors,
             "s.toml:7:20: workload.system_prompts.count: must be from 1 to 1000000\n"
             "s.toml:7:42: unknown length distribution 'fixd'; did you mean 'fixed'? Known: fixed, "
-            "uniform, lognormal, zipf, trace");
+            "uniform, lognormal, zipf, histogram, trace");
 }
 
 }  // namespace
