@@ -15,7 +15,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int bar_columns = 20;
+constexpr int share_bar_columns = 20;
 constexpr std::size_t kernels_shown = 8;
 
 std::string milliseconds(double seconds) { return brief(seconds * 1e3) + " ms"; }
@@ -59,7 +59,7 @@ class ExplanationText {
   [[nodiscard]] std::vector<std::string> row(std::string name, double seconds) const {
     const double share = phase_.whole_s > 0 ? seconds / phase_.whole_s : 0;
     return {std::move(name), milliseconds(seconds / divisor_), percent(share),
-            ink_.chart(bar(share, bar_columns))};
+            ink_.chart(bar(share, share_bar_columns))};
   }
 
   [[nodiscard]] std::string causes() const {
