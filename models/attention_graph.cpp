@@ -170,7 +170,7 @@ Vertex add_attention(GraphBuilder& graph, const Transformer& model, int layer, V
   if (model.qk_norm) {
     Operator heads = of_heads(OperatorKind::qk_norm, "qk_norm", shape);
     heads.in_features = shape.head_dim;
-    heads.parameters = std::int64_t{2} * shape.head_dim;
+    heads.parameters = std::int64_t{shape.shares_kv ? 1 : 2} * shape.head_dim;
     last = graph.add(heads, {last});
   }
   if (model.qk_norm_full) {
@@ -178,7 +178,9 @@ Vertex add_attention(GraphBuilder& graph, const Transformer& model, int layer, V
     last = graph.add(heads_norm("k_norm", key_width, shape), {last, query});
   }
   const Vertex rope = graph.add(of_heads(OperatorKind::rope, "rope", shape), {last});
-  const Vertex written = graph.add(of_heads(OperatorKind::kv_write, "kv_write", shape), {rope});
+  const Vertex written =
+      shape.shares_kv ? rope
+                      : graph.add(of_heads(OperatorKind::kv_write, "kv_write", shape), {rope});
   Operator core = of_heads(OperatorKind::attention, "attention", shape);
   core.shard = Shard::column;
   core.parameters = shape.sinks ? std::int64_t{shape.query_heads} : 0;

@@ -1,7 +1,10 @@
 // Hugging Face's config.json as a Transformer: finds the reader of its architecture (hugging_face/)
 // and adds what is common to all of them. Keys that change no kernel (rope_theta, torch_dtype …)
 // are passed over; those that may and that nobody reads are refused.
+#include <fmt/ranges.h>
+
 #include "models/hugging_face/architecture.hpp"
+#include "models/hugging_face/defaults.hpp"
 #include "models/hugging_face/quantisation.hpp"
 #include "models/hugging_face/unread_keys.hpp"
 #include "models/model_fields.hpp"
@@ -60,7 +63,10 @@ void warn_of_named_format(const std::string& name, Transformer& model) {
 Transformer import_hugging_face(const Value& config, const std::string& name,
                                 const Value* quantisation) {
   const Architecture& architecture = find_architecture(config);
-  const Value& text = text_of(config, architecture);
+  const Value& written = text_of(config, architecture);
+  const bool is_nested = &written != &config;
+  std::vector<std::string> filled;
+  const Value text = is_nested ? with_class_defaults(written, architecture.name, filled) : written;
   Diagnostics diagnostics;
   TableReader table(text, diagnostics, "");
   Transformer model;
@@ -68,7 +74,11 @@ Transformer import_hugging_face(const Value& config, const std::string& name,
   model.title = name;
   ConfigReader reader{table, config, model};
   architecture.read(reader);
-  if (&text != &config) {
+  if (!filled.empty()) {
+    model.left_out.push_back(fmt::format("not in the file, and taken as transformers has them: {}",
+                                         fmt::join(filled, ", ")));
+  }
+  if (is_nested) {
     TableReader outside(config, diagnostics, "");
     if (text.find("tie_word_embeddings") == nullptr) {
       outside.read("tie_word_embeddings", model.tied_embeddings);

@@ -27,9 +27,11 @@ struct AttentionShape {
   int head_dim = 0;              // of queries and keys
   int value_dim = 0;             // of values: head_dim but for few models (MiMo-V2)
   std::int64_t window = 0;       // keys a query sees at most; 0 = all
+  bool is_chunked = false;       // they begin at a multiple of the window
   bool sinks = false;            // a learned score beside the keys' in each head
   bool values_are_keys = false;  // no projection of their own (Gemma 4)
   bool output_gate = false;      // a gate for each value that comes out (Qwen3-Next)
+  bool shares_kv = false;        // reads what a layer before keeps, and keeps nothing (Gemma 4 E2B)
   std::optional<KeyIndex> index = {};
   /// Model with `compressed` attention: tokens that share one cached key beyond the window; 0 = the
   /// window is all there is.
@@ -66,7 +68,9 @@ struct LayerKind {
   std::string name;  // "sliding"
   AttentionShape attention = {};
   bool has_attention = true, has_mlp = true;
-  bool has_experts = true;        // where the model's rule gives the layer some
+  bool has_experts = true;  // where the model's rule gives the layer some
+  /// One product of the hidden state in place of attention, of the MLP (DeciLM).
+  bool linear_attention = false, linear_mlp = false;
   std::int64_t intermediate = 0;  // width of a dense MLP
   std::optional<StateShape> state = {};
   friend bool operator==(const LayerKind&, const LayerKind&) = default;

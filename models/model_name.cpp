@@ -15,7 +15,7 @@ namespace {
 /// What publishers append to a model's name without changing its layers.
 constexpr auto endings = std::to_array<std::string_view>(
     {"instruct", "chat", "base", "it", "hf", "dynamic", "thinking", "2507", "0324", "0528", "0905",
-     "0711", "0924", "v0.1", "v1", "bf16", "turbo"});
+     "0711", "0924", "v0.1", "v1", "v2", "bf16", "turbo", "terminus", "speciale", "preview"});
 
 /// Endings that name the format of the weights.
 struct FormatEnding {
@@ -45,14 +45,18 @@ constexpr auto same_layers =
                                {"deepseek-v3.1", "deepseek-v3"},
                                {"deepseek-v3-base", "deepseek-v3"},
                                {"deepseek-v3.2-exp", "deepseek-v3.2"},
+                               {"kimi-k2-thinking", "kimi-k2.5"},  // 4-bit experts as well
                                {"kimi-k2.6", "kimi-k2.5"},
                                {"kimi-k2.7", "kimi-k2.5"},
                                {"kimi-k2.7-code", "kimi-k2.5"},
                                {"minimax-m2", "minimax-m2.5"},
                                {"minimax-m2.1", "minimax-m2.5"},
                                {"minimax-m2.7", "minimax-m2.5"},
+                               {"glm-4.6", "glm-4.5"},
+                               {"glm-4.7", "glm-4.5"},
                                {"glm-5.1", "glm-5"},
-                               {"llama-3-3-nemotron-super-49b", "nemotron-super-49b"}});
+                               {"llama-3-3-nemotron-super-49b", "nemotron-super-49b"},
+                               {"llama-3-3-nemotron-super-49b-v1-5", "nemotron-super-49b"}});
 
 std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, "-"));
@@ -83,8 +87,8 @@ bool strip(std::vector<std::string>& words, std::optional<DType>& released) {
   if (words.size() < 2) return false;
   const std::string& last = words.back();
   const auto format = std::ranges::find(format_endings, last, &FormatEnding::word);
-  if (format != format_endings.end() && !released) {
-    released = format->dtype;
+  if (format != format_endings.end()) {
+    released = released.value_or(format->dtype);  // "AWQ-INT4" says it twice
   } else if (std::ranges::find(endings, last) == endings.end()) {
     return false;
   }

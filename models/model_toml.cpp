@@ -92,6 +92,7 @@ void read_window_pattern(TableReader& table, Transformer& model) {
     table.expect("window_pattern", window >= 0, "windows are tokens from 0 (full attention) up");
   }
   model.window_pattern.assign(pattern.begin(), pattern.end());
+  table.read("chunked_windows", model.chunked_windows);
 }
 
 /// The format of one part of the weights, where it is not that of the others.
@@ -225,7 +226,7 @@ void check_dense_width(TableReader& table, Transformer& model) {
   }
   const bool is_missing =
       model.kinds.empty() || std::ranges::any_of(model.kinds, [](const auto& kind) {
-        return kind.has_mlp && kind.intermediate == 0;
+        return kind.has_mlp && !kind.linear_mlp && kind.intermediate == 0;
       });
   if (is_missing) require_count(table, "intermediate", model.intermediate, width_limit);
 }
@@ -247,6 +248,7 @@ Transformer read_model(const Value& root) {
   table.read("post_norms", model.post_norms);
   table.read("parallel_blocks", model.parallel_blocks);
   table.read("ungated_mlp", model.ungated_mlp);
+  read_within(table, "layer_embedding", model.layer_embedding, 0, width_limit);
   read_within(table, "hyper_streams", model.hyper_streams, 0, streams_limit);
   if (const Value* compressed = table.find_table("compressed")) {
     model.compressed = read_compressed(*compressed, diagnostics);
@@ -297,6 +299,7 @@ std::string model_toml(const Transformer& model) {
   set_if(table, "post_norms", model.post_norms);
   set_if(table, "parallel_blocks", model.parallel_blocks);
   set_if(table, "ungated_mlp", model.ungated_mlp);
+  set_if(table, "layer_embedding", model.layer_embedding);
   set_if(table, "hyper_streams", std::int64_t{model.hyper_streams});
   if (model.released) table.set("dtype", std::string(enum_name(model.released->linear)));
   set_format(table, "attention_dtype", &WeightFormats::attention, model.released);
@@ -304,6 +307,7 @@ std::string model_toml(const Transformer& model) {
     table.set("window_pattern",
               ValueArray(model.window_pattern.begin(), model.window_pattern.end()));
   }
+  set_if(table, "chunked_windows", model.chunked_windows);
   set_if(table, "mtp_layers", std::int64_t{model.mtp_layers});
   set_if(table, "encoder_parameters", model.encoder_parameters);
   if (!model.left_out.empty()) {

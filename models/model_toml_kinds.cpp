@@ -79,6 +79,10 @@ LayerKind read_kind(const std::string& name, const Value& root, const Transforme
   table.read("attention", kind.has_attention);
   table.read("mlp", kind.has_mlp);
   table.read("experts", kind.has_experts);
+  table.read("linear_attention", kind.linear_attention);
+  table.read("linear_mlp", kind.linear_mlp);
+  table.expect("linear_attention", !(kind.linear_attention && kind.has_attention),
+               "stands in place of attention; set attention = false");
   read_within(table, "query_heads", heads.query_heads, 1, heads_limit);
   read_within(table, "kv_heads", heads.kv_heads, 1, heads_limit);
   table.expect(
@@ -93,6 +97,7 @@ LayerKind read_kind(const std::string& name, const Value& root, const Transforme
   table.expect("values_are_keys", !heads.values_are_keys || heads.value_dim == heads.head_dim,
                "needs values as wide as keys");
   table.read("output_gate", heads.output_gate);
+  table.read("shares_kv", heads.shares_kv);
   read_within(table, "compression", heads.compression, 0, context_limit);
   if (const Value* index = table.find_table("index")) {
     heads.index = read_index(*index, name, diagnostics);
@@ -101,7 +106,7 @@ LayerKind read_kind(const std::string& name, const Value& root, const Transforme
     kind.state = read_state(*state, name, diagnostics);
   }
   read_within(table, "intermediate", kind.intermediate, 1, width_limit);
-  if (!kind.has_mlp) kind.intermediate = 0;
+  if (!kind.has_mlp || kind.linear_mlp) kind.intermediate = 0;
   if (!kind.has_attention) heads = {};
   table.finish();
   return kind;
@@ -109,6 +114,8 @@ LayerKind read_kind(const std::string& name, const Value& root, const Transforme
 
 Value kind_table(const LayerKind& kind, const Transformer& model) {
   Value table;
+  set_if(table, "linear_attention", kind.linear_attention);
+  set_if(table, "linear_mlp", kind.linear_mlp);
   if (!kind.has_attention) {
     table.set("attention", false);
   } else {
@@ -121,6 +128,7 @@ Value kind_table(const LayerKind& kind, const Transformer& model) {
     set_if(table, "attention_sinks", heads.sinks);
     set_if(table, "values_are_keys", heads.values_are_keys);
     set_if(table, "output_gate", heads.output_gate);
+    set_if(table, "shares_kv", heads.shares_kv);
     set_if(table, "compression", std::int64_t{heads.compression});
     if (heads.index) table.set("index", index_table(*heads.index));
   }
@@ -128,7 +136,7 @@ Value kind_table(const LayerKind& kind, const Transformer& model) {
   if (!kind.has_experts) table.set("experts", false);
   if (!kind.has_mlp) {
     table.set("mlp", false);
-  } else if (kind.intermediate != model.intermediate) {
+  } else if (!kind.linear_mlp && kind.intermediate != model.intermediate) {
     table.set("intermediate", kind.intermediate);
   }
   return table;

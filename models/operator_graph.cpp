@@ -168,13 +168,34 @@ Vertex add_block_norm(GraphBuilder& graph, const Transformer& model, std::string
   return graph.add(norm_operator(role, model.hidden, false), {mixed});
 }
 
+/// What DeciLM's search put in place of a block.
+Vertex add_linear_block(GraphBuilder& graph, const Transformer& model, std::string_view role,
+                        Vertex input) {
+  return graph.add(linear_operator(role, Shard::replicated, model.hidden, model.hidden), {input});
+}
+
 /// Attention, a recurrence, or both side by side (Falcon-H1).
 Vertex add_mixer(GraphBuilder& graph, const Transformer& model, int layer, Vertex input) {
   const LayerKind* kind = model.kind(layer);
   Vertex last = input;
+  if (kind != nullptr && kind->linear_attention) {
+    return add_linear_block(graph, model, "linear_attention", input);
+  }
   if (kind != nullptr && kind->state) last = add_state(graph, model, *kind->state, input);
   if (kind != nullptr && !kind->has_attention) return last;
   return add_attention(graph, model, layer, input);
+}
+
+/// Gemma 4's E models (transformers, modeling_gemma4.py): behind the MLP, a gate of the hidden
+/// state on the layer's own embedding of the token, projected back and normed.
+void add_layer_embedding(GraphBuilder& graph, const Transformer& model, Vertex mlp) {
+  const std::int64_t width = model.layer_embedding;
+  const Vertex gate =
+      graph.add(linear_operator("layer_gate", Shard::replicated, model.hidden, width), {mlp});
+  const Vertex gated = graph.add(gate_operator("layer_gating", width), {gate});
+  const Vertex wide = graph.add(
+      linear_operator("layer_projection", Shard::replicated, width, model.hidden), {gated});
+  graph.add(norm_operator("layer_norm", model.hidden, true), {mlp, wide});
 }
 
 }  // namespace
@@ -182,7 +203,8 @@ Vertex add_mixer(GraphBuilder& graph, const Transformer& model, int layer, Verte
 OperatorGraph layer_graph(const Transformer& model, int layer) {
   FORETOKEN_CHECK(layer >= 0 && layer < model.layers, "layer {} of {}", layer, model.layers);
   const LayerKind* kind = model.kind(layer);
-  const bool has_mixer = kind == nullptr || kind->has_attention || kind->state;
+  const bool has_mixer =
+      kind == nullptr || kind->has_attention || kind->state || kind->linear_attention;
   const bool has_mlp = kind == nullptr || kind->has_mlp;
   if (!has_mixer && !has_mlp) return {};
   GraphBuilder graph;
@@ -208,23 +230,40 @@ OperatorGraph layer_graph(const Transformer& model, int layer) {
       mlp_norm = add_block_norm(graph, model, before_mlp, "mlp_mix", true, {input, projected});
     }
   }
-  Vertex mlp = model.is_moe_layer(layer) ? add_experts(graph, model, mlp_norm)
-                                         : add_dense_mlp(graph, model, layer, mlp_norm);
+  Vertex mlp = kind != nullptr && kind->linear_mlp
+                   ? add_linear_block(graph, model, "linear_mlp", mlp_norm)
+               : model.is_moe_layer(layer) ? add_experts(graph, model, mlp_norm)
+                                           : add_dense_mlp(graph, model, layer, mlp_norm);
   if (model.hyper_streams > 0) {
     mlp = add_hyper(graph, model, "mlp_unmix", HyperPart::post, {mlp});
   }
-  if (model.post_norms) graph.add(norm_operator("post_mlp_norm", model.hidden, false), {mlp});
+  if (model.post_norms) mlp = graph.add(norm_operator("post_mlp_norm", model.hidden, false), {mlp});
+  if (model.layer_embedding > 0) add_layer_embedding(graph, model, mlp);
   return graph.take();
 }
 
 OperatorGraph input_graph(const Transformer& model) {
   GraphBuilder graph;
-  graph.add({.kind = OperatorKind::embedding,
-             .role = "embedding",
-             .shard = Shard::vocabulary,
-             .in_features = model.hidden,
-             .all_reduce = "embedding_all_reduce",
-             .parameters = model.draft_head ? 0 : model.vocabulary * model.hidden});
+  const Vertex embedding =
+      graph.add({.kind = OperatorKind::embedding,
+                 .role = "embedding",
+                 .shard = Shard::vocabulary,
+                 .in_features = model.hidden,
+                 .all_reduce = "embedding_all_reduce",
+                 .parameters = model.draft_head ? 0 : model.vocabulary * model.hidden});
+  if (model.layer_embedding > 0 && !model.draft_head) {
+    const std::int64_t all_layers = model.layers * model.layer_embedding;
+    graph.add({.kind = OperatorKind::embedding,
+               .role = "layer_embedding",
+               .shard = Shard::vocabulary,
+               .in_features = all_layers,
+               .parameters = model.vocabulary * all_layers});
+    const Vertex projected = graph.add(
+        linear_operator("layer_inputs", Shard::replicated, model.hidden, all_layers), {embedding});
+    Operator norm = norm_operator("layer_inputs_norm", all_layers, false);
+    norm.parameters = model.layer_embedding;
+    graph.add(norm, {projected});
+  }
   return graph.take();
 }
 
@@ -257,6 +296,7 @@ DType format_of(WeightPart part, const WeightFormats& formats) {
 }
 
 std::int64_t qkv_width(const AttentionShape& shape, int query_heads, int kv_heads) {
+  if (shape.shares_kv) kv_heads = 0;
   const int value_dim = shape.values_are_keys ? 0 : shape.value_dim;
   const int gate_dim = shape.output_gate ? shape.value_dim : 0;
   return std::int64_t{query_heads} * (shape.head_dim + gate_dim) +

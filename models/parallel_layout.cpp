@@ -177,8 +177,13 @@ Bytes weight_bytes_per_rank(const Transformer& model, const ParallelLayout& layo
   }
   split.plain += vocabulary_matrices(model, layout, stage) * model.hidden *
                  (padded_vocabulary(model) / layout.tensor);
-  // Encoders run before the first layer, cut like it.
-  if (stage == 0) split.plain += model.encoder_parameters / layout.tensor;
+  if (stage == 0) {
+    // Encoders run before the first layer, cut like it.
+    split.plain += model.encoder_parameters / layout.tensor;
+    const std::int64_t all_layers = model.layers * model.layer_embedding;
+    split.plain += all_layers * (padded_vocabulary(model) / layout.tensor + model.hidden) +
+                   model.layer_embedding;
+  }
   return split.bytes(formats);
 }
 

@@ -55,7 +55,7 @@ LayerMemory layer_memory(const Transformer& model, int layer, int kv_heads, int 
   LayerMemory memory;
   if (has_attention && model.compressed) return compressed_memory(shape, kv_dtype);
   if (kind != nullptr && kind->state) memory.state = state_bytes(*kind->state, tensor, DType::bf16);
-  if (!has_attention) return memory;
+  if (!has_attention || shape.shares_kv) return memory;
   Bytes token;
   if (model.mla) {
     token = Bytes((model.mla->kv_rank + model.mla->rope_dim) * bytes_per_element(kv_dtype));
@@ -108,6 +108,7 @@ std::int64_t cached_elements(const Transformer& model, int layer, int kv_heads) 
   const LayerKind* kind = model.kind(layer);
   if (kind != nullptr && !kind->has_attention) return 0;
   const AttentionShape shape = model.attention(layer);
+  if (shape.shares_kv) return 0;
   const std::int64_t index =
       shape.index && !shape.index->is_shared ? shape.index->head_dim : std::int64_t{0};
   if (model.compressed) {

@@ -124,6 +124,7 @@ AttentionShape Transformer::attention(int layer) const {
                        .sinks = attention_sinks};
   if (!window_pattern.empty()) {
     shape.window = window_pattern[static_cast<std::size_t>(layer) % window_pattern.size()];
+    shape.is_chunked = chunked_windows && shape.window > 0;
   }
   return shape;
 }
@@ -161,6 +162,7 @@ Transformer mtp_module(const Transformer& model) {
     module.intermediate = 0;
   }
   module.encoder_parameters = 0;
+  module.layer_embedding = 0;
   module.left_out.clear();
   const int like = last_attention_layer(model);
   if (const LayerKind* last = model.kind(like)) {

@@ -107,12 +107,17 @@ struct Transformer {
   bool post_norms = false;       // further norms behind attention and MLP (Gemma)
   bool parallel_blocks = false;  // attention and MLP read the same norm, side by side (Cohere)
   bool ungated_mlp = false;      // MLPs and experts of two products, not three (Nemotron's ReLU^2)
+  /// Width of an embedding that every layer has of its own, which a gate lets in behind the MLP
+  /// (Gemma 4 E2B); 0 = none.
+  std::int64_t layer_embedding = 0;
   int hyper_streams = 0;         // hidden states that run beside each other (DeepSeek-V4); 0 = one
   std::optional<MlaConfig> mla;  // in place of grouped-query attention
   std::optional<CompressedAttention> compressed;  // likewise
   std::optional<MoeConfig> moe;
   /// Sliding windows by layer, repeating: {} = full attention everywhere; {4096, 0} = every other.
   std::vector<std::int64_t> window_pattern;
+  /// Windows do not slide but begin at multiples of their length (Llama 4).
+  bool chunked_windows = false;
   /// Where layers differ in more than their window: the kinds, and which of them each layer is,
   /// repeating as window_pattern does; {} = all as the fields above say.
   std::vector<LayerKind> kinds;

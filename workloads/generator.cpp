@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/expert_load.hpp"
+#include "workloads/chunked_load.hpp"
 #include "workloads/stage_builder.hpp"
 
 namespace foretoken {
@@ -33,10 +34,13 @@ struct FillRows {
   const AttentionLoad& load;
   double rows;
   double bytes_per_row;
+  std::int64_t chunk;
 
   void operator()(Gemm& kernel) const { kernel.m = count(); }
   void operator()(BatchedGemm& kernel) const { kernel.m = count(); }
-  void operator()(Attention& kernel) const { kernel.load = load; }
+  void operator()(Attention& kernel) const {
+    kernel.load = chunk > 0 ? chunked_load(load, chunk) : load;
+  }
   void operator()(Mla& kernel) const { kernel.load = load; }
   void operator()(KeyIndexer& kernel) const { kernel.load = load; }
   void operator()(SparseAttention& kernel) const { kernel.load = load; }
@@ -156,10 +160,10 @@ KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) co
     if (rows == 0) continue;
     KernelCall& call = sequence.emplace_back(step.call);
     if (call.part == LoadPart::all && call.context_parts == 1) {
-      std::visit(FillRows{batch.attention, rows, step.bytes_per_row}, call.kernel);
+      std::visit(FillRows{batch.attention, rows, step.bytes_per_row, step.chunk}, call.kernel);
     } else {
       const AttentionLoad load = call.load_of(batch.attention);
-      std::visit(FillRows{load, rows, step.bytes_per_row}, call.kernel);
+      std::visit(FillRows{load, rows, step.bytes_per_row, step.chunk}, call.kernel);
     }
   }
   return sequence;

@@ -123,6 +123,7 @@ class StageProgram {
     KernelCall call;
     Rows rows = Rows::tokens;
     double bytes_per_row = 0;  // collectives
+    std::int64_t chunk = 0;    // attention within chunks of so many tokens; 0 = none
   };
   class Builder;
 

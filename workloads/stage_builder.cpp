@@ -93,7 +93,7 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
       break;
     case OperatorKind::qk_norm:
       add(op.role,
-          QkNorm{.heads = heads_of(op).query_heads + heads_of(op).kv_heads,
+          QkNorm{.heads = new_heads(heads_of(op)),
                  .head_dim = op.attention.head_dim,
                  .dtype = activation_,
                  .is_cold = false},
@@ -160,7 +160,7 @@ void StageProgram::Builder::add_rope(const Operator& op, int calls) {
   // Latent attention: the key's rotary part is one head for all.
   const AttentionShape own = heads_of(op);
   const bool shares_key = model_.mla || model_.compressed;
-  const int heads = own.query_heads + (shares_key ? 1 : own.kv_heads);
+  const int heads = shares_key ? own.query_heads + 1 : new_heads(own);
   const int dim = model_.mla          ? model_.mla->rope_dim
                   : model_.compressed ? model_.compressed->rope_dim
                                       : op.attention.head_dim;
@@ -185,6 +185,11 @@ void StageProgram::Builder::add_kv_write(const Operator& op, int calls) {
     write.head_dim = (model_.mla->kv_rank + model_.mla->rope_dim + 1) / 2;
   }
   add(op.role, write, calls);
+}
+
+/// Heads whose queries, and keys where the layer has any of its own, are normed and rotated.
+int StageProgram::Builder::new_heads(const AttentionShape& own) {
+  return own.query_heads + (own.shares_kv ? 0 : own.kv_heads);
 }
 
 AttentionShape StageProgram::Builder::heads_of(const Operator& op) const {
@@ -213,14 +218,18 @@ void StageProgram::Builder::add_attention(const Operator& op, int calls) {
                      .head_dim = own.head_dim,
                      .dtype = activation_,
                      .kv_dtype = settings_.kv_dtype,
-                     .window = own.window,
+                     .window = own.is_chunked ? 0 : own.window,
                      .page_tokens = settings_.block_tokens,
                      .load = {},
                      .implementation = settings_.implementation};
   };
   if (layout_.prefill_context > 1) add_prompt_gather(own, calls);
   const int parts = layout_.decode_context;
-  if (parts == 1) return add(op.role, kernel_of(own.query_heads), calls);
+  if (parts == 1) {
+    add(op.role, kernel_of(own.query_heads), calls);
+    if (own.is_chunked) steps_.back().chunk = own.window;
+    return;
+  }
   add_query_gather(own, calls);
   // New keys of prompts are on every rank, and older ones cost as many operations shared as whole.
   add("attention_prompts", kernel_of(own.query_heads), calls, Rows::prompts);

@@ -79,6 +79,7 @@ class StageProgram::Builder {
   /// One rank's heads of an operator's layer; values as wide as keys, on average where they are
   /// not.
   [[nodiscard]] AttentionShape heads_of(const Operator& op) const;
+  [[nodiscard]] static int new_heads(const AttentionShape& own);
   /// Bytes of `elements` activations.
   [[nodiscard]] double activation_bytes(std::int64_t elements) const;
 

@@ -11,6 +11,7 @@
 #include "calibration/app/comm.hpp"
 #include "calibration/app/executed.hpp"
 #include "calibration/app/few_launches.hpp"
+#include "calibration/app/modules.hpp"
 #include "calibration/app/processes.hpp"
 #include "calibration/app/promises.hpp"
 #include "calibration/app/step_prices.hpp"
@@ -35,7 +36,7 @@ struct EvaluateCommand {
   int jobs = 1;
   bool is_brief = false, by_source = false, with_details = false;
   bool comm = false, steps = false, tiles = false, is_split_given = false;
-  bool wave = false, ragged = false, promises = false;
+  bool wave = false, ragged = false, promises = false, modules = false;
   EvaluateWave wave_options;
   FewLaunches few;
   std::vector<std::string> left_out = main_gpus, also_without;
@@ -342,7 +343,11 @@ int evaluate(const EvaluateCommand& asked) {
         {command.artifacts, Recipes(command.flags.recipes_path()), &command.flags});
   }
   if (command.promises) return Evaluation(command).judge_promises();
-  const EvaluationReport report = Evaluation(command).run();
+  const ColumnSettings shipped{command.artifacts, Recipes(command.flags.recipes_path()),
+                               &command.flags};
+  const EvaluationReport report =
+      command.modules ? judge_modules(command.datasets, asked_columns(command.columns), shipped)
+                      : Evaluation(command).run();
   say("{}{}", report.text({command.is_brief, command.by_source, command.with_details}),
       report.verdict());
   if (command.split == "few") {
@@ -409,6 +414,9 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_flag("--steps", command->steps,
                        "Judge whole steps that step_executor.py ran, kernel by kernel, priced as "
                        "shipped");
+  subcommand->add_flag("--modules", command->modules,
+                       "Judge whole attention blocks of MLA, DSA, MSA and DeepSeek-V4 as the sum "
+                       "of their kernels, priced as shipped");
   subcommand->add_flag("--ragged", command->ragged,
                        "Judge FlashInfer's launches of unequal sequences by kernel, head layouts "
                        "left out a fifth at a time (trained first: minutes)");

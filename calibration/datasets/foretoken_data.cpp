@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 struct TableFormat {
   std::string_view name;  // before the first '.' of the file's name
   void (*import)(const MeasuredFile& file, SampleSink& sink);
+  bool takes_trtllm = false;  // of the other tables no family tells its kernels from others yet
 };
 
 constexpr auto aiconfigurator_tables = std::to_array<TableFormat>({
@@ -24,6 +25,14 @@ constexpr auto aiconfigurator_tables = std::to_array<TableFormat>({
     {"context_mla_perf", import_mla_perf},
     {"generation_mla_perf", import_mla_perf},
     {"moe_perf", import_moe_perf},
+    {"gdn_perf", import_state_perf},
+    {"kda_perf", import_state_perf},
+    {"mamba2_perf", import_state_perf, true},
+    {"glm5_mqa_logits_module_perf", import_indexer_perf},
+    {"dsv4_paged_mqa_logits_module_perf", import_indexer_perf},
+    {"glm5_dsa_attn_module_perf", import_sparse_attention_perf},
+    {"dsv4_hca_attn_module_perf", import_sparse_attention_perf},
+    {"mhc_module_perf", import_hyper_connection_perf},
 });
 
 /// Files of a folder in the order of their names, so that datasets do not depend on the file
@@ -65,7 +74,7 @@ void import_gpu_folder(const fs::path& root, const fs::path& folder, SampleSink&
     const auto format = std::ranges::find(aiconfigurator_tables, table, &TableFormat::name);
     const auto framework = parse_enum<Framework>(framework_name);
     if (format == aiconfigurator_tables.end() || !framework) continue;
-    if (*framework == Framework::trtllm) continue;  // no family tells its kernels from others yet
+    if (*framework == Framework::trtllm && !format->takes_trtllm) continue;
     import_file(root, {path, gpu_of_folder(folder), *framework}, format->import, sink);
   }
 }

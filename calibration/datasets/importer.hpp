@@ -40,6 +40,12 @@ void import_context_attention_perf(const MeasuredFile& file, SampleSink& sink);
 void import_generation_attention_perf(const MeasuredFile& file, SampleSink& sink);
 void import_moe_perf(const MeasuredFile& file, SampleSink& sink);
 void import_mla_perf(const MeasuredFile& file, SampleSink& sink);  // context and generation
+// Layers beside plain attention: recurrences and their convolutions (GDN, KDA, Mamba-2), an index's
+// scores with the choice of the best beside them, sparse attention, hyper-connections.
+void import_state_perf(const MeasuredFile& file, SampleSink& sink);
+void import_indexer_perf(const MeasuredFile& file, SampleSink& sink);
+void import_sparse_attention_perf(const MeasuredFile& file, SampleSink& sink);
+void import_hyper_connection_perf(const MeasuredFile& file, SampleSink& sink);
 // LLMServingSim's tables of vLLM on one GPU, one model; microseconds.
 void import_llmservingsim_dense(const MeasuredFile& file, SampleSink& sink);
 void import_llmservingsim_attention(const MeasuredFile& file, SampleSink& sink);
@@ -50,6 +56,8 @@ void import_own(const MeasuredFile& file, SampleSink& sink);
 
 /// "bfloat16" → bf16; a ConfigError for a format nobody here knows.
 DType parse_table_dtype(const CsvRows& rows, int column);
+/// Sequences of equal length: decodes with one query each, else prompts.
+AttentionLoad equal_sequences(std::int64_t sequences, std::int64_t queries, std::int64_t context);
 /// The implementation that a table's kernel_source names, called by `framework`.
 Implementation table_implementation(std::string_view source_name, Framework framework);
 

@@ -34,21 +34,26 @@ struct LayoutOf {
                        kernel.value_dim, enum_name(kernel.kind));
   }
   std::string operator()(const StateConvolution& kernel) const { return width(kernel.channels); }
+  // Measured in one or two head layouts each: what a split must keep together is a number of
+  // sequences (tokens) with all its lengths.
   std::string operator()(const KeyIndexer& kernel) const {
-    return fmt::format("q{} d{} best {} ratio {}", kernel.heads, kernel.head_dim, kernel.selected,
-                       kernel.ratio);
+    return fmt::format("q{} d{} best {} ratio {} x {}", kernel.heads, kernel.head_dim,
+                       kernel.selected, kernel.ratio, sequences(kernel.load));
   }
   std::string operator()(const SparseAttention& kernel) const {
-    return fmt::format("q{} kv{} d{} best {} ratio {}", kernel.query_heads, kernel.kv_heads,
-                       kernel.key_dim, kernel.selected, kernel.ratio);
+    return fmt::format("q{} kv{} d{} best {} ratio {} x {}", kernel.query_heads, kernel.kv_heads,
+                       kernel.key_dim, kernel.selected, kernel.ratio, sequences(kernel.load));
   }
   std::string operator()(const HyperConnection& kernel) const {
-    return fmt::format("{} of d{}", kernel.streams, kernel.hidden);
+    return fmt::format("{} of d{} x {}", kernel.streams, kernel.hidden, kernel.tokens);
   }
   std::string operator()(const Collective& kernel) const {
     return fmt::format("{} ranks", kernel.ranks);
   }
 
+  static std::int64_t sequences(const AttentionLoad& load) {
+    return load.prefill.sequences + load.decode.sequences;
+  }
   static std::string width(std::int64_t dim) { return fmt::format("d{}", dim); }
   template <class TokensAndHeads>
   static std::string heads(const TokensAndHeads& kernel) {

@@ -40,10 +40,14 @@ const EstimatorFamily& sampling_family();
 const EstimatorFamily& sampling_greedy_family();
 const EstimatorFamily& topk_routing_family();
 
-const EstimatorFamily& state_scan_family();
+const EstimatorFamily& state_scan_prefill_family();
+const EstimatorFamily& state_scan_decode_family();
+const EstimatorFamily& mamba_decode_family();
 const EstimatorFamily& state_convolution_family();
 const EstimatorFamily& key_indexer_family();
 const EstimatorFamily& sparse_attention_family();
+const EstimatorFamily& block_index_family();
+const EstimatorFamily& block_attention_family();
 const EstimatorFamily& hyper_connection_family();
 
 const std::vector<const EstimatorFamily*>& estimator_families() {
@@ -72,7 +76,13 @@ const std::vector<const EstimatorFamily*>& estimator_families() {
                                                                &embedding_family(),
                                                                &sampling_family(),
                                                                &sampling_greedy_family(),
-                                                               &topk_routing_family()};
+                                                               &topk_routing_family(),
+                                                               &state_scan_prefill_family(),
+                                                               &state_scan_decode_family(),
+                                                               &state_convolution_family(),
+                                                               &key_indexer_family(),
+                                                               &sparse_attention_family(),
+                                                               &hyper_connection_family()};
   return families;
 }
 
@@ -82,9 +92,8 @@ namespace {
 /// another family has too (nvfp4 where a GPU has no path for it) may be among it.
 const std::vector<const EstimatorFamily*>& first_order_families() {
   static const std::vector<const EstimatorFamily*> families = {
-      &gemm_weight_only_family(),  &moe_marlin_family(),  &state_scan_family(),
-      &state_convolution_family(), &key_indexer_family(), &sparse_attention_family(),
-      &hyper_connection_family()};
+      &gemm_weight_only_family(), &moe_marlin_family(), &mamba_decode_family(),
+      &block_index_family(), &block_attention_family()};
   return families;
 }
 

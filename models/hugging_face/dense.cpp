@@ -3,6 +3,7 @@
 // hunyuan_v1_dense.
 #include "models/hugging_face/decoder.hpp"
 #include "models/hugging_face/families.hpp"
+#include "models/model_fields.hpp"
 
 namespace foretoken {
 
@@ -12,7 +13,12 @@ void read_glm4(ConfigReader& config) {
 
 void read_granite(ConfigReader& config) { read_decoder(config, {}); }
 
-void read_phi3(ConfigReader& config) { read_decoder(config, {.window = WindowUse::always}); }
+void read_phi3(ConfigReader& config) {
+  read_decoder(config, {.window = WindowUse::always});
+  int period = 1;
+  read_within(config.table, "full_attn_mod", period, 0, layers_limit);
+  config.table.expect("full_attn_mod", period <= 1, "makes layers differ, which is not understood");
+}
 
 /// Norms stand behind attention and MLP instead of before: as many, of the same work.
 void read_olmo2(ConfigReader& config) {
@@ -42,6 +48,16 @@ void read_cohere(ConfigReader& config) {
              "use_parallel_embedding", "position_embedding_type"});
 }
 
-void read_hunyuan(ConfigReader& config) { read_decoder(config, {.qk_norm = true}); }
+void read_hunyuan(ConfigReader& config) {
+  read_decoder(config, {.qk_norm = true});
+  bool shares_keys = false;
+  config.table.read("use_cla", shares_keys);
+  config.table.expect("use_cla", !shares_keys, "keys that layers share cannot be expanded here");
+  int experts = 1;
+  read_within(config.table, "num_experts", experts, 0, experts_limit);
+  config.table.expect("num_experts", experts <= 1, "a dense model has no experts");
+  pass_over(config.table, {"cla_share_factor", "attention_head_dim", "dense_list", "org_vocab_size",
+                           "norm_type"});
+}
 
 }  // namespace foretoken

@@ -1,9 +1,10 @@
-// Models of grouped-query attention and many experts: GLM 4.5, gpt-oss, MiniMax M2, Step 3.5,
-// ERNIE 4.5. Sources: transformers' configuration and modeling files, or those published with the
-// models.
+// Models of grouped-query attention and many experts: GLM 4.5, gpt-oss, MiniMax M2, ERNIE 4.5,
+// Granite, Hunyuan. Sources: transformers' configuration and modeling files, or those published
+// with the models.
 #include <algorithm>
 
 #include "models/hugging_face/decoder.hpp"
+#include "models/hugging_face/encoder.hpp"
 #include "models/hugging_face/families.hpp"
 #include "models/model_fields.hpp"
 
@@ -15,6 +16,11 @@ void read_glm4_moe(ConfigReader& config) {
                         .expert_width_key = "moe_intermediate_size",
                         .dense_layers = DenseLayers::leading,
                         .router_bias = true});
+}
+
+void read_glm4v_moe(ConfigReader& config) {
+  read_glm4_moe(config);
+  read_vision_tower(config);
 }
 
 void read_gpt_oss(ConfigReader& config) {
@@ -44,6 +50,7 @@ void read_minimax_m2(ConfigReader& config) {
     table.read("use_routing_bias", model.moe->router_bias);
     read_within(table, "shared_intermediate_size", model.moe->shared_intermediate, 0, width_limit);
   }
+  pass_over(table, {"mlp_intermediate_size", "shared_moe_mode"});  // of its predecessor's layers
   std::vector<int> types;
   if (table.read("attn_type_list", types)) {
     table.expect("attn_type_list", std::ranges::all_of(types, [](int type) { return type == 1; }),
@@ -57,20 +64,6 @@ void read_minimax_m2(ConfigReader& config) {
   if (has_mtp) model.mtp_layers = modules;
 }
 
-void read_step3p5(ConfigReader& config) {
-  TableReader& table = config.table;
-  Transformer& model = config.model;
-  read_decoder(config, {.qk_norm = true,
-                        .window = WindowUse::by_pattern,
-                        .window_period = 4,
-                        .experts_key = "num_experts",
-                        .expert_width_key = "moe_intermediate_size",
-                        .dense_layers = DenseLayers::leading});
-  if (!model.moe) return;
-  table.read("use_moe_router_bias", model.moe->router_bias);
-  read_within(table, "share_expert_dim", model.moe->shared_intermediate, 0, width_limit);
-}
-
 void read_ernie_moe(ConfigReader& config) {
   TableReader& table = config.table;
   Transformer& model = config.model;
@@ -80,6 +73,9 @@ void read_ernie_moe(ConfigReader& config) {
                                 .router_bias = true};
   read_sizes(config, traits);
   read_attention(config, traits);
+  // How training routed, and the biases that balance it, which router_bias counts.
+  pass_over(table, {"moe_capacity", "moe_gate", "moe_use_aux_free", "moe_use_hard_gate",
+                    "moe_norm_min", "moe_statics"});
   bool bias = false;
   table.read("use_bias", bias);
   table.expect("use_bias", !bias, "products with a bias cannot be expanded");
@@ -97,6 +93,61 @@ void read_ernie_moe(ConfigReader& config) {
     if (model.moe->dense_layers >= model.layers) model.moe.reset();
   }
   read_dense_width(config);
+  check_mlp(config, traits);
+}
+
+void read_granite_moe(ConfigReader& config) {
+  read_decoder(config,
+               {.experts_key = "num_local_experts", .expert_width_key = "intermediate_size"});
+  if (!config.model.moe) return;
+  read_within(config.table, "shared_intermediate_size", config.model.moe->shared_intermediate, 0,
+              width_limit);
+}
+
+namespace {
+
+/// A number, or the same number for each layer; 0 where there is none.
+std::int64_t read_for_all_layers(TableReader& table, std::string_view key) {
+  std::int64_t count = 0;
+  std::vector<int> list;
+  const Value* value = table.find(key);
+  if (value == nullptr || !value->is_array()) {
+    read_within(table, key, count, 0, width_limit);
+    return count;
+  }
+  if (!table.read(key, list) || list.empty()) return count;
+  table.expect(key, std::ranges::all_of(list, [&](int one) { return one == list.front(); }),
+               "differs between layers, which cannot be expanded");
+  return std::max(list.front(), 0);
+}
+
+}  // namespace
+
+void read_hunyuan_moe(ConfigReader& config) {
+  TableReader& table = config.table;
+  Transformer& model = config.model;
+  const DecoderTraits traits = {.qk_norm = true};
+  read_sizes(config, traits);
+  read_attention(config, traits);
+  bool shares_keys = false;
+  table.read("use_cla", shares_keys);
+  table.expect("use_cla", !shares_keys, "keys that layers share cannot be expanded here");
+  pass_over(table, {"cla_share_factor", "moe_layer_num_skipped", "attention_head_dim",
+                    "moe_drop_tokens", "dense_list", "org_vocab_size", "norm_type",
+                    "use_mixed_mlp_moe", "moe_random_routing_dropped_token"});
+  MoeConfig moe;
+  require_count(table, "num_experts", moe.experts, experts_limit);
+  moe.topk = static_cast<int>(read_for_all_layers(table, "moe_topk"));
+  table.expect("moe_topk", moe.topk >= 1 && moe.topk <= moe.experts,
+               fmt::format("must be from 1 to the {} experts", moe.experts));
+  moe.intermediate = read_for_all_layers(table, "moe_intermediate_size");
+  if (moe.intermediate == 0) {
+    require_count(table, "intermediate_size", moe.intermediate, width_limit);
+  } else {
+    table.find("intermediate_size");
+  }
+  moe.shared_intermediate = read_for_all_layers(table, "num_shared_expert") * moe.intermediate;
+  if (table.diagnostics().empty()) model.moe = moe;
   check_mlp(config, traits);
 }
 

@@ -38,6 +38,7 @@ void read_minimax_m3(ConfigReader& config);
 // state_spaces.cpp
 void read_nemotron_h(ConfigReader& config);
 void read_falcon_h1(ConfigReader& config);
+void read_granite_hybrid(ConfigReader& config);
 // lfm2.cpp
 void read_lfm2(ConfigReader& config);
 // gemma.cpp
@@ -47,9 +48,13 @@ void read_gemma4(ConfigReader& config);
 // experts_of_many.cpp
 void read_glm4_moe(ConfigReader& config);
 void read_gpt_oss(ConfigReader& config);
+void read_glm4v_moe(ConfigReader& config);
 void read_minimax_m2(ConfigReader& config);
-void read_step3p5(ConfigReader& config);
 void read_ernie_moe(ConfigReader& config);
+void read_granite_moe(ConfigReader& config);
+void read_hunyuan_moe(ConfigReader& config);
+// step.cpp
+void read_step3p5(ConfigReader& config);
 // dense.cpp
 void read_glm4(ConfigReader& config);
 void read_granite(ConfigReader& config);

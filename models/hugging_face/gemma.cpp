@@ -28,6 +28,31 @@ void read_gemma3_vision(ConfigReader& config) {
 
 namespace {
 
+/// The last layers of the E models read keys and values that the last layer before them of their
+/// kind keeps, and may have MLPs of twice the width.
+void add_sharing_kinds(ConfigReader& config, std::vector<LayerKind>& kinds,
+                       std::vector<int>& pattern) {
+  int sharing = 0;
+  bool is_wide = false;
+  read_within(config.table, "num_kv_shared_layers", sharing, 0, layers_limit);
+  config.table.read("use_double_wide_mlp", is_wide);
+  if (sharing == 0) return;
+  const int own = config.model.layers - sharing;
+  config.table.expect("num_kv_shared_layers", own > 0, "leaves no layer with keys of its own");
+  if (own <= 0) return;
+  const auto count = static_cast<int>(kinds.size());
+  for (int kind = 0; kind < count; ++kind) {
+    LayerKind shared = kinds[static_cast<std::size_t>(kind)];
+    shared.name += "_shared";
+    shared.attention.shares_kv = true;
+    if (is_wide) shared.intermediate *= 2;
+    kinds.push_back(std::move(shared));
+  }
+  for (auto layer = static_cast<std::size_t>(own); layer < pattern.size(); ++layer) {
+    pattern[layer] += count;
+  }
+}
+
 /// Layers with full attention have heads of another number and width.
 void read_gemma4_kinds(ConfigReader& config) {
   TableReader& table = config.table;
@@ -47,7 +72,9 @@ void read_gemma4_kinds(ConfigReader& config) {
     pattern.push_back(type == "full_attention" ? 1 : 0);
   }
   if (pattern.empty()) table.fail("layer_types", "is missing");
-  set_kinds(model, {sliding, full}, std::move(pattern));
+  std::vector<LayerKind> kinds = {sliding, full};
+  if (!pattern.empty()) add_sharing_kinds(config, kinds, pattern);
+  set_kinds(model, std::move(kinds), std::move(pattern));
 }
 
 /// Experts beside a dense MLP, which every token passes as it would a shared expert.
@@ -73,21 +100,25 @@ void read_gemma4(ConfigReader& config) {
   traits.topk_key = "top_k_experts";
   traits.expert_width_key = "moe_intermediate_size";
   TableReader& table = config.table;
-  for (const char* key : {"hidden_size_per_layer_input", "num_kv_shared_layers"}) {
-    std::int64_t count = 0;
-    if (read_within(table, key, count, 0, width_limit)) {
-      table.expect(key, count == 0, "embeddings and keys that layers share cannot be expanded");
-    }
-  }
-  table.find("vocab_size_per_layer_input");   // of those embeddings
+  Transformer& model = config.model;
   table.find("use_bidirectional_attention");  // between the tokens of an image
   read_sizes(config, traits);
+  read_within(table, "hidden_size_per_layer_input", model.layer_embedding, 0, width_limit);
+  std::int64_t vocabulary = model.vocabulary;
+  read_within(table, "vocab_size_per_layer_input", vocabulary, 1, vocabulary_limit);
+  table.expect("vocab_size_per_layer_input",
+               model.layer_embedding == 0 || vocabulary == model.vocabulary,
+               "differs from vocab_size, which cannot be expanded");
   read_attention(config, traits);
   read_gemma4_experts(config, traits);
   read_dense_width(config);
   check_mlp(config, traits);
   if (table.diagnostics().empty()) read_gemma4_kinds(config);
   read_vision_tower(config);
+  if (const Value* sound = config.config.find("audio_config");
+      sound != nullptr && sound->is_object()) {
+    model.left_out.emplace_back("sound: neither the memory nor the work of its encoder is counted");
+  }
 }
 
 }  // namespace foretoken

@@ -21,7 +21,12 @@ void read_mixtral(ConfigReader& config) {
 }
 
 void read_mistral3(ConfigReader& config) {
-  read_mistral(config);
+  // Behind the same eyes stand dense models and, since Mistral 4, some of latent attention.
+  if (config.table.find("kv_lora_rank") != nullptr) {
+    read_deepseek_v3(config);
+  } else {
+    read_mistral(config);
+  }
   read_vision_tower(config);
 }
 
@@ -34,7 +39,6 @@ void read_olmoe(ConfigReader& config) {
 namespace {
 
 /// Leaves three layers in four chunked: a query sees its own chunk of attention_chunk_size tokens.
-/// A window of as many is the most that it sees.
 void read_chunks(ConfigReader& config) {
   Transformer& model = config.model;
   std::int64_t chunk = 8192;
@@ -53,10 +57,7 @@ void read_chunks(ConfigReader& config) {
     if (is_full) windows[layer] = 0;
   }
   model.window_pattern = shortest_pattern(std::move(windows));
-  model.left_out.push_back(
-      fmt::format("chunks of {} tokens are priced as sliding windows: contexts beyond one chunk "
-                  "cost up to twice as much in three of four layers",
-                  chunk));
+  model.chunked_windows = !model.window_pattern.empty();
 }
 
 }  // namespace
@@ -96,12 +97,10 @@ std::int64_t decilm_width(double multiple, std::int64_t hidden) {
 LayerKind read_block(const Value& value, const Transformer& model, Diagnostics& diagnostics) {
   LayerKind kind;
   TableReader block(value, diagnostics, "block_configs");
-  const auto has_part = [&](TableReader& part) {
-    bool is_missing = false, is_linear = false;
+  const auto has_part = [&](TableReader& part, bool& is_linear) {
+    bool is_missing = false;
     part.read("no_op", is_missing);
     part.read("replace_with_linear", is_linear);
-    part.expect("replace_with_linear", !is_linear,
-                "layers replaced by a product cannot be expanded");
     for (const char* key : {"sparsify", "window_length", "num_sink_tokens"}) {
       if (part.find(key) != nullptr) part.fail(key, "is not understood");
     }
@@ -109,7 +108,7 @@ LayerKind read_block(const Value& value, const Transformer& model, Diagnostics& 
   };
   if (const Value* attention = block.find_table("attention")) {
     TableReader part(*attention, diagnostics, "block_configs.attention");
-    kind.has_attention = has_part(part);
+    kind.has_attention = has_part(part, kind.linear_attention) && !kind.linear_attention;
     int group = 0;
     if (kind.has_attention && require_count(part, "n_heads_in_group", group, heads_limit)) {
       part.expect("n_heads_in_group", model.query_heads % group == 0,
@@ -122,9 +121,9 @@ LayerKind read_block(const Value& value, const Transformer& model, Diagnostics& 
   }
   if (const Value* ffn = block.find_table("ffn")) {
     TableReader part(*ffn, diagnostics, "block_configs.ffn");
-    kind.has_mlp = has_part(part);
+    kind.has_mlp = has_part(part, kind.linear_mlp);
     double multiple = 0;
-    if (kind.has_mlp && part.require("ffn_mult", multiple)) {
+    if (kind.has_mlp && !kind.linear_mlp && part.require("ffn_mult", multiple)) {
       constexpr double multiple_max = 100;
       part.expect("ffn_mult", multiple > 0 && multiple <= multiple_max, "must be from 0 to 100");
       if (multiple > 0 && multiple <= multiple_max) {
@@ -169,7 +168,7 @@ void read_decilm(ConfigReader& config) {
       found = kinds.insert(kinds.end(), kind);
     }
     pattern.push_back(static_cast<int>(found - kinds.begin()));
-    model.kv_heads = std::max(kind.attention.kv_heads, 1);
+    if (kind.has_attention) model.kv_heads = kind.attention.kv_heads;
   }
   set_kinds(model, std::move(kinds), std::move(pattern));
 }

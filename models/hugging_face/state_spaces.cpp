@@ -1,6 +1,7 @@
-// Mamba-2 hybrids: Nemotron-H and 3, whose layers are one block each, and Falcon-H1, whose layers
-// have attention and a state space side by side. Sources: transformers' configuration and modeling
-// files of nemotron_h and falcon_h1.
+// Mamba-2 hybrids: Nemotron-H and 3, whose layers are one block each, Falcon-H1, whose layers have
+// attention and a state space side by side, and Granite 4, which has either before an MLP or
+// experts. Sources: transformers' configuration and modeling files of nemotron_h, falcon_h1 and
+// granitemoehybrid.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -128,34 +129,78 @@ void read_nemotron_h(ConfigReader& config) {
   set_kinds(model, std::move(kinds), std::move(blocks));
 }
 
+namespace {
+
+/// The fields that Falcon-H1 and Granite 4 share. `width`: of all heads together, where the width
+/// of a head follows from it.
+StateShape read_mamba(TableReader& table, StateShape state, std::int64_t width) {
+  require_count(table, "mamba_n_heads", state.value_heads, heads_limit);
+  const Value* head = table.find("mamba_d_head");
+  if (head != nullptr && !head->is_string()) {
+    require_count(table, "mamba_d_head", state.value_dim, head_dim_limit);
+  } else if (state.value_heads > 0) {  // "auto"
+    state.value_dim = static_cast<int>(width / state.value_heads);
+    table.expect("mamba_n_heads", state.value_dim > 0, "leaves its heads no width");
+  }
+  read_within(table, "mamba_n_groups", state.key_heads, 1, heads_limit);
+  read_within(table, "mamba_d_state", state.key_dim, 1, head_dim_limit);
+  read_within(table, "mamba_d_conv", state.taps, 1, head_dim_limit);
+  table.read("mamba_conv_bias", state.conv_bias);
+  pass_over(table, {"mamba_expand", "mamba_chunk_size", "mamba_proj_bias"});
+  return state;
+}
+
+}  // namespace
+
 void read_falcon_h1(ConfigReader& config) {
   TableReader& table = config.table;
   Transformer& model = config.model;
   read_decoder(config, {});
   LayerKind both{.name = "hybrid", .attention = model.attention(0)};
   both.intermediate = model.intermediate;
-  StateShape state{.kind = StateKind::mamba2, .key_heads = 1, .key_dim = 256, .conv_bias = true};
   std::int64_t width = 0;
   read_within(table, "mamba_d_ssm", width, 1, width_limit);
-  require_count(table, "mamba_n_heads", state.value_heads, heads_limit);
-  const Value* head = table.find("mamba_d_head");
-  if (head != nullptr && head->is_string()) {  // "auto"
-    if (state.value_heads > 0) state.value_dim = static_cast<int>(width / state.value_heads);
-  } else {
-    require_count(table, "mamba_d_head", state.value_dim, head_dim_limit);
-  }
-  read_within(table, "mamba_n_groups", state.key_heads, 1, heads_limit);
-  read_within(table, "mamba_d_state", state.key_dim, 1, head_dim_limit);
-  read_within(table, "mamba_d_conv", state.taps, 1, head_dim_limit);
-  table.read("mamba_conv_bias", state.conv_bias);
-  pass_over(table, {"mamba_expand", "mamba_chunk_size", "mamba_norm_before_gate", "mamba_rms_norm",
-                    "mamba_use_mlp", "mamba_proj_bias", "projectors_bias",
+  both.state = read_mamba(
+      table, {.kind = StateKind::mamba2, .key_heads = 1, .key_dim = 256, .conv_bias = true}, width);
+  pass_over(table, {"mamba_norm_before_gate", "mamba_rms_norm", "mamba_use_mlp", "projectors_bias",
                     "attention_in_multiplier", "attention_out_multiplier", "mlp_multipliers",
                     "ssm_multipliers", "key_multiplier", "ssm_in_multiplier", "ssm_out_multiplier",
                     "lm_head_multiplier", "mlp_expansion_factor", "attn_layer_indices"});
   if (!table.diagnostics().empty()) return;
-  both.state = state;
   set_kinds(model, {both}, {0});
+}
+
+void read_granite_hybrid(ConfigReader& config) {
+  TableReader& table = config.table;
+  Transformer& model = config.model;
+  const DecoderTraits traits = {.experts_key = "num_local_experts",
+                                .expert_width_key = "intermediate_size"};
+  read_sizes(config, traits);
+  read_attention(config, traits);
+  check_mlp(config, traits);
+  std::int64_t experts = 0, shared = 0;
+  read_within(table, "num_local_experts", experts, 0, experts_limit);
+  require_count(table, "shared_intermediate_size", shared, width_limit);
+  if (experts > 0) {
+    read_experts(config, traits);
+    if (model.moe) model.moe->shared_intermediate = shared;
+  } else {
+    pass_over(table, {"num_experts_per_tok", "intermediate_size"});
+    model.intermediate = shared;
+  }
+  table.find("position_embedding_type");
+  LayerKind mamba{.name = "mamba", .has_attention = false};
+  LayerKind full{.name = "full", .attention = model.attention(0)};
+  double expand = 2;
+  table.read("mamba_expand", expand);
+  mamba.state = read_mamba(
+      table, {.kind = StateKind::mamba2, .key_heads = 1, .key_dim = 256, .conv_bias = true},
+      static_cast<std::int64_t>(expand * static_cast<double>(model.hidden)));
+  mamba.intermediate = full.intermediate = model.intermediate;
+  const auto types = read_layer_types(config, {"mamba", "attention"});
+  if (types.empty()) table.fail("layer_types", "is missing");
+  if (!table.diagnostics().empty()) return;
+  set_kinds(model, {mamba, full}, kinds_of(types, {"mamba", "attention"}));
 }
 
 }  // namespace foretoken

@@ -30,6 +30,7 @@ constexpr auto inert = std::to_array<std::string_view>({"add_cross_attention",
                                                         "attn_pdrop",
                                                         "auto_map",
                                                         "aux_loss_alpha",
+                                                        "cache_implementation",
                                                         "chunk_size_feed_forward",
                                                         "cross_attention_hidden_size",
                                                         "ep_size",
@@ -109,12 +110,18 @@ constexpr auto inert = std::to_array<std::string_view>({"add_cross_attention",
                                                         "vision_config",
                                                         "audio_config"});
 
+/// Last words of keys that name a constant of the computation, not a size, a count or a way of it.
+constexpr auto constants = std::to_array<std::string_view>(
+    {"alpha", "beta", "coef", "coeff", "dropout", "dtype", "eps", "epsilon", "implementation",
+     "init", "jitter", "loss", "noise", "prob", "scale", "scaling", "std", "temperature", "theta"});
+
 constexpr bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
 
 bool is_telling(std::string_view key) {
   if (is_one_of(key, inert) || key.ends_with("_id") || key.ends_with("_token")) return false;
+  if (is_one_of(key.substr(key.rfind('_') + 1), constants)) return false;
   while (!key.empty()) {
     const std::size_t end = std::min(key.find('_'), key.size());
     if (is_one_of(key.substr(0, end), telling)) return true;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "hardware/dtype.hpp"
 #include "sim/base/table_reader.hpp"
@@ -11,8 +12,9 @@ namespace foretoken {
 
 /// A format, or why there is none for it.
 struct FormatFound {
-  std::optional<DType> dtype;
-  std::string problem;  // "3-bit weights have no kernel here …"
+  std::optional<DType> dtype = {};
+  std::string problem = {};   // "3-bit weights have no kernel here …"
+  std::string left_out = {};  // how the format differs from `dtype`, which it is counted as
 };
 
 /// Integer weights that are multiplied in 16 bit; `group` weights share a scale (0 or less: a
@@ -23,5 +25,9 @@ FormatFound modelopt_format(const std::string& algorithm, std::int64_t group);
 /// A config_groups entry of compressed-tensors and of ModelOpt: bits, type and grouping of weights,
 /// and what activations are quantised to.
 FormatFound group_format(TableReader& group);
+/// An entry of Quark's: number formats of "weight" and "input_tensors".
+FormatFound quark_format(TableReader& entry);
+/// One of torchao's types: "Int4WeightOnlyConfig", "Float8DynamicActivationFloat8WeightConfig" …
+FormatFound torchao_format(std::string_view type, std::int64_t group);
 
 }  // namespace foretoken

@@ -143,6 +143,8 @@ std::string kind_text(const LayerKind& kind, const Transformer& model) {
     parts.push_back(fmt::format("{} query heads, {} KV heads of {}", heads.query_heads,
                                 heads.kv_heads, heads.head_dim));
   }
+  if (heads.shares_kv) parts.emplace_back("keys of a layer before");
+  if (kind.linear_attention) parts.emplace_back("a product");
   if (heads.window > 0) parts.push_back(fmt::format("window {}", heads.window));
   if (heads.compression > 0) {
     parts.push_back(fmt::format("a key for {} tokens beyond it", heads.compression));

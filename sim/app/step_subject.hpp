@@ -17,8 +17,8 @@ namespace foretoken {
 
 struct StepOptions {
   std::string model, gpu, cluster, prefill, decode, predictor = "synperf";
-  std::string dtype, expert_dtype, kv_dtype, routing = "balanced", framework = "vllm",
-                                             sampling = "greedy";
+  std::string dtype, expert_dtype, kv_dtype, routing = std::string(usual_routing),
+                                             framework = "vllm", sampling = "greedy";
   std::string scenario, communication = "model", fallback = "none", all_reduce = "auto";
   std::vector<std::string> overrides;
   std::string speculate, draft_model;

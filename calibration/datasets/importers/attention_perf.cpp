@@ -4,7 +4,6 @@
 #include "calibration/datasets/importer.hpp"
 
 namespace foretoken {
-namespace {
 
 AttentionLoad equal_sequences(std::int64_t sequences, std::int64_t queries, std::int64_t context) {
   const SequenceSlice slice{queries, context};
@@ -19,6 +18,8 @@ AttentionLoad equal_sequences(std::int64_t sequences, std::int64_t queries, std:
   (queries > 1 ? load.prefill : load.decode) = sums;
   return load;
 }
+
+namespace {
 
 void import_attention(const MeasuredFile& file, SampleSink& sink, bool is_prefill) {
   CsvRows rows(file.path);

@@ -44,11 +44,12 @@ const Keys<ModelTable>& model_keys() {
        "step reads of them."},
       {"expert_routing",
        &S::expert_routing,
-       {.fallback = "\"balanced\"",
+       {.fallback = "\"power_law:1.01\"",
         .allowed = "balanced, power_law:A, balancedness:B, balancedness:B+-S, histograms:FILE"},
-       "How unevenly tokens fall on experts, which decides how long the busiest GPU takes: the "
-       "exponent A of a power law, mean load over highest load B (drawn for each step if S is "
-       "given), or recorded histograms."},
+       "How unevenly tokens fall on experts, which decides how many a step reads and how long the "
+       "busiest GPU takes: the exponent A of a power law, entropy over its maximum B (drawn for "
+       "each step if S is given), or recorded histograms. balanced deals them out evenly, which "
+       "wakes more experts than any router does."},
   };
   return keys;
 }
@@ -124,7 +125,11 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
   set_formats(table, given, scenario);
   scenario.execution.kv_dtype = given.kv_dtype.value_or(activation_dtype(scenario.execution.dtype));
   scenario.kv_dtype_position = table.position("kv_dtype");
-  if (given.expert_routing) set_routing(table, *given.expert_routing, options, scenario);
+  if (given.expert_routing) {
+    set_routing(table, *given.expert_routing, options, scenario);
+  } else if (scenario.model.moe) {
+    scenario.execution.routing = parse_routing(usual_routing, scenario.model_position);
+  }
   finish(table);
 }
 

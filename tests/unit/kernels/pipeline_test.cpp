@@ -45,6 +45,14 @@ FusedMoe experts(DType dtype, KernelSource source) {
   return kernel;
 }
 
+StateScan recurrence(std::vector<SequenceSlice> slices) {
+  return {.key_heads = 16,
+          .value_heads = 32,
+          .key_dim = 128,
+          .value_dim = 128,
+          .load = StateLoad::of(AttentionLoad::exact(std::move(slices)))};
+}
+
 std::vector<Sample> samples() {
   const std::vector<SequenceSlice> decodes(200, {1, 3000}), prompts(16, {1000, 2000});
   const auto any = KernelSource::automatic;
@@ -73,7 +81,23 @@ std::vector<Sample> samples() {
           {Embedding{8192, 4096}},
           {Sampling{512, 128'256}},
           {Sampling{512, 128'256, SamplingMethod::greedy}},
-          {TopKRouting{8192, 128, 8}}};
+          {TopKRouting{8192, 128, 8}},
+          {recurrence(prompts)},
+          {recurrence(decodes)},
+          {StateConvolution{.channels = 8192, .load = {16, 16'000, 0, 0}}},
+          {KeyIndexer{.heads = 64,
+                      .head_dim = 128,
+                      .selected = 2048,
+                      .load = AttentionLoad::exact(prompts),
+                      .implementation = {Framework::sglang}}},
+          {SparseAttention{.query_heads = 64,
+                           .kv_heads = 1,
+                           .key_dim = 576,
+                           .value_dim = 512,
+                           .values_are_keys = true,
+                           .selected = 2048,
+                           .load = AttentionLoad::exact(prompts)}},
+          {HyperConnection{.tokens = 4096, .hidden = 7168}}};
 }
 
 std::unique_ptr<Predictor> synperf() {

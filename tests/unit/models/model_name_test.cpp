@@ -29,6 +29,12 @@ TEST(ModelName, HuggingFaceIdsInAnyCase) {
   EXPECT_EQ(called("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"), "nemotron-3-nano-30b-a3b");
   EXPECT_EQ(called("nvidia/Llama-3_3-Nemotron-Super-49B-v1"), "nemotron-super-49b");
   EXPECT_EQ(called("google/gemma-4-31B-it"), "gemma-4-31b");
+  EXPECT_EQ(called("nvidia/Llama-3_3-Nemotron-Super-49B-v1_5"), "nemotron-super-49b");
+  EXPECT_EQ(called("zai-org/GLM-4.7"), "glm-4.5");
+  EXPECT_EQ(called("deepseek-ai/DeepSeek-V3.1-Terminus"), "deepseek-v3");
+  EXPECT_EQ(called("moonshotai/Kimi-K2-Thinking"), "kimi-k2.5");
+  EXPECT_EQ(called("meta-llama/Llama-4-Maverick-17B-128E-Instruct"), "llama-4-maverick-17b-128e");
+  EXPECT_EQ(called("Qwen/Qwen3-Next-80B-A3B-Instruct"), "qwen3-next-80b-a3b");
   EXPECT_EQ(called("Qwen/Qwen9-8B"), "");
   EXPECT_EQ(called(""), "");
 }
@@ -38,6 +44,9 @@ TEST(ModelName, WhatTheNameSaysOfTheFormatIsKept) {
   EXPECT_EQ(model_named("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic")->released, DType::fp8);
   EXPECT_EQ(model_named("Qwen/Qwen3-32B-FP8")->released, DType::fp8_block);
   EXPECT_EQ(model_named("Qwen/Qwen3-32B-AWQ")->released, DType::w4a16);
+  EXPECT_EQ(model_named("hugging-quants/Meta-Llama-3.1-8B-Instruct-AWQ-INT4")->released,
+            DType::w4a16);
+  EXPECT_EQ(model_named("nvidia/DeepSeek-R1-0528-NVFP4-v2")->released, DType::nvfp4);
   EXPECT_EQ(load_model("Qwen/Qwen3-32B-AWQ", {}).released, WeightFormats(DType::w4a16));
   EXPECT_EQ(load_model("openai/gpt-oss-120b", {}).released,
             load_model("gpt-oss-120b", {}).released);

@@ -36,6 +36,15 @@ std::string error_of(const std::string& text, const std::vector<std::string>& ov
   return "no error";
 }
 
+// No router deals tokens out evenly; a dense model has nothing to route.
+TEST(Scenario, ExpertsAreRoutedUnevenlyUnlessAsked) {
+  const Scenario usual = read(minimal, {"model.name=mixtral-8x7b"});
+  EXPECT_EQ(routing_text(usual.execution.routing), "power_law:1.01");
+  const Scenario even = read(minimal, {"model.name=mixtral-8x7b", "model.expert_routing=balanced"});
+  EXPECT_EQ(routing_text(even.execution.routing), "balanced");
+  EXPECT_EQ(read(minimal, {}).execution.routing, Routing());
+}
+
 TEST(Scenario, DrawsRoutingsFromTheRunsSeed) {
   const std::string text = std::string(minimal) + "[run]\nseed = 42\n";
   const Scenario scenario =

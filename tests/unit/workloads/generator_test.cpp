@@ -282,7 +282,9 @@ std::int64_t unmultiplied_parameters(const Transformer& m) {
 /// Weights that every rank has whole: routers, and the down-projections to latents.
 std::int64_t replicated_weights(const Transformer& m) {
   std::int64_t sum = 0;
-  if (m.moe) sum += (m.layers - m.moe->dense_layers) * m.hidden * m.moe->experts;
+  for (int layer = 0; layer < m.layers; ++layer) {
+    if (m.is_moe_layer(layer)) sum += m.hidden * m.moe->experts;
+  }
   if (m.mla) {
     sum +=
         m.layers * m.hidden * (std::int64_t{m.mla->query_rank} + m.mla->kv_rank + m.mla->rope_dim);

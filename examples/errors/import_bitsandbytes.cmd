@@ -1,1 +1,0 @@
-model import examples/errors/models/bitsandbytes.json

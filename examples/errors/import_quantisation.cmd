@@ -1,0 +1,1 @@
+model import examples/errors/models/quip.json

@@ -1,0 +1,98 @@
+// Tables of recurrences, sparse attention, its index and hyper-connections, a few lines each: the
+// kernels that their rows mean.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibration/datasets/attention_modules.hpp"
+#include "calibration/datasets/dataset.hpp"
+#include "tests/unit/calibration/data_folder.hpp"
+
+namespace foretoken::hybrid_importers_test {
+namespace {
+
+TEST(HybridImporters, RecurrencesAndTheirConvolutions) {
+  DataFolder folder;
+  folder.write(
+      "kernels/h100_sxm/gdn_perf.vllm.csv",
+      "op_name,kernel_source,phase,batch_size,seq_len,num_tokens,d_model,d_conv,num_k_heads,"
+      "head_k_dim,num_v_heads,head_v_dim,model_name,latency\n"
+      "gdn,causal_conv1d_fn,context,2,64,128,1024,4,16,128,32,128,Q,0.002\n"
+      "gdn,chunk_gated_delta_rule_flashinfer,context,2,64,128,1024,4,16,128,32,128,Q,0.02\n");
+  folder.write(
+      "kernels/h100_sxm/kda_perf.sglang.csv",
+      "op_name,kernel_source,phase,batch_size,seq_len,num_tokens,d_model,d_conv,num_k_heads,"
+      "head_k_dim,num_v_heads,head_v_dim,model_name,latency\n"
+      "kda,kda_fused_decode,generation,8,1,8,7168,4,12,128,12,128,K,0.009\n"
+      "kda,fused_sigmoid_gating_delta_rule_update,verify,8,4,32,7168,4,12,128,12,128,K,0.01\n");
+  const Dataset dataset = load_foretoken_data(folder.path());
+  ASSERT_EQ(dataset.samples.size(), 3U);
+  // Queries, keys and values: (2 x 16 + 32) x 128 channels.
+  const auto& convolution = std::get<StateConvolution>(dataset.samples[0].kernel);
+  EXPECT_EQ(convolution.channels, 8192);
+  EXPECT_EQ(convolution.load, (StateLoad{2, 128, 0, 0}));
+  EXPECT_EQ(dataset.samples[1].time, Seconds(2e-5));
+  const auto& verified = std::get<StateScan>(dataset.samples[2].kernel);
+  EXPECT_EQ(verified.kind, StateKind::kimi_delta);
+  EXPECT_EQ(verified.load, (StateLoad{0, 0, 8, 32}));
+}
+
+// Scores, and where there is more than the index keeps, the time of choosing from realistic ones.
+TEST(HybridImporters, AnIndexScoresAndChooses) {
+  DataFolder folder;
+  const std::string columns =
+      "op_name,kernel_source,model,architecture,mla_dtype,kv_cache_dtype,gemm_type,num_heads,"
+      "batch_size,isl,tp_size,step,compress_ratio,latency";
+  const auto row = [](int step, const char* rest) {
+    return fmt::format("x,s,zai-org/GLM-5,GlmMoeDsaForCausalLM,fp8,fp8,fp8,64,1,4,1,{},1,{}\n",
+                       step, rest);
+  };
+  folder.write("kernels/h100_sxm/glm5_mqa_logits_module_perf.sglang.csv",
+               columns + "\n" + row(100, "0.004") + row(4096, "0.005") + row(8192, "0.006"));
+  folder.write("kernels/h100_sxm/glm5_topk_module_perf.sglang.csv.gz",
+               columns + ",score_mode\n" + row(4096, "0.030,flat") + row(4096, "0.002,top_last"));
+  const Dataset dataset = load_foretoken_data(folder.path());
+  ASSERT_EQ(dataset.samples.size(), 2U);  // nobody timed the last one's choice
+  EXPECT_NEAR(dataset.samples[0].time.value(), 4e-6, 1e-12);
+  EXPECT_NEAR(dataset.samples[1].time.value(), 7e-6, 1e-12);
+  EXPECT_EQ(std::get<KeyIndexer>(dataset.samples[1].kernel).load.prefill.context_tokens, 4100);
+}
+
+TEST(HybridImporters, ARowOfHyperConnectionsHasTwoSites) {
+  DataFolder folder;
+  folder.write("kernels/h100_sxm/mhc_module_perf.vllm.csv",
+               "op_name,kernel_source,architecture,num_tokens,num_sites,hc_mult,hidden_size,"
+               "sinkhorn_iters,latency\npost,v,DeepseekV4ForCausalLM,64,2,4,7168,20,0.01\n");
+  const Dataset dataset = load_foretoken_data(folder.path());
+  ASSERT_EQ(dataset.samples.size(), 1U);
+  EXPECT_EQ(dataset.samples[0].time, Seconds(5e-6));
+  EXPECT_EQ(std::get<HyperConnection>(dataset.samples[0].kernel).part, HyperPart::post);
+}
+
+// DeepSeek-V3's whole attention at half of its heads: from the down-projection to the output, no
+// norm before and no sum behind.
+TEST(HybridImporters, AModuleIsItsKernels) {
+  DataFolder folder;
+  folder.write("kernels/h100_sxm/mla_generation_module_perf.vllm.csv.gz",
+               "op_name,kernel_source,model,architecture,mla_dtype,kv_cache_dtype,gemm_type,"
+               "num_heads,batch_size,isl,tp_size,step,latency\n"
+               "m,F,deepseek-ai/DeepSeek-V3,DeepseekV3ForCausalLM,bfloat16,bfloat16,bfloat16,64,4,"
+               "1,2,1000,0.2\n");
+  int rows = 0;
+  visit_attention_modules(folder.path(), [&](const MeasuredModule& module) {
+    ++rows;
+    EXPECT_EQ(module.name, "mla, decode");
+    ASSERT_FALSE(module.kernels.empty());
+    EXPECT_EQ(module.kernels.front().role, "qkv_a_proj");
+    EXPECT_EQ(module.kernels.back().role, "o_proj");
+    EXPECT_EQ(std::get<Gemm>(module.kernels.back().kernel).k, 64 * 128);
+    for (const KernelCall& call : module.kernels) {
+      if (const auto* core = std::get_if<Mla>(&call.kernel)) {
+        EXPECT_EQ(core->load.decode.context_tokens, 4 * 1000);  // vLLM counts the new token
+      }
+    }
+  });
+  EXPECT_EQ(rows, 1);
+}
+
+}  // namespace
+}  // namespace foretoken::hybrid_importers_test
