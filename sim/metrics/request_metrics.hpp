@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "sim/base/enum_names.hpp"
@@ -68,6 +69,11 @@ struct RequestRecord {
   RequestStatus status = RequestStatus::unfinished;
   FailureReason reason = FailureReason::none;  // of failed
   KvHandoff handoff;
+  /// The conversation or trajectory it is part of, how many requests that has in all, and the one
+  /// whose end let this one be sent.
+  std::optional<std::uint64_t> session = std::nullopt;
+  std::int32_t session_requests = 0;
+  std::optional<RequestId> after = std::nullopt;
 
   [[nodiscard]] Seconds ttft() const { return first_token - arrival; }
   /// Mean time between output tokens after the first; 0 for a single token.

@@ -88,6 +88,7 @@ class Timeline {
   [[nodiscard]] bool is_counted(const RequestRecord& record) const {
     return record.arrival >= warmup_;
   }
+  [[nodiscard]] Seconds warmup() const { return warmup_; }
   [[nodiscard]] const std::vector<RequestRecord>& requests() const { return requests_; }
   [[nodiscard]] const LatencyHistogram& gaps() const { return gaps_; }
   [[nodiscard]] const LoadCurve& load() const { return load_; }

@@ -39,6 +39,9 @@ struct RequestRow {
   double ended_s = 0;  // whatever way
   int priority = 0;
   std::string reason;  // of "failed"
+  /// The conversation or trajectory it is part of, and the request whose end let it be sent.
+  std::optional<std::uint64_t> session = std::nullopt;
+  std::optional<std::uint32_t> after = std::nullopt;
 };
 
 /// One point of the timeline: averages over [time_s, time_s + interval).
@@ -99,6 +102,17 @@ struct PriorityClass {
   LatencyRow ttft_ms, tpot_ms, e2e_ms;
 };
 
+/// Conversations and agents' trajectories, where requests lead to each other.
+struct TrajectoryFigures {
+  std::int64_t started = 0, completed = 0;  // completed: each of its requests
+  double requests_mean = 0;                 // of one
+  LatencyRow e2e_ms;  // from its first arrival to its last answer, of the completed
+  /// Of that time, the share in which its critical path waited for the model; tools and people took
+  /// the rest.
+  double model_share = 0;
+  LatencyRow output_tokens_per_s;  // all that it generated, over that time
+};
+
 /// Where a figure lies with a probability of interval_confidence, as far as prices are concerned.
 struct FigureInterval {
   double low = 0, high = 0;
@@ -142,6 +156,7 @@ struct Report {
 
   LatencyRow ttft_ms, tpot_ms, itl_ms, e2e_ms;
   std::vector<PriorityClass> by_priority;  // most urgent first; empty = all are of one class
+  std::optional<TrajectoryFigures> trajectories;  // nullopt = requests stand alone
 
   struct Slo {
     std::vector<std::string> targets;  // "ttft <= 500 ms"; empty = none was set

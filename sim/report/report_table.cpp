@@ -16,6 +16,7 @@
 #include "sim/report/report.hpp"
 #include "sim/report/terminal_text.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/report/trajectory_text.hpp"
 
 namespace foretoken {
 namespace {
@@ -91,8 +92,9 @@ class ReportText {
     std::string result;
     for (const std::string& section :
          {title(), requests() + throughput(), latency_text(report_, label_, layout()) + intervals(),
-          priority_text(report_, label_, layout()), objective() + price(), pools(),
-          memory() + load() + speculation(), time_by(), over_time()}) {
+          priority_text(report_, label_, layout()), trajectory_text(report_, label_, layout()),
+          objective() + price(), pools(), memory() + load() + speculation(), time_by(),
+          over_time()}) {
       if (section.empty()) continue;
       if (!result.empty()) result += '\n';
       result += section;

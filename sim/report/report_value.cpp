@@ -71,6 +71,16 @@ void members(Archive& a, PriorityClass& figures) {
 }
 
 template <class Archive>
+void members(Archive& a, TrajectoryFigures& figures) {
+  a("started", figures.started);
+  a("completed", figures.completed);
+  a("requests_mean", figures.requests_mean);
+  a("e2e_ms", figures.e2e_ms);
+  a("model_share", figures.model_share);
+  a("output_tokens_per_s", figures.output_tokens_per_s);
+}
+
+template <class Archive>
 void members(Archive& a, Report::Slo& slo) {
   a("targets", slo.targets);
   a("percentile", slo.percentile);
@@ -254,6 +264,8 @@ void add_extras(Archive& a, Report& report) {
     if (report.intervals) a("intervals", intervals_value(report));
   }
   a.unless_empty("by_priority", report.by_priority);
+  if (a.has("trajectories", report.trajectories.has_value()))
+    a("trajectories", report.trajectories);
   if (a.has("pools", !report.pools.empty())) a.by_name("pools", report.pools, &Report::Pool::name);
   a("kv_transfers", report.kv_transfers);
   a("network", report.network);

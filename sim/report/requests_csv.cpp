@@ -1,7 +1,7 @@
 // requests.csv: one line a request, by id. Dates to the microsecond, latencies to the microsecond
 // too (milliseconds with three decimals); what never happened is an empty cell. A run that
 // speculates has two columns more; where some replicas prefill for others, columns about that
-// follow.
+// follow, and where requests lead to each other, whose they are and which one they waited for.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -17,6 +17,7 @@ constexpr std::string_view header =
 constexpr std::string_view handoff_header =
     ",prefill_replica,kv_wait_ms,kv_transfer_ms,kv_exposed_ms";
 constexpr std::string_view speculation_header = ",drafted,accepted";
+constexpr std::string_view trajectory_header = ",session,after";
 
 constexpr int decimals_s = 6;
 constexpr int decimals_ms = 3;
@@ -48,6 +49,13 @@ void append_handoff(fmt::memory_buffer& out, const std::optional<RequestRow::Han
                  handoff->exposed_ms, decimals_ms);
 }
 
+void append_place(fmt::memory_buffer& out, const RequestRow& row) {
+  out.push_back(',');
+  if (row.session) fmt::format_to(std::back_inserter(out), "{}", *row.session);
+  out.push_back(',');
+  if (row.after) fmt::format_to(std::back_inserter(out), "{}", *row.after);
+}
+
 }  // namespace
 
 std::string requests_csv(const Report& report) {
@@ -56,10 +64,12 @@ std::string requests_csv(const Report& report) {
   out.append(header);
   if (speculates) out.append(speculation_header);
   if (report.kv_transfers) out.append(handoff_header);
+  if (report.trajectories) out.append(trajectory_header);
   out.push_back('\n');
   for (const RequestRow& row : report.rows) {
     append_row(out, row, speculates);
     if (report.kv_transfers) append_handoff(out, row.handoff);
+    if (report.trajectories) append_place(out, row);
     out.push_back('\n');
   }
   return fmt::to_string(out);

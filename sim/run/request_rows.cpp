@@ -37,6 +37,8 @@ std::vector<RequestRow> request_rows(const Timeline& timeline) {
     row.ended_s = record.ended.value();
     row.priority = record.priority;
     row.reason = enum_name(record.reason);
+    row.session = record.session;
+    if (record.after) row.after = record.after->value;
     rows.push_back(std::move(row));
   }
   std::ranges::sort(rows, {}, &RequestRow::id);

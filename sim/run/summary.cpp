@@ -12,6 +12,7 @@
 #include "sim/run/request_figures.hpp"
 #include "sim/run/request_rows.hpp"
 #include "sim/run/scenario_text.hpp"
+#include "sim/run/trajectories.hpp"
 
 namespace foretoken {
 namespace {
@@ -252,6 +253,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_request_figures(scenario, outcome.timeline, outcome.timeline.requests(), report);
   report.itl_ms = in_milliseconds(outcome.timeline.gaps().summary());
   report.by_priority = priority_classes(outcome.timeline);
+  report.trajectories = trajectory_figures(outcome.timeline);
   add_slo_targets(scenario.slo, report);
   add_load(scenario, outcome, report);
   add_experts(outcome, report);

@@ -43,6 +43,9 @@ inline RequestRecord new_record(const Request& request) {
   record.arrival = request.arrival;
   record.prompt_tokens = request.prompt_tokens;
   record.priority = request.priority;
+  record.session = request.session;
+  record.session_requests = request.session_requests;
+  record.after = request.after;
   return record;
 }
 

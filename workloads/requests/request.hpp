@@ -21,8 +21,12 @@ struct Request {
   /// before it (the last may be part full); empty = nothing shared.
   std::vector<std::uint64_t> prefix_hashes = {};
   int prefix_block_tokens = 0;
-  bool prefix_hashes_cover_output = false;              // they go on over the answer: conversations
-  std::optional<std::uint64_t> session = std::nullopt;  // requests of one conversation or user
+  bool prefix_hashes_cover_output = false;  // they go on over the answer: conversations
+  /// Requests of one conversation, user or trajectory; how many it has in all, and the one whose
+  /// end let this one be sent: the last of those that it waited for.
+  std::optional<std::uint64_t> session = std::nullopt;
+  std::int32_t session_requests = 0;
+  std::optional<RequestId> after = std::nullopt;
   int priority = 0;  // lower goes first, for schedulers that look at it (as in vLLM)
   /// After the arrival, if it has not ended then; negative = never. The client gives up waiting for
   /// the answer, or for its first token, or stops reading.

@@ -97,7 +97,8 @@ class TrafficSource final : public RequestSource {
 }  // namespace
 
 std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random) {
-  if (traffic.sessions) return start_sessions(traffic, random);
+  if (traffic.agents) return start_agents(traffic, random);
+  if (traffic.has_trajectories()) return start_sessions(traffic, random);
   return std::make_unique<TrafficSource>(traffic, random);
 }
 

@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 
+#include "workloads/requests/agents.hpp"
 #include "workloads/requests/arrival_process.hpp"
 #include "workloads/requests/length_distribution.hpp"
 #include "workloads/requests/patience.hpp"
 #include "workloads/requests/priorities.hpp"
 #include "workloads/requests/request.hpp"
 #include "workloads/requests/sessions.hpp"
+#include "workloads/requests/system_prompts.hpp"
 #include "workloads/requests/time_transform.hpp"
 
 namespace foretoken {
@@ -31,7 +33,12 @@ struct Traffic {
   Patience patience;
   std::shared_ptr<const Trace> trace;  // null if nothing comes from one
   std::optional<Sessions> sessions;    // arrivals are theirs, then, and prompts one turn's part
-  int prefix_block_tokens = 0;         // tokens that a hash stands for; 0 = nothing is shared
+  std::optional<Agents> agents;        // likewise
+  std::optional<SystemPrompts> system_prompts;
+  int prefix_block_tokens = 0;  // tokens that a hash stands for; 0 = nothing is shared
+
+  /// Whether prompts are built from texts that go on, rather than each for itself.
+  [[nodiscard]] bool has_trajectories() const { return sessions || agents || system_prompts; }
 };
 
 /// A fresh source. Streams: "arrivals", "prompt_tokens", "output_tokens", "priorities" and

@@ -51,8 +51,10 @@ Key<S> length_key(KeyNote note, std::shared_ptr<const LengthDistribution> S::*me
   note.type = "integer or table";
   note.allowed = "1 or more, or { distribution = \"…\", … }";
   const std::string name = note.name;
+  const bool is_optional = note.fallback.starts_with("not set");
   return {std::move(note),
           [=, &registry](TableReader& table, S& settings) {
+            if (is_optional && table.find(name) == nullptr) return;
             settings.*member = read_lengths(table, name, inputs, registry);
           },
           [member](const S& settings) -> std::optional<Value> {

@@ -78,7 +78,8 @@ const Keys<WorkloadTable>& trace_keys() {
        &S::prefix_block_tokens,
        {.range = at_least(1),
         .unit = "tokens",
-        .fallback = "the trace's (512 unless it says otherwise); with sessions block_tokens",
+        .fallback =
+            "the trace's (512 unless it says otherwise); with sessions and agents block_tokens",
         .quiet = true},
        "Prompt tokens that one prefix hash stands for. Must be a multiple of the engine's "
        "block_tokens."},
@@ -121,8 +122,10 @@ class TrafficWorkload final : public Workload {
     limit_keys().write(table_, table);
     trace_keys().write(table_, table);
     length_keys(length_registry(), nullptr).write(traffic_, table);
-    if (traffic_.sessions) {
-      describe(*traffic_.sessions, table);
+    if (traffic_.sessions) describe(*traffic_.sessions, table);
+    if (traffic_.agents) describe(*traffic_.agents, table);
+    if (traffic_.system_prompts) describe(*traffic_.system_prompts, table);
+    if (traffic_.has_trajectories()) {
       table.set("prefix_block_tokens", traffic_.prefix_block_tokens);
     }
     traffic_.priorities.describe(table);
@@ -150,9 +153,7 @@ class WorkloadReader {
     check_requests();
     read_arrivals();
     length_keys(catalog_.lengths, traffic_.trace).read(table_, traffic_);
-    traffic_.sessions = read_sessions(table_, catalog_.lengths);
-    table_.expect("trace", !traffic_.sessions || traffic_.trace == nullptr,
-                  "has no meaning with sessions or system_prompts, which are generated; remove it");
+    read_trajectories();
     read_prefix_blocks();
     traffic_.priorities = read_priorities(table_);
     patience_keys().read(table_, traffic_.patience);
@@ -194,19 +195,31 @@ class WorkloadReader {
     report_trace(problems);
   }
 
+  void read_trajectories() {
+    traffic_.sessions = read_sessions(table_, catalog_.lengths);
+    traffic_.agents = read_agents(table_, catalog_.lengths);
+    traffic_.system_prompts = read_system_prompts(table_, catalog_.lengths);
+    table_.expect("trace", !traffic_.has_trajectories() || traffic_.trace == nullptr,
+                  "has no meaning with sessions, agents or system_prompts, which are generated; "
+                  "remove it");
+    table_.expect("agents", !traffic_.agents || !traffic_.sessions,
+                  "and sessions are different traffic; keep one of the two tables");
+  }
+
   /// Prompts of other lengths than the trace's share nothing with each other.
   void read_prefix_blocks() {
     const bool shares = traffic_.trace != nullptr && traffic_.trace->shares_prefixes() &&
                         traffic_.prompt_tokens != nullptr && traffic_.prompt_tokens->uses_trace();
     if (shares) traffic_.prefix_block_tokens = traffic_.trace->prefix_block_tokens();
-    if (traffic_.sessions) traffic_.prefix_block_tokens = options_.block_tokens;
+    if (traffic_.has_trajectories()) traffic_.prefix_block_tokens = options_.block_tokens;
     if (table_.find("prefix_block_tokens") == nullptr) return;
     traffic_.prefix_block_tokens = given_.prefix_block_tokens;
     table_.expect("prefix_block_tokens", traffic_.prefix_block_tokens <= prefix_block_tokens_max,
                   fmt::format("must be at most {}", prefix_block_tokens_max));
-    table_.expect("prefix_block_tokens", shares || traffic_.sessions,
-                  "has no meaning without sessions, system_prompts or a trace whose requests have "
-                  "prefix hashes and whose prompt lengths are used; remove it");
+    table_.expect(
+        "prefix_block_tokens", shares || traffic_.has_trajectories(),
+        "has no meaning without sessions, agents, system_prompts or a trace whose requests "
+        "have prefix hashes and whose prompt lengths are used; remove it");
   }
 
   /// What concerns the file as a whole is told where the scenario names it, lines where they stand.
@@ -340,6 +353,8 @@ std::vector<KeyTable> workload_key_tables() {
   add(length_keys(lengths, nullptr).notes());
   add({{"sessions", "table", "", "not set", "",
         "Conversations instead of single requests: [workload.sessions]."},
+       {"agents", "table", "", "not set", "",
+        "Agents instead of single requests: [workload.agents]."},
        {"system_prompts", "table", "", "not set", "",
         "Beginnings that prompts share: [workload.system_prompts]."},
        priorities_note()});
@@ -359,7 +374,9 @@ std::vector<KeyTable> workload_key_tables() {
                       entry.summary, entry.options});
   }
   for (KeyTable& table : time_distribution_tables()) tables.push_back(std::move(table));
-  for (KeyTable& table : session_key_tables()) tables.push_back(std::move(table));
+  tables.push_back(session_key_table());
+  for (KeyTable& table : agent_key_tables()) tables.push_back(std::move(table));
+  tables.push_back(system_prompt_key_table());
   tables.push_back(priorities_key_table());
   tables.push_back(cancellation_key_table());
   tables.push_back(diurnal_key_table());

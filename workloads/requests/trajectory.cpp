@@ -1,0 +1,185 @@
+#include "workloads/requests/trajectory.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/base/fingerprint.hpp"
+
+namespace foretoken {
+namespace {
+
+/// A trajectory under way.
+struct Open {
+  std::uint64_t number = 0;
+  Trajectory plan;
+  std::vector<int> missing;  // calls that each still waits for
+  std::size_t left = 0;      // calls that have not been answered
+  int in_flight = 0;
+  bool is_over = false;  // a call failed
+};
+
+class TrajectorySource final : public RequestSource {
+ public:
+  TrajectorySource(const Traffic& traffic, const RandomStreams& random,
+                   std::unique_ptr<TrajectoryPlanner> planner)
+      : limits_(traffic.limits),
+        block_tokens_(traffic.prefix_block_tokens),
+        times_(transformed(traffic.arrivals->start(random.stream("arrivals")), traffic.transform)),
+        planner_(std::move(planner)) {}
+
+  std::optional<Request> next() override {
+    if (limits_.requests && planned_ >= *limits_.requests) return std::nullopt;
+    const std::optional<Arrival> arrival = times_->next();
+    if (!arrival || (limits_.duration && arrival->time >= *limits_.duration)) return std::nullopt;
+    Open open = begin();
+    const std::uint64_t number = open.number;
+    return issue(open_.emplace(number, std::move(open)).first->second, 0, arrival->time);
+  }
+
+  std::optional<Request> next_follow_up() override {
+    if (follow_ups_.empty()) return std::nullopt;
+    Request request = std::move(follow_ups_.front());
+    follow_ups_.pop_front();
+    return request;
+  }
+
+  void on_finished(RequestId id, Seconds now) override {
+    const auto [number, call] = take(id);
+    Open& open = open_.at(number);
+    --open.in_flight;
+    --open.left;
+    for (std::size_t i = call + 1; i < open.plan.calls.size() && !open.is_over; ++i) {
+      const Call& next = open.plan.calls[i];
+      if (std::ranges::find(next.waits_for, static_cast<int>(call)) == next.waits_for.end())
+        continue;
+      if (--open.missing[i] > 0) continue;
+      follow_ups_.push_back(issue(open, i, now + next.delay));
+      follow_ups_.back().after = id;
+    }
+    end_if_over(open, now);
+  }
+
+  void on_given_up(RequestId id, Seconds now) override {
+    Open& open = open_.at(take(id).first);
+    --open.in_flight;
+    open.is_over = true;
+    end_if_over(open, now);
+  }
+
+  std::optional<std::int64_t> expected() const override { return limits_.requests; }
+
+ private:
+  /// Calls beyond the limit on requests are never sent.
+  Open begin() {
+    Open open;
+    open.number = trajectories_++;
+    open.plan = planner_->plan(open.number);
+    std::vector<Call>& calls = open.plan.calls;
+    FORETOKEN_CHECK(!calls.empty(), "trajectory {} has no calls", open.number);
+    if (limits_.requests) {
+      const auto room = static_cast<std::size_t>(*limits_.requests - planned_);
+      if (calls.size() > room) calls.resize(room);
+    }
+    planned_ += static_cast<std::int64_t>(calls.size());
+    open.left = calls.size();
+    for (const Call& call : calls) open.missing.push_back(static_cast<int>(call.waits_for.size()));
+    return open;
+  }
+
+  void end_if_over(const Open& open, Seconds now) {
+    if (open.in_flight > 0 || (open.left > 0 && !open.is_over)) return;
+    open_.erase(open.number);
+    times_->on_finished(now);
+  }
+
+  /// The trajectory and call of a request that has ended.
+  std::pair<std::uint64_t, std::size_t> take(RequestId id) {
+    const auto found = call_of_.find(id.value);
+    FORETOKEN_CHECK(found != call_of_.end(), "request {} is of no trajectory", id.value);
+    const auto place = found->second;
+    call_of_.erase(found);
+    return place;
+  }
+
+  Request issue(Open& open, std::size_t number, Seconds arrival) {
+    const Call& call = open.plan.calls[number];
+    Text& text = open.plan.texts[static_cast<std::size_t>(call.text)];
+    Request request = call.request;
+    request.id = RequestId{issued_++};
+    request.arrival = arrival;
+    request.session = open.number;
+    request.session_requests = static_cast<std::int32_t>(open.plan.calls.size());
+    request.prompt_tokens += text.tokens;
+    text.tokens = request.prompt_tokens + request.output_tokens - call.forgotten_tokens;
+    request.prefix_block_tokens = block_tokens_;
+    request.prefix_hashes_cover_output = call.forgotten_tokens == 0;
+    request.prefix_hashes =
+        hashes(open.number, call.text, text,
+               request.prefix_hashes_cover_output ? text.tokens : request.prompt_tokens);
+    call_of_.emplace(request.id.value, std::pair(open.number, number));
+    ++open.in_flight;
+    return request;
+  }
+
+  /// Of the whole blocks of the text's first `tokens`. Blocks within a system prompt are
+  /// everybody's who has it; behind it a text is its own and only ever grows, so its number and the
+  /// place say what a block and everything before it holds.
+  [[nodiscard]] std::vector<std::uint64_t> hashes(std::uint64_t trajectory, int number,
+                                                  const Text& text, std::int64_t tokens) const {
+    const std::int64_t shared = text.system_tokens / block_tokens_;
+    std::vector<std::uint64_t> all;
+    for (std::int64_t i = 0; i < tokens / block_tokens_; ++i) {
+      Fingerprint hash;
+      if (i < shared) {
+        hash.add("system prompt").add(std::uint64_t{text.system_prompt});
+      } else {
+        hash.add("session").add(trajectory);
+        if (number > 0) hash.add(static_cast<std::uint64_t>(number));
+      }
+      all.push_back(hash.add(static_cast<std::uint64_t>(i)).value());
+    }
+    return all;
+  }
+
+  TrafficLimits limits_;
+  std::int64_t block_tokens_;
+  std::unique_ptr<ArrivalTimes> times_;  // of trajectories
+  std::unique_ptr<TrajectoryPlanner> planner_;
+  std::uint64_t trajectories_ = 0;
+  std::int64_t planned_ = 0;  // calls
+  std::uint32_t issued_ = 0;
+  std::deque<Request> follow_ups_;
+  // Looked up, never walked.
+  std::unordered_map<std::uint64_t, Open> open_;
+  std::unordered_map<std::uint32_t, std::pair<std::uint64_t, std::size_t>> call_of_;  // by request
+};
+
+}  // namespace
+
+CallDraws::CallDraws(const Traffic& traffic, const RandomStreams& random)
+    : prompt_tokens_(traffic.prompt_tokens),
+      output_tokens_(traffic.output_tokens),
+      priorities_(traffic.priorities),
+      prompt_random_(random.stream("prompt_tokens")),
+      output_random_(random.stream("output_tokens")),
+      priority_random_(random.stream("priorities")),
+      patience_(traffic.patience, random) {}
+
+Request CallDraws::next(std::size_t number) {
+  Request request;
+  request.prompt_tokens = prompt_tokens_->sample(prompt_random_, number);
+  request.output_tokens = output_tokens_->sample(output_random_, number);
+  request.priority = priorities_.sample(priority_random_);
+  patience_.give(request);
+  return request;
+}
+
+std::unique_ptr<RequestSource> play(const Traffic& traffic, const RandomStreams& random,
+                                    std::unique_ptr<TrajectoryPlanner> planner) {
+  return std::make_unique<TrajectorySource>(traffic, random, std::move(planner));
+}
+
+}  // namespace foretoken

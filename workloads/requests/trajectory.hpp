@@ -1,0 +1,65 @@
+// Requests that lead to each other: a trajectory is one piece of work, a directed graph of calls of
+// which each is sent once those that it waits for have been answered. A conversation is a chain of
+// them; an agent calls tools between them and starts others. A trajectory is planned whole when it
+// begins, so that what is said depends on the seed alone, and when it is said on the answers.
+//
+// Calls that go on with the same text find its beginning in the cache: prefix hashes say so. One
+// whose call does not complete is over, though calls that are under way still end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "workloads/requests/traffic.hpp"
+
+namespace foretoken {
+
+struct Call {
+  Request request;                    // prompt_tokens: what it adds; without id, arrival and hashes
+  std::vector<int> waits_for;         // earlier calls of the trajectory; none: only the first
+  Seconds delay;                      // from the end of the last of these
+  int text = 0;                       // that it goes on with; calls on one text wait for each other
+  std::int64_t forgotten_tokens = 0;  // of its output: thinking, which no later prompt repeats
+};
+
+/// What calls read again and again, and what they add to.
+struct Text {
+  std::size_t system_prompt = 0;
+  std::int64_t system_tokens = 0;
+  std::int64_t tokens = 0;  // at first, those of the system prompt included
+};
+
+struct Trajectory {
+  std::vector<Text> texts;
+  std::vector<Call> calls;  // each after those it waits for
+};
+
+class TrajectoryPlanner {
+ public:
+  virtual ~TrajectoryPlanner() = default;
+  /// The next; `number` counts from 0. At least one call.
+  virtual Trajectory plan(std::uint64_t number) = 0;
+};
+
+/// What every call draws. Streams: "prompt_tokens", "output_tokens", "priorities" and those of
+/// Patience.
+class CallDraws {
+ public:
+  CallDraws(const Traffic& traffic, const RandomStreams& random);
+  /// A call of trajectory `number`, with what the user writes as its prompt.
+  Request next(std::size_t number);
+
+ private:
+  std::shared_ptr<const LengthDistribution> prompt_tokens_, output_tokens_;
+  Priorities priorities_;
+  RandomStream prompt_random_, output_random_, priority_random_;
+  PatienceDraws patience_;
+};
+
+/// Plays trajectories: arrivals of `traffic` are theirs, its limit of requests counts calls, unsent
+/// ones included. Stream: "arrivals".
+std::unique_ptr<RequestSource> play(const Traffic& traffic, const RandomStreams& random,
+                                    std::unique_ptr<TrajectoryPlanner> planner);
+
+}  // namespace foretoken
