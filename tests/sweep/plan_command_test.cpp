@@ -44,7 +44,7 @@ class PlanCommand : public ProcessTest {
   /// The report of that command, run by a shell that finds the program under its name.
   [[nodiscard]] Value pasted() const {
     std::ofstream(path("pasted.sh")) << "foretoken() { " FORETOKEN_PROGRAM " \"$@\"; }\n"
-                                     << printed_command() << " --json\n";
+                                     << printed_command() << " --json 2>/dev/null\n";
     EXPECT_EQ(run_program({"/bin/bash", path("pasted.sh")}, path("report.json")), 0)
         << text_of(path("report.json"));
     return parse_json(text_of(path("report.json")), {"report.json"});

@@ -15,15 +15,15 @@ TEST(Agents, MistakesAreTold) {
   EXPECT_EQ(read(traffic + "agents = { calls = 3, tool_tokens = 9, tool = 1 }\n").errors,
             "s.toml:7:1: workload.agents.tool_time: is missing; write a time, for example \"2 s\", "
             "or \"0 s\"\n"
-            "s.toml:7:41: unknown key 'tool' in [workload.agents]; did you mean 'tool_time'?");
+            "s.toml:7:40: unknown key 'tool' in [workload.agents]; did you mean 'tool_time'?");
   const std::string agents = "agents = { calls = 3, tool_tokens = 9, tool_time = \"1 s\"";
   EXPECT_EQ(read(traffic + agents + ", context_tokens_max = 9, context_tokens_kept = 9 }\n").errors,
             "s.toml:7:83: workload.agents.context_tokens_kept: must be below context_tokens_max");
   EXPECT_EQ(read(traffic + agents + ", subagents = { count = 2, calls = 2, prompt_tokens = 1 } }\n")
                 .errors,
-            "s.toml:7:71: workload.agents.subagents.share: is missing; write a number from 0 to 1");
+            "s.toml:7:59: workload.agents.subagents.share: is missing; write a number from 0 to 1");
   EXPECT_EQ(read(traffic + agents + " }\nsessions = { turns = 2, think_time = \"1 s\" }\n").errors,
-            "s.toml:7:10: workload.agents: and sessions are different traffic; keep one of the two "
+            "s.toml:7:1: workload.agents: and sessions are different traffic; keep one of the two "
             "tables");
 }
 
@@ -33,7 +33,8 @@ TEST(Agents, WhatIsReadIsWrittenBack) {
            "agents = { calls = 3, tool_tokens = 9, tool_time = \"1 s\", thinking_tokens = 5, "
            "subagents = { share = 0.5, count = 2, calls = 2, prompt_tokens = 1 } }\n");
   ASSERT_EQ(result.errors, "");
-  const Value* agents = result.workload->resolved().find("agents");
+  const Value written = result.workload->resolved();
+  const Value* agents = written.find("agents");
   ASSERT_NE(agents, nullptr);
   EXPECT_NE(agents->find("thinking_tokens"), nullptr);
   ASSERT_NE(agents->find("subagents"), nullptr);
