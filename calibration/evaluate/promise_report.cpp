@@ -24,7 +24,7 @@ double promise_of(const Launches& launches) {
   std::ranges::sort(off);
   const auto rank = static_cast<std::size_t>(covered_aim * static_cast<double>(off.size()));
   const double half = off[std::min(rank, off.size() - 1)] / 2;
-  return std::ceil(half * 1e4) / 1e4;
+  return std::ceil(half * 1e6) / 1e6;
 }
 
 template <class Promise>

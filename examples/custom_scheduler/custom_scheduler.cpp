@@ -40,8 +40,8 @@ int run(const std::string& scenario) {
       "last_come_first", "mixed batching, the newest request is let in first",
       [](foretoken::TableReader& options, const foretoken::SchedulerLimits& limits,
          foretoken::KvCache& cache) -> std::unique_ptr<foretoken::Scheduler> {
-        return std::make_unique<LastComeFirst>(foretoken::MixedBatchingConfig::from_table(options),
-                                               limits, cache);
+        return std::make_unique<LastComeFirst>(foretoken::read_mixed_batching(options), limits,
+                                               cache);
       });
   for (const char* scheduler : {"vllm_v1", "last_come_first"}) {
     const auto question = foretoken::load_question(

@@ -197,6 +197,7 @@ Value result_of(const Load& load, const std::vector<std::unique_ptr<Stream>>& st
     gaps.insert(gaps.end(), stream->gaps().begin(), stream->gaps().end());
   }
   result.set("backend", "vllm");
+  result.set("model_id", "served");
   result.set("num_prompts", load.requests);
   result.set("duration", duration);
   result.set("completed", completed);

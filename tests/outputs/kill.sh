@@ -9,7 +9,8 @@ foretoken=$1 library=$2
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-names="requests.csv scenario.toml steps.jsonl page.html report.json"
+names="requests.csv vllm_bench.json profile_export.jsonl scenario.toml steps.jsonl page.html report.json"
+files=$(wc -w <<<"$names")
 # Without npm the program has no charts; another copy of the steps takes the page's place.
 page=--report
 "$foretoken" simulate examples/quickstart.toml --set workload.requests=1 --report "$work/page.html" \
@@ -38,7 +39,7 @@ look() {
     [ -z "$seen" ] || [ "$seen" = "$which" ] || fail "$1: old and new files side by side"
     seen=$which
   done
-  [ ! -e "$work/now/report.json" ] || [ "$count" -eq 5 ] || fail "$1: a report without the others"
+  [ ! -e "$work/now/report.json" ] || [ "$count" -eq "$files" ] || fail "$1: a report without the others"
 }
 run "$work/old" 1
 run "$work/new" 2
@@ -56,9 +57,9 @@ for at in $(seq 1 1000); do
   [ "$status" -ne 0 ] || break
   [ "$status" -eq 137 ] || fail "status $status at step $at"
 done
-[ "$at" -gt 20 ] || fail "only $at steps: of five files each is opened, synced, removed and renamed"
+[ "$at" -gt 20 ] || fail "only $at steps: of $files files each is opened, synced, removed and renamed"
 [ "$seen" = new ] || fail "a run that was not killed wrote nothing"
-[ "$(ls -A "$work/now" | wc -l)" -eq 5 ] || fail "what killed runs left was not taken away"
+[ "$(ls -A "$work/now" | wc -l)" -eq "$files" ] || fail "what killed runs left was not taken away"
 
 # Moments spread over the run; the same folder goes on being written to.
 began=$(date +%s%N)
@@ -70,4 +71,4 @@ for i in $(seq 1 40); do
   look "killed after $moment s"
 done
 run "$work/now" 2
-[ "$(ls -A "$work/now" | wc -l)" -eq 5 ] || fail "what killed runs left was not taken away"
+[ "$(ls -A "$work/now" | wc -l)" -eq "$files" ] || fail "what killed runs left was not taken away"
