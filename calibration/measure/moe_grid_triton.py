@@ -10,6 +10,7 @@ first, so that a run cut short still covers all. `--compile-part 2/8` only compi
 configurations (to run side by side before the real run). `--like GRID.csv[.gz]` leaves out
 configurations that were never near the best of their architecture there: measured again with the same
 seed, the points' histograms are the same, so that the two runs tell noise from choice.
+`--kernel one_launch` times the layer of moe_one_launch_triton.py instead (fp8, scales of blocks).
 """
 
 import argparse
@@ -24,6 +25,7 @@ import triton
 
 import attention_torch
 import fused_moe_triton as moe
+import moe_one_launch_triton as one_launch
 
 # (hidden, intermediate of one expert on the rank, experts, top k), RaMP Table IV and public configs.
 ARCHITECTURES = {
@@ -82,20 +84,34 @@ def contenders(path, within):
     return kept
 
 
+def kernel_of(name, is_fp8):
+    """The layer's class and the configurations that it comes in."""
+    if name == "one_launch":
+        return one_launch.OneLaunch, list(one_launch.pool_of_configurations())
+    return moe.Layer, list(moe.pool_of_configurations(is_fp8))
+
+
+def kernel_variants(name):
+    """Architectures that between them need every compiled variant."""
+    return ["olmoe", "qwen3-30b-a3b"] if name == "one_launch" else ["olmoe"]
+
+
 def numbers(text):
     return [float(x) for x in text.split(",")]
 
 
-def compile_part(part, is_fp8, device):
+def compile_part(part, kernel, is_fp8, device):
     index, parts = (int(x) for x in part.split("/"))
     weights = torch.empty(2_000_000_000, dtype=torch.uint8, device=device)
-    problem = GridProblem(ARCHITECTURES["olmoe"], 8, 1.0, is_fp8, 1, device)
-    for i, configuration in enumerate(moe.pool_of_configurations(is_fp8)):
-        if i % parts == index:
-            try:
-                moe.Layer(problem, configuration, weights).launch(0)
-            except Exception as error:
-                print(configuration.columns(), repr(error)[:200])
+    make, configurations = kernel_of(kernel, is_fp8)
+    for architecture in kernel_variants(kernel):
+        problem = GridProblem(ARCHITECTURES[architecture], 8, 1.0, is_fp8, 1, device)
+        for i, configuration in enumerate(configurations):
+            if i % parts == index:
+                try:
+                    make(problem, configuration, weights).launch(0)
+                except Exception as error:
+                    print(configuration.columns(), repr(error)[:200])
     torch.cuda.synchronize()
 
 
@@ -104,6 +120,7 @@ def main():
     parser.add_argument("--out", default="moe_grid.csv")
     parser.add_argument("--seconds", type=float, default=480)
     parser.add_argument("--dtype", choices=["bf16", "fp8"], default="fp8")
+    parser.add_argument("--kernel", choices=["seven_launches", "one_launch"], default="seven_launches")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--compile-part", default="")
     parser.add_argument("--tokens", type=numbers, default=TOKENS)
@@ -116,19 +133,19 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = False
     is_fp8 = arguments.dtype == "fp8"
     if arguments.compile_part:
-        compile_part(arguments.compile_part, is_fp8, device)
+        compile_part(arguments.compile_part, arguments.kernel, is_fp8, device)
         return
     bench = moe.MoeBench(device)
     bench.fill(is_fp8)
     header = attention_torch.provenance(device, arguments.seed)
-    header.update({"format": "foretoken moe grid 1", "program": "moe_grid_triton.py 1",
+    header.update({"format": "foretoken moe grid 1", "program": f"moe_grid_triton.py 2, {arguments.kernel}",
                    "triton": triton.__version__, "method":
                    "CUDA graph of `launches` layers on different weights; L2 swept before each of "
                    f"{arguments.repeats} replays; (event time - graph head) / launches; median; each configuration "
                    "checked once an architecture (first point of up to 256 tokens) against PyTorch "
                    "within 2 % (relative norm)",
                    "lists": "histogram: assignments of each expert, value*count joined by |"})
-    configurations = list(moe.pool_of_configurations(is_fp8))
+    make, configurations = kernel_of(arguments.kernel, is_fp8)
     kept = contenders(arguments.like, arguments.within) if arguments.like else {}
     start, rows, wrong, failed, failure, checked = time.monotonic(), 0, 0, 0, "", set()
     with torch.cuda.stream(bench.stream), torch.no_grad(), \
@@ -155,7 +172,7 @@ def main():
                 if kept and tuple(str(x) for x in configuration.columns()) not in kept[name]:
                     continue
                 try:
-                    layer = moe.Layer(problem, configuration, bench.weights)
+                    layer = make(problem, configuration, bench.weights)
                     if key not in checked and tokens <= 256:
                         checked.add(key)
                         if not layer.is_right():

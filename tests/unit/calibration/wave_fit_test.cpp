@@ -11,6 +11,7 @@
 #include "calibration/fit/judge_wave.hpp"
 #include "calibration/fit/small_mlp.hpp"
 #include "calibration/fit/wave_policies.hpp"
+#include "calibration/fit/wave_tables.hpp"
 #include "kernels/tiles/expert_histogram.hpp"
 #include "sim/base/error.hpp"
 #include "tests/own_folder.hpp"
@@ -239,6 +240,19 @@ TEST(WaveFit, KeepsItsRegretOnMeasuredPoints) {
                                   [](const WaveChoice& choice) { return choice.regret > 0.1; }),
             1);
   EXPECT_LT(judged.scores.back().regret_max, 0.12);
+}
+
+// The layer in one launch: split-K wins where kappa and omega say so, and there alone.
+TEST(WaveFit, OneLaunchSplitsWhereRampSaysSo) {
+  const MoeGrid grid = load_moe_grid(FORETOKEN_SOURCE_DIR
+                                     "/calibration/datasets/h100/moe_grid_one_launch_fp8.csv.gz");
+  EXPECT_EQ(grid.points.size(), 416U);
+  EXPECT_EQ(grid.tiles.size(), 122U);
+  const std::string table = split_k_table(grid);
+  EXPECT_NE(table.find("5 of 5, 1.27x"), std::string::npos) << table;
+  EXPECT_NE(table.find("2 of 2, 1.24x"), std::string::npos) << table;
+  const auto folds = wave_folds(grid, WaveSplit::folds);
+  EXPECT_LT(judge_wave(grid, folds, two_level({}, false)).scores.back().regret, 0.025);
 }
 
 // By the grid's own times, three of each, whose best has a regret of 0.8 % when timed side by side.
