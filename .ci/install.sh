@@ -3,8 +3,8 @@
 # the tests and CI share. Asks dpkg first, so that a second call changes nothing and returns at once.
 #
 #   install.sh                what the program needs
-#   install.sh --calibration  and what training its predictors (LibTorch), drawing foretoken-tune's
-#                             charts (cairo) and the tests need: Doxygen, the browser that tests
+#   install.sh --calibration  and what training its predictors (LibTorch), foretoken-tune (charts: cairo;
+#                             language models: libcurl; its sandbox: libseccomp) and the tests need: Doxygen, the browser that tests
 #                             open HTML reports in, the shells that they complete commands in,
 #                             what judges layout and spelling, and what makes and tries packages
 #
@@ -22,7 +22,7 @@ packages=(
 )
 command -v npm >/dev/null || packages+=(npm)
 if [ "${1:-}" = --calibration ]; then
-  packages+=(libtorch-dev libopenblas0-pthread doxygen libcairo2-dev zsh fish clang-format codespell)
+  packages+=(libtorch-dev libopenblas0-pthread doxygen libcairo2-dev libcurl4-openssl-dev libseccomp-dev zsh fish clang-format codespell)
   packages+=(dpkg-dev python3-pip python3-venv)
   command -v chromium >/dev/null || packages+=(chromium)
 fi

@@ -14,6 +14,9 @@
 
 namespace foretoken::tune {
 
+class ChatModel;
+struct ChatUsage;
+
 struct Rewrite {
   std::optional<Candidate> candidate;
   Evaluation failure;  // why there is none
@@ -44,6 +47,14 @@ std::unique_ptr<Rewriter> make_template_rewriter(const Problem& problem, Templat
 /// header.
 std::unique_ptr<Rewriter> make_command_rewriter(const Problem& problem, std::string command,
                                                 std::chrono::milliseconds limit);
+
+struct ChatRewriting {
+  std::string model;
+  double temperature = 0.7;
+};
+/// Asks a language model; its tokens are added to `usage`. Both outlive the rewriter.
+std::unique_ptr<Rewriter> make_chat_rewriter(const Problem& problem, ChatModel& chat,
+                                             ChatRewriting options, ChatUsage& usage);
 
 /// The states one move of `strategy` away, in the order "listed" takes them.
 std::vector<State> moves(const Problem& problem, const State& state, Strategy strategy);

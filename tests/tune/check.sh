@@ -53,6 +53,51 @@ case $case in
       grep -q "1.000x .* 2 failed" "$work/out" || fail "'$command': $(cat "$work/out")"
     done
     ;;
+  chat)
+    # A language model rewrites: refusals are tried again, nonsense is a failure, tokens are counted; the
+    # run is repeated from its conversations and judged from a recording, without endpoint and GPU.
+    python3 tests/tune/chat_stub.py "$work/port" &
+    trap 'kill $! 2>/dev/null || true; rm -rf "$work"' EXIT
+    for i in $(seq 100); do [ -e "$work/port" ] || sleep 0.1; done
+    gzip -dc $recording >"$work/log.csv"
+    arguments=(--kernels gelu --evaluator replay --log "$work/log.csv" --policy greedy --rewriter chat --model stub
+      --chat "$work/chat.jsonl" --budget 4 --json)
+    SECRET=secret "$tune" run "${arguments[@]}" --endpoint "http://127.0.0.1:$(cat "$work/port")/v1" \
+      --key-variable SECRET --retry-seconds 0.01 --token-prices 2,10 --steps "$work/first.jsonl" >"$work/first.json"
+    python3 - "$work" <<'EOF'
+import json, sys
+work = sys.argv[1]
+usage = json.load(open(f"{work}/first.json"))["chat"]
+assert usage == {"requests": 4, "failures": 1, "from_file": 0, "attempts": 6, "prompt_tokens": 3000,
+                 "reply_tokens": 600, "cost_usd": 0.012}, usage
+steps = [json.loads(line) for line in open(f"{work}/first.jsonl")]
+assert [step["status"] for step in steps] == ["malformed"] * 4, steps
+# The rewritten source is judged: half as fast as a kernel of the recording.
+lines = open(f"{work}/log.csv").read().splitlines()
+columns = next(line for line in lines if not line.startswith("#")).split(",")
+line = next(line for line in lines if line.startswith("gelu,") and ",ok," in line).split(",")
+row = dict(zip(columns, line))
+row.update(parameters="", identity=steps[0]["child"], us=" ".join(str(2 * float(us)) for us in row["us"].split()))
+with open(f"{work}/log.csv", "a") as file:
+    file.write(",".join(row[column] for column in columns) + "\n")
+EOF
+    kill $!
+    for i in 1 2; do
+      "$tune" run "${arguments[@]}" --steps "$work/again$i.jsonl" >"$work/again$i.json"
+    done
+    cmp "$work/again1.jsonl" "$work/again2.jsonl" && cmp "$work/again1.json" "$work/again2.json"
+    grep -q '"status":"ok"\|"status": "ok"' "$work/again1.jsonl" || fail "not judged: $(cat "$work/again1.jsonl")"
+    grep -q '"from_file": 3' "$work/again1.json" || fail "not from the file: $(cat "$work/again1.json")"
+    # A line that a killed run left half is asked again; a damaged one is told.
+    cp "$work/chat.jsonl" "$work/whole.jsonl"
+    head -c -20 "$work/whole.jsonl" >"$work/chat.jsonl"
+    "$tune" run "${arguments[@]}" >"$work/cut.json"
+    grep -q '"from_file": 2' "$work/cut.json" || fail "the half line: $(cat "$work/cut.json")"
+    sed '1s/"reply"/"rply"/' "$work/whole.jsonl" >"$work/chat.jsonl"
+    expect_error "chat.jsonl:1" run "${arguments[@]}"
+    expect_error "chat wants --model" run --rewriter chat --kernels gelu
+    expect_error "no http(s) address" run --rewriter chat --model m --endpoint ftp://x --kernels gelu
+    ;;
   exports)
     "$tune" export $recording --kernel rms_norm --to "$work/best.csv" >"$work/out"
     [ "$(grep -c '^rms_norm,' "$work/best.csv")" -eq 10 ] || fail "not ten launches: $(cat "$work/best.csv")"

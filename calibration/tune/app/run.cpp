@@ -2,7 +2,6 @@
 // that was killed goes on where it stopped: the same command repeats the same choices, and what was
 // evaluated is not evaluated again.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -10,12 +9,12 @@
 
 #include "calibration/say.hpp"
 #include "calibration/tune/app/inputs.hpp"
+#include "calibration/tune/app/rewriter_flags.hpp"
 #include "calibration/tune/app/standing_text.hpp"
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/comparison.hpp"
 #include "calibration/tune/search.hpp"
 #include "sim/base/json.hpp"
-#include "sim/base/nearest_name.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 
@@ -26,9 +25,7 @@ struct RunFlags {
   InputFlags inputs;
   std::string policy = "kernelband";
   std::vector<std::string> settings;
-  std::string rewriter = "template";
-  std::string command;
-  double command_seconds = 300;
+  RewriterFlags rewriter;
   int prior = 1000;
   int budget = 20;
   std::uint64_t seed = 1;
@@ -57,13 +54,7 @@ int run_run(const RunFlags& flags) {
   std::vector<Problem> problems = chosen_problems(flags.inputs.suite);
   const auto evaluator = chosen_evaluator(flags.inputs, flags.seed);
   keep_judgeable(problems, *evaluator, flags.inputs.suite);
-  if (flags.rewriter != "template" && flags.rewriter != "command") {
-    throw ConfigError({"--rewriter", 0, 0},
-                      unknown_name_message("rewriter", flags.rewriter, {"template", "command"}));
-  }
-  if ((flags.rewriter == "command") == flags.command.empty()) {
-    throw ConfigError({"--rewriter", 0, 0}, "--rewriter command and --command go together");
-  }
+  ChosenRewriter chosen(flags.rewriter);
   const auto recorded = prior_recording(flags.inputs);
   std::optional<OutputFile> steps;
   if (!flags.steps.empty()) steps.emplace(flags.steps);
@@ -77,14 +68,7 @@ int run_run(const RunFlags& flags) {
     if (recorded) prior = prior_of_others(*recorded, problem.name, flags.prior, flags.seed);
     const auto policy =
         make_policy(registry, flags.policy, options, {flags.seed, flags.budget, prior});
-    const auto rewriter =
-        flags.rewriter == "command"
-            ? make_command_rewriter(
-                  problem, flags.command,
-                  std::chrono::milliseconds(static_cast<int>(flags.command_seconds * 1e3)))
-            : make_template_rewriter(problem, {true, flags.seed, [&](const State& state) {
-                                                 return evaluator->knows(problem, state);
-                                               }});
+    const auto rewriter = chosen.make(problem, *evaluator, flags.seed);
     const CeilingAnswer ceiling = ceiling_of(problem, evaluator->gpu(), ceilings);
     const auto is_at_ceiling = [&](const std::vector<double>& seconds) {
       return standing_of(*ceiling.times, seconds).is_at_ceiling(flags.ceilings.margin);
@@ -126,11 +110,12 @@ int run_run(const RunFlags& flags) {
   }
   const double mean = std::exp(log_sum / static_cast<double>(problems.size()));
   if (flags.is_json) {
-    say("{}\n",
-        to_json(ValueObject{
-            {"policy", flags.policy}, {"geometric_mean", mean}, {"kernels", std::move(found)}}));
+    ValueObject result = {
+        {"policy", flags.policy}, {"geometric_mean", mean}, {"kernels", std::move(found)}};
+    if (flags.rewriter.rewriter == "chat") result.emplace_back("chat", chosen.usage_value());
+    say("{}\n", to_json(result));
   } else {
-    say("geometric mean {:.3f}x\n", mean);
+    say("geometric mean {:.3f}x\n{}", mean, chosen.usage_text());
   }
   return 0;
 }
@@ -145,12 +130,7 @@ void add_run(CLI::App& program, Action& chosen) {
       ->capture_default_str();
   command->add_option("--set", flags->settings, "KEY=VALUE of the policy, e.g. lambda=0.3")
       ->take_all();
-  command->add_option("--rewriter", flags->rewriter, "template or command")->capture_default_str();
-  command->add_option("--command", flags->command,
-                      "Program that rewrites: JSON on its input, source on its output");
-  command->add_option("--command-seconds", flags->command_seconds, "Its time limit")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  flags->rewriter.add_to(*command);
   command->add_option("--prior", flags->prior, "Attempts of --prior-log")->capture_default_str();
   command->add_option("--budget", flags->budget, "Evaluations of each kernel")
       ->check(CLI::Range(1, 100000))

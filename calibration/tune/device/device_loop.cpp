@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <string>
 
 #include "calibration/tune/device/cuda_driver.hpp"
 #include "calibration/tune/device/device_problem.hpp"
+#include "calibration/tune/device/sandbox.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken::tune {
@@ -45,6 +47,10 @@ void serve_device() {
   // A kernel may print; only answers go to the one who asked.
   std::FILE* answers = fdopen(dup(STDOUT_FILENO), "w");
   dup2(STDERR_FILENO, STDOUT_FILENO);
+  setenv("CUDA_CACHE_DISABLE", "1", 1);  // its files lie where nothing may be written
+  if (const std::string missing = enter_sandbox(); !missing.empty()) {
+    fmt::print(stderr, "foretoken-tune: kernels are judged without bounds on {}\n", missing);
+  }
   DeviceProblem problem;
   std::string line;
   bool usable = true;

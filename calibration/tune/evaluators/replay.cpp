@@ -12,7 +12,9 @@ class ReplayEvaluator final : public Evaluator {
   }
   Evaluation evaluate(const Problem& problem, const Candidate& candidate) override {
     const LogEntry* entry = nullptr;
-    if (!candidate.state.empty()) {
+    if (candidate.state.empty()) {
+      entry = log_.find(problem.name, identity_of(complete(problem, candidate)));
+    } else {
       entry = log_.find_state(problem.name, text_of(problem, candidate.state));
     }
     if (entry == nullptr) {

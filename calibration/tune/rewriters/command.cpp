@@ -1,27 +1,10 @@
 #include "calibration/tune/child_process.hpp"
 #include "calibration/tune/rewriter.hpp"
+#include "calibration/tune/rewriters/answers.hpp"
 #include "sim/base/json.hpp"
 
 namespace foretoken::tune {
 namespace {
-
-Value launches_as_values(const std::vector<Launch>& launches) {
-  const auto texts = [](const std::vector<std::string>& from) {
-    ValueArray array;
-    for (const std::string& text : from) array.emplace_back(text);
-    return array;
-  };
-  ValueArray array;
-  for (const Launch& launch : launches) {
-    array.emplace_back(ValueObject{{"kernel", launch.kernel},
-                                   {"when", launch.when},
-                                   {"grid", texts(launch.grid)},
-                                   {"block", texts(launch.block)},
-                                   {"shared", launch.shared},
-                                   {"arguments", texts(launch.arguments)}});
-  }
-  return array;
-}
 
 class CommandRewriter final : public Rewriter {
  public:
@@ -37,26 +20,19 @@ class CommandRewriter final : public Rewriter {
     const ChildProcess::Answer answer =
         child.finish(to_json(question(parent, strategy), -1), limit_);
     if (answer.outcome == ChildProcess::Outcome::timeout) {
-      return failed(Status::timeout, fmt::format("no source within {} ms", limit_.count()));
+      return failed_rewrite(Status::timeout, fmt::format("no source within {} ms", limit_.count()));
     }
     if (answer.outcome == ChildProcess::Outcome::ended) {
-      return failed(Status::crash, "the command ended with " + child.end());
+      return failed_rewrite(Status::crash, "the command ended with " + child.end());
     }
     try {
       return {read(answer.text, parent), {}};
     } catch (const ConfigError& mistake) {
-      return failed(Status::malformed, mistake.what());
+      return failed_rewrite(Status::malformed, mistake.what());
     }
   }
 
  private:
-  static Rewrite failed(Status status, std::string detail) {
-    Rewrite rewrite;
-    rewrite.failure.status = status;
-    rewrite.failure.detail = std::move(detail);
-    return rewrite;
-  }
-
   [[nodiscard]] Value question(const PoolEntry& parent, Strategy strategy) const {
     const Candidate full = complete(*problem_, parent.candidate);
     ValueObject constants;
