@@ -22,7 +22,7 @@ finished() {
 
 # The last layout takes long enough to be caught at it.
 arguments=(compare examples/tensor_parallel.toml --tp 4,2 --replicas 1 --jobs 1 --quiet
-           --set workload.requests=20000)
+           --set workload.requests=3000)
 "$foretoken" "${arguments[@]}" --out "$work/whole"
 
 # Not in the background of this shell, which would have it ignore SIGINT.

@@ -82,18 +82,14 @@ is_cold = {}
   return text;
 }
 
-constexpr std::uint32_t seeds = 150;
-
-TEST(LifecycleProperties, EveryRequestEndsExactlyOnce) { expect_laws_hold(random_scenario, seeds); }
-
 TEST(LifecycleProperties, TheSameSeedGivesTheSameRun) {
   expect_same_seed_same_run(random_scenario, 20);
 }
 
-TEST(LifecycleProperties, TheMixHasEveryWayToEnd) {
+TEST(LifecycleProperties, EveryRequestEndsExactlyOnceInEveryWayThereIs) {
   // Counts packed into one number: each way's share of the runs is only asked to be there.
   std::set<int> ways;
-  for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 150; ++seed) {
     const std::string text = random_scenario(seed);
     const auto result = in_child([&] {
       Report::Requests requests;
@@ -105,7 +101,7 @@ TEST(LifecycleProperties, TheMixHasEveryWayToEnd) {
       for (int i = 0; i < 7; ++i) bits += counts[i] > 0 ? 1 << i : 0;
       return bits;
     });
-    ASSERT_TRUE(result.has_value());
+    ASSERT_TRUE(result.has_value()) << "seed " << seed << text;
     for (int i = 0; i < 7; ++i) {
       if ((static_cast<int>(*result) >> i & 1) != 0) ways.insert(i);
     }

@@ -6,9 +6,9 @@
 # which the search asks first, sees minutes of it. There the search saves runs and simulates MORE (8
 # times the iterations), which is said and not held.
 #
-#   plan_agrees.sh FORETOKEN
+#   plan_agrees.sh FORETOKEN small|large
 set -euo pipefail
-foretoken=$1
+foretoken=$1 spaces=$2
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -53,40 +53,49 @@ agree() {
     "instead of $(runs "$name.all.txt")"
 }
 
-# Fleets of tens of replicas, under so many requests that the SLO is met by more where there are more of
-# them: a search halves, and counting stops at the first that happens to hold.
-many=(examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4 --pp 1,2
-      --set "workload.rate=600 /s" --set workload.requests=2400
-      --set "plan.replications=[1, 1]" --set plan.gpus_max=256)
-agree many "gpu deployment.tensor_parallel deployment.pipeline_parallel units gpus dollars_per_hour" \
-  "${many[@]}"
-[ "$(runs "$folder/many.search.txt")" -le $(($(runs "$folder/many.all.txt") * 2 / 3)) ] ||
-  fail "a search among large fleets saves less than a third of the runs"
+small() {
+  # Where a few replicas do, no search takes more than counting up.
+  local few=(examples/plan.toml --gpus h200-sxm,b200-sxm,l40s --tp 2,4,8 --pp 1
+             --set workload.requests=100 --set "plan.replications=[2, 3]" --set plan.gpus_max=32)
+  agree few "gpu deployment.tensor_parallel units gpus dollars_per_hour" "${few[@]}"
 
-# Where a few do, no search takes more than counting up.
-agree few "gpu deployment.tensor_parallel units gpus dollars_per_hour" \
-  examples/plan.toml --gpus h200-sxm,b200-sxm,l40s --tp 2,4,8 --pp 1 --set workload.requests=100 \
-  --set "plan.replications=[2, 3]" --set plan.gpus_max=32
+  # Pools on groups of nodes of a cluster.
+  agree groups "pools units gpus dollars_per_hour" \
+    examples/heterogeneous_pools.toml --clusters examples/clusters/h100_and_h200.toml \
+    --pools 1:1,2:1,1:2,2:2 --set "workload.rate=14 /s" --set workload.requests=120 \
+    --set "plan.replications=[1, 1]"
 
-# Under a thousand requests and more, what latency alone could save is looked at under a part of them.
-agree looks "gpu deployment.tensor_parallel deployment.pipeline_parallel units gpus dollars_per_hour" \
-  examples/plan.toml --gpus h200-sxm,b200-sxm --tp 4,8 --pp 1,2 --set plan.gpus_max=16
+  # However many run at once, the bytes are the same.
+  "$foretoken" plan "${few[@]}" --quick --jobs 1 --quiet --out "$folder/alone"
+  diff -r --exclude="runs.sqlite*" "$folder/few.search" "$folder/alone" >&2 ||
+    fail "with one run at a time the files differ"
 
-# Ratios of pools, and pools on groups of nodes of a cluster.
-agree pools "gpu pools pool.decode.tensor_parallel units gpus dollars_per_hour" \
-  examples/plan_pools.toml --set workload.requests=120 --set "plan.replications=[1, 1]"
-agree groups "pools units gpus dollars_per_hour" \
-  examples/heterogeneous_pools.toml --clusters examples/clusters/h100_and_h200.toml \
-  --pools 1:1,2:1,1:2,2:2 --set "workload.rate=14 /s" --set workload.requests=120 \
-  --set "plan.replications=[1, 1]"
+  # A format that one of the GPUs has no path for is no end of the plan.
+  "$foretoken" plan examples/plan.toml --gpus a100-sxm,b200-sxm --tp 4 --pp 1 --dtype bf16,fp8 --quick \
+    --set workload.requests=50 --out "$folder/formats" >"$folder/formats.txt"
+  grep -q 'cannot be priced: gemm in fp8: a100-sxm has no matrix path' "$folder/formats.txt" ||
+    fail "nothing says why a100-sxm cannot take fp8"
+}
 
-# However many run at once, the bytes are the same.
-"$foretoken" plan "${many[@]}" --quick --jobs 1 --quiet --out "$folder/alone"
-diff -r --exclude="runs.sqlite*" "$folder/many.search" "$folder/alone" >&2 ||
-  fail "with one run at a time the files differ"
+large() {
+  # Fleets of tens of replicas, under so many requests that the SLO is met by more where there are more of
+  # them: a search halves, and counting stops at the first that happens to hold.
+  agree many "gpu deployment.tensor_parallel deployment.pipeline_parallel units gpus dollars_per_hour" \
+    examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4 --pp 1,2 --set "workload.rate=600 /s" \
+    --set workload.requests=2400 --set "plan.replications=[1, 1]" --set plan.gpus_max=256
+  [ "$(runs "$folder/many.search.txt")" -le $(($(runs "$folder/many.all.txt") * 2 / 3)) ] ||
+    fail "a search among large fleets saves less than a third of the runs"
 
-# A format that one of the GPUs has no path for is no end of the plan.
-"$foretoken" plan examples/plan.toml --gpus a100-sxm,b200-sxm --tp 4 --pp 1 --dtype bf16,fp8 --quick \
-  --set workload.requests=50 --out "$folder/formats" >"$folder/formats.txt"
-grep -q 'cannot be priced: gemm in fp8: a100-sxm has no matrix path' "$folder/formats.txt" ||
-  fail "nothing says why a100-sxm cannot take fp8"
+  # Under a thousand requests and more, what latency alone could save is looked at under a part of them.
+  agree looks "gpu deployment.tensor_parallel deployment.pipeline_parallel units gpus dollars_per_hour" \
+    examples/plan.toml --gpus h200-sxm,b200-sxm --tp 4,8 --pp 1,2 --set plan.gpus_max=16
+
+  # Ratios of pools.
+  agree pools "gpu pools pool.decode.tensor_parallel units gpus dollars_per_hour" \
+    examples/plan_pools.toml --set workload.requests=120 --set "plan.replications=[1, 1]"
+}
+
+case $spaces in
+  small | large) "$spaces" ;;
+  *) fail "no spaces are called '$spaces'" ;;
+esac

@@ -1,7 +1,5 @@
-// Training, where LibTorch is installed: it learns, repeats itself, and what Eigen runs is what
-// LibTorch trained.
-#ifdef FORETOKEN_HAS_TORCH
-
+// Training: it learns, repeats itself, and what Eigen runs is what LibTorch trained. A program of
+// its own, because half a second goes by before LibTorch is loaded.
 #include "calibration/train/trainer.hpp"
 
 #include <fmt/format.h>
@@ -180,5 +178,3 @@ TEST(Trainer, AQuantileHoldsOnRowsItDidNotSee) {
 
 }  // namespace
 }  // namespace foretoken
-
-#endif
