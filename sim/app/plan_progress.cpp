@@ -46,7 +46,8 @@ std::string PlanProgress::line() const {
   if (status_.phase == PlanStatus::Phase::whole) text += ", the cheapest under all of the traffic";
   if (status_.phase == PlanStatus::Phase::closely) text += ", intervals of the best";
   if (!status_.answer.empty()) {
-    text += fmt::format(" · so far {} ${}/h", status_.answer, grouped(status_.dollars_per_hour, 2));
+    // The price first: a narrow terminal cuts the line.
+    text += fmt::format(" · so far ${}/h: {}", grouped(status_.dollars_per_hour, 2), status_.answer);
   }
   return text;
 }
