@@ -70,7 +70,10 @@ int show_traffic(TrafficOptions options) {
     show_data(to_json(value) + "\n");
     return 0;
   }
-  const std::string title = fmt::format("{}", fmt::join(options.source.files, " and "));
+  const std::vector<std::string>& files = options.source.files;
+  const std::string title = files.size() <= 2
+                                ? fmt::format("{}", fmt::join(files, " and "))
+                                : fmt::format("{} and {} more files", files[0], files.size() - 1);
   if (!options.out_path.empty()) {
     if (!options.quiet)
       show("{}\nWrote {}\n",
@@ -93,7 +96,7 @@ void add_traffic(CLI::App& program, Action& chosen) {
   command
       ->add_option("files", options->source.files,
                    "A trace, a load tool's result, metrics of a server (before and after), or "
-                   "ServeGen's two files")
+                   "ServeGen's two files of each client")
       ->required();
   command->add_option("--format", options->source.format,
                       "Format, see foretoken list (default: recognized by content)");

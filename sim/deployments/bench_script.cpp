@@ -39,8 +39,8 @@ class BenchWriter {
         "# Several replicas: put the address of what balances them.\n"
         "set -euo pipefail\n"
         "cd \"$(dirname \"$0\")\"\n"
-        "URL=${{URL:-http://localhost:{}}}\n\n{}\nforetoken {}\n",
-        launcher_.port, command_lines(command, bench_width, 0), reading_);
+        "URL=${{URL:-http://localhost:{}}}\n\n{}\n{}foretoken {}\n",
+        launcher_.port, command_lines(command, bench_width, 0), collecting_, reading_);
     return std::move(out_);
   }
 
@@ -110,7 +110,8 @@ class BenchWriter {
 
   [[nodiscard]] std::vector<std::string> aiperf_command() {
     const bool is_open = arrivals_ != "closed_loop";
-    reading_ = "simulate scenario.toml --metrics aiperf";
+    reading_ = "validate profile_export.jsonl";
+    collecting_ = "cp result/profile_export.jsonl .\n";
     write_traffic(is_open);
     std::vector<std::string> words = {"aiperf profile",
                                       "--model " + shell_word(server_.model),
@@ -158,7 +159,7 @@ class BenchWriter {
   const Launcher& launcher_;
   Value workload_;
   std::string arrivals_;
-  std::string reading_;  // how the result is read
+  std::string collecting_, reading_;  // how the result is found and read
   BenchScript out_;
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # load_tools.sh PROGRAM SOURCE: what simulate --out writes in the load tools' formats is read back as the
-# traffic that it was, and says what the report says.
+# traffic that it was, and as a run that validate finds to be the simulation, and says what the report says.
 set -euo pipefail
 program=$1 source=$2
 work=$(mktemp -d)
@@ -8,6 +8,7 @@ trap 'rm -rf "$work"' EXIT
 "$program" simulate "$source/examples/quickstart.toml" --set workload.requests=120 --out "$work" --quiet
 for file in vllm_bench.json profile_export.jsonl; do
   "$program" traffic "$work/$file" --json >"$work/traffic.$file"
+  "$program" validate "$work/$file" --json >"$work/validated.$file"
 done
 python3 - "$work" <<'END'
 import json, statistics, sys
@@ -18,6 +19,9 @@ def load(name):
 report, bench = load("report.json"), load("vllm_bench.json")
 for name, format in (("vllm_bench.json", "vllm_bench"), ("profile_export.jsonl", "aiperf")):
     traffic = load(f"traffic.{name}")
+    for latency in load(f"validated.{name}")["latencies"].values():
+        mean = latency["measured_ms"]["mean"]
+        assert abs(latency["simulated_ms"]["mean"] / mean - 1) < 0.002, (name, latency)
     assert traffic["format"] == format and traffic["requests"] == 120, (traffic["format"], traffic["requests"])
     assert abs(traffic["prompt_tokens"]["mean"] / statistics.mean(bench["input_lens"]) - 1) < 0.01
 assert bench["completed"] == 120 and bench["num_prompts"] == 120

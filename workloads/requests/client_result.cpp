@@ -11,6 +11,9 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
+#include "workloads/requests/aiperf_record.hpp"
+#include "workloads/requests/text_lines.hpp"
+#include "workloads/requests/trace_format.hpp"
 
 namespace foretoken {
 namespace {
@@ -68,8 +71,8 @@ class ResultReader {
     const ValueArray& gaps = list("itls");
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       SentRequest request{.number = static_cast<int>(i),
-                          .prompt_tokens = static_cast<int>(number(prompts[i], "input_lens")),
-                          .output_tokens = static_cast<int>(number(outputs[i], "output_lens"))};
+                          .prompt_tokens = count(prompts[i], "input_lens"),
+                          .output_tokens = count(outputs[i], "output_lens")};
       request.first_token = number(firsts[i], "ttfts");
       request.last_token = request.first_token + sum(gaps[i]);
       if (request.output_tokens < 1 || request.prompt_tokens < 1 || request.first_token <= 0) {
@@ -125,6 +128,13 @@ class ResultReader {
     fail(fmt::format("\"{}\" holds {} where a number belongs", key, type_name(value)));
   }
 
+  [[nodiscard]] int count(const Value& value, std::string_view key) const {
+    constexpr double count_max = 1e9;
+    const double found = number(value, key);
+    if (!(found >= 0 && found <= count_max)) fail(fmt::format("\"{}\" holds {}", key, found));
+    return static_cast<int>(found);
+  }
+
   [[nodiscard]] double sum(const Value& gaps) const {
     const auto* array = std::get_if<ValueArray>(&gaps.data);
     if (array == nullptr) fail("\"itls\" must hold a list of times for each request");
@@ -142,7 +152,9 @@ class ResultReader {
   [[nodiscard]] std::optional<int> users() const {
     const Value* most = root_.find("max_concurrency");
     if (most == nullptr || !is_unpaced()) return std::nullopt;
-    return static_cast<int>(number(*most, "max_concurrency"));
+    const int users = count(*most, "max_concurrency");
+    if (users == 0) fail("\"max_concurrency\" is 0");
+    return users;
   }
 
   /// From durations to dates.
@@ -173,20 +185,53 @@ class ResultReader {
   Value root_;
 };
 
-}  // namespace
+ClientResult read_aiperf_result(const std::filesystem::path& path) {
+  ClientResult result;
+  TextLines lines(path);
+  std::string_view line;
+  while (lines.next(line)) {
+    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
+    try {
+      const std::optional<AiperfRecord> record = read_aiperf_record(line);
+      if (!record) continue;
+      if (!record->ttft_s || !record->latency_s || *record->latency_s < *record->ttft_s)
+        throw BadLine(
+            "lacks a time_to_first_token within request_latency; record with --streaming");
+      const double sent = 1e-9 * static_cast<double>(record->sent_ns);
+      result.requests.push_back({static_cast<int>(result.requests.size()), record->prompt_tokens,
+                                 record->output_tokens, sent, sent + *record->ttft_s,
+                                 sent + *record->latency_s});
+    } catch (const FailedRequest&) {
+      ++result.failed;
+    } catch (const BadLine& bad) {
+      throw ConfigError({lines.path(), lines.number()}, bad.what());
+    }
+  }
+  if (result.requests.empty())
+    throw ConfigError({path.string()}, "no request was answered in this run");
+  return result;
+}
 
-bool is_client_result(const std::filesystem::path& path) {
+std::string beginning_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text(beginning_bytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  return begin != std::string::npos && text[begin] == '{' &&
-         text.find("\"input_lens\"") != std::string::npos;
+  text.erase(0, std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return text;
+}
+
+}  // namespace
+
+bool is_client_result(const std::filesystem::path& path) {
+  const std::string text = beginning_of(path);
+  return text.starts_with('{') &&
+         (is_aiperf_record(text) || text.find("\"input_lens\"") != std::string::npos);
 }
 
 ClientResult load_client_result(const std::filesystem::path& path) {
-  return ResultReader(path, text_of(path)).read();
+  return is_aiperf_record(beginning_of(path)) ? read_aiperf_result(path)
+                                              : ResultReader(path, text_of(path)).read();
 }
 
 }  // namespace foretoken

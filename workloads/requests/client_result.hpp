@@ -1,9 +1,10 @@
 // What load tools save of the requests that they sent: one JSON object with a list for each column,
 // as `vllm bench serve --save-result --save-detailed` and `sglang.bench_serving --output-details`
-// (a line of JSON a run) write it. Such a file is a trace of arrivals and lengths, and the record
-// of a served run (workloads/measurements/served_run.hpp). Requests that failed are counted alone.
-// Where a client with a fixed number of users does not say when it sent each request, that follows
-// from how long the ones before took; where it sent them at a rate, nothing tells.
+// (a line of JSON a run) write it, or AIPerf's profile_export.jsonl. Such a file is a trace of
+// arrivals and lengths, and the record of a served run (workloads/measurements/served_run.hpp).
+// Requests that failed are counted alone. Where a client with a fixed number of users does not say
+// when it sent each request, that follows from how long the ones before took; where it sent them at
+// a rate, nothing tells.
 #pragma once
 
 #include <cstdint>

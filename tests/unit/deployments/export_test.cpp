@@ -242,6 +242,22 @@ TEST(Export, TheLoadToolMakesTheSameTraffic) {
   EXPECT_EQ(bench.traffic, "");
 }
 
+TEST(Export, TrafficThatVllmsToolCannotMakeIsAiperfs) {
+  const Scenario scenario = read_scenario(
+      parse_toml(std::string(cases[0].toml) +
+                     "[workload]\narrivals = \"poisson\"\nrate = \"4 /s\"\nrequests = 20\n"
+                     "prompt_tokens = { distribution = \"uniform\", min = 10, max = 90 }\n"
+                     "output_tokens = 100\n",
+                 "t.toml"),
+      {".", false});
+  const BenchScript bench = bench_script(scenario, servers_of(scenario));
+  EXPECT_THAT(bench.text, HasSubstr("aiperf profile"));
+  EXPECT_THAT(bench.text, HasSubstr("--output-artifact-dir result\n"
+                                    "\ncp result/profile_export.jsonl .\n"
+                                    "foretoken validate profile_export.jsonl\n"));
+  EXPECT_EQ(std::ranges::count(bench.traffic, '\n'), 20);
+}
+
 TEST(Export, TheLoadToolMakesTheLoadThatWasPlanned) {
   const Scenario scenario = read_scenario(
       parse_toml(std::string(cases[0].toml) + traffic + "rate_scale = 1.5\n", "t.toml"),

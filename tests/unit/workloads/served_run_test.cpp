@@ -2,6 +2,7 @@
 
 #include "workloads/measurements/served_run.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -38,6 +39,36 @@ class ServedRunTest : public ::testing::Test {
 
   std::filesystem::path folder;
 };
+
+TEST_F(ServedRunTest, AiperfsRecordsAreOne) {
+  const auto record = [](double sent_s, const char* more) {
+    return fmt::format(R"({{"metadata": {{"request_start_ns": {:.0f}}}, "metrics": {{)"
+                       R"("input_sequence_length": {{"value": 20}}, )"
+                       R"("output_sequence_length": {{"value": 5}}{}}}}})"
+                       "\n",
+                       sent_s * 1e9, more);
+  };
+  const char* times =
+      R"(, "time_to_first_token": {"value": 50}, "request_latency": {"value": 250})";
+  const std::string warm_up =
+      R"({"metadata": {"request_start_ns": 1, "benchmark_phase": "warmup"}, "metrics": {}})";
+  const std::string failed =
+      R"({"metadata": {"request_start_ns": 2}, "metrics": {}, "error": {"code": 500}})";
+  write("profile_export.jsonl",
+        warm_up + "\n" + record(1000.5, times) + failed + "\n" + record(1000, times) + "\n");
+  const ServedRun run = load_served_run(folder);
+  ASSERT_EQ(run.requests.size(), 2U);
+  EXPECT_EQ(run.failed, 1);
+  EXPECT_EQ(run.requests[0].prompt_tokens, 20);
+  EXPECT_NEAR(run.requests[1].arrival.value(), 0.5, 1e-6);
+  EXPECT_NEAR(run.requests[1].ttft().value(), 0.05, 1e-6);
+  EXPECT_NEAR(run.requests[1].tpot().value(), 0.05, 1e-6);
+
+  write("profile_export.jsonl", record(1000, times) + record(1000, ""));
+  EXPECT_EQ(error(),
+            "DIR/profile_export.jsonl:2: lacks a time_to_first_token within "
+            "request_latency; record with --streaming");
+}
 
 TEST_F(ServedRunTest, StampsOfAnotherClockCountFromTheQuickestHandOver) {
   write(

@@ -11,7 +11,7 @@ StatisticsRegistry statistics_registry() {
   registry.add("prometheus",
                "metrics of vLLM or SGLang: pages of /metrics, or Prometheus' answer to a query",
                prometheus_statistics);
-  registry.add("servegen", "a client of ServeGen: NAME-trace.csv and NAME-dataset.json",
+  registry.add("servegen", "clients of ServeGen: NAME-trace.csv and NAME-dataset.json of each",
                servegen_statistics);
   return registry;
 }

@@ -108,6 +108,24 @@ class Metrics {
     return by_date;
   }
 
+  /// Whether a count of requests or tokens falls from one point to the next.
+  [[nodiscard]] bool falls() const {
+    return std::ranges::any_of(series_, [](const MetricSeries& each) {
+      const std::string_view name = plain_name(each.name);
+      return name != each.name && (name.ends_with("_total") || name.ends_with("_count")) &&
+             !std::ranges::is_sorted(each.points, {}, &MetricSeries::Point::value);
+    });
+  }
+
+  /// When the server's processes began, as far as that is said.
+  [[nodiscard]] std::set<double> start_times() const {
+    std::set<double> times;
+    for (const MetricSeries& each : series_)
+      if (each.name == "process_start_time_seconds")
+        for (const MetricSeries::Point& point : each.points) times.insert(point.value);
+    return times;
+  }
+
   [[nodiscard]] std::set<std::string> models() const {
     std::set<std::string> names;
     for (const MetricSeries& each : series_)
@@ -230,10 +248,26 @@ class Prometheus final : public StatisticsFormat {
                                           metrics.models().size(),
                                           fmt::join(metrics.models(), ", ")));
     }
+    check_order(metrics, files, traffic);
     return traffic;
   }
 
  private:
+  /// A count that falls from page to page means a restart, or pages that are not in order of time.
+  static void check_order(const Metrics& metrics, const std::vector<std::filesystem::path>& files,
+                          ObservedTraffic& traffic) {
+    if (files.size() < 2 || !metrics.falls()) return;
+    const std::set<double> starts = metrics.start_times();
+    if (starts.size() == 1)
+      throw ConfigError({files[1].string()},
+                        "is an older page than the one before, of the same process of the server; "
+                        "name pages in order of time");
+    if (starts.empty())
+      traffic.notes.emplace_back(
+          "counts fall from one page to the next, taken as a restart of the server; pages have to "
+          "be named in order of time");
+  }
+
   static double requests(const Metrics& metrics) {
     if (const Buckets prompts = metrics.buckets(prompt_names); !prompts.empty())
       return prompts.count;

@@ -1,11 +1,13 @@
-// A client of ServeGen (github.com/alibaba/ServeGen): NAME-trace.csv has a window a line (second,
+// Clients of ServeGen (github.com/alibaba/ServeGen): NAME-trace.csv has a window a line (second,
 // requests/s, coefficient of variation and distribution of the intervals), NAME-dataset.json the
 // probabilities of lengths for every few hours, as Python dictionaries in strings. Intervals become
 // Gamma's of the same variation. Text, image, audio and video tokens make a prompt; the latter
-// count with their mean.
+// count with their mean. Several clients are added up: rates by window, variation by what each
+// brings to the variance of long counts, lengths by requests.
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <ranges>
 
 #include "sim/base/json.hpp"
 #include "workloads/requests/statistics_format.hpp"
@@ -142,7 +144,7 @@ std::filesystem::path partner(const std::filesystem::path& file, std::string_vie
 }
 
 bool is_dataset(const TraceHead& head) {
-  return head.beginning.starts_with('{') && head.has("\"output_tokens\": \"{");
+  return head.beginning.starts_with('{') && head.has("_tokens\": \"{");
 }
 
 bool is_window_list(const TraceHead& head) {
@@ -151,25 +153,54 @@ bool is_window_list(const TraceHead& head) {
          (fields[3].empty() || fields[3] == "Gamma" || fields[3] == "Weibull");
 }
 
-/// The two files, whichever of them were named.
-struct ServegenFiles {
-  std::filesystem::path windows, dataset;
+/// A client's two files, whichever of them were named, and its windows.
+struct ServegenClient {
+  std::filesystem::path trace, dataset;
+  std::vector<RateWindow> windows;
+
+  [[nodiscard]] double step() const { return windows[1].begin - windows[0].begin; }
 };
 
-ServegenFiles files_of(const std::vector<std::filesystem::path>& named) {
-  ServegenFiles files;
-  for (const std::filesystem::path& file : named) {
-    TextLines lines(file);
-    (is_dataset(trace_head(lines)) ? files.dataset : files.windows) = file;
-  }
-  if (files.dataset.empty()) files.dataset = partner(files.windows, trace_end, dataset_end);
-  if (files.windows.empty()) files.windows = partner(files.dataset, dataset_end, trace_end);
-  if (files.dataset.empty() || files.windows.empty()) {
+bool is_dataset_file(const std::filesystem::path& file) {
+  TextLines lines(file);
+  return is_dataset(trace_head(lines));
+}
+
+/// Of a file by itself, the other being beside it.
+ServegenClient client_of(const std::filesystem::path& named) {
+  const bool is_lengths = is_dataset_file(named);
+  const auto other =
+      is_lengths ? partner(named, dataset_end, trace_end) : partner(named, trace_end, dataset_end);
+  if (other.empty())
     throw ConfigError(
-        {named[0].string()},
+        {named.string()},
         fmt::format("needs NAME{} and NAME{} side by side; name both", trace_end, dataset_end));
+  return is_lengths ? ServegenClient{other, named, {}} : ServegenClient{named, other, {}};
+}
+
+/// Each client once, with all of its windows, which are those of one clock.
+std::vector<ServegenClient> clients_of(const std::vector<std::filesystem::path>& named) {
+  std::vector<ServegenClient> clients;
+  if (named.size() == 2 && is_dataset_file(named[0]) != is_dataset_file(named[1])) {
+    const std::size_t lengths = is_dataset_file(named[0]) ? 0 : 1;  // whatever they are called
+    clients.push_back({named[1 - lengths], named[lengths], {}});
+  } else {
+    for (const std::filesystem::path& file : named) {
+      ServegenClient client = client_of(file);
+      if (std::ranges::find(clients, client.trace, &ServegenClient::trace) == clients.end())
+        clients.push_back(std::move(client));
+    }
   }
-  return files;
+  for (ServegenClient& client : clients) {
+    client.windows = read_windows(client.trace);
+    if (client.step() != clients[0].step())
+      throw ConfigError(
+          {client.trace.string()},
+          fmt::format("has a window every {} s, and {} one every {} s: sum them up "
+                      "apart",
+                      client.step(), clients[0].trace.filename().string(), clients[0].step()));
+  }
+  return clients;
 }
 
 class Servegen final : public StatisticsFormat {
@@ -180,51 +211,55 @@ class Servegen final : public StatisticsFormat {
 
   ObservedTraffic read(const std::vector<std::filesystem::path>& named,
                        const StatisticsOptions& options) const override {
-    const ServegenFiles files = files_of(named);
-    const std::vector<RateWindow> all = read_windows(files.windows);
-    const double step = all[1].begin - all[0].begin;
+    std::vector<ServegenClient> clients = clients_of(named);
+    const double step = clients[0].step();
     const TimeWindow window = options.window.value_or(TimeWindow{Seconds(0.0), Seconds(1e12)});
-    std::vector<RateWindow> windows;
-    for (const RateWindow& each : all)
-      if (each.begin >= window.begin.value() &&
-          each.begin + step <= window.end.value() * (1 + 1e-12))
-        windows.push_back(each);
-
-    ObservedTraffic traffic;
+    std::map<double, double> rates;  // by the windows' beginnings
     double requests = 0, variation = 0;
-    for (const RateWindow& each : windows) {
-      traffic.rates.push_back(each.rate);
-      requests += each.rate * step;
-      variation += each.rate * step * each.variation * each.variation;
+    for (ServegenClient& client : clients) {
+      std::erase_if(client.windows, [&](const RateWindow& each) {
+        return each.begin < window.begin.value() ||
+               each.begin + step > window.end.value() * (1 + 1e-12);
+      });
+      for (const RateWindow& each : client.windows) {
+        rates[each.begin] += each.rate;
+        requests += each.rate * step;
+        variation += each.rate * step * each.variation * each.variation;
+      }
     }
     if (requests <= 0)
-      throw ConfigError({files.windows.string()},
+      throw ConfigError({clients[0].trace.string()},
                         "no request comes in this window; choose another with --window");
+    ObservedTraffic traffic;
+    for (const auto& [begin, rate] : rates) traffic.rates.push_back(rate);
     traffic.requests = std::llround(requests);
     traffic.step = Seconds(step);
-    traffic.span = Seconds(step * static_cast<double>(windows.size()));
+    traffic.span = Seconds(step * static_cast<double>(rates.size()));
     if (variation > 0) traffic.burstiness = std::clamp(requests / variation, 0.001, 1000.0);
     coarsen(traffic, steps_most);
-    take_lengths(files.dataset, windows, step, traffic);
+    std::vector<WeightedLength> prompts, outputs;
+    for (const ServegenClient& client : clients) add_lengths(client, prompts, outputs);
+    traffic.prompt_tokens = length_histogram(std::move(prompts));
+    traffic.output_tokens = length_histogram(std::move(outputs));
     return traffic;
   }
 
  private:
   /// Of each few hours by the requests that come in them.
-  static void take_lengths(const std::filesystem::path& path,
-                           const std::vector<RateWindow>& windows, double step,
-                           ObservedTraffic& traffic) {
+  static void add_lengths(const ServegenClient& client, std::vector<WeightedLength>& prompts,
+                          std::vector<WeightedLength>& outputs) {
+    const std::filesystem::path& path = client.dataset;
     TextLines lines(path);
     const Value dataset = parse_json(lines.take_rest(dataset_bytes_max), {path.string()});
     if (!dataset.is_object()) throw ConfigError({path.string()}, "must be a JSON object");
     std::map<double, std::pair<const Value*, double>> hours;  // by beginning: lengths, requests
     for (const auto& [begin, value] : std::get<ValueObject>(dataset.data))
       hours[std::strtod(begin.c_str(), nullptr)] = {&value, 0.0};
-    for (const RateWindow& each : windows) {
+    for (const RateWindow& each : client.windows) {
       auto after = hours.upper_bound(each.begin);
-      if (after != hours.begin()) std::prev(after)->second.second += each.rate * step;
+      if (after != hours.begin()) std::prev(after)->second.second += each.rate;
     }
-    std::vector<WeightedLength> prompts, outputs;
+    const std::size_t prompts_before = prompts.size(), outputs_before = outputs.size();
     try {
       for (const auto& [begin, each] : hours)
         if (each.second > 0 && each.first->is_object())
@@ -232,11 +267,14 @@ class Servegen final : public StatisticsFormat {
     } catch (const BadLine& bad) {
       throw ConfigError({path.string()}, bad.what());
     }
-    const auto has_weight = [](const WeightedLength& length) { return length.weight > 0; };
-    if (std::ranges::none_of(prompts, has_weight) || std::ranges::none_of(outputs, has_weight))
+    const auto tells = [](const std::vector<WeightedLength>& lengths, std::size_t from) {
+      return std::ranges::any_of(lengths | std::views::drop(from),
+                                 [](const WeightedLength& length) { return length.weight > 0; });
+    };
+    const bool has_requests =
+        std::ranges::any_of(client.windows, [](const RateWindow& each) { return each.rate > 0; });
+    if (has_requests && !(tells(prompts, prompts_before) && tells(outputs, outputs_before)))
       throw ConfigError({path.string()}, "tells no lengths for this window");
-    traffic.prompt_tokens = length_histogram(std::move(prompts));
-    traffic.output_tokens = length_histogram(std::move(outputs));
   }
 };
 
