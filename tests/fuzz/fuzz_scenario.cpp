@@ -1,11 +1,15 @@
 // Any bytes as a scenario file: loading ends in a Scenario or in a ConfigError. A scenario that
 // loads must also survive being written out with its defaults and loaded again, and its traffic
-// must start. Paths in the bytes are read like any user's; nothing is written.
+// must start. The same bytes are tried as an engine's preset and as rules of measured servers.
+// Paths in the bytes are read like any user's; nothing is written.
 #include <cstdint>
 #include <string_view>
 
 #include "sim/base/toml.hpp"
+#include "sim/scenario/engine_preset.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/scenario/server_rules.hpp"
+#include "tests/fuzz/memory_file.hpp"
 
 namespace {
 
@@ -39,13 +43,34 @@ void check_traffic(const Scenario& scenario) {
   }
 }
 
+void check_preset(const std::uint8_t* data, std::size_t size) {
+  const MemoryFile file(data, size);
+  try {
+    const EnginePreset preset = load_engine_preset(file.path(), {});
+    for (const char* gpu : {"h100-sxm", "l40s"}) preset.settings(load_gpu(gpu, {}), {});
+  } catch (const ConfigError&) {
+    return;
+  }
+}
+
+void check_rules(const Value& root) {
+  try {
+    read_server_rules(root);
+  } catch (const ConfigError&) {
+    return;
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check_preset(data, size);
   Scenario scenario;
   try {
-    scenario = read_scenario(parse_toml(text, "fuzz.toml"), {});
+    const Value root = parse_toml(text, "fuzz.toml");
+    check_rules(root);
+    scenario = read_scenario(root, {});
   } catch (const ConfigError&) {
     return 0;
   }

@@ -1,10 +1,12 @@
-// Any bytes as a specification: TOML as a GPU, a cluster and a model, JSON as a Hugging Face
-// config. Reading ends in a spec or in a ConfigError; what is read can be looked over and drawn,
-// and a model survives being written out.
+// Any bytes as a specification: TOML as a GPU, a cluster, a fabric's costs and a model, JSON as a
+// Hugging Face config and a pool of tiles. Reading ends in a spec or in a ConfigError; what is read
+// can be looked over and drawn, and a model or a pool survives being written out.
 #include <cstdint>
 #include <string_view>
 
 #include "hardware/cluster.hpp"
+#include "hardware/comm_parameters.hpp"
+#include "kernels/tiles/tile_pool.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
@@ -24,6 +26,14 @@ void check_model(const Transformer& model) {
   }
 }
 
+void check_pool(const TilePool& pool) {
+  FORETOKEN_CHECK(!pool.tiles.empty() && !pool.shapes.empty(), "an empty pool");
+  const std::string text = write_tile_pool(pool, {});
+  const std::string again =
+      write_tile_pool(read_tile_pool(parse_json(text, {"written.json", 1}), "written.json"), {});
+  FORETOKEN_CHECK(again == text, "the pool is another after being written out:\n{}", text);
+}
+
 /// Applies `use` to what `read` makes of the bytes, if it makes something.
 template <class Read, class Use>
 void try_to(Read read, Use use) {
@@ -41,11 +51,14 @@ void try_to(Read read, Use use) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (text.starts_with("{")) {
-    try_to(
-        [&] {
-          return import_hugging_face(parse_json(text, {"config.json", 1}), "fuzz");
-        },
-        check_model);
+    Value object;
+    try {
+      object = parse_json(text, {"fuzz.json", 1});
+    } catch (const ConfigError&) {
+      return 0;
+    }
+    try_to([&] { return import_hugging_face(object, "fuzz"); }, check_model);
+    try_to([&] { return read_tile_pool(object, "fuzz.json"); }, check_pool);
     return 0;
   }
   Value root;
@@ -61,6 +74,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
            check_cluster(cluster);
            cluster_dot(cluster);
          });
+  try_to([&] { return read_fabric_costs(root); },
+         [](const FabricCosts& costs) { read_fabric_costs(fabric_table(costs)); });
   try_to([&] { return read_model(root); }, check_model);
   return 0;
 }

@@ -30,8 +30,8 @@ for target in "${targets[@]}"; do
   mkdir -p "$grown"
   seeds=("$found")
   case $target in
-    scenario) seeds+=(examples examples/errors) ;;
-    spec) seeds+=(hardware/specs/gpus hardware/specs/clusters models/specs examples/clusters) ;;
+    scenario) seeds+=(examples examples/errors sim/scenario/presets examples/servers) ;;
+    spec) seeds+=(hardware/specs/{gpus,clusters,fabrics} models/specs examples/clusters) ;;
     deployment) seeds+=(examples/deployments) ;;
   esac
   echo "== fuzz_$target: $seconds s"
