@@ -206,7 +206,7 @@ TEST(HouseRules, TemporaryFilesHaveAFolderOfTheirOwn) {
     std::ranges::move(files_below(folder, {".sh", ".py", ".js", ".cmake", ".txt"}),
                       std::back_inserter(files));
   }
-  const std::regex fixed(std::string("[\"' =(]/(var/)?t") + "mp\\b");
+  const std::regex fixed(std::string("[\"' =(>:-]/(var/)?t") + "mp\\b");
   for (const SourceFile& file : files) {
     std::smatch match;
     EXPECT_FALSE(std::regex_search(file.text, match, fixed))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # enough.sh BUILD SOURCE: whether `cmake --install` finds all it installs after the line that README gives. Asks
 # ninja, and so builds nothing: every file that an install script takes from BUILD and that ninja
-# makes must be among what its target needs.
+# makes must be among what its target needs. Before that line, `cmake --install` says what to build.
 set -euo pipefail
 build=$1 source=$2
 
@@ -22,3 +22,9 @@ grep -qx foretoken <<<"$both" || fail "the program is not among what is installe
 missing=$(comm -23 <(echo "$both") <(echo "$needed"))
 [ -z "$missing" ] || fail "README builds only '$target'; installed, too, are
 $missing"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+sed 's/libforetoken_library\.a/unbuilt.a/' "$build/cmake_install.cmake" >"$work/install.cmake"
+unbuilt=$(cmake -DCMAKE_INSTALL_PREFIX="$work" -P "$work/install.cmake" 2>&1) && fail "installs what is not built"
+[[ $unbuilt == *"--target $target"* ]] || fail "before it is built, installing says '$unbuilt'"
