@@ -39,6 +39,31 @@ std::string unknown_subcommand(const CLI::App& program, const std::string& name)
   return unknown_name_message("command", name, known);
 }
 
+/// What `arguments` hold that no option of their command is called, as "--pictures"; "" = nothing.
+std::string unknown_option(const CLI::App& program, const std::vector<std::string>& arguments) {
+  const CLI::App* command = &program;
+  std::size_t at = 0;
+  for (; at < arguments.size(); ++at) {
+    const auto below = command->get_subcommands({});
+    const auto named = std::ranges::find_if(
+        below, [&](const CLI::App* each) { return each->get_name() == arguments[at]; });
+    if (named == below.end()) break;
+    command = *named;
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command->get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  for (; at < arguments.size(); ++at) {
+    const std::string name = arguments[at].substr(0, arguments[at].find('='));
+    if (!name.starts_with("--") || name == "--" || std::ranges::count(names, name) > 0) continue;
+    const std::string_view nearest = nearest_name(name, known);
+    return fmt::format("unknown option {}{}", name,
+                       nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
+  }
+  return "";
+}
+
 int run(int argc, char** argv) {
   CLI::App program(
       "Foretoken predicts the TTFT, TPOT, throughput and cost of LLM serving before anyone rents "
@@ -93,7 +118,9 @@ int run(int argc, char** argv) {
       flush_standard_output();
       return status;
     }
-    return fail(2, std::string(error.what()) + "\nRun with --help for the options and examples.");
+    const std::string unknown = unknown_option(program, {argv + 1, argv + argc});
+    return fail(2, (unknown.empty() ? error.what() : unknown) +
+                       "\nRun with --help for the options and examples.");
   }
   if (!chosen) {
     show("{}", program.help());

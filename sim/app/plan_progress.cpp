@@ -47,7 +47,8 @@ std::string PlanProgress::line() const {
   if (status_.phase == PlanStatus::Phase::closely) text += ", intervals of the best";
   if (!status_.answer.empty()) {
     // The price first: a narrow terminal cuts the line.
-    text += fmt::format(" · so far ${}/h: {}", grouped(status_.dollars_per_hour, 2), status_.answer);
+    text +=
+        fmt::format(" · so far ${}/h: {}", grouped(status_.dollars_per_hour, 2), status_.answer);
   }
   return text;
 }

@@ -117,12 +117,16 @@ std::vector<PageColumn> columns_of(const Rows& rows) {
 
 void add_latency_charts(ReportPage& page, const Report& report) {
   if (!(report.ttft_ms.max > 0)) return;  // nothing was measured
-  page.section(
-      "Latency",
+  const std::string whose =
       report.warmup_s > 0
-          ? fmt::format("Cumulative share of requests, of those that arrived after the {} warm-up.",
-                        duration(report.warmup_s))
-          : "Cumulative share of requests.");
+          ? fmt::format(", of those that arrived after the {} warm-up", duration(report.warmup_s))
+          : "";
+  page.section("Latency",
+               fmt::format("Cumulative share of requests{}. Time to first token (TTFT): from a "
+                           "request's arrival to its first token. Time per output token (TPOT): "
+                           "(end to end - TTFT) / (output tokens - 1); one token has none. End to "
+                           "end: from arrival to the last token.",
+                           whose));
   const auto add = [&](const char* name, LatencyOf figure, const LatencyRow& row,
                        const std::optional<double>& target) {
     add_distribution(page, report, name, figure, row, target);
