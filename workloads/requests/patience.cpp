@@ -23,7 +23,7 @@ void read_cancellations(TableReader& workload, Patience& patience) {
   const Value* options = workload.find_table("cancellations");
   if (options == nullptr) return;
   TableReader table(*options, workload.diagnostics(), "workload.cancellations");
-  patience.cancellations.emplace();
+  patience.cancellations = Patience::Cancellations{};
   cancellation_keys().read(table, *patience.cancellations);
   if (table.find("after") == nullptr) {
     table.fail("after", "is missing; write a time after the arrival, for example \"5 s\"");

@@ -128,6 +128,9 @@ TEST_F(StatisticsFiles, OfMetricsSayWhatIsWrong) {
             "f:2: expected a metric such as vllm:request_success_total{model_name=\"m\"} 12");
   EXPECT_EQ(refused("# HELP x\nvllm:request_success_total many\n"),
             "f:2: vllm:request_success_total must be a number, found 'many'");
+  EXPECT_EQ(refused("# HELP x\nvllm:request_success_total 31\nvllm:prompt_tokens_total 9"),
+            "f:3: this last line has no end, so the page is cut off; save it again (a page that is "
+            "whole ends with a line feed)");
   EXPECT_EQ(
       refused("# HELP x\nvllm:request_success_total 3\n"),
       "f: holds neither request_prompt_tokens_bucket nor prompt_tokens_total of requests that "
