@@ -118,7 +118,10 @@ class ValueReader {
   template <class T>
   void operator()(std::string_view key, std::optional<T>& member) {
     member.reset();
-    if (const Value* found = object_.find(key)) read(*found, member.emplace());
+    if (const Value* found = object_.find(key)) {
+      member = T();  // clang emplaces no struct within a struct
+      read(*found, *member);
+    }
   }
   template <class T>
   void unless_empty(std::string_view key, std::vector<T>& list) {

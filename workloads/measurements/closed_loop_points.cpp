@@ -35,12 +35,24 @@ std::unique_ptr<ClosedLoopReader> reader_of(const CsvRows& rows) {
                     "silicon_tpot_ms, or mean_ttft and mean_tpot (or medians) are missing");
 }
 
+/// So many GPUs nobody measured; products of such layouts would not fit a number.
+void check_layout(const MeasuredLayout& layout) {
+  constexpr double gpus_max = 1e6;
+  const double gpus =
+      1.0 * layout.tensor * layout.pipeline * layout.attention_ranks * layout.workers;
+  if (gpus > gpus_max || layout.experts > gpus_max)
+    throw NoPoint{"its layout takes more than 1,000,000 GPUs"};
+}
+
 void read_table(const std::filesystem::path& csv, ClosedLoopPoints& loaded) {
   CsvRows rows(csv);
   const std::unique_ptr<ClosedLoopReader> reader = reader_of(rows);
   while (rows.next()) {
     try {
-      loaded.points.push_back(reader->read());
+      ClosedLoopPoint point = reader->read();
+      check_layout(point.layout);
+      if (point.prefill) check_layout(*point.prefill);
+      loaded.points.push_back(std::move(point));
     } catch (const NoPoint& row) {
       loaded.left_out.push_back({reader->id(), rows.position(), row.reason});
     }
@@ -60,7 +72,9 @@ int positive_cell(const CsvRows& rows, int column) {
 
 double latency_cell(const CsvRows& rows, int column, double factor) {
   const double value = rows.number(column);
+  constexpr double longest_ms = 1e10;
   if (!(value > 0.0)) throw NoPoint{"a latency is not above 0 ms"};
+  if (value * factor > longest_ms) throw NoPoint{"a latency is above 1e10 ms"};
   return value * factor;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace foretoken {
 
@@ -99,7 +100,8 @@ double CsvRows::number(int column) const {
   const std::string_view cell = text(column);
   double value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size()) fail(column, "a number");
+  const bool is_whole = error == std::errc() && end == cell.data() + cell.size();
+  if (!is_whole || !std::isfinite(value)) fail(column, "a number");
   return value;
 }
 

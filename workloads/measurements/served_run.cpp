@@ -28,8 +28,14 @@ struct RecordedRequest {
   SourcePosition position;
 };
 
-/// Throws BadLine where the stamps contradict each other.
+/// Throws BadLine where the stamps contradict each other, or are none.
 void check(const RecordedRequest& row) {
+  constexpr double furthest_s = 4e9;  // the year 2096 in Unix time
+  for (const double stamp : {row.arrival, row.first_token, row.last_token, row.queued.value_or(0),
+                             row.scheduled.value_or(0)}) {
+    if (std::abs(stamp) > furthest_s)
+      throw BadLine(fmt::format("{} is no time in s: more than 4e9 s from 0", stamp));
+  }
   if (row.last_token < row.first_token) {
     throw BadLine("last_token_ts lies before first_token_ts");
   }

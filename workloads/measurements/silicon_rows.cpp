@@ -84,12 +84,15 @@ class LayoutColumns {
 
   /// The experts' ranks are the stage's: tables leave the attention's out, or multiply them in.
   static void settle_ranks(MeasuredLayout& layout, int moe_tensor) {
-    const int stage = moe_tensor * layout.experts;
+    constexpr std::int64_t stage_max = 1'000'000;
+    const std::int64_t ranks = std::int64_t{moe_tensor} * layout.experts;
+    if (ranks > stage_max) throw NoPoint{"its experts take more than 1,000,000 GPUs"};
+    const auto stage = static_cast<int>(ranks);
     const int widest = std::max(layout.tensor, layout.attention_ranks);
     if (widest > gpus_per_node && moe_tensor > 1 && layout.experts > 1) {
       throw NoPoint{"its TP size is tensor times expert parallelism"};
     }
-    if (stage <= 1 || layout.tensor * layout.attention_ranks == stage) return;
+    if (stage <= 1 || std::int64_t{layout.tensor} * layout.attention_ranks == stage) return;
     if (layout.attention_ranks == 1) {
       if (stage > layout.tensor && stage % layout.tensor == 0)
         layout.attention_ranks = stage / layout.tensor;

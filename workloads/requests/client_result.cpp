@@ -73,7 +73,7 @@ class ResultReader {
       SentRequest request{.number = static_cast<int>(i),
                           .prompt_tokens = count(prompts[i], "input_lens"),
                           .output_tokens = count(outputs[i], "output_lens")};
-      request.first_token = number(firsts[i], "ttfts");
+      request.first_token = time(firsts[i], "ttfts");
       request.last_token = request.first_token + sum(gaps[i]);
       if (request.output_tokens < 1 || request.prompt_tokens < 1 || request.first_token <= 0) {
         ++result.failed;
@@ -135,12 +135,19 @@ class ResultReader {
     return static_cast<int>(found);
   }
 
+  [[nodiscard]] double time(const Value& value, std::string_view key) const {
+    constexpr double furthest_s = 4e9;  // the year 2096 in Unix time
+    const double found = number(value, key);
+    if (!(found >= 0 && found <= furthest_s))
+      fail(fmt::format("\"{}\" holds {}, which is no time in s", key, found));
+    return found;
+  }
+
   [[nodiscard]] double sum(const Value& gaps) const {
     const auto* array = std::get_if<ValueArray>(&gaps.data);
     if (array == nullptr) fail("\"itls\" must hold a list of times for each request");
-    return std::accumulate(array->begin(), array->end(), 0.0, [&](double time, const Value& gap) {
-      return time + number(gap, "itls");
-    });
+    return std::accumulate(array->begin(), array->end(), 0.0,
+                           [&](double sum, const Value& gap) { return sum + time(gap, "itls"); });
   }
 
   /// Whether requests were sent without waiting for a date.
@@ -170,7 +177,7 @@ class ResultReader {
     for (SentRequest& request : result.requests) {
       if (starts != nullptr) {
         const auto row = static_cast<std::size_t>(request.number);
-        request.sent = number(list("start_times")[row], "start_times");
+        request.sent = time(list("start_times")[row], "start_times");
       } else if (result.users && static_cast<int>(ends.size()) >= *result.users) {
         request.sent = ends.top();
         ends.pop();

@@ -127,6 +127,17 @@ ClosedLoopPoints load_text(const std::string& text) {
   return load_closed_loop_points({path});
 }
 
+TEST(ClosedLoopPoints, WhatNobodyMeasuredIsLeftOut) {
+  const ClosedLoopPoints loaded = load_text(
+      "model,parallel,gpu,isl,osl,max_concurrency,num_prompts,median_ttft,median_tpot\n"
+      "m,tp2000000,h200_sxm,1024,128,4,40,0.5,0.01\n"
+      "m,tp8,h200_sxm,1024,128,4,40,1e300,0.01\n");
+  EXPECT_TRUE(loaded.points.empty());
+  ASSERT_EQ(loaded.left_out.size(), 2U);
+  EXPECT_EQ(loaded.left_out[0].reason, "its layout takes more than 1,000,000 GPUs");
+  EXPECT_EQ(loaded.left_out[1].reason, "a latency is above 1e10 ms");
+}
+
 TEST(ClosedLoopPoints, InferenceXSaysLayoutsInAWord) {
   const ClosedLoopPoints loaded = load_text(
       "model,parallel,gpu,isl,osl,max_concurrency,num_prompts,median_ttft,median_tpot\n"

@@ -92,6 +92,17 @@ TEST_F(ServedRunTest, StampsOfAnotherClockCountFromTheQuickestHandOver) {
   EXPECT_NEAR(run.duration().value(), 1.99, 1e-9);
 }
 
+TEST_F(ServedRunTest, TimesThatAreNoneAreRefused) {
+  write("requests.csv",
+        "request_id,input_toks,output_toks,arrival_time,first_token_ts,last_token_ts\n"
+        "a,12,3,nan,0.75,1.25\n");
+  EXPECT_EQ(error(), "DIR/requests.csv:2: arrival_time: must be a number, not 'nan'");
+  std::filesystem::remove(folder / "requests.csv");
+  write("result.json",
+        R"({"input_lens": [5], "output_lens": [3], "ttfts": [0.5], "itls": [[0.5, -2]]})");
+  EXPECT_EQ(error(), "DIR/result.json: \"itls\" holds -2, which is no time in s");
+}
+
 TEST_F(ServedRunTest, CsvOnOneClockNeedsNoQueuedStamp) {
   write("requests.csv",
         "input_toks,output_toks,arrival_time,first_token_ts,last_token_ts\n"
