@@ -58,8 +58,9 @@ std::string unknown_option(const CLI::App& program, const std::vector<std::strin
     const std::string name = arguments[at].substr(0, arguments[at].find('='));
     if (!name.starts_with("--") || name == "--" || std::ranges::count(names, name) > 0) continue;
     const std::string_view nearest = nearest_name(name, known);
+    const bool is_near = !nearest.empty() && nearest[2] == name[2];  // short ones are all near
     return fmt::format("unknown option {}{}", name,
-                       nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
+                       is_near ? fmt::format("; did you mean {}?", nearest) : "");
   }
   return "";
 }
