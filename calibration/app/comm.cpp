@@ -115,7 +115,8 @@ int evaluate_comm(const EvaluateComm& command) {
 
 int fit_comm(const FitComm& command) {
   const CommDataset dataset = load_comm_dataset(command.datasets);
-  const std::vector<CommRow> rows = comm_rows(dataset.samples);
+  std::vector<CommRow> rows = comm_rows(dataset.samples);
+  std::erase_if(rows, only_judges);
   if (!command.all_reduce.empty()) {
     write_all_reduce(engine_rows(dataset.samples, AllReduceChoices::built_in()),
                      command.all_reduce);

@@ -29,6 +29,10 @@ constexpr auto tables = std::to_array<TableFormat>({
 /// Machines of Vidur's profiles, whose tables are named after the operation.
 constexpr std::string_view vidur_folder = "a100_dgx_multinode";
 
+/// PipeWeave's folders, whose tables are named likewise, and the GPUs in them.
+constexpr auto pipeweave_folders = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"h800_sxm_pipeweave", "h800"}, {"rtx_6000_ada_pipeweave", "rtx-6000-ada"}});
+
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
   std::vector<fs::path> entries;
   for (const auto& entry : fs::directory_iterator(folder)) entries.push_back(entry.path());
@@ -134,7 +138,13 @@ CommDataset load_comm_data(const fs::path& foretoken_data) {
   }
   CommDataset dataset;
   for (const fs::path& folder : sorted_entries(comm)) {
-    if (folder.filename() == vidur_folder) {
+    const auto pipeweave =
+        std::ranges::find(pipeweave_folders, folder.filename().string(),
+                          [](const auto& entry) { return std::string(entry.first); });
+    if (pipeweave != pipeweave_folders.end()) {
+      for (const fs::path& path : sorted_entries(folder))
+        import_pipeweave_collective({path, std::string(pipeweave->second), ""}, dataset);
+    } else if (folder.filename() == vidur_folder) {
       for (const fs::path& path : sorted_entries(folder))
         import_vidur_collective({path, "a100-sxm", ""}, dataset);
     } else if (fs::is_directory(folder)) {

@@ -15,6 +15,8 @@
 
 namespace foretoken {
 
+inline constexpr std::string_view pipeweave_origin = "pipeweave";
+
 struct CommSample {
   std::string gpu;      // "h100-sxm"
   std::string cluster;  // "" = nodes of the GPU's usual chassis
@@ -29,7 +31,7 @@ struct CommSample {
   double element_bytes = 2;
   double bytes = 0;  // as Collective::bytes counts them
   Seconds time;
-  std::string origin;  // "aiconfigurator", "vidur", "foretoken"
+  std::string origin;  // "aiconfigurator", "vidur", "pipeweave", "foretoken"
   // expert_dispatch and expert_combine only.
   ExpertTraffic experts;
   std::int64_t tokens = 0;  // of one rank

@@ -24,6 +24,8 @@ void import_deepep_normal(const CommFile& file, CommDataset& dataset);
 void import_deepep_low_latency(const CommFile& file, CommDataset& dataset);
 // Vidur's profiles of NCCL through PyTorch; bytes and milliseconds.
 void import_vidur_collective(const CommFile& file, CommDataset& dataset);
+// PipeWeave's, likewise.
+void import_pipeweave_collective(const CommFile& file, CommDataset& dataset);
 // Our own format.
 void import_own_comm(const CommFile& file, CommDataset& dataset);
 

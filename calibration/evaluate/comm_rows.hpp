@@ -37,6 +37,10 @@ struct CommRow {
   std::string origin;        // as CommSample's
 };
 
+/// What no constant is fitted to, no tree grown on and no split divides: measured once, and small
+/// messages scatter.
+inline bool only_judges(const CommRow& row) { return row.origin == pipeweave_origin; }
+
 /// The samples as rows, in an order of their own: sizes of a curve that are closer than an eighth
 /// of an octave are one row. Only calls whose algorithm the library chose.
 std::vector<CommRow> comm_rows(std::span<const CommSample> samples);

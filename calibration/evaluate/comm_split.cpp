@@ -12,7 +12,9 @@ using IsJudged = std::function<bool(const CommRow&)>;
 CommFold fold_of(std::string name, const std::vector<CommRow>& rows, const IsJudged& is_judged) {
   CommFold fold;
   fold.name = std::move(name);
-  for (const CommRow& row : rows) (is_judged(row) ? fold.judged : fold.training).push_back(row);
+  for (const CommRow& row : rows) {
+    if (!only_judges(row)) (is_judged(row) ? fold.judged : fold.training).push_back(row);
+  }
   return fold;
 }
 

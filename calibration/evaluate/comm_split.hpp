@@ -27,7 +27,7 @@ struct CommFold {
 /// Of the split by sizes.
 bool is_held_out_size(double bytes);
 
-/// Folds without rows to judge or to train on are left out.
+/// Rows that only judge are in none. Folds without rows to judge or to train on are left out.
 std::vector<CommFold> comm_folds(const std::vector<CommRow>& rows, CommSplit split);
 
 }  // namespace foretoken

@@ -23,6 +23,9 @@ double collective_price(const Collective& collective, const GpuSpec& gpu, bool h
   return collective_time(call, group_links(cluster, group), cluster.comm).value();
 }
 
+/// Steps whose ranks really ran beside each other.
+constexpr std::string_view with_nccl = "ranks with NCCL";
+
 using RoleTimes = std::map<std::string, double, std::less<>>;  // seconds
 
 RoleTimes role_times(const KernelSequence& kernels, const GpuSpec& gpu,
@@ -127,7 +130,9 @@ void StepReport::judge(const ExecutedStep& step, const Transformer& model, const
       to.predicted += Seconds(predicted);
       to.measured += measured;
     };
-    for (const std::string& group : {std::string("all"), layout}) {
+    std::vector<std::string> groups = {"all", layout};
+    if (step.ranks > 1) groups.insert(groups.begin() + 1, std::string(with_nccl));
+    for (const std::string& group : groups) {
       for (const std::string& phase : {std::string(), step.phase}) {
         add(line(steps_, group, phase), sum, step.gpu_time);
       }
@@ -197,7 +202,9 @@ std::string StepReport::text(const StepReportText& options) const {
   };
   std::vector<std::vector<std::string>> rows = {header({"median error of steps", "steps"})};
   for (const Line& line : steps_) {
-    if (options.is_brief && line.group != "all" && line.group != "rested") continue;
+    if (options.is_brief && line.group != "all" && line.group != "rested" &&
+        line.group != with_nccl)
+      continue;
     rows.push_back({name(line), fmt::format("{}", line.boards.front().score().rows)});
     add_errors(line, rows.back());
   }

@@ -166,6 +166,35 @@ TEST(CommSplit, KeepsSizesAndRanksApart) {
   EXPECT_TRUE(comm_folds(rows, CommSplit::nodes).empty());
 }
 
+TEST(CommSplit, DividesNoRowsThatOnlyJudge) {
+  std::vector<CommRow> rows = planted_rows(planted);
+  const std::size_t all = rows.size();
+  for (std::size_t row = 0; row < all; ++row) {
+    rows.push_back(rows[row]);
+    rows.back().origin = pipeweave_origin;
+  }
+  const CommFold sizes = comm_folds(rows, CommSplit::sizes).front();
+  EXPECT_EQ(sizes.judged.size() + sizes.training.size(), all);
+}
+
+// Of a GPU without measured times the database answers for the nearest one, the formulas with the
+// GPU's own constants.
+TEST(CommReport, ShippedPricesOfAGpuThatNobodyMeasured) {
+  MeasuredClusters clusters;
+  CommRow row;
+  row.gpu = "h800";
+  row.point = point_on(clusters.find(row.gpu), 1, 8);
+  row.point.bytes = 1 << 20;
+  row.links = group_links(clusters.find(row.gpu),
+                          std::vector<GpuId>{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}});
+  row.time = closed_form(row, clusters.find(row.gpu).comm);
+  CommReport report;
+  judge_shipped({row}, report);
+  const CommReport::Line line = {"as shipped", "nccl graph", "all_reduce", "h800", "all"};
+  ASSERT_EQ(report.closed_form(line).rows, 1u);
+  EXPECT_NEAR(report.closed_form(line).mape, 0, 1e-12);
+}
+
 TEST(CommReport, SumsOverBandsAndGpus) {
   EXPECT_EQ(size_band(65535), "< 64 KiB");
   EXPECT_EQ(size_band(65536), "64 KiB to 1 MiB");

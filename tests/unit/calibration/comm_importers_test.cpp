@@ -45,6 +45,23 @@ TEST(CommImporters, ReadNcclInElementsAndMilliseconds) {
   EXPECT_EQ(reduce.launch, CommLaunch::bench);
 }
 
+TEST(CommImporters, ReadPipeWeavesByTheNameOfTheFile) {
+  const DataFolder folder;
+  folder.write("comm/rtx_6000_ada_pipeweave/all_reduce.csv",
+               "num_workers,size,min,max,mean,median,std\n2,2048,0.005,0.006,0.0055,0.0052,0\n");
+  folder.write("comm/h800_sxm_pipeweave/send_recv.csv",
+               "num_workers,size,min,max,mean,median,std\n2,4096,0.005,0.006,0.0055,0.0049,0\n");
+  const CommDataset dataset = load_comm_data(folder.path());
+  ASSERT_EQ(dataset.samples.size(), 2u);
+  const CommSample& send = dataset.samples[0];
+  EXPECT_EQ(send.gpu, "h800");
+  EXPECT_EQ(send.op, CollectiveOp::send_recv);
+  EXPECT_EQ(send.bytes, 4096);
+  EXPECT_EQ(dataset.samples[1].gpu, "rtx-6000-ada");
+  EXPECT_DOUBLE_EQ(dataset.samples[1].time.value(), 5.2e-6);
+  EXPECT_EQ(dataset.samples[1].launch, CommLaunch::torch);
+}
+
 TEST(CommImporters, TellFrameworksAndGraphsApart) {
   const DataFolder folder;
   folder.write("comm/b200_sxm/vllm-0.24.0-custom_allreduce_perf.csv",
