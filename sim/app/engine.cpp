@@ -127,6 +127,15 @@ int show_preset(const EngineArguments& arguments) {
     }
   }
   show("{}\n", values.text(preset_layout()));
+  TextTable deployment({{"[deployment]", Align::left},
+                        {"value", Align::left},
+                        {"flag", Align::left},
+                        {.header = "taken from", .folds = true}});
+  for (const PresetSetting& setting : preset.deployment) {
+    deployment.add_row({setting.key, value_text(setting.value),
+                        flags_of(preset, "[deployment] " + setting.key), setting.source});
+  }
+  show("{}\n", deployment.text(preset_layout()));
   TextTable flags({{"further flags", Align::left}, {"set", Align::left}});
   for (const EngineFlag& flag : preset.flags) {
     const auto is_shown = [&](const PresetGroup& group) {

@@ -189,6 +189,12 @@ Value preset_value(const EnginePreset& preset) {
       settings.emplace_back(std::move(entry));
     }
   }
+  for (const PresetSetting& setting : preset.deployment) {
+    settings.emplace_back(ValueObject{{"key", "[deployment] " + setting.key},
+                                      {"value", setting.value},
+                                      {"where", "attention ranks"},
+                                      {"source", setting.source}});
+  }
   ValueArray flags;
   for (const EngineFlag& flag : preset.flags) {
     ValueObject entry = {{"flag", flag.name}, {"key", flag.key}, {"is_negated", flag.is_negated}};

@@ -90,6 +90,9 @@ void add_step(CLI::App& program, Action& chosen) {
                       "Source of what was not measured: none (an error) or model");
   command->add_option("--all-reduce", options->all_reduce,
                       "All-reduce algorithm: auto, nccl, ring, tree ...");
+  command->add_option("--expert-exchange", options->expert_exchange,
+                      "Way to experts on other ranks: auto (the framework's default), all_gather, "
+                      "all_to_all or deepep");
   // A scenario says all of that itself.
   const std::vector<CLI::Option*> settings =
       command->get_options([](const CLI::Option* option) { return !option->check_name("--help"); });

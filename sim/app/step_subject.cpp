@@ -66,6 +66,38 @@ void check_all_reduce(const std::string& name) {
   }
 }
 
+/// What the engine whose kernels run does when no flag says otherwise.
+ExpertExchange usual_exchange(Framework framework, const ClusterSpec& cluster,
+                              const ParallelLayout& layout) {
+  Scenario scenario;
+  scenario.deployment.layout = layout;
+  for (const std::string& preset_name : engine_preset_names()) {
+    const EnginePreset preset = load_engine_preset(preset_name, {});
+    const std::vector<PresetSetting> settings = preset.settings(cluster.gpu, layout);
+    const auto own = std::ranges::find(settings, "framework", &PresetSetting::key);
+    const auto* name = own == settings.end() ? nullptr : std::get_if<std::string>(&own->value.data);
+    if (name == nullptr || *name != enum_name(framework)) continue;
+    Diagnostics diagnostics;
+    read_engines_layout(preset, nullptr, diagnostics, scenario);
+    diagnostics.throw_if_any();
+    break;
+  }
+  return scenario.execution.expert_exchange;
+}
+
+ExpertExchange exchange_of(const StepOptions& options, const StepSubject& subject) {
+  const Framework framework = subject.execution.implementation.framework;
+  if (options.expert_exchange == "auto")
+    return usual_exchange(framework, subject.cluster, subject.layout);
+  const auto exchange = parse_option<ExpertExchange>(options.expert_exchange, "--expert-exchange");
+  if (exchange == ExpertExchange::deepep && subject.layout.expert != subject.layout.stage_ranks()) {
+    throw ConfigError({"--expert-exchange"},
+                      fmt::format("deepep needs whole experts on every rank; use --ep {}",
+                                  subject.layout.stage_ranks()));
+  }
+  return exchange;
+}
+
 StepSubject subject_of_options(const StepOptions& options) {
   if (options.model.empty()) throw ConfigError({"step"}, "needs --model, or --scenario");
   StepSubject subject;
@@ -98,6 +130,7 @@ StepSubject subject_of_options(const StepOptions& options) {
       !problem.empty()) {
     throw ConfigError({"--kv-dtype"}, problem);
   }
+  execution.expert_exchange = exchange_of(options, subject);
   check_all_reduce(options.all_reduce);
   subject.comm = {subject.cluster.comm,
                   engine_all_reduce(options.all_reduce, execution.implementation.framework, "")};

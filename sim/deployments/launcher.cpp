@@ -46,7 +46,6 @@ void read_layout_flags(TableReader table, LayoutFlags& layout) {
   table.read("prompts", layout.prompts);
   table.read("context_multiplies", layout.context_multiplies);
   table.require("exchange", layout.exchange);
-  table.require("exchange_default", layout.exchange_default);
   layout.exchanges = read_pairs(table, "exchanges");
   table.finish();
 }

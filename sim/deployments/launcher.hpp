@@ -27,7 +27,6 @@ struct LayoutFlags {
   std::string prompts;              // groups that share prompts; "" = no flag says it
   std::string exchange;             // how tokens reach experts
   NamePairs exchanges;              // its values
-  std::string exchange_default;     // ours
 };
 
 /// The flags that say how tokens are drafted.

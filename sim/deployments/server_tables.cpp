@@ -160,7 +160,7 @@ class TableFiller {
   void fill_experts(int stage, int attention) {
     const LayoutFlags& flags = launcher_.layout;
     const Value* given = flags.exchange.empty() ? nullptr : server_.find(flags.exchange);
-    std::string exchange = flags.exchange_default;
+    std::string exchange;  // "": the preset's
     if (given != nullptr) {
       exchange = second_of(flags.exchanges, launch_value_text(*given));
       if (exchange.empty()) {
@@ -176,7 +176,7 @@ class TableFiller {
     if (exchange == "deepep" && attention > 1) experts = stage;  // whole experts on every rank
     if (!model_.moe) return;
     if (experts > 1) out_.layout.set("expert_parallel", experts);
-    if (attention > 1) out_.layout.set("expert_exchange", exchange);
+    if (attention > 1 && given != nullptr) out_.layout.set("expert_exchange", exchange);
   }
 
   void fill_speculation() {

@@ -139,6 +139,7 @@ EnginePreset read_engine_preset(const Value& root, const std::string& name) {
   file.require("product", preset.product);
   file.require("version", preset.version);
   read_groups(file, preset);
+  read_settings(file, "deployment", false, preset.deployment);
   read_flags(file, preset);
   read_no_effect(file, preset);
   file.finish();

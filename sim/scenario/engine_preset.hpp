@@ -18,7 +18,7 @@
 namespace foretoken {
 
 struct PresetSetting {
-  std::string key;  // of [engine]
+  std::string key;  // of [engine], if nothing else is said
   Value value;
   std::string source;  // file or document of the engine
   /// An option of the preset's own scheduler: it has no meaning where a scenario names another.
@@ -60,6 +60,8 @@ struct EnginePreset {
   std::string summary;
   std::string product, version;  // "vLLM", "0.19.0"
   std::vector<PresetGroup> groups;
+  /// Of [deployment] or [pool.NAME], for replicas with several groups of GPUs.
+  std::vector<PresetSetting> deployment;
   std::vector<EngineFlag> flags;
 
   /// One value a key: what is set on this GPU and layout.

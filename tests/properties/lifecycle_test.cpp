@@ -63,7 +63,7 @@ is_cold = {}
 )",
       most, tensor, pipeline, replicas,
       pick.one_of({"round_robin", "least_outstanding", "kv_load", "power_of_two", "prefix_affinity",
-                   "sticky"}),
+                   "scored", "sticky"}),
       pick.one_of({"vllm_v1", "orca", "sarathi", "sglang", "tensorrt_llm", "static",
                    "shortest_job_first", "priority"}),
       pick.one_of({48, 200, 1024}), pick.chance(50) ? 300 : 2000, 1 + pick.below(4),

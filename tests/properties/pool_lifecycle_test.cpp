@@ -104,7 +104,7 @@ is_cold = {}
                                "\"{}\"\ndecode_router = \"{}\"",
                                pick.one_of({"after_prefill", "layer_wise"}),
                                pick.one_of({"prefill", "decode"}),
-                               pick.one_of({"round_robin", "prefix_affinity", "sticky"}),
+                               pick.one_of({"round_robin", "prefix_affinity", "scored", "sticky"}),
                                pick.one_of({"least_outstanding", "kv_load", "power_of_two"}))
                  : "router = \"least_outstanding\"",
       pick.one_of({200, 1024}), pick.one_of({4, 32}), 1 + pick.below(4), pick.below(2) * 50,

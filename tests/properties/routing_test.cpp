@@ -121,6 +121,43 @@ TEST(RoutingProperties, PrefixAffinityRoutesEveryRequestAsAPlainReferenceDoes) {
               1e-12);
 }
 
+// Written a second time, as above: the replica taken has the highest score, of all that have it.
+TEST(RoutingProperties, ScoredTakesTheHighestScoreOfAPlainReference) {
+  Value root = parse_toml(conversations, "scenario.toml");
+  apply_override(root,
+                 "deployment={replicas=4, router=\"scored\", prefix_weight=3, "
+                 "queue_weight=0, kv_weight=0, requests_weight=2}");
+  const Scenario scenario = read_scenario(root, {FORETOKEN_SOURCE_DIR});
+  const std::vector<Request> requests = all_requests(scenario);
+  const Report report = run_scenario(scenario, Catalogs());
+  std::vector<std::set<std::uint64_t>> sent(4);
+  std::int64_t followed = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    std::vector<double> busy(4);
+    for (std::size_t before = 0; before < i; ++before) {
+      if (*report.rows[before].finished_s > report.rows[i].arrival_s)
+        ++busy[report.rows[before].replica];
+    }
+    const auto [least, most] = std::ranges::minmax(busy);
+    const std::vector<std::uint64_t> hashes = whole_chunks(requests[i]);
+    std::vector<double> scores(4);
+    for (std::size_t replica = 0; replica < 4; ++replica) {
+      const auto unknown =
+          std::ranges::find_if(hashes, [&](auto hash) { return !sent[replica].contains(hash); });
+      if (!hashes.empty()) {
+        scores[replica] +=
+            3 * static_cast<double>(unknown - hashes.begin()) / static_cast<double>(hashes.size());
+      }
+      scores[replica] += 2 * (most == least ? 1 : (most - busy[replica]) / (most - least));
+    }
+    const std::uint32_t chosen = report.rows[i].replica;
+    ASSERT_NEAR(scores[chosen], std::ranges::max(scores), 1e-12) << "request " << i;
+    followed += busy[chosen] > least ? 1 : 0;
+    sent[chosen].insert(hashes.begin(), hashes.end());
+  }
+  EXPECT_GT(followed, 0) << "no request went where more was to do, for its prefix";
+}
+
 TEST(RoutingProperties, PrefixAffinityFindsMoreThanTakingTurns) {
   Value root = parse_toml(conversations, "scenario.toml");
   apply_override(root, "deployment.balance_abs=8");

@@ -1,30 +1,8 @@
-#include <algorithm>
-
-#include "kernels/communication/collective_cost.hpp"
-#include "sim/base/nearest_name.hpp"
+// [deployment]: who chooses among replicas, how pools hand over, and without pools the layout.
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
 namespace {
-
-constexpr int micro_batches_max = 1024;  // far more than any pipeline has stages
-
-/// A number, or "auto": as many as the cluster holds, which is known when all tables are read.
-void read_replicas(TableReader& table, Scenario& scenario) {
-  Deployment& deployment = scenario.deployment;
-  const Value* given = table.find("replicas");
-  if (given == nullptr || !given->is_string()) {
-    table.read("replicas", deployment.replicas);
-    table.expect("replicas", deployment.replicas >= 1,
-                 fmt::format("must be at least 1, not {}", deployment.replicas));
-    return;
-  }
-  if (std::get<std::string>(given->data) != "auto") {
-    table.fail("replicas", "must be a number or \"auto\" (as many as the cluster holds)");
-    return;
-  }
-  deployment.replicas = replicas_auto;
-}
 
 /// "name", or { name = "name", … } with options of the router.
 void read_router(TableReader& table, std::string_view key, VariantChoice& router) {
@@ -87,175 +65,15 @@ const Keys<Deployment>& router_keys() {
   return keys;
 }
 
-/// Of a cluster with different nodes, the group that these replicas stand on.
-void read_nodes(TableReader& table, Scenario& scenario) {
-  const std::vector<NodeGroup>& groups = scenario.cluster.groups;
-  std::string name;
-  std::vector<std::string_view> known;
-  for (const NodeGroup& group : groups) known.push_back(group.name);
-  if (table.read("nodes", name)) {
-    const auto found = std::ranges::find(groups, name, &NodeGroup::name);
-    if (scenario.cluster.name.empty()) return;  // could not be read
-    if (groups.empty()) {
-      table.fail("nodes", "is for clusters with groups of different nodes; leave it out");
-    } else if (found == groups.end()) {
-      table.fail("nodes", unknown_name_message("group of nodes", name, known));
-    } else {
-      scenario.deployment.node_group = static_cast<std::size_t>(found - groups.begin());
-      scenario.cluster = scenario.cluster.seen_from(scenario.deployment.node_group);
-    }
-  } else if (!groups.empty()) {
-    table.fail("nodes", fmt::format("is missing: cluster '{}' has different nodes; name one of {}",
-                                    scenario.cluster.name, fmt::join(known, ", ")));
-  }
-}
-
-/// What is read after it multiplies the layout out.
-void check_size(TableReader& table, ParallelLayout& layout) {
-  const bool is_countable = layout.tensor >= 1 && layout.pipeline >= 1 && layout.expert >= 1 &&
-                            layout.data_parallel_attention >= 1 && layout.decode_context >= 1 &&
-                            layout.prefill_context >= 1;
-  const std::string problem = is_countable ? size_problem(layout) : "";
-  if (!problem.empty()) table.diagnostics().add(table.position("tensor_parallel"), problem);
-  if (!problem.empty() || !is_countable) layout = {};
-}
-
-std::optional<Value> nodes_value(const Scenario& scenario) {
-  if (scenario.cluster.groups.empty()) return std::nullopt;
-  return scenario.cluster.groups[scenario.deployment.node_group].name;
-}
-
-bool has_attention_ranks(const Scenario& scenario) {
-  return scenario.deployment.layout.data_parallel_attention > 1;
-}
-
-bool has_groups(const Scenario& scenario) { return scenario.deployment.layout.groups() > 1; }
-
-/// Of [deployment], or of each pool.
-const Keys<Scenario>& layout_keys() {
-  using S = Scenario;
-  static const Keys<S> keys = {
-      {{.name = "nodes",
-        .type = "string",
-        .fallback = "required by clusters with groups of nodes",
-        .allowed = "a group of the cluster",
-        .meaning = "Group of nodes that these replicas stand on, where a cluster has different "
-                   "ones."},
-       read_nodes,
-       nodes_value},
-      {"tensor_parallel",
-       [](auto& s) -> decltype(auto) { return (s.deployment.layout.tensor); },
-       {.range = count(), .unit = "GPUs"},
-       "GPUs that share each layer. More of them shorten a step and leave more memory to the KV "
-       "cache, and communicate twice a layer; best within NVLink."},
-      {"pipeline_parallel",
-       [](auto& s) -> decltype(auto) { return (s.deployment.layout.pipeline); },
-       {.range = count(), .unit = "stages"},
-       "Stages that the layers are cut into, each on GPUs of its own. For models that exceed a "
-       "node: stages exchange little, but a request passes all of them."},
-      {"expert_parallel",
-       [](auto& s) -> decltype(auto) { return (s.deployment.layout.expert); },
-       {.range = count(), .unit = "sets of GPUs"},
-       "Sets of GPUs that a stage's experts are spread over as wholes; within a set each expert is "
-       "cut. 1: every expert is cut over all GPUs."},
-      Key<S>(
-          "data_parallel_attention",
-          [](auto& s) -> decltype(auto) { return (s.deployment.layout.data_parallel_attention); },
-          {.range = count(), .unit = "ranks"},
-          "Copies of attention within a replica, each of tensor_parallel GPUs with sequences and "
-          "a KV cache of its own; experts are spread over all of them. For models of experts "
-          "with few KV heads, such as DeepSeek's.")
-          .written_if(has_attention_ranks),
-      {"decode_context_parallel",
-       [](auto& s) -> decltype(auto) { return (s.deployment.layout.decode_context); },
-       {.range = count(), .unit = "GPUs", .quiet = true},
-       "Of the GPUs of tensor_parallel that would hold copies of one KV head (with latent "
-       "attention all of them), so many share its tokens instead: as many times the room for "
-       "long contexts, for queries and results that travel between them (vLLM's "
-       "decode_context_parallel_size, TensorRT-LLM's Helix)."},
-      {"prefill_context_parallel",
-       [](auto& s) -> decltype(auto) { return (s.deployment.layout.prefill_context); },
-       {.range = count(), .unit = "groups of GPUs", .quiet = true},
-       "Groups of tensor_parallel GPUs that compute a part of every prompt each and gather the "
-       "others' keys and values, for first tokens of long prompts sooner; every group has the "
-       "whole KV cache and all decodes (SGLang's attn_cp_size)."},
-      Key<S>(
-          "expert_exchange",
-          [](auto& s) -> decltype(auto) { return (s.execution.expert_exchange); }, {},
-          "How tokens reach experts on other attention ranks: all_to_all (NCCL, each token to "
-          "the ranks that have its experts), all_gather (every token to every rank) or deepep "
-          "(DeepEP's kernels; whole experts on every rank).")
-          .written_if(has_groups),
-      {{.name = "replicas",
-        .type = "integer",
-        .unit = "replicas",
-        .fallback = "1",
-        .allowed = "1 or more, or \"auto\"",
-        .meaning = "Copies of the model behind the router; \"auto\": as many as the cluster "
-                   "holds."},
-       read_replicas,
-       [](const S& s) -> std::optional<Value> { return s.deployment.replicas; }},
-      {"micro_batches",
-       [](auto& s) -> decltype(auto) { return (s.deployment.micro_batches); },
-       {.range = between(1, micro_batches_max),
-        .unit = "steps",
-        .fallback = "one a stage",
-        .quiet = true},
-       "Steps in flight at once in a pipeline. Fewer than stages leave GPUs idle."},
-      {"all_reduce",
-       [](auto& s) -> decltype(auto) { return (s.deployment.all_reduce); },
-       {.allowed = detail::joined(all_reduce_names())},
-       "Algorithm of the all-reduce after attention and MLP. auto: what the engine would choose by "
-       "size and links."},
-      {"nccl_protocol",
-       [](auto& s) -> decltype(auto) { return (s.deployment.nccl_protocol); },
-       {.quiet = true},
-       "Protocol that NCCL uses, as NCCL_PROTO sets it. auto: the cheapest for the size."},
-  };
-  return keys;
-}
-
-void check_expert_exchange(TableReader& table, const Scenario& scenario) {
-  const ParallelLayout& layout = scenario.deployment.layout;
-  table.expect("expert_exchange", layout.groups() > 1,
-               "is for tokens of several attention ranks; set data_parallel_attention");
-  table.expect("expert_exchange",
-               scenario.execution.expert_exchange != ExpertExchange::deepep ||
-                   layout.expert == layout.stage_ranks(),
-               fmt::format("is \"deepep\", which needs whole experts on every rank; set "
-                           "expert_parallel to {}",
-                           layout.stage_ranks()));
-}
-
 /// Each pool has a layout of its own.
 void expect_no_layout(TableReader& table) {
-  for (const KeyNote& note : layout_keys().notes()) {
+  for (const KeyNote& note : layout_notes()) {
     table.expect(note.name, table.find(note.name) == nullptr,
                  "is each pool's own; write it into [pool.NAME]");
   }
 }
 
 }  // namespace
-
-void read_layout(TableReader& table, Scenario& scenario) {
-  Deployment& deployment = scenario.deployment;
-  scenario.deployment_position = table.position("tensor_parallel");
-  layout_keys().read(table, scenario);
-  table.expect("micro_batches",
-               table.find("micro_batches") == nullptr || deployment.layout.pipeline > 1 ||
-                   deployment.micro_batches == 1,
-               "are for a pipeline; set pipeline_parallel");
-  if (!is_all_reduce_name(deployment.all_reduce)) {
-    table.fail("all_reduce",
-               unknown_name_message("algorithm", deployment.all_reduce, all_reduce_names()));
-  }
-  check_size(table, deployment.layout);
-  if (table.find("expert_exchange") != nullptr) check_expert_exchange(table, scenario);
-}
-
-void append_layout(Value& table, const Scenario& scenario) { layout_keys().write(scenario, table); }
-
-std::vector<KeyNote> layout_notes() { return layout_keys().notes(); }
 
 void read_deployment_table(TableReader table, Scenario& scenario) {
   scenario.deployment_position = table.position("tensor_parallel");

@@ -164,10 +164,12 @@ void write_keys(const Scenario& scenario, bool all, Value& table) {
 
 }  // namespace
 
-void read_engine_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
+void read_engine_table(TableReader table, const Value* layout, const ScenarioOptions& options,
+                       Scenario& scenario) {
   EngineSettings& engine = scenario.engine;
   Diagnostics& diagnostics = table.diagnostics();
   const std::optional<EnginePreset> preset = read_preset(table, options, engine);
+  if (preset) read_engines_layout(*preset, layout, diagnostics, scenario);
   const SourcePosition preset_position = table.position("preset");
   const Value user = table.take_rest();
   const EngineTable given =

@@ -9,6 +9,7 @@ Registry<RouterFactory>::Entry least_outstanding_router();
 Registry<RouterFactory>::Entry power_of_two_router();
 Registry<RouterFactory>::Entry prefix_affinity_router();
 Registry<RouterFactory>::Entry round_robin_router();
+Registry<RouterFactory>::Entry scored_router();
 Registry<RouterFactory>::Entry sticky_router();
 
 Registry<RouterFactory> router_catalog() {
@@ -18,6 +19,7 @@ Registry<RouterFactory> router_catalog() {
   catalog.add(kv_load_router());
   catalog.add(power_of_two_router());
   catalog.add(prefix_affinity_router());
+  catalog.add(scored_router());
   catalog.add(sticky_router());
   return catalog;
 }

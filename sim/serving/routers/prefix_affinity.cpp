@@ -7,11 +7,10 @@
 // with chunks of the workload's hashes instead of a tree of text.
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
-#include "sim/serving/prefix_cache.hpp"
 #include "sim/serving/router.hpp"
+#include "sim/serving/sent_prefixes.hpp"
 
 namespace foretoken {
 
@@ -54,36 +53,10 @@ PrefixAffinityConfig read_prefix_affinity(TableReader& table) {
   return config;
 }
 
-/// What was sent to one replica. Every chunk is idle: nobody holds on to it here.
-class SentChunks {
- public:
-  [[nodiscard]] std::size_t known(std::span<const std::uint64_t> hashes) const {
-    std::size_t count = 0;
-    while (count < hashes.size() && chunks_.find(hashes[count]) != PrefixCache::none) ++count;
-    return count;
-  }
-
-  /// The prompt's last chunk becomes the oldest of them: it is of no use without those before.
-  void add(std::span<const std::uint64_t> hashes, std::int64_t chunks_max) {
-    for (std::size_t i = hashes.size(); i-- > 0;) {
-      PrefixCache::Chunk chunk = chunks_.find(hashes[i]);
-      if (chunk == PrefixCache::none) {
-        chunk = chunks_.add(hashes[i], 1);
-      } else {
-        chunks_.take(chunk);
-      }
-      chunks_.give_back(chunk);
-    }
-    while (chunks_.idle_blocks() > chunks_max) chunks_.evict_one();
-  }
-
- private:
-  PrefixCache chunks_;
-};
-
 class PrefixAffinity final : public Router {
  public:
-  explicit PrefixAffinity(const PrefixAffinityConfig& config) : config_(config) {}
+  explicit PrefixAffinity(const PrefixAffinityConfig& config)
+      : config_(config), sent_(config.index_chunks_max) {}
 
   ReplicaId choose(const Request& request, std::span<const ReplicaStatus> replicas) override {
     const std::span<const std::uint64_t> hashes = whole_chunks(request);
@@ -93,21 +66,13 @@ class PrefixAffinity final : public Router {
     if (!hashes.empty() && is_balanced(idlest->outstanding, busiest->outstanding)) {
       chosen = best_match(hashes, replicas).value_or(chosen);
     }
-    if (!hashes.empty()) sent_[chosen].add(hashes, config_.index_chunks_max);
+    sent_.add(chosen, hashes);
     return chosen;
   }
 
-  void forget(ReplicaId replica) override { sent_.erase(replica); }
+  void forget(ReplicaId replica) override { sent_.forget(replica); }
 
  private:
-  /// Hashes of the prompt alone: what will be answered is not known yet.
-  static std::span<const std::uint64_t> whole_chunks(const Request& request) {
-    if (request.prefix_block_tokens == 0) return {};
-    const auto whole =
-        static_cast<std::size_t>(request.prompt_tokens / request.prefix_block_tokens);
-    return std::span(request.prefix_hashes).first(std::min(whole, request.prefix_hashes.size()));
-  }
-
   [[nodiscard]] bool is_balanced(std::int64_t least, std::int64_t most) const {
     return most - least <= config_.balance_abs ||
            static_cast<double>(most) <= config_.balance_rel * static_cast<double>(least);
@@ -115,11 +80,11 @@ class PrefixAffinity final : public Router {
 
   /// The replica that knows most; among equals the one with the fewest requests.
   std::optional<ReplicaId> best_match(std::span<const std::uint64_t> hashes,
-                                      std::span<const ReplicaStatus> replicas) {
+                                      std::span<const ReplicaStatus> replicas) const {
     std::optional<ReplicaId> best;
     std::tuple<std::size_t, std::int64_t> best_rank;
     for (const ReplicaStatus& replica : replicas) {
-      const std::size_t known = sent_[replica.id].known(hashes);
+      const std::size_t known = sent_.known(replica.id, hashes);
       const std::tuple rank(known, -replica.outstanding);
       if (known == 0 || (best && rank <= best_rank)) continue;
       best = replica.id;
@@ -131,7 +96,7 @@ class PrefixAffinity final : public Router {
   }
 
   PrefixAffinityConfig config_;
-  std::map<ReplicaId, SentChunks> sent_;
+  SentPrefixes sent_;
 };
 
 }  // namespace

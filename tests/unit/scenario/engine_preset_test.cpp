@@ -32,6 +32,45 @@ std::string error_of(const std::vector<std::string>& engine) {
   return "no error";
 }
 
+Scenario read_with_experts(const std::string& layout, const std::string& engine) {
+  return read_scenario(
+      parse_toml("[model]\nname = \"deepseek-v2-lite\"\n[cluster]\nname = \"h100-sxm-8\"\n"
+                 "[workload]\narrivals = \"all_at_once\"\nrequests = 1\nprompt_tokens = 1\n"
+                 "output_tokens = 1\n" +
+                     layout + "\n[engine]\n" + engine,
+                 "s.toml"),
+      {"."});
+}
+
+// vLLM's default is allgather_reducescatter, SGLang's none (all-gather), and TensorRT-LLM enables
+// no all-to-all by itself on such nodes.
+TEST(EnginePreset, TokensReachExpertsAsTheEngineSendsThem) {
+  const std::string ranks = "[deployment]\ndata_parallel_attention = 8\nexpert_parallel = 8\n";
+  for (const std::string& name : engine_preset_names()) {
+    const std::string preset = "preset = \"" + name + "\"\n";
+    const Scenario scenario = read_with_experts(ranks, preset);
+    EXPECT_EQ(scenario.execution.expert_exchange, ExpertExchange::all_gather) << name;
+    const Scenario again = read_scenario(resolved_scenario(scenario), {"."});
+    EXPECT_EQ(again.execution.expert_exchange, ExpertExchange::all_gather) << name;
+    EXPECT_EQ(
+        read_with_experts(ranks + "expert_exchange = \"deepep\"", preset).execution.expert_exchange,
+        ExpertExchange::deepep);
+    EXPECT_EQ(read_with_experts("", preset).execution.expert_exchange, ExpertExchange::all_to_all)
+        << "nobody exchanges anything";
+  }
+  EXPECT_EQ(read_with_experts(ranks, "").execution.expert_exchange, ExpertExchange::all_to_all);
+}
+
+TEST(EnginePreset, EveryPoolHasItsEnginesExchange) {
+  const Scenario scenario = read_with_experts(
+      "[pool.prefill]\nrole = \"prefill\"\ndata_parallel_attention = 4\nexpert_parallel = 4\n"
+      "expert_exchange = \"all_to_all\"\n[pool.decode]\nrole = \"decode\"\n"
+      "data_parallel_attention = 4\nexpert_parallel = 4\n",
+      "preset = \"sglang\"\n");
+  EXPECT_EQ(scenario.pools[0].scenario.execution.expert_exchange, ExpertExchange::all_to_all);
+  EXPECT_EQ(scenario.pools[1].scenario.execution.expert_exchange, ExpertExchange::all_gather);
+}
+
 TEST(EnginePreset, EveryOneLoadsAndSetsOnlyKnownKeys) {
   const std::vector<std::string> names = engine_preset_names();
   EXPECT_EQ(names, (std::vector<std::string>{"sglang", "tensorrt-llm", "vllm-v1"}));

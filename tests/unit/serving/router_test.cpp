@@ -165,6 +165,54 @@ TEST(Router, StickyRemembersTheSessionsHeardFromLast) {
   EXPECT_EQ(router->choose(of_session(2), with_outstanding({1, 0})).value, 1U);
 }
 
+// Scores by hand: prefix 3, queue 2, cache 2.
+TEST(Router, ScoredWeighsThePrefixAgainstQueueAndCache) {
+  const auto router = make("scored");
+  // Replica 1: 2 (shortest queue) + 2 x 0.75; 0 and 2: 2 x (6 - 3) / 6 + 2 x 0.5 and 0 + 2.
+  EXPECT_EQ(router
+                ->choose(prompt_of({1, 2, 3, 4}),
+                         std::vector<ReplicaStatus>{
+                             {{0}, 0, 3, 0, 0.5}, {{1}, 0, 0, 0, 0.25}, {{2}, 0, 6, 0, 0}})
+                .value,
+            1U);
+  const auto chosen_at = [&](double kv_used, std::int64_t waiting) {
+    const auto fresh = make("scored");
+    (void)fresh->choose(prompt_of({1, 2, 3, 4}), std::vector<ReplicaStatus>{{{1}, 0}});
+    const std::vector<ReplicaStatus> replicas = {{{0}, 0, 0, 0, 0}, {{1}, 0, waiting, 0, kv_used}};
+    return fresh->choose(prompt_of({1, 2, 3, 9}), replicas).value;
+  };
+  // Three of four chunks are worth 2.25: more than a full cache (2), less than that and a queue.
+  EXPECT_EQ(chosen_at(1.0, 0), 1U);
+  EXPECT_EQ(chosen_at(0.1, 1), 1U);  // 2.25 + 1.8 against 2 + 2
+  EXPECT_EQ(chosen_at(0.2, 1), 0U);  // 2.25 + 1.6
+}
+
+TEST(Router, ScoredWithoutPrefixesDrawsAmongEquals) {
+  const auto router = make("scored", "requests_weight = 1");
+  std::map<std::uint32_t, int> chosen;
+  for (int i = 0; i < 3000; ++i) ++chosen[router->choose({}, with_outstanding({0, 4, 0})).value];
+  EXPECT_EQ(chosen.count(1), 0U);
+  EXPECT_NEAR(chosen[0], 1500, 4 * 27);  // sqrt(3000 / 4) = 27
+}
+
+TEST(Router, ScoredForgetsWhatFailedAndWhatIsTooLong) {
+  const auto router = make("scored", "queue_weight = 0\nkv_weight = 0\nmatch_chunks_max = 2");
+  const std::vector<ReplicaStatus> only_1 = {{{1}, 0}};
+  ASSERT_EQ(router->choose(prompt_of({1, 2, 3}), only_1).value, 1U);
+  // The third chunk is not looked at: all of what is was sent there.
+  for (int i = 0; i < 20; ++i)
+    ASSERT_EQ(router->choose(prompt_of({1, 2, 9}), with_outstanding({0, 9})).value, 1U);
+  router->forget({1});
+  std::map<std::uint32_t, int> chosen;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    const auto fresh = make("scored", "queue_weight = 0\nkv_weight = 0", i);
+    (void)fresh->choose(prompt_of({1, 2}), only_1);
+    fresh->forget({1});
+    ++chosen[fresh->choose(prompt_of({1, 2}), with_outstanding({0, 0})).value];
+  }
+  EXPECT_EQ(chosen.size(), 2U);
+}
+
 TEST(Router, OptionsOutOfRangeAreMistakes) {
   const auto message = [](const char* name, const char* text) {
     try {
@@ -189,7 +237,8 @@ TEST(Router, AnUnknownNameListsTheKnown) {
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
                  "a.toml:3:1: unknown router 'round_robbin'; did you mean 'round_robin'? Known: "
-                 "round_robin, least_outstanding, kv_load, power_of_two, prefix_affinity, sticky");
+                 "round_robin, least_outstanding, kv_load, power_of_two, prefix_affinity, scored, "
+                 "sticky");
   }
 }
 
