@@ -79,6 +79,8 @@ TEST(Network, FlowsTakeWhatPricesSayWhereNobodyMeets) {
        "deployment.expert_exchange=deepep"},
       {"model.name=gpt-oss-120b", "deployment.tensor_parallel=2", "deployment.replicas=2"},
       {"cluster.name=a100-sxm-8", "workload.rate=10 /s"},
+      {"cluster.name=l40s-8", "workload.rate=10 /s"},
+      {"cluster.name=a100-pcie-8-nvlink-pairs", "workload.rate=10 /s"},
   };
   for (const auto& overrides : cases) {
     const auto priced = dates(one_node, overrides, "memoised");

@@ -1,6 +1,7 @@
 // Iterations of Llama-3.1-70B on 8 H100 whose all-reduces are simulated, 160 a decode step of 64
 // sequences: every one a flow, or all in one lease of the ports while nobody else is on them.
-// Prices are looked up for each iteration, as a replica does.
+// Prices are looked up for each iteration, as a replica does. Replicas on nodes of their own cost
+// as many times as much: what one has on its ports concerns no other.
 #include <benchmark/benchmark.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,39 +18,50 @@ constexpr std::int64_t iterations = 500;
 
 class Decoding final : EventHandler {
  public:
-  explicit Decoding(Leasing leasing) : platform_(cluster_, leasing) {
-    for (std::uint32_t i = 0; i < 8; ++i) gpus_.push_back({i});
+  Decoding(Leasing leasing, std::uint32_t replicas)
+      : cluster_(load_cluster(fmt::format("h100-sxm-8x{}", replicas), {})),
+        platform_(cluster_, leasing),
+        done_(replicas) {
     layout_.tensor = 8;
-    StageLinks links(group_links(cluster_, gpus_));
-    links.are_met = true;
-    comm_.all_reduce = "vllm";
-    pricer_.emplace(model_, layout_, ExecutionSettings{}, 0, links, comm_, predictor_);
-    stage_ = platform_.add_stage(gpus_, {gpus_.size(), 1});
+    for (std::uint32_t replica = 0; replica < replicas; ++replica) {
+      std::vector<GpuId> gpus;
+      for (std::uint32_t i = 0; i < 8; ++i) gpus.push_back({8 * replica + i});
+      if (!pricer_) {
+        StageLinks links(group_links(cluster_, gpus));
+        links.are_met = true;
+        comm_.all_reduce = "vllm";
+        pricer_.emplace(model_, layout_, ExecutionSettings{}, 0, links, comm_, predictor_);
+      }
+      stages_.push_back(platform_.add_stage(gpus, {gpus.size(), 1}));
+    }
   }
 
   void run() {
-    on_event(0);
+    for (std::size_t replica = 0; replica < stages_.size(); ++replica) decode(replica);
     platform_.run();
   }
 
  private:
-  void on_event(std::uint64_t done) override {
-    if (done == iterations) return;
-    std::vector<SequenceSlice> decodes(64, {1, 1000 + static_cast<std::int64_t>(done)});
-    BatchShape batch{
-        .tokens = 64, .logit_rows = 64, .attention = AttentionLoad::exact(std::move(decodes))};
-    platform_.step(stage_, pricer_->price(batch).rounds, *this, done + 1);
+  void on_event(std::uint64_t replica) override {
+    if (++done_[replica] < iterations) decode(replica);
   }
 
-  ClusterSpec cluster_ = load_cluster("h100-sxm-8", {});
+  void decode(std::size_t replica) {
+    std::vector<SequenceSlice> decodes(64, {1, 1000 + done_[replica]});
+    BatchShape batch{
+        .tokens = 64, .logit_rows = 64, .attention = AttentionLoad::exact(std::move(decodes))};
+    platform_.step(stages_[replica], pricer_->price(batch).rounds, *this, replica);
+  }
+
+  ClusterSpec cluster_;
   Transformer model_ = load_model("llama-3.1-70b", {});
   ParallelLayout layout_;
   CommSettings comm_{cluster_.comm};
   MemoPredictor predictor_{predictor_named("roofline"), cluster_.gpu};
   Platform platform_;
-  std::vector<GpuId> gpus_;
   std::optional<StagePricer> pricer_;
-  std::size_t stage_ = 0;
+  std::vector<std::size_t> stages_;
+  std::vector<std::int64_t> done_;  // iterations, by replica
 
   static std::unique_ptr<Predictor> predictor_named(const std::string& name) {
     const Value options;
@@ -60,12 +72,12 @@ class Decoding final : EventHandler {
 };
 
 /// In a child, since a process has one platform; the child says how much CPU time it took.
-double seconds_of(Leasing leasing) {
+double seconds_of(Leasing leasing, std::uint32_t replicas) {
   int ends[2];
   if (pipe(ends) != 0) return -1;
   const pid_t child = fork();
   if (child == 0) {
-    Decoding decoding(leasing);
+    Decoding decoding(leasing, replicas);
     const std::clock_t begin = std::clock();
     decoding.run();
     const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
@@ -80,18 +92,25 @@ double seconds_of(Leasing leasing) {
 }
 
 void NetworkDecoding(benchmark::State& state, Leasing leasing) {
+  const auto replicas = static_cast<std::uint32_t>(state.range(0));
   for (auto _ : state) {
-    const double seconds = seconds_of(leasing);
+    const double seconds = seconds_of(leasing, replicas);
     if (seconds < 0) {
       state.SkipWithError("the child did not decode");
       break;
     }
     state.SetIterationTime(seconds);
   }
-  state.SetItemsProcessed(state.iterations() * iterations);
+  state.SetItemsProcessed(state.iterations() * iterations * replicas);
 }
-BENCHMARK_CAPTURE(NetworkDecoding, every_flow, Leasing::off)->UseManualTime();
-BENCHMARK_CAPTURE(NetworkDecoding, leased, Leasing::on)->UseManualTime();
+BENCHMARK_CAPTURE(NetworkDecoding, every_flow, Leasing::off)
+    ->UseManualTime()
+    ->RangeMultiplier(2)
+    ->Range(1, 16);
+BENCHMARK_CAPTURE(NetworkDecoding, leased, Leasing::on)
+    ->UseManualTime()
+    ->RangeMultiplier(2)
+    ->Range(1, 16);
 
 }  // namespace
 }  // namespace foretoken

@@ -114,5 +114,55 @@ TEST(NvlinkPairs, DoNotSlowDownFour) {
   EXPECT_LE(us("a100-pcie-8-nvlink-pairs"), us("a100-pcie-8"));
 }
 
+/// GB/s at which four GPUs all-reduce with NCCL, of messages so large that nothing else counts.
+double nccl_rate(const NodeSpec& node, const CommParameters& costs) {
+  ClusterSpec cluster;
+  cluster.node = node;
+  const GroupLinks links = group_links(cluster, std::vector<GpuId>{{0}, {1}, {2}, {3}});
+  const auto time = [&](double bytes) {
+    return collective_time({.size = Bytes(bytes), .algorithm = "nccl"}, links, costs).value();
+  };
+  constexpr double more = 256e6;
+  return more / (time(2 * more) - time(more)) / 1e9;
+}
+
+// How PCIe cards stand in their box decides: l40s-8 has 31.5 GB/s a card, of which packets leave 90
+// %, and 126 GB/s into the CPUs. A ring of four crosses a bridge four times each way.
+TEST(PcieWiring, MovesThePriceOfACollective) {
+  const ClusterSpec box = load_cluster("l40s-8", {});
+  const double own = 31.5 * 0.9;
+  const double usual = nccl_rate(box.node, box.comm);
+  const auto expect_rate = [&](double ratio, const char* what,
+                               const std::function<void(NodeSpec&)>& change) {
+    NodeSpec node = box.node;
+    change(node);
+    EXPECT_NEAR(nccl_rate(node, box.comm) / usual, ratio, 1e-9) << what;
+  };
+  expect_rate(15 / own, "one slow bridge for all",
+              [](NodeSpec& node) { node.host_bandwidth = BytesPerSecond(60e9); });
+  expect_rate(1, "the same bridge, and a switch below it", [](NodeSpec& node) {
+    node.host_bandwidth = BytesPerSecond(60e9);
+    node.gpus_per_switch = 4;
+  });
+  expect_rate(31.5 / own, "PCIe 5 cards on bridges of PCIe 4",
+              [](NodeSpec& node) { node.link_bandwidth = 2 * node.link_bandwidth; });
+  expect_rate(10 / own, "one pair on each socket", [](NodeSpec& node) {
+    node.gpus = 4;
+    node.sockets = 2;
+    node.socket_bandwidth = BytesPerSecond(10e9);
+  });
+  // Without copies from peer to peer data goes through the host's memory (measured: 0.395 of the
+  // link against 0.873), and engines' own kernels, which read their peers' memory, cannot run.
+  CommParameters through_host = box.comm;
+  through_host.inside = load_fabric("pcie-host", {});
+  EXPECT_LT(nccl_rate(box.node, through_host), 0.5 * usual);
+  const GroupLinks pair = group_links(box, std::vector<GpuId>{{0}, {1}});
+  const auto algorithm = [&](const CommParameters& costs) {
+    return collective_cost({.size = Bytes(65536), .algorithm = "vllm"}, pair, costs).algorithm;
+  };
+  EXPECT_EQ(algorithm(box.comm), "one_shot");
+  EXPECT_EQ(algorithm(through_host), "ring");
+}
+
 }  // namespace
 }  // namespace foretoken
