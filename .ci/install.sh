@@ -23,7 +23,7 @@ packages=(
 command -v npm >/dev/null || packages+=(npm)
 if [ "${1:-}" = --calibration ]; then
   packages+=(libtorch-dev libopenblas0-pthread doxygen libcairo2-dev libcurl4-openssl-dev libseccomp-dev zsh fish clang-format codespell)
-  packages+=(dpkg-dev python3-pip python3-venv)
+  packages+=(dpkg-dev python3-pip python3-venv python3-kubernetes docker-compose)
   command -v chromium >/dev/null || packages+=(chromium)
 fi
 
