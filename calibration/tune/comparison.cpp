@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "calibration/tune/open_regret.hpp"
+
 namespace foretoken::tune {
 namespace {
 
@@ -36,16 +38,19 @@ Interval interval_of(const std::vector<double>& sample) {
   return {mean, mean - half, mean + half};
 }
 
-std::vector<double> PolicyResult::last_speedups() const {
+namespace {
+
+std::vector<double> last_of(const std::vector<std::vector<double>>& curves) {
   std::vector<double> last;
-  for (const auto& curve : speedup) last.push_back(curve.back());
+  for (const auto& curve : curves) last.push_back(curve.back());
   return last;
 }
-std::vector<double> PolicyResult::last_regrets() const {
-  std::vector<double> last;
-  for (const auto& curve : regret) last.push_back(curve.back());
-  return last;
-}
+
+}  // namespace
+
+std::vector<double> PolicyResult::last_speedups() const { return last_of(speedup); }
+std::vector<double> PolicyResult::last_regrets() const { return last_of(regret); }
+std::vector<double> PolicyResult::last_open_regrets() const { return last_of(open); }
 
 std::unique_ptr<Policy> make_policy(const PolicyRegistry& registry, const std::string& name,
                                     const Value& options, const PolicyContext& context) {
@@ -69,6 +74,7 @@ Comparison compare(const std::vector<Problem>& problems, Evaluator& evaluator,
     // Logarithms of speed-ups until the end.
     result.speedup.assign(seeds, std::vector<double>(rounds + 1, 0.0));
     result.regret.assign(seeds, std::vector<double>(rounds + 1, 0.0));
+    result.open.assign(seeds, std::vector<double>(rounds + 1, 0.0));
     result.fast.assign(seeds, 0.0);
     result.highest.assign(seeds, 0.0);
     result.share_of_best.assign(seeds, 0.0);
@@ -102,6 +108,7 @@ Comparison compare(const std::vector<Problem>& problems, Evaluator& evaluator,
       prior = prior_of_others(*options.prior_from, problem.name, options.prior, options.first_seed);
     }
     const std::size_t first = comparison.trajectories.size();
+    std::vector<std::vector<double>> opens;  // by trajectory from there on
     for (const PolicyResult& result : comparison.policies) {
       for (std::size_t i = 0; i < seeds; ++i) {
         const std::uint64_t seed = options.first_seed + i;
@@ -113,6 +120,7 @@ Comparison compare(const std::vector<Problem>& problems, Evaluator& evaluator,
         Trajectory trajectory = search(judge, *rewriter, *policy, options.budget, options.reward);
         trajectory.policy = result.policy;
         trajectory.seed = seed;
+        opens.push_back(open_means(judge, trajectory, options.reward));
         trajectory.pool.clear();
         comparison.trajectories.push_back(std::move(trajectory));
       }
@@ -126,16 +134,19 @@ Comparison compare(const std::vector<Problem>& problems, Evaluator& evaluator,
     for (PolicyResult& result : comparison.policies) {
       std::vector<double>& bests = result.by_problem.emplace_back();
       for (std::size_t i = 0; i < seeds; ++i) {
+        const std::vector<double>& left = opens[next - first];
         const Trajectory& trajectory = comparison.trajectories[next++];
         Regret regret(best_mean);
-        double best = 1;
+        double best = 1, open = 0;
         for (std::size_t round = 1; round <= rounds; ++round) {
           // A search that has nothing left to try earns nothing more.
           const bool over = round > trajectory.steps.size();
           regret.add(over ? 0 : trajectory.steps[round - 1].reward);
           if (!over) best = trajectory.steps[round - 1].best;
+          if (!over) open += left[round - 1] - trajectory.steps[round - 1].reward;
           result.speedup[i][round] += std::log(best) / count;
           result.regret[i][round] += regret.value() / count;
+          result.open[i][round] += open / count;
         }
         result.fast[i] += (best > fast_speedup ? 1 : 0) / count;
         result.highest[i] = std::max(result.highest[i], best);

@@ -35,7 +35,8 @@ struct PolicyResult {
   std::string policy;
   /// By seed, then round (0 is the untouched kernel): geometric mean over problems of the best
   /// speed-up so far, and the mean over problems of Equation 5's regret.
-  std::vector<std::vector<double>> speedup, regret;
+  /// `open`: the same regret against the best that was left (open_regret.hpp).
+  std::vector<std::vector<double>> speedup, regret, open;
   /// By seed: share of problems sped up by more than 1.1 (Fast@1), highest speed-up, and the
   /// geometric mean of best found / best of the whole space.
   std::vector<double> fast, highest, share_of_best;
@@ -44,6 +45,7 @@ struct PolicyResult {
 
   [[nodiscard]] std::vector<double> last_speedups() const;
   [[nodiscard]] std::vector<double> last_regrets() const;
+  [[nodiscard]] std::vector<double> last_open_regrets() const;
 };
 
 struct Comparison {

@@ -36,7 +36,9 @@ void write_files(const Comparison& comparison, const CompareFlags& flags) {
   std::filesystem::create_directories(folder);
   Outputs outputs;
   OutputFile& curves = outputs.open(folder / "curves.csv");
-  curves.write("policy,round,speedup,speedup_low,speedup_high,regret,regret_low,regret_high\n");
+  curves.write(
+      "policy,round,speedup,speedup_low,speedup_high,regret,regret_low,regret_high,"
+      "open_regret\n");
   const std::string sample = fmt::format(
       "{} kernels, {} seeds; bands: 95 % confidence of the mean over seeds; right: value at "
       "{} evaluations",
@@ -59,8 +61,9 @@ void write_files(const Comparison& comparison, const CompareFlags& flags) {
     for (std::size_t round = 0; round <= static_cast<std::size_t>(flags.options.budget); ++round) {
       const Interval s = interval_of(at_round(result.speedup, round));
       const Interval r = interval_of(at_round(result.regret, round));
-      curves.write(fmt::format("{},{},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g}\n", result.policy,
-                               round, s.mean, s.low, s.high, r.mean, r.low, r.high));
+      curves.write(fmt::format("{},{},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g}\n",
+                               result.policy, round, s.mean, s.low, s.high, r.mean, r.low, r.high,
+                               interval_of(at_round(result.open, round)).mean));
       for (const auto& [curve, of] : {std::pair{&speedup, &s}, std::pair{&regret, &r}}) {
         if (curve == &regret && round == 0) continue;
         const double per = curve == &regret ? static_cast<double>(round) : 1;
@@ -121,6 +124,7 @@ void print_json(const Comparison& comparison, const PolicyResult* against) {
     ValueObject object{{"policy", result.policy},
                        {"speedup", as_value(interval_of(result.last_speedups()))},
                        {"regret", as_value(interval_of(result.last_regrets()))},
+                       {"open_regret", as_value(interval_of(result.last_open_regrets()))},
                        {"fast_at_1", as_value(interval_of(result.fast))},
                        {"best", as_value(interval_of(result.highest))},
                        {"share_of_best", as_value(interval_of(result.share_of_best))}};
@@ -142,16 +146,18 @@ void print_table(const Comparison& comparison, const CompareFlags& flags,
       comparison.problems.size(), flags.options.seeds, flags.options.budget,
       flags.inputs.evaluator == "cuda" ? "all that was judged" : "all spaces",
       std::exp(log_best / static_cast<double>(comparison.problems.size())));
-  say("{:24} {:>22} {:>20} {:>8} {:>7} {:>8}", "policy", "speed-up (95 %)", "regret (95 %)",
-      "Fast@1", "best", "of best");
+  say("{:24} {:>22} {:>22} {:>6} {:>8} {:>7} {:>8}", "policy", "speed-up (95 %)", "regret (95 %)",
+      "open", "Fast@1", "best", "of best");
   if (against != nullptr) say("  {:>26} {:>26}", flags.against + " leads by", "regret less by");
   say("\n");
   for (const PolicyResult& result : comparison.policies) {
     const Interval speedup = interval_of(result.last_speedups());
     const Interval regret = interval_of(result.last_regrets());
-    say("{:24} {:8.3f} [{:.3f}, {:.3f}] {:6.3f} [{:.3f}, {:.3f}] {:6.1f} % {:6.2f} {:6.1f} %",
+    say("{:24} {:8.3f} [{:.3f}, {:.3f}] {:6.3f} [{:.3f}, {:.3f}] {:6.2f} {:6.1f} % {:6.2f} {:6.1f} "
+        "%",
         result.policy, speedup.mean, speedup.low, speedup.high, regret.mean, regret.low,
-        regret.high, 100 * interval_of(result.fast).mean, interval_of(result.highest).mean,
+        regret.high, interval_of(result.last_open_regrets()).mean,
+        100 * interval_of(result.fast).mean, interval_of(result.highest).mean,
         100 * interval_of(result.share_of_best).mean);
     if (against != nullptr && against != &result) {
       const auto [lead, more] = paired(*against, result);

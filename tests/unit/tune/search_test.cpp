@@ -11,6 +11,7 @@
 
 #include "calibration/tune/comparison.hpp"
 #include "calibration/tune/evaluation_log.hpp"
+#include "calibration/tune/open_regret.hpp"
 #include "tests/own_folder.hpp"
 #include "tests/unit/tune/suite_problem.hpp"
 
@@ -99,6 +100,29 @@ TEST(Search, EndsWhereNothingIsLeft) {
   // Every point but the start, once; failed points have no children, so some may stay unseen.
   EXPECT_LT(trajectory.steps.size(), all_states(problem).size());
   EXPECT_NEAR(trajectory.best(), judge.best_speedup(), 1e-9);
+}
+
+TEST(OpenRegret, ComparesWithWhatIsLeft) {
+  const Problem problem = suite_problem("cumulative_sum");
+  const auto evaluator = make_simulated(h200(), {.noise = 0});
+  const Trajectory trajectory = run(problem, *evaluator, "random", 1, 1000);
+  Judge judge(problem, *evaluator);
+  const std::vector<double> means = open_means(judge, trajectory, RewardRule::clipped);
+  ASSERT_EQ(means.size(), trajectory.steps.size());
+  // The first round's by hand: the untouched kernel's moves, none of them seen.
+  double first = 0;
+  for (int s = 0; s < strategy_count; ++s) {
+    const auto around = moves(problem, start_state(problem), static_cast<Strategy>(s));
+    double sum = 0;
+    for (const State& state : around) {
+      const Judged& child = judge.judge(candidate_at(problem, state));
+      sum += reward_of(1, child.evaluation, child.time, RewardRule::clipped);
+    }
+    if (!around.empty()) first = std::max(first, sum / static_cast<double>(around.size()));
+  }
+  EXPECT_DOUBLE_EQ(means.front(), first);
+  // The last arm that is left has one move into what nobody saw: what it earns is what was left.
+  EXPECT_NEAR(means.back(), trajectory.steps.back().reward, 1e-9);
 }
 
 TEST(Judge, KnowsTheBestArmOfASmallSpace) {
