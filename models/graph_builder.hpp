@@ -2,23 +2,27 @@
 // in many places. Internal to this room.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include "models/operator_graph.hpp"
+#include "sim/base/error.hpp"
 
 namespace foretoken {
 
-using Vertex = OperatorGraph::vertex_descriptor;
+using Vertex = std::size_t;  // where an operator stands in its graph
 
 /// Adds operators to a graph, each with the operators whose results it reads.
 class GraphBuilder {
  public:
   Vertex add(const Operator& op, std::initializer_list<Vertex> inputs = {}) {
-    const Vertex vertex = boost::add_vertex(op, graph_);
-    for (const Vertex input : inputs) boost::add_edge(input, vertex, graph_);
-    return vertex;
+    for (const Vertex input : inputs) {
+      FORETOKEN_CHECK(input < graph_.size(), "{} reads what is launched after it", op.role);
+    }
+    graph_.push_back(op);
+    return graph_.size() - 1;
   }
   OperatorGraph take() { return std::move(graph_); }
 

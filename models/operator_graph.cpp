@@ -1,9 +1,6 @@
 // Builds the operator graphs and counts over them. Vertices are inserted in the order in which an
-// engine launches them; edges carry what each operator reads, residuals included.
+// engine launches them; each names what it reads, residuals included.
 #include "models/operator_graph.hpp"
-
-#include <functional>
-#include <queue>
 
 #include "models/graph_builder.hpp"
 
@@ -123,8 +120,7 @@ Vertex add_experts(GraphBuilder& graph, const Transformer& model, Vertex input) 
 
 std::int64_t sum_parameters(const OperatorGraph& graph, const MoeConfig* active_experts_of) {
   std::int64_t sum = 0;
-  for (const Vertex vertex : boost::make_iterator_range(boost::vertices(graph))) {
-    const Operator& op = graph[vertex];
+  for (const Operator& op : graph) {
     const bool is_routed = op.kind == OperatorKind::experts && active_experts_of != nullptr;
     sum += is_routed ? op.parameters / active_experts_of->experts * active_experts_of->topk
                      : op.parameters;
@@ -301,29 +297,6 @@ std::int64_t qkv_width(const AttentionShape& shape, int query_heads, int kv_head
   const int gate_dim = shape.output_gate ? shape.value_dim : 0;
   return std::int64_t{query_heads} * (shape.head_dim + gate_dim) +
          std::int64_t{kv_heads} * (shape.head_dim + value_dim);
-}
-
-std::vector<Operator> launch_order(const OperatorGraph& graph) {
-  // Kahn's algorithm with the smallest ready vertex first. (boost::topological_sort keeps no
-  // particular order among operators that do not depend on each other.)
-  std::vector<std::size_t> waiting_for(boost::num_vertices(graph));
-  std::priority_queue<Vertex, std::vector<Vertex>, std::greater<>> ready;
-  for (const Vertex vertex : boost::make_iterator_range(boost::vertices(graph))) {
-    waiting_for[vertex] = boost::in_degree(vertex, graph);
-    if (waiting_for[vertex] == 0) ready.push(vertex);
-  }
-  std::vector<Operator> order;
-  while (!ready.empty()) {
-    const Vertex vertex = ready.top();
-    ready.pop();
-    order.push_back(graph[vertex]);
-    for (const auto edge : boost::make_iterator_range(boost::out_edges(vertex, graph))) {
-      const Vertex reader = boost::target(edge, graph);
-      if (--waiting_for[reader] == 0) ready.push(reader);
-    }
-  }
-  FORETOKEN_CHECK(order.size() == boost::num_vertices(graph), "the operator graph has a cycle");
-  return order;
 }
 
 std::int64_t parameter_count(const Transformer& model) { return count_parameters(model, nullptr); }

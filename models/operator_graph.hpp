@@ -3,15 +3,15 @@
 // workload generator walks it, so that what is counted is what is priced.
 #pragma once
 
-#include <boost/graph/adjacency_list.hpp>
 #include <vector>
 
 #include "models/operator.hpp"
 
 namespace foretoken {
 
-using OperatorGraph =
-    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Operator>;
+/// Its operators in launch order: each stands behind those whose results it reads (GraphBuilder
+/// sees to that). Nobody asks for the edges, so they are not kept.
+using OperatorGraph = std::vector<Operator>;
 
 /// The graph of layer `layer`.
 OperatorGraph layer_graph(const Transformer& model, int layer);
@@ -19,9 +19,5 @@ OperatorGraph layer_graph(const Transformer& model, int layer);
 OperatorGraph input_graph(const Transformer& model);
 /// Final norm, LM head, sampling (after the last layer).
 OperatorGraph output_graph(const Transformer& model);
-
-/// Operators in launch order: topological, and in the order of insertion where edges leave a
-/// choice.
-std::vector<Operator> launch_order(const OperatorGraph& graph);
 
 }  // namespace foretoken

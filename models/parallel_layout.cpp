@@ -100,7 +100,7 @@ ParameterSplit layer_parameters(const Operator& op, const Transformer& model,
 ParameterSplit graph_parameters(const OperatorGraph& graph, const Transformer& model,
                                 const ParallelLayout& layout) {
   ParameterSplit split;
-  for (const Operator& op : launch_order(graph)) {
+  for (const Operator& op : graph) {
     if (op.shard != Shard::vocabulary) split += layer_parameters(op, model, layout);
   }
   return split;

@@ -62,7 +62,7 @@ void StageProgram::Builder::add_send() {
 
 void StageProgram::Builder::add_group(const LayerGroup& group) {
   start_block(group.layers);
-  for (Operator& op : launch_order(layer_graph(model_, group.last))) {
+  for (Operator& op : layer_graph(model_, group.last)) {
     // Layer 0 differs from its like in one kernel: its first norm has no residual to add.
     const bool splits =
         group.has_first_of_model && group.layers > 1 && op.fused_add && op.role == "input_norm";
@@ -77,7 +77,7 @@ void StageProgram::Builder::add_group(const LayerGroup& group) {
 
 void StageProgram::Builder::add_graph(const OperatorGraph& graph) {
   start_block(1);
-  for (const Operator& op : launch_order(graph)) add_operator(op, 1);
+  for (const Operator& op : graph) add_operator(op, 1);
 }
 
 void StageProgram::Builder::add_operator(const Operator& op, int calls) {

@@ -96,7 +96,7 @@ void print_layer(const Transformer& model) {
   const auto size = [](std::int64_t value) {
     return value > 0 ? fmt::format("{}", value) : std::string();
   };
-  for (const Operator& op : launch_order(layer_graph(model, model.layers - 1))) {
+  for (const Operator& op : layer_graph(model, model.layers - 1)) {
     table.add_row(
         {std::string(op.role), size(op.in_features), size(op.out_features), size(op.parameters)});
   }

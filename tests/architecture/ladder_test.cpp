@@ -68,7 +68,6 @@ const std::map<std::string, Names> libraries = {
     {"zlib.h", {"workloads", "sim/report"}},
     {"boost/asio/", {"sim/live"}},
     {"boost/beast/", {"sim/live"}},
-    {"boost/graph/", {"models", "workloads"}},
     {"boost/random/", {"workloads"}},
     {"boost/math/distributions/", {"sim/planner", "sim/report", "workloads"}},
     {"sqlite3.h", {"sim/planner"}},

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 std::vector<std::string_view> roles(const OperatorGraph& graph) {
   std::vector<std::string_view> names;
-  for (const Operator& op : launch_order(graph)) names.push_back(op.role);
+  for (const Operator& op : graph) names.push_back(op.role);
   return names;
 }
 

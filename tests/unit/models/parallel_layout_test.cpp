@@ -115,7 +115,7 @@ TEST(WeightBytes, TiedEmbeddingIsCopiedToTheLastStage) {
 std::int64_t replicated_parameters(const Transformer& transformer) {
   std::int64_t sum = 0;
   const auto add = [&](const OperatorGraph& graph) {
-    for (const Operator& op : launch_order(graph)) {
+    for (const Operator& op : graph) {
       if (op.shard == Shard::replicated) sum += op.parameters;
       const bool has_whole_bias = op.kind == OperatorKind::linear && op.shard == Shard::row;
       if (has_whole_bias && op.bias) sum += op.out_features;
