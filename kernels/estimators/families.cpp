@@ -15,6 +15,7 @@ const EstimatorFamily& gemm_fp8_block_family();
 const EstimatorFamily& gemm_4bit_family();
 
 const EstimatorFamily& moe_marlin_family();
+const EstimatorFamily& moe_deep_gemm_family();
 const EstimatorFamily& moe_triton_16bit_family();
 const EstimatorFamily& moe_triton_8bit_family();
 const EstimatorFamily& moe_trtllm_family();
@@ -92,8 +93,8 @@ namespace {
 /// another family has too (nvfp4 where a GPU has no path for it) may be among it.
 const std::vector<const EstimatorFamily*>& first_order_families() {
   static const std::vector<const EstimatorFamily*> families = {
-      &gemm_weight_only_family(), &moe_marlin_family(), &mamba_decode_family(),
-      &block_index_family(), &block_attention_family()};
+      &gemm_weight_only_family(), &moe_marlin_family(),  &moe_deep_gemm_family(),
+      &mamba_decode_family(),     &block_index_family(), &block_attention_family()};
   return families;
 }
 

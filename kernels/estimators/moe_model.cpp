@@ -14,11 +14,13 @@ constexpr int ampere = 80;  // its tables are of vLLM 0.14 and SGLang 0.5.10
 
 bool is_16_bit(DType dtype) { return bytes_per_element(dtype) >= 2; }
 
-void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const MoeConstants& constants,
-                  MoeModel& model) {
+void add_products(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
+                  const MoeConstants& constants, MoeModel& model) {
   const auto hidden = static_cast<double>(kernel.hidden);
   const ExpertTile& tile = model.tile;
-  const double row_tiles = model.load.tiles_of(tile.rows);
+  const double row_tiles = style == MoeStyle::deep_gemm
+                               ? contiguous_rows(kernel, model.load) / tile.rows
+                               : model.load.tiles_of(tile.rows);
   model.ctas_up = row_tiles * std::ceil((model.products - 1) * model.width / tile.columns);
   model.ctas_down = row_tiles * std::ceil(hidden / tile.columns);
   const double steps_k = model.ctas_up * hidden + model.ctas_down * model.width;
@@ -60,8 +62,10 @@ void add_handed_on(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
   const double tokens_here = takes_all ? tokens : std::min(tokens, model.load.assignments);
   const double batch = is_vllm ? tokens : tokens_here;
   const auto hidden = static_cast<double>(kernel.hidden);
-  const double rows = takes_all ? tokens * kernel.topk : model.load.assignments;
-  const double written = model.load.assignments * ((model.products - 1) * model.width + hidden);
+  const double multiplied =
+      style == MoeStyle::deep_gemm ? contiguous_rows(kernel, model.load) : model.load.assignments;
+  const double rows = takes_all ? tokens * kernel.topk : multiplied;
+  const double written = multiplied * ((model.products - 1) * model.width + hidden);
   const double passed = rows * (model.products * model.width + hidden);
   model.handed_on_set =
       rows * std::max(model.products * model.width, hidden) * size / gpu.l2_size.value();
@@ -106,7 +110,7 @@ MoeModel moe_model(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
   const bool is_vllm = kernel.implementation.framework == Framework::vllm;
   model.launch =
       (is_vllm ? constants.launch_cycles_vllm : constants.launch_cycles_sglang) / gpu.clock.value();
-  add_products(kernel, gpu, constants, model);
+  add_products(kernel, gpu, style, constants, model);
   add_weights(kernel, gpu, constants, model);
   add_handed_on(kernel, gpu, style, constants, model);
   return model;

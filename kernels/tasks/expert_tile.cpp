@@ -9,6 +9,7 @@
 namespace foretoken {
 namespace {
 
+constexpr int deep_gemm_rows = 128;  // its alignment of an expert's rows
 constexpr int ampere = 80;  // its tables are of vLLM 0.14 and SGLang 0.5.10, with older tile rules
 
 bool is_16_bit(DType dtype) { return bytes_per_element(dtype) >= 2; }
@@ -71,8 +72,11 @@ MoeStyle moe_style(const FusedMoe& kernel, const GpuSpec& gpu) {
       return MoeStyle::trtllm;
     case KernelSource::marlin:
       return MoeStyle::marlin;
-    case KernelSource::cutlass:
     case KernelSource::deep_gemm:
+      // TensorRT-LLM knows the rows of each expert, and the tables have its layers.
+      return kernel.implementation.framework == Framework::trtllm ? MoeStyle::cutlass
+                                                                  : MoeStyle::deep_gemm;
+    case KernelSource::cutlass:
     case KernelSource::cute_dsl:
       return MoeStyle::cutlass;
     default:
@@ -88,6 +92,8 @@ ExpertTile expert_tile(const FusedMoe& kernel, const GpuSpec& gpu, const ExpertL
       return marlin_tile(kernel);
     case MoeStyle::cutlass:
       return {128, 128, 64};
+    case MoeStyle::deep_gemm:
+      return {deep_gemm_rows, 128, 128};
     case MoeStyle::triton:
       break;
   }
@@ -109,6 +115,12 @@ ExpertRows expert_rows(const FusedMoe& kernel, const GpuSpec& gpu, const ExpertL
   run.tokens = std::min(run.tokens, load.assignments);
   run.rows = std::max(run.rows, run.tokens * kernel.topk);
   return run;
+}
+
+double contiguous_rows(const FusedMoe& kernel, const ExpertLoad& load) {
+  const double pairs = static_cast<double>(kernel.tokens) * kernel.topk;
+  const double room = pairs + load.held * (deep_gemm_rows - 1);
+  return std::ceil(room / deep_gemm_rows) * deep_gemm_rows;
 }
 
 bool multiplies_remote_rows(const FusedMoe& kernel, const GpuSpec& gpu) {

@@ -9,7 +9,7 @@
 
 namespace foretoken {
 
-enum class MoeStyle { triton, trtllm, cutlass, marlin };
+enum class MoeStyle { triton, trtllm, cutlass, marlin, deep_gemm };
 
 /// Whose kernels run a layer; `automatic` sources are resolved for the GPU first.
 MoeStyle moe_style(const FusedMoe& kernel, const GpuSpec& gpu);
@@ -33,6 +33,11 @@ struct ExpertRows {
 };
 /// `load` is busiest_rank_load(kernel).
 ExpertRows expert_rows(const FusedMoe& kernel, const GpuSpec& gpu, const ExpertLoad& load);
+
+/// Rows that DeepGEMM's grouped products multiply. The host knows neither which of the batch's
+/// (token, expert) pairs are the rank's nor how they spread, so there is room for all pairs and for
+/// 127 rows more an expert (vLLM's compute_aligned_M), and all of it is multiplied.
+double contiguous_rows(const FusedMoe& kernel, const ExpertLoad& load);
 
 /// Tables only: the older collector gave the pairs of other ranks' experts to this rank's first
 /// expert, which multiplied them all. Its tables are those of SGLang 0.5.10 (compute capability

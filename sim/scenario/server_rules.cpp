@@ -30,12 +30,14 @@ RuleScope read_scope(TableReader table) {
   table.read("versions", scope.versions);
   table.read("engines", scope.engines);
   table.read("models", scope.models);
+  table.read("systems", scope.systems);
   table.read("formats", scope.formats);
   const auto read_switch = [&](const char* key, std::optional<bool>& out) {
     if (bool value = false; table.read(key, value)) out = value;
   };
   read_switch("experts", scope.experts);
   read_switch("attention_ranks", scope.attention_ranks);
+  read_switch("expert_parallel", scope.expert_parallel);
   read_switch("disaggregated", scope.disaggregated);
   table.read("users_at_least", scope.users_at_least);
   table.read("prompt_at_least", scope.prompt_at_least);
@@ -75,8 +77,10 @@ ServerRule read_rule(const Value& given, Diagnostics& diagnostics, const std::st
 bool RuleScope::holds(const ClosedLoopPoint& point, const std::string& model,
                       bool has_experts) const {
   const bool has_ranks = point.layout.attention_ranks > 1, is_apart = point.prefill.has_value();
+  const bool is_spread = point.layout.experts > 1;
   return experts.value_or(has_experts) == has_experts &&
          attention_ranks.value_or(has_ranks) == has_ranks &&
+         expert_parallel.value_or(is_spread) == is_spread && is_among(systems, point.system) &&
          disaggregated.value_or(is_apart) == is_apart && is_among(formats, point.gemm_format) &&
          point.layout.tensor >= tensor_at_least && begins_with_any(sources, point.source) &&
          begins_with_any(versions, point.version) && is_among(engines, point.engine) &&

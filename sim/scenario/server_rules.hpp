@@ -26,9 +26,11 @@ namespace foretoken {
 struct RuleScope {
   std::vector<std::string> sources, versions;  // beginnings
   std::vector<std::string> engines, models;    // models by their names here
+  std::vector<std::string> systems;            // as the rows call them: "h100_sxm"
   std::vector<std::string> formats;            // of products, as the rows call them: "nvfp4"
   std::optional<bool> experts;                 // whether the model has any
   std::optional<bool> attention_ranks;         // whether several share the experts
+  std::optional<bool> expert_parallel;         // whether experts are spread over ranks
   std::optional<bool> disaggregated;           // whether others compute its prompts
   int users_at_least = 0, prompt_at_least = 0, prompt_below = 0, output_below = 0;
   int tensor_below = 0, tensor_at_least = 0;

@@ -73,13 +73,28 @@ void AttentionRanks::retire(Sequence& sequence) {
   KvCache::move_holding(holder, sequence);
 }
 
+bool AttentionRanks::holds_prompts() const {
+  if (held_steps_ >= ranks_.front().scheduler->rank_wait_steps()) return false;
+  const auto waits = [](const Rank& rank) { return rank.scheduler->waiting_for_blocks() > 0; };
+  const auto runs = [](const Rank& rank) { return rank.scheduler->running() > 0; };
+  return std::ranges::any_of(ranks_, waits) && !std::ranges::all_of(ranks_, waits) &&
+         std::ranges::all_of(ranks_, runs);
+}
+
 bool AttentionRanks::next_batches(Seconds now, std::span<Batch> batches) {
   FORETOKEN_CHECK(batches.size() == ranks_.size(), "{} batches for {} ranks", batches.size(),
                   ranks_.size());
+  const bool is_held = holds_prompts();
   bool any = false;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    ranks_[i].scheduler->hold_prompts(is_held);
     ranks_[i].scheduler->next_batch(now, batches[i]);
     any |= !batches[i].empty();
+  }
+  if (!is_held) {
+    held_steps_ = 0;
+  } else if (any) {
+    ++held_steps_;
   }
   return any;
 }

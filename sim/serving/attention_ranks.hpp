@@ -58,7 +58,11 @@ class AttentionRanks {
     std::unique_ptr<Scheduler> scheduler;
   };
   [[nodiscard]] std::size_t least_loaded() const;
+  /// Whether prompts wait for ranks that have none (TensorRT-LLM's PyExecutor,
+  /// _balance_adp_requests): as long as all ranks decode, and for so many steps at most.
+  [[nodiscard]] bool holds_prompts() const;
   std::vector<Rank> ranks_;
+  int held_steps_ = 0;
 };
 
 }  // namespace foretoken

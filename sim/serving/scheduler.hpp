@@ -42,6 +42,11 @@ class Scheduler {
   /// that was given up may be anywhere, in steps in flight too; these go on without it.
   virtual void remove(Sequence& sequence) = 0;
 
+  /// For how many steps at most prompts wait until every attention rank has one to begin.
+  [[nodiscard]] virtual int rank_wait_steps() const { return 0; }
+  /// No prompt begins in the steps to come until this is taken back.
+  virtual void hold_prompts(bool is_held) { (void)is_held; }
+
   [[nodiscard]] virtual std::int64_t waiting() const = 0;
   /// Those of them that hold no blocks yet, or no more.
   [[nodiscard]] virtual std::int64_t waiting_for_blocks() const = 0;

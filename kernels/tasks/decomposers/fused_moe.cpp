@@ -34,16 +34,16 @@ ExpertCut grouped_cut(const FusedMoe& kernel, const ExpertTile& tile) {
 }
 
 struct MoeSizes {
-  std::int64_t assignments = 0;  // of this rank
-  std::int64_t blocks = 0;       // row tiles, padding included
-  std::int64_t width = 0;        // of this rank's slice of an expert
+  std::int64_t rows = 0;    // of this rank that the activation and what is around it go over
+  std::int64_t blocks = 0;  // row tiles, padding included
+  std::int64_t width = 0;   // of this rank's slice of an expert
 };
 
 MoeSizes sizes_of(const FusedMoe& kernel, const std::vector<std::int64_t>& rows, int tile_m) {
   MoeSizes sizes;
   sizes.width = ceil_div(kernel.intermediate, kernel.tp);
   for (const std::int64_t count : rows) {
-    sizes.assignments += count;
+    sizes.rows += count;
     sizes.blocks += ceil_div(count, tile_m);
   }
   return sizes;
@@ -60,7 +60,7 @@ Launch expert_gemm(std::string_view name, const ExpertCut& choice, const MoeSize
 }
 
 Launch align_launch(const FusedMoe& kernel, const MoeSizes& sizes) {
-  const Task task = {.bytes_loaded = static_cast<double>(sizes.assignments) * index_bytes * 2};
+  const Task task = {.bytes_loaded = static_cast<double>(sizes.rows) * index_bytes * 2};
   Launch launch = uniform_launch("moe_align", task, 1, 1024, 32);
   launch.shape.shared_memory = Bytes(index_bytes * (kernel.experts + 1.0));
   return launch;
@@ -72,8 +72,7 @@ Launch activation_launch(const FusedMoe& kernel, const MoeSizes& sizes) {
       kernel.ungated ? Task{.fma_ops = 2 * width, .bytes_loaded = 2 * width}
                      : Task{.fma_ops = 4 * width, .xu_ops = 2 * width, .bytes_loaded = 4 * width};
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(sizes.width / 8, 32, 1024));
-  return uniform_launch(kernel.ungated ? "relu2" : "silu_and_mul", task, sizes.assignments, threads,
-                        31);
+  return uniform_launch(kernel.ungated ? "relu2" : "silu_and_mul", task, sizes.rows, threads, 31);
 }
 
 /// Sums the top k rows of each token, 2,048 columns a CTA.
@@ -85,9 +84,14 @@ Launch sum_launch(const FusedMoe& kernel) {
                         32);
 }
 
-Decomposition moe_layer(const FusedMoe& kernel, const ExpertCut& choice, const GpuSpec& gpu) {
-  const std::vector<std::int64_t> rows = busiest_rank_rows(kernel);
-  const MoeSizes sizes = sizes_of(kernel, rows, choice.tile.m);
+/// DeepGEMM's: room for every expert, used or not.
+MoeSizes contiguous_sizes(const FusedMoe& kernel, const ExpertLoad& load, int tile_m) {
+  const auto rows = static_cast<std::int64_t>(contiguous_rows(kernel, load));
+  return {rows, rows / tile_m, ceil_div(kernel.intermediate, kernel.tp)};
+}
+
+Decomposition moe_layer(const FusedMoe& kernel, const ExpertCut& choice, const MoeSizes& sizes,
+                        const GpuSpec& gpu) {
   const bool is_narrow = bytes_per_element(kernel.dtype) < activation_bytes(kernel.dtype) &&
                          !is_weight_only(kernel.dtype);
   Decomposition result;
@@ -100,7 +104,7 @@ Decomposition moe_layer(const FusedMoe& kernel, const ExpertCut& choice, const G
           : expert_gemm("moe_gate_up", choice, sizes, 2 * sizes.width, kernel.hidden, kernel, gpu));
   launches.push_back(activation_launch(kernel, sizes));
   if (is_narrow) {
-    launches.push_back(quantise_launch(sizes.assignments, sizes.width, kernel.dtype));
+    launches.push_back(quantise_launch(sizes.rows, sizes.width, kernel.dtype));
   }
   launches.push_back(
       expert_gemm("moe_down", choice, sizes, kernel.hidden, sizes.width, kernel, gpu));
@@ -116,6 +120,9 @@ std::string_view approximation_of(MoeStyle style) {
     case MoeStyle::marlin:
       return "Marlin's experts hand stripes of tiles to persistent CTAs: its tile's rows (8 to 64) "
              "by 128 columns stand in";
+    case MoeStyle::deep_gemm:
+      return "DeepGEMM chooses its columns a launch: 128 rows by 128 stand in, and room for every "
+             "expert's rows is multiplied";
     default:
       return "CUTLASS's grouped products tune their tile at run time: 128 x 128 stands in";
   }
@@ -125,7 +132,8 @@ std::string_view approximation_of(MoeStyle style) {
 
 Decomposition decompose_triton_moe(const FusedMoe& kernel, const GpuSpec& gpu) {
   const ExpertTile tile = expert_tile(kernel, gpu, busiest_rank_load(kernel));
-  Decomposition result = moe_layer(kernel, triton_cut(kernel, tile), gpu);
+  const MoeSizes sizes = sizes_of(kernel, busiest_rank_rows(kernel), tile.rows);
+  Decomposition result = moe_layer(kernel, triton_cut(kernel, tile), sizes, gpu);
   if (tile.is_tuned) {
     result.approximation =
         "Triton tiles as tuned files have most often at this many tokens an expert; the file for "
@@ -135,9 +143,14 @@ Decomposition decompose_triton_moe(const FusedMoe& kernel, const GpuSpec& gpu) {
 }
 
 Decomposition decompose_grouped_moe(const FusedMoe& kernel, const GpuSpec& gpu) {
-  const ExpertTile tile = expert_tile(kernel, gpu, busiest_rank_load(kernel));
-  Decomposition result = moe_layer(kernel, grouped_cut(kernel, tile), gpu);
-  result.approximation = approximation_of(moe_style(kernel, gpu));
+  const ExpertLoad load = busiest_rank_load(kernel);
+  const ExpertTile tile = expert_tile(kernel, gpu, load);
+  const MoeStyle style = moe_style(kernel, gpu);
+  const MoeSizes sizes = style == MoeStyle::deep_gemm
+                             ? contiguous_sizes(kernel, load, tile.rows)
+                             : sizes_of(kernel, busiest_rank_rows(kernel), tile.rows);
+  Decomposition result = moe_layer(kernel, grouped_cut(kernel, tile), sizes, gpu);
+  result.approximation = approximation_of(style);
   return result;
 }
 

@@ -37,6 +37,7 @@ struct TensorrtLlmConfig {
   /// Prompts wait beside decodes until they fill this share of the budget …
   double batch_wait_share = 0;
   int batch_wait_steps = 0;  // … or have waited so many steps; 0 = they do not wait
+  int rank_wait_steps = 0;   // for other attention ranks' prompts
 };
 
 const Keys<TensorrtLlmConfig>& tensorrt_llm_keys() {
@@ -67,6 +68,12 @@ const Keys<TensorrtLlmConfig>& tensorrt_llm_keys() {
        &S::batch_wait_steps,
        {.range = not_negative(), .unit = "steps"},
        "Longest wait of a prompt for batch_wait_share. 0: they do not wait."},
+      {"rank_wait_steps",
+       &S::rank_wait_steps,
+       {.range = not_negative(), .unit = "steps"},
+       "Longest wait of a prompt until every attention rank has one to begin, so that fewer steps "
+       "carry prompts (attention_dp_config: enable_balance, timeout_iters). A rank with nothing to "
+       "decode ends it. 0: they do not wait."},
   };
   return keys;
 }
@@ -93,6 +100,9 @@ class TensorrtLlm final : public IterationScheduler {
     return std::max(length(sequence), sequence.known_tokens() + 1);
   }
 
+  [[nodiscard]] int rank_wait_steps() const override { return config_.rank_wait_steps; }
+  void hold_prompts(bool is_held) override { is_held_ = is_held; }
+
  private:
   /// A prompt that may take tokens of this step.
   struct Prompt {
@@ -110,7 +120,7 @@ class TensorrtLlm final : public IterationScheduler {
     }
     const std::size_t begun = prompts_.size();
     add_fitting();
-    if (waits_for_more(begun)) prompts_.resize(begun);
+    if (is_held_ || waits_for_more(begun)) prompts_.resize(begun);
     share_tokens();
     for (std::size_t i = 0; i < begun; ++i) go_on(*prompts_[i].sequence, prompts_[i].tokens, batch);
     for (std::size_t i = begun; i < prompts_.size() && !has_preempted(); ++i) {
@@ -218,6 +228,7 @@ class TensorrtLlm final : public IterationScheduler {
   TensorrtLlmConfig config_;
   std::vector<Prompt> prompts_;  // of the step that is being filled
   int waited_steps_ = 0;         // that prompts have been held back
+  bool is_held_ = false;         // by the other attention ranks
 };
 
 }  // namespace

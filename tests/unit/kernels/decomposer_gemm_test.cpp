@@ -268,6 +268,7 @@ TEST(MoeDecomposition, TunedShapesAreDeclared) {
 TEST(MoeDecomposition, ClosedKernelsAreDeclared) {
   EXPECT_NE(decompose(moe(100, KernelSource::cutlass), h200()).approximation, "");
   EXPECT_NE(decompose(moe(100, KernelSource::trtllm), h200()).approximation, "");
+  EXPECT_NE(decompose(moe(100, KernelSource::deep_gemm), h200()).approximation, "");
 }
 
 }  // namespace

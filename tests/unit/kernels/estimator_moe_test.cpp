@@ -2,6 +2,7 @@
 // what must hold on any GPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -12,6 +13,7 @@
 #include "kernels/expert_load.hpp"
 #include "kernels/kernel_work.hpp"
 #include "kernels/published_experts.hpp"
+#include "kernels/tasks/decomposition.hpp"
 #include "kernels/tasks/tuned_moe_shapes.hpp"
 
 namespace foretoken::estimator_moe_test {
@@ -301,7 +303,8 @@ TEST(EstimatorMoe, CoversBySourceAndWidth) {
            Case{Framework::vllm, trtllm, DType::nvfp4, b200, "moe_trtllm"},
            Case{Framework::vllm, trtllm, DType::bf16, b200, "moe_trtllm"},
            Case{Framework::vllm, cutlass, DType::fp8_block, h200, "moe_cutlass"},
-           Case{Framework::vllm, deep_gemm, DType::fp8_block, h200, "moe_cutlass"},
+           Case{Framework::vllm, deep_gemm, DType::fp8_block, h200, "moe_deep_gemm"},
+           Case{Framework::trtllm, deep_gemm, DType::fp8_block, b200, "moe_cutlass"},
            Case{Framework::vllm, automatic, DType::bf16, h200, "moe_triton_16bit"},
            Case{Framework::vllm, automatic, DType::nvfp4, b200, "moe_trtllm"},
            Case{Framework::vllm, triton, DType::fp32, h200, "none"},
@@ -309,6 +312,45 @@ TEST(EstimatorMoe, CoversBySourceAndWidth) {
     const FusedMoe moe = from(moe_of(16, 64, 4, 1, c.dtype), c.framework, c.source);
     EXPECT_EQ(family_name(moe, c.gpu), c.family) << enum_name(c.source) << enum_name(c.dtype);
   }
+}
+
+// DeepGEMM in vLLM multiplies room for every expert: 128 experts x 127 rows and 16 tokens x 8 pairs
+// are 16,384 rows, 128 tiles of 128, whoever has work. Few tokens cost as many, and a rank of many
+// multiplies the pairs of all.
+TEST(EstimatorMoe, DeepGemmMultipliesRoomForAllExperts) {
+  const GpuSpec h200 = gpu_of("h200-sxm");
+  const auto layer = [&](std::int64_t tokens, KernelSource source, int ep = 1) {
+    FusedMoe moe = moe_of(tokens, 128, 8, ep, DType::fp8_block);
+    moe.hidden = 4096;
+    moe.intermediate = 768;
+    return from(moe, Framework::vllm, source);
+  };
+  const FusedMoe few = layer(16, KernelSource::deep_gemm);
+  EXPECT_DOUBLE_EQ(contiguous_rows(few, busiest_rank_load(few)), 16384);
+  const Decomposition tasks = decompose(few, h200);
+  const auto up = std::ranges::find(tasks.launches, "moe_gate_up", &Launch::name);
+  ASSERT_NE(up, tasks.launches.end());
+  EXPECT_EQ(up->task_count(), 128 * 2 * 768 / 128);
+  const FusedMoe spread = layer(16, KernelSource::deep_gemm, 8);
+  EXPECT_DOUBLE_EQ(contiguous_rows(spread, busiest_rank_load(spread)), 17 * 128);
+
+  EXPECT_LT(price_us(layer(64, KernelSource::deep_gemm), h200), 1.3 * price_us(few, h200));
+  EXPECT_GT(price_us(few, h200), 1.3 * price_us(layer(16, KernelSource::triton), h200));
+  EXPECT_LT(price_us(layer(8192, KernelSource::deep_gemm), h200),
+            price_us(layer(8192, KernelSource::triton), h200));
+}
+
+// vllm-project/vllm#13932: DeepSeek-V3's layer of 128 tokens on an H100 takes 6,355 us on one rank
+// and 3,745 on two. The difference is products and streaming of half the experts' columns: what
+// sorts the rows is the same in both.
+TEST(EstimatorMoe, DeepGemmsProductsTakeWhatIsPublished) {
+  FusedMoe layer = moe_of(128, 256, 8, 1, DType::fp8_block);
+  layer.hidden = 7168;
+  layer.intermediate = 2048;
+  layer.implementation = {Framework::vllm, KernelSource::deep_gemm, true};
+  const double whole = price_us(layer, gpu_of("h100-sxm"));
+  layer.tp = 2;
+  EXPECT_NEAR(whole - price_us(layer, gpu_of("h100-sxm")), 6355 - 3745, 0.15 * (6355 - 3745));
 }
 
 TEST(EstimatorMoe, AFormatWithoutAPathIsAnError) {

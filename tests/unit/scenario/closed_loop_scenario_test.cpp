@@ -57,6 +57,22 @@ TEST(ServerSettings, LaterRulesOverrideEarlierOnes) {
   EXPECT_THROW((void)servers.scenario(point), ConfigError);
 }
 
+TEST(ServerSettings, RulesAreForGpusAndForSpreadExperts) {
+  const ServerSettings servers = settings_of(
+      "[[rule]]\nabout = \"a\"\nwhere = { systems = [\"h200_sxm\"], expert_parallel = true }\n"
+      "[rule.engine]\nexpert_kernels = \"deep_gemm\"\n");
+  ClosedLoopPoint point = a_point();
+  point.system = "h200_sxm";
+  const auto is_chosen = [&] {
+    return table_of(servers, point, "engine").find("deep_gemm") != std::string::npos;
+  };
+  EXPECT_FALSE(is_chosen());
+  point.layout.experts = 4;
+  EXPECT_TRUE(is_chosen());
+  point.system = "h100_sxm";
+  EXPECT_FALSE(is_chosen());
+}
+
 TEST(ServerSettings, ClientsSpreadLengths) {
   const ServerSettings servers =
       settings_of("[[rule]]\nabout = \"a\"\n[rule.clients]\nlength_from = 0.8\n");

@@ -10,12 +10,12 @@ namespace {
 
 class AttentionRanksTest : public ::testing::Test {
  protected:
-  void add_ranks(int count, std::int64_t blocks, SchedulerLimits limits = {}) {
-    const Value empty;
-    TableReader options(empty, diagnostics, "");
+  void add_ranks(int count, std::int64_t blocks, SchedulerLimits limits = {},
+                 const std::string& name = "vllm_v1", const Value& given = {}) {
+    TableReader options(given, diagnostics, "");
     for (int i = 0; i < count; ++i) {
       auto cache = std::make_unique<KvCache>(blocks, 16);
-      auto scheduler = scheduler_catalog().find("vllm_v1", {}).make(options, limits, *cache);
+      auto scheduler = scheduler_catalog().find(name, {}).make(options, limits, *cache);
       ranks.add(std::move(cache), std::move(scheduler));
     }
     batches.resize(static_cast<std::size_t>(count));
@@ -32,6 +32,17 @@ class AttentionRanksTest : public ::testing::Test {
   bool step() {
     for (Batch& batch : batches) batch.clear();
     return ranks.next_batches(Seconds(0.0), batches);
+  }
+
+  /// As step(), and what ran is there.
+  bool run_step() {
+    const bool any = step();
+    for (Sequence& sequence : sequences) {
+      if (sequence.steps_in_flight == 0) continue;
+      sequence.steps_in_flight = 0;
+      ++sequence.produced;
+    }
+    return any;
   }
 
   Diagnostics diagnostics;
@@ -67,6 +78,32 @@ TEST_F(AttentionRanksTest, EachRankHasBlocksOfItsOwn) {
   EXPECT_FALSE(ranks.can_hold(65)) << "a sequence stays on one rank";
   ranks.remove(sequences[0]);
   EXPECT_EQ(ranks.blocks_used(), 2);
+}
+
+// Two ranks decode, and one has a prompt. It begins when the other has one too, or after two steps;
+// a rank with nothing to decode ends the wait at once.
+TEST_F(AttentionRanksTest, PromptsWaitForThoseOfOtherRanks) {
+  Value waits;
+  waits.set("rank_wait_steps", 2);
+  add_ranks(2, 100, {}, "tensorrt_llm", waits);
+  submit(32);
+  EXPECT_TRUE(run_step());
+  EXPECT_EQ(batches[0].shape.tokens, 32) << "nobody decodes on the other rank";
+  submit(48);
+  EXPECT_TRUE(run_step());
+  EXPECT_EQ(batches[1].shape.tokens, 48) << "nobody decodes there yet";
+  EXPECT_EQ(submit(16).attention_rank, 0U);
+  for (const std::int64_t tokens : {1, 1, 17}) {
+    EXPECT_TRUE(run_step());
+    EXPECT_EQ(batches[0].shape.tokens, tokens);
+  }
+  EXPECT_EQ(submit(16).attention_rank, 1U);
+  EXPECT_TRUE(run_step());
+  EXPECT_EQ(batches[1].shape.tokens, 1);
+  EXPECT_EQ(submit(16).attention_rank, 0U);
+  EXPECT_TRUE(run_step());
+  EXPECT_EQ(batches[0].shape.tokens, 18) << "both have one";
+  EXPECT_EQ(batches[1].shape.tokens, 17);
 }
 
 TEST_F(AttentionRanksTest, ARankWithoutWorkHasAnEmptyBatch) {
