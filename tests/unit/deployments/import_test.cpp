@@ -142,6 +142,17 @@ TEST(Import, OlderVersionsScheduleNoStepsAhead) {
   EXPECT_THAT(found.notes[0], HasSubstr("the image is vLLM 0.11.0"));
 }
 
+// TensorRT-LLM's options in a file: how long prompts wait for those of other attention ranks.
+TEST(Import, AttentionRanksWaitForEachOthersPrompts) {
+  const LaunchedScenario found = imported(
+      "cat > options.yaml <<'EOF'\nenable_attention_dp: true\nattention_dp_config:\n"
+      "  enable_balance: true\n  timeout_iters: 60\nEOF\n"
+      "trtllm-serve deepseek-ai/DeepSeek-V3 --tp_size 8 --ep_size 8 "
+      "--extra_llm_api_options options.yaml\n");
+  EXPECT_THAT(table(found, "engine"), HasSubstr(R"("rank_wait_steps":60)"));
+  EXPECT_THAT(table(found, "deployment"), HasSubstr(R"("data_parallel_attention":8)"));
+}
+
 TEST(Import, MistakesSayWhatToDo) {
   EXPECT_THAT(failure("echo hello"),
               HasSubstr("no server in it runs vLLM, SGLang or TensorRT-LLM"));
