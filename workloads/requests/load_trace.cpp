@@ -164,6 +164,8 @@ void JsonTraceFormat::read(TextLines& lines, TraceSink& sink) {
   const std::string text = lines.take_rest(document_bytes_max);
   each_json_record(text, lines.path(), records(), [&](const Value& record) {
     try {
+      if (!record.is_object())
+        throw BadLine(fmt::format("expected an object, found {}", type_name(record)));
       parse(record, sink);
     } catch (const FailedRequest&) {
       sink.leave_out();

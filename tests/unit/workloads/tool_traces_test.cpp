@@ -169,6 +169,13 @@ TEST_F(ToolFiles, BurstgptWithoutItsColumnsIsRefused) {
             "b.csv:1: expected a header with Timestamp, Request tokens, Response tokens");
 }
 
+TEST_F(ToolFiles, HoldObjects) {
+  for (const char* format : {"vllm_bench", "sglang_bench", "litellm"}) {
+    EXPECT_THAT(errors("f", "\"dataset_name\"", format),
+                ::testing::StartsWith("f:1: expected an object, found "));
+  }
+}
+
 TEST_F(ToolFiles, AreRefusedWhereTheyAreCutOff) {
   for (const std::string_view end : {"", "}", "]"}) {
     const std::string text = std::string(vllm_text.substr(0, 150)) + std::string(end);
