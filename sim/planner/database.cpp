@@ -25,10 +25,11 @@ void Database::Statement::Finalize::operator()(sqlite3_stmt* statement) const {
 void Database::refuse() const {
   const int code = sqlite3_errcode(connection_.get());
   const std::string message = sqlite3_errmsg(connection_.get());
+  // What a header says of a format that SQLite is too old for has the code of a mistake in SQL.
+  if (code == SQLITE_CORRUPT || message == "unsupported file format") refuse_damaged(message);
   FORETOKEN_CHECK(code != SQLITE_ERROR && code != SQLITE_MISUSE && code != SQLITE_CONSTRAINT &&
                       code != SQLITE_RANGE,
                   "SQLite on {}: {}", path_.string(), message);
-  if (code == SQLITE_CORRUPT) refuse_damaged(message);
   if (code == SQLITE_NOTADB)
     throw ConfigError({path_.string()}, "is not an SQLite file; choose another one");
   throw ConfigError(
