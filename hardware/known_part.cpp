@@ -2,14 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 namespace foretoken {
 namespace {
-
-/// Numbers that kernels feel and that a copy may change; with more it is another part, of which the
-/// networks know more than a ratio of analytic times does. Chosen, not measured.
-constexpr std::ptrdiff_t changed_numbers_max = 4;
 
 /// Which of the numbers (and names) of two parts are the same. A new member of GpuSpec makes this
 /// not compile.
@@ -42,22 +37,8 @@ std::array<bool, 23> equal_numbers(const GpuSpec& a, const GpuSpec& b) {
           launch == b.launch_latency};
 }
 
-/// Of what kernels feel: rates, sizes and limits, not names, memory, links, power or price.
-std::ptrdiff_t changed_numbers(const GpuSpec& a, const GpuSpec& b) {
-  const std::array<bool, 23> equal = equal_numbers(a, b);
-  constexpr std::array<std::size_t, 15> felt = {2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15, 16, 17, 22};
-  return std::ranges::count_if(felt, [&](std::size_t number) { return !equal[number]; });
-}
-
 auto shared_numbers(const GpuSpec& a, const GpuSpec& b) {
   return std::ranges::count(equal_numbers(a, b), true);
-}
-
-bool same_kind(const GpuSpec& a, const GpuSpec& b) {
-  const auto has_path = [](double rate) { return rate > 0; };
-  return a.vendor == b.vendor && a.compute_capability == b.compute_capability &&
-         std::ranges::equal(a.tensor_ops_per_cycle_sm, b.tensor_ops_per_cycle_sm, {}, has_path,
-                            has_path);
 }
 
 const std::vector<GpuSpec>& built_in_parts() {
@@ -82,18 +63,25 @@ bool same_part(const GpuSpec& a, const GpuSpec& b) {
          std::ranges::count(equal_numbers(a, b), false) == 0;
 }
 
-std::optional<GpuSpec> known_relative(const GpuSpec& gpu) {
-  if (is_built_in(gpu)) return std::nullopt;
-  const GpuSpec* nearest = nullptr;
+bool same_generation(int a, int b) {
+  constexpr int hopper = 90;
+  return a == b || (a >= hopper && a / 10 == b / 10);
+}
+
+std::vector<GpuSpec> known_kin(const GpuSpec& gpu) {
+  if (is_built_in(gpu)) return {};
+  std::vector<GpuSpec> nearest;
   std::ptrdiff_t most = -1;
   for (const GpuSpec& part : built_in_parts()) {
-    if (!same_kind(part, gpu) || changed_numbers(part, gpu) > changed_numbers_max) continue;
+    const bool is_kin = part.vendor == gpu.vendor &&
+                        same_generation(part.compute_capability, gpu.compute_capability);
     const auto shared = shared_numbers(part, gpu);
-    if (shared <= most) continue;
+    if (!is_kin || shared < most) continue;
+    if (shared > most) nearest.clear();
     most = shared;
-    nearest = &part;
+    nearest.push_back(part);
   }
-  return nearest != nullptr ? std::optional(*nearest) : std::nullopt;
+  return nearest;
 }
 
 }  // namespace foretoken

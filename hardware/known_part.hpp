@@ -1,9 +1,9 @@
-// Which built-in part an imaginary one was made from: a copy of its TOML file in which somebody
-// changed a number or two. Prices of the imaginary part start from those of the known one
-// (kernels/tasks/hardware_ratio.hpp), so that what was changed is all that moves them.
+// Which built-in parts a GPU of the user's is most like: the one that its TOML file was copied
+// from, where somebody changed some numbers of a copy. Its prices start from theirs
+// (kernels/estimators/transfer.hpp), so that what was changed is all that moves them.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "hardware/gpu.hpp"
 
@@ -12,9 +12,14 @@ namespace foretoken {
 /// Whether every number and name of the two is the same.
 bool same_part(const GpuSpec& a, const GpuSpec& b);
 
-/// The built-in part of the same vendor, compute capability and formats that shares most numbers
-/// with `gpu`, of those that differ from it in at most four numbers that kernels feel; the first by
-/// name among equals. nullopt: `gpu` is a built-in part itself, or no copy of one.
-std::optional<GpuSpec> known_relative(const GpuSpec& gpu);
+/// Whether parts of these compute capabilities run the same kernels with the same tiles. From
+/// Hopper on one major number is one generation (10.0 and 10.3); 8.0, 8.6 and 8.9 differ in tensor
+/// rates, shared memory and formats.
+bool same_generation(int a, int b);
+
+/// The built-in parts of its vendor and generation that share most numbers with `gpu`, by name;
+/// several where they share as many. How far numbers differ does not count, so that a number that
+/// is changed again leaves them as they are. Empty: a built-in part, or of no known generation.
+std::vector<GpuSpec> known_kin(const GpuSpec& gpu);
 
 }  // namespace foretoken

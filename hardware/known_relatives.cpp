@@ -6,11 +6,16 @@
 
 namespace foretoken {
 
-const GpuSpec* KnownRelatives::find(const GpuSpec& gpu) const {
+const std::vector<GpuSpec>& KnownRelatives::kin(const GpuSpec& gpu) const {
   auto found = std::ranges::find_if(
-      asked_, [&](const Relative& asked) { return same_part(asked.gpu, gpu); });
-  if (found == asked_.end()) found = asked_.insert(asked_.end(), {gpu, known_relative(gpu)});
-  return found->known ? &*found->known : nullptr;
+      asked_, [&](const Relatives& asked) { return same_part(asked.gpu, gpu); });
+  if (found == asked_.end()) found = asked_.insert(asked_.end(), {gpu, known_kin(gpu)});
+  return found->kin;
+}
+
+const GpuSpec* KnownRelatives::find(const GpuSpec& gpu) const {
+  const std::vector<GpuSpec>& parts = kin(gpu);
+  return parts.empty() ? nullptr : &parts.front();
 }
 
 }  // namespace foretoken

@@ -1,10 +1,10 @@
-// Which known part a GPU is a variant of (hardware/known_part.hpp), remembered: predictors ask for
-// every kernel.
+// Which known parts a GPU is like (hardware/known_part.hpp), remembered: predictors ask for every
+// kernel.
 // Not for use from several threads at once.
 #pragma once
 
 #include <list>
-#include <optional>
+#include <vector>
 
 #include "hardware/gpu.hpp"
 
@@ -12,15 +12,17 @@ namespace foretoken {
 
 class KnownRelatives {
  public:
-  /// The part that `gpu` is a variant of, or nullptr.
+  /// known_kin() of `gpu`.
+  [[nodiscard]] const std::vector<GpuSpec>& kin(const GpuSpec& gpu) const;
+  /// The first of them, or nullptr.
   [[nodiscard]] const GpuSpec* find(const GpuSpec& gpu) const;
 
  private:
-  struct Relative {
+  struct Relatives {
     GpuSpec gpu;
-    std::optional<GpuSpec> known;
+    std::vector<GpuSpec> kin;
   };
-  mutable std::list<Relative>
+  mutable std::list<Relatives>
       asked_;  // a memo: answers are the same without it; runs know few GPUs
 };
 

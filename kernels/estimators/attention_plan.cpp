@@ -156,13 +156,24 @@ class PlanFamily final : public EstimatorFamily {
     return {first_order(kernel, estimate), cold_extra(estimate)};
   }
 
+  [[nodiscard]] Seconds comparable_time(const Kernel& kernel, const GpuSpec& gpu,
+                                        const GpuSpec& placed) const override {
+    const PlanEstimate estimate = price(kernel, attention_setting(kernel, gpu), gpu, placed);
+    return Seconds(estimate.total_compared * 1e-6);
+  }
+
  private:
   [[nodiscard]] PlanEstimate price(const Kernel& kernel, const AttentionSetting& setting,
                                    const GpuSpec& gpu) const {
+    return price(kernel, setting, gpu, gpu);
+  }
+
+  [[nodiscard]] PlanEstimate price(const Kernel& kernel, const AttentionSetting& setting,
+                                   const GpuSpec& gpu, const GpuSpec& placed) const {
     const AttentionLoad& load = std::get<Attention>(kernel).load;
     const bool is_decode =
         part_ == Part::decode || (without_framework(part_) && load.prefill.sequences == 0);
-    return estimate_plan(kernel, setting, is_decode, gpu);
+    return estimate_plan(kernel, setting, is_decode, gpu, placed);
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const PlanEstimate& estimate) const {

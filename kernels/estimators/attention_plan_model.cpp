@@ -162,14 +162,17 @@ void add_memory(const Attention& kernel, const AttentionSetting& setting, bool i
   const double reached = gpu.dram_bandwidth.value() * gpu.dram_stream_share / 0.9;
   const double dram = 1e6 / (reached * c.dram_share);
   out.memory = (hot * l2 + (1 - hot) * dram) * bytes;
+  const bool is_cold = kernel.implementation.is_cold;
   if (setting.is_bare) {
     out.memory_cold = dram * bytes;
+    out.memory_compared = is_cold ? out.memory_cold : out.memory;
     return;
   }
   // A decode's fitted L2 share hides latencies that DRAM has too: what is lost without hits is
   // judged by the L2's peak.
   const double cached = token * std::max(out.context - queries, 0.0);
   out.memory_cold = out.memory + hot * std::max(dram - (is_decode ? l2_at_peak : l2), 0.0) * cached;
+  out.memory_compared = out.memory + (is_cold ? hot * std::max(dram - l2, 0.0) * cached : 0);
 }
 
 void add_work(const PlanConstants& c, const GpuSpec& gpu, PlanEstimate& out) {
@@ -243,15 +246,16 @@ void add_times(const Attention& attention, const AttentionSetting& setting, bool
   };
   out.total = total(out.memory);
   out.total_cold = total(out.memory_cold);
+  out.total_compared = total(out.memory_compared);
   out.bound = bound_of(out, attention.implementation.is_cold ? out.memory_cold : out.memory);
 }
 
 }  // namespace
 
 PlanEstimate estimate_plan(const Kernel& kernel, const AttentionSetting& setting, bool is_decode,
-                           const GpuSpec& gpu) {
+                           const GpuSpec& gpu, const GpuSpec& placed) {
   PlanEstimate out;
-  out.schedule = attention_schedule(kernel, gpu);
+  out.schedule = attention_schedule(kernel, placed);
   add_times(std::get<Attention>(kernel), setting, is_decode,
             constants_of(setting, is_decode, out.schedule, gpu), gpu, out);
   return out;

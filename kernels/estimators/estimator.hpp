@@ -79,6 +79,15 @@ class EstimatorFamily {
     features(kernel, gpu, out);
     return {first_order(kernel, gpu), cold_extra(kernel, gpu)};
   }
+
+  /// The first-order time, cold or warm as the kernel asks, in a form that never rises with a rate
+  /// of `gpu`: with tasks on the SMs of `placed`, a part with as many, where placing them goes by
+  /// rates. What parts are compared by (transfer.hpp).
+  [[nodiscard]] virtual Seconds comparable_time(const Kernel& kernel, const GpuSpec& gpu,
+                                                const GpuSpec& /*placed*/) const {
+    const Seconds time = first_order(kernel, gpu).time;
+    return cold_state(kernel).value_or(false) ? time + cold_extra(kernel, gpu) : time;
+  }
 };
 
 /// All families (estimators/families.cpp), the first that covers a kernel wins.

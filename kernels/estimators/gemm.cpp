@@ -76,6 +76,13 @@ class GemmFamily : public EstimatorFamily {
     return parts;
   }
 
+  [[nodiscard]] Seconds comparable_time(const Kernel& kernel, const GpuSpec& gpu,
+                                        const GpuSpec& /*placed*/) const override {
+    const Gemm gemm = padded(kernel, gpu);
+    const bool is_cold = gemm.implementation.is_cold;
+    return Seconds(estimate_gemm(gemm, gpu, constants_of(gemm), is_cold).total * 1e-6);
+  }
+
   [[nodiscard]] std::int64_t row_end(const Kernel& kernel, const GpuSpec& gpu) const override {
     return padded(kernel, gpu).m;
   }

@@ -121,6 +121,14 @@ class MoeFamily final : public EstimatorFamily {
     return {first_order(model), cold_extra(model)};
   }
 
+  /// Weights from DRAM beside the products, where what coldness adds has a step.
+  [[nodiscard]] Seconds comparable_time(const Kernel& kernel, const GpuSpec& gpu,
+                                        const GpuSpec& /*placed*/) const override {
+    MoeModel model = price(kernel, gpu);
+    if (cold_state(kernel).value_or(false)) model.weights = model.weights_cold;
+    return Seconds(model.time());
+  }
+
  private:
   static FirstOrder first_order(const MoeModel& model) {
     return {Seconds(model.time()), model.bound()};

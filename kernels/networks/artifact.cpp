@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/known_part.hpp"
 #include "kernels/networks/half_text.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/table_reader.hpp"
@@ -166,13 +167,6 @@ std::map<int, double> rows_by_generation(const std::vector<std::string>& gpus,
     rows[compute_capability_of(name.substr(0, name.find(':')))] += static_cast<double>(*number);
   }
   return rows;
-}
-
-/// Parts that run the same kernels with the same tiles. From Hopper on one major number is one
-/// generation (10.0 and 10.3); 8.0, 8.6 and 8.9 differ in tensor rates, shared memory and formats.
-bool same_generation(int a, int b) {
-  constexpr int hopper = 90;
-  return a == b || (a >= hopper && a / 10 == b / 10);
 }
 
 }  // namespace

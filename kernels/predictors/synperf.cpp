@@ -1,9 +1,10 @@
 // SynPerf: a kernel's first-order time, corrected by what networks learned from measured launches
-// of its family (kernels/estimators/estimator.hpp). A GPU that nobody measured is priced by the
-// same networks from its specification; one that is a known part with a few numbers changed by that
-// part's price and what the change does to the kernel (kernels/tasks/hardware_ratio.hpp), so
-// that better hardware never costs more. Kernels that no trained family covers are a
-// PredictionError unless `fallback` names who prices them.
+// of its family (kernels/estimators/estimator.hpp). A GPU of the user's is priced by that of a
+// known part, or of those of its generation, and what its other numbers do to the kernel
+// (kernels/estimators/transfer.hpp), so that better hardware never costs more; one of no known
+// generation by the same networks from its specification, as built-in parts are that nobody
+// measured. Kernels that no trained family covers are a PredictionError unless `fallback` names who
+// prices them.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -15,8 +16,8 @@
 #include "kernels/estimators/price_errors.hpp"
 #include "kernels/estimators/row_prices.hpp"
 #include "kernels/estimators/trained_families.hpp"
+#include "kernels/estimators/transfer.hpp"
 #include "kernels/fallback.hpp"
-#include "kernels/tasks/hardware_ratio.hpp"
 
 namespace foretoken {
 
@@ -79,21 +80,13 @@ class SynPerf final : public Predictor {
   [[nodiscard]] Prediction predict(const Kernel& kernel, const GpuSpec& gpu) const override {
     if (const EstimatorFamily* family = family_of(kernel, gpu)) {
       if (const Artifact* artifact = families_.find(*family)) {
-        const GpuSpec* const known = relatives_.find(gpu);
-        const bool is_scaled =
-            known != nullptr && adaptations_.find(*family, *artifact, gpu) == nullptr;
-        Prediction prediction = is_scaled ? scaled_price(*family, *artifact, kernel, *known, gpu)
-                                          : price_of_row(*family, *artifact, kernel, gpu);
+        Prediction prediction = price(*family, artifact, kernel, gpu);
         if (const auto single = without_drafts(kernel)) {
           prediction.time = std::max(prediction.time, predict(*single, gpu).time);
         }
         return prediction;
       }
-      if (family->first_order_error() > 0) {
-        const GpuSpec* const known = relatives_.find(gpu);
-        if (known == nullptr) return first_order(*family, kernel, gpu);
-        return scaled(first_order(*family, kernel, *known), kernel, *known, gpu);
-      }
+      if (family->first_order_error() > 0) return price(*family, nullptr, kernel, gpu);
     } else if (is_mixed(kernel)) {
       return price_mixed(kernel, gpu);
     }
@@ -105,6 +98,45 @@ class SynPerf final : public Predictor {
   }
 
  private:
+  /// `artifact` is null where the family has no networks.
+  [[nodiscard]] Prediction price(const EstimatorFamily& family, const Artifact* artifact,
+                                 const Kernel& kernel, const GpuSpec& gpu) const {
+    const auto at = [&](const Kernel& row) { return price_of_row(family, artifact, row, gpu); };
+    const bool has_rows = artifact != nullptr && family.row_end(kernel, gpu) != 0;
+    return has_rows ? rows_.find(family, kernel, gpu, at) : at(kernel);
+  }
+
+  /// By what known parts take, where nobody measured the GPU.
+  [[nodiscard]] Prediction price_of_row(const EstimatorFamily& family, const Artifact* artifact,
+                                        const Kernel& kernel, const GpuSpec& gpu) const {
+    const auto own = [&](const GpuSpec& part) {
+      return artifact == nullptr ? first_order(family, kernel, part)
+                                 : learned(family, *artifact, kernel, part);
+    };
+    const bool is_adapted =
+        artifact != nullptr && adaptations_.find(family, *artifact, gpu) != nullptr;
+    if (is_adapted) return own(gpu);
+    std::optional<Prediction> known = transferred(family, kernel, kin_of(artifact, gpu), gpu, own);
+    if (!known) return own(gpu);
+    if (known->origin == Origin::transferred) {
+      known->expected_error = std::max(known->expected_error, unseen_error(*artifact));
+    }
+    return *known;
+  }
+
+  /// Of the known parts that are like the GPU, those that the family was trained on, if any was.
+  [[nodiscard]] std::vector<const GpuSpec*> kin_of(const Artifact* artifact,
+                                                   const GpuSpec& gpu) const {
+    std::vector<const GpuSpec*> all, trained;
+    for (const GpuSpec& part : relatives_.kin(gpu)) {
+      all.push_back(&part);
+      const bool is_trained = artifact != nullptr &&
+                              std::ranges::find(artifact->gpus, part.name) != artifact->gpus.end();
+      if (is_trained) trained.push_back(&part);
+    }
+    return trained.empty() ? all : trained;
+  }
+
   /// By a family that has no networks.
   [[nodiscard]] static Prediction first_order(const EstimatorFamily& family, const Kernel& kernel,
                                               const GpuSpec& gpu) {
@@ -114,38 +146,8 @@ class SynPerf final : public Predictor {
     return prediction;
   }
 
-  /// The known part's price, times what the other numbers of `gpu` do to it.
-  [[nodiscard]] static Prediction scaled(Prediction prediction, const Kernel& kernel,
-                                         const GpuSpec& known, const GpuSpec& gpu) {
-    const double ratio = hardware_ratio(kernel, known, gpu);
-    if (ratio == 1) return prediction;  // a copy
-    prediction.time *= ratio;
-    if (prediction.origin != Origin::analytic) prediction.origin = Origin::transferred;
-    return prediction;
-  }
-
-  [[nodiscard]] Prediction scaled_price(const EstimatorFamily& family, const Artifact& artifact,
-                                        const Kernel& kernel, const GpuSpec& known,
-                                        const GpuSpec& gpu) const {
-    const auto at = [&](const Kernel& row) {
-      Prediction prediction = scaled(price(family, artifact, row, known), row, known, gpu);
-      if (prediction.origin == Origin::transferred) {
-        prediction.expected_error = std::max(prediction.expected_error, unseen_error(artifact));
-      }
-      return prediction;
-    };
-    return family.row_end(kernel, gpu) == 0 ? at(kernel) : rows_.find(family, kernel, gpu, at);
-  }
-
-  [[nodiscard]] Prediction price_of_row(const EstimatorFamily& family, const Artifact& artifact,
-                                        const Kernel& kernel, const GpuSpec& gpu) const {
-    if (family.row_end(kernel, gpu) == 0) return price(family, artifact, kernel, gpu);
-    return rows_.find(family, kernel, gpu,
-                      [&](const Kernel& row) { return price(family, artifact, row, gpu); });
-  }
-
-  [[nodiscard]] Prediction price(const EstimatorFamily& family, const Artifact& artifact,
-                                 const Kernel& kernel, const GpuSpec& gpu) const {
+  [[nodiscard]] Prediction learned(const EstimatorFamily& family, const Artifact& artifact,
+                                   const Kernel& kernel, const GpuSpec& gpu) const {
     const FamilyAdaptation* adaptation = adaptations_.find(family, artifact, gpu);
     const auto [parts, answer] = estimate(family, artifact, kernel, gpu, adaptation);
     const FirstOrder& first = parts.first;
