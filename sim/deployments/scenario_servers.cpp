@@ -13,8 +13,8 @@ namespace {
 
 /// Of [engine]: told otherwise, or the engine's own business.
 constexpr auto untold_keys =
-    std::to_array<std::string_view>({"preset", "speculative", "host_kv", "framework", "sampling",
-                                     "memory_rule", "preemption", "host_copies"});
+    std::to_array<std::string_view>({"preset", "speculative", "host_kv", "kv_store", "framework",
+                                     "sampling", "memory_rule", "preemption", "host_copies"});
 
 class ServerWriter {
  public:
@@ -201,6 +201,10 @@ class ServerWriter {
   }
 
   void set_host_memory() {
+    if (scenario_.engine.kv_store)
+      note(
+          "a store for KV blocks is LMCache's, Mooncake's or HiCache's to set; write its "
+          "configuration by hand");
     const double bytes = scenario_.engine.host_kv.value();
     if (bytes <= 0) return;
     const int ranks = scenario_.deployment.layout.ranks();

@@ -152,6 +152,12 @@ struct Report {
     double bytes_to_host = 0, bytes_from_host = 0;  // copied
     std::int64_t swaps = 0;                         // preemptions that kept their blocks
   };
+  /// Prefixes on disks or in remote stores, all together.
+  struct KvStore {
+    bool shared = false;
+    double bytes = 0, bytes_written = 0, bytes_read = 0;  // capacity first
+    double peak = 0;                                      // highest share in use of any, 0 to 1
+  };
   struct Kv {
     std::int64_t blocks = 0;  // of one replica
     std::int64_t block_tokens = 0;
@@ -166,6 +172,9 @@ struct Report {
     /// tier.
     std::optional<double> host_hit_rate = std::nullopt;
     std::optional<HostKv> host = std::nullopt;
+    /// Likewise of disks and remote stores.
+    std::optional<double> store_hit_rate = std::nullopt;
+    std::optional<KvStore> store = std::nullopt;
   } kv;
 
   /// Models with experts: how tokens are routed, and how many experts the mean batch wakes.

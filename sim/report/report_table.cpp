@@ -313,13 +313,15 @@ class ReportText {
       }
       if (kv.prefix_hit_rate) {
         std::vector<std::string> parts = {percent(*kv.prefix_hit_rate) + " of prompt tokens found"};
-        if (kv.host_hit_rate) {
-          parts.push_back(percent(*kv.prefix_hit_rate - *kv.host_hit_rate) + " on the GPU");
-          parts.push_back(percent(*kv.host_hit_rate) + " on the host");
-        }
+        const double elsewhere = kv.host_hit_rate.value_or(0) + kv.store_hit_rate.value_or(0);
+        if (kv.host_hit_rate || kv.store_hit_rate)
+          parts.push_back(percent(*kv.prefix_hit_rate - elsewhere) + " on the GPU");
+        if (kv.host_hit_rate) parts.push_back(percent(*kv.host_hit_rate) + " on the host");
+        if (kv.store_hit_rate) parts.push_back(percent(*kv.store_hit_rate) + " in the store");
         result += facts("prefix cache", parts);
       }
       if (kv.host) result += host();
+      if (kv.store) result += store();
     }
     std::vector<std::string> parts;
     for (const NamedCount& part : report_.memory_bytes) {
@@ -337,6 +339,15 @@ class ReportText {
                                       size(host.bytes_from_host) + " back"};
     if (host.swaps > 0) parts.push_back(counted(host.swaps, "swap"));
     return facts("host KV", parts);
+  }
+
+  [[nodiscard]] std::string store() const {
+    const Report::KvStore& store = *report_.kv.store;
+    const auto size = [](double bytes) { return readable(Bytes(bytes)); };
+    return facts("KV store",
+                 {size(store.bytes) + (store.shared ? " shared" : ""),
+                  fmt::format("peak {}", percent(store.peak)),
+                  size(store.bytes_written) + " written", size(store.bytes_read) + " read"});
   }
 
   [[nodiscard]] std::string load() const {

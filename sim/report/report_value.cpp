@@ -100,6 +100,15 @@ void members(Archive& a, Report::HostKv& host) {
 }
 
 template <class Archive>
+void members(Archive& a, Report::KvStore& store) {
+  a("shared", store.shared);
+  a("bytes", store.bytes);
+  a("peak", store.peak);
+  a("bytes_written", store.bytes_written);
+  a("bytes_read", store.bytes_read);
+}
+
+template <class Archive>
 void members(Archive& a, Report::Kv& kv) {
   a("blocks", kv.blocks);
   a("block_tokens", kv.block_tokens);
@@ -110,6 +119,10 @@ void members(Archive& a, Report::Kv& kv) {
   a("prefix_hit_rate", kv.prefix_hit_rate);
   a("host_hit_rate", kv.host_hit_rate);
   a("host", kv.host);
+  if (a.has("store", kv.store.has_value())) {
+    a("store_hit_rate", kv.store_hit_rate);
+    a("store", kv.store);
+  }
 }
 
 template <class Archive>

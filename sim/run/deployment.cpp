@@ -48,6 +48,7 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
                    scenario.model_position, scenario.engine_position);
     }
     check_host_room();
+    stores_.emplace(scenario_, memory_.kv_block_all_ranks);
   });
   diagnostics.throw_if_any();
   check_traffic_fits();
@@ -216,13 +217,14 @@ void DeployedEngine::start_replicas(const PoolPart& part, Platform& platform, Ti
   }
 }
 
-AttentionRanks DeployedEngine::start_engines() const {
+AttentionRanks DeployedEngine::start_engines() {
   const SchedulerLimits& limits = scenario_.engine;
-  AttentionRanks ranks;
+  const std::shared_ptr<KvStore> store = stores_->for_start();
+  AttentionRanks ranks(store);
   for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
-    auto cache =
-        std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
-                                  scenario_.engine.prefix_caching, host_kv(), memory_.beside);
+    auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
+                                           scenario_.engine.prefix_caching, host_kv(),
+                                           memory_.beside, store.get());
     auto scheduler =
         make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
     ranks.add(std::move(cache), std::move(scheduler));

@@ -9,6 +9,7 @@
 #include "sim/prices/placement.hpp"
 #include "sim/run/catalogs.hpp"
 #include "sim/run/draft_deployment.hpp"
+#include "sim/run/kv_stores.hpp"
 #include "sim/run/link_parties.hpp"
 #include "sim/serving/memory_plan.hpp"
 #include "sim/serving/replica.hpp"
@@ -45,6 +46,7 @@ class DeployedEngine {
   /// Of all replicas.
   [[nodiscard]] PrefixTotals prefixes() const;
   [[nodiscard]] HostTotals host() const;
+  [[nodiscard]] const KvStores& kv_stores() const { return *stores_; }
   /// Of all replicas; empty without speculation.
   [[nodiscard]] SpeculationTotals speculation() const;
   /// GPU time by kernel family (communication and host time included), and launches by origin.
@@ -60,7 +62,7 @@ class DeployedEngine {
   [[nodiscard]] HostKv host_kv() const;
   StagePricer& pricer_for(int stage, const StageLinks& links);
   /// A replica's schedulers with empty caches.
-  [[nodiscard]] AttentionRanks start_engines() const;
+  [[nodiscard]] AttentionRanks start_engines();
   DraftPricer* draft_pricer_for(const StageLinks& links);
   ReplicaConfig replica_config(ReplicaId id, const ReplicaPlacement& placement,
                                const LinkParties& parties, Platform& platform);
@@ -84,6 +86,7 @@ class DeployedEngine {
     std::unique_ptr<DraftPricer> pricer;  // null: drafts run on no GPU
   };
   std::vector<DraftEntry> draft_pricers_;
+  std::optional<KvStores> stores_;  // once the memory is planned
   std::vector<std::unique_ptr<Replica>> replicas_;
 };
 

@@ -6,6 +6,7 @@
 #include "kernels/routing.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/run/interval_estimate.hpp"
+#include "sim/run/kv_tiers.hpp"
 #include "sim/run/pool_figures.hpp"
 #include "sim/run/price_edge.hpp"
 #include "sim/run/priority_classes.hpp"
@@ -40,25 +41,6 @@ void add_slo_targets(const SloTargets& slo, Report& report) {
   report.slo.met = report.slo.attainment >= slo.percentile / 100.0;
 }
 
-/// Over the pools, whose blocks are of different sizes.
-void add_host(const DeployedPools& pools, Report& report) {
-  Report::HostKv sums;
-  std::int64_t used_peak = 0;
-  for (std::size_t pool = 0; pool < pools.specs().size(); ++pool) {
-    const HostTotals host = pools.engine(pool).host();
-    const double block = pools.engine(pool).memory().kv_block_all_ranks.value();
-    sums.blocks += host.blocks;
-    sums.bytes += static_cast<double>(host.blocks) * block;
-    sums.bytes_to_host += static_cast<double>(host.copies.to_host) * block;
-    sums.bytes_from_host += static_cast<double>(host.copies.from_host) * block;
-    sums.swaps += host.swapped;
-    used_peak += host.used_peak;
-  }
-  if (sums.blocks == 0) return;
-  sums.peak = static_cast<double>(used_peak) / static_cast<double>(sums.blocks);
-  report.kv.host = sums;
-}
-
 /// The pool whose KV cache stands for all in the report's first lines.
 std::size_t first_decoding(const DeployedPools& pools) {
   const auto found = std::ranges::find_if(pools.specs(), &PoolSpec::decodes);
@@ -77,12 +59,13 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
   const StepTotals steps = timeline.of_pool(shown);
   report.kv.blocks = blocks_of(outcome.pools, shown);
   const auto blocks = static_cast<double>(report.kv.blocks);
-  add_host(outcome.pools, report);
+  add_kv_tiers(outcome.pools, report);
   report.kv.block_tokens = outcome.pools.specs()[shown].scenario.engine.block_tokens;
   if (scenario.workload->prefix_block_tokens() > 0 && caches_prefixes(outcome.pools)) {
     const PrefixTotals prefixes = outcome.pools.prefixes();
     report.kv.prefix_hit_rate = hit_rate(prefixes, prefixes.tokens_found);
     if (report.kv.host) report.kv.host_hit_rate = hit_rate(prefixes, prefixes.tokens_found_host);
+    if (report.kv.store) report.kv.store_hit_rate = hit_rate(prefixes, prefixes.tokens_found_store);
   }
   report.kv.state_bytes = outcome.pools.engine(shown).memory().state.value();
   report.kv.peak = steps.kv_used_peak / blocks;

@@ -87,6 +87,7 @@ KeyTable model_key_table();
 KeyTable cluster_key_table();
 KeyTable deployment_key_table();
 KeyTable engine_key_table();
+KeyTable kv_store_key_table();
 KeyTable speculative_key_table();
 KeyTable pool_key_table();
 KeyTable front_end_key_table();

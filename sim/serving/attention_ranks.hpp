@@ -14,6 +14,10 @@ namespace foretoken {
 
 class AttentionRanks {
  public:
+  AttentionRanks() = default;
+  /// `store` is what the ranks' caches have behind them; null: nothing.
+  explicit AttentionRanks(std::shared_ptr<KvStore> store) : store_(std::move(store)) {}
+
   /// Adds a rank. `scheduler` works on `cache`.
   void add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler);
 
@@ -52,6 +56,8 @@ class AttentionRanks {
   /// What a rank's next step has to copy: KvCache::take_copies().
   [[nodiscard]] KvCopies take_copies(std::size_t rank) { return ranks_[rank].cache->take_copies(); }
 
+  [[nodiscard]] KvStore* store() { return store_.get(); }
+
  private:
   struct Rank {
     std::unique_ptr<KvCache> cache;
@@ -61,6 +67,7 @@ class AttentionRanks {
   /// Whether prompts wait for ranks that have none (TensorRT-LLM's PyExecutor,
   /// _balance_adp_requests): as long as all ranks decode, and for so many steps at most.
   [[nodiscard]] bool holds_prompts() const;
+  std::shared_ptr<KvStore> store_;
   std::vector<Rank> ranks_;
   int held_steps_ = 0;
 };

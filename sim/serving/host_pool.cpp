@@ -6,7 +6,10 @@ namespace foretoken {
 
 bool HostPool::take(std::int64_t blocks) {
   if (blocks > blocks_ - used_ + chunks_.idle_blocks()) return false;
-  while (blocks > blocks_ - used_) used_ -= chunks_.evict_one().blocks;
+  while (blocks > blocks_ - used_) {
+    evicted_.push_back(chunks_.evict_one());
+    used_ -= evicted_.back().blocks;
+  }
   used_ += blocks;
   used_peak_ = std::max(used_peak_, used_);
   return true;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "sim/serving/prefix_cache.hpp"
 
@@ -20,7 +22,8 @@ class HostPool {
     return chunks_.find(hash) != PrefixCache::none;
   }
   /// A chunk that left the GPU comes in, or is found to be here still; either is a use. Chunks used
-  /// longest ago go for it. Returns whether it had to be copied; one that cannot fit is lost.
+  /// longest ago go for it (take_evicted()). Returns whether it had to be copied; one that cannot
+  /// fit is lost.
   bool keep(std::uint64_t hash, std::int64_t blocks);
   /// The chunk, which is here, is being copied to the GPU: it stays until unpin(), which is a use.
   void pin(std::uint64_t hash) { chunks_.take(chunks_.find(hash)); }
@@ -31,6 +34,11 @@ class HostPool {
   bool reserve(std::int64_t blocks);
   /// Gives it back.
   void give_back(std::int64_t blocks);
+
+  /// Chunks that had to go since the last call, in the order in which they went.
+  [[nodiscard]] std::vector<PrefixCache::Evicted> take_evicted() {
+    return std::exchange(evicted_, {});
+  }
 
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
   [[nodiscard]] std::int64_t used() const { return used_; }
@@ -45,6 +53,7 @@ class HostPool {
   std::int64_t blocks_;
   std::int64_t used_ = 0, used_peak_ = 0, swapped_ = 0;
   PrefixCache chunks_;  // idle but for pinned ones
+  std::vector<PrefixCache::Evicted> evicted_;
 };
 
 }  // namespace foretoken

@@ -9,12 +9,15 @@ PrefixTotals& PrefixTotals::operator+=(const PrefixTotals& other) {
   tokens_asked += other.tokens_asked;
   tokens_found += other.tokens_found;
   tokens_found_host += other.tokens_found_host;
+  tokens_found_store += other.tokens_found_store;
   return *this;
 }
 
 KvCopies& KvCopies::operator+=(const KvCopies& other) {
   to_host += other.to_host;
   from_host += other.from_host;
+  to_store += other.to_store;
+  from_store += other.from_store;
   return *this;
 }
 
@@ -27,14 +30,15 @@ HostTotals& HostTotals::operator+=(const HostTotals& other) {
 }
 
 KvCache::KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes, HostKv host,
-                 KvBeside beside)
+                 KvBeside beside, KvStore* store)
     : blocks_(blocks),
       free_(blocks),
       block_tokens_(block_tokens),
       beside_(std::move(beside)),
       shares_prefixes_(shares_prefixes),
       swaps_(host.swaps),
-      host_(host.blocks) {
+      host_(host.blocks),
+      store_(store) {
   FORETOKEN_CHECK(blocks > 0 && block_tokens > 0, "a KV cache of {} blocks of {} tokens", blocks,
                   block_tokens);
 }
@@ -59,6 +63,8 @@ PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
     } else if (host_.holds(hash)) {
       match.host_blocks += chunk_tokens / block_tokens_;
       match.host_tokens += chunk_tokens;
+    } else if (store_ != nullptr && store_->holds(hash)) {
+      match.store_tokens += chunk_tokens;
     } else {
       break;
     }
@@ -85,34 +91,38 @@ PrefixMatch KvCache::match_swapped(const Sequence& sequence) const {
   return match;
 }
 
-/// The first `chunks` of a sequence's prefix become its own to use, those in the host's memory as
-/// copies. Blocks for these can be had.
+/// The first `chunks` of a sequence's prefix become its own to use, those in other tiers as copies.
+/// Blocks for these can be had.
 void KvCache::take_chunks(Sequence& sequence, std::size_t chunks) {
   const std::int64_t chunk_blocks = sequence.prefix_chunk_tokens / block_tokens_;
   // Those on the GPU first: making room for the others must not evict them, nor may what comes to
-  // the host push those out that are to be copied.
-  std::int64_t wanted = 0;
+  // the other tiers push those out that are to be copied.
+  std::int64_t of_host = 0, of_store = 0;
   for (std::size_t i = 0; i < chunks; ++i) {
     const std::uint64_t hash = sequence.prefix_hashes[i];
     const PrefixCache::Chunk chunk = prefixes_.find(hash);
     sequence.chunks.push_back(chunk);
     if (chunk != PrefixCache::none) {
       prefixes_.take(chunk);
-    } else {
+    } else if (host_.holds(hash)) {
       host_.pin(hash);
-      wanted += chunk_blocks;
+      of_host += chunk_blocks;
+    } else {
+      store_->pin(hash);
+      of_store += chunk_blocks;
     }
   }
-  if (wanted > 0) {
+  if (const std::int64_t wanted = of_host + of_store; wanted > 0) {
     const bool any = evict(wanted);
     FORETOKEN_CHECK(any, "{} of {} KV blocks are free, {} are to be copied", free(), blocks_,
                     wanted);
     free_.take(wanted);
-    count_copies({.from_host = wanted});
+    count_copies({.from_host = of_host, .from_store = of_store});
     for (std::size_t i = 0; i < chunks; ++i) {
       if (sequence.chunks[i] != PrefixCache::none) continue;
-      host_.unpin(sequence.prefix_hashes[i]);
-      sequence.chunks[i] = prefixes_.add(sequence.prefix_hashes[i], chunk_blocks);
+      const std::uint64_t hash = sequence.prefix_hashes[i];
+      host_.holds(hash) ? host_.unpin(hash) : store_->unpin(hash);
+      sequence.chunks[i] = prefixes_.add(hash, chunk_blocks);
     }
   }
   sequence.blocks = sequence.chunk_blocks = chunk_blocks * static_cast<std::int64_t>(chunks);
@@ -138,7 +148,7 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
       has_more ? static_cast<std::int64_t>(match.chunks + 1) * sequence.prefix_chunk_tokens
                : Sequence::no_chunk;
   if (sequence.record.preemptions == 0) {
-    prefix_totals_ += {sequence.prompt_tokens, match.tokens, match.host_tokens};
+    prefix_totals_ += {sequence.prompt_tokens, match.tokens, match.host_tokens, match.store_tokens};
   }
   if (sequence.swapped_blocks > 0) {
     count_copies({.from_host = match.host_blocks});
@@ -161,9 +171,20 @@ bool KvCache::evict(std::int64_t wanted) {
   while (free_.count() < wanted) {
     const PrefixCache::Evicted evicted = prefixes_.evict_one();
     free_.give_back(evicted.blocks);
-    if (host_.keep(evicted.hash, evicted.blocks)) count_copies({.to_host = evicted.blocks});
+    const bool was_on_host = host_.holds(evicted.hash);
+    if (host_.keep(evicted.hash, evicted.blocks)) {
+      count_copies({.to_host = evicted.blocks});
+      for (const PrefixCache::Evicted& chunk : host_.take_evicted()) store(chunk);
+    } else if (!was_on_host) {
+      store(evicted);
+    }
   }
   return true;
+}
+
+void KvCache::store(const PrefixCache::Evicted& chunk) {
+  if (store_ != nullptr && store_->keep(chunk.hash, chunk.blocks))
+    count_copies({.to_store = chunk.blocks});
 }
 
 void KvCache::publish(Sequence& sequence, std::int64_t tokens) {
@@ -174,6 +195,7 @@ void KvCache::publish(Sequence& sequence, std::int64_t tokens) {
       const std::int64_t blocks = sequence.prefix_chunk_tokens / block_tokens_;
       sequence.chunks.push_back(prefixes_.add(hash, blocks));
       sequence.chunk_blocks += blocks;
+      if (store_ != nullptr && store_->takes_what_is_computed()) store({hash, blocks});
     }
     const bool has_more = sequence.next_chunk < sequence.prefix_hashes.size();
     sequence.next_chunk_at =
@@ -220,6 +242,7 @@ void KvCache::preempt(Sequence& sequence) {
   release(sequence);
   free_.leave(sequence, whole);
   if (swaps) {
+    for (const PrefixCache::Evicted& chunk : host_.take_evicted()) store(chunk);
     count_copies({.to_host = blocks});
     ++swapped_;
     sequence.swapped_blocks = blocks;

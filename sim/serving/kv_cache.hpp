@@ -1,8 +1,9 @@
 // The paged KV cache of one attention rank as a pool of equal blocks: sequences take blocks as they
 // grow and give all back at once. Blocks that hold a known prefix of a prompt stay findable
 // afterwards (prefix_cache.hpp) and are only taken for something else when no other block is free;
-// then they move to the host's memory, if there is room for KV blocks (host_pool.hpp), and are
-// found there. Only counts are kept; which block is where does not matter.
+// then they move to the host's memory, if there is room for KV blocks (host_pool.hpp), from there
+// to a disk or a remote store, if there is one (kv_store.hpp), and are found there. Only counts are
+// kept; which block is where does not matter.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "sim/serving/free_blocks.hpp"
 #include "sim/serving/host_pool.hpp"
 #include "sim/serving/kv_beside.hpp"
+#include "sim/serving/kv_store.hpp"
 #include "sim/serving/prefix_cache.hpp"
 #include "sim/serving/sequence.hpp"
 
@@ -19,25 +21,28 @@ namespace foretoken {
 
 /// The part of a sequence that need not be computed (again).
 struct PrefixMatch {
-  std::int64_t tokens = 0;       // on the GPU or in the host's memory
+  std::int64_t tokens = 0;       // on the GPU, in the host's memory or in a store
   std::size_t chunks = 0;        // prefix chunks of these
   std::int64_t blocks = 0;       // on the GPU
   std::int64_t idle_blocks = 0;  // of those that nobody uses
   std::int64_t host_blocks = 0;  // to be copied from the host
   std::int64_t host_tokens = 0;  // in these
+  std::int64_t store_tokens = 0;
 };
 
 /// Prompt tokens of sequences that started (again after a preemption not counted), and those of
-/// them that were found, in the host's memory and all together.
+/// them that were found, all together, in the host's memory and in a store.
 struct PrefixTotals {
-  std::int64_t tokens_asked = 0, tokens_found = 0, tokens_found_host = 0;
+  std::int64_t tokens_asked = 0, tokens_found = 0, tokens_found_host = 0, tokens_found_store = 0;
   PrefixTotals& operator+=(const PrefixTotals& other);
 };
 
-/// Blocks copied between GPU and host.
+/// Blocks copied between GPU and host, and from wherever they were to a store; what is read from a
+/// store goes on to the GPU.
 struct KvCopies {
   std::int64_t to_host = 0, from_host = 0;
-  [[nodiscard]] bool any() const { return to_host > 0 || from_host > 0; }
+  std::int64_t to_store = 0, from_store = 0;
+  [[nodiscard]] bool any() const { return to_host + from_host + to_store + from_store > 0; }
   KvCopies& operator+=(const KvCopies& other);
 };
 
@@ -47,7 +52,7 @@ struct HostKv {
   bool swaps = false;       // preempted sequences wait there
 };
 
-/// What the host's memory was used for, summed over ranks.
+/// What the host's memory was used for, and what was copied beyond, summed over ranks.
 struct HostTotals {
   std::int64_t blocks = 0, used_peak = 0;
   KvCopies copies;
@@ -58,7 +63,7 @@ struct HostTotals {
 class KvCache {
  public:
   KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes = false, HostKv host = {},
-          KvBeside beside = {});
+          KvBeside beside = {}, KvStore* store = nullptr);
 
   /// Blocks of a sequence that holds `tokens` tokens.
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
@@ -117,6 +122,8 @@ class KvCache {
  private:
   /// Until `wanted` blocks are free. Returns false and changes nothing if that many cannot be had.
   bool evict(std::int64_t wanted);
+  /// The host has no room for it, or keeps it no longer.
+  void store(const PrefixCache::Evicted& chunk);
   void publish(Sequence& sequence, std::int64_t tokens);
   [[nodiscard]] PrefixMatch match_swapped(const Sequence& sequence) const;
   void take_chunks(Sequence& sequence, std::size_t chunks);
@@ -133,6 +140,7 @@ class KvCache {
   bool swaps_;
   PrefixCache prefixes_;
   HostPool host_;
+  KvStore* store_;  // may be null, may be others' too
   PrefixTotals prefix_totals_;
   KvCopies copies_, copies_total_;
   std::int64_t swapped_ = 0;

@@ -78,6 +78,8 @@ void Replica::handle(std::uint64_t tag) {
     case EventKind::copied:
       if (--slots_[slot].copies_open > 0) return;
       return end_copies(stage, slot);
+    case EventKind::fetched:
+      return take_fetched(stage, slot);
     case EventKind::settled:
       return finish_stage(stage, slot);
     case EventKind::received: {

@@ -122,7 +122,8 @@ class Replica final : public EventHandler {
     copied,   // KV blocks, between a GPU and its host
     settled,  // the last layer, after copies
     received,
-    begun  // a step, with others in flight
+    begun,   // a step, with others in flight
+    fetched  // KV blocks, from a store to the host
   };
   struct Slot {                  // a step in flight
     std::vector<Batch> batches;  // by attention rank
@@ -171,6 +172,9 @@ class Replica final : public EventHandler {
   Seconds price_drafts(Slot& slot);
   void start_stage(std::size_t stage, std::size_t slot);
   void start_copies(std::size_t stage, std::size_t slot);
+  void copy_parts(std::size_t stage, std::size_t slot, Platform::HostCopy direction);
+  bool pass_store(std::size_t stage, std::size_t slot);
+  void take_fetched(std::size_t stage, std::size_t slot);
   void end_copies(std::size_t stage, std::size_t slot);
   void compute(std::size_t stage, std::size_t slot);
   /// A step whose collectives meet others on the node's links; `before` and `after` are no part of

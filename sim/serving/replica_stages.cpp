@@ -60,38 +60,9 @@ void Replica::start_stage(std::size_t stage, std::size_t slot_index) {
   slot.copies_time = Seconds(0.0);
   if (!slot.copies.empty()) {
     start_copies(stage, slot_index);
-    if (config_.host_copies == HostCopies::before) return;
+    if (slot.copies_open > 0 && config_.host_copies == HostCopies::before) return;
   }
   compute(stage, slot_index);
-}
-
-/// Each GPU of a rank with copies moves its part of the blocks, both ways at once.
-void Replica::start_copies(std::size_t stage, std::size_t slot_index) {
-  Slot& slot = slots_[slot_index];
-  const std::vector<GpuId>& gpus = config_.stage_gpus[stage];
-  const std::size_t tensor = gpus.size() / ranks_.size();
-  const std::uint64_t copied = tag(EventKind::copied, stage, slot_index);
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const KvCopies& copies = slot.copies[i / tensor];
-    const auto copy = [&](std::int64_t blocks, Platform::HostCopy direction) {
-      if (blocks == 0) return;
-      ++slot.copies_open;
-      const Bytes size = static_cast<double>(blocks) * config_.kv_block[stage];
-      platform_.copy_host(gpus[i], direction, size, *this, copied);
-    };
-    copy(copies.to_host, Platform::HostCopy::to_host);
-    copy(copies.from_host, Platform::HostCopy::from_host);
-  }
-}
-
-void Replica::end_copies(std::size_t stage, std::size_t slot_index) {
-  Slot& slot = slots_[slot_index];
-  slot.copies_time = platform_.now() - slot.started;
-  if (config_.host_copies == HostCopies::before) {
-    copy_wait_ += slot.copies_time;
-    return compute(stage, slot_index);
-  }
-  if (slot.compute_time) settle(stage, slot_index);
 }
 
 /// The step itself.
@@ -170,20 +141,6 @@ void Replica::end_compute(std::size_t stage, std::size_t slot_index) {
   }
   slot.compute_time = platform_.now() - slot.compute_from;
   if (slot.copies_open == 0) settle(stage, slot_index);
-}
-
-/// Copies and computing have each run alone; layer by layer they wait for each other. Of L equal
-/// layers the copies of each end T / L after those before, and each computes for C / L once its own
-/// copies are over: together max(T + C / L, C + T / L).
-void Replica::settle(std::size_t stage, std::size_t slot_index) {
-  Slot& slot = slots_[slot_index];
-  const Seconds computing = *slot.compute_time;
-  const double layers = config_.layers[stage];
-  const Seconds whole =
-      std::max(slot.copies_time + computing / layers, computing + slot.copies_time / layers);
-  copy_wait_ += whole - computing;
-  platform_.at(std::max(platform_.now(), slot.started + whole), *this,
-               tag(EventKind::settled, stage, slot_index));
 }
 
 void Replica::finish_stage(std::size_t stage, std::size_t slot_index) {

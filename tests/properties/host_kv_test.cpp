@@ -1,7 +1,7 @@
-// Laws of KV blocks in two tiers, under random operations on prompts with real tokens: what is
-// found was computed from the same tokens, wherever it lies; the host never holds more than it has
-// room for; blocks are neither lost nor made; nothing stays in use when nobody is left. A reference
-// keeps the contents of both tiers as tokens.
+// Laws of KV blocks in two or three tiers, under random operations on prompts with real tokens:
+// what is found was computed from the same tokens, wherever it lies; the host never holds more than
+// it has room for; blocks are neither lost nor made; nothing stays in use when nobody is left. A
+// reference keeps the contents of all tiers as tokens.
 
 #include <gtest/gtest.h>
 
@@ -41,14 +41,16 @@ class Contents {
   std::map<std::uint64_t, std::vector<int>> tokens_of_;
 };
 
-void run_random_operations(std::uint64_t seed, HostKv host) {
+/// `store` may be null, and others' blocks may be in it.
+void run_random_operations(std::uint64_t seed, HostKv host, KvStore* store = nullptr) {
   std::mt19937_64 random(seed);
   constexpr std::int64_t blocks = 40;
-  KvCache cache(blocks, 16, true, host);
+  KvCache cache(blocks, 16, true, host, {}, store);
   Contents contents;
   std::vector<Prompt> prompts;
   std::list<Running> all;
-  std::int64_t found_on_host = 0, came_back = 0, to_host = 0, from_host = 0;
+  std::int64_t found_on_host = 0, found_in_store = 0, came_back = 0;
+  KvCopies copied;
 
   const auto start = [&](Running& one) {
     const PrefixMatch match = cache.match_prefix(one.sequence);
@@ -73,6 +75,7 @@ void run_random_operations(std::uint64_t seed, HostKv host) {
     }
     EXPECT_EQ(one.sequence.swapped_blocks, 0);
     found_on_host += match.host_tokens;
+    found_in_store += match.store_tokens;
     came_back += swapped > 0 ? 1 : 0;
     one.held = one.sequence.computed = tokens;
     one.waits = false;
@@ -123,18 +126,25 @@ void run_random_operations(std::uint64_t seed, HostKv host) {
     ASSERT_GE(cache.host().used(), swapped);
     ASSERT_LE(cache.used(), held) << "sequences share blocks, they never use more than they hold";
     ASSERT_GE(cache.free(), 0);
-    const KvCopies copies = cache.take_copies();
-    to_host += copies.to_host;
-    from_host += copies.from_host;
+    if (store != nullptr) {
+      ASSERT_LE(store->used(), store->blocks());
+    }
+    copied += cache.take_copies();
     ASSERT_FALSE(testing::Test::HasFailure());
   }
   const HostTotals totals = cache.host_totals();
-  EXPECT_EQ(totals.copies.to_host, to_host);
-  EXPECT_EQ(totals.copies.from_host, from_host);
+  EXPECT_EQ(totals.copies.to_host, copied.to_host);
+  EXPECT_EQ(totals.copies.from_host, copied.from_host);
+  EXPECT_EQ(totals.copies.to_store, copied.to_store);
+  EXPECT_EQ(totals.copies.from_store, copied.from_store);
+  EXPECT_EQ(16 * copied.from_store, found_in_store) << "what is found there is read once";
   EXPECT_LE(totals.used_peak, host.blocks);
   if (host.blocks >= 50) {
     EXPECT_GT(found_on_host, 1'000) << "hardly anything was found, so this proves little";
-    EXPECT_GT(from_host, 100);
+    EXPECT_GT(copied.from_host, 100);
+  }
+  if (store != nullptr && store->blocks() >= 100) {
+    EXPECT_GT(found_in_store, 1'000) << "hardly anything was found, so this proves little";
   }
   if (host.swaps && host.blocks >= 50) {
     EXPECT_GT(came_back, 50);
@@ -150,6 +160,25 @@ TEST(HostKvProperties, PrefixesInTwoTiers) {
     SCOPED_TRACE(seed);
     run_random_operations(seed, {.blocks = static_cast<std::int64_t>(10 * seed)});
     if (HasFailure()) return;
+  }
+}
+
+KvStoreSettings store_of(StoreWrites writes) {
+  KvStoreSettings settings;
+  settings.bandwidth = BytesPerSecond(1e9);
+  settings.writes = writes;
+  return settings;
+}
+
+TEST(HostKvProperties, PrefixesInThreeTiers) {
+  for (const StoreWrites writes : {StoreWrites::evicted, StoreWrites::computed}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      SCOPED_TRACE(seed);
+      KvStore store(store_of(writes), static_cast<std::int64_t>(20 * seed));
+      run_random_operations(
+          seed, {.blocks = static_cast<std::int64_t>(seed % 3 * 10), .swaps = true}, &store);
+      if (HasFailure()) return;
+    }
   }
 }
 

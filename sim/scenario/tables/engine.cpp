@@ -127,6 +127,19 @@ void expect_expert_kernels(TableReader& table, const Scenario& scenario) {
                            enum_name(chosen)));
 }
 
+/// [engine.kv_store], a table within.
+void read_kv_store(TableReader& engine, Scenario& scenario) {
+  const Value* given = engine.find_table("kv_store");
+  if (given == nullptr) return;
+  TableReader table(*given, engine.diagnostics(), "engine.kv_store");
+  KvStoreSettings& store = scenario.engine.kv_store.emplace();
+  kv_store_keys().read(table, store);
+  store.position = table.position("capacity");
+  finish(table);
+  engine.expect("kv_store", scenario.engine.prefix_caching,
+                "keeps prefixes, and prefix_caching is false: no prompt would look for them");
+}
+
 void check_execution(TableReader& table, const Scenario& scenario) {
   expect_expert_kernels(table, scenario);
   table.expect(
@@ -148,6 +161,7 @@ void read_keys(TableReader& table, const EngineTable& given, Scenario& scenario)
   std::ranges::sort(engine.host.cuda_graph_sizes);
   check_limits(table, given, engine);
   check_memory_keys(table, scenario);
+  read_kv_store(table, scenario);
   check_execution(table, scenario);
 }
 
@@ -222,9 +236,17 @@ Value resolved_engine_table(const Scenario& scenario) {
   if (scenario.engine.speculative) {
     engine.set("speculative", resolved_speculative_table(*scenario.engine.speculative));
   }
+  if (scenario.engine.kv_store)
+    engine.set("kv_store", kv_store_keys().table(*scenario.engine.kv_store));
   append_options(engine, scenario.engine.scheduler.options);
   keep_over_preset(scenario, engine);
   return engine;
+}
+
+KeyTable kv_store_key_table() {
+  return {"engine.kv_store", "",
+          "A disk or a remote store for prefixes that leave the memory of GPUs and hosts.",
+          kv_store_keys().notes()};
 }
 
 KeyTable engine_key_table() {

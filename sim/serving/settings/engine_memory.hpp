@@ -2,7 +2,9 @@
 // takes, its KV blocks, and what becomes of a sequence whose blocks are needed for others.
 #pragma once
 
-#include "sim/base/keys.hpp"
+#include <optional>
+
+#include "sim/serving/settings/kv_store_settings.hpp"
 
 namespace foretoken {
 
@@ -45,6 +47,7 @@ struct EngineMemory {
   std::int64_t kv_blocks = 0;       // 0 = computed from memory; else given (a recorded value)
   bool prefix_caching = true;       // prompts share the KV blocks of equal beginnings
   Bytes host_kv;  // host memory for KV blocks of one replica, all its GPUs; 0 = none
+  std::optional<KvStoreSettings> kv_store;  // [engine.kv_store]
   HostCopies host_copies = HostCopies::layer_wise;
   Preemption preemption = Preemption::recompute;
 };

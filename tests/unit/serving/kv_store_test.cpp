@@ -1,0 +1,113 @@
+// A store behind the cache and the host: what goes there by either policy, what comes back from it,
+// and when.
+
+#include "sim/serving/kv_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/serving/kv_cache.hpp"
+
+namespace foretoken::kv_store_test {
+namespace {
+
+KvStoreSettings settings_of(StoreWrites writes) {
+  KvStoreSettings settings;
+  settings.bandwidth = BytesPerSecond(2e9);
+  settings.latency = Seconds(0.001);
+  settings.writes = writes;
+  return settings;
+}
+
+/// A prompt of chunks of 32 tokens, two blocks each, and one token more.
+Sequence prompt_of(std::vector<std::uint64_t> hashes) {
+  Sequence sequence;
+  sequence.prefix_chunk_tokens = 32;
+  sequence.prompt_tokens = 32 * std::ssize(hashes) + 1;
+  sequence.output_tokens = 1;
+  sequence.prefix_hashes = std::move(hashes);
+  return sequence;
+}
+
+/// Computes the whole prompt and lets go of it.
+void serve(KvCache& cache, std::vector<std::uint64_t> hashes) {
+  Sequence sequence = prompt_of(std::move(hashes));
+  ASSERT_TRUE(cache.start(sequence, cache.match_prefix(sequence), sequence.prompt_tokens));
+  sequence.computed = sequence.prompt_tokens;
+  cache.release(sequence);
+}
+
+TEST(KvStore, TakesWhatLeavesTheHostAndGivesItBack) {
+  KvStore store(settings_of(StoreWrites::evicted), 100);
+  KvCache cache(5, 16, true, {.blocks = 2}, {}, &store);
+  serve(cache, {1, 2});
+  EXPECT_FALSE(cache.take_copies().any());
+  // Both chunks have to go for the next prompt. The host has room for one: chunk 2, the first to
+  // go, is pushed on by chunk 1.
+  serve(cache, {3, 4});
+  KvCopies copies = cache.take_copies();
+  EXPECT_EQ(copies.to_host, 4);
+  EXPECT_EQ(copies.to_store, 2);
+  EXPECT_TRUE(store.holds(2));
+  EXPECT_FALSE(store.holds(1));
+  Sequence again = prompt_of({1, 2});
+  const PrefixMatch match = cache.match_prefix(again);
+  EXPECT_EQ(match.tokens, 64);
+  EXPECT_EQ(match.host_tokens, 32);
+  EXPECT_EQ(match.store_tokens, 32);
+  ASSERT_TRUE(cache.start(again, match, again.prompt_tokens));
+  copies = cache.take_copies();
+  EXPECT_EQ(copies.from_host, 2);
+  EXPECT_EQ(copies.from_store, 2);
+  EXPECT_EQ(cache.prefix_totals().tokens_found, 64);
+  EXPECT_EQ(cache.prefix_totals().tokens_found_host, 32);
+  EXPECT_EQ(cache.prefix_totals().tokens_found_store, 32);
+  cache.release(again);
+}
+
+TEST(KvStore, WithoutHostMemoryTakesWhatLeavesTheGpu) {
+  KvStore store(settings_of(StoreWrites::evicted), 100);
+  KvCache cache(5, 16, true, {}, {}, &store);
+  serve(cache, {1, 2});
+  serve(cache, {3, 4});
+  const KvCopies copies = cache.take_copies();
+  EXPECT_EQ(copies.to_store, 4);
+  EXPECT_EQ(copies.to_host, 0);
+  EXPECT_EQ(store.used(), 4);
+}
+
+TEST(KvStore, OthersFindWhatIsWrittenAsItIsComputed) {
+  KvStore store(settings_of(StoreWrites::computed), 100);
+  KvCache one(9, 16, true, {}, {}, &store), other(9, 16, true, {}, {}, &store);
+  serve(one, {1, 2});
+  EXPECT_EQ(one.take_copies().to_store, 4);
+  const Sequence same = prompt_of({1, 2});
+  EXPECT_EQ(other.match_prefix(same).store_tokens, 64);
+  serve(other, {1, 2});
+  const KvCopies copies = other.take_copies();
+  EXPECT_EQ(copies.from_store, 4);
+  EXPECT_EQ(copies.to_store, 0) << "it is there";
+  EXPECT_EQ(other.match_prefix(same).store_tokens, 0) << "on its own GPU now";
+}
+
+TEST(KvStore, ForgetsWhatWasUsedLongestAgo) {
+  KvStore store(settings_of(StoreWrites::computed), 4);
+  KvCache cache(9, 16, true, {}, {}, &store);
+  serve(cache, {1});
+  serve(cache, {2});
+  serve(cache, {3});
+  EXPECT_FALSE(store.holds(1));
+  EXPECT_TRUE(store.holds(2));
+  EXPECT_EQ(store.used_peak(), 4);
+}
+
+TEST(KvStore, ReadsAndWritesPassOneAfterTheOther) {
+  KvStore store(settings_of(StoreWrites::evicted), 4);
+  // 2 GB at 2 GB/s, and 1 ms more until a read is there.
+  EXPECT_DOUBLE_EQ(store.read(Seconds(1), Bytes(2e9)).value(), 2.001);
+  store.write(Seconds(1.5), Bytes(1e9));
+  EXPECT_DOUBLE_EQ(store.read(Seconds(1.6), Bytes(2e9)).value(), 3.501);
+  EXPECT_DOUBLE_EQ(store.read(Seconds(9), Bytes(2e9)).value(), 10.001);
+}
+
+}  // namespace
+}  // namespace foretoken::kv_store_test
