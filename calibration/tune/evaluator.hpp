@@ -23,7 +23,8 @@ class Evaluator {
   [[nodiscard]] virtual bool is_exhaustible() const { return true; }
 };
 
-/// Looks every candidate up in a recording (`record`'s CSV, plain or gzip) by its parameters.
+/// Looks every candidate up in a recording (`record`'s CSV or a cache, plain or gzip) by its
+/// parameters; one from outside the template by its source and launches.
 std::unique_ptr<Evaluator> make_replay(const std::string& log, GpuSpec gpu);
 
 struct SimulationOptions {
