@@ -4,9 +4,6 @@ set -euo pipefail
 build=$(cd "$1" && pwd)
 program=$build/foretoken
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-work=$(mktemp -d)
-server=
-trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 # shellcheck source=tests/live/served.sh
 source "$source/tests/live/served.sh"
 

@@ -3,9 +3,6 @@
 # scenario, read as vLLM's result by the same steps as a real server's, agrees with the simulation.
 set -euo pipefail
 program=$1 client=$2 source=$3
-work=$(mktemp -d)
-server=
-trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 # shellcheck source=tests/live/served.sh
 source "$source/tests/live/served.sh"
 

@@ -1,4 +1,8 @@
-# What the shell tests share: start_server ARGUMENT... and stop_server, with $program and $work set.
+# What the shell tests share, with $program set: a folder $work that goes with the test, as does the server of
+# start_server ARGUMENT... and stop_server.
+work=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 start_server() {
   : >"$work/server.log"
   "$program" serve --port 0 "$@" >"$work/report.txt" 2>"$work/server.log" &

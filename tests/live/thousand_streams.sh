@@ -2,9 +2,6 @@
 # thousand_streams.sh PROGRAM LOAD_CLIENT SOURCE: a thousand streams at once all complete, in order.
 set -euo pipefail
 program=$1 client=$2 source=$3
-work=$(mktemp -d)
-server=
-trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 # shellcheck source=tests/live/served.sh
 source "$source/tests/live/served.sh"
 

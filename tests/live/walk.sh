@@ -5,9 +5,6 @@
 # reads of that client's result has the TPOT that the plan promised.
 set -euo pipefail
 program=$1 client=$2 source=$3
-work=$(mktemp -d)
-server=
-trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 # shellcheck source=tests/live/served.sh
 source "$source/tests/live/served.sh"
 cd "$work"
