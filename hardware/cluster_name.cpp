@@ -111,14 +111,17 @@ ClusterSpec load_by_path(const std::string& path, const SourcePosition& asked_at
   const auto dash = name.rfind('-');
   if (dash != std::string::npos && parse_counts(std::string_view(name).substr(dash + 1))) {
     const std::vector<std::string> gpus = gpu_names();
-    throw ConfigError(asked_at, fmt::format("cluster '{}': {}", name,
-                                            unknown_name_message("GPU", name.substr(0, dash),
-                                                                 {gpus.begin(), gpus.end()})));
+    throw ConfigError(
+        asked_at,
+        fmt::format("cluster '{}': {}", name,
+                    unknown_name_message("GPU", name.substr(0, dash), {gpus.begin(), gpus.end()})),
+        Mistake::slip);
   }
   const std::vector<std::string> names = cluster_names();
   throw ConfigError(asked_at,
                     unknown_name_message("cluster", name, {names.begin(), names.end()}) +
-                        ", or any <gpu>-<GPUs a node>[x<nodes>], or a path to a TOML file");
+                        ", or any <gpu>-<GPUs a node>[x<nodes>], or a path to a TOML file",
+                    Mistake::slip);
 }
 
 /// "; did you mean 'h100-sxm-8x128-superpod'?", or "": of names that are more than counts.

@@ -50,7 +50,8 @@ FabricCosts load_fabric(const std::string& name_or_path, const SourcePosition& a
   const std::vector<std::string> names = fabric_names();
   throw ConfigError(asked_at,
                     unknown_name_message("fabric", name_or_path, {names.begin(), names.end()}) +
-                        ", or a path to a TOML file");
+                        ", or a path to a TOML file",
+                    Mistake::slip);
 }
 
 FabricCosts read_fabric_costs(const Value& root) {

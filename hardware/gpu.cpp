@@ -161,7 +161,8 @@ GpuSpec load_gpu(const std::string& name_or_path, const SourcePosition& asked_at
   if (found.size() > 1) throw ConfigError(asked_at, ambiguous_gpu_message(name_or_path, found));
   const std::vector<std::string> names = gpu_names();
   throw ConfigError(asked_at,
-                    unknown_name_message("GPU", name_or_path, {names.begin(), names.end()}));
+                    unknown_name_message("GPU", name_or_path, {names.begin(), names.end()}),
+                    Mistake::slip);
 }
 
 GpuSpec read_gpu(const Value& root) {

@@ -39,7 +39,8 @@ Value load_spec_file(const std::string& path, std::string_view kind,
                      const SourcePosition& asked_at) {
   std::error_code unreachable;
   if (!std::filesystem::exists(path, unreachable)) {
-    throw ConfigError(asked_at, fmt::format("the {} file '{}' does not exist", kind, path));
+    throw ConfigError(asked_at, fmt::format("the {} file '{}' does not exist", kind, path),
+                      Mistake::slip);
   }
   return load_toml(path);
 }

@@ -83,9 +83,11 @@ Routing parse_routing(std::string_view text, const SourcePosition& position) {
     }
     return {Routing::Kind::balancedness, *target, {}};
   }
-  throw ConfigError(position, fmt::format("unknown routing '{}'; write \"balanced\", "
-                                          "\"power_law:1.2\" or \"balancedness:0.8\"",
-                                          text));
+  throw ConfigError(position,
+                    fmt::format("unknown routing '{}'; write \"balanced\", "
+                                "\"power_law:1.2\" or \"balancedness:0.8\"",
+                                text),
+                    Mistake::slip);
 }
 
 std::string routing_text(const Routing& routing) {

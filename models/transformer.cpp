@@ -63,7 +63,8 @@ std::string imported_name(const Value& config, const std::filesystem::path& path
 
 Transformer load_file(const std::string& path, const SourcePosition& asked_at) {
   if (!exists(path)) {
-    throw ConfigError(asked_at, fmt::format("the model file '{}' does not exist", path));
+    throw ConfigError(asked_at, fmt::format("the model file '{}' does not exist", path),
+                      Mistake::slip);
   }
   // A model's folder, as it is downloaded.
   const std::string inside = (std::filesystem::path(path) / "config.json").string();
@@ -106,7 +107,7 @@ Transformer load_model(const std::string& name_or_path, const SourcePosition& as
     if (named->released) model.released = *named->released;
     return model;
   }
-  throw ConfigError(asked_at, unknown_model_message(name_or_path));
+  throw ConfigError(asked_at, unknown_model_message(name_or_path), Mistake::slip);
 }
 
 const LayerKind* Transformer::kind(int layer) const {

@@ -29,7 +29,7 @@ struct TritonBlasConfig {
       const auto catalog = tile_model_catalog();
       for (const auto& entry : catalog.entries()) models.push_back(entry.name);
       options.expect("model", std::ranges::find(models, config.model) != models.end(),
-                     unknown_name_message("tile model", config.model, models));
+                     unknown_name_message("tile model", config.model, models), Mistake::slip);
     }
     std::string text;
     if (options.read("tile", text)) {

@@ -35,11 +35,11 @@ std::string SourcePosition::text() const {
 ConfigError::ConfigError(std::vector<Diagnostic> diagnostics)
     : std::runtime_error(joined(diagnostics)), diagnostics_(std::move(diagnostics)) {}
 
-ConfigError::ConfigError(SourcePosition position, std::string message)
-    : ConfigError(std::vector<Diagnostic>{{std::move(position), std::move(message)}}) {}
+ConfigError::ConfigError(SourcePosition position, std::string message, Mistake mistake)
+    : ConfigError(std::vector<Diagnostic>{{std::move(position), std::move(message), mistake}}) {}
 
-void Diagnostics::add(SourcePosition position, std::string message) {
-  entries_.push_back({std::move(position), std::move(message)});
+void Diagnostics::add(SourcePosition position, std::string message, Mistake mistake) {
+  entries_.push_back({std::move(position), std::move(message), mistake});
 }
 
 bool Diagnostics::attempt(const std::function<void()>& load) {

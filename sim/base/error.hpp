@@ -26,16 +26,22 @@ struct SourcePosition {
   [[nodiscard]] std::string text() const;
 };
 
+/// slip: wrong wherever it stands: a name or key that nobody knows, a file that is not there, a
+/// value of the wrong type or out of its range. misfit: fine by itself, but not with the rest of
+/// the scenario or on that hardware.
+enum class Mistake { misfit, slip };
+
 struct Diagnostic {
   SourcePosition position;
   std::string message;
+  Mistake mistake = Mistake::misfit;
 };
 
 /// The user's mistakes, all those of a file together. what() has one line each.
 class ConfigError : public std::runtime_error {
  public:
   explicit ConfigError(std::vector<Diagnostic> diagnostics);
-  ConfigError(SourcePosition position, std::string message);
+  ConfigError(SourcePosition position, std::string message, Mistake mistake = Mistake::misfit);
 
   [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
@@ -46,7 +52,7 @@ class ConfigError : public std::runtime_error {
 /// Collects mistakes while a file is read, so that they are reported together.
 class Diagnostics {
  public:
-  void add(SourcePosition position, std::string message);
+  void add(SourcePosition position, std::string message, Mistake mistake = Mistake::misfit);
   /// Runs `load`; a ConfigError thrown there is kept here and false is returned.
   bool attempt(const std::function<void()>& load);
   [[nodiscard]] bool empty() const { return entries_.empty(); }

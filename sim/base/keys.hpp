@@ -236,7 +236,8 @@ class Key {
       if (is_required && !table.has(name)) return;
       if (!Form::read(table, name, value) || detail::is_within(range, value)) return;
       table.expect(name, false,
-                   detail::range_message(range, detail::value_text(Form::write(value))));
+                   detail::range_message(range, detail::value_text(Form::write(value))),
+                   Mistake::slip);
     };
   }
 

@@ -47,7 +47,7 @@ class Registry {
     }
     std::vector<std::string_view> known;
     for (const Entry& entry : entries_) known.push_back(entry.name);
-    throw ConfigError(position, unknown_name_message(kind_, name, known));
+    throw ConfigError(position, unknown_name_message(kind_, name, known), Mistake::slip);
   }
 
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }

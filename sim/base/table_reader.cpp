@@ -88,7 +88,7 @@ std::string found(const Value& value) {
 }
 
 template <class T>
-std::string misfit(const Value& value, const std::vector<T>&) {
+std::string unlike(const Value& value, const std::vector<T>&) {
   const auto* array = std::get_if<ValueArray>(&value.data);
   if (array == nullptr) return "not " + found(value);
   T ignored{};
@@ -98,7 +98,7 @@ std::string misfit(const Value& value, const std::vector<T>&) {
 }
 
 template <class T>
-std::string misfit(const Value& value, const T&) {
+std::string unlike(const Value& value, const T&) {
   return "not " + found(value);
 }
 
@@ -109,12 +109,12 @@ TableReader::TableReader(const Value& table, Diagnostics& diagnostics, std::stri
   FORETOKEN_CHECK(table.is_object(), "TableReader on {}", type_name(table));
 }
 
-#define FORETOKEN_READ(type, expected)                                              \
-  bool TableReader::read(std::string_view key, type& out) {                         \
-    const Value* value = find(key);                                                 \
-    if (value == nullptr) return false;                                             \
-    if (take(*value, out)) return true;                                             \
-    return fail(key, fmt::format("must be " expected ", {}", misfit(*value, out))); \
+#define FORETOKEN_READ(type, expected)                                                             \
+  bool TableReader::read(std::string_view key, type& out) {                                        \
+    const Value* value = find(key);                                                                \
+    if (value == nullptr) return false;                                                            \
+    if (take(*value, out)) return true;                                                            \
+    return fail(key, fmt::format("must be " expected ", {}", unlike(*value, out)), Mistake::slip); \
   }
 FORETOKEN_READ(bool, "true or false")
 FORETOKEN_READ(int, "an integer up to 2147483647")
@@ -136,17 +136,18 @@ const Value* TableReader::find_table(std::string_view key) {
   const Value* value = find(key);
   if (value == nullptr) return nullptr;
   if (value->is_object()) return value;
-  fail(key, fmt::format("must be a table, not {}", type_name(*value)));
+  fail(key, fmt::format("must be a table, not {}", type_name(*value)), Mistake::slip);
   return nullptr;
 }
 
-void TableReader::expect(std::string_view key, bool condition, std::string_view message) {
-  if (!condition && std::ranges::find(failed_, key) == failed_.end()) fail(key, message);
+void TableReader::expect(std::string_view key, bool condition, std::string_view message,
+                         Mistake mistake) {
+  if (!condition && std::ranges::find(failed_, key) == failed_.end()) fail(key, message, mistake);
 }
 
-bool TableReader::fail(std::string_view key, std::string_view message) {
+bool TableReader::fail(std::string_view key, std::string_view message, Mistake mistake) {
   failed_.emplace_back(key);
-  diagnostics_->add(position(key), fmt::format("{}: {}", full_name(key), message));
+  diagnostics_->add(position(key), fmt::format("{}: {}", full_name(key), message), mistake);
   return false;
 }
 
@@ -161,7 +162,8 @@ void TableReader::finish(const std::function<std::string(std::string_view)>& hom
     std::string remedy = fmt::format(". Known: {}", fmt::join(known, ", "));
     if (!nearest.empty()) remedy = fmt::format("; did you mean '{}'?", nearest);
     if (!owner.empty()) remedy = fmt::format("; it belongs to {}", owner);
-    diagnostics_->add(value.position, fmt::format("unknown {} '{}'{}{}", noun, key, where, remedy));
+    diagnostics_->add(value.position, fmt::format("unknown {} '{}'{}{}", noun, key, where, remedy),
+                      Mistake::slip);
   }
 }
 
@@ -195,13 +197,15 @@ bool TableReader::read_quantity_text(std::string_view key, std::string& out,
   const Value* value = find(key);
   if (value == nullptr) return false;
   if (take(*value, out)) return true;
-  return fail(key, fmt::format("must be a quantity in quotes, for example \"{}\", not {}", example,
-                               found(*value)));
+  return fail(key,
+              fmt::format("must be a quantity in quotes, for example \"{}\", not {}", example,
+                          found(*value)),
+              Mistake::slip);
 }
 
 bool TableReader::fail_unknown_name(std::string_view key, const std::string& name,
                                     const std::vector<std::string_view>& known) {
-  return fail(key, unknown_name_message("value", name, known));
+  return fail(key, unknown_name_message("value", name, known), Mistake::slip);
 }
 
 bool TableReader::has(std::string_view key) {

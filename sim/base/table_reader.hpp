@@ -41,7 +41,9 @@ class TableReader {
   bool read(std::string_view key, Quantity<Dimension>& out) {
     std::string text;
     if (!read_quantity_text(key, text, quantity_example<Quantity<Dimension>>())) return false;
-    if (const auto problem = parse_quantity(text, out)) return fail(key, *problem);
+    if (const auto problem = parse_quantity(text, out)) {
+      return fail(key, *problem, Mistake::slip);
+    }
     return true;
   }
 
@@ -72,9 +74,10 @@ class TableReader {
   const Value* find_table(std::string_view key);
 
   /// Reports `message` at `key` unless `condition` holds or the key already has a mistake.
-  void expect(std::string_view key, bool condition, std::string_view message);
+  void expect(std::string_view key, bool condition, std::string_view message,
+              Mistake mistake = Mistake::misfit);
   /// Reports a mistake at `key`; returns false for `return fail(...)`.
-  bool fail(std::string_view key, std::string_view message);
+  bool fail(std::string_view key, std::string_view message, Mistake mistake = Mistake::misfit);
 
   /// Reports every key that nobody asked for. `home` names the table that a key belongs to, "" if
   /// there is none; asked where no key of this table is spelt nearly so.

@@ -13,17 +13,6 @@ std::vector<std::string> keys_of(const LayoutChoice& axis) {
   return axis.parts.empty() ? std::vector<std::string>{axis.key} : axis.parts;
 }
 
-/// A reader says "unknown NOUN 'name'" or that a file "does not exist", or begins with the key
-/// whose value is of the wrong type or size; whoever finds that things do not go together says it
-/// in other words.
-bool is_slip(const std::string& message, const LayoutChoice& axis) {
-  for (const char* words : {"unknown ", "' does not exist"})
-    if (message.find(words) != std::string::npos) return true;
-  return std::ranges::any_of(keys_of(axis), [&](const std::string& key) {
-    return message.starts_with(key + ": must be");
-  });
-}
-
 bool same(const Diagnostic& one, const Diagnostic& other) {
   return one.message == other.message && one.position.file == other.position.file &&
          one.position.line == other.position.line;
@@ -63,7 +52,7 @@ Diagnostic ChoiceComplaints::placed(const Diagnostic& diagnostic, const Layout& 
     axis = i;
     const std::size_t index = value_index(i, layout);
     if (index >= axes_[i].positions.size()) return diagnostic;
-    return {axes_[i].positions[index], diagnostic.message};
+    return {axes_[i].positions[index], diagnostic.message, diagnostic.mistake};
   }
   return diagnostic;
 }
@@ -72,7 +61,7 @@ void ChoiceComplaints::refuse(const Layout& layout, const ConfigError& error) {
   for (const Diagnostic& diagnostic : error.diagnostics()) {
     std::optional<std::size_t> axis;
     Diagnostic complaint = placed(diagnostic, layout, axis);
-    if (axis && is_slip(complaint.message, axes_[*axis]))
+    if (axis && complaint.mistake == Mistake::slip)
       values_[*axis][value_index(*axis, layout)].slip = complaint;
     const bool is_known =
         std::ranges::any_of(all_, [&](const Diagnostic& other) { return same(complaint, other); });
@@ -90,14 +79,14 @@ void ChoiceComplaints::throw_if_any() const {
           told, [&](const Diagnostic& other) { return same(*value.slip, other); });
       if (is_told) continue;
       told.push_back(*value.slip);
-      slips.add(value.slip->position, value.slip->message);
+      slips.add(value.slip->position, value.slip->message, Mistake::slip);
     }
   }
   slips.throw_if_any();
   if (any_accepted_) return;
   Diagnostics reasons;
   for (std::size_t i = 0; i < std::min(all_.size(), reasons_max); ++i)
-    reasons.add(all_[i].position, all_[i].message);
+    reasons.add(all_[i].position, all_[i].message, all_[i].mistake);
   reasons.throw_if_any();
 }
 

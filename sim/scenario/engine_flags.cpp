@@ -128,7 +128,7 @@ void report_as_written(const ConfigError& found, const std::string& table_name,
       if (!message.starts_with(start)) continue;
       message.replace(0, start.size(), fmt::format("{}.{}:", table_name, name));
     }
-    diagnostics.add(entry.position, message);
+    diagnostics.add(entry.position, message, entry.mistake);
   }
 }
 

@@ -231,7 +231,8 @@ EnginePreset load_engine_preset(const std::string& name_or_path, const SourcePos
     std::error_code unreachable;
     if (!std::filesystem::exists(name_or_path, unreachable)) {
       throw ConfigError(asked_at,
-                        fmt::format("the engine preset '{}' does not exist", name_or_path));
+                        fmt::format("the engine preset '{}' does not exist", name_or_path),
+                        Mistake::slip);
     }
     return read_engine_preset(load_toml(name_or_path), name_or_path);
   }
@@ -239,8 +240,9 @@ EnginePreset load_engine_preset(const std::string& name_or_path, const SourcePos
   const auto found = std::ranges::find(files, name_or_path, &EmbeddedFile::stem);
   if (found == files.end()) {
     const std::vector<std::string> names = engine_preset_names();
-    throw ConfigError(asked_at, unknown_name_message("engine preset", name_or_path,
-                                                     {names.begin(), names.end()}));
+    throw ConfigError(
+        asked_at, unknown_name_message("engine preset", name_or_path, {names.begin(), names.end()}),
+        Mistake::slip);
   }
   return read_engine_preset(parse_toml(found->text, "preset " + name_or_path), name_or_path);
 }

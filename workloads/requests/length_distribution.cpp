@@ -45,11 +45,11 @@ std::unique_ptr<LengthDistribution> read_lengths(TableReader& workload, std::str
   if (value->is_object()) return make(*value, full_key, diagnostics, inputs, registry);
   int tokens = 0;
   if (!std::holds_alternative<std::int64_t>(value->data)) {
-    workload.fail(key, fmt::format("is {}; {}", type_name(*value), example));
+    workload.fail(key, fmt::format("is {}; {}", type_name(*value), example), Mistake::slip);
     return nullptr;
   }
   if (!workload.read(key, tokens)) return nullptr;
-  workload.expect(key, tokens >= 1, "must be at least 1");
+  workload.expect(key, tokens >= 1, "must be at least 1", Mistake::slip);
   Value options = named("fixed", value->position);
   options.set("value", tokens);
   return tokens >= 1 ? make(options, full_key, diagnostics, inputs, registry) : nullptr;

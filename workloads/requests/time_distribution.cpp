@@ -40,10 +40,11 @@ std::optional<TimeDistribution> read_named(TableReader& table) {
     const Seconds median = require_time(table, "median");
     double sigma = 0.0;
     table.require("sigma", sigma);
-    table.expect("sigma", sigma >= 0.0 && sigma <= 10.0, "must be from 0 (always equal) to 10");
+    table.expect("sigma", sigma >= 0.0 && sigma <= 10.0, "must be from 0 (always equal) to 10",
+                 Mistake::slip);
     return TimeDistribution::lognormal(median, sigma);
   }
-  table.fail("distribution", unknown_name_message("distribution", name, known));
+  table.fail("distribution", unknown_name_message("distribution", name, known), Mistake::slip);
   return std::nullopt;
 }
 

@@ -215,7 +215,7 @@ class WorkloadReader {
     if (table_.find("prefix_block_tokens") == nullptr) return;
     traffic_.prefix_block_tokens = given_.prefix_block_tokens;
     table_.expect("prefix_block_tokens", traffic_.prefix_block_tokens <= prefix_block_tokens_max,
-                  fmt::format("must be at most {}", prefix_block_tokens_max));
+                  fmt::format("must be at most {}", prefix_block_tokens_max), Mistake::slip);
     table_.expect(
         "prefix_block_tokens", shares || traffic_.has_trajectories(),
         "has no meaning without sessions, agents, system_prompts or a trace whose requests "
@@ -241,7 +241,7 @@ class WorkloadReader {
     traffic_.limits = given_.limits;
     table_.expect("requests",
                   given_.limits.requests.value_or(1) <= std::numeric_limits<std::uint32_t>::max(),
-                  "must be at most 4294967295");
+                  "must be at most 4294967295", Mistake::slip);
   }
 
   /// The table with what was found out about the trace.

@@ -94,7 +94,7 @@ void check_pool_name(TableReader& table, const Scenario& scenario, const Failure
                                    "whoever stands on it fails",
                                    enum_name(failure.part)));
   } else if (std::ranges::find(pools, failure.pool) == pools.end()) {
-    table.fail("pool", unknown_name_message("pool", failure.pool, pools));
+    table.fail("pool", unknown_name_message("pool", failure.pool, pools), Mistake::slip);
   }
 }
 

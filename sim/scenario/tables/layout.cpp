@@ -17,11 +17,12 @@ void read_replicas(TableReader& table, Scenario& scenario) {
   if (given == nullptr || !given->is_string()) {
     table.read("replicas", deployment.replicas);
     table.expect("replicas", deployment.replicas >= 1,
-                 fmt::format("must be at least 1, not {}", deployment.replicas));
+                 fmt::format("must be at least 1, not {}", deployment.replicas), Mistake::slip);
     return;
   }
   if (std::get<std::string>(given->data) != "auto") {
-    table.fail("replicas", "must be a number or \"auto\" (as many as the cluster holds)");
+    table.fail("replicas", "must be a number or \"auto\" (as many as the cluster holds)",
+               Mistake::slip);
     return;
   }
   deployment.replicas = replicas_auto;
@@ -39,7 +40,7 @@ void read_nodes(TableReader& table, Scenario& scenario) {
     if (groups.empty()) {
       table.fail("nodes", "is for clusters with groups of different nodes; leave it out");
     } else if (found == groups.end()) {
-      table.fail("nodes", unknown_name_message("group of nodes", name, known));
+      table.fail("nodes", unknown_name_message("group of nodes", name, known), Mistake::slip);
     } else {
       scenario.deployment.node_group = static_cast<std::size_t>(found - groups.begin());
       scenario.cluster = scenario.cluster.seen_from(scenario.deployment.node_group);
@@ -180,7 +181,8 @@ void read_layout(TableReader& table, Scenario& scenario) {
                "are for a pipeline; set pipeline_parallel");
   if (!is_all_reduce_name(deployment.all_reduce)) {
     table.fail("all_reduce",
-               unknown_name_message("algorithm", deployment.all_reduce, all_reduce_names()));
+               unknown_name_message("algorithm", deployment.all_reduce, all_reduce_names()),
+               Mistake::slip);
   }
   check_size(table, deployment.layout);
   if (table.find("expert_exchange") != nullptr) check_expert_exchange(table, scenario);

@@ -60,9 +60,11 @@ void expect_known_routing(std::string_view routing, const SourcePosition& positi
                                                "histograms"};
   const std::string_view word = routing.substr(0, routing.find(':'));
   if (std::ranges::find(known, word) == known.end()) {
-    throw ConfigError(position, fmt::format("{}; as in \"power_law:1.2\", \"balancedness:0.8\", "
-                                            "\"balancedness:0.55+-0.06\", \"histograms:FILE\"",
-                                            unknown_name_message("expert routing", word, known)));
+    throw ConfigError(position,
+                      fmt::format("{}; as in \"power_law:1.2\", \"balancedness:0.8\", "
+                                  "\"balancedness:0.55+-0.06\", \"histograms:FILE\"",
+                                  unknown_name_message("expert routing", word, known)),
+                      Mistake::slip);
   }
 }
 

@@ -16,7 +16,7 @@ void read_stretch(TableReader& predictor, Scenario& scenario) {
     double factor = 1;
     if (!table.read(name, factor)) continue;
     table.expect(name, factor >= stretch_min && factor <= stretch_max,
-                 "must be from 0.01 to 100: what times are multiplied by");
+                 "must be from 0.01 to 100: what times are multiplied by", Mistake::slip);
     scenario.price_stretch.emplace_back(name, factor);
   }
   table.finish();

@@ -25,7 +25,10 @@ std::string told(const ChoiceComplaints& complaints) {
   return "";
 }
 
-ConfigError at(const std::string& set, const std::string& message) {
+ConfigError slip_at(const std::string& set, const std::string& message) {
+  return {SourcePosition{"--set " + set}, message, Mistake::slip};
+}
+ConfigError misfit_at(const std::string& set, const std::string& message) {
   return {SourcePosition{"--set " + set}, message};
 }
 
@@ -33,8 +36,10 @@ TEST(ChoiceComplaints, ANameThatNobodyKnowsIsToldWhereItStands) {
   const auto choices = axes();
   ChoiceComplaints complaints(choices);
   complaints.accept({{"a", "bf16", "1:1"}});
-  complaints.refuse({{"a", "fp9", "1:1"}}, at("model.dtype=fp9", "model.dtype: unknown value"));
-  complaints.refuse({{"b", "fp9", "1:1"}}, at("model.dtype=fp9", "model.dtype: unknown value"));
+  complaints.refuse({{"a", "fp9", "1:1"}},
+                    slip_at("model.dtype=fp9", "model.dtype: unknown value"));
+  complaints.refuse({{"b", "fp9", "1:1"}},
+                    slip_at("model.dtype=fp9", "model.dtype: unknown value"));
   EXPECT_EQ(told(complaints), "s.toml:7:9: model.dtype: unknown value");
 }
 
@@ -42,8 +47,9 @@ TEST(ChoiceComplaints, WhatDoesNotGoTogetherIsNoSlip) {
   const auto choices = axes();
   ChoiceComplaints complaints(choices);
   complaints.accept({{"a", "bf16", "1:1"}});
-  complaints.refuse({{"a", "fp9", "1:1"}},
-                    at("model.dtype=fp9", "model.dtype: is \"fp9\", but a has none"));
+  complaints.refuse(
+      {{"a", "fp9", "1:1"}},
+      misfit_at("model.dtype=fp9", "model.dtype: must be known to a, but is \"fp9\""));
   EXPECT_EQ(told(complaints), "");
 }
 
@@ -51,7 +57,7 @@ TEST(ChoiceComplaints, AValueThatSomeChoiceTakesIsNoSlip) {
   const auto choices = axes();
   ChoiceComplaints complaints(choices);
   complaints.accept({{"b", "fp9", "1:1"}});
-  complaints.refuse({{"a", "fp9", "1:1"}}, at("model.dtype=fp9", "model.dtype: must be bf16"));
+  complaints.refuse({{"a", "fp9", "1:1"}}, slip_at("model.dtype=fp9", "model.dtype: must be bf16"));
   EXPECT_EQ(told(complaints), "");
 }
 
@@ -60,7 +66,7 @@ TEST(ChoiceComplaints, PartsOfARatioAreItsValue) {
   ChoiceComplaints complaints(choices);
   complaints.accept({{"a", "bf16", "1:1"}});
   complaints.refuse({{"a", "bf16", "1:0"}},
-                    at("pool.d.replicas=0", "pool.d.replicas: must be at least 1, not 0"));
+                    slip_at("pool.d.replicas=0", "pool.d.replicas: must be at least 1, not 0"));
   EXPECT_EQ(told(complaints), "--set pool.d.replicas=0: pool.d.replicas: must be at least 1, not 0")
       << "this axis has no position for its second value";
 }
@@ -69,7 +75,8 @@ TEST(ChoiceComplaints, IfNothingCanBeEveryReasonIsToldOnce) {
   const auto choices = axes();
   ChoiceComplaints complaints(choices);
   for (const char* gpu : {"a", "b"}) {
-    complaints.refuse({{gpu, "bf16", "1:1"}}, at("model.dtype=bf16", "3 does not divide 64"));
+    complaints.refuse({{gpu, "bf16", "1:1"}},
+                      misfit_at("model.dtype=bf16", "3 does not divide 64"));
     complaints.refuse({{gpu, "fp9", "1:1"}}, {{"s.toml", 2, 1}, "no room"});
   }
   EXPECT_EQ(told(complaints), "s.toml:2:1: no room\ns.toml:7:3: 3 does not divide 64");
