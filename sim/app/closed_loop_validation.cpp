@@ -7,6 +7,7 @@
 #include "sim/app/subcommand.hpp"
 #include "sim/app/sweep_progress.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
@@ -74,7 +75,7 @@ PointReport measured_report(const ClosedLoopPoints& loaded, const ServerSettings
 }
 
 Report simulate_point(Value scenario, const std::vector<std::string>& overrides) {
-  for (const std::string& assignment : overrides) apply_override(scenario, assignment);
+  apply_changes(scenario, parse_changes(overrides));
   Report report = run_with_intervals(read_scenario(scenario, {".", false}));
   if (report.requests.completed < report.requests.arrived) {
     throw std::runtime_error("requests failed: the model's context or the KV cache is too small");

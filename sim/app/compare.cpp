@@ -49,7 +49,7 @@ struct CompareOptions {
 /// The names of the scenario's pools, in the order of the file.
 std::vector<std::string> pool_names(const CompareOptions& options) {
   Value root = load_toml(options.scenario);
-  for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+  apply_changes(root, parse_changes(options.overrides));
   std::vector<std::string> names;
   const Value* pools = root.find("pool");
   if (pools == nullptr || !pools->is_object()) return names;
@@ -130,7 +130,7 @@ std::string export_best(const CompareOptions& options, const Comparison& compari
   const BestLayout& best = comparison.best.front();
   const ComparedLayout& row = comparison.rows[best.row];
   const Scenario scenario = load_scenario(
-      options.scenario, with(options.overrides, row.layout.request(comparison.choices)));
+      options.scenario, with(options.overrides, row.layout.request(comparison.choices).changes));
   return fmt::format(
       "\n  {}, the {}:\n{}", layout_text(comparison, row), best.goal(),
       write_export(options.export_folder, scenario, outputs, terminal_width(stdout)));
@@ -142,7 +142,8 @@ int compare(const CompareOptions& options) {
   const std::vector<const Figure*> chosen_goals = goals(options.goals);
   bool is_warned = options.quiet;
   check_choices(choices, [&](const RunRequest& request) {
-    const Scenario scenario = load_scenario(options.scenario, with(options.overrides, request));
+    const Scenario scenario =
+        load_scenario(options.scenario, with(options.overrides, request.changes));
     if (!std::exchange(is_warned, true)) warn_of_left_out(scenario.model);
     check_scenario(scenario, Catalogs());
   });
@@ -160,7 +161,7 @@ int compare(const CompareOptions& options) {
   }
   const Question asked = load_question(options.scenario, options.overrides);
   Value root = asked.scenario;
-  for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+  apply_changes(root, parse_changes(options.overrides));
   RunStore store(
       folder / "runs.sqlite",
       question_of(root, options.scenario, {version(), "/proc/self/exe"}, values_of(choices)));

@@ -75,9 +75,9 @@ void members(Archive& a, Probed& probed) {
 namespace {
 
 Probed probe(const ExplainOptions& options, const LatencyQuestion& question,
-             const std::vector<std::string>& changes) {
-  const Report report = run_scenario(
-      load_scenario(options.scenario, with(options.overrides, RunRequest{changes})), Catalogs());
+             const Changes& changes) {
+  const Report report =
+      run_scenario(load_scenario(options.scenario, with(options.overrides, changes)), Catalogs());
   Probed found;
   try {
     const LatencyAnswer answered = answer(report, question);
@@ -145,7 +145,7 @@ std::vector<std::string> command_of(const ExplainOptions& options) {
 }
 
 int explain(const ExplainOptions& options) {
-  const Scenario scenario = load_scenario(options.scenario, options.overrides);
+  const Scenario scenario = load_scenario(options.scenario, parse_changes(options.overrides));
   Outputs outputs(inputs_of(options.scenario, options.overrides));
   if (!options.report_path.empty()) {
     check_page_charts();
@@ -158,7 +158,7 @@ int explain(const ExplainOptions& options) {
   std::optional<Probed> first;
   {
     Probes probes(options.jobs);
-    const auto job = [&](const std::vector<std::string>& changes) -> std::function<Probed()> {
+    const auto job = [&](const Changes& changes) -> std::function<Probed()> {
       return [&options, &explanation, changes] {
         return probe(options, explanation.question, changes);
       };
@@ -169,7 +169,7 @@ int explain(const ExplainOptions& options) {
     if (!options.split_only) {
       std::vector<RelaxedRun>& runs = explanation.relaxed = relaxations(scenario, first->kv_blocks);
       const bool ran = run_all(
-          probes, runs.size(), [&](std::size_t i) { return job(runs[i].overrides); },
+          probes, runs.size(), [&](std::size_t i) { return job(runs[i].changes); },
           [&](const Finished<Probed>& finished) {
             RelaxedRun& run = runs[finished.ticket];
             run.message = finished.outcome.message;

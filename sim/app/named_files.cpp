@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "sim/base/change.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/fingerprint.hpp"
 #include "sim/base/toml.hpp"
@@ -74,7 +75,7 @@ std::vector<NamedFile> named_files(const Value& root, const fs::path& folder) {
 std::vector<fs::path> inputs_of(const fs::path& scenario,
                                 const std::vector<std::string>& overrides) {
   Value root = load_toml(scenario);
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  apply_changes(root, parse_changes(overrides));
   std::vector<fs::path> inputs = {scenario};
   for (NamedFile& file : named_files(root, scenario.parent_path()))
     inputs.push_back(std::move(file.path));

@@ -15,21 +15,24 @@ namespace foretoken {
 void add_outcome(CLI::App& program, Action& chosen) {
   struct Options {
     std::string scenario;
-    RunRequest request;
+    std::vector<std::string> overrides;
+    std::optional<std::int64_t> misses_max;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand(
       "outcome", "Run a scenario for another program: its outcome as one line of JSON");
   command->group("");  // not for people
   command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
-  command->add_option("--set", options->request.overrides, "Change a key, as table.key=value")
+  command->add_option("--set", options->overrides, "Change a key, as table.key=value")
       ->allow_extra_args(false);
-  command->add_option("--misses-max", options->request.misses_max,
+  command->add_option("--misses-max", options->misses_max,
                       "The run may end once more requests have missed the SLO");
   command->callback([options, &chosen] {
     chosen = [options] {
-      const RunOutcome outcome = outcome_of<Report>(
-          [&] { return run_row(load_question(options->scenario), options->request); });
+      const RunOutcome outcome = outcome_of<Report>([&] {
+        return run_row(load_question(options->scenario),
+                       {parse_changes(options->overrides), options->misses_max});
+      });
       show_data(told(outcome_value(outcome)) + "\n");
       return 0;
     };

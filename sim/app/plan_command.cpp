@@ -28,7 +28,7 @@ namespace {
 /// What stands on the command line takes the place of what stands in the file.
 Value plan_root(const PlanCommand& options) {
   Value root = load_toml(options.scenario);
-  for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+  apply_changes(root, parse_changes(options.overrides));
   Value* plan = nullptr;
   if (root.find("plan") == nullptr) root.set("plan", Value());
   for (auto& [key, table] : std::get<ValueObject>(root.data)) {
@@ -62,7 +62,8 @@ Value plan_root(const PlanCommand& options) {
     plan->set(list.key, std::move(chosen));
   }
   if (options.cheapest) plan->set("front", false);
-  if (!options.margin.empty()) apply_override(root, "plan.margin=" + options.margin);
+  if (!options.margin.empty())
+    apply_changes(root, {Change::parse("plan.margin=" + options.margin)});
   return root;
 }
 
@@ -105,8 +106,8 @@ class PlanCall {
     if (program_.check) {
       check_plan_space(
           settings_,
-          [&](const std::vector<std::string>& keys) {
-            Scenario scenario = load(keys);
+          [&](const Changes& changes) {
+            Scenario scenario = load(changes);
             program_.check(scenario);
             return scenario;
           },
@@ -145,11 +146,11 @@ class PlanCall {
     return time;
   }
 
-  [[nodiscard]] Scenario load(const std::vector<std::string>& keys) const {
-    return load_scenario(options_.scenario, with(options_.overrides, RunRequest{keys}));
+  [[nodiscard]] Scenario load(const Changes& changes) const {
+    return load_scenario(options_.scenario, with(options_.overrides, changes));
   }
   [[nodiscard]] LoadScenario loader() const {
-    return [this](const std::vector<std::string>& keys) { return load(keys); };
+    return [this](const Changes& changes) { return load(changes); };
   }
   [[nodiscard]] bool wants_page() const { return !options_.report_path.empty(); }
   [[nodiscard]] PlanSizing sizing() const {
@@ -252,7 +253,7 @@ class PlanCall {
   std::vector<HardwareChange> changes_;
   std::optional<Seconds> time_limit_;
   std::filesystem::path folder_;
-  std::optional<std::vector<std::string>> chosen_;  // keys of the cheapest's run
+  std::optional<Changes> chosen_;  // keys of the cheapest's run
 };
 
 }  // namespace

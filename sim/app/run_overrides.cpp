@@ -21,9 +21,10 @@ void add_goal_option(CLI::App& command, std::vector<std::string>& goals) {
       ->allow_extra_args(false);
 }
 
-std::vector<std::string> with(std::vector<std::string> overrides, const RunRequest& request) {
-  overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
-  return overrides;
+Changes with(const std::vector<std::string>& overrides, const Changes& changes) {
+  Changes all = parse_changes(overrides);
+  all.insert(all.end(), changes.begin(), changes.end());
+  return all;
 }
 
 }  // namespace foretoken

@@ -1,11 +1,11 @@
-// The keys of a scenario that a run changes: by --set, and by the request of a run of many.
+// The keys of a scenario that a run changes: by --set, and by what a run of many is about.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
-#include "sim/planner/scenario_runner.hpp"
+#include "sim/base/change.hpp"
 
 namespace foretoken {
 
@@ -16,7 +16,7 @@ void add_set_option(CLI::App& command, std::vector<std::string>& overrides,
 /// Adds --goal to a subcommand that says which runs are best.
 void add_goal_option(CLI::App& command, std::vector<std::string>& goals);
 
-/// `overrides` and then the request's, which win.
-std::vector<std::string> with(std::vector<std::string> overrides, const RunRequest& request);
+/// What --set said, and then `changes`, which win.
+Changes with(const std::vector<std::string>& overrides, const Changes& changes);
 
 }  // namespace foretoken

@@ -12,6 +12,7 @@
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
@@ -65,7 +66,7 @@ void write_record(const ServeOptions& options, const Scenario& scenario, const S
 }
 
 int serve_scenario(ServeOptions options) {
-  const Scenario scenario = load_scenario(options.scenario, options.overrides);
+  const Scenario scenario = load_scenario(options.scenario, parse_changes(options.overrides));
   if (!options.quiet) warn_of_left_out(scenario.model);
   Outputs outputs(inputs_of(options.scenario, options.overrides));
   options.live.records = !options.record_folder.empty();

@@ -15,6 +15,7 @@
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/traffic_text.hpp"
+#include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/output_file.hpp"
@@ -71,11 +72,11 @@ LaunchedScenario with_traffic(const SimulateOptions& options) {
 Scenario asked_scenario(const SimulateOptions& options, const std::vector<std::string>& overrides) {
   const bool is_launched = !options.launched.from.empty();
   if (!is_launched && options.launched.traffic.files.empty())
-    return load_scenario(options.scenario, overrides);
+    return load_scenario(options.scenario, parse_changes(overrides));
   LaunchedScenario scenario = is_launched ? scenario_from(options.launched) : with_traffic(options);
   if (!options.quiet && !options.json)
     tell("{}", import_text(scenario, terminal_width(stderr), shows_colour(stderr), true));
-  for (const std::string& assignment : overrides) apply_override(scenario.tables, assignment);
+  apply_changes(scenario.tables, parse_changes(overrides));
   const std::filesystem::path folder = std::filesystem::path(options.scenario).parent_path();
   return read_scenario(scenario.tables, {is_launched || folder.empty() ? "." : folder, false});
 }

@@ -147,7 +147,7 @@ StepSubject subject_of_options(const StepOptions& options) {
 }
 
 StepSubject subject_of_scenario(const StepOptions& options) {
-  const Scenario scenario = load_scenario(options.scenario, options.overrides);
+  const Scenario scenario = load_scenario(options.scenario, parse_changes(options.overrides));
   StepSubject subject{scenario.model_name,
                       scenario.model,
                       scenario.deployment.layout,

@@ -20,7 +20,8 @@ int sweep_here(const SweepOptions& options) {
   SweepProgram program;
   program.simulator = {version(), "/proc/self/exe"};
   program.check = [&](const RunRequest& request) {
-    check_scenario(load_scenario(options.scenario, with(options.overrides, request)), Catalogs());
+    check_scenario(load_scenario(options.scenario, with(options.overrides, request.changes)),
+                   Catalogs());
   };
   const Question question = load_question(options.scenario, options.overrides);
   std::optional<ForkingRunner> runner;

@@ -26,7 +26,7 @@ constexpr std::size_t rows_max = 60;  // of the table: more is a file's business
 /// What all runs have in common.
 Value scenario_of(const SweepOptions& options) {
   Value root = load_toml(options.scenario);
-  for (const std::string& assignment : options.overrides) apply_override(root, assignment);
+  apply_changes(root, parse_changes(options.overrides));
   return root;
 }
 
@@ -73,7 +73,7 @@ void print_plan(const SweepPlan& plan) {
        counted(static_cast<std::int64_t>(plan.points.size()), "point"),
        counted(static_cast<std::int64_t>(plan.seeds_a_point()), "seed"));
   for (std::size_t run = 0; run < std::min(plan.runs(), rows_max); ++run)
-    show("  {}\n", fmt::join(plan.request(run).overrides, "  "));
+    show("  {}\n", fmt::join(texts_of(plan.request(run).changes), "  "));
   if (plan.runs() > rows_max) show("  … and {} more\n", plan.runs() - rows_max);
 }
 

@@ -12,6 +12,7 @@
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
@@ -49,7 +50,7 @@ RecordedServer own_server(const ValidateOptions& options, const std::filesystem:
   RecordedServer recorded{load_toml(scenario), {}};
   const auto name = [&](std::string_view table, const std::string& chosen) {
     if (!chosen.empty())
-      apply_override(recorded.scenario, fmt::format("{}.name={}", table, chosen));
+      apply_changes(recorded.scenario, {{fmt::format("{}.name", table), chosen}});
   };
   name("model", options.model);
   name("cluster", options.cluster);
@@ -88,9 +89,7 @@ Scenario scenario_of(const ValidateOptions& options, const ServedRun& measured,
                      std::vector<std::string>& notes) {
   RecordedServer recorded = server_of(options, measured);
   recorded.scenario.set("workload", workload_of(measured));
-  for (const std::string& assignment : options.overrides) {
-    apply_override(recorded.scenario, assignment);
-  }
+  apply_changes(recorded.scenario, parse_changes(options.overrides));
   std::ranges::move(recorded.notes, std::back_inserter(notes));
   if (measured.failed > 0) {
     notes.push_back(fmt::format("{} requests failed when the run was recorded, and are left out",

@@ -87,58 +87,6 @@ std::string number_text(double number) {
   return text;
 }
 
-std::string inline_text(const Value& value) {
-  return std::visit(
-      [](const auto& data) -> std::string {
-        using Data = std::decay_t<decltype(data)>;
-        if constexpr (std::is_same_v<Data, std::string>) {
-          return toml_string(data);
-        } else if constexpr (std::is_same_v<Data, double>) {
-          return number_text(data);
-        } else if constexpr (std::is_same_v<Data, ValueArray>) {
-          std::string text = "[";
-          for (const Value& element : data) {
-            if (text.size() > 1) text += ", ";
-            text += inline_text(element);
-          }
-          return text + "]";
-        } else if constexpr (std::is_same_v<Data, ValueObject>) {
-          std::string text = "{ ";
-          for (const auto& [key, member] : data) {
-            if (text.size() > 2) text += ", ";
-            text += key_text(key) + " = " + inline_text(member);
-          }
-          return text + " }";
-        } else {
-          return fmt::format("{}", data);
-        }
-      },
-      value.data);
-}
-
-// A position within "value = …" would point at text that the user never wrote.
-void place_at(Value& value, const SourcePosition& position) {
-  value.position = position;
-  if (auto* array = std::get_if<ValueArray>(&value.data)) {
-    for (Value& element : *array) place_at(element, position);
-  } else if (auto* object = std::get_if<ValueObject>(&value.data)) {
-    for (auto& [key, member] : *object) place_at(member, position);
-  }
-}
-
-Value override_value(std::string_view text, const std::string& source) {
-  Value value = std::string(text);
-  try {
-    const Value parsed = parse_toml(fmt::format("value = {}", text), source);
-    // More than one member: the text went on with lines of its own.
-    if (std::get<ValueObject>(parsed.data).size() == 1) value = *parsed.find("value");
-  } catch (const ConfigError&) {
-    // A bare word, which stays the string it is.
-  }
-  place_at(value, {source});
-  return value;
-}
-
 }  // namespace
 
 Value parse_toml(std::string_view text, const std::string& source) {
@@ -156,47 +104,47 @@ Value load_toml(const std::filesystem::path& path) {
   return parse_toml(file_text(path, text_bytes_max), path.string());
 }
 
-void apply_override(Value& root, std::string_view assignment) {
-  const std::string source = fmt::format("--set {}", assignment);
-  const auto equals = assignment.find('=');
-  std::string_view rest = assignment.substr(0, equals);
-  while (rest.ends_with(' ')) rest.remove_suffix(1);
-  if (equals == std::string_view::npos || rest.empty() || rest.starts_with('.') ||
-      rest.ends_with('.') || rest.find("..") != std::string_view::npos) {
-    throw ConfigError({source}, "expected table.key=value, for example engine.sequences_max=128");
-  }
-  if (std::ranges::count(rest, '.') >= levels_max) throw ConfigError({source}, too_deep_message());
-  Value value = override_value(assignment.substr(equals + 1), source);
-
-  Value* table = &root;
-  for (auto dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
-    const std::string_view key = rest.substr(0, dot);
-    if (table->find(key) == nullptr) {
-      Value created;
-      created.position = {source};
-      table->set(key, std::move(created));
-    }
-    table = const_cast<Value*>(table->find(key));
-    if (!table->is_object()) {
-      throw ConfigError({source}, fmt::format("'{}' is {}, not a table", key, type_name(*table)));
-    }
-    rest.remove_prefix(dot + 1);
-  }
-  table->set(rest, std::move(value));
+std::string inline_toml(const Value& value) {
+  return std::visit(
+      [](const auto& data) -> std::string {
+        using Data = std::decay_t<decltype(data)>;
+        if constexpr (std::is_same_v<Data, std::string>) {
+          return toml_string(data);
+        } else if constexpr (std::is_same_v<Data, double>) {
+          return number_text(data);
+        } else if constexpr (std::is_same_v<Data, ValueArray>) {
+          std::string text = "[";
+          for (const Value& element : data) {
+            if (text.size() > 1) text += ", ";
+            text += inline_toml(element);
+          }
+          return text + "]";
+        } else if constexpr (std::is_same_v<Data, ValueObject>) {
+          std::string text = "{ ";
+          for (const auto& [key, member] : data) {
+            if (text.size() > 2) text += ", ";
+            text += key_text(key) + " = " + inline_toml(member);
+          }
+          return text + " }";
+        } else {
+          return fmt::format("{}", data);
+        }
+      },
+      value.data);
 }
 
 std::string to_toml(const Value& root) {
   std::string text;
   const auto& members = std::get<ValueObject>(root.data);
   for (const auto& [key, value] : members) {
-    if (!value.is_object()) text += key_text(key) + " = " + inline_text(value) + "\n";
+    if (!value.is_object()) text += key_text(key) + " = " + inline_toml(value) + "\n";
   }
   for (const auto& [key, value] : members) {
     if (!value.is_object()) continue;
     if (!text.empty()) text += "\n";
     text += fmt::format("[{}]\n", key_text(key));
     for (const auto& [name, member] : std::get<ValueObject>(value.data)) {
-      text += key_text(name) + " = " + inline_text(member) + "\n";
+      text += key_text(name) + " = " + inline_toml(member) + "\n";
     }
   }
   return text;

@@ -1,5 +1,6 @@
 #include "sim/library/foretoken.hpp"
 
+#include "sim/base/change.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/planner/choice_complaints.hpp"
 #include "sim/planner/compare/compare.hpp"
@@ -8,10 +9,10 @@
 namespace foretoken {
 namespace {
 
-Scenario scenario_of(const Question& question, const std::vector<std::string>& changes) {
+Scenario scenario_of(const Question& question, const Changes& changes) {
   Value root = question.scenario;
-  for (const std::string& assignment : question.overrides) apply_override(root, assignment);
-  for (const std::string& assignment : changes) apply_override(root, assignment);
+  apply_changes(root, parse_changes(question.overrides));
+  apply_changes(root, changes);
   return read_scenario(root, {question.folder});
 }
 
@@ -25,7 +26,7 @@ Question load_question(const std::filesystem::path& file,
 Report run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs) {
   RunOptions options;
   options.misses_max = request.misses_max;
-  Report report = run_with_intervals(scenario_of(question, request.overrides), catalogs, options);
+  Report report = run_with_intervals(scenario_of(question, request.changes), catalogs, options);
   report.timeline.clear();
   return report;
 }
@@ -63,7 +64,7 @@ std::vector<Value> predict(const std::vector<Value>& kernels, const PricingChoic
 Value compare(const Question& question, const std::vector<LayoutChoice>& choices, std::size_t slots,
               const Catalogs& catalogs) {
   check_choices(choices, [&](const RunRequest& request) {
-    check_scenario(scenario_of(question, request.overrides), catalogs);
+    check_scenario(scenario_of(question, request.changes), catalogs);
   });
   ForkingRunner runner(
       slots, [&](const RunRequest& request) { return run_row(question, request, catalogs); });

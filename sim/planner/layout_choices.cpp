@@ -22,12 +22,12 @@ RunRequest Layout::request(const std::vector<LayoutChoice>& choices) const {
   RunRequest request;
   for (std::size_t i = 0; i < choices.size(); ++i) {
     if (choices[i].parts.empty()) {
-      request.overrides.push_back(choices[i].key + "=" + values[i]);
+      request.changes.push_back(Change::parse(choices[i].key + "=" + values[i]));
       continue;
     }
     const std::vector<std::string> parts = parts_of(values[i]);
     for (std::size_t part = 0; part < parts.size(); ++part)
-      request.overrides.push_back(choices[i].parts[part] + "=" + parts[part]);
+      request.changes.push_back(Change::parse(choices[i].parts[part] + "=" + parts[part]));
   }
   return request;
 }

@@ -31,8 +31,8 @@ class Relaxations {
   }
 
  private:
-  void add(std::string what, std::vector<std::string> overrides) {
-    runs_.push_back({std::move(what), std::move(overrides), std::nullopt});
+  void add(std::string what, Changes changes) {
+    runs_.push_back({std::move(what), std::move(changes), std::nullopt});
   }
 
   template <class Condition>
@@ -52,7 +52,7 @@ class Relaxations {
     for (const auto& [name, by] : scenario_.cluster_scale) {
       if (name == quantity) before = by;
     }
-    add(what, {fmt::format("cluster.scale.{}={}", quantity, before * factor)});
+    add(what, {{fmt::format("cluster.scale.{}", quantity), before * factor}});
   }
 
   void add_hardware() {
@@ -83,16 +83,16 @@ class Relaxations {
   void add_host() {
     const auto takes_cpu = [](const Scenario& pool) { return !pool.engine.host.is_free(); };
     if (any_pool(takes_cpu)) {
-      add("no CPU time",
-          {fmt::format("engine.host_speed={}", no_cpu_time), "engine.host_time='0 s'"});
+      add("no CPU time", {{"engine.host_speed", no_cpu_time}, {"engine.host_time", "0 s"}});
     }
     const auto takes_front_end = [](const Scenario& pool) {
       const HostSettings& host = pool.engine.host;
       return host.front_end_request + host.front_end_token + host.front_end_output > Seconds(0.0);
     };
     if (any_pool(takes_front_end)) {
-      add("no front-end time", {"engine.front_end_request='0 s'", "engine.front_end_token='0 s'",
-                                "engine.front_end_output='0 s'"});
+      add("no front-end time", {{"engine.front_end_request", "0 s"},
+                                {"engine.front_end_token", "0 s"},
+                                {"engine.front_end_output", "0 s"}});
     }
   }
 
@@ -107,15 +107,16 @@ class Relaxations {
   void add_memory() {
     FORETOKEN_CHECK(kv_blocks_.size() == pools_.size(), "KV blocks of {} pools, there are {}",
                     kv_blocks_.size(), pools_.size());
-    std::vector<std::string> overrides;
+    Changes changes;
     for (std::size_t i = 0; i < pools_.size(); ++i) {
       const std::int64_t ranks = pools_[i].scenario.deployment.layout.data_parallel_attention;
       const std::int64_t twice = 2 * kv_blocks_[i] / ranks;
       const std::string& name = pools_[i].name;
-      overrides.push_back(name.empty() ? fmt::format("{}={}", engine_key("kv_blocks"), twice)
-                                       : fmt::format("pool.{}.engine.kv_blocks={}", name, twice));
+      changes.emplace_back(
+          name.empty() ? engine_key("kv_blocks") : fmt::format("pool.{}.engine.kv_blocks", name),
+          twice);
     }
-    add("twice the KV memory", std::move(overrides));
+    add("twice the KV memory", std::move(changes));
   }
 
   void add_replicas() {
@@ -124,14 +125,14 @@ class Relaxations {
       const int wanted = pool.scenario.deployment.replicas + 1;
       if (!pool.name.empty()) {
         add(fmt::format("one more replica of {}", pool.name),
-            {fmt::format("pool.{}.replicas={}", pool.name, wanted)});
+            {{fmt::format("pool.{}.replicas", pool.name), wanted}});
         continue;
       }
-      std::vector<std::string> overrides = {fmt::format("deployment.replicas={}", wanted)};
+      Changes changes = {{"deployment.replicas", wanted}};
       const std::optional<std::string> larger = cluster_for(wanted);
       if (!larger) continue;
-      if (*larger != scenario_.cluster_name) overrides.push_back("cluster.name=" + *larger);
-      add("one more replica", std::move(overrides));
+      if (*larger != scenario_.cluster_name) changes.emplace_back("cluster.name", *larger);
+      add("one more replica", std::move(changes));
     }
   }
 
@@ -171,19 +172,16 @@ class Relaxations {
     const std::string budget = engine_key("batch_tokens_max");
     const std::int64_t tokens = engine.batch_tokens_max;
     if (tokens / 2 >= engine.sequences_max) {
-      add(fmt::format("half the step token budget ({})", tokens / 2),
-          {fmt::format("{}={}", budget, tokens / 2)});
+      add(fmt::format("half the step token budget ({})", tokens / 2), {{budget, tokens / 2}});
     }
-    add(fmt::format("twice the step token budget ({})", 2 * tokens),
-        {fmt::format("{}={}", budget, 2 * tokens)});
+    add(fmt::format("twice the step token budget ({})", 2 * tokens), {{budget, 2 * tokens}});
     const std::int64_t sequences = 2 * std::int64_t{engine.sequences_max};
-    std::vector<std::string> overrides = {
-        fmt::format("{}={}", engine_key("sequences_max"), sequences)};
-    if (sequences > tokens) overrides.push_back(fmt::format("{}={}", budget, sequences));
-    add(fmt::format("twice the sequences per step ({})", sequences), std::move(overrides));
+    Changes changes = {{engine_key("sequences_max"), sequences}};
+    if (sequences > tokens) changes.emplace_back(budget, sequences);
+    add(fmt::format("twice the sequences per step ({})", sequences), std::move(changes));
     const std::string caching = engine_key("prefix_caching");
     if (!engine.prefix_caching && caching == "engine.prefix_caching") {
-      add("prefix caching", {caching + "=true"});
+      add("prefix caching", {{caching, true}});
     }
   }
 

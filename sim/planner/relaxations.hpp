@@ -1,5 +1,5 @@
 // "What would help?" asked one change at a time: runs of a scenario with each thing that may hold
-// it up relaxed. Changes are `--set` keys, so that whoever likes one can repeat it.
+// it up relaxed. Whoever likes a change repeats it with --set.
 #pragma once
 
 #include <cstdint>

@@ -62,10 +62,7 @@ std::optional<std::string> unless_empty(const std::string& text) {
 
 std::string run_name(const RunRequest& request) {
   Value name;
-  for (const std::string& assignment : request.overrides) {
-    const std::size_t equals = assignment.find('=');
-    name.set(assignment.substr(0, equals), assignment.substr(equals + 1));
-  }
+  for (const Change& change : request.changes) name.set(change.key, change.value_text());
   if (request.misses_max) name.set("misses_max", *request.misses_max);
   return to_json(name, -1);
 }

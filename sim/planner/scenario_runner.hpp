@@ -10,13 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/change.hpp"
 #include "sim/planner/outcome.hpp"
 
 namespace foretoken {
 
-/// A scenario with keys changed ("table.key=value", as --set takes them).
+/// A scenario with keys changed.
 struct RunRequest {
-  std::vector<std::string> overrides;
+  Changes changes;
   /// The run may end once more requests than this have missed the SLO: whoever asks then knows all
   /// that he wants to. What is under way counts as missed.
   std::optional<std::int64_t> misses_max = std::nullopt;

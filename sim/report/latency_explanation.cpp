@@ -130,7 +130,7 @@ class ExplanationText {
                      {"change", Align::right},
                      {"--set", Align::left}});
     for (const RelaxedRun& run : explanation_.relaxed) {
-      const std::string sets = fmt::format("{}", fmt::join(run.overrides, " "));
+      const std::string sets = fmt::format("{}", fmt::join(texts_of(run.changes), " "));
       if (!run.value_ms) {
         table.add_row({run.what, "-", "", run.message});
         continue;
@@ -150,7 +150,7 @@ class ExplanationText {
     const RelaxedRun* best = most_helpful(explanation_);
     if (best == nullptr) return "None of these changes helps on its own.\n";
     std::vector<std::string> words = explanation_.command;
-    std::ranges::move(set_words(best->overrides), std::back_inserter(words));
+    std::ranges::move(set_words(texts_of(best->changes)), std::back_inserter(words));
     return fmt::format("{} would help most: {} goes from {} ms to {} ms.\n{}",
                        ink_.strong(sentence_case(best->what)), explanation_.question.text(),
                        brief(explanation_.value_ms), brief(*best->value_ms),
@@ -188,8 +188,8 @@ Value phase_value(const LatencyPhase& phase) {
 Value relaxed_value(const LatencyExplanation& explanation) {
   ValueArray runs;
   for (const RelaxedRun& run : explanation.relaxed) {
-    ValueObject entry = {{"what", run.what},
-                         {"set", ValueArray(run.overrides.begin(), run.overrides.end())}};
+    const std::vector<std::string> sets = texts_of(run.changes);
+    ValueObject entry = {{"what", run.what}, {"set", ValueArray(sets.begin(), sets.end())}};
     if (run.value_ms) {
       entry.emplace_back("value_ms", rounded(*run.value_ms));
       entry.emplace_back("gain", rounded(explanation.gain(*run.value_ms)));

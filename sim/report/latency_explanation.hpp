@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/change.hpp"
 #include "sim/base/value.hpp"
 #include "sim/report/latency_question.hpp"
 #include "sim/report/latency_split.hpp"
@@ -13,10 +14,10 @@ namespace foretoken {
 
 /// A run with one thing changed.
 struct RelaxedRun {
-  std::string what;                    // "25 % more DRAM bandwidth"
-  std::vector<std::string> overrides;  // "table.key=value", as --set takes them
-  std::optional<double> value_ms;      // of the same question
-  std::string message = {};            // why there is none
+  std::string what;  // "25 % more DRAM bandwidth"
+  Changes changes;
+  std::optional<double> value_ms;  // of the same question
+  std::string message = {};        // why there is none
 };
 
 struct LatencyExplanation {

@@ -118,7 +118,7 @@ const RelaxedRun* most_helpful(const LatencyExplanation& explanation) {
 }
 
 std::string set_text(const RelaxedRun& run) {
-  return fmt::format("{}", fmt::join(set_words(run.overrides), " "));
+  return fmt::format("{}", fmt::join(set_words(texts_of(run.changes)), " "));
 }
 
 std::string sentence_case(std::string text) {

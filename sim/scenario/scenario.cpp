@@ -260,10 +260,10 @@ bool has_fleet_changes(const Scenario& scenario) {
          });
 }
 
-Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+Scenario load_scenario(const std::filesystem::path& path, const Changes& changes,
                        bool skip_bad_lines) {
   Value root = load_toml(path);
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  apply_changes(root, changes);
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   return read_scenario(root, {folder, skip_bad_lines});
 }

@@ -18,6 +18,7 @@
 #include "kernels/communication/communication_price.hpp"
 #include "models/parallel_layout.hpp"
 #include "models/transformer.hpp"
+#include "sim/base/change.hpp"
 #include "sim/base/value.hpp"
 #include "sim/metrics/slo.hpp"
 #include "sim/scenario/failure.hpp"
@@ -179,8 +180,8 @@ struct ScenarioOptions {
 /// Reads a parsed scenario. Throws ConfigError with every mistake found.
 Scenario read_scenario(const Value& root, const ScenarioOptions& options);
 
-/// Loads a file, applies `--set` overrides ("table.key=value"), reads it.
-Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+/// Loads a file, applies changes, reads it.
+Scenario load_scenario(const std::filesystem::path& path, const Changes& changes,
                        bool skip_bad_lines = false);
 
 /// What [predictor.stretch] may name.

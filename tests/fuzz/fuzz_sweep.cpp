@@ -32,7 +32,7 @@ void check_sweep_plan(std::string_view text, Combination combination) {
   FORETOKEN_CHECK(plan.runs() == 2 * plan.points.size(), "{} runs of {} points with two seeds",
                   plan.runs(), plan.points.size());
   for (std::size_t run = 0; run < plan.runs(); ++run) {
-    FORETOKEN_CHECK(plan.request(run).overrides.size() == plan.keys.size() + 1,
+    FORETOKEN_CHECK(plan.request(run).changes.size() == plan.keys.size() + 1,
                     "run {} does not set every key and the seed", run);
   }
 }

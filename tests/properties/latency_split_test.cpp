@@ -148,11 +148,12 @@ TEST(LatencySplit, PartsAddUpWithHostTimeAndDrafts) {
 
 TEST(LatencySplit, PartsAddUpAcrossAHandover) {
   expect_whole(load_scenario(FORETOKEN_SOURCE_DIR "/examples/disaggregated.toml",
-                             {"workload.requests=60", "engine.host_time='0 s'"}));
+                             parse_changes({"workload.requests=60", "engine.host_time='0 s'"})));
 }
 
 TEST(LatencySplit, PartsAddUpWithSwapping) {
-  expect_whole(load_scenario(FORETOKEN_SOURCE_DIR "/examples/swap.toml", {"workload.requests=60"}));
+  expect_whole(load_scenario(FORETOKEN_SOURCE_DIR "/examples/swap.toml",
+                             parse_changes({"workload.requests=60"})));
 }
 
 }  // namespace

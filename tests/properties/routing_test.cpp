@@ -160,7 +160,7 @@ TEST(RoutingProperties, ScoredTakesTheHighestScoreOfAPlainReference) {
 
 TEST(RoutingProperties, PrefixAffinityFindsMoreThanTakingTurns) {
   Value root = parse_toml(conversations, "scenario.toml");
-  apply_override(root, "deployment.balance_abs=8");
+  apply_changes(root, {Change::parse("deployment.balance_abs=8")});
   const Scenario scenario = read_scenario(root, {FORETOKEN_SOURCE_DIR});
   // What turns would find is counted without a run: request i goes to replica i modulo 4.
   std::vector<std::set<std::uint64_t>> caches(4);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/change.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/run/run.hpp"
 
@@ -35,7 +36,7 @@ output_tokens = { distribution = "lognormal", mean = 80, p99 = 300, max = 500 }
 inline Scenario scenario_from(const std::string& text,
                               const std::vector<std::string>& overrides = {}) {
   Value root = parse_toml(text, "scenario.toml");
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  apply_changes(root, parse_changes(overrides));
   return read_scenario(root, {"."});
 }
 

@@ -265,7 +265,7 @@ name = "roofline"
   const auto hit_rate = [](const std::vector<std::string>& keys) {
     return in_child([&] {
       Value root = parse_toml(shared, "scenario.toml");
-      for (const std::string& key : keys) apply_override(root, key);
+      apply_changes(root, parse_changes(keys));
       const Report report = run_scenario(read_scenario(root, {FORETOKEN_SOURCE_DIR}), Catalogs());
       FORETOKEN_CHECK(report.requests.failed == 0, "{} failed", report.requests.failed);
       return *report.kv.prefix_hit_rate;

@@ -217,8 +217,8 @@ TEST_P(ExampleTrace, IsSound) {
   const std::string name = std::get<0>(GetParam());
   const bool is_full = std::get<1>(GetParam());
   const std::string file = std::string(FORETOKEN_SOURCE_DIR) + "/examples/" + name + ".toml";
-  const Scenario scenario =
-      load_scenario(file, {is_full ? "workload.requests=20" : "workload.requests=80"});
+  const Scenario scenario = load_scenario(
+      file, parse_changes({is_full ? "workload.requests=20" : "workload.requests=80"}));
   Traced traced_run = traced(scenario, {.kernels_every = is_full ? 1 : 5, .tokens = is_full});
   traced_run.trace.check();
   EXPECT_EQ(traced_run.trace.slices_called("request"), traced_run.report.rows.size());
@@ -285,7 +285,8 @@ TEST_P(KernelPrices, AddUpToTheStep) {
   KernelSum sum;
   RunOptions options;
   options.observer = &sum;
-  (void)run_scenario(load_scenario(file, {"workload.requests=30"}), Catalogs(), options);
+  (void)run_scenario(load_scenario(file, parse_changes({"workload.requests=30"})), Catalogs(),
+                     options);
   EXPECT_GT(sum.steps, 0);
   EXPECT_LT(sum.worst, 1e-9);
 }

@@ -9,6 +9,7 @@
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/chart.hpp"
 #include "calibration/tune/comparison.hpp"
+#include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
@@ -174,7 +175,7 @@ int run_compare(CompareFlags& flags) {
     for (const auto& entry : registry.entries()) flags.options.policies.push_back(entry.name);
   }
   for (const std::string& setting : flags.settings) {
-    apply_override(flags.options.policy_options, setting);
+    apply_changes(flags.options.policy_options, {Change::parse(setting)});
   }
   for (const auto& [name, value] : std::get<ValueObject>(flags.options.policy_options.data)) {
     (void)registry.find(name, value.position);

@@ -14,6 +14,7 @@
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/comparison.hpp"
 #include "calibration/tune/search.hpp"
+#include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
@@ -50,7 +51,7 @@ std::string_view end_name(End end) {
 int run_run(const RunFlags& flags) {
   const PolicyRegistry registry = policy_catalog();
   Value options;
-  for (const std::string& setting : flags.settings) apply_override(options, setting);
+  apply_changes(options, parse_changes(flags.settings));
   std::vector<Problem> problems = chosen_problems(flags.inputs.suite);
   const auto evaluator = chosen_evaluator(flags.inputs, flags.seed);
   keep_judgeable(problems, *evaluator, flags.inputs.suite);

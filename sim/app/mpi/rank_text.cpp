@@ -12,18 +12,13 @@ void members(Archive& a, RankReport& report) {
   a("problem", report.problem);
 }
 
-template <class Archive>
-void members(Archive& a, RunRequest& request) {
-  a("overrides", request.overrides);
-  a("misses_max", request.misses_max);
-}
-
 namespace {
 
 /// A run that a rank is to make.
 struct Order {
   std::size_t ticket = 0;
-  RunRequest request;
+  std::vector<std::string> changes;
+  std::optional<std::int64_t> misses_max;
 };
 
 std::string text_of(const Value& value) { return to_json(value, -1); }
@@ -34,7 +29,8 @@ Value message_in(const std::string& text) { return parse_json(text, {"a rank's m
 template <class Archive>
 void members(Archive& a, Order& order) {
   a("ticket", order.ticket);
-  a("request", order.request);
+  a("changes", order.changes);
+  a("misses_max", order.misses_max);
 }
 
 std::string report_text(const RankReport& report) { return text_of(to_value(report)); }
@@ -44,12 +40,12 @@ RankReport read_rank_report(const std::string& text) {
 }
 
 std::string run_text(std::size_t ticket, const RunRequest& request) {
-  return text_of(to_value(Order{ticket, request}));
+  return text_of(to_value(Order{ticket, texts_of(request.changes), request.misses_max}));
 }
 
 std::pair<std::size_t, RunRequest> read_run(const std::string& text) {
-  Order order = from_value<Order>(message_in(text));
-  return {order.ticket, std::move(order.request)};
+  const Order order = from_value<Order>(message_in(text));
+  return {order.ticket, {parse_changes(order.changes), order.misses_max}};
 }
 
 std::string done_text(const Finished<Report>& finished) {

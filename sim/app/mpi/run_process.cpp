@@ -50,9 +50,9 @@ int exit_status_of(pid_t process) {
 void RunProgram::start(ChildProcesses& children, std::size_t ticket,
                        const RunRequest& request) const {
   std::vector<std::string> arguments = {foretoken, "outcome", scenario};
-  for (const std::string& assignment : with(overrides, request)) {
+  for (const Change& change : with(overrides, request.changes)) {
     arguments.emplace_back("--set");
-    arguments.push_back(assignment);
+    arguments.push_back(change.text());
   }
   if (request.misses_max) {
     arguments.emplace_back("--misses-max");

@@ -232,8 +232,7 @@ MaxLoad find_max_load(const PlanSettings& settings, const LoadScenario& load,
     for (RunRequest& request : asked) {
       if (probe.change == 0) break;
       const HardwareChange& change = result.changes[static_cast<std::size_t>(probe.change) - 1];
-      request.overrides.push_back(
-          fmt::format("cluster.scale.{}={}", change.quantity, change.factor));
+      request.changes.emplace_back(fmt::format("cluster.scale.{}", change.quantity), change.factor);
     }
     return asked;
   };

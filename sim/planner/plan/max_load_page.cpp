@@ -23,7 +23,7 @@ std::string choice_of(const MaxLoad& answer, std::size_t row) {
 }
 
 /// Units are whole clusters here.
-std::vector<std::string> load_keys(const MaxLoad& answer, std::size_t row) {
+Changes load_keys(const MaxLoad& answer, std::size_t row) {
   return answer.space.keys[answer.rows[row].candidate].deployment(1);
 }
 

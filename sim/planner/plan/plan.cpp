@@ -142,7 +142,7 @@ std::vector<std::size_t> Plan::holding() const {
   return chosen;
 }
 
-std::vector<std::string> Plan::judged_run(std::size_t candidate) const {
+Changes Plan::judged_run(std::size_t candidate) const {
   return space.requests().whole_run(
       {.candidate = candidate, .units = result.candidates[candidate].units, .load = judged_load()});
 }

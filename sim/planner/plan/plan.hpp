@@ -49,7 +49,7 @@ struct Plan {
   [[nodiscard]] std::vector<std::size_t> holding() const;
   /// The keys that make the scenario what was judged of a candidate that holds, with its first
   /// seed.
-  [[nodiscard]] std::vector<std::string> judged_run(std::size_t candidate) const;
+  [[nodiscard]] Changes judged_run(std::size_t candidate) const;
 };
 
 struct PlanOptions {

@@ -141,7 +141,7 @@ Value deployment_value(const Plan& plan, std::size_t i) {
       value.set("load_fails_per_s", rounded(*sure->load_fails * plan.space.traffic.rate.value()));
   }
   ValueArray keys;
-  for (const std::string& key : plan.judged_run(i)) keys.emplace_back(key);
+  for (const std::string& key : texts_of(plan.judged_run(i))) keys.emplace_back(key);
   value.set("set", std::move(keys));
   return value;
 }

@@ -11,7 +11,7 @@ namespace foretoken {
 namespace {
 
 // Requests of a run of one unit: enough for a 99th percentile, a tenth of a long trace.
-constexpr double unit_requests = 2000;
+constexpr int unit_requests = 2000;
 constexpr double unit_warmup = 0.1;  // share of such a run that is not counted
 constexpr int windows = 5;           // of a trace, spread over it
 constexpr int trace_parts = 4;       // that a fleet's figures are compared over
@@ -31,13 +31,6 @@ constexpr double sample_warmup = 0.1;
 // What a sample really holds differs from what is guessed of it by less than this.
 constexpr double sample_slack = 1.2;
 
-std::string assignment(std::string_view key, std::string_view value) {
-  return fmt::format("{}={}", key, value);
-}
-std::string assignment(std::string_view key, double value) {
-  return fmt::format("{}={}", key, value);
-}
-
 }  // namespace
 
 std::string CandidateKeys::cluster_name(int units) const {
@@ -49,22 +42,21 @@ std::string CandidateKeys::cluster_name(int units) const {
                    : fmt::format("{}-{}", gpu, node_gpus);
 }
 
-std::vector<std::string> CandidateKeys::deployment(int units) const {
-  std::vector<std::string> keys;
+Changes CandidateKeys::deployment(int units) const {
+  Changes keys;
   if (const std::string name = cluster_name(units); !name.empty())
-    keys.push_back(assignment("cluster.name", name));
+    keys.emplace_back("cluster.name", name);
   keys.insert(keys.end(), fixed.begin(), fixed.end());
-  for (const auto& [key, count] : replicas)
-    keys.push_back(fmt::format("{}={}", key, count * units));
+  for (const auto& [key, count] : replicas) keys.emplace_back(key, count * units);
   return keys;
 }
 
 /// All of the traffic in less time, or more: whatever is a time of it is divided.
-void PlanRequests::add_speed(double speed, std::vector<std::string>& keys) const {
+void PlanRequests::add_speed(double speed, Changes& keys) const {
   if (speed == 1) return;
-  keys.push_back(assignment("workload.rate_scale", traffic_.rate_scale * speed));
+  keys.emplace_back("workload.rate_scale", traffic_.rate_scale * speed);
   const auto add = [&](const char* key, const std::optional<Seconds>& time) {
-    if (time) keys.push_back(assignment(key, exact_text(*time / speed)));
+    if (time) keys.emplace_back(key, exact_text(*time / speed));
   };
   add("workload.duration", traffic_.duration);
   add("workload.diurnal.period", traffic_.diurnal_period);
@@ -75,24 +67,24 @@ void PlanRequests::add_speed(double speed, std::vector<std::string>& keys) const
 
 /// `warmup`: share of the window.
 void PlanRequests::add_window(const Window& window, double speed, double warmup,
-                              std::vector<std::string>& keys) const {
+                              Changes& keys) const {
   // The last arrival belongs to the last window.
   const Seconds whole = traffic_.last * (1 + 1e-9) / speed;
-  keys.push_back(fmt::format("workload.part=[\"{}\", \"{}\"]", exact_text(whole * window.begin),
-                             exact_text(whole * window.end)));
+  keys.emplace_back("workload.part",
+                    ValueArray{exact_text(whole * window.begin), exact_text(whole * window.end)});
   const Seconds length = whole * (window.end - window.begin);
-  keys.push_back(assignment("run.warmup", exact_text(length * warmup)));
+  keys.emplace_back("run.warmup", exact_text(length * warmup));
 }
 
-void PlanRequests::add_seed(int replication, std::vector<std::string>& keys) const {
+void PlanRequests::add_seed(int replication, Changes& keys) const {
   if (replication == 0 || traffic_.is_recorded) return;
-  keys.push_back(fmt::format("run.seed={}", run_.seed + static_cast<unsigned>(replication)));
+  keys.emplace_back("run.seed", static_cast<std::int64_t>(run_.seed) + replication);
 }
 
-void PlanRequests::add_targets(double slowdown, std::vector<std::string>& keys) const {
+void PlanRequests::add_targets(double slowdown, Changes& keys) const {
   if (slowdown == 1) return;
   const auto tighten = [&](const char* key, const std::optional<Seconds>& target) {
-    if (target) keys.push_back(assignment(key, exact_text(*target / slowdown)));
+    if (target) keys.emplace_back(key, exact_text(*target / slowdown));
   };
   tighten("slo.ttft", slo_.ttft);
   tighten("slo.tpot", slo_.tpot);
@@ -100,7 +92,7 @@ void PlanRequests::add_targets(double slowdown, std::vector<std::string>& keys) 
 }
 
 /// One unit's share: the same traffic, thinned by slowing it down.
-void PlanRequests::add_unit_traffic(const PlanProbe& probe, std::vector<std::string>& keys) const {
+void PlanRequests::add_unit_traffic(const PlanProbe& probe, Changes& keys) const {
   const double speed = probe.load / probe.units;
   const auto count = static_cast<double>(traffic_.count);
   const double kept = std::min(1.0, unit_requests / count);
@@ -113,9 +105,9 @@ void PlanRequests::add_unit_traffic(const PlanProbe& probe, std::vector<std::str
     const double place = (probe.replication * 2) % windows / double{windows - 1};
     return add_window({(1 - kept) * place, (1 - kept) * place + kept}, speed, unit_warmup, keys);
   }
-  if (kept < 1) keys.push_back(fmt::format("workload.requests={:.0f}", unit_requests));
+  if (kept < 1) keys.emplace_back("workload.requests", unit_requests);
   const Seconds warmup = std::max(run_.warmup / speed, traffic_.span * kept / speed * unit_warmup);
-  keys.push_back(assignment("run.warmup", exact_text(warmup)));
+  keys.emplace_back("run.warmup", exact_text(warmup));
 }
 
 /// The first of the requests, or those of a recorded trace's busiest part. A sample's first run is
@@ -123,11 +115,11 @@ void PlanRequests::add_unit_traffic(const PlanProbe& probe, std::vector<std::str
 std::vector<RunRequest> PlanRequests::look(const PlanProbe& probe) const {
   if (is_sampled()) return {sample(probe).front()};
   std::vector<RunRequest> asked = {{candidates_[probe.candidate].deployment(probe.units)}};
-  std::vector<std::string>& keys = asked.front().overrides;
+  Changes& keys = asked.front().changes;
   add_speed(probe.load, keys);
   const std::int64_t count = std::max(look_requests, traffic_.count / (2 * look_parts));
   if (!traffic_.is_recorded) {
-    keys.push_back(fmt::format("workload.requests={}", count));
+    keys.emplace_back("workload.requests", count);
     return asked;
   }
   const double length = static_cast<double>(count) / static_cast<double>(traffic_.count);
@@ -185,18 +177,18 @@ std::vector<RunRequest> PlanRequests::sample(const PlanProbe& probe) const {
   for (const Window& window : sample_windows(probe.replication)) {
     RunRequest& request =
         asked.emplace_back(RunRequest{candidates_[probe.candidate].deployment(probe.units)});
-    add_speed(speed, request.overrides);
-    add_window(window, speed, sample_warmup, request.overrides);
-    add_seed(probe.replication, request.overrides);
-    add_targets(probe.slowdown, request.overrides);
+    add_speed(speed, request.changes);
+    add_window(window, speed, sample_warmup, request.changes);
+    add_seed(probe.replication, request.changes);
+    add_targets(probe.slowdown, request.changes);
     requests += arrivals_in(window);
   }
   for (RunRequest& request : asked) request.misses_max = misses_max(sample_slack * requests);
   return asked;
 }
 
-std::vector<std::string> PlanRequests::whole_run(const PlanProbe& probe) const {
-  std::vector<std::string> keys = candidates_[probe.candidate].deployment(probe.units);
+Changes PlanRequests::whole_run(const PlanProbe& probe) const {
+  Changes keys = candidates_[probe.candidate].deployment(probe.units);
   add_speed(probe.load * probe.slowdown, keys);
   add_seed(probe.replication, keys);
   add_targets(probe.slowdown, keys);
@@ -214,20 +206,20 @@ std::vector<RunRequest> PlanRequests::requests(const PlanProbe& probe) const {
     asked = look(probe);
   } else if (probe.kind == PlanProbe::Kind::unit) {
     asked.push_back({candidates_[probe.candidate].deployment(1)});
-    add_unit_traffic(probe, asked.front().overrides);
+    add_unit_traffic(probe, asked.front().changes);
   } else {
     const double speed = probe.load * probe.slowdown, part = 1.0 / trace_parts;
     asked.push_back({candidates_[probe.candidate].deployment(probe.units)});
-    add_speed(speed, asked.front().overrides);
+    add_speed(speed, asked.front().changes);
     add_window({part * probe.replication, part * (probe.replication + 1)}, speed, part_warmup,
-               asked.front().overrides);
-    add_targets(probe.slowdown, asked.front().overrides);
+               asked.front().changes);
+    add_targets(probe.slowdown, asked.front().changes);
   }
   // Only where a miss of the first replication decides, and nobody wants the figures of a failure.
   const bool decides = probe.replication == 0 && probe.slowdown == 1;
   for (RunRequest& request : asked) {
     if (!decides) request.misses_max = std::nullopt;
-    request.overrides.emplace_back("run.intervals=none");
+    request.changes.emplace_back("run.intervals", "none");
   }
   return asked;
 }

@@ -18,9 +18,9 @@ namespace foretoken {
 
 /// A candidate as keys.
 struct CandidateKeys {
-  std::vector<std::string> fixed;  // "deployment.tensor_parallel=4"
-  std::string cluster;             // of this size; "" = the scenario's, if `gpu` is empty too
-  std::string gpu;                 // nodes as many as the units take
+  Changes fixed;        // as deployment.tensor_parallel
+  std::string cluster;  // of this size; "" = the scenario's, if `gpu` is empty too
+  std::string gpu;      // nodes as many as the units take
   int node_gpus = 1;
   /// GPUs of a tensor-parallel group, and groups of a unit; each pool has its own.
   struct Groups {
@@ -30,7 +30,7 @@ struct CandidateKeys {
   std::vector<std::pair<std::string, int>> replicas;  // key, and how many a unit has
 
   /// The keys of a deployment of `units`.
-  [[nodiscard]] std::vector<std::string> deployment(int units) const;
+  [[nodiscard]] Changes deployment(int units) const;
   /// The cluster's name; "" = the scenario's.
   [[nodiscard]] std::string cluster_name(int units) const;
 };
@@ -45,7 +45,7 @@ class PlanRequests {
   /// one's `misses_max` the others are of no use.
   [[nodiscard]] std::vector<RunRequest> requests(const PlanProbe& probe) const;
   /// Keys that make the scenario the whole run of a probe: what `simulate` is told.
-  [[nodiscard]] std::vector<std::string> whole_run(const PlanProbe& probe) const;
+  [[nodiscard]] Changes whole_run(const PlanProbe& probe) const;
   [[nodiscard]] const CandidateKeys& keys(std::size_t candidate) const {
     return candidates_[candidate];
   }
@@ -66,13 +66,12 @@ class PlanRequests {
   struct Window {
     double begin = 0, end = 1;
   };
-  void add_speed(double speed, std::vector<std::string>& keys) const;
-  void add_window(const Window& window, double speed, double warmup,
-                  std::vector<std::string>& keys) const;
-  void add_seed(int replication, std::vector<std::string>& keys) const;
-  void add_targets(double slowdown, std::vector<std::string>& keys) const;
+  void add_speed(double speed, Changes& keys) const;
+  void add_window(const Window& window, double speed, double warmup, Changes& keys) const;
+  void add_seed(int replication, Changes& keys) const;
+  void add_targets(double slowdown, Changes& keys) const;
   [[nodiscard]] std::vector<RunRequest> look(const PlanProbe& probe) const;
-  void add_unit_traffic(const PlanProbe& probe, std::vector<std::string>& keys) const;
+  void add_unit_traffic(const PlanProbe& probe, Changes& keys) const;
   [[nodiscard]] std::vector<RunRequest> sample(const PlanProbe& probe) const;
   [[nodiscard]] std::vector<Window> sample_windows(int replication) const;
   [[nodiscard]] double arrivals_in(const Window& window) const;

@@ -82,7 +82,7 @@ std::vector<const RunOutcome*> PlanRuns::run(const std::vector<PlanProbe>& probe
       throw std::runtime_error(
           fmt::format("a run of the plan broke off, so that its answer is not "
                       "known: {}\nThe run: {}",
-                      over.outcome.message, fmt::join(request.overrides, " ")));
+                      over.outcome.message, fmt::join(texts_of(request.changes), " ")));
     }
     if (store_ != nullptr) store_->keep(request, over.outcome);
     asked.outcomes.push_back(&keep(request, std::move(over.outcome)));

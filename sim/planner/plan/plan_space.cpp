@@ -75,31 +75,30 @@ class SpaceBuilder {
       const LayoutChoice& axis = space_.axes[i];
       const RunRequest request = Layout{{layout.values[i]}}.request({axis});
       if (axis.parts.empty()) {
-        keys.fixed.push_back(request.overrides.front());
+        keys.fixed.push_back(request.changes.front());
         continue;
       }
       for (std::size_t p = 0; p < axis.parts.size(); ++p) {
-        const std::string& text = request.overrides[p];
-        keys.replicas.emplace_back(axis.parts[p], std::stoi(text.substr(text.find('=') + 1)));
+        keys.replicas.emplace_back(axis.parts[p], std::stoi(request.changes[p].value_text()));
       }
     }
   }
 
   /// One unit on hardware that surely has room for it.
   [[nodiscard]] Scenario load_unit(const CandidateKeys& keys) const {
-    std::vector<std::string> overrides;
+    Changes changes;
     if (!keys.gpu.empty()) {
       const int nodes = (settings_.gpus_max + keys.node_gpus - 1) / keys.node_gpus + 1;
-      overrides.push_back(fmt::format("cluster.name={}-{}x{}", keys.gpu, keys.node_gpus, nodes));
+      changes.emplace_back("cluster.name",
+                           fmt::format("{}-{}x{}", keys.gpu, keys.node_gpus, nodes));
     } else if (!keys.cluster.empty()) {
-      overrides.push_back("cluster.name=" + keys.cluster);
+      changes.emplace_back("cluster.name", keys.cluster);
     }
-    overrides.insert(overrides.end(), keys.fixed.begin(), keys.fixed.end());
-    for (const auto& [key, count] : keys.replicas)
-      overrides.push_back(fmt::format("{}={}", key, count));
+    changes.insert(changes.end(), keys.fixed.begin(), keys.fixed.end());
+    for (const auto& [key, count] : keys.replicas) changes.emplace_back(key, count);
     if (keys.replicas.empty() && !settings_.names_replicas)
-      overrides.emplace_back("deployment.replicas=1");
-    return load_(overrides);
+      changes.emplace_back("deployment.replicas", 1);
+    return load_(changes);
   }
 
   void add(CandidateKeys& keys, PlanCandidate& candidate) {

@@ -12,7 +12,7 @@
 namespace foretoken {
 
 /// The scenario with keys changed ("table.key=value"). Throws ConfigError.
-using LoadScenario = std::function<Scenario(const std::vector<std::string>& overrides)>;
+using LoadScenario = std::function<Scenario(const Changes& changes)>;
 
 /// What an hour of a GPU is taken to cost.
 struct PricedGpu {

@@ -243,7 +243,7 @@ std::vector<std::string> command_words(const Plan& plan, std::size_t candidate,
   for (const std::string& assignment : plan.overrides) {
     if (!assignment.starts_with("plan.")) assignments.push_back(assignment);
   }
-  std::ranges::move(plan.judged_run(candidate), std::back_inserter(assignments));
+  std::ranges::move(texts_of(plan.judged_run(candidate)), std::back_inserter(assignments));
   std::vector<std::string> words = {"foretoken simulate " + shell_word(scenario)};
   std::ranges::move(set_words(assignments), std::back_inserter(words));
   return words;

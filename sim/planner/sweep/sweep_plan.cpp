@@ -128,9 +128,9 @@ RunRequest SweepPlan::request(std::size_t run) const {
   RunRequest request;
   const SweepPoint& point = points[point_of(run)];
   for (std::size_t i = 0; i < keys.size(); ++i)
-    request.overrides.push_back(keys[i].key + "=" + point.values[i]);
+    request.changes.push_back(Change::parse(keys[i].key + "=" + point.values[i]));
   if (const auto seed = seed_of(run))
-    request.overrides.push_back(fmt::format("run.seed={}", *seed));
+    request.changes.emplace_back("run.seed", static_cast<std::int64_t>(*seed));
   return request;
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/base/change.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken {
@@ -11,7 +12,7 @@ using testing::ThrowsMessage;
 
 std::string after(std::string_view before, std::string_view assignment) {
   Value root = parse_toml(before, "a.toml");
-  apply_override(root, assignment);
+  apply_changes(root, {Change::parse(assignment)});
   return to_toml(root);
 }
 
@@ -50,7 +51,7 @@ TEST(Override, ForgivesSpacesAroundEquals) {
 
 TEST(Override, PositionsNameTheOption) {
   Value root;
-  apply_override(root, "workload.prompt_tokens={ mean = 1 }");
+  apply_changes(root, {Change::parse("workload.prompt_tokens={ mean = 1 }")});
   const Value* tokens = root.find("workload")->find("prompt_tokens");
   const std::string expected = "--set workload.prompt_tokens={ mean = 1 }";
   EXPECT_EQ(root.find("workload")->position.text(), expected);

@@ -29,8 +29,8 @@ const std::vector<LayoutChoice> choices = {{"deployment.tensor_parallel", "TP", 
 
 /// TP 4 with PP 2 is infeasible.
 RunOutcome outcome_of(const RunRequest& request) {
-  const int tensor = request.overrides[0].back() - '0';
-  const int pipeline = request.overrides[1].back() - '0';
+  const int tensor = request.changes[0].value_text().back() - '0';
+  const int pipeline = request.changes[1].value_text().back() - '0';
   if (tensor == 4 && pipeline == 2) return {RunStatus::infeasible, "too many GPUs", {}};
   // Twice the GPUs bring 1.5 times the tokens; pipelines cost latency.
   const double rate = tensor == 1 ? 100 : tensor == 2 ? 150 : 225;
@@ -151,17 +151,18 @@ TEST_F(CompareTest, SaysWhetherEachRowMeetsTheSloAndStarsThoseThatDo) {
 TEST_F(CompareTest, SlipsAreToldBeforeAnythingIsRun) {
   const std::vector<LayoutChoice> slips = {{"engine.scheduler", "scheduler", {"sglan", "orca"}}};
   const auto check = [](const RunRequest& request) {
-    const std::string& key = request.overrides.front();
+    const std::string key = request.changes.front().text();
     if (key.ends_with("sglan"))
-      throw ConfigError({"--set " + key}, "unknown scheduler 'sglan'; did you mean 'sglang'?");
+      throw ConfigError({"--set " + key}, "unknown scheduler 'sglan'; did you mean 'sglang'?",
+                        Mistake::slip);
   };
   EXPECT_THROW(check_choices(slips, check), ConfigError);
   // What does not fit is a row; every value is asked once.
   int asked = 0;
   check_choices(choices, [&](const RunRequest& request) {
     ++asked;
-    if (request.overrides.front().ends_with("=4"))
-      throw ConfigError({"--set " + request.overrides.front()}, "needs 8 GPUs, and there are 4");
+    const std::string set = request.changes.front().text();
+    if (set.ends_with("=4")) throw ConfigError({"--set " + set}, "needs 8 GPUs, and there are 4");
   });
   EXPECT_LT(asked, 6);
 }
@@ -249,13 +250,13 @@ TEST_F(CompareTest, GoesOnWhereItWasStoppedAndEndsAlike) {
 TEST(LayoutChoices, AreAllCombinations) {
   const auto layouts = combinations(choices);
   ASSERT_EQ(layouts.size(), 6U);
-  EXPECT_THAT(layouts[3].request(choices).overrides,
+  EXPECT_THAT(texts_of(layouts[3].request(choices).changes),
               ElementsAre("deployment.tensor_parallel=2", "deployment.pipeline_parallel=2"));
   EXPECT_THROW((void)combinations({{"k", "TP", {"1", "1"}}}), ConfigError);
   EXPECT_THROW((void)combinations({{"k", "TP", {}}}), ConfigError);
   const std::vector<LayoutChoice> pools = {
       {"pools", "a:b", {"1:3", "2:2"}, {"pool.a.replicas", "pool.b.replicas"}}};
-  EXPECT_EQ(combinations(pools)[0].request(pools).overrides,
+  EXPECT_EQ(texts_of(combinations(pools)[0].request(pools).changes),
             (std::vector<std::string>{"pool.a.replicas=1", "pool.b.replicas=3"}));
   EXPECT_THROW((void)combinations({{"pools", "a:b", {"1"}, {"a", "b"}}}), ConfigError);
 }

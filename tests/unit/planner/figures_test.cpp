@@ -70,7 +70,7 @@ TEST(Figures, OneThatIsAddedStandsInSweepsAndTheirStore) {
 
   const std::filesystem::path path = own_folder() / "figures.sqlite";
   std::filesystem::remove(path);
-  { RunStore(path, "q").keep({{"a.x=1"}}, {RunStatus::ran, "", batch_of(3.25)}); }
+  { RunStore(path, "q").keep({{{"a.x", 1}}}, {RunStatus::ran, "", batch_of(3.25)}); }
   Database database(path);
   auto row = database.prepare("SELECT batch_mean, gpus FROM result");
   ASSERT_TRUE(row.next());

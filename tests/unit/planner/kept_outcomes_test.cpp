@@ -30,7 +30,7 @@ class KeptOutcomesTest : public ::testing::Test {
   }
 };
 
-const RunRequest request = {{"cluster.name=h200-sxm-8", "deployment.replicas=2"}};
+const RunRequest request = {{{"cluster.name", "h200-sxm-8"}, {"deployment.replicas", 2}}};
 const RunOutcome outcome = {RunStatus::ran, "", made_up_report(0.5, 0.125)};
 
 TEST_F(KeptOutcomesTest, FindsWhatWasKeptAfterItWasClosed) {
@@ -48,7 +48,7 @@ TEST_F(KeptOutcomesTest, FindsNothingOfAnotherQuestionOrRequest) {
   RunStore one = open("one"), two = open("two");
   one.keep(request, outcome);
   EXPECT_FALSE(two.find(request).has_value());
-  EXPECT_FALSE(one.find({{"cluster.name=h200-sxm-8"}}).has_value());
+  EXPECT_FALSE(one.find({{{"cluster.name", "h200-sxm-8"}}}).has_value());
   two.keep(request, {RunStatus::infeasible, "it does not fit", {}});
   EXPECT_EQ(one.find(request)->status, RunStatus::ran);
   EXPECT_EQ(two.find(request)->status, RunStatus::infeasible);

@@ -46,11 +46,13 @@ class MadeUpPlanRunner final : public ScenarioRunner {
       : truth_(std::move(truth)), load_(load) {}
 
   static std::vector<RunRequest> requests(const PlanProbe& probe) {
-    return {
-        {{fmt::format("candidate={}", probe.candidate),
-          fmt::format("kind={}", static_cast<int>(probe.kind)),
-          fmt::format("units={}", probe.units), fmt::format("replication={}", probe.replication),
-          fmt::format("load={}", probe.load), fmt::format("slowdown={}", probe.slowdown)}}};
+    const Changes changes = {{"candidate", static_cast<std::int64_t>(probe.candidate)},
+                             {"kind", static_cast<int>(probe.kind)},
+                             {"units", probe.units},
+                             {"replication", probe.replication},
+                             {"load", probe.load},
+                             {"slowdown", probe.slowdown}};
+    return {{changes}};
   }
 
   [[nodiscard]] std::size_t slots() const override { return 3; }
@@ -71,7 +73,7 @@ class MadeUpPlanRunner final : public ScenarioRunner {
  private:
   RunOutcome outcome_of(const RunRequest& request) const {
     std::vector<std::string> words;
-    for (const std::string& key : request.overrides) words.push_back(key.substr(key.find('=') + 1));
+    for (const Change& change : request.changes) words.push_back(change.value_text());
     const MadeUp& truth = truth_[std::stoul(words[0])];
     if (truth.breaks) return {RunStatus::failed, "ended by signal 9", {}};
     if (!truth.fits) return {RunStatus::infeasible, "it does not fit", {}};

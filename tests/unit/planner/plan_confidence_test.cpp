@@ -87,8 +87,8 @@ class SampleRunner final : public ScenarioRunner {
  public:
   [[nodiscard]] std::size_t slots() const override { return 2; }
   void start(std::size_t ticket, const RunRequest& request) override {
-    asked.push_back(request.overrides.front());
-    const double met = request.overrides.front() == "busy" ? busy_met : 1.0;
+    asked.push_back(request.changes.front().value_text());
+    const double met = asked.back() == "busy" ? busy_met : 1.0;
     finished_.push_back({ticket, {RunStatus::ran, "", made_up_report(met, met < 1 ? 900 : 300)}});
   }
   std::optional<Finished> wait() override {
@@ -104,7 +104,7 @@ class SampleRunner final : public ScenarioRunner {
 };
 
 std::vector<RunRequest> three_samples(const PlanProbe&) {
-  return {{{"busy"}, 3}, {{"usual"}, 3}, {{"quiet"}, 3}};
+  return {{{{"hour", "busy"}}, 3}, {{{"hour", "usual"}}, 3}, {{{"hour", "quiet"}}, 3}};
 }
 
 TEST(PlanRuns, SamplesAreCountedTogether) {

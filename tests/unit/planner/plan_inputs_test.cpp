@@ -34,12 +34,14 @@ tpot = "100 ms"
 Value root_of(const std::string& more) { return parse_toml(scenario_text + more, "s.toml"); }
 
 LoadScenario loader(const std::string& more = "") {
-  return [more](const std::vector<std::string>& overrides) {
+  return [more](const Changes& changes) {
     Value root = root_of(more);
-    for (const std::string& assignment : overrides) apply_override(root, assignment);
+    apply_changes(root, changes);
     return read_scenario(root, {"."});
   };
 }
+
+Scenario loaded(const std::vector<std::string>& keys) { return loader()(parse_changes(keys)); }
 
 std::string error_of(const std::function<void()>& act) {
   try {
@@ -101,7 +103,7 @@ TEST(PlanSpace, SizesHardwareToTheUnits) {
   // Five pairs of stages of two: ten groups, four a node.
   EXPECT_EQ(space.keys[1].cluster_name(5), "h100-sxm-8x3");
   EXPECT_EQ(space.keys[0].cluster_name(4), "h100-sxm-8");
-  EXPECT_THAT(space.keys[1].deployment(5),
+  EXPECT_THAT(texts_of(space.keys[1].deployment(5)),
               ElementsAre("cluster.name=h100-sxm-8x3", "deployment.tensor_parallel=2",
                           "deployment.pipeline_parallel=2", "deployment.replicas=5"));
 }
@@ -115,8 +117,8 @@ TEST(PlanSpace, WhatCannotBeIsNoMistake) {
 }
 
 TEST(PlanSpace, AsksForATargetThatWaitingBreaks) {
-  const auto load = [](const std::vector<std::string>& overrides) {
-    Scenario scenario = loader()(overrides);
+  const auto load = [](const Changes& changes) {
+    Scenario scenario = loader()(changes);
     scenario.slo.ttft.reset();
     return scenario;
   };
@@ -140,7 +142,7 @@ StepTimes made_up_steps(const Scenario&) {
 }
 
 TEST(LoadBounds, FollowFromThePricesOfSteps) {
-  const Scenario scenario = loader()({"deployment.tensor_parallel=8", "engine.sequences_max=256"});
+  const Scenario scenario = loaded({"deployment.tensor_parallel=8", "engine.sequences_max=256"});
   const TrafficSample traffic = sample_traffic(scenario);
   EXPECT_NEAR(traffic.rate.value(), 10.0, 1e-9);
   EXPECT_FALSE(traffic.is_recorded);
@@ -164,7 +166,7 @@ TEST(LoadBounds, ABurstTakesMoreThanTheMean) {
   EXPECT_EQ(servers_at_least({}, 0), 0.0);
   // A hundred prompts at once, 8.4 ms each, are due in 2 s; spread over 10 s they take a fifth.
   const auto units = [](const std::string& more) {
-    const Scenario scenario = loader()({"deployment.tensor_parallel=8", more});
+    const Scenario scenario = loaded({"deployment.tensor_parallel=8", more});
     return load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps, 1.0).units;
   };
   EXPECT_NEAR(units("workload.rate=2000 /s"), 100 * 0.95 * 881 * 10e-6 / 2.05, 0.01);
@@ -174,7 +176,7 @@ TEST(LoadBounds, ABurstTakesMoreThanTheMean) {
 TEST(LoadBounds, FullStepsEndWhereTheCacheDoes) {
   // Per token 80 layers x 8 heads x 128 x 2 x 2 bytes over two GPUs, 160 KiB: beside the weights
   // 0.9 of two H100s have room for 36,000 tokens or so, 35 sequences of 1,029.
-  const Scenario scenario = loader()({"deployment.tensor_parallel=2", "engine.sequences_max=256"});
+  const Scenario scenario = loaded({"deployment.tensor_parallel=2", "engine.sequences_max=256"});
   std::int64_t most = 0;
   const PriceSteps price = [&](const Scenario&) -> StepTimes {
     return [&](const BatchShape& batch) {
@@ -187,14 +189,14 @@ TEST(LoadBounds, FullStepsEndWhereTheCacheDoes) {
 }
 
 TEST(LoadBounds, SayThatWeightsAreTooLarge) {
-  const Scenario scenario = loader()({"deployment.tensor_parallel=1"});
+  const Scenario scenario = loaded({"deployment.tensor_parallel=1"});
   const LoadBounds bounds =
       load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps, {});
   EXPECT_THAT(bounds.too_large, HasSubstr("131 GiB of each GPU"));
 }
 
 TEST(LoadBounds, NobodyCanMeetATargetBelowThem) {
-  Scenario scenario = loader()({"slo.tpot=5 ms"});
+  Scenario scenario = loaded({"slo.tpot=5 ms"});
   EXPECT_EQ(
       load_bounds(scenario, sample_traffic(scenario), "e2e_p50_ms", made_up_steps, {}).attainment,
       0.0);
@@ -231,20 +233,20 @@ TEST(PlanRequests, AUnitGetsItsShareAndAFleetAll) {
   const PlanRequests requests = space.requests();
   const RunRequest unit =
       requests.requests({.kind = PlanProbe::Kind::unit, .units = 4, .replication = 2}).front();
-  EXPECT_THAT(unit.overrides, Contains("deployment.replicas=1"));
-  EXPECT_THAT(unit.overrides, Contains("workload.rate_scale=0.25"));
-  EXPECT_THAT(unit.overrides, Contains("run.seed=3"));
+  EXPECT_THAT(texts_of(unit.changes), Contains("deployment.replicas=1"));
+  EXPECT_THAT(texts_of(unit.changes), Contains("workload.rate_scale=0.25"));
+  EXPECT_THAT(texts_of(unit.changes), Contains("run.seed=3"));
   // 10 s of traffic take 40; a tenth of that is not counted.
-  EXPECT_THAT(unit.overrides, Contains("run.warmup=4 s"));
+  EXPECT_THAT(texts_of(unit.changes), Contains("run.warmup=4 s"));
   EXPECT_EQ(unit.misses_max, std::nullopt);
   const RunRequest fleet = requests.requests({.units = 4}).front();
-  EXPECT_THAT(fleet.overrides,
+  EXPECT_THAT(texts_of(fleet.changes),
               ElementsAre("cluster.name=h100-sxm-8x2", "deployment.tensor_parallel=4",
                           "deployment.replicas=4", "run.intervals=none"));
   EXPECT_THAT(fleet.misses_max, ::testing::Optional(1)) << "of 101 requests";
   EXPECT_EQ(requests.requests({.units = 4, .replication = 1}).front().misses_max, std::nullopt)
       << "of other seeds the attainment counts";
-  EXPECT_THAT(requests.whole_run({.units = 4, .load = 1.05}),
+  EXPECT_THAT(texts_of(requests.whole_run({.units = 4, .load = 1.05})),
               ElementsAre("cluster.name=h100-sxm-8x2", "deployment.tensor_parallel=4",
                           "deployment.replicas=4", "workload.rate_scale=1.05"));
 }
@@ -253,18 +255,18 @@ TEST(PlanRequests, SlowerStepsAreMoreLoadAndTighterTargets) {
   const PlanSpace space =
       plan_space(read_plan_settings(root_of(one_choice)), loader(), PlanSizing::fleet);
   const RunRequest run = space.requests().requests({.units = 2, .slowdown = 1.25}).front();
-  EXPECT_THAT(run.overrides, Contains("workload.rate_scale=1.25"));
-  EXPECT_THAT(run.overrides, Contains("slo.ttft=1.6 s"));
-  EXPECT_THAT(run.overrides, Contains("slo.tpot=0.08 s"));
+  EXPECT_THAT(texts_of(run.changes), Contains("workload.rate_scale=1.25"));
+  EXPECT_THAT(texts_of(run.changes), Contains("slo.ttft=1.6 s"));
+  EXPECT_THAT(texts_of(run.changes), Contains("slo.tpot=0.08 s"));
   EXPECT_EQ(run.misses_max, std::nullopt) << "its figures are wanted";
 }
 
 TEST(PlanRequests, ADayIsSampledTheBusiestHoursFirst) {
-  const auto load = [](const std::vector<std::string>& overrides) {
-    std::vector<std::string> keys = {"workload.requests=864000",
-                                     "workload.diurnal={ amplitude = 0.8, peak = \"15 h\" }"};
-    keys.insert(keys.end(), overrides.begin(), overrides.end());
-    return loader()(keys);
+  const auto load = [](const Changes& changes) {
+    Changes all = parse_changes(
+        {"workload.requests=864000", "workload.diurnal={ amplitude = 0.8, peak = \"15 h\" }"});
+    all.insert(all.end(), changes.begin(), changes.end());
+    return loader()(all);
   };
   const PlanSpace space =
       plan_space(read_plan_settings(root_of(one_choice)), load, PlanSizing::fleet);
@@ -276,7 +278,7 @@ TEST(PlanRequests, ADayIsSampledTheBusiestHoursFirst) {
   ASSERT_EQ(samples.size(), 8U);
   // Eight windows of 150 s in the middle of three hours each, in half of the time: those at 13.5
   // and 16.5 h, next to the peak, begin at 24,263 and 29,663 s.
-  EXPECT_THAT(fmt::format("{}", fmt::join(samples.front().overrides, " ")),
+  EXPECT_THAT(fmt::format("{}", fmt::join(texts_of(samples.front().changes), " ")),
               HasSubstr("workload.rate_scale=2 workload.diurnal.period=43200 s "
                         "workload.diurnal.peak=27000 s workload.part=[\"2"));
   // 8 x 1,500 requests or so, each of which may miss with 1 %, and a fifth more.
@@ -285,10 +287,10 @@ TEST(PlanRequests, ADayIsSampledTheBusiestHoursFirst) {
   EXPECT_EQ(requests.of_fleet({2, 5}).most, 5);
 }
 
-std::string look_of(std::vector<std::string> keys) {
-  const auto load = [&](const std::vector<std::string>& overrides) {
-    std::vector<std::string> all = keys;
-    all.insert(all.end(), overrides.begin(), overrides.end());
+std::string look_of(const std::vector<std::string>& keys) {
+  const auto load = [&](const Changes& changes) {
+    Changes all = parse_changes(keys);
+    all.insert(all.end(), changes.begin(), changes.end());
     return loader()(all);
   };
   const PlanSpace space =
@@ -296,7 +298,7 @@ std::string look_of(std::vector<std::string> keys) {
   const PlanRequests requests = space.requests();
   if (!requests.looks_allow()) return "none";
   const auto asked = requests.requests({.kind = PlanProbe::Kind::look, .units = 2, .load = 2});
-  return fmt::format("{}", fmt::join(asked.front().overrides, " "));
+  return fmt::format("{}", fmt::join(texts_of(asked.front().changes), " "));
 }
 
 TEST(PlanRequests, ALookIsAtTheFirstRequests) {

@@ -13,8 +13,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-Scenario scenario_of(const std::vector<std::string>& overrides) {
-  return load_scenario(FORETOKEN_SOURCE_DIR "/examples/plan.toml", overrides);
+Scenario scenario_of(const Changes& changes) {
+  return load_scenario(FORETOKEN_SOURCE_DIR "/examples/plan.toml", changes);
 }
 
 PlanSpace space() {

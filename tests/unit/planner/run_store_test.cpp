@@ -19,7 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::vector<RunRequest> four = {{{"a.x=1"}}, {{"a.x=2"}}, {{"a.x=3"}}, {{"a.x=4"}}};
+const std::vector<RunRequest> four = {
+    {{{"a.x", 1}}}, {{{"a.x", 2}}}, {{{"a.x", 3}}}, {{{"a.x", 4}}}};
 
 class RunStoreTest : public ::testing::Test {
  protected:
@@ -155,7 +156,7 @@ TEST_F(RunStoreTest, AnotherListTakesWhatItShares) {
     for (const int run : {0, 1, 2, 3})
       EXPECT_TRUE(store.finish(static_cast<std::size_t>(run), ran(run), 1));
   }
-  RunStore more = open("b", "here", {{{"a.x=9"}}, {{"a.x=3"}}});
+  RunStore more = open("b", "here", {{{{"a.x", 9}}}, {{{"a.x", 3}}}});
   EXPECT_EQ(more.counts().wanted, 2U);
   EXPECT_EQ(more.counts().finished, 1U);
   EXPECT_THAT(more.take(9), ElementsAre(0));

@@ -42,15 +42,15 @@ TEST(SweepPlan, TheLastKeyChangesFastestAndSeedsFasterStill) {
       plan_sweep({{"a.x", {"1", "2"}}, {"b.y", {"3", "4"}}}, Combination::cartesian, 2, 7);
   EXPECT_EQ(plan.points.size(), 4U);
   EXPECT_EQ(plan.runs(), 8U);
-  EXPECT_THAT(plan.request(0).overrides, ElementsAre("a.x=1", "b.y=3", "run.seed=7"));
-  EXPECT_THAT(plan.request(1).overrides, ElementsAre("a.x=1", "b.y=3", "run.seed=8"));
-  EXPECT_THAT(plan.request(2).overrides, ElementsAre("a.x=1", "b.y=4", "run.seed=7"));
-  EXPECT_THAT(plan.request(7).overrides, ElementsAre("a.x=2", "b.y=4", "run.seed=8"));
+  EXPECT_THAT(texts_of(plan.request(0).changes), ElementsAre("a.x=1", "b.y=3", "run.seed=7"));
+  EXPECT_THAT(texts_of(plan.request(1).changes), ElementsAre("a.x=1", "b.y=3", "run.seed=8"));
+  EXPECT_THAT(texts_of(plan.request(2).changes), ElementsAre("a.x=1", "b.y=4", "run.seed=7"));
+  EXPECT_THAT(texts_of(plan.request(7).changes), ElementsAre("a.x=2", "b.y=4", "run.seed=8"));
 }
 
 TEST(SweepPlan, WithoutSeedsTheScenariosOwnStays) {
   const SweepPlan plan = plan_sweep({{"a.x", {"1", "2"}}}, Combination::cartesian, 0, 7);
-  EXPECT_THAT(plan.request(1).overrides, ElementsAre("a.x=2"));
+  EXPECT_THAT(texts_of(plan.request(1).changes), ElementsAre("a.x=2"));
   EXPECT_EQ(plan_sweep({}, Combination::cartesian, 3, 1).runs(), 3U);
 }
 
@@ -58,7 +58,7 @@ TEST(SweepPlan, ZippedKeysGoSideBySide) {
   const SweepPlan plan =
       plan_sweep({{"a.x", {"1", "2"}}, {"b.y", {"3", "4"}}}, Combination::zipped, 0, 1);
   ASSERT_EQ(plan.runs(), 2U);
-  EXPECT_THAT(plan.request(1).overrides, ElementsAre("a.x=2", "b.y=4"));
+  EXPECT_THAT(texts_of(plan.request(1).changes), ElementsAre("a.x=2", "b.y=4"));
   EXPECT_THAT(error_of([] {
                 (void)plan_sweep({{"a.x", {"1", "2"}}, {"b.y", {"3"}}}, Combination::zipped, 0, 1);
               }),
@@ -79,7 +79,7 @@ TEST(SweepPlan, RefusesWhatCannotBeMeant) {
 /// Refuses the key b.z in every run, and a.x = 3 in its own words.
 void check(const RunRequest& request) {
   std::vector<Diagnostic> mistakes;
-  for (const std::string& assignment : request.overrides) {
+  for (const std::string& assignment : texts_of(request.changes)) {
     const SourcePosition position{"--set " + assignment};
     if (assignment == "a.x=3") mistakes.push_back({position, "3 does not divide 8"});
     if (assignment.starts_with("b.z=")) mistakes.push_back({position, "unknown key 'z'"});

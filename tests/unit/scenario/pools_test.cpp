@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/base/change.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -39,7 +40,7 @@ output_tokens = 10
 
 Scenario read(const std::vector<std::string>& overrides = {}) {
   Value root = parse_toml(two_pools, "s.toml");
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  apply_changes(root, parse_changes(overrides));
   return read_scenario(root, {"."});
 }
 
@@ -151,9 +152,9 @@ TEST(Pools, ScaleByThemselvesAndFailByName) {
 TEST(Pools, HaveRoomForAllThatMayStart) {
   // back may take 3 x 4 of 16 GPUs, which leaves 2 x 2.
   Value root = parse_toml(two_pools + std::string(changing), "s.toml");
-  apply_override(root, "pool.front.replicas=auto");
+  apply_changes(root, {Change::parse("pool.front.replicas=auto")});
   EXPECT_EQ(read_scenario(root, {"."}).pools[0].scenario.deployment.replicas, 2);
-  apply_override(root, "pool.front.replicas=3");
+  apply_changes(root, {Change::parse("pool.front.replicas=3")});
   EXPECT_THROW(
       {
         try {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "models/operator_graph.hpp"
+#include "sim/base/change.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -29,7 +30,7 @@ output_tokens = 10
 
 Scenario read(const std::vector<std::string>& keys) {
   Value root = parse_toml(base, "s.toml");
-  for (const std::string& key : keys) apply_override(root, key);
+  apply_changes(root, parse_changes(keys));
   return read_scenario(root, {"."});
 }
 
