@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "hardware/dtype.hpp"
 #include "kernels/attention_load.hpp"
@@ -42,6 +43,7 @@ struct StateLoad {
 /// state of value_heads x key_dim x value_dim. Mamba-2: `key_heads` are its groups, `key_dim` the
 /// state's size, `value_heads` and `value_dim` its heads.
 struct StateScan {
+  static constexpr std::string_view type_name = "state_scan";
   StateKind kind = StateKind::delta_net;
   int key_heads = 0, value_heads = 0;
   int key_dim = 0, value_dim = 0;
@@ -54,6 +56,7 @@ struct StateScan {
 
 /// A causal convolution along each channel, before a recurrence or in place of one.
 struct StateConvolution {
+  static constexpr std::string_view type_name = "state_convolution";
   std::int64_t channels = 0;
   int taps = 4;
   DType dtype = DType::bf16;
@@ -65,6 +68,7 @@ struct StateConvolution {
 /// Scores of all keys by a few small heads, and the choice of the best: what sparse attention reads
 /// (DeepSeek-V3.2's lightning indexer, MiniMax-M3's block index).
 struct KeyIndexer {
+  static constexpr std::string_view type_name = "key_indexer";
   int heads = 0, head_dim = 0;
   std::int64_t selected = 0;  // keys a query keeps
   int block = 1;              // kept or dropped together
@@ -77,6 +81,7 @@ struct KeyIndexer {
 
 /// Attention to chosen keys, to compressed ones, or both beside a window of the latest.
 struct SparseAttention {
+  static constexpr std::string_view type_name = "sparse_attention";
   int query_heads = 0, kv_heads = 0;
   int key_dim = 0, value_dim = 0;
   bool values_are_keys = false;  // the values are the first part of the keys (latent attention)
@@ -98,6 +103,7 @@ struct EnumNames<HyperPart> {
   static constexpr auto names = std::to_array<std::string_view>({"pre", "post"});
 };
 struct HyperConnection {
+  static constexpr std::string_view type_name = "hyper_connection";
   std::int64_t tokens = 0, hidden = 0;
   int streams = 4;
   HyperPart part = HyperPart::pre;

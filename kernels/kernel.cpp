@@ -1,37 +1,13 @@
 // Names and hashes of kernels. The hash is on the hot path (one lookup a kernel a step), so it
-// mixes whole 64-bit words. Fields are taken by structured bindings: a struct that gains a field
-// does not compile until its hash covers it.
+// mixes whole 64-bit words. Fields are those that a kind describes, or taken by structured
+// bindings: then a struct that gains a field does not compile until its hash covers it.
 #include "kernels/kernel.hpp"
 
-#include <array>
 #include <bit>
 #include <type_traits>
 
 namespace foretoken {
 namespace {
-
-/// In the order of the variant; a collective is called by its operation instead.
-constexpr auto type_names = std::to_array<std::string_view>({"gemm",
-                                                             "attention",
-                                                             "mla",
-                                                             "rms_norm",
-                                                             "fused_add_rms_norm",
-                                                             "qk_norm",
-                                                             "rope",
-                                                             "kv_write",
-                                                             "silu_and_mul",
-                                                             "embedding",
-                                                             "sampling",
-                                                             "topk_routing",
-                                                             "fused_moe",
-                                                             "collective",
-                                                             "batched_gemm",
-                                                             "state_scan",
-                                                             "state_convolution",
-                                                             "key_indexer",
-                                                             "sparse_attention",
-                                                             "hyper_connection"});
-static_assert(type_names.size() == std::variant_size_v<Kernel>);
 
 /// Each step is a bijection of the state for a given word and of the word for a given state: two
 /// kernels that differ in one field never collide.
@@ -115,11 +91,6 @@ void add(WordHash& hash, const Mla& kernel) {
   hash.add(query_heads, latent_dim, rope_dim, dtype, kv_dtype, load, implementation);
 }
 
-void add(WordHash& hash, const KvWrite& kernel) {
-  const auto& [tokens, kv_heads, head_dim, dtype, kv_dtype] = kernel;
-  hash.add(tokens, kv_heads, head_dim, dtype, kv_dtype);
-}
-
 void add(WordHash& hash, const FusedMoe& kernel) {
   const auto& [tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing, implementation,
                ungated] = kernel;
@@ -137,36 +108,15 @@ void add(WordHash& hash, const BatchedGemm& kernel) {
   hash.add(batch, m, n, k, dtype);
 }
 
-void add(WordHash& hash, const Sampling& kernel) {
-  const auto& [rows, vocabulary, method, is_cold] = kernel;
-  hash.add(rows, vocabulary, method, is_cold);
-}
-
-void add(WordHash& hash, const Embedding& kernel) {
-  const auto& [tokens, dim, dtype] = kernel;
-  hash.add(tokens, dim, dtype);
-}
-
-/// The structs of four fields: tokens, dim, dtype, is_cold, and top-k routing.
-template <class FourFields>
-requires std::is_same_v<FourFields, RmsNorm> || std::is_same_v<FourFields, FusedAddRmsNorm> ||
-    std::is_same_v<FourFields, SiluAndMul> || std::is_same_v<FourFields, TopKRouting>
-void add(WordHash& hash, const FourFields& kernel) {
-  const auto& [first, second, third, fourth] = kernel;
-  hash.add(first, second, third, fourth);
+template <DescribedKernel Kind>
+void add(WordHash& hash, const Kind& kernel) {
+  for_each_field(kernel, [&](std::string_view, const auto& field) { hash.add(field); });
+  if constexpr (requires { kernel.is_cold; }) hash.add(kernel.is_cold);
 }
 
 void add(WordHash& hash, const Collective& kernel) {
   const auto& [op, group, ranks, bytes, experts] = kernel;
   hash.add(op, group, ranks, bytes, experts.experts, experts.topk, experts.mode);
-}
-
-/// The structs of five fields.
-template <class FiveFields>
-requires std::is_same_v<FiveFields, QkNorm> || std::is_same_v<FiveFields, Rope>
-void add(WordHash& hash, const FiveFields& kernel) {
-  const auto& [first, second, third, fourth, fifth] = kernel;
-  hash.add(first, second, third, fourth, fifth);
 }
 
 void add(WordHash& hash, const StateScan& kernel) {
@@ -214,7 +164,7 @@ auto* cold_flag(Kind& kernel) {
 
 std::string_view kernel_name(const Kernel& kernel) {
   if (const auto* collective = std::get_if<Collective>(&kernel)) return enum_name(collective->op);
-  return type_names[kernel.index()];
+  return std::visit([](const auto& alternative) { return alternative.type_name; }, kernel);
 }
 
 std::uint64_t kernel_hash(const Kernel& kernel) {

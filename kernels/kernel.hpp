@@ -1,6 +1,9 @@
 // The kernels an LLM forward pass is made of, as plain structs: what is computed and on which
 // shapes, nothing about how long it takes. Shapes are those of one rank, after sharding.
 // A KernelSequence is what the workload generator hands to the pricing side.
+//
+// Kernels that stream activations say what they are made of in fields(): cases of `predict`,
+// columns of datasets, layouts, texts and hashes follow from it.
 #pragma once
 
 #include <array>
@@ -15,6 +18,7 @@
 #include "kernels/attention_load.hpp"
 #include "kernels/hybrid_kernels.hpp"
 #include "kernels/implementation.hpp"
+#include "kernels/kernel_fields.hpp"
 #include "kernels/routing.hpp"
 #include "sim/base/enum_names.hpp"
 
@@ -23,6 +27,7 @@ namespace foretoken {
 /// C[m,n] = A[m,k] W[n,k]^T; m is the number of tokens. `dtype` is the weights' format; the
 /// activations are quantised to match where the format is below 16 bit.
 struct Gemm {
+  static constexpr std::string_view type_name = "gemm";
   std::int64_t m = 0, n = 0, k = 0;
   DType dtype = DType::bf16;
   Implementation implementation = {};
@@ -32,6 +37,7 @@ struct Gemm {
 /// `batch` products of one shape, each with weights of its own: the up-projections of latent
 /// attention, one a query head.
 struct BatchedGemm {
+  static constexpr std::string_view type_name = "batched_gemm";
   int batch = 1;
   std::int64_t m = 0, n = 0, k = 0;
   DType dtype = DType::bf16;
@@ -40,6 +46,7 @@ struct BatchedGemm {
 
 /// Self-attention over a paged KV cache, mixed prefill and decode.
 struct Attention {
+  static constexpr std::string_view type_name = "attention";
   int query_heads = 0, kv_heads = 0, head_dim = 0;
   DType dtype = DType::bf16;
   DType kv_dtype = DType::bf16;
@@ -55,6 +62,7 @@ struct Attention {
 /// expanded from the latent as part of it; what decodes do instead (queries and results passed
 /// through the up-projections) is a BatchedGemm before and after.
 struct Mla {
+  static constexpr std::string_view type_name = "mla";
   int query_heads = 0;
   int latent_dim = 512, rope_dim = 64;
   DType dtype = DType::bf16;
@@ -68,51 +76,70 @@ struct Mla {
 // benchmark that sweeps the L2, or as the kernel before has just written them, as in a step.
 
 struct RmsNorm {
+  static constexpr std::string_view type_name = "rms_norm";
   std::int64_t tokens = 0, dim = 0;
   DType dtype = DType::bf16;
   bool is_cold = true;
+  static constexpr auto fields() { return row_fields<RmsNorm>(); }
   friend bool operator==(const RmsNorm&, const RmsNorm&) = default;
 };
 /// residual += x; x = norm(residual).
 struct FusedAddRmsNorm {
+  static constexpr std::string_view type_name = "fused_add_rms_norm";
   std::int64_t tokens = 0, dim = 0;
   DType dtype = DType::bf16;
   bool is_cold = true;
+  static constexpr auto fields() { return row_fields<FusedAddRmsNorm>(); }
   friend bool operator==(const FusedAddRmsNorm&, const FusedAddRmsNorm&) = default;
 };
 /// Norm of each query and key head on its own (Qwen3).
 struct QkNorm {
+  static constexpr std::string_view type_name = "qk_norm";
   std::int64_t tokens = 0;
   int heads = 0, head_dim = 0;  // heads: query and KV heads together
   DType dtype = DType::bf16;
   bool is_cold = true;
+  static constexpr auto fields() { return head_fields<QkNorm>(); }
   friend bool operator==(const QkNorm&, const QkNorm&) = default;
 };
 struct Rope {
+  static constexpr std::string_view type_name = "rope";
   std::int64_t tokens = 0;
   int heads = 0, head_dim = 0;  // heads: query and KV heads together
   DType dtype = DType::bf16;
   bool is_cold = true;
+  static constexpr auto fields() { return head_fields<Rope>(); }
   friend bool operator==(const Rope&, const Rope&) = default;
 };
 /// Always cold: the slots are spread over a cache far larger than the L2.
 struct KvWrite {
+  static constexpr std::string_view type_name = "kv_write";
   std::int64_t tokens = 0;
   int kv_heads = 0, head_dim = 0;
   DType dtype = DType::bf16, kv_dtype = DType::bf16;
+  static constexpr auto fields() {
+    return std::tuple(
+        KernelField{"tokens", &KvWrite::tokens}, KernelField{"kv_heads", &KvWrite::kv_heads},
+        KernelField{"head_dim", &KvWrite::head_dim}, KernelField{"dtype", &KvWrite::dtype},
+        KernelField{"kv_dtype", &KvWrite::kv_dtype});
+  }
   friend bool operator==(const KvWrite&, const KvWrite&) = default;
 };
 /// out[t, dim] = silu(x[t, :dim]) * x[t, dim:]; `dim` is half the input's width.
 struct SiluAndMul {
+  static constexpr std::string_view type_name = "silu_and_mul";
   std::int64_t tokens = 0, dim = 0;
   DType dtype = DType::bf16;
   bool is_cold = true;
+  static constexpr auto fields() { return row_fields<SiluAndMul>(); }
   friend bool operator==(const SiluAndMul&, const SiluAndMul&) = default;
 };
 /// Always cold: its table is read where tokens say.
 struct Embedding {
+  static constexpr std::string_view type_name = "embedding";
   std::int64_t tokens = 0, dim = 0;
   DType dtype = DType::bf16;
+  static constexpr auto fields() { return row_fields<Embedding>(); }
   friend bool operator==(const Embedding&, const Embedding&) = default;
 };
 /// How a sequence's next token is found in its logits. top_p: softmax, and a draw among the
@@ -125,22 +152,35 @@ struct EnumNames<SamplingMethod> {
 
 /// The end of a step: one row of logits over the vocabulary for each sequence that gets a token.
 struct Sampling {
+  static constexpr std::string_view type_name = "sampling";
   std::int64_t rows = 0, vocabulary = 0;
   SamplingMethod method = SamplingMethod::top_p;
   bool is_cold = true;
+  static constexpr auto fields() {
+    return std::tuple(KernelField{"rows", &Sampling::rows},
+                      KernelField{"vocabulary", &Sampling::vocabulary},
+                      KernelField{"method", &Sampling::method});
+  }
   friend bool operator==(const Sampling&, const Sampling&) = default;
 };
 /// Top-k of the router's logits and softmax over them.
 struct TopKRouting {
+  static constexpr std::string_view type_name = "topk_routing";
   std::int64_t tokens = 0;
   int experts = 0, topk = 0;
   bool is_cold = true;
+  static constexpr auto fields() {
+    return std::tuple(KernelField{"tokens", &TopKRouting::tokens},
+                      KernelField{"experts", &TopKRouting::experts},
+                      KernelField{"topk", &TopKRouting::topk});
+  }
   friend bool operator==(const TopKRouting&, const TopKRouting&) = default;
 };
 /// Align, gate-up GEMM, activation, down GEMM, weighted sum over the top k. `tokens` are this
 /// rank's batch before routing; `intermediate` is the full width before `tp` divides it; `experts`
 /// is the full number before `ep` divides it.
 struct FusedMoe {
+  static constexpr std::string_view type_name = "fused_moe";
   std::int64_t tokens = 0;
   int experts = 0, topk = 0;
   std::int64_t hidden = 0, intermediate = 0;
@@ -199,6 +239,7 @@ struct ExpertTraffic {
 /// gathered size; all_to_all, send_recv and broadcast: what one rank sends). Expert dispatch and
 /// combine: one copy of each token of one rank, in the format it travels in (scales included).
 struct Collective {
+  static constexpr std::string_view type_name = "collective";
   CollectiveOp op = CollectiveOp::all_reduce;
   CommGroup group = CommGroup::tensor_parallel;
   int ranks = 1;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "kernels/kernel_case_fields.hpp"
 #include "kernels/kernel_case_hybrid.hpp"
@@ -71,22 +73,16 @@ Kernel read_mla(TableReader& table) {
   return mla;
 }
 
-template <class TokensAndDim>
-Kernel read_rows(TableReader& table) {
-  TokensAndDim kernel;
-  require_size(table, "tokens", kernel.tokens);
-  require_size(table, "dim", kernel.dim);
-  table.read("dtype", kernel.dtype);
-  return kernel;
-}
-
-template <class TokensAndHeads>
-Kernel read_heads(TableReader& table) {
-  TokensAndHeads kernel;
-  require_size(table, "tokens", kernel.tokens);
-  require_size(table, "heads", kernel.heads);
-  require_size(table, "head_dim", kernel.head_dim);
-  table.read("dtype", kernel.dtype);
+template <DescribedKernel Kind>
+Kernel read_described(TableReader& table) {
+  Kind kernel;
+  for_each_field(kernel, [&](std::string_view key, auto& field) {
+    if constexpr (std::is_enum_v<std::remove_reference_t<decltype(field)>>) {
+      table.read(key, field);
+    } else {
+      require_size(table, key, field);
+    }
+  });
   return kernel;
 }
 
@@ -96,14 +92,6 @@ Kernel read_kv_write(TableReader& table) {
   require_size(table, "kv_heads", kernel.kv_heads);
   require_size(table, "head_dim", kernel.head_dim);
   read_dtypes(table, kernel.dtype, kernel.kv_dtype);
-  return kernel;
-}
-
-Kernel read_sampling(TableReader& table) {
-  Sampling kernel;
-  require_size(table, "rows", kernel.rows);
-  require_size(table, "vocabulary", kernel.vocabulary);
-  table.read("method", kernel.method);
   return kernel;
 }
 
@@ -172,19 +160,13 @@ struct CaseReader {
   Kernel (*read)(TableReader& table);
 };
 
-constexpr auto readers = std::to_array<CaseReader>({
+/// Kernels with rules of their own.
+constexpr auto own_readers = std::to_array<CaseReader>({
     {"gemm", read_gemm},
     {"batched_gemm", read_batched_gemm},
     {"attention", read_attention},
     {"mla", read_mla},
-    {"rms_norm", read_rows<RmsNorm>},
-    {"fused_add_rms_norm", read_rows<FusedAddRmsNorm>},
-    {"silu_and_mul", read_rows<SiluAndMul>},
-    {"embedding", read_rows<Embedding>},
-    {"qk_norm", read_heads<QkNorm>},
-    {"rope", read_heads<Rope>},
     {"kv_write", read_kv_write},
-    {"sampling", read_sampling},
     {"topk_routing", read_topk_routing},
     {"fused_moe", read_fused_moe},
     {"state_scan", read_state_scan},
@@ -201,6 +183,27 @@ constexpr auto readers = std::to_array<CaseReader>({
     {"expert_dispatch", read_collective<CollectiveOp::expert_dispatch>},
     {"expert_combine", read_collective<CollectiveOp::expert_combine>},
 });
+
+/// And those that are read as they describe themselves, in the order of the variant.
+template <std::size_t... index>
+std::vector<CaseReader> all_readers(std::index_sequence<index...>) {
+  std::vector<CaseReader> readers(own_readers.begin(), own_readers.end());
+  const auto add = [&]<class Kind>(const Kind*) {
+    if constexpr (DescribedKernel<Kind>) {
+      if (std::ranges::find(readers, Kind::type_name, &CaseReader::name) == readers.end()) {
+        readers.push_back({Kind::type_name, read_described<Kind>});
+      }
+    }
+  };
+  (add(static_cast<const std::variant_alternative_t<index, Kernel>*>(nullptr)), ...);
+  return readers;
+}
+
+const std::vector<CaseReader>& case_readers() {
+  static const std::vector<CaseReader> readers =
+      all_readers(std::make_index_sequence<std::variant_size_v<Kernel>>());
+  return readers;
+}
 
 void read_nodes(TableReader& table, const Collective& collective, int& nodes) {
   read_size(table, "nodes", nodes);
@@ -261,8 +264,8 @@ const CaseReader& reader_for(const Value& object) {
                       fmt::format("kernel: must be a string, not {}", type_name(*name)));
   }
   const auto& text = std::get<std::string>(name->data);
-  const auto found = std::ranges::find(readers, text, &CaseReader::name);
-  if (found == readers.end()) {
+  const auto found = std::ranges::find(case_readers(), text, &CaseReader::name);
+  if (found == case_readers().end()) {
     throw ConfigError(name->position, unknown_name_message("kernel", text, kernel_case_names()));
   }
   return *found;
@@ -272,7 +275,7 @@ const CaseReader& reader_for(const Value& object) {
 
 std::vector<std::string_view> kernel_case_names() {
   std::vector<std::string_view> names;
-  for (const CaseReader& reader : readers) names.push_back(reader.name);
+  for (const CaseReader& reader : case_readers()) names.push_back(reader.name);
   return names;
 }
 

@@ -102,13 +102,28 @@ struct ShapeOf {
   std::string operator()(const Collective& k) const {
     return fmt::format("{} ranks, {} bytes", k.ranks, k.bytes);
   }
-  template <class Rows>
-  std::string operator()(const Rows& k) const {
+  template <DescribedKernel Kind>
+  std::string operator()(const Kind& k) const {
     if constexpr (requires { k.dim; }) {
       return fmt::format("{} tokens of {}", k.tokens, k.dim);
-    } else {
+    } else if constexpr (requires { k.heads; }) {
       return fmt::format("{} tokens, {} heads of {}", k.tokens, k.heads, k.head_dim);
+    } else {
+      return sizes(k);
     }
+  }
+
+  /// "64 tokens, width 4096"
+  template <DescribedKernel Kind>
+  static std::string sizes(const Kind& kernel) {
+    std::string text;
+    for_each_field(kernel, [&](std::string_view name, const auto& field) {
+      if constexpr (!std::is_enum_v<std::remove_cvref_t<decltype(field)>>) {
+        text +=
+            text.empty() ? fmt::format("{} {}", field, name) : fmt::format(", {} {}", name, field);
+      }
+    });
+    return text;
   }
 
   static std::string dtypes(DType dtype, DType kv_dtype) {

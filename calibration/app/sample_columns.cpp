@@ -84,21 +84,6 @@ struct ColumnsOf {
     add_implementation(columns, kernel.implementation);
     return columns;
   }
-  Columns operator()(const KvWrite& kernel) const {
-    return {{"tokens", text(kernel.tokens)},
-            {"kv_heads", text(kernel.kv_heads)},
-            {"head_dim", text(kernel.head_dim)}};
-  }
-  Columns operator()(const Sampling& kernel) const {
-    return {{"rows", text(kernel.rows)},
-            {"vocabulary", text(kernel.vocabulary)},
-            {"method", std::string(enum_name(kernel.method))}};
-  }
-  Columns operator()(const TopKRouting& kernel) const {
-    return {{"tokens", text(kernel.tokens)},
-            {"experts", text(kernel.experts)},
-            {"topk", text(kernel.topk)}};
-  }
   Columns operator()(const Collective& kernel) const {
     return {{"ranks", text(kernel.ranks)}, {"bytes", text(kernel.bytes)}};
   }
@@ -149,15 +134,17 @@ struct ColumnsOf {
             {"streams", text(kernel.streams)},
             {"part", std::string(enum_name(kernel.part))}};
   }
-  template <class Rows>
-  Columns operator()(const Rows& kernel) const {
-    if constexpr (requires { kernel.dim; }) {
-      return {{"tokens", text(kernel.tokens)}, {"dim", text(kernel.dim)}};
-    } else {
-      return {{"tokens", text(kernel.tokens)},
-              {"heads", text(kernel.heads)},
-              {"head_dim", text(kernel.head_dim)}};
-    }
+  template <DescribedKernel Kind>
+  Columns operator()(const Kind& kernel) const {
+    Columns columns;
+    for_each_field(kernel, [&](std::string_view name, const auto& field) {
+      if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(field)>>) {
+        columns.emplace_back(name, enum_name(field));
+      } else {
+        columns.emplace_back(name, text(field));
+      }
+    });
+    return columns;
   }
 };
 

@@ -54,6 +54,21 @@ struct LayoutOf {
   static std::int64_t sequences(const AttentionLoad& load) {
     return load.prefill.sequences + load.decode.sequences;
   }
+
+  /// Every size but the first, which is how many rows there are.
+  template <DescribedKernel Kind>
+  std::string operator()(const Kind& kernel) const {
+    std::string text;
+    bool is_first = true;
+    for_each_field(kernel, [&](std::string_view name, const auto& field) {
+      if constexpr (!std::is_enum_v<std::remove_cvref_t<decltype(field)>>) {
+        if (!is_first) text += fmt::format("{}{} {}", text.empty() ? "" : " ", name, field);
+        is_first = false;
+      }
+    });
+    return text;
+  }
+
   static std::string width(std::int64_t dim) { return fmt::format("d{}", dim); }
   template <class TokensAndHeads>
   static std::string heads(const TokensAndHeads& kernel) {

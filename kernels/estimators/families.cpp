@@ -5,6 +5,7 @@
 // train it (foretoken-calibrate train --family gemm_16bit) and commit the artifact. Families that
 // have nothing to be trained on stand in a list of their own and say their first_order_error().
 #include "kernels/estimators/estimator.hpp"
+#include "kernels/estimators/stream_model.hpp"
 
 namespace foretoken {
 
@@ -33,10 +34,6 @@ const EstimatorFamily& mla_prefill_family();
 const EstimatorFamily& rms_norm_family();
 const EstimatorFamily& fused_add_rms_norm_family();
 const EstimatorFamily& qk_norm_family();
-const EstimatorFamily& silu_and_mul_family();
-const EstimatorFamily& rope_family();
-const EstimatorFamily& kv_write_family();
-const EstimatorFamily& embedding_family();
 const EstimatorFamily& sampling_family();
 const EstimatorFamily& sampling_greedy_family();
 const EstimatorFamily& topk_routing_family();
@@ -51,57 +48,64 @@ const EstimatorFamily& block_index_family();
 const EstimatorFamily& block_attention_family();
 const EstimatorFamily& hyper_connection_family();
 
-const std::vector<const EstimatorFamily*>& estimator_families() {
-  static const std::vector<const EstimatorFamily*> families = {&gemm_16bit_family(),
-                                                               &gemm_fp8_family(),
-                                                               &gemm_fp8_block_family(),
-                                                               &gemm_4bit_family(),
-                                                               &moe_triton_16bit_family(),
-                                                               &moe_triton_8bit_family(),
-                                                               &moe_trtllm_family(),
-                                                               &moe_cutlass_family(),
-                                                               &attention_bare_family(),
-                                                               &attention_torch_family(),
-                                                               &attention_decode_family(),
-                                                               &attention_decode_triton_family(),
-                                                               &attention_prefill_family(),
-                                                               &attention_prefill_triton_family(),
-                                                               &mla_decode_family(),
-                                                               &mla_prefill_family(),
-                                                               &rms_norm_family(),
-                                                               &fused_add_rms_norm_family(),
-                                                               &qk_norm_family(),
-                                                               &silu_and_mul_family(),
-                                                               &rope_family(),
-                                                               &kv_write_family(),
-                                                               &embedding_family(),
-                                                               &sampling_family(),
-                                                               &sampling_greedy_family(),
-                                                               &topk_routing_family(),
-                                                               &state_scan_prefill_family(),
-                                                               &state_scan_decode_family(),
-                                                               &state_convolution_family(),
-                                                               &key_indexer_family(),
-                                                               &sparse_attention_family(),
-                                                               &hyper_connection_family()};
+namespace {
+
+void add_elementwise(bool is_trained, std::vector<const EstimatorFamily*>& families) {
+  for (const EstimatorFamily* family : elementwise_families()) {
+    if ((family->first_order_error() == 0) == is_trained) families.push_back(family);
+  }
+}
+
+std::vector<const EstimatorFamily*> trained_families() {
+  std::vector<const EstimatorFamily*> families = {&gemm_16bit_family(),
+                                                  &gemm_fp8_family(),
+                                                  &gemm_fp8_block_family(),
+                                                  &gemm_4bit_family(),
+                                                  &moe_triton_16bit_family(),
+                                                  &moe_triton_8bit_family(),
+                                                  &moe_trtllm_family(),
+                                                  &moe_cutlass_family(),
+                                                  &attention_bare_family(),
+                                                  &attention_torch_family(),
+                                                  &attention_decode_family(),
+                                                  &attention_decode_triton_family(),
+                                                  &attention_prefill_family(),
+                                                  &attention_prefill_triton_family(),
+                                                  &mla_decode_family(),
+                                                  &mla_prefill_family(),
+                                                  &rms_norm_family(),
+                                                  &fused_add_rms_norm_family(),
+                                                  &qk_norm_family()};
+  add_elementwise(true, families);
+  for (const auto* family :
+       {&sampling_family(), &sampling_greedy_family(), &topk_routing_family(),
+        &state_scan_prefill_family(), &state_scan_decode_family(), &state_convolution_family(),
+        &key_indexer_family(), &sparse_attention_family(), &hyper_connection_family()}) {
+    families.push_back(family);
+  }
   return families;
 }
 
-namespace {
-
 /// Those without networks. They come first: what they cover is theirs alone, though a format that
 /// another family has too (nvfp4 where a GPU has no path for it) may be among it.
-const std::vector<const EstimatorFamily*>& first_order_families() {
-  static const std::vector<const EstimatorFamily*> families = {
+std::vector<const EstimatorFamily*> first_order_families() {
+  std::vector<const EstimatorFamily*> families = {
       &gemm_weight_only_family(), &moe_marlin_family(),  &moe_deep_gemm_family(),
       &mamba_decode_family(),     &block_index_family(), &block_attention_family()};
+  add_elementwise(false, families);
   return families;
 }
 
 }  // namespace
 
+const std::vector<const EstimatorFamily*>& estimator_families() {
+  static const std::vector<const EstimatorFamily*> families = trained_families();
+  return families;
+}
+
 const EstimatorFamily* family_of(const Kernel& kernel, const GpuSpec& gpu) {
-  for (const auto* list : {&first_order_families(), &estimator_families()}) {
+  static const std::vector<const EstimatorFamily*> first = first_order_families();
+  for (const auto* list : {&first, &estimator_families()}) {
     for (const EstimatorFamily* family : *list) {
       if (family->covers(kernel, gpu)) return family;
     }

@@ -45,6 +45,7 @@ struct StreamConstants {
   double sm_rate = 0;
   double overlap = 1.5;  // exponent: 1 = parts add up, infinite = the longest hides the rest
   double wave = 0.8;     // what a further wave of CTAs costs, in the first's latency
+  double error = 0;      // of T alone, where there are no networks: EstimatorFamily's
 };
 
 class StreamFamily final : public EstimatorFamily {
@@ -65,6 +66,7 @@ class StreamFamily final : public EstimatorFamily {
   }
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override;
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override;
+  [[nodiscard]] double first_order_error() const override { return constants_.error; }
   /// None: T itself is that of a cold launch where the kernel says so.
   [[nodiscard]] Seconds cold_extra(const Kernel&, const GpuSpec&) const override { return {}; }
 
@@ -83,5 +85,8 @@ bool is_kind(const Kernel& kernel) {
 
 /// A CTA a row whose threads take 16 bytes at a time, as many warps as that needs up to `most`.
 StreamShape row_shape(std::int64_t rows, double row_bytes, double threads_most);
+
+/// The families of kernels with a CTA a token (elementwise.cpp).
+std::vector<const EstimatorFamily*> elementwise_families();
 
 }  // namespace foretoken

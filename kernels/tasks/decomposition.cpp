@@ -56,6 +56,11 @@ struct Decomposer {
   Decomposition operator()(const HyperConnection& k) const {
     return decompose_hyper_connection(k, gpu);
   }
+  /// Priced by its family's formula all the same.
+  template <DescribedKernel Kind>
+  Decomposition operator()(const Kind&) const {
+    throw PredictionError(fmt::format("{} is not cut into tasks", Kind::type_name));
+  }
   Decomposition operator()(const Collective& k) const {
     throw PredictionError(
         fmt::format("{} moves data between GPUs: it has no tasks for SMs", enum_name(k.op)));
