@@ -91,7 +91,7 @@ void add_fleet(const SimulatedRun& outcome, Report& report) {
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
     const std::optional<Report::Fleet> part = fleet_of(outcome, pool);
     if (!part) return;
-    if (!report.fleet) report.fleet.emplace();
+    if (!report.fleet) report.fleet = Report::Fleet{};
     report.fleet->serving_mean += part->serving_mean;
     report.fleet->up_mean += part->up_mean;
     report.fleet->up_max += part->up_max;

@@ -114,7 +114,7 @@ void add_experts(const SimulatedRun& outcome, Report& report) {
   const auto tokens = static_cast<std::int64_t>(std::llround(std::max(report.batch_mean, 1.0)));
   const std::vector<std::int64_t> counts =
       expert_counts(shown.execution.routing, tokens, moe.topk, moe.experts);
-  Report::Experts& experts = report.experts.emplace();
+  Report::Experts& experts = report.experts.emplace(Report::Experts{});
   experts.routing = drawn.empty() ? routing_text(shown.execution.routing) : drawn;
   experts.experts = moe.experts;
   experts.awake =
@@ -168,7 +168,7 @@ void add_speculation(const SimulatedRun& outcome, Report& report) {
       outcome.pools.engine(static_cast<std::size_t>(pool - pools.begin()));
   const SpeculativeSettings& settings = *pool->scenario.engine.speculative;
   const SpeculationTotals totals = engine.speculation();
-  Report::Speculation& speculation = report.speculation.emplace();
+  Report::Speculation& speculation = report.speculation.emplace(Report::Speculation{});
   speculation.method = enum_name(settings.method);
   speculation.drafts = settings.drafts;
   speculation.verifications = totals.verifications;
@@ -189,7 +189,7 @@ void add_speculation(const SimulatedRun& outcome, Report& report) {
 
 void add_handoffs(const Scenario& scenario, const Timeline& timeline, Report& report) {
   if (!hands_over(scenario)) return;
-  Report::KvTransfers& transfers = report.kv_transfers.emplace();
+  Report::KvTransfers& transfers = report.kv_transfers.emplace(Report::KvTransfers{});
   std::vector<double> wait, transfer, exposed;
   for (const RequestRecord& record : timeline.requests()) {
     const KvHandoff& handoff = record.handoff;
@@ -209,7 +209,7 @@ void add_network(const SimulatedRun& outcome, Report& report) {
   const Platform::Traffic& traffic = outcome.traffic;
   if (traffic.flows == 0 && traffic.step_transfers == 0) return;
   const PriceTotals totals = outcome.pools.totals();
-  Report::Network& network = report.network.emplace();
+  Report::Network& network = report.network.emplace(Report::Network{});
   network.flows = static_cast<std::int64_t>(traffic.flows);
   network.priced = totals.transfers_priced;
   network.met = static_cast<std::int64_t>(traffic.step_transfers_as_flows);
