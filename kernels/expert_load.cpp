@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include "kernels/expert_placement.hpp"
 
 namespace foretoken {
 namespace {
@@ -148,9 +151,22 @@ void visit_counted(const FusedMoe& kernel, const Visitor& visitor) {
 }
 
 template <class Visitor>
+void visit_placed(const FusedMoe& kernel, const Visitor& visitor) {
+  const auto placed =
+      placed_by_load(expert_counts(kernel.routing, kernel.tokens, kernel.topk, kernel.experts),
+                     kernel.redundant, kernel.ep);
+  const auto load = [](const std::vector<std::int64_t>& rank) {
+    return std::accumulate(rank.begin(), rank.end(), std::int64_t{0});
+  };
+  for (const std::int64_t each : *std::ranges::max_element(placed, {}, load))
+    visitor(1.0, static_cast<double>(each));
+}
+
+template <class Visitor>
 void visit_busiest_rank(const FusedMoe& kernel, const Visitor& visitor) {
   FORETOKEN_CHECK(kernel.experts > 0 && kernel.ep > 0 && kernel.tp > 0, "{} experts, ep {}, tp {}",
                   kernel.experts, kernel.ep, kernel.tp);
+  if (kernel.placed_by_load) return visit_placed(kernel, visitor);
   switch (kernel.routing.kind) {
     case Routing::Kind::balanced:
       visit_balanced(kernel, visitor);

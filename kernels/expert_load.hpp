@@ -1,7 +1,7 @@
 // How a mixture-of-experts step loads the rank that the layer waits for: assignments, experts with
 // work, and how much filling experts up to tiles of rows adds. The one reading of a routing
 // (routing.hpp) that rooflines, decomposers and estimators share; nothing is allocated except for
-// routings given by histogram or balancedness, and for rows.
+// routings given by histogram or balancedness, for experts placed by load, and for rows.
 //
 // With a power law ranks hold independent draws of the law, and the busiest is taken as the tables
 // take it. What it leaves out: the draw's luck. Quantiles stand in for draws, so equal steps cost

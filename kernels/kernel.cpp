@@ -93,9 +93,9 @@ void add(WordHash& hash, const Mla& kernel) {
 
 void add(WordHash& hash, const FusedMoe& kernel) {
   const auto& [tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing, implementation,
-               ungated] = kernel;
+               ungated, redundant, placed_by_load] = kernel;
   hash.add(tokens, experts, topk, hidden, intermediate, dtype, tp, ep, routing, implementation,
-           ungated);
+           ungated, redundant, placed_by_load);
 }
 
 void add(WordHash& hash, const Gemm& kernel) {

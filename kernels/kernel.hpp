@@ -188,7 +188,10 @@ struct FusedMoe {
   int tp = 1, ep = 1;
   Routing routing = {};
   Implementation implementation = {};
-  bool ungated = false;  // two matrices an expert (up, down; Nemotron's ReLU^2), not three
+  bool ungated = false;         // two matrices an expert (up, down; Nemotron's ReLU^2), not three
+  int redundant = 0;            // copies of experts beside them, spread over the ranks with them
+  bool placed_by_load = false;  // else popular experts lie as they happen to
+
   friend bool operator==(const FusedMoe&, const FusedMoe&) = default;
 };
 

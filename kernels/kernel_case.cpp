@@ -124,9 +124,17 @@ Kernel read_fused_moe(TableReader& table) {
     table.expect("tp", moe.intermediate % moe.tp == 0,
                  fmt::format("must divide intermediate ({})", moe.intermediate));
   }
+  table.read("placed_by_load", moe.placed_by_load);
+  table.read("redundant", moe.redundant);
+  table.expect("redundant", moe.redundant >= 0 && moe.redundant <= experts_max,
+               "must be from 0 to 65536");
+  table.expect("redundant", moe.redundant == 0 || moe.placed_by_load,
+               "is for experts that are placed by load; set placed_by_load");
   if (moe.ep > 0) {
-    table.expect("ep", moe.experts % moe.ep == 0,
-                 fmt::format("must divide experts ({})", moe.experts));
+    table.expect("ep", (moe.experts + moe.redundant) % moe.ep == 0,
+                 moe.redundant == 0 ? fmt::format("must divide experts ({})", moe.experts)
+                                    : fmt::format("must divide experts and copies ({} + {})",
+                                                  moe.experts, moe.redundant));
   }
   moe.routing = read_routing(table, moe.tokens * moe.topk, moe.experts);
   moe.ungated = are_published_without_gate(moe);

@@ -40,7 +40,9 @@ std::vector<std::string_view> kernel_case_names();
 ///   topk_routing                  tokens, experts, topk
 ///   fused_moe                     tokens, experts, topk, hidden, intermediate, [dtype, tp, ep,
 ///                                 ungated: two matrices an expert, by default as the published
-///                                 model of these sizes has it], and one of routing ("balanced",
+///                                 model of these sizes has it; placed_by_load, redundant: copies
+///                                 of experts, as engines that balance them lay them out], and one
+///                                 of routing ("balanced",
 ///                                 "power_law:1.2", "balancedness:0.8", a balancedness or a
 ///                                 histogram), balancedness, histogram[]
 ///   all_reduce, all_gather, reduce_scatter, all_to_all, send_recv,

@@ -86,9 +86,12 @@ struct ShapeOf {
                        k.hidden);
   }
   std::string operator()(const FusedMoe& k) const {
-    return fmt::format("{} tokens, top {} of {}, {} x {} {}{}, tp {} ep {}, {}", k.tokens, k.topk,
+    std::string placed = k.placed_by_load ? ", placed by load" : "";
+    if (k.redundant > 0) placed += fmt::format(" with {} copies", k.redundant);
+    return fmt::format("{} tokens, top {} of {}, {} x {} {}{}, tp {} ep {}, {}{}", k.tokens, k.topk,
                        k.experts, k.hidden, k.intermediate, enum_name(k.dtype),
-                       k.ungated ? " without gate" : "", k.tp, k.ep, routing_shape(k.routing));
+                       k.ungated ? " without gate" : "", k.tp, k.ep, routing_shape(k.routing),
+                       placed);
   }
   std::string operator()(const KvWrite& k) const {
     return fmt::format("{} tokens, {} heads of {}", k.tokens, k.kv_heads, k.head_dim);

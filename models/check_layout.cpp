@@ -85,16 +85,19 @@ std::string tensor_problem(const Transformer& model, int tensor) {
   return "";
 }
 
-bool expert_fits(const Transformer& model, int ranks, int expert) {
-  return model.moe->experts % expert == 0 && ranks % expert == 0 &&
+bool expert_fits(const Transformer& model, int redundant, int ranks, int expert) {
+  return (model.moe->experts + redundant) % expert == 0 && ranks % expert == 0 &&
          model.moe->intermediate % (ranks / expert) == 0;
 }
 
 /// Why the experts cannot be spread over ranks that share the rest well, or "".
 std::string expert_problem(const Transformer& model, const ParallelLayout& layout) {
   if (!model.moe) return layout.expert == 1 ? "" : "needs experts, and there are none in";
-  if (model.moe->experts % layout.expert != 0) {
-    return fmt::format("does not divide the {} experts of", model.moe->experts);
+  if ((model.moe->experts + layout.redundant_experts) % layout.expert != 0) {
+    return layout.redundant_experts == 0
+               ? fmt::format("does not divide the {} experts of", model.moe->experts)
+               : fmt::format("does not divide the {} experts and {} redundant ones of",
+                             model.moe->experts, layout.redundant_experts);
   }
   const int ranks = layout.stage_ranks();
   if (ranks % layout.expert != 0) {
@@ -173,7 +176,7 @@ void check_expert(const Transformer& model, const ParallelLayout& layout,
   std::vector<int> fitting = {1};
   if (model.moe) {
     fitting = values_up_to(std::min(layout.stage_ranks(), model.moe->experts), [&](int expert) {
-      return expert_fits(model, layout.stage_ranks(), expert);
+      return expert_fits(model, layout.redundant_experts, layout.stage_ranks(), expert);
     });
   }
   const std::string_view other_ranks = layout.data_parallel_attention > 1

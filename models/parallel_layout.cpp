@@ -71,9 +71,10 @@ ParameterSplit linear_parameters(const Operator& op, const Transformer& model,
 /// `expert` whole shares of the other ranks' slices each.
 ParameterSplit expert_parameters(const Operator& op, const Transformer& model,
                                  const ParallelLayout& layout) {
-  const std::int64_t weights =
-      model.moe->experts * model.mlp_products() * op.in_features * op.out_features;
-  return {.experts = weights / layout.stage_ranks(),
+  const std::int64_t expert = model.mlp_products() * op.in_features * op.out_features;
+  const std::int64_t weights = model.moe->experts * expert;
+  const std::int64_t copies = layout.redundant_experts * expert;
+  return {.experts = (weights + copies) / layout.stage_ranks(),
           .plain = (op.parameters - weights) / layout.stage_ranks()};
 }
 

@@ -25,6 +25,8 @@ struct ParallelLayout {
   int data_parallel_attention = 1;  // groups of `tensor` ranks with sequences of their own
   int decode_context = 1;           // ranks of a group that share contexts; divides `tensor`
   int prefill_context = 1;          // groups that share prompts
+  int redundant_experts = 0;        // copies of experts a layer, spread over `expert` with them
+  bool experts_by_load = false;     // experts and copies lie where they even out the load
 
   /// Tensor-parallel groups of a stage.
   [[nodiscard]] int groups() const { return data_parallel_attention * prefill_context; }

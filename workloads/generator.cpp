@@ -69,10 +69,10 @@ std::int64_t shares(std::int64_t tokens, int ranks) { return (tokens + ranks - 1
 /// Expected number of the `kernel.ep` sets of experts that a token visits, if its top k are any of
 /// the experts: each set of h is missed with probability C(E - h, k) / C(E, k).
 double sets_visited(const FusedMoe& kernel) {
-  const int held = kernel.experts / kernel.ep;
+  const double held = static_cast<double>(kernel.experts) / kernel.ep;
   double missed = 1;
   for (int i = 0; i < kernel.topk; ++i) {
-    missed *= std::max(0.0, static_cast<double>(kernel.experts - held - i)) / (kernel.experts - i);
+    missed *= std::max(0.0, kernel.experts - held - i) / (kernel.experts - i);
   }
   return kernel.ep * (1 - missed);
 }

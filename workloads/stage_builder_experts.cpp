@@ -19,7 +19,9 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
                .ep = layout_.expert,
                .routing = settings_.routing,
                .implementation = implementation,
-               .ungated = model_.ungated_mlp},
+               .ungated = model_.ungated_mlp,
+               .redundant = layout_.redundant_experts,
+               .placed_by_load = layout_.experts_by_load},
       calls, shares_attention() ? Rows::stage : Rows::tokens);
 }
 

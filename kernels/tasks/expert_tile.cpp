@@ -57,7 +57,8 @@ ExpertTile triton_tile(const FusedMoe& kernel, const GpuSpec& gpu, const ExpertL
 /// (fused_marlin_moe.py of vLLM and of SGLang).
 ExpertTile marlin_tile(const FusedMoe& kernel) {
   constexpr auto heights = std::to_array<int>({8, 16, 32, 48, 64});
-  const double each = static_cast<double>(kernel.tokens) * kernel.topk / kernel.experts;
+  const double each =
+      static_cast<double>(kernel.tokens) * kernel.topk / (kernel.experts + kernel.redundant);
   const auto fits = std::ranges::find_if(heights, [&](int rows) { return each < 0.9 * rows; });
   return {fits == heights.end() ? heights.back() : *fits, 128, 64};
 }

@@ -16,7 +16,7 @@ MoeLayer layer_of(const FusedMoe& kernel) {
                   kernel.experts, kernel.ep, kernel.tp);
   // Without a gate: as gated ones with as many weights and operations.
   const std::int64_t gated = kernel.ungated ? kernel.intermediate * 2 / 3 : kernel.intermediate;
-  return {(kernel.experts + kernel.ep - 1) / kernel.ep, kernel.hidden,
+  return {(kernel.experts + kernel.redundant + kernel.ep - 1) / kernel.ep, kernel.hidden,
           std::max<std::int64_t>(ceil_div(gated, kernel.tp), 1), kernel.dtype};
 }
 

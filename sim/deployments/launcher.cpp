@@ -46,6 +46,9 @@ void read_layout_flags(TableReader table, LayoutFlags& layout) {
   table.read("prompts", layout.prompts);
   table.read("context_multiplies", layout.context_multiplies);
   table.require("exchange", layout.exchange);
+  table.read("balance", layout.balance);
+  table.read("copies", layout.copies);
+  table.read("copies_in", layout.copies_in);
   layout.exchanges = read_pairs(table, "exchanges");
   table.finish();
 }

@@ -27,6 +27,8 @@ struct LayoutFlags {
   std::string prompts;              // groups that share prompts; "" = no flag says it
   std::string exchange;             // how tokens reach experts
   NamePairs exchanges;              // its values
+  std::string balance;              // switch that lays experts out by load; "" = there is none
+  std::string copies, copies_in;  // redundant experts, and the object that holds them, if one does
 };
 
 /// The flags that say how tokens are drafted.

@@ -102,6 +102,7 @@ class ServerWriter {
     const LayoutFlags& flags = launcher_.layout;
     const ParallelLayout& layout = scenario_.deployment.layout;
     if (layout.expert < 2) return;
+    if (layout.experts_by_load) set_balance();
     if (!flags.is_expert_switch) {
       server_.set(flags.experts, layout.expert);
     } else if (layout.expert == layout.stage_ranks()) {
@@ -109,6 +110,24 @@ class ServerWriter {
     } else {
       note(fmt::format("{} spreads experts over all {} ranks or none, and the scenario over {}",
                        launcher_.product, layout.stage_ranks(), layout.expert));
+    }
+  }
+
+  void set_balance() {
+    const LayoutFlags& flags = launcher_.layout;
+    const int copies = scenario_.deployment.layout.redundant_experts;
+    if (flags.balance.empty()) {
+      note(fmt::format("no flag of {} says balance_experts", launcher_.product));
+      return;
+    }
+    server_.set(flags.balance, true);
+    if (copies == 0) return;
+    if (flags.copies_in.empty()) {
+      server_.set(flags.copies, copies);
+    } else {
+      Value object;
+      object.set(flags.copies, copies);
+      server_.set(flags.copies_in, std::move(object));
     }
   }
 

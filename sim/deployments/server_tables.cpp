@@ -145,6 +145,8 @@ class TableFiller {
     tell_layout(flags.context, "decode_context_parallel");
     tell_layout(flags.experts, "expert_parallel");
     tell_layout(flags.exchange, "expert_exchange");
+    tell_layout(flags.balance, "balance_experts");
+    tell_layout(flags.copies_in.empty() ? flags.copies : flags.copies_in, "redundant_experts");
   }
 
   void tell_layout(const std::string& flag, const std::string& key) {
@@ -177,6 +179,21 @@ class TableFiller {
     if (!model_.moe) return;
     if (experts > 1) out_.layout.set("expert_parallel", experts);
     if (attention > 1 && given != nullptr) out_.layout.set("expert_exchange", exchange);
+    if (experts > 1 && is_on(flags.balance)) fill_balance();
+  }
+
+  void fill_balance() {
+    const LayoutFlags& flags = launcher_.layout;
+    const Value* copies = server_.find(flags.copies_in.empty() ? flags.copies : flags.copies_in);
+    if (copies != nullptr && !flags.copies_in.empty()) copies = copies->find(flags.copies);
+    const auto* count = copies == nullptr ? nullptr : std::get_if<std::int64_t>(&copies->data);
+    if (copies != nullptr && count == nullptr) {
+      fail(copies->position,
+           fmt::format("{} must be a whole number, not {}", launcher_.spelt(flags.copies),
+                       launch_value_text(*copies)));
+    }
+    out_.layout.set("balance_experts", true);
+    if (count != nullptr && *count != 0) out_.layout.set("redundant_experts", *count);
   }
 
   void fill_speculation() {

@@ -29,6 +29,7 @@ std::string layout_text(const Scenario& scenario) {
   if (layout.prefill_context > 1) text += fmt::format(", PCP{}", layout.prefill_context);
   if (layout.decode_context > 1) text += fmt::format(", DCP{}", layout.decode_context);
   if (layout.expert > 1) text += fmt::format(", EP{}", layout.expert);
+  if (layout.redundant_experts > 0) text += fmt::format(" + {} experts", layout.redundant_experts);
   if (scenario.autoscaler) {
     text += fmt::format(", {} to {} replicas", scenario.autoscaler->min, scenario.autoscaler->max);
   } else if (scenario.deployment.replicas > 1) {

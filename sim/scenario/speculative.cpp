@@ -23,8 +23,11 @@ ParallelLayout SpeculativeSettings::layout(const ParallelLayout& target) const {
   ParallelLayout layout = target;
   layout.pipeline = 1;
   layout.tensor = tensor_parallel;
-  if (method != DraftMethod::mtp)
+  if (method != DraftMethod::mtp) {
     layout.expert = layout.decode_context = layout.prefill_context = 1;
+    layout.redundant_experts = 0;
+    layout.experts_by_load = false;
+  }
   return layout;
 }
 

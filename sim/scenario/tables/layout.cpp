@@ -70,6 +70,10 @@ bool has_attention_ranks(const Scenario& scenario) {
   return scenario.deployment.layout.data_parallel_attention > 1;
 }
 
+bool balances_experts(const Scenario& scenario) {
+  return scenario.deployment.layout.experts_by_load;
+}
+
 bool has_groups(const Scenario& scenario) { return scenario.deployment.layout.groups() > 1; }
 
 /// Of [deployment], or of each pool.
@@ -99,6 +103,22 @@ const Keys<Scenario>& layout_keys() {
        {.range = count(), .unit = "sets of GPUs"},
        "Sets of GPUs that a stage's experts are spread over as wholes; within a set each expert is "
        "cut. 1: every expert is cut over all GPUs."},
+      Key<S>(
+          "balance_experts",
+          [](auto& s) -> decltype(auto) { return (s.deployment.layout.experts_by_load); }, {},
+          "Whether experts lie where they even out the load of the sets, by how often each is "
+          "asked "
+          "for (vLLM's and SGLang's --enable-eplb). It shortens the wait for the busiest GPU where "
+          "model.expert_routing is uneven.")
+          .written_if(balances_experts),
+      Key<S>(
+          "redundant_experts",
+          [](auto& s) -> decltype(auto) { return (s.deployment.layout.redundant_experts); },
+          {.range = at_least(0), .unit = "experts"},
+          "Copies a layer of the experts asked for most, in memory beside them, for "
+          "balance_experts "
+          "(vLLM's num_redundant_experts, SGLang's --ep-num-redundant-experts).")
+          .written_if(balances_experts),
       Key<S>(
           "data_parallel_attention",
           [](auto& s) -> decltype(auto) { return (s.deployment.layout.data_parallel_attention); },
@@ -157,6 +177,14 @@ const Keys<Scenario>& layout_keys() {
   return keys;
 }
 
+void check_balance(TableReader& table, const Scenario& scenario) {
+  const ParallelLayout& layout = scenario.deployment.layout;
+  table.expect("balance_experts", !layout.experts_by_load || layout.expert > 1,
+               "is for experts on several sets of GPUs; set expert_parallel");
+  table.expect("redundant_experts", layout.redundant_experts == 0 || layout.experts_by_load,
+               "are for experts that are laid out by load; set balance_experts = true");
+}
+
 void check_expert_exchange(TableReader& table, const Scenario& scenario) {
   const ParallelLayout& layout = scenario.deployment.layout;
   table.expect("expert_exchange", layout.groups() > 1,
@@ -184,6 +212,7 @@ void read_layout(TableReader& table, Scenario& scenario) {
                unknown_name_message("algorithm", deployment.all_reduce, all_reduce_names()),
                Mistake::slip);
   }
+  check_balance(table, scenario);
   check_size(table, deployment.layout);
   if (table.find("expert_exchange") != nullptr) check_expert_exchange(table, scenario);
 }

@@ -118,6 +118,8 @@ name = "h200-sxm-8"
 data_parallel_attention = 8
 expert_parallel = 8
 expert_exchange = "deepep"
+balance_experts = true
+redundant_experts = 32
 [engine]
 preset = "vllm-v1"
 scheduler = "priority"
@@ -147,6 +149,8 @@ tensor_parallel = 2
 data_parallel_attention = 8
 expert_parallel = 16
 expert_exchange = "deepep"
+balance_experts = true
+redundant_experts = 16
 [engine]
 preset = "sglang"
 )"},

@@ -9,6 +9,7 @@ namespace foretoken::import_test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 LaunchedScenario imported(const std::string& text, const std::string& cluster = "h100-sxm-8") {
   return launched_scenario(parse_deployment(text, "launch line", ""), "", cluster);
@@ -105,6 +106,24 @@ TEST(Import, AttentionRanksAsEachEngineCountsThem) {
   // Without experts to share, ranks of data parallelism are replicas.
   EXPECT_THAT(table(imported("vllm serve Qwen/Qwen3-8B -dp 4"), "deployment"),
               HasSubstr(R"("replicas":4)"));
+}
+
+TEST(Import, ExpertsThatAreLaidOutByLoad) {
+  const std::string vllm =
+      table(imported("vllm serve deepseek-ai/DeepSeek-V3 -tp 1 -dp 16 --enable-expert-parallel "
+                     "--enable-eplb --eplb-config '{\"num_redundant_experts\": 32}'"),
+            "deployment");
+  EXPECT_THAT(vllm, HasSubstr(R"("balance_experts":true)"));
+  EXPECT_THAT(vllm, HasSubstr(R"("redundant_experts":32)"));
+  const std::string sglang =
+      table(imported("python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 16 "
+                     "--ep-size 16 --enable-eplb --ep-num-redundant-experts 16"),
+            "deployment");
+  EXPECT_THAT(sglang, HasSubstr(R"("redundant_experts":16)"));
+  // Without expert parallelism the switch does nothing.
+  EXPECT_THAT(
+      table(imported("vllm serve deepseek-ai/DeepSeek-V3 -tp 8 --enable-eplb"), "deployment"),
+      Not(HasSubstr("balance_experts")));
 }
 
 TEST(Import, DraftsOfEachEngine) {

@@ -103,6 +103,18 @@ TEST(WeightBytes, ExpertParallelismMovesExpertsButNotBytes) {
   EXPECT_EQ(weight_bytes_per_rank(moe, {.tensor = 4, .expert = 2}, 0, DType::bf16), cut);
 }
 
+TEST(WeightBytes, CopiesOfExpertsAreHeldBesideThem) {
+  // Mixtral's 32 layers hold 8 experts of three 4096 x 14336 matrices: 8 copies are as many again,
+  // an eighth of them on each of 8 ranks.
+  const Transformer moe = model("mixtral-8x7b");
+  const ParallelLayout plain{.tensor = 8, .expert = 8};
+  ParallelLayout copied = plain;
+  copied.redundant_experts = 8;
+  EXPECT_EQ(weight_bytes_per_rank(moe, copied, 0, DType::bf16) -
+                weight_bytes_per_rank(moe, plain, 0, DType::bf16),
+            Bytes(2.0 * 32 * 3 * 4096 * 14336));
+}
+
 TEST(WeightBytes, TiedEmbeddingIsCopiedToTheLastStage) {
   const Transformer tied = model("qwen3-0.6b");
   const ParallelLayout two{.pipeline = 2};
@@ -247,6 +259,12 @@ TEST(CheckLayout, ExpertParallel) {
   EXPECT_THAT(problems("mixtral-8x7b", {.tensor = 8, .expert = 3}),
               ElementsAre("expert_parallel = 3 does not divide the 8 experts of mixtral-8x7b; use "
                           "1, 2, 4 or 8"));
+  EXPECT_THAT(
+      problems("mixtral-8x7b", {.tensor = 8, .expert = 4, .redundant_experts = 1}),
+      ElementsAre("expert_parallel = 4 does not divide the 8 experts and 1 redundant ones of "
+                  "mixtral-8x7b; use 1"));
+  EXPECT_THAT(problems("mixtral-8x7b", {.tensor = 8, .expert = 4, .redundant_experts = 4}),
+              ElementsAre());
   EXPECT_THAT(problems("mixtral-8x7b", {.tensor = 2, .expert = 4}),
               ElementsAre("expert_parallel = 4 does not divide tensor_parallel = 2, whose ranks "
                           "hold the experts of mixtral-8x7b; use 1 or 2"));
