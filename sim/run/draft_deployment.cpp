@@ -46,13 +46,14 @@ std::unique_ptr<DraftPricer> make_draft_pricer(const Scenario& scenario, StageLi
     return std::make_unique<StagePricer>(draft, layout, execution, 0, links, comm, predictor);
   };
   return std::make_unique<DraftPricer>(pricer(*speculative.draft),
-                                       pricer(speculative.following_draft()), speculative.drafts);
+                                       pricer(speculative.following_draft()));
 }
 
 Speculation make_speculation(const Scenario& scenario, ReplicaId id, DraftPricer* pricer) {
   const SpeculativeSettings& speculative = *scenario.engine.speculative;
   return {
       .drafts = speculative.drafts,
+      .drafts_by_batch = speculative.drafts_by_batch,
       // What is drafted next goes beyond what is verified now (vLLM's lookahead slots).
       .room = speculative.drafts * (speculative.draft ? 2 : 1),
       .acceptance = AcceptanceSampler(speculative.acceptance, RandomStreams(scenario.run.seed), id),

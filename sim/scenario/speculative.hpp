@@ -28,7 +28,11 @@ struct SpeculativeSettings {
   DraftMethod method = DraftMethod::draft_model;
   int drafts = 0;                  // tokens proposed for each sequence after each step; at least 1
   std::vector<double> acceptance;  // by position, given that those before it were accepted
-  std::string model_name;          // as asked for; "" = what the method says
+  std::string text;                // that they were measured on; "" = they are the user's own
+  /// {sequences, drafts}, ascending: how many are drafted in steps of so many sequences and more;
+  /// empty = always `drafts`, which none exceeds.
+  std::vector<std::pair<int, int>> drafts_by_batch;
+  std::string model_name;  // as asked for; "" = what the method says
   /// What drafts (n-gram: nothing); for a head or module without what it shares with the model.
   std::optional<Transformer> draft;
   std::optional<WeightFormats> formats;  // of the draft; nullopt = as published, heads in 16 bit

@@ -5,13 +5,12 @@
 
 namespace foretoken {
 
-DraftPricer::DraftPricer(std::unique_ptr<StagePricer> first, std::unique_ptr<StagePricer> following,
-                         int drafts)
-    : first_(std::move(first)), following_(std::move(following)), drafts_(drafts) {
-  FORETOKEN_CHECK(drafts >= 1, "a draft of {} passes", drafts);
-}
+DraftPricer::DraftPricer(std::unique_ptr<StagePricer> first, std::unique_ptr<StagePricer> following)
+    : first_(std::move(first)), following_(std::move(following)) {}
 
-Seconds DraftPricer::price(std::span<const Batch> ranks) {
+Seconds DraftPricer::price(std::span<const Batch> ranks, int drafts) {
+  FORETOKEN_CHECK(drafts >= 0, "{} drafts", drafts);
+  if (drafts == 0) return Seconds(0.0);
   shapes_.clear();
   for (const Batch& batch : ranks) {
     shapes_.push_back(batch.shape);
@@ -20,10 +19,12 @@ Seconds DraftPricer::price(std::span<const Batch> ranks) {
   Seconds time = first_->price(shapes_).time;
   const bool any_drafts =
       std::ranges::any_of(ranks, [](const Batch& batch) { return batch.drafting.tokens > 0; });
-  if (drafts_ > 1 && any_drafts) {
+  if (drafts > 1 && any_drafts) {
     shapes_.clear();
     for (const Batch& batch : ranks) shapes_.push_back(batch.drafting);
-    time += following_->price(shapes_).time * (drafts_ - 1);
+    time += following_->price(shapes_).time * (drafts - 1);
+    ++following_prices_;
+    following_passes_ += drafts - 1;
   }
   total_ += time;
   return time;
@@ -38,15 +39,16 @@ void DraftPricer::add_to(PriceTotals& totals) const {
   } else {
     totals.time_by.emplace_back(family, total_);
   }
-  const auto add = [&](const StagePricer& pricer, std::int64_t times) {
+  // A price of `pricer` stands for `passes` / `prices` passes.
+  const auto add = [&](const StagePricer& pricer, std::int64_t passes, std::int64_t prices) {
     PriceTotals own;
     pricer.add_to(own);
     for (std::size_t i = 0; i < own.launches_by_origin.size(); ++i) {
-      totals.launches_by_origin[i] += own.launches_by_origin[i] * times;
+      totals.launches_by_origin[i] += own.launches_by_origin[i] * passes / prices;
     }
   };
-  add(*first_, 1);
-  add(*following_, drafts_ - 1);
+  add(*first_, 1, 1);
+  if (following_prices_ > 0) add(*following_, following_passes_, following_prices_);
 }
 
 }  // namespace foretoken

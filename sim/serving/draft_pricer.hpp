@@ -17,12 +17,12 @@ namespace foretoken {
 
 class DraftPricer {
  public:
-  /// `following` prices each of the `drafts - 1` passes after the first.
-  DraftPricer(std::unique_ptr<StagePricer> first, std::unique_ptr<StagePricer> following,
-              int drafts);
+  /// `following` prices each of the passes after the first.
+  DraftPricer(std::unique_ptr<StagePricer> first, std::unique_ptr<StagePricer> following);
 
-  /// Of all passes behind a step of the attention ranks, at least one of which has work.
-  Seconds price(std::span<const Batch> ranks);
+  /// Of the passes for `drafts` tokens (0: there is none) behind a step of the attention ranks, at
+  /// least one of which has work.
+  Seconds price(std::span<const Batch> ranks, int drafts);
 
   /// GPU time of all passes priced so far.
   [[nodiscard]] Seconds total() const { return total_; }
@@ -31,7 +31,7 @@ class DraftPricer {
 
  private:
   std::unique_ptr<StagePricer> first_, following_;
-  int drafts_;
+  std::int64_t following_prices_ = 0, following_passes_ = 0;
   Seconds total_;
   std::vector<BatchShape> shapes_;  // scratch
 };

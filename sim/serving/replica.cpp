@@ -312,7 +312,7 @@ void Replica::complete(std::size_t slot_index) {
 
 /// The drafts that are accepted and a token of the target's own, as many as the request still
 /// wants. Rejected drafts are computed no longer; their KV blocks stay for what comes.
-void Replica::produce(const BatchEntry& entry) {
+void Replica::produce(const BatchEntry& entry, const Batch& batch) {
   Sequence& sequence = *entry.sequence;
   if (!config_.speculation) {
     ++sequence.produced;
@@ -321,7 +321,7 @@ void Replica::produce(const BatchEntry& entry) {
   Speculation& speculation = *config_.speculation;
   const std::int64_t accepted = entry.drafts > 0 ? speculation.acceptance.draw(entry.drafts) : 0;
   sequence.computed -= entry.drafts - accepted;
-  sequence.drafts = speculation.drafts;
+  sequence.drafts = speculation.drafts_after(batch.drafting.tokens);
   sequence.record.drafted += entry.drafts;
   sequence.record.accepted += accepted;
   sequence.produced = std::min(sequence.produced + accepted + 1, sequence.output_tokens);
@@ -338,7 +338,7 @@ void Replica::count_tokens(const Batch& batch) {
     --sequence.steps_in_flight;
     if (!entry.samples || sequence.has_ended) continue;
     const std::int64_t before = sequence.produced;
-    produce(entry);
+    produce(entry, batch);
     const std::int64_t news = sequence.produced - std::max(before, sequence.delivered);
     if (news <= 0 || !sequence.shows_tokens) continue;
     sent += news;

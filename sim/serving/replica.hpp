@@ -196,7 +196,7 @@ class Replica final : public EventHandler {
   /// prefill: the prompt is computed; somebody else goes on.
   void hand_over(Sequence& sequence);
   /// Gives the sequence of `entry` its tokens.
-  void produce(const BatchEntry& entry);
+  void produce(const BatchEntry& entry, const Batch& batch);
   void end(Sequence& sequence, RequestStatus status);
   /// The client is through with it; its record as it is to be handed on.
   RequestRecord close(Sequence& sequence, RequestStatus status);

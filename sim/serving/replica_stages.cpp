@@ -24,7 +24,11 @@ StagePrice Replica::price(std::size_t stage, const Slot& slot) {
 
 Seconds Replica::price_drafts(Slot& slot) {
   if (!config_.speculation || config_.speculation->pricer == nullptr) return Seconds(0.0);
-  const Seconds time = config_.speculation->pricer->price(slot.batches);
+  int drafts = 0;
+  for (const Batch& batch : slot.batches)
+    if (!batch.empty())
+      drafts = std::max(drafts, config_.speculation->drafts_after(batch.drafting.tokens));
+  const Seconds time = config_.speculation->pricer->price(slot.batches, drafts);
   for (Batch& batch : slot.batches) batch.draft_time = time;
   return time;
 }

@@ -48,4 +48,11 @@ std::int64_t AcceptanceSampler::draw(std::int64_t drafts) {
   return static_cast<std::int64_t>(accepted);
 }
 
+int Speculation::drafts_after(std::int64_t sequences) const {
+  int count = drafts;
+  for (const auto& [from, fewer] : drafts_by_batch)
+    if (sequences >= from) count = fewer;
+  return count;
+}
+
 }  // namespace foretoken

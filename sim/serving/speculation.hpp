@@ -5,6 +5,7 @@
 // What it leaves out: trees of drafts, and drafts whose number follows their success.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "sim/base/ids.hpp"
@@ -47,10 +48,15 @@ class AcceptanceSampler {
 
 /// How a replica speculates. Without drafts it does not.
 struct Speculation {
-  int drafts = 0;         // proposed for each sequence after each step
+  int drafts = 0;  // proposed for each sequence after each step, at most
+  /// {sequences, drafts}, ascending: as many after steps of so many sequences and more.
+  std::vector<std::pair<int, int>> drafts_by_batch;
   std::int64_t room = 0;  // tokens behind the last one that a decoding sequence has KV blocks for
   AcceptanceSampler acceptance;
   DraftPricer* pricer = nullptr;  // null: drafting takes no GPU time (n-gram)
+
+  /// Proposed after a step in which `sequences` got a token.
+  [[nodiscard]] int drafts_after(std::int64_t sequences) const;
 };
 
 }  // namespace foretoken

@@ -70,6 +70,27 @@ TEST(SpeculativeProperties, OutputEndsWhereTheRequestSays) {
   EXPECT_EQ(report.rows.front().output_tokens, 21);
 }
 
+// From one sequence on two drafts: as if two were all that is ever drafted.
+TEST(SpeculativeProperties, FewerDraftsByBatchAreFewerDrafts) {
+  std::vector<std::string> by_batch = speculative("eagle", 4, "[0.8, 0.7, 0.6, 0.5]");
+  by_batch.emplace_back("engine.speculative.drafts_by_batch=[[1, 2]]");
+  const Report fewer = run(lone, by_batch);
+  const Report two = run(lone, speculative("eagle", 2, "[0.8, 0.7]"));
+  EXPECT_EQ(fewer.iterations, two.iterations);
+  EXPECT_EQ(fewer.e2e_ms.mean, two.e2e_ms.mean);
+  EXPECT_EQ(fewer.rows.front().drafted, two.rows.front().drafted);
+  EXPECT_EQ(fewer.rows.front().accepted, two.rows.front().accepted);
+}
+
+TEST(SpeculativeProperties, NoDraftsFromABatchOnAreNone) {
+  std::vector<std::string> none = speculative("eagle", 4, "0.8");
+  none.emplace_back("engine.speculative.drafts_by_batch=[[1, 0]]");
+  const Report report = run(lone, none);
+  EXPECT_EQ(report.rows.front().drafted, 0);
+  EXPECT_EQ(report.speculation->draft_share, 0);
+  EXPECT_EQ(report.e2e_ms.mean, run(lone, {}).e2e_ms.mean);
+}
+
 // Each step is the target's verification and the head's passes behind it; the first draws a token
 // and drafts too.
 TEST(SpeculativeProperties, ALoneRequestTakesTheSumOfItsStepsAndDrafts) {

@@ -1,42 +1,12 @@
 // [engine.speculative]: what is read, and every way in which a draft does not fit its target.
 #include "sim/scenario/tables.hpp"
+#include "sim/scenario/tables/drafts.hpp"
 
 namespace foretoken {
 namespace {
 
-/// More than any engine is run with, and few enough for the attention kernels of decodes.
-constexpr int drafts_limit = 64;
-
 bool has_draft_model(DraftMethod method) {
   return method == DraftMethod::draft_model || method == DraftMethod::eagle;
-}
-
-void read_acceptance(TableReader& table, SpeculativeSettings& settings) {
-  const Value* given = table.find("acceptance");
-  const int drafts = std::clamp(settings.drafts, 0, drafts_limit);
-  if (drafts == 0) return;  // nothing to accept
-  if (given == nullptr) {
-    table.fail("acceptance",
-               "is missing: the probability that a drafted token is accepted, given that those "
-               "before it were, as one number or one for each draft (0.6 to 0.9 are usual)");
-    return;
-  }
-  if (given->is_array()) {
-    if (!table.read("acceptance", settings.acceptance)) return;
-    const auto values = static_cast<int>(settings.acceptance.size());
-    table.expect("acceptance", values == drafts,
-                 fmt::format("has {} probabilit{} for {} draft{}; give one for each draft, or one "
-                             "number for all",
-                             values, values == 1 ? "y" : "ies", drafts, drafts == 1 ? "" : "s"));
-  } else {
-    double all = 0;
-    if (!table.read("acceptance", all)) return;
-    settings.acceptance.assign(static_cast<std::size_t>(drafts), all);
-  }
-  for (const double probability : settings.acceptance) {
-    table.expect("acceptance", probability >= 0 && probability <= 1,
-                 fmt::format("is a probability, from 0 to 1, not {}", probability));
-  }
 }
 
 void read_dtype(TableReader& table, SpeculativeSettings& settings) {
@@ -63,14 +33,24 @@ const Keys<SpeculativeSettings>& speculative_keys() {
        "Tokens drafted for each sequence after each step and verified together in the next; 2 to 5 "
        "are usual. 0 turns speculation off."},
       {{.name = "acceptance",
-        .type = "number or list of numbers",
+        .type = "number, list of numbers or string",
         .fallback = "required",
-        .allowed = "0 to 1",
-        .meaning = "Probability that the model accepts a drafted token, given that it accepted "
-                   "those before it: one for all positions or one for each. It depends on model "
-                   "and text; 0.6 to 0.9 are usual."},
+        .allowed = "0 to 1, or a text that it was measured on",
+        .meaning =
+            "Probability that the model accepts a drafted token, given that it accepted "
+            "those before it: one for all positions or one for each. It depends on model "
+            "and text; 0.6 to 0.9 are usual. \"coding\" and \"coding_thinking\" take what was "
+            "measured of DeepSeek-V4-Pro, Kimi-K2.5, MiniMax-M3 and Qwen3.5-397B."},
        read_acceptance,
        [](const S& s) { return KeyForm<std::vector<double>>::write(s.acceptance); }},
+      {{.name = "drafts_by_batch",
+        .type = "list of [sequences, drafts]",
+        .fallback = "not set (always drafts)",
+        .allowed = "ascending sequences; 0 to drafts",
+        .meaning = "Fewer drafts where a step has many sequences, whose verification is not free: "
+                   "[[16, 2], [64, 0]] drafts two from 16 sequences on and none from 64 on."},
+       read_drafts_by_batch,
+       drafts_by_batch_value},
       {"model",
        &S::model_name,
        {.fallback = "required by draft_model; eagle: an EAGLE-3 head that fits the model",
@@ -230,6 +210,7 @@ void read_speculative_table(TableReader table, const ScenarioOptions& options, S
   settings.tensor_parallel = scenario.deployment.layout.tensor;
   speculative_keys().read(table, settings);
   settings.drafts = std::clamp(settings.drafts, 0, drafts_limit);
+  look_up_acceptance(table, scenario, settings);
   if (names_method(table)) read_draft(table, options, scenario, settings);
   table.expect("dtype", !settings.formats || settings.method != DraftMethod::ngram,
                "is the format of a draft's weights, and \"ngram\" has none");

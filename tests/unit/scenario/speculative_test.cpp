@@ -72,6 +72,53 @@ TEST(Speculative, OneProbabilityIsThatOfEveryPosition) {
               ElementsAre(0.9, 0.5));
 }
 
+TEST(Speculative, ATextThatWasMeasuredStandsForItsNumbers) {
+  const auto of = [](const std::string& drafts, const std::string& text) {
+    return std::vector<std::string>{"model.name=qwen3.5-397b-a17b", "deployment.tensor_parallel=8",
+                                    "engine.speculative.method=mtp",
+                                    "engine.speculative.drafts=" + drafts,
+                                    "engine.speculative.acceptance=" + text};
+  };
+  const Scenario scenario = read(of("3", "coding"));
+  const std::vector<double>& acceptance = scenario.engine.speculative->acceptance;
+  ASSERT_EQ(acceptance.size(), 3U);
+  // 1 to 3 drafts gave 1.92, 2.70 and 3.33 tokens.
+  EXPECT_NEAR(1 + acceptance[0], 1.92, 0.04);
+  EXPECT_NEAR(1 + acceptance[0] * (1 + acceptance[1]), 2.70, 0.05);
+  EXPECT_NEAR(1 + acceptance[0] * (1 + acceptance[1] * (1 + acceptance[2])), 3.33, 0.07);
+  const Value again = resolved_scenario(scenario);
+  EXPECT_EQ(read_scenario(again, {"."}).engine.speculative->acceptance, acceptance);
+  for (const auto& [drafts, text, message] :
+       {std::tuple{"3", "poetry",
+                   "acceptance: was not measured for qwen3.5-397b-a17b with method "
+                   "\"mtp\" on \"poetry\"; give numbers"},
+        std::tuple{"9", "coding",
+                   "drafts: = 9 goes beyond the 8 that acceptance was measured for"}}) {
+    try {
+      (void)read(of(drafts, text));
+      ADD_FAILURE() << text;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
+}
+
+TEST(Speculative, FewerDraftsInLargerBatches) {
+  const std::vector<std::string> keys = {"method=ngram", "drafts=4", "acceptance=0.7",
+                                         "drafts_by_batch=[[16, 2], [64, 0]]"};
+  const Scenario scenario = read(speculative(keys));
+  const std::vector<std::pair<int, int>> by_batch = {{16, 2}, {64, 0}};
+  EXPECT_EQ(scenario.engine.speculative->drafts_by_batch, by_batch);
+  EXPECT_EQ(read_scenario(resolved_scenario(scenario), {"."}).engine.speculative->drafts_by_batch,
+            by_batch);
+  for (const char* wrong : {"[[16, 5]]", "[[64, 0], [16, 2]]", "[[0, 1]]", "[16, 2]", "2"}) {
+    EXPECT_THAT(error_of({"method=ngram", "drafts=4", "acceptance=0.7",
+                          std::string("drafts_by_batch=") + wrong}),
+                HasSubstr("engine.speculative.drafts_by_batch: must be pairs of sequences"))
+        << wrong;
+  }
+}
+
 TEST(Speculative, ADraftModelRunsAsPublished) {
   const SpeculativeSettings made =
       settings({"method=draft_model", "model=llama-3.1-8b", "drafts=3", "acceptance=0.7"});

@@ -237,8 +237,8 @@ class DraftPasses : public ::testing::Test {
     Transformer following = head;
     following.draft_head->target_layers = 0;
     passes = std::make_unique<DraftPricer>(pricer(head, comm, predictor),
-                                           pricer(following, comm, predictor), drafts);
-    return passes->price(std::span(&batch, 1));
+                                           pricer(following, comm, predictor));
+    return passes->price(std::span(&batch, 1), drafts);
   }
 
   CommSettings comm;
@@ -261,6 +261,26 @@ TEST_F(DraftPasses, RunOneAfterTheOther) {
   EXPECT_EQ(totals.time_by.front().first, "draft");
   EXPECT_NEAR(totals.time_by.front().second.value(), 61e-3, 1e-12);
   EXPECT_EQ(totals.launches_by_origin[static_cast<std::size_t>(Origin::analytic)], 61);
+}
+
+TEST_F(DraftPasses, AreAsManyAsTheStepAsksFor) {
+  Batch batch;
+  batch.drafts_max = 4;
+  Sequence sequence = decoding(100, 5, 4);
+  batch.add(sequence, 5);
+  EXPECT_NEAR(price(4, batch).value(), (16 + 3 * 15) * 1e-3, 1e-12);
+  EXPECT_NEAR(passes->price(std::span(&batch, 1), 2).value(), (16 + 15) * 1e-3, 1e-12);
+  EXPECT_EQ(passes->price(std::span(&batch, 1), 0).value(), 0);
+}
+
+TEST(DraftsByBatch, HoldFromTheirNumberOfSequencesOn) {
+  Speculation speculation{
+      .drafts = 4, .drafts_by_batch = {{16, 2}, {64, 0}}, .acceptance = sampler({1})};
+  EXPECT_EQ(speculation.drafts_after(1), 4);
+  EXPECT_EQ(speculation.drafts_after(15), 4);
+  EXPECT_EQ(speculation.drafts_after(16), 2);
+  EXPECT_EQ(speculation.drafts_after(64), 0);
+  EXPECT_EQ(speculation.drafts_after(500), 0);
 }
 
 // A chunk of a prompt passes the draft once, for its keys and values: no LM head, no sampling.
