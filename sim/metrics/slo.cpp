@@ -1,8 +1,81 @@
 #include "sim/metrics/slo.hpp"
 
+#include <algorithm>
+
 namespace foretoken {
+namespace {
+
+const Keys<SloTargets::Class>& class_keys() {
+  using S = SloTargets::Class;
+  const Range positive = above(0, "must be above 0");
+  static const Keys<S> keys = {
+      {"priority",
+       &S::priority,
+       {.required = true},
+       "Whose requests: their priority, of [[workload.priorities]] or a trace."},
+      {"ttft",
+       &S::ttft,
+       {.range = positive, .fallback = "slo.ttft"},
+       "Longest acceptable time to first token of these requests."},
+      {"tpot",
+       &S::tpot,
+       {.range = positive, .fallback = "slo.tpot"},
+       "Longest acceptable time per output token of these requests."},
+      {"e2e",
+       &S::e2e,
+       {.range = positive, .fallback = "slo.e2e"},
+       "Longest acceptable time from arrival to last token of these requests."},
+  };
+  return keys;
+}
+
+void read_classes(TableReader& slo, SloTargets& targets) {
+  const Value* list = slo.find("classes");
+  if (list == nullptr) return;
+  const auto* elements = std::get_if<ValueArray>(&list->data);
+  if (elements == nullptr || !std::ranges::all_of(*elements, &Value::is_object)) {
+    slo.fail("classes",
+             "must be a list of tables, for example [{ priority = 0, ttft = \"300 ms\" }]",
+             Mistake::slip);
+    return;
+  }
+  for (const Value& element : *elements) {
+    TableReader table(element, slo.diagnostics(), "slo.classes");
+    SloTargets::Class one;
+    class_keys().read(table, one);
+    table.expect(
+        "priority",
+        std::ranges::find(targets.classes, one.priority, &SloTargets::Class::priority) ==
+            targets.classes.end(),
+        fmt::format("{} is given twice; write one table with all its targets", one.priority));
+    table.finish();
+    targets.classes.push_back(one);
+  }
+}
+
+}  // namespace
+
+SloTargets SloTargets::of(int priority) const {
+  SloTargets own{ttft, tpot, e2e, percentile, {}};
+  for (const Class& one : classes) {
+    if (one.priority != priority) continue;
+    if (one.ttft) own.ttft = one.ttft;
+    if (one.tpot) own.tpot = one.tpot;
+    if (one.e2e) own.e2e = one.e2e;
+  }
+  return own;
+}
+
+Value slo_classes_value(const std::vector<SloTargets::Class>& classes) {
+  ValueArray list;
+  for (const SloTargets::Class& one : classes) list.push_back(class_keys().table(one));
+  return list;
+}
+
+std::vector<KeyNote> slo_class_notes() { return class_keys().notes(); }
 
 bool SloTargets::is_met_by(const RequestRecord& record) const {
+  if (!classes.empty()) return of(record.priority).is_met_by(record);
   const auto holds = [](const std::optional<Seconds>& target, Seconds value) {
     return !target || value <= *target;
   };
@@ -34,6 +107,15 @@ const Keys<SloTargets>& slo_keys() {
         .unit = "% of requests"},
        "Share of the requests that must meet every target given above for the SLO to hold; a "
        "request that fails or is rejected misses it."},
+      {{.name = "classes",
+        .type = "list of tables",
+        .fallback = "not set (the same for all)",
+        .meaning = "Targets of single priorities in place of those above: [[slo.classes]]."},
+       read_classes,
+       [](const S& targets) -> std::optional<Value> {
+         if (targets.classes.empty()) return std::nullopt;
+         return slo_classes_value(targets.classes);
+       }},
   };
   return keys;
 }

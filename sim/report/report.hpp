@@ -77,6 +77,7 @@ struct PriorityClass {
   int priority = 0;  // lower goes first
   std::int64_t arrived = 0, completed = 0;
   LatencyRow ttft_ms, tpot_ms, e2e_ms;
+  double attainment = 1;  // share of arrived requests that met their targets, 0 to 1
 };
 
 /// Conversations and agents' trajectories, where requests lead to each other.

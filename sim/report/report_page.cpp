@@ -79,6 +79,19 @@ void add_tiles(ReportPage& page, const Report& report) {
                                  slo.percentile, targets),
                      slo.met ? PageTile::Tone::good : PageTile::Tone::bad});
   }
+  for (const PriorityClass& figures : report.by_priority) {
+    std::string note =
+        fmt::format("{} of {} completed · TPOT p50 {} ms", grouped(figures.completed),
+                    grouped(figures.arrived), brief(figures.tpot_ms.p50));
+    const std::string ttft = brief(figures.ttft_ms.p99);
+    const std::string name = fmt::format("Priority {}", figures.priority);
+    if (slo.targets.empty()) {
+      tiles.push_back({name + " TTFT p99", ttft, "ms", note});
+    } else {
+      tiles.push_back({name + " SLO met by", attained(figures.attainment), "% of requests",
+                       fmt::format("TTFT p99 {} ms · {}", ttft, note)});
+    }
+  }
   for (const auto& [name, table, row] : {std::tuple("TTFT", "ttft_ms", report.ttft_ms),
                                          std::tuple("TPOT", "tpot_ms", report.tpot_ms),
                                          std::tuple("End to end", "e2e_ms", report.e2e_ms)}) {

@@ -68,6 +68,7 @@ void members(Archive& a, PriorityClass& figures) {
   a("ttft_ms", figures.ttft_ms);
   a("tpot_ms", figures.tpot_ms);
   a("e2e_ms", figures.e2e_ms);
+  a("attainment", figures.attainment);
 }
 
 template <class Archive>

@@ -25,12 +25,18 @@ std::int64_t preemptions_of(const Timeline& timeline) {
 }
 
 void add_slo_targets(const SloTargets& slo, Report& report) {
-  const auto add = [&](const char* name, const std::optional<Seconds>& target) {
+  const auto add = [&](std::string_view name, const std::optional<Seconds>& target) {
     if (target) report.slo.targets.push_back(fmt::format("{} <= {}", name, readable(*target)));
   };
   add("ttft", slo.ttft);
   add("tpot", slo.tpot);
   add("e2e", slo.e2e);
+  for (const SloTargets::Class& one : slo.classes) {
+    const std::string name = fmt::format("priority {} ", one.priority);
+    add(name + "ttft", one.ttft);
+    add(name + "tpot", one.tpot);
+    add(name + "e2e", one.e2e);
+  }
   const auto in_ms = [](const std::optional<Seconds>& target) {
     return target ? std::optional(target->value() * 1e3) : std::nullopt;
   };
@@ -235,7 +241,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   report.kv.preemptions = preemptions_of(outcome.timeline);
   add_request_figures(scenario, outcome.timeline, outcome.timeline.requests(), report);
   report.itl_ms = in_milliseconds(outcome.timeline.gaps().summary());
-  report.by_priority = priority_classes(outcome.timeline);
+  report.by_priority = priority_classes(outcome.timeline, scenario.slo);
   report.trajectories = trajectory_figures(outcome.timeline);
   add_slo_targets(scenario.slo, report);
   add_load(scenario, outcome, report);

@@ -96,6 +96,7 @@ KeyTable autoscaler_key_table();
 KeyTable failures_key_table();
 KeyTable predictor_key_table();
 KeyTable slo_key_table();
+KeyTable slo_classes_key_table();
 KeyTable run_key_table();
 std::vector<KeyNote> joined_notes(const std::vector<std::vector<KeyNote>>& parts);
 

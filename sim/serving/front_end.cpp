@@ -104,8 +104,9 @@ void FrontEnd::arm_deadlines(const Request& request) {
   arm(request.timeout, EventKind::timed_out);
   arm(request.first_token_timeout, EventKind::first_token_due);
   arm(request.cancel_after, EventKind::cancelled);
-  arm_late(limits_.ttft, EventKind::first_token_late, request.id);
-  arm_late(limits_.e2e, EventKind::late, request.id);
+  const SloTargets limits = limits_.of(request.priority);
+  arm_late(limits.ttft, EventKind::first_token_late, request.id);
+  arm_late(limits.e2e, EventKind::late, request.id);
 }
 
 void FrontEnd::arm_late(const std::optional<Seconds>& limit, EventKind kind, RequestId id) {
@@ -137,9 +138,9 @@ void FrontEnd::hand_on(Open& open) {
 void FrontEnd::on_first_token(RequestId id) {
   Open& open = open_.at(id.value);
   if (std::exchange(open.has_first_token, true) || open.request.output_tokens < 2) return;
-  if (!limits_.tpot) return;
-  arm_late(*limits_.tpot * static_cast<double>(open.request.output_tokens - 1), EventKind::late,
-           id);
+  const SloTargets limits = limits_.of(open.request.priority);
+  if (!limits.tpot) return;
+  arm_late(*limits.tpot * static_cast<double>(open.request.output_tokens - 1), EventKind::late, id);
 }
 
 void FrontEnd::on_request_lost(const RequestRecord& record) {

@@ -68,6 +68,8 @@ def scenario(seed):
     body += ["[front_end]", f"attempts_max = {pick.randint(1, 3)}", f'retry_delay = "{pick.choice([0, 50])} ms"',
              f"outstanding_max = {8 if chance(15) else 0}"]
     body += ["[slo]", f'ttft = "{pick.choice([50, 300])} ms"', f'tpot = "{pick.choice([8, 20])} ms"', "percentile = 90"]
+    if seed % 3 == 0:
+        body.append('classes = [{ priority = 2, ttft = "1 s" }, { priority = 0, e2e = "600 ms" }]')
     body += ["[workload]", f"requests = {pick.choice([1, 2, 20, 60, 120])}",
              'prompt_tokens = { distribution = "uniform", min = 1, max = 500 }',
              'output_tokens = { distribution = "uniform", min = 1, max = 60 }']

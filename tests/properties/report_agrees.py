@@ -142,11 +142,17 @@ def check_priorities(run):
         equal(len(rows), one["arrived"], "by_priority.arrived")
         equal(sum(row.completed() for row in rows), one["completed"], "by_priority.completed")
         check_latencies(rows, one, "by_priority.")
+        verdicts = [is_good(run, row) for row in rows]
+        if None not in verdicts:
+            near(sum(verdicts) / len(rows), one["attainment"], "by_priority.attainment")
 
 
 # -- rates -------------------------------------------------------------------------------------------------------------
 def is_good(run, row):
-    slo = run.scenario["slo"]
+    slo = dict(run.scenario["slo"])
+    for one in slo.pop("classes", []):
+        if one["priority"] == row.priority:
+            slo.update(one)
     if not row.completed():
         return False
     limits = [(seconds(slo[key]) * 1e3, value) for key, value in

@@ -27,19 +27,28 @@ double metric_bound(std::vector<double> times_s, std::string_view metric) {
   return 1e3 * times_s[index];
 }
 
+/// When a request's first token, and when its last one, has to be there; infinite: at any time.
+struct DueTimes {
+  double first_s = std::numeric_limits<double>::infinity();
+  double last_s = std::numeric_limits<double>::infinity();
+};
+DueTimes due_times(const SloTargets& slo, const SampledRequest& request) {
+  DueTimes due;
+  if (slo.e2e) due.last_s = slo.e2e->value();
+  if (slo.ttft && slo.tpot) {
+    const auto gaps = static_cast<double>(request.output_tokens - 1);
+    due.last_s = std::min(due.last_s, slo.ttft->value() + slo.tpot->value() * gaps);
+  }
+  due.first_s = slo.ttft ? std::min(due.last_s, slo.ttft->value()) : due.last_s;
+  return due;
+}
+
 /// The least time after the last arrival in which a counted request may still be served, and the
 /// requests that need not be served in time: both make a finite run more forgiving.
 double forgiveness(const Scenario& scenario, const TrafficSample& traffic) {
-  const SloTargets& slo = scenario.slo;
-  double late_s = std::numeric_limits<double>::infinity();
-  if (slo.e2e) late_s = slo.e2e->value();
-  if (slo.ttft && slo.tpot) {
-    std::int64_t longest = 1;
-    for (const SampledRequest& request : traffic.requests)
-      longest = std::max(longest, request.output_tokens);
-    late_s =
-        std::min(late_s, slo.ttft->value() + slo.tpot->value() * static_cast<double>(longest - 1));
-  }
+  double late_s = 0;
+  for (const SampledRequest& request : traffic.requests)
+    late_s = std::max(late_s, due_times(scenario.slo.of(request.priority), request).last_s);
   const double span_s = traffic.span.value();
   return span_s / (span_s + late_s);
 }
@@ -88,22 +97,6 @@ double units_on_average(const std::vector<PoolShare>& pools, const Scenario& sce
   return traffic.rate.value() * forgiveness(scenario, traffic) / rate;
 }
 
-/// When a request's first token, and when its last one, has to be there; infinite: at any time.
-struct DueTimes {
-  double first_s = std::numeric_limits<double>::infinity();
-  double last_s = std::numeric_limits<double>::infinity();
-};
-DueTimes due_times(const SloTargets& slo, const SampledRequest& request) {
-  DueTimes due;
-  if (slo.e2e) due.last_s = slo.e2e->value();
-  if (slo.ttft && slo.tpot) {
-    const auto gaps = static_cast<double>(request.output_tokens - 1);
-    due.last_s = std::min(due.last_s, slo.ttft->value() + slo.tpot->value() * gaps);
-  }
-  due.first_s = slo.ttft ? std::min(due.last_s, slo.ttft->value()) : due.last_s;
-  return due;
-}
-
 /// Replicas of one stage that the requests take by when their tokens are due.
 double replicas_of_stage(const std::vector<RequestWork>& requests, std::size_t stage,
                          const Scenario& scenario, const TrafficSample& traffic, double load) {
@@ -114,7 +107,7 @@ double replicas_of_stage(const std::vector<RequestWork>& requests, std::size_t s
     times_s.push_back(requests[i].on(stage));
     if (request.arrival < scenario.run.warmup) continue;
     const double from_s = request.arrival.value() / load;
-    const DueTimes due = due_times(scenario.slo, request);
+    const DueTimes due = due_times(scenario.slo.of(request.priority), request);
     const auto add = [&](const std::vector<double>& work, double due_s) {
       if (!work.empty() && std::isfinite(due_s))
         demands.push_back({from_s, from_s + due_s, work[stage]});
@@ -164,7 +157,6 @@ LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
       return bounds;
     }
   }
-  const SloTargets& slo = scenario.slo;
   double token_s = std::numeric_limits<double>::infinity();
   for (std::size_t p = 0; p < pools.size(); ++p) {
     if (pools[p].decodes()) token_s = std::min(token_s, replicas[p].token_s());
@@ -181,6 +173,7 @@ LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
     ttft.push_back(first_s);
     e2e.push_back(whole_s);
     if (request.output_tokens > 1) tpot.push_back(token_s);
+    const SloTargets slo = scenario.slo.of(request.priority);
     const bool in_time = (!slo.ttft || first_s <= slo.ttft->value()) &&
                          (!slo.tpot || request.output_tokens < 2 || token_s <= slo.tpot->value()) &&
                          (!slo.e2e || whole_s <= slo.e2e->value());

@@ -89,6 +89,12 @@ void PlanRequests::add_targets(double slowdown, Changes& keys) const {
   tighten("slo.ttft", slo_.ttft);
   tighten("slo.tpot", slo_.tpot);
   tighten("slo.e2e", slo_.e2e);
+  if (slo_.classes.empty()) return;
+  std::vector<SloTargets::Class> classes = slo_.classes;
+  for (SloTargets::Class& one : classes)
+    for (std::optional<Seconds>* target : {&one.ttft, &one.tpot, &one.e2e})
+      if (*target) **target = **target / slowdown;
+  keys.emplace_back("slo.classes", slo_classes_value(classes));
 }
 
 /// One unit's share: the same traffic, thinned by slowing it down.

@@ -161,7 +161,8 @@ class SpaceBuilder {
   }
 
   void check_question(const Scenario& scenario) const {
-    if (!scenario.slo.ttft && !scenario.slo.e2e) {
+    const auto waits = [](const auto& targets) { return targets.ttft || targets.e2e; };
+    if (!waits(scenario.slo) && std::ranges::none_of(scenario.slo.classes, waits)) {
       throw ConfigError({"slo"},
                         "a plan needs a target that waiting breaks: give [slo] ttft or "
                         "e2e; without one any queue is fine");

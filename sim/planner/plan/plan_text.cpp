@@ -34,6 +34,9 @@ std::string gpus_text(const Plan& plan, std::size_t candidate) {
 
 std::string slo_text(const SloTargets& slo) {
   std::string text;
+  const auto of_class = [](const char* name, const std::optional<Seconds>& target) {
+    return target ? fmt::format(" {} ≤ {}", name, readable(*target)) : "";
+  };
   const auto add = [&](const char* name, const std::optional<Seconds>& target) {
     if (!target) return;
     text += fmt::format("{}{} ≤ {}", text.empty() ? "" : " · ", name, readable(*target));
@@ -41,6 +44,10 @@ std::string slo_text(const SloTargets& slo) {
   add("ttft", slo.ttft);
   add("tpot", slo.tpot);
   add("e2e", slo.e2e);
+  for (const SloTargets::Class& one : slo.classes)
+    text += fmt::format("{}priority {}:{}{}{}", text.empty() ? "" : " · ", one.priority,
+                        of_class("ttft", one.ttft), of_class("tpot", one.tpot),
+                        of_class("e2e", one.e2e));
   return text + fmt::format(" for {} of the requests", percent(slo.percentile / 100));
 }
 

@@ -97,7 +97,8 @@ TrafficSample sample_traffic(const Scenario& scenario) {
     counter.add(last);
     ++sample.count;
     if (sample.requests.size() < kept_max)
-      sample.requests.push_back({request->prompt_tokens, request->output_tokens, request->arrival});
+      sample.requests.push_back(
+          {request->prompt_tokens, request->output_tokens, request->arrival, request->priority});
   }
   if (arrivals != nullptr && *arrivals == "closed_loop") {
     throw ConfigError({"workload.arrivals"},

@@ -12,6 +12,7 @@ namespace foretoken {
 struct SampledRequest {
   std::int64_t prompt_tokens = 0, output_tokens = 1;
   Seconds arrival = Seconds(0.0);
+  int priority = 0;
 };
 
 /// How many requests come when: equal parts of the time from 0 on.

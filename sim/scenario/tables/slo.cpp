@@ -13,4 +13,12 @@ KeyTable slo_key_table() {
   return {"slo", "", "Latency targets: goodput, max-load and plan go by them.", slo_keys().notes()};
 }
 
+KeyTable slo_classes_key_table() {
+  return {
+      "[slo.classes]", "",
+      "Targets of the requests of one priority; one table for each. What it leaves out is as for "
+      "all.",
+      slo_class_notes()};
+}
+
 }  // namespace foretoken

@@ -90,5 +90,25 @@ TEST(SloTargets, AllTargetsMustHoldAndFailureNeverDoes) {
   EXPECT_FALSE((SloTargets{}.is_met_by(record)));
 }
 
+TEST(SloTargets, AClassReplacesTheTargetsThatItNames) {
+  RequestRecord record;
+  record.arrival = Seconds(1.0);
+  record.first_token = Seconds(1.5);
+  record.finished = Seconds(2.5);
+  record.output_tokens = 11;  // TPOT 0.1 s
+  record.status = RequestStatus::completed;
+  const SloTargets targets{
+      .ttft = Seconds(0.4),
+      .tpot = Seconds(0.2),
+      .classes = {{.priority = 1, .ttft = Seconds(0.6)},
+                  {.priority = 2, .ttft = Seconds(0.6), .tpot = Seconds(0.05)}}};
+  EXPECT_FALSE(targets.is_met_by(record)) << "priority 0 has the targets for all";
+  record.priority = 1;
+  EXPECT_TRUE(targets.is_met_by(record));
+  record.priority = 2;
+  EXPECT_FALSE(targets.is_met_by(record));
+  EXPECT_EQ(targets.of(1).tpot, Seconds(0.2));
+}
+
 }  // namespace
 }  // namespace foretoken

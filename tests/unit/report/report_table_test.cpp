@@ -252,6 +252,14 @@ TEST(ReportTable, SetsClassesOfRequestsSideBySide) {
   0                9 of 10      12.5      40.0      5.00      800      900
   2               20 of 20     1,200     9,000      6.25    3,000   40,000
 )"));
+  report.slo.targets = {"ttft <= 50 ms", "priority 2 ttft <= 2 s"};
+  report.by_priority[0].attainment = 0.9;
+  report.by_priority[1].attainment = 0.625;
+  EXPECT_THAT(report_table(report, false, 80), HasSubstr(R"(
+  priority  ms   completed  TTFT p50  TTFT p99  TPOT p50  E2E p99  SLO met
+  0                9 of 10      12.5      40.0      5.00      900   90.0 %
+  2               20 of 20     1,200     9,000      6.25   40,000   62.5 %
+)"));
 }
 
 TEST(ReportTable, TellsWhatMetOnTheLinks) {

@@ -105,6 +105,7 @@ TEST(ReportValue, HasClassesOfRequestsOnlyWhereThereAreSeveral) {
               testing::StartsWith(
                   R"([{"priority":0,"arrived":3,"completed":2,"ttft_ms":{"mean":1.0,"p50":2.0,)"));
   EXPECT_THAT(text, testing::HasSubstr(R"({"priority":5,"arrived":7,"completed":7,)"));
+  EXPECT_THAT(text, testing::HasSubstr(R"("attainment":)"));
 }
 
 TEST(ReportValue, HasSpeculationOnlyWhereThereIsAny) {

@@ -30,7 +30,7 @@ TEST(PriorityClasses, SortByUrgencyAndLeaveOutTheWarmUp) {
   rejected.status = RequestStatus::rejected;
   timeline.record_request(rejected);
 
-  const std::vector<PriorityClass> classes = priority_classes(timeline);
+  const std::vector<PriorityClass> classes = priority_classes(timeline, {.ttft = Seconds(3.0)});
   ASSERT_EQ(classes.size(), 2U);
   EXPECT_EQ(classes[0].priority, 0);
   EXPECT_EQ(classes[0].arrived, 1);
@@ -41,12 +41,14 @@ TEST(PriorityClasses, SortByUrgencyAndLeaveOutTheWarmUp) {
   EXPECT_NEAR(classes[1].ttft_ms.p50, 3000.0, 1e-9);
   EXPECT_NEAR(classes[1].tpot_ms.max, 300.0, 1e-9);
   EXPECT_NEAR(classes[1].e2e_ms.mean, 5000.0, 1e-9);
+  EXPECT_DOUBLE_EQ(classes[0].attainment, 1);
+  EXPECT_DOUBLE_EQ(classes[1].attainment, 1.0 / 3);  // one waited 4 s, one was rejected
 }
 
 TEST(PriorityClasses, OneClassIsNone) {
   Timeline timeline{Seconds()};
   timeline.record_request(record(3, 2.0, 4.0, 5.0));
-  EXPECT_TRUE(priority_classes(timeline).empty());
+  EXPECT_TRUE(priority_classes(timeline, {}).empty());
 }
 
 }  // namespace

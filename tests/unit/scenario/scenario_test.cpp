@@ -151,6 +151,23 @@ TEST(Scenario, TheResolvedFormReadsBackToItself) {
   EXPECT_NE(once.find("batch_tokens_max = 8192"), std::string::npos);
 }
 
+TEST(Scenario, ClassesOfRequestsHaveTargetsOfTheirOwn) {
+  const std::string text = std::string(minimal) +
+                           "[slo]\nttft = \"2 s\"\n"
+                           "[[slo.classes]]\npriority = 0\nttft = \"300 ms\"\n"
+                           "[[slo.classes]]\npriority = 3\ne2e = \"60 s\"\n";
+  const Scenario scenario = read(text);
+  EXPECT_EQ(scenario.slo.of(0).ttft, Seconds(0.3));
+  EXPECT_EQ(scenario.slo.of(3).ttft, Seconds(2.0));
+  EXPECT_EQ(scenario.slo.of(3).e2e, Seconds(60.0));
+  EXPECT_EQ(read(to_toml(resolved_scenario(scenario))).slo.of(3).e2e, Seconds(60.0));
+  EXPECT_NE(error_of(text + "[[slo.classes]]\npriority = 0\n").find("0 is given twice"),
+            std::string::npos);
+  EXPECT_NE(error_of(std::string(minimal) + "[slo]\nclasses = [1]\n")
+                .find("slo.classes: must be a list of tables"),
+            std::string::npos);
+}
+
 TEST(Scenario, ReportsEveryMistakeInOrderOfTheFile) {
   EXPECT_EQ(error_of(std::string(minimal) + "[engine]\nmemory_utilization = 2\nsequences_max = 0\n"
                                             "[slo]\npercentile = 101\n[runn]\n"),
