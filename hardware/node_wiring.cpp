@@ -194,18 +194,23 @@ void NodeWiring::append_inside(Route& route, LinkIndex base, int from, int to) c
     case Way::wire:
       route.push_back(base + pair_link(from, to));
       return;
-    case Way::relay: {
-      const int relay = relay_between(from, to);
-      route.push_back(base + pair_link(from, relay));
-      route.push_back(base + pair_link(relay, to));
-      return;
-    }
+    case Way::relay:
+      return append_relayed(route, base, from, relay_between(from, to), to);
     default:
       FORETOKEN_CHECK(has_tree(), "nothing joins GPUs {} and {} of a node", from, to);
-      route.push_back(base + out(wires_, from));
-      append_climb(route, base, position_of_gpu(from), position_of_gpu(to), false);
-      route.push_back(base + in(wires_, to));
+      append_over_pcie(route, base, from, to);
   }
+}
+
+void NodeWiring::append_relayed(Route& route, LinkIndex base, int from, int relay, int to) const {
+  route.push_back(base + pair_link(from, relay));
+  route.push_back(base + pair_link(relay, to));
+}
+
+void NodeWiring::append_over_pcie(Route& route, LinkIndex base, int from, int to) const {
+  route.push_back(base + out(wires_, from));
+  append_climb(route, base, position_of_gpu(from), position_of_gpu(to), false);
+  route.push_back(base + in(wires_, to));
 }
 
 void NodeWiring::append_to_host(Route& route, LinkIndex base, int gpu) const {

@@ -27,6 +27,10 @@ class NodeWiring {
   [[nodiscard]] LinkIndex link_count() const { return nics_ + 2 * nic_count_; }
   [[nodiscard]] BytesPerSecond capacity(LinkIndex link) const;  // payload, one direction
   [[nodiscard]] std::string name(LinkIndex link) const;         // "gpu 3 out"
+  [[nodiscard]] bool is_nic(LinkIndex link) const { return link >= nics_; }
+  [[nodiscard]] int nic_count() const { return static_cast<int>(nic_count_); }
+  /// Both directions of every GPU's port on the node's NVSwitch; none without one.
+  [[nodiscard]] LinkIndex port_count() const { return pairs_; }
 
   /// How two GPUs reach each other, nearest first.
   enum class Way { wire, nvswitch, relay, pcie_switch, bridge, sockets };
@@ -37,6 +41,12 @@ class NodeWiring {
   void append_inside(Route& route, LinkIndex base, int from, int to) const;
   void append_to_nic(Route& route, LinkIndex base, int gpu, int nic) const;
   void append_from_nic(Route& route, LinkIndex base, int nic, int gpu) const;
+
+  /// Every way between two GPUs or a GPU and a NIC, the usual one first: then over a third GPU's
+  /// wires and over PCIe, as far as the node has them (node_detours.cpp).
+  [[nodiscard]] std::vector<Route> ways_inside(LinkIndex base, int from, int to) const;
+  [[nodiscard]] std::vector<Route> ways_to_nic(LinkIndex base, int gpu, int nic) const;
+  [[nodiscard]] std::vector<Route> ways_from_nic(LinkIndex base, int nic, int gpu) const;
 
   /// Between a GPU and the memory of its socket, over the PCIe tree. Adds nothing where the GPU has
   /// a link of its own to the host.
@@ -69,6 +79,8 @@ class NodeWiring {
   [[nodiscard]] int pair_index(int first, int second) const;
   [[nodiscard]] LinkIndex pair_link(int from, int to) const;
   [[nodiscard]] LinkIndex socket_link(int from, int to) const;
+  void append_relayed(Route& route, LinkIndex base, int from, int relay, int to) const;
+  void append_over_pcie(Route& route, LinkIndex base, int from, int to) const;
   void append_climb(Route& route, LinkIndex base, const Position& from, const Position& to,
                     bool to_nic) const;
   void append_descent(Route& route, LinkIndex base, const Position& from, const Position& to,

@@ -62,7 +62,12 @@ Route Wiring::route_inside(GpuId from, GpuId to) const {
                   from.value, to.value);
   Route route;
   node_at(node).append_inside(route, base_of(node), slot_of(from), slot_of(to));
-  return route;
+  if (is_whole(route)) return route;
+  const auto ways = node_at(node).ways_inside(base_of(node), slot_of(from), slot_of(to));
+  const Route* way = first_whole(ways);
+  FORETOKEN_CHECK(way != nullptr, "nothing leads from GPU {} to GPU {} any more", from.value,
+                  to.value);
+  return *way;
 }
 
 Route Wiring::route_between(GpuId from, int from_nic, GpuId to, int to_nic) const {
@@ -78,8 +83,22 @@ Route Wiring::route_between(GpuId from, int from_nic, GpuId to, int to_nic) cons
                   "no fabric joins the nodes of cluster {}", cluster_.name);
   Route route;
   node_at(from_node).append_to_nic(route, base_of(from_node), slot_of(from), from_nic);
+  if (!is_whole(route)) {
+    const auto ways = node_at(from_node).ways_to_nic(base_of(from_node), slot_of(from), from_nic);
+    const Route* way = first_whole(ways);
+    FORETOKEN_CHECK(way != nullptr, "nothing leads from GPU {} to a NIC any more", from.value);
+    route = *way;
+  }
   fabric_.append(route, fabric_first_, {from_node, from_nic}, {to_node, to_nic});
-  node_at(to_node).append_from_nic(route, base_of(to_node), to_nic, slot_of(to));
+  Route arrival;
+  node_at(to_node).append_from_nic(arrival, base_of(to_node), to_nic, slot_of(to));
+  if (!is_whole(arrival)) {
+    const auto ways = node_at(to_node).ways_from_nic(base_of(to_node), to_nic, slot_of(to));
+    const Route* way = first_whole(ways);
+    FORETOKEN_CHECK(way != nullptr, "nothing leads from a NIC to GPU {} any more", to.value);
+    arrival = *way;
+  }
+  route.insert(route.end(), arrival.begin(), arrival.end());
   return route;
 }
 
@@ -133,6 +152,65 @@ std::vector<int> Wiring::nics_up(int node) const {
     if (std::ranges::find(down_, std::pair(node, nic)) == down_.end()) nics.push_back(nic);
   }
   return nics;
+}
+
+void Wiring::set_link(LinkIndex link, bool is_up) {
+  std::erase(down_links_, link);
+  if (!is_up) down_links_.push_back(link);
+}
+
+std::optional<int> Wiring::node_around(LinkIndex link) const {
+  if (link >= fabric_first_) return std::nullopt;
+  const int node = node_with(link);
+  const LinkIndex own = link - base_of(node);
+  return node_at(node).is_nic(own) ? std::nullopt : std::optional(node);
+}
+
+std::vector<LinkIndex> Wiring::ports_of(int node) const {
+  std::vector<LinkIndex> ports(node_at(node).port_count());
+  std::iota(ports.begin(), ports.end(), base_of(node));
+  return ports;
+}
+
+bool Wiring::is_whole(const Route& route) const {
+  return std::ranges::none_of(
+      down_links_, [&](LinkIndex link) { return std::ranges::find(route, link) != route.end(); });
+}
+
+const Route* Wiring::first_whole(const std::vector<Route>& ways) const {
+  const auto found = std::ranges::find_if(ways, [&](const Route& way) { return is_whole(way); });
+  return found == ways.end() ? nullptr : &*found;
+}
+
+int Wiring::wires_up(GpuId from, GpuId to) const {
+  const int node = cluster_.node_of(from);
+  const int wires = node_at(node).wires(slot_of(from), slot_of(to));
+  if (wires == 0 || down_links_.empty()) return wires;
+  Route direct;
+  node_at(node).append_inside(direct, base_of(node), slot_of(from), slot_of(to));
+  return is_whole(direct) ? wires : 0;
+}
+
+std::string Wiring::cut_off(int node) const {
+  const NodeWiring& wiring = node_at(node);
+  const LinkIndex base = base_of(node);
+  const int first = static_cast<int>(cluster_.first_gpu(node).value);
+  const int gpus = cluster_.node_at(node).gpus;
+  for (int a = 0; a < gpus; ++a) {
+    for (int b = 0; b < gpus; ++b) {
+      if (a != b && first_whole(wiring.ways_inside(base, a, b)) == nullptr)
+        return fmt::format("GPU {} to GPU {}", first + a, first + b);
+    }
+    const GpuId gpu{static_cast<std::uint32_t>(first + a)};
+    if (!is_whole(route_to_host(gpu)) || !is_whole(route_from_host(gpu)))
+      return fmt::format("GPU {} to its host", gpu.value);
+    for (int nic = 0; nic < wiring.nic_count(); ++nic) {
+      if (first_whole(wiring.ways_to_nic(base, a, nic)) == nullptr ||
+          first_whole(wiring.ways_from_nic(base, nic, a)) == nullptr)
+        return fmt::format("GPU {} to network card {} of its node", gpu.value, nic);
+    }
+  }
+  return "";
 }
 
 bool Wiring::is_shared(LinkIndex link, const std::vector<bool>& members) const {

@@ -4,6 +4,7 @@
 // cluster. It knows bandwidths and latencies, but neither time nor who else is sending.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,11 +34,11 @@ class Wiring {
   [[nodiscard]] BytesPerSecond capacity(LinkIndex link) const;
   [[nodiscard]] std::string name(LinkIndex link) const;  // "node 2 gpu 3 out"
 
-  /// Between two GPUs of one node.
+  /// Between two GPUs of one node, round links that are down. Some way must be left (checked).
   [[nodiscard]] Route route_inside(GpuId from, GpuId to) const;
 
   /// Between GPUs of different nodes, out of NIC `from_nic` of the one and into `to_nic` of the
-  /// other (counted in their nodes).
+  /// other (counted in their nodes), likewise.
   [[nodiscard]] Route route_between(GpuId from, int from_nic, GpuId to, int to_nic) const;
 
   /// Between a GPU and its host's memory; empty where the GPU has a link of its own.
@@ -57,6 +58,21 @@ class Wiring {
   /// The node's NICs that are not down.
   [[nodiscard]] std::vector<int> nics_up(int node) const;
 
+  /// A link inside a node that is down is on no way that is asked for from now on, if there is
+  /// another. NICs are set_nic()'s.
+  void set_link(LinkIndex link, bool is_up);
+  /// Whether any traffic between nodes, or inside them, goes round what is down.
+  [[nodiscard]] bool has_detours_between() const { return !down_.empty() || has_detours_inside(); }
+  [[nodiscard]] bool has_detours_inside() const { return !down_links_.empty(); }
+  /// The node that the link is in; nullopt: it is the fabric's, or a NIC's.
+  [[nodiscard]] std::optional<int> node_around(LinkIndex link) const;
+  /// All ports of the node's NVSwitch; none without one.
+  [[nodiscard]] std::vector<LinkIndex> ports_of(int node) const;
+  /// What the links of a node that are down leave without a way: "GPU 3 to GPU 0"; "": nothing.
+  [[nodiscard]] std::string cut_off(int node) const;
+  /// Wires from one GPU of a node to another that are not down.
+  [[nodiscard]] int wires_up(GpuId from, GpuId to) const;
+
   /// Whether GPUs of the node that are not in `members` (by number in the node) use its link too.
   [[nodiscard]] bool is_shared(LinkIndex link, const std::vector<bool>& members) const;
 
@@ -67,6 +83,9 @@ class Wiring {
   void check_gpu(GpuId gpu) const;
   [[nodiscard]] LinkIndex base_of(int node) const;
   [[nodiscard]] int node_with(LinkIndex link) const;
+  [[nodiscard]] bool is_whole(const Route& route) const;
+  /// The first of them without a link that is down, else nullptr.
+  [[nodiscard]] const Route* first_whole(const std::vector<Route>& ways) const;
 
   const ClusterSpec& cluster_;
   std::vector<NodeWiring> nodes_;       // of a node of each group
@@ -74,6 +93,7 @@ class Wiring {
   FabricWiring fabric_;
   LinkIndex fabric_first_;
   std::vector<std::pair<int, int>> down_;  // NICs, by node and number in it
+  std::vector<LinkIndex> down_links_;      // inside nodes
 };
 
 }  // namespace foretoken

@@ -95,10 +95,7 @@ class Traffic {
     }
   }
 
-  [[nodiscard]] int wires_between(GpuId from, GpuId to) const {
-    const int node = wiring_.cluster().node_of(from);
-    return wiring_.node_at(node).wires(wiring_.slot_of(from), wiring_.slot_of(to));
-  }
+  [[nodiscard]] int wires_between(GpuId from, GpuId to) const { return wiring_.wires_up(from, to); }
 
   GroupTraffic take() { return std::move(result_); }
 

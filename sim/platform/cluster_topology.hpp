@@ -22,6 +22,7 @@ class ClusterTopology {
   [[nodiscard]] const ClusterSpec& cluster() const { return cluster_; }
   [[nodiscard]] const Wiring& wiring() const { return wiring_; }
   void set_nic(int node, int nic, bool is_up) { wiring_.set_nic(node, nic, is_up); }
+  void set_link(LinkIndex link, bool is_up) { wiring_.set_link(link, is_up); }
 
   /// As Wiring's.
   [[nodiscard]] Route route_inside(GpuId from, GpuId to) const {

@@ -83,19 +83,27 @@ class Platform::Impl final : FlowListener, EventHandler {
   }
 
   std::size_t add_stage(std::span<const GpuId> gpus, const CommGroupSizes& groups) {
-    stages_.emplace_back(topology_.wiring(), gpus, groups);
+    routes_.emplace_back(topology_.wiring(), gpus, groups);
+    stages_.push_back(&routes_.back());
     return stages_.size() - 1;
   }
 
   void step(std::size_t stage, std::span<const StepRounds> rounds, Caller caller) {
-    StageRoutes& routes = stages_.at(stage);
+    StageRoutes& routes = *stages_.at(stage);
     std::span<const LinkIndex> leasable;
-    if (leasing_ == Leasing::on) leasable = routes.links();
+    // Traffic that goes round what is down may crowd links by itself, which a lease does not see.
+    if (leasing_ == Leasing::on && !topology_.wiring().has_detours_inside())
+      leasable = routes.links();
     transfers_.begin({routes.course_of(rounds), caller, leasable}, now_);
   }
 
   void set_link_share(LinkIndex link, double share) { transfers_.set_share(link, share); }
   void set_nic(int node, int nic, bool is_up) { topology_.set_nic(node, nic, is_up); }
+  void set_links(std::span<const LinkIndex> links, bool are_up) {
+    for (const LinkIndex link : links) topology_.set_link(link, are_up);
+    // Steps in progress keep their routes.
+    for (StageRoutes*& stage : stages_) stage = &routes_.emplace_back(stage->anew());
+  }
   void watch_links(LinkObserver* observer) { transfers_.watch(observer); }
 
   void run() {
@@ -231,7 +239,8 @@ class Platform::Impl final : FlowListener, EventHandler {
   EventHeap heap_;
   Transfers transfers_;
   Leasing leasing_;
-  std::deque<StageRoutes> stages_;  // stay where they are: transfers look at their links
+  std::deque<StageRoutes> routes_;    // stay where they are: transfers look at their links
+  std::vector<StageRoutes*> stages_;  // by number, as they are routed now
   std::map<std::vector<GpuId>, GroupLinks> links_of_;
   Seconds now_;
   Pacer* pacer_ = nullptr;
@@ -287,6 +296,9 @@ void Platform::step(std::size_t stage, std::span<const StepRounds> rounds, Event
 
 void Platform::set_link_share(LinkIndex link, double share) { impl_->set_link_share(link, share); }
 void Platform::set_nic(int node, int nic, bool is_up) { impl_->set_nic(node, nic, is_up); }
+void Platform::set_links(std::span<const LinkIndex> links, bool are_up) {
+  impl_->set_links(links, are_up);
+}
 void Platform::watch_links(LinkObserver* observer) { impl_->watch_links(observer); }
 void Platform::keep_to(Pacer& pacer) { impl_->keep_to(pacer); }
 void Platform::run() { impl_->run(); }

@@ -118,6 +118,9 @@ class Platform {
   /// From now on nothing that begins takes this network card, or something does again. What is on
   /// it goes on. Some card of the node must be left to whoever leaves it (checked then).
   void set_nic(int node, int nic, bool is_up);
+  /// The same of links inside nodes: other wires or PCIe take over. Some way must be left between
+  /// any GPUs (checked when it is asked for).
+  void set_links(std::span<const LinkIndex> links, bool are_up);
   /// Tells `observer` of everything on links from now on; null: nobody.
   void watch_links(LinkObserver* observer);
   /// From now on time moves only as far as `pacer`, which must outlive the run, lets it, and the

@@ -19,6 +19,9 @@ class StageRoutes {
   /// one node too. `wiring` must outlive it.
   StageRoutes(const Wiring& wiring, std::span<const GpuId> gpus, const CommGroupSizes& groups);
 
+  /// The same stage over the wiring as it is now.
+  [[nodiscard]] StageRoutes anew() const { return {wiring_, gpus_, groups_}; }
+
   [[nodiscard]] Course course_of(std::span<const StepRounds> rounds);
   /// All that a step may take, each once.
   [[nodiscard]] std::span<const LinkIndex> links() const { return links_; }

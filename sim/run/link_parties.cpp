@@ -41,6 +41,11 @@ LinkParties::LinkParties(const Scenario& scenario, const std::vector<PoolSpec>& 
   for (const LinkFailure& failure : scenario.link_failures) {
     const std::vector<LinkIndex> links = links_of(failure, wiring_);
     add_party({links.begin(), links.end()});
+    // What goes round links of a node that are down may meet others on any link of it.
+    const auto node = wiring_.node_around(links.front());
+    if (!failure.is_down() || !node) continue;
+    for (LinkIndex link = 0; link < wiring_.link_count(); ++link)
+      if (wiring_.node_around(link) == node) add_party({link});
   }
 }
 

@@ -7,8 +7,8 @@ namespace foretoken {
 LinkSchedule::LinkSchedule(const Scenario& scenario, Platform& platform) : platform_(platform) {
   const Wiring wiring(scenario.cluster);
   for (const LinkFailure& failure : scenario.link_failures) {
-    Change change{links_of(failure, wiring), failure.at, failure.rate, {}};
-    if (failure.is_down()) change.nic = place_of_nic(scenario.cluster, failure.nic);
+    Change change{links_of(failure, wiring), failure.at, failure.rate, failure.is_down(), {}};
+    if (failure.is_nic()) change.nic = place_of_nic(scenario.cluster, failure.nic);
     changes_.push_back(change);
     if (!failure.recovers_after) continue;
     change.at += *failure.recovers_after;
@@ -23,8 +23,14 @@ void LinkSchedule::arm() {
 
 void LinkSchedule::on_event(std::uint64_t tag) {
   const Change& change = changes_[tag];
-  if (change.nic) return platform_.set_nic(change.nic->first, change.nic->second, change.share > 0);
-  for (const LinkIndex link : change.links) platform_.set_link_share(link, change.share);
+  const bool is_up = change.share > 0;
+  if (change.is_down && change.nic) {
+    platform_.set_nic(change.nic->first, change.nic->second, is_up);
+  } else if (change.is_down) {
+    platform_.set_links(change.links, is_up);
+  } else {
+    for (const LinkIndex link : change.links) platform_.set_link_share(link, change.share);
+  }
 }
 
 }  // namespace foretoken

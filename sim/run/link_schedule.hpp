@@ -1,7 +1,5 @@
-// Links that lose a part of their rate during a run, and network cards that are down, as a
-// scenario's
-// [[failures]] say. Where two of
-// them name one link, what comes last holds.
+// Links that lose a part of their rate during a run or are down, as a scenario's [[failures]] say.
+// Where two of them name one link, what comes last holds.
 #pragma once
 
 #include <optional>
@@ -26,7 +24,8 @@ class LinkSchedule final : public EventHandler {
     std::vector<LinkIndex> links;
     Seconds at;
     double share;
-    std::optional<std::pair<int, int>> nic;  // that is down, or up again: node and number in it
+    bool is_down = false;                    // at its beginning; at its end they are up again
+    std::optional<std::pair<int, int>> nic;  // that it is: node and number in it
   };
   Platform& platform_;
   std::vector<Change> changes_;

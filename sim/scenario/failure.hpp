@@ -27,18 +27,25 @@ struct Failure {
   SourcePosition position = {};                          // of the part
 };
 
-/// A link, or both directions of a network card, at a part of its rate. A card may be down
-/// altogether: others of its node take over. For links that is refused, since whom their traffic
-/// would go round is not known.
+/// Links at a part of their rate: one, both directions of a network card, or all ports of a node's
+/// NVSwitch. At a rate of 0 they are down, and what begins then goes another way: over the node's
+/// other cards, over other wires or PCIe. Links between nodes cannot be down, since whom their
+/// traffic would go round is not known.
 struct LinkFailure {
   Seconds at;
-  std::string link = {};  // "node 0 gpu 3 out"; empty: `nic`
+  std::string link = {};  // "node 0 gpu 3 out"; empty: `nvswitch` or `nic`
+  int nvswitch = -1;      // node whose switch it is; -1: `nic`
   int nic = 0;            // counts over the cluster
   double rate = 1;        // what is left of the full rate, from 0 and below 1
   std::optional<Seconds> recovers_after = std::nullopt;  // nullopt = never
-  SourcePosition position = {};                          // of the link
+  SourcePosition position = {};                          // of what fails
 
-  [[nodiscard]] bool is_down() const { return link.empty() && rate <= 0; }
+  [[nodiscard]] bool is_down() const { return rate <= 0; }
+  [[nodiscard]] bool is_nic() const { return link.empty() && nvswitch < 0; }
+  /// Whether it is down at `date` on.
+  [[nodiscard]] bool is_down_at(Seconds date) const {
+    return is_down() && at <= date && !(recovers_after && at + *recovers_after <= date);
+  }
 };
 
 }  // namespace foretoken

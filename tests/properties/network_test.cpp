@@ -160,6 +160,43 @@ TEST(Network, ALinkAtAQuarterOfItsRateSlowsEveryTransferOverIt) {
   EXPECT_GT(*quarter - *half, *half - *full);
 }
 
+// All ports at a half are as slow as each transfer's slowest port at a half.
+TEST(Network, ASwitchAtHalfItsRateIsAsSlowAsOnePortAtHalf) {
+  const std::vector<std::string> one = {"workload.requests=1", "workload.prompt_tokens=4000",
+                                        "workload.output_tokens=1"};
+  const auto ttft = [&](const std::string& part) {
+    const std::string text =
+        std::string(one_node) + "[[failures]]\nat = \"0 s\"\nrate = 0.5\n" + part + "\n";
+    return in_child([&] { return *run(text.c_str(), one, "auto").rows[0].ttft_ms; });
+  };
+  const auto port = ttft("link = \"node 0 gpu 0 out\""), all = ttft("nvswitch = 0");
+  ASSERT_TRUE(port && all);
+  EXPECT_NEAR(*all / *port, 1, 1e-9);
+}
+
+// On MI300X every two GPUs have a wire; without the one from 0 to 1 rings go over others, slower,
+// and when it is back as before.
+TEST(Network, AWireThatIsDownIsGoneRoundUntilItIsBack) {
+  const auto e2e = [&](const std::string& failures, int request) {
+    const std::string text = std::string(one_node) + failures;
+    return in_child([&, request] {
+      return *run(text.c_str(),
+                  {"cluster.name=mi300x-8", "workload.rate=1 /s", "workload.requests=12",
+                   "workload.prompt_tokens=4000"},
+                  "auto")
+                  .rows[static_cast<std::size_t>(request)]
+                  .e2e_ms;
+    });
+  };
+  const std::string down = "[[failures]]\nat = \"0 s\"\nlink = \"node 0 gpu 0 to 1\"\nrate = 0\n";
+  const auto whole = e2e("", 0), round = e2e(down, 0);
+  ASSERT_TRUE(whole && round);
+  EXPECT_GT(*round, *whole * 1.001);
+  const auto before = e2e("", 11), after = e2e(down + "recovers_after = \"2 s\"\n", 11);
+  ASSERT_TRUE(before && after);
+  EXPECT_NEAR(*after / *before, 1, 1e-9);
+}
+
 TEST(Network, ALinkThatRecoversIsAsBefore) {
   const std::string text =
       std::string(one_node) +

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "hardware/wiring.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -36,23 +35,30 @@ const Keys<LinkFailure>& link_failure_keys() {
   static const Keys<S> keys = {
       {"at", &S::at, {.range = not_negative(), .required = true}, "When it fails."},
       Key<S>("nic", &S::nic,
-             {.range = at_least(0, "counts from 0"), .fallback = "required, or link"},
+             {.range = at_least(0, "counts from 0"), .fallback = "required, or link or nvswitch"},
              "Network card that is at a part of its rate in both directions, counted from 0 over "
              "the cluster.")
-          .written_if([](const S& s) { return s.link.empty(); }),
+          .written_if([](const S& s) { return s.is_nic(); }),
+      Key<S>("nvswitch", &S::nvswitch,
+             {.range = at_least(0, "counts nodes from 0"),
+              .fallback = "required, or link or nic",
+              .quiet = true},
+             "Node whose NVSwitch is at a part of its rate: every GPU's port, in both directions "
+             "(0.75: one of four switches is lost).")
+          .written_if([](const S& s) { return s.nvswitch >= 0; }),
       {"link",
        &S::link,
-       {.fallback = "required, or nic", .quiet = true},
+       {.fallback = "required, or nic or nvswitch", .quiet = true},
        "Link that is at a part of its rate, by the name that foretoken cluster show gives it."},
       {"rate",
        &S::rate,
        {.range = {.low = 0,
                   .high = std::nextafter(1.0, 0.0),
                   .message = "is what is left of the full rate, from 0 and below 1"},
-        .allowed = "0 (a network card alone) or more, below 1",
+        .allowed = "0 (not between nodes) or more, below 1",
         .required = true},
-       "What is left of the full rate. A network card at 0 is down: what begins while it is takes "
-       "another card of its node."},
+       "What is left of the full rate. At 0 it is down: what begins while it is goes another way, "
+       "over another card of the node, other wires or PCIe."},
       {"recovers_after",
        &S::recovers_after,
        {.range = not_negative(), .fallback = "not set (never)"},
@@ -63,15 +69,15 @@ const Keys<LinkFailure>& link_failure_keys() {
 
 void read_link_failure(TableReader& table, Scenario& scenario) {
   LinkFailure failure;
-  const bool is_link = table.find("link") != nullptr;
-  if (is_link && table.find("nic") != nullptr)
-    table.fail("nic", "and link both name what fails; keep one");
+  std::string_view named;
+  for (const std::string_view key : {"link", "nvswitch", "nic"}) {
+    if (table.find(key) == nullptr) continue;
+    if (!named.empty())
+      table.fail(key, fmt::format("and {} both name what fails; keep one", named));
+    if (named.empty()) named = key;
+  }
   link_failure_keys().read(table, failure);
-  failure.position = table.position(is_link ? "link" : "nic");
-  table.expect(
-      "rate", !is_link || failure.rate > 0 || table.find("rate") == nullptr,
-      "is 0, and traffic is led round network cards alone. Give what is left of the link's "
-      "rate, or let the GPUs or the node that need it fail");
+  failure.position = table.position(named);
   finish(table);
   scenario.link_failures.push_back(failure);
 }
@@ -164,7 +170,8 @@ void read_failures(const Value& list, Diagnostics& diagnostics, Scenario& scenar
       continue;
     }
     TableReader table(element, diagnostics, "failures");
-    if (table.find("link") != nullptr || table.find("nic") != nullptr) {
+    if (table.find("link") != nullptr || table.find("nic") != nullptr ||
+        table.find("nvswitch") != nullptr) {
       read_link_failure(table, scenario);
       continue;
     }
@@ -172,7 +179,7 @@ void read_failures(const Value& list, Diagnostics& diagnostics, Scenario& scenar
     failure_keys().read(table, failure);
     read_part(table, failure);
     check_pool_name(table, scenario, failure);
-    table.also_known({"link", "nic", "rate"});
+    table.also_known({"link", "nic", "nvswitch", "rate"});
     finish(table);
     scenario.failures.push_back(failure);
   }
@@ -203,6 +210,10 @@ std::pair<int, int> place_of_nic(const ClusterSpec& cluster, int nic) {
 }
 
 std::vector<LinkIndex> links_of(const LinkFailure& failure, const Wiring& wiring) {
+  if (failure.nvswitch >= 0) {
+    if (failure.nvswitch >= wiring.cluster().nodes) return {};
+    return wiring.ports_of(failure.nvswitch);
+  }
   std::vector<std::string> names = {failure.link};
   if (failure.link.empty()) {
     const auto [node, nic] = place_of_nic(wiring.cluster(), failure.nic);
@@ -232,42 +243,70 @@ std::string no_such_link(const std::string& link, const Wiring& wiring) {
                                        link, nearest);
 }
 
-/// Whether `failure` begins while all other network cards of its node are down.
-bool cuts_off_its_node(const LinkFailure& failure, const Scenario& scenario) {
+/// What `failure` leaves without a way as it begins, beside others that are down then; "": nothing.
+std::string cut_off_by(const LinkFailure& failure, const Scenario& scenario, Wiring wiring) {
   const ClusterSpec& cluster = scenario.cluster;
-  const auto node_of = [&](const LinkFailure& one) { return place_of_nic(cluster, one.nic).first; };
-  if (!failure.is_down() || cluster.nodes == 1) return false;
-  std::set<int> down;
   for (const LinkFailure& other : scenario.link_failures) {
-    const bool is_over = other.recovers_after && other.at + *other.recovers_after <= failure.at;
-    if (other.is_down() && node_of(other) == node_of(failure) && other.at <= failure.at && !is_over)
-      down.insert(other.nic);
+    if (!other.is_down_at(failure.at)) continue;
+    const auto [node, nic] = place_of_nic(cluster, other.nic);
+    if (other.is_nic() && node < cluster.nodes) wiring.set_nic(node, nic, false);
+    if (other.is_nic()) continue;
+    for (const LinkIndex link : links_of(other, wiring)) wiring.set_link(link, false);
   }
-  return static_cast<int>(down.size()) == cluster.node_at(node_of(failure)).nics;
+  if (!failure.is_nic()) {
+    return wiring.cut_off(*wiring.node_around(links_of(failure, wiring).front()));
+  }
+  const int node = place_of_nic(cluster, failure.nic).first;
+  const bool is_last = cluster.nodes > 1 && wiring.nics_up(node).empty();
+  return is_last ? fmt::format("node {} to the others", node) : "";
+}
+
+/// What fails, as the scenario calls it.
+std::string name_of(const LinkFailure& failure) {
+  if (!failure.link.empty()) return failure.link;
+  return failure.nvswitch >= 0 ? fmt::format("the NVSwitch of node {}", failure.nvswitch)
+                               : fmt::format("nic {}", failure.nic);
+}
+
+std::string no_such_part(const LinkFailure& failure, const Wiring& wiring) {
+  if (!failure.link.empty()) return no_such_link(failure.link, wiring);
+  if (failure.nvswitch >= 0) {
+    return fmt::format(
+        "node {} has no NVSwitch that could fail; there are {} nodes, counted from "
+        "0, and foretoken cluster show says what joins their GPUs",
+        failure.nvswitch, wiring.cluster().nodes);
+  }
+  return fmt::format(
+      "nic {} cannot fail: the cluster has no network card of that number, counted "
+      "from 0 over its nodes",
+      failure.nic);
 }
 
 void check_link_failures(const Scenario& scenario, Diagnostics& diagnostics) {
   if (scenario.link_failures.empty()) return;
   const Wiring wiring(scenario.cluster);
   for (const LinkFailure& failure : scenario.link_failures) {
-    if (!links_of(failure, wiring).empty()) {
-      if (cuts_off_its_node(failure, scenario)) {
-        diagnostics.add(
-            failure.position,
-            fmt::format("nic {} is the last of its node that is up, and nothing else "
-                        "leads its traffic out; let the node fail (node = {})",
-                        failure.nic, place_of_nic(scenario.cluster, failure.nic).first));
-      }
+    if (links_of(failure, wiring).empty()) {
+      diagnostics.add(failure.position, no_such_part(failure, wiring));
       continue;
     }
-    if (failure.link.empty()) {
+    if (!failure.is_down()) continue;
+    if (!failure.is_nic() && !wiring.node_around(links_of(failure, wiring).front())) {
       diagnostics.add(failure.position,
-                      fmt::format("nic {} cannot fail: the cluster has no network card of that "
-                                  "number, counted from 0 over its nodes",
-                                  failure.nic));
+                      fmt::format("{} joins nodes, and whom its traffic would go round is not "
+                                  "known; give what is left of its rate, above 0",
+                                  name_of(failure)));
       continue;
     }
-    diagnostics.add(failure.position, no_such_link(failure.link, wiring));
+    const std::string cut_off = cut_off_by(failure, scenario, wiring);
+    if (cut_off.empty()) continue;
+    diagnostics.add(failure.position,
+                    fmt::format("with {} down nothing leads from {}; give what is left of its "
+                                "rate, or let the GPU or node that needs it fail{}",
+                                name_of(failure), cut_off,
+                                failure.is_nic() ? ""
+                                                 : ". Where GPUs reach each other over PCIe as "
+                                                   "well, the cluster's pcie_bandwidth says so"));
   }
 }
 

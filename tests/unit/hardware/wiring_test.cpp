@@ -161,6 +161,60 @@ TEST(NodeWiring, TheHostIsReachedUpTheTreeOrOverALinkOfOnesOwn) {
   EXPECT_TRUE(Wiring(sxm).route_from_host({3}).empty());
 }
 
+/// The way from `from` to `to` with the link of that name down.
+std::vector<std::string> round(const ClusterSpec& cluster, const std::string& down,
+                               std::uint32_t from, std::uint32_t to) {
+  Wiring wiring(cluster);
+  for (LinkIndex link = 0; link < wiring.link_count(); ++link)
+    if (wiring.name(link) == down) wiring.set_link(link, false);
+  return names(wiring, wiring.route_inside({from}, {to}));
+}
+
+TEST(NodeWiring, AWireThatIsDownIsGoneRoundOverAnotherGpu) {
+  const ClusterSpec mesh = cluster_of(1, "gpus = 4\nlink = \"pairwise\"");
+  EXPECT_THAT(round(mesh, "node 0 gpu 1 to 3", 1, 3),
+              ElementsAre("node 0 gpu 1 to 0", "node 0 gpu 0 to 3"));
+  EXPECT_THAT(round(mesh, "node 0 gpu 1 to 3", 3, 1), ElementsAre("node 0 gpu 3 to 1"));
+}
+
+const std::string with_tree = "\npcie_bandwidth = \"30 GB/s\"\nhost_bandwidth = \"60 GB/s\"";
+
+TEST(NodeWiring, APortThatIsDownIsGoneRoundOverPcie) {
+  const ClusterSpec node = cluster_of(1, "gpus = 4\nlink = \"nvswitch\"" + with_tree);
+  EXPECT_THAT(round(node, "node 0 gpu 1 out", 1, 3),
+              ElementsAre("node 0 gpu pcie 1 out", "node 0 bridge 0 out", "node 0 bridge 0 in",
+                          "node 0 gpu pcie 3 in"));
+  EXPECT_THAT(round(node, "node 0 gpu 1 out", 3, 1),
+              ElementsAre("node 0 gpu 3 out", "node 0 gpu 1 in"));
+}
+
+TEST(NodeWiring, ANicIsReachedOverPcieWhereThePortToItsGpuIsDown) {
+  const ClusterSpec cluster =
+      cluster_of(2, nvswitch_node + with_tree + "\nnics_at = \"host\"", "kind = \"single_switch\"");
+  Wiring wiring(cluster);
+  wiring.set_link(wiring.ports_of(0)[2], false);  // out of GPU 1
+  EXPECT_THAT(names(wiring, wiring.route_between({1}, 2, {6}, 2)),
+              ElementsAre("node 0 gpu pcie 1 out", "node 0 bridge 0 out", "node 0 nic 2 out",
+                          "node 1 nic 2 in", "node 1 bridge 0 in", "node 1 gpu pcie 2 in"));
+  EXPECT_EQ(wiring.cut_off(0), "");
+}
+
+TEST(Wiring, SaysWhatLinksThatAreDownCutOff) {
+  const auto cut_off = [](const ClusterSpec& cluster, const std::vector<std::string>& down) {
+    Wiring wiring(cluster);
+    for (LinkIndex link = 0; link < wiring.link_count(); ++link)
+      if (std::ranges::find(down, wiring.name(link)) != down.end()) wiring.set_link(link, false);
+    return wiring.cut_off(0);
+  };
+  const ClusterSpec bare = cluster_of(1, "gpus = 4\nlink = \"nvswitch\"");
+  const ClusterSpec tree = cluster_of(1, "gpus = 4\nlink = \"nvswitch\"" + with_tree);
+  EXPECT_EQ(cut_off(bare, {}), "");
+  EXPECT_EQ(cut_off(bare, {"node 0 gpu 2 in"}), "GPU 0 to GPU 2");
+  EXPECT_EQ(cut_off(tree, {"node 0 gpu 2 in"}), "");
+  EXPECT_EQ(cut_off(tree, {"node 0 gpu 2 in", "node 0 bridge 0 in"}), "GPU 0 to its host");
+  EXPECT_EQ(cut_off(tree, {"node 0 gpu pcie 3 out"}), "GPU 3 to its host");
+}
+
 TEST(FabricWiring, RailsMeetOnTheSpineOnlyWhereItHoldsThemUp) {
   const auto cluster = [](const std::string& ratio) {
     return cluster_of(4, "gpus = 2\nlink = \"nvswitch\"\nnics = 2\nnic_bandwidth = \"25 GB/s\"",
