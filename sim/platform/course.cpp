@@ -52,6 +52,20 @@ std::int64_t Course::transfers_left() const {
   return count;
 }
 
+std::vector<LinkIndex> Course::links() const {
+  std::vector<LinkIndex> links;
+  for (const Section& section : sections_) {
+    for (const Round& round : section.rounds) {
+      for (const PlannedFlow& flow : round.flows)
+        links.insert(links.end(), flow.route.begin(), flow.route.end());
+    }
+  }
+  std::ranges::sort(links);
+  const auto repeated = std::ranges::unique(links);
+  links.erase(repeated.begin(), repeated.end());
+  return links;
+}
+
 Seconds Course::skip(Seconds elapsed) {
   while (!is_over()) {
     if (round_ == 0) {  // whole repetitions at once; the last one round by round

@@ -40,6 +40,8 @@ class Course {
   [[nodiscard]] Seconds left() const;
   /// Rounds with flows from the one that is due on.
   [[nodiscard]] std::int64_t transfers_left() const;
+  /// All that its flows take, each once.
+  [[nodiscard]] std::vector<LinkIndex> links() const;
   /// Moves on by `elapsed` uncontended, from the beginning of the round that is due; returns how
   /// far into the round it then stands.
   Seconds skip(Seconds elapsed);

@@ -79,7 +79,13 @@ class Platform::Impl final : FlowListener, EventHandler {
         sections.push_back(section_of(std::move(phase), repeats, pace));
     }
     if (sections.empty()) return at(now_ + latencies, *caller.handler, caller.tag);
-    transfers_.begin({Course(std::move(sections)), caller}, now_);
+    Transfer transfer{Course(std::move(sections)), caller};
+    if (leasing_ == Leasing::on && pace == Pace::bulk && links_of(group).nodes > 1 &&
+        call.op != CollectiveOp::send_recv && !topology_.wiring().has_detours_between()) {
+      transfer.own_links = transfer.course.links();
+      transfer.leasable = transfer.own_links;
+    }
+    transfers_.begin(std::move(transfer), now_);
   }
 
   std::size_t add_stage(std::span<const GpuId> gpus, const CommGroupSizes& groups) {

@@ -57,6 +57,7 @@ void Transfers::lease(std::uint32_t number, Seconds since) {
   use_.lease(slot.transfer.leasable, number);
   slot.has_lease = true;
   slot.since = since;
+  if (tells_of_leases(slot)) slot.leased = slot.transfer.course;
   wake(number, since + slot.transfer.course.left());
 }
 
@@ -65,8 +66,7 @@ void Transfers::on_time(std::uint64_t tag, Seconds now) {
   Slot& slot = slots_[number];
   if (tag >> 32 != slot.generation) return;
   if (slot.has_lease) {
-    use_.end_lease(slot.transfer.leasable);
-    slot.has_lease = false;
+    end_lease(slot, now);
     return end(number, now);
   }
   const Round& round = slot.transfer.course.round();
@@ -91,8 +91,7 @@ void Transfers::break_leases(std::span<const LinkIndex> links, Seconds now) {
 
 void Transfers::break_lease(std::uint32_t number, Seconds now) {
   Slot& slot = slots_[number];
-  use_.end_lease(slot.transfer.leasable);
-  slot.has_lease = false;
+  end_lease(slot, now);
   ++slot.generation;
   use_.enter(slot.transfer.leasable);
   const Seconds within = slot.transfer.course.skip(now - slot.since);
@@ -104,6 +103,26 @@ void Transfers::break_lease(std::uint32_t number, Seconds now) {
   if (within < round.delay) return wake(number, now + (round.delay - within));
   slot.skipped = within - round.delay;
   ready_.push_back(number);
+}
+
+void Transfers::end_lease(Slot& slot, Seconds now) {
+  use_.end_lease(slot.transfer.leasable);
+  slot.has_lease = false;
+  if (tells_of_leases(slot)) tell_of_lease(slot, now);
+}
+
+void Transfers::tell_of_lease(const Slot& slot, Seconds until) const {
+  Course course = slot.leased;
+  for (Seconds date = slot.since; !course.is_over() && date < until; course.next()) {
+    const Seconds start = date + course.round().delay;
+    for (const PlannedFlow& flow : course.round().flows) {
+      const Seconds end = std::min(start + flow.size / flow.rate, until);
+      if (end > start)
+        observer_->on_flow(links_of(flow), std::min(flow.size, flow.rate * (end - start)), start,
+                           end);
+    }
+    date += course.round().time();
+  }
 }
 
 void Transfers::start(Seconds now) {

@@ -2,10 +2,11 @@
 // bulk collective one long round a phase, a stepwise collective a round for every step of every
 // phase, a step of an engine a round for every collective between its computations.
 //
-// A step whose links nobody else is on needs no flows: it leases the links, and its end is known.
-// Whoever starts flows on a leased link breaks the lease where the step then stands, amid a
-// computation or with so many bytes left; from there it goes on with flows, round by round, until
-// at the end of a round the links are free again. Dates are the same as with flows throughout.
+// A step, or a collective across nodes, whose links nobody else is on needs no flows: it leases the
+// links, and its end is known. Whoever starts flows on a leased link breaks the lease where the
+// lessee then stands, amid a computation or with so many bytes left; from there it goes on with
+// flows, round by round, until at the end of a round the links are free again. Dates are the same
+// as with flows throughout, and of collectives an observer is told the same.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct Transfer {
   Caller caller;
   /// All links that it takes, each once, if it may lease them; these must outlive it.
   std::span<const LinkIndex> leasable = {};
+  std::vector<LinkIndex> own_links = {};  // where nobody else keeps them
 };
 
 class Transfers {
@@ -53,7 +55,7 @@ class Transfers {
 
   [[nodiscard]] const LinkUse& use() const { return use_; }
   [[nodiscard]] std::uint64_t flows() const { return flows_; }
-  /// Rounds with flows of steps that may lease: those that began, and those that took flows.
+  /// Rounds with flows of what may lease: those that began, and those that took flows.
   [[nodiscard]] std::uint64_t step_transfers() const { return step_transfers_; }
   [[nodiscard]] std::uint64_t step_transfers_as_flows() const { return step_transfers_as_flows_; }
   void watch(LinkObserver* observer) { observer_ = observer; }
@@ -64,6 +66,7 @@ class Transfers {
     std::uint32_t generation = 0;  // counts what would make an event of an earlier time void
     bool has_lease = false;
     Seconds since;                    // the lease, or the round's flows
+    Course leased;                    // where the lease began; only for an observer
     Seconds skipped;                  // of the round's flows, under the lease before
     std::vector<PlannedFlow> moving;  // the round's flows, of what is left
     std::size_t flows_running = 0;
@@ -81,6 +84,14 @@ class Transfers {
   void lease(std::uint32_t number, Seconds since);
   void break_leases(std::span<const LinkIndex> links, Seconds now);
   void break_lease(std::uint32_t number, Seconds now);
+  /// The lease is over.
+  void end_lease(Slot& slot, Seconds now);
+  /// Of a collective. The hundreds of transfers of a step would drown everything else.
+  [[nodiscard]] bool tells_of_leases(const Slot& slot) const {
+    return observer_ != nullptr && !slot.transfer.own_links.empty();
+  }
+  /// Tells the observer what would have been flows since the lease began.
+  void tell_of_lease(const Slot& slot, Seconds until) const;
   void start_flows(std::uint32_t number, Seconds now);
   void end_round(std::uint32_t number, Seconds now);
   void end(std::uint32_t number, Seconds now);

@@ -1,7 +1,8 @@
 // Iterations of Llama-3.1-70B on 8 H100 whose all-reduces are simulated, 160 a decode step of 64
 // sequences: every one a flow, or all in one lease of the ports while nobody else is on them.
 // Prices are looked up for each iteration, as a replica does. Replicas on nodes of their own cost
-// as many times as much: what one has on its ports concerns no other.
+// as many times as much: what one has on its ports concerns no other. Groups of 16 on two nodes
+// each carry a step's all-reduces as one flow a hop, or as one lease.
 #include <benchmark/benchmark.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,15 +72,49 @@ class Decoding final : EventHandler {
   }
 };
 
+/// 160 all-reduces of 1 MB after each other, then as long a computation.
+class AcrossNodes final : EventHandler {
+ public:
+  AcrossNodes(Leasing leasing, std::uint32_t replicas)
+      : platform_(load_cluster(fmt::format("h100-sxm-8x{}", 2 * replicas), {}), leasing),
+        groups_(replicas),
+        done_(replicas) {
+    for (std::uint32_t i = 0; i < 16 * replicas; ++i) groups_[i / 16].push_back({i});
+  }
+
+  void run() {
+    for (std::size_t replica = 0; replica < groups_.size(); ++replica) communicate(replica);
+    platform_.run();
+  }
+
+ private:
+  static constexpr std::uint64_t computed = 1 << 20;
+
+  void on_event(std::uint64_t tag) override {
+    if (tag >= computed) return communicate(tag - computed);
+    if (++done_[tag] < iterations)
+      platform_.at(platform_.now() + Seconds(0.02), *this, computed + tag);
+  }
+
+  void communicate(std::size_t replica) {
+    platform_.collective({.size = Bytes(1e6)}, groups_[replica], 160, *this, replica);
+  }
+
+  Platform platform_;
+  std::vector<std::vector<GpuId>> groups_;
+  std::vector<std::int64_t> done_;
+};
+
 /// In a child, since a process has one platform; the child says how much CPU time it took.
+template <class Work>
 double seconds_of(Leasing leasing, std::uint32_t replicas) {
   int ends[2];
   if (pipe(ends) != 0) return -1;
   const pid_t child = fork();
   if (child == 0) {
-    Decoding decoding(leasing, replicas);
+    Work work(leasing, replicas);
     const std::clock_t begin = std::clock();
-    decoding.run();
+    work.run();
     const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     _exit(write(ends[1], &seconds, sizeof seconds) == sizeof seconds ? 0 : 1);
   }
@@ -91,10 +126,11 @@ double seconds_of(Leasing leasing, std::uint32_t replicas) {
   return seconds;
 }
 
-void NetworkDecoding(benchmark::State& state, Leasing leasing) {
+template <class Work>
+void NetworkSteps(benchmark::State& state, Leasing leasing) {
   const auto replicas = static_cast<std::uint32_t>(state.range(0));
   for (auto _ : state) {
-    const double seconds = seconds_of(leasing, replicas);
+    const double seconds = seconds_of<Work>(leasing, replicas);
     if (seconds < 0) {
       state.SkipWithError("the child did not decode");
       break;
@@ -102,6 +138,12 @@ void NetworkDecoding(benchmark::State& state, Leasing leasing) {
     state.SetIterationTime(seconds);
   }
   state.SetItemsProcessed(state.iterations() * iterations * replicas);
+}
+void NetworkDecoding(benchmark::State& state, Leasing leasing) {
+  NetworkSteps<Decoding>(state, leasing);
+}
+void NetworkAcrossNodes(benchmark::State& state, Leasing leasing) {
+  NetworkSteps<AcrossNodes>(state, leasing);
 }
 BENCHMARK_CAPTURE(NetworkDecoding, every_flow, Leasing::off)
     ->UseManualTime()
@@ -111,6 +153,14 @@ BENCHMARK_CAPTURE(NetworkDecoding, leased, Leasing::on)
     ->UseManualTime()
     ->RangeMultiplier(2)
     ->Range(1, 16);
+BENCHMARK_CAPTURE(NetworkAcrossNodes, every_flow, Leasing::off)
+    ->UseManualTime()
+    ->RangeMultiplier(4)
+    ->Range(1, 64);
+BENCHMARK_CAPTURE(NetworkAcrossNodes, leased, Leasing::on)
+    ->UseManualTime()
+    ->RangeMultiplier(4)
+    ->Range(1, 64);
 
 }  // namespace
 }  // namespace foretoken
