@@ -47,16 +47,7 @@ struct FillRows {
   void operator()(StateScan& kernel) const { kernel.load = StateLoad::of(load); }
   void operator()(StateConvolution& kernel) const { kernel.load = StateLoad::of(load); }
   void operator()(Sampling& kernel) const { kernel.rows = count(); }
-  void operator()(Collective& kernel) const {
-    kernel.bytes = bytes_per_row * rows;
-    // SGLang takes DeepEP's low-latency kernels for decodes, up to 128 tokens a rank (its
-    // num_max_dispatch_tokens_per_rank), and the normal ones for prompts.
-    constexpr double low_latency_tokens_max = 128;
-    if (kernel.experts.topk > 0) {
-      kernel.experts.mode =
-          rows <= low_latency_tokens_max ? ExpertMode::low_latency : ExpertMode::normal;
-    }
-  }
+  void operator()(Collective& kernel) const { kernel.bytes = bytes_per_row * rows; }
   template <class Other>
   void operator()(Other& kernel) const {
     kernel.tokens = count();
@@ -93,13 +84,20 @@ StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layou
                            const ExecutionSettings& settings, int stage)
     : tensor_(layout.tensor),
       sharing_prompts_(layout.prefill_context),
-      stage_ranks_(layout.stage_ranks()) {
+      stage_ranks_(layout.stage_ranks()),
+      decode_tokens_max_(settings.expert_exchange.decode_tokens_max) {
   Builder builder(model, layout, settings, stage);
   steps_ = builder.build();
   blocks_ = builder.take_blocks();
   for (const Step& step : steps_) {
     if (const auto* experts = std::get_if<FusedMoe>(&step.call.kernel)) experts_ = *experts;
   }
+}
+
+StageProgram::When StageProgram::when_of(const BatchShape& batch) const {
+  const std::int64_t most = batch.stage_tokens_max > 0 ? batch.stage_tokens_max : batch.tokens;
+  const bool are_many = decode_tokens_max_ > 0 && shares(most, tensor_) > decode_tokens_max_;
+  return batch.has_prompts() || are_many ? When::as_prompts : When::as_decodes;
 }
 
 double StageProgram::copies_of_a_token() const {
@@ -154,7 +152,9 @@ KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) co
   FORETOKEN_CHECK(batch.tokens > 0, "a batch of {} tokens", batch.tokens);
   KernelSequence sequence;
   sequence.reserve(steps_.size());
+  const When when = when_of(batch);
   for (const Step& step : steps_) {
+    if (step.when != When::always && step.when != when) continue;
     if (part != StagePart::all && part_of(step.rows) != part) continue;
     const double rows = rows_of(step, batch);
     if (rows == 0) continue;

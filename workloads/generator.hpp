@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/expert_exchange.hpp"
 #include "kernels/kernel.hpp"
 #include "models/operator.hpp"
 #include "models/parallel_layout.hpp"
@@ -17,17 +18,6 @@
 #include "workloads/segments.hpp"
 
 namespace foretoken {
-
-/// How tokens reach the experts of other attention ranks and come back: each token to the ranks
-/// that have its experts (by NCCL's all-to-all, or by DeepEP's kernels, which copy it once to each
-/// node or straight to each expert), or all tokens to all ranks (all-gather, and a reduce-scatter
-/// of the partial sums). DeepEP needs whole experts: as many sets of them as ranks.
-enum class ExpertExchange { all_to_all, all_gather, deepep };
-template <>
-struct EnumNames<ExpertExchange> {
-  static constexpr auto names =
-      std::to_array<std::string_view>({"all_to_all", "all_gather", "deepep"});
-};
 
 /// Whether a step's batch is split in two, so that one half computes while the other communicates
 /// (DeepSeek's and SGLang's two-batch overlap).
@@ -44,10 +34,10 @@ struct ExecutionSettings {
   std::optional<DType> attention_dtype = {};      // of attention's projections; nullopt = dtype
   std::optional<DType> shared_expert_dtype = {};  // of shared experts' weights; nullopt = dtype
   DType kv_dtype = DType::bf16;
-  int block_tokens = 16;                                        // KV page
-  Routing routing = {};                                         // MoE
-  RoutingDraw routing_draw = {};                                // MoE: instead, one a step
-  ExpertExchange expert_exchange = ExpertExchange::all_to_all;  // data parallel attention
+  int block_tokens = 16;                // KV page
+  Routing routing = {};                 // MoE
+  RoutingDraw routing_draw = {};        // MoE: instead, one a step
+  ExpertExchange expert_exchange = {};  // data parallel attention
   Overlap overlap = Overlap::none;
   SamplingMethod sampling = SamplingMethod::greedy;  // what benchmark clients ask for
   /// Whose kernels run. Serving is cold: each layer reads weights of its own. What a kernel before
@@ -69,6 +59,11 @@ struct BatchShape {
   /// Data parallel attention: new tokens of all attention ranks together, and of the rank with
   /// most. 0 = `tokens`.
   std::int64_t stage_tokens = 0, stage_tokens_max = 0;
+  bool stage_has_prompts = false;  // some attention rank has one; this one's count anyway
+
+  [[nodiscard]] bool has_prompts() const {
+    return stage_has_prompts || attention.prefill.sequences > 0;
+  }
 };
 
 /// What one of the layout's groups that share prompts computes of the batch: its part of their
@@ -118,23 +113,28 @@ class StageProgram {
   static constexpr StagePart part_of(Rows rows) {
     return rows >= Rows::stage ? StagePart::joint : StagePart::local;
   }
+  /// Steps that launch a kernel: where experts are exchanged in two ways, by which of them.
+  enum class When { always, as_prompts, as_decodes };
   /// A call per batch, but for its number of rows.
   struct Step {
     KernelCall call;
     Rows rows = Rows::tokens;
     double bytes_per_row = 0;  // collectives
     std::int64_t chunk = 0;    // attention within chunks of so many tokens; 0 = none
+    When when = When::always;
   };
   class Builder;
 
   [[nodiscard]] double rows_of(const Step& step, const BatchShape& batch) const;
+  [[nodiscard]] When when_of(const BatchShape& batch) const;
   [[nodiscard]] double copies_of_a_token() const;
   [[nodiscard]] double exchange_rows(std::int64_t tokens, std::int64_t tokens_max) const;
 
   int tensor_;
   int sharing_prompts_;
   int stage_ranks_;
-  FusedMoe experts_;  // without tokens; experts = 0: a dense model
+  int decode_tokens_max_;  // that are exchanged as decodes; 0 = any
+  FusedMoe experts_;       // without tokens; experts = 0: a dense model
   std::vector<Step> steps_;
   std::vector<SegmentBlock> blocks_;
 };

@@ -58,6 +58,9 @@ class StageProgram::Builder {
   void add_experts(const Operator& op, int calls);
   /// The experts, and what brings the tokens of all attention ranks to them and back.
   void add_exchanged_experts(const Operator& op, int calls);
+  void add_dispatch(ExchangeMethod method, When when, const Operator& op, int calls);
+  void add_combine(ExchangeMethod method, When when, const Operator& op, int calls);
+  [[nodiscard]] ExpertTraffic traffic_of(ExchangeMethod method) const;
   /// A collective over all ranks of the stage.
   void add_stage_collective(std::string_view role, CollectiveOp op, double bytes_per_row, int calls,
                             Rows rows);

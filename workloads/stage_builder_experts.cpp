@@ -1,4 +1,6 @@
 // Experts as steps of a stage: alone, or shared by attention ranks whose tokens come and go.
+#include <algorithm>
+
 #include "workloads/stage_builder.hpp"
 
 namespace foretoken {
@@ -26,39 +28,82 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
 }
 
 void StageProgram::Builder::add_exchanged_experts(const Operator& op, int calls) {
-  const double combined = activation_bytes(op.in_features);
-  if (settings_.expert_exchange == ExpertExchange::all_gather) {
-    add_stage_collective("moe_all_gather", CollectiveOp::all_gather, combined, calls,
-                         Rows::padded_stage);
-    add_experts(op, calls);
-    add_stage_collective("moe_reduce_scatter", CollectiveOp::reduce_scatter, combined, calls,
-                         Rows::padded_stage);
-  } else if (settings_.expert_exchange == ExpertExchange::deepep) {
-    const ExpertTraffic traffic{model_.moe->experts, model_.moe->topk};
-    const auto add_half = [&](std::string_view role, CollectiveOp half, double bytes_per_row) {
-      add_stage_collective(role, half, bytes_per_row, calls, Rows::exchanged);
-      std::get<Collective>(steps_.back().call.kernel).experts = traffic;
-    };
-    add_half("moe_dispatch", CollectiveOp::expert_dispatch, dispatched_bytes(op.in_features));
-    add_experts(op, calls);
-    add_half("moe_combine", CollectiveOp::expert_combine, combined);
-  } else {
-    add_stage_collective("moe_dispatch", CollectiveOp::all_to_all, dispatched_bytes(op.in_features),
-                         calls, Rows::exchange);
-    add_experts(op, calls);
-    add_stage_collective("moe_combine", CollectiveOp::all_to_all, combined, calls, Rows::exchange);
+  const ExpertExchange& exchange = settings_.expert_exchange;
+  const bool is_one = exchange.prompts == exchange.decodes;
+  const When first = is_one ? When::always : When::as_prompts;
+  add_dispatch(exchange.prompts, first, op, calls);
+  if (!is_one) add_dispatch(exchange.decodes, When::as_decodes, op, calls);
+  add_experts(op, calls);
+  add_combine(exchange.prompts, first, op, calls);
+  if (!is_one) add_combine(exchange.decodes, When::as_decodes, op, calls);
+}
+
+void StageProgram::Builder::add_dispatch(ExchangeMethod method, When when, const Operator& op,
+                                         int calls) {
+  const double bytes = dispatched_bytes(op.in_features);
+  switch (method) {
+    case ExchangeMethod::all_to_all:
+      add_stage_collective("moe_dispatch", CollectiveOp::all_to_all, bytes, calls, Rows::exchange);
+      break;
+    case ExchangeMethod::all_gather:
+      add_stage_collective("moe_all_gather", CollectiveOp::all_gather, bytes, calls,
+                           Rows::padded_stage);
+      break;
+    case ExchangeMethod::all_reduce:
+      add_stage_collective("moe_gather_all_reduce", CollectiveOp::all_reduce,
+                           activation_bytes(op.in_features), calls, Rows::stage);
+      break;
+    case ExchangeMethod::deepep_normal:
+    case ExchangeMethod::deepep_low_latency:
+      add_stage_collective("moe_dispatch", CollectiveOp::expert_dispatch, bytes, calls,
+                           Rows::exchanged);
+      std::get<Collective>(steps_.back().call.kernel).experts = traffic_of(method);
+      break;
   }
-  add_collective("moe_share_all_gather", CollectiveOp::all_gather, combined, calls, Rows::most);
+  steps_.back().when = when;
+}
+
+void StageProgram::Builder::add_combine(ExchangeMethod method, When when, const Operator& op,
+                                        int calls) {
+  const double bytes = activation_bytes(op.in_features);
+  switch (method) {
+    case ExchangeMethod::all_to_all:
+      add_stage_collective("moe_combine", CollectiveOp::all_to_all, bytes, calls, Rows::exchange);
+      break;
+    case ExchangeMethod::all_gather:
+      add_stage_collective("moe_reduce_scatter", CollectiveOp::reduce_scatter, bytes, calls,
+                           Rows::padded_stage);
+      break;
+    case ExchangeMethod::all_reduce:
+      add_stage_collective("moe_all_reduce", CollectiveOp::all_reduce, bytes, calls, Rows::stage);
+      steps_.back().when = when;
+      return;  // every rank has every token's sum
+    case ExchangeMethod::deepep_normal:
+    case ExchangeMethod::deepep_low_latency:
+      add_stage_collective("moe_combine", CollectiveOp::expert_combine, bytes, calls,
+                           Rows::exchanged);
+      std::get<Collective>(steps_.back().call.kernel).experts = traffic_of(method);
+      break;
+  }
+  steps_.back().when = when;
+  if (layout_.tensor == 1) return;
+  add_collective("moe_share_all_gather", CollectiveOp::all_gather, bytes, calls, Rows::most);
+  steps_.back().when = when;
+}
+
+ExpertTraffic StageProgram::Builder::traffic_of(ExchangeMethod method) const {
+  return {model_.moe->experts, model_.moe->topk,
+          method == ExchangeMethod::deepep_normal ? ExpertMode::normal : ExpertMode::low_latency};
 }
 
 double StageProgram::Builder::dispatched_bytes(std::int64_t width) const {
-  // DeepEP sends tokens to fp8 experts in fp8, with an fp32 scale for 128 values.
+  // Tokens of 8 bits bring an fp32 scale for 128 values; those of 4 bits count theirs.
   constexpr double scale_bytes = 4.0 / 128.0;
-  const DType dtype = settings_.formats().experts;
-  if (dtype == DType::fp8 || dtype == DType::fp8_block) {
-    return static_cast<double>(width) * (bytes_per_element(dtype) + scale_bytes);
-  }
-  return activation_bytes(width);
+  const DType format = settings_.formats().experts;
+  const auto& quantised = settings_.expert_exchange.quantised;
+  if (std::ranges::find(quantised, format) == quantised.end()) return activation_bytes(width);
+  const double scales = format == DType::nvfp4 ? 0 : scale_bytes;
+  return static_cast<double>(width) * (bytes_per_element(format) + scales);
 }
 
 void StageProgram::Builder::add_stage_collective(std::string_view role, CollectiveOp op,

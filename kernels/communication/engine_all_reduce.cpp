@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
 
 #include "sim/base/embedded.hpp"
 #include "sim/base/table_reader.hpp"
@@ -22,28 +20,6 @@ struct Kind {
 };
 constexpr auto kinds = std::to_array<Kind>(
     {{"one_shot", Protocol::one_shot}, {"two_shot", Protocol::two_shot}, {"nvls", Protocol::nvls}});
-
-/// The next run of digits, or of what is none; "" at the end.
-std::string_view next_part(std::string_view& text) {
-  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  std::size_t end = 0;
-  while (end < text.size() && is_digit(text[end]) == is_digit(text[0])) ++end;
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(end);
-  return part;
-}
-
-/// A release comes after its candidates: nothing is more than "rc", less than ".1".
-int rank_of(std::string_view separator) {
-  if (separator.empty()) return 1;
-  return separator.starts_with('.') ? 2 : 0;
-}
-
-std::int64_t number_of(std::string_view digits) {
-  std::int64_t number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
-}
 
 /// A power of two as people write it.
 std::string size_text(double bytes) {
@@ -119,34 +95,6 @@ const AllReduceKernel* AllReduceChoice::kernel_for(double bytes) const {
   return found == kernels.end() ? nullptr : &*found;
 }
 
-bool is_older(std::string_view a, std::string_view b) {
-  while (!a.empty() || !b.empty()) {
-    const std::string_view left = next_part(a), right = next_part(b);
-    if (left == right) continue;
-    const auto is_number = [](std::string_view part) {
-      return !part.empty() && std::isdigit(static_cast<unsigned char>(part[0])) != 0;
-    };
-    if (is_number(left) && is_number(right)) {
-      if (number_of(left) != number_of(right)) return number_of(left) < number_of(right);
-      continue;
-    }
-    if (rank_of(left) != rank_of(right)) return rank_of(left) < rank_of(right);
-    return left < right;
-  }
-  return false;
-}
-
-std::optional<EngineVersion> parse_engine_version(std::string_view name) {
-  const std::size_t dash = std::min(name.find('-'), name.size());
-  const auto engine = parse_enum<Framework>(name.substr(0, dash));
-  if (!engine || *engine == Framework::pytorch) return std::nullopt;
-  if (dash == name.size()) return EngineVersion{*engine, ""};
-  const std::string_view version = name.substr(dash + 1);
-  if (version.empty() || std::isdigit(static_cast<unsigned char>(version[0])) == 0)
-    return std::nullopt;
-  return EngineVersion{*engine, version};
-}
-
 std::string engine_all_reduce(std::string_view asked, Framework engine, std::string_view version) {
   if (asked != "auto") return std::string(asked);
   if (engine == Framework::pytorch) return "nccl";
@@ -173,11 +121,7 @@ const AllReduceChoice* AllReduceChoices::find(const EngineVersion& asked, std::s
   const auto is_better = [&](const AllReduceChoice& one) {
     if (best == nullptr || one.ranks < best->ranks) return true;
     if (one.ranks > best->ranks) return false;
-    const auto is_too_new = [&](const AllReduceChoice& choice) {
-      return !asked.version.empty() && is_older(asked.version, choice.since);
-    };
-    if (is_too_new(one) != is_too_new(*best)) return is_too_new(*best);
-    return is_too_new(one) ? is_older(one.since, best->since) : is_older(best->since, one.since);
+    return is_nearer(asked.version, one.since, best->since);
   };
   for (const AllReduceChoice& choice : choices_) {
     if (choice.engine != asked.engine || choice.fabric != fabric || choice.ranks < ranks) continue;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hardware/comm_parameters.hpp"
+#include "kernels/communication/engine_version.hpp"
 #include "kernels/implementation.hpp"
 #include "sim/base/value.hpp"
 
@@ -37,17 +38,6 @@ struct AllReduceChoice {
   /// nullptr: NCCL's.
   [[nodiscard]] const AllReduceKernel* kernel_for(double bytes) const;
 };
-
-/// An engine as `all_reduce` may name it: "sglang", "vllm-0.14".
-struct EngineVersion {
-  Framework engine = Framework::vllm;
-  std::string_view version;  // "": the newest that is known
-};
-std::optional<EngineVersion> parse_engine_version(std::string_view name);
-
-/// Whether version `a` came before `b`: numbers are compared as numbers, "0.9" before "0.14", and
-/// "1.3.0rc10" before "1.3.0".
-bool is_older(std::string_view a, std::string_view b);
 
 /// What "auto" means for an engine of a version ("" = the newest): its name as `all_reduce` takes
 /// it. PyTorch alone has no kernels of its own: "nccl". Any other `asked` stays as it is.

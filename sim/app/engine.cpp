@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernels/communication/engine_exchange.hpp"
 #include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
@@ -127,15 +128,14 @@ int show_preset(const EngineArguments& arguments) {
     }
   }
   show("{}\n", values.text(preset_layout()));
-  TextTable deployment({{"[deployment]", Align::left},
-                        {"value", Align::left},
-                        {"flag", Align::left},
-                        {.header = "taken from", .folds = true}});
-  for (const PresetSetting& setting : preset.deployment) {
-    deployment.add_row({setting.key, value_text(setting.value),
-                        flags_of(preset, "[deployment] " + setting.key), setting.source});
+  TextTable exchanges({{"expert_exchange", Align::left},
+                       {"where", Align::left},
+                       {.header = "taken from", .folds = true}});
+  for (const ExchangeChoice& choice : ExchangeChoices::built_in().choices()) {
+    if (choice.engine == preset.framework())
+      exchanges.add_row({exchange_text(choice.exchange), choice.condition(), choice.source});
   }
-  show("{}\n", deployment.text(preset_layout()));
+  if (preset.framework()) show("{}\n", exchanges.text(preset_layout()));
   TextTable flags({{"further flags", Align::left}, {"set", Align::left}});
   for (const EngineFlag& flag : preset.flags) {
     const auto is_shown = [&](const PresetGroup& group) {

@@ -1,5 +1,6 @@
 #include "sim/app/spec_value.hpp"
 
+#include "kernels/communication/engine_exchange.hpp"
 #include "models/operator.hpp"
 #include "models/parallel_layout.hpp"
 #include "models/sequence_memory.hpp"
@@ -189,11 +190,12 @@ Value preset_value(const EnginePreset& preset) {
       settings.emplace_back(std::move(entry));
     }
   }
-  for (const PresetSetting& setting : preset.deployment) {
-    settings.emplace_back(ValueObject{{"key", "[deployment] " + setting.key},
-                                      {"value", setting.value},
-                                      {"where", "attention ranks"},
-                                      {"source", setting.source}});
+  for (const ExchangeChoice& choice : ExchangeChoices::built_in().choices()) {
+    if (choice.engine != preset.framework()) continue;
+    settings.emplace_back(ValueObject{{"key", "[deployment] expert_exchange"},
+                                      {"value", exchange_text(choice.exchange)},
+                                      {"where", choice.condition()},
+                                      {"source", choice.source}});
   }
   ValueArray flags;
   for (const EngineFlag& flag : preset.flags) {

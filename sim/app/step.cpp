@@ -20,7 +20,8 @@ int step(const StepOptions& options) {
     cost.drafts = price_drafts(*subject.speculation, subject.layout, subject.execution,
                                subject.cluster, subject.comm, *subject.predictor, batch);
   }
-  const StepCircumstances circumstances{subject.host_us, subject.execution.implementation.is_cold};
+  StepCircumstances circumstances{subject.host_us, subject.execution.implementation.is_cold};
+  if (subject.model.moe && subject.layout.groups() > 1) circumstances.exchange = subject.exchange;
   if (options.json) {
     show_data(to_json(step_value(cost, circumstances)) + "\n");
   } else {
@@ -91,8 +92,8 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--all-reduce", options->all_reduce,
                       "All-reduce algorithm: auto, nccl, ring, tree ...");
   command->add_option("--expert-exchange", options->expert_exchange,
-                      "Way to experts on other ranks: auto (the framework's default), all_gather, "
-                      "all_to_all or deepep");
+                      "Way to experts on other ranks: auto (the framework's), sglang-0.5.9, "
+                      "all_gather, all_reduce, all_to_all, deepep ...");
   // A scenario says all of that itself.
   const std::vector<CLI::Option*> settings =
       command->get_options([](const CLI::Option* option) { return !option->check_name("--help"); });

@@ -37,6 +37,14 @@ Value drafts_value(const std::vector<DraftPasses>& drafts) {
   return rows;
 }
 
+Value exchange_value(const SettledExchange& settled) {
+  Value value;
+  value.set("prompts", std::string(enum_name(settled.exchange.prompts)));
+  value.set("decodes", std::string(enum_name(settled.exchange.decodes)));
+  if (!settled.chosen_by.empty()) value.set("chosen_by", settled.chosen_by);
+  return value;
+}
+
 /// What stands in front of the kernels of a draft's passes: "draft 2-3: ".
 std::string draft_label(const DraftPasses& draft, std::size_t index) {
   if (index == 0) return "draft: ";
@@ -71,6 +79,7 @@ Value step_value(const StepCost& cost, const StepCircumstances& circumstances) {
   value.set("communication_us", rounded(communication_us));
   value.set("host_us", host_us);
   value.set("cold", circumstances.is_cold);
+  if (circumstances.exchange) value.set("expert_exchange", exchange_value(*circumstances.exchange));
   std::vector<StepKernel> all;
   for (const auto& stage : cost.stages) all.insert(all.end(), stage.begin(), stage.end());
   value.set("kernels", kernels_value(all));
@@ -124,6 +133,11 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
        cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
   show("  {}\n", circumstances.is_cold ? "cold: weights and KV cache come from DRAM"
                                        : "warm: weights and KV cache are in the L2 where they fit");
+  if (circumstances.exchange) {
+    show("  experts exchange by {}\n", exchange_text(circumstances.exchange->exchange));
+    if (!circumstances.exchange->chosen_by.empty())
+      show("    as {}\n", circumstances.exchange->chosen_by);
+  }
   if (cost.drafts.empty()) return;
   Seconds drafting;
   int passes = 0;

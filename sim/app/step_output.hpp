@@ -1,8 +1,10 @@
 // What `foretoken step` says: a JSON object, or a table of kernels.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "kernels/communication/engine_exchange.hpp"
 #include "sim/base/value.hpp"
 #include "sim/prices/step_price.hpp"
 
@@ -12,6 +14,7 @@ namespace foretoken {
 struct StepCircumstances {
   double host_us = 0;
   bool is_cold = true;
+  std::optional<SettledExchange> exchange = {};  // of attention ranks' tokens
 };
 
 /// Times in microseconds; `stages` where there are several.

@@ -11,6 +11,7 @@
 #include "sim/app/model_warnings.hpp"
 #include "sim/prices/scenario_prices.hpp"
 #include "sim/run/run.hpp"
+#include "sim/scenario/engine_choices.hpp"
 #include "sim/scenario/tables.hpp"
 #include "workloads/kv_format.hpp"
 
@@ -66,36 +67,20 @@ void check_all_reduce(const std::string& name) {
   }
 }
 
-/// What the engine whose kernels run does when no flag says otherwise.
-ExpertExchange usual_exchange(Framework framework, const ClusterSpec& cluster,
-                              const ParallelLayout& layout) {
-  Scenario scenario;
-  scenario.deployment.layout = layout;
-  for (const std::string& preset_name : engine_preset_names()) {
-    const EnginePreset preset = load_engine_preset(preset_name, {});
-    const std::vector<PresetSetting> settings = preset.settings(cluster.gpu, layout);
-    const auto own = std::ranges::find(settings, "framework", &PresetSetting::key);
-    const auto* name = own == settings.end() ? nullptr : std::get_if<std::string>(&own->value.data);
-    if (name == nullptr || *name != enum_name(framework)) continue;
-    Diagnostics diagnostics;
-    read_engines_layout(preset, nullptr, diagnostics, scenario);
-    diagnostics.throw_if_any();
-    break;
-  }
-  return scenario.execution.expert_exchange;
-}
-
-ExpertExchange exchange_of(const StepOptions& options, const StepSubject& subject) {
-  const Framework framework = subject.execution.implementation.framework;
-  if (options.expert_exchange == "auto")
-    return usual_exchange(framework, subject.cluster, subject.layout);
-  const auto exchange = parse_option<ExpertExchange>(options.expert_exchange, "--expert-exchange");
-  if (exchange == ExpertExchange::deepep && subject.layout.expert != subject.layout.stage_ranks()) {
+SettledExchange exchange_asked(const StepOptions& options, const StepSubject& subject) {
+  if (!is_exchange_name(options.expert_exchange)) {
     throw ConfigError({"--expert-exchange"},
-                      fmt::format("deepep needs whole experts on every rank; use --ep {}",
-                                  subject.layout.stage_ranks()));
+                      unknown_name_message("way", options.expert_exchange, exchange_names()));
   }
-  return exchange;
+  const ExchangeSite site = exchange_site(subject.model, subject.layout, subject.cluster.gpu);
+  const SettledExchange settled = settle_exchange(
+      options.expert_exchange, {subject.execution.implementation.framework, ""}, site);
+  if (settled.exchange.needs_whole_experts() && !site.has_whole_experts) {
+    throw ConfigError({"--expert-exchange"},
+                      fmt::format("{} needs whole experts on every rank; use --ep {}",
+                                  options.expert_exchange, site.ranks));
+  }
+  return settled;
 }
 
 StepSubject subject_of_options(const StepOptions& options) {
@@ -130,7 +115,8 @@ StepSubject subject_of_options(const StepOptions& options) {
       !problem.empty()) {
     throw ConfigError({"--kv-dtype"}, problem);
   }
-  execution.expert_exchange = exchange_of(options, subject);
+  subject.exchange = exchange_asked(options, subject);
+  execution.expert_exchange = subject.exchange.exchange;
   check_all_reduce(options.all_reduce);
   subject.comm = {subject.cluster.comm,
                   engine_all_reduce(options.all_reduce, execution.implementation.framework, "")};
@@ -158,6 +144,7 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.engine.host.gap.value() * 1e6,
                       scenario.engine.speculative,
                       scenario.engine.speculative ? scenario.engine.speculative->drafts : 0};
+  subject.exchange = exchange_of(scenario);
   if (subject.speculation) subject.host_us += subject.speculation->host_time.value() * 1e6;
   subject.host_us *= stretch_of(scenario, "host");
   return subject;

@@ -9,6 +9,7 @@
 
 #include "hardware/cluster.hpp"
 #include "kernels/communication/collective_cost.hpp"
+#include "kernels/communication/engine_exchange.hpp"
 #include "kernels/predictor.hpp"
 #include "sim/scenario/speculative.hpp"
 #include "workloads/generator.hpp"
@@ -43,6 +44,7 @@ struct StepSubject {
   double host_us = 0;
   std::optional<SpeculativeSettings> speculation = {};
   int drafts = 0;  // that each decode verifies
+  SettledExchange exchange = {};
 };
 
 /// Throws ConfigError, which names the option (or the scenario's line).

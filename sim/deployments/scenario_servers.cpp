@@ -89,7 +89,8 @@ class ServerWriter {
       note(fmt::format("{}'s attention ranks have one GPU each, and the scenario's {}",
                        launcher_.product, layout.tensor));
     if (!shares || flags.exchange.empty()) return;
-    const std::string exchange(enum_name(scenario_.execution.expert_exchange));
+    const std::string& exchange = scenario_.deployment.expert_exchange;
+    if (exchange == "auto") return;
     const std::string there = first_of(flags.exchanges, exchange);
     if (there.empty()) {
       note(fmt::format("no flag of {} says expert_exchange = {}", launcher_.product, exchange));

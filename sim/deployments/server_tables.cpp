@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "kernels/communication/engine_all_reduce.hpp"
+#include "kernels/communication/engine_exchange.hpp"
 #include "models/model_name.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -162,7 +162,7 @@ class TableFiller {
   void fill_experts(int stage, int attention) {
     const LayoutFlags& flags = launcher_.layout;
     const Value* given = flags.exchange.empty() ? nullptr : server_.find(flags.exchange);
-    std::string exchange;  // "": the preset's
+    std::string exchange;  // "": the engine's own
     if (given != nullptr) {
       exchange = second_of(flags.exchanges, launch_value_text(*given));
       if (exchange.empty()) {
@@ -175,11 +175,22 @@ class TableFiller {
     }
     int experts =
         flags.is_expert_switch ? (is_on(flags.experts) ? stage : 1) : number(flags.experts, 1);
-    if (exchange == "deepep" && attention > 1) experts = stage;  // whole experts on every rank
+    const auto named = exchange_called(exchange);
+    if (named && named->needs_whole_experts() && attention > 1) experts = stage;
     if (!model_.moe) return;
     if (experts > 1) out_.layout.set("expert_parallel", experts);
-    if (attention > 1 && given != nullptr) out_.layout.set("expert_exchange", exchange);
+    if (exchange.empty()) exchange = exchange_of_version();
+    if (attention > 1 && !exchange.empty()) out_.layout.set("expert_exchange", exchange);
     if (experts > 1 && is_on(flags.balance)) fill_balance();
+  }
+
+  /// What this version does, where the preset's does something else; else "".
+  [[nodiscard]] std::string exchange_of_version() const {
+    const auto framework = launcher_.preset.framework();
+    if (!framework || server_.version.empty() || server_.version == launcher_.preset.version)
+      return "";
+    const std::string name = fmt::format("{}-{}", enum_name(*framework), server_.version);
+    return is_exchange_name(name) ? name : "";
   }
 
   void fill_balance() {

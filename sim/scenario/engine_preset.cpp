@@ -139,7 +139,6 @@ EnginePreset read_engine_preset(const Value& root, const std::string& name) {
   file.require("product", preset.product);
   file.require("version", preset.version);
   read_groups(file, preset);
-  read_settings(file, "deployment", false, preset.deployment);
   read_flags(file, preset);
   read_no_effect(file, preset);
   file.finish();
@@ -195,6 +194,14 @@ std::string PresetGroup::condition() const {
     parts.push_back(fmt::format("pipeline parallel from {}", pipeline_parallel_at_least));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::optional<Framework> EnginePreset::framework() const {
+  const std::vector<PresetSetting>& everywhere = groups.front().settings;
+  const auto found = std::ranges::find(everywhere, "framework", &PresetSetting::key);
+  const auto* name =
+      found == everywhere.end() ? nullptr : std::get_if<std::string>(&found->value.data);
+  return name == nullptr ? std::nullopt : parse_enum<Framework>(*name);
 }
 
 std::vector<PresetSetting> EnginePreset::settings(const GpuSpec& gpu,

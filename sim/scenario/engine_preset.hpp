@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "hardware/gpu.hpp"
+#include "kernels/implementation.hpp"
 #include "models/parallel_layout.hpp"
 #include "sim/base/value.hpp"
 
 namespace foretoken {
 
 struct PresetSetting {
-  std::string key;  // of [engine], if nothing else is said
+  std::string key;  // of [engine]
   Value value;
   std::string source;  // file or document of the engine
   /// An option of the preset's own scheduler: it has no meaning where a scenario names another.
@@ -60,10 +61,10 @@ struct EnginePreset {
   std::string summary;
   std::string product, version;  // "vLLM", "0.19.0"
   std::vector<PresetGroup> groups;
-  /// Of [deployment] or [pool.NAME], for replicas with several groups of GPUs.
-  std::vector<PresetSetting> deployment;
   std::vector<EngineFlag> flags;
 
+  /// Whose kernels run; nullopt where the preset leaves that open.
+  [[nodiscard]] std::optional<Framework> framework() const;
   /// One value a key: what is set on this GPU and layout.
   [[nodiscard]] std::vector<PresetSetting> settings(const GpuSpec& gpu,
                                                     const ParallelLayout& layout) const;

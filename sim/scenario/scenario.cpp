@@ -191,8 +191,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   }
   read_deployment_table(section("deployment"), scenario);
   const Value* engine = file.find_table("engine");
-  if (pools == nullptr)
-    read_engine_table(section("engine"), file.find_table("deployment"), options, scenario);
+  if (pools == nullptr) read_engine_table(section("engine"), options, scenario);
   read_front_end_table(section("front_end"), scenario);
   read_startup_table(section("startup"), scenario);
   if (root.find("autoscaler") != nullptr) {

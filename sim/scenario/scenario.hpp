@@ -51,6 +51,7 @@ struct Deployment {
   int replicas = 1;
   int micro_batches = 0;            // in flight in a pipeline at once; 0 = as many as it has stages
   std::string all_reduce = "auto";  // algorithm: kernels/communication/collective_cost.hpp
+  std::string expert_exchange = "auto";  // kernels/communication/engine_exchange.hpp
   NcclProtocol nccl_protocol = NcclProtocol::automatic;
   VariantChoice router{"round_robin"};
   std::size_t node_group = 0;  // of the cluster whose nodes these replicas stand on

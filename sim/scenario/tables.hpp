@@ -15,10 +15,8 @@ void read_cluster_table(TableReader table, const ScenarioOptions& options, Scena
 /// With pools (known by name at this point) what concerns them all. Leaves `replicas` at
 /// `replicas_auto` where the file says "auto".
 void read_deployment_table(TableReader table, Scenario& scenario);
-/// `layout` is the table that read_layout() has read, null if absent: a preset sets what it leaves
-/// open.
-void read_engine_table(TableReader table, const Value* layout, const ScenarioOptions& options,
-                       Scenario& scenario);
+/// To be called after the layout is read: what an engine does by itself depends on it.
+void read_engine_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
 /// [pool.NAME] tables: each reads [engine] with its own `engine` over it. `pools` and `engine` are
 /// the tables as they stand in the file, `engine` null if absent. To be called after all others.
 void read_pool_tables(const Value& pools, const Value* engine, const ScenarioOptions& options,
@@ -72,10 +70,6 @@ void append_options(Value& table, const Value& options);
 /// The keys of [deployment] that each of several pools has for itself, the way back, and what they
 /// mean.
 void read_layout(TableReader& table, Scenario& scenario);
-/// What the engine does by itself where `given`, the table that read_layout() has read or null,
-/// leaves it open.
-void read_engines_layout(const EnginePreset& preset, const Value* given, Diagnostics& diagnostics,
-                         Scenario& scenario);
 void append_layout(Value& table, const Scenario& scenario);
 std::vector<KeyNote> layout_notes();
 

@@ -82,7 +82,8 @@ double layer_width(const Transformer& model, const ParallelLayout& layout,
     const double width =
         static_cast<double>(model.moe->intermediate) * layout.expert / layout.stage_ranks();
     const bool gathers = layout.data_parallel_attention > 1 &&
-                         execution.expert_exchange == ExpertExchange::all_gather;
+                         (execution.expert_exchange.takes(ExchangeMethod::all_gather) ||
+                          execution.expert_exchange.takes(ExchangeMethod::all_reduce));
     const double copies = model.moe->topk * (gathers ? layout.data_parallel_attention : 1.0);
     const double shared = 3.0 * static_cast<double>(model.moe->shared_intermediate) / tensor;
     widest = std::max(widest, copies * (std::max(2.0 * width, hidden) + width) + shared);

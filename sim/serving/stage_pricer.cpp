@@ -18,9 +18,11 @@ void add_time(std::vector<std::pair<std::string_view, Seconds>>& times, std::str
   }
 }
 
-std::uint64_t template_key(std::int64_t first, std::int64_t second) {
+/// Prompts decide how experts are exchanged.
+std::uint64_t template_key(std::int64_t first, std::int64_t second, bool has_prompts) {
   FORETOKEN_CHECK(first < (std::int64_t{1} << 31), "a step of {} tokens", first);
-  return static_cast<std::uint64_t>(first) << 32 | static_cast<std::uint64_t>(second);
+  return static_cast<std::uint64_t>(first) << 32 | static_cast<std::uint64_t>(second) << 1 |
+         static_cast<std::uint64_t>(has_prompts);
 }
 
 /// An attention rank without sequences takes part with one token.
@@ -152,7 +154,8 @@ StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
   if (ranks.size() > 1) return run_together(ranks);
   const BatchShape batch = share_of_prompts(ranks.front(), layout_);
   Template& step =
-      template_for(routed_[drawn_].template_of, template_key(batch.tokens, batch.logit_rows), batch,
+      template_for(routed_[drawn_].template_of,
+                   template_key(batch.tokens, batch.logit_rows, exchanges_prompts(batch)), batch,
                    StagePart::all);
   price_slots(step, batch.attention);
   Pass pass;
@@ -167,6 +170,7 @@ BatchShape StagePricer::joint_shape(std::span<const BatchShape> ranks) {
   for (const BatchShape& rank : ranks) {
     all.stage_tokens += tokens_of(rank);
     all.stage_tokens_max = std::max(all.stage_tokens_max, tokens_of(rank));
+    all.stage_has_prompts = all.stage_has_prompts || rank.has_prompts();
   }
   all.tokens = all.stage_tokens_max;
   return all;
@@ -180,8 +184,8 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   for (const BatchShape& rank : ranks) {
     if (rank.tokens == 0) continue;
     Template& step =
-        template_for(routed_[drawn_].template_of, template_key(rank.tokens, rank.logit_rows), rank,
-                     StagePart::local);
+        template_for(routed_[drawn_].template_of, template_key(rank.tokens, rank.logit_rows, false),
+                     rank, StagePart::local);
     const Seconds time = step.fixed_time + price_slots(step, rank.attention);
     if (slowest != nullptr && time <= longest) continue;
     slowest = &step;
@@ -196,7 +200,8 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   if (simulates_private()) pass.order.add(slowest->course, slot_prices_);
   Template& joint =
       template_for(routed_[drawn_].joint_template_of,
-                   template_key(all.stage_tokens, all.stage_tokens_max), all, StagePart::joint);
+                   template_key(all.stage_tokens, all.stage_tokens_max, exchanges_prompts(all)),
+                   all, StagePart::joint);
   add(joint, pass);
   if (simulates_private()) pass.order.add(joint.course, {});
   return pass;

@@ -168,6 +168,10 @@ class StagePricer {
   Pass run(std::span<const BatchShape> ranks);
   Pass run_together(std::span<const BatchShape> ranks);
   /// What the ranks do together.
+  /// Whether experts are exchanged as in steps with prompts.
+  [[nodiscard]] bool exchanges_prompts(const BatchShape& batch) const {
+    return layout_.groups() > 1 && batch.has_prompts();
+  }
   [[nodiscard]] static BatchShape joint_shape(std::span<const BatchShape> ranks);
   StagePrice overlap(std::span<const BatchShape> first, std::span<const BatchShape> second);
   /// Prices the slots of `step` under `load` into slot_prices_ and returns their sum.

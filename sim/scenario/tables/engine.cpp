@@ -3,6 +3,7 @@
 #include <iterator>
 #include <optional>
 
+#include "sim/scenario/engine_choices.hpp"
 #include "sim/scenario/engine_flags.hpp"
 #include "sim/scenario/tables.hpp"
 #include "workloads/execution_keys.hpp"
@@ -178,12 +179,10 @@ void write_keys(const Scenario& scenario, bool all, Value& table) {
 
 }  // namespace
 
-void read_engine_table(TableReader table, const Value* layout, const ScenarioOptions& options,
-                       Scenario& scenario) {
+void read_engine_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
   EngineSettings& engine = scenario.engine;
   Diagnostics& diagnostics = table.diagnostics();
   const std::optional<EnginePreset> preset = read_preset(table, options, engine);
-  if (preset) read_engines_layout(*preset, layout, diagnostics, scenario);
   const SourcePosition preset_position = table.position("preset");
   const Value user = table.take_rest();
   const EngineTable given =
@@ -197,6 +196,8 @@ void read_engine_table(TableReader table, const Value* layout, const ScenarioOpt
                            scenario);
   }
   scenario.execution.block_tokens = engine.block_tokens;
+  if (scenario.deployment.layout.groups() > 1 && (preset || engine.preset.empty()))
+    scenario.execution.expert_exchange = exchange_of(scenario).exchange;
   const bool is_from_preset =
       std::ranges::find(given.preset_keys, "memory_utilization") != given.preset_keys.end();
   scenario.engine_position =

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/communication/collective_cost.hpp"
+#include "kernels/communication/engine_exchange.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/scenario/tables.hpp"
 
@@ -142,11 +143,12 @@ const Keys<Scenario>& layout_keys() {
        "whole KV cache and all decodes (SGLang's attn_cp_size)."},
       Key<S>(
           "expert_exchange",
-          [](auto& s) -> decltype(auto) { return (s.execution.expert_exchange); },
-          {.fallback = "\"all_to_all\", or what the engine of engine.preset does"},
+          [](auto& s) -> decltype(auto) { return (s.deployment.expert_exchange); },
+          {.allowed = detail::joined(exchange_names())},
           "How tokens reach experts on other attention ranks: all_to_all (NCCL, each token to "
-          "the ranks that have its experts), all_gather (every token to every rank) or deepep "
-          "(DeepEP's kernels; whole experts on every rank).")
+          "the ranks that have its experts), all_gather or all_reduce (every token to every rank), "
+          "or DeepEP's kernels (deepep: normal with prompts, else low_latency; whole experts on "
+          "every rank). auto: what the engine does, by version; \"sglang-0.5.9\": another's.")
           .written_if(has_groups),
       {{.name = "replicas",
         .type = "integer",
@@ -187,14 +189,19 @@ void check_balance(TableReader& table, const Scenario& scenario) {
 
 void check_expert_exchange(TableReader& table, const Scenario& scenario) {
   const ParallelLayout& layout = scenario.deployment.layout;
+  const std::string& asked = scenario.deployment.expert_exchange;
+  if (!is_exchange_name(asked)) {
+    table.fail("expert_exchange", unknown_name_message("way", asked, exchange_names()));
+    return;
+  }
   table.expect("expert_exchange", layout.groups() > 1,
                "is for tokens of several attention ranks; set data_parallel_attention");
-  table.expect("expert_exchange",
-               scenario.execution.expert_exchange != ExpertExchange::deepep ||
-                   layout.expert == layout.stage_ranks(),
-               fmt::format("is \"deepep\", which needs whole experts on every rank; set "
-                           "expert_parallel to {}",
-                           layout.stage_ranks()));
+  const auto named = exchange_called(asked);
+  table.expect(
+      "expert_exchange",
+      !named || !named->needs_whole_experts() || layout.expert == layout.stage_ranks(),
+      fmt::format("is \"{}\", which needs whole experts on every rank; set expert_parallel to {}",
+                  asked, layout.stage_ranks()));
 }
 
 }  // namespace
@@ -215,19 +222,6 @@ void read_layout(TableReader& table, Scenario& scenario) {
   check_balance(table, scenario);
   check_size(table, deployment.layout);
   if (table.find("expert_exchange") != nullptr) check_expert_exchange(table, scenario);
-}
-
-void read_engines_layout(const EnginePreset& preset, const Value* given, Diagnostics& diagnostics,
-                         Scenario& scenario) {
-  if (!has_groups(scenario)) return;
-  Value open;
-  for (const PresetSetting& setting : preset.deployment) {
-    if (given == nullptr || given->find(setting.key) == nullptr)
-      open.set(setting.key, setting.value);
-  }
-  TableReader table(open, diagnostics, "deployment");
-  table.read("expert_exchange", scenario.execution.expert_exchange);
-  table.finish();
 }
 
 void append_layout(Value& table, const Scenario& scenario) { layout_keys().write(scenario, table); }

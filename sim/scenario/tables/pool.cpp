@@ -48,7 +48,7 @@ void read_pool(const Value& given, const Value* engine, const ScenarioOptions& o
     read_autoscaler_table({*autoscaler, diagnostics, "pool." + pool.name + ".autoscaler"},
                           pool.scenario);
   }
-  read_engine_table(TableReader(own_engine, diagnostics, "engine"), &given, options, pool.scenario);
+  read_engine_table(TableReader(own_engine, diagnostics, "engine"), options, pool.scenario);
 }
 
 /// Who computes prompts needs somebody who goes on, and the other way round.

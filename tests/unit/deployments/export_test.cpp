@@ -117,7 +117,7 @@ name = "h200-sxm-8"
 [deployment]
 data_parallel_attention = 8
 expert_parallel = 8
-expert_exchange = "deepep"
+expert_exchange = "deepep_low_latency"
 balance_experts = true
 redundant_experts = 32
 [engine]

@@ -103,6 +103,12 @@ TEST(Import, AttentionRanksAsEachEngineCountsThem) {
   EXPECT_THAT(sglang, HasSubstr(R"("tensor_parallel":2)"));
   EXPECT_THAT(sglang, HasSubstr(R"("data_parallel_attention":8)"));
   EXPECT_THAT(sglang, HasSubstr(R"("expert_exchange":"deepep")"));
+  // One set of DeepEP's kernels for all steps.
+  EXPECT_THAT(table(imported("vllm serve deepseek-ai/DeepSeek-V3 -dp 8 --all2all-backend "
+                             "deepep_low_latency"),
+                    "deployment"),
+              AllOf(HasSubstr(R"("expert_exchange":"deepep_low_latency")"),
+                    HasSubstr(R"("expert_parallel":8)")));
   // Without experts to share, ranks of data parallelism are replicas.
   EXPECT_THAT(table(imported("vllm serve Qwen/Qwen3-8B -dp 4"), "deployment"),
               HasSubstr(R"("replicas":4)"));

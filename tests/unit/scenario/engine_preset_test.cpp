@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
+#include "kernels/communication/engine_exchange.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "tests/own_folder.hpp"
@@ -42,23 +44,34 @@ Scenario read_with_experts(const std::string& layout, const std::string& engine)
       {"."});
 }
 
-// vLLM's default is allgather_reducescatter, SGLang's none (all-gather), and TensorRT-LLM enables
-// no all-to-all by itself on such nodes.
+// What each preset's version does on an H100, and without a preset the newest of the framework.
 TEST(EnginePreset, TokensReachExpertsAsTheEngineSendsThem) {
   const std::string ranks = "[deployment]\ndata_parallel_attention = 8\nexpert_parallel = 8\n";
+  const auto prompts_and_decodes = [](const Scenario& scenario) {
+    return exchange_text(scenario.execution.expert_exchange);
+  };
+  const std::map<std::string, std::string> expected = {
+      {"vllm-v1", "all_gather"},
+      {"sglang", "all_reduce (prompts), all_gather (decodes)"},
+      {"tensorrt-llm", "all_gather"}};
   for (const std::string& name : engine_preset_names()) {
     const std::string preset = "preset = \"" + name + "\"\n";
     const Scenario scenario = read_with_experts(ranks, preset);
-    EXPECT_EQ(scenario.execution.expert_exchange, ExpertExchange::all_gather) << name;
+    EXPECT_EQ(prompts_and_decodes(scenario), expected.at(name)) << name;
     const Scenario again = read_scenario(resolved_scenario(scenario), {"."});
-    EXPECT_EQ(again.execution.expert_exchange, ExpertExchange::all_gather) << name;
+    EXPECT_EQ(prompts_and_decodes(again), expected.at(name)) << name;
     EXPECT_EQ(
-        read_with_experts(ranks + "expert_exchange = \"deepep\"", preset).execution.expert_exchange,
-        ExpertExchange::deepep);
-    EXPECT_EQ(read_with_experts("", preset).execution.expert_exchange, ExpertExchange::all_to_all)
+        prompts_and_decodes(read_with_experts(ranks + "expert_exchange = \"all_to_all\"", preset)),
+        "all_to_all");
+    EXPECT_EQ(read_with_experts("", preset).execution.expert_exchange, ExpertExchange())
         << "nobody exchanges anything";
   }
-  EXPECT_EQ(read_with_experts(ranks, "").execution.expert_exchange, ExpertExchange::all_to_all);
+  EXPECT_EQ(prompts_and_decodes(read_with_experts(ranks, "")), "all_gather");
+  EXPECT_EQ(prompts_and_decodes(read_with_experts(ranks, "framework = \"sglang\"\n")),
+            "all_reduce (prompts), all_gather (decodes)");
+  EXPECT_EQ(
+      prompts_and_decodes(read_with_experts(ranks + "expert_exchange = \"sglang-0.5.1\"\n", "")),
+      "all_gather");
 }
 
 TEST(EnginePreset, EveryPoolHasItsEnginesExchange) {
@@ -67,8 +80,9 @@ TEST(EnginePreset, EveryPoolHasItsEnginesExchange) {
       "expert_exchange = \"all_to_all\"\n[pool.decode]\nrole = \"decode\"\n"
       "data_parallel_attention = 4\nexpert_parallel = 4\n",
       "preset = \"sglang\"\n");
-  EXPECT_EQ(scenario.pools[0].scenario.execution.expert_exchange, ExpertExchange::all_to_all);
-  EXPECT_EQ(scenario.pools[1].scenario.execution.expert_exchange, ExpertExchange::all_gather);
+  EXPECT_EQ(scenario.pools[0].scenario.execution.expert_exchange, ExpertExchange());
+  EXPECT_EQ(scenario.pools[1].scenario.execution.expert_exchange.prompts,
+            ExchangeMethod::all_reduce);
 }
 
 TEST(EnginePreset, EveryOneLoadsAndSetsOnlyKnownKeys) {

@@ -108,24 +108,71 @@ Transformer small_moe() {
   return toy;
 }
 
+BatchShape three_decodes() {
+  BatchShape batch;
+  batch.tokens = batch.logit_rows = 3;
+  batch.attention = AttentionLoad::exact({{1, 64}, {1, 64}, {1, 64}});
+  batch.stage_tokens = 5;
+  batch.stage_tokens_max = 3;
+  return batch;
+}
+
 // Rank 0 of the fuller group sends 50 tokens, more than the busiest receives of 160 / 4; their
-// copies are the exchange's to count.
+// copies are the exchange's to count. Prompts go by the normal kernels, and so does what the
+// buffers of the others do not hold.
 TEST(Generate, DeepEpSendsTokensOfOneRank) {
   const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
   ExecutionSettings settings;
-  settings.expert_exchange = ExpertExchange::deepep;
-  BatchShape batch = batch_beside_60();
-  const auto dispatch = [&] {
+  settings.expert_exchange = {ExchangeMethod::deepep_normal, ExchangeMethod::deepep_low_latency,
+                              128};
+  const auto dispatch = [&](const BatchShape& batch) {
     return kernel<Collective>(generate(small_moe(), layout, settings, batch, 0), "moe_dispatch");
   };
-  EXPECT_EQ(dispatch(), (Collective{CollectiveOp::expert_dispatch,
-                                    CommGroup::expert_parallel,
-                                    4,
-                                    50 * 4096 * 2.0,
-                                    {8, 2, ExpertMode::low_latency}}));
-  batch.tokens = batch.stage_tokens_max = 1000;
-  batch.stage_tokens = 1060;
-  EXPECT_EQ(dispatch().experts.mode, ExpertMode::normal);
+  EXPECT_EQ(dispatch(batch_beside_60()), (Collective{CollectiveOp::expert_dispatch,
+                                                     CommGroup::expert_parallel,
+                                                     4,
+                                                     50 * 4096 * 2.0,
+                                                     {8, 2, ExpertMode::normal}}));
+  BatchShape decodes = three_decodes();
+  EXPECT_EQ(dispatch(decodes).experts.mode, ExpertMode::low_latency);
+  decodes.stage_has_prompts = true;
+  EXPECT_EQ(dispatch(decodes).experts.mode, ExpertMode::normal) << "another rank's prompt";
+  decodes.stage_has_prompts = false;
+  decodes.stage_tokens_max = 257;  // 129 a rank
+  EXPECT_EQ(dispatch(decodes).experts.mode, ExpertMode::normal);
+  decodes.stage_tokens_max = 256;
+  EXPECT_EQ(dispatch(decodes).experts.mode, ExpertMode::low_latency);
+}
+
+// All-reduced: 160 tokens of both groups, nothing padded, and every rank has every sum. Decodes are
+// gathered, padded to the fuller group's three.
+TEST(Generate, PromptsAndDecodesMayReachExpertsInTwoWays) {
+  const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
+  ExecutionSettings settings;
+  settings.expert_exchange = {ExchangeMethod::all_reduce, ExchangeMethod::all_gather, 0, {}};
+  const KernelSequence prompts = generate(small_moe(), layout, settings, batch_beside_60(), 0);
+  for (const char* role : {"moe_gather_all_reduce", "moe_all_reduce"}) {
+    EXPECT_EQ(kernel<Collective>(prompts, role).op, CollectiveOp::all_reduce);
+    EXPECT_EQ(kernel<Collective>(prompts, role).bytes, 160.0 * 4096 * 2);
+  }
+  for (const char* role : {"moe_all_gather", "moe_reduce_scatter", "moe_share_all_gather"})
+    EXPECT_FALSE(contains(prompts, role)) << role;
+  const KernelSequence decodes = generate(small_moe(), layout, settings, three_decodes(), 0);
+  EXPECT_EQ(kernel<Collective>(decodes, "moe_all_gather").bytes, 8.0 * 4096 * 2);
+  EXPECT_EQ(kernel<Collective>(decodes, "moe_reduce_scatter").bytes, 8.0 * 4096 * 2);
+  EXPECT_FALSE(contains(decodes, "moe_all_reduce"));
+  EXPECT_EQ(find(decodes, "experts").calls, find(prompts, "experts").calls);
+}
+
+// Four bits and an fp8 scale for 16 values, where the engine quantises before it gathers.
+TEST(Generate, QuantisedTokensTravelInTheirFormat) {
+  const ParallelLayout layout{.expert = 4, .data_parallel_attention = 4};
+  ExecutionSettings settings{.dtype = DType::nvfp4};
+  settings.expert_exchange = {
+      ExchangeMethod::all_gather, ExchangeMethod::all_gather, 0, {DType::nvfp4}};
+  const KernelSequence sequence = generate(small_moe(), layout, settings, batch_beside_60(), 0);
+  EXPECT_EQ(kernel<Collective>(sequence, "moe_all_gather").bytes, 400.0 * 4096 * 0.5625);
+  EXPECT_EQ(kernel<Collective>(sequence, "moe_reduce_scatter").bytes, 400.0 * 4096 * 2);
 }
 
 TEST(Generate, DataParallelAttentionSendsTokensToTheExpertsAndBack) {
@@ -184,8 +231,9 @@ TEST(Generate, BlockScaledTokensTravelInFp8) {
 
 TEST(Generate, AllGatherBringsAllTokensToAllRanks) {
   const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
-  const KernelSequence sequence = generate(
-      small_moe(), layout, {.expert_exchange = ExpertExchange::all_gather}, batch_beside_60(), 0);
+  ExecutionSettings settings;
+  settings.expert_exchange = {ExchangeMethod::all_gather, ExchangeMethod::all_gather, 0, {}};
+  const KernelSequence sequence = generate(small_moe(), layout, settings, batch_beside_60(), 0);
   EXPECT_FALSE(contains(sequence, "moe_dispatch"));
   // Four ranks with 50 tokens each, as the busier group has them.
   const auto gather = kernel<Collective>(sequence, "moe_all_gather");
