@@ -2,11 +2,13 @@
 // shape. A failure of any kind is a status, never an exception.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "calibration/tune/problem.hpp"
+#include "calibration/tune/profile.hpp"
 
 namespace foretoken::tune {
 
@@ -58,6 +60,7 @@ struct Evaluation {
   std::vector<double> seconds;  // by shape; empty unless ok
   std::vector<KernelResources> kernels;
   double compile_seconds = 0;
+  std::optional<Profile> counters;  // of the heaviest shape, where somebody counted
 };
 
 }  // namespace foretoken::tune

@@ -22,6 +22,12 @@ double occupancy_of(const KernelResources& kernel, const GpuSpec& gpu) {
 
 Profile profile_of(const Problem& problem, const Candidate& candidate, const Evaluation& evaluation,
                    const GpuSpec& gpu) {
+  return evaluation.counters ? *evaluation.counters
+                             : cost_profile_of(problem, candidate, evaluation, gpu);
+}
+
+Profile cost_profile_of(const Problem& problem, const Candidate& candidate,
+                        const Evaluation& evaluation, const GpuSpec& gpu) {
   double flops = 0, bytes = 0, cache_bytes = 0, seconds = 0;
   for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
     const Names names = names_of(problem, candidate.constants, i, gpu.sm_count);

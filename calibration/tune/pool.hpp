@@ -10,17 +10,6 @@
 
 namespace foretoken::tune {
 
-/// Equation 6's nine numbers; the paper lost their names with its formulas. Ours come without
-/// hardware counters, from costs, times and the driver: share of the peak of the pipe in use, of
-/// DRAM and of L2 bandwidth, share of the last wave that is filled, share of an SM's threads that
-/// can be resident, share of the tensor peak, part of L2 traffic beyond the compulsory, local bytes
-/// a thread (spills), registers a thread. Shares are in percent.
-inline constexpr int profile_size = 9;
-using Profile = std::array<double, profile_size>;
-
-/// Where in a Profile the numbers stand that v2's masks look at.
-inline constexpr int profile_sm = 0, profile_dram = 1, profile_l2 = 2;
-
 /// Equation 9's six: ln time, ln(1 + registers), ln(1 + KiB of shared memory), ln threads of a
 /// block, ln blocks, occupancy in [0, 1]. The paper names two block dimensions; we hold a block's
 /// threads and the grid's blocks, which tell one-dimensional blocks apart too.
@@ -33,15 +22,23 @@ struct PoolEntry {
   std::vector<double> seconds;  // by shape
   double time = 1;              // relative to the untouched kernel: one over the speed-up
   Profile profile{};
+  bool is_counted = false;  // the profile is of hardware counters
   RuntimeFeatures runtime{};
   double compile_seconds = 0;
 };
 
 using Pool = std::vector<PoolEntry>;
 
-/// `evaluation` is ok. Threads resident on an SM, clocks and bandwidths come from `gpu`.
+/// `evaluation` is ok. Hardware counters where it has them. Otherwise by costs, times and the
+/// driver: share of the peak of the pipe in use, of DRAM and of L2 bandwidth, share of the last
+/// wave that is filled, share of an SM's threads that can be resident, share of the tensor peak,
+/// part of L2 traffic beyond the compulsory, local bytes a thread (spills), registers a thread;
+/// threads resident on an SM, clocks and bandwidths come from `gpu`.
 Profile profile_of(const Problem& problem, const Candidate& candidate, const Evaluation& evaluation,
                    const GpuSpec& gpu);
+/// The same, whether there are counters or not.
+Profile cost_profile_of(const Problem& problem, const Candidate& candidate,
+                        const Evaluation& evaluation, const GpuSpec& gpu);
 RuntimeFeatures runtime_features_of(const Evaluation& evaluation, double time, const GpuSpec& gpu);
 
 }  // namespace foretoken::tune

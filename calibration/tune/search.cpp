@@ -85,6 +85,7 @@ Trajectory search(Judge& judge, Rewriter& rewriter, Policy& policy, int budget, 
     entry.seconds = judged.evaluation.seconds;
     entry.time = judged.time;
     entry.profile = judged.profile;
+    entry.is_counted = judged.evaluation.counters.has_value();
     entry.runtime = judged.runtime;
     entry.compile_seconds = judged.evaluation.compile_seconds;
     return entry;

@@ -98,6 +98,21 @@ EOF
     expect_error "chat wants --model" run --rewriter chat --kernels gelu
     expect_error "no http(s) address" run --rewriter chat --model m --endpoint ftp://x --kernels gelu
     ;;
+  counts)
+    # Both kinds of profile against each other on counters of an H100; a search by counters stays among them.
+    counters=calibration/tune/recordings/h100_counters.csv.gz
+    "$tune" prior $recording --counters $counters >"$work/out"
+    grep -q "^mean  *5367 " "$work/out" || fail "not all attempts: $(cat "$work/out")"
+    grep -q "^counters less costs: [+-]0.0[0-9]* \[" "$work/out" || fail "no difference: $(cat "$work/out")"
+    "$tune" prior $recording --counters $counters --kernels rope,gelu,softmax --json | grep -q '"counters": {' ||
+      fail "no JSON"
+    expect_error "2 of the recording's kernels" prior $recording --counters $counters --kernels rope,gelu
+    "$tune" run --evaluator replay --log $recording --counters $counters --kernels attention --budget 5 >"$work/out"
+    grep -q "^attention .* evaluations" "$work/out" || fail "no search by counters: $(cat "$work/out")"
+    expect_error "a simulated GPU has none" run --kernels gelu --counters $counters
+    printf 'problem,parameters,identity,counters\nrope,A=1,x,1 2\n' >"$work/short.csv"
+    expect_error "short.csv:2: counters must be 9 numbers" prior $recording --counters "$work/short.csv"
+    ;;
   exports)
     "$tune" export $recording --kernel rms_norm --to "$work/best.csv" >"$work/out"
     [ "$(grep -c '^rms_norm,' "$work/best.csv")" -eq 10 ] || fail "not ten launches: $(cat "$work/best.csv")"

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "calibration/tune/app/subcommand.hpp"
+#include "calibration/tune/counters.hpp"
 #include "sim/base/nearest_name.hpp"
 
 namespace foretoken::tune {
@@ -19,6 +20,9 @@ void InputFlags::add_to(CLI::App& command) {
   command.add_option("--evaluator", evaluator, "simulated, replay or cuda")->capture_default_str();
   command.add_option("--log", log, "Recording that replay reads (record's CSV)");
   command.add_option("--cache", cache, "CSV that keeps every evaluation; a killed run goes on");
+  command.add_option("--counters", counters,
+                     "CSV of hardware counters that profiles are made of: read with replay, "
+                     "counted and kept with cuda (Nsight Compute)");
   command.add_option("--prior-log", prior_log,
                      "Recording whose other kernels priors are learned from");
   command.add_option("--gpu", gpu, "GPU of simulated, and whose peaks profiles are told against")
@@ -74,7 +78,13 @@ std::unique_ptr<Evaluator> chosen_evaluator(const InputFlags& flags, std::uint64
                                                                   {"simulated", "replay", "cuda"}));
   }
   if (!flags.cache.empty()) evaluator = make_cached(std::move(evaluator), flags.cache);
-  return evaluator;
+  if (flags.counters.empty()) return evaluator;
+  if (flags.evaluator == "simulated") {
+    throw ConfigError({"--counters", 0, 0}, "a simulated GPU has none: --evaluator cuda or replay");
+  }
+  return flags.evaluator == "cuda"
+             ? make_counting(std::move(evaluator), flags.counters, device_command())
+             : make_counted(std::move(evaluator), flags.counters);
 }
 
 }  // namespace foretoken::tune

@@ -25,6 +25,7 @@ struct InputFlags {
   std::string evaluator = "simulated";
   std::string log;
   std::string cache;
+  std::string counters;
   std::string prior_log;
   std::string gpu = "h200-sxm";
   double noise = 0.02;

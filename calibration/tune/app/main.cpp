@@ -14,6 +14,8 @@ int main(int argc, char** argv) {
   tune::add_rank(program, chosen);
   tune::add_export(program, chosen);
   tune::add_record(program, chosen);
+  tune::add_count(program, chosen);
+  tune::add_prior(program, chosen);
   tune::add_device(program, chosen);
   return run_program(program, chosen, argc, argv);
 }

@@ -20,6 +20,8 @@ void add_rank(CLI::App& program, Action& chosen);
 void add_export(CLI::App& program, Action& chosen);
 void add_list(CLI::App& program, Action& chosen);
 void add_record(CLI::App& program, Action& chosen);
+void add_count(CLI::App& program, Action& chosen);
+void add_prior(CLI::App& program, Action& chosen);
 
 /// What starts this very program as a device process.
 std::vector<std::string> device_command();

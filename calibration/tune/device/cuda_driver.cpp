@@ -60,6 +60,8 @@ CudaDriver load_driver() {
   bind(library, "cuEventRecord", driver.event_record);
   bind(library, "cuEventSynchronize", driver.event_synchronize);
   bind(library, "cuEventElapsedTime", driver.event_elapsed);
+  bind(library, "cuProfilerStart", driver.profiler_start);
+  bind(library, "cuProfilerStop", driver.profiler_stop);
   if (const int error = driver.init(0)) {
     throw std::runtime_error(
         fmt::format("the NVIDIA driver does not start: {}", driver.text(error)));

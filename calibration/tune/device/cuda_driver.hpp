@@ -46,6 +46,8 @@ struct CudaDriver {
   int (*event_record)(Handle, Handle);
   int (*event_synchronize)(Handle);
   int (*event_elapsed)(float*, Handle, Handle);
+  int (*profiler_start)();
+  int (*profiler_stop)();
 
   [[nodiscard]] std::string text(int error) const;
 };

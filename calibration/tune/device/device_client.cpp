@@ -1,9 +1,6 @@
 #include "calibration/tune/device/device_client.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-
+#include "calibration/tune/device/device_requests.hpp"
 #include "calibration/tune/device/gpu_turn.hpp"
 #include "sim/base/json.hpp"
 
@@ -23,64 +20,6 @@ double number_in(const Value& of, std::string_view key) {
   }
   const auto* real = std::get_if<double>(&found->data);
   return real == nullptr ? 0 : *real;
-}
-
-std::int64_t whole(const std::string& text, const Names& names) {
-  const double value = evaluate(text, names);
-  if (!(std::abs(value) < 9e15) || value != std::floor(value)) {
-    throw ConfigError({}, fmt::format("\"{}\" is {} and no whole number", text, value));
-  }
-  return static_cast<std::int64_t>(value);
-}
-
-Value launches_at(const Problem& problem, const std::vector<Launch>& launches, const Names& names) {
-  ValueArray resolved;
-  for (const Launch& launch : launches) {
-    if (evaluate(launch.when, names) == 0) continue;
-    ValueArray grid, block, arguments;
-    for (const std::string& size : launch.grid) grid.emplace_back(whole(size, names));
-    for (const std::string& size : launch.block) block.emplace_back(whole(size, names));
-    for (const std::string& argument : launch.arguments) {
-      const auto buffer = std::ranges::find(problem.buffers, argument, &Buffer::name);
-      if (buffer == problem.buffers.end()) {
-        arguments.emplace_back(ValueArray{"i", whole(argument, names)});
-      } else {
-        arguments.emplace_back(ValueArray{"b", buffer - problem.buffers.begin()});
-      }
-    }
-    resolved.emplace_back(ValueObject{{"k", launch.kernel},
-                                      {"g", std::move(grid)},
-                                      {"b", std::move(block)},
-                                      {"s", whole(launch.shared, names)},
-                                      {"a", std::move(arguments)}});
-  }
-  return resolved;
-}
-
-Value preparation(const Problem& problem, const std::string& cubin, int sms) {
-  constexpr std::array<std::string_view, 3> roles{"input", "output", "scratch"};
-  ValueArray shapes;
-  for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
-    const Names names = names_of(problem, constants_at(problem, start_state(problem)), i, sms);
-    ValueArray buffers;
-    for (const Buffer& buffer : problem.buffers) {
-      const std::int64_t count = whole(buffer.count, names);
-      buffers.emplace_back(ValueObject{
-          {"type", std::string(name_of(buffer.type))},
-          {"role", std::string(roles.at(static_cast<std::size_t>(buffer.role)))},
-          {"count", count},
-          {"bytes", count * bytes_of(buffer.type)},
-          {"fill", buffer.fill},
-          {"below", buffer.below.empty() ? std::int64_t{0} : whole(buffer.below, names)},
-          {"scale", evaluate(buffer.scale, names)}});
-    }
-    shapes.emplace_back(ValueObject{{"buffers", std::move(buffers)},
-                                    {"launches", launches_at(problem, problem.reference, names)}});
-  }
-  return ValueObject{{"op", "prepare"},
-                     {"cubin", cubin},
-                     {"tolerance", problem.tolerance},
-                     {"shapes", std::move(shapes)}};
 }
 
 Evaluation failed(Status status, std::string detail) {
@@ -157,12 +96,7 @@ Evaluation DeviceClient::evaluate(const Problem& problem, const std::string& ref
   Evaluation evaluation;
   Value request;
   try {
-    ValueArray shapes;
-    for (std::size_t i = 0; i < problem.shapes.size(); ++i) {
-      shapes.push_back(
-          launches_at(problem, candidate.launches, names_of(problem, candidate.constants, i, sms)));
-    }
-    request = ValueObject{{"op", "evaluate"}, {"cubin", cubin}, {"shapes", std::move(shapes)}};
+    request = launch_request("evaluate", problem, candidate, cubin, sms);
   } catch (const ConfigError& error) {
     return failed(Status::launch_failure, error.what());
   }
@@ -170,7 +104,7 @@ Evaluation DeviceClient::evaluate(const Problem& problem, const std::string& ref
   // The process may not live any more, or hold another problem.
   if (!child_ || prepared_ != problem.name) {
     const Value ready =
-        ask(preparation(problem, reference_cubin, sms), limits_.prepare, evaluation);
+        ask(prepare_request(problem, reference_cubin, sms), limits_.prepare, evaluation);
     if (text_in(ready, "status").empty()) {
       throw ConfigError(
           {}, fmt::format("the reference of {} does not run: {}", problem.name, evaluation.detail));

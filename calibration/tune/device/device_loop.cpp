@@ -68,6 +68,8 @@ void serve_device() {
         answer = {{"status", "ok"}};
       } else if (op == "evaluate") {
         answer = problem.evaluate(request);
+      } else if (op == "count") {
+        answer = problem.count(request);
       } else {
         answer = {{"status", "error"}, {"detail", fmt::format("unknown request '{}'", op)}};
       }

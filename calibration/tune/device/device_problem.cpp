@@ -72,6 +72,18 @@ Handle load_module(const std::string& path) {
   return module;
 }
 
+class LoadedModule {
+ public:
+  explicit LoadedModule(const std::string& path) : handle_(load_module(path)) {}
+  ~LoadedModule() { cuda_driver().module_unload(handle_); }
+  LoadedModule(const LoadedModule&) = delete;
+  LoadedModule& operator=(const LoadedModule&) = delete;
+  [[nodiscard]] Handle handle() const { return handle_; }
+
+ private:
+  Handle handle_;
+};
+
 std::uint64_t word_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 
 }  // namespace
@@ -285,21 +297,44 @@ double DeviceProblem::seconds(const Plan& plan) {
   return times[timings / 2] / repetitions;
 }
 
-ValueObject DeviceProblem::evaluate(const Value& request) {
-  const CudaDriver& driver = cuda_driver();
+const ValueArray& DeviceProblem::launches_of(const Value& request) const {
   if (shapes_.empty()) throw std::runtime_error("no problem is prepared");
-  const Handle module = load_module(text_member(request, "cubin"));
-  struct Unload {
-    Handle module;
-    ~Unload() { cuda_driver().module_unload(module); }
-  } unload{module};
-  LoadedFunctions functions;
   const ValueArray& launches = array_member(request, "shapes");
   if (launches.size() != shapes_.size()) throw std::runtime_error("as many plans as shapes");
+  return launches;
+}
+
+ValueObject DeviceProblem::count(const Value& request) {
+  const CudaDriver& driver = cuda_driver();
+  const ValueArray& launches = launches_of(request);
+  const LoadedModule module(text_member(request, "cubin"));
+  LoadedFunctions functions;
+  std::vector<Plan> plans;
+  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+    plans.push_back(plan(launches[i], module.handle(), shapes_[i], false, functions));
+  }
+  const auto run_all = [&] {
+    for (const Plan& planned : plans) run(planned);
+    wait();
+  };
+  run_all();
+  must(driver.profiler_start(), "profiler");
+  run_all();
+  must(driver.profiler_stop(), "profiler");
+  std::int64_t counted = 0;
+  for (const Plan& planned : plans) counted += static_cast<std::int64_t>(planned.size());
+  return {{"status", "ok"}, {"launches", counted}};
+}
+
+ValueObject DeviceProblem::evaluate(const Value& request) {
+  const CudaDriver& driver = cuda_driver();
+  const ValueArray& launches = launches_of(request);
+  const LoadedModule module(text_member(request, "cubin"));
+  LoadedFunctions functions;
   std::vector<Plan> plans;
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const ShapeBuffers& shape = shapes_[i];
-    plans.push_back(plan(launches[i], module, shape, false, functions));
+    plans.push_back(plan(launches[i], module.handle(), shape, false, functions));
     for (const DeviceBuffer& buffer : shape.buffers) {
       if (buffer.role != "output") continue;
       must(driver.fill_bytes(buffer.data, 0xff, buffer.bytes), "memory");

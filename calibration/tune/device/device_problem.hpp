@@ -41,6 +41,9 @@ class DeviceProblem {
 
   void prepare(const Value& request);
   ValueObject evaluate(const Value& request);
+  /// Runs the candidate on the shapes twice, the second time between the profiler's start and stop,
+  /// where Nsight Compute counts. Says how many launches that were.
+  ValueObject count(const Value& request);
 
  private:
   struct DeviceBuffer {
@@ -63,6 +66,8 @@ class DeviceProblem {
   using Plan = std::vector<PlannedLaunch>;
 
   void release();
+  /// A request's launches, a list for each shape.
+  const ValueArray& launches_of(const Value& request) const;
   void fill(DeviceBuffer& buffer, const Value& description, std::uint32_t seed);
   struct LoadedFunction {
     Handle handle = nullptr;

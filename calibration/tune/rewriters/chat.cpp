@@ -36,18 +36,6 @@ constexpr std::array<std::string_view, strategy_count> meaning = {
     "access_layout: change which thread touches which address and how data lies in shared memory: "
     "coalescing, padding, cache hints"};
 
-/// Names of Profile's numbers, in their order.
-constexpr std::array<std::string_view, profile_size> profile_names = {
-    "share of peak math, %",
-    "share of DRAM bandwidth, %",
-    "share of L2 bandwidth, %",
-    "filled part of last wave, %",
-    "occupancy, %",
-    "share of tensor peak, %",
-    "L2 traffic beyond compulsory, %",
-    "spilled bytes a thread",
-    "registers a thread"};
-
 std::string question(const Problem& problem, const PoolEntry& parent, Strategy strategy) {
   const Candidate full = complete(problem, parent.candidate);
   std::string text = fmt::format(
@@ -55,8 +43,9 @@ std::string question(const Problem& problem, const PoolEntry& parent, Strategy s
       "It is {:.3f} times as fast as the first version.\nProfile:",
       problem.name, problem.summary, problem.tolerance, meaning[static_cast<std::size_t>(strategy)],
       1 / parent.time);
-  for (std::size_t i = 0; i < profile_names.size(); ++i) {
-    text += fmt::format(" {}: {:.4g};", profile_names[i], parent.profile[i]);
+  const ProfileNames& names = parent.is_counted ? counted_profile_names : cost_profile_names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += fmt::format(" {}: {:.4g};", names[i], parent.profile[i]);
   }
   text += fmt::format("\nShapes ({}):", fmt::join(problem.dimensions, " x "));
   for (const Shape& shape : problem.shapes) text += fmt::format(" {}", fmt::join(shape, "x"));
