@@ -6,7 +6,7 @@
 #   install.sh --calibration  and what training its predictors (LibTorch), foretoken-tune (charts: cairo;
 #                             language models: libcurl; its sandbox: libseccomp) and the tests need: Doxygen, the browser that tests
 #                             open HTML reports in, the shells that they complete commands in,
-#                             what judges layout and spelling, and what makes and tries packages
+#                             what judges layout and spelling, what parses CUDA (clang), and what makes and tries packages
 #
 # npm brings one library, which draws the charts of HTML reports (sim/report/npm); CMake calls it. Where
 # node and npm are there already, from wherever, they stay as they are, and so does a browser.
@@ -22,7 +22,7 @@ packages=(
 )
 command -v npm >/dev/null || packages+=(npm)
 if [ "${1:-}" = --calibration ]; then
-  packages+=(libtorch-dev libopenblas0-pthread doxygen libcairo2-dev libcurl4-openssl-dev libseccomp-dev zsh fish clang-format codespell)
+  packages+=(libtorch-dev libopenblas0-pthread doxygen libcairo2-dev libcurl4-openssl-dev libseccomp-dev zsh fish clang clang-format codespell)
   packages+=(dpkg-dev python3-pip python3-venv python3-kubernetes docker-compose)
   command -v chromium >/dev/null || packages+=(chromium)
 fi

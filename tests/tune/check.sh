@@ -113,6 +113,26 @@ EOF
     printf 'problem,parameters,identity,counters\nrope,A=1,x,1 2\n' >"$work/short.csv"
     expect_error "short.csv:2: counters must be 9 numbers" prior $recording --counters "$work/short.csv"
     ;;
+  parses)
+    # The suite's kernels as NVRTC gets them, and what runs beside them, parsed and type-checked by clang: where
+    # no GPU is, a slip in one would show on somebody else's.
+    command -v clang++ >/dev/null || { echo "clang++ is not installed"; exit 77; }
+    parse() {
+      clang++ -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_80 -fsyntax-only -std=c++17 \
+        -Wno-unknown-cuda-version -Werror -include tests/tune/cuda_builtins.cuh "$1"
+    }
+    "$tune" run --policy random --budget 3 --best "$work/some" >/dev/null
+    "$tune" run --policy greedy --budget 15 --best "$work/fast" >/dev/null
+    count=0
+    for source in "$work"/some/*.cu "$work"/fast/*.cu calibration/tune/device/harness.cu; do
+      parse "$source" 2>"$work/error" || fail "$source: $(cat "$work/error")"
+      count=$((count + 1))
+    done
+    [ $count -eq $((2 * $(ls calibration/tune/suite/*.cu | wc -l) + 1)) ] || fail "$count sources, not all"
+    sed 's/threadIdx/threadIndex/' "$work/some/softmax.cu" >"$work/wrong.cu"
+    ! parse "$work/wrong.cu" 2>"$work/error" || fail "it parses anything"
+    grep -q "undeclared identifier 'threadIndex'" "$work/error" || fail "another mistake: $(cat "$work/error")"
+    ;;
   exports)
     "$tune" export $recording --kernel rms_norm --to "$work/best.csv" >"$work/out"
     [ "$(grep -c '^rms_norm,' "$work/best.csv")" -eq 10 ] || fail "not ten launches: $(cat "$work/best.csv")"
