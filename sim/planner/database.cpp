@@ -25,8 +25,9 @@ void Database::Statement::Finalize::operator()(sqlite3_stmt* statement) const {
 void Database::refuse() const {
   const int code = sqlite3_errcode(connection_.get());
   const std::string message = sqlite3_errmsg(connection_.get());
-  // What a header says of a format that SQLite is too old for has the code of a mistake in SQL.
-  if (code == SQLITE_CORRUPT || message == "unsupported file format") refuse_damaged(message);
+  // A header of a format that SQLite is too old for, or SQL in a damaged schema, has the code of a
+  // mistake in our own SQL.
+  if (code == SQLITE_CORRUPT || (code == SQLITE_ERROR && !is_checked_)) refuse_damaged(message);
   FORETOKEN_CHECK(code != SQLITE_ERROR && code != SQLITE_MISUSE && code != SQLITE_CONSTRAINT &&
                       code != SQLITE_RANGE,
                   "SQLite on {}: {}", path_.string(), message);
@@ -74,6 +75,7 @@ bool Database::is_new(const FileFormat& format) {
       refuse_damaged("its header says that it is empty");
     execute(fmt::format("PRAGMA application_id = {}", format.application));
     execute(fmt::format("PRAGMA user_version = {}", format.version));
+    is_checked_ = true;
     return true;
   }
   if (pragma("user_version") != format.version || is_older(format, pragma("application_id"))) {
@@ -89,15 +91,15 @@ void Database::refuse_damaged(std::string_view how) const {
                     fmt::format("is damaged: {}. Restore a copy, or remove it to start over", how));
 }
 
-void Database::check_integrity() {
+void Database::check_integrity(std::span<const std::string_view> tables) {
   Statement answer = prepare("PRAGMA integrity_check(1)");
   const std::string text = answer.next() ? answer.text(0) : "nothing can be read";
   if (text != "ok") refuse_damaged(text);
-}
-
-void Database::check_table(std::string_view statement) {
-  Statement found = prepare("SELECT 1 FROM sqlite_master WHERE sql = ?", statement);
-  if (!found.next()) refuse_damaged("a table has another layout");
+  for (const std::string_view table : tables) {
+    Statement found = prepare("SELECT 1 FROM sqlite_master WHERE sql = ?", table);
+    if (!found.next()) refuse_damaged("a table has another layout");
+  }
+  is_checked_ = true;
 }
 
 std::int64_t Database::changes() const { return sqlite3_changes64(connection_.get()); }

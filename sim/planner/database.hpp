@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -89,11 +90,10 @@ class Database {
   /// Inside a transaction, after claim(): whether the file is still empty; it is marked then, and
   /// its tables are the caller's to make. Another version's file is a ConfigError.
   bool is_new(const FileFormat& format);
-  /// Throws ConfigError where SQLite finds the file damaged. To be called once a file that was
-  /// there is opened: reads all of it.
-  void check_integrity();
-  /// Throws ConfigError unless `statement`, which made a table, stands in the file as it is.
-  void check_table(std::string_view statement);
+  /// Throws ConfigError where SQLite finds the file damaged, or one of `tables`, the statements
+  /// that made them, does not stand in it as it is. To be called once a file that was there is
+  /// opened: reads all of it.
+  void check_integrity(std::span<const std::string_view> tables);
   /// Rows that the last statement changed.
   [[nodiscard]] std::int64_t changes() const;
   [[nodiscard]] std::filesystem::path path() const { return path_; }
@@ -107,6 +107,7 @@ class Database {
   std::int64_t pragma(std::string_view name);
   std::filesystem::path path_;
   std::unique_ptr<sqlite3, Close> connection_;
+  bool is_checked_ = false;  // until then, what SQLite says of a statement may be the file's fault
 };
 
 }  // namespace foretoken

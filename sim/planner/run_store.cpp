@@ -74,8 +74,7 @@ RunStore::RunStore(const std::filesystem::path& path, const std::string& questio
   if (database_.is_new(format)) {
     make();
   } else {
-    database_.check_integrity();
-    for (const std::string_view table : tables) database_.check_table(table);
+    database_.check_integrity(tables);
     check_rows();
   }
   database_.execute("INSERT OR IGNORE INTO question (text, checksum) VALUES (?, ?)", question,
