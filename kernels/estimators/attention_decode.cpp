@@ -67,6 +67,10 @@ class DecodeFamily final : public EstimatorFamily {
     return setting.code == AttentionCode::triton || setting.code == AttentionCode::fa4;
   }
 
+  /// Triton's splits follow the batch: in the tables twice the sequences can take a third of the
+  /// time.
+  [[nodiscard]] bool grows_with_problem() const override { return false; }
+
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
     const DecodeEstimate estimate = price(kernel, gpu);
     return {Seconds(estimate.total * 1e-6), estimate.bound};

@@ -66,6 +66,9 @@ class EstimatorFamily {
   [[nodiscard]] virtual Kernel with_rows(const Kernel& kernel, std::int64_t /*rows*/) const {
     return kernel;
   }
+  /// Whether a larger problem costs no less, but for steps that first_order() has (larger_problems
+  /// .hpp). False: measured launches get cheaper by rules that nobody has modelled.
+  [[nodiscard]] virtual bool grows_with_problem() const { return true; }
   /// What is added to a price when the launch is cold (weights and KV from DRAM); tables are warm.
   [[nodiscard]] virtual Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const = 0;
 

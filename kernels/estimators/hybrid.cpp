@@ -70,6 +70,8 @@ class HybridFamily final : public EstimatorFamily {
     write_task_features(kernel, gpu, Seconds(total * 1e-6), out);
   }
   [[nodiscard]] double first_order_error() const override { return error_; }
+  /// Sparse attention gets faster where contexts pass the keys that it picks.
+  [[nodiscard]] bool grows_with_problem() const override { return time_ != sparse_attention_time; }
   /// What the tables read from L2 because they repeat one buffer.
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
     const Kernel whole = in_whole_chunks(kernel, gpu);

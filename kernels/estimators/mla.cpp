@@ -33,6 +33,9 @@ class MlaFamily final : public EstimatorFamily {
     return mla_runs_as_decode(*mla, gpu) == is_decode_;
   }
 
+  /// Prompts change kernels with their length.
+  [[nodiscard]] bool grows_with_problem() const override { return is_decode_; }
+
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto& mla = std::get<Mla>(kernel);
     const MlaEstimate e = estimate_mla(mla, gpu, mla.implementation.is_cold);

@@ -13,6 +13,7 @@
 #include "hardware/known_relatives.hpp"
 #include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/estimators/gpu_adaptations.hpp"
+#include "kernels/estimators/larger_problems.hpp"
 #include "kernels/estimators/price_errors.hpp"
 #include "kernels/estimators/row_prices.hpp"
 #include "kernels/estimators/trained_families.hpp"
@@ -153,6 +154,13 @@ class SynPerf final : public Predictor {
     const FirstOrder& first = parts.first;
     Prediction prediction{first.time * std::exp(answer.mean), first.bound_by, Origin::transferred};
     if (is_cold(kernel)) prediction.time += parts.cold_extra;
+    const auto ask = [&](const Kernel& larger) {
+      const auto [of, says] = estimate(family, artifact, larger, gpu, adaptation);
+      const double extra = is_cold(larger) ? of.cold_extra.value() : 0;
+      const double time = of.first.time.value();
+      return LargerProblems::Price{time + extra, time * std::exp(says.mean) + extra};
+    };
+    prediction.time = Seconds(larger_.held(family, kernel, gpu, prediction.time.value(), ask));
     if (adaptation != nullptr) {
       prediction.origin = Origin::adapted;
       prediction.expected_error = expected_error(adaptation->error, answer);
@@ -192,6 +200,7 @@ class SynPerf final : public Predictor {
   GpuAdaptations adaptations_;
   const PriceErrors* errors_;  // null: networks of one's own, whose artifacts say
   RowPrices rows_;
+  LargerProblems larger_;
   KnownRelatives relatives_;
   std::unique_ptr<Predictor> fallback_;  // null: there is none
 };

@@ -1,0 +1,155 @@
+#include "kernels/estimators/larger_problems.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "hardware/known_part.hpp"
+
+namespace foretoken {
+namespace {
+
+/// A layer takes some 10 KB.
+constexpr std::size_t layers_max = 4096;
+/// Families, on each part that a GPU of the user's is like.
+constexpr std::size_t parts_max = 128;
+/// Steps of the lattice to twice a size, by the number of axes.
+constexpr std::array<int, size_axes_max> steps_per_octave = {8, 4, 1};
+/// No axis is followed beyond this: contexts that a window hides cost nothing however long.
+constexpr int octaves_max = 20;
+/// Prices so many times apart, and as many by T, do not change places further on.
+constexpr double apart = 3;
+
+}  // namespace
+
+/// Of one layer on one GPU.
+class LargerProblems::Search {
+ public:
+  Search(const EstimatorFamily& family, const Kernel& kernel, std::size_t axes, const GpuSpec& gpu,
+         const Ask& ask, Layer& layer)
+      : family_(family),
+        kernel_(kernel),
+        axes_(axes),
+        steps_(steps_per_octave[axes - 1]),
+        gpu_(gpu),
+        ask_(ask),
+        layer_(layer) {}
+
+  [[nodiscard]] double steps_to(double size) const { return steps_ * std::log2(size); }
+
+  /// At one point of the lattice: half of what it costs more than the cheapest larger problem, less
+  /// half of what it costs less than the dearest smaller one.
+  [[nodiscard]] double excess(const Point& point) {
+    Node& here = node(point);
+    if (!here.excess) {
+      const bool is_priced = here.own.price > 0;
+      here.excess = is_priced ? (beyond(point, 1) - beyond(point, -1)) / 2 : 0;
+    }
+    return *here.excess;
+  }
+
+  /// The price there, less the excess; 0: nobody prices it.
+  [[nodiscard]] double held(const Point& point) {
+    return node(point).own.price * std::exp(-excess(point));
+  }
+
+ private:
+  Node& node(const Point& point) {
+    const auto [found, is_new] = layer_.try_emplace(point);
+    if (is_new) found->second.own = price_at(point);
+    return found->second;
+  }
+
+  [[nodiscard]] Price price_at(const Point& point) const {
+    ProblemSize size{axes_};
+    for (std::size_t axis = 0; axis < axes_; ++axis) {
+      size.sizes[axis] = std::exp2(point[axis] / steps_);
+    }
+    const Kernel larger = with_size(kernel_, size);
+    return family_of(larger, gpu_) == &family_ ? ask_(larger) : Price{};
+  }
+
+  /// Logarithm of what `start` costs over the cheapest of the larger problems (direction 1), or
+  /// below the dearest of the smaller ones (-1), less what T does.
+  [[nodiscard]] double beyond(const Point& start, int direction) {
+    const Price own = node(start).own;
+    Price end = own;
+    const auto is_past = [&](double there, double found) {
+      return direction > 0 ? there > apart * found : found > apart * there;
+    };
+    const auto take = [&](double there, double& found) {
+      found = direction > 0 ? std::min(found, there) : std::max(found, there);
+    };
+    std::vector<Point> open = {start};
+    std::set<Point> seen = {start};
+    while (!open.empty()) {
+      const Point point = open.back();
+      open.pop_back();
+      const Price there = node(point).own;
+      if (there.price == 0) continue;
+      if (is_past(there.price, end.price) && is_past(there.first, end.first)) continue;
+      take(there.price, end.price);
+      take(there.first, end.first);
+      for (std::size_t axis = 0; axis < axes_; ++axis) {
+        Point next = point;
+        next[axis] += direction;
+        const bool is_within = next[axis] >= 0 && next[axis] <= octaves_max * steps_;
+        if (is_within && seen.insert(next).second) open.push_back(next);
+      }
+    }
+    const double more = std::log(own.price / end.price) - std::log(own.first / end.first);
+    return std::max(direction * more, 0.0);
+  }
+
+  const EstimatorFamily& family_;
+  const Kernel& kernel_;
+  std::size_t axes_;
+  double steps_;
+  const GpuSpec& gpu_;
+  const Ask& ask_;
+  Layer& layer_;
+};
+
+LargerProblems::Layer& LargerProblems::layer_of(const EstimatorFamily& family, const Kernel& kernel,
+                                                const GpuSpec& gpu) const {
+  auto part = std::ranges::find_if(
+      parts_, [&](const Part& one) { return one.family == &family && same_part(one.gpu, gpu); });
+  if (part == parts_.end()) {
+    if (parts_.size() >= parts_max) parts_.clear();
+    part = parts_.insert(parts_.end(), {&family, gpu, {}});
+  }
+  if (part->layers.size() >= layers_max) part->layers.clear();
+  return part->layers[with_size(kernel, {problem_size(kernel).axes, {1, 1, 1}})];
+}
+
+double LargerProblems::held(const EstimatorFamily& family, const Kernel& kernel, const GpuSpec& gpu,
+                            double alone, const Ask& ask) const {
+  const ProblemSize size = problem_size(kernel);
+  if (size.axes == 0 || !family.grows_with_problem()) return alone;
+  Search search(family, kernel, size.axes, gpu, ask, layer_of(family, kernel, gpu));
+  Point below{}, above{};
+  std::array<double, size_axes_max> past{};
+  for (std::size_t axis = 0; axis < size.axes; ++axis) {
+    const double steps = search.steps_to(size.sizes[axis]);
+    below[axis] = static_cast<int>(std::floor(steps));
+    above[axis] = static_cast<int>(std::ceil(steps));
+    past[axis] = steps - below[axis];
+  }
+  double excess = 0;
+  for (unsigned corner = 0; corner < 1U << size.axes; ++corner) {
+    Point point = below;
+    double weight = 1;
+    for (std::size_t axis = 0; axis < size.axes; ++axis) {
+      const bool is_above = (corner >> axis & 1U) != 0;
+      point[axis] = is_above ? above[axis] : below[axis];
+      weight *= is_above ? past[axis] : 1 - past[axis];
+    }
+    if (weight > 0) excess += weight * search.excess(point);
+  }
+  const double found = alone * std::exp(-excess);
+  if (!size.is_whole) return found;
+  const double least = search.held(below), most = search.held(above);
+  return least > 0 && least <= most ? std::clamp(found, least, most) : found;
+}
+
+}  // namespace foretoken
