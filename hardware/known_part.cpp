@@ -68,11 +68,10 @@ bool same_generation(int a, int b) {
   return a == b || (a >= hopper && a / 10 == b / 10);
 }
 
-std::vector<GpuSpec> known_kin(const GpuSpec& gpu) {
-  if (is_built_in(gpu)) return {};
+std::vector<GpuSpec> nearest_kin(const GpuSpec& gpu, std::span<const GpuSpec> parts) {
   std::vector<GpuSpec> nearest;
   std::ptrdiff_t most = -1;
-  for (const GpuSpec& part : built_in_parts()) {
+  for (const GpuSpec& part : parts) {
     const bool is_kin = part.vendor == gpu.vendor &&
                         same_generation(part.compute_capability, gpu.compute_capability);
     const auto shared = shared_numbers(part, gpu);
@@ -82,6 +81,11 @@ std::vector<GpuSpec> known_kin(const GpuSpec& gpu) {
     nearest.push_back(part);
   }
   return nearest;
+}
+
+std::vector<GpuSpec> known_kin(const GpuSpec& gpu) {
+  if (is_built_in(gpu)) return {};
+  return nearest_kin(gpu, built_in_parts());
 }
 
 }  // namespace foretoken

@@ -3,6 +3,7 @@
 // (kernels/estimators/transfer.hpp), so that what was changed is all that moves them.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "hardware/gpu.hpp"
@@ -17,9 +18,12 @@ bool same_part(const GpuSpec& a, const GpuSpec& b);
 /// rates, shared memory and formats.
 bool same_generation(int a, int b);
 
-/// The built-in parts of its vendor and generation that share most numbers with `gpu`, by name;
-/// several where they share as many. How far numbers differ does not count, so that a number that
-/// is changed again leaves them as they are. Empty: a built-in part, or of no known generation.
+/// Of `parts` those of its vendor and generation that share most numbers with `gpu`; several where
+/// they share as many. How far numbers differ does not count, so that a number that is changed
+/// again leaves them as they are.
+std::vector<GpuSpec> nearest_kin(const GpuSpec& gpu, std::span<const GpuSpec> parts);
+
+/// Of the built-in parts, by name. Empty: a built-in part, or of no known generation.
 std::vector<GpuSpec> known_kin(const GpuSpec& gpu);
 
 }  // namespace foretoken

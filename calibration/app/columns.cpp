@@ -19,34 +19,18 @@
 namespace foretoken {
 namespace {
 
-constexpr std::size_t rows_max_per_group = 6'000;
-constexpr int members_max = 2;
+/// Of a GPU and source, and of networks: what evaluate trains, and the same where time is short.
+struct Thinning {
+  std::size_t rows;
+  int members;
+};
+constexpr Thinning usual = {6'000, 2}, quick = {1'500, 1};
 
 constexpr std::string_view without_network = "synperf_without_network";
 
 const PaperVariant* paper_variant(std::string_view column) {
   const auto found = std::ranges::find(paper_variants, column, paper_name);
   return found == paper_variants.end() ? nullptr : &*found;
-}
-
-PriceKernel network_prices(const EstimatorFamily& family, Artifact trained) {
-  auto artifact = std::make_shared<const Artifact>(std::move(trained));
-  return [&family, artifact](const Kernel& kernel, const GpuSpec& gpu) {
-    const double ratio = log_ratio(family, *artifact, kernel, gpu);
-    const Seconds cold = is_cold(kernel) ? family.cold_extra(kernel, gpu) : Seconds(0);
-    return (family.first_order(kernel, gpu).time * std::exp(ratio) + cold).value();
-  };
-}
-
-/// By rows of tiles, and within physics.
-PriceKernel by_rows(const EstimatorFamily& family, const PriceKernel& alone) {
-  const auto rows = std::make_shared<RowPrices>();
-  return [&family, alone, rows](const Kernel& kernel, const GpuSpec& gpu) {
-    const auto price = [&](const Kernel& one) { return Prediction{Seconds(alone(one, gpu))}; };
-    const bool has_rows = family.row_end(kernel, gpu) > 0;
-    const Prediction found = has_rows ? rows->find(family, kernel, gpu, price) : price(kernel);
-    return within_physics(found, kernel, gpu).time.value();
-  };
 }
 
 /// As the predictor prices.
@@ -88,6 +72,25 @@ PriceKernel paper_time(const EstimatorFamily& base) {
 
 }  // namespace
 
+PriceKernel network_prices(const EstimatorFamily& family, Artifact trained) {
+  auto artifact = std::make_shared<const Artifact>(std::move(trained));
+  return [&family, artifact](const Kernel& kernel, const GpuSpec& gpu) {
+    const double ratio = log_ratio(family, *artifact, kernel, gpu);
+    const Seconds cold = is_cold(kernel) ? family.cold_extra(kernel, gpu) : Seconds(0);
+    return (family.first_order(kernel, gpu).time * std::exp(ratio) + cold).value();
+  };
+}
+
+PriceKernel by_rows(const EstimatorFamily& family, const PriceKernel& alone) {
+  const auto rows = std::make_shared<RowPrices>();
+  return [&family, alone, rows](const Kernel& kernel, const GpuSpec& gpu) {
+    const auto price = [&](const Kernel& one) { return Prediction{Seconds(alone(one, gpu))}; };
+    const bool has_rows = family.row_end(kernel, gpu) > 0;
+    const Prediction found = has_rows ? rows->find(family, kernel, gpu, price) : price(kernel);
+    return within_physics(found, kernel, gpu).time.value();
+  };
+}
+
 double price_or_nothing(const PriceKernel& price, const Kernel& kernel, const GpuSpec& gpu) {
   try {
     return price(kernel, gpu);
@@ -103,9 +106,10 @@ FamilyTraining ColumnSettings::training(std::string_view name,
                                                                      : "";
   FamilyTraining training =
       baseline.empty() ? recipes.find(family.name()) : recipes.baseline(baseline, family.name());
+  const Thinning& most = is_quick ? quick : usual;
   auto& rows = training.rows.rows_max_per_group;
-  rows = rows == 0 ? rows_max_per_group : std::min(rows, rows_max_per_group);
-  training.network.members = std::min(training.network.members, members_max);
+  rows = rows == 0 ? most.rows : std::min(rows, most.rows);
+  training.network.members = std::min(training.network.members, most.members);
   training.with_unseen_error = false;
   if (flags != nullptr) flags->apply(training);
   return training;

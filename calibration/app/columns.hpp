@@ -11,11 +11,17 @@
 
 #include "calibration/app/training_flags.hpp"
 #include "calibration/evaluate/split.hpp"
+#include "kernels/networks/artifact.hpp"
 
 namespace foretoken {
 
 /// Seconds; throws PredictionError where there is no price.
 using PriceKernel = std::function<double(const Kernel&, const GpuSpec&)>;
+
+/// By networks that were just trained, from a GPU's specification.
+PriceKernel network_prices(const EstimatorFamily& family, Artifact artifact);
+/// `alone` by rows of tiles, and within physics.
+PriceKernel by_rows(const EstimatorFamily& family, const PriceKernel& alone);
 
 /// The same, NaN instead of an exception.
 double price_or_nothing(const PriceKernel& price, const Kernel& kernel, const GpuSpec& gpu);
@@ -24,10 +30,12 @@ struct ColumnSettings {
   std::string artifacts;  // a folder to take instead of what is inside the program
   Recipes recipes;
   const TrainingFlags* flags = nullptr;
+  bool is_quick = false;  // a quarter of the rows and one member
   bool in_steps = false;  // launches of steps that follow each other (in_step_predictor.hpp)
 
   /// How the column `name` is trained on a family: its recipe, changed by the command line. What
-  /// evaluate trains is thinner than what is shipped: 6,000 rows of a GPU and source, two members.
+  /// evaluate trains is thinner than what is shipped: 6,000 rows of a GPU and source, two members;
+  /// quick: 1,500 and one.
   [[nodiscard]] FamilyTraining training(std::string_view name, const EstimatorFamily& family) const;
 };
 

@@ -10,7 +10,7 @@
 #include "calibration/app/columns.hpp"
 #include "calibration/app/comm.hpp"
 #include "calibration/app/executed.hpp"
-#include "calibration/app/few_launches.hpp"
+#include "calibration/app/left_out.hpp"
 #include "calibration/app/modules.hpp"
 #include "calibration/app/processes.hpp"
 #include "calibration/app/promises.hpp"
@@ -32,7 +32,7 @@ struct EvaluateCommand {
   DatasetOptions datasets;
   std::string family = "all", split = "seen", fold, artifacts, json;
   std::vector<std::string> columns = {"synperf", "roofline", "linear", "neusight"};
-  std::size_t rows_max = 20'000;
+  std::optional<std::size_t> judged;
   int jobs = 1;
   bool is_brief = false, by_source = false, with_details = false;
   bool comm = false, steps = false, tiles = false, is_split_given = false;
@@ -42,6 +42,9 @@ struct EvaluateCommand {
   std::vector<std::string> left_out = main_gpus, also_without;
   TrainingFlags flags;
 };
+
+/// Rows of a fold that judge at most, and where networks are trained for each of many folds.
+constexpr std::size_t rows_judged = 20'000, rows_judged_quickly = 3'000;
 
 std::string packed(const std::vector<double>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double)};
@@ -99,7 +102,10 @@ class Evaluation {
       : command_(command),
         split_(read_split(command.split)),
         columns_(asked_columns(command.columns)),
-        settings_{command.artifacts, Recipes(command.flags.recipes_path()), &command.flags} {
+        is_left_out_(split_ == Split::few || split_ == Split::sibling),
+        rows_max_(command.judged.value_or(is_left_out_ ? rows_judged_quickly : rows_judged)),
+        settings_{command.artifacts, Recipes(command.flags.recipes_path()), &command.flags,
+                  is_left_out_} {
     if (split_ == Split::steps) {
       load_steps();
     } else {
@@ -108,14 +114,14 @@ class Evaluation {
   }
 
   int judge_promises() {
-    return evaluate_promises({std::move(tables_), command_.rows_max, command_.json}, settings_);
+    return evaluate_promises({std::move(tables_), rows_max_, command_.json}, settings_);
   }
 
   EvaluationReport run() {
     if (split_ == Split::steps) {
       run_steps();
-    } else if (split_ == Split::few) {
-      run_few();
+    } else if (is_left_out_) {
+      for (const FamilyTable& table : tables_) run_left_out(table);
     } else {
       run_folds();
     }
@@ -172,7 +178,7 @@ class Evaluation {
     for (const FamilyTable& table : tables_) folds.push_back(judging_folds(table));
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       for (Fold& fold : folds[i]) {
-        fold.judged = thinned(fold.judged, command_.rows_max);
+        fold.judged = thinned(fold.judged, rows_max_);
         jobs.push_back({&tables_[i], &fold});
       }
     }
@@ -189,39 +195,41 @@ class Evaluation {
     }
   }
 
-  /// Each fold in a process: its networks, adapted to each number of launches and before.
-  void run_few() {
-    std::vector<std::vector<Fold>> folds;
-    std::vector<Job> jobs;
-    for (const FamilyTable& table : tables_) folds.push_back(judging_folds(table));
-    for (std::size_t i = 0; i < tables_.size(); ++i) {
-      for (const Fold& fold : folds[i]) jobs.push_back({&tables_[i], &fold});
-    }
+  /// Each fold in a process; what a family comes to is printed before the next one is trained.
+  void run_left_out(const FamilyTable& table) {
+    const std::vector<Fold> folds = judging_folds(table);
+    const FamilyTraining training = settings_.training("synperf", *table.family);
     const std::vector<std::string> answers =
-        in_processes(jobs.size(), command_.jobs, [&](std::size_t i) {
-          const FamilyTable& table = *jobs[i].table;
-          const FamilyTraining training =
-              within(settings_.training("synperf", *table.family), *jobs[i].fold);
-          const std::vector<AdaptedPrice> prices =
-              adapted_prices(table, *jobs[i].fold, training, command_.few, command_.rows_max);
+        in_processes(folds.size(), command_.jobs, [&](std::size_t i) {
+          const std::vector<LeftOutPrice> prices = left_out_prices(
+              split_, table, folds[i], within(training, folds[i]), command_.few, rows_max_);
           return std::string(reinterpret_cast<const char*>(prices.data()),
-                             prices.size() * sizeof(AdaptedPrice));
+                             prices.size() * sizeof(LeftOutPrice));
         });
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      std::vector<AdaptedPrice> prices(answers[i].size() / sizeof(AdaptedPrice));
-      std::memcpy(prices.data(), answers[i].data(), answers[i].size());
-      for (const AdaptedPrice& price : prices) judge(*jobs[i].table, price);
+    EvaluationReport family;
+    for (const std::string& answer : answers) {
+      std::vector<LeftOutPrice> prices(answer.size() / sizeof(LeftOutPrice));
+      std::memcpy(prices.data(), answer.data(), answer.size());
+      for (const LeftOutPrice& price : prices) {
+        for (EvaluationReport* report : {&family, &report_}) judge(table, price, *report);
+      }
     }
+    if (family.empty()) return;
+    say("{}", family.text({command_.is_brief, command_.by_source, command_.with_details}));
+    std::fflush(stdout);
   }
 
-  void judge(const FamilyTable& table, const AdaptedPrice& price) {
+  void judge(const FamilyTable& table, const LeftOutPrice& price, EvaluationReport& report) const {
     const FamilyRow& data = table.rows[price.row];
-    const EvaluationReport::Line line = {std::string(table.family->name()),
-                                         fmt::format("left out, {} launches", price.launches),
+    const std::string fold =
+        split_ == Split::few ? fmt::format("left out, {} launches", price.launches) : "left out";
+    const EvaluationReport::Line line = {std::string(table.family->name()), fold,
                                          table.gpus[static_cast<std::size_t>(data.gpu)],
                                          table.sources[static_cast<std::size_t>(data.source)]};
-    report_.add(line, "adapted", price.adapted, data.measured);
-    report_.add(line, "before", price.before, data.measured);
+    const std::vector<std::string> columns = left_out_columns(split_);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      report.add(line, columns[i], price.seconds[i], data.measured);
+    }
   }
 
   /// Those that leave something to learn from: a family measured on one GPU has no other.
@@ -305,6 +313,8 @@ class Evaluation {
 
   const EvaluateCommand& command_;
   Split split_;
+  bool is_left_out_;  // by left_out.hpp, a family at a time
+  std::size_t rows_max_;
   std::vector<std::string> columns_;
   ColumnSettings settings_;
   std::vector<FamilyTable> tables_;
@@ -348,8 +358,10 @@ int evaluate(const EvaluateCommand& asked) {
   const EvaluationReport report =
       command.modules ? judge_modules(command.datasets, asked_columns(command.columns), shipped)
                       : Evaluation(command).run();
-  say("{}{}", report.text({command.is_brief, command.by_source, command.with_details}),
-      report.verdict());
+  const bool is_printed = command.split == "few" || command.split == "sibling";
+  say("{}{}{}",
+      is_printed ? "" : report.text({command.is_brief, command.by_source, command.with_details}),
+      report.verdict(), is_printed ? report.mean_of_families() : "");
   if (command.split == "few") {
     say("launches of the GPU left out: {}; judged on its other rows\n",
         command.few.draw == 0
@@ -380,7 +392,9 @@ void add_evaluate(CLI::App& program, Action& chosen) {
       "--split", command->split,
       "seen: layouts held out; own: our own launches (both in seconds); gpu, hopper, few, model, "
       "steps: trained again without them (minutes); few: then adapted to some launches, against "
-      "the same networks before. With --comm: sizes, ranks, nodes, gpu (default: all of them, half "
+      "the same networks before; sibling: priced by a trained part of the GPU's generation and "
+      "what its other numbers do, against the networks alone. With --comm: sizes, ranks, nodes, "
+      "gpu (default: all of them, half "
       "a minute) or shipped");
   subcommand->add_option("--fold", command->fold,
                          "Only the folds whose name has this text (\"l40s\"; several processes can "
@@ -393,12 +407,13 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   subcommand->add_option("--draw", command->few.draw,
                          "Split few: draw the launches at random with this seed instead");
   subcommand->add_option("--left-out", command->left_out,
-                         "Splits gpu and few: a GPU to leave out (may be repeated)");
+                         "Splits gpu, few and sibling: a GPU to leave out (may be repeated)");
   subcommand->add_option("--also-without", command->also_without,
                          "Not trained on either, and not judged: the GPU's siblings");
   subcommand->add_option("--artifacts", command->artifacts,
                          "Folder of artifacts to judge instead of those inside (seen, own)");
-  subcommand->add_option("--judge", command->rows_max, "At most so many rows of a fold");
+  subcommand->add_option("--judge", command->judged,
+                         "At most so many rows of a fold (20,000; splits few and sibling: 3,000)");
   subcommand->add_flag("--comm", command->comm,
                        "Judge the prices of communication instead of those of kernels");
   subcommand->add_flag("--wave", command->wave,

@@ -95,6 +95,30 @@ std::string EvaluationReport::verdict() const {
                      others);
 }
 
+std::string EvaluationReport::mean_of_families() const {
+  std::map<std::string, double> sums;
+  int families = 0;
+  double worst = 0;
+  std::string where;
+  for (const auto& [line, boards] : lines_) {
+    if (line.fold == all) {
+      ++families;
+      for (const auto& [predictor, board] : boards) sums[predictor] += board.score().mape;
+    }
+    if (line.gpu == all || line.source != all) continue;
+    const double mape = boards.at(predictors_.front()).score().mape;
+    if (mape <= worst) continue;
+    worst = mape;
+    where = line.family + " on " + line.gpu;
+  }
+  if (families < 2) return "";
+  std::string text = fmt::format("mean of {} families:", families);
+  for (const std::string& predictor : predictors_) {
+    text += fmt::format(" {} {} %", predictor, percent(sums[predictor] / families));
+  }
+  return text + fmt::format("; worst: {} {} %\n", where, percent(worst));
+}
+
 Value EvaluationReport::json() const {
   ValueArray lines;
   for (const auto& [line, boards] : lines_) {

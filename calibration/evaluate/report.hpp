@@ -29,11 +29,15 @@ class EvaluationReport {
   /// A row without a price from `predictor`, which counts for no predictor.
   void count_unpriced(const std::string& predictor) { ++unpriced_[predictor]; }
 
+  [[nodiscard]] bool empty() const { return lines_.empty(); }
   /// MAPE of every predictor added; median, p90 and bias of the first, or of all.
   [[nodiscard]] std::string text(const EvaluationText& options = {}) const;
   /// In how many families the first predictor has the lowest MAPE, and who has it in the others;
   /// "" where it is the only one.
   [[nodiscard]] std::string verdict() const;
+  /// The mean over families of each predictor's MAPE, and the first one's worst GPU; "" of one
+  /// family.
+  [[nodiscard]] std::string mean_of_families() const;
   [[nodiscard]] Value json() const;
 
  private:

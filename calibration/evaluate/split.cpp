@@ -42,6 +42,10 @@ Fold own_launches(const FamilyTable& table, const RowChoice& learned) {
   return fold;
 }
 
+void keep_held_out(const FamilyTable& table, Rows& rows) {
+  std::erase_if(rows, [&](std::size_t row) { return !table.rows[row].is_held_out; });
+}
+
 /// Rows of data that the family does not learn from judge nothing but the split own.
 void keep_learned(const FamilyTable& table, const RowChoice& learned, Rows& rows) {
   std::erase_if(rows, [&](std::size_t row) {
@@ -70,11 +74,13 @@ std::vector<Fold> folds_of(const FamilyTable& table, Split split, const RowChoic
       break;
     case Split::gpu:
     case Split::few:
+    case Split::sibling:
       for (const std::string& gpu : gpus) {
         // One that the family never learns from (its rows hold more than the kernel) judges
         // nothing.
         if (std::ranges::find(learned.without_gpus, gpu) != learned.without_gpus.end()) continue;
         folds.push_back(without_gpus(table, gpu, {gpu}));
+        if (split == Split::sibling) keep_held_out(table, folds.back().judged);
       }
       break;
     case Split::hopper:
