@@ -55,6 +55,9 @@ diagnosis)
     (cd "$work" && bash -c "$line") > "$work/said" 2>&1 || { cat "$work/said" >&2; fail "$line"; }
   done
   grep -q fused_moe "$work/said" || fail "diagnose does not speak of fused_moe"
+  if [ -n "${FORETOKEN_DATA:-}" ]; then
+    python3 tests/calibrate/dataset_page.py diagnosis "$work/said" || fail "the page's table is not this"
+  fi
   # Histograms too: what the dump writes is what was measured.
   "$calibrate" dump --kernel fused_moe --cases --every 97 --out "$work/cases.csv" > /dev/null
   "$calibrate" dump --kernel fused_moe --every 97 --out "$work/plain.csv" > /dev/null
