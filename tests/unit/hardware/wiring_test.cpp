@@ -211,7 +211,8 @@ TEST(Wiring, SaysWhatLinksThatAreDownCutOff) {
   EXPECT_EQ(cut_off(bare, {}), "");
   EXPECT_EQ(cut_off(bare, {"node 0 gpu 2 in"}), "GPU 0 to GPU 2");
   EXPECT_EQ(cut_off(tree, {"node 0 gpu 2 in"}), "");
-  EXPECT_EQ(cut_off(tree, {"node 0 gpu 2 in", "node 0 bridge 0 in"}), "GPU 0 to its host");
+  EXPECT_EQ(cut_off(tree, {"node 0 gpu 2 in", "node 0 bridge 0 in"}), "GPU 0 to GPU 2");
+  EXPECT_EQ(cut_off(tree, {"node 0 bridge 0 in"}), "GPU 0 to its host");
   EXPECT_EQ(cut_off(tree, {"node 0 gpu pcie 3 out"}), "GPU 3 to its host");
 }
 
