@@ -36,7 +36,7 @@ struct EvaluateCommand {
   int jobs = 1;
   bool is_brief = false, by_source = false, with_details = false;
   bool comm = false, steps = false, tiles = false, is_split_given = false;
-  bool wave = false, ragged = false, promises = false, modules = false;
+  bool tuned = false, wave = false, ragged = false, promises = false, modules = false;
   EvaluateWave wave_options;
   FewLaunches few;
   std::vector<std::string> left_out = main_gpus, also_without;
@@ -341,6 +341,10 @@ int evaluate(const EvaluateCommand& asked) {
     return evaluate_comm(communication);
   }
   if (command.tiles) return evaluate_tile_choices({command.datasets, command.json});
+  if (command.tuned) {
+    const std::vector<std::string>& grids = command.wave_options.data;
+    return evaluate_tuning({grids.empty() ? "" : grids.front(), command.json});
+  }
   if (command.wave) {
     EvaluateWave wave = command.wave_options;
     if (command.is_split_given) wave.split = command.split;
@@ -420,7 +424,7 @@ void add_evaluate(CLI::App& program, Action& chosen) {
                        "Judge dispatch of mixture-of-experts kernels by the wave model: RaMP's "
                        "tables. --split: profiled, spread, folds (default: all three)");
   subcommand->add_option("--grid", command->wave_options.data,
-                         "With --wave: measured grids instead of the committed one in fp8");
+                         "With --wave, --tuned: measured grids instead of the committed one");
   subcommand->add_option("--refined", command->wave_options.refined,
                          "With --wave: passes of moe_contenders_triton.py over the grid's points, "
                          "whose times replace its own");
@@ -440,6 +444,9 @@ void add_evaluate(CLI::App& program, Action& chosen) {
                        "--json: write the table that the predictor takes them from");
   subcommand->add_flag("--tiles", command->tiles,
                        "Judge which tile each tile model selects, by exhaustive measurements");
+  subcommand->add_flag("--tuned", command->tuned,
+                       "Judge what block sizes, stages and warps bring to layers of experts below "
+                       "their ceiling");
   subcommand->add_option("--jobs", command->jobs, "So many families, folds and predictors at once")
       ->check(CLI::PositiveNumber);
   subcommand->add_flag("--brief", command->is_brief, "Only a line a family, all GPUs together");

@@ -4,6 +4,7 @@
 
 #include "calibration/evaluate/stream_k_report.hpp"
 #include "calibration/evaluate/tile_report.hpp"
+#include "calibration/fit/tuning_report.hpp"
 #include "calibration/fit/stream_k_fit.hpp"
 #include "calibration/fit/tile_constants_fit.hpp"
 #include "calibration/say.hpp"
@@ -57,6 +58,15 @@ int evaluate_tile_choices(const EvaluateTileChoices& command) {
   Value root = tiles.json();
   root.set("stream_k", grids.json());
   write_file(command.json, to_json(root) + "\n");
+  return 0;
+}
+
+int evaluate_tuning(const EvaluateTuning& command) {
+  const MoeGrid grid = load_moe_grid(
+      command.data.empty() ? "calibration/datasets/h100/moe_tuning_bf16.csv.gz" : command.data);
+  const TuningReport report(grid);
+  say("{}", report.text());
+  if (!command.json.empty()) write_file(command.json, to_json(report.json()) + "\n");
   return 0;
 }
 

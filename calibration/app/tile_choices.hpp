@@ -1,5 +1,6 @@
 // evaluate --tiles: what tile models select, held against every tile's measured time, and what
-// grids Stream-K's policies start; fit --tiles, fit --stream-k: the constants of our own model.
+// grids Stream-K's policies start; --tuned: what tiles bring to experts below their ceiling; fit
+// --tiles, fit --stream-k: the constants of our own model.
 #pragma once
 
 #include <string>
@@ -13,6 +14,13 @@ struct EvaluateTileChoices {
   std::string json;
 };
 int evaluate_tile_choices(const EvaluateTileChoices& command);
+
+struct EvaluateTuning {
+  std::string data;  // "": the committed one
+  std::string json;
+};
+/// evaluate --tuned: what block sizes, stages and warps bring to launches below their ceiling.
+int evaluate_tuning(const EvaluateTuning& command);
 
 struct FitTileConstants {
   DatasetOptions datasets;

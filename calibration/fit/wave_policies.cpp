@@ -57,6 +57,24 @@ void add(PolicyRegrets& sum, const PolicyRegrets& one) {
 
 }  // namespace
 
+std::optional<std::size_t> fallback_tile(const MoeGrid& grid, const MoeGridPoint& point) {
+  const bool is_8_bit = bytes_per_element(grid.dtype) < 2;
+  const bool is_small = point.tokens <= point.layer.experts;
+  // Its own; then what the grids, whose groups are 1 and 16 and whose slices 64, have of it.
+  const std::array<MoeTile, 2> small = {{{16, 32, 64, 1, 1, 4, 3}, {16, 32, 64, 1, 1, 4, 3}}},
+                               large = {{{64, 64, 32, 8, 1, 4, 3}, {64, 64, 64, 16, 1, 4, 3}}},
+                               small_8_bit = {{{64, 128, 128, 1, 1, 4, 4},
+                                               {64, 128, 128, 1, 1, 4, 4}}},
+                               large_8_bit = {
+                                   {{128, 256, 128, 32, 1, 8, 4}, {128, 256, 128, 16, 1, 8, 4}}};
+  for (const MoeTile& wanted :
+       is_8_bit ? (is_small ? small_8_bit : large_8_bit) : (is_small ? small : large)) {
+    const auto found = std::ranges::find(grid.tiles, wanted);
+    if (found != grid.tiles.end()) return static_cast<std::size_t>(found - grid.tiles.begin());
+  }
+  return std::nullopt;
+}
+
 std::vector<PolicyRegrets> judge_policies(const MoeGrid& grid, const WaveFitOptions& options) {
   const GpuSpec gpu = load_gpu(grid.gpu, {grid.source});
   std::map<std::int64_t, PolicyRegrets> by_tokens;

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "calibration/fit/wave_fit.hpp"
 
 namespace foretoken {
+
+/// What vLLM and SGLang fall back to without a tuned table (facts of their get_default_config), or
+/// what of the grid is nearest to it; nullopt if nothing has its tile.
+std::optional<std::size_t> fallback_tile(const MoeGrid& grid, const MoeGridPoint& point);
 
 /// Mean regrets over the points of a batch size, each of a choice by predicted times.
 struct PolicyRegrets {

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "calibration/fit/wave_policies.hpp"
 #include "kernels/routing.hpp"
 #include "kernels/tiles/expert_histogram.hpp"
 #include "kernels/tiles/moe_region.hpp"
@@ -75,20 +76,6 @@ std::optional<std::size_t> static_tile(const MoeGrid& grid,
   const auto even = index.find({point.architecture, point.tokens, 1.0});
   if (even == index.end()) return std::nullopt;
   return best_tile(grid.points[even->second]);
-}
-
-/// What vLLM and SGLang fall back to without a tuned table (facts of their
-/// get_default_config), or what of the grid is nearest to it; nullopt if nothing has its tile.
-std::optional<std::size_t> framework_tile(const MoeGrid& grid, const MoeGridPoint& point) {
-  const bool is_8_bit = bytes_per_element(grid.dtype) < 2;
-  const bool is_small = point.tokens <= point.layer.experts;
-  const MoeTile wanted =
-      is_8_bit
-          ? (is_small ? MoeTile{64, 128, 128, 1, 1, 4, 4} : MoeTile{128, 256, 128, 16, 1, 8, 4})
-          : (is_small ? MoeTile{16, 32, 64, 1, 1, 4, 3} : MoeTile{64, 64, 64, 16, 1, 4, 3});
-  const auto found = std::ranges::find(grid.tiles, wanted);
-  if (found == grid.tiles.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - grid.tiles.begin());
 }
 
 /// The least time among tiles that `keeps` keeps; infinity without one.
@@ -210,7 +197,7 @@ std::string opportunity_table(const MoeGrid& grid) {
     Row framework, fixed;
     for (const MoeGridPoint& point : grid.points) {
       if (point.architecture != name) continue;
-      if (const auto tile = framework_tile(grid, point);
+      if (const auto tile = fallback_tile(grid, point);
           tile && !std::isnan(point.times_us[*tile])) {
         add(framework, point, *tile);
         add(framework_total, point, *tile);
