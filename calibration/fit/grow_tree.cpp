@@ -120,4 +120,52 @@ DecisionTree grow_tree(const std::vector<std::vector<float>>& rows, const std::v
   return DecisionTree(Grower(rows, labels, leaf_rows_min).grow());
 }
 
+namespace {
+
+std::size_t below(RandomStream& random, std::size_t count) {
+  return static_cast<std::size_t>(uniform(random) * static_cast<double>(count));
+}
+
+/// `count` of the numbers below `size`, ascending.
+std::vector<std::size_t> some_of(RandomStream& random, std::size_t size, std::size_t count) {
+  std::vector<std::size_t> all(size);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (std::size_t i = 0; i < count; ++i) std::swap(all[i], all[i + below(random, size - i)]);
+  all.resize(count);
+  std::ranges::sort(all);
+  return all;
+}
+
+}  // namespace
+
+std::vector<DecisionTree> grow_voters(const std::vector<std::vector<float>>& rows,
+                                      const std::vector<int>& labels, const VoterOptions& options,
+                                      RandomStream& random) {
+  FORETOKEN_CHECK(!rows.empty() && rows.size() == labels.size(), "{} rows, {} labels", rows.size(),
+                  labels.size());
+  const std::size_t features = rows.front().size();
+  const auto kept = std::max<std::size_t>(
+      1, static_cast<std::size_t>(options.features * static_cast<double>(features)));
+  std::vector<DecisionTree> trees;
+  for (int tree = 0; tree < options.trees; ++tree) {
+    const std::vector<std::size_t> columns = some_of(random, features, kept);
+    std::vector<std::vector<float>> seen;
+    std::vector<int> named;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t drawn = below(random, rows.size());
+      std::vector<float>& row = seen.emplace_back();
+      for (const std::size_t column : columns) row.push_back(rows[drawn][column]);
+      named.push_back(labels[drawn]);
+    }
+    const DecisionTree grown = grow_tree(seen, named, options.leaf_rows_min);
+    std::vector<TreeNode> nodes(grown.nodes().begin(), grown.nodes().end());
+    for (TreeNode& node : nodes) {
+      if (node.feature < 0) continue;
+      node.feature = static_cast<std::int32_t>(columns[static_cast<std::size_t>(node.feature)]);
+    }
+    trees.emplace_back(std::move(nodes));
+  }
+  return trees;
+}
+
 }  // namespace foretoken

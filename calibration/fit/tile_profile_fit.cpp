@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -16,7 +17,12 @@
 namespace foretoken {
 namespace {
 
-constexpr int leaf_rows_min = 2;
+constexpr int leaf_rows_min = 2;  // of the trees for split and cluster
+/// Who votes on the tile: trees on profiled launches, and on what the library answered where nobody
+/// launched. More of the latter make it worse: they are of another part, with 77 % of its choices.
+constexpr VoterOptions launch_voters{.trees = 12, .leaf_rows_min = 1};
+constexpr VoterOptions answer_voters{.trees = 4, .leaf_rows_min = 4};
+constexpr std::uint64_t voters_seed = 7;
 constexpr int common_rows_min = 40;  // launches that make a tile common
 
 struct ProfiledGemm {
@@ -25,6 +31,10 @@ struct ProfiledGemm {
   Cluster cluster;
   bool is_held_out = false;
 };
+
+bool is_held_out_shape(const GemmShape& shape) {
+  return is_held_out_layout(gemm_layout({.m = shape.m, .n = shape.n, .k = shape.k}));
+}
 
 std::vector<ProfiledGemm> read_rows(CsvRows& csv) {
   const auto column = [&](std::string_view name) { return csv.column(name); };
@@ -44,8 +54,7 @@ std::vector<ProfiledGemm> read_rows(CsvRows& csv) {
                 .stages = integer(stages),
                 .split_k = std::max(1, integer(split))};
     row.cluster = {std::max(1, integer(cluster_n)), std::max(1, integer(cluster_m))};
-    row.is_held_out =
-        is_held_out_layout(gemm_layout({.m = row.shape.m, .n = row.shape.n, .k = row.shape.k}));
+    row.is_held_out = is_held_out_shape(row.shape);
     rows.push_back(row);
   }
   return rows;
@@ -92,7 +101,47 @@ void take_tiles(const std::vector<ProfiledGemm>& rows, TileProfile& profile,
   }
 }
 
-TileProfile grow(const std::vector<ProfiledGemm>& rows, int sm_count) {
+struct AnsweredGemm {
+  GemmShape shape;
+  int tile_m = 0, tile_n = 0;  // along our m and n
+};
+
+std::vector<AnsweredGemm> read_answers(const std::filesystem::path& path) {
+  CsvRows csv(path);
+  const int m = csv.column("m"), n = csv.column("n"), k = csv.column("k");
+  const int tile_m = csv.column("tile_m"), tile_n = csv.column("tile_n");
+  std::vector<AnsweredGemm> answers;
+  while (csv.next()) {
+    answers.push_back({{csv.integer(m), csv.integer(n), csv.integer(k)},
+                       static_cast<int>(csv.integer(tile_n)),
+                       static_cast<int>(csv.integer(tile_m))});
+  }
+  return answers;
+}
+
+/// Voters on answers, which name a tile without its depth and stages: the most frequent ones.
+std::vector<DecisionTree> answer_trees(const std::vector<AnsweredGemm>& answers,
+                                       const TileProfile& profile, int sm_count,
+                                       RandomStream& random) {
+  std::map<std::pair<int, int>, int> most_frequent;
+  for (std::size_t i = 0; i < profile.tiles.size(); ++i) {
+    most_frequent.try_emplace({profile.tiles[i].m, profile.tiles[i].n}, static_cast<int>(i));
+  }
+  std::vector<std::vector<float>> shapes;
+  std::vector<int> labels;
+  for (const AnsweredGemm& answer : answers) {
+    const auto label = most_frequent.find({answer.tile_m, answer.tile_n});
+    if (label == most_frequent.end()) continue;  // no launch had it
+    const auto shape = tile_features(answer.shape, sm_count, profile.common());
+    shapes.emplace_back(shape.begin(), shape.end());
+    labels.push_back(label->second);
+  }
+  if (shapes.empty()) return {};
+  return grow_voters(shapes, labels, answer_voters, random);
+}
+
+TileProfile grow(const std::vector<ProfiledGemm>& rows, const std::vector<AnsweredGemm>& answers,
+                 int sm_count) {
   TileProfile profile;
   std::map<TileConfig, int, TileOrder> tiles;
   take_tiles(rows, profile, tiles);
@@ -111,7 +160,12 @@ TileProfile grow(const std::vector<ProfiledGemm>& rows, int sm_count) {
   }
   profile.splits = splits.values;
   profile.clusters = clusters.values;
-  profile.tile = grow_tree(shapes, tile_labels, leaf_rows_min);
+  RandomStream random = RandomStreams(voters_seed).stream("tile profile");
+  std::vector<DecisionTree> voters = grow_voters(shapes, tile_labels, launch_voters, random);
+  for (DecisionTree& tree : answer_trees(answers, profile, sm_count, random)) {
+    voters.push_back(std::move(tree));
+  }
+  profile.tile = VotingTrees(std::move(voters));
   profile.split = grow_tree(details, split_labels, leaf_rows_min);
   profile.cluster = grow_tree(details, cluster_labels, leaf_rows_min);
   return profile;
@@ -146,7 +200,8 @@ TileScore score(const TileProfile& profile, const std::vector<ProfiledGemm>& row
 
 }  // namespace
 
-TileProfileFit fit_tile_profile(const std::filesystem::path& csv_path) {
+TileProfileFit fit_tile_profile(const std::filesystem::path& csv_path,
+                                const std::filesystem::path& answers_path) {
   CsvRows csv(csv_path);
   const std::vector<ProfiledGemm> rows = read_rows(csv);
   const std::string sms(csv.provenance("sm_count"));
@@ -159,12 +214,17 @@ TileProfileFit fit_tile_profile(const std::filesystem::path& csv_path) {
   std::vector<ProfiledGemm> seen;
   std::vector<ProfiledGemm> held_out;
   for (const ProfiledGemm& row : rows) (row.is_held_out ? held_out : seen).push_back(row);
+  std::vector<AnsweredGemm> answers, seen_answers;
+  if (!answers_path.empty()) answers = read_answers(answers_path);
+  std::ranges::copy_if(answers, std::back_inserter(seen_answers),
+                       [](const AnsweredGemm& answer) { return !is_held_out_shape(answer.shape); });
   TileProfileFit fit;
+  fit.answers = static_cast<std::int64_t>(answers.size());
   fit.rows = static_cast<std::int64_t>(rows.size());
   fit.gpu = csv.provenance("gpu");
   fit.cublas = csv.provenance("cublas");
-  if (!seen.empty()) fit.held_out = score(grow(seen, sm_count), held_out, sm_count);
-  fit.profile = grow(rows, sm_count);
+  if (!seen.empty()) fit.held_out = score(grow(seen, seen_answers, sm_count), held_out, sm_count);
+  fit.profile = grow(rows, answers, sm_count);
   return fit;
 }
 
@@ -176,6 +236,7 @@ std::string write_fit(const TileProfileFit& fit, const std::string& source) {
                              {"cublas", fit.cublas},
                              {"made_by", "foretoken-calibrate tiles"},
                              {"rows", fit.rows},
+                             {"answers", fit.answers},
                              {"held_out_rows", fit.held_out.rows},
                              {"held_out_same_tile", share(fit.held_out.tile)},
                              {"held_out_same_tile_and_split", share(fit.held_out.tile_and_split)},

@@ -1,5 +1,6 @@
 // Turns profiled cuBLAS launches (calibration/datasets/<gpu>/gemm_*.csv, whose kernel names were
-// parsed when they were measured) into the tile profile that decompositions ask.
+// parsed when they were measured), and what the library answers without a launch, into the tile
+// profile that decompositions ask.
 #pragma once
 
 #include <filesystem>
@@ -20,12 +21,14 @@ struct TileScore {
 struct TileProfileFit {
   TileProfile profile;  // grown on every row
   TileScore held_out;   // of one grown without the held-out layouts
-  std::int64_t rows = 0;
+  std::int64_t rows = 0, answers = 0;
   std::string gpu, cublas;  // as the file says
 };
 
-/// Throws ConfigError for a file without the columns.
-TileProfileFit fit_tile_profile(const std::filesystem::path& csv);
+/// `answers`: what the library answered for further shapes (measure/cublas_choices.py); "":
+/// nothing. Throws ConfigError for a file without the columns.
+TileProfileFit fit_tile_profile(const std::filesystem::path& csv,
+                                const std::filesystem::path& answers = {});
 
 /// The artifact's text, provenance included.
 std::string write_fit(const TileProfileFit& fit, const std::string& source);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/base/value.hpp"
@@ -35,14 +36,34 @@ class DecisionTree {
 
   [[nodiscard]] std::span<const TreeNode> nodes() const { return nodes_; }
 
-  /// Three arrays: feature, threshold, right.
+  /// Nodes in pre-order, a space between: "0<2.5 1 2" is feature 0 up to 2.5 ? label 1 : label 2.
   [[nodiscard]] Value to_value() const;
-  /// The reverse. Throws ConfigError unless the arrays are a tree over `features` features and
+  /// The reverse. Throws ConfigError unless the text is a tree over `features` features and
   /// `labels` labels.
   static DecisionTree from_value(const Value& value, int features, int labels);
 
  private:
   std::vector<TreeNode> nodes_;
+};
+
+/// Trees that vote: several that each saw a part of the rows are right more often than one that saw
+/// them all.
+class VotingTrees {
+ public:
+  VotingTrees() = default;
+  explicit VotingTrees(std::vector<DecisionTree> trees) : trees_(std::move(trees)) {}
+
+  /// The label that most trees name; of equals the lowest. At least one tree.
+  [[nodiscard]] int classify(std::span<const float> features) const;
+  [[nodiscard]] std::span<const DecisionTree> trees() const { return trees_; }
+
+  /// A list of trees.
+  [[nodiscard]] Value to_value() const;
+  /// Throws ConfigError for no tree, and as each tree's from_value does.
+  static VotingTrees from_value(const Value& value, int features, int labels);
+
+ private:
+  std::vector<DecisionTree> trees_;
 };
 
 }  // namespace foretoken

@@ -15,7 +15,7 @@ std::span<const EmbeddedFile> embedded_tile_profiles();
 
 namespace {
 
-constexpr std::string_view format_name = "foretoken tile profile 1";
+constexpr std::string_view format_name = "foretoken tile profile 2";
 
 struct TypicalTile {
   double m, n;
@@ -205,7 +205,8 @@ TileProfile read_tile_profile(const Value& root) {
   const auto tree = [&](std::string_view key, int features, std::size_t labels) {
     return DecisionTree::from_value(member(root, key), features, static_cast<int>(labels));
   };
-  profile.tile = tree("tile", tile_feature_count, profile.tiles.size());
+  profile.tile = VotingTrees::from_value(member(root, "tile"), tile_feature_count,
+                                         static_cast<int>(profile.tiles.size()));
   profile.split = tree("split", detail_feature_count, profile.splits.size());
   profile.cluster = tree("cluster", detail_feature_count, profile.clusters.size());
   return profile;

@@ -1,6 +1,6 @@
-// What profiled launches say about a library's choice of tile: three decision trees, asked one
-// after the other, for tile, split of the depth, and cluster. Features count tiles in rounds of
-// SMs, so that a profile of one GPU can be asked about another of its kind.
+// What profiled launches say about a library's choice of tile: decision trees, asked one after the
+// other, for tile (several, which vote), split of the depth, and cluster. Features count tiles in
+// rounds of SMs, so that a profile of one GPU can be asked about another of its kind.
 #pragma once
 
 #include <array>
@@ -35,7 +35,8 @@ struct TileProfile {
   int common_tiles = 0;           // how many of them are common
   std::vector<int> splits;
   std::vector<Cluster> clusters;
-  DecisionTree tile, split, cluster;
+  VotingTrees tile;
+  DecisionTree split, cluster;
 
   [[nodiscard]] std::span<const TileConfig> common() const {
     return std::span(tiles).first(static_cast<std::size_t>(common_tiles));

@@ -30,18 +30,49 @@ TEST(DecisionTree, ReadsWhatItWrote) {
   EXPECT_EQ(tree.classify(std::array<float, 2>{1, 9}), 1);
 }
 
+TEST(DecisionTree, IsWrittenInPreOrderShortAndExactly) {
+  EXPECT_EQ(std::get<std::string>(example_tree().to_value().data), "0<2 1<5 0 1 2");
+  const DecisionTree tree({{0, 0.9156249761581421F, 2}, {-1, 0, 0}, {-1, 0, 1}});
+  EXPECT_EQ(std::get<std::string>(tree.to_value().data), "0<0.915625 0 1");
+  EXPECT_EQ(DecisionTree::from_value(tree.to_value(), 1, 2).nodes()[0].threshold,
+            0.9156249761581421F);
+}
+
 TEST(DecisionTree, RefusesWhatIsNoTree) {
-  const auto read = [](const char* text) {
-    return [text] { DecisionTree::from_value(parse_json(text, {"t.json"}), 2, 3); };
+  const auto read = [](Value text) { return [text] { DecisionTree::from_value(text, 2, 3); }; };
+  EXPECT_THAT(read(3), ThrowsMessage<ConfigError>(HasSubstr("a text of nodes")));
+  for (const char* text : {"", "0<2", "0<2 1", "0<2 1<5 0 1"}) {
+    EXPECT_THAT(read(text), ThrowsMessage<ConfigError>(HasSubstr("ends before its last leaf")))
+        << text;
+  }
+  for (const char* text : {"3", "-1", "x", "2<1 0 1", "0<x 0 1", "0<2 0 1 2", "0<2  0 1"}) {
+    EXPECT_THAT(read(text), ThrowsMessage<ConfigError>(HasSubstr("is no node of this tree")))
+        << text;
+  }
+}
+
+// Of features (1, 9), (2, 1), (3, 0) the example says 1, 0, 2; a leaf always says the same.
+TEST(VotingTrees, TakeWhatMostSayAndTheLowestOfEquals) {
+  const DecisionTree always_two({{-1, 0, 2}}), always_one({{-1, 0, 1}});
+  const auto classify = [](const VotingTrees& trees, float a, float b) {
+    return trees.classify(std::array<float, 2>{a, b});
   };
-  EXPECT_THAT(read(R"({"feature":[-1],"threshold":[0]})"),
-              ThrowsMessage<ConfigError>(HasSubstr("a tree needs an array 'right'")));
-  EXPECT_THAT(read(R"({"feature":[-1],"threshold":[0],"right":[3]})"),
-              ThrowsMessage<ConfigError>(HasSubstr("node 0 of a tree leads nowhere")));
-  EXPECT_THAT(read(R"({"feature":[0,-1],"threshold":[0,0],"right":[0,1]})"),  // a loop
-              ThrowsMessage<ConfigError>(HasSubstr("node 0 of a tree leads nowhere")));
-  EXPECT_THAT(read(R"({"feature":[],"threshold":[],"right":[]})"),
-              ThrowsMessage<ConfigError>(HasSubstr("of one length, at least 1")));
+  const VotingTrees trees({example_tree(), always_two, always_two});
+  EXPECT_EQ(classify(trees, 1, 9), 2);
+  const VotingTrees split({example_tree(), always_two});
+  EXPECT_EQ(classify(split, 1, 9), 1);  // 1 and 2: the lowest
+  EXPECT_EQ(classify(split, 3, 0), 2);
+  EXPECT_EQ(classify(VotingTrees({always_one}), 1, 9), 1);
+}
+
+TEST(VotingTrees, ReadWhatTheyWroteAndWantOneAtLeast) {
+  const VotingTrees trees({example_tree(), example_tree()});
+  const Value value = parse_json(to_json(trees.to_value()), {"t.json"});
+  EXPECT_EQ(VotingTrees::from_value(value, 2, 3).trees().size(), 2U);
+  for (const char* text : {"[]", "3"}) {
+    EXPECT_THAT([&] { VotingTrees::from_value(parse_json(text, {"t.json"}), 2, 3); },
+                ThrowsMessage<ConfigError>(HasSubstr("a list of at least one")));
+  }
 }
 
 TileProfile example_profile() {
@@ -51,7 +82,7 @@ TileProfile example_profile() {
   profile.splits = {1, 3};
   profile.clusters = {{1, 1}, {2, 1}};
   // m <= 64: the small tile. Its depth is split in 3 from 100 steps on; big tiles pair along m.
-  profile.tile = DecisionTree({{0, 64, 2}, {-1, 0, 1}, {-1, 0, 0}});
+  profile.tile = VotingTrees({DecisionTree({{0, 64, 2}, {-1, 0, 1}, {-1, 0, 0}})});
   profile.split = DecisionTree({{2, 100, 2}, {-1, 0, 0}, {-1, 0, 1}});
   profile.cluster = DecisionTree({{7, 64, 2}, {-1, 0, 0}, {-1, 0, 1}});
   return profile;
