@@ -127,8 +127,28 @@ std::vector<Point> points_in(const SizeRange& range, std::span<const EngineRow> 
   return points;
 }
 
+AllReduceKernel kernel_of(const SizeRange& range, const Line& line, double below,
+                          const Line& full) {
+  AllReduceKernel kernel{range.algorithm, below, {}};
+  kernel.costs.launch = Seconds(three_digits(std::max(0.0, line.start - full.start)) * 1e-6);
+  kernel.costs.share = std::min(1.0, three_digits(full.slope / line.slope));
+  return kernel;
+}
+
+/// Beyond the largest size measured: a byte costs no less than on the last step up, where the links
+/// decide, though a line through all sizes, most of them small, may say so.
+Line line_beyond(std::span<const Point> points, const Line& last) {
+  const Point end = points.back();
+  const Point before = points[points.size() - 2];
+  Line line;
+  line.slope = std::max(last.slope, (end.us - before.us) / (end.bytes - before.bytes));
+  line.start = std::max(end.us, last.at(end.bytes)) - line.slope * end.bytes;
+  return line;
+}
+
 std::vector<AllReduceKernel> kernels_of(const SizeRange& range, std::span<const Point> points,
                                         const Line& full) {
+  constexpr double noticed = 0.05;  // less is not worth a piece
   std::vector<AllReduceKernel> kernels;
   const std::vector<Piece> pieces = pieces_of(points, full.slope);
   Line before;
@@ -139,11 +159,14 @@ std::vector<AllReduceKernel> kernels_of(const SizeRange& range, std::span<const 
       line.start += std::max(0.0, before.at(joint) - line.at(joint));
     }
     before = line;
-    AllReduceKernel& kernel = kernels.emplace_back();
-    kernel.algorithm = range.algorithm;
-    kernel.bytes_below = i + 1 == pieces.size() ? range.below : points[pieces[i].end].bytes;
-    kernel.costs.launch = Seconds(three_digits(line.start - full.start) * 1e-6);
-    kernel.costs.share = std::min(1.0, three_digits(full.slope / line.slope));
+    const double below = i + 1 == pieces.size() ? range.below : points[pieces[i].end].bytes;
+    kernels.push_back(kernel_of(range, line, below, full));
+  }
+  if (points.size() < 2) return kernels;
+  const Line beyond = line_beyond(points, before);
+  if (beyond.at(range.below) > (1 + noticed) * before.at(range.below)) {
+    kernels.back().bytes_below = points.back().bytes + 1;
+    kernels.push_back(kernel_of(range, beyond, range.below, full));
   }
   return kernels;
 }

@@ -24,6 +24,21 @@ Seconds Round::flowing() const {
   return longest;
 }
 
+Section section_of(PlannedPhase phase, int repeats, Pace pace) {
+  if (pace == Pace::bulk) {
+    for (PlannedFlow& flow : phase.flows) flow.size *= repeats;
+    return {{Round{phase.latency * repeats, std::move(phase.flows)}}, 1};
+  }
+  for (PlannedFlow& flow : phase.flows) flow.size = flow.size / phase.steps;
+  return {{Round{phase.latency / phase.steps, std::move(phase.flows)}}, phase.steps};
+}
+
+void hold_to(BytesPerSecond rate, PlannedPhase& phase) {
+  Bytes sum;
+  for (const PlannedFlow& flow : phase.flows) sum += flow.size;
+  for (PlannedFlow& flow : phase.flows) flow.rate = std::min(flow.rate, rate * (flow.size / sum));
+}
+
 void Course::next() {
   if (++round_ < sections_[section_].rounds.size()) return;
   round_ = 0;

@@ -26,6 +26,14 @@ struct Section {
   std::int64_t repeats = 1;
 };
 
+/// Whether a collective's steps are one long round, or a round each.
+enum class Pace { bulk, stepwise };
+
+/// A phase of a collective, `repeats` times.
+Section section_of(PlannedPhase phase, int repeats, Pace pace);
+/// Its flows together move no faster than `rate`.
+void hold_to(BytesPerSecond rate, PlannedPhase& phase);
+
 class Course {
  public:
   Course() = default;

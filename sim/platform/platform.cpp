@@ -62,7 +62,6 @@ class Platform::Impl final : FlowListener, EventHandler {
     transfers_.begin({Course({Section{{round}}}), caller}, now_);
   }
 
-  enum class Pace { bulk, stepwise };
   static constexpr Seconds never{std::numeric_limits<double>::infinity()};
   static constexpr BytesPerSecond unlimited{std::numeric_limits<double>::infinity()};
 
@@ -146,21 +145,6 @@ class Platform::Impl final : FlowListener, EventHandler {
     const auto [known, is_new] = links_of_.try_emplace({group.begin(), group.end()});
     if (is_new) known->second = group_links(topology_.cluster(), group);
     return known->second;
-  }
-
-  static void hold_to(BytesPerSecond rate, PlannedPhase& phase) {
-    Bytes sum;
-    for (const PlannedFlow& flow : phase.flows) sum += flow.size;
-    for (PlannedFlow& flow : phase.flows) flow.rate = std::min(flow.rate, rate * (flow.size / sum));
-  }
-
-  static Section section_of(PlannedPhase phase, int repeats, Pace pace) {
-    if (pace == Pace::bulk) {
-      for (PlannedFlow& flow : phase.flows) flow.size *= repeats;
-      return {{Round{phase.latency * repeats, std::move(phase.flows)}}, 1};
-    }
-    for (PlannedFlow& flow : phase.flows) flow.size = flow.size / phase.steps;
-    return {{Round{phase.latency / phase.steps, std::move(phase.flows)}}, phase.steps};
   }
 
   /// Of transfers: an event of our own, which is not counted.
@@ -283,12 +267,12 @@ void Platform::copy_host(GpuId gpu, HostCopy direction, Bytes size, EventHandler
 
 void Platform::collective(const CollectiveCall& call, std::span<const GpuId> group, int repeats,
                           EventHandler& handler, std::uint64_t tag) {
-  impl_->transfer(call, group, repeats, Impl::Pace::bulk, {&handler, tag});
+  impl_->transfer(call, group, repeats, Pace::bulk, {&handler, tag});
 }
 
 void Platform::collective_stepwise(const CollectiveCall& call, std::span<const GpuId> group,
                                    EventHandler& handler, std::uint64_t tag) {
-  impl_->transfer(call, group, 1, Impl::Pace::stepwise, {&handler, tag});
+  impl_->transfer(call, group, 1, Pace::stepwise, {&handler, tag});
 }
 
 std::size_t Platform::add_stage(std::span<const GpuId> gpus, const CommGroupSizes& groups) {

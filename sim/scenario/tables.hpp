@@ -53,6 +53,10 @@ Value resolved_run_table(const Scenario& scenario);
 /// What can only be judged when all tables are read.
 void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics);
 void check_failures(const Scenario& scenario, Diagnostics& diagnostics);
+/// Those of links among them.
+const Keys<LinkFailure>& link_failure_keys();
+void read_link_failure(TableReader& table, Scenario& scenario);
+void check_link_failures(const Scenario& scenario, Diagnostics& diagnostics);
 
 /// A path in a scenario is relative to the scenario's folder, one from the command line to where
 /// the user stands; a plain name stays as it is.
