@@ -136,13 +136,17 @@ AllReduceKernel kernel_of(const SizeRange& range, const Line& line, double below
 }
 
 /// Beyond the largest size measured: a byte costs no less than on the last step up, where the links
-/// decide, though a line through all sizes, most of them small, may say so.
-Line line_beyond(std::span<const Point> points, const Line& last) {
+/// decide, though a line through all sizes, most of them small, may say so. It begins no lower than
+/// `full`, which has no launch.
+Line line_beyond(std::span<const Point> points, const Line& last, const Line& full) {
   const Point end = points.back();
   const Point before = points[points.size() - 2];
+  const double end_us = std::max(end.us, last.at(end.bytes));
+  const double steepest = (end_us - full.start) / end.bytes;
+  const double last_step = (end.us - before.us) / (end.bytes - before.bytes);
   Line line;
-  line.slope = std::max(last.slope, (end.us - before.us) / (end.bytes - before.bytes));
-  line.start = std::max(end.us, last.at(end.bytes)) - line.slope * end.bytes;
+  line.slope = std::min(std::max(last.slope, last_step), steepest);
+  line.start = end_us - line.slope * end.bytes;
   return line;
 }
 
@@ -162,8 +166,9 @@ std::vector<AllReduceKernel> kernels_of(const SizeRange& range, std::span<const 
     const double below = i + 1 == pieces.size() ? range.below : points[pieces[i].end].bytes;
     kernels.push_back(kernel_of(range, line, below, full));
   }
-  if (points.size() < 2) return kernels;
-  const Line beyond = line_beyond(points, before);
+  const bool goes_beyond = points.size() > 1 && range.below > points.back().bytes + 1;
+  if (!goes_beyond) return kernels;
+  const Line beyond = line_beyond(points, before, full);
   if (beyond.at(range.below) > (1 + noticed) * before.at(range.below)) {
     kernels.back().bytes_below = points.back().bytes + 1;
     kernels.push_back(kernel_of(range, beyond, range.below, full));
