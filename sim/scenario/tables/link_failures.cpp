@@ -130,9 +130,9 @@ std::string no_such_part(const LinkFailure& failure, const Wiring& wiring) {
   if (!failure.link.empty()) return no_such_link(failure.link, wiring);
   if (failure.nvswitch >= 0) {
     return fmt::format(
-        "node {} has no NVSwitch that could fail; there are {} nodes, counted from "
-        "0, and foretoken cluster show says what joins their GPUs",
-        failure.nvswitch, wiring.cluster().nodes);
+        "node {} has no NVSwitch that could fail; nodes count from 0 to {}, and "
+        "foretoken cluster show says what joins their GPUs",
+        failure.nvswitch, wiring.cluster().nodes - 1);
   }
   return fmt::format(
       "nic {} cannot fail: the cluster has no network card of that number, counted "
