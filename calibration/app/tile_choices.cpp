@@ -4,9 +4,9 @@
 
 #include "calibration/evaluate/stream_k_report.hpp"
 #include "calibration/evaluate/tile_report.hpp"
-#include "calibration/fit/tuning_report.hpp"
 #include "calibration/fit/stream_k_fit.hpp"
 #include "calibration/fit/tile_constants_fit.hpp"
+#include "calibration/fit/tuning_report.hpp"
 #include "calibration/say.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
