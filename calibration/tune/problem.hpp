@@ -94,6 +94,7 @@ struct Problem {
   double tolerance = 0;
   std::vector<std::string> dimensions;
   std::vector<Shape> shapes;
+  std::vector<double> weights;  // how often each shape is launched; empty: all alike
   std::vector<Parameter> parameters;
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;

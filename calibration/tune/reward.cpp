@@ -1,19 +1,21 @@
 #include "calibration/tune/reward.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace foretoken::tune {
 
-double weighted_speedup(std::span<const double> reference, std::span<const double> candidate) {
-  FORETOKEN_CHECK(!reference.empty() && reference.size() == candidate.size(), "{} and {} shapes",
-                  reference.size(), candidate.size());
-  const double total = std::accumulate(reference.begin(), reference.end(), 0.0);
-  double speedup = 0;
+double weighted_speedup(std::span<const double> reference, std::span<const double> candidate,
+                        std::span<const double> launches) {
+  FORETOKEN_CHECK(!reference.empty() && reference.size() == candidate.size() &&
+                      (launches.empty() || launches.size() == reference.size()),
+                  "{}, {} and {} shapes", reference.size(), candidate.size(), launches.size());
+  double total = 0, speedup = 0;
   for (std::size_t i = 0; i < reference.size(); ++i) {
-    speedup += reference[i] / total * (reference[i] / candidate[i]);
+    const double weight = reference[i] * (launches.empty() ? 1 : launches[i]);
+    total += weight;
+    speedup += weight * (reference[i] / candidate[i]);
   }
-  return speedup;
+  return speedup / total;
 }
 
 double reward_of(double parent_time, const Evaluation& child, double child_time, RewardRule rule) {

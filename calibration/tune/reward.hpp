@@ -12,8 +12,10 @@
 namespace foretoken::tune {
 
 /// sum of w_i * reference_i / candidate_i with w_i = reference_i / sum of reference. 1 for the
-/// reference itself. Both have the same, positive, number of shapes.
-double weighted_speedup(std::span<const double> reference, std::span<const double> candidate);
+/// reference itself. Both have the same, positive, number of shapes. `launches` of each shape count
+/// with its time; empty: all alike. Not all of them may be 0.
+double weighted_speedup(std::span<const double> reference, std::span<const double> candidate,
+                        std::span<const double> launches = {});
 
 enum class RewardRule {
   clipped,  // within [0, 1]: the paper's "bounded rewards"

@@ -23,7 +23,7 @@ Judge::Judge(const Problem& problem, Evaluator& evaluator)
 Judged Judge::judged(const Candidate& candidate) {
   Judged result{evaluator_->evaluate(*problem_, candidate), 0, {}, {}};
   if (result.evaluation.status == Status::ok) {
-    result.time = 1 / weighted_speedup(reference_, result.evaluation.seconds);
+    result.time = 1 / weighted_speedup(reference_, result.evaluation.seconds, problem_->weights);
     result.profile = profile_of(*problem_, candidate, result.evaluation, evaluator_->gpu());
     result.runtime = runtime_features_of(result.evaluation, result.time, evaluator_->gpu());
   }

@@ -113,6 +113,22 @@ EOF
     printf 'problem,parameters,identity,counters\nrope,A=1,x,1 2\n' >"$work/short.csv"
     expect_error "short.csv:2: counters must be 9 numbers" prior $recording --counters "$work/short.csv"
     ;;
+  traffic)
+    # A run's own launches decide what counts, on its own shapes where the evaluator can.
+    for i in 1 2 3; do echo '{"duration_s":0.005,"stage":0,"prefill":[],"decode":[[1024,64]]}'; done >"$work/steps.jsonl"
+    arguments=(run --policy greedy --budget 8 --traffic "$work/steps.jsonl" --traffic-model llama-3.1-8b)
+    "$tune" "${arguments[@]}" --kernels add_rms_norm >"$work/out"
+    grep -q "stands for 192 launches, sizes 1.00x off$" "$work/out" || fail "not its own shapes: $(cat "$work/out")"
+    grep -q "[0-9.]* us a step, untouched [0-9.]*; the run's mean step 5000 us" "$work/out" ||
+      fail "no time of a step: $(cat "$work/out")"
+    "$tune" "${arguments[@]}" --evaluator replay --log $recording --json >"$work/out"
+    grep -q '"untouched_us_a_step"' "$work/out" || fail "no traffic in: $(cat "$work/out")"
+    ! grep -q '"kernel": "softmax"' "$work/out" || fail "softmax is not launched"
+    expect_error "launches none of these kernels" "${arguments[@]}" --kernels softmax
+    expect_error "requires --traffic-model" run --traffic "$work/steps.jsonl" --kernels rope
+    echo '{"decode":[]}' >"$work/steps.jsonl"
+    expect_error "steps.jsonl:1: has no list 'prefill'" "${arguments[@]}" --kernels rope
+    ;;
   parses)
     # The suite's kernels as NVRTC gets them, and what runs beside them, parsed and type-checked by clang: where
     # no GPU is, a slip in one would show on somebody else's.

@@ -14,6 +14,7 @@
 #include "calibration/tune/app/subcommand.hpp"
 #include "calibration/tune/comparison.hpp"
 #include "calibration/tune/search.hpp"
+#include "calibration/tune/traffic.hpp"
 #include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
@@ -31,6 +32,8 @@ struct RunFlags {
   int budget = 20;
   std::uint64_t seed = 1;
   std::string steps, best;
+  std::string traffic, model;
+  int tp = 1;
   CeilingFlags ceilings;
   bool stops = false;  // at the ceiling
   bool is_json = false;
@@ -48,6 +51,40 @@ std::string_view end_name(End end) {
   return end == End::enough ? "ceiling" : end == End::no_arm ? "nothing_left" : "budget";
 }
 
+/// "stands for 12,800 launches, sizes 1.2x off, 300 more are out of reach".
+std::string share_text(const TrafficShare& share) {
+  std::string text =
+      fmt::format("stands for {:.0f} launches, sizes {:.2f}x off", share.launches, share.distance);
+  if (share.left_out > 0) text += fmt::format(", {:.0f} more are out of reach", share.left_out);
+  return text;
+}
+
+/// Of a mean step: all launches that the problem's shapes stand for.
+double step_seconds(const Problem& problem, const std::vector<double>& by_shape, double steps) {
+  double sum = 0;
+  for (std::size_t i = 0; i < problem.weights.size(); ++i) sum += problem.weights[i] * by_shape[i];
+  return sum / steps;
+}
+
+/// Leaves out what the run does not launch; shares are those of the problems that stay.
+/// `may_take_shapes`: who judges can judge others than the suite's.
+std::vector<TrafficShare> weigh_all(std::vector<Problem>& problems, const Traffic& traffic,
+                                    bool may_take_shapes) {
+  std::vector<TrafficShare> shares;
+  std::erase_if(problems, [&](Problem& problem) {
+    if (may_take_shapes) traffic.take_shapes(problem);
+    const TrafficShare share = traffic.weigh(problem);
+    if (share.launches > 0) shares.push_back(share);
+    return share.launches == 0;
+  });
+  if (shares.empty()) {
+    throw ConfigError({"--traffic", 0, 0},
+                      "the run launches none of these kernels near one of their shapes; --shapes "
+                      "brings others");
+  }
+  return shares;
+}
+
 int run_run(const RunFlags& flags) {
   const PolicyRegistry registry = policy_catalog();
   Value options;
@@ -55,6 +92,13 @@ int run_run(const RunFlags& flags) {
   std::vector<Problem> problems = chosen_problems(flags.inputs.suite);
   const auto evaluator = chosen_evaluator(flags.inputs, flags.seed);
   keep_judgeable(problems, *evaluator, flags.inputs.suite);
+  std::optional<Traffic> traffic;
+  std::vector<TrafficShare> shares;
+  if (!flags.traffic.empty()) {
+    traffic.emplace(flags.traffic, flags.model, flags.tp);
+    shares = weigh_all(problems, *traffic,
+                       flags.inputs.evaluator != "replay" && flags.inputs.suite.shapes.empty());
+  }
   ChosenRewriter chosen(flags.rewriter);
   const auto recorded = prior_recording(flags.inputs);
   std::optional<OutputFile> steps;
@@ -98,10 +142,27 @@ int run_run(const RunFlags& flags) {
                                    {"parameters", parameters},
                                    {"ended", std::string(end_name(trajectory.end))},
                                    {"ceiling", position_value(position)}});
+    double before = 0, after = 0;
+    if (traffic) {
+      before = step_seconds(problem, trajectory.pool.front().seconds, traffic->steps());
+      after = step_seconds(problem, fastest->seconds, traffic->steps());
+      const TrafficShare& share = shares[found.size() - 1];
+      std::get<ValueObject>(found.back().data)
+          .emplace_back("traffic", ValueObject{{"launches", share.launches},
+                                               {"left_out", share.left_out},
+                                               {"distance", share.distance},
+                                               {"untouched_us_a_step", 1e6 * before},
+                                               {"us_a_step", 1e6 * after}});
+    }
     if (!flags.is_json) {
       say("{:20} {:7.3f}x  {:3} evaluations, {} failed  {}\n", problem.name, 1 / fastest->time,
           trajectory.steps.size(), failed, parameters);
       say("{:20} {}; {}\n", "", position_text(position), end_text(trajectory, flags.budget));
+      if (traffic) {
+        say("{:20} {}\n{:20} {:.1f} us a step, untouched {:.1f}; the run's mean step {:.0f} us\n",
+            "", share_text(shares[found.size() - 1]), "", 1e6 * after, 1e6 * before,
+            1e6 * traffic->mean_step_seconds());
+      }
       std::fflush(stdout);
     }
   }
@@ -137,6 +198,16 @@ void add_run(CLI::App& program, Action& chosen) {
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   command->add_option("--seed", flags->seed)->capture_default_str();
+  CLI::Option* model =
+      command->add_option("--traffic-model", flags->model, "Model that the run served");
+  command
+      ->add_option("--traffic", flags->traffic,
+                   "Steps of a run (foretoken simulate --steps): kernels count as often as it "
+                   "launches them")
+      ->needs(model);
+  command->add_option("--traffic-tp", flags->tp, "Ranks that shared a layer in the run")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
   command->add_option("--steps", flags->steps, "Writes every step, a line of JSON each");
   command->add_option("--best", flags->best, "Folder for the source of each best kernel");
   command->add_flag("--stop-at-ceiling", flags->stops,
