@@ -8,6 +8,7 @@
 #include "kernels/predictor.hpp"
 #include "kernels/tiles/stream_k.hpp"
 #include "kernels/tiles/tile_pool.hpp"
+#include "sim/app/library_tile.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
@@ -162,6 +163,11 @@ void print_select_json(const TileSelector& selector, const SelectQuestion& quest
     tiles.push_back(choice_value(selector, question, choice, options.explain));
   }
   root.set("tiles", std::move(tiles));
+  if (options.explain) {
+    const auto library =
+        library_tile(question.product, question.dtype, answer.choices.front().tile, question.gpu);
+    if (library) root.set("library", library->value());
+  }
   show_data(to_json(root) + "\n");
 }
 
@@ -216,6 +222,10 @@ void print_select_explanation(const TileSelector& selector, const SelectQuestion
                          name == EnumNames<GridPolicy>::names.back() ? "\n" : ",");
   }
   show("{}", grids);
+  if (const auto library =
+          library_tile(question.product, question.dtype, choice.tile, question.gpu)) {
+    show("{}", library->text());
+  }
 }
 
 void print_select_table(const TileSelector& selector, const SelectQuestion& question,
