@@ -27,7 +27,10 @@ const Keys<LinkFailure>& link_failure_keys() {
       {"link",
        &S::link,
        {.fallback = "required, or nic or nvswitch", .quiet = true},
-       "Link that is at a part of its rate, by the name that foretoken cluster show gives it."},
+       "Link that is at a part of its rate, one direction of it, as reports call it: \"node 0 gpu "
+       "3 "
+       "out\" (a port of a switch), \"node 0 gpu 0 to 1\" (a wire), \"node 0 gpu pcie 3 in\", "
+       "\"node 0 bridge 0 out\". A name that is none is told the nearest."},
       {"rate",
        &S::rate,
        {.range = {.low = 0,
