@@ -63,21 +63,6 @@ void read_speculative_flags(TableReader table, SpeculativeFlags& speculative) {
   table.finish();
 }
 
-void read_changes(TableReader& file, Launcher& launcher) {
-  const Value* list = file.find("version");
-  if (list == nullptr) return;
-  for (const Value& entry : std::get<ValueArray>(list->data)) {
-    TableReader table(entry, file.diagnostics(), "version");
-    VersionChange change;
-    table.require("before", change.before);
-    table.require("about", change.about);
-    if (const Value* engine = table.find_table("engine"))
-      change.engine = std::get<ValueObject>(engine->data);
-    table.finish();
-    launcher.changes.push_back(std::move(change));
-  }
-}
-
 Launcher read_launcher(const EmbeddedFile& embedded) {
   Diagnostics diagnostics;
   const Value root = parse_toml(embedded.text, "launcher " + std::string(embedded.stem));
@@ -112,7 +97,6 @@ Launcher read_launcher(const EmbeddedFile& embedded) {
     read_layout_flags({*table, diagnostics, "layout"}, launcher.layout);
   if (const Value* table = file.find_table("speculative"))
     read_speculative_flags({*table, diagnostics, "speculative"}, launcher.speculative);
-  read_changes(file, launcher);
   file.finish();
   diagnostics.throw_if_any();
   launcher.separator = separator.front();

@@ -39,12 +39,6 @@ struct SpeculativeFlags {
   NamePairs methods;
 };
 
-/// Keys of [engine] that versions before another set otherwise.
-struct VersionChange {
-  std::string before, about;
-  ValueObject engine;
-};
-
 struct Launcher {
   std::string name, product;
   EnginePreset preset;
@@ -68,7 +62,6 @@ struct Launcher {
   LayoutFlags layout;
   SpeculativeFlags speculative;
   NamePairs quantizations, kv_dtypes;  // formats in the engine's words
-  std::vector<VersionChange> changes;
 
   /// A flag's first name, with underscores.
   [[nodiscard]] std::string canonical(std::string flag) const;

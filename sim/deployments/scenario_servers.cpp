@@ -12,9 +12,9 @@ namespace foretoken {
 namespace {
 
 /// Of [engine]: told otherwise, or the engine's own business.
-constexpr auto untold_keys =
-    std::to_array<std::string_view>({"preset", "speculative", "host_kv", "kv_store", "framework",
-                                     "sampling", "memory_rule", "preemption", "host_copies"});
+constexpr auto untold_keys = std::to_array<std::string_view>(
+    {"preset", "version", "speculative", "host_kv", "kv_store", "framework", "sampling",
+     "memory_rule", "preemption", "host_copies"});
 
 class ServerWriter {
  public:
@@ -22,6 +22,7 @@ class ServerWriter {
       : scenario_(pool.scenario), launcher_(launcher_for(scenario_)), notes_(notes) {
     server_.name = pool.name.empty() ? "llm" : pool.name;
     server_.launcher = launcher_.name;
+    server_.version = scenario_.engine.version;
     server_.role = pool.role;
     server_.replicas = scenario_.deployment.replicas;
     const int gpus = scenario_.deployment.layout.ranks();
@@ -134,13 +135,15 @@ class ServerWriter {
 
   void set_engine() {
     const Value table = resolved_engine_table(scenario_);
+    const EnginePreset preset =
+        launcher_.preset.of_version(launcher_.preset.nearest_version(scenario_.engine.version), {});
     const std::vector<PresetSetting> presets =
-        launcher_.preset.settings(scenario_.cluster.gpu, scenario_.deployment.layout);
+        preset.settings(scenario_.cluster.gpu, scenario_.deployment.layout);
     const Value plain = resolved_engine_table(Scenario());
     for (const auto& [key, value] : std::get<ValueObject>(table.data)) {
       if (std::ranges::find(untold_keys, key) != untold_keys.end()) continue;
-      const auto preset = std::ranges::find(presets, key, &PresetSetting::key);
-      const Value* usual = preset != presets.end() ? &preset->value : plain.find(key);
+      const auto own = std::ranges::find(presets, key, &PresetSetting::key);
+      const Value* usual = own != presets.end() ? &own->value : plain.find(key);
       const bool is_default = usual != nullptr ? same(*usual, value) : is_nothing(value);
       if (value.is_array() && is_default) continue;
       if (!set_key(key, value, is_default) && !is_default) {

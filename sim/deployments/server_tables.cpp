@@ -75,19 +75,13 @@ class TableFiller {
 
   void apply_version() {
     const EnginePreset& preset = launcher_.preset;
-    if (server_.version.empty()) return;
-    std::string changes;
-    for (const VersionChange& change : launcher_.changes) {
-      if (!is_older(server_.version, change.before)) continue;
-      for (const auto& [key, value] : change.engine) out_.engine.set(key, value);
-      changes += "; " + change.about;
-    }
-    if (!is_older(server_.version, preset.version) && !is_older(preset.version, server_.version))
-      return;
-    out_.notes.push_back(
-        fmt::format("the image is {} {}, the preset {} describes {}{}; other "
-                    "defaults and speeds may differ",
-                    preset.product, server_.version, preset.name, preset.version, changes));
+    const std::string version = preset.nearest_version(server_.version);
+    if (version.empty() || version == preset.version) return;
+    out_.engine.set("version", version);
+    if (version == server_.version) return;
+    out_.notes.push_back(fmt::format(
+        "it is {} {}, and the preset {} describes {} to {}; taken as {}", preset.product,
+        server_.version, preset.name, preset.oldest, preset.newest, version));
   }
 
   /// The number of a flag, or `otherwise` where it is not given.
@@ -179,18 +173,8 @@ class TableFiller {
     if (named && named->needs_whole_experts() && attention > 1) experts = stage;
     if (!model_.moe) return;
     if (experts > 1) out_.layout.set("expert_parallel", experts);
-    if (exchange.empty()) exchange = exchange_of_version();
     if (attention > 1 && !exchange.empty()) out_.layout.set("expert_exchange", exchange);
     if (experts > 1 && is_on(flags.balance)) fill_balance();
-  }
-
-  /// What this version does, where the preset's does something else; else "".
-  [[nodiscard]] std::string exchange_of_version() const {
-    const auto framework = launcher_.preset.framework();
-    if (!framework || server_.version.empty() || server_.version == launcher_.preset.version)
-      return "";
-    const std::string name = fmt::format("{}-{}", enum_name(*framework), server_.version);
-    return is_exchange_name(name) ? name : "";
   }
 
   void fill_balance() {

@@ -6,6 +6,7 @@
 
 #include "models/transformer.hpp"
 #include "sim/base/nearest_name.hpp"
+#include "sim/scenario/engine_preset.hpp"
 #include "sim/scenario/recorded_formats.hpp"
 #include "sim/scenario/recorded_names.hpp"
 
@@ -21,13 +22,24 @@ constexpr auto engine_names = std::to_array<EngineName>(
 constexpr auto summed_keys =
     std::to_array<std::string_view>({"sequences_max", "batch_tokens_max", "chunk_tokens"});
 
-std::string preset_of(const ClosedLoopPoint& point) {
+std::string preset_named(const ClosedLoopPoint& point) {
   std::vector<std::string_view> known;
   for (const EngineName& name : engine_names) {
     if (name.recorded == point.engine) return std::string(name.preset);
     known.push_back(name.recorded);
   }
   throw ConfigError(point.position, unknown_name_message("backend", point.engine, known));
+}
+
+/// A version that is none of the engine's (rows name Dynamo's too) says nothing.
+Value engine_table(const ClosedLoopPoint& point) {
+  Value engine;
+  const std::string name = preset_named(point);
+  engine.set("preset", name);
+  const EnginePreset preset = load_engine_preset(name, point.position);
+  if (!point.version.empty() && preset.nearest_version(point.version) == point.version)
+    engine.set("version", point.version);
+  return engine;
 }
 
 void set_layout(Value& table, const MeasuredLayout& layout) {
@@ -109,11 +121,10 @@ Value ServerSettings::workload_table(const ClosedLoopPoint& point) const {
 }
 
 Value ServerSettings::scenario(const ClosedLoopPoint& point) const {
-  Value cluster, engine, scenario;
+  Value cluster, scenario;
   const int gpus = point.layout.gpus() + (point.prefill ? point.prefill->gpus() : 0);
   cluster.set("name", choices_.cluster.empty() ? cluster_called(point.system, gpus, point.position)
                                                : choices_.cluster);
-  engine.set("preset", preset_of(point));
   scenario.set("model", model_table(point));
   scenario.set("cluster", std::move(cluster));
   if (point.prefill) {
@@ -126,7 +137,7 @@ Value ServerSettings::scenario(const ClosedLoopPoint& point) const {
     set_layout(deployment, point.layout);
     scenario.set("deployment", std::move(deployment));
   }
-  scenario.set("engine", std::move(engine));
+  scenario.set("engine", engine_table(point));
   scenario.set("workload", workload_table(point));
   for (const ServerRule* rule : rules_for(point)) {
     for (const auto& [table, settings] : rule->tables) {

@@ -1,12 +1,12 @@
 #include "sim/scenario/engine_choices.hpp"
 
-#include "sim/scenario/engine_preset.hpp"
+#include "sim/scenario/tables.hpp"
 
 namespace foretoken {
 
 std::string version_of(const Scenario& scenario) {
   if (scenario.engine.preset.empty()) return "";
-  const EnginePreset preset = load_engine_preset(scenario.engine.preset, {});
+  const EnginePreset preset = preset_of(scenario);
   return preset.framework() == scenario.execution.implementation.framework ? preset.version : "";
 }
 

@@ -1,8 +1,9 @@
 // Engines as people run them: a preset is what one engine does when nobody sets a flag, as values
 // of the [engine] table, each with the place in the engine it was taken from. Some depend on the
-// GPU, so a preset is a list of groups with conditions, the last one that holds wins. A preset also
-// knows what the engine itself calls these things, so that its flags can stand in a scenario.
-// Presets are TOML files (presets/*.toml, embedded) and bring no behaviour of their own.
+// GPU or on the engine's version, so a preset is a list of groups with conditions, the last one
+// that holds wins. A preset also knows what the engine itself calls these things, so that its flags
+// can stand in a scenario. Presets are TOML files (presets/*.toml, embedded) and bring no behaviour
+// of their own; one may be based on another (`based_on`) and hold only what differs.
 #pragma once
 
 #include <optional>
@@ -31,9 +32,11 @@ struct PresetGroup {
   Bytes memory_at_least, memory_below;  // of a GPU; 0 = any
   std::string gpu_is_not;               // part of the GPU's name; "" = any
   int tensor_parallel_at_least = 0, pipeline_parallel_at_least = 0;
+  std::string version_at_least, version_before;  // of the engine; "" = any
   std::vector<PresetSetting> settings;
 
-  [[nodiscard]] bool holds(const GpuSpec& gpu, const ParallelLayout& layout) const;
+  [[nodiscard]] bool holds(const GpuSpec& gpu, const ParallelLayout& layout,
+                           std::string_view version) const;
   /// "GPUs from 70 GiB, but a100"; "" = everywhere.
   [[nodiscard]] std::string condition() const;
 };
@@ -59,7 +62,9 @@ struct EngineFlag {
 struct EnginePreset {
   std::string name;  // "vllm-v1", or the path it was loaded from
   std::string summary;
-  std::string product, version;  // "vLLM", "0.19.0"
+  std::string product;
+  std::string version;         // whose settings are asked for; as loaded, the usual one: "0.19.0"
+  std::string oldest, newest;  // versions that it describes: "0.11", "0.32"
   std::vector<PresetGroup> groups;
   std::vector<EngineFlag> flags;
 
@@ -68,6 +73,12 @@ struct EnginePreset {
   /// One value a key: what is set on this GPU and layout.
   [[nodiscard]] std::vector<PresetSetting> settings(const GpuSpec& gpu,
                                                     const ParallelLayout& layout) const;
+  /// The same of another version ("" = of this one). Throws ConfigError at `asked_at` for one that
+  /// it does not describe; "0.32.1" is described where "0.32" is.
+  [[nodiscard]] EnginePreset of_version(const std::string& wanted,
+                                        const SourcePosition& asked_at) const;
+  /// `wanted` where it is described, else the oldest or newest that is; "" for no version at all.
+  [[nodiscard]] std::string nearest_version(const std::string& wanted) const;
   /// The flag called `flag`, or nullptr.
   [[nodiscard]] const EngineFlag* find_flag(std::string_view flag) const;
 };

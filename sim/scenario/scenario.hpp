@@ -92,7 +92,8 @@ struct EnumNames<NetworkMode> {
 };
 
 struct EngineSettings : SchedulerLimits, EngineMemory {
-  std::string preset;  // name or path of an engine_preset.hpp; "" = none
+  std::string preset;   // name or path of an engine_preset.hpp; "" = none
+  std::string version;  // of that engine; "" = the preset's own
   VariantChoice scheduler{"vllm_v1"};
   std::int64_t context_max = 0;  // prompt and output tokens of a request; 0 = the model's
   std::int64_t queue_max = 0;    // requests that wait in an engine; 0 = any number

@@ -74,6 +74,8 @@ void append_options(Value& table, const Value& options);
 /// The keys of [deployment] that each of several pools has for itself, the way back, and what they
 /// mean.
 void read_layout(TableReader& table, Scenario& scenario);
+/// The preset that the scenario names, which it must, at the version that it names.
+EnginePreset preset_of(const Scenario& scenario);
 void append_layout(Value& table, const Scenario& scenario);
 std::vector<KeyNote> layout_notes();
 

@@ -26,6 +26,14 @@ const Keys<EngineSettings>& preset_keys() {
        "Engine whose defaults apply to every key that the table leaves out, by name (foretoken "
        "list) or as a path; the table may then use the engine's own flags. Without one the "
        "defaults are those listed here."},
+      {"version",
+       &S::version,
+       {.fallback = "the preset's",
+        .allowed = "a version that the preset describes",
+        .quiet = true},
+       "Version of that engine, such as \"0.12\": defaults that changed from version to version "
+       "are "
+       "then this one's (foretoken engine show)."},
   };
   return keys;
 }
@@ -83,10 +91,18 @@ std::optional<EnginePreset> read_preset(TableReader& table, const ScenarioOption
   std::optional<EnginePreset> preset;
   preset_keys().read(table, engine);
   const Value* given = table.find("preset");
-  if (given == nullptr || !given->is_string()) return preset;
+  if (given == nullptr || !given->is_string()) {
+    table.expect("version", engine.version.empty(),
+                 "is an engine's; name that in preset = \"vllm-v1\" or so");
+    return preset;
+  }
   std::string& name = engine.preset;
   name = resolve_path(name, table.position("preset"), options);
   table.diagnostics().attempt([&] { preset = load_engine_preset(name, table.position("preset")); });
+  if (preset) {
+    const SourcePosition asked = table.position("version");
+    table.diagnostics().attempt([&] { preset = preset->of_version(engine.version, asked); });
+  }
   return preset;
 }
 
@@ -220,7 +236,7 @@ void keep_over_preset(const Scenario& scenario, Value& engine) {
   if (scenario.engine.preset.empty()) return;
   Value all;
   write_keys(scenario, true, all);
-  const EnginePreset preset = load_engine_preset(scenario.engine.preset, {});
+  const EnginePreset preset = preset_of(scenario);
   for (const PresetSetting& setting :
        preset.settings(scenario.cluster.gpu, scenario.deployment.layout)) {
     const Value* value = all.find(setting.key);
@@ -229,6 +245,10 @@ void keep_over_preset(const Scenario& scenario, Value& engine) {
 }
 
 }  // namespace
+
+EnginePreset preset_of(const Scenario& scenario) {
+  return load_engine_preset(scenario.engine.preset, {}).of_version(scenario.engine.version, {});
+}
 
 Value resolved_engine_table(const Scenario& scenario) {
   Value engine;

@@ -164,12 +164,19 @@ TEST(Import, DockerAndBash) {
       HasSubstr(R"("sequences_max":8)"));
 }
 
-TEST(Import, OlderVersionsScheduleNoStepsAhead) {
-  const LaunchedScenario found =
-      imported("docker run vllm/vllm-openai:v0.11.0 --model Qwen/Qwen3-8B");
-  EXPECT_THAT(table(found, "engine"), HasSubstr(R"("async_scheduling":false)"));
-  ASSERT_EQ(found.notes.size(), 1U);
-  EXPECT_THAT(found.notes[0], HasSubstr("the image is vLLM 0.11.0"));
+TEST(Import, TheImagesVersionIsTheEngines) {
+  const auto of_image = [](const std::string& tag) {
+    return imported("docker run vllm/vllm-openai:v" + tag + " --model Qwen/Qwen3-8B");
+  };
+  EXPECT_THAT(table(of_image("0.11.0"), "engine"), HasSubstr(R"("version":"0.11.0")"));
+  EXPECT_TRUE(of_image("0.11.0").notes.empty());
+  EXPECT_THAT(table(of_image("0.19.0"), "engine"), Not(HasSubstr("version")))
+      << "which is the preset's own";
+  const LaunchedScenario newer = of_image("0.35.0");
+  EXPECT_THAT(table(newer, "engine"), HasSubstr(R"("version":"0.32")"));
+  ASSERT_EQ(newer.notes.size(), 1U);
+  EXPECT_EQ(newer.notes[0],
+            "it is vLLM 0.35.0, and the preset vllm-v1 describes 0.11 to 0.32; taken as 0.32");
 }
 
 // TensorRT-LLM's options in a file: how long prompts wait for those of other attention ranks.

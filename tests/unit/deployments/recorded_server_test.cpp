@@ -77,7 +77,7 @@ TEST(RecordedServer, TheGpuMayBeNamedElsewhere) {
 TEST(RecordedServer, OlderVersionsKeepTheirDefaults) {
   const RecordedServer recorded = of_meta(R"({"model": "Qwen/Qwen3-32B", "vllm_version": "0.12.0",
                   "hardware": {"device_name": "NVIDIA H200"}})");
-  EXPECT_THAT(table(recorded, "engine"), HasSubstr("async_scheduling = false"));
+  EXPECT_THAT(table(recorded, "engine"), HasSubstr("version = \"0.12.0\""));
 }
 
 TEST(RecordedServer, ReadsVllmsLog) {

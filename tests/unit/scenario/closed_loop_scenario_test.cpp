@@ -48,7 +48,8 @@ TEST(ServerSettings, LaterRulesOverrideEarlierOnes) {
   ClosedLoopPoint point = a_point();
   EXPECT_TRUE(servers.is_calibration(point));
   EXPECT_EQ(table_of(servers, point, "engine"),
-            "preset = \"vllm-v1\"\nbatch_tokens_max = 172\nasync_scheduling = false\n"
+            "preset = \"vllm-v1\"\nversion = \"0.12.0\"\nbatch_tokens_max = 172\n"
+            "async_scheduling = false\n"
             "sequences_max = 8\n");
   EXPECT_NE(table_of(servers, point, "workload").find("requests = 24"), std::string::npos);
   point.layout.tensor = 2;
