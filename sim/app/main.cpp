@@ -92,6 +92,7 @@ int run(int argc, char** argv) {
   add_diagnose(program, chosen);
   add_dispatch(program, chosen);
   add_validate(program, chosen);
+  add_calibrate_host(program, chosen);
   add_import(program, chosen);
   add_traffic(program, chosen);
   add_gpu(program, chosen);

@@ -30,6 +30,7 @@ void add_select(CLI::App& program, Action& chosen);
 void add_diagnose(CLI::App& program, Action& chosen);
 void add_dispatch(CLI::App& program, Action& chosen);
 void add_validate(CLI::App& program, Action& chosen);
+void add_calibrate_host(CLI::App& program, Action& chosen);
 void add_gpu(CLI::App& program, Action& chosen);
 void add_model(CLI::App& program, Action& chosen);
 void add_cluster(CLI::App& program, Action& chosen);

@@ -6,17 +6,14 @@
 #include <memory>
 
 #include "sim/app/closed_loop_validation.hpp"
-#include "sim/app/launch_source.hpp"
-#include "sim/app/named_files.hpp"
 #include "sim/app/progress_bar.hpp"
+#include "sim/app/recorded_run.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
-#include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
-#include "sim/deployments/recorded_server.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/report/page.hpp"
 #include "sim/run/kernel_sampler.hpp"
@@ -30,9 +27,7 @@ namespace {
 
 struct ValidateOptions {
   std::string folder;  // or the file of the requests
-  LaunchSource launched;
-  std::string model, cluster;
-  std::vector<std::string> overrides;
+  RecordedSource source;
   std::string out_folder;
   std::string report_path, steps_path;
   bool json = false;
@@ -40,73 +35,8 @@ struct ValidateOptions {
   ClosedLoopOptions closed_loop;
 };
 
-std::filesystem::path folder_of(const ServedRun& measured) {
-  const std::filesystem::path folder = measured.file.parent_path();
-  return folder.empty() ? "." : folder;
-}
-
-/// The scenario that `foretoken serve` recorded.
-RecordedServer own_server(const ValidateOptions& options, const std::filesystem::path& scenario) {
-  RecordedServer recorded{load_toml(scenario), {}};
-  const auto name = [&](std::string_view table, const std::string& chosen) {
-    if (!chosen.empty())
-      apply_changes(recorded.scenario, {{fmt::format("{}.name", table), chosen}});
-  };
-  name("model", options.model);
-  name("cluster", options.cluster);
-  return recorded;
-}
-
-/// What served the requests: a launch line that is given, or whatever lies beside them.
-RecordedServer server_of(const ValidateOptions& options, const ServedRun& measured) {
-  const RecordedChoices choices{options.model, options.cluster, measured.model};
-  if (!options.launched.from.empty()) {
-    LaunchSource source = options.launched;
-    source.model = options.model;
-    source.cluster = options.cluster;
-    return recorded_server(servers_from(source));
-  }
-  const std::filesystem::path folder = folder_of(measured);
-  const bool is_own = !std::filesystem::exists(folder / "meta.json") &&
-                      std::filesystem::exists(folder / "scenario.toml");
-  return is_own ? own_server(options, folder / "scenario.toml")
-                : find_recorded_server(folder, choices);
-}
-
-/// Requests come when they came; a fixed number of users waits for the simulated answers.
-Value workload_of(const ServedRun& measured) {
-  Value workload;
-  workload.set("arrivals", measured.users ? "closed_loop" : "trace");
-  if (measured.users) {
-    workload.set("users", *measured.users);
-    workload.set("requests", static_cast<std::int64_t>(measured.requests.size()));
-  }
-  workload.set("trace", measured.file.string());
-  return workload;
-}
-
-Scenario scenario_of(const ValidateOptions& options, const ServedRun& measured,
-                     std::vector<std::string>& notes) {
-  RecordedServer recorded = server_of(options, measured);
-  recorded.scenario.set("workload", workload_of(measured));
-  apply_changes(recorded.scenario, parse_changes(options.overrides));
-  std::ranges::move(recorded.notes, std::back_inserter(notes));
-  if (measured.failed > 0) {
-    notes.push_back(fmt::format("{} requests failed when the run was recorded, and are left out",
-                                measured.failed));
-  }
-  return read_scenario(recorded.scenario, {".", false});
-}
-
 Outputs validation_outputs(const ValidateOptions& options, const ServedRun& measured) {
-  const std::filesystem::path folder = folder_of(measured);
-  std::vector<std::filesystem::path> inputs = inputs_of(options.launched);
-  for (const std::filesystem::path& input :
-       {measured.file, folder / "meta.json", folder / "scenario.toml",
-        std::filesystem::path(options.model), std::filesystem::path(options.cluster)}) {
-    inputs.push_back(input);
-  }
-  Outputs outputs(inputs);
+  Outputs outputs(inputs_of(options.source, measured));
   if (!options.out_folder.empty()) {
     outputs.expect_in(options.out_folder, {"validation.json", "distributions.svg", "report.json",
                                            "requests.csv", "scenario.toml"});
@@ -120,7 +50,7 @@ int validate(const ValidateOptions& options) {
   const ServedRun measured = load_served_run(options.folder);
   Outputs outputs = validation_outputs(options, measured);
   std::vector<std::string> notes;
-  const Scenario scenario = scenario_of(options, measured, notes);
+  const Scenario scenario = scenario_of(options.source, measured, notes);
   ProgressBar bar(!options.quiet && can_rewrite(stderr));
   RunOptions run_options;
   KernelSampler kernels;
@@ -168,9 +98,9 @@ int validate(const ValidateOptions& options) {
 /// What both kinds of input share.
 ClosedLoopOptions closed_loop_options(const ValidateOptions& options) {
   ClosedLoopOptions closed_loop = options.closed_loop;
-  closed_loop.model = options.model;
-  closed_loop.cluster = options.cluster;
-  closed_loop.overrides = options.overrides;
+  closed_loop.model = options.source.model;
+  closed_loop.cluster = options.source.cluster;
+  closed_loop.overrides = options.source.overrides;
   closed_loop.json = options.json;
   closed_loop.quiet = options.quiet;
   closed_loop.report_path = options.report_path;
@@ -208,17 +138,19 @@ void add_validate(CLI::App& program, Action& chosen) {
                    "Parallel simulations (default: one per CPU)")
       ->check(above_zero())
       ->needs(table);
-  command->add_option("--model", options->model,
+  command->add_option("--model", options->source.model,
                       "Model: name, TOML file or config.json (default: as recorded)");
-  command->add_option("--cluster", options->cluster,
+  command->add_option("--cluster", options->source.cluster,
                       "Cluster: name or TOML file (default: the recorded GPUs)");
   CLI::Option* from =
-      command->add_option("--from", options->launched.from,
+      command->add_option("--from", options->source.launched.from,
                           "What served it: a launch line in quotes, a script or a manifest");
   from->excludes(table);
-  command->add_option("--service", options->launched.service, "The one server of it that is meant")
+  command
+      ->add_option("--service", options->source.launched.service,
+                   "The one server of it that is meant")
       ->needs(from);
-  add_set_option(*command, options->overrides);
+  add_set_option(*command, options->source.overrides);
   command
       ->add_option("--steps", options->steps_path,
                    "Write every engine step to this file (JSON lines)")

@@ -72,7 +72,7 @@ const std::map<std::string, Names> libraries = {
     {"boost/math/distributions/", {"sim/planner", "sim/report", "workloads"}},
     {"sqlite3.h", {"sim/planner"}},
     {"mpi.h", {"sim/app"}},
-    {"Eigen/", {"kernels/networks", "kernels/tiles", "calibration"}},
+    {"Eigen/", {"kernels/networks", "kernels/tiles", "sim/run", "calibration"}},
     {"cuda", {"calibration/measure"}},
 };
 

@@ -1,0 +1,85 @@
+#include "sim/app/recorded_run.hpp"
+
+#include <algorithm>
+
+#include "sim/base/change.hpp"
+#include "sim/base/toml.hpp"
+#include "sim/deployments/recorded_server.hpp"
+#include "sim/library/foretoken.hpp"
+
+namespace foretoken {
+namespace {
+
+/// The scenario that `foretoken serve` recorded.
+RecordedServer own_server(const RecordedSource& source, const std::filesystem::path& scenario) {
+  RecordedServer recorded{load_toml(scenario), {}};
+  const auto name = [&](std::string_view table, const std::string& chosen) {
+    if (!chosen.empty())
+      apply_changes(recorded.scenario, {{fmt::format("{}.name", table), chosen}});
+  };
+  name("model", source.model);
+  name("cluster", source.cluster);
+  return recorded;
+}
+
+/// What served the requests: a launch line that is given, or whatever lies beside them.
+RecordedServer server_of(const RecordedSource& source, const ServedRun& measured) {
+  const RecordedChoices choices{source.model, source.cluster, measured.model};
+  if (!source.launched.from.empty()) {
+    LaunchSource launched = source.launched;
+    launched.model = source.model;
+    launched.cluster = source.cluster;
+    return recorded_server(servers_from(launched));
+  }
+  const std::filesystem::path folder = folder_of(measured);
+  const bool is_own = !std::filesystem::exists(folder / "meta.json") &&
+                      std::filesystem::exists(folder / "scenario.toml");
+  return is_own ? own_server(source, folder / "scenario.toml")
+                : find_recorded_server(folder, choices);
+}
+
+/// Requests come when they came; a fixed number of users waits for the simulated answers.
+Value workload_of(const ServedRun& measured) {
+  Value workload;
+  workload.set("arrivals", measured.users ? "closed_loop" : "trace");
+  if (measured.users) {
+    workload.set("users", *measured.users);
+    workload.set("requests", static_cast<std::int64_t>(measured.requests.size()));
+  }
+  workload.set("trace", measured.file.string());
+  return workload;
+}
+
+}  // namespace
+
+std::filesystem::path folder_of(const ServedRun& measured) {
+  const std::filesystem::path folder = measured.file.parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+Scenario scenario_of(const RecordedSource& source, const ServedRun& measured,
+                     std::vector<std::string>& notes) {
+  RecordedServer recorded = server_of(source, measured);
+  recorded.scenario.set("workload", workload_of(measured));
+  apply_changes(recorded.scenario, parse_changes(source.overrides));
+  std::ranges::move(recorded.notes, std::back_inserter(notes));
+  if (measured.failed > 0) {
+    notes.push_back(fmt::format("{} requests failed when the run was recorded, and are left out",
+                                measured.failed));
+  }
+  return read_scenario(recorded.scenario, {".", false});
+}
+
+std::vector<std::filesystem::path> inputs_of(const RecordedSource& source,
+                                             const ServedRun& measured) {
+  const std::filesystem::path folder = folder_of(measured);
+  std::vector<std::filesystem::path> inputs = inputs_of(source.launched);
+  for (const std::filesystem::path& input :
+       {measured.file, folder / "meta.json", folder / "scenario.toml",
+        std::filesystem::path(source.model), std::filesystem::path(source.cluster)}) {
+    inputs.push_back(input);
+  }
+  return inputs;
+}
+
+}  // namespace foretoken
