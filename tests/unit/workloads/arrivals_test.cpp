@@ -168,6 +168,23 @@ TEST(Arrivals, ClosedLoopUsersWhoThinkEquallyComeInOrder) {
   EXPECT_EQ(source->next()->arrival.value(), 4.0);
 }
 
+TEST(Arrivals, ClosedLoopUsersComeOneAfterTheOtherWhileItRampsUp) {
+  const auto result =
+      read("arrivals = \"closed_loop\"\nusers = 4\nramp_up = \"8 s\"\nrequests = 6" +
+           std::string(lengths));
+  ASSERT_EQ(result.errors, "");
+  const auto source = result.workload->start(RandomStreams(1));
+  EXPECT_EQ(source->next()->arrival.value(), 0.0);
+  EXPECT_EQ(source->next()->arrival.value(), 2.0);
+  source->on_finished(RequestId{0}, Seconds(2.5));
+  const auto again = source->next_follow_up();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->arrival.value(), 2.5) << "before the third user's first";
+  EXPECT_EQ(source->next()->arrival.value(), 4.0);
+  EXPECT_EQ(source->next()->arrival.value(), 6.0);
+  EXPECT_FALSE(source->next());
+}
+
 TEST(Arrivals, ClosedLoopSendsNothingAfterTheDuration) {
   const auto result =
       read("arrivals = \"closed_loop\"\nusers = 1\nduration = \"10 s\"" + std::string(lengths));

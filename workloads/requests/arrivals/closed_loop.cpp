@@ -1,9 +1,9 @@
-// A closed loop: `users` people send a request at time 0; each sends the next one `think_time`
-// after the answer to the last. Load follows the server's speed and never piles up, which is how
-// most published serving benchmarks ("concurrency 64") drive a server. With think_time drawn from a
-// distribution, users who were served together do not come back together: clients take their time
-// over an answer, and where nothing tells equal requests apart, these few milliseconds decide
-// whether prompts meet in a step for ever after.
+// A closed loop: `users` people send a request at time 0, or within `ramp_up`; each sends the next
+// one `think_time` after the answer to the last. Load follows the server's speed and never piles
+// up, which is how most published serving benchmarks ("concurrency 64") drive a server. With
+// think_time drawn from a distribution, users who were served together do not come back together:
+// clients take their time over an answer, and where nothing tells equal requests apart, these few
+// milliseconds decide whether prompts meet in a step for ever after.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -17,6 +17,7 @@ namespace {
 struct ClosedLoopConfig {
   int users = 1;
   TimeDistribution think_time;
+  Seconds ramp_up;
 };
 
 const Keys<ClosedLoopConfig>& closed_loop_keys() {
@@ -36,6 +37,13 @@ const Keys<ClosedLoopConfig>& closed_loop_keys() {
        {},
        "Pause of a user between an answer and the next request. At 0 the server always has as many "
        "requests as there are users."},
+      {"ramp_up",
+       &S::ramp_up,
+       {.range = not_negative(), .quiet = true},
+       "Time over which the users send their first requests, one after the other at equal "
+       "intervals (GuideLLM's rampup, AIPerf's --concurrency-ramp-duration). At 0 all send at "
+       "once, as vLLM's, SGLang's and InferenceMAX's clients do, and prompts queue at the "
+       "beginning."},
   };
   return keys;
 }
@@ -44,7 +52,8 @@ class ClosedLoopTimes final : public ArrivalTimes {
  public:
   ClosedLoopTimes(const ClosedLoopConfig& config, RandomStream random)
       : think_time_(config.think_time), random_(random) {
-    for (int user = 0; user < config.users; ++user) send_at(Seconds(0.0));
+    for (int user = 0; user < config.users; ++user)
+      send_at(config.ramp_up * (static_cast<double>(user) / config.users));
   }
 
   std::optional<Arrival> next() override {
@@ -87,7 +96,9 @@ class ClosedLoop final : public ArrivalProcess {
   }
   void describe(Value& table) const override { closed_loop_keys().write(config_, table); }
   bool waits_for_answers() const override { return true; }
-  bool overtakes() const override { return !config_.think_time.is_fixed(); }
+  bool overtakes() const override {
+    return !config_.think_time.is_fixed() || config_.ramp_up > Seconds(0.0);
+  }
 
  private:
   ClosedLoopConfig config_;
