@@ -243,9 +243,10 @@ void add_simulate(CLI::App& program, Action& chosen) {
       ->add_flag("--trace-tokens", options->trace_tokens,
                  "Draw flow arrows to every token, not only to the first")
       ->needs(trace);
-  command->add_option("--intervals", options->intervals,
-                      "90 % intervals for kernel-price error: estimate (default; from this run), "
-                      "simulate (two more runs, which captures queueing) or none");
+  command->add_option(
+      "--intervals", options->intervals,
+      "90 % intervals for kernel-price error: auto (default), estimate (from this run), "
+      "simulate (two more runs, which captures queueing) or none");
   command->add_flag("--json", options->json, "Print only the JSON of report.json");
   command->add_flag("--skip-bad-lines", options->skip_bad_lines,
                     "Skip malformed trace lines and count them");

@@ -108,6 +108,7 @@ inline std::string_view quantity_noun(Bytes) { return "size"; }
 inline std::string_view quantity_noun(BytesPerSecond) { return "bandwidth"; }
 inline std::string_view quantity_noun(PerSecond) { return "rate"; }
 inline std::string_view quantity_noun(DollarsPerHour) { return "price"; }
+inline std::string_view quantity_noun(Watts) { return "power"; }
 
 /// Numbers are compared as they are in their base unit; what is no number is always within.
 template <class T>

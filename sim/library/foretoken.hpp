@@ -54,7 +54,8 @@ struct Answer {
 Answer simulate(const Question& question, const Catalogs& catalogs = {});
 
 /// run_scenario() in this process, and with [run] intervals = "simulate" two more runs in children
-/// meanwhile, with prices as short and as long as they may be.
+/// meanwhile, with prices as short and as long as they may be; with "auto" after it, and only where
+/// it was at the edge of what the GPUs can do.
 Report run_with_intervals(const Scenario& scenario, const Catalogs& catalogs = {},
                           const RunOptions& options = {});
 

@@ -12,6 +12,7 @@
 #include "sim/base/enum_names.hpp"
 #include "sim/base/value.hpp"
 #include "sim/report/request_row.hpp"
+#include "sim/report/running_costs.hpp"
 #include "sim/report/step_error.hpp"
 
 namespace foretoken {
@@ -267,12 +268,10 @@ struct Report {
   std::optional<Network> network;
   std::optional<Fleet> fleet;  // of all pools; up_max is the sum of each one's most
 
-  struct Cost {
-    double per_hour = 0;                              // USD; of what was up in the steady state
-    std::optional<double> per_million_output_tokens;  // USD; nullopt = there were none
-  };
+  using Cost = CostFigures;
   std::optional<Cost> cost;
-  std::optional<double> energy_j_per_token;
+  std::optional<double> energy_j_per_token;  // by output tokens
+  std::optional<EnergyFigures> energy;
 
   std::vector<TimelinePoint> timeline;
   double timeline_interval_s = 0;

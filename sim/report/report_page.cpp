@@ -128,7 +128,8 @@ void add_tiles(ReportPage& page, const Report& report) {
                    fmt::format("batch mean {}, max {}", grouped(report.batch_mean, 1),
                                grouped(report.batch_max))});
   if (report.energy_j_per_token) {
-    tiles.push_back({"Energy", brief(*report.energy_j_per_token), "J/token", "of output"});
+    tiles.push_back({"Energy", brief(*report.energy_j_per_token), "J/token",
+                     report.energy ? brief(report.energy->per_request_j) + " J a request" : ""});
   }
   page.tiles(tiles);
 }

@@ -255,7 +255,9 @@ class ReportText {
       result += facts("cost", parts);
     }
     if (report_.energy_j_per_token) {
-      result += facts("energy", {brief(*report_.energy_j_per_token) + " J per output token"});
+      std::vector<std::string> parts = {brief(*report_.energy_j_per_token) + " J per output token"};
+      if (report_.energy) parts.push_back(brief(report_.energy->per_request_j) + " J a request");
+      result += facts("energy", parts);
     }
     return result;
   }

@@ -166,6 +166,14 @@ void members(Archive& a, Report::Cost& cost) {
 }
 
 template <class Archive>
+void members(Archive& a, EnergyFigures& energy) {
+  a("per_request_j", energy.per_request_j);
+  a("steps_j", energy.steps_j);
+  a("idle_j", energy.idle_j);
+  a("host_j", energy.host_j);
+}
+
+template <class Archive>
 void members(Archive& a, Report::Pool& pool) {
   a("role", pool.role);
   a("gpu", pool.gpu);
@@ -288,6 +296,7 @@ void add_extras(Archive& a, Report& report) {
   a("host", report.host);
   a("cost", report.cost);
   a("energy_j_per_token", report.energy_j_per_token);
+  a("energy", report.energy);
 }
 
 }  // namespace

@@ -9,8 +9,20 @@
 namespace foretoken {
 namespace {
 
-/// Above, a queue of requests that come at their own pace grows by a few per cent of time.
-constexpr double busy_at_the_edge = 0.99;
+/// Where so large a share of requests waits for so many times between tokens, GPUs that are hardly
+/// ever idle have no time to spare: batching alone keeps them busy at any load.
+constexpr double busy_at_the_edge = 0.99, queued_at_the_edge = 0.05, steps_of_a_queue = 10;
+
+/// Share of the requests that waited to begin for longer than for a few steps to end.
+double queued_share(const Report& report) {
+  const double longest_s = steps_of_a_queue * report.itl_ms.mean * 1e-3;
+  const auto queued = std::ranges::count_if(report.rows, [&](const RequestRow& row) {
+    return row.scheduled_s && *row.scheduled_s - row.arrival_s > longest_s;
+  });
+  return report.rows.empty()
+             ? 0
+             : static_cast<double>(queued) / static_cast<double>(report.rows.size());
+}
 
 const Value* engine_key(const Report& report, std::string_view key) {
   const Value* engine = report.scenario.find("engine");
@@ -41,15 +53,23 @@ std::string starved_prompts(const Report& report) {
 }
 
 std::string edge_of_capacity(const Report& report) {
-  const bool is_paced = report.steady.basis == SteadyBasis::arrivals;
-  if (!is_paced || report.gpu_busy < busy_at_the_edge) return "";
+  if (!is_at_edge(report)) return "";
+  const bool is_simulated = report.intervals && report.intervals->is_simulated;
   return fmt::format(
-      "the GPUs are busy {:.1f} % of the time: at this edge a few per cent of load or of prices "
-      "move latencies many times as far; run.intervals = \"simulate\" shows how far",
-      100 * report.gpu_busy);
+      "the GPUs are busy {:.1f} % of the time, and requests queue: at this edge a few per cent of "
+      "load or of prices "
+      "move latencies many times as far; {}",
+      100 * report.gpu_busy,
+      is_simulated ? "the 90 % intervals show how far, from two more runs"
+                   : "run.intervals = \"simulate\" shows how far");
 }
 
 }  // namespace
+
+bool is_at_edge(const Report& report) {
+  return report.steady.basis == SteadyBasis::arrivals && report.gpu_busy >= busy_at_the_edge &&
+         queued_share(report) >= queued_at_the_edge;
+}
 
 std::vector<std::string> run_warnings(const Report& report) {
   std::vector<std::string> warnings;

@@ -9,6 +9,10 @@
 
 namespace foretoken {
 
+/// Whether requests come at their own pace, the GPUs are hardly ever idle and a queue forms: a
+/// little slower, and it grows for as long as the run goes on.
+bool is_at_edge(const Report& report);
+
 /// Sentences; none for most runs.
 std::vector<std::string> run_warnings(const Report& report);
 

@@ -17,6 +17,13 @@ Seconds busy(const SimulatedRun& outcome, std::size_t pool) {
   return outcome.timeline.of_pool(pool).busy - host;
 }
 
+/// For how long its replicas were up, added up.
+Seconds replica_time(const SimulatedRun& outcome, std::size_t pool) {
+  const FleetUsage* usage = outcome.pools.usage(pool);
+  if (usage != nullptr) return usage->up;
+  return outcome.pools.specs()[pool].scenario.deployment.replicas * outcome.ended;
+}
+
 /// Where a pool's replicas come and go: how many there were, and GPU time by what was up.
 std::optional<Report::Fleet> fleet_of(const SimulatedRun& outcome, std::size_t pool) {
   const FleetUsage* usage = outcome.pools.usage(pool);
@@ -56,11 +63,8 @@ double hit_rate(const PrefixTotals& prefixes, std::int64_t tokens) {
 }
 
 double busy_share(const SimulatedRun& outcome, std::size_t pool) {
-  const Deployment& deployment = outcome.pools.specs()[pool].scenario.deployment;
-  const FleetUsage* usage = outcome.pools.usage(pool);
-  const double replica_seconds =
-      usage != nullptr ? usage->up.value() : outcome.ended.value() * deployment.replicas;
-  const double stage_seconds = replica_seconds * deployment.layout.pipeline;
+  const int stages = outcome.pools.specs()[pool].scenario.deployment.layout.pipeline;
+  const double stage_seconds = replica_time(outcome, pool).value() * stages;
   return stage_seconds > 0.0 ? busy(outcome, pool).value() / stage_seconds : 0.0;
 }
 
@@ -117,19 +121,44 @@ void add_cost(const SimulatedRun& outcome, Report& report) {
   report.cost = cost;
 }
 
+/// Idle power where nobody says it, of the board's limit: fitted with the energy of products
+/// (kernels/estimators/tensor_energy.hpp), whose clocks stay up between steps.
+constexpr double idle_share = 0.19;
+
+/// What a pool's GPUs and nodes draw from the beginning to the end.
+EnergyFigures energy_of(const SimulatedRun& outcome, std::size_t pool) {
+  const Scenario& scenario = outcome.pools.specs()[pool].scenario;
+  const ParallelLayout& layout = scenario.deployment.layout;
+  const PowerSettings& power = scenario.power;
+  const Watts board = power.cap > Watts(0.0) ? power.uncapped : scenario.cluster.gpu.power;
+  const Watts idle = power.idle > Watts(0.0) ? power.idle : idle_share * board;
+  const Seconds in_steps = layout.stage_ranks() * busy(outcome, pool);
+  const Seconds up = layout.ranks() * replica_time(outcome, pool);
+  EnergyFigures energy;
+  energy.steps_j = (scenario.cluster.gpu.power * in_steps).value();
+  energy.idle_j = (idle * std::max(Seconds(0.0), up - in_steps)).value();
+  energy.host_j = (power.host * (up / scenario.cluster.node.gpus)).value();
+  return energy;
+}
+
 void add_energy(const SimulatedRun& outcome, Report& report) {
   double tokens = 0;
   for (const RequestRecord& record : outcome.timeline.requests()) {
     tokens += static_cast<double>(record.output_tokens);
   }
-  Joules energy;
+  EnergyFigures all;
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
-    const Scenario& scenario = outcome.pools.specs()[pool].scenario;
-    if (!(scenario.cluster.gpu.power > Watts(0.0))) return;
-    const int gpus_a_stage = scenario.deployment.layout.stage_ranks();
-    energy += scenario.cluster.gpu.power * (gpus_a_stage * busy(outcome, pool));
+    if (!(outcome.pools.specs()[pool].scenario.cluster.gpu.power > Watts(0.0))) return;
+    const EnergyFigures part = energy_of(outcome, pool);
+    all.steps_j += part.steps_j;
+    all.idle_j += part.idle_j;
+    all.host_j += part.host_j;
   }
-  if (tokens > 0.0) report.energy_j_per_token = energy.value() / tokens;
+  const double joules = all.steps_j + all.idle_j + all.host_j;
+  if (tokens > 0.0) report.energy_j_per_token = joules / tokens;
+  const auto completed = static_cast<double>(report.requests.completed);
+  if (completed > 0.0) all.per_request_j = joules / completed;
+  report.energy = all;
 }
 
 void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& report) {

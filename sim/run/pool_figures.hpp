@@ -22,7 +22,7 @@ std::vector<NamedCount> memory_pieces(const DeployedEngine& engine);
 void add_fleet(const SimulatedRun& outcome, Report& report);
 /// Needs the report's steady state and throughput.
 void add_cost(const SimulatedRun& outcome, Report& report);
-/// Board power while a step runs, by all tokens that anybody got; idle power is left out.
+/// The power limit while a step runs, idle power else, and what nodes draw beside their GPUs.
 void add_energy(const SimulatedRun& outcome, Report& report);
 /// Each pool by itself; nothing where there is one without a name.
 void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& report);

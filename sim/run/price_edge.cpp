@@ -26,7 +26,8 @@ void stretch_steps(Scenario& kind, PriceEdge edge) {
 
 PricedBy priced_by(const Scenario& scenario) {
   const WeightFormats formats = scenario.execution.formats();
-  return {scenario.predictor.name, scenario.cluster_scale.empty() ? scenario.cluster.gpu.name : "",
+  const bool is_sold = scenario.cluster_scale.empty() && !(scenario.power.cap > Watts(0.0));
+  return {scenario.predictor.name, is_sold ? scenario.cluster.gpu.name : "",
           std::string(enum_name(formats.linear)), std::string(enum_name(formats.experts))};
 }
 

@@ -8,8 +8,8 @@
 
 namespace foretoken {
 
-/// Of replicas of one kind: a pool's scenario, or one without pools. Hardware that nobody sells was
-/// never measured, whatever part it was made from.
+/// Of replicas of one kind: a pool's scenario, or one without pools. Hardware that nobody sells, or
+/// at a power cap, was never measured, whatever part it was made from.
 PricedBy priced_by(const Scenario& scenario);
 
 enum class PriceEdge { shortest, longest };

@@ -256,7 +256,8 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_network(outcome, report);
   report.memory_bytes = memory_pieces(outcome.pools.engine(first_decoding(outcome.pools)));
   report.event_fingerprint = outcome.counters.fingerprint;
-  if (scenario.run.intervals == IntervalSource::estimate) {
+  if (scenario.run.intervals == IntervalSource::estimate ||
+      scenario.run.intervals == IntervalSource::automatic) {
     report.intervals = estimate_intervals(scenario, outcome.timeline, outcome.pools, report);
   }
   report.rows = request_rows(outcome.timeline);

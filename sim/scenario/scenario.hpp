@@ -103,17 +103,28 @@ struct EngineSettings : SchedulerLimits, EngineMemory {
 
 /// Where the intervals of a report's figures come from: from the run itself, which costs next to
 /// nothing; from two more runs, with prices as low and as high as they may be; or nowhere.
-enum class IntervalSource { estimate, simulate, none };
+/// automatic: from two more runs where the GPUs are so busy that queues may tip over, else from the
+/// run itself.
+enum class IntervalSource { automatic, estimate, simulate, none };
 template <>
 struct EnumNames<IntervalSource> {
-  static constexpr auto names = std::to_array<std::string_view>({"estimate", "simulate", "none"});
+  static constexpr auto names =
+      std::to_array<std::string_view>({"auto", "estimate", "simulate", "none"});
 };
 
 struct RunSettings {
   std::uint64_t seed = 1;
-  IntervalSource intervals = IntervalSource::estimate;
+  IntervalSource intervals = IntervalSource::automatic;
   Seconds warmup;                  // requests that arrive before are served but not counted
   std::optional<Seconds> horizon;  // the run is cut here; nullopt = until the last request ends
+};
+
+/// What machines draw, as keys of [cluster]. 0 = not said.
+struct PowerSettings {
+  Watts cap;       // of a GPU, below its board's limit
+  Watts idle;      // of a GPU while no step runs
+  Watts host;      // of a node beside its GPUs
+  Watts uncapped;  // the board's own limit, where a cap lowers it
 };
 
 struct PoolSpec;
@@ -124,6 +135,7 @@ struct Scenario {
   Transformer model;
   ClusterSpec cluster;                        // as scaled
   std::vector<ScaledQuantity> cluster_scale;  // [cluster.scale]: hardware that nobody sells
+  PowerSettings power;
   NetworkMode network = NetworkMode::automatic;
   ExecutionSettings execution;
   Deployment deployment;

@@ -364,8 +364,10 @@ def check_steps(run):
         tokens = sum(row.output for row in run.rows)
         equal(tokens > 0, "energy_j_per_token" in report, "energy_j_per_token is there")
         if tokens:
-            near((busy - waiting) * ranks * run.power / tokens, report["energy_j_per_token"], "energy_j_per_token", slack,
-                 1e-6)
+            energy = report["energy"]
+            near((busy - waiting) * ranks * run.power, energy["steps_j"], "energy.steps_j", slack, 1e-6)
+            joules = energy["steps_j"] + energy["idle_j"] + energy["host_j"]
+            near(joules / tokens, report["energy_j_per_token"], "energy_j_per_token", 1e-6, 1e-6)
     if not 0 <= report["gpu_busy"] <= 1 + EXACT:
         raise Wrong(f"gpu_busy is {report['gpu_busy']}")
 

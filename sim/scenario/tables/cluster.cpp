@@ -27,6 +27,26 @@ const Keys<Scenario>& cluster_keys() {
        &Scenario::cluster_name,
        {.allowed = "a cluster's or GPU's name or path", .required = true},
        "Machines that serve (foretoken cluster list): GPUs, nodes and network."},
+      {"power_cap",
+       [](auto& s) -> decltype(auto) { return (s.power.cap); },
+       {.range = above(0, "must be above 0 W"),
+        .unit = "500 W",
+        .fallback = "the board's limit",
+        .quiet = true},
+       "Power limit of each GPU below its board's (nvidia-smi --power-limit): clocks fall until "
+       "products keep to it, so that prompts take longer; decoding, bound by memory, hardly does."},
+      {"idle_power",
+       [](auto& s) -> decltype(auto) { return (s.power.idle); },
+       {.range = not_negative(),
+        .unit = "130 W",
+        .fallback = "19 % of the board's limit",
+        .quiet = true},
+       "What a GPU draws while no step runs, for the energy in the report."},
+      {"host_power",
+       [](auto& s) -> decltype(auto) { return (s.power.host); },
+       {.range = not_negative(), .unit = "2 kW", .fallback = "0 W (not counted)", .quiet = true},
+       "What a node draws beside its GPUs (CPUs, memory, network cards, fans), for the energy in "
+       "the report. A DGX H100 may draw 10.2 kW, 5.6 kW of it by its GPUs."},
       {"network",
        &Scenario::network,
        {.quiet = true},
@@ -54,6 +74,25 @@ void scale(const Value* factors, TableReader& table, Scenario& scenario) {
   }
 }
 
+/// A cap is the board's limit as prices know it: the clocks that it leaves follow from that.
+void cap_power(TableReader& table, Scenario& scenario) {
+  PowerSettings& power = scenario.power;
+  power.uncapped = scenario.cluster.gpu.power;
+  if (!(power.cap > Watts(0.0))) return;
+  constexpr double least = 0.25;  // of the board's limit; drivers take no less
+  const auto cap = [&](GpuSpec& gpu) {
+    table.expect("power_cap", gpu.power > Watts(0.0),
+                 fmt::format("GPU '{}' has no power limit to lower", gpu.name));
+    table.expect(
+        "power_cap", power.cap <= gpu.power && power.cap >= least * gpu.power,
+        fmt::format("is {:.0f} W, and {} can be limited from {:.0f} to {:.0f} W", power.cap.value(),
+                    gpu.name, least * gpu.power.value(), gpu.power.value()));
+    gpu.power = power.cap;
+  };
+  cap(scenario.cluster.gpu);
+  for (NodeGroup& group : scenario.cluster.groups) cap(group.gpu);
+}
+
 }  // namespace
 
 void read_cluster_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
@@ -63,7 +102,10 @@ void read_cluster_table(TableReader table, const ScenarioOptions& options, Scena
     scenario.cluster_name = resolve_path(scenario.cluster_name, scenario.cluster_position, options);
     const bool is_known = table.diagnostics().attempt(
         [&] { scenario.cluster = load_cluster(scenario.cluster_name, scenario.cluster_position); });
-    if (is_known) scale(table.find("scale"), table, scenario);
+    if (is_known) {
+      scale(table.find("scale"), table, scenario);
+      cap_power(table, scenario);
+    }
   }
   finish(table);
 }

@@ -15,8 +15,10 @@ const Keys<RunSettings>& run_keys() {
        &S::intervals,
        {},
        "Where the report's intervals come from: estimate (from this run's steps, at next to no "
-       "cost), simulate (two more runs, with prices as low and as high as their errors allow) or "
-       "none."},
+       "cost), simulate (two more runs, with prices as low and as high as their errors allow), "
+       "auto (simulate where requests come at their own pace, the GPUs are hardly ever idle and a "
+       "queue forms, which may tip over; else estimate) or none. Studies of many runs take auto as "
+       "estimate."},
       {"warmup",
        &S::warmup,
        {.range = not_negative()},

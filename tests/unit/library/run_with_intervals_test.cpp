@@ -74,6 +74,21 @@ TEST(RunWithIntervals, ChangeNothingElse) {
   EXPECT_EQ(fingerprint("simulate"), none);
 }
 
+// 60 requests a second are more than the GPU can do, half a request a second is nothing.
+TEST(RunWithIntervals, DecideByThemselvesWhetherAQueueMayTipOver) {
+  const auto is_simulated = [](const std::string& rate) {
+    return in_child([&] {
+      const Report report = run_with_intervals(scenario_from(
+          "[model]\nname = \"llama-3.1-8b\"\n[cluster]\nname = \"h200-sxm-1\"\n[workload]\n"
+          "arrivals = \"poisson\"\nrate = \"" +
+          rate + "\"\nrequests = 300\nprompt_tokens = 1000\noutput_tokens = 200\n"));
+      return report.intervals->is_simulated ? 1.0 : 0.0;
+    });
+  };
+  EXPECT_EQ(is_simulated("60 /s"), 1.0);
+  EXPECT_EQ(is_simulated("0.5 /s"), 0.0);
+}
+
 TEST(RunWithIntervals, AreLeftOutOnRequest) { EXPECT_FALSE(run({"run.intervals=none"}).intervals); }
 
 TEST(PriceEdge, StretchesEveryFamilyByItsOwnError) {

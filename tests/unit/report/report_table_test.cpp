@@ -226,6 +226,7 @@ Report any_report(std::uint64_t seed) {
   }
   report.cost = Report::Cost{any_size(random), any_size(random)};
   report.energy_j_per_token = any_size(random);
+  report.energy = EnergyFigures{.per_request_j = any_size(random)};
   return report;
 }
 

@@ -42,6 +42,10 @@ TEST(RunWarnings, BusyGpusUnderAnOpenLoadAreAtTheEdge) {
   Report report = with_engine("");
   report.gpu_busy = 0.998;
   report.steady.basis = SteadyBasis::arrivals;
+  report.itl_ms.mean = 20;
+  for (RequestRow& row : report.rows) row.scheduled_s = row.arrival_s + 0.02;
+  EXPECT_THAT(run_warnings(report), IsEmpty()) << "somebody always decodes, and nobody waits";
+  report.rows[0].scheduled_s = report.rows[0].arrival_s + 0.3;
   EXPECT_THAT(run_warnings(report), ElementsAre(HasSubstr("busy 99.8 % of the time")));
   report.steady.basis = SteadyBasis::service;  // users who wait for their answers
   EXPECT_THAT(run_warnings(report), IsEmpty());
