@@ -124,9 +124,8 @@ TEST(RoutingProperties, PrefixAffinityRoutesEveryRequestAsAPlainReferenceDoes) {
 // Written a second time, as above: the replica taken has the highest score, of all that have it.
 TEST(RoutingProperties, ScoredTakesTheHighestScoreOfAPlainReference) {
   Value root = parse_toml(conversations, "scenario.toml");
-  apply_override(root,
-                 "deployment={replicas=4, router=\"scored\", prefix_weight=3, "
-                 "queue_weight=0, kv_weight=0, requests_weight=2}");
+  apply_changes(root, {Change::parse("deployment={replicas=4, router=\"scored\", prefix_weight=3, "
+                                     "queue_weight=0, kv_weight=0, requests_weight=2}")});
   const Scenario scenario = read_scenario(root, {FORETOKEN_SOURCE_DIR});
   const std::vector<Request> requests = all_requests(scenario);
   const Report report = run_scenario(scenario, Catalogs());

@@ -1,6 +1,7 @@
 // [[failures]] of network cards, switches and links inside nodes: read, refused and written back.
 #include <gtest/gtest.h>
 
+#include "sim/base/change.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -20,7 +21,7 @@ output_tokens = 1
 
 Scenario read(const std::string& text, const std::vector<std::string>& overrides = {}) {
   Value root = parse_toml(text, "s.toml");
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  apply_changes(root, parse_changes(overrides));
   return read_scenario(root, {"."});
 }
 
