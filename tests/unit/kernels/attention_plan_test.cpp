@@ -36,6 +36,10 @@ TEST(attention_plan, is_made_and_scheduled_for_every_price) {
   for (const auto& slices : {std::vector<SequenceSlice>{{1, 900}, {1, 8000}},
                              {{500, 500}, {300, 4000}},
                              {{500, 500}, {1, 8000}}}) {
+    // What larger and smaller problems of the layer cost is asked once.
+    std::vector<SequenceSlice> before = slices;
+    before.back().context_tokens += 1;
+    static_cast<void>(predictor->predict(attention(before), h100));
     counted_calls() = {};
     static_cast<void>(predictor->predict(attention(slices), h100));
     EXPECT_EQ(counted_calls().flash_attention_3, 1);
