@@ -85,6 +85,7 @@ commands = [
      "1x2048", "--decode", "32x2000"],
     ["step", "--model", "deepseek-v3", "--cluster", "h200-sxm-8", "--tp", "8", "--decode", "4x900"],
     ["validate", "examples/served"],
+    ["calibrate-host", "examples/served"],
     ["diagnose", "calibration/datasets/h200/rms_norm.csv"],
 ]
 commands += [(root / "examples" / f"{name}.cmd").read_text().split()
@@ -95,7 +96,7 @@ commands += [(root / "examples" / f"{name}.cmd").read_text().split()
 def subcommands_of(path):
     text = run([*path, "--help"], columns=160)
     listed = text.split("Subcommands:\n")[1].split("\n\n")[0] if "Subcommands:\n" in text else ""
-    names = re.findall(r"^  (\w+) ", listed, re.MULTILINE)
+    names = re.findall(r"^  ([\w-]+) ", listed, re.MULTILINE)
     return [[*path, "--help"]] + [help_ for name in names for help_ in subcommands_of([*path, name])]
 
 
