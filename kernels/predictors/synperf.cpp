@@ -138,6 +138,13 @@ class SynPerf final : public Predictor {
     return trained.empty() ? all : trained;
   }
 
+  /// Networks inside the program answer every predictor alike, so what one has asked for serves the
+  /// next: a plan's children start with what it has asked for itself.
+  [[nodiscard]] static const LargerProblems& larger_of_built_in() {
+    thread_local const LargerProblems larger;
+    return larger;
+  }
+
   /// By a family that has no networks.
   [[nodiscard]] static Prediction first_order(const EstimatorFamily& family, const Kernel& kernel,
                                               const GpuSpec& gpu) {
@@ -160,7 +167,9 @@ class SynPerf final : public Predictor {
       const double time = of.first.time.value();
       return LargerProblems::Price{time + extra, time * std::exp(says.mean) + extra};
     };
-    prediction.time = Seconds(larger_.held(family, kernel, gpu, prediction.time.value(), ask));
+    const LargerProblems& larger =
+        errors_ != nullptr && adaptation == nullptr ? larger_of_built_in() : larger_;
+    prediction.time = Seconds(larger.held(family, kernel, gpu, prediction.time.value(), ask));
     if (adaptation != nullptr) {
       prediction.origin = Origin::adapted;
       prediction.expected_error = expected_error(adaptation->error, answer);
