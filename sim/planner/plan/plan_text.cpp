@@ -33,22 +33,18 @@ std::string gpus_text(const Plan& plan, std::size_t candidate) {
 }
 
 std::string slo_text(const SloTargets& slo) {
-  std::string text;
-  const auto of_class = [](const char* name, const std::optional<Seconds>& target) {
-    return target ? fmt::format(" {} ≤ {}", name, readable(*target)) : "";
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& whose, const auto& targets) {
+    for (const auto& [name, target] :
+         {std::pair("ttft", targets.ttft), std::pair("tpot", targets.tpot),
+          std::pair("e2e", targets.e2e)})
+      if (target) parts.push_back(fmt::format("{}{} ≤ {}", whose, name, readable(*target)));
   };
-  const auto add = [&](const char* name, const std::optional<Seconds>& target) {
-    if (!target) return;
-    text += fmt::format("{}{} ≤ {}", text.empty() ? "" : " · ", name, readable(*target));
-  };
-  add("ttft", slo.ttft);
-  add("tpot", slo.tpot);
-  add("e2e", slo.e2e);
+  add("", slo);
   for (const SloTargets::Class& one : slo.classes)
-    text += fmt::format("{}priority {}:{}{}{}", text.empty() ? "" : " · ", one.priority,
-                        of_class("ttft", one.ttft), of_class("tpot", one.tpot),
-                        of_class("e2e", one.e2e));
-  return text + fmt::format(" for {} of the requests", percent(slo.percentile / 100));
+    add(fmt::format("priority {} ", one.priority), one);
+  return fmt::format("{} for {} of the requests", fmt::join(parts, " · "),
+                     percent(slo.percentile / 100));
 }
 
 double prompt_tokens_mean(const TrafficSample& traffic) {
