@@ -19,7 +19,8 @@ namespace {
 using namespace foretoken;
 
 const std::vector<RunRequest>& requests() {
-  static const std::vector<RunRequest> both = {{{"workload.rate=4 /s"}}, {{"workload.rate=8 /s"}}};
+  static const std::vector<RunRequest> both = {{{Change::parse("workload.rate=4 /s")}},
+                                               {{Change::parse("workload.rate=8 /s")}}};
   return both;
 }
 

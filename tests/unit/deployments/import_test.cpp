@@ -103,11 +103,11 @@ TEST(Import, AttentionRanksAsEachEngineCountsThem) {
   EXPECT_THAT(sglang, HasSubstr(R"("tensor_parallel":2)"));
   EXPECT_THAT(sglang, HasSubstr(R"("data_parallel_attention":8)"));
   EXPECT_THAT(sglang, HasSubstr(R"("expert_exchange":"deepep")"));
-  // Another version than the preset's exchanges tokens its own way.
-  EXPECT_THAT(table(imported("docker run vllm/vllm-openai:v0.10.2 --model deepseek-ai/DeepSeek-V3 "
+  // Another version than the preset's exchanges tokens its own way, which the version says.
+  EXPECT_THAT(table(imported("docker run vllm/vllm-openai:v0.12.0 --model deepseek-ai/DeepSeek-V3 "
                              "-dp 8 --enable-expert-parallel"),
-                    "deployment"),
-              HasSubstr(R"("expert_exchange":"vllm-0.10.2")"));
+                    "engine"),
+              HasSubstr(R"("version":"0.12.0")"));
   // One set of DeepEP's kernels for all steps.
   EXPECT_THAT(table(imported("vllm serve deepseek-ai/DeepSeek-V3 -dp 8 --all2all-backend "
                              "deepep_low_latency"),

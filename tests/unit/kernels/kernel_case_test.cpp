@@ -195,13 +195,13 @@ TEST(KernelCase, KnowsEveryKernelByItsName) {
 }
 
 TEST(KernelCase, NamesTheNearestKernel) {
-  EXPECT_EQ(
-      error_of(R"({"kernel": "gem", "m": 1})"),
-      "cases.jsonl:3: unknown kernel 'gem'; did you mean 'gemm'? Known: gemm, "
-      "batched_gemm, attention, mla, rms_norm, fused_add_rms_norm, silu_and_mul, embedding, "
-      "qk_norm, rope, kv_write, sampling, topk_routing, fused_moe, state_scan, state_convolution, "
-      "key_indexer, sparse_attention, hyper_connection, all_reduce, all_gather, "
-      "reduce_scatter, all_to_all, send_recv, broadcast, expert_dispatch, expert_combine");
+  EXPECT_EQ(error_of(R"({"kernel": "gem", "m": 1})"),
+            "cases.jsonl:3: unknown kernel 'gem'; did you mean 'gemm'? Known: gemm, "
+            "batched_gemm, attention, mla, kv_write, topk_routing, fused_moe, state_scan, "
+            "state_convolution, key_indexer, sparse_attention, hyper_connection, all_reduce, "
+            "all_gather, reduce_scatter, all_to_all, send_recv, broadcast, expert_dispatch, "
+            "expert_combine, rms_norm, fused_add_rms_norm, qk_norm, rope, silu_and_mul, embedding, "
+            "sampling");
   EXPECT_EQ(error_of(R"({"kernel": 7})"),
             "cases.jsonl:3: kernel: must be a string, not an integer");
   EXPECT_EQ(error_of("[1]"),

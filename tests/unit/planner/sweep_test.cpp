@@ -26,7 +26,8 @@ using ::testing::HasSubstr;
 /// TTFT p50 is x + seed; x = 4 cannot be, x = 5 breaks.
 RunOutcome outcome_of(const RunRequest& request) {
   const int x = std::stoi(request.changes[0].value_text());
-  const int seed = request.changes.size() > 1 ? std::stoi(request.changes[1].value_text()) : 0;
+  const auto seeded = std::ranges::find(request.changes, "run.seed", &Change::key);
+  const int seed = seeded == request.changes.end() ? 0 : std::stoi(seeded->value_text());
   if (x == 4) return {RunStatus::infeasible, "four is too many", {}};
   if (x == 5) return {RunStatus::failed, "ended by a signal", {}};
   return {RunStatus::ran, "", made_up_report(1, 100 * x, x + seed)};

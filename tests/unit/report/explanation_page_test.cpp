@@ -28,9 +28,10 @@ LatencyExplanation explanation() {
   first.kernels = {{"gemm", "tensor", 0.05}, {"gemm", "dram", 0.01}, {"kv_write", "dram", 0.02}};
   made.split.after.whole_s = 0.04;
   made.split.after.parts[LatencyCause::own_decode] = 0.04;
-  made.relaxed = {{"one more replica", {"deployment.replicas=2"}, 80.0},
-                  {"half the launch latency", {"a.b=2 us"}, 110.0},
-                  {"twice the KV memory", {"engine.kv_blocks=9"}, std::nullopt, "does not fit"}};
+  made.relaxed = {
+      {"one more replica", {Change::parse("deployment.replicas=2")}, 80.0},
+      {"half the launch latency", {Change::parse("a.b=2 us")}, 110.0},
+      {"twice the KV memory", {Change::parse("engine.kv_blocks=9")}, std::nullopt, "does not fit"}};
   return made;
 }
 

@@ -245,6 +245,7 @@ TEST(ReportTableProperty, NoLineIsWiderThanTheTerminal) {
 TEST(ReportTable, SetsClassesOfRequestsSideBySide) {
   Report report = sample_report();
   EXPECT_THAT(report_table(report, false, 80), Not(HasSubstr("priority")));
+  report.slo.targets.clear();
   report.by_priority = {
       {0, 10, 9, {0, 12.5, 0, 0, 40, 0}, {0, 5, 0, 0, 0, 0}, {0, 800, 0, 0, 900, 0}},
       {2, 20, 20, {0, 1200, 0, 0, 9000, 0}, {0, 6.25, 0, 0, 0, 0}, {0, 3e3, 0, 0, 4e4, 0}}};

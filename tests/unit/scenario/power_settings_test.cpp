@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/base/change.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -22,7 +23,7 @@ output_tokens = 10
 
 Scenario read(const std::string& text, const std::vector<std::string>& overrides = {}) {
   Value root = parse_toml(text, "s.toml");
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  apply_changes(root, parse_changes(overrides));
   return read_scenario(root, {"."});
 }
 
