@@ -279,8 +279,10 @@ class Prometheus final : public StatisticsFormat {
   /// A histogram, or, without one, the mean of `total`.
   static LengthHistogram lengths(const Metrics& metrics, const Names& names, std::string_view total,
                                  const SourcePosition& place) {
-    if (const Buckets buckets = metrics.buckets(names); !buckets.empty())
-      return lengths_of(buckets);
+    if (const Buckets buckets = metrics.buckets(names); !buckets.empty()) {
+      if (LengthHistogram found = lengths_of(buckets); found.mean() > 0) return found;
+      throw ConfigError(place, fmt::format("{}_bucket counts no request up to a number", names[0]));
+    }
     const double tokens = metrics.growth(total), count = requests(metrics);
     if (tokens > 0 && count > 0)
       return length_histogram({{static_cast<int>(std::clamp(tokens / count, 1.0, 1e9))}});
