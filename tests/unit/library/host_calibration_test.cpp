@@ -82,14 +82,14 @@ TEST(CalibrateHost, FindsTheHostOfItsOwnRecords) {
       "host_step = \"1.4 ms\"\nhost_sequence = \"80 us\"\nfront_end_request = \"6 ms\"\n"
       "front_end_token = \"9 us\"\n";
   std::vector<RecordedRun> runs;
-  for (const char* rate : {"4 /s", "20 /s"})
+  for (const char* rate : {"4 /s", "30 /s"})
     runs.push_back({record(scenario(rate, truth)), scenario(rate, "")});
   const HostFit fit = calibrate_host(runs);
   EXPECT_LT(fit.error_after, 0.02);
   EXPECT_GT(fit.error_before, 4 * fit.error_after);
   EXPECT_NEAR(after(fit, "host_step"), 1.4e-3, 0.2e-3);
-  EXPECT_NEAR(after(fit, "host_sequence"), 80e-6, 20e-6);
-  EXPECT_NEAR(after(fit, "front_end_request"), 6e-3, 0.9e-3);
+  EXPECT_NEAR(after(fit, "host_sequence"), 80e-6, 10e-6);
+  EXPECT_NEAR(after(fit, "front_end_request"), 6e-3, 0.6e-3);
   EXPECT_NEAR(after(fit, "front_end_token"), 9e-6, 0.6e-6);
   EXPECT_NEAR(after(fit, "front_end_output"), 10e-3, 1.5e-3);
   EXPECT_NEAR(fit.gpu, 1, 0.03);
