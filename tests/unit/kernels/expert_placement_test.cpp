@@ -64,12 +64,12 @@ TEST(ExpertPlacement, NothingIsLostAndCopiesNeverMakeTheBusiestBusier) {
 
 TEST(ExpertPlacement, EvensOutWhatAPowerLawHeaps) {
   const Routing skewed{Routing::Kind::power_law, 1.2, {}};
-  FusedMoe placed = moe_of(8000, 16, 16, skewed), as_numbered = placed;
+  FusedMoe placed = moe_of(8000, 16, 48, skewed), as_numbered = placed;
   as_numbered.placed_by_load = false;
   as_numbered.redundant = 0;
   const double mean = 8000.0 * 4 / 16;
   EXPECT_GT(busiest_rank_load(as_numbered).assignments, 1.3 * mean);
-  EXPECT_LT(busiest_rank_load(placed).assignments, 1.1 * mean);
+  EXPECT_LT(busiest_rank_load(placed).assignments, 1.05 * mean);
 }
 
 }  // namespace foretoken::expert_placement_test
