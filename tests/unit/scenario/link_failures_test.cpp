@@ -1,38 +1,14 @@
 // [[failures]] of network cards, switches and links inside nodes: read, refused and written back.
 #include <gtest/gtest.h>
 
-#include "sim/base/change.hpp"
-#include "sim/base/toml.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "tests/unit/scenario/scenario_text.hpp"
 
 namespace foretoken::link_failures_test {
 namespace {
 
-constexpr const char* minimal = R"([model]
-name = "llama-3.1-8b"
-[cluster]
-name = "h200-sxm-8"
-[workload]
-arrivals = "all_at_once"
-requests = 1
-prompt_tokens = 1
-output_tokens = 1
-)";
-
-Scenario read(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  Value root = parse_toml(text, "s.toml");
-  apply_changes(root, parse_changes(overrides));
-  return read_scenario(root, {"."});
-}
-
-std::string error_of(const std::string& text, const std::vector<std::string>& overrides) {
-  try {
-    (void)read(text, overrides);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using scenario_text::error_of;
+using scenario_text::minimal;
+using scenario_text::read;
 
 TEST(LinkFailures, NetworkCardsGoDownWhileOthersOfTheirNodeAreUp) {
   const std::string table =

@@ -2,39 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/base/change.hpp"
-#include "sim/base/toml.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "tests/unit/scenario/scenario_text.hpp"
 
 namespace foretoken::power_settings_test {
 namespace {
 
-constexpr const char* minimal = R"([model]
-name = "llama-3.1-8b"
-[cluster]
-name = "h200-sxm-8"
-[workload]
-arrivals = "poisson"
-rate = "4 /s"
-requests = 10
-prompt_tokens = 100
-output_tokens = 10
-)";
-
-Scenario read(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  Value root = parse_toml(text, "s.toml");
-  apply_changes(root, parse_changes(overrides));
-  return read_scenario(root, {"."});
-}
-
-std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  try {
-    (void)read(text, overrides);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using scenario_text::error_of;
+using scenario_text::minimal;
+using scenario_text::read;
 
 TEST(PowerSettings, APowerCapIsTheLimitThatPricesKnow) {
   const Scenario capped = read(minimal, {"cluster.power_cap=400 W"});
