@@ -45,6 +45,10 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
+std::string attained(double share) {
+  return fmt::format("{:g}", std::floor(share * 1e4 + 1e-6) / 100);  // 0.29 * 1e4 is 2899.9999…
+}
+
 std::string duration(double seconds) {
   if (seconds == 0) return "0 s";
   if (seconds < 0.9995e-3) return brief(seconds * 1e6) + " µs";

@@ -15,6 +15,9 @@ std::string grouped(double value, int decimals);
 std::string brief(double value);
 /// A share of 0 to 1 as "34.2 %"; a trace of something is "<0.1 %", never "0.0 %".
 std::string percent(double share);
+/// Per cent of a share that was to be reached, rounded down to hundredths, without the sign: 98.97
+/// must not read as 99, nor all but a few as 100.
+std::string attained(double share);
 /// "812 ms", "17.3 s", "4 min 05 s", "3 h 25 min".
 std::string duration(double seconds);
 /// "1 request", "400 requests"; `noun` gets an s.

@@ -41,11 +41,6 @@ PageTile latency_tile(const char* name, const Report& report, std::string_view t
                       brief(row.p50 / unit), brief(row.mean / unit))};
 }
 
-/// Rounded down: a share of all but a few is not all.
-std::string attained(double share) {
-  return share >= 1 ? "100" : fmt::format("{:.1f}", std::floor(share * 1000) / 10);
-}
-
 /// How many a second and how long that took; or why requests failed.
 std::string requests_note(const Report& report) {
   std::string note;

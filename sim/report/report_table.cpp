@@ -40,12 +40,6 @@ int label_columns(const Report& report, int width) {
   return std::min(longest, width < 80 ? label_max_narrow : label_max);
 }
 
-/// Rounded down, because 98.97 % must not read as having reached 99 %.
-std::string attained(double share) {
-  const double hundredths = std::floor(share * 1e4 + 1e-6);  // 1e-6: 0.29 * 1e4 is 2899.9999…
-  return fmt::format("{:g} %", hundredths / 100);
-}
-
 std::string dollars(double amount) {
   const bool small = amount != 0 && amount < 0.01;
   return fmt::format("${}", small ? brief(amount) : grouped(amount, 2));
@@ -197,7 +191,7 @@ class ReportText {
     const auto met = *interval_of(report_, "slo", "attainment");
     if (!report_.slo.targets.empty() && met.low < met.high) {
       parts.push_back(
-          fmt::format("SLO met by {}–{}", grouped(100 * met.low, 1), attained(met.high)));
+          fmt::format("SLO met by {}–{} %", grouped(100 * met.low, 1), attained(met.high)));
     }
     const double width = report_.step_error.half_width(interval_confidence);
     std::string steps = fmt::format("step-time uncertainty ±{}", percent(width));
@@ -214,7 +208,7 @@ class ReportText {
   [[nodiscard]] std::string objective() const {
     const Report::Slo& slo = report_.slo;
     if (slo.targets.empty() || report_.requests.arrived == 0) return {};
-    std::vector<std::string> parts = {fmt::format("{} met by {} of requests (target {:g} %)",
+    std::vector<std::string> parts = {fmt::format("{} met by {} % of requests (target {:g} %)",
                                                   slo.met ? ink_.good("✓") : ink_.bad("✗"),
                                                   attained(slo.attainment), slo.percentile)};
     for (std::string target : slo.targets) {

@@ -71,6 +71,13 @@ TEST(Percent, NeverShowsATraceAsNothing) {
   EXPECT_EQ(percent(1), "100.0 %");
 }
 
+TEST(Attained, IsNeverMoreThanItWas) {
+  EXPECT_EQ(attained(0.98976), "98.97");
+  EXPECT_EQ(attained(0.29), "29");
+  EXPECT_EQ(attained(0.99999), "99.99");
+  EXPECT_EQ(attained(1), "100");
+}
+
 TEST(Duration, PicksTheUnit) {
   EXPECT_EQ(duration(0), "0 s");
   EXPECT_EQ(duration(12.5e-6), "12.5 µs");
