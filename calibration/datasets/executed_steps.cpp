@@ -122,6 +122,7 @@ void append_steps(const fs::path& path, const std::string& name, std::vector<Exe
   const int prefill = rows.column("prefill"), decode = rows.column("decode");
   const int time = rows.column("gpu_us"), launches = rows.column("launches");
   const int rested = rows.find("rested_us");
+  const int run = rows.find("run"), stands_for = rows.find("stands_for");
   const int graph_host = rows.column("graph_host_us"), eager_host = rows.column("eager_host_us");
   while (rows.next()) {
     ExecutedStep one;
@@ -144,6 +145,8 @@ void append_steps(const fs::path& path, const std::string& name, std::vector<Exe
     one.launches = static_cast<int>(rows.integer(launches));
     one.graph_host = Seconds(rows.number(graph_host) * 1e-6);
     one.eager_host = Seconds(rows.number(eager_host) * 1e-6);
+    if (run >= 0) one.run = rows.text(run);
+    if (stands_for >= 0) one.stands_for = rows.number(stands_for);
     one.roles = std::move(roles[rows.integer(step)]);
     fit_to_step(one);
     steps.push_back(std::move(one));

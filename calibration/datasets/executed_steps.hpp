@@ -43,6 +43,8 @@ struct ExecutedStep {
     std::string kernel_name;
   };
   std::vector<Role> roles;  // empty where no trace was taken
+  std::string run;          // of steps that add up to a run: which; else ""
+  double stands_for = 1;    // so many of that run's steps
 };
 
 /// The steps below `path` (a folder, or one table), in the order of files and rows. Throws

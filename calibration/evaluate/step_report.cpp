@@ -87,6 +87,18 @@ ValueArray each_value(const std::vector<StepReport::Each>& all) {
   return values;
 }
 
+double sum_of(const RoleTimes& times) {
+  double sum = 0;
+  for (const auto& [role, time] : times) sum += time;
+  return sum;
+}
+
+std::vector<std::string> names_of(const std::vector<StepReport::NamedPrice>& predictors) {
+  std::vector<std::string> names;
+  for (const auto& [name, price] : predictors) names.push_back(name);
+  return names;
+}
+
 Value score_value(const Score& score) {
   return ValueObject{{"rows", static_cast<std::int64_t>(score.rows)},
                      {"median", score.median},
@@ -98,8 +110,8 @@ Value score_value(const Score& score) {
 }  // namespace
 
 StepReport::StepReport(const std::vector<ExecutedStep>& steps,
-                       const std::vector<NamedPrice>& predictors) {
-  for (const NamedPrice& predictor : predictors) predictors_.push_back(predictor.first);
+                       const std::vector<NamedPrice>& predictors)
+    : predictors_(names_of(predictors)), runs_(predictors_) {
   std::map<std::string, Transformer> models;
   std::map<std::string, GpuSpec> gpus;
   for (const ExecutedStep& step : steps) {
@@ -115,14 +127,20 @@ StepReport::StepReport(const std::vector<ExecutedStep>& steps,
 
 void StepReport::judge(const ExecutedStep& step, const Transformer& model, const GpuSpec& gpu,
                        const std::vector<NamedPrice>& prices) {
+  const KernelSequence kernels = kernels_of(step, model);
+  if (!step.run.empty()) {
+    std::vector<Seconds> predicted;
+    for (const auto& [name, price] : prices) {
+      predicted.emplace_back(sum_of(role_times(kernels, gpu, price, step.has_multicast)));
+    }
+    return runs_.add(step, predicted);
+  }
   graph_host_us_.push_back(step.graph_host.value() * 1e6);
   if (step.launches > 0) eager_host_us_.push_back(step.eager_host.value() * 1e6 / step.launches);
-  const KernelSequence kernels = kernels_of(step, model);
   const std::string layout = fmt::format("{} TP{}", step.model, step.layout.tensor);
   for (std::size_t i = 0; i < prices.size(); ++i) {
     const RoleTimes times = role_times(kernels, gpu, prices[i].second, step.has_multicast);
-    double sum = 0;
-    for (const auto& [role, time] : times) sum += time;
+    const double sum = sum_of(times);
     if (i == 0) each_.push_back({step, Seconds(sum), {}});
     const auto add = [&](Line& to, double predicted, Seconds measured) {
       to.boards[i].add(predicted, measured.value());
@@ -220,6 +238,7 @@ std::string StepReport::text(const StepReportText& options) const {
     add_errors(line, rows.back());
   }
   if (rows.size() > 1) text += "\n" + aligned(rows);
+  if (rows = runs_.rows(); !rows.empty()) text += "\n" + aligned(rows);
   return text + fmt::format(
                     "\nhost: {:.1f} us to launch a step's graph, {:.1f} us a launch from "
                     "Python (medians)\n",
@@ -244,6 +263,7 @@ Value StepReport::json() const {
   return ValueObject{{"steps", lines_value(steps_)},
                      {"roles", lines_value(roles_)},
                      {"each", each_value(each_)},
+                     {"runs", runs_.json()},
                      {"graph_host_us", median(graph_host_us_)},
                      {"eager_host_us_a_launch", median(eager_host_us_)}};
 }

@@ -1,5 +1,5 @@
 // Executed steps against what the simulator prices them at: whole steps by model, layout and phase,
-// and each role's kernels in them.
+// each role's kernels in them, and runs whose steps add up.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibration/datasets/executed_steps.hpp"
+#include "calibration/evaluate/executed_runs.hpp"
 #include "calibration/evaluate/score.hpp"
 #include "hardware/gpu.hpp"
 #include "sim/base/value.hpp"
@@ -41,6 +42,9 @@ class StepReport {
   [[nodiscard]] const std::vector<Line>& steps() const { return steps_; }
   [[nodiscard]] const std::vector<Line>& roles() const { return roles_; }
 
+  /// Steps of runs, which stand in no line above.
+  [[nodiscard]] const ExecutedRuns& runs() const { return runs_; }
+
   /// One step by the first predictor.
   struct Each {
     ExecutedStep step;
@@ -62,6 +66,7 @@ class StepReport {
 
   std::vector<std::string> predictors_;
   std::vector<Line> steps_, roles_;
+  ExecutedRuns runs_;
   std::vector<Each> each_;
   std::vector<double> graph_host_us_, eager_host_us_;  // a graph; a launch
 };

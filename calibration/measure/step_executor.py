@@ -50,7 +50,7 @@ REST_S = 0.15  # a card that was hot comes back in 0.2 s
 STEP_COLUMNS = ["step", "model", "tp", "ranks", "phase", "prefill", "decode", "tokens", "sequences",
                 "gpu_us", "p10_us", "p90_us", "rested_us", "replays", "launches", "graph_host_us",
                 "eager_host_us", "eager_us", "kernels_us", "profiled_us", "sm_clock_mhz",
-                "power_w"]
+                "power_w", "run", "stands_for"]
 KERNEL_COLUMNS = ["step", "role", "launches", "time_us", "kernel_name", "grid", "block"]
 
 
@@ -82,18 +82,32 @@ def grid_batches():
         yield batch([(new, new + cached)], [(context, count)])
 
 
+def steps_of(path):
+    with open(path) as file:
+        steps = [json.loads(line) for line in file]
+    return [step_model.Batch(step["prefill"], step["decode"])
+            for step in steps if step["prefill"] or step["decode"]]
+
+
 def logged_batches(path, sample, seed=3):
     """Steps of a `--steps` file: each shape once, at most `sample` of them, drawn at random."""
-    shapes = {}
-    with open(path) as file:
-        for line in file:
-            step = json.loads(line)
-            if step["prefill"] or step["decode"]:
-                batch = step_model.Batch(step["prefill"], step["decode"])
-                shapes[batch.key()] = batch
-    batches = list(shapes.values())
+    batches = list({batch.key(): batch for batch in steps_of(path)}.values())
     random.Random(seed).shuffle(batches)
     return batches[:sample]
+
+
+def whole_run(path, sample):
+    """Steps that add up to the run of a `--steps` file: all with prefill, and the rest evenly, one for
+    as many as make `sample` in all. Each knows for how many it stands."""
+    steps = steps_of(path)
+    chosen = [(batch, 1) for batch in steps if batch.prefill]
+    decodes = [batch for batch in steps if not batch.prefill]
+    parts = min(len(decodes), max(1, sample - len(chosen)))
+    ends = [len(decodes) * part // parts for part in range(parts + 1)] if decodes else []
+    chosen += [(decodes[(begin + end) // 2], end - begin) for begin, end in zip(ends, ends[1:])]
+    for batch, count in chosen:
+        batch.run, batch.stands_for = pathlib.Path(path).stem, count
+    return [batch for batch, _ in chosen]
 
 
 def list_text(entries):
@@ -227,7 +241,8 @@ class Executor:
                "rested_us": rested_us, "replays": replays, "launches": len(roles),
                "graph_host_us": statistics.median(graph_host_us),
                "eager_host_us": statistics.median(host_us), "eager_us": statistics.median(eager_us),
-               "sm_clock_mhz": clock, "power_w": power / 1000}
+               "sm_clock_mhz": clock, "power_w": power / 1000, "run": batch.run,
+               "stands_for": batch.stands_for}
         return row, graph, roles, program  # which owns what the graph reads
 
     def launch(self, program):
@@ -339,7 +354,7 @@ def provenance(model, arguments, error, head_us):
         "compute_capability": f"{properties.major}.{properties.minor}",
         "l2_bytes": properties.L2_cache_size, "torch": torch.__version__,
         "cuda_runtime": torch.version.cuda, "cublas": torch.backends.cuda.preferred_blas_library(),
-        "date": datetime.date.today().isoformat(), "source": arguments.steps or "grid",
+        "date": datetime.date.today().isoformat(), "source": pathlib.Path(arguments.steps).name if arguments.steps else "grid",
         "framework": "pytorch", "attention": "flash_attention_2",
         "collectives": "none" if group is None else
                        f"nccl {group.version}, captured in the graph; multicast "
@@ -416,7 +431,8 @@ def execute(name, tp, arguments, library, seconds, seed, ranks=None, tables=None
     config.layers = arguments.layers or config.layers
     model = step_model.RankModel(config, tp, ranks.index, device, kernels, group=group,
                                  world=ranks.count)
-    batches = (logged_batches(arguments.steps, arguments.sample) if arguments.steps
+    choose = whole_run if arguments.whole else logged_batches
+    batches = (choose(arguments.steps, arguments.sample) if arguments.steps
                else list(grid_batches()))
     random.Random(seed).shuffle(batches)  # what time cuts off is a fair sample; all ranks alike
     free = torch.cuda.mem_get_info(device)[0]
@@ -465,6 +481,8 @@ def main():
                         help="ways of sharding, joined by commas (under torchrun: its processes)")
     parser.add_argument("--steps", help="a file of `foretoken simulate --steps`; without it: a grid")
     parser.add_argument("--sample", type=int, default=60, help="so many steps of the file")
+    parser.add_argument("--whole", action="store_true",
+                        help="steps that add up to the file's run: all with prefill, the others evenly")
     parser.add_argument("--out", default="steps.csv", help="NAME.csv; NAME_kernels.csv beside it")
     parser.add_argument("--seconds", type=float, default=400, help="for everything")
     parser.add_argument("--layers", type=int, help="so many layers instead of all (a quick trial)")

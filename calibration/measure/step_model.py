@@ -37,6 +37,8 @@ class Config:
 class Batch:
     """A line of a --steps file: prefill [[new, context after]], decode [[context, sequences]]."""
 
+    run, stands_for = "", 1  # the run that it is of, and of how many steps there it tells the time
+
     def __init__(self, prefill, decode):
         self.prefill = [tuple(entry) for entry in prefill]
         self.decode = [tuple(entry) for entry in decode]

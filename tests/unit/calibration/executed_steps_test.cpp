@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "calibration/evaluate/step_report.hpp"
 #include "kernels/estimators/in_step_predictor.hpp"
 #include "tests/unit/calibration/data_folder.hpp"
@@ -17,7 +19,7 @@ constexpr const char* steps_header =
     "# format: foretoken steps 1\n# gpu: NVIDIA H200\n# framework: pytorch\n"
     "# attention: flash_attention_2\n"
     "step,model,tp,ranks,phase,prefill,decode,gpu_us,launches,graph_host_us,eager_host_us,"
-    "rested_us\n";
+    "rested_us,run,stands_for\n";
 constexpr const char* kernels_header =
     "# format: foretoken step kernels 1\nstep,role,launches,time_us,kernel_name\n";
 
@@ -39,7 +41,7 @@ std::string refusal(const std::string& steps, const std::string& kernels = "") {
 
 TEST(ExecutedSteps, AreReadWithTheirKernels) {
   const std::vector<ExecutedStep> steps =
-      read("7,llama-3.1-8b,2,1,mixed,512x2560|30x30,1024x16|77x1,1000,4,12,300,\n",
+      read("7,llama-3.1-8b,2,1,mixed,512x2560|30x30,1024x16|77x1,1000,4,12,300,,,1\n",
            "7,qkv_proj,3,600,gemm_a + gemm_b\n7,logits_cast,1,200,copy\n");
   ASSERT_EQ(steps.size(), 1u);
   const ExecutedStep& step = steps[0];
@@ -58,8 +60,8 @@ TEST(ExecutedSteps, AreReadWithTheirKernels) {
 
 TEST(ExecutedSteps, BecomeKernelsOfARankWithoutCollectivesWhereItRanAlone) {
   const std::vector<ExecutedStep> steps = read(
-      "0,qwen3-32b,4,1,decode,,1024x16,1000,4,12,300,\n"
-      "1,qwen3-32b,4,4,decode,,1024x16,1000,4,12,300,\n",
+      "0,qwen3-32b,4,1,decode,,1024x16,1000,4,12,300,,,1\n"
+      "1,qwen3-32b,4,4,decode,,1024x16,1000,4,12,300,,,1\n",
       "");
   const Transformer model = load_model("qwen3-32b", {});
   const auto collectives = [](const KernelSequence& kernels) {
@@ -83,11 +85,11 @@ TEST(ExecutedSteps, BecomeKernelsOfARankWithoutCollectivesWhereItRanAlone) {
 }
 
 TEST(ExecutedSteps, SayWhatIsWrongWithATable) {
-  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,1024,1000,4,12,300,\n"),
+  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,1024,1000,4,12,300,,,1\n"),
               HasSubstr("'1024' must be two counts"));
-  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,0x4,1000,4,12,300,\n"),
+  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,0x4,1000,4,12,300,,,1\n"),
               HasSubstr("'0x4' must be two counts"));
-  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,,1000,4,12,300,\n"),
+  EXPECT_THAT(refusal("0,llama-3.1-8b,1,1,decode,,,1000,4,12,300,,,1\n"),
               HasSubstr("neither prefill nor decode"));
   const DataFolder folder;
   folder.write("steps.csv", steps_header);
@@ -97,8 +99,8 @@ TEST(ExecutedSteps, SayWhatIsWrongWithATable) {
 // Every launch costs 1 us: 32 layers of 10 kernels, and embedding, norm, head and sampling besides.
 TEST(StepReport, SumsAndJudges) {
   const std::vector<ExecutedStep> steps = read(
-      "0,llama-3.1-8b,1,1,decode,,1024x16,400,300,12,900,\n"
-      "1,llama-3.1-8b,1,1,prefill,512x512,,250,300,14,1200,240\n",
+      "0,llama-3.1-8b,1,1,decode,,1024x16,400,300,12,900,,,1\n"
+      "1,llama-3.1-8b,1,1,prefill,512x512,,250,300,14,1200,240,,1\n",
       "0,qkv_proj,32,64,gemm\n0,logits_cast,1,336,copy\n");
   const StepReport report(steps, {{"one", [](const Kernel&, const GpuSpec&) { return 1e-6; }},
                                   {"two", [](const Kernel&, const GpuSpec&) { return 2e-6; }}});
@@ -121,6 +123,28 @@ TEST(StepReport, SumsAndJudges) {
   EXPECT_THAT(text, HasSubstr("host: 14.0 us to launch a step's graph, 4.0 us a launch"));
 }
 
+// 324 launches of 1 us a step. A run of one prefill and three decodes, of which one was timed:
+// 500 + 3 * 250 us measured, 4 * 324 predicted; lines of single steps leave it out.
+TEST(StepReport, AddsUpRuns) {
+  const std::vector<ExecutedStep> steps = read(
+      "0,llama-3.1-8b,1,1,prefill,512x512,,500,300,14,1200,240,chat,1\n"
+      "1,llama-3.1-8b,1,1,decode,,1024x16,250,300,12,900,,chat,3\n"
+      "2,llama-3.1-8b,1,1,decode,,1024x16,400,300,12,900,,,1\n",
+      "");
+  const StepReport report(steps, {{"one", [](const Kernel&, const GpuSpec&) { return 1e-6; }},
+                                  {"two", [](const Kernel&, const GpuSpec&) { return 2e-6; }}});
+  ASSERT_EQ(report.runs().runs().size(), 1u);
+  const ExecutedRuns::Run& run = report.runs().runs()[0];
+  EXPECT_EQ(run.name, "chat");
+  EXPECT_EQ(run.of, "llama-3.1-8b TP1 on h200-sxm");
+  EXPECT_EQ(run.steps, 4);
+  EXPECT_NEAR(run.measured.value(), 1250e-6, 1e-12);
+  EXPECT_NEAR(run.error(0), 1296.0 / 1250 - 1, 1e-9);
+  EXPECT_NEAR(run.error(1), 2592.0 / 1250 - 1, 1e-9);
+  EXPECT_EQ(report.steps()[0].boards[0].score().rows, 1u);
+  EXPECT_THAT(report.text(), HasSubstr("llama-3.1-8b TP1 on h200-sxm, chat"));
+}
+
 // What was executed on our H200, priced as shipped: the limits are those of README.md's table.
 TEST(StepReport, OwnStepsAreWithinTheLimits) {
   const std::vector<ExecutedStep> steps =
@@ -136,6 +160,10 @@ TEST(StepReport, OwnStepsAreWithinTheLimits) {
                                      return synperf->predict(kernel, gpu).time.value();
                                    }}});
   std::cout << report.text({.is_brief = true});
+  ASSERT_EQ(report.runs().runs().size(), 4u);
+  for (const ExecutedRuns::Run& run : report.runs().runs()) {
+    EXPECT_LE(std::abs(run.error(0)), 0.08) << run.name;
+  }
   const auto median = [&](const std::string& group, const std::string& phase) {
     const auto line = std::ranges::find_if(report.steps(), [&](const StepReport::Line& one) {
       return one.group == group && one.phase == phase;
