@@ -19,7 +19,7 @@ namespace {
 
 // The largest NVLink domain sold (GB200 NVL72), and four times the largest clusters of 2025.
 constexpr int gpus_per_node_max = 72;
-constexpr int nodes_max = 100000;
+constexpr int named_nodes_max = 100000;
 
 struct Counts {
   int gpus = 0;
@@ -150,9 +150,9 @@ void check_counts(const std::string& name, const std::string& gpu,
                                             "nodes, {}-8x4",
                                             name, gpus_per_node_max, gpu));
   }
-  if (counts->nodes < 1 || counts->nodes > nodes_max) {
+  if (counts->nodes < 1 || counts->nodes > named_nodes_max) {
     throw ConfigError(asked_at,
-                      fmt::format("cluster '{}': there are 1 to {} nodes", name, nodes_max));
+                      fmt::format("cluster '{}': there are 1 to {} nodes", name, named_nodes_max));
   }
 }
 

@@ -13,7 +13,7 @@ void read_not_negative(TableReader& table, std::string_view key, Seconds& out) {
   table.expect(key, out.value() >= 0.0, "must not be negative");
 }
 
-void read_share(TableReader& table, std::string_view key, double& out) {
+void read_comm_share(TableReader& table, std::string_view key, double& out) {
   table.read(key, out);
   table.expect(key, out >= 0.0 && out <= 1.0, "must be from 0 to 1");
 }
@@ -29,10 +29,10 @@ void read_protocol(TableReader table, ProtocolCosts& costs) {
 }
 
 void read_own_part(TableReader table, OwnPart& own) {
-  read_share(table, "all_reduce", own.all_reduce);
-  read_share(table, "all_gather", own.all_gather);
-  read_share(table, "reduce_scatter", own.reduce_scatter);
-  read_share(table, "all_to_all", own.all_to_all);
+  read_comm_share(table, "all_reduce", own.all_reduce);
+  read_comm_share(table, "all_gather", own.all_gather);
+  read_comm_share(table, "reduce_scatter", own.reduce_scatter);
+  read_comm_share(table, "all_to_all", own.all_to_all);
   table.finish();
 }
 

@@ -133,9 +133,10 @@ std::string prefix_remedy(double value, std::string_view unit, const Range& rang
   return "; check the number and its unit";
 }
 
-class Checker {
+class GpuChecker {
  public:
-  Checker(const GpuSpec& gpu, std::vector<GpuSpec> parts) : gpu_(gpu), parts_(std::move(parts)) {}
+  GpuChecker(const GpuSpec& gpu, std::vector<GpuSpec> parts)
+      : gpu_(gpu), parts_(std::move(parts)) {}
 
   std::vector<GpuFinding> run() {
     for (const Figure& figure : figures) check_figure(figure);
@@ -285,7 +286,7 @@ class Checker {
 std::vector<GpuFinding> check_gpu(const GpuSpec& gpu) {
   std::vector<GpuSpec> parts;
   for (const std::string& name : gpu_names()) parts.push_back(load_gpu(name, {}));
-  return Checker(gpu, std::move(parts)).run();
+  return GpuChecker(gpu, std::move(parts)).run();
 }
 
 }  // namespace foretoken

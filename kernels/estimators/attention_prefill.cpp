@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-const std::vector<std::string>& names() {
+const std::vector<std::string>& prefill_names() {
   static const std::vector<std::string> list = with_task_names(with_setting_names(
       {"tensor_share",        "exponential_share", "memory_share",     "cta_share",
        "longest_share",       "fixed_share",       "log_ctas_a_sm",    "wave_fill",
@@ -24,8 +24,8 @@ const std::vector<std::string>& names() {
   return list;
 }
 
-void write(const Attention& kernel, const AttentionSetting& setting, const PrefillEstimate& e,
-           FeatureSink& out) {
+void write_prefill(const Attention& kernel, const AttentionSetting& setting,
+                   const PrefillEstimate& e, FeatureSink& out) {
   const AttentionShape shape = attention_shape(kernel, e.has_window);
   for (const double part : {e.tensor, e.exponentials, e.memory, e.ctas, e.longest, e.fixed}) {
     out.add(std::log(part / e.total + 1e-3));
@@ -57,7 +57,9 @@ class PrefillFamily final : public EstimatorFamily {
  public:
   [[nodiscard]] std::string_view name() const override { return "attention_prefill_triton"; }
   [[nodiscard]] int version() const override { return 2; }
-  [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names(); }
+  [[nodiscard]] const std::vector<std::string>& feature_names() const override {
+    return prefill_names();
+  }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto* attention = std::get_if<Attention>(&kernel);
@@ -76,7 +78,7 @@ class PrefillFamily final : public EstimatorFamily {
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
     const PrefillEstimate estimate = price(kernel, gpu);
-    write(std::get<Attention>(kernel), attention_setting(kernel, gpu), estimate, out);
+    write_prefill(std::get<Attention>(kernel), attention_setting(kernel, gpu), estimate, out);
     write_task_features(kernel, gpu, Seconds(estimate.total * 1e-6), out);
   }
 

@@ -16,7 +16,7 @@ double log_above(double value) {
   return std::log(std::max(value, least));
 }
 
-Framework framework_of(const Kernel& kernel) {
+Framework hybrid_framework(const Kernel& kernel) {
   return std::visit(
       [](const auto& own) {
         if constexpr (requires { own.implementation; }) return own.implementation.framework;
@@ -64,7 +64,7 @@ class HybridFamily final : public EstimatorFamily {
       out.add(log_above(size));
     }
     for (const bool flag : {time.is_prompt, time.is_native, time.is_other_kind,
-                            framework_of(kernel) == Framework::sglang}) {
+                            hybrid_framework(kernel) == Framework::sglang}) {
       out.add(flag ? 1 : 0);
     }
     write_task_features(kernel, gpu, Seconds(total * 1e-6), out);

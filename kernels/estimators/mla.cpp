@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-const std::vector<std::string> names = with_task_names(
+const std::vector<std::string> mla_names = with_task_names(
     {"log_fixed_share", "log_memory_share", "log_math_share", "log_walk_share", "log_row_share",
      "log_conversion_share", "log_cta_share", "log_heads", "log_sequences", "log_queries",
      "log_keys", "log_tiles_a_sm", "has_small_cache", "is_triton", "is_absorbed", "is_sglang"});
@@ -23,7 +23,7 @@ class MlaFamily final : public EstimatorFamily {
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] int version() const override { return 4; }
-  [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
+  [[nodiscard]] const std::vector<std::string>& feature_names() const override { return mla_names; }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto* mla = std::get_if<Mla>(&kernel);

@@ -28,7 +28,7 @@ double wave_efficiency(double ctas, int sms) {
   return waves > 0 ? waves / std::ceil(waves) : 0;
 }
 
-const std::vector<std::string> names =
+const std::vector<std::string> moe_names =
     with_task_names({"launch_share",    "weights_share",     "math_share",      "latency_share",
                      "handed_on_share", "log_mma_loads",     "log_rows_expert", "log_active",
                      "active_share",    "log_imbalance",     "log_padding",     "log_padding_16",
@@ -93,7 +93,7 @@ class MoeFamily final : public EstimatorFamily {
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] int version() const override { return 3; }
-  [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
+  [[nodiscard]] const std::vector<std::string>& feature_names() const override { return moe_names; }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto* moe = std::get_if<FusedMoe>(&kernel);

@@ -14,7 +14,7 @@ namespace {
 /// A copy has no operations: its logarithm must be of something.
 constexpr double log_floor = 1e-9;
 
-struct Tiling {
+struct NeusightTiling {
   double math = 0;                        // s, all operations at the GPU's peak
   double memory = 0;                      // s, compulsory bytes at DRAM bandwidth
   double tile_math = 0, tile_memory = 0;  // s, the mean tile at an SM's share
@@ -35,8 +35,8 @@ double sm_seconds(const Task& task, DType dtype, const GpuSpec& gpu) {
   return cycles / gpu.clock.value();
 }
 
-Tiling tiling_of(const Kernel& kernel, const GpuSpec& gpu) {
-  Tiling tiling;
+NeusightTiling neusight_tiling(const Kernel& kernel, const GpuSpec& gpu) {
+  NeusightTiling tiling;
   double largest_cycles = -1;
   for (const Launch& launch : decompose(kernel, gpu).launches) {
     double cycles = 0, seconds = 0, bytes = 0;
@@ -59,9 +59,9 @@ Tiling tiling_of(const Kernel& kernel, const GpuSpec& gpu) {
   return tiling;
 }
 
-const std::vector<std::string> names = {"log2_tile_math_us", "log2_tile_memory_us",
-                                        "log2_waves_bytes_per_memory", "log2_waves_bytes_per_l2",
-                                        "log2_waves"};
+const std::vector<std::string> neusight_names = {"log2_tile_math_us", "log2_tile_memory_us",
+                                                 "log2_waves_bytes_per_memory",
+                                                 "log2_waves_bytes_per_l2", "log2_waves"};
 
 class NeusightFamily final : public EstimatorFamily {
  public:
@@ -69,20 +69,22 @@ class NeusightFamily final : public EstimatorFamily {
 
   [[nodiscard]] std::string_view name() const override { return family_.name(); }
   [[nodiscard]] int version() const override { return 1; }
-  [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
+  [[nodiscard]] const std::vector<std::string>& feature_names() const override {
+    return neusight_names;
+  }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     return family_.covers(kernel, gpu);
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
-    const Tiling tiling = tiling_of(kernel, gpu);
+    const NeusightTiling tiling = neusight_tiling(kernel, gpu);
     return {Seconds(std::max(tiling.math, tiling.memory) / tiling.slots_filled(gpu)),
             tiling.math > tiling.memory ? Bound::tensor : Bound::dram};
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
-    const Tiling tiling = tiling_of(kernel, gpu);
+    const NeusightTiling tiling = neusight_tiling(kernel, gpu);
     const double waves_bytes = tiling.waves * tiling.tile_bytes * gpu.sm_count;
     for (const double value : {tiling.tile_math * 1e6, tiling.tile_memory * 1e6,
                                waves_bytes / gpu.memory_capacity.value(),

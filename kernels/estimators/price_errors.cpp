@@ -14,7 +14,7 @@ std::span<const EmbeddedFile> embedded_price_errors();
 
 namespace {
 
-constexpr std::string_view format_name = "foretoken price errors 1";
+constexpr std::string_view price_errors_format = "foretoken price errors 1";
 
 BatchKind kind_of(const AttentionLoad& load) {
   if (load.prefill.sequences > 0 && load.decode.sequences > 0) return BatchKind::mixed;
@@ -118,7 +118,7 @@ Value PriceErrors::json(Value provenance) const {
                                    {"error", entry.error},
                                    {"launches", entry.launches}});
   }
-  return ValueObject{{"format", std::string(format_name)},
+  return ValueObject{{"format", std::string(price_errors_format)},
                      {"provenance", std::move(provenance)},
                      {"cells", std::move(cells)}};
 }

@@ -20,18 +20,18 @@ namespace foretoken {
 namespace {
 
 /// Less is hidden behind the products where these are what limits (as for matrix products).
-constexpr double cold_share_math_bound = 0.3;
+constexpr double triton_cold_share_math_bound = 0.3;
 
 /// Logarithms of ratios that may be 0 stop here: e^-7 of anything is nothing.
-double log_ratio(double value) { return std::log(std::max(value, 1e-3)); }
+double log_triton_ratio(double value) { return std::log(std::max(value, 1e-3)); }
 
 /// How full the last round over the SMs is, over all rounds.
-double wave_efficiency(double ctas, double ctas_round) {
+double triton_wave_efficiency(double ctas, double ctas_round) {
   const double waves = ctas / ctas_round;
   return waves > 0 ? waves / std::ceil(waves) : 0;
 }
 
-const std::vector<std::string> names =
+const std::vector<std::string> triton_moe_names =
     with_task_names({"launch_share",     "weights_share",   "math_share",        "empty_share",
                      "handed_on_share",  "log_mma_loads",   "log_rows_expert",   "active_share",
                      "log_imbalance",    "log_padding",     "log_padding_16",    "log_padding_64",
@@ -43,40 +43,40 @@ const std::vector<std::string> names =
                      "is_width_128",     "is_width_64",     "is_aligned",        "is_tuned",
                      "multiplies_remote"});
 
-void write_features(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeModel& model,
-                    FeatureSink& out) {
+void write_triton_features(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeModel& model,
+                           FeatureSink& out) {
   const double time = model.time();
   out.add(model.launch / time);
   out.add(model.weights / time);
   out.add(model.math / time);
   out.add(model.empty / time);
   out.add(model.handed_on / time);
-  out.add(log_ratio(model.mma / model.loads));
+  out.add(log_triton_ratio(model.mma / model.loads));
 
   const ExpertLoad& load = model.load;
   const double active = std::max(load.active, 1e-3);
   const double rows = std::max(model.rows_run, 1e-3);
-  out.add(log_ratio(rows / active));
+  out.add(log_triton_ratio(rows / active));
   out.add(active / load.held);
-  out.add(log_ratio(load.largest * active / std::max(load.assignments, 1e-3)));
-  out.add(log_ratio(model.tiles * model.tile.rows / rows));
-  for (const int tile : {16, 64, 128}) out.add(log_ratio(load.tiles_of(tile) * tile / rows));
+  out.add(log_triton_ratio(load.largest * active / std::max(load.assignments, 1e-3)));
+  out.add(log_triton_ratio(model.tiles * model.tile.rows / rows));
+  for (const int tile : {16, 64, 128}) out.add(log_triton_ratio(load.tiles_of(tile) * tile / rows));
   out.add(std::log(model.tile.rows));
   out.add(std::log(model.tile.columns));
   out.add(model.resident);
-  out.add(log_ratio(model.tokens_run * kernel.topk / rows));
+  out.add(log_triton_ratio(model.tokens_run * kernel.topk / rows));
 
   const double ctas_round = gpu.sm_count * model.resident;
-  out.add(log_ratio(model.ctas_up / ctas_round));
-  out.add(log_ratio(model.ctas_down / ctas_round));
-  out.add(wave_efficiency(model.ctas_up, ctas_round));
-  out.add(wave_efficiency(model.ctas_down, ctas_round));
-  out.add(log_ratio(static_cast<double>(kernel.hidden) / model.tile.depth));
-  out.add(log_ratio(model.width / model.tile.depth));
-  out.add(log_ratio((model.products - 1) * model.width / model.tile.columns));
+  out.add(log_triton_ratio(model.ctas_up / ctas_round));
+  out.add(log_triton_ratio(model.ctas_down / ctas_round));
+  out.add(triton_wave_efficiency(model.ctas_up, ctas_round));
+  out.add(triton_wave_efficiency(model.ctas_down, ctas_round));
+  out.add(log_triton_ratio(static_cast<double>(kernel.hidden) / model.tile.depth));
+  out.add(log_triton_ratio(model.width / model.tile.depth));
+  out.add(log_triton_ratio((model.products - 1) * model.width / model.tile.columns));
   out.add(model.weights_hot);
-  out.add(log_ratio(model.working_set));
-  out.add(log_ratio(model.handed_on_set));
+  out.add(log_triton_ratio(model.working_set));
+  out.add(log_triton_ratio(model.handed_on_set));
 
   const auto flag = [&](bool is) { out.add(is ? 1.0 : 0.0); };
   flag(kernel.implementation.framework == Framework::sglang);
@@ -103,7 +103,9 @@ class TritonMoeFamily final : public EstimatorFamily {
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] int version() const override { return 4; }
-  [[nodiscard]] const std::vector<std::string>& feature_names() const override { return names; }
+  [[nodiscard]] const std::vector<std::string>& feature_names() const override {
+    return triton_moe_names;
+  }
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto* moe = std::get_if<FusedMoe>(&kernel);
@@ -145,13 +147,13 @@ class TritonMoeFamily final : public EstimatorFamily {
   }
 
   static Seconds cold_extra(const TritonMoeModel& model) {
-    const double share = model.math > model.weights_cold ? cold_share_math_bound : 1;
+    const double share = model.math > model.weights_cold ? triton_cold_share_math_bound : 1;
     return Seconds(share * std::max(model.weights_cold - model.weights, 0.0));
   }
 
   static void write(const Kernel& kernel, const GpuSpec& gpu, const TritonMoeModel& model,
                     FeatureSink& out) {
-    write_features(std::get<FusedMoe>(kernel), gpu, model, out);
+    write_triton_features(std::get<FusedMoe>(kernel), gpu, model, out);
     write_task_features(kernel, gpu, Seconds(model.time()), out);
   }
 

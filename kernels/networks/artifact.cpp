@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view format_name = "foretoken artifact 1";
+constexpr std::string_view artifact_format = "foretoken artifact 1";
 std::vector<float> read_numbers(TableReader& table, std::string_view key, std::size_t count) {
   std::string text;
   table.require(key, text);
@@ -200,8 +200,8 @@ Artifact read_artifact(std::string_view text, const std::string& file) {
   std::string format, family;
   int version = 0;
   table.require("format", format);
-  table.expect("format", format == format_name,
-               fmt::format("must be '{}'; train it again with this version", format_name));
+  table.expect("format", format == artifact_format,
+               fmt::format("must be '{}'; train it again with this version", artifact_format));
   table.require("family", family);
   table.require("version", version);
   diagnostics.throw_if_any();
@@ -241,7 +241,7 @@ std::string write_artifact(const Artifact& artifact) {
     networks.push_back(network_value(network));
   }
   for (const std::string& gpu : artifact.gpus) gpus.emplace_back(gpu);
-  ValueObject file{{"format", std::string(format_name)},
+  ValueObject file{{"format", std::string(artifact_format)},
                    {"family", artifact.family},
                    {"version", artifact.version},
                    {"head", std::string(enum_name(artifact.head))},

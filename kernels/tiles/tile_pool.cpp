@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view format_name = "foretoken tile pool 1";
+constexpr std::string_view pool_format = "foretoken tile pool 1";
 constexpr std::size_t nothing_left_out = std::numeric_limits<std::size_t>::max();
 
 DType family_of(DType dtype) { return dtype == DType::fp16 ? DType::bf16 : dtype; }
@@ -73,7 +73,7 @@ std::string write_tile_pool(const TilePool& pool, const ValueObject& provenance)
                     {"parameters", one.parameters},
                     {"times_us", ValueArray(one.times_us.begin(), one.times_us.end())}});
   }
-  return to_json(ValueObject{{"format", std::string(format_name)},
+  return to_json(ValueObject{{"format", std::string(pool_format)},
                              {"provenance", provenance},
                              {"kernel", pool.kernel},
                              {"gpu", pool.gpu},
@@ -86,10 +86,10 @@ std::string write_tile_pool(const TilePool& pool, const ValueObject& provenance)
 TilePool read_tile_pool(const Value& root, const std::string& file) {
   const Value* const format = root.is_object() ? root.find("format") : nullptr;
   const auto* const name = format == nullptr ? nullptr : std::get_if<std::string>(&format->data);
-  if (name == nullptr || *name != format_name) {
+  if (name == nullptr || *name != pool_format) {
     throw ConfigError({file}, fmt::format("is no pool of tiles ('{}'): write one with "
                                           "`foretoken-tune export --as pool`",
-                                          format_name));
+                                          pool_format));
   }
   constexpr std::int64_t size_max = 1'000'000'000, side_max = 4096;
   Diagnostics diagnostics;

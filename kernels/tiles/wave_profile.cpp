@@ -15,7 +15,7 @@ std::span<const EmbeddedFile> embedded_wave_profiles();
 
 namespace {
 
-constexpr std::string_view format_name = "foretoken wave profile 2";
+constexpr std::string_view profile_format = "foretoken wave profile 2";
 constexpr std::size_t tile_numbers = 7;
 
 DType profiled_dtype(DType dtype) { return dtype == DType::fp16 ? DType::bf16 : dtype; }
@@ -35,7 +35,7 @@ Value constants_value(const std::vector<WaveConstants>& all) {
   return rows;
 }
 
-const Value& member(const Value& object, std::string_view key) {
+const Value& profile_member(const Value& object, std::string_view key) {
   const Value* const found = object.is_object() ? object.find(key) : nullptr;
   if (found == nullptr) {
     throw ConfigError(object.position, fmt::format("a wave profile needs '{}'", key));
@@ -98,11 +98,11 @@ Value numbers_value(std::span<const double> numbers) {
 
 WaveResidual read_residual(const Value& layer, std::size_t contenders) {
   WaveResidual residual;
-  for (const ValueArray* row : rows_of(member(layer, "steps"), StepTraits().size())) {
+  for (const ValueArray* row : rows_of(profile_member(layer, "steps"), StepTraits().size())) {
     StepTraits& traits = residual.steps.emplace_back();
     for (std::size_t i = 0; i < traits.size(); ++i) traits[i] = number_of((*row)[i]);
   }
-  const Value& weights = member(layer, "weights");
+  const Value& weights = profile_member(layer, "weights");
   for (const ValueArray* row : rows_of(weights, residual.steps.size())) {
     std::vector<double>& mine = residual.weights.emplace_back();
     for (const Value& weight : *row) mine.push_back(number_of(weight));
@@ -117,11 +117,11 @@ WaveResidual read_residual(const Value& layer, std::size_t contenders) {
 LayerConstants read_layer(const Value& value, const WaveProfile& profile) {
   constexpr int size_max = 1 << 20;
   LayerConstants read;
-  read.name = text_of(member(value, "name"));
-  read.layer = {integer_of(member(value, "experts"), 1, size_max),
-                integer_of(member(value, "hidden"), 1, size_max),
-                integer_of(member(value, "intermediate"), 1, size_max), profile.dtype};
-  read.contenders = read_constants(member(value, "contenders"), profile.tiles.size());
+  read.name = text_of(profile_member(value, "name"));
+  read.layer = {integer_of(profile_member(value, "experts"), 1, size_max),
+                integer_of(profile_member(value, "hidden"), 1, size_max),
+                integer_of(profile_member(value, "intermediate"), 1, size_max), profile.dtype};
+  read.contenders = read_constants(profile_member(value, "contenders"), profile.tiles.size());
   read.residual = read_residual(value, read.contenders.size());
   return read;
 }
@@ -158,7 +158,7 @@ std::string write_wave_profile(const WaveProfile& profile, const ValueObject& pr
                                     {"steps", std::move(steps)},
                                     {"weights", std::move(weights)}});
   }
-  const Value root = ValueObject{{"format", std::string(format_name)},
+  const Value root = ValueObject{{"format", std::string(profile_format)},
                                  {"terms_version", wave_terms_version},
                                  {"provenance", provenance},
                                  {"gpu", profile.gpu},
@@ -173,11 +173,11 @@ std::string write_wave_profile(const WaveProfile& profile, const ValueObject& pr
 }
 
 WaveProfile read_wave_profile(const Value& root) {
-  const Value& format = member(root, "format");
-  if (text_of(format) != format_name) {
-    throw ConfigError(format.position, fmt::format("expected format '{}'", format_name));
+  const Value& format = profile_member(root, "format");
+  if (text_of(format) != profile_format) {
+    throw ConfigError(format.position, fmt::format("expected format '{}'", profile_format));
   }
-  const Value& version = member(root, "terms_version");
+  const Value& version = profile_member(root, "terms_version");
   if (number_of(version) != wave_terms_version) {
     throw ConfigError(version.position,
                       fmt::format("made for other terms than version {}: fit it again with "
@@ -185,19 +185,19 @@ WaveProfile read_wave_profile(const Value& root) {
                                   wave_terms_version));
   }
   WaveProfile profile;
-  profile.gpu = text_of(member(root, "gpu"));
-  const Value& dtype = member(root, "dtype");
+  profile.gpu = text_of(profile_member(root, "gpu"));
+  const Value& dtype = profile_member(root, "dtype");
   const auto parsed = parse_enum<DType>(text_of(dtype));
   if (!parsed) throw ConfigError(dtype.position, "is no number format");
   profile.dtype = *parsed;
-  profile.error_layer = number_of(member(root, "error_layer"));
-  profile.error_any = number_of(member(root, "error_any"));
-  for (const ValueArray* row : rows_of(member(root, "tiles"), tile_numbers)) {
+  profile.error_layer = number_of(profile_member(root, "error_layer"));
+  profile.error_any = number_of(profile_member(root, "error_any"));
+  for (const ValueArray* row : rows_of(profile_member(root, "tiles"), tile_numbers)) {
     const auto at = [&](std::size_t i) { return integer_of((*row)[i], 1, 1 << 12); };
     profile.tiles.push_back({at(0), at(1), at(2), at(3), at(4), at(5), at(6)});
   }
-  profile.any_layer = read_constants(member(root, "any_layer"), profile.tiles.size());
-  const Value& layers = member(root, "layers");
+  profile.any_layer = read_constants(profile_member(root, "any_layer"), profile.tiles.size());
+  const Value& layers = profile_member(root, "layers");
   if (!layers.is_array()) throw ConfigError(layers.position, "must be an array");
   for (const Value& layer : std::get<ValueArray>(layers.data)) {
     profile.layers.push_back(read_layer(layer, profile));

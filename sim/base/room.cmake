@@ -3,7 +3,7 @@
 
 # Two thirds of a file's compile time go to headers, which its neighbours include too. The 41
 # files of sim/serving take 110 s of CPU one by one and 15 s at once.
-option(FORETOKEN_UNITY "Compile the files of a folder together, up to ten at once" ON)
+option(FORETOKEN_UNITY "Compile the files of a folder together, up to twelve at once" ON)
 # Warnings about names of a neighbour, and GCC 12's false alarms in long files. The preset "dev", which
 # compiles file by file, has them all.
 set(FORETOKEN_UNITY_OPTIONS -Wno-shadow)
@@ -13,7 +13,7 @@ endif()
 
 # foretoken_unity(OUT_VARIABLE NAME SOURCES [APART file ...])
 #   What to compile in place of SOURCES: files of one folder together, in generated files of at most
-#   ten, but those whose path ends in one of APART (a name in an anonymous namespace that a
+#   twelve, but those whose path ends in one of APART (a name in an anonymous namespace that a
 #   neighbour has, too) alone. CMake's own UNITY_BUILD includes files by absolute paths, which
 #   ccache finds in no other checkout.
 function(foretoken_unity out name sources)
@@ -40,7 +40,7 @@ function(foretoken_unity out name sources)
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(LENGTH in_${folder} count)
-    math(EXPR parts "(${count} + 9) / 10")
+    math(EXPR parts "(${count} + 11) / 12")
     math(EXPR each "(${count} + ${parts} - 1) / ${parts}")
     set(part 0)
     while(in_${folder})

@@ -24,7 +24,7 @@ ValidatedLatency latency(std::string name, std::vector<double> measured,
           .simulated_samples = std::move(simulated)};
 }
 
-double share(double amount, double time) { return time > 0.0 ? amount / time : 0.0; }
+double rate_of(double amount, double time) { return time > 0.0 ? amount / time : 0.0; }
 
 void add_intervals(const Report& simulated, ValidationReport& report) {
   if (!simulated.intervals) return;
@@ -82,9 +82,10 @@ ValidationReport compare_with_recorded(const ServedRun& measured, const Report& 
   const double time = measured.duration().value();
   const auto requests = static_cast<double>(report.requests);
   report.figures = {
-      {"requests", "/s", share(requests, time), simulated.whole_run.requests_per_s},
-      {"input tokens", "/s", share(input_tokens, time), simulated.whole_run.input_tokens_per_s},
-      {"output tokens", "/s", share(output_tokens, time), simulated.whole_run.output_tokens_per_s},
+      {"requests", "/s", rate_of(requests, time), simulated.whole_run.requests_per_s},
+      {"input tokens", "/s", rate_of(input_tokens, time), simulated.whole_run.input_tokens_per_s},
+      {"output tokens", "/s", rate_of(output_tokens, time),
+       simulated.whole_run.output_tokens_per_s},
       {"duration", "s", time, simulated.duration_s}};
   add_intervals(simulated, report);
   if (lost > 0) {

@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+bool direct_serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
   if (op == CollectiveOp::send_recv && is_any_offered(send_protocols, links, parameters))
     return true;
   const bool is_known = op == CollectiveOp::all_to_all || op == CollectiveOp::send_recv;
@@ -43,8 +43,8 @@ CollectivePhase send_phase(Protocol protocol, Bytes size, const GroupLinks& link
   return phase;
 }
 
-CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
-                    const CommParameters& parameters) {
+CollectiveCost direct_cost(const CollectiveCall& call, const GroupLinks& links,
+                           const CommParameters& parameters) {
   const bool is_send = call.op == CollectiveOp::send_recv;
   const bool has_own = is_send && is_any_offered(send_protocols, links, parameters);
   return cheapest(has_own ? send_protocols : direct_protocols, call.protocol, links, parameters,
@@ -59,6 +59,6 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
 }  // namespace
 
 extern const CollectiveAlgorithm direct_algorithm;
-const CollectiveAlgorithm direct_algorithm = {"direct", true, serves, cost};
+const CollectiveAlgorithm direct_algorithm = {"direct", true, direct_serves, direct_cost};
 
 }  // namespace foretoken

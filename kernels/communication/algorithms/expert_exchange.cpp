@@ -19,7 +19,8 @@ Protocol protocol_of(CollectiveOp op, ExpertMode mode) {
   return is_dispatch ? Protocol::low_latency_dispatch : Protocol::low_latency_combine;
 }
 
-bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+bool expert_exchange_serves(CollectiveOp op, const GroupLinks& links,
+                            const CommParameters& parameters) {
   if (op != CollectiveOp::expert_dispatch && op != CollectiveOp::expert_combine) return false;
   return is_offered(protocol_of(op, ExpertMode::normal), links, parameters) &&
          is_offered(protocol_of(op, ExpertMode::low_latency), links, parameters);
@@ -51,8 +52,8 @@ Copies copies_of(const ExpertTraffic& experts, const GroupLinks& links) {
   return {experts.topk * k / n, experts.topk * (n - k) / n};
 }
 
-CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
-                    const CommParameters& parameters) {
+CollectiveCost expert_exchange_cost(const CollectiveCall& call, const GroupLinks& links,
+                                    const CommParameters& parameters) {
   FORETOKEN_CHECK(call.experts.topk >= 1 && call.experts.experts >= call.experts.topk,
                   "an exchange between {} experts, {} a token", call.experts.experts,
                   call.experts.topk);
@@ -78,6 +79,7 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
 }  // namespace
 
 extern const CollectiveAlgorithm expert_exchange_algorithm;
-const CollectiveAlgorithm expert_exchange_algorithm = {"expert_exchange", true, serves, cost};
+const CollectiveAlgorithm expert_exchange_algorithm = {
+    "expert_exchange", true, expert_exchange_serves, expert_exchange_cost};
 
 }  // namespace foretoken

@@ -7,14 +7,15 @@
 namespace foretoken {
 namespace {
 
-bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+bool hierarchical_serves(CollectiveOp op, const GroupLinks& links,
+                         const CommParameters& parameters) {
   return op == CollectiveOp::all_reduce && links.nodes > 1 && links.ranks_per_node_max > 1 &&
          links.ranks_per_node_min == links.ranks_per_node_max &&
          is_any_offered(ring_protocols, links, parameters);
 }
 
-CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
-                    const CommParameters& parameters) {
+CollectiveCost hierarchical_cost(const CollectiveCall& call, const GroupLinks& links,
+                                 const CommParameters& parameters) {
   const GroupLinks inner = links_within_node(links);
   const GroupLinks rail = links_of_rail(links);
   const OwnPart& own = parameters.inside.own_part;
@@ -35,6 +36,7 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
 }  // namespace
 
 extern const CollectiveAlgorithm hierarchical_algorithm;
-const CollectiveAlgorithm hierarchical_algorithm = {"hierarchical", false, serves, cost};
+const CollectiveAlgorithm hierarchical_algorithm = {"hierarchical", false, hierarchical_serves,
+                                                    hierarchical_cost};
 
 }  // namespace foretoken

@@ -7,13 +7,13 @@
 namespace foretoken {
 namespace {
 
-bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+bool nvls_serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
   return op == CollectiveOp::all_reduce && links.nodes == 1 && links.is_fully_connected &&
          is_offered(Protocol::nvls, links, parameters);
 }
 
-CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
-                    const CommParameters& parameters) {
+CollectiveCost nvls_cost(const CollectiveCall& call, const GroupLinks& links,
+                         const CommParameters& parameters) {
   CollectivePhase phase;
   phase.steps = 2;
   phase.latency = launch_of(Protocol::nvls, links, parameters) +
@@ -26,6 +26,6 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
 }  // namespace
 
 extern const CollectiveAlgorithm nvls_algorithm;
-const CollectiveAlgorithm nvls_algorithm = {"nvls", true, serves, cost};
+const CollectiveAlgorithm nvls_algorithm = {"nvls", true, nvls_serves, nvls_cost};
 
 }  // namespace foretoken

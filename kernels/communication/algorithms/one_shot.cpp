@@ -6,14 +6,14 @@
 namespace foretoken {
 namespace {
 
-bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+bool one_shot_serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
   return op == CollectiveOp::all_reduce && links.nodes == 1 &&
          (links.is_fully_connected || links.ranks == 2) &&
          is_offered(Protocol::one_shot, links, parameters);
 }
 
-CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
-                    const CommParameters& parameters) {
+CollectiveCost one_shot_cost(const CollectiveCall& call, const GroupLinks& links,
+                             const CommParameters& parameters) {
   CollectivePhase phase;
   phase.steps = 1;
   phase.latency = launch_of(Protocol::one_shot, links, parameters) +
@@ -26,6 +26,6 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
 }  // namespace
 
 extern const CollectiveAlgorithm one_shot_algorithm;
-const CollectiveAlgorithm one_shot_algorithm = {"one_shot", false, serves, cost};
+const CollectiveAlgorithm one_shot_algorithm = {"one_shot", false, one_shot_serves, one_shot_cost};
 
 }  // namespace foretoken

@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+bool ring_serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
   const bool is_known = op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather ||
                         op == CollectiveOp::reduce_scatter || op == CollectiveOp::broadcast;
   if (op == CollectiveOp::broadcast && is_any_offered(broadcast_protocols, links, parameters))
@@ -33,8 +33,8 @@ CollectivePhase phase_of(Protocol protocol, const CollectiveCall& call, const Gr
                     call.size, own_part(call.op, links, parameters));
 }
 
-CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
-                    const CommParameters& parameters) {
+CollectiveCost ring_cost(const CollectiveCall& call, const GroupLinks& links,
+                         const CommParameters& parameters) {
   const auto cost_of = [&](Protocol protocol) {
     return CollectiveCost{"ring", protocol, {phase_of(protocol, call, links, parameters)}};
   };
@@ -46,6 +46,6 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
 }  // namespace
 
 extern const CollectiveAlgorithm ring_algorithm;
-const CollectiveAlgorithm ring_algorithm = {"ring", true, serves, cost};
+const CollectiveAlgorithm ring_algorithm = {"ring", true, ring_serves, ring_cost};
 
 }  // namespace foretoken

@@ -12,7 +12,7 @@ namespace {
 /// Trees reach a little less bandwidth than rings: factor in NCCL's tuning model (tuning.cc).
 constexpr double tree_share = 0.92;
 
-bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+bool tree_serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
   return op == CollectiveOp::all_reduce && links.nodes > 1 &&
          is_any_offered(ring_protocols, links, parameters);
 }
@@ -25,8 +25,8 @@ BytesPerSecond pair_rate(Protocol protocol, const GroupLinks& links,
   return std::min(across, links.inside_bandwidth * (parameters.inside.of(protocol).share / 2));
 }
 
-CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
-                    const CommParameters& parameters) {
+CollectiveCost tree_cost(const CollectiveCall& call, const GroupLinks& links,
+                         const CommParameters& parameters) {
   const int depth = std::bit_width(static_cast<unsigned>(links.nodes - 1));  // ceil(log2 nodes)
   return cheapest(ring_protocols, call.protocol, links, parameters, [&](Protocol protocol) {
     const int inside = 2 * (links.ranks_per_node_max - 1);
@@ -48,6 +48,6 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
 }  // namespace
 
 extern const CollectiveAlgorithm tree_algorithm;
-const CollectiveAlgorithm tree_algorithm = {"tree", true, serves, cost};
+const CollectiveAlgorithm tree_algorithm = {"tree", true, tree_serves, tree_cost};
 
 }  // namespace foretoken

@@ -6,14 +6,14 @@
 namespace foretoken {
 namespace {
 
-bool serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
+bool two_shot_serves(CollectiveOp op, const GroupLinks& links, const CommParameters& parameters) {
   return op == CollectiveOp::all_reduce && links.nodes == 1 &&
          (links.is_fully_connected || links.ranks == 2) &&
          is_offered(Protocol::two_shot, links, parameters);
 }
 
-CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
-                    const CommParameters& parameters) {
+CollectiveCost two_shot_cost(const CollectiveCall& call, const GroupLinks& links,
+                             const CommParameters& parameters) {
   CollectivePhase phase;
   phase.steps = 2;
   phase.latency = launch_of(Protocol::two_shot, links, parameters) +
@@ -26,6 +26,6 @@ CollectiveCost cost(const CollectiveCall& call, const GroupLinks& links,
 }  // namespace
 
 extern const CollectiveAlgorithm two_shot_algorithm;
-const CollectiveAlgorithm two_shot_algorithm = {"two_shot", false, serves, cost};
+const CollectiveAlgorithm two_shot_algorithm = {"two_shot", false, two_shot_serves, two_shot_cost};
 
 }  // namespace foretoken

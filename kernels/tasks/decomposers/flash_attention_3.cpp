@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::int64_t splits_max = 128;
+constexpr std::int64_t fa3_splits_max = 128;
 
 struct Fa3Tile {
   int query = 128, key = 128;
@@ -36,9 +36,9 @@ Fa3Tile fa3_tile(const Attention& kernel, bool is_causal) {
 }
 
 /// An upper bound on the splits of a sequence: as if the longest one were alone.
-std::int64_t choose_splits(std::int64_t ctas, std::int64_t sms, std::int64_t key_blocks) {
+std::int64_t fa3_splits(std::int64_t ctas, std::int64_t sms, std::int64_t key_blocks) {
   if (static_cast<double>(ctas) >= 0.8 * static_cast<double>(sms) || key_blocks <= 4) return 1;
-  const std::int64_t most = std::min({splits_max, sms, key_blocks});
+  const std::int64_t most = std::min({fa3_splits_max, sms, key_blocks});
   const auto fills = [&](std::int64_t splits) {
     const double waves = static_cast<double>(ctas * splits) / static_cast<double>(sms);
     return waves / std::ceil(waves);
@@ -99,7 +99,7 @@ class Fa3 {
       blocks_longest = std::max(blocks_longest, blocks(run.slice));
       total += static_cast<double>(run.count * tiles(run.slice) * blocks(run.slice));
     }
-    splits_bound_ = choose_splits(kernel_.kv_heads * tiles_longest, gpu_.sm_count, blocks_longest);
+    splits_bound_ = fa3_splits(kernel_.kv_heads * tiles_longest, gpu_.sm_count, blocks_longest);
     blocks_sm_ = std::max<std::int64_t>(
         1, static_cast<std::int64_t>(std::ceil(1.1 * total * kernel_.kv_heads / gpu_.sm_count)));
   }

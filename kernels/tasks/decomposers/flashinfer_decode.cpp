@@ -9,9 +9,9 @@
 namespace foretoken {
 namespace {
 
-constexpr std::int64_t min_chunk_tokens = 128;
-constexpr int stages = 2;
-constexpr double softmax_fma_per_score = 4;  // as in attention_tasks.cpp, in each thread of a row
+constexpr std::int64_t decode_chunk_tokens_min = 128;
+constexpr int decode_stages = 2;
+constexpr double decode_softmax_fma = 4;  // as in attention_tasks.cpp, in each thread of a row
 
 struct DecodeShape {
   LaunchShape launch;
@@ -26,7 +26,7 @@ DecodeShape decode_shape(const Attention& kernel) {
   const int threads = std::max(128, threads_row * group);
   const int rows_z = threads / (threads_row * group);
   const int tile = group > 1 ? 1 : key_size == 1 ? 2 : 4;
-  const double keys = 2.0 * stages * tile * group * rows_z * kernel.head_dim * key_size;
+  const double keys = 2.0 * decode_stages * tile * group * rows_z * kernel.head_dim * key_size;
   const double exchange = std::max(tile * threads * 8, 2 * group * rows_z * 4);
   DecodeShape shape;
   shape.threads_row = threads_row;
@@ -40,7 +40,7 @@ Task decode_task(const Attention& kernel, int threads_row, std::int64_t keys) {
   const double group = kernel.query_heads / kernel.kv_heads;
   const double scores = group * static_cast<double>(keys);
   Task task;
-  task.fma_ops = scores * (2.0 * kernel.head_dim + softmax_fma_per_score * threads_row);
+  task.fma_ops = scores * (2.0 * kernel.head_dim + decode_softmax_fma * threads_row);
   task.xu_ops = scores * threads_row;  // every thread of a row computes its exponentials
   task.bytes_loaded =
       group * kernel.head_dim * activation_bytes(kernel.dtype) +
@@ -53,8 +53,8 @@ std::int64_t chunk_count(const SliceRun& run, std::int64_t page, std::int64_t ch
   return ceil_div(std::max<std::int64_t>(1, pages), chunk_pages);
 }
 
-std::int64_t work_items(const std::vector<SliceRun>& runs, std::int64_t page,
-                        std::int64_t chunk_pages) {
+std::int64_t decode_work_items(const std::vector<SliceRun>& runs, std::int64_t page,
+                               std::int64_t chunk_pages) {
   std::int64_t items = 0;
   for (const SliceRun& run : runs) items += run.count * chunk_count(run, page, chunk_pages);
   return items;
@@ -70,10 +70,10 @@ std::int64_t plan_chunk(const std::vector<SliceRun>& runs, std::int64_t page, in
     high = std::max(high, ceil_div(run.slice.context_tokens, page));
   }
   if (batch * kv_heads >= ctas_max) return high;
-  std::int64_t low = std::max<std::int64_t>(1, min_chunk_tokens / page);
+  std::int64_t low = std::max<std::int64_t>(1, decode_chunk_tokens_min / page);
   while (low < high) {
     const std::int64_t middle = (low + high) / 2;
-    if (work_items(runs, page, middle) * kv_heads > ctas_max) {
+    if (decode_work_items(runs, page, middle) * kv_heads > ctas_max) {
       low = middle + 1;
     } else {
       high = middle;
@@ -93,7 +93,7 @@ Decomposition decompose_flashinfer_decode(const Attention& kernel, const GpuSpec
   DecodeShape shape = decode_shape(kernel);
   const std::int64_t resident = std::max(1, resident_ctas(shape.launch, gpu));
   const std::int64_t chunk = plan_chunk(runs, page, kernel.kv_heads, resident * gpu.sm_count);
-  const std::int64_t items = work_items(runs, page, chunk);
+  const std::int64_t items = decode_work_items(runs, page, chunk);
 
   Launch launch;
   launch.name = "flashinfer_decode";

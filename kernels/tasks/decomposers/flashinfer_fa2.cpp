@@ -9,9 +9,9 @@
 namespace foretoken {
 namespace {
 
-constexpr std::int64_t min_chunk_tokens = 128;
+constexpr std::int64_t fa2_chunk_tokens_min = 128;
 constexpr std::int64_t ctas_per_sm_target = 2;
-constexpr int warp_threads = 32;
+constexpr int fa2_warp_threads = 32;
 
 struct Fa2Shape {
   int tile_q = 0, tile_kv = 0;
@@ -58,7 +58,7 @@ struct Fa2Request {
   std::int64_t pages = 0;
 };
 
-std::int64_t work_items(const std::vector<Fa2Request>& requests, std::int64_t chunk_pages) {
+std::int64_t fa2_work_items(const std::vector<Fa2Request>& requests, std::int64_t chunk_pages) {
   std::int64_t items = 0;
   for (const Fa2Request& request : requests) {
     items += request.run.count * request.tiles * ceil_div(request.pages, chunk_pages);
@@ -71,7 +71,7 @@ std::int64_t smallest_chunk(const std::vector<Fa2Request>& requests, std::int64_
                             std::int64_t high, std::int64_t items_max) {
   while (low < high) {
     const std::int64_t middle = (low + high) / 2;
-    if (work_items(requests, middle) > items_max) {
+    if (fa2_work_items(requests, middle) > items_max) {
       low = middle + 1;
     } else {
       high = middle;
@@ -135,11 +135,11 @@ class Fa2 {
   void plan_chunks() {
     std::int64_t longest = 1;
     for (const Fa2Request& request : requests_) longest = std::max(longest, request.pages);
-    const std::int64_t low = std::max<std::int64_t>(1, min_chunk_tokens / page_);
+    const std::int64_t low = std::max<std::int64_t>(1, fa2_chunk_tokens_min / page_);
     chunk_pages_ = smallest_chunk(requests_, low, longest,
                                   ctas_per_sm_target * gpu_.sm_count / kernel_.kv_heads);
     is_split_ = chunk_pages_ < longest;
-    items_ = work_items(requests_, chunk_pages_);
+    items_ = fa2_work_items(requests_, chunk_pages_);
   }
 
   [[nodiscard]] std::int64_t chunks(const Fa2Request& request) const {
@@ -174,7 +174,7 @@ class Fa2 {
     launch.shape = {
         .grid_x = items_,
         .grid_z = kernel_.kv_heads,
-        .threads = warp_threads * shape_.query_warps * shape_.key_warps,
+        .threads = fa2_warp_threads * shape_.query_warps * shape_.key_warps,
         .registers_per_thread = fa2_registers(shape_.tile_q, kernel_.head_dim, is_paged),
         .shared_memory = Bytes(shape_.shared_bytes)};
     AttentionTile tile = attention_tile(kernel_, shape_.tile_q, shape_.tile_kv);

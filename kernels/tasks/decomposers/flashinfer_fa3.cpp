@@ -11,9 +11,9 @@ namespace {
 constexpr std::int64_t works_max = 4096;  // beyond it all heads share one schedule
 constexpr double barriers_bytes = 80;     // pipeline barriers behind the operand buffers
 constexpr int warpgroup_warps = 4;
-constexpr int stages = 2;
+constexpr int fa3_stages = 2;
 
-int key_tile(const Attention& kernel) {
+int fa3_key_tile(const Attention& kernel) {
   const bool is_paged = kernel.page_tokens > 0;
   if (kernel.head_dim <= 64) return is_paged ? 96 : 128;
   if (kernel.head_dim >= 256) return is_paged ? 32 : 64;
@@ -57,7 +57,7 @@ void append_tiles(const SequenceSlice& slice, const Attention& kernel, const Att
 
 Decomposition decompose_flashinfer_fa3(const Attention& kernel, const GpuSpec& gpu) {
   const int tile_q = kernel.head_dim <= 64 ? 192 : 128;
-  const int tile_kv = key_tile(kernel);
+  const int tile_kv = fa3_key_tile(kernel);
   const AttentionTile tile = attention_tile(kernel, tile_q, tile_kv);
   const double size = activation_bytes(kernel.dtype);
   std::int64_t rows = 0;
@@ -83,12 +83,13 @@ Decomposition decompose_flashinfer_fa3(const Attention& kernel, const GpuSpec& g
   } else {
     for (const SequenceSlice& slice : by_context(runs)) append_tiles(slice, kernel, tile, launch);
   }
-  launch.shape = {.grid_x = gpu.sm_count,
-                  .grid_y = is_shared ? kernel.query_heads : 1,
-                  .threads = 32 * warpgroup_warps * (tile_q / 64 + 1),
-                  .registers_per_thread = 168,
-                  .shared_memory = Bytes(
-                      (tile_q + 2.0 * stages * tile_kv) * kernel.head_dim * size + barriers_bytes)};
+  launch.shape = {
+      .grid_x = gpu.sm_count,
+      .grid_y = is_shared ? kernel.query_heads : 1,
+      .threads = 32 * warpgroup_warps * (tile_q / 64 + 1),
+      .registers_per_thread = 168,
+      .shared_memory =
+          Bytes((tile_q + 2.0 * fa3_stages * tile_kv) * kernel.head_dim * size + barriers_bytes)};
   Decomposition result;
   result.plan = AttentionPlan{
       .cta_tile_q = tile_q, .cta_tile_kv = tile_kv, .padded_batch = works * kernel.query_heads};

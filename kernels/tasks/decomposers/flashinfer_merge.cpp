@@ -9,9 +9,9 @@
 namespace foretoken {
 namespace {
 
-constexpr int threads = 128;
+constexpr int merge_threads = 128;
 constexpr int vector_elements = 8;  // 16-byte loads of 16-bit partials
-constexpr int stages = 4;
+constexpr int merge_stages = 4;
 constexpr double partial_bytes = 2;  // partials are kept in the output's format
 constexpr double sum_bytes = 4;      // log-sum-exp, fp32
 
@@ -19,15 +19,15 @@ constexpr double sum_bytes = 4;      // log-sum-exp, fp32
 
 Launch merge_states_launch(std::span<const MergeRun> runs, int head_dim, const GpuSpec& gpu) {
   const int threads_row = std::max(1, head_dim / vector_elements);
-  const int rows_cta = std::max(1, threads / threads_row);
+  const int rows_cta = std::max(1, merge_threads / threads_row);
   Launch launch;
   launch.name = "merge_states";
   launch.joins_parts = true;
   launch.scheduling = Scheduling::persistent;
-  launch.shape.threads = threads;
+  launch.shape.threads = merge_threads;
   launch.shape.registers_per_thread = head_dim <= 64 ? 48 : 40;
   launch.shape.shared_memory =
-      Bytes(stages * rows_cta * head_dim * partial_bytes + threads * sum_bytes);
+      Bytes(merge_stages * rows_cta * head_dim * partial_bytes + merge_threads * sum_bytes);
   std::int64_t rows = 0;
   for (const MergeRun& run : runs) {
     const auto partials = static_cast<double>(run.chunks);

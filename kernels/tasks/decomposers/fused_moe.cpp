@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-constexpr double index_bytes = 4;  // sorted token ids and expert ids: int32
+constexpr double expert_index_bytes = 4;  // sorted token ids and expert ids: int32
 
 /// A tile and what its CTAs are.
 struct ExpertCut {
@@ -60,9 +60,9 @@ Launch expert_gemm(std::string_view name, const ExpertCut& choice, const MoeSize
 }
 
 Launch align_launch(const FusedMoe& kernel, const MoeSizes& sizes) {
-  const Task task = {.bytes_loaded = static_cast<double>(sizes.rows) * index_bytes * 2};
+  const Task task = {.bytes_loaded = static_cast<double>(sizes.rows) * expert_index_bytes * 2};
   Launch launch = uniform_launch("moe_align", task, 1, 1024, 32);
-  launch.shape.shared_memory = Bytes(index_bytes * (kernel.experts + 1.0));
+  launch.shape.shared_memory = Bytes(expert_index_bytes * (kernel.experts + 1.0));
   return launch;
 }
 

@@ -6,15 +6,15 @@
 namespace foretoken {
 namespace {
 
-constexpr int row_threads = 1024;
-constexpr int row_registers = 32;
+constexpr int sampling_threads = 1024;
+constexpr int sampling_registers = 32;
 
 }  // namespace
 
 Decomposition decompose_sampling(const Sampling& kernel, const GpuSpec&) {
   const auto logits = static_cast<double>(kernel.vocabulary);
   const auto launch = [&](std::string_view name, const Task& task) {
-    return uniform_launch(name, task, kernel.rows, row_threads, row_registers);
+    return uniform_launch(name, task, kernel.rows, sampling_threads, sampling_registers);
   };
   Decomposition result;
   result.launches.push_back(launch("cast_logits", {.fma_ops = logits, .bytes_loaded = 2 * logits}));
@@ -38,7 +38,7 @@ Decomposition decompose_topk_routing(const TopKRouting& kernel, const GpuSpec&) 
   Decomposition result;
   result.launches.push_back(uniform_launch("topk_routing", task,
                                            ceil_div(kernel.tokens, tokens_cta),
-                                           tokens_cta * warp_threads, row_registers));
+                                           tokens_cta * warp_threads, sampling_registers));
   return result;
 }
 

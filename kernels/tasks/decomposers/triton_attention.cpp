@@ -9,8 +9,8 @@
 namespace foretoken {
 namespace {
 
-constexpr int threads = 128;
-constexpr int registers = 255;
+constexpr int triton_threads = 128;
+constexpr int triton_registers = 255;
 constexpr std::int64_t decode_splits = 16;      // segments of vLLM's three-dimensional decode grid
 constexpr std::int64_t decode_ctas_full = 128;  // at which it stops splitting
 
@@ -41,8 +41,8 @@ Launch triton_launch(const Attention& kernel, const std::vector<SliceRun>& runs,
   launch.name = "triton_attention";
   launch.tensor_dtype = score_dtype(kernel.dtype);
   launch.repeats = kernel.kv_heads;
-  launch.shape.threads = threads;
-  launch.shape.registers_per_thread = registers;
+  launch.shape.threads = triton_threads;
+  launch.shape.registers_per_thread = triton_registers;
   launch.shape.shared_memory =
       Bytes(2.0 * static_cast<double>(plan.tile_kv) * kernel.head_dim * size);
   const AttentionTile tile = attention_tile(kernel, plan.tile_q, plan.tile_kv);

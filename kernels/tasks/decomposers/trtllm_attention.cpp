@@ -9,41 +9,41 @@
 namespace foretoken {
 namespace {
 
-constexpr int prefill_tile_q = 256;
-constexpr int tile_kv = 128;
-constexpr int threads = 384;
-constexpr int registers = 168;
+constexpr int trtllm_tile_q = 256;
+constexpr int trtllm_tile_kv = 128;
+constexpr int trtllm_threads = 384;
+constexpr int trtllm_registers = 168;
 
 std::int64_t splits_of(const SliceRun& run, std::int64_t ctas, const GpuSpec& gpu) {
   const std::int64_t blocks =
-      ceil_div(std::max<std::int64_t>(1, run.slice.context_tokens), tile_kv);
+      ceil_div(std::max<std::int64_t>(1, run.slice.context_tokens), trtllm_tile_kv);
   return std::clamp<std::int64_t>(gpu.sm_count / std::max<std::int64_t>(1, ctas), 1, blocks);
 }
 
-Launch make_launch(const Attention& kernel, std::string_view name, int tile_q) {
+Launch trtllm_launch(const Attention& kernel, std::string_view name, int tile_q) {
   const double size = bytes_per_element(score_dtype(kernel.dtype));
   Launch launch;
   launch.name = name;
   launch.tensor_dtype = score_dtype(kernel.dtype);
   launch.repeats = kernel.kv_heads;
-  launch.shape.threads = threads;
-  launch.shape.registers_per_thread = registers;
+  launch.shape.threads = trtllm_threads;
+  launch.shape.registers_per_thread = trtllm_registers;
   // Outputs accumulate in tensor memory: shared memory holds queries and two stages of K and V.
-  launch.shape.shared_memory = Bytes((tile_q + 4.0 * tile_kv) * kernel.head_dim * size);
+  launch.shape.shared_memory = Bytes((tile_q + 4.0 * trtllm_tile_kv) * kernel.head_dim * size);
   return launch;
 }
 
 /// By query head: times on a B200 follow their number, whatever share a KV head.
-Launch prefill_launch(const Attention& kernel, const std::vector<SliceRun>& runs) {
-  Launch launch = make_launch(kernel, "trtllm_context", prefill_tile_q);
+Launch trtllm_prefill(const Attention& kernel, const std::vector<SliceRun>& runs) {
+  Launch launch = trtllm_launch(kernel, "trtllm_context", trtllm_tile_q);
   launch.repeats = kernel.query_heads;
-  const AttentionTile tile = attention_tile(kernel, prefill_tile_q, tile_kv);
+  const AttentionTile tile = attention_tile(kernel, trtllm_tile_q, trtllm_tile_kv);
   std::vector<TaskGroup> one;
   for (const SliceRun& run : runs) {
     one.clear();
-    for (std::int64_t t = ceil_div(run.slice.query_tokens, prefill_tile_q); t-- > 0;) {
-      const std::int64_t begin = t * prefill_tile_q;
-      const std::int64_t end = std::min(run.slice.query_tokens, begin + prefill_tile_q);
+    for (std::int64_t t = ceil_div(run.slice.query_tokens, trtllm_tile_q); t-- > 0;) {
+      const std::int64_t begin = t * trtllm_tile_q;
+      const std::int64_t end = std::min(run.slice.query_tokens, begin + trtllm_tile_q);
       const KeySpan seen = visible_keys(run.slice, begin, end, kernel.causal, kernel.window);
       append_tasks(one, attention_task(tile, seen.size()), 1);
     }
@@ -53,15 +53,15 @@ Launch prefill_launch(const Attention& kernel, const std::vector<SliceRun>& runs
   return launch;
 }
 
-Launch decode_launch(const Attention& kernel, const std::vector<SliceRun>& runs,
+Launch trtllm_decode(const Attention& kernel, const std::vector<SliceRun>& runs,
                      const GpuSpec& gpu) {
   const std::int64_t group = kernel.query_heads / kernel.kv_heads;
   std::int64_t queries = 1;
   for (const SliceRun& run : runs) queries = std::max(queries, run.slice.query_tokens);
   const std::int64_t tile_q =
       std::clamp<std::int64_t>(power_of_two_at_least(group * queries), 8, 64);
-  Launch launch = make_launch(kernel, "trtllm_generation", static_cast<int>(tile_q));
-  const AttentionTile tile = attention_tile(kernel, tile_q, tile_kv);
+  Launch launch = trtllm_launch(kernel, "trtllm_generation", static_cast<int>(tile_q));
+  const AttentionTile tile = attention_tile(kernel, tile_q, trtllm_tile_kv);
   std::int64_t ctas = 0;
   for (const SliceRun& run : runs) ctas += run.count * kernel.kv_heads;
   std::vector<TaskGroup> one;
@@ -70,7 +70,8 @@ Launch decode_launch(const Attention& kernel, const std::vector<SliceRun>& runs,
         visible_keys(run.slice, 0, run.slice.query_tokens, kernel.causal, kernel.window);
     const std::int64_t tiles = ceil_div(run.slice.query_tokens * group, tile_q);
     const std::int64_t splits = splits_of(run, ctas, gpu);
-    const std::int64_t share = ceil_div(ceil_div(seen.size(), tile_kv), splits) * tile_kv;
+    const std::int64_t share =
+        ceil_div(ceil_div(seen.size(), trtllm_tile_kv), splits) * trtllm_tile_kv;
     one.clear();
     for (std::int64_t s = 0; s < splits; ++s) {
       const std::int64_t begin = seen.begin + s * share;
@@ -88,9 +89,9 @@ Decomposition decompose_trtllm_attention(const Attention& kernel, const GpuSpec&
   Decomposition result;
   const std::vector<SliceRun> prefill = slice_runs(kernel.load, LoadPart::prefill);
   const std::vector<SliceRun> decode = slice_runs(kernel.load, LoadPart::decode);
-  result.plan = AttentionPlan{.cta_tile_q = prefill_tile_q, .cta_tile_kv = tile_kv};
-  if (!prefill.empty()) result.launches.push_back(prefill_launch(kernel, prefill));
-  if (!decode.empty()) result.launches.push_back(decode_launch(kernel, decode, gpu));
+  result.plan = AttentionPlan{.cta_tile_q = trtllm_tile_q, .cta_tile_kv = trtllm_tile_kv};
+  if (!prefill.empty()) result.launches.push_back(trtllm_prefill(kernel, prefill));
+  if (!decode.empty()) result.launches.push_back(trtllm_decode(kernel, decode, gpu));
   if (prefill.empty() && !result.launches.empty()) {
     result.plan->is_split =
         result.launches[0].task_count() > kernel.load.decode.sequences * kernel.kv_heads;

@@ -14,7 +14,7 @@
 namespace foretoken {
 namespace {
 
-constexpr double ceil_div(std::int64_t a, std::int64_t b) {
+constexpr double rounded_up_ratio(std::int64_t a, std::int64_t b) {
   return static_cast<double>((a + b - 1) / b);
 }
 
@@ -63,15 +63,15 @@ class Origami2025 final : public TileModel {
     const auto occupied = std::min<std::int64_t>(tiles, machine.units);  // Algorithm 4
     const int split = std::max(tile.split_k, 1);
     TileLatency out;
-    out.rounds = ceil_div(tiles, machine.units);
+    out.rounds = rounded_up_ratio(tiles, machine.units);
     out.active = static_cast<double>(std::min<std::int64_t>(occupied * split, machine.units));
     const Misalignment penalty = misalignment(product, tile);
     out.math =
         std::floor(math_cycles(tile, machine.instruction_for(tile)) * penalty.math);  // Algorithm 3
 
     // Algorithm 5 and 6: the L2 of one die, and the cache behind all of them, which holds anything.
-    const std::int64_t die_units =
-        std::max<std::int64_t>(static_cast<std::int64_t>(ceil_div(occupied, machine.dies)), 1);
+    const std::int64_t die_units = std::max<std::int64_t>(
+        static_cast<std::int64_t>(rounded_up_ratio(occupied, machine.dies)), 1);
     out.l2_hit = hit_rate_2025(tile, cache_tile(grid, die_units, tile.group_m),
                                machine.l2_size / product.a_bytes);
     out.mall_hit =
@@ -104,7 +104,7 @@ class Origami2025 final : public TileModel {
     if (split > 1) {
       out.epilogue += 2 * out.active * result * (split - 1) / machine.dram_rate;
     }
-    const auto slices = static_cast<std::int64_t>(ceil_div(product.k, tile.k));
+    const auto slices = static_cast<std::int64_t>(rounded_up_ratio(product.k, tile.k));
     out.steps = static_cast<double>(std::max<std::int64_t>((slices - 1) / split, 1));
     constexpr double loop_overhead = 28;
     out.tile = std::max(out.math, out.memory) * out.steps + out.prologue + out.epilogue + 1 +
@@ -172,11 +172,11 @@ class Origami2025 final : public TileModel {
       }
     }
     if (product.a_bytes == 1 && tile.m == 256 && tile.n == 256 && tile.k == 128) factor *= 0.8;
-    const double slices = ceil_div(product.k, tile.k);
+    const double slices = rounded_up_ratio(product.k, tile.k);
     factor *= slices <= 1 ? 16 : slices <= 2 ? 8 : slices <= 4 ? 4 : slices <= 8 ? 2 : 1;
     if (product.m < instruction.m && instruction.m < tile.m) factor *= 4;
     if (product.n < instruction.n && instruction.n < tile.n) factor *= 4;
-    if (product.k < instruction.k) factor *= ceil_div(tile.k, instruction.k);
+    if (product.k < instruction.k) factor *= rounded_up_ratio(tile.k, instruction.k);
     return factor;
   }
 };

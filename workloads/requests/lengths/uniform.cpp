@@ -43,7 +43,7 @@ class Uniform final : public LengthDistribution {
   UniformConfig config_;
 };
 
-UniformConfig from_table(TableReader& table) {
+UniformConfig read_uniform(TableReader& table) {
   UniformConfig config;
   uniform_keys().read(table, config);
   table.expect("max", config.max >= config.min,
@@ -56,7 +56,7 @@ UniformConfig from_table(TableReader& table) {
 LengthRegistry::Entry uniform_lengths() {
   return {"uniform", "every length from min to max equally likely",
           [](TableReader& table, const LengthInputs&) {
-            return std::make_unique<Uniform>(from_table(table));
+            return std::make_unique<Uniform>(read_uniform(table));
           },
           uniform_keys().notes()};
 }

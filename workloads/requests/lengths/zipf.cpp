@@ -65,7 +65,7 @@ class Zipf final : public LengthDistribution {
   std::vector<double> cumulative_;
 };
 
-std::unique_ptr<LengthDistribution> from_table(TableReader& table) {
+std::unique_ptr<LengthDistribution> read_zipf(TableReader& table) {
   ZipfConfig config;
   zipf_keys().read(table, config);
   table.expect("max", config.max >= config.min,
@@ -81,7 +81,7 @@ std::unique_ptr<LengthDistribution> from_table(TableReader& table) {
 
 LengthRegistry::Entry zipf_lengths() {
   return {"zipf", "a power law from min to max",
-          [](TableReader& table, const LengthInputs&) { return from_table(table); },
+          [](TableReader& table, const LengthInputs&) { return read_zipf(table); },
           zipf_keys().notes()};
 }
 
