@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "calibration/evaluate/stream_k_report.hpp"
 #include "calibration/evaluate/tile_report.hpp"
 #include "calibration/fit/stream_k_fit.hpp"
@@ -34,6 +36,8 @@ void print_fields(std::span<const TileConstants::Field> fields, const TileConsta
 }
 
 constexpr const char* fitted_half = "shapes whose (n, k) hash to an even number";
+/// Of our tables, the one that constants are fitted to; the others judge.
+constexpr const char* fitted_table = "h200/gemm_tiles.csv.gz";
 
 /// Fits them, says so, and returns where they come from.
 Value add_stream_k(const std::vector<StreamKTimes>& files, TileConstants& constants) {
@@ -50,12 +54,16 @@ Value add_stream_k(const std::vector<StreamKTimes>& files, TileConstants& consta
 }  // namespace
 
 int evaluate_tile_choices(const EvaluateTileChoices& command) {
-  const auto times = load_tile_times(command.datasets.own);
-  const TileReport tiles(times);
+  ValueArray tables;
+  for (const TileTimes& file : load_tile_times(command.datasets.own)) {
+    const TileReport tiles(file);
+    say("{}\n", tiles.text());
+    tables.push_back(tiles.json());
+  }
   const StreamKReport grids(load_stream_k_times(command.datasets.own));
-  say("{}{}", tiles.text(), grids.text());
+  say("{}", grids.text());
   if (command.json.empty()) return 0;
-  Value root = tiles.json();
+  Value root = ValueObject{{"tiles", std::move(tables)}};
   root.set("stream_k", grids.json());
   write_file(command.json, to_json(root) + "\n");
   return 0;
@@ -71,7 +79,9 @@ int evaluate_tuning(const EvaluateTuning& command) {
 }
 
 int fit_tile_constants(const FitTileConstants& command) {
-  const auto files = load_tile_times(command.datasets.own);
+  auto files = load_tile_times(command.datasets.own);
+  if (const auto own = std::ranges::find(files, fitted_table, &TileTimes::file); own != files.end())
+    files = {std::move(*own)};
   TileConstantsFit fit = fit_tile_constants(files, embedded_tile_constants());
   ValueObject provenance = {{"data", file_names(files)},
                             {"shapes", static_cast<std::int64_t>(fit.shapes)},

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "calibration/datasets/measured_tables.hpp"
+#include "workloads/measurements/measured_rows.hpp"
 
 namespace foretoken {
 namespace {
@@ -10,7 +10,8 @@ namespace {
 class StreamKReader {
  public:
   explicit StreamKReader(const std::filesystem::path& path)
-      : rows_(path),
+      : path_(path),
+        rows_(path),
         kind_(rows_.column("class")),
         method_(rows_.column("method")),
         split_(rows_.column("split_k")),
@@ -21,7 +22,7 @@ class StreamKReader {
               rows_.column("warps"),   rows_.column("stages"),  rows_.column("group_m")} {}
 
   StreamKTimes read(std::string file) {
-    StreamKTimes times{std::move(file), measured_gpu(rows_), DType::bf16, {}};
+    StreamKTimes times{std::move(file), measured_gpu(rows_, path_), DType::bf16, {}};
     while (rows_.next()) {
       if (rows_.text(method_) != "cublas") add(times.cases);
     }
@@ -73,6 +74,7 @@ class StreamKReader {
     }
   }
 
+  std::filesystem::path path_;
   CsvRows rows_;
   int kind_, method_, split_, grid_, time_;
   std::array<int, 3> sizes_;
@@ -95,7 +97,7 @@ const StreamKTime& StreamKCase::best() const {
 
 std::vector<StreamKTimes> load_stream_k_times(const std::filesystem::path& path) {
   std::vector<StreamKTimes> all;
-  for (const std::filesystem::path& file : csv_files(path)) {
+  for (const std::filesystem::path& file : measured_files(path)) {
     if (CsvRows(file).provenance("format") != stream_k_format) continue;
     const std::filesystem::path folder = file.parent_path().filename();
     all.push_back(StreamKReader(file).read((folder / file.filename()).string()));

@@ -2,17 +2,28 @@
 
 #include <algorithm>
 
-#include "calibration/datasets/measured_tables.hpp"
+#include "workloads/measurements/measured_rows.hpp"
 
 namespace foretoken {
 namespace {
 
 namespace fs = std::filesystem;
 
+/// What the operands were; older tables do not say so: bf16.
+DType operands(const CsvRows& rows) {
+  const std::string_view said = rows.provenance("dtype");
+  if (said.empty()) return DType::bf16;
+  if (const auto dtype = parse_enum<DType>(said)) return *dtype;
+  throw ConfigError(rows.provenance_position("dtype"),
+                    fmt::format("'{}' is no format of numbers", said));
+}
+
 class Reader {
  public:
   explicit Reader(const fs::path& path)
-      : rows_(path),
+      : path_(path),
+        rows_(path),
+        dtype_(operands(rows_)),
         kind_(rows_.column("class")),
         sizes_{rows_.column("m"), rows_.column("n"), rows_.column("k")},
         library_(rows_.column("library")),
@@ -23,7 +34,7 @@ class Reader {
         raced_(rows_.column("time_us")) {}
 
   TileTimes read(std::string file) {
-    TileTimes times{std::move(file), measured_gpu(rows_), DType::bf16, {}};
+    TileTimes times{std::move(file), measured_gpu(rows_, path_), dtype_, {}};
     while (rows_.next()) add(times.shapes);
     for (TiledShape& shape : times.shapes) {
       check(shape);
@@ -35,7 +46,7 @@ class Reader {
  private:
   void add(std::vector<TiledShape>& shapes) {
     const TiledProduct product = tiled_product(rows_.integer(sizes_[0]), rows_.integer(sizes_[1]),
-                                               rows_.integer(sizes_[2]), DType::bf16);
+                                               rows_.integer(sizes_[2]), dtype_);
     if (rows_.text(library_) == "cublas") {  // the first row of a shape
       shapes.push_back({std::string(rows_.text(kind_)), product, microseconds(raced_), {}});
       return;
@@ -86,7 +97,9 @@ class Reader {
     return static_cast<int>(rows_.integer(tile_[column]));
   }
 
+  fs::path path_;
   CsvRows rows_;
+  DType dtype_;
   int kind_;
   std::array<int, 3> sizes_;
   int library_;
@@ -107,7 +120,7 @@ const TileTime& TiledShape::best() const {
 
 std::vector<TileTimes> load_tile_times(const fs::path& path) {
   std::vector<TileTimes> all;
-  for (const fs::path& file : csv_files(path)) {
+  for (const fs::path& file : measured_files(path)) {
     if (CsvRows(file).provenance("format") != tile_times_format) continue;
     const std::string name = (file.parent_path().filename() / file.filename()).string();
     // The table of what kernels take of an SM says the same format, and has no times.

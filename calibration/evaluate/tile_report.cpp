@@ -132,19 +132,14 @@ TileJudgement judge_tiles(const TileModel& model, const TileMachine& machine,
   return out;
 }
 
-TileReport::TileReport(const std::vector<TileTimes>& files) {
+TileReport::TileReport(const TileTimes& file) : file_(file) {
+  const TileMachine machine = tile_machine(load_gpu(file.gpu, {}), file.dtype);
   const auto catalog = tile_model_catalog();
-  for (const TileTimes& file : files) {
-    const TileMachine machine = tile_machine(load_gpu(file.gpu, {}), file.dtype);
-    machines_ += fmt::format("{}{} ({})", machines_.empty() ? "" : ", ", file.gpu, file.file);
-    shapes_ += file.shapes.size();
-    for (const TiledShape& shape : file.shapes) times_ += shape.tiles.size();
-    for (const auto& entry : catalog.entries()) {
-      const auto model = entry.make();
-      for (const TiledShape& shape : file.shapes) {
-        all_.push_back(
-            {entry.name, is_fitted_shape(shape.product), judge_tiles(*model, machine, shape)});
-      }
+  for (const auto& entry : catalog.entries()) {
+    const auto model = entry.make();
+    for (const TiledShape& shape : file.shapes) {
+      all_.push_back(
+          {entry.name, is_fitted_shape(shape.product), judge_tiles(*model, machine, shape)});
     }
   }
   summarise();
@@ -205,12 +200,15 @@ const TileReport::Line* TileReport::find(std::string_view model, std::string_vie
 }
 
 std::string TileReport::text(std::size_t worst) const {
+  std::size_t times = 0;
+  for (const TiledShape& shape : file_.shapes) times += shape.tiles.size();
   std::string out = fmt::format(
       "selection efficiency (best measured time / time of the selected tile), {} shapes, {} "
-      "times of tiles; {}\n"
+      "times of tiles; {} on {} ({})\n"
       "{:16} {:8} {:7} {:>6} | {:>6} {:>6} {:>6} {:>6} {:>8} | {:>5} | {:>6} {:>9} | {:>6} {:>6}\n",
-      shapes_, times_, machines_, "model", "class", "half", "shapes", "mean", "median", "p10",
-      "worst", ">= 95 %", "tau", "cuBLAS", "best/cuB.", "error", "bias");
+      file_.shapes.size(), times, enum_name(file_.dtype), file_.gpu, file_.file, "model", "class",
+      "half", "shapes", "mean", "median", "p10", "worst", ">= 95 %", "tau", "cuBLAS", "best/cuB.",
+      "error", "bias");
   for (const Line& line : lines_) {
     out += fmt::format(
         "{:16} {:8} {:7} {:>6} | {:6.1f} {:6.1f} {:6.1f} {:6.1f} {:8.0f} | {:5.2f} | {:>6} "
@@ -223,8 +221,9 @@ std::string TileReport::text(std::size_t worst) const {
   out +=
       "Efficiency, share, error and bias in %. cuBLAS: its time over the selected tile's "
       "(geometric mean), best/cuB.: over the best tile's.\n"
-      "Constants are fitted on the half 'fitted' where a model has any, by (n, k); 'judged' is the "
-      "other.\n";
+      "Constants are fitted on the half 'fitted' of the H200's bf16 products, by (n, k); the half "
+      "'judged' "
+      "and other files judge.\n";
   return out + worst_text(worst);
 }
 
@@ -275,7 +274,10 @@ Value TileReport::json() const {
                                   {"error", line.error},
                                   {"bias", line.bias}});
   }
-  return ValueObject{{"tiles", rows}};
+  return ValueObject{{"gpu", file_.gpu},
+                     {"dtype", std::string(enum_name(file_.dtype))},
+                     {"file", file_.file},
+                     {"lines", rows}};
 }
 
 }  // namespace foretoken

@@ -43,9 +43,9 @@ class TileReport {
     double error = 0, bias = 0;      // of predicted times: median of |error|, mean of error
   };
 
-  /// Every model of the catalog on every file's shapes. `files` must outlive the report.
-  explicit TileReport(const std::vector<TileTimes>& files);
-  explicit TileReport(std::vector<TileTimes>&& files) = delete;
+  /// Every model of the catalog on the file's shapes. `file` must outlive the report.
+  explicit TileReport(const TileTimes& file);
+  explicit TileReport(TileTimes&& file) = delete;
 
   [[nodiscard]] const std::vector<Line>& lines() const { return lines_; }
   [[nodiscard]] const Line* find(std::string_view model, std::string_view kind,
@@ -65,8 +65,7 @@ class TileReport {
 
   std::vector<Judged> all_;
   std::vector<Line> lines_;
-  std::size_t shapes_ = 0, times_ = 0;
-  std::string machines_;
+  const TileTimes& file_;
 };
 
 }  // namespace foretoken

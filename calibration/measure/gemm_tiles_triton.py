@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times a plain tiled matrix product in Triton (bf16, both operands contiguous along the depth) with
+"""Times a plain tiled matrix product in Triton (bf16 or fp8, both operands contiguous along the depth) with
 every tile, warp count, pipeline depth, GROUP_M and split of the depth that fits, and cuBLAS beside it:
 what the choice of a tile without tuning is judged by.
 
@@ -13,6 +13,7 @@ FILE.configurations.csv registers, spills and shared memory of each kernel.
 
 import argparse
 import csv
+import functools
 import itertools
 import math
 import os
@@ -34,6 +35,8 @@ NEAR, FINALISTS, EXTENDED = 1.25, 80, 6
 CHUNK = 48  # candidates enqueued behind one wait: less than the queue holds
 WORKSPACE_FLOATS = 100_000_000
 COMPILE_SECONDS, LOAD_SECONDS = 170, 60
+OPERANDS = {"bf16": torch.bfloat16, "fp8": torch.float8_e4m3fn}  # the result is bf16
+ERROR_MAX = {"bf16": 0.01, "fp8": 0.02}  # relative norm; tensor cores add e4m3 products up in 14 bits
 COLUMNS = ["class", "m", "n", "k", "library", "block_m", "block_n", "block_k", "warps", "stages",
            "group_m", "split_k", "screen_us", "time_us", "low_us", "high_us", "launches",
            "sm_clock_mhz"]
@@ -81,17 +84,19 @@ def sum_kernel(parts, c, count, split, BLOCK: tl.constexpr):
     tl.store(c + place, total.to(c.dtype.element_ty), mask=inside)
 
 
-def pool_of_configurations():
+def pool_of_configurations(dtype):
     """(M, N, K, warps, stages): accumulators in at most half of the registers (no 256 x 256), stages
-    that fit; the shallowest slices only for large tiles, the deepest only for small ones."""
-    sides = (16, 32, 64, 128, 256)
-    for m, n, k, warps, stages in itertools.product(sides, sides, (32, 64, 128, 256), (4, 8),
-                                                    (2, 3, 4, 6)):
-        stage_bytes = (m + n) * k * 2
+    that fit; the shallowest slices only for large tiles, the deepest only for small ones. Slices of
+    fp8 have the bytes of those of bf16."""
+    sides, size = (16, 32, 64, 128, 256), OPERANDS[dtype].itemsize
+    for m, n, k_bytes, warps, stages in itertools.product(sides, sides, (64, 128, 256, 512), (4, 8),
+                                                          (2, 3, 4, 6)):
+        k, stage_bytes = k_bytes // size, (m + n) * k_bytes
         threads, accumulators = 32 * warps, m * n // (32 * warps)
         fits = (stages * stage_bytes <= SHARED_BYTES and accumulators <= 128
                 and (accumulators + 26) * threads <= 65536)  # as ptxas asks for wgmma
-        useful = (m * n >= 512 and (k > 32 or m * n >= 64 * 64) and (k < 256 or m * n <= 128 * 128)
+        useful = (m * n >= 512 and (k_bytes > 64 or m * n >= 64 * 64)
+                  and (k_bytes < 512 or m * n <= 128 * 128)
                   and (warps < 8 or m * n >= 64 * 64)
                   and (stages < 6 or stage_bytes <= 20 * 1024)
                   and (stages > 2 or stage_bytes >= 32 * 1024))
@@ -164,6 +169,11 @@ class Candidate:
         return list(self.configuration) + [self.group, self.split]
 
 
+@functools.cache
+def unit_scale(device):
+    return torch.ones((), device=device)
+
+
 class Library:
     """cuBLAS on a shape."""
 
@@ -173,8 +183,12 @@ class Library:
     def launch(self, buffers, _):
         a, b, c = buffers
         shape = self.shape
-        torch.mm(a.view(shape.m, shape.k), b.view(shape.n, shape.k).t(),
-                 out=c.view(shape.m, shape.n))
+        a, b, c = a.view(shape.m, shape.k), b.view(shape.n, shape.k).t(), c.view(shape.m, shape.n)
+        if a.dtype == torch.bfloat16:
+            torch.mm(a, b, out=c)
+        else:
+            one = unit_scale(a.device)
+            torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16, use_fast_accum=True, out=c)
 
     def columns(self):
         return [""] * 7
@@ -208,11 +222,11 @@ def relative_error(got, expected):
 class Check:
     """A small product whose edges cut tiles: each configuration must get it right."""
 
-    def __init__(self, device):
-        self.shape = Shape("check", 200, 400, 1024)
+    def __init__(self, device, dtype="bf16"):
+        self.shape, self.error_max = Shape("check", 200, 400, 1024), ERROR_MAX[dtype]
         generator = torch.Generator(device).manual_seed(7)
         self.a, self.b = (torch.randn(rows * self.shape.k, generator=generator, device=device)
-                          .bfloat16() for rows in (self.shape.m, self.shape.n))
+                          .to(OPERANDS[dtype]) for rows in (self.shape.m, self.shape.n))
         self.c = torch.empty(self.shape.m * self.shape.n, device=device, dtype=torch.bfloat16)
         self.workspace = torch.empty(4 * self.c.numel(), device=device)
         self.expected = (self.a.float().view(self.shape.m, -1) @
@@ -226,15 +240,15 @@ class Check:
             candidate = Candidate(self.shape, configuration, group, split)
             kernel = candidate.launch((self.a, self.b, self.c), self.workspace)
             facts = facts or [kernel.n_regs, kernel.n_spills, kernel.metadata.shared]
-            if not relative_error(self.c, self.expected) < 0.01:
+            if not relative_error(self.c, self.expected) < self.error_max:
                 return None
         return facts
 
 
-def compile_part(part, device):
+def compile_part(part, device, dtype):
     index, parts = (int(x) for x in part.split("/"))
-    check = Check(device)
-    for i, configuration in enumerate(pool_of_configurations()):
+    check = Check(device, dtype)
+    for i, configuration in enumerate(pool_of_configurations(dtype)):
         if i % parts == index:
             try:
                 check.run(configuration)
@@ -259,8 +273,12 @@ def compile_all(cores, program=__file__, *arguments, seconds=COMPILE_SECONDS):
 class TileBench(attention_torch.Bench):
     """The stopwatch of attention_torch.py; its pool holds the operands."""
 
-    def __init__(self, device, seed):
+    def __init__(self, device, seed, dtype="bf16"):
         super().__init__(device)
+        self.dtype = dtype
+        if dtype != "bf16":
+            pieces = self.pool.split(500_000_000)
+            self.pool = torch.cat([piece.to(OPERANDS[dtype]) for piece in pieces])
         self.results = torch.empty(1_500_000_000, dtype=torch.bfloat16, device=device)
         self.workspace = torch.empty(WORKSPACE_FLOATS, device=device)
         self.sm_count = torch.cuda.get_device_properties(device).multi_processor_count
@@ -290,7 +308,7 @@ class TileBench(attention_torch.Bench):
             return ceil_div(elements, 512) * 512
         a, b, c = shape.m * shape.k, shape.n * shape.k, shape.m * shape.n
         stride = padded(a) + padded(b)
-        wanted = ceil_div(4 * self.sweep.numel() * 4 // 3, 2 * stride)
+        wanted = ceil_div(4 * self.sweep.numel() * 4 // 3, self.pool.itemsize * stride)
         count = max(1, min(wanted, 400, self.pool.numel() // stride,
                            self.results.numel() // padded(c)))
         pieces = []
@@ -369,7 +387,8 @@ class TileBench(attention_torch.Bench):
         buffers = self.buffers_of(shape)
         candidates = list(candidates_of(shape, configurations, self.sm_count))
         self.draw.shuffle(candidates)
-        work_us = max(shape.flops / 6e8, 2 * (shape.m + shape.n) * shape.k / 4e6)
+        size = self.pool.itemsize
+        work_us = max(shape.flops * size / 12e8, size * (shape.m + shape.n) * shape.k / 4e6)
         screened = self.screen(candidates, buffers, 2 if work_us < 60 else 1)
         order = sorted(range(len(candidates)), key=screened.__getitem__)
         best = screened[order[0]]
@@ -403,12 +422,12 @@ class TileBench(attention_torch.Bench):
         winner.launch(buffers[0], self.workspace)
         got = buffers[0][2].clone()
         Library(shape).launch(buffers[0], self.workspace)
-        return rows, relative_error(got, buffers[0][2]) < 0.01
+        return rows, relative_error(got, buffers[0][2]) < ERROR_MAX[self.dtype]
 
 
-def load_configurations(device, path, header):
+def load_configurations(device, path, header, dtype):
     """Those that compile and are right; writes what each kernel takes of an SM."""
-    check, right, wrong, failed, failure = Check(device), [], 0, 0, ""
+    check, right, wrong, failed, failure = Check(device, dtype), [], 0, 0, ""
     start = time.monotonic()
     with open(path, "w", newline="") as file:
         for key, value in header.items():
@@ -416,7 +435,7 @@ def load_configurations(device, path, header):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["block_m", "block_n", "block_k", "warps", "stages", "registers", "spills",
                          "shared_bytes"])
-        for configuration in pool_of_configurations():
+        for configuration in pool_of_configurations(dtype):
             if time.monotonic() - start > LOAD_SECONDS:  # they were not compiled in time
                 failed, failure = failed + 1, failure or "out of time"
                 continue
@@ -468,26 +487,29 @@ def main():
     parser.add_argument("--seconds", type=float, default=300, help="for timing, after compiling")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cores", type=int, default=min(32, os.cpu_count() or 1))
+    parser.add_argument("--dtype", choices=OPERANDS, default="bf16")
     parser.add_argument("--compile-part", default="")
     arguments = parser.parse_args()
     if arguments.compile_part:
-        compile_part(arguments.compile_part, torch.device("cuda", 0))
+        compile_part(arguments.compile_part, torch.device("cuda", 0), arguments.dtype)
         return
-    compile_all(arguments.cores)
+    compile_all(arguments.cores, __file__, "--dtype", arguments.dtype)
     device = torch.device("cuda", 0)
     start = time.monotonic()
     header = attention_torch.provenance(device, arguments.seed)
     header.update({"format": "foretoken gemm tiles 1", "program": "gemm_tiles_triton.py 1",
-                   "triton": triton.__version__, "method":
+                   "dtype": arguments.dtype, "triton": triton.__version__, "method":
                    "screen_us: every candidate, 1 or 2 launches between events; time_us: candidates "
                    "within 25 % of the best, CUDA graph of `launches` launches on different buffers, L2 "
                    "swept before each of 4 or 5 replays in shuffled rounds; (event time - graph "
                    "head) / launches; median, lowest, highest; a split's time holds the kernel that adds the "
-                   "parts; every configuration checked against PyTorch within 1 % (relative norm)"})
+                   "parts; every configuration checked against PyTorch within "
+                   f"{100 * ERROR_MAX[arguments.dtype]:g} % (relative norm)"})
     header.pop("lists", None)
     configurations = load_configurations(
-        device, arguments.out.removesuffix(".csv") + ".configurations.csv", header)
-    bench = TileBench(device, arguments.seed)
+        device, arguments.out.removesuffix(".csv") + ".configurations.csv", header,
+        arguments.dtype)
+    bench = TileBench(device, arguments.seed, arguments.dtype)
     print(f"ready after {time.monotonic() - start:.0f} s; head of a graph {bench.graph_head_us:.2f} us, of "
           f"events {bench.event_head_us:.2f} us", flush=True)
     write_shapes(bench, arguments.out, header, COLUMNS, draw_shapes(arguments.seed),

@@ -32,7 +32,7 @@ TEST(TileTimes, AreWhole) {
 }
 
 TEST(TileReport, OurModelSelectsWithinFivePerCentOnShapesItWasNotFittedTo) {
-  const TileReport report(h200());
+  const TileReport report(h200()[0]);
   const TileReport::Line* const judged = report.find("foretoken_2026", "all", "judged");
   ASSERT_NE(judged, nullptr);
   EXPECT_GT(judged->shapes, 100U);
