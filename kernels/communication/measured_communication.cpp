@@ -28,11 +28,11 @@ double ranks_reached(int ranks, int topk) {
   return (ranks - 1) * (1 - std::pow(1 - 1.0 / ranks, topk));
 }
 
-struct TrafficShare {
+struct MovedShare {
   double steps, share;
 };
 
-TrafficShare traffic_of(const CommPoint& point) {
+MovedShare traffic_of(const CommPoint& point) {
   const double others = point.ranks - 1;
   const double share = others / point.ranks;
   switch (point.op) {
@@ -186,7 +186,7 @@ const MeasuredCurve* MeasuredFabric::find(const CommPoint& point) const {
 }
 
 Seconds CommLaw::time(const CommPoint& point) const {
-  const TrafficShare traffic = traffic_of(point);
+  const MovedShare traffic = traffic_of(point);
   const auto along = [&](const CommLine& line) {
     return line.launch + line.step * traffic.steps + Bytes(point.bytes * traffic.share) / line.rate;
   };

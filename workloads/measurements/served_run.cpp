@@ -131,10 +131,11 @@ std::vector<RecordedRequest> read_client_result(const std::filesystem::path& pat
   run.failed = result.failed;
   std::vector<RecordedRequest> rows;
   for (const SentRequest& request : result.requests) {
-    RecordedRequest row{.arrival = request.sent,
-                        .first_token = request.first_token,
-                        .last_token = request.last_token,
-                        .position = {path.string()}};
+    RecordedRequest row;
+    row.arrival = request.sent;
+    row.first_token = request.first_token;
+    row.last_token = request.last_token;
+    row.position = {path.string()};
     row.request.id = fmt::format("{}", request.number);
     row.request.prompt_tokens = request.prompt_tokens;
     row.request.output_tokens = request.output_tokens;
