@@ -150,19 +150,22 @@ Value row_case(const CsvRows& rows, int case_columns) {
 std::string measured_gpu(const CsvRows& rows, const fs::path& path) {
   if (const auto spec = rows.provenance("gpu_spec"); !spec.empty()) return std::string(spec);
   const auto driver_words = words_of(rows.provenance("gpu"));
+  const std::string units(rows.provenance("sm_count"));
   std::string best;
   int best_shared = 0;
   for (const std::string& name : gpu_names()) {
     const int shared = words_shared(name, driver_words);
-    if (shared > best_shared) {
+    if (shared <= best_shared) continue;
+    if (units.empty() || fmt::format("{}", load_gpu(name, {}).sm_count) == units) {
       best = name;
       best_shared = shared;
     }
   }
   if (!best.empty()) return best;
   throw ConfigError({path.string()},
-                    fmt::format("no known GPU is called '{}'; add a line '# gpu_spec: NAME'",
-                                rows.provenance("gpu")));
+                    fmt::format("no known GPU is called '{}'{}; add a line '# gpu_spec: NAME'",
+                                rows.provenance("gpu"),
+                                units.empty() ? "" : fmt::format(" and has {} SMs", units)));
 }
 
 int case_column_count(const CsvRows& rows) {

@@ -64,7 +64,8 @@ class MeasuredRows {
 };
 
 /// The GPU that a dataset was measured on: what "# gpu_spec: NAME" says, or the built-in one that
-/// the driver's name ("NVIDIA H200") stands for. Throws ConfigError if that is none.
+/// the driver's name ("NVIDIA H200") and its number of SMs stand for. Throws ConfigError if that is
+/// none.
 std::string measured_gpu(const CsvRows& rows, const std::filesystem::path& path);
 
 /// How many of a CSV's first columns are keys of a case: those before time_us, all without it.

@@ -118,6 +118,10 @@ TEST_F(MeasuredRowsTest, SaysWhichRowIsWrong) {
             "e.csv:2: query_tokens: '1*x' must be value*count");
   EXPECT_EQ(mistake("f.csv", "# gpu: Abacus 3\nkernel,time_us\n"),
             "f.csv: no known GPU is called 'Abacus 3'; add a line '# gpu_spec: NAME'");
+  // The PCIe card has fewer SMs than the one that is built in.
+  EXPECT_EQ(mistake("f.csv", "# gpu: NVIDIA H100 PCIe\n# sm_count: 114\nkernel,time_us\n"),
+            "f.csv: no known GPU is called 'NVIDIA H100 PCIe' and has 114 SMs; add a line '# "
+            "gpu_spec: NAME'");
   EXPECT_EQ(mistake("g.csv", "# gpu_spec: l40s\nkernel,m\n"),
             "g.csv: has no column 'time_us'; its columns are kernel, m");
   EXPECT_EQ(mistake("h.jsonl",
