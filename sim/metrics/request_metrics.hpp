@@ -23,19 +23,23 @@ struct EnumNames<RequestStatus> {
 
 /// Why a request failed: too long for the context, for the KV cache of a replica alone, or for a
 /// step of an engine that does not cut prompts; lost as often as it may be; nobody left to serve
-/// it.
+/// it. Why the gateway rejected it: beyond its tenant's limit; its class has no room in the queue,
+/// or made room for a more urgent one. none: it has not failed, or a full engine rejected it.
 enum class FailureReason {
   none,
   context_length,
   kv_cache,
   step_tokens,
   replica_failures,
-  no_replica
+  no_replica,
+  tenant_limit,
+  shed
 };
 template <>
 struct EnumNames<FailureReason> {
-  static constexpr auto names = std::to_array<std::string_view>(
-      {"", "context_length", "kv_cache", "step_tokens", "replica_failures", "no_replica"});
+  static constexpr auto names =
+      std::to_array<std::string_view>({"", "context_length", "kv_cache", "step_tokens",
+                                       "replica_failures", "no_replica", "tenant_limit", "shed"});
 };
 
 /// How the KV cache of a request got from the replica that computed its prompt to the one that went
@@ -62,12 +66,14 @@ struct RequestRecord {
   Seconds ended{-1.0};     // whatever way
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  // that the client got; what a retry makes again counts once
+  std::int64_t output_asked = 0;   // that it would have got
   int preemptions = 0;
   int priority = 0;
+  int tenant = 0;
   int attempts = 1;                        // replicas that it was sent to, the first one's included
   std::int64_t drafted = 0, accepted = 0;  // tokens that were verified, and those kept
   RequestStatus status = RequestStatus::unfinished;
-  FailureReason reason = FailureReason::none;  // of failed
+  FailureReason reason = FailureReason::none;  // of failed and rejected
   KvHandoff handoff;
   /// The conversation or trajectory it is part of, how many requests that has in all, and the one
   /// whose end let this one be sent.

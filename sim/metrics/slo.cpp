@@ -1,6 +1,6 @@
 #include "sim/metrics/slo.hpp"
 
-#include <algorithm>
+#include "sim/base/key_lists.hpp"
 
 namespace foretoken {
 namespace {
@@ -30,27 +30,13 @@ const Keys<SloTargets::Class>& class_keys() {
 }
 
 void read_classes(TableReader& slo, SloTargets& targets) {
-  const Value* list = slo.find("classes");
-  if (list == nullptr) return;
-  const auto* elements = std::get_if<ValueArray>(&list->data);
-  if (elements == nullptr || !std::ranges::all_of(*elements, &Value::is_object)) {
-    slo.fail("classes",
-             "must be a list of tables, for example [{ priority = 0, ttft = \"300 ms\" }]",
-             Mistake::slip);
-    return;
-  }
-  for (const Value& element : *elements) {
-    TableReader table(element, slo.diagnostics(), "slo.classes");
-    SloTargets::Class one;
-    class_keys().read(table, one);
-    table.expect(
-        "priority",
-        std::ranges::find(targets.classes, one.priority, &SloTargets::Class::priority) ==
-            targets.classes.end(),
-        fmt::format("{} is given twice; write one table with all its targets", one.priority));
-    table.finish();
-    targets.classes.push_back(one);
-  }
+  using S = SloTargets::Class;
+  targets.classes =
+      read_list(slo, "classes", class_keys(),
+                "write a list of classes, for example [{ priority = 0, ttft = \"300 ms\" }]",
+                [](TableReader& table, const S& one, const std::vector<S>& before) {
+                  expect_once(table, "priority", one, before, &S::priority);
+                });
 }
 
 }  // namespace
@@ -67,9 +53,7 @@ SloTargets SloTargets::of(int priority) const {
 }
 
 Value slo_classes_value(const std::vector<SloTargets::Class>& classes) {
-  ValueArray list;
-  for (const SloTargets::Class& one : classes) list.push_back(class_keys().table(one));
-  return list;
+  return list_value(classes, class_keys());
 }
 
 std::vector<KeyNote> slo_class_notes() { return class_keys().notes(); }

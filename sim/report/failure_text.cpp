@@ -12,7 +12,9 @@ constexpr auto reason_texts = std::to_array<std::pair<std::string_view, std::str
      {"kv_cache", "too long for the KV cache"},
      {"step_tokens", "prompt too long for a step, and not chunked"},
      {"replica_failures", "lost with their replicas too often"},
-     {"no_replica", "no replica left to serve them"}});
+     {"no_replica", "no replica left to serve them"},
+     {"tenant_limit", "beyond their tenant's limit"},
+     {"shed", "no room in the gateway's queue"}});
 
 }  // namespace
 

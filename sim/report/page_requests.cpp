@@ -101,14 +101,18 @@ std::vector<PageColumn> columns_of(const Rows& rows) {
   if (any(rows, [](const RequestRow& row) { return row.attempts > 1; })) {
     add("attempts", "", 0, [](const RequestRow& row) { return double(row.attempts); });
   }
-  std::vector<std::string> statuses;
-  statuses.reserve(rows.size());
-  for (const RequestRow* row : rows) statuses.push_back(row->status);
-  columns.push_back(PageColumn::of_texts("status", std::move(statuses)));
+  const auto add_texts = [&](const char* name, const auto& text) {
+    std::vector<std::string> texts;
+    texts.reserve(rows.size());
+    for (const RequestRow* row : rows) texts.emplace_back(text(*row));
+    columns.push_back(PageColumn::of_texts(name, std::move(texts)));
+  };
+  if (any(rows, [](const RequestRow& row) { return !row.tenant.empty(); })) {
+    add_texts("tenant", [](const RequestRow& row) { return row.tenant; });
+  }
+  add_texts("status", [](const RequestRow& row) { return row.status; });
   if (any(rows, [](const RequestRow& row) { return !row.reason.empty(); })) {
-    std::vector<std::string> reasons;
-    for (const RequestRow* row : rows) reasons.emplace_back(failure_text(row->reason));
-    columns.push_back(PageColumn::of_texts("why", std::move(reasons)));
+    add_texts("why", [](const RequestRow& row) { return failure_text(row.reason); });
   }
   return columns;
 }

@@ -73,12 +73,14 @@ struct Roofline {
   std::int64_t steps = 0;     // that were looked at
 };
 
-/// What became of the requests of one priority.
-struct PriorityClass {
+/// What became of the requests of one priority or tenant.
+struct RequestGroup {
+  std::string name;  // of the tenant; "" = it is a priority:
   int priority = 0;  // lower goes first
-  std::int64_t arrived = 0, completed = 0;
+  std::int64_t arrived = 0, completed = 0, rejected = 0;
   LatencyRow ttft_ms, tpot_ms, e2e_ms;
-  double attainment = 1;  // share of arrived requests that met their targets, 0 to 1
+  double attainment = 1;           // share of arrived requests that met their targets, 0 to 1
+  double output_tokens_per_s = 0;  // of the steady state
 };
 
 /// Conversations and agents' trajectories, where requests lead to each other.
@@ -111,6 +113,8 @@ struct Report {
     std::int64_t retries = 0;                // attempts after replicas failed
     std::int64_t skipped_lines = 0;          // malformed trace lines passed over on request
     std::vector<NamedCount> failed_by = {};  // why, most frequent first (failure_text())
+    /// Likewise by the gateway; those that full engines rejected are not in it.
+    std::vector<NamedCount> rejected_by = {};
   } requests;
 
   double warmup_s = 0;    // requests that arrive before count nowhere but in the rows
@@ -134,7 +138,9 @@ struct Report {
   int gpus = 1;
 
   LatencyRow ttft_ms, tpot_ms, itl_ms, e2e_ms;
-  std::vector<PriorityClass> by_priority;         // most urgent first; empty = all are of one class
+  std::vector<RequestGroup> by_priority;          // most urgent first; empty = all are of one class
+  std::vector<RequestGroup> tenants;              // empty = fewer than two sent anything
+  std::optional<double> fairness;                 // of tenants: Jain's index, up to 1
   std::optional<TrajectoryFigures> trajectories;  // nullopt = requests stand alone
 
   struct Slo {

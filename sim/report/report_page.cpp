@@ -9,6 +9,7 @@
 
 #include "sim/base/toml.hpp"
 #include "sim/report/figures.hpp"
+#include "sim/report/group_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
 #include "sim/report/page_requests.hpp"
@@ -55,7 +56,23 @@ std::string requests_note(const Report& report) {
     note += fmt::format("{}{} failed: {}", note.empty() ? "" : " · ", grouped(reason.count),
                         failure_text(reason.name));
   }
+  for (const NamedCount& reason : report.requests.rejected_by) {
+    note += fmt::format("{}{} rejected: {}", note.empty() ? "" : " · ", grouped(reason.count),
+                        failure_text(reason.name));
+  }
   return note;
+}
+
+PageTile group_tile(const RequestGroup& group, const Report& report) {
+  std::string note = fmt::format("{} of {} completed · TPOT p50 {} ms", grouped(group.completed),
+                                 grouped(group.arrived), brief(group.tpot_ms.p50));
+  if (group.rejected > 0) note += fmt::format(" · {} rejected", grouped(group.rejected));
+  const std::string ttft = brief(group.ttft_ms.p99);
+  std::string name = group_name(group);
+  if (group.name.empty()) name.front() = 'P';
+  if (report.slo.targets.empty()) return {name + " TTFT p99", ttft, "ms", note};
+  return {name + " SLO met by", attained(group.attainment), "% of requests",
+          fmt::format("TTFT p99 {} ms · {}", ttft, note)};
 }
 
 void add_tiles(ReportPage& page, const Report& report) {
@@ -74,18 +91,12 @@ void add_tiles(ReportPage& page, const Report& report) {
                                  slo.percentile, targets),
                      slo.met ? PageTile::Tone::good : PageTile::Tone::bad});
   }
-  for (const PriorityClass& figures : report.by_priority) {
-    std::string note =
-        fmt::format("{} of {} completed · TPOT p50 {} ms", grouped(figures.completed),
-                    grouped(figures.arrived), brief(figures.tpot_ms.p50));
-    const std::string ttft = brief(figures.ttft_ms.p99);
-    const std::string name = fmt::format("Priority {}", figures.priority);
-    if (slo.targets.empty()) {
-      tiles.push_back({name + " TTFT p99", ttft, "ms", note});
-    } else {
-      tiles.push_back({name + " SLO met by", attained(figures.attainment), "% of requests",
-                       fmt::format("TTFT p99 {} ms · {}", ttft, note)});
-    }
+  for (const std::vector<RequestGroup>* groups : {&report.by_priority, &report.tenants}) {
+    for (const RequestGroup& group : *groups) tiles.push_back(group_tile(group, report));
+  }
+  if (report.fairness) {
+    tiles.push_back({"Fairness", fmt::format("{:.3f}", *report.fairness), "of 1",
+                     "Jain's index of what each tenant got"});
   }
   for (const auto& [name, table, row] : {std::tuple("TTFT", "ttft_ms", report.ttft_ms),
                                          std::tuple("TPOT", "tpot_ms", report.tpot_ms),

@@ -10,9 +10,9 @@
 #include "sim/base/unit_text.hpp"
 #include "sim/report/charts.hpp"
 #include "sim/report/figures.hpp"
+#include "sim/report/group_text.hpp"
 #include "sim/report/latency_text.hpp"
 #include "sim/report/number_text.hpp"
-#include "sim/report/priority_text.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/terminal_text.hpp"
 #include "sim/report/text_table.hpp"
@@ -86,7 +86,7 @@ class ReportText {
     std::string result;
     for (const std::string& section :
          {title(), requests() + throughput(), latency_text(report_, label_, layout()) + intervals(),
-          priority_text(report_, label_, layout()), trajectory_text(report_, label_, layout()),
+          group_text(report_, label_, layout()), trajectory_text(report_, label_, layout()),
           objective() + price(), pools(), memory() + load() + speculation(), time_by(),
           over_time()}) {
       if (section.empty()) continue;
@@ -149,7 +149,12 @@ class ReportText {
     for (const NamedCount& reason : requests.failed_by) {
       warn(reason.count, "request", fmt::format("failed: {}", failure_text(reason.name)));
     }
-    warn(requests.rejected, "request", "rejected");
+    std::int64_t rejected = requests.rejected;
+    for (const NamedCount& reason : requests.rejected_by) {
+      warn(reason.count, "request", fmt::format("rejected: {}", failure_text(reason.name)));
+      rejected -= reason.count;
+    }
+    warn(rejected, "request", "rejected");
     warn(requests.timed_out, "request", "timed out");
     warn(requests.cancelled, "request", "cancelled");
     warn(requests.retries, "attempt", "lost and retried");

@@ -36,6 +36,8 @@ void members(Archive& a, Report::Requests& requests) {
   a("skipped_lines", requests.skipped_lines);
   if (a.has("failed_by", !requests.failed_by.empty()))
     a.by_name("failed_by", requests.failed_by, &NamedCount::name, &NamedCount::count);
+  if (a.has("rejected_by", !requests.rejected_by.empty()))
+    a.by_name("rejected_by", requests.rejected_by, &NamedCount::name, &NamedCount::count);
 }
 
 template <class Archive>
@@ -61,14 +63,16 @@ void members(Archive& a, Report::Drain& drain) {
 }
 
 template <class Archive>
-void members(Archive& a, PriorityClass& figures) {
-  a("priority", figures.priority);
+void members(Archive& a, RequestGroup& figures) {
+  if (a.has("priority", figures.name.empty())) a("priority", figures.priority);
   a("arrived", figures.arrived);
   a("completed", figures.completed);
+  a("rejected", figures.rejected);
   a("ttft_ms", figures.ttft_ms);
   a("tpot_ms", figures.tpot_ms);
   a("e2e_ms", figures.e2e_ms);
   a("attainment", figures.attainment);
+  a("output_tokens_per_s", figures.output_tokens_per_s);
 }
 
 template <class Archive>
@@ -286,6 +290,9 @@ void add_extras(Archive& a, Report& report) {
     if (report.intervals) a("intervals", intervals_value(report));
   }
   a.unless_empty("by_priority", report.by_priority);
+  if (a.has("tenants", !report.tenants.empty()))
+    a.by_name("tenants", report.tenants, &RequestGroup::name);
+  if (a.has("fairness", report.fairness.has_value())) a("fairness", report.fairness);
   if (a.has("trajectories", report.trajectories.has_value()))
     a("trajectories", report.trajectories);
   if (a.has("pools", !report.pools.empty())) a.by_name("pools", report.pools, &Report::Pool::name);

@@ -28,13 +28,15 @@ std::int64_t& count_of(Report::Requests& requests, RequestStatus status) {
 
 using FailureCounts = std::array<std::int64_t, EnumNames<FailureReason>::names.size()>;
 
-void add_failures(const FailureCounts& counts, Report& report) {
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
-    report.requests.failed_by.push_back(
-        {std::string(EnumNames<FailureReason>::names[i]), counts[i]});
+/// Most frequent first; "none" is no reason.
+std::vector<NamedCount> by_reason(const FailureCounts& counts) {
+  std::vector<NamedCount> named;
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    if (counts[i] > 0)
+      named.push_back({std::string(EnumNames<FailureReason>::names[i]), counts[i]});
   }
-  std::ranges::stable_sort(report.requests.failed_by, std::ranges::greater(), &NamedCount::count);
+  std::ranges::stable_sort(named, std::ranges::greater(), &NamedCount::count);
+  return named;
 }
 
 }  // namespace
@@ -49,7 +51,7 @@ void add_request_figures(const Scenario& scenario, const Timeline& timeline,
   const SloTargets& limits = scenario.slo;
   std::vector<double> ttft, tpot, end_to_end;
   std::int64_t good = 0;
-  FailureCounts failures{};
+  FailureCounts failures{}, rejections{};
   Seconds first_arrival(std::numeric_limits<double>::infinity()), last_end;
   for (const RequestRecord& record : requests) {
     if (!timeline.is_counted(record)) continue;
@@ -57,7 +59,9 @@ void add_request_figures(const Scenario& scenario, const Timeline& timeline,
     first_arrival = std::min(first_arrival, record.arrival);
     last_end = std::max(last_end, record.ended);
     ++count_of(report.requests, record.status);
-    if (record.status == RequestStatus::failed) ++failures[static_cast<std::size_t>(record.reason)];
+    const auto reason = static_cast<std::size_t>(record.reason);
+    if (record.status == RequestStatus::failed) ++failures[reason];
+    if (record.status == RequestStatus::rejected) ++rejections[reason];
     report.requests.retries += record.attempts - 1;
     if (record.first_token >= Seconds(0.0)) ttft.push_back(record.ttft().value());
     if (record.status != RequestStatus::completed) continue;
@@ -71,7 +75,8 @@ void add_request_figures(const Scenario& scenario, const Timeline& timeline,
 
   report.duration_s =
       report.requests.arrived > 0 ? std::max(0.0, (last_end - first_arrival).value()) : 0.0;
-  add_failures(failures, report);
+  report.requests.failed_by = by_reason(failures);
+  report.requests.rejected_by = by_reason(rejections);
   add_throughput(is_closed_loop(scenario), timeline, requests, limits, report);
   report.slo.attainment =
       report.requests.arrived > 0

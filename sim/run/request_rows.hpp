@@ -5,10 +5,11 @@
 
 #include "sim/metrics/timeline.hpp"
 #include "sim/report/report.hpp"
+#include "workloads/requests/request_classes.hpp"
 
 namespace foretoken {
 
-/// By the requests' numbers.
-std::vector<RequestRow> request_rows(const Timeline& timeline);
+/// By the requests' numbers. `tenants` by theirs.
+std::vector<RequestRow> request_rows(const Timeline& timeline, const std::vector<Tenant>& tenants);
 
 }  // namespace foretoken

@@ -62,6 +62,8 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   };
   std::int64_t ended = 0;
   const std::optional<std::int64_t> expected = source.expected();
+  std::vector<std::string> tenants;
+  for (const Tenant& tenant : scenario.workload->tenants()) tenants.push_back(tenant.name);
   FrontEnd front_end(platform, source, timeline, scenario.front_end, [&] {
     ++ended;
     const RequestRecord& record = timeline.requests().back();
@@ -70,6 +72,7 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
     if (is_given_up()) platform.stop();
     if (options.progress) options.progress({ended, expected, platform.now()});
   });
+  front_end.limit(TenantLimits(scenario.front_end.tenants, tenants));
   if (options.misses_max) {
     front_end.watch(misses.limits(), [&](const RequestRecord& record) {
       misses.take_late(record);

@@ -9,10 +9,11 @@
 #include "sim/run/kv_tiers.hpp"
 #include "sim/run/pool_figures.hpp"
 #include "sim/run/price_edge.hpp"
-#include "sim/run/priority_classes.hpp"
 #include "sim/run/request_figures.hpp"
+#include "sim/run/request_groups.hpp"
 #include "sim/run/request_rows.hpp"
 #include "sim/run/scenario_text.hpp"
+#include "sim/run/tenant_fairness.hpp"
 #include "sim/run/trajectories.hpp"
 
 namespace foretoken {
@@ -94,6 +95,18 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
                                bucket.waiting_s() / width, bucket.kv_block_s / width / all_blocks,
                                bucket.output_tokens / width, bucket.replicas_s / width});
   }
+}
+
+void add_groups(const Scenario& scenario, const Timeline& timeline, Report& report) {
+  report.by_priority =
+      request_groups(timeline, scenario.slo, report.steady, &RequestRecord::priority);
+  const std::vector<Tenant> tenants = scenario.workload->tenants();
+  if (tenants.size() < 2) return;
+  std::vector<std::string> names;
+  for (const Tenant& tenant : tenants) names.push_back(tenant.name);
+  report.tenants =
+      request_groups(timeline, scenario.slo, report.steady, &RequestRecord::tenant, names);
+  report.fairness = tenant_fairness(timeline, tenants, report.steady);
 }
 
 bool longer_first(const NamedSeconds& a, const NamedSeconds& b) {
@@ -241,7 +254,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   report.kv.preemptions = preemptions_of(outcome.timeline);
   add_request_figures(scenario, outcome.timeline, outcome.timeline.requests(), report);
   report.itl_ms = in_milliseconds(outcome.timeline.gaps().summary());
-  report.by_priority = priority_classes(outcome.timeline, scenario.slo);
+  add_groups(scenario, outcome.timeline, report);
   report.trajectories = trajectory_figures(outcome.timeline);
   add_slo_targets(scenario.slo, report);
   add_load(scenario, outcome, report);
@@ -260,7 +273,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
       scenario.run.intervals == IntervalSource::automatic) {
     report.intervals = estimate_intervals(scenario, outcome.timeline, outcome.pools, report);
   }
-  report.rows = request_rows(outcome.timeline);
+  report.rows = request_rows(outcome.timeline, scenario.workload->tenants());
   return report;
 }
 

@@ -116,6 +116,10 @@ Report::Throughput rates_over(const Sums& sums, double seconds) {
 
 }  // namespace
 
+double output_tokens_between(const RequestRecord& record, Seconds from, Seconds to) {
+  return tokens_in(record, {SteadyBasis::service, from, to});
+}
+
 bool is_closed_loop(const Scenario& scenario) {
   const Value workload = scenario.workload->resolved();
   const Value* arrivals = workload.find("arrivals");

@@ -14,6 +14,10 @@ namespace foretoken {
 /// Whether users wait for an answer before they ask again.
 bool is_closed_loop(const Scenario& scenario);
 
+/// Output tokens that its client got after `from`, up to `to`: the first when it came, the others
+/// evenly from there.
+double output_tokens_between(const RequestRecord& record, Seconds from, Seconds to);
+
 /// Fills throughput, whole_run, steady, drain and the goodput of a report that has its counts and
 /// duration. `requests` are those of `timeline`, or the same with other dates.
 void add_throughput(bool is_closed, const Timeline& timeline,

@@ -120,7 +120,8 @@ void check_pauses(const Scenario& scenario, Diagnostics& diagnostics) {
   const std::vector<PoolSpec> pools = pools_of(scenario);
   const auto queue = std::ranges::find_if(
       pools, [](const PoolSpec& pool) { return pool.scenario.engine.queue_max > 0; });
-  const bool has_room = queue == pools.end() && scenario.front_end.outstanding_max == 0;
+  const bool has_room = queue == pools.end() && scenario.front_end.outstanding_max == 0 &&
+                        scenario.front_end.tenants.empty();
   if (has_room && for_good == scenario.failures.end()) return;
   const Value workload = scenario.workload->resolved();
   const Value* think_time = workload.find("think_time");
@@ -139,6 +140,9 @@ void check_pauses(const Scenario& scenario, Diagnostics& diagnostics) {
   if (queue != pools.end()) return add(queue->scenario.engine_position, "queue_max rejects");
   if (scenario.front_end.outstanding_max > 0) {
     return add(scenario.outstanding_position, "front_end.outstanding_max rejects");
+  }
+  if (!scenario.front_end.tenants.empty()) {
+    return add(scenario.outstanding_position, "front_end.tenants rejects");
   }
   add(for_good->position, "a failure without recovers_after may leave nobody to serve");
 }
@@ -232,6 +236,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
     }
     check_pauses(scenario, diagnostics);
     check_failures(scenario, diagnostics);
+    check_front_end(scenario, diagnostics);
     if (diagnostics.empty()) check_pools_fit(scenario, diagnostics);
   }
   diagnostics.throw_if_any();

@@ -53,6 +53,7 @@ Value resolved_run_table(const Scenario& scenario);
 /// What can only be judged when all tables are read.
 void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics);
 void check_failures(const Scenario& scenario, Diagnostics& diagnostics);
+void check_front_end(const Scenario& scenario, Diagnostics& diagnostics);
 /// Those of links among them.
 const Keys<LinkFailure>& link_failure_keys();
 void read_link_failure(TableReader& table, Scenario& scenario);
@@ -91,6 +92,8 @@ KeyTable kv_store_key_table();
 KeyTable speculative_key_table();
 KeyTable pool_key_table();
 KeyTable front_end_key_table();
+KeyTable front_end_classes_key_table();
+KeyTable front_end_tenants_key_table();
 KeyTable startup_key_table();
 KeyTable autoscaler_key_table();
 KeyTable failures_key_table();

@@ -1,11 +1,12 @@
 #include "sim/serving/fleet.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace foretoken {
 namespace {
 
-enum class EventKind : std::uint64_t { started, drained };
+enum class EventKind : std::uint64_t { started, drained, freed };
 
 /// A member, what happens to it, and which of its starts it belongs to.
 std::uint64_t tag(EventKind kind, std::size_t member, std::uint32_t start) {
@@ -27,7 +28,11 @@ double FleetUsage::up_mean(Seconds from, Seconds to) const {
 
 Fleet::Fleet(const FrontEndSettings& settings, Platform& platform, std::unique_ptr<Router> router,
              RequestListener& client)
-    : settings_(settings), platform_(platform), router_(std::move(router)), client_(client) {}
+    : settings_(settings),
+      platform_(platform),
+      router_(std::move(router)),
+      client_(client),
+      held_(settings) {}
 
 void Fleet::add(Replica& replica, MemberSettings settings, ReplicaState state) {
   FORETOKEN_CHECK(members_.empty() ||
@@ -67,6 +72,10 @@ const std::vector<ReplicaStatus>& Fleet::candidates() {
   return candidates_;
 }
 
+bool Fleet::is_any_serving() const {
+  return std::ranges::find(members_, ReplicaState::serving, &Member::state) != members_.end();
+}
+
 bool Fleet::anybody_will_serve() const {
   return std::ranges::any_of(members_, [&](const Member& member) {
     const bool is_scaled = member.settings.is_scaled;
@@ -78,16 +87,22 @@ bool Fleet::anybody_will_serve() const {
 }
 
 void Fleet::submit(const Request& request, const RequestRecord& record) {
-  const bool is_any_up = std::ranges::any_of(
-      members_, [](const Member& member) { return member.state == ReplicaState::serving; });
-  if (is_any_up) return route(request, record);
-  if (!anybody_will_serve()) return end_unserved(record, RequestStatus::failed);
-  held_.push_back({request, record});
+  const bool is_any_up = is_any_serving();
+  if (!is_any_up && !anybody_will_serve()) {
+    return end_unserved(record, RequestStatus::failed, FailureReason::no_replica);
+  }
+  if (is_any_up && held_.empty()) {
+    const std::vector<ReplicaStatus>& able = candidates();
+    if (!able.empty()) return route(request, record, able);
+    if (settings_.queue_max == 0) return end_unserved(record, RequestStatus::rejected);
+  }
+  if (const auto refused = held_.push({request, record})) {
+    end_unserved(refused->record, RequestStatus::rejected, FailureReason::shed);
+  }
 }
 
-void Fleet::route(const Request& request, const RequestRecord& record) {
-  const std::vector<ReplicaStatus>& able = candidates();
-  if (able.empty()) return end_unserved(record, RequestStatus::rejected);
+void Fleet::route(const Request& request, const RequestRecord& record,
+                  const std::vector<ReplicaStatus>& able) {
   const ReplicaId chosen = router_->choose(request, able);
   FORETOKEN_CHECK(std::ranges::find(able, chosen, &ReplicaStatus::id) != able.end(),
                   "router chose replica {}, which takes no requests", chosen.value);
@@ -96,20 +111,19 @@ void Fleet::route(const Request& request, const RequestRecord& record) {
   member.replica->submit(request, record);
 }
 
-void Fleet::end_unserved(const RequestRecord& record, RequestStatus status) {
+void Fleet::end_unserved(const RequestRecord& record, RequestStatus status, FailureReason reason) {
   RequestRecord ended = record;
   ended.status = status;
-  if (status == RequestStatus::failed) ended.reason = FailureReason::no_replica;
+  ended.reason = reason;
   client_.on_request_ended(ended);
 }
 
+void Fleet::end_held(RequestStatus status, FailureReason reason) {
+  while (!held_.empty()) end_unserved(held_.pop().record, status, reason);
+}
+
 void Fleet::cancel(RequestId id, RequestStatus status) {
-  const auto held = std::ranges::find(held_, id, [](const Held& one) { return one.request.id; });
-  if (held != held_.end()) {
-    const RequestRecord record = held->record;
-    held_.erase(held);
-    return end_unserved(record, status);
-  }
+  if (const auto held = held_.remove(id)) return end_unserved(held->record, status);
   const bool is_found = std::ranges::any_of(
       members_, [&](Member& member) { return member.replica->cancel(id, status); });
   FORETOKEN_CHECK(is_found, "request {} is given up, but nobody has it", id.value);
@@ -118,11 +132,7 @@ void Fleet::cancel(RequestId id, RequestStatus status) {
 void Fleet::abandon() {
   for (Counted& counted : counted_) count_until_now(counted);
   for (Member& member : members_) member.replica->abandon();
-  while (!held_.empty()) {
-    const RequestRecord record = held_.front().record;
-    held_.pop_front();
-    end_unserved(record, RequestStatus::unfinished);
-  }
+  end_held(RequestStatus::unfinished, FailureReason::none);
 }
 
 std::span<const Fleet::Member> Fleet::members_of(FleetPart part) const {
@@ -178,7 +188,10 @@ void Fleet::begin_start(Member& member) {
 
 void Fleet::start(std::size_t replica) {
   Member& member = members_[replica];
-  if (member.state == ReplicaState::draining) return set_state(member, ReplicaState::serving);
+  if (member.state == ReplicaState::draining) {
+    set_state(member, ReplicaState::serving);
+    return arm_release();
+  }
   if (member.state == ReplicaState::stopped) begin_start(member);
 }
 
@@ -215,17 +228,16 @@ void Fleet::repair(std::size_t replica) {
 
 void Fleet::give_up(std::size_t replica) {
   members_[replica].is_given_up = true;
-  if (anybody_will_serve()) return;
-  while (!held_.empty()) {
-    const RequestRecord record = held_.front().record;
-    held_.pop_front();
-    end_unserved(record, RequestStatus::failed);
-  }
+  if (!anybody_will_serve()) end_held(RequestStatus::failed, FailureReason::no_replica);
 }
 
 void Fleet::on_event(std::uint64_t tag) {
   Member& member = members_[tag & 0xffffff];
   const auto kind = static_cast<EventKind>(tag >> 24 & 0xff);
+  if (kind == EventKind::freed) {
+    is_release_armed_ = false;
+    return release_held();
+  }
   if (member.starts != tag >> 32) return;
   if (kind == EventKind::started && member.state == ReplicaState::starting) {
     set_state(member, ReplicaState::serving);
@@ -238,15 +250,27 @@ void Fleet::on_event(std::uint64_t tag) {
   }
 }
 
+void Fleet::arm_release() {
+  if (held_.empty() || std::exchange(is_release_armed_, true)) return;
+  platform_.at(platform_.now(), *this, tag(EventKind::freed, 0, 0));
+}
+
 void Fleet::release_held() {
-  std::deque<Held> held;
-  held.swap(held_);
-  for (const Held& one : held) submit(one.request, one.record);
+  while (!held_.empty()) {
+    const std::vector<ReplicaStatus>& able = candidates();
+    if (able.empty()) {
+      const bool are_full = settings_.queue_max == 0 && is_any_serving();
+      return are_full ? end_held(RequestStatus::rejected, FailureReason::none) : void();
+    }
+    const GatewayQueue::Held next = held_.pop();
+    route(next.request, next.record, able);
+  }
 }
 
 void Fleet::let_go(const RequestRecord& record) {
   Member& member = member_of(record.replica);
   --member.outstanding;
+  arm_release();
   stop_if_drained(member);
 }
 

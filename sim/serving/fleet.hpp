@@ -3,12 +3,12 @@
 // loaded), serve, drain and fail here; when they should is others' business.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "sim/metrics/timeline.hpp"
+#include "sim/serving/gateway_queue.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/replica.hpp"
 #include "sim/serving/router.hpp"
@@ -85,8 +85,8 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   [[nodiscard]] std::int64_t outstanding(std::size_t replica) const {
     return members_[replica].outstanding;
   }
-  /// Requests that no replica has taken yet, because none serves.
-  [[nodiscard]] std::int64_t held() const { return std::ssize(held_); }
+  /// Requests that no replica has taken yet, because none serves or all are full.
+  [[nodiscard]] std::int64_t held() const { return held_.size(); }
 
   void on_event(std::uint64_t tag) override;
   void on_first_token(RequestId id) override;
@@ -106,10 +106,6 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
     ReplicaStatus seen;        // by the router, at
     Seconds seen_at{-1.0};
   };
-  struct Held {
-    Request request;
-    RequestRecord record;
-  };
   struct Counted {
     FleetUsage* usage = nullptr;
     FleetPart part;
@@ -125,13 +121,21 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   }
   /// A status for each replica that takes requests, in order of id.
   [[nodiscard]] const std::vector<ReplicaStatus>& candidates();
+  [[nodiscard]] bool is_any_serving() const;
   [[nodiscard]] bool anybody_will_serve() const;
   [[nodiscard]] std::span<const Member> members_of(FleetPart part) const;
   void set_state(Member& member, ReplicaState state);
   void begin_start(Member& member);
   void stop_if_drained(const Member& member);
-  void route(const Request& request, const RequestRecord& record);
-  void end_unserved(const RequestRecord& record, RequestStatus status);
+  void route(const Request& request, const RequestRecord& record,
+             const std::vector<ReplicaStatus>& able);
+  void end_unserved(const RequestRecord& record, RequestStatus status,
+                    FailureReason reason = FailureReason::none);
+  /// Ends all that is held.
+  void end_held(RequestStatus status, FailureReason reason);
+  /// Soon: the replica that has room may be asking.
+  void arm_release();
+  /// Lets those that wait go to replicas that have room.
   void release_held();
   /// Adds what was since the last change.
   void count_until_now(Counted& counted);
@@ -142,7 +146,8 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   std::unique_ptr<Router> router_;
   RequestListener& client_;
   std::vector<Member> members_;
-  std::deque<Held> held_;                  // while no replica takes requests
+  GatewayQueue held_;  // while no replica takes requests
+  bool is_release_armed_ = false;
   std::vector<ReplicaStatus> candidates_;  // scratch
   std::vector<Counted> counted_;
 };

@@ -92,6 +92,11 @@ void FrontEnd::accept(Request request) {
   open->second.record = new_record(open->second.request);
   ++arrived_;
   arm_next_arrival();
+  if (!tenant_limits_.admit(open->second.request, platform_.now())) {
+    open->second.record.status = RequestStatus::rejected;
+    open->second.record.reason = FailureReason::tenant_limit;
+    return end(RequestRecord(open->second.record));
+  }
   arm_deadlines(open->second.request);
   hand_on(open->second);
 }

@@ -13,6 +13,7 @@
 #include "sim/platform/platform.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/settings/front_end_settings.hpp"
+#include "sim/serving/tenant_limits.hpp"
 
 namespace foretoken {
 
@@ -31,6 +32,8 @@ class FrontEnd final : public EventHandler, public RequestListener {
   /// `limits`: whoever gives up a run that cannot hold need not wait for them to end. Before
   /// start().
   void watch(const SloTargets& limits, std::function<void(const RequestRecord&)> on_late);
+  /// Tenants beyond these are rejected as they come. Before start().
+  void limit(TenantLimits limits) { tenant_limits_ = std::move(limits); }
   /// Whom requests are handed to; once, before start().
   void connect(Pool& pool) { pool_ = &pool; }
   /// Arms the first arrival.
@@ -89,6 +92,7 @@ class FrontEnd final : public EventHandler, public RequestListener {
   std::function<void()> on_end_;
   std::size_t most_open_;
   SloTargets limits_;
+  TenantLimits tenant_limits_;
   std::function<void(const RequestRecord&)> on_late_;
   Pool* pool_ = nullptr;
   std::optional<Request> pending_;                         // its arrival event is armed

@@ -42,7 +42,9 @@ inline RequestRecord new_record(const Request& request) {
   record.id = request.id;
   record.arrival = request.arrival;
   record.prompt_tokens = request.prompt_tokens;
+  record.output_asked = request.output_tokens;
   record.priority = request.priority;
+  record.tenant = request.tenant;
   record.session = request.session;
   record.session_requests = request.session_requests;
   record.after = request.after;

@@ -101,6 +101,8 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
   sequence.prompt_tokens = request.prompt_tokens;
   sequence.output_tokens = request.output_tokens;
   sequence.priority = request.priority;
+  sequence.tenant = request.tenant;
+  sequence.tenant_weight = request.tenant_weight;
   sequence.delivered = record.output_tokens;
   sequence.last_token = record.last_token;
   sequence.has_ended = false;

@@ -18,6 +18,8 @@ struct Sequence {
   std::int64_t output_tokens = 0;  // to produce
   std::int64_t produced = 0;
   int priority = 0;  // lower goes first, for schedulers that look at it
+  int tenant = 0;    // whose it is, for schedulers that share among tenants
+  double tenant_weight = 1.0;
   /// Tokens whose keys and values are in the cache or being computed by a step in flight. It is
   /// advanced when a step is scheduled; preemption sets it back to 0. Drafted tokens in the step
   /// count; those that are rejected are taken off again.

@@ -25,7 +25,23 @@ struct RandomCase {
   std::mt19937 random;
 };
 
-/// Arrivals of every kind, some with clients that give up and sessions.
+/// Lines of [front_end]: a gateway that queues, sheds and limits, or none. random_traffic() has the
+/// tenants.
+inline std::string random_gateway(RandomCase& pick) {
+  if (pick.chance(50)) return fmt::format("outstanding_max = {}\n", pick.chance(50) ? 6 : 0);
+  std::string text =
+      fmt::format("outstanding_max = {}\nqueue_max = {}\nqueue_order = \"{}\"\n", 1 + pick.below(6),
+                  1 + pick.below(30), pick.one_of({"fcfs", "round_robin"}));
+  if (pick.chance(50)) {
+    text += fmt::format("classes = [{{ priority = 1, queue_max = {} }}]\n", pick.below(6));
+  }
+  if (pick.chance(40)) {
+    text += "tenants = [{ tenant = \"b\", request_rate = \"30 /s\", burst = \"200 ms\" }]\n";
+  }
+  return text;
+}
+
+/// Arrivals of every kind, of two tenants, some with clients that give up and sessions.
 inline std::string random_traffic(RandomCase& pick) {
   std::string text = fmt::format(
       "[workload]\noutput_tokens = {}\nrequests = {}\nprompt_tokens = {{ distribution = "
@@ -44,6 +60,8 @@ inline std::string random_traffic(RandomCase& pick) {
         "cancellations = { share = 0.4, after = { distribution = \"uniform\", min = \"0 s\", max = "
         "\"900 ms\" } }\n";
   }
+  text +=
+      "classes = [{ tenant = \"a\", share = 1 }, { tenant = \"b\", share = 2, priority = 1 }]\n";
   if (pick.chance(50)) {
     text +=
         "[workload.sessions]\nturns = { distribution = \"uniform\", min = 1, max = 5 }\n"

@@ -55,8 +55,7 @@ name = "roofline"
 [front_end]
 attempts_max = {}
 retry_delay = "{} ms"
-outstanding_max = {}
-status_interval = "{} ms"
+{}status_interval = "{} ms"
 [startup]
 time = "{} ms"
 is_cold = {}
@@ -65,9 +64,9 @@ is_cold = {}
       pick.one_of({"round_robin", "least_outstanding", "kv_load", "power_of_two", "prefix_affinity",
                    "scored", "sticky"}),
       pick.one_of({"vllm_v1", "orca", "sarathi", "sglang", "tensorrt_llm", "static",
-                   "shortest_job_first", "priority"}),
+                   "shortest_job_first", "priority", "vtc"}),
       pick.one_of({48, 200, 1024}), pick.chance(50) ? 300 : 2000, 1 + pick.below(4),
-      pick.below(2) * 50, pick.chance(25) ? 6 : 0, pick.below(2) * 100, pick.below(3) * 200,
+      pick.below(2) * 50, random_gateway(pick), pick.below(2) * 100, pick.below(3) * 200,
       pick.chance(25) ? "true" : "false");
   if (is_scaled) {
     const char* metric = pick.one_of({"queue", "outstanding", "utilization", "kv"});

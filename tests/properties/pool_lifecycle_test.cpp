@@ -20,7 +20,7 @@ std::string random_pool(RandomCase& pick, const PoolShape& shape) {
       shape.name, shape.role, shape.tensor, shape.pipeline, shape.replicas);
   text += fmt::format("[pool.{}.engine]\nscheduler = \"{}\"\nkv_blocks = {}\n", shape.name,
                       pick.one_of({"vllm_v1", "orca", "sarathi", "sglang", "tensorrt_llm", "static",
-                                   "shortest_job_first", "priority"}),
+                                   "shortest_job_first", "priority", "vtc"}),
                       pick.one_of({36, 60, 300}));  // the longest request takes 34
   if (pick.chance(40)) {
     text += fmt::format("host_kv = \"{} GiB\"\npreemption = \"{}\"\n", 1 + pick.below(3),
@@ -94,8 +94,7 @@ name = "roofline"
 [front_end]
 attempts_max = {}
 retry_delay = "{} ms"
-outstanding_max = {}
-[startup]
+{}[startup]
 time = "{} ms"
 is_cold = {}
 )",
@@ -108,7 +107,8 @@ is_cold = {}
                                pick.one_of({"least_outstanding", "kv_load", "power_of_two"}))
                  : "router = \"least_outstanding\"",
       pick.one_of({200, 1024}), pick.one_of({4, 32}), 1 + pick.below(4), pick.below(2) * 50,
-      pick.chance(15) ? 6 : 0, pick.below(3) * 200, pick.chance(25) ? "true" : "false");
+      pick.chance(60) ? "" : random_gateway(pick), pick.below(3) * 200,
+      pick.chance(25) ? "true" : "false");
   for (const PoolShape& pool : pools) text += random_pool(pick, pool);
   text += random_failures(pick, nodes, pools);
   text += random_traffic(pick);

@@ -7,12 +7,16 @@ def scenario(seed):
     pick = random.Random(seed)
     chance = lambda percent: pick.random() * 100 < percent
     pools = pick.random() < 0.35
+    extra = random.Random(f"{seed} tenants")  # of its own: older seeds keep what they draw
+    has_tenants = extra.random() < 0.35
     ranks = 2 if not pools and chance(20) else 1  # attention ranks share experts
     lines = ["[model]", f'name = "{"llama-3.1-8b" if ranks == 1 else "olmoe-1b-7b"}"', "[predictor]", 'name = "roofline"']
 
     def engine(prefix):
-        text = [f"[{prefix}engine]",
-                f'scheduler = "{pick.choice(["vllm_v1", "orca", "sarathi", "sglang", "tensorrt_llm", "static", "priority"])}"',
+        scheduler = pick.choice(["vllm_v1", "orca", "sarathi", "sglang", "tensorrt_llm", "static", "priority"])
+        if has_tenants and extra.random() < 0.5:
+            scheduler = "vtc"
+        text = [f"[{prefix}engine]", f'scheduler = "{scheduler}"',
                 f"kv_blocks = {pick.choice([60, 300, 2000])}"]
         if not prefix:
             text += [f"batch_tokens_max = {pick.choice([1024, 4096])}",
@@ -66,7 +70,12 @@ def scenario(seed):
                 body.append(f'recovers_after = "{pick.randint(50, 1200)} ms"')
         body += ["[startup]", f'time = "{pick.choice([0, 200])} ms"']
     body += ["[front_end]", f"attempts_max = {pick.randint(1, 3)}", f'retry_delay = "{pick.choice([0, 50])} ms"',
-             f"outstanding_max = {8 if chance(15) else 0}"]
+             f"outstanding_max = {8 if chance(15) else 4 if has_tenants else 0}"]
+    if has_tenants and extra.random() < 0.7:
+        body += [f"queue_max = {extra.choice([1, 6, 40])}", f'queue_order = "{extra.choice(["fcfs", "round_robin"])}"',
+                 f"classes = [{{ priority = 1, queue_max = {extra.choice([0, 3])} }}]"]
+    if has_tenants and extra.random() < 0.3:
+        body.append('tenants = [{ tenant = "b", token_rate = "4000 /s", burst = "2 s" }]')
     body += ["[slo]", f'ttft = "{pick.choice([50, 300])} ms"', f'tpot = "{pick.choice([8, 20])} ms"', "percentile = 90"]
     if seed % 3 == 0:
         body.append('classes = [{ priority = 2, ttft = "1 s" }, { priority = 0, e2e = "600 ms" }]')
@@ -83,7 +92,11 @@ def scenario(seed):
         body.append('timeout = { distribution = "exponential", mean = "1200 ms" }')
     if chance(25):
         body.append('cancellations = { share = 0.4, after = { distribution = "uniform", min = "0 s", max = "900 ms" } }')
-    if chance(25):
+    has_priorities = chance(25)
+    if has_tenants:
+        body.append('classes = [{ tenant = "a", share = 1, weight = 2.0 }, { tenant = "b", share = 2, priority = 1, '
+                    'output_tokens = 90 }, { tenant = "c", share = 1, prompt_tokens = 40 }]')
+    elif has_priorities:
         body.append("priorities = [{ priority = 0, share = 0.3 }, { priority = 2, share = 0.7 }]")
     if chance(35):
         body += ["[workload.sessions]", 'turns = { distribution = "uniform", min = 1, max = 4 }',

@@ -61,6 +61,7 @@ class Row:
         self.preemptions, self.attempts = int(cells["preemptions"]), int(cells["attempts"])
         self.status, self.reason, self.priority = cells["status"], cells["reason"], int(cells["priority"])
         self.drafted, self.accepted = number("drafted") or 0, number("accepted") or 0
+        self.tenant = cells.get("tenant")
         self.kv_wait, self.kv_transfer, self.kv_exposed = (
             number("kv_wait_ms"), number("kv_transfer_ms"), number("kv_exposed_ms"))
 
@@ -95,7 +96,10 @@ def check_counts(run):
     equal(sum(row.attempts - 1 for row in run.counted), requests["retries"], "requests.retries")
     reasons = collections.Counter(row.reason for row in run.counted if row.status == "failed")
     equal(dict(reasons), requests.get("failed_by", {}), "requests.failed_by")
-    equal([], [row.id for row in run.rows if (row.status == "failed") != bool(row.reason)], "requests without a reason")
+    gateway = collections.Counter(row.reason for row in run.counted if row.status == "rejected" and row.reason)
+    equal(dict(gateway), requests.get("rejected_by", {}), "requests.rejected_by")
+    equal([], [row.id for row in run.rows if row.status == "failed" and not row.reason], "requests without a reason")
+    equal([], [row.id for row in run.rows if row.reason and row.status not in ("failed", "rejected")], "needless reasons")
     equal(1 if counts["completed"] == 0 else 0, run.status, "exit status")
 
 
@@ -133,18 +137,54 @@ def check_itl(run):
     near(time / gaps if gaps else 0.0, run.report["itl_ms"]["mean"], "itl_ms.mean", LATENCY, 1e-3)
 
 
-def check_priorities(run):
+def check_group(run, rows, one, where):
+    equal(len(rows), one["arrived"], f"{where}.arrived")
+    equal(sum(row.completed() for row in rows), one["completed"], f"{where}.completed")
+    equal(sum(row.status == "rejected" for row in rows), one["rejected"], f"{where}.rejected")
+    check_latencies(rows, one, f"{where}.")
+    verdicts = [is_good(run, row) for row in rows]
+    if None not in verdicts:
+        near(sum(verdicts) / len(rows), one["attainment"], f"{where}.attainment")
+
+
+def check_groups(run):
     classes = sorted({row.priority for row in run.counted})
     found = run.report.get("by_priority", [])
     equal(classes if len(classes) > 1 else [], [one["priority"] for one in found], "by_priority")
     for one in found:
-        rows = [row for row in run.counted if row.priority == one["priority"]]
-        equal(len(rows), one["arrived"], "by_priority.arrived")
-        equal(sum(row.completed() for row in rows), one["completed"], "by_priority.completed")
-        check_latencies(rows, one, "by_priority.")
-        verdicts = [is_good(run, row) for row in rows]
-        if None not in verdicts:
-            near(sum(verdicts) / len(rows), one["attainment"], "by_priority.attainment")
+        check_group(run, [row for row in run.counted if row.priority == one["priority"]], one, "by_priority")
+    for name, one in run.report.get("tenants", {}).items():
+        check_group(run, [row for row in run.counted if row.tenant == name], one, f"tenants.{name}")
+    if "fairness" in run.report and not 0 < run.report["fairness"] <= 1 + EXACT:
+        raise Wrong(f"fairness is {run.report['fairness']}")
+
+
+def check_fair_shares(run):
+    """Jain's index over what each tenant got of what it would have got had a bucket been filled evenly."""
+    report = run.report
+    weights = {one["tenant"]: one.get("weight", 1.0) for one in run.workload.get("classes", []) if "tenant" in one}
+    if "fairness" not in report or any(row.status != "completed" for row in run.rows):
+        return  # what was asked of those that did not complete is in no row
+    start, end = report["steady"]["from_s"], report["steady"]["to_s"]
+    if any(row.first is not None and abs(row.first - date) < 2 * DATE for row in run.rows for date in (start, end)):
+        return
+
+    def served(row, date):
+        return (row.prompt if row.first is not None and row.first <= date else 0) + 2 * tokens_until(row, date)
+
+    got, wanted = collections.Counter(), collections.Counter()
+    for row in run.rows:
+        if row.arrival <= end:
+            got[row.tenant] += served(row, end) - served(row, start)
+            wanted[row.tenant] += row.prompt + 2 * row.output - served(row, start)
+    names = [name for name in wanted if wanted[name] > 0]
+    low, high = 0.0, max(wanted.values())
+    for _ in range(200):  # the level to which everybody is filled
+        level = (low + high) / 2
+        dealt = sum(min(wanted[name], level * weights[name]) for name in names)
+        low, high = (level, high) if dealt < sum(got.values()) else (low, level)
+    parts = [got[name] / min(wanted[name], level * weights[name]) for name in names]
+    near(sum(parts) ** 2 / (len(parts) * sum(part * part for part in parts)), report["fairness"], "fairness", 1e-4)
 
 
 # -- rates -------------------------------------------------------------------------------------------------------------
@@ -439,7 +479,8 @@ def check(run):
     check_counts(run)
     check_latencies(run.counted, run.report)
     check_itl(run)
-    check_priorities(run)
+    check_groups(run)
+    check_fair_shares(run)
     check_rates(run)
     check_cost(run, run.price)
     check_handoffs(run)

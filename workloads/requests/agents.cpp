@@ -80,6 +80,7 @@ class AgentPlanner final : public TrajectoryPlanner {
   Trajectory plan(std::uint64_t number) override {
     number_ = number;
     plan_ = {};
+    draws_.begin_trajectory();
     Writer agent = start();
     const std::int64_t calls = agents_.calls->sample(calls_random_, number);
     Call first = call();
@@ -177,7 +178,7 @@ class AgentPlanner final : public TrajectoryPlanner {
 
   Agents agents_;
   SystemPromptDraws system_prompts_;
-  CallDraws draws_;
+  RequestDraws draws_;
   RandomStream calls_random_, time_random_, tool_random_, thinking_random_, subagents_random_;
   std::uint64_t number_ = 0;
   Trajectory plan_;  // that is being written

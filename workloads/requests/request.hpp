@@ -27,7 +27,9 @@ struct Request {
   std::optional<std::uint64_t> session = std::nullopt;
   std::int32_t session_requests = 0;
   std::optional<RequestId> after = std::nullopt;
-  int priority = 0;  // lower goes first, for schedulers that look at it (as in vLLM)
+  int priority = 0;            // lower goes first, for schedulers that look at it (as in vLLM)
+  int tenant = 0;              // whose it is (Workload::tenants())
+  double tenant_weight = 1.0;  // that tenant's part among others
   /// After the arrival, if it has not ended then; negative = never. The client gives up waiting for
   /// the answer, or for its first token, or stops reading.
   Seconds timeout{-1.0}, first_token_timeout{-1.0}, cancel_after{-1.0};

@@ -37,6 +37,7 @@ class SessionPlanner final : public TrajectoryPlanner {
   /// Everything is drawn for turns beyond the longest context too, so that it shifts no other.
   Trajectory plan(std::uint64_t number) override {
     Trajectory session;
+    draws_.begin_trajectory();
     Text text;
     text.system_prompt = system_prompts_.choose();
     text.system_tokens = text.tokens = system_prompts_.tokens(text.system_prompt);
@@ -61,7 +62,7 @@ class SessionPlanner final : public TrajectoryPlanner {
   Sessions sessions_;
   SystemPromptDraws system_prompts_;
   RandomStream turns_random_, think_random_;
-  CallDraws draws_;
+  RequestDraws draws_;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workloads/requests/request_draws.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -31,13 +33,7 @@ class LimitedTimes {
 class TrafficSource final : public RequestSource {
  public:
   TrafficSource(const Traffic& traffic, const RandomStreams& random)
-      : traffic_(traffic),
-        random_(random),
-        times_(traffic, random),
-        prompt_random_(random.stream("prompt_tokens")),
-        output_random_(random.stream("output_tokens")),
-        priority_random_(random.stream("priorities")),
-        patience_(traffic.patience, random) {}
+      : traffic_(traffic), random_(random), times_(traffic, random), draws_(traffic, random) {}
 
   std::optional<Request> next() override { return next_request(); }
 
@@ -70,28 +66,16 @@ class TrafficSource final : public RequestSource {
     const std::optional<Arrival> arrival = times_.next();
     if (!arrival) return std::nullopt;
     const std::size_t row = arrival->trace_row.value_or(number);
-    Request request;
+    Request request = draws_.next(row);
     request.id = RequestId{static_cast<std::uint32_t>(number)};
     request.arrival = arrival->time;
-    request.prompt_tokens = traffic_.prompt_tokens->sample(prompt_random_, row);
-    request.output_tokens = traffic_.output_tokens->sample(output_random_, row);
-    request.priority = traffic_.priorities.sample(priority_random_);
-    patience_.give(request);
-    if (traffic_.prompt_tokens->uses_trace()) {
-      const auto hashes = traffic_.trace->prefix_hashes(row % traffic_.trace->size());
-      request.prefix_hashes.assign(hashes.begin(), hashes.end());
-      request.prefix_block_tokens = traffic_.prefix_block_tokens;
-    }
     return request;
   }
 
   Traffic traffic_;
   RandomStreams random_;
   LimitedTimes times_;
-  RandomStream prompt_random_;
-  RandomStream output_random_;
-  RandomStream priority_random_;
-  PatienceDraws patience_;
+  RequestDraws draws_;
 };
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include "workloads/requests/arrival_process.hpp"
 #include "workloads/requests/length_distribution.hpp"
 #include "workloads/requests/patience.hpp"
-#include "workloads/requests/priorities.hpp"
 #include "workloads/requests/request.hpp"
+#include "workloads/requests/request_classes.hpp"
 #include "workloads/requests/sessions.hpp"
 #include "workloads/requests/system_prompts.hpp"
 #include "workloads/requests/time_transform.hpp"
@@ -29,7 +29,7 @@ struct Traffic {
   TrafficLimits limits;
   std::shared_ptr<const LengthDistribution> prompt_tokens;
   std::shared_ptr<const LengthDistribution> output_tokens;
-  Priorities priorities;
+  RequestClasses classes;
   Patience patience;
   std::shared_ptr<const Trace> trace;  // null if nothing comes from one
   std::optional<Sessions> sessions;    // arrivals are theirs, then, and prompts one turn's part
@@ -41,8 +41,7 @@ struct Traffic {
   [[nodiscard]] bool has_trajectories() const { return sessions || agents || system_prompts; }
 };
 
-/// A fresh source. Streams: "arrivals", "prompt_tokens", "output_tokens", "priorities" and
-/// those of Patience.
+/// A fresh source. Streams: "arrivals" and those of RequestDraws.
 std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random);
 
 }  // namespace foretoken

@@ -159,24 +159,6 @@ class TrajectorySource final : public RequestSource {
 
 }  // namespace
 
-CallDraws::CallDraws(const Traffic& traffic, const RandomStreams& random)
-    : prompt_tokens_(traffic.prompt_tokens),
-      output_tokens_(traffic.output_tokens),
-      priorities_(traffic.priorities),
-      prompt_random_(random.stream("prompt_tokens")),
-      output_random_(random.stream("output_tokens")),
-      priority_random_(random.stream("priorities")),
-      patience_(traffic.patience, random) {}
-
-Request CallDraws::next(std::size_t number) {
-  Request request;
-  request.prompt_tokens = prompt_tokens_->sample(prompt_random_, number);
-  request.output_tokens = output_tokens_->sample(output_random_, number);
-  request.priority = priorities_.sample(priority_random_);
-  patience_.give(request);
-  return request;
-}
-
 std::unique_ptr<RequestSource> play(const Traffic& traffic, const RandomStreams& random,
                                     std::unique_ptr<TrajectoryPlanner> planner) {
   return std::make_unique<TrajectorySource>(traffic, random, std::move(planner));

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "workloads/requests/traffic.hpp"
+#include "workloads/requests/request_draws.hpp"
 
 namespace foretoken {
 
@@ -40,21 +40,6 @@ class TrajectoryPlanner {
   virtual ~TrajectoryPlanner() = default;
   /// The next; `number` counts from 0. At least one call.
   virtual Trajectory plan(std::uint64_t number) = 0;
-};
-
-/// What every call draws. Streams: "prompt_tokens", "output_tokens", "priorities" and those of
-/// Patience.
-class CallDraws {
- public:
-  CallDraws(const Traffic& traffic, const RandomStreams& random);
-  /// A call of trajectory `number`, with what the user writes as its prompt.
-  Request next(std::size_t number);
-
- private:
-  std::shared_ptr<const LengthDistribution> prompt_tokens_, output_tokens_;
-  Priorities priorities_;
-  RandomStream prompt_random_, output_random_, priority_random_;
-  PatienceDraws patience_;
 };
 
 /// Plays trajectories: arrivals of `traffic` are theirs, its limit of requests counts calls, unsent

@@ -115,6 +115,8 @@ class TrafficWorkload final : public Workload {
 
   int prefix_block_tokens() const override { return traffic_.prefix_block_tokens; }
 
+  std::vector<Tenant> tenants() const override { return traffic_.classes.tenants(); }
+
   Value resolved() const override {
     Value table;
     arrival_keys().write(table_, table);
@@ -128,7 +130,7 @@ class TrafficWorkload final : public Workload {
     if (traffic_.has_trajectories()) {
       table.set("prefix_block_tokens", traffic_.prefix_block_tokens);
     }
-    traffic_.priorities.describe(table);
+    traffic_.classes.describe(table);
     patience_keys().write(traffic_.patience, table);
     time_transform_keys().write(traffic_.transform, table);
     return table;
@@ -155,7 +157,7 @@ class WorkloadReader {
     length_keys(catalog_.lengths, traffic_.trace).read(table_, traffic_);
     read_trajectories();
     read_prefix_blocks();
-    traffic_.priorities = read_priorities(table_);
+    traffic_.classes = read_request_classes(table_, catalog_.lengths, traffic_.trace);
     patience_keys().read(table_, traffic_.patience);
     time_transform_keys().read(table_, traffic_.transform);
     table_.finish();
@@ -356,8 +358,8 @@ std::vector<KeyTable> workload_key_tables() {
        {"agents", "table", "", "not set", "",
         "Agents instead of single requests: [workload.agents]."},
        {"system_prompts", "table", "", "not set", "",
-        "Beginnings that prompts share: [workload.system_prompts]."},
-       priorities_note()});
+        "Beginnings that prompts share: [workload.system_prompts]."}});
+  add(request_class_notes());
   add(patience_keys().notes());
   add(time_transform_keys().notes());
   std::vector<KeyTable> tables = {
@@ -377,7 +379,7 @@ std::vector<KeyTable> workload_key_tables() {
   tables.push_back(session_key_table());
   for (KeyTable& table : agent_key_tables()) tables.push_back(std::move(table));
   tables.push_back(system_prompt_key_table());
-  tables.push_back(priorities_key_table());
+  for (KeyTable& table : request_class_key_tables()) tables.push_back(std::move(table));
   tables.push_back(cancellation_key_table());
   tables.push_back(diurnal_key_table());
   return tables;

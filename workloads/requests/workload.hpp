@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sim/base/random.hpp"
 #include "sim/base/table_reader.hpp"
 #include "workloads/requests/arrival_process.hpp"
 #include "workloads/requests/length_distribution.hpp"
 #include "workloads/requests/request.hpp"
+#include "workloads/requests/request_classes.hpp"
 #include "workloads/requests/trace_format.hpp"
 
 namespace foretoken {
@@ -24,6 +26,8 @@ class Workload {
   [[nodiscard]] virtual std::unique_ptr<RequestSource> start(const RandomStreams& random) const = 0;
   /// Prompt tokens a prefix hash of its requests; 0 = they share nothing.
   [[nodiscard]] virtual int prefix_block_tokens() const { return 0; }
+  /// Who sends them, by Request::tenant; empty = nobody in particular.
+  [[nodiscard]] virtual std::vector<Tenant> tenants() const { return {}; }
   /// The table as resolved: defaults filled in, reads back to the same workload.
   [[nodiscard]] virtual Value resolved() const = 0;
 };

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "sim/base/nearest_name.hpp"
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
@@ -16,6 +19,44 @@ Value resolved_front_end_table(const Scenario& scenario) {
 KeyTable front_end_key_table() {
   return {"front_end", "", "The gateway before all replicas: what it knows, admits and retries.",
           front_end_keys().notes()};
+}
+
+KeyTable front_end_classes_key_table() {
+  return {"[front_end.classes]", "", "Room at the gateway for one priority; one table for each.",
+          queue_class_notes()};
+}
+
+KeyTable front_end_tenants_key_table() {
+  return {"[front_end.tenants]", "", "What one tenant may send; one table for each.",
+          tenant_limit_notes()};
+}
+
+void check_front_end(const Scenario& scenario, Diagnostics& diagnostics) {
+  const FrontEndSettings& settings = scenario.front_end;
+  const auto add = [&](std::string_view message) {
+    diagnostics.add(scenario.outstanding_position, std::string(message));
+  };
+  const std::vector<Tenant> tenants = scenario.workload->tenants();
+  for (const TenantLimit& limit : settings.tenants) {
+    if (std::ranges::find(tenants, limit.tenant, &Tenant::name) != tenants.end()) continue;
+    std::vector<std::string_view> known;
+    for (const Tenant& tenant : tenants) known.push_back(tenant.name);
+    add(tenants.empty()
+            ? "front_end.tenants: there are none; name the tenant of each class of "
+              "requests in [[workload.classes]]"
+            : "front_end.tenants: " + unknown_name_message("tenant", limit.tenant, known));
+  }
+  if (settings.queue_max > 0 && settings.outstanding_max == 0) {
+    add("front_end.queue_max: nobody waits where replicas take any number of requests; set "
+        "outstanding_max");
+  }
+  if (settings.queue_max == 0 && !settings.classes.empty()) {
+    add("front_end.classes: say who may wait, and nobody does; set queue_max");
+  }
+  if (settings.queue_order == GatewayOrder::round_robin && tenants.empty()) {
+    add("front_end.queue_order: goes from tenant to tenant, and there are none; name them in "
+        "[[workload.classes]]");
+  }
 }
 
 }  // namespace foretoken

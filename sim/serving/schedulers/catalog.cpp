@@ -12,6 +12,7 @@ Registry<SchedulerFactory>::Entry orca_scheduler();
 Registry<SchedulerFactory>::Entry static_scheduler();
 Registry<SchedulerFactory>::Entry shortest_job_first_scheduler();
 Registry<SchedulerFactory>::Entry priority_scheduler();
+Registry<SchedulerFactory>::Entry vtc_scheduler();
 
 Registry<SchedulerFactory> scheduler_catalog() {
   Registry<SchedulerFactory> catalog("scheduler");
@@ -23,6 +24,7 @@ Registry<SchedulerFactory> scheduler_catalog() {
   catalog.add(static_scheduler());
   catalog.add(shortest_job_first_scheduler());
   catalog.add(priority_scheduler());
+  catalog.add(vtc_scheduler());
   return catalog;
 }
 

@@ -2,9 +2,37 @@
 // and what it does about requests that a failure lost.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "sim/base/keys.hpp"
 
 namespace foretoken {
+
+/// Among requests of one priority that wait at the gateway.
+enum class GatewayOrder { fcfs, round_robin };
+template <>
+struct EnumNames<GatewayOrder> {
+  static constexpr auto names = std::to_array<std::string_view>({"fcfs", "round_robin"});
+};
+
+/// How many requests of one priority may wait at the gateway.
+struct QueueClass {
+  int priority = 0;
+  std::int64_t queue_max = 0;
+
+  bool operator==(const QueueClass&) const = default;
+};
+
+/// What a tenant may send.
+struct TenantLimit {
+  std::string tenant;
+  std::optional<PerSecond> request_rate, token_rate;  // tokens of prompts and answers
+  Seconds burst{60.0};                                // at these rates, that may come at once
+
+  bool operator==(const TenantLimit&) const = default;
+};
 
 struct FrontEndSettings {
   Seconds status_interval;           // the router's view of a replica's engine is up to this old
@@ -14,10 +42,18 @@ struct FrontEndSettings {
   /// again.
   int attempts_max = 3;
   Seconds retry_delay;  // between a loss and the next attempt
+  /// Requests that wait until a replica holds fewer than outstanding_max; 0 = none: rejected.
+  std::int64_t queue_max = 0;
+  GatewayOrder queue_order = GatewayOrder::fcfs;
+  std::vector<QueueClass> classes;   // those not named have no limit of their own
+  std::vector<TenantLimit> tenants;  // those not named have no limit
 
   bool operator==(const FrontEndSettings&) const = default;
 };
 
 const Keys<FrontEndSettings>& front_end_keys();
+/// Of each table of [[front_end.classes]] and [[front_end.tenants]].
+std::vector<KeyNote> queue_class_notes();
+std::vector<KeyNote> tenant_limit_notes();
 
 }  // namespace foretoken

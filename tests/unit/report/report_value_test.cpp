@@ -99,12 +99,15 @@ TEST(ReportValue, DoesNotTouchTheScenariosDigits) {
 TEST(ReportValue, HasClassesOfRequestsOnlyWhereThereAreSeveral) {
   Report report;
   EXPECT_EQ(report_value(report).find("by_priority"), nullptr);
-  report.by_priority = {{0, 3, 2, {1, 2, 3, 4, 5, 6}, {}, {}}, {5, 7, 7, {}, {}, {}}};
+  report.by_priority = {
+      {.priority = 0, .arrived = 3, .completed = 2, .ttft_ms = {1, 2, 3, 4, 5, 6}},
+      {.priority = 5, .arrived = 7, .completed = 7, .rejected = 1}};
   const std::string text = to_json(*report_value(report).find("by_priority"), -1);
-  EXPECT_THAT(text,
-              testing::StartsWith(
-                  R"([{"priority":0,"arrived":3,"completed":2,"ttft_ms":{"mean":1.0,"p50":2.0,)"));
-  EXPECT_THAT(text, testing::HasSubstr(R"({"priority":5,"arrived":7,"completed":7,)"));
+  EXPECT_THAT(
+      text,
+      testing::StartsWith(
+          R"([{"priority":0,"arrived":3,"completed":2,"rejected":0,"ttft_ms":{"mean":1.0,"p50":2.0,)"));
+  EXPECT_THAT(text, testing::HasSubstr(R"({"priority":5,"arrived":7,"completed":7,"rejected":1,)"));
   EXPECT_THAT(text, testing::HasSubstr(R"("attainment":)"));
 }
 
@@ -135,6 +138,9 @@ TEST(ReportValue, IsReadBackToTheSameDocument) {
                    .cost_per_hour = 3.5,
                    .fleet = Report::Fleet{.up_max = 2}}};
   report.by_priority = {{.priority = 3, .arrived = 4}};
+  report.tenants = {{.name = "web", .arrived = 4}};
+  report.fairness = 0.75;
+  report.requests.rejected_by = {{"shed", 2}};
   report.kv.host = Report::HostKv{.blocks = 7};
   report.kv_transfers = Report::KvTransfers{.count = 5};
   report.speculation = Report::Speculation{.method = "eagle", .accepted_by_position = {0.5, 0.25}};
@@ -147,6 +153,7 @@ TEST(ReportValue, IsReadBackToTheSameDocument) {
   const Report again = read_report(parse_json(to_json(value), {"report.json"}));
   EXPECT_EQ(to_json(report_value(again)), to_json(value));
   EXPECT_EQ(again.pools.front().name, "prefill");
+  EXPECT_EQ(again.tenants.front().name, "web");
   EXPECT_EQ(again.event_fingerprint, report.event_fingerprint);
 }
 

@@ -121,7 +121,7 @@ TEST(Scenario, ClassesOfRequestsHaveTargetsOfTheirOwn) {
   EXPECT_NE(error_of(text + "[[slo.classes]]\npriority = 0\n").find("0 is given twice"),
             std::string::npos);
   EXPECT_NE(error_of(std::string(minimal) + "[slo]\nclasses = [1]\n")
-                .find("slo.classes: must be a list of tables"),
+                .find("slo.classes: holds an integer; write a list of classes"),
             std::string::npos);
 }
 

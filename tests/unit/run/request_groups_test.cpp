@@ -1,10 +1,10 @@
-// Figures by class of requests, from records made by hand.
+// Figures by priority and tenant, from records made by hand.
 
-#include "sim/run/priority_classes.hpp"
+#include "sim/run/request_groups.hpp"
 
 #include <gtest/gtest.h>
 
-namespace foretoken::priority_classes_test {
+namespace foretoken::request_groups_test {
 namespace {
 
 RequestRecord record(int priority, double arrival, double first_token, double finished) {
@@ -18,7 +18,7 @@ RequestRecord record(int priority, double arrival, double first_token, double fi
   return made;
 }
 
-TEST(PriorityClasses, SortByUrgencyAndLeaveOutTheWarmUp) {
+TEST(RequestGroups, SortByUrgencyAndLeaveOutTheWarmUp) {
   Timeline timeline(Seconds(1.0));
   timeline.record_request(record(1, 2.0, 4.0, 5.0));   // TTFT 2 s, TPOT 1 s / 10, E2E 3 s
   timeline.record_request(record(0, 1.0, 1.5, 2.5));   // 0.5 s, 100 ms, 1.5 s
@@ -30,7 +30,9 @@ TEST(PriorityClasses, SortByUrgencyAndLeaveOutTheWarmUp) {
   rejected.status = RequestStatus::rejected;
   timeline.record_request(rejected);
 
-  const std::vector<PriorityClass> classes = priority_classes(timeline, {.ttft = Seconds(3.0)});
+  const std::vector<RequestGroup> classes =
+      request_groups(timeline, {.ttft = Seconds(3.0)}, {.from_s = 1.0, .to_s = 4.5},
+                     &RequestRecord::priority);
   ASSERT_EQ(classes.size(), 2U);
   EXPECT_EQ(classes[0].priority, 0);
   EXPECT_EQ(classes[0].arrived, 1);
@@ -38,18 +40,36 @@ TEST(PriorityClasses, SortByUrgencyAndLeaveOutTheWarmUp) {
   EXPECT_NEAR(classes[0].tpot_ms.mean, 100.0, 1e-9);
   EXPECT_EQ(classes[1].arrived, 3);
   EXPECT_EQ(classes[1].completed, 2);
+  EXPECT_EQ(classes[0].rejected, 0);
+  EXPECT_EQ(classes[1].rejected, 1);
   EXPECT_NEAR(classes[1].ttft_ms.p50, 3000.0, 1e-9);
   EXPECT_NEAR(classes[1].tpot_ms.max, 300.0, 1e-9);
   EXPECT_NEAR(classes[1].e2e_ms.mean, 5000.0, 1e-9);
   EXPECT_DOUBLE_EQ(classes[0].attainment, 1);
   EXPECT_DOUBLE_EQ(classes[1].attainment, 1.0 / 3);  // one waited 4 s, one was rejected
+  // From 1 s to 4.5 s: all 11 of the second; of the first its first token and half of the others.
+  EXPECT_NEAR(classes[0].output_tokens_per_s, 11 / 3.5, 1e-9);
+  EXPECT_NEAR(classes[1].output_tokens_per_s, 6 / 3.5, 1e-9);
 }
 
-TEST(PriorityClasses, OneClassIsNone) {
+TEST(RequestGroups, OneClassIsNone) {
   Timeline timeline{Seconds()};
   timeline.record_request(record(3, 2.0, 4.0, 5.0));
-  EXPECT_TRUE(priority_classes(timeline, {}).empty());
+  EXPECT_TRUE(request_groups(timeline, {}, {}, &RequestRecord::priority).empty());
+}
+
+TEST(RequestGroups, TenantsHaveNames) {
+  Timeline timeline{Seconds()};
+  timeline.record_request(record(3, 2.0, 4.0, 5.0));
+  RequestRecord other = record(3, 2.0, 4.0, 5.0);
+  other.tenant = 1;
+  timeline.record_request(other);
+  const std::vector<RequestGroup> tenants =
+      request_groups(timeline, {}, {}, &RequestRecord::tenant, {"web", "batch"});
+  ASSERT_EQ(tenants.size(), 2U);
+  EXPECT_EQ(tenants[0].name, "web");
+  EXPECT_EQ(tenants[1].name, "batch");
 }
 
 }  // namespace
-}  // namespace foretoken::priority_classes_test
+}  // namespace foretoken::request_groups_test
