@@ -69,7 +69,7 @@ struct RequestRecord {
   std::int64_t output_asked = 0;   // that it would have got
   int preemptions = 0;
   int priority = 0;
-  int tenant = 0;
+  int tenant = 0, model = 0;
   int attempts = 1;                        // replicas that it was sent to, the first one's included
   std::int64_t drafted = 0, accepted = 0;  // tokens that were verified, and those kept
   RequestStatus status = RequestStatus::unfinished;

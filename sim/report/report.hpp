@@ -73,9 +73,9 @@ struct Roofline {
   std::int64_t steps = 0;     // that were looked at
 };
 
-/// What became of the requests of one priority or tenant.
+/// What became of the requests of one priority, tenant or model.
 struct RequestGroup {
-  std::string name;  // of the tenant; "" = it is a priority:
+  std::string name;  // of the tenant or model; "" = it is a priority:
   int priority = 0;  // lower goes first
   std::int64_t arrived = 0, completed = 0, rejected = 0;
   LatencyRow ttft_ms, tpot_ms, e2e_ms;
@@ -140,6 +140,7 @@ struct Report {
   LatencyRow ttft_ms, tpot_ms, itl_ms, e2e_ms;
   std::vector<RequestGroup> by_priority;          // most urgent first; empty = all are of one class
   std::vector<RequestGroup> tenants;              // empty = fewer than two sent anything
+  std::vector<RequestGroup> models;               // empty = fewer than two were asked for
   std::optional<double> fairness;                 // of tenants: Jain's index, up to 1
   std::optional<TrajectoryFigures> trajectories;  // nullopt = requests stand alone
 

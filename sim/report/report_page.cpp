@@ -91,7 +91,8 @@ void add_tiles(ReportPage& page, const Report& report) {
                                  slo.percentile, targets),
                      slo.met ? PageTile::Tone::good : PageTile::Tone::bad});
   }
-  for (const std::vector<RequestGroup>* groups : {&report.by_priority, &report.tenants}) {
+  for (const std::vector<RequestGroup>* groups :
+       {&report.models, &report.by_priority, &report.tenants}) {
     for (const RequestGroup& group : *groups) tiles.push_back(group_tile(group, report));
   }
   if (report.fairness) {

@@ -292,6 +292,8 @@ void add_extras(Archive& a, Report& report) {
   a.unless_empty("by_priority", report.by_priority);
   if (a.has("tenants", !report.tenants.empty()))
     a.by_name("tenants", report.tenants, &RequestGroup::name);
+  if (a.has("models", !report.models.empty()))
+    a.by_name("models", report.models, &RequestGroup::name);
   if (a.has("fairness", report.fairness.has_value())) a("fairness", report.fairness);
   if (a.has("trajectories", report.trajectories.has_value()))
     a("trajectories", report.trajectories);

@@ -25,8 +25,8 @@ struct RequestRow {
   std::string status;  // "completed", "failed", "unfinished", "cancelled", "timed_out", "rejected"
   double ended_s = 0;  // whatever way
   int priority = 0;
-  std::string reason;  // of "failed" and "rejected"; "" = none is known
-  std::string tenant;  // "" = there are none
+  std::string reason;         // of "failed" and "rejected"; "" = none is known
+  std::string tenant, model;  // "" = there are none, or one model
   /// The conversation or trajectory it is part of, and the request whose end let it be sent.
   std::optional<std::uint64_t> session = std::nullopt;
   std::optional<std::uint32_t> after = std::nullopt;

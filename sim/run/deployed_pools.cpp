@@ -53,19 +53,20 @@ std::unique_ptr<Router> DeployedPools::make_router(const VariantChoice& choice,
 }
 
 /// A path for every two pools, the one that prefills first.
-std::vector<std::vector<KvPath>> DeployedPools::kv_paths() const {
+std::vector<std::vector<KvPath>> DeployedPools::kv_paths(int model) const {
   std::vector<std::vector<KvPath>> paths;
   for (const PoolSpec& from : specs_) {
-    if (from.role != PoolRole::prefill) continue;
+    if (from.role != PoolRole::prefill || from.model != model) continue;
     const ParallelLayout& sender = from.scenario.deployment.layout;
     std::vector<KvPath>& row = paths.emplace_back();
     for (const PoolSpec& to : specs_) {
-      if (to.role != PoolRole::decode) continue;
+      if (to.role != PoolRole::decode || to.model != model) continue;
       const ParallelLayout& receiver = to.scenario.deployment.layout;
       KvPath& path = row.emplace_back();
-      path.shards = kv_shards(scenario_.model, sender, receiver, scenario_.execution.kv_dtype);
+      path.shards =
+          kv_shards(from.scenario.model, sender, receiver, from.scenario.execution.kv_dtype);
       for (int stage = 0; stage < sender.pipeline; ++stage)
-        path.stage_layers.push_back(stage_layers(scenario_.model, sender, stage).count());
+        path.stage_layers.push_back(stage_layers(from.scenario.model, sender, stage).count());
       path.from_tensor = sender.tensor;
       path.to_tensor = receiver.tensor;
     }
@@ -73,54 +74,71 @@ std::vector<std::vector<KvPath>> DeployedPools::kv_paths() const {
   return paths;
 }
 
-void DeployedPools::start_fleet(PoolRole role, Fleet& fleet, Platform& platform, Timeline& timeline,
-                                StepObserver* observer) {
+void DeployedPools::start_fleet(int model, PoolRole role, Fleet& fleet, Handoff* handoff,
+                                const Start& start) {
   std::size_t kind = 0;
   for (std::size_t pool = 0; pool < specs_.size(); ++pool) {
-    if (specs_[pool].role != role) continue;
+    if (specs_[pool].role != role || specs_[pool].model != model) continue;
     DeployedEngine& engine = *engines_[pool];
     const Scenario& scenario = specs_[pool].scenario;
     parts_[pool] = {
         &specs_[pool], &fleet, {fleet.size(), engine.placements().size()}, &engine.placements()};
-    engine.start_replicas({pool, {replicas_}, handoff_.get(), &*parties_}, platform, timeline,
-                          fleet, observer);
+    engine.start_replicas({pool, {replicas_}, handoff, &*parties_}, start.platform, start.timeline,
+                          fleet, start.observer);
     for (std::size_t i = 0; i < engine.replicas().size(); ++i) {
       const auto& replica = engine.replicas()[i];
       fleet.add(*replica, member_settings(scenario, engine.memory()), first_state(scenario, i));
-      if (handoff_) handoff_->add(*replica, kind);
+      if (handoff != nullptr) handoff->add(*replica, kind);
       ++replicas_;
     }
     ++kind;
   }
 }
 
+Fleet& DeployedPools::add_fleet(const VariantChoice& router, const std::string& table_name,
+                                Platform& platform, RequestListener& client) {
+  fleets_.push_back(std::make_unique<Fleet>(scenario_.front_end, platform,
+                                            make_router(router, table_name), client));
+  return *fleets_.back();
+}
+
+Pool& DeployedPools::start_model(int model, const Start& start, RequestListener& client) {
+  const Deployment& deployment = scenario_.deployment;
+  std::vector<std::vector<KvPath>> paths = kv_paths(model);
+  if (paths.empty()) {
+    Fleet& fleet = add_fleet(deployment.router, "deployment", start.platform, client);
+    start_fleet(model, PoolRole::both, fleet, nullptr, start);
+    return fleet;
+  }
+  handoffs_.push_back(std::make_unique<Handoff>(std::move(paths), start.platform, client));
+  Handoff& handoff = *handoffs_.back();
+  Fleet& prefill = add_fleet(deployment.prefill_router, "prefill_router", start.platform,
+                             handoff.prefill_listener());
+  Fleet& decode = add_fleet(deployment.decode_router, "decode_router", start.platform,
+                            handoff.decode_listener());
+  start_fleet(model, PoolRole::prefill, prefill, &handoff, start);
+  start_fleet(model, PoolRole::decode, decode, &handoff, start);
+  handoff.connect(prefill, decode);
+  return handoff;
+}
+
 Pool& DeployedPools::start(Platform& platform, Timeline& timeline, RequestListener& client,
                            StepObserver* observer) {
-  const Deployment& deployment = scenario_.deployment;
-  const FrontEndSettings& fleet = scenario_.front_end;
   parts_.resize(specs_.size());
   std::vector<const std::vector<ReplicaPlacement>*> placements;
   for (const auto& engine : engines_) placements.push_back(&engine->placements());
   parties_.emplace(scenario_, specs_, placements);
-  if (!hands_over(scenario_)) {
-    fleets_.push_back(std::make_unique<Fleet>(
-        fleet, platform, make_router(deployment.router, "deployment"), client));
-    start_fleet(PoolRole::both, *fleets_.back(), platform, timeline, observer);
-    control_.emplace(scenario_, platform, timeline, parts_);
-    return *fleets_.back();
+  const Start start{platform, timeline, observer};
+  const int models = std::ranges::max(specs_, {}, &PoolSpec::model).model + 1;
+  if (models > 1) models_.emplace(client);
+  Pool* front = nullptr;
+  for (int model = 0; model < models; ++model) {
+    Pool& pool = start_model(model, start, models_ ? *models_ : client);
+    if (models_) models_->add(pool);
+    front = models_ ? static_cast<Pool*>(&*models_) : &pool;
   }
-  handoff_ = std::make_unique<Handoff>(kv_paths(), platform, client);
-  fleets_.push_back(std::make_unique<Fleet>(
-      fleet, platform, make_router(deployment.prefill_router, "prefill_router"),
-      handoff_->prefill_listener()));
-  fleets_.push_back(std::make_unique<Fleet>(fleet, platform,
-                                            make_router(deployment.decode_router, "decode_router"),
-                                            handoff_->decode_listener()));
-  start_fleet(PoolRole::prefill, *fleets_[0], platform, timeline, observer);
-  start_fleet(PoolRole::decode, *fleets_[1], platform, timeline, observer);
-  handoff_->connect(*fleets_[0], *fleets_[1]);
   control_.emplace(scenario_, platform, timeline, parts_);
-  return *handoff_;
+  return *front;
 }
 
 void DeployedPools::check_empty() const {

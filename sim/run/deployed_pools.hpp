@@ -1,5 +1,5 @@
-// All pools of a scenario and what stands before them: one fleet of whole replicas, or a fleet that
-// prefills and one that decodes with a handoff between. Internal to sim/run.
+// All pools of a scenario and what stands before them: for each model one fleet of whole replicas,
+// or a fleet that prefills and one that decodes with a handoff between. Internal to sim/run.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 #include "sim/run/replica_gauges.hpp"
 #include "sim/serving/fleet.hpp"
 #include "sim/serving/handoff.hpp"
+#include "sim/serving/model_pools.hpp"
 
 namespace foretoken {
 
@@ -41,17 +42,27 @@ class DeployedPools {
  private:
   [[nodiscard]] std::unique_ptr<Router> make_router(const VariantChoice& choice,
                                                     const std::string& table_name) const;
-  [[nodiscard]] std::vector<std::vector<KvPath>> kv_paths() const;
-  /// Makes the replicas of the pools with this role and adds them to the fleet.
-  void start_fleet(PoolRole role, Fleet& fleet, Platform& platform, Timeline& timeline,
-                   StepObserver* observer);
+  [[nodiscard]] std::vector<std::vector<KvPath>> kv_paths(int model) const;
+  /// What the replicas of a model are started with.
+  struct Start {
+    Platform& platform;
+    Timeline& timeline;
+    StepObserver* observer;
+  };
+  /// The pools of a model, and whom its requests are handed to.
+  Pool& start_model(int model, const Start& start, RequestListener& client);
+  Fleet& add_fleet(const VariantChoice& router, const std::string& table_name, Platform& platform,
+                   RequestListener& client);
+  /// Makes the replicas of the model's pools with this role and adds them to the fleet.
+  void start_fleet(int model, PoolRole role, Fleet& fleet, Handoff* handoff, const Start& start);
 
   const Scenario& scenario_;
   const Catalogs& catalogs_;
   std::vector<PoolSpec> specs_;
   std::vector<std::unique_ptr<DeployedEngine>> engines_;  // by pool
   std::uint32_t replicas_ = 0;
-  std::unique_ptr<Handoff> handoff_;
+  std::vector<std::unique_ptr<Handoff>> handoffs_;
+  std::optional<ModelPools> models_;  // where there are several
   std::vector<std::unique_ptr<Fleet>> fleets_;
   std::vector<ControlledPool> parts_;  // of fleets, by pool
   std::optional<LinkParties> parties_;

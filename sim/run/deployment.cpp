@@ -20,6 +20,7 @@ void add_time(PriceTotals& totals, std::string_view family, Seconds time) {
 DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
                                std::vector<ReplicaPlacement> placements)
     : role_(pool.role),
+      model_(pool.model),
       scenario_(pool.scenario),
       catalogs_(catalogs),
       comm_(communication_of(scenario_)),
@@ -93,6 +94,7 @@ void DeployedEngine::check_traffic_fits() const {
   for (int i = 0; i < requests_looked_at && shortest > pool; ++i) {
     const auto request = source->next();
     if (!request) break;
+    if (request->model != model_) continue;
     const std::int64_t output = role_ == PoolRole::prefill ? 1 : request->output_tokens;
     shortest = std::min(shortest, held(request->prompt_tokens + output));
   }

@@ -68,6 +68,7 @@ class DeployedEngine {
                                const LinkParties& parties, Platform& platform);
 
   PoolRole role_;
+  int model_;  // Request::model of those it serves
   const Scenario& scenario_;
   const Catalogs& catalogs_;
   CommSettings comm_;

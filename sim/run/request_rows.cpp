@@ -4,7 +4,9 @@
 
 namespace foretoken {
 
-std::vector<RequestRow> request_rows(const Timeline& timeline, const std::vector<Tenant>& tenants) {
+std::vector<RequestRow> request_rows(const Timeline& timeline, const Workload& workload) {
+  const std::vector<Tenant> tenants = workload.tenants();
+  const std::vector<std::string> models = workload.models();
   std::vector<RequestRow> rows;
   const auto date = [](Seconds value) {
     return value >= Seconds(0.0) ? std::optional(value.value()) : std::nullopt;
@@ -37,6 +39,7 @@ std::vector<RequestRow> request_rows(const Timeline& timeline, const std::vector
     row.ended_s = record.ended.value();
     row.priority = record.priority;
     row.reason = enum_name(record.reason);
+    if (!models.empty()) row.model = models.at(static_cast<std::size_t>(record.model));
     if (!tenants.empty()) row.tenant = tenants.at(static_cast<std::size_t>(record.tenant)).name;
     row.session = record.session;
     if (record.after) row.after = record.after->value;

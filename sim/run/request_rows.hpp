@@ -5,11 +5,11 @@
 
 #include "sim/metrics/timeline.hpp"
 #include "sim/report/report.hpp"
-#include "workloads/requests/request_classes.hpp"
+#include "workloads/requests/workload.hpp"
 
 namespace foretoken {
 
-/// By the requests' numbers. `tenants` by theirs.
-std::vector<RequestRow> request_rows(const Timeline& timeline, const std::vector<Tenant>& tenants);
+/// By the requests' numbers. `workload` knows tenants and models.
+std::vector<RequestRow> request_rows(const Timeline& timeline, const Workload& workload);
 
 }  // namespace foretoken

@@ -52,15 +52,20 @@ std::optional<std::string> path_from_here(const Value* path) {
 int gpus_of(const Scenario& pool) { return pool.deployment.layout.ranks() * replicas_max(pool); }
 
 std::string run_title(const Scenario& scenario) {
-  const std::string model =
+  std::string model =
       fmt::format("{} ({}) on", scenario.model.title, formats_text(scenario.execution));
+  const bool has_models = served_models(scenario).size() > 1;
+  if (has_models) model = fmt::format("{} models on", served_models(scenario).size());
   if (scenario.pools.empty()) {
     return fmt::format("{} {} x {}{}", model, gpus_of(scenario), scenario.cluster.gpu.title,
                        layout_text(scenario));
   }
   std::string pools;
   for (const PoolSpec& pool : scenario.pools) {
-    pools += fmt::format("{} {} on {} GPUs{}", pools.empty() ? "" : ";", pool.name,
+    const std::string its_model = has_models ? fmt::format(" ({} {})", pool.scenario.model.title,
+                                                           formats_text(pool.scenario.execution))
+                                             : "";
+    pools += fmt::format("{} {}{} on {} GPUs{}", pools.empty() ? "" : ";", pool.name, its_model,
                          gpus_of(pool.scenario), layout_text(pool.scenario));
   }
   return fmt::format("{} {}:{}", model, scenario.cluster.name, pools);

@@ -100,6 +100,8 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
 void add_groups(const Scenario& scenario, const Timeline& timeline, Report& report) {
   report.by_priority =
       request_groups(timeline, scenario.slo, report.steady, &RequestRecord::priority);
+  report.models = request_groups(timeline, scenario.slo, report.steady, &RequestRecord::model,
+                                 scenario.workload->models());
   const std::vector<Tenant> tenants = scenario.workload->tenants();
   if (tenants.size() < 2) return;
   std::vector<std::string> names;
@@ -273,7 +275,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
       scenario.run.intervals == IntervalSource::automatic) {
     report.intervals = estimate_intervals(scenario, outcome.timeline, outcome.pools, report);
   }
-  report.rows = request_rows(outcome.timeline, scenario.workload->tenants());
+  report.rows = request_rows(outcome.timeline, *scenario.workload);
   return report;
 }
 

@@ -168,6 +168,7 @@ struct PoolSpec {
   std::string name;
   PoolRole role = PoolRole::both;
   Scenario scenario;  // without pools
+  int model = 0;      // that it serves: Request::model
 
   [[nodiscard]] bool prefills() const { return role != PoolRole::decode; }
   [[nodiscard]] bool decodes() const { return role != PoolRole::prefill; }
@@ -180,6 +181,9 @@ std::vector<LinkIndex> links_of(const LinkFailure& failure, const Wiring& wiring
 /// Node, and number in it, of a network card counted over the cluster; the node is beyond the last
 /// if there is no such card.
 std::pair<int, int> place_of_nic(const ClusterSpec& cluster, int nic);
+
+/// The models that pools serve, each once, by the names that the scenario gives them.
+std::vector<std::string> served_models(const Scenario& scenario);
 
 /// Whether some pool only computes prompts.
 bool hands_over(const Scenario& scenario);

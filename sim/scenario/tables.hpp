@@ -17,8 +17,9 @@ void read_cluster_table(TableReader table, const ScenarioOptions& options, Scena
 void read_deployment_table(TableReader table, Scenario& scenario);
 /// To be called after the layout is read: what an engine does by itself depends on it.
 void read_engine_table(TableReader table, const ScenarioOptions& options, Scenario& scenario);
-/// [pool.NAME] tables: each reads [engine] with its own `engine` over it. `pools` and `engine` are
-/// the tables as they stand in the file, `engine` null if absent. To be called after all others.
+/// [pool.NAME] tables: each reads [engine] with its own `engine` over it, and its own `model` in
+/// place of [model]. `pools` and `engine` are the tables as they stand in the file, `engine` null
+/// if absent. To be called after all others.
 void read_pool_tables(const Value& pools, const Value* engine, const ScenarioOptions& options,
                       Scenario& scenario, Diagnostics& diagnostics);
 /// [engine.speculative], a part of the engine's table; without drafts it leaves nothing behind.
@@ -53,6 +54,8 @@ Value resolved_run_table(const Scenario& scenario);
 /// What can only be judged when all tables are read.
 void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics);
 void check_failures(const Scenario& scenario, Diagnostics& diagnostics);
+/// And gives pools the numbers of their models.
+void check_models(Scenario& scenario, Diagnostics& diagnostics);
 void check_front_end(const Scenario& scenario, Diagnostics& diagnostics);
 /// Those of links among them.
 const Keys<LinkFailure>& link_failure_keys();

@@ -15,8 +15,10 @@ void Handoff::connect(Fleet& prefill, Fleet& decode) {
 }
 
 void Handoff::add(Replica& replica, std::size_t kind) {
-  FORETOKEN_CHECK(replica.id().value == members_.size(), "replica {} follows {} others",
-                  replica.id().value, members_.size());
+  if (members_.empty()) first_ = replica.id();
+  FORETOKEN_CHECK(replica.id().value == first_.value + members_.size(),
+                  "replica {} follows {} others from {}", replica.id().value, members_.size(),
+                  first_.value);
   if (replica.role() == PoolRole::decode) decoders_.push_back(members_.size());
   members_.push_back({&replica, kind});
 }
@@ -27,12 +29,12 @@ Handoff::Open* Handoff::find(RequestId id) {
 }
 
 const KvPath& Handoff::path_of(const Open& open) const {
-  return paths_[members_[open.from.value].kind][members_[open.to.value].kind];
+  return paths_[member(open.from).kind][member(open.to).kind];
 }
 
 GpuId Handoff::gpu_of(ReplicaId replica, int stage, std::size_t attention_rank, int rank,
                       int tensor) const {
-  const auto& gpus = members_[replica.value].replica->stage_gpus()[static_cast<std::size_t>(stage)];
+  const auto& gpus = member(replica).replica->stage_gpus()[static_cast<std::size_t>(stage)];
   return gpus[attention_rank * static_cast<std::size_t>(tensor) + static_cast<std::size_t>(rank)];
 }
 
@@ -64,7 +66,7 @@ void Handoff::start_source(Open& open, ReplicaId replica, std::size_t attention_
   open.has_source = true;
   open.from = replica;
   open.from_rank = attention_rank;
-  const std::size_t stages = members_[replica.value].replica->stage_gpus().size();
+  const std::size_t stages = member(replica).replica->stage_gpus().size();
   open.ready.assign(stages, 0);
   open.sent.assign(stages, 0);
 }
@@ -125,7 +127,7 @@ void Handoff::on_prefilled(const RequestRecord& record, std::size_t attention_ra
   open.prefilled_at = platform_.now();
   open.record = record;
   if (open.request.output_tokens <= 1) {
-    return members_[record.replica.value].replica->release(record.id);
+    return member(record.replica).replica->release(record.id);
   }
   start_source(open, record.replica, attention_rank);
   std::ranges::fill(open.ready, open.request.prompt_tokens);
@@ -247,8 +249,8 @@ void Handoff::finish_if_arrived(Open& open) {
   open.is_prefilling = false;
   const RequestId id = open.request.id;
   const RequestRecord record = open.record;
-  Replica& source = *members_[open.from.value].replica;
-  Replica& target = *members_[open.to.value].replica;
+  Replica& source = *member(open.from).replica;
+  Replica& target = *member(open.to).replica;
   source.release(id);
   target.receive(id, record);
 }

@@ -113,6 +113,9 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
     BytesPerSecond rate;
   };
 
+  [[nodiscard]] const Member& member(ReplicaId replica) const {
+    return members_[replica.value - first_.value];
+  }
   void on_ended(Side side, const RequestRecord& record);
   void on_lost(Side side, const RequestRecord& record);
   [[nodiscard]] Open* find(RequestId id);
@@ -136,7 +139,8 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
   SideListener prefill_listener_{*this, Side::prefill}, decode_listener_{*this, Side::decode};
   Fleet* prefill_ = nullptr;
   Fleet* decode_ = nullptr;
-  std::vector<Member> members_;                   // by replica id
+  ReplicaId first_;  // the others follow
+  std::vector<Member> members_;
   std::vector<std::size_t> decoders_;             // of members_
   std::unordered_map<std::uint32_t, Open> open_;  // by id; never walked
   std::vector<Part> parts_;

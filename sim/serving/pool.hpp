@@ -45,6 +45,7 @@ inline RequestRecord new_record(const Request& request) {
   record.output_asked = request.output_tokens;
   record.priority = request.priority;
   record.tenant = request.tenant;
+  record.model = request.model;
   record.session = request.session;
   record.session_requests = request.session_requests;
   record.after = request.after;

@@ -29,6 +29,7 @@ struct Request {
   std::optional<RequestId> after = std::nullopt;
   int priority = 0;            // lower goes first, for schedulers that look at it (as in vLLM)
   int tenant = 0;              // whose it is (Workload::tenants())
+  int model = 0;               // which it asks for (Workload::models())
   double tenant_weight = 1.0;  // that tenant's part among others
   /// After the arrival, if it has not ended then; negative = never. The client gives up waiting for
   /// the answer, or for its first token, or stops reading.

@@ -53,6 +53,12 @@ Keys<RequestClass> class_keys(const LengthRegistry& lengths,
        {.range = above(0), .quiet = true},
        "The tenant's part where tenants share what there is (scheduler vtc, the report's "
        "fairness): with 2 it gets twice what one with 1 gets."},
+      {"model",
+       &S::model,
+       {.fallback = "not set", .quiet = true},
+       "Model that these requests ask for, by the name that [model] or a [pool.NAME.model] gives "
+       "it. "
+       "Every class names one, or none does."},
       {"priority",
        &S::priority,
        {.quiet = true},
@@ -73,6 +79,8 @@ void check_class(TableReader& table, const RequestClass& one,
   if (before.empty()) return;
   table.expect("tenant", one.tenant.empty() == before.front().tenant.empty(),
                "is given for some classes only; name one in each");
+  table.expect("model", one.model.empty() == before.front().model.empty(),
+               "is given for some classes only; name one in each");
   const auto same = std::ranges::find(before, one.tenant, &RequestClass::tenant);
   table.expect("weight", same == before.end() || same->weight == one.weight,
                fmt::format("is another than before for tenant \"{}\"; write the same", one.tenant));
@@ -83,6 +91,9 @@ void check_class(TableReader& table, const RequestClass& one,
 RequestClasses::RequestClasses(std::vector<RequestClass> classes) : classes_(std::move(classes)) {
   for (RequestClass& one : classes_) {
     share_sum_ += one.share;
+    const auto model = std::ranges::find(models_, one.model);
+    one.model_number = static_cast<int>(model - models_.begin());
+    if (model == models_.end() && !one.model.empty()) models_.push_back(one.model);
     if (one.tenant.empty()) continue;
     const auto known = std::ranges::find(tenants_, one.tenant, &Tenant::name);
     one.tenant_number = static_cast<int>(known - tenants_.begin());
@@ -91,7 +102,8 @@ RequestClasses::RequestClasses(std::vector<RequestClass> classes) : classes_(std
 }
 
 bool RequestClasses::are_priorities() const {
-  return tenants_.empty() && std::ranges::all_of(classes_, [](const RequestClass& one) {
+  return tenants_.empty() && models_.empty() &&
+         std::ranges::all_of(classes_, [](const RequestClass& one) {
            return one.prompt_tokens == nullptr && one.output_tokens == nullptr;
          });
 }

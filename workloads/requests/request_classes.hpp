@@ -1,8 +1,9 @@
-// Classes of requests: whose a request is, how urgent, and how long where classes differ in that.
+// Classes of requests: whose a request is, which model it asks for, how urgent, and how long where
+// classes differ in that.
 // `priorities = [{ priority = 0, share = 0.2 }, ...]` of [workload] divides the requests by
-// urgency alone, `classes` by tenants too. Each request belongs to one class by chance; which it is
-// depends on nothing but the seed and the request's number. Of conversations and agents all calls
-// are of one class, unless classes are nothing but priorities.
+// urgency alone, `classes` by tenants and models too. Each request belongs to one class by chance;
+// which it is depends on nothing but the seed and the request's number. Of conversations and agents
+// all calls are of one class, unless classes are nothing but priorities.
 #pragma once
 
 #include <memory>
@@ -20,9 +21,10 @@ struct RequestClass {
   double share = 1.0;   // of the requests, relative to the other classes'
   std::string tenant;   // "" = no tenants
   double weight = 1.0;  // of the tenant, where tenants share
+  std::string model;    // "" = the only one
   /// null = the workload's.
   std::shared_ptr<const LengthDistribution> prompt_tokens = nullptr, output_tokens = nullptr;
-  int tenant_number = 0;  // of RequestClasses::tenants()
+  int tenant_number = 0, model_number = 0;  // of RequestClasses::tenants() and models()
 };
 
 struct Tenant {
@@ -41,6 +43,8 @@ class RequestClasses {
   [[nodiscard]] bool are_priorities() const;
   /// Each tenant once, in the order of the classes.
   [[nodiscard]] const std::vector<Tenant>& tenants() const { return tenants_; }
+  /// Likewise each model.
+  [[nodiscard]] const std::vector<std::string>& models() const { return models_; }
   /// The class of the next request. Draws one number; none without classes.
   [[nodiscard]] const RequestClass& sample(RandomStream& random) const;
   /// Sets the key if there are classes.
@@ -49,6 +53,7 @@ class RequestClasses {
  private:
   std::vector<RequestClass> classes_;
   std::vector<Tenant> tenants_;
+  std::vector<std::string> models_;
   double share_sum_ = 0.0;
   RequestClass any_;
 };

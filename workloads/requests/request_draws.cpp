@@ -27,6 +27,7 @@ Request RequestDraws::next(std::size_t row) {
   request.priority = its.priority;
   request.tenant = its.tenant_number;
   request.tenant_weight = its.weight;
+  request.model = its.model_number;
   patience_.give(request);
   if (prompt.uses_trace()) {
     const auto hashes = trace_->prefix_hashes(row % trace_->size());

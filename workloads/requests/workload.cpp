@@ -115,6 +115,8 @@ class TrafficWorkload final : public Workload {
 
   int prefix_block_tokens() const override { return traffic_.prefix_block_tokens; }
 
+  std::vector<std::string> models() const override { return traffic_.classes.models(); }
+
   std::vector<Tenant> tenants() const override { return traffic_.classes.tenants(); }
 
   Value resolved() const override {

@@ -28,6 +28,8 @@ class Workload {
   [[nodiscard]] virtual int prefix_block_tokens() const { return 0; }
   /// Who sends them, by Request::tenant; empty = nobody in particular.
   [[nodiscard]] virtual std::vector<Tenant> tenants() const { return {}; }
+  /// Which models they ask for, by Request::model; empty = the only one.
+  [[nodiscard]] virtual std::vector<std::string> models() const { return {}; }
   /// The table as resolved: defaults filled in, reads back to the same workload.
   [[nodiscard]] virtual Value resolved() const = 0;
 };

@@ -4,6 +4,44 @@
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
+namespace {
+
+/// A user who is turned away and does not think asks again in the same moment, for ever if nothing
+/// counts the requests.
+void check_pauses(const Scenario& scenario, Diagnostics& diagnostics) {
+  const auto for_good = std::ranges::find_if(
+      scenario.failures, [](const Failure& failure) { return !failure.recovers_after; });
+  const std::vector<PoolSpec> pools = pools_of(scenario);
+  const auto queue = std::ranges::find_if(
+      pools, [](const PoolSpec& pool) { return pool.scenario.engine.queue_max > 0; });
+  const bool has_room = queue == pools.end() && scenario.front_end.outstanding_max == 0 &&
+                        scenario.front_end.tenants.empty();
+  if (has_room && for_good == scenario.failures.end()) return;
+  const Value workload = scenario.workload->resolved();
+  const Value* think_time = workload.find("think_time");
+  if (think_time == nullptr || workload.find("requests") != nullptr) return;
+  if (!think_time->is_string()) return;  // a distribution's draws are above 0
+  Seconds pause;
+  if (parse_quantity(std::get<std::string>(think_time->data), pause) || pause > Seconds(0.0)) {
+    return;
+  }
+  const auto add = [&](const SourcePosition& position, std::string_view what) {
+    diagnostics.add(position,
+                    fmt::format("{} users who ask again at once, without end: give [workload] "
+                                "think_time or requests",
+                                what));
+  };
+  if (queue != pools.end()) return add(queue->scenario.engine_position, "queue_max rejects");
+  if (scenario.front_end.outstanding_max > 0) {
+    return add(scenario.outstanding_position, "front_end.outstanding_max rejects");
+  }
+  if (!scenario.front_end.tenants.empty()) {
+    return add(scenario.outstanding_position, "front_end.tenants rejects");
+  }
+  add(for_good->position, "a failure without recovers_after may leave nobody to serve");
+}
+
+}  // namespace
 
 void read_front_end_table(TableReader table, Scenario& scenario) {
   front_end_keys().read(table, scenario.front_end);
@@ -32,6 +70,7 @@ KeyTable front_end_tenants_key_table() {
 }
 
 void check_front_end(const Scenario& scenario, Diagnostics& diagnostics) {
+  check_pauses(scenario, diagnostics);
   const FrontEndSettings& settings = scenario.front_end;
   const auto add = [&](std::string_view message) {
     diagnostics.add(scenario.outstanding_position, std::string(message));

@@ -39,6 +39,11 @@ void read_pool(const Value& given, const Value* engine, const ScenarioOptions& o
                PoolSpec& pool, Diagnostics& diagnostics) {
   TableReader table(given, diagnostics, "pool." + pool.name);
   role_keys().read(table, pool);
+  if (const Value* model = table.find_table("model")) {
+    const std::uint64_t seed = pool.scenario.execution.routing_draw.seed;
+    read_model_table({*model, diagnostics, "pool." + pool.name + ".model"}, options, pool.scenario);
+    pool.scenario.execution.routing_draw.seed = seed;
+  }
   read_layout(table, pool.scenario);
   pool_keys().read(table, pool);
   const Value own_engine = merged(engine, table.find_table("engine"));
@@ -51,10 +56,13 @@ void read_pool(const Value& given, const Value* engine, const ScenarioOptions& o
   read_engine_table(TableReader(own_engine, diagnostics, "engine"), options, pool.scenario);
 }
 
-/// Who computes prompts needs somebody who goes on, and the other way round.
-void check_roles(const Value& pools, const Scenario& scenario, Diagnostics& diagnostics) {
+/// Who computes a model's prompts needs somebody who goes on, and the other way round.
+void check_roles(const Value& pools, const std::string& model, const Scenario& scenario,
+                 Diagnostics& diagnostics) {
   const auto any = [&](PoolRole role) {
-    return std::ranges::find(scenario.pools, role, &PoolSpec::role) != scenario.pools.end();
+    return std::ranges::any_of(scenario.pools, [&](const PoolSpec& pool) {
+      return pool.role == role && pool.scenario.model_name == model;
+    });
   };
   const bool hands_over = any(PoolRole::prefill) || any(PoolRole::decode);
   std::string_view mistake;
@@ -83,7 +91,10 @@ void read_pool_tables(const Value& pools, const Value* engine, const ScenarioOpt
     pool.scenario = base;
     read_pool(*pools.find(pool.name), engine, options, pool, diagnostics);
   }
-  if (diagnostics.empty()) check_roles(pools, scenario, diagnostics);
+  if (!diagnostics.empty()) return;
+  for (const std::string& model : served_models(scenario)) {
+    check_roles(pools, model, scenario, diagnostics);
+  }
 }
 
 Value resolved_pool_tables(const Scenario& scenario) {
@@ -91,6 +102,8 @@ Value resolved_pool_tables(const Scenario& scenario) {
   for (const PoolSpec& pool : scenario.pools) {
     Value table;
     role_keys().write(pool, table);
+    const Value model = resolved_model_table(pool.scenario);
+    if (to_toml(model) != to_toml(resolved_model_table(scenario))) table.set("model", model);
     append_layout(table, pool.scenario);
     pool_keys().write(pool, table);
     table.set("engine", resolved_engine_table(pool.scenario));
@@ -106,7 +119,7 @@ KeyTable pool_key_table() {
   return {
       "pool.NAME", "",
       "Equal replicas among others, with a layout of their own; [pool.NAME.engine] is read over "
-      "[engine], [pool.NAME.autoscaler] scales them.",
+      "[engine], [pool.NAME.model] stands in place of [model], [pool.NAME.autoscaler] scales them.",
       joined_notes({role_keys().notes(), layout_notes(), pool_keys().notes()})};
 }
 

@@ -1,0 +1,63 @@
+// Several models in one scenario: pools with a [pool.NAME.model], and requests that say which one
+// they ask for.
+#include <algorithm>
+
+#include "sim/base/nearest_name.hpp"
+#include "sim/scenario/tables.hpp"
+
+namespace foretoken {
+namespace {
+
+/// A model is called as the scenario names it, or by its own name.
+bool is_called(const Scenario& pool, const std::string& name) {
+  return pool.model_name == name || pool.model.name == name;
+}
+
+std::vector<std::string_view> known_models(const std::vector<std::string>& models) {
+  return {models.begin(), models.end()};
+}
+
+}  // namespace
+
+std::vector<std::string> served_models(const Scenario& scenario) {
+  std::vector<std::string> models;
+  for (const PoolSpec& pool : pools_of(scenario)) {
+    const std::string& name = pool.scenario.model_name;
+    if (std::ranges::find(models, name) == models.end()) models.push_back(name);
+  }
+  return models;
+}
+
+void check_models(Scenario& scenario, Diagnostics& diagnostics) {
+  const std::vector<std::string> served = served_models(scenario);
+  const std::vector<std::string> asked = scenario.workload->models();
+  if (asked.empty()) {
+    if (served.size() < 2) return;
+    diagnostics.add(scenario.model_position,
+                    fmt::format("the pools serve several models ({}); say in each of "
+                                "[[workload.classes]] for which one its requests ask",
+                                fmt::join(served, ", ")));
+    return;
+  }
+  for (const std::string& name : asked) {
+    const std::vector<PoolSpec> pools = pools_of(scenario);
+    const bool is_served = std::ranges::any_of(
+        pools, [&](const PoolSpec& pool) { return is_called(pool.scenario, name); });
+    if (is_served) continue;
+    diagnostics.add(scenario.model_position,
+                    "workload.classes.model: nobody serves it: " +
+                        unknown_name_message("model", name, known_models(served)));
+  }
+  for (PoolSpec& pool : scenario.pools) {
+    const auto number = std::ranges::find_if(
+        asked, [&](const std::string& name) { return is_called(pool.scenario, name); });
+    pool.model = static_cast<int>(number - asked.begin());
+    if (number != asked.end()) continue;
+    diagnostics.add(pool.scenario.deployment_position,
+                    fmt::format("pool.{}: no request asks for {}; remove the pool, or give "
+                                "[[workload.classes]] a class that does",
+                                pool.name, pool.scenario.model_name));
+  }
+}
+
+}  // namespace foretoken
