@@ -233,7 +233,8 @@ struct Report {
   struct Fleet {
     double serving_mean = 0, up_mean = 0;  // replicas, over the run
     int up_max = 0;
-    double gpu_hours = 0;  // of replicas that were up
+    double gpu_hours = 0;        // of replicas that were up
+    std::optional<double> cost;  // USD, of these; nullopt = a GPU has no price
     std::int64_t starts = 0, failures = 0;
   };
 

@@ -224,10 +224,15 @@ class ReportText {
     return facts("SLO", parts) + facts("goodput", {brief(slo.goodput_per_s) + " requests/s"});
   }
 
+  static std::string gpu_hours(const Report::Fleet& fleet) {
+    const std::string cost = fleet.cost ? " for " + dollars(*fleet.cost) : "";
+    return brief(fleet.gpu_hours) + " GPU hours" + cost;
+  }
+
   [[nodiscard]] std::string fleet(std::string_view label, const Report::Fleet& fleet) const {
     std::vector<std::string> parts = {fmt::format("{} serving on average, at most {} up",
                                                   grouped(fleet.serving_mean, 2), fleet.up_max),
-                                      brief(fleet.gpu_hours) + " GPU hours"};
+                                      gpu_hours(fleet)};
     if (fleet.starts > 0) parts.push_back(counted(fleet.starts, "start"));
     if (fleet.failures > 0) parts.push_back(ink_.warning(counted(fleet.failures, "failure")));
     return facts(label, parts);
@@ -236,8 +241,7 @@ class ReportText {
   [[nodiscard]] std::string fleets() const {
     if (!report_.fleet) return {};
     if (report_.pools.empty()) return fleet("replicas", *report_.fleet);
-    std::string result =
-        facts("replicas", {brief(report_.fleet->gpu_hours) + " GPU hours in total"});
+    std::string result = facts("replicas", {gpu_hours(*report_.fleet) + " in total"});
     for (const Report::Pool& pool : report_.pools) {
       result += fleet(fitted("  " + pool.name, label_), *pool.fleet);
     }

@@ -159,6 +159,7 @@ void members(Archive& a, Report::Fleet& fleet) {
   a("up_mean", fleet.up_mean);
   a("up_max", fleet.up_max);
   a("gpu_hours", fleet.gpu_hours);
+  a("cost", fleet.cost);
   a("starts", fleet.starts);
   a("failures", fleet.failures);
 }

@@ -68,7 +68,7 @@ FleetControl::FleetControl(const Scenario& scenario, Platform& platform, Timelin
     const std::int64_t sequences_max =
         std::int64_t{spec.engine.sequences_max} * spec.deployment.layout.data_parallel_attention;
     autoscalers_.push_back(std::make_unique<Autoscaler>(*spec.autoscaler, sequences_max, platform,
-                                                        *pool.fleet, pool.part));
+                                                        *pool.fleet, pool.part, pool.spec->role));
   }
 }
 

@@ -35,6 +35,8 @@ std::optional<Report::Fleet> fleet_of(const SimulatedRun& outcome, std::size_t p
   fleet.up_mean = ended > 0.0 ? usage->up.value() / ended : 0.0;
   fleet.up_max = usage->up_max;
   fleet.gpu_hours = usage->up.value() / 3600.0 * layout.ranks();
+  const GpuSpec& gpu = outcome.pools.specs()[pool].scenario.cluster.gpu;
+  if (gpu.price) fleet.cost = gpu.price->value() * fleet.gpu_hours;
   fleet.starts = usage->starts;
   fleet.failures = usage->failures;
   return fleet;
@@ -95,7 +97,10 @@ void add_fleet(const SimulatedRun& outcome, Report& report) {
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
     const std::optional<Report::Fleet> part = fleet_of(outcome, pool);
     if (!part) return;
-    if (!report.fleet) report.fleet = Report::Fleet{};
+    if (!report.fleet) report.fleet = Report::Fleet{.cost = 0.0};
+    report.fleet->cost = part->cost && report.fleet->cost
+                             ? std::optional(*report.fleet->cost + *part->cost)
+                             : std::nullopt;
     report.fleet->serving_mean += part->serving_mean;
     report.fleet->up_mean += part->up_mean;
     report.fleet->up_max += part->up_max;

@@ -99,6 +99,7 @@ KeyTable front_end_classes_key_table();
 KeyTable front_end_tenants_key_table();
 KeyTable startup_key_table();
 KeyTable autoscaler_key_table();
+KeyTable autoscaler_rates_key_table();
 KeyTable failures_key_table();
 KeyTable predictor_key_table();
 KeyTable slo_key_table();

@@ -1,27 +1,38 @@
 #include "sim/serving/autoscaler.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 namespace foretoken {
 namespace {
 
-/// Relative difference from the target that changes nothing (Kubernetes 1.31,
-/// --horizontal-pod-autoscaler-tolerance).
-constexpr double tolerance = 0.1;
+constexpr std::uint64_t look = 0, poll = 1;
 
 }  // namespace
 
 Autoscaler::Autoscaler(const AutoscalerSettings& settings, std::int64_t sequences_max,
-                       Platform& platform, Fleet& fleet, FleetPart part)
+                       Platform& platform, Fleet& fleet, FleetPart part, PoolRole role)
     : settings_(settings),
       sequences_max_(sequences_max),
       platform_(platform),
       fleet_(fleet),
-      part_(part) {}
+      part_(part),
+      role_(role),
+      policy_(make_scaling_policy(settings)) {}
 
-void Autoscaler::arm() { platform_.at(platform_.now() + settings_.interval, *this, 0); }
+void Autoscaler::arm() {
+  arm(look);
+  if (settings_.policy == ScalingPolicyKind::keda) arm(poll);
+}
+
+void Autoscaler::arm(std::uint64_t tag) {
+  platform_.at(platform_.now() + (tag == poll ? settings_.polling_interval : settings_.interval),
+               *this, tag);
+}
+
+double Autoscaler::share() const {
+  return static_cast<double>(part_.count) / static_cast<double>(fleet_.size());
+}
 
 double Autoscaler::metric_sum() const {
   double sum = 0.0;
@@ -46,34 +57,43 @@ double Autoscaler::metric_sum() const {
   const bool counts_requests =
       settings_.metric == ScalingMetric::queue || settings_.metric == ScalingMetric::outstanding;
   if (!counts_requests) return sum;
-  const double share = static_cast<double>(part_.count) / static_cast<double>(fleet_.size());
-  return sum + share * static_cast<double>(fleet_.held());
+  return sum + share() * static_cast<double>(fleet_.held());
 }
 
-int Autoscaler::up() const {
+int Autoscaler::count(ReplicaState state) const {
   int count = 0;
-  for (std::size_t i = part_.first; i < end(); ++i) {
-    const ReplicaState state = fleet_.state(i);
-    count += state == ReplicaState::serving || state == ReplicaState::starting ? 1 : 0;
-  }
+  for (std::size_t i = part_.first; i < end(); ++i) count += fleet_.state(i) == state ? 1 : 0;
   return count;
 }
 
-int Autoscaler::wanted(int current) const {
-  const double ideal = metric_sum() / settings_.target;
-  const bool is_near =
-      current > 0 && std::abs(ideal / static_cast<double>(current) - 1.0) <= tolerance;
-  const double rounded = std::ceil(std::min(ideal, static_cast<double>(settings_.max)));
-  return std::clamp(is_near ? current : static_cast<int>(rounded), settings_.min, settings_.max);
+double Autoscaler::tokens() const {
+  const Fleet::Demand& demand = fleet_.demand();
+  const double prompts = role_ == PoolRole::decode ? 0.0 : demand.prompt_tokens;
+  const double answers = role_ == PoolRole::prefill ? 0.0 : demand.output_tokens;
+  return share() * (prompts + answers);
 }
 
-void Autoscaler::on_event(std::uint64_t /*tag*/) {
-  const int current = up();
-  const int wanted_now = wanted(current);
-  const Seconds since_change = platform_.now() - changed_;
-  if (wanted_now > current && since_change >= settings_.cooldown_up) grow(wanted_now - current);
-  if (wanted_now < current && since_change >= settings_.cooldown_down) shrink(current - wanted_now);
-  arm();
+ScalingView Autoscaler::seen() const {
+  ScalingView view;
+  view.now = platform_.now();
+  view.serving = count(ReplicaState::serving);
+  view.starting = count(ReplicaState::starting);
+  view.metric = metric_sum();
+  view.tokens_per_s = (tokens() - tokens_before_) / settings_.interval.value();
+  view.changed_at = changed_;
+  return view;
+}
+
+void Autoscaler::on_event(std::uint64_t tag) {
+  const ScalingView view = seen();
+  if (tag == look) tokens_before_ = tokens();
+  follow(tag == poll ? policy_->poll(view) : policy_->look(view), view.replicas());
+  arm(tag);
+}
+
+void Autoscaler::follow(int wanted, int current) {
+  if (wanted > current) grow(wanted - current);
+  if (wanted < current) shrink(current - wanted);
 }
 
 /// Draining replicas first, since their weights are loaded; then by number.

@@ -1,11 +1,11 @@
 // How many replicas of a fleet, or of a part of it, are up, by what they have to do: every
-// `interval` the metric, summed over those that take requests, is divided by its target for one
-// replica, as Kubernetes' Horizontal Pod Autoscaler does (same tolerance of 10 %). Scaling down
-// drains: what a replica has it finishes, KV caches that it is to send included. Scaling up takes
-// the replica's start-up time, except for those that still drain.
+// `interval` a policy (scaling_policy.hpp) is told of the load and says how many there should be.
+// Scaling down drains: what a replica has it finishes, KV caches that it is to send included.
+// Scaling up takes the replica's start-up time, except for those that still drain.
 #pragma once
 
 #include "sim/serving/fleet.hpp"
+#include "sim/serving/scaling_policy.hpp"
 #include "sim/serving/settings/autoscaler_settings.hpp"
 
 namespace foretoken {
@@ -15,7 +15,7 @@ class Autoscaler final : public EventHandler {
   /// `sequences_max` may run on a replica. References must outlive the autoscaler. The part has at
   /// least `max` replicas.
   Autoscaler(const AutoscalerSettings& settings, std::int64_t sequences_max, Platform& platform,
-             Fleet& fleet, FleetPart part);
+             Fleet& fleet, FleetPart part, PoolRole role = PoolRole::both);
   /// Arms the first look, one interval after the beginning.
   void arm();
 
@@ -23,9 +23,15 @@ class Autoscaler final : public EventHandler {
 
  private:
   [[nodiscard]] std::size_t end() const { return part_.first + part_.count; }
+  /// The part's share of what concerns the whole fleet.
+  [[nodiscard]] double share() const;
   [[nodiscard]] double metric_sum() const;
-  [[nodiscard]] int up() const;
-  [[nodiscard]] int wanted(int current) const;
+  [[nodiscard]] int count(ReplicaState state) const;
+  /// Of requests that came so far, what the part's role has to compute.
+  [[nodiscard]] double tokens() const;
+  [[nodiscard]] ScalingView seen() const;
+  void follow(int wanted, int current);
+  void arm(std::uint64_t tag);
   void grow(int replicas);
   void shrink(int replicas);
 
@@ -34,7 +40,10 @@ class Autoscaler final : public EventHandler {
   Platform& platform_;
   Fleet& fleet_;
   FleetPart part_;
-  Seconds changed_{-1e30};  // when it last scaled; long ago at first
+  PoolRole role_;
+  std::unique_ptr<ScalingPolicy> policy_;
+  double tokens_before_ = 0.0;  // at the last look
+  Seconds changed_{-1e30};      // when it last scaled; long ago at first
 };
 
 }  // namespace foretoken

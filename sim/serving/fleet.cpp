@@ -87,6 +87,8 @@ bool Fleet::anybody_will_serve() const {
 }
 
 void Fleet::submit(const Request& request, const RequestRecord& record) {
+  demand_.prompt_tokens += static_cast<double>(request.prompt_tokens);
+  demand_.output_tokens += static_cast<double>(request.output_tokens);
   const bool is_any_up = is_any_serving();
   if (!is_any_up && !anybody_will_serve()) {
     return end_unserved(record, RequestStatus::failed, FailureReason::no_replica);

@@ -85,6 +85,11 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   [[nodiscard]] std::int64_t outstanding(std::size_t replica) const {
     return members_[replica].outstanding;
   }
+  /// Of all requests that came, attempts after failures included.
+  struct Demand {
+    double prompt_tokens = 0, output_tokens = 0;
+  };
+  [[nodiscard]] const Demand& demand() const { return demand_; }
   /// Requests that no replica has taken yet, because none serves or all are full.
   [[nodiscard]] std::int64_t held() const { return held_.size(); }
 
@@ -148,6 +153,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   std::vector<Member> members_;
   GatewayQueue held_;  // while no replica takes requests
   bool is_release_armed_ = false;
+  Demand demand_;
   std::vector<ReplicaStatus> candidates_;  // scratch
   std::vector<Counted> counted_;
 };

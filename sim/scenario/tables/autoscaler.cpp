@@ -21,10 +21,21 @@ KeyTable startup_key_table() {
 void read_autoscaler_table(TableReader table, Scenario& scenario) {
   AutoscalerSettings scaling;
   autoscaler_keys().read(table, scaling);
+  for (const KeyNote& note : autoscaler_keys().notes()) {
+    table.expect(
+        note.name, table.find(note.name) == nullptr || has_meaning(note.name, scaling.policy),
+        fmt::format("has no meaning with policy = \"{}\"; remove it", enum_name(scaling.policy)));
+  }
+  const bool plans = scaling.policy == ScalingPolicyKind::planner;
+  for (const char* key : {"metric", "target", "capacity"}) {
+    if (has_meaning(key, scaling.policy)) (void)table.has(key);
+  }
+  table.expect("min", scaling.min > 0 || scaling.policy == ScalingPolicyKind::keda,
+               "is 0, and only policy = \"keda\" wakes replicas that sleep; keep 1");
   table.expect("max", scaling.max >= scaling.min,
                fmt::format("is {}, below min = {}; swap them", scaling.max, scaling.min));
-  const bool is_share =
-      scaling.metric == ScalingMetric::utilization || scaling.metric == ScalingMetric::kv;
+  const bool is_share = !plans && (scaling.metric == ScalingMetric::utilization ||
+                                   scaling.metric == ScalingMetric::kv);
   table.expect("target", !is_share || scaling.target <= 1.0,
                "is a share of a replica: above 0, at most 1");
   finish(table);
@@ -39,6 +50,12 @@ KeyTable autoscaler_key_table() {
   return {"autoscaler", "",
           "Replicas started and stopped by load. With pools: [pool.NAME.autoscaler].",
           autoscaler_keys().notes()};
+}
+
+KeyTable autoscaler_rates_key_table() {
+  return {"[autoscaler.up]", "policy = \"hpa\" or \"keda\"",
+          "How fast replicas may come, or go ([[autoscaler.down]]); one table for each rule.",
+          scaling_rate_notes()};
 }
 
 void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics) {

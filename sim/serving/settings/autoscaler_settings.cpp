@@ -1,5 +1,9 @@
 #include "sim/serving/settings/autoscaler_settings.hpp"
 
+#include <algorithm>
+
+#include "sim/base/key_lists.hpp"
+
 namespace foretoken {
 
 const Keys<StartupSettings>& startup_keys() {
@@ -25,42 +29,189 @@ const Keys<StartupSettings>& startup_keys() {
   return keys;
 }
 
+namespace {
+
+/// Keys that not every policy goes by.
+struct Own {
+  std::string_view key;
+  std::vector<ScalingPolicyKind> policies;
+};
+
+const std::vector<Own>& own_keys() {
+  using enum ScalingPolicyKind;
+  static const std::vector<Own> keys = {
+      {"metric", {cooldown, hpa, keda}},
+      {"target", {cooldown, hpa, keda}},
+      {"tolerance", {cooldown, hpa, keda}},
+      {"cooldown_up", {cooldown}},
+      {"cooldown_down", {cooldown}},
+      {"window_up", {hpa, keda}},
+      {"window_down", {hpa, keda}},
+      {"up", {hpa, keda}},
+      {"down", {hpa, keda}},
+      {"polling_interval", {keda}},
+      {"activation", {keda}},
+      {"cooldown", {keda}},
+      {"capacity", {planner}},
+      {"prediction", {planner}},
+      {"history", {planner}},
+  };
+  return keys;
+}
+
+Key<AutoscalerSettings> own(Key<AutoscalerSettings> key) {
+  const std::string name = key.note().name;
+  return std::move(key).written_if(
+      [name](const AutoscalerSettings& settings) { return has_meaning(name, settings.policy); });
+}
+
+const Keys<ScalingRate>& rate_keys() {
+  static const Keys<ScalingRate> keys = {
+      {"replicas",
+       &ScalingRate::replicas,
+       {.range = at_least(1), .unit = "replicas"},
+       "So many replicas may come or go within the period."},
+      {"percent",
+       &ScalingRate::percent,
+       {.range = above(0), .unit = "%"},
+       "So many per cent of those at the period's beginning may come or go within it."},
+      {"period",
+       &ScalingRate::period,
+       {.range = above(0, "must be above 0 s")},
+       "Time that the rule looks back over."},
+  };
+  return keys;
+}
+
+Key<AutoscalerSettings> rates_key(const char* name,
+                                  std::vector<ScalingRate> AutoscalerSettings::*rates,
+                                  const char* fallback, const char* meaning) {
+  using S = AutoscalerSettings;
+  return {{.name = name, .type = "list of tables", .fallback = fallback, .meaning = meaning},
+          [=](TableReader& table, S& settings) {
+            if (table.find(name) == nullptr) return;
+            settings.*rates = read_list(
+                table, name, rate_keys(),
+                "write a list of rules, for example [{ replicas = 2, period = \"60 s\" }]",
+                [](TableReader& one, const ScalingRate& rate, const std::vector<ScalingRate>&) {
+                  one.expect("replicas", rate.replicas.has_value() != rate.percent.has_value(),
+                             "or percent is what a rule says: give one of the two");
+                });
+          },
+          [rates](const S& settings) -> std::optional<Value> {
+            return list_value(settings.*rates, rate_keys());
+          }};
+}
+
+}  // namespace
+
+bool has_meaning(std::string_view key, ScalingPolicyKind policy) {
+  const auto own = std::ranges::find(own_keys(), key, &Own::key);
+  return own == own_keys().end() || std::ranges::find(own->policies, policy) != own->policies.end();
+}
+
+std::vector<KeyNote> scaling_rate_notes() { return rate_keys().notes(); }
+
 const Keys<AutoscalerSettings>& autoscaler_keys() {
   using S = AutoscalerSettings;
   static const Keys<S> keys = {
+      {"policy",
+       &S::policy,
+       {.quiet = true},
+       "Who decides: cooldown (metric over target, with a rest after each change), hpa "
+       "(Kubernetes' "
+       "Horizontal Pod Autoscaler), keda (that, and replicas sleep while nobody asks) or planner "
+       "(predicts the load and goes by what a replica can do, as Dynamo's)."},
       {"min",
        &S::min,
-       {.range = at_least(1), .unit = "replicas"},
-       "Replicas that are kept however little there is to do."},
+       {.range = at_least(0), .unit = "replicas"},
+       "Replicas that are kept however little there is to do; 0 with policy keda alone."},
       {"max",
        &S::max,
        {.unit = "replicas", .allowed = "min or more", .required = true},
        "Replicas that are never exceeded. The cluster must have GPUs for all of them."},
-      {"metric",
-       &S::metric,
-       {.required = true},
-       "What is held at its target: queue (requests that no step has worked on yet), outstanding "
-       "(requests not finished), utilization (running sequences as a share of sequences_max) or kv "
-       "(share of KV blocks in use)."},
-      {"target",
-       &S::target,
-       {.range = above(0), .required = true},
-       "Value of the metric that one replica should have; requests for queue and outstanding, a "
-       "share up to 1 for utilization and kv. The number of replicas follows metric / target, with "
-       "a tolerance of 10 %."},
+      own({"metric",
+           &S::metric,
+           {.fallback = "required, but with policy planner"},
+           "What is held at its target: queue (requests that no step has worked on yet), "
+           "outstanding "
+           "(requests not finished), utilization (running sequences as a share of sequences_max) "
+           "or "
+           "kv (share of KV blocks in use)."}),
+      own({"target",
+           &S::target,
+           {.range = above(0), .fallback = "required, but with policy planner"},
+           "Value of the metric that one replica should have; requests for queue and outstanding, "
+           "a "
+           "share up to 1 for utilization and kv. The number of replicas follows metric / "
+           "target."}),
+      own({"tolerance",
+           &S::tolerance,
+           {.range = not_negative(), .quiet = true},
+           "Relative difference from the target that changes nothing."}),
       {"interval",
        &S::interval,
        {.range = at_least(1e-3, "must be at least 1 ms")},
-       "Time between two looks at the metric. 15 s is the default of Kubernetes."},
-      {"cooldown_up",
-       &S::cooldown_up,
-       {.range = not_negative()},
-       "Shortest time from the last change to adding replicas. Raise it to ignore short bursts."},
-      {"cooldown_down",
-       &S::cooldown_down,
-       {.range = not_negative()},
-       "Shortest time from the last change to removing replicas. Long enough, it keeps replicas "
-       "through a lull; 5 min is the default of Kubernetes."},
+       "Time between two looks at the load. 15 s is the default of Kubernetes; Dynamo's planner "
+       "takes "
+       "3 min."},
+      own({"cooldown_up",
+           &S::cooldown_up,
+           {.range = not_negative()},
+           "Shortest time from the last change to adding replicas. Raise it to ignore short "
+           "bursts."}),
+      own({"cooldown_down",
+           &S::cooldown_down,
+           {.range = not_negative()},
+           "Shortest time from the last change to removing replicas. Long enough, it keeps "
+           "replicas "
+           "through a lull; 5 min is the default of Kubernetes."}),
+      own({"window_up",
+           &S::window_up,
+           {.range = not_negative()},
+           "Replicas are added only as far as every look within this time asked for them "
+           "(stabilizationWindowSeconds)."}),
+      own({"window_down",
+           &S::window_down,
+           {.range = not_negative()},
+           "Replicas are removed only as far as no look within this time asked for more."}),
+      own(rates_key("up", &S::up, "4 replicas or 100 % in 15 s",
+                    "How fast replicas may be added: [[autoscaler.up]]. Of several rules the one "
+                    "that allows most holds.")),
+      own(rates_key("down", &S::down, "100 % in 15 s",
+                    "How fast replicas may be removed: [[autoscaler.down]].")),
+      own({"polling_interval",
+           &S::polling_interval,
+           {.range = at_least(1e-3, "must be at least 1 ms")},
+           "Time between two looks at whether replicas sleep or wake."}),
+      own({"activation",
+           &S::activation,
+           {.range = not_negative()},
+           "Replicas wake when the metric of all is above it."}),
+      own({"cooldown",
+           &S::cooldown,
+           {.range = not_negative()},
+           "With min = 0, how long the metric has been at activation or below when the last "
+           "replica is "
+           "sent to sleep."}),
+      own({"capacity",
+           &S::capacity,
+           {.range = above(0, "must be above 0"), .fallback = "required with policy planner"},
+           "Tokens a second that one replica takes within its targets, as a load test or foretoken "
+           "plan "
+           "--max-load finds: of prompts where it prefills, of answers where it decodes, of both "
+           "where "
+           "it does both."}),
+      own({"prediction",
+           &S::prediction,
+           {},
+           "Load of the next interval: constant (that of the last) or trend (the line through the "
+           "last "
+           "ones drawn on)."}),
+      own({"history",
+           &S::history,
+           {.range = at_least(2), .unit = "looks"},
+           "Looks that the trend goes through."}),
   };
   return keys;
 }

@@ -2,6 +2,9 @@
 // intention. What fails is sim/scenario's [[failures]], since it is told by GPU and pool.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "sim/base/keys.hpp"
 
 namespace foretoken {
@@ -27,15 +30,60 @@ struct EnumNames<ScalingMetric> {
       std::to_array<std::string_view>({"queue", "outstanding", "utilization", "kv"});
 };
 
+/// cooldown: metric over target, and a rest after each change. hpa: Kubernetes' Horizontal Pod
+/// Autoscaler. keda: that, with replicas sent to sleep and woken. planner: for a predicted load, by
+/// what a replica can do.
+enum class ScalingPolicyKind { cooldown, hpa, keda, planner };
+template <>
+struct EnumNames<ScalingPolicyKind> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"cooldown", "hpa", "keda", "planner"});
+};
+
+/// The last interval's load again, or the line through the last ones drawn on.
+enum class LoadPrediction { constant, trend };
+template <>
+struct EnumNames<LoadPrediction> {
+  static constexpr auto names = std::to_array<std::string_view>({"constant", "trend"});
+};
+
+/// How many replicas may come or go within a period: one of the two.
+struct ScalingRate {
+  std::optional<int> replicas;
+  std::optional<double> percent;  // of those at its beginning
+  Seconds period{15.0};
+};
+
 struct AutoscalerSettings {
+  ScalingPolicyKind policy = ScalingPolicyKind::cooldown;
   int min = 1, max = 1;  // replicas
   ScalingMetric metric = ScalingMetric::queue;
-  double target = 1.0;                        // of the metric, for one replica
-  Seconds interval{15.0};                     // between two looks (Kubernetes' default)
+  double target = 1.0;     // of the metric, for one replica
+  Seconds interval{15.0};  // between two looks (Kubernetes' default)
+  /// Relative difference from the target that changes nothing (Kubernetes 1.31,
+  /// --horizontal-pod-autoscaler-tolerance).
+  double tolerance = 0.1;
   Seconds cooldown_up, cooldown_down{300.0};  // since the last change (down: Kubernetes' default)
+  // Of hpa and keda; Kubernetes' defaults.
+  Seconds window_up, window_down{300.0};  // within which the steadiest recommendation counts
+  std::vector<ScalingRate> up = {{.replicas = 4, .percent = {}},
+                                 {.replicas = {}, .percent = 100.0}};
+  std::vector<ScalingRate> down = {{.replicas = {}, .percent = 100.0}};
+  // Of keda; KEDA's defaults.
+  Seconds polling_interval{30.0};
+  double activation = 0.0;  // of the metric, above which nobody sleeps
+  Seconds cooldown{300.0};  // from the last time above it to sleep
+  // Of planner.
+  std::optional<PerSecond> capacity;  // tokens that a replica takes within its targets
+  LoadPrediction prediction = LoadPrediction::constant;
+  int history = 6;  // looks that a trend goes through
 };
 
 const Keys<StartupSettings>& startup_keys();
 const Keys<AutoscalerSettings>& autoscaler_keys();
+/// Of each table of [[autoscaler.up]] and [[autoscaler.down]].
+std::vector<KeyNote> scaling_rate_notes();
+/// Whether `policy` goes by the key; all go by those that are nobody's own.
+bool has_meaning(std::string_view key, ScalingPolicyKind policy);
 
 }  // namespace foretoken

@@ -112,5 +112,36 @@ TEST_F(AutoscalerTest, KvIsTheShareOfBlocksInUse) {
   run();
 }
 
+// Asleep 15 steps after there was nothing to do, at the look of step 20; a request that comes at 52
+// is seen at 60, and served when its replica has started.
+TEST_F(AutoscalerTest, KedaSendsTheLastReplicaToSleepAndWakesIt) {
+  add(0, 50, 3);
+  add(52, 50, 3);
+  AutoscalerSettings policy = by_requests(1.0);
+  policy.policy = ScalingPolicyKind::keda;
+  policy.min = 0;
+  policy.polling_interval = Seconds(steps(10));
+  policy.cooldown = Seconds(steps(15));
+  scale(policy, 5);
+  at(19.5, [&] { EXPECT_EQ(states()[0], serving); });
+  at(20.5, [&] { EXPECT_EQ(states(), std::vector(4, stopped)); });
+  at(60.5, [&] { EXPECT_EQ(states()[0], starting); });
+  run();
+  EXPECT_NEAR(record(1).scheduled.value(), steps(65), 1e-9);
+  EXPECT_EQ(record(1).status, RequestStatus::completed);
+}
+
+// 4 x 100 tokens of prompts and answers come within the first ten steps.
+TEST_F(AutoscalerTest, APlannerSeesTheTokensThatCame) {
+  for (int i = 0; i < 4; ++i) add(i, 80, 20);
+  AutoscalerSettings policy = by_requests(1.0);
+  policy.policy = ScalingPolicyKind::planner;
+  policy.capacity = PerSecond(150 / steps(10));  // 400 / 150 = 2.67
+  scale(policy, 5);
+  at(10.5, [&] { EXPECT_EQ(states(), (std::vector{serving, starting, starting, stopped})); });
+  at(20.5, [&] { EXPECT_EQ(states(), (std::vector{serving, stopped, stopped, stopped})); });
+  run();
+}
+
 }  // namespace
 }  // namespace foretoken
