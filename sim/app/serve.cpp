@@ -67,6 +67,11 @@ void write_record(const ServeOptions& options, const Scenario& scenario, const S
 
 int serve_scenario(ServeOptions options) {
   const Scenario scenario = load_scenario(options.scenario, parse_changes(options.overrides));
+  if (served_models(scenario).size() > 1) {
+    throw ConfigError({options.scenario},
+                      "serves one model, and the pools have several; leave out "
+                      "all pools but one model's");
+  }
   if (!options.quiet) warn_of_left_out(scenario.model);
   Outputs outputs(inputs_of(options.scenario, options.overrides));
   options.live.records = !options.record_folder.empty();

@@ -264,6 +264,11 @@ class ServerWriter {
 }  // namespace
 
 LaunchedDeployment servers_of(const Scenario& scenario) {
+  if (served_models(scenario).size() > 1) {
+    throw ConfigError(scenario.model_position,
+                      "an export is for one model, and the pools serve several; export each by "
+                      "itself");
+  }
   LaunchedDeployment deployment;
   const std::vector<PoolSpec> pools = pools_of(scenario);
   for (const PoolSpec& pool : pools)

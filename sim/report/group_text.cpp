@@ -46,10 +46,14 @@ std::string group_name(const RequestGroup& group) {
 }
 
 std::string group_text(const Report& report, int label_columns, const TextTable::Layout& layout) {
-  std::string text = table_text(report.by_priority, "priority", report, label_columns, layout);
-  const std::string tenants = table_text(report.tenants, "tenant", report, label_columns, layout);
-  if (!text.empty() && !tenants.empty()) text += '\n';
-  text += tenants;
+  std::string text;
+  for (const auto& [noun, groups] : {std::pair("model", &report.models),
+                                     {"priority", &report.by_priority},
+                                     {"tenant", &report.tenants}}) {
+    const std::string table = table_text(*groups, noun, report, label_columns, layout);
+    if (!text.empty() && !table.empty()) text += '\n';
+    text += table;
+  }
   if (!report.fairness) return text;
   const std::string label =
       padded(Ink(layout.colour).quiet("fairness"), label_columns, Align::left);

@@ -1,4 +1,4 @@
-// The sections of the report's table that set priorities and tenants side by side.
+// The sections of the report's table that set models, priorities and tenants side by side.
 #pragma once
 
 #include <string>

@@ -107,6 +107,9 @@ std::vector<PageColumn> columns_of(const Rows& rows) {
     for (const RequestRow* row : rows) texts.emplace_back(text(*row));
     columns.push_back(PageColumn::of_texts(name, std::move(texts)));
   };
+  if (any(rows, [](const RequestRow& row) { return !row.model.empty(); })) {
+    add_texts("model", [](const RequestRow& row) { return row.model; });
+  }
   if (any(rows, [](const RequestRow& row) { return !row.tenant.empty(); })) {
     add_texts("tenant", [](const RequestRow& row) { return row.tenant; });
   }

@@ -2,7 +2,7 @@
 // too (milliseconds with three decimals); what never happened is an empty cell. A run that
 // speculates has two columns more; where some replicas prefill for others, columns about that
 // follow, and where requests lead to each other, whose they are and which one they waited for;
-// where there are tenants, theirs is last.
+// where there are several models or tenants, theirs are last.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -20,7 +20,7 @@ constexpr std::string_view handoff_header =
     ",prefill_replica,kv_wait_ms,kv_transfer_ms,kv_exposed_ms";
 constexpr std::string_view speculation_header = ",drafted,accepted";
 constexpr std::string_view trajectory_header = ",session,after";
-constexpr std::string_view tenant_header = ",tenant";
+constexpr std::string_view model_header = ",model", tenant_header = ",tenant";
 
 constexpr int decimals_s = 6;
 constexpr int decimals_ms = 3;
@@ -68,12 +68,14 @@ std::string requests_csv(const Report& report) {
   if (speculates) out.append(speculation_header);
   if (report.kv_transfers) out.append(handoff_header);
   if (report.trajectories) out.append(trajectory_header);
+  if (!report.models.empty()) out.append(model_header);
   if (!report.tenants.empty()) out.append(tenant_header);
   out.push_back('\n');
   for (const RequestRow& row : report.rows) {
     append_row(out, row, speculates);
     if (report.kv_transfers) append_handoff(out, row.handoff);
     if (report.trajectories) append_place(out, row);
+    if (!report.models.empty()) fmt::format_to(std::back_inserter(out), ",{}", csv_cell(row.model));
     if (!report.tenants.empty())
       fmt::format_to(std::back_inserter(out), ",{}", csv_cell(row.tenant));
     out.push_back('\n');

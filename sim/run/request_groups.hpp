@@ -1,5 +1,5 @@
-// What became of the requests of each priority and tenant, where there are several. Internal to
-// sim/run.
+// What became of the requests of each priority, tenant and model, where there are several. Internal
+// to sim/run.
 #pragma once
 
 #include <string>

@@ -161,6 +161,12 @@ class SpaceBuilder {
   }
 
   void check_question(const Scenario& scenario) const {
+    if (served_models(scenario).size() > 1) {
+      throw ConfigError(
+          {"pool"},
+          "a plan is for one model, and the pools serve several; plan each by itself, "
+          "or compare deployments of all with simulate and compare");
+    }
     const auto waits = [](const auto& targets) { return targets.ttft || targets.e2e; };
     if (!waits(scenario.slo) && std::ranges::none_of(scenario.slo.classes, waits)) {
       throw ConfigError({"slo"},

@@ -1,0 +1,62 @@
+// Several models in one scenario: who serves which, and what is told of mistakes.
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/scenario/scenario_text.hpp"
+
+namespace foretoken::models_test {
+namespace {
+
+using scenario_text::error_of;
+using scenario_text::minimal;
+using scenario_text::read;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* classes =
+    "classes = [{ model = \"llama-3.1-8b\", share = 3 }, { model = \"llama-3.1-70b\", share = 1 "
+    "}]\n";
+constexpr const char* pools =
+    "[pool.small]\nrole = \"both\"\nreplicas = 2\n"
+    "[pool.large]\nrole = \"both\"\ntensor_parallel = 4\n"
+    "[pool.large.model]\nname = \"llama-3.1-70b\"\ndtype = \"fp8\"\n";
+const std::string several = std::string(minimal) + classes + pools;
+
+TEST(Models, APoolMayHaveItsOwnInPlaceOfTheCommonOne) {
+  const Scenario scenario = read(several);
+  ASSERT_EQ(scenario.pools.size(), 2U);
+  EXPECT_EQ(scenario.pools[0].scenario.model.name, "llama-3.1-8b");
+  EXPECT_EQ(scenario.pools[0].model, 0);
+  EXPECT_EQ(scenario.pools[1].scenario.model.name, "llama-3.1-70b");
+  EXPECT_EQ(scenario.pools[1].scenario.execution.dtype, DType::fp8);
+  EXPECT_EQ(scenario.pools[1].model, 1);
+  EXPECT_THAT(served_models(scenario), ElementsAre("llama-3.1-8b", "llama-3.1-70b"));
+  const Scenario again = read(to_toml(resolved_scenario(scenario)));
+  EXPECT_EQ(again.pools[1].scenario.model_name, "llama-3.1-70b");
+  EXPECT_EQ(again.pools[1].scenario.execution.dtype, DType::fp8);
+  EXPECT_EQ(again.pools[0].scenario.execution.dtype, DType::bf16);
+  EXPECT_EQ(to_toml(resolved_scenario(again)), to_toml(resolved_scenario(scenario)));
+}
+
+TEST(Models, MistakesAreTold) {
+  EXPECT_THAT(
+      error_of(std::string(minimal) + pools),
+      HasSubstr("the pools serve several models (llama-3.1-8b, llama-3.1-70b); say in each of "
+                "[[workload.classes]] for which one its requests ask"));
+  EXPECT_THAT(
+      error_of(std::string(minimal) + "classes = [{ model = \"llama-3.1-7b\", share = 1 }]\n"),
+      HasSubstr("workload.classes.model: nobody serves it: unknown model 'llama-3.1-7b'; did "
+                "you mean 'llama-3.1-8b'?"));
+  EXPECT_THAT(error_of(std::string(minimal) +
+                       "classes = [{ model = \"llama-3.1-8b\", share = 1 }]\n" + pools),
+              HasSubstr("pool.large: no request asks for llama-3.1-70b; remove the pool, or give "
+                        "[[workload.classes]] a class that does"));
+  EXPECT_THAT(error_of(several, {"pool.large.role=prefill"}),
+              HasSubstr("pool roles: no pool decodes what the others prefill"));
+  EXPECT_THAT(error_of(std::string(minimal) +
+                       "classes = [{ model = \"llama-3.1-8b\", share = 1 }, { share = 1 }]\n"),
+              HasSubstr("workload.classes.model: is given for some classes only"));
+}
+
+}  // namespace
+}  // namespace foretoken::models_test
