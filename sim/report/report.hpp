@@ -11,16 +11,12 @@
 
 #include "sim/base/enum_names.hpp"
 #include "sim/base/value.hpp"
+#include "sim/report/request_group.hpp"
 #include "sim/report/request_row.hpp"
 #include "sim/report/running_costs.hpp"
 #include "sim/report/step_error.hpp"
 
 namespace foretoken {
-
-/// A latency metric over requests (or tokens), in milliseconds.
-struct LatencyRow {
-  double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, max = 0;
-};
 
 /// One point of the timeline: averages over [time_s, time_s + interval).
 struct TimelinePoint {
@@ -71,16 +67,6 @@ struct Roofline {
   std::vector<Gpu> gpus;
   std::vector<Point> points;  // largest share first
   std::int64_t steps = 0;     // that were looked at
-};
-
-/// What became of the requests of one priority, tenant or model.
-struct RequestGroup {
-  std::string name;  // of the tenant or model; "" = it is a priority:
-  int priority = 0;  // lower goes first
-  std::int64_t arrived = 0, completed = 0, rejected = 0;
-  LatencyRow ttft_ms, tpot_ms, e2e_ms;
-  double attainment = 1;           // share of arrived requests that met their targets, 0 to 1
-  double output_tokens_per_s = 0;  // of the steady state
 };
 
 /// Conversations and agents' trajectories, where requests lead to each other.

@@ -129,7 +129,7 @@ Pool& DeployedPools::start(Platform& platform, Timeline& timeline, RequestListen
   for (const auto& engine : engines_) placements.push_back(&engine->placements());
   parties_.emplace(scenario_, specs_, placements);
   const Start start{platform, timeline, observer};
-  const int models = std::ranges::max(specs_, {}, &PoolSpec::model).model + 1;
+  const int models = std::ranges::max_element(specs_, {}, &PoolSpec::model)->model + 1;
   if (models > 1) models_.emplace(client);
   Pool* front = nullptr;
   for (int model = 0; model < models; ++model) {

@@ -108,7 +108,7 @@ void add_groups(const Scenario& scenario, const Timeline& timeline, Report& repo
   for (const Tenant& tenant : tenants) names.push_back(tenant.name);
   report.tenants =
       request_groups(timeline, scenario.slo, report.steady, &RequestRecord::tenant, names);
-  report.fairness = tenant_fairness(timeline, tenants, report.steady);
+  if (!report.tenants.empty()) report.fairness = tenant_fairness(timeline, tenants, report.steady);
 }
 
 bool longer_first(const NamedSeconds& a, const NamedSeconds& b) {

@@ -80,7 +80,7 @@ std::set<std::string> structs_with_keys() {
 TEST(Settings, AreFound) {
   const auto all = structs();
   ASSERT_TRUE(all.contains("FrontEndSettings"));
-  EXPECT_EQ(all.at("FrontEndSettings").size(), 4U);
+  EXPECT_EQ(all.at("FrontEndSettings").size(), 8U);
   EXPECT_TRUE(structs_with_keys().contains("AutoscalerSettings"));
   EXPECT_TRUE(all.at("AutoscalerSettings").contains("Seconds cooldown_down"));
 }

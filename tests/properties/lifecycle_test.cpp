@@ -25,6 +25,31 @@ std::string random_failures(RandomCase& pick, int gpus, int replicas) {
   return text;
 }
 
+/// Of every policy; keda may send all replicas to sleep.
+std::string random_autoscaler(RandomCase& pick, int most) {
+  const char* policy = pick.one_of({"cooldown", "hpa", "keda", "planner"});
+  std::string text =
+      fmt::format("[autoscaler]\npolicy = \"{}\"\nmin = {}\nmax = {}\ninterval = \"{} ms\"\n",
+                  policy, policy == std::string("keda") ? 0 : 1, most, 20 + pick.below(200));
+  if (policy == std::string("planner")) {
+    return text + fmt::format("capacity = \"{} /s\"\nprediction = \"{}\"\n",
+                              pick.one_of({300, 4000}), pick.one_of({"constant", "trend"}));
+  }
+  const bool may_sleep = policy == std::string("keda");  // and has to see who waits
+  text += fmt::format("metric = \"{}\"\ntarget = {}\n",
+                      may_sleep ? pick.one_of({"queue", "outstanding"})
+                                : pick.one_of({"queue", "outstanding", "utilization", "kv"}),
+                      pick.one_of({0.05, 0.3, 0.9}));
+  if (policy == std::string("cooldown")) {
+    return text +
+           fmt::format("cooldown_up = \"0 s\"\ncooldown_down = \"{} ms\"\n", pick.below(500));
+  }
+  text += fmt::format("window_down = \"{} ms\"\n", pick.below(500));
+  if (policy == std::string("hpa")) return text;
+  return text + fmt::format("polling_interval = \"{} ms\"\ncooldown = \"{} ms\"\n",
+                            20 + pick.below(200), pick.below(400));
+}
+
 std::string random_scenario(std::uint32_t seed) {
   RandomCase pick(seed);
   const int tensor = pick.one_of({1, 2});
@@ -68,13 +93,7 @@ is_cold = {}
       pick.one_of({48, 200, 1024}), pick.chance(50) ? 300 : 2000, 1 + pick.below(4),
       pick.below(2) * 50, random_gateway(pick), pick.below(2) * 100, pick.below(3) * 200,
       pick.chance(25) ? "true" : "false");
-  if (is_scaled) {
-    const char* metric = pick.one_of({"queue", "outstanding", "utilization", "kv"});
-    text += fmt::format(
-        "[autoscaler]\nmin = 1\nmax = {}\nmetric = \"{}\"\ntarget = {}\ninterval = \"{} ms\"\n"
-        "cooldown_up = \"0 s\"\ncooldown_down = \"{} ms\"\n",
-        most, metric, pick.one_of({0.05, 0.3, 0.9}), 20 + pick.below(200), pick.below(500));
-  }
+  if (is_scaled) text += random_autoscaler(pick, most);
   text += random_failures(pick, gpus, is_scaled ? most : replicas);
   text += random_traffic(pick);
   if (pick.chance(20)) text += fmt::format("[run]\nhorizon = \"{} ms\"\n", 100 + pick.below(2000));

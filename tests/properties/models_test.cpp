@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/own_folder.hpp"
 #include "tests/properties/forked_run.hpp"
 
 namespace foretoken::models_test {
@@ -84,8 +85,9 @@ TEST(ModelsProperties, OneModelIsAsFastAsAlone) {
   const auto of_both = [](const std::string& model) {
     return in_child([&] { return latencies(run(both_models()), model); });
   };
+  const std::filesystem::path file = own_folder() / "alone.csv";
   // The model's own requests, at their own dates, by the classes' draw.
-  const auto alone = [](const std::string& pools, int model) {
+  const auto alone = [&](const std::string& pools, int model) {
     return in_child([&] {
       const Scenario both = scenario_from(both_models());
       const auto source = both.workload->start(RandomStreams(both.run.seed));
@@ -95,13 +97,9 @@ TEST(ModelsProperties, OneModelIsAsFastAsAlone) {
         lines += fmt::format("{},{},{}\n", request->arrival.value(), request->prompt_tokens,
                              request->output_tokens);
       }
-      const std::filesystem::path file =
-          std::filesystem::temp_directory_path() / fmt::format("models_{}.csv", getpid());
       std::ofstream(file) << lines;
-      const double sum = latencies(
+      return latencies(
           run(std::string(before) + pools + "[workload]\ntrace = \"" + file.string() + "\"\n"), "");
-      std::filesystem::remove(file);
-      return sum;
     });
   };
   const auto small = of_both("llama-3.1-8b"), large = of_both("qwen3-0.6b");

@@ -41,6 +41,28 @@ struct Traffic {
   [[nodiscard]] bool has_trajectories() const { return sessions || agents || system_prompts; }
 };
 
+/// What every request draws, one after the other: its class, lengths, patience. Streams:
+/// "prompt_tokens", "output_tokens", "priorities" (the class) and those of Patience.
+class RequestDraws {
+ public:
+  RequestDraws(const Traffic& traffic, const RandomStreams& random);
+
+  /// A request without id and arrival. `row` is the row of the trace that arrives, else it counts
+  /// requests or trajectories. Prompts whose length is the trace's have its prefixes.
+  Request next(std::size_t row);
+  /// What follows belongs together: it is of one class, if classes are more than priorities.
+  void begin_trajectory();
+
+ private:
+  std::shared_ptr<const LengthDistribution> prompt_tokens_, output_tokens_;
+  std::shared_ptr<const Trace> trace_;
+  int prefix_block_tokens_;
+  RequestClasses classes_;
+  std::optional<RequestClass> kept_;
+  RandomStream prompt_random_, output_random_, class_random_;
+  PatienceDraws patience_;
+};
+
 /// A fresh source. Streams: "arrivals" and those of RequestDraws.
 std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random);
 

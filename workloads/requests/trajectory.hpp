@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "workloads/requests/request_draws.hpp"
+#include "workloads/requests/traffic.hpp"
 
 namespace foretoken {
 

@@ -38,6 +38,13 @@ void read_autoscaler_table(TableReader table, Scenario& scenario) {
                                    scaling.metric == ScalingMetric::kv);
   table.expect("target", !is_share || scaling.target <= 1.0,
                "is a share of a replica: above 0, at most 1");
+  const bool counts_waiting =
+      scaling.metric == ScalingMetric::queue || scaling.metric == ScalingMetric::outstanding;
+  table.expect(
+      "metric", scaling.min > 0 || counts_waiting,
+      fmt::format("is {}, which counts nobody who waits while all replicas sleep; use queue "
+                  "or outstanding, or keep min = 1",
+                  enum_name(scaling.metric)));
   finish(table);
   scenario.autoscaler = scaling;
 }
@@ -60,6 +67,15 @@ KeyTable autoscaler_rates_key_table() {
 
 void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics) {
   if (!scenario.autoscaler) return;
+  const bool may_never_wake = scenario.autoscaler->min == 0 && scenario.autoscaler->activation > 0;
+  const bool is_cut =
+      scenario.run.horizon || scenario.workload->resolved().find("timeout") != nullptr;
+  if (may_never_wake && !is_cut) {
+    diagnostics.add(
+        scenario.deployment_position,
+        "autoscaler.activation: so few requests that they wake nobody would wait for ever; "
+        "give [run] horizon or [workload] timeout");
+  }
   const auto& [min, max] = std::pair(scenario.autoscaler->min, scenario.autoscaler->max);
   const int replicas = scenario.deployment.replicas;
   if (replicas >= min && replicas <= max) return;

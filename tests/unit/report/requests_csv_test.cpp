@@ -33,5 +33,16 @@ TEST(RequestsCsv, HasTwoMoreColumnsWithSpeculation) {
   EXPECT_THAT(text, testing::HasSubstr(",0,1,unfinished,8.000000,3,,0,0\n"));
 }
 
+TEST(RequestsCsv, SaysWhichModelWasAskedAndByWhom) {
+  Report report = sample_report();
+  report.models = {{.name = "small"}, {.name = "large"}};
+  report.tenants = {{.name = "web"}, {.name = "=batch"}};
+  report.rows.front().model = "small";
+  report.rows.front().tenant = "=batch";
+  const std::string text = requests_csv(report);
+  EXPECT_THAT(text, testing::HasSubstr(",priority,reason,model,tenant\n"));
+  EXPECT_THAT(text, testing::HasSubstr(",completed,2.000000,0,,small,'=batch\n"));
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -30,9 +30,8 @@ TEST(RequestGroups, SortByUrgencyAndLeaveOutTheWarmUp) {
   rejected.status = RequestStatus::rejected;
   timeline.record_request(rejected);
 
-  const std::vector<RequestGroup> classes =
-      request_groups(timeline, {.ttft = Seconds(3.0)}, {.from_s = 1.0, .to_s = 4.5},
-                     &RequestRecord::priority);
+  const std::vector<RequestGroup> classes = request_groups(
+      timeline, {.ttft = Seconds(3.0)}, {.from_s = 1.0, .to_s = 4.5}, &RequestRecord::priority);
   ASSERT_EQ(classes.size(), 2U);
   EXPECT_EQ(classes[0].priority, 0);
   EXPECT_EQ(classes[0].arrived, 1);

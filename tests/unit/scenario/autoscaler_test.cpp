@@ -22,7 +22,7 @@ TEST(AutoscalerTable, EveryPolicyReadsBackToItself) {
        {"metric = \"queue\"\ntarget = 2.0\ncooldown_up = \"1 s\"\n",
         "policy = \"hpa\"\nmetric = \"queue\"\ntarget = 2.0\nwindow_down = \"60 s\"\n"
         "down = [{ replicas = 1, period = \"60 s\" }, { percent = 20.0 }]\n",
-        "policy = \"keda\"\nmin = 0\nmetric = \"queue\"\ntarget = 2.0\nactivation = 1.0\n",
+        "policy = \"keda\"\nmin = 0\nmetric = \"queue\"\ntarget = 2.0\ncooldown = \"9 s\"\n",
         "policy = \"planner\"\ncapacity = \"900 /s\"\nprediction = \"trend\"\nhistory = 9\n"}) {
     const Scenario scenario = read(with(keys));
     const std::string text = to_toml(resolved_scenario(scenario));
@@ -47,6 +47,15 @@ TEST(AutoscalerTable, MistakesAreTold) {
       error_of(with("policy = \"hpa\"\nmetric = \"queue\"\ntarget = 2.0\nup = [{ period = "
                     "\"9 s\" }]\n")),
       HasSubstr("autoscaler.up.replicas: or percent is what a rule says: give one of the two"));
+  const std::string keda = "policy = \"keda\"\nmin = 0\ntarget = 0.5\n";
+  EXPECT_THAT(
+      error_of(with(keda + "metric = \"kv\"\n")),
+      HasSubstr("autoscaler.metric: is kv, which counts nobody who waits while all replicas "
+                "sleep"));
+  EXPECT_THAT(
+      error_of(with(keda + "metric = \"queue\"\nactivation = 2.0\n")),
+      HasSubstr("autoscaler.activation: so few requests that they wake nobody would wait for "
+                "ever"));
   EXPECT_THAT(error_of(with("policy = \"hap\"\nmetric = \"queue\"\ntarget = 2.0\n")),
               HasSubstr("did you mean 'hpa'?"));
 }
