@@ -116,7 +116,8 @@ void add(WordHash& hash, const Kind& kernel) {
 
 void add(WordHash& hash, const Collective& kernel) {
   const auto& [op, group, ranks, bytes, experts] = kernel;
-  hash.add(op, group, ranks, bytes, experts.experts, experts.topk, experts.mode);
+  hash.add(op, group, ranks, bytes, experts.experts, experts.topk, experts.mode,
+           experts.groups.count, experts.groups.chosen);
 }
 
 void add(WordHash& hash, const StateScan& kernel) {

@@ -16,6 +16,7 @@
 
 #include "hardware/dtype.hpp"
 #include "kernels/attention_load.hpp"
+#include "kernels/expert_reach.hpp"
 #include "kernels/hybrid_kernels.hpp"
 #include "kernels/implementation.hpp"
 #include "kernels/kernel_fields.hpp"
@@ -235,6 +236,7 @@ struct EnumNames<ExpertMode> {
 struct ExpertTraffic {
   int experts = 0, topk = 0;
   ExpertMode mode = ExpertMode::normal;
+  ExpertGroups groups = {};
   friend bool operator==(const ExpertTraffic&, const ExpertTraffic&) = default;
 };
 

@@ -142,6 +142,14 @@ Kernel read_fused_moe(TableReader& table) {
   return moe;
 }
 
+void read_groups(TableReader& table, ExpertTraffic& experts) {
+  read_size(table, "groups", experts.groups.count);
+  read_size(table, "topk_groups", experts.groups.chosen);
+  if (!table.diagnostics().empty()) return;
+  const std::string mistake = groups_mistake(experts.experts, experts.topk, experts.groups);
+  table.expect("topk_groups", mistake.empty(), mistake);
+}
+
 template <CollectiveOp op>
 Kernel read_collective(TableReader& table) {
   Collective collective;
@@ -159,6 +167,7 @@ Kernel read_collective(TableReader& table) {
     table.expect("topk", collective.experts.topk <= collective.experts.experts,
                  fmt::format("must not exceed experts ({})", collective.experts.experts));
     table.read("mode", collective.experts.mode);
+    read_groups(table, collective.experts);
   }
   return collective;
 }

@@ -48,7 +48,8 @@ std::vector<std::string_view> kernel_case_names();
 ///   all_reduce, all_gather, reduce_scatter, all_to_all, send_recv,
 ///   broadcast                     ranks, bytes, [nodes, algorithm, framework_version,
 ///   nccl_protocol]
-///   expert_dispatch, expert_combine      ranks, bytes, experts, topk, [mode, nodes]
+///   expert_dispatch, expert_combine      ranks, bytes, experts, topk, [mode, nodes, groups,
+///   topk_groups]
 /// and for every kernel [framework, kernel_source, cold, id]. `cold` asks for inputs from DRAM: for
 /// products, attention and experts as in serving, instead of the repeated buffer of tables
 /// (default false here, where tables are read; `foretoken predict` takes true); for norms, rope,

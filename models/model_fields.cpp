@@ -54,6 +54,17 @@ void check_parameter_limit(const Transformer& model, const SourcePosition& posit
   }
 }
 
+void read_expert_groups(TableReader& table, std::string_view count_key, std::string_view chosen_key,
+                        MoeConfig& moe) {
+  ExpertGroups groups;
+  read_within(table, count_key, groups.count, 1, experts_limit);
+  read_within(table, chosen_key, groups.chosen, 1, experts_limit);
+  if (!table.diagnostics().empty()) return;
+  const std::string mistake = groups_mistake(moe.experts, moe.topk, groups);
+  table.expect(chosen_key, mistake.empty(), mistake);
+  if (mistake.empty()) moe.groups = groups;
+}
+
 void expect_attention(const Transformer& model, const SourcePosition& position,
                       Diagnostics& diagnostics) {
   for (int layer = 0; layer < model.layers; ++layer) {

@@ -45,6 +45,11 @@ bool require_count(TableReader& table, std::string_view key, Integer& out, std::
   return read_within(table, key, out, 1, maximum);
 }
 
+/// Groups of experts and how many of them a token's are from; `moe` says how many experts there are
+/// and how many a token takes.
+void read_expert_groups(TableReader& table, std::string_view count_key, std::string_view chosen_key,
+                        MoeConfig& moe);
+
 /// Adds a diagnostic at `position` if the model, whose members are within the limits above, has
 /// more parameters in all than parameters_limit.
 void check_parameter_limit(const Transformer& model, const SourcePosition& position,

@@ -112,6 +112,7 @@ MoeConfig read_moe(const Value& root, Transformer& model, Diagnostics& diagnosti
     table.expect("topk", moe.topk <= moe.experts,
                  fmt::format("{} exceeds the {} experts", moe.topk, moe.experts));
   }
+  read_expert_groups(table, "groups", "topk_groups", moe);
   require_count(table, "intermediate", moe.intermediate, width_limit);
   read_within(table, "shared_intermediate", moe.shared_intermediate, 0, width_limit);
   read_within(table, "dense_layers", moe.dense_layers, 0, layers_limit);
@@ -200,6 +201,10 @@ Value moe_table(const MoeConfig& moe, const std::optional<WeightFormats>& releas
   Value table;
   table.set("experts", moe.experts);
   table.set("topk", moe.topk);
+  if (moe.groups.are_limiting()) {
+    table.set("groups", moe.groups.count);
+    table.set("topk_groups", moe.groups.chosen);
+  }
   table.set("intermediate", moe.intermediate);
   set_if(table, "shared_intermediate", moe.shared_intermediate);
   set_if(table, "dense_layers", std::int64_t{moe.dense_layers});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hardware/dtype.hpp"
+#include "kernels/expert_reach.hpp"
 #include "models/layer_kinds.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/base/error.hpp"
@@ -23,6 +24,7 @@ namespace foretoken {
 struct MoeConfig {
   int experts = 0;
   int topk = 0;
+  ExpertGroups groups = {};              // that the router limits a token's experts to
   std::int64_t intermediate = 0;         // width of one expert
   std::int64_t shared_intermediate = 0;  // width of the always-active shared expert; 0 = none
   int dense_layers = 0;                  // leading layers that keep a dense MLP

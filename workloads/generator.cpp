@@ -57,18 +57,11 @@ struct FillRows {
 
 std::int64_t shares(std::int64_t tokens, int ranks) { return (tokens + ranks - 1) / ranks; }
 
-/// Expected number of the `kernel.ep` sets of experts that a token visits, if its top k are any of
-/// the experts: each set of h is missed with probability C(E - h, k) / C(E, k).
-double sets_visited(const FusedMoe& kernel) {
-  const double held = static_cast<double>(kernel.experts) / kernel.ep;
-  double missed = 1;
-  for (int i = 0; i < kernel.topk; ++i) {
-    missed *= std::max(0.0, kernel.experts - held - i) / (kernel.experts - i);
-  }
-  return kernel.ep * (1 - missed);
-}
-
 }  // namespace
+
+ExpertGroups groups_on_ranks(const Transformer& model, const ParallelLayout& layout) {
+  return model.moe && !layout.experts_by_load ? model.moe->groups : ExpertGroups{};
+}
 
 BatchShape share_of_prompts(const BatchShape& batch, const ParallelLayout& layout) {
   BatchShape own = batch;
@@ -85,7 +78,8 @@ StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layou
     : tensor_(layout.tensor),
       sharing_prompts_(layout.prefill_context),
       stage_ranks_(layout.stage_ranks()),
-      decode_tokens_max_(settings.expert_exchange.decode_tokens_max) {
+      decode_tokens_max_(settings.expert_exchange.decode_tokens_max),
+      groups_(groups_on_ranks(model, layout)) {
   Builder builder(model, layout, settings, stage);
   steps_ = builder.build();
   blocks_ = builder.take_blocks();
@@ -101,7 +95,8 @@ StageProgram::When StageProgram::when_of(const BatchShape& batch) const {
 }
 
 double StageProgram::copies_of_a_token() const {
-  return sets_visited(experts_) * stage_ranks_ / experts_.ep;
+  return sets_visited(experts_.experts, experts_.topk, groups_, experts_.ep) * stage_ranks_ /
+         experts_.ep;
 }
 
 /// Every token goes once to each set of experts that it visits, and to all ranks of the set. The

@@ -2,8 +2,8 @@
 // of a request, between the scheduler that says who runs and the predictor that says how long.
 // Order and sharding follow vLLM; ALL shapes are those of one rank. Pure functions.
 // With data parallel attention, ranks work on batches of their own up to the router; then tokens
-// meet at the experts, wherever these are, and come back. What is left out: routing that is limited
-// to few nodes, redundant experts, and padding of all ranks' batches to one size for CUDA graphs.
+// meet at the experts, wherever these are, and come back. What is left out: padding of all ranks'
+// batches to one size for CUDA graphs.
 #pragma once
 
 #include <cstdint>
@@ -134,10 +134,15 @@ class StageProgram {
   int sharing_prompts_;
   int stage_ranks_;
   int decode_tokens_max_;  // that are exchanged as decodes; 0 = any
+  ExpertGroups groups_;    // that a token's experts are limited to
   FusedMoe experts_;       // without tokens; experts = 0: a dense model
   std::vector<Step> steps_;
   std::vector<SegmentBlock> blocks_;
 };
+
+/// The groups that a token's experts are limited to, as the ranks hold them: balancing by load
+/// (expert_placement.hpp) spreads each group over all ranks, so that no limit is left of it.
+ExpertGroups groups_on_ranks(const Transformer& model, const ParallelLayout& layout);
 
 /// StageProgram(model, layout, settings, stage).kernels(batch), for a single batch.
 KernelSequence generate(const Transformer& model, const ParallelLayout& layout,

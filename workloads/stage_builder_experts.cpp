@@ -93,7 +93,8 @@ void StageProgram::Builder::add_combine(ExchangeMethod method, When when, const 
 
 ExpertTraffic StageProgram::Builder::traffic_of(ExchangeMethod method) const {
   return {model_.moe->experts, model_.moe->topk,
-          method == ExchangeMethod::deepep_normal ? ExpertMode::normal : ExpertMode::low_latency};
+          method == ExchangeMethod::deepep_normal ? ExpertMode::normal : ExpertMode::low_latency,
+          groups_on_ranks(model_, layout_)};
 }
 
 double StageProgram::Builder::dispatched_bytes(std::int64_t width) const {

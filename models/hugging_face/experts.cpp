@@ -62,6 +62,20 @@ void read_listed_dense_layers(TableReader& table, const Transformer& model, MoeC
   }
 }
 
+/// Groups that the router limits a token to: DeepSeek's n_group and topk_group, Kimi's
+/// num_expert_group. "greedy" (DeepSeek-V2-Lite) and use_grouped_topk = false do not look at them.
+void read_router_groups(TableReader& table, MoeConfig& moe) {
+  std::string method;
+  bool are_used = true;
+  table.read("topk_method", method);
+  table.read("use_grouped_topk", are_used);
+  const bool is_deepseek = table.find("n_group") != nullptr;
+  const bool is_kimi = table.find("num_expert_group") != nullptr;
+  read_expert_groups(table, is_kimi && !is_deepseek ? "num_expert_group" : "n_group", "topk_group",
+                     moe);
+  if (method == "greedy" || !are_used) moe.groups = {};
+}
+
 }  // namespace
 
 void read_experts(ConfigReader& config, const DecoderTraits& traits) {
@@ -73,6 +87,7 @@ void read_experts(ConfigReader& config, const DecoderTraits& traits) {
     table.expect(traits.topk_key, moe.topk <= moe.experts,
                  fmt::format("{} exceeds {} = {}", moe.topk, traits.experts_key, moe.experts));
   }
+  read_router_groups(table, moe);
   require_count(table, traits.expert_width_key, moe.intermediate, width_limit);
   if (traits.dense_layers == DenseLayers::listed) read_listed_dense_layers(table, model, moe);
   if (traits.dense_layers == DenseLayers::leading) {

@@ -20,8 +20,8 @@ constexpr auto telling = std::to_array<std::string_view>(
      "recurrent", "rwkv",      "shared",       "size",   "sliding", "sparse", "ssm",    "state",
      "stride",    "swa",       "topk",         "v",      "width",   "window", "yoco"});
 
-/// Keys with such words that change no kernel here, or that repeat others: routing limited to
-/// groups, what training used, how Hugging Face's own code runs, and generation defaults.
+/// Keys with such words that change no kernel here, or that repeat others: what training used, how
+/// Hugging Face's own code runs, and generation defaults.
 constexpr auto inert = std::to_array<std::string_view>({"add_cross_attention",
                                                         "architectures",
                                                         "attention_dropout",
@@ -56,13 +56,11 @@ constexpr auto inert = std::to_array<std::string_view>({"add_cross_attention",
                                                         "moe_router_activation_func",
                                                         "moe_router_dtype",
                                                         "moe_router_scaling_factor",
-                                                        "n_group",
                                                         "no_repeat_ngram_size",
                                                         "encoder_no_repeat_ngram_size",
                                                         "norm_topk_prob",
                                                         "num_beam_groups",
                                                         "num_beams",
-                                                        "num_expert_group",
                                                         "n_groups",
                                                         "num_logits_to_keep",
                                                         "original_max_position_embeddings",
@@ -80,11 +78,8 @@ constexpr auto inert = std::to_array<std::string_view>({"add_cross_attention",
                                                         "swa_rope_theta",
                                                         "tokenizer_class",
                                                         "top_k",
-                                                        "topk_group",
-                                                        "topk_method",
                                                         "type_vocab_size",
                                                         "use_cache",
-                                                        "use_grouped_topk",
                                                         "vision_chunk",
                                                         "use_unified_vision_chunk",
                                                         "problem_type",

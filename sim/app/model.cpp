@@ -187,8 +187,12 @@ int show_model(const std::string& name, bool is_json) {
   if (model.intermediate > 0) row("intermediate", fmt::format("{}", model.intermediate));
   row("attention", attention_text(model));
   if (model.moe) {
-    row("experts", fmt::format("{} of {}, {} wide", model.moe->topk, model.moe->experts,
-                               model.moe->intermediate));
+    const ExpertGroups& groups = model.moe->groups;
+    row("experts", fmt::format("{} of {}, {} wide{}", model.moe->topk, model.moe->experts,
+                               model.moe->intermediate,
+                               groups.are_limiting() ? fmt::format(", from {} of {} groups a token",
+                                                                   groups.chosen, groups.count)
+                                                     : ""));
   }
   if (model.draft_head) row("draft head", head_text(*model.draft_head));
   if (model.mtp_layers > 0) {

@@ -11,6 +11,7 @@
 
 #include "sim/base/enum_names.hpp"
 #include "sim/base/value.hpp"
+#include "sim/report/expert_figures.hpp"
 #include "sim/report/request_group.hpp"
 #include "sim/report/request_row.hpp"
 #include "sim/report/running_costs.hpp"
@@ -172,12 +173,7 @@ struct Report {
     std::optional<KvStore> store = std::nullopt;
   } kv;
 
-  /// Models with experts: how tokens are routed, and how many experts the mean batch wakes.
-  struct Experts {
-    std::string routing;  // "power_law:1.01"
-    int experts = 0, awake = 0;
-  };
-  std::optional<Experts> experts;
+  std::optional<ExpertFigures> experts;
 
   struct Speculation {
     std::string method;  // "eagle"

@@ -360,11 +360,7 @@ class ReportText {
               {percent(report_.gpu_busy) + " of the time", counted(report_.iterations, "iteration"),
                fmt::format("batch mean {}, max {}", grouped(report_.batch_mean, 1),
                            grouped(report_.batch_max))});
-    if (const auto& experts = report_.experts) {
-      result += facts("expert routing",
-                      {experts->routing, fmt::format("an average batch activates {} of {} experts",
-                                                     experts->awake, experts->experts)});
-    }
+    if (report_.experts) result += facts("expert routing", expert_parts(*report_.experts));
     if (const auto& host = report_.host; host && report_.iterations > 0) {
       const auto steps = static_cast<double>(report_.iterations);
       result += facts("host", {in_unit_of(1e-3, host->work_s / steps) + " of CPU time per step",

@@ -131,10 +131,15 @@ void members(Archive& a, Report::Kv& kv) {
 }
 
 template <class Archive>
-void members(Archive& a, Report::Experts& experts) {
+void members(Archive& a, ExpertFigures& experts) {
   a("routing", experts.routing);
   a("experts", experts.experts);
   a("awake", experts.awake);
+  a("source", experts.source);
+  if (a.has("groups", experts.topk_groups < experts.groups)) {
+    a("groups", experts.groups);
+    a("topk_groups", experts.topk_groups);
+  }
 }
 
 template <class Archive>

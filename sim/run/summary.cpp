@@ -135,8 +135,12 @@ void add_experts(const SimulatedRun& outcome, Report& report) {
   const auto tokens = static_cast<std::int64_t>(std::llround(std::max(report.batch_mean, 1.0)));
   const std::vector<std::int64_t> counts =
       expert_counts(shown.execution.routing, tokens, moe.topk, moe.experts);
-  Report::Experts& experts = report.experts.emplace(Report::Experts{});
+  ExpertFigures& experts = report.experts.emplace(ExpertFigures{});
   experts.routing = drawn.empty() ? routing_text(shown.execution.routing) : drawn;
+  const bool is_recorded = shown.execution.routing.kind == Routing::Kind::histogram;
+  experts.source = is_recorded ? "recorded" : "synthetic";
+  experts.groups = moe.groups.count;
+  experts.topk_groups = moe.groups.chosen;
   experts.experts = moe.experts;
   experts.awake =
       static_cast<int>(std::ranges::count_if(counts, [](std::int64_t count) { return count > 0; }));

@@ -1,5 +1,6 @@
 // Tokens to the ranks that hold their experts and back, as DeepEP's kernels move them. Every token
-// has topk of E experts, evenly spread over n ranks on n/k nodes.
+// has topk of E experts, evenly spread over n ranks on n/k nodes, of a few groups where its router
+// is limited to them.
 //   normal       A token crosses to each node that holds one of its experts once, over RDMA to the
 //                GPU of the same slot, which forwards it over NVLink to each rank concerned. Both
 //                hops overlap: the slower decides.
@@ -26,14 +27,9 @@ bool expert_exchange_serves(CollectiveOp op, const GroupLinks& links,
          is_offered(protocol_of(op, ExpertMode::low_latency), links, parameters);
 }
 
-/// How many of `bins` equal groups of experts hold at least one of a token's topk different ones,
-/// on average.
-double bins_hit(double bins, const ExpertTraffic& experts) {
-  const double in_bin = experts.experts / bins;
-  double missed = 1;
-  for (int i = 0; i < experts.topk; ++i)
-    missed *= std::max(0.0, 1 - in_bin / (experts.experts - i));
-  return bins * (1 - missed);
+/// How many of `sets` ranks or nodes a token goes to, on average.
+double reached(double sets, const ExpertTraffic& experts) {
+  return sets_visited(experts.experts, experts.topk, experts.groups, sets);
 }
 
 /// Copies of a token that a rank's links carry.
@@ -46,7 +42,7 @@ Copies copies_of(const ExpertTraffic& experts, const GroupLinks& links) {
   const double n = links.ranks;
   const double nodes = links.nodes;
   if (experts.mode == ExpertMode::normal) {
-    return {bins_hit(n, experts), bins_hit(nodes, experts) * (nodes - 1) / nodes};
+    return {reached(n, experts), reached(nodes, experts) * (nodes - 1) / nodes};
   }
   const double k = links.ranks_per_node_max;
   return {experts.topk * k / n, experts.topk * (n - k) / n};

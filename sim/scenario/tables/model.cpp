@@ -48,8 +48,12 @@ const Keys<ModelTable>& model_keys() {
         .allowed = "balanced, power_law:A, balancedness:B, balancedness:B+-S, histograms:FILE"},
        "How unevenly tokens fall on experts, which decides how many a step reads and how long the "
        "busiest GPU takes: the exponent A of a power law, entropy over its maximum B (drawn for "
-       "each step if S is given), or recorded histograms. balanced deals them out evenly, which "
-       "wakes more experts than any router does."},
+       "each step if S is given), or recorded histograms. All but recorded ones are synthetic. The "
+       "default is the law that AIConfigurator measures its tables of experts with, which public "
+       "servers' TPOT bears out (foretoken validate --silicon); no published record of a router "
+       "was "
+       "found that says more than one figure. balanced deals them out evenly, which wakes more "
+       "experts than any router does."},
   };
   return keys;
 }

@@ -253,6 +253,21 @@ TEST(CollectiveCost, NormalExchangeSendsACopyANode) {
               10 + 15 + 2 + 2 * 8e6 * 3 * (1 - missed) / 20e9 / us, 1e-6);
 }
 
+// Limited to one of eight groups, of which each node holds two: a token goes to one of the four
+// nodes. Straight to the experts there are as many copies as without.
+TEST(CollectiveCost, NormalExchangeFollowsTheGroupsOfARouter) {
+  const CommParameters all =
+      parameters({Protocol::low_latency_dispatch, Protocol::low_latency_combine, Protocol::dispatch,
+                  Protocol::combine});
+  CollectiveCall limited = expert_call(ExpertMode::normal);
+  limited.experts.groups = {8, 1};
+  EXPECT_NEAR(collective_time(limited, four_nodes(), all).value() / us,
+              10 + 15 + 2 + 2 * 8e6 * 3 * 0.25 / 20e9 / us, 1e-6);
+  limited.experts.mode = ExpertMode::low_latency;
+  EXPECT_EQ(collective_time(limited, four_nodes(), all),
+            collective_time(expert_call(ExpertMode::low_latency), four_nodes(), all));
+}
+
 TEST(CollectiveCost, OutsideACudaGraphTheHostIsTheFloor) {
   CommParameters simple = parameters({Protocol::simple});
   simple.inside.host_floor = Seconds(50 * us);

@@ -163,6 +163,13 @@ TEST(KernelCase, ReadsAnExpertExchange) {
                                               16,
                                               1e6,
                                               {256, 8, ExpertMode::low_latency}}));
+  const KernelCase limited = read(
+      R"({"kernel": "expert_dispatch", "ranks": 16, "bytes": 1e6, "experts": 256, "topk": 8,
+          "groups": 8, "topk_groups": 4})");
+  EXPECT_EQ(std::get<Collective>(limited.kernel).experts.groups, (ExpertGroups{8, 4}));
+  EXPECT_THAT(error_of(R"({"kernel": "expert_dispatch", "ranks": 8, "bytes": 1, "experts": 64,
+                           "topk": 8, "groups": 4, "topk_groups": 5})"),
+              ::testing::HasSubstr("topk_groups: exceeds the 4 groups"));
   EXPECT_THAT(error_of(R"({"kernel": "expert_dispatch", "ranks": 8, "bytes": 1, "experts": 4,
                            "topk": 8})"),
               ::testing::HasSubstr("topk: must not exceed experts (4)"));

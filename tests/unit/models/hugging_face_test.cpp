@@ -65,7 +65,7 @@ Value deepseek_v3() {
   return config(R"({"architectures": ["DeepseekV3ForCausalLM"], "first_k_dense_replace": 3,
     "hidden_act": "silu", "hidden_size": 7168, "intermediate_size": 18432, "kv_lora_rank": 512,
     "max_position_embeddings": 163840, "moe_intermediate_size": 2048, "moe_layer_freq": 1,
-    "n_routed_experts": 256, "n_shared_experts": 1, "num_attention_heads": 128,
+    "n_group": 8, "topk_group": 4, "topk_method": "noaux_tc", "n_routed_experts": 256, "n_shared_experts": 1, "num_attention_heads": 128,
     "num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 128,
     "num_nextn_predict_layers": 1, "q_lora_rank": 1536, "qk_nope_head_dim": 128,
     "qk_rope_head_dim": 64, "tie_word_embeddings": false, "v_head_dim": 128, "vocab_size": 129280,
@@ -74,6 +74,26 @@ Value deepseek_v3() {
 
 TEST(HuggingFace, DeepseekV3) {
   EXPECT_EQ(import_hugging_face(deepseek_v3(), "deepseek-v3"), spec("deepseek-v3"));
+}
+
+TEST(HuggingFace, RoutersMayBeLimitedToGroups) {
+  const auto groups = [](std::string_view change) {
+    return import_hugging_face(changed(deepseek_v3(), change), "toy").moe->groups;
+  };
+  EXPECT_EQ(groups("{}"), (ExpertGroups{8, 4}));
+  EXPECT_EQ(groups(R"({"n_group": 1, "topk_group": 1})"), ExpertGroups{});
+  Value kimi = deepseek_v3();
+  std::erase_if(std::get<ValueObject>(kimi.data),
+                [](const auto& member) { return member.first == "n_group"; });
+  EXPECT_EQ(import_hugging_face(changed(kimi, R"({"num_expert_group": 4, "topk_group": 2})"), "toy")
+                .moe->groups,
+            (ExpertGroups{4, 2}));
+  EXPECT_EQ(groups(R"({"topk_method": "greedy"})"), ExpertGroups{});
+  EXPECT_EQ(groups(R"({"use_grouped_topk": false})"), ExpertGroups{});
+  EXPECT_THAT(mistakes(changed(deepseek_v3(), R"({"topk_group": 9})")),
+              testing::ElementsAre("topk_group: exceeds the 8 groups"));
+  EXPECT_THAT(mistakes(changed(deepseek_v3(), R"({"n_group": 7})")),
+              testing::ElementsAre("topk_group: cannot be: 7 groups do not divide 256 experts"));
 }
 
 TEST(HuggingFace, DeepseekV2LiteHasNoQueryLatent) {

@@ -71,6 +71,7 @@ TEST(ModelToml, WritesBackEveryMember) {
   model.window_pattern = {512, 0};
   model.moe = MoeConfig{.experts = 8,
                         .topk = 2,
+                        .groups = {4, 2},
                         .intermediate = 32,
                         .shared_intermediate = 48,
                         .dense_layers = 1,
@@ -149,6 +150,13 @@ TEST(ModelToml, RefusesMixedUpExperts) {
                   "12: moe.topk: 8 exceeds the 4 experts",
                   "14: moe.dense_layers: must leave at least one of the 2 layers to the experts; "
                   "without experts, leave [moe] out"));
+}
+
+TEST(ModelToml, RefusesGroupsThatDoNotHoldATokensExperts) {
+  const std::string moe =
+      "[moe]\nexperts = 16\ntopk = 8\ngroups = 8\ntopk_groups = 2\nintermediate = 32\n";
+  EXPECT_THAT(mistakes(std::string(dense_text) + moe + "dense_layers = 1\n"),
+              testing::ElementsAre("14: moe.topk_groups: offers 4 experts, and a token takes 8"));
 }
 
 TEST(ModelToml, RefusesAWidthThatNoLayerUses) {

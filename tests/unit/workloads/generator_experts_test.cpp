@@ -219,6 +219,28 @@ TEST(Generate, TheRankWithThePopularExpertsDecidesTheExchange) {
   EXPECT_NEAR(kernel<Collective>(sequence, "moe_dispatch").bytes, 160.0 * 13 / 7 * 4096 * 2, 1e-6);
 }
 
+// Four ranks with a group of two experts each, one group a token: it visits one rank, not 13/7.
+// Balanced by load, a group lies on all ranks, and any two experts may be on two.
+TEST(Generate, TokensVisitTheRanksOfTheirGroups) {
+  ParallelLayout layout{.expert = 4, .data_parallel_attention = 4};
+  Transformer limited = small_moe();
+  limited.moe->groups = {4, 1};
+  const auto bytes = [&] {
+    return kernel<Collective>(generate(limited, layout, {}, batch_beside_60(), 0), "moe_dispatch")
+        .bytes;
+  };
+  EXPECT_NEAR(bytes(), 100.0 * 4096 * 2, 1e-6);
+  layout.experts_by_load = true;
+  EXPECT_NEAR(bytes(), 100.0 * 13 / 7 * 4096 * 2, 1e-6);
+  ExecutionSettings deep_ep;
+  deep_ep.expert_exchange = {ExchangeMethod::deepep_normal, ExchangeMethod::deepep_normal};
+  layout.experts_by_load = false;
+  EXPECT_EQ(
+      kernel<Collective>(generate(limited, layout, deep_ep, batch_beside_60(), 0), "moe_dispatch")
+          .experts.groups,
+      (ExpertGroups{4, 1}));
+}
+
 TEST(Generate, BlockScaledTokensTravelInFp8) {
   const ParallelLayout layout{.expert = 4, .data_parallel_attention = 4};
   const KernelSequence sequence =
