@@ -20,6 +20,7 @@
 #include "kernels/hybrid_kernels.hpp"
 #include "kernels/implementation.hpp"
 #include "kernels/kernel_fields.hpp"
+#include "kernels/low_rank.hpp"
 #include "kernels/routing.hpp"
 #include "sim/base/enum_names.hpp"
 
@@ -256,7 +257,7 @@ struct Collective {
 using Kernel =
     std::variant<Gemm, Attention, Mla, RmsNorm, FusedAddRmsNorm, QkNorm, Rope, KvWrite, SiluAndMul,
                  Embedding, Sampling, TopKRouting, FusedMoe, Collective, BatchedGemm, StateScan,
-                 StateConvolution, KeyIndexer, SparseAttention, HyperConnection>;
+                 StateConvolution, KeyIndexer, SparseAttention, HyperConnection, LowRank>;
 
 /// The name of the kernel's type as `foretoken predict` spells it: "gemm", "fused_add_rms_norm" …
 std::string_view kernel_name(const Kernel& kernel);

@@ -61,6 +61,18 @@ KernelWork work_of(const BatchedGemm& kernel) {
   return work;
 }
 
+// What is there already is read, added to and written.
+KernelWork work_of(const LowRank& kernel) {
+  const double size = activation_size(kernel.dtype);
+  KernelWork work;
+  work.tensor_flops = 2 * product(kernel.tokens, kernel.in) * static_cast<double>(kernel.out);
+  work.tensor_dtype = activation_dtype(kernel.dtype);
+  work.weight_bytes = Bytes(static_cast<double>(kernel.adapters) * kernel.weights_of_one());
+  work.dram_bytes = work.l2_bytes =
+      work.weight_bytes + Bytes(product(kernel.tokens, kernel.in + 2 * kernel.out) * size);
+  return work;
+}
+
 KernelWork work_of(const Attention& kernel) { return attention_work(kernel); }
 KernelWork work_of(const Mla& kernel) { return mla_work(kernel); }
 KernelWork work_of(const FusedMoe& kernel) { return moe_work(kernel); }

@@ -35,7 +35,12 @@ struct FillRows {
   double rows;
   double bytes_per_row;
   std::int64_t chunk;
+  std::int64_t adapters;
 
+  void operator()(LowRank& kernel) const {
+    kernel.tokens = count();
+    kernel.adapters = adapters;
+  }
   void operator()(Gemm& kernel) const { kernel.m = count(); }
   void operator()(BatchedGemm& kernel) const { kernel.m = count(); }
   void operator()(Attention& kernel) const {
@@ -127,6 +132,8 @@ double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
     case Rows::gathered:  // what gets no token
       return static_cast<double>(std::max<std::int64_t>(0, batch.tokens - batch.logit_rows) *
                                  sharing_prompts_);
+    case Rows::adapted:
+      return static_cast<double>(batch.adapted_tokens);
     case Rows::share:
       return static_cast<double>(shares(batch.tokens, tensor_));
     case Rows::stage:
@@ -155,13 +162,23 @@ KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) co
     if (rows == 0) continue;
     KernelCall& call = sequence.emplace_back(step.call);
     if (call.part == LoadPart::all && call.context_parts == 1) {
-      std::visit(FillRows{batch.attention, rows, step.bytes_per_row, step.chunk}, call.kernel);
+      std::visit(FillRows{batch.attention, rows, step.bytes_per_row, step.chunk, batch.adapters},
+                 call.kernel);
     } else {
       const AttentionLoad load = call.load_of(batch.attention);
-      std::visit(FillRows{load, rows, step.bytes_per_row, step.chunk}, call.kernel);
+      std::visit(FillRows{load, rows, step.bytes_per_row, step.chunk, batch.adapters}, call.kernel);
     }
   }
   return sequence;
+}
+
+Bytes StageProgram::adapter_bytes() const {
+  Bytes bytes;
+  for (const Step& step : steps_) {
+    if (const auto* product = std::get_if<LowRank>(&step.call.kernel))
+      bytes += Bytes(step.call.calls * product->weights_of_one());
+  }
+  return bytes;
 }
 
 KernelSequence generate(const Transformer& model, const ParallelLayout& layout,

@@ -14,6 +14,7 @@
 #include "kernels/kernel.hpp"
 #include "models/operator.hpp"
 #include "models/parallel_layout.hpp"
+#include "workloads/lora_settings.hpp"
 #include "workloads/routing_draw.hpp"
 #include "workloads/segments.hpp"
 
@@ -39,6 +40,7 @@ struct ExecutionSettings {
   RoutingDraw routing_draw = {};        // MoE: instead, one a step
   ExpertExchange expert_exchange = {};  // data parallel attention
   Overlap overlap = Overlap::none;
+  std::optional<LoraSettings> lora = {};             // adapters beside the model
   SamplingMethod sampling = SamplingMethod::greedy;  // what benchmark clients ask for
   /// Whose kernels run. Serving is cold: each layer reads weights of its own. What a kernel before
   /// has just written is not: norms, rope, activations, sampling and routing find it in the L2.
@@ -60,6 +62,8 @@ struct BatchShape {
   /// most. 0 = `tokens`.
   std::int64_t stage_tokens = 0, stage_tokens_max = 0;
   bool stage_has_prompts = false;  // some attention rank has one; this one's count anyway
+  /// Different adapters of the sequences, and their new tokens: among `tokens`.
+  std::int64_t adapters = 0, adapted_tokens = 0;
 
   [[nodiscard]] bool has_prompts() const {
     return stage_has_prompts || attention.prefill.sequences > 0;
@@ -71,8 +75,9 @@ struct BatchShape {
 BatchShape share_of_prompts(const BatchShape& batch, const ParallelLayout& layout);
 
 /// What depends on one attention rank's batch, or on the batches of all; without data parallel
-/// attention everything is local.
-enum class StagePart { all, local, joint };
+/// attention everything is local. Low-rank products of adapters are a part of their own, and of
+/// all.
+enum class StagePart { all, local, joint, adapted };
 
 /// What one pipeline stage launches, worked out once; a batch then only fills in its rows. Replicas
 /// keep one per stage, since this costs a fraction of expanding the layers for every batch.
@@ -92,6 +97,9 @@ class StageProgram {
   [[nodiscard]] KernelSequence kernels(const BatchShape& batch,
                                        StagePart part = StagePart::all) const;
 
+  /// Weights of one adapter on a rank of the stage, in 16 bit.
+  [[nodiscard]] Bytes adapter_bytes() const;
+
   /// The runs of computation and communication that KernelCall::segment numbers.
   [[nodiscard]] const std::vector<SegmentBlock>& blocks() const { return blocks_; }
 
@@ -103,6 +111,7 @@ class StageProgram {
     decodes,       // new tokens of sequences that decode
     prompts,       // of prompts
     gathered,      // of prompts, on all ranks that share them
+    adapted,       // of sequences with adapters
     share,         // each tensor-parallel rank's part of its group's tokens
     stage,         // tokens of all attention ranks
     padded_stage,  // the same if all had as many as the one with most
@@ -111,6 +120,7 @@ class StageProgram {
     exchanged,     // the same as tokens, each with its copies
   };
   static constexpr StagePart part_of(Rows rows) {
+    if (rows == Rows::adapted) return StagePart::adapted;
     return rows >= Rows::stage ? StagePart::joint : StagePart::local;
   }
   /// Steps that launch a kernel: where experts are exchanged in two ways, by which of them.

@@ -274,10 +274,31 @@ void StageProgram::Builder::add_linear(const Operator& op, int calls) {
            .dtype = format_of(op.part, settings_.formats()),
            .implementation = settings_.implementation},
       calls, rows);
+  add_adapters(op, shape, calls);
   if (is_head) {
     add_collective("logits_all_gather", CollectiveOp::all_gather,
                    activation_bytes(padded_vocabulary(model_)), calls, rows);
   }
+}
+
+/// As vLLM has it: down to the rank in one launch and up from it in another. Products that are one
+/// for several (queries, keys and values; gate and up) have as many adapters' pairs, which read the
+/// same rows. With column-parallel products every rank goes down with whole weights, with
+/// row-parallel ones up.
+void StageProgram::Builder::add_adapters(const Operator& op, const LinearShape& shape, int calls) {
+  if (!settings_.lora) return;
+  const bool is_of_attention = op.part == WeightPart::attention;
+  if (op.part == WeightPart::plain ||
+      (settings_.lora->targets == LoraTargets::attention && !is_of_attention)) {
+    return;
+  }
+  const int pairs = op.role == "qkv_proj" ? 3 : op.role.ends_with("gate_up_proj") ? 2 : 1;
+  const std::int64_t rank = settings_.lora->rank;
+  add("adapters_shrink",
+      LowRank{.in = shape.in_features, .out = pairs * rank, .dtype = activation_}, calls,
+      Rows::adapted);
+  add("adapters_expand", LowRank{.in = rank, .out = shape.out_features, .dtype = activation_},
+      calls, Rows::adapted);
 }
 
 StageProgram::Rows StageProgram::Builder::rows_of(const Operator& op) const {

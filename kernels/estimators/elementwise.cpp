@@ -1,9 +1,11 @@
 // SiLU&Mul, rotary embedding, the write of new keys and values, and the embedding lookup: a CTA a
 // token. SiLU&Mul is fitted to FlashInfer 0.6.18 on an H200 (FORETOKEN_DATA/h200_flashinfer), the
-// others to kernels of our own that do what the frameworks' do (calibration/datasets/h200).
+// others to kernels of our own that do what the frameworks' do (calibration/datasets/h200). The
+// low-rank products of adapters, which pass over their weights once, are fitted to nothing.
 #include <algorithm>
 
 #include "kernels/estimators/stream_model.hpp"
+#include "kernels/kernel_work.hpp"
 
 namespace foretoken {
 namespace {
@@ -48,6 +50,16 @@ StreamShape embedding_shape(const Kernel& kernel, const GpuSpec&) {
       static_cast<double>(lookup.dim) * bytes_per_element(activation_dtype(lookup.dtype));
   StreamShape shape = row_shape(lookup.tokens, row_bytes, threads_most);
   shape.bytes = static_cast<double>(lookup.tokens) * row_bytes * 2;
+  return shape;
+}
+
+/// CTAs of 128 threads take 8 KiB each, four accesses a thread.
+StreamShape low_rank_shape(const Kernel& kernel, const GpuSpec&) {
+  constexpr double cta_bytes = 8192;
+  StreamShape shape;
+  shape.bytes = kernel_work(kernel).dram_bytes.value();
+  shape.ctas = std::max(1.0, shape.bytes / cta_bytes);
+  shape.rounds = 4;
   return shape;
 }
 
@@ -120,10 +132,18 @@ const EstimatorFamily& embedding_family() {
   return family;
 }
 
+/// No table holds the products of adapters: what their bytes take, in the latency of a kernel that
+/// streams. How far that is off nobody has measured here; the error is a guess.
+const EstimatorFamily& low_rank_family() {
+  static const StreamFamily family("low_rank", is_kind<LowRank>, low_rank_shape, {.error = 0.5});
+  return family;
+}
+
 }  // namespace
 
 std::vector<const EstimatorFamily*> elementwise_families() {
-  return {&silu_and_mul_family(), &rope_family(), &kv_write_family(), &embedding_family()};
+  return {&low_rank_family(), &silu_and_mul_family(), &rope_family(), &kv_write_family(),
+          &embedding_family()};
 }
 
 }  // namespace foretoken

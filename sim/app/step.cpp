@@ -74,6 +74,12 @@ void add_step(CLI::App& program, Action& chosen) {
       ->add_option("--draft-tp", options->draft_tensor, "Tensor-parallel ranks of the draft model")
       ->check(above_zero())
       ->needs(speculate);
+  CLI::Option* adapters =
+      command->add_option("--adapters", options->adapters, "Adapters (LoRA) of the sequences")
+          ->check(above_zero());
+  command->add_option("--adapter-rank", options->adapter_rank, "Rank of the adapters")
+      ->check(CLI::Range(1, 1024))
+      ->needs(adapters);
   command->add_option("--framework", options->framework,
                       "Kernels of this framework: vllm, sglang or trtllm");
   command->add_option("--sampling", options->sampling, "Sampling: greedy or top_p");
@@ -101,8 +107,9 @@ void add_step(CLI::App& program, Action& chosen) {
       "--scenario", options->scenario,
       "Take model, cluster, layout, engine and predictor from this scenario instead");
   for (CLI::Option* setting : settings) {
-    if (!setting->check_name("--prefill") && !setting->check_name("--decode"))
-      scenario->excludes(setting);
+    const bool is_of_batch = setting->check_name("--prefill") || setting->check_name("--decode") ||
+                             setting->check_name("--adapters");
+    if (!is_of_batch) scenario->excludes(setting);
   }
   command
       ->add_option("--set", options->overrides,

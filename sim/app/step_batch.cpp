@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "sim/app/step_subject.hpp"
@@ -66,6 +67,9 @@ BatchShape step_batch(const StepOptions& options, const ParallelLayout& layout, 
   batch.tokens = batch.attention.query_tokens();
   batch.stage_tokens = batch.tokens * layout.data_parallel_attention;
   batch.stage_tokens_max = batch.tokens;
+  const std::int64_t sequences = static_cast<std::int64_t>(prompts) + decodes;
+  batch.adapters = std::min<std::int64_t>(options.adapters, sequences);
+  if (batch.adapters > 0) batch.adapted_tokens = batch.tokens;
   return batch;
 }
 

@@ -64,6 +64,7 @@ std::string batch_text(const BatchShape& batch) {
   if (batch.attention.verifies_drafts()) {
     text += fmt::format(", {} of them drafts", decode.query_tokens - decode.sequences);
   }
+  if (batch.adapters > 0) text += fmt::format(", {} adapters", batch.adapters);
   return text;
 }
 

@@ -107,6 +107,8 @@ StepSubject subject_of_options(const StepOptions& options) {
   execution.implementation.is_cold = !options.warm;
   execution.sampling = parse_option<SamplingMethod>(options.sampling, "--sampling");
   execution.routing = parse_routing(options.routing, {"--routing"});
+  if (options.adapters > 0)
+    execution.lora = LoraSettings{.adapters_max = options.adapters, .rank = options.adapter_rank};
   Diagnostics diagnostics;
   check_layout(subject.model, subject.layout, {"step"}, diagnostics);
   diagnostics.throw_if_any();
@@ -145,6 +147,8 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.engine.speculative,
                       scenario.engine.speculative ? scenario.engine.speculative->drafts : 0};
   subject.exchange = exchange_of(scenario);
+  if (options.adapters > 0 && !scenario.execution.lora)
+    throw ConfigError({"--adapters"}, "the scenario serves none; it needs [engine.lora]");
   if (subject.speculation) subject.host_us += subject.speculation->host_time.value() * 1e6;
   subject.host_us *= stretch_of(scenario, "host");
   return subject;

@@ -25,6 +25,7 @@ struct StepOptions {
   std::vector<std::string> overrides;
   std::string speculate, draft_model;
   int drafts = 0, draft_tensor = 0;
+  int adapters = 0, adapter_rank = LoraSettings{}.rank;
   bool warm = false;
   ParallelLayout layout;
   int block_tokens = 16;

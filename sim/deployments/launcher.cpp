@@ -63,6 +63,15 @@ void read_speculative_flags(TableReader table, SpeculativeFlags& speculative) {
   table.finish();
 }
 
+void read_adapter_flags(TableReader table, AdapterFlags& adapters) {
+  table.require("serves", adapters.serves);
+  table.require("on_gpu", adapters.on_gpu);
+  table.require("on_host", adapters.on_host);
+  table.require("rank", adapters.rank);
+  table.require("names", adapters.names);
+  table.finish();
+}
+
 Launcher read_launcher(const EmbeddedFile& embedded) {
   Diagnostics diagnostics;
   const Value root = parse_toml(embedded.text, "launcher " + std::string(embedded.stem));
@@ -97,6 +106,8 @@ Launcher read_launcher(const EmbeddedFile& embedded) {
     read_layout_flags({*table, diagnostics, "layout"}, launcher.layout);
   if (const Value* table = file.find_table("speculative"))
     read_speculative_flags({*table, diagnostics, "speculative"}, launcher.speculative);
+  if (const Value* table = file.find_table("adapters"))
+    read_adapter_flags({*table, diagnostics, "adapters"}, launcher.adapters);
   file.finish();
   diagnostics.throw_if_any();
   launcher.separator = separator.front();

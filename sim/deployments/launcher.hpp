@@ -39,6 +39,13 @@ struct SpeculativeFlags {
   NamePairs methods;
 };
 
+/// The flags that say which adapters (LoRA) are served beside the model; "" = no flag says it.
+struct AdapterFlags {
+  std::string serves;  // switch
+  std::string on_gpu, on_host, rank;
+  std::string names;  // the adapters themselves, which requests ask for
+};
+
 struct Launcher {
   std::string name, product;
   EnginePreset preset;
@@ -61,6 +68,7 @@ struct Launcher {
   std::vector<std::string> lists;     // flags with several
   LayoutFlags layout;
   SpeculativeFlags speculative;
+  AdapterFlags adapters;
   NamePairs quantizations, kv_dtypes;  // formats in the engine's words
 
   /// A flag's first name, with underscores.

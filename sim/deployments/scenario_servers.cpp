@@ -13,7 +13,7 @@ namespace {
 
 /// Of [engine]: told otherwise, or the engine's own business.
 constexpr auto untold_keys = std::to_array<std::string_view>(
-    {"preset", "version", "speculative", "host_kv", "kv_store", "framework", "sampling",
+    {"preset", "version", "speculative", "host_kv", "kv_store", "lora", "framework", "sampling",
      "memory_rule", "preemption", "host_copies"});
 
 class ServerWriter {
@@ -36,6 +36,7 @@ class ServerWriter {
     set_layout();
     set_engine();
     set_speculation();
+    set_adapters();
     set_host_memory();
     set_role();
     return std::move(server_);
@@ -221,6 +222,19 @@ class ServerWriter {
       server_.set("speculative_eagle_topk", 1);
       server_.set("speculative_num_draft_tokens", drafts.drafts + 1);
     }
+  }
+
+  void set_adapters() {
+    if (!scenario_.execution.lora) return;
+    const LoraSettings& lora = *scenario_.execution.lora;
+    const AdapterFlags& flags = launcher_.adapters;
+    if (flags.serves.empty())
+      return note(fmt::format("adapters (LoRA) of {} are set by hand", launcher_.product));
+    server_.set(flags.serves, true);
+    server_.set(flags.on_gpu, lora.adapters_max);
+    if (lora.host_adapters > 0) server_.set(flags.on_host, lora.host_adapters);
+    server_.set(flags.rank, lora.rank);
+    note(fmt::format("name the adapters themselves: {} NAME=PATH", launcher_.spelt(flags.names)));
   }
 
   void set_host_memory() {

@@ -28,6 +28,7 @@ class TableFiller {
   ServerTables fill() {
     fill_layout();
     fill_speculation();
+    fill_adapters();
     for (const LaunchFlag& flag : server_.flags) {
       if (std::ranges::find(done_, flag.name) == done_.end()) fill_flag(flag);
     }
@@ -197,6 +198,33 @@ class TableFiller {
     out_.engine.set("speculative", drafts->table);
     out_.notes.push_back(drafts->note);
     for (const std::string& flag : drafts->flags) tell(flag, FlagFate::set, drafts->meaning);
+  }
+
+  void fill_adapters() {
+    const AdapterFlags& flags = launcher_.adapters;
+    if (flags.serves.empty()) return;
+    const bool serves = is_on(flags.serves);
+    Value table;
+    const auto fill = [&](const std::string& flag, const std::string& key, int usual) {
+      const Value* given = server_.find(flag);
+      if (given != nullptr && !serves)
+        return tell(flag, FlagFate::no_effect,
+                    fmt::format("nothing, without {}", launcher_.spelt(flags.serves)));
+      if (given == nullptr && usual == 0) return;
+      table.set(key, number(flag, usual));
+      if (given != nullptr) tell_set(flag, "engine.lora", key, *table.find(key));
+    };
+    // The engine's defaults (vllm/config/lora.py).
+    fill(flags.on_gpu, "adapters_max", 1);
+    fill(flags.on_host, "host_adapters", 0);
+    fill(flags.rank, "rank", 16);
+    if (!serves) return;
+    out_.engine.set("lora", std::move(table));
+    tell(flags.serves, FlagFate::set, "[engine.lora]");
+    if (server_.find(flags.names) != nullptr)
+      tell(flags.names, FlagFate::not_modelled, "not taken over: set it as [workload.adapters]");
+    out_.notes.push_back(
+        "which adapters requests ask for, no flag says: add [workload.adapters] with their count");
   }
 
   void fill_flag(const LaunchFlag& flag) {

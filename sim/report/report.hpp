@@ -11,6 +11,7 @@
 
 #include "sim/base/enum_names.hpp"
 #include "sim/base/value.hpp"
+#include "sim/report/adapter_figures.hpp"
 #include "sim/report/expert_figures.hpp"
 #include "sim/report/request_group.hpp"
 #include "sim/report/request_row.hpp"
@@ -174,6 +175,8 @@ struct Report {
   } kv;
 
   std::optional<ExpertFigures> experts;
+
+  std::optional<AdapterFigures> adapters;
 
   struct Speculation {
     std::string method;  // "eagle"

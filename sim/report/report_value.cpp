@@ -143,6 +143,16 @@ void members(Archive& a, ExpertFigures& experts) {
 }
 
 template <class Archive>
+void members(Archive& a, AdapterFigures& adapters) {
+  a("asked", adapters.asked);
+  a("slots", adapters.slots);
+  a("mean_step", adapters.mean_step);
+  a("loads", adapters.loads);
+  a("from_disk", adapters.from_disk);
+  a("wait_s", adapters.wait_s);
+}
+
+template <class Archive>
 void members(Archive& a, Report::Speculation& speculation) {
   a("method", speculation.method);
   a("drafts", speculation.drafts);
@@ -306,6 +316,7 @@ void add_extras(Archive& a, Report& report) {
   if (a.has("pools", !report.pools.empty())) a.by_name("pools", report.pools, &Report::Pool::name);
   a("kv_transfers", report.kv_transfers);
   a("network", report.network);
+  a("adapters", report.adapters);
   a("speculation", report.speculation);
   a("fleet", report.fleet);
   a("host", report.host);

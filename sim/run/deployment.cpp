@@ -6,6 +6,7 @@
 #include "sim/base/unit_text.hpp"
 #include "sim/prices/all_reduce_of.hpp"
 #include "sim/prices/scenario_prices.hpp"
+#include "sim/run/adapter_limits.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace foretoken {
@@ -34,8 +35,9 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
   });
   diagnostics.attempt([&] {
     KvCache scratch(1, scenario.engine.block_tokens);
-    (void)make_variant(catalogs.schedulers, scenario.engine.scheduler, "engine",
-                       SchedulerLimits(scenario.engine), scratch);
+    const auto scheduler = make_variant(catalogs.schedulers, scenario.engine.scheduler, "engine",
+                                        SchedulerLimits(scenario.engine), scratch);
+    expect_adapter_scheduler(scenario, *scheduler);
   });
   diagnostics.attempt([&] { check_all_reduce(); });
   diagnostics.attempt([&] {
@@ -169,6 +171,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
         sequence_memory_per_rank(scenario_.model, layout, number, scenario_.execution.kv_dtype)
             .per_token);
   }
+  config.adapters = adapter_limits(scenario_);
   if (scenario_.engine.speculative) {
     const std::span<const GpuId> last = placement.back();
     DraftPricer* pricer = draft_pricer_for(
@@ -220,7 +223,8 @@ void DeployedEngine::start_replicas(const PoolPart& part, Platform& platform, Ti
 }
 
 AttentionRanks DeployedEngine::start_engines() {
-  const SchedulerLimits& limits = scenario_.engine;
+  SchedulerLimits limits = scenario_.engine;
+  if (scenario_.execution.lora) limits.adapters_max = scenario_.execution.lora->adapters_max;
   const std::shared_ptr<KvStore> store = stores_->for_start();
   AttentionRanks ranks(store);
   for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
@@ -243,6 +247,12 @@ PrefixTotals DeployedEngine::prefixes() const {
 HostTotals DeployedEngine::host() const {
   HostTotals totals;
   for (const auto& replica : replicas_) totals += replica->host_totals();
+  return totals;
+}
+
+AdapterTotals DeployedEngine::adapters() const {
+  AdapterTotals totals;
+  for (const auto& replica : replicas_) totals += replica->adapter_totals();
   return totals;
 }
 
@@ -272,11 +282,12 @@ PriceTotals DeployedEngine::totals() const {
   for (const DraftEntry& entry : draft_pricers_) {
     if (entry.pricer != nullptr) entry.pricer->add_to(totals);
   }
-  Seconds communication, host, copies;
+  Seconds communication, host, copies, adapters;
   for (const auto& replica : replicas_) {
     totals.transfers_priced += replica->sends_priced();
     totals.transfers_shared += replica->sends_shared();
     copies += replica->copy_wait();
+    adapters += replica->adapter_wait();
     communication += replica->shared_communication();
     host += replica->host().waited();
     totals.host_work += replica->host().worked();
@@ -284,6 +295,7 @@ PriceTotals DeployedEngine::totals() const {
   add_time(totals, "shared_communication", communication);
   add_time(totals, "host", host);
   add_time(totals, "kv_copy", copies);
+  add_time(totals, "adapter_load", adapters);
   return totals;
 }
 

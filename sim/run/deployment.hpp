@@ -47,6 +47,7 @@ class DeployedEngine {
   [[nodiscard]] PrefixTotals prefixes() const;
   [[nodiscard]] HostTotals host() const;
   [[nodiscard]] const KvStores& kv_stores() const { return *stores_; }
+  [[nodiscard]] AdapterTotals adapters() const;
   /// Of all replicas; empty without speculation.
   [[nodiscard]] SpeculationTotals speculation() const;
   /// GPU time by kernel family (communication and host time included), and launches by origin.

@@ -82,6 +82,7 @@ std::vector<NamedCount> memory_pieces(const DeployedEngine& engine) {
   add("capacity", plan.capacity);
   add("weights", plan.weights - plan.draft_weights);
   add("draft_weights", plan.draft_weights);
+  add("adapters", plan.adapters);
   add("kv_cache", kv);
   add("activations", plan.activations);
   add("cuda_graphs", plan.graphs);

@@ -196,6 +196,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
       check_fit(pool.scenario, diagnostics);
       check_autoscaler(pool.scenario, diagnostics);
       check_prefix_blocks(pool.scenario, diagnostics);
+      check_adapters(pool.scenario, diagnostics);
       check_host_memory(pool.scenario, diagnostics);
       check_kv_format(pool.scenario, diagnostics);
     }

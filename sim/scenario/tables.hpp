@@ -70,6 +70,11 @@ std::string resolve_path(const std::string& name, const SourcePosition& position
 std::string resolve_model(const std::string& name, const SourcePosition& position,
                           const ScenarioOptions& options);
 
+/// [engine.lora], a table within.
+void read_lora_table(TableReader& engine, Scenario& scenario);
+/// Reports requests that ask for adapters of an engine that has none.
+void check_adapters(const Scenario& scenario, Diagnostics& diagnostics);
+
 /// What is left of the table are the variant's options; sim/run checks them when it builds it.
 void take_options(TableReader& table, VariantChoice& choice);
 /// The way back.
@@ -92,6 +97,7 @@ KeyTable cluster_key_table();
 KeyTable deployment_key_table();
 KeyTable engine_key_table();
 KeyTable kv_store_key_table();
+KeyTable lora_key_table();
 KeyTable speculative_key_table();
 KeyTable pool_key_table();
 KeyTable front_end_key_table();

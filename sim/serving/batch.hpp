@@ -2,6 +2,7 @@
 // are priced from.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct BatchEntry {
 
 struct Batch {
   std::vector<BatchEntry> entries;
+  std::vector<std::uint32_t> adapters;  // of its sequences, each once, in order of first use
   BatchShape shape;
   Seconds scheduled_at;
   Seconds host_delay;           // by how much the CPU makes the step longer
@@ -33,8 +35,10 @@ struct Batch {
 
   void clear() {
     entries.clear();
+    adapters.clear();
     admissions = 0;
     shape.tokens = shape.logit_rows = 0;
+    shape.adapters = shape.adapted_tokens = 0;
     shape.attention.prefill = shape.attention.decode = {};
     shape.attention.sequences.clear();
     drafting = {};
@@ -55,6 +59,7 @@ struct Batch {
     sums.add(slice);
     if (lists_sequences) shape.attention.sequences.push_back(slice);
     shape.tokens += new_tokens;
+    if (sequence.adapter) use_adapter(*sequence.adapter, new_tokens);
     shape.logit_rows += samples ? 1 + verified : 0;
     if (samples && drafts_max > 0) add_drafting(slice.context_tokens);
     if (sequence.record.scheduled < Seconds(0.0)) {
@@ -65,6 +70,13 @@ struct Batch {
   }
 
  private:
+  void use_adapter(std::uint32_t adapter, std::int64_t new_tokens) {
+    shape.adapted_tokens += new_tokens;
+    if (std::ranges::find(adapters, adapter) != adapters.end()) return;
+    adapters.push_back(adapter);
+    ++shape.adapters;
+  }
+
   void add_drafting(std::int64_t context_tokens) {
     const SequenceSlice slice{1, context_tokens};
     drafting.attention.decode.add(slice);

@@ -64,6 +64,7 @@ const std::vector<ReplicaStatus>& Fleet::candidates() {
       member.seen.running = ranks.running();
       member.seen.kv_used =
           static_cast<double>(ranks.blocks_used()) / static_cast<double>(ranks.blocks());
+      member.seen.adapters = member.replica->adapters_held();
       member.seen_at = now;
     }
     member.seen.outstanding = member.outstanding;

@@ -6,8 +6,32 @@ void IterationScheduler::next_batch(Seconds now, Batch& batch) {
   now_ = now;
   budget_ = limits_.batch_tokens_max;
   has_preempted_ = false;
-  for (; !joining_.empty() && has_slot(); joining_.pop_front()) let_run(*joining_.front());
+  adapters_.clear();
+  for (const Sequence* sequence : running_) note_adapter(*sequence);
+  for (; !joining_.empty() && has_slot() && has_adapter_slot(*joining_.front());
+       joining_.pop_front()) {
+    note_adapter(*joining_.front());
+    let_run(*joining_.front());
+  }
   fill(batch);
+  for (; !passed_over_.empty(); passed_over_.pop_back()) waiting_.push_front(passed_over_.back());
+}
+
+bool IterationScheduler::has_adapter_slot(const Sequence& sequence) const {
+  return limits_.adapters_max == 0 || !sequence.adapter ||
+         std::ssize(adapters_) < limits_.adapters_max ||
+         std::ranges::find(adapters_, *sequence.adapter) != adapters_.end();
+}
+
+void IterationScheduler::note_adapter(const Sequence& sequence) {
+  if (limits_.adapters_max == 0 || !sequence.adapter) return;
+  if (std::ranges::find(adapters_, *sequence.adapter) == adapters_.end())
+    adapters_.push_back(*sequence.adapter);
+}
+
+void IterationScheduler::pass_over_adapters() {
+  for (; !waiting_.empty() && !has_adapter_slot(*waiting_.front()); waiting_.pop_front())
+    passed_over_.push_back(waiting_.front());
 }
 
 void IterationScheduler::remove(Sequence& sequence) {
@@ -46,6 +70,7 @@ bool IterationScheduler::admit_front(const KvEntry& entry, std::int64_t tokens,
   if (!preempter_.let_in(sequence, entry, tokens, reserved_tokens)) return false;
   waiting_.pop_front();
   running_.push_back(&sequence);
+  note_adapter(sequence);
   schedule(sequence, tokens, batch);
   return true;
 }

@@ -46,6 +46,9 @@ class IterationScheduler : public Scheduler {
   virtual void forget(Sequence& sequence) { (void)sequence; }
 
   [[nodiscard]] bool has_slot() const { return running() < limits_.sequences_max; }
+  /// Sets those at the front of the queue aside, until the step is filled, for whose adapters the
+  /// GPU has no slot, so that others pass them (vLLM's skipped requests).
+  void pass_over_adapters();
   [[nodiscard]] std::int64_t budget() const { return budget_; }
   void lower_budget(std::int64_t tokens) { budget_ = std::min(budget_, tokens); }
   [[nodiscard]] Seconds now() const { return now_; }
@@ -79,7 +82,13 @@ class IterationScheduler : public Scheduler {
   std::deque<Sequence*> waiting_;   // the next first
 
  private:
+  /// Whether `sequence` could run beside those that do.
+  [[nodiscard]] bool has_adapter_slot(const Sequence& sequence) const;
+  void note_adapter(const Sequence& sequence);
+
   std::deque<Sequence*> joining_;  // with blocks, for want of a slot
+  std::vector<Sequence*> passed_over_;
+  std::vector<std::uint32_t> adapters_;  // of those that run
   Seconds now_;
   std::int64_t budget_ = 0;
   bool has_preempted_ = false;

@@ -158,14 +158,14 @@ Bytes kv_budget(const MemoryPlan& plan, const MemoryLimits& limits) {
     case MemoryRule::of_total:
       break;
     case MemoryRule::static_fraction:
-      return limits.memory_utilization * free_at_start - plan.weights;
+      return limits.memory_utilization * free_at_start - plan.weights - plan.adapters;
     case MemoryRule::of_free:
       return limits.memory_utilization *
-             (free_at_start - plan.weights - plan.activations - plan.runtime);
+             (free_at_start - plan.weights - plan.adapters - plan.activations - plan.runtime);
   }
   const Bytes graphs = limits.graphs_in_share ? plan.graphs : Bytes(0.0);
-  return limits.memory_utilization * plan.usable() - plan.weights - plan.activations -
-         plan.runtime - plan.communication - graphs;
+  return limits.memory_utilization * plan.usable() - plan.weights - plan.adapters -
+         plan.activations - plan.runtime - plan.communication - graphs;
 }
 
 /// "memory_utilization = 0.9 of 44.4 GiB leaves 40 GiB", by the rule.
@@ -229,6 +229,10 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
     const bool has_draft = stage + 1 == layout.pipeline;
     plan.draft_weights = has_draft ? limits.draft.weights : Bytes(0.0);
     plan.weights += plan.draft_weights;
+    if (execution.lora) {
+      plan.adapters = static_cast<double>(execution.lora->adapters_max) *
+                      StageProgram(model, layout, execution, stage).adapter_bytes();
+    }
     plan.activations = activation_bytes(model, layout, stage, execution, gpu, limits);
     plan.graphs = graph_bytes(model, layout, stage, execution, limits.sequences_max);
     const Bytes draft_kv = has_draft ? limits.draft.kv_per_token : Bytes(0.0);
@@ -244,7 +248,7 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
   }
   fullest.kv_block_all_ranks = block_all_ranks;
   fullest.unused = fullest.usable() - fullest.context - fullest.communication - fullest.weights -
-                   fullest.activations - fullest.runtime - fullest.graphs -
+                   fullest.adapters - fullest.activations - fullest.runtime - fullest.graphs -
                    static_cast<double>(fullest.kv_blocks) * fullest.kv_block;
   return fullest;
 }
@@ -262,7 +266,7 @@ void check_memory(const MemoryPlan& plan, const Transformer& model, const Parall
     throw ConfigError(
         model_position,
         fmt::format(
-            "{} does not fit on {}: each GPU needs {} of weights{}, {} of activations and {} "
+            "{} does not fit on {}: each GPU needs {} of weights{}{}, {} of activations and {} "
             "for runtime and communication, but {}; {} are missing. Raise tensor_parallel "
             "(now {}){} or "
             "pipeline_parallel (now {}), choose a smaller dtype or a GPU with more memory",
@@ -270,6 +274,8 @@ void check_memory(const MemoryPlan& plan, const Transformer& model, const Parall
             plan.draft_weights > Bytes(0.0)
                 ? fmt::format(" ({} of them the draft's)", readable(plan.draft_weights))
                 : "",
+            plan.adapters > Bytes(0.0) ? fmt::format(", {} of adapters", readable(plan.adapters))
+                                       : "",
             readable(plan.activations), readable(plan.runtime + plan.communication),
             share_text(plan, limits), readable(missing), layout.tensor, attention_ranks,
             layout.pipeline));

@@ -36,6 +36,7 @@ struct MemoryPlan {
   Bytes communication;  // NCCL's buffers, those of all-reduce kernels
   Bytes weights;        // table of rotary embeddings and a draft's weights included
   Bytes draft_weights;  // of these
+  Bytes adapters;       // slots of adapters (LoRA), full or not
   Bytes activations;    // of the largest step, sampling included
   Bytes runtime;        // code of kernels, workspaces of libraries
   Bytes graphs;         // CUDA graphs, one a batch size

@@ -21,6 +21,7 @@ Replica::Replica(ReplicaConfig config, Platform& platform, EngineStart start_eng
       stage_busy_(stage_count()),
       stage_queue_(stage_count()),
       host_(config_.host) {
+  forget_adapters();
   for (Slot& slot : slots_) {
     slot.batches.resize(ranks_.size());
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -103,6 +104,7 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
   sequence.priority = request.priority;
   sequence.tenant = request.tenant;
   sequence.tenant_weight = request.tenant_weight;
+  sequence.adapter = request.adapter;
   sequence.delivered = record.output_tokens;
   sequence.last_token = record.last_token;
   sequence.has_ended = false;
@@ -215,6 +217,8 @@ void Replica::reset() {
   past_prefixes_ = prefix_totals();
   past_host_ = host_totals();
   ranks_ = start_engines_();
+  past_adapters_ = adapter_totals();
+  forget_adapters();
   sequences_.clear();
   free_sequences_.clear();
   front_end_queue_.clear();
@@ -236,6 +240,24 @@ PrefixTotals Replica::prefix_totals() const {
   PrefixTotals totals = ranks_.prefix_totals();
   totals += past_prefixes_;
   return totals;
+}
+
+void Replica::forget_adapters() {
+  adapters_.clear();
+  if (config_.adapters.on_gpu > 0) adapters_.assign(ranks_.size(), AdapterCache(config_.adapters));
+}
+
+AdapterTotals Replica::adapter_totals() const {
+  AdapterTotals totals = past_adapters_;
+  for (const AdapterCache& rank : adapters_) totals += rank.totals();
+  return totals;
+}
+
+std::vector<std::uint32_t> Replica::adapters_held() const {
+  std::vector<std::uint32_t> held;
+  for (const AdapterCache& rank : adapters_)
+    held.insert(held.end(), rank.on_gpu().begin(), rank.on_gpu().end());
+  return held;
 }
 
 /// The room is as large as before.

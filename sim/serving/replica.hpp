@@ -15,6 +15,7 @@
 #include "kernels/communication/comm_groups.hpp"
 #include "sim/metrics/timeline.hpp"
 #include "sim/platform/platform.hpp"
+#include "sim/serving/adapter_cache.hpp"
 #include "sim/serving/attention_ranks.hpp"
 #include "sim/serving/host_clock.hpp"
 #include "sim/serving/kv_port.hpp"
@@ -52,6 +53,7 @@ struct ReplicaConfig {
   std::vector<int> layers;       // by stage
   HostCopies host_copies = HostCopies::layer_wise;
   std::optional<Speculation> speculation = {};
+  AdapterLimits adapters = {};  // of each attention rank
 };
 
 /// Makes a replica's engines with empty caches: once, and again whenever it starts anew.
@@ -106,6 +108,11 @@ class Replica final : public EventHandler {
   [[nodiscard]] std::int64_t sends_shared() const { return sends_shared_; }
   /// By which steps were longer because of copies to and from the host.
   [[nodiscard]] Seconds copy_wait() const { return copy_wait_; }
+  /// And because adapters had to be loaded.
+  [[nodiscard]] Seconds adapter_wait() const { return adapter_wait_; }
+  [[nodiscard]] AdapterTotals adapter_totals() const;
+  /// Adapters in GPU memory, on any attention rank, in no particular order but always the same.
+  [[nodiscard]] std::vector<std::uint32_t> adapters_held() const;
   /// Null without speculation.
   [[nodiscard]] const SpeculationTotals* speculation() const {
     return config_.speculation ? &config_.speculation->acceptance.totals() : nullptr;
@@ -150,6 +157,7 @@ class Replica final : public EventHandler {
   /// changes who runs and what is held ends with it.
   void count_load();
   [[nodiscard]] ReplicaLoad load_now() const;
+  void forget_adapters();
   void handle(std::uint64_t tag);
   /// Takes a request, or ends it at once.
   void admit(Sequence& sequence, const Request& request);
@@ -169,6 +177,8 @@ class Replica final : public EventHandler {
   [[nodiscard]] StagePrice price(std::size_t stage, const Slot& slot);
   void tell_observer(std::size_t stage, const Slot& slot, const ReplicaLoad& load);
   [[nodiscard]] Seconds host_delay(const Slot& slot);
+  /// Until the adapters of the step are on the GPUs; ranks load theirs at the same time.
+  Seconds load_adapters(const Slot& slot);
   Seconds price_drafts(Slot& slot);
   void start_stage(std::size_t stage, std::size_t slot);
   void start_copies(std::size_t stage, std::size_t slot);
@@ -209,6 +219,8 @@ class Replica final : public EventHandler {
   Platform& platform_;
   EngineStart start_engines_;
   AttentionRanks ranks_;
+  std::vector<AdapterCache> adapters_;  // by attention rank; empty: there are none
+  AdapterTotals past_adapters_;
   PrefixTotals past_prefixes_;  // of caches that were lost
   HostTotals past_host_;
   Timeline& timeline_;
@@ -231,7 +243,7 @@ class Replica final : public EventHandler {
   std::deque<Sequence*> front_end_queue_;  // null: was cancelled there
   Seconds front_end_free_;                 // when it has handed over all of these
   std::vector<Sequence*> arrivals_;  // came while an asynchronous engine had scheduled already
-  Seconds shared_communication_, copy_wait_;
+  Seconds shared_communication_, copy_wait_, adapter_wait_;
   std::int64_t sends_priced_ = 0, sends_shared_ = 0;
   ReplicaLoad load_;  // since
   Seconds load_since_;

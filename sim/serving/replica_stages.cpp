@@ -54,6 +54,14 @@ Seconds Replica::host_delay(const Slot& slot) {
   return host_.delay(platform_.now(), slot.price.time, work);
 }
 
+Seconds Replica::load_adapters(const Slot& slot) {
+  Seconds longest;
+  for (std::size_t rank = 0; rank < adapters_.size(); ++rank)
+    longest = std::max(longest, adapters_[rank].use(slot.batches[rank].adapters));
+  adapter_wait_ += longest;
+  return longest;
+}
+
 void Replica::start_stage(std::size_t stage, std::size_t slot_index) {
   Slot& slot = slots_[slot_index];
   stage_busy_[stage] = true;
@@ -78,7 +86,7 @@ void Replica::compute(std::size_t stage, std::size_t slot_index) {
   Seconds time = slot.price.overlap ? Seconds(0.0) : slot.price.time + slot.draft_time;
   Seconds delay;
   if (stage == 0) {
-    delay = host_delay(slot);
+    delay = host_delay(slot) + load_adapters(slot);
     for (Batch& batch : slot.batches) batch.host_delay = delay;
     time += delay;
   }

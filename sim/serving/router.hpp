@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
@@ -17,8 +18,9 @@ struct ReplicaStatus {
   ReplicaId id;
   std::int64_t outstanding = 0;  // requests sent there that have not ended: the front end counts
   // What the engine says of itself; up to the fleet's status_interval old.
-  std::int64_t waiting = 0, running = 0;  // sequences
-  double kv_used = 0.0;                   // share of its KV blocks, 0 to 1
+  std::int64_t waiting = 0, running = 0;     // sequences
+  double kv_used = 0.0;                      // share of its KV blocks, 0 to 1
+  std::vector<std::uint32_t> adapters = {};  // in GPU memory
 };
 
 class Router {

@@ -24,6 +24,9 @@ class Scheduler {
     return true;
   }
 
+  /// Whether it keeps to SchedulerLimits::adapters_max.
+  [[nodiscard]] virtual bool minds_adapters() const { return false; }
+
   /// A new sequence waits. It must be able to fit the KV cache alone, and can_serve.
   virtual void enqueue(Sequence& sequence) = 0;
 

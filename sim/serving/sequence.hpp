@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "sim/metrics/request_metrics.hpp"
@@ -20,6 +21,7 @@ struct Sequence {
   int priority = 0;  // lower goes first, for schedulers that look at it
   int tenant = 0;    // whose it is, for schedulers that share among tenants
   double tenant_weight = 1.0;
+  std::optional<std::uint32_t> adapter;
   /// Tokens whose keys and values are in the cache or being computed by a step in flight. It is
   /// advanced when a step is scheduled; preemption sets it back to 0. Drafted tokens in the step
   /// count; those that are rejected are taken off again.

@@ -39,7 +39,8 @@ void StagePricer::append_kernels(std::span<const BatchShape> ranks,
   for (const BatchShape& rank : ranks) {
     if (rank.tokens == 0) continue;
     std::vector<PricedKernel> own;
-    const Seconds time = append_kernels(rank, StagePart::local, own);
+    const Seconds time =
+        append_kernels(rank, StagePart::local, own) + append_kernels(rank, StagePart::adapted, own);
     if (time <= longest) continue;
     longest = time;
     slowest = std::move(own);

@@ -162,7 +162,21 @@ StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
   add(step, pass);
   add_slots(step, pass);
   if (simulates_private()) pass.order.add(step.course, slot_prices_);
+  add_adapted(adapted_template_for(batch), pass);
   return pass;
+}
+
+StagePricer::Template* StagePricer::adapted_template_for(const BatchShape& batch) {
+  if (batch.adapters == 0) return nullptr;
+  return &template_for(routed_[drawn_].adapted_template_of,
+                       template_key(batch.adapted_tokens, batch.adapters, false), batch,
+                       StagePart::adapted);
+}
+
+void StagePricer::add_adapted(Template* adapted, Pass& pass) {
+  if (adapted == nullptr) return;
+  add(*adapted, pass);
+  if (simulates_private()) pass.order.add(adapted->course, {});
 }
 
 BatchShape StagePricer::joint_shape(std::span<const BatchShape> ranks) {
@@ -178,7 +192,7 @@ BatchShape StagePricer::joint_shape(std::span<const BatchShape> ranks) {
 
 StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   const BatchShape all = joint_shape(ranks);
-  Template* slowest = nullptr;
+  Template *slowest = nullptr, *slowest_adapted = nullptr;
   Seconds longest;
   std::vector<Prediction> slowest_slots;
   for (const BatchShape& rank : ranks) {
@@ -186,9 +200,12 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
     Template& step =
         template_for(routed_[drawn_].template_of, template_key(rank.tokens, rank.logit_rows, false),
                      rank, StagePart::local);
-    const Seconds time = step.fixed_time + price_slots(step, rank.attention);
+    Template* adapted = adapted_template_for(rank);
+    const Seconds time = step.fixed_time + price_slots(step, rank.attention) +
+                         (adapted != nullptr ? adapted->fixed_time : Seconds(0.0));
     if (slowest != nullptr && time <= longest) continue;
     slowest = &step;
+    slowest_adapted = adapted;
     longest = time;
     slowest_slots = slot_prices_;
   }
@@ -198,6 +215,7 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   slot_prices_ = std::move(slowest_slots);
   add_slots(*slowest, pass);
   if (simulates_private()) pass.order.add(slowest->course, slot_prices_);
+  add_adapted(slowest_adapted, pass);
   Template& joint =
       template_for(routed_[drawn_].joint_template_of,
                    template_key(all.stage_tokens, all.stage_tokens_max, exchanges_prompts(all)),
@@ -294,8 +312,10 @@ StagePricer::Template& StagePricer::template_for(TemplateMap& known, std::uint64
 
 StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart part) const {
   // Other batches of as many tokens may have decodes or prompts: their kernels need a slot.
-  for (LoadSums* part : {&batch.attention.decode, &batch.attention.prefill})
-    part->query_tokens = std::max<std::int64_t>(part->query_tokens, 1);
+  for (LoadSums* load : {&batch.attention.decode, &batch.attention.prefill})
+    load->query_tokens = std::max<std::int64_t>(load->query_tokens, 1);
+  // Those of as many tokens may have others, or none: adapters have templates of their own.
+  if (part != StagePart::adapted) batch.adapters = batch.adapted_tokens = 0;
   Template made;
   if (schedule_) {
     made.segments.known.resize(segment_count_);

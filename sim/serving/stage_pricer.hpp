@@ -161,8 +161,9 @@ class StagePricer {
   /// What a routing decides.
   struct Routed {
     StageProgram program;
-    TemplateMap template_of;        // of all or the local part, by (tokens, logit rows)
-    TemplateMap joint_template_of;  // by (tokens of all ranks, of the rank with most)
+    TemplateMap template_of;          // of all or the local part, by (tokens, logit rows)
+    TemplateMap joint_template_of;    // by (tokens of all ranks, of the rank with most)
+    TemplateMap adapted_template_of;  // by (tokens with adapters, adapters)
   };
 
   Pass run(std::span<const BatchShape> ranks);
@@ -178,6 +179,9 @@ class StagePricer {
   Seconds price_slots(Template& step, const AttentionLoad& load);
   void add(Template& step, Pass& pass);
   void add_slots(const Template& step, Pass& pass);
+  /// What adapters add to a rank's batch; nullptr: nothing.
+  Template* adapted_template_for(const BatchShape& batch);
+  void add_adapted(Template* adapted, Pass& pass);
 
   /// Whether the kernel's price follows the attention load and not just the number of tokens.
   [[nodiscard]] static bool follows_load(const KernelCall& call);

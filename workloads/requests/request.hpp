@@ -31,6 +31,7 @@ struct Request {
   int tenant = 0;              // whose it is (Workload::tenants())
   int model = 0;               // which it asks for (Workload::models())
   double tenant_weight = 1.0;  // that tenant's part among others
+  std::optional<std::uint32_t> adapter = std::nullopt;  // (LoRA); nullopt: the base model
   /// After the arrival, if it has not ended then; negative = never. The client gives up waiting for
   /// the answer, or for its first token, or stops reading.
   Seconds timeout{-1.0}, first_token_timeout{-1.0}, cancel_after{-1.0};

@@ -31,7 +31,11 @@ class LimitedTimes {
 class TrafficSource final : public RequestSource {
  public:
   TrafficSource(const Traffic& traffic, const RandomStreams& random)
-      : traffic_(traffic), random_(random), times_(traffic, random), draws_(traffic, random) {}
+      : traffic_(traffic),
+        random_(random),
+        times_(traffic, random),
+        draws_(traffic, random),
+        adapters_(traffic.adapters, random) {}
 
   std::optional<Request> next() override { return next_request(); }
 
@@ -67,6 +71,7 @@ class TrafficSource final : public RequestSource {
     Request request = draws_.next(row);
     request.id = RequestId{static_cast<std::uint32_t>(number)};
     request.arrival = arrival->time;
+    give_adapter(adapters_.next(), request);
     return request;
   }
 
@@ -74,6 +79,7 @@ class TrafficSource final : public RequestSource {
   RandomStreams random_;
   LimitedTimes times_;
   RequestDraws draws_;
+  AdapterDraws adapters_;
 };
 
 }  // namespace

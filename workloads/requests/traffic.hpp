@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "workloads/requests/adapters.hpp"
 #include "workloads/requests/agents.hpp"
 #include "workloads/requests/arrival_process.hpp"
 #include "workloads/requests/length_distribution.hpp"
@@ -30,6 +31,7 @@ struct Traffic {
   std::shared_ptr<const LengthDistribution> prompt_tokens;
   std::shared_ptr<const LengthDistribution> output_tokens;
   RequestClasses classes;
+  AdapterTraffic adapters;
   Patience patience;
   std::shared_ptr<const Trace> trace;  // null if nothing comes from one
   std::optional<Sessions> sessions;    // arrivals are theirs, then, and prompts one turn's part
@@ -63,7 +65,7 @@ class RequestDraws {
   PatienceDraws patience_;
 };
 
-/// A fresh source. Streams: "arrivals" and those of RequestDraws.
+/// A fresh source. Streams: "arrivals", "adapters" and those of RequestDraws.
 std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random);
 
 }  // namespace foretoken

@@ -19,6 +19,7 @@ struct Open {
   std::size_t left = 0;      // calls that have not been answered
   int in_flight = 0;
   bool is_over = false;  // a call failed
+  std::optional<std::uint32_t> adapter = std::nullopt;
 };
 
 class TrajectorySource final : public RequestSource {
@@ -28,7 +29,8 @@ class TrajectorySource final : public RequestSource {
       : limits_(traffic.limits),
         block_tokens_(traffic.prefix_block_tokens),
         times_(transformed(traffic.arrivals->start(random.stream("arrivals")), traffic.transform)),
-        planner_(std::move(planner)) {}
+        planner_(std::move(planner)),
+        adapters_(traffic.adapters, random) {}
 
   std::optional<Request> next() override {
     if (limits_.requests && planned_ >= *limits_.requests) return std::nullopt;
@@ -77,6 +79,7 @@ class TrajectorySource final : public RequestSource {
     Open open;
     open.number = trajectories_++;
     open.plan = planner_->plan(open.number);
+    open.adapter = adapters_.next();
     std::vector<Call>& calls = open.plan.calls;
     FORETOKEN_CHECK(!calls.empty(), "trajectory {} has no calls", open.number);
     if (limits_.requests) {
@@ -119,6 +122,7 @@ class TrajectorySource final : public RequestSource {
     request.prefix_hashes =
         hashes(open.number, call.text, text,
                request.prefix_hashes_cover_output ? text.tokens : request.prompt_tokens);
+    give_adapter(open.adapter, request);
     call_of_.emplace(request.id.value, std::pair(open.number, number));
     ++open.in_flight;
     return request;
@@ -148,6 +152,7 @@ class TrajectorySource final : public RequestSource {
   std::int64_t block_tokens_;
   std::unique_ptr<ArrivalTimes> times_;  // of trajectories
   std::unique_ptr<TrajectoryPlanner> planner_;
+  AdapterDraws adapters_;  // of trajectories
   std::uint64_t trajectories_ = 0;
   std::int64_t planned_ = 0;  // calls
   std::uint32_t issued_ = 0;

@@ -43,7 +43,7 @@ class TrajectoryPlanner {
 };
 
 /// Plays trajectories: arrivals of `traffic` are theirs, its limit of requests counts calls, unsent
-/// ones included. Stream: "arrivals".
+/// ones included. Streams: "arrivals", "adapters".
 std::unique_ptr<RequestSource> play(const Traffic& traffic, const RandomStreams& random,
                                     std::unique_ptr<TrajectoryPlanner> planner);
 

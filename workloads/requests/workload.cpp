@@ -114,6 +114,7 @@ class TrafficWorkload final : public Workload {
   }
 
   int prefix_block_tokens() const override { return traffic_.prefix_block_tokens; }
+  std::int64_t adapters() const override { return traffic_.adapters.count; }
 
   std::vector<std::string> models() const override { return traffic_.classes.models(); }
 
@@ -133,6 +134,7 @@ class TrafficWorkload final : public Workload {
       table.set("prefix_block_tokens", traffic_.prefix_block_tokens);
     }
     traffic_.classes.describe(table);
+    describe(traffic_.adapters, table);
     patience_keys().write(traffic_.patience, table);
     time_transform_keys().write(traffic_.transform, table);
     return table;
@@ -160,6 +162,7 @@ class WorkloadReader {
     read_trajectories();
     read_prefix_blocks();
     traffic_.classes = read_request_classes(table_, catalog_.lengths, traffic_.trace);
+    traffic_.adapters = read_adapters(table_);
     patience_keys().read(table_, traffic_.patience);
     time_transform_keys().read(table_, traffic_.transform);
     table_.finish();
@@ -360,7 +363,8 @@ std::vector<KeyTable> workload_key_tables() {
        {"agents", "table", "", "not set", "",
         "Agents instead of single requests: [workload.agents]."},
        {"system_prompts", "table", "", "not set", "",
-        "Beginnings that prompts share: [workload.system_prompts]."}});
+        "Beginnings that prompts share: [workload.system_prompts]."},
+       adapters_note()});
   add(request_class_notes());
   add(patience_keys().notes());
   add(time_transform_keys().notes());
@@ -382,6 +386,7 @@ std::vector<KeyTable> workload_key_tables() {
   for (KeyTable& table : agent_key_tables()) tables.push_back(std::move(table));
   tables.push_back(system_prompt_key_table());
   for (KeyTable& table : request_class_key_tables()) tables.push_back(std::move(table));
+  tables.push_back(adapters_key_table());
   tables.push_back(cancellation_key_table());
   tables.push_back(diurnal_key_table());
   return tables;

@@ -30,6 +30,8 @@ class Workload {
   [[nodiscard]] virtual std::vector<Tenant> tenants() const { return {}; }
   /// Which models they ask for, by Request::model; empty = the only one.
   [[nodiscard]] virtual std::vector<std::string> models() const { return {}; }
+  /// Adapters that its requests ask for; 0 = all want the base model.
+  [[nodiscard]] virtual std::int64_t adapters() const { return 0; }
   /// The table as resolved: defaults filled in, reads back to the same workload.
   [[nodiscard]] virtual Value resolved() const = 0;
 };

@@ -179,6 +179,7 @@ void read_keys(TableReader& table, const EngineTable& given, Scenario& scenario)
   check_limits(table, given, engine);
   check_memory_keys(table, scenario);
   read_kv_store(table, scenario);
+  read_lora_table(table, scenario);
   check_execution(table, scenario);
 }
 
@@ -259,6 +260,7 @@ Value resolved_engine_table(const Scenario& scenario) {
   }
   if (scenario.engine.kv_store)
     engine.set("kv_store", kv_store_keys().table(*scenario.engine.kv_store));
+  if (scenario.execution.lora) engine.set("lora", lora_keys().table(*scenario.execution.lora));
   append_options(engine, scenario.engine.scheduler.options);
   keep_over_preset(scenario, engine);
   return engine;

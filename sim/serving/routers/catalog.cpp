@@ -4,6 +4,7 @@
 
 namespace foretoken {
 
+Registry<RouterFactory>::Entry adapter_affinity_router();
 Registry<RouterFactory>::Entry kv_load_router();
 Registry<RouterFactory>::Entry least_outstanding_router();
 Registry<RouterFactory>::Entry power_of_two_router();
@@ -19,6 +20,7 @@ Registry<RouterFactory> router_catalog() {
   catalog.add(kv_load_router());
   catalog.add(power_of_two_router());
   catalog.add(prefix_affinity_router());
+  catalog.add(adapter_affinity_router());
   catalog.add(scored_router());
   catalog.add(sticky_router());
   return catalog;

@@ -2,6 +2,7 @@
 // admits waiting ones while the token budget, the sequence limit and KV blocks last. Prefill and
 // decode mix in one batch; a prompt longer than the budget is cut into chunks. When blocks run out
 // the sequence admitted last gives all of its blocks back and is recomputed, or fetched, later.
+// Requests for whose adapter the GPU has no slot are passed by others.
 // Left out: encoder inputs, and concurrent partial prefills of several long prompts. Its priorities
 // are the scheduler "priority".
 
@@ -18,12 +19,15 @@ class VllmV1 final : public MixedBatching {
   VllmV1(const MixedBatchingConfig& config, const SchedulerLimits& limits, KvCache& cache)
       : MixedBatching(config, limits, cache) {}
 
+  [[nodiscard]] bool minds_adapters() const override { return true; }
+
  private:
   void fill(Batch& batch) override {
     // running_ shrinks from the back while this walks: preempted sequences were admitted last.
     for (std::size_t i = 0; i < running_.size() && budget() > 0; ++i) serve_running(i, batch);
-    while (may_admit() && admit_first(batch)) {
-    }
+    do {
+      pass_over_adapters();
+    } while (may_admit() && admit_first(batch));
   }
 };
 

@@ -181,6 +181,15 @@ tensor_parallel = 8
 preset = "vllm-v1"
 speculative = { method = "mtp", drafts = 2, acceptance = 0.7 }
 )"},
+    {"adapters", R"(
+[model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h100-sxm-1"
+[engine]
+preset = "vllm-v1"
+lora = { adapters_max = 8, rank = 32 }
+)"},
     {"pools", R"(
 [model]
 name = "qwen3-32b"

@@ -36,12 +36,12 @@ FlagFate fate_of(const LaunchedScenario& scenario, const std::string& flag) {
 }
 
 TEST(Import, EveryFlagHasAFate) {
-  const LaunchedScenario found =
-      imported("vllm serve Qwen/Qwen3-8B --max-num-seqs 64 --port 1 --enable-lora --such-a-flag 3");
+  const LaunchedScenario found = imported(
+      "vllm serve Qwen/Qwen3-8B --max-num-seqs 64 --port 1 --cpu-offload-gb 4 --such-a-flag 3");
   ASSERT_EQ(found.flags.size(), 4U);
   EXPECT_EQ(fate_of(found, "--max-num-seqs"), FlagFate::set);
   EXPECT_EQ(fate_of(found, "--port"), FlagFate::no_effect);
-  EXPECT_EQ(fate_of(found, "--enable-lora"), FlagFate::not_modelled);
+  EXPECT_EQ(fate_of(found, "--cpu-offload-gb"), FlagFate::not_modelled);
   EXPECT_EQ(fate_of(found, "--such-a-flag"), FlagFate::unknown);
 }
 
@@ -135,6 +135,19 @@ TEST(Import, ExpertsThatAreLaidOutByLoad) {
   EXPECT_THAT(
       table(imported("vllm serve deepseek-ai/DeepSeek-V3 -tp 8 --enable-eplb"), "deployment"),
       Not(HasSubstr("balance_experts")));
+}
+
+TEST(Import, Adapters) {
+  const LaunchedScenario found = imported(
+      "vllm serve Qwen/Qwen3-8B --enable-lora --max-loras 8 --max-cpu-loras 40 "
+      "--lora-modules a=/a b=/b");
+  EXPECT_THAT(table(found, "engine"),
+              HasSubstr(R"("lora":{"adapters_max":8,"host_adapters":40,"rank":16})"));
+  EXPECT_EQ(fate_of(found, "--max-loras"), FlagFate::set);
+  EXPECT_EQ(fate_of(found, "--lora-modules"), FlagFate::not_modelled);
+  const LaunchedScenario without = imported("vllm serve Qwen/Qwen3-8B --max-lora-rank 64");
+  EXPECT_THAT(table(without, "engine"), Not(HasSubstr("lora")));
+  EXPECT_EQ(fate_of(without, "--max-lora-rank"), FlagFate::no_effect);
 }
 
 TEST(Import, DraftsOfEachEngine) {

@@ -30,6 +30,14 @@ TEST(KernelWork, GemmIn16Bit) {
   EXPECT_EQ(work.fma_ops, 0);
 }
 
+// Three adapters' weights, each token's input once, and what is there already read and written.
+TEST(KernelWork, LowRankProductsReadTheirAdaptersOnce) {
+  const KernelWork work = kernel_work(LowRank{.tokens = 100, .adapters = 3, .in = 16, .out = 400});
+  EXPECT_EQ(work.tensor_flops, 2.0 * 100 * 16 * 400);
+  EXPECT_EQ(work.weight_bytes.value(), 3 * 16 * 400 * 2);
+  EXPECT_EQ(work.dram_bytes.value(), (3 * 16 * 400 + 100 * 16 + 2 * 100 * 400) * 2);
+}
+
 TEST(KernelWork, GemmBelow16BitQuantisesItsInput) {
   const KernelWork work = kernel_work(Gemm{100, 200, 300, DType::fp8});
   EXPECT_EQ(work.weight_bytes.value(), 200 * 300);

@@ -57,6 +57,23 @@ TEST(MemoryPlan, LeavesTheRestOfTheShareToBlocks) {
   EXPECT_NO_THROW(check_memory(plan, tiny_model(), {}, gpu, limits, {}, {}));
 }
 
+// Slots are taken from the KV cache, full or not. Of rank 1 an adapter has, in 2 B each: 3 x 8 down
+// and 24 up for QKV, 8 and 8 for the output, 2 x 8 and 32 for gate and up, 16 and 8 for down.
+TEST(MemoryPlan, AdaptersHaveSlots) {
+  ExecutionSettings execution;
+  const MemoryLimits limits{{.batch_tokens_max = 4, .sequences_max = 2},
+                            {.memory_utilization = 0.1}};
+  const GpuSpec gpu = gpu_with(Bytes(10.0 * (runtime + weights + activations + 5'344.0)));
+  execution.lora = LoraSettings{.adapters_max = 3, .rank = 1};
+  const MemoryPlan plan = plan_memory(tiny_model(), {}, execution, gpu, limits);
+  EXPECT_DOUBLE_EQ(plan.adapters.value(), 3 * 2.0 * (48 + 16 + 48 + 24));
+  EXPECT_NEAR(plan.kv_budget.value(), 5'344.0 - plan.adapters.value(), 1e-3);
+  EXPECT_EQ(plan.kv_blocks, 8);
+  execution.lora->targets = LoraTargets::attention;
+  EXPECT_DOUBLE_EQ(plan_memory(tiny_model(), {}, execution, gpu, limits).adapters.value(),
+                   3 * 2.0 * (48 + 16));
+}
+
 // Ranks that share contexts hold so many times the tokens.
 TEST(MemoryPlan, SharedContextsMultiplyTokens) {
   const Transformer model = load_model("deepseek-v3", {});

@@ -60,6 +60,27 @@ TEST(Router, LeastOutstandingTakesTheLowestIdAmongEquals) {
   EXPECT_EQ(router->choose({}, std::vector<ReplicaStatus>{{{0}, 0}, {{1}, 0}}).value, 0U);
 }
 
+TEST(Router, AdapterAffinityGoesWhereTheAdapterIs) {
+  const auto router = make("adapter_affinity", "imbalance_max = 4");
+  std::vector<ReplicaStatus> replicas = with_outstanding({3, 1, 2});
+  replicas[0].adapters = {7};
+  replicas[2].adapters = {7, 9};
+  Request request;
+  EXPECT_EQ(router->choose(request, replicas).value, 1U) << "the base model is everywhere";
+  request.adapter = 7;
+  EXPECT_EQ(router->choose(request, replicas).value, 2U) << "the emptier of two";
+  request.adapter = 9;
+  replicas[2].outstanding = 5;
+  EXPECT_EQ(router->choose(request, replicas).value, 2U);
+  replicas[2].outstanding = 6;
+  EXPECT_EQ(router->choose(request, replicas).value, 1U) << "too far behind the emptiest";
+  // What was sent there is on its way, though the engine does not say so yet.
+  replicas = with_outstanding({0, 3, 1});
+  EXPECT_EQ(router->choose(request, replicas).value, 1U);
+  router->forget({1});
+  EXPECT_EQ(router->choose(request, replicas).value, 0U);
+}
+
 TEST(Router, KvLoadTakesTheShortestQueueThenTheEmptiestCache) {
   const auto router = make("kv_load");
   std::vector<ReplicaStatus> replicas = {
@@ -237,7 +258,8 @@ TEST(Router, AnUnknownNameListsTheKnown) {
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
                  "a.toml:3:1: unknown router 'round_robbin'; did you mean 'round_robin'? Known: "
-                 "round_robin, least_outstanding, kv_load, power_of_two, prefix_affinity, scored, "
+                 "round_robin, least_outstanding, kv_load, power_of_two, prefix_affinity, "
+                 "adapter_affinity, scored, "
                  "sticky");
   }
 }

@@ -50,6 +50,25 @@ class StagePricerTest : public ::testing::Test {
   std::unique_ptr<MemoPredictor> predictor = std::make_unique<MemoPredictor>(roofline(), gpu);
 };
 
+// With the same tokens, other adapters and none: each equals the sum over its kernels. More
+// adapters, and more tokens of theirs, never take less time.
+TEST_F(StagePricerTest, AdaptersAddTheirProducts) {
+  execution.lora = LoraSettings{.adapters_max = 64, .rank = 16};
+  StagePricer pricer(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
+  Seconds last;
+  for (const auto& [adapters, tokens] :
+       std::vector<std::pair<int, int>>{{0, 0}, {1, 1}, {1, 64}, {8, 64}, {64, 64}}) {
+    BatchShape shape = batch(64, 64);
+    shape.adapters = adapters;
+    shape.adapted_tokens = tokens;
+    const Seconds time = pricer.price(shape).time;
+    EXPECT_NEAR(time / plain_sum({}, shape, GroupLinks{}), 1.0, 1e-9) << adapters;
+    EXPECT_GT(time, last) << adapters << " adapters, " << tokens << " tokens";
+    last = time;
+  }
+  EXPECT_LT(pricer.price(batch(64, 64)).time, last);
+}
+
 // Prompts, decodes and both in turn, over one template.
 TEST_F(StagePricerTest, SharedContextsEqualTheSumOverKernels) {
   model = load_model("deepseek-v3", {});

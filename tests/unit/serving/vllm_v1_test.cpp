@@ -77,6 +77,38 @@ TEST(VllmV1, DoesNotAdmitPastARequestThatFindsNoBlocks) {
   EXPECT_THAT(new_tokens(engine.next()), ElementsAre(40));
 }
 
+// One slot: the second sequence waits for the first one's adapter to go, and is passed by one that
+// shares it and by one for the base model; then it is next.
+TEST(VllmV1, PassesOverRequestsWithoutASlotForTheirAdapter) {
+  EngineFixture engine(1000, 16, {.batch_tokens_max = 1000, .sequences_max = 8, .adapters_max = 1});
+  const auto submit = [&](std::int64_t prompt, std::optional<std::uint32_t> adapter) {
+    Sequence sequence;
+    sequence.prompt_tokens = prompt;
+    sequence.output_tokens = 2;
+    sequence.adapter = adapter;
+    engine.submit(sequence);
+  };
+  submit(10, 5);
+  submit(20, 6);
+  submit(30, 5);
+  submit(40, std::nullopt);
+  submit(50, 7);
+  Batch batch = engine.next();
+  EXPECT_THAT(new_tokens(batch), ElementsAre(10, 30, 40));
+  EXPECT_THAT(batch.adapters, ElementsAre(5));
+  EXPECT_EQ(batch.shape.adapters, 1);
+  EXPECT_EQ(batch.shape.adapted_tokens, 40);
+  EXPECT_EQ(engine.scheduler->waiting(), 2);
+  engine.complete(batch);
+  engine.complete(engine.next());
+  batch = engine.next();
+  EXPECT_THAT(new_tokens(batch), ElementsAre(20));
+  EXPECT_THAT(batch.adapters, ElementsAre(6));
+  engine.complete(batch);
+  engine.complete(engine.next());
+  EXPECT_THAT(new_tokens(engine.next()), ElementsAre(50));
+}
+
 TEST(VllmV1, PreemptsTheLastAdmittedAndRecomputesItWithItsOutput) {
   // 4 blocks of 4 tokens. Two sequences of 8 tokens fill them; the first decode needs a third
   // block.

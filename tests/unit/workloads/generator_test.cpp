@@ -345,5 +345,42 @@ TEST(Generate, CallsAddUpToTheLayers) {
   }
 }
 
+// Half of each product on a rank: whole weights down to the rank for what is cut by columns, up
+// from it for what is cut by rows. An adapter of rank 16 has 41,943,040 parameters in all (PEFT).
+TEST(Generate, AdaptersAddTwoProductsToEachTarget) {
+  ExecutionSettings settings;
+  settings.lora = LoraSettings{.adapters_max = 8, .rank = 16};
+  BatchShape batch = batch_of_100();
+  batch.adapters = 3;
+  batch.adapted_tokens = 60;
+  std::vector<std::string> products;
+  for (const KernelCall& call :
+       generate(model("llama-3.1-8b"), {.tensor = 2}, settings, batch, 0)) {
+    if (const auto* product = std::get_if<LowRank>(&call.kernel)) {
+      EXPECT_EQ(product->tokens, 60);
+      EXPECT_EQ(product->adapters, 3);
+      products.push_back(fmt::format("{} to {} x{}", product->in, product->out, call.calls));
+    }
+  }
+  EXPECT_THAT(products,
+              ElementsAre("4096 to 48 x32", "16 to 3072 x32", "2048 to 16 x32", "16 to 4096 x32",
+                          "4096 to 32 x32", "16 to 14336 x32", "7168 to 16 x32", "16 to 4096 x32"));
+  EXPECT_DOUBLE_EQ(StageProgram(model("llama-3.1-8b"), {}, settings, 0).adapter_bytes().value(),
+                   2.0 * 41'943'040);
+  batch.adapters = batch.adapted_tokens = 0;
+  EXPECT_FALSE(
+      contains(generate(model("llama-3.1-8b"), {}, settings, batch, 0), "adapters_shrink"));
+}
+
+// Routed experts have none, and neither have router and LM head.
+TEST(Generate, AdaptersLeaveRoutedExpertsAlone) {
+  ExecutionSettings settings;
+  settings.lora = LoraSettings{};
+  BatchShape batch = batch_of_100();
+  batch.adapters = batch.adapted_tokens = 1;
+  const KernelSequence sequence = generate(model("mixtral-8x7b"), {}, settings, batch, 0);
+  EXPECT_EQ(std::ranges::count(sequence, "adapters_shrink", &KernelCall::role), 2);
+}
+
 }  // namespace
 }  // namespace foretoken

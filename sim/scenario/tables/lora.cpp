@@ -1,0 +1,36 @@
+#include "sim/scenario/tables.hpp"
+
+namespace foretoken {
+
+void read_lora_table(TableReader& engine, Scenario& scenario) {
+  const Value* given = engine.find_table("lora");
+  if (given == nullptr) return;
+  TableReader table(*given, engine.diagnostics(), "engine.lora");
+  LoraSettings& lora = scenario.execution.lora.emplace();
+  lora_keys().read(table, lora);
+  lora.position = given->position;
+  table.expect("host_adapters", lora.host_adapters == 0 || lora.host_adapters >= lora.adapters_max,
+               fmt::format("{} is below adapters_max = {}: the host keeps those on the GPU too",
+                           lora.host_adapters, lora.adapters_max));
+  finish(table);
+  engine.expect("lora", scenario.execution.overlap == Overlap::none,
+                "cannot be combined with overlap = \"two_batch\": halves of a step would each have "
+                "adapters of their own, which is not modelled");
+}
+
+void check_adapters(const Scenario& scenario, Diagnostics& diagnostics) {
+  if (scenario.workload->adapters() == 0 || scenario.execution.lora) return;
+  diagnostics.add(scenario.engine_position,
+                  fmt::format("requests ask for {} adapters ([workload.adapters]), and the engine "
+                              "serves none; add [engine.lora] with adapters_max and rank",
+                              scenario.workload->adapters()));
+}
+
+KeyTable lora_key_table() {
+  return {"engine.lora", "",
+          "Adapters (LoRA) that are served beside the model; which requests ask for them is "
+          "[workload.adapters].",
+          lora_keys().notes()};
+}
+
+}  // namespace foretoken
