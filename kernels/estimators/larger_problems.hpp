@@ -9,12 +9,11 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "kernels/estimators/estimator.hpp"
-#include "kernels/estimators/problem_size.hpp"
+#include "kernels/estimators/size_lattice.hpp"
 
 namespace foretoken {
 
@@ -33,12 +32,6 @@ class LargerProblems {
                             double alone, const Ask& ask) const;
 
  private:
-  using Point = std::array<int, size_axes_max>;  // steps above size 1
-  struct Node {
-    Price own;                     // 0: nobody prices so large a problem
-    std::optional<double> excess;  // logarithm; nothing: not asked for yet
-  };
-  using Layer = std::map<Point, Node>;
   // Not noexcept on purpose: libstdc++ then stores each node's hash instead of recomputing it.
   struct Hash {
     std::size_t operator()(const Kernel& kernel) const { return kernel_hash(kernel); }
@@ -46,13 +39,14 @@ class LargerProblems {
   struct Part {
     const EstimatorFamily* family;
     GpuSpec gpu;
-    std::unordered_map<Kernel, Layer, Hash> layers;  // by the kernel with the least problem
+    std::unordered_map<Kernel, SizeLattice, Hash> layers;  // by the kernel with the least problem
   };
   class Search;
 
-  Layer& layer_of(const EstimatorFamily& family, const Kernel& kernel, const GpuSpec& gpu) const;
+  SizeLattice& layer_of(const EstimatorFamily& family, const Kernel& kernel, const GpuSpec& gpu,
+                        std::size_t axes) const;
 
-  // A memo is no state that shows: share_kept() answers the same with and without it.
+  // A memo is no state that shows: held() answers the same with and without it.
   mutable std::vector<Part> parts_;
 };
 

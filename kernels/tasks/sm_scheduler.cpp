@@ -22,13 +22,19 @@ constexpr double shared_reserved_cta = 1024;  // bytes the driver keeps of each 
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+/// Values, not references: a task that a store could change would be read again for each SM.
+void add(SmLoad& sm, const Task task) {
+  Task& sum = sm.sum;
+  sum = {sum.tensor_ops + task.tensor_ops, sum.fma_ops + task.fma_ops, sum.xu_ops + task.xu_ops,
+         sum.bytes_loaded + task.bytes_loaded};
+  ++sm.tasks;
+}
+
 void add(SmLoad& sm, const Task& task, std::int64_t count) {
   const auto times = static_cast<double>(count);
-  sm.sum.tensor_ops += times * task.tensor_ops;
-  sm.sum.fma_ops += times * task.fma_ops;
-  sm.sum.xu_ops += times * task.xu_ops;
-  sm.sum.bytes_loaded += times * task.bytes_loaded;
-  sm.tasks += count;
+  add(sm, {times * task.tensor_ops, times * task.fma_ops, times * task.xu_ops,
+           times * task.bytes_loaded});
+  sm.tasks += count - 1;
 }
 
 /// Hands tasks out to SMs in turn, runs of equal tasks at a time.
@@ -43,19 +49,17 @@ class RoundRobin {
       count %= size;
     }
     for (; count > 0; --count) {
-      add(sms_[next_], task, 1);
+      add(sms_[next_], task);
       if (++next_ == sms_.size()) next_ = 0;
     }
   }
 
   /// What every SM got in whole laps.
   void finish() {
+    if (every_.tasks == 0) return;
     for (SmLoad& sm : sms_) {
-      sm.sum.tensor_ops += every_.sum.tensor_ops;
-      sm.sum.fma_ops += every_.sum.fma_ops;
-      sm.sum.xu_ops += every_.sum.xu_ops;
-      sm.sum.bytes_loaded += every_.sum.bytes_loaded;
-      sm.tasks += every_.tasks;
+      add(sm, every_.sum);
+      sm.tasks += every_.tasks - 1;
     }
   }
 
@@ -125,7 +129,7 @@ void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, std::size_t 
       left = group->count;
     }
     --left;
-    add(*sms_of[slot], group->task, 1);
+    add(*sms_of[slot], group->task);
     return *group_ticks;
   });
 }
@@ -156,7 +160,7 @@ void place_pass(const Launch& launch, LeastLoadedHeap& heap, std::vector<SmLoad>
   for (std::size_t i = 0; i < launch.tasks.size(); ++i) {
     const TaskGroup& group = launch.tasks[i];
     for (std::int64_t left = group.count; left > 0; --left) {
-      add(ctas[heap.give(launch.costs[i])], group.task, 1);
+      add(ctas[heap.give(launch.costs[i])], group.task);
     }
   }
 }
@@ -250,19 +254,18 @@ SmSchedule schedule(const Launch& launch, const GpuSpec& gpu) {
 }
 
 LoadSummary summarise(const SmSchedule& schedule) {
-  LoadSummary result;
+  Task total, busiest;
+  std::int64_t busiest_tasks = 0;
   for (const SmLoad& sm : schedule.sms) {
-    result.total.tensor_ops += sm.sum.tensor_ops;
-    result.total.fma_ops += sm.sum.fma_ops;
-    result.total.xu_ops += sm.sum.xu_ops;
-    result.total.bytes_loaded += sm.sum.bytes_loaded;
-    result.busiest.tensor_ops = std::max(result.busiest.tensor_ops, sm.sum.tensor_ops);
-    result.busiest.fma_ops = std::max(result.busiest.fma_ops, sm.sum.fma_ops);
-    result.busiest.xu_ops = std::max(result.busiest.xu_ops, sm.sum.xu_ops);
-    result.busiest.bytes_loaded = std::max(result.busiest.bytes_loaded, sm.sum.bytes_loaded);
-    result.busiest_tasks = std::max(result.busiest_tasks, sm.tasks);
+    const Task own = sm.sum;
+    total = {total.tensor_ops + own.tensor_ops, total.fma_ops + own.fma_ops,
+             total.xu_ops + own.xu_ops, total.bytes_loaded + own.bytes_loaded};
+    busiest = {std::max(busiest.tensor_ops, own.tensor_ops), std::max(busiest.fma_ops, own.fma_ops),
+               std::max(busiest.xu_ops, own.xu_ops),
+               std::max(busiest.bytes_loaded, own.bytes_loaded)};
+    busiest_tasks = std::max(busiest_tasks, sm.tasks);
   }
-  return result;
+  return {total, busiest, busiest_tasks};
 }
 
 }  // namespace foretoken

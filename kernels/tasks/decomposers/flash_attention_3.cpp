@@ -4,6 +4,7 @@
 // parts as its length deserves. Rules: flash-attention's hopper/ folder, 2025 (tile_size.h,
 // heuristics.h, flash_prepare_scheduler.cu). FlashAttention-4 is priced by the same plan.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kernels/tasks/decomposers/decomposer.hpp"
@@ -39,16 +40,18 @@ Fa3Tile fa3_tile(const Attention& kernel, bool is_causal) {
 std::int64_t fa3_splits(std::int64_t ctas, std::int64_t sms, std::int64_t key_blocks) {
   if (static_cast<double>(ctas) >= 0.8 * static_cast<double>(sms) || key_blocks <= 4) return 1;
   const std::int64_t most = std::min({fa3_splits_max, sms, key_blocks});
-  const auto fills = [&](std::int64_t splits) {
-    const double waves = static_cast<double>(ctas * splits) / static_cast<double>(sms);
-    return waves / std::ceil(waves);
-  };
+  std::array<double, fa3_splits_max> fills;  // of the last wave, by splits less 1
   double best = 0;
-  for (std::int64_t splits = 1; splits <= most; ++splits) best = std::max(best, fills(splits));
-  for (std::int64_t splits = 1; splits <= most; ++splits) {
-    if (fills(splits) >= 0.85 * best) return splits;
+  for (std::int64_t splits = 1, waves = 1; splits <= most; ++splits) {
+    while (waves * sms < ctas * splits) ++waves;
+    const double exact = static_cast<double>(ctas * splits) / static_cast<double>(sms);
+    double& fill = fills[static_cast<std::size_t>(splits - 1)];
+    fill = exact / static_cast<double>(waves);
+    best = std::max(best, fill);
   }
-  return 1;
+  const auto* const enough =
+      std::find_if(fills.begin(), fills.begin() + most, [&](double f) { return f >= 0.85 * best; });
+  return enough - fills.begin() + 1;
 }
 
 class Fa3 {
@@ -95,9 +98,10 @@ class Fa3 {
     std::int64_t blocks_longest = 1;
     double total = 0;
     for (const SliceRun& run : runs_) {
-      tiles_longest = std::max(tiles_longest, tiles(run.slice));
-      blocks_longest = std::max(blocks_longest, blocks(run.slice));
-      total += static_cast<double>(run.count * tiles(run.slice) * blocks(run.slice));
+      const std::int64_t own_tiles = tiles(run.slice), own_blocks = blocks(run.slice);
+      tiles_longest = std::max(tiles_longest, own_tiles);
+      blocks_longest = std::max(blocks_longest, own_blocks);
+      total += static_cast<double>(run.count * own_tiles * own_blocks);
     }
     splits_bound_ = fa3_splits(kernel_.kv_heads * tiles_longest, gpu_.sm_count, blocks_longest);
     blocks_sm_ = std::max<std::int64_t>(
@@ -105,6 +109,7 @@ class Fa3 {
   }
 
   [[nodiscard]] std::int64_t splits(const SequenceSlice& slice) const {
+    if (splits_bound_ == 1 || blocks_sm_ * tile_.key >= slice.context_tokens) return 1;
     return std::max<std::int64_t>(1, std::min(ceil_div(blocks(slice), blocks_sm_), splits_bound_));
   }
 
@@ -124,25 +129,28 @@ class Fa3 {
     launch.tasks.reserve(runs_.size());
     merges_.reserve(runs_.size());
     for (const SliceRun& run : runs_) {
+      const std::int64_t parts = splits(run.slice);
       one.clear();
-      append_sequence(run.slice, cost, one);
+      append_sequence(run.slice, parts, cost, one);
       append_list(launch.tasks, one, run.count);
-      merges_.push_back(
-          {run.count * run.slice.query_tokens * kernel_.query_heads, splits(run.slice)});
-      is_split_ = is_split_ || splits(run.slice) > 1;
+      merges_.push_back({run.count * run.slice.query_tokens * kernel_.query_heads, parts});
+      is_split_ = is_split_ || parts > 1;
     }
     return launch;
   }
 
   /// Longest tile first where a causal mask makes them unequal.
-  void append_sequence(const SequenceSlice& slice, const AttentionTile& cost,
+  void append_sequence(const SequenceSlice& slice, std::int64_t parts, const AttentionTile& cost,
                        std::vector<TaskGroup>& out) const {
-    const std::int64_t parts = splits(slice);
     for (std::int64_t t = tiles(slice); t-- > 0;) {
       const std::int64_t end =
           std::min(slice.query_tokens, ceil_div((t + 1) * tile_.query, group_));
       const KeySpan seen =
           visible_keys(slice, t * tile_.query / group_, end, kernel_.causal, kernel_.window);
+      if (parts == 1) {
+        append_tasks(out, attention_task(cost, seen.size()), 1);
+        continue;
+      }
       const std::int64_t share = ceil_div(ceil_div(seen.size(), tile_.key), parts) * tile_.key;
       for (std::int64_t part = 0; part < parts; ++part) {
         const std::int64_t begin = seen.begin + part * share;

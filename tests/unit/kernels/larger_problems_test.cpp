@@ -48,6 +48,35 @@ TEST_F(HeldPrices, AreHalfWayBetweenDearestSmallerAndCheapestLarger) {
   EXPECT_NEAR(held(RmsNorm{8192, 4096}, sagging), 4096, 1e-6);
 }
 
+TEST_F(HeldPrices, AskForEachPointOnce) {
+  int asked = 0;
+  const auto counted = [&](const Kernel& kernel) {
+    ++asked;
+    return sagging(kernel);
+  };
+  // A third of 64 tokens and three times as many end the walks: 21 (step 35 of the lattice) and 197
+  // (step 61). The kernel itself is asked for beside them.
+  held(RmsNorm{64, 4096}, counted);
+  EXPECT_EQ(asked, 1 + 27);
+  held(RmsNorm{64, 4096}, counted);
+  EXPECT_EQ(asked, 2 + 27);
+}
+
+TEST(SizeLattice, HasRoomWhereWalksEndAndBeyond) {
+  SizeLattice lattice(2);
+  EXPECT_EQ(lattice.steps_to(8), 12);
+  EXPECT_EQ(lattice.size_at(12), 8);
+  EXPECT_EQ(lattice.end(), 81);  // a million
+  for (const SizeLattice::Point point : {SizeLattice::Point{0, 0}, {80, 80}, {81, 3}, {3, 200}}) {
+    EXPECT_LT(lattice.at(point).price, 0);
+    lattice.at(point).price = point[0] + 1;
+  }
+  EXPECT_EQ(lattice.at({80, 80}).price, 81);
+  EXPECT_EQ(lattice.at({81, 3}).price, 82);
+  EXPECT_EQ(lattice.at({3, 200}).price, 4);
+  EXPECT_LT(lattice.at({80, 79}).price, 0);
+}
+
 TEST_F(HeldPrices, KeepStepsThatFirstOrderTimesHave) {
   const auto plan = [](const Kernel& kernel) {
     const double price = sagging(kernel).price;
