@@ -8,17 +8,20 @@
 namespace foretoken {
 namespace {
 
+/// What varies over states, and what varies over inputs.
+constexpr std::size_t views = 2;
 /// What is chosen by how probable it makes the launches, as logarithms: standard deviations of the
-/// offset, of what varies over states and of the noise, and the length over which it varies, in
+/// offset, of the noise and of what varies over each view, and the lengths over which it varies, in
 /// units of the launches' root mean square distance.
-constexpr std::size_t offset = 0, amplitude = 1, noise = 2, length = 3;
-using Scales = std::array<double, 4>;
+constexpr std::size_t offset = 0, noise = 1, amplitude = 2, length = amplitude + views;
+using Scales = std::array<double, length + views>;
 
-/// Before any launch: 10 % of offset and of what varies, 5 % of noise (layouts held out come out
-/// at 3 to 10 %), all within a factor e; half the launches' distance, within a factor of 1.6.
+/// Before any launch: 10 % of offset and of all that varies, 5 % of noise (layouts held out come
+/// out at 3 to 10 %), all within a factor e; half the launches' distance, within a factor of 1.6.
 /// Guesses from GPUs left out in turn; 50 launches overrule them.
-const Scales expected = {std::log(0.1), std::log(0.1), std::log(0.05), std::log(0.6)};
-constexpr Scales deviations = {1, 1, 1, 0.5};
+const Scales expected = {std::log(0.1),  std::log(0.05),  // offset, noise
+                         std::log(0.07), std::log(0.07), std::log(0.6), std::log(0.6)};
+constexpr Scales deviations = {1, 1, 1, 1, 0.5, 0.5};
 
 /// Degrees of freedom of the noise: heavy tails, since tile choices differ in kind. On the tables
 /// normal noise does as well on average; a launch that was disturbed would mislead it.
@@ -34,8 +37,10 @@ double mean_error(const Eigen::VectorXd& log_errors) {
 /// The launches as a Gaussian process sees them.
 class LaunchProcess {
  public:
-  /// `distances`: squared, in units of their mean.
-  LaunchProcess(Eigen::VectorXd residuals, Eigen::MatrixXd distances)
+  /// Squared, in units of their mean, by view.
+  using Distances = std::array<Eigen::MatrixXd, views>;
+
+  LaunchProcess(Eigen::VectorXd residuals, Distances distances)
       : residuals_(std::move(residuals)),
         distances_(std::move(distances)),
         noise_weights_(Eigen::VectorXd::Ones(residuals_.size())) {}
@@ -62,10 +67,13 @@ class LaunchProcess {
 
  private:
   [[nodiscard]] Eigen::MatrixXd covariance(const Scales& scales) const {
-    const double squared_length = std::exp(2 * scales[length]);
-    Eigen::MatrixXd sum =
-        std::exp(2 * scales[amplitude]) * (-distances_ / (2 * squared_length)).array().exp();
-    sum.array() += std::exp(2 * scales[offset]);
+    const auto size = residuals_.size();
+    Eigen::MatrixXd sum = Eigen::MatrixXd::Constant(size, size, std::exp(2 * scales[offset]));
+    for (std::size_t view = 0; view < views; ++view) {
+      const double squared_length = std::exp(2 * scales[length + view]);
+      sum.array() += std::exp(2 * scales[amplitude + view]) *
+                     (-distances_[view] / (2 * squared_length)).array().exp();
+    }
     sum.diagonal().array() += std::exp(2 * scales[noise]) * noise_weights_.array() + variance_min;
     return sum;
   }
@@ -113,15 +121,15 @@ class LaunchProcess {
   }
 
   Eigen::VectorXd residuals_;
-  Eigen::MatrixXd distances_;
+  Distances distances_;
   Eigen::VectorXd noise_weights_;
   Scales scales_ = expected;
 };
 
-Eigen::MatrixXd squared_distances(const FamilyAdaptation& adaptation, std::size_t count) {
-  const Eigen::Map<const Eigen::MatrixXf> points(adaptation.points.data(),
-                                                 static_cast<Eigen::Index>(adaptation.width),
-                                                 static_cast<Eigen::Index>(count));
+Eigen::MatrixXd squared_distances(const Nearness& near) {
+  const Eigen::Map<const Eigen::MatrixXf> points(near.points.data(),
+                                                 static_cast<Eigen::Index>(near.width),
+                                                 static_cast<Eigen::Index>(near.weights.size()));
   Eigen::MatrixXd squared(points.cols(), points.cols());
   for (Eigen::Index i = 0; i < points.cols(); ++i) {
     squared.col(i) = (points.colwise() - points.col(i)).colwise().squaredNorm().cast<double>();
@@ -129,11 +137,18 @@ Eigen::MatrixXd squared_distances(const FamilyAdaptation& adaptation, std::size_
   return squared;
 }
 
-/// log(time / T) without adaptation, as synperf takes it over; `state` as Ensemble::run has it.
+/// log(time / T) without adaptation, as synperf takes it over; what the networks see and make of it
+/// to `input` and `state`.
 double log_ratio_before(const FamilyTable& table, std::size_t row, const Artifact& artifact,
-                        std::span<float> state) {
+                        std::span<float> state, std::span<float> input) {
   const GpuSpec& gpu = table.specs[static_cast<std::size_t>(table.rows[row].gpu)];
+  artifact.ensemble.scale(table.input(row), input);
   return artifact.network_share(gpu) * artifact.ensemble.run(table.input(row), state).mean;
+}
+
+/// Room for launches that correct nothing.
+Nearness nearness_of(std::size_t launches, std::size_t width) {
+  return {1, width, std::vector<float>(launches * width), std::vector<double>(launches)};
 }
 
 /// What the fit says where it says nothing: all launches count, none corrects.
@@ -143,15 +158,16 @@ FamilyAdaptation without_correction(const FamilyTable& table, const Rows& rows,
   adaptation.family = artifact.family;
   adaptation.version = artifact.version;
   adaptation.networks = artifact.ensemble.fingerprint();
-  adaptation.width = artifact.ensemble.state_width();
-  adaptation.weights.assign(rows.size(), 0.0);
-  adaptation.points.resize(rows.size() * adaptation.width);
+  adaptation.states = nearness_of(rows.size(), artifact.ensemble.state_width());
+  adaptation.inputs = nearness_of(rows.size(), artifact.ensemble.features().size());
+  const auto point_of = [](Nearness& near, std::size_t launch) {
+    return std::span(near.points).subspan(launch * near.width, near.width);
+  };
   residuals.resize(static_cast<Eigen::Index>(rows.size()));
-  const std::span<float> points(adaptation.points);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto state = points.subspan(i * adaptation.width, adaptation.width);
+    const auto state = point_of(adaptation.states, i), input = point_of(adaptation.inputs, i);
     residuals[static_cast<Eigen::Index>(i)] =
-        table.rows[rows[i]].log_ratio - log_ratio_before(table, rows[i], artifact, state);
+        table.rows[rows[i]].log_ratio - log_ratio_before(table, rows[i], artifact, state, input);
   }
   adaptation.error_before = mean_error(-residuals);
   adaptation.error = adaptation.error_before;
@@ -165,28 +181,36 @@ FamilyAdaptation fit_adaptation(const FamilyTable& table, const Rows& rows,
   FORETOKEN_CHECK(rows.size() >= 2, "{} launches are too few to adapt to", rows.size());
   Eigen::VectorXd residuals;
   FamilyAdaptation adaptation = without_correction(table, rows, artifact, residuals);
-  Eigen::MatrixXd distances = squared_distances(adaptation, rows.size());
-  const double unit = std::max(distances.mean(), 1e-12);  // launches may all be the same
-  LaunchProcess process(residuals, distances / unit);
+  const std::array<Nearness*, views> near = {&adaptation.states, &adaptation.inputs};
+  LaunchProcess::Distances distances;
+  std::array<double, views> units{};
+  for (std::size_t view = 0; view < views; ++view) {
+    distances[view] = squared_distances(*near[view]);
+    units[view] = std::max(distances[view].mean(), 1e-12);  // launches may all be the same
+    distances[view] /= units[view];
+  }
+  LaunchProcess process(residuals, std::move(distances));
   process.fit();
   const double error = mean_error(-process.left_out_residuals());
   if (error >= adaptation.error_before) return adaptation;
   const Scales& scales = process.scales();
   const Eigen::VectorXd coefficients = process.coefficients();
-  const Eigen::VectorXd weights = std::exp(2 * scales[amplitude]) * coefficients;
   adaptation.error = error;
   adaptation.offset = std::exp(2 * scales[offset]) * coefficients.sum();
-  adaptation.length = std::exp(scales[length]) * std::sqrt(unit);
-  adaptation.weights.assign(weights.begin(), weights.end());
+  for (std::size_t view = 0; view < views; ++view) {
+    const Eigen::VectorXd weights = std::exp(2 * scales[amplitude + view]) * coefficients;
+    near[view]->weights.assign(weights.begin(), weights.end());
+    near[view]->length = std::exp(scales[length + view]) * std::sqrt(units[view]);
+  }
   return adaptation;
 }
 
 double adapted_time(const FamilyTable& table, std::size_t row, const Artifact& artifact,
                     const FamilyAdaptation& adaptation) {
   const FamilyRow& data = table.rows[row];
-  std::vector<float> state(artifact.ensemble.state_width());
-  const double mean = log_ratio_before(table, row, artifact, state);
-  return data.first_order * std::exp(mean + adaptation.correction(state)) + data.cold_extra;
+  std::vector<float> state(adaptation.states.width), input(adaptation.inputs.width);
+  const double mean = log_ratio_before(table, row, artifact, state, input);
+  return data.first_order * std::exp(mean + adaptation.correction(state, input)) + data.cold_extra;
 }
 
 }  // namespace foretoken

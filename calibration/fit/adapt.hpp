@@ -10,9 +10,9 @@ namespace foretoken {
 inline constexpr std::size_t launches_min = 5;
 
 /// A Gaussian process on log(measured / predicted): one offset, and what varies over the networks'
-/// state; amplitudes, length and noise are the most probable ones, outliers weigh less (Student's
-/// t). Where the launches, each predicted from the others, come out no better than the networks
-/// alone, the correction is none. Needs at least two rows.
+/// state and inputs; amplitudes, length and noise are the most probable ones, outliers weigh less
+/// (Student's t). Where the launches, each predicted from the others, come out no better than the
+/// networks alone, the correction is none. Needs at least two rows.
 FamilyAdaptation fit_adaptation(const FamilyTable& table, const Rows& rows,
                                 const Artifact& artifact);
 

@@ -10,7 +10,8 @@ void check_networks(const FamilyAdaptation& family, const Artifact& artifact,
                     const std::string& path, const GpuSpec& gpu) {
   const Ensemble& ensemble = artifact.ensemble;
   if (family.version == artifact.version && family.networks == ensemble.fingerprint() &&
-      family.width == ensemble.state_width()) {
+      family.states.width == ensemble.state_width() &&
+      family.inputs.width == ensemble.features().size()) {
     return;
   }
   throw ConfigError({path},

@@ -129,7 +129,11 @@ FamilyEstimate estimate(const EstimatorFamily& family, const Artifact& artifact,
   const double share = artifact.network_share(gpu);
   answer.mean *= share;
   answer.spread *= share;
-  if (adaptation != nullptr) answer.mean += adaptation->correction(state);
+  if (adaptation == nullptr) return result;
+  FeatureBuffer input_buffer;
+  const auto input = std::span<float>(input_buffer).first(features.size());
+  artifact.ensemble.scale(features, input);
+  answer.mean += adaptation->correction(state, input);
   return result;
 }
 

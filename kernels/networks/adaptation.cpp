@@ -9,7 +9,6 @@
 #include <iterator>
 
 #include "kernels/networks/half_text.hpp"
-#include "kernels/networks/network.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/fingerprint.hpp"
 #include "sim/base/json.hpp"
@@ -18,7 +17,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view format_name = "foretoken adaptation 3";
+constexpr std::string_view format_name = "foretoken adaptation 4";
 /// Beyond this a file is damaged: adapting takes 25 to 100 launches of a family.
 constexpr double offset_max = 7;  // prices a thousand times as high: units mixed up at the latest
 constexpr std::int64_t launches_max = 10'000, width_max = networks_max * network_width_max;
@@ -33,36 +32,61 @@ std::uint64_t read_fingerprint(TableReader& table, std::string_view key) {
   return number;
 }
 
+Nearness read_nearness(const Value& value, Diagnostics& diagnostics, std::string_view name) {
+  TableReader table(value, diagnostics, std::string(name));
+  Nearness near;
+  std::int64_t width = 0;
+  std::string points;
+  table.require("length", near.length);
+  table.expect("length", near.length > 0, "must be above 0");
+  table.require("width", width);
+  table.require("weights", near.weights);
+  table.require("points", points);
+  table.finish();
+  const auto launches = static_cast<std::int64_t>(near.weights.size());
+  const bool is_sound = width > 0 && width <= width_max && launches > 0 && launches <= launches_max;
+  table.expect("width", is_sound, "width and launches are too few or too many");
+  if (!is_sound) return near;
+  near.width = static_cast<std::size_t>(width);
+  auto numbers = decode_halves(points, near.width * near.weights.size());
+  if (!numbers) table.fail("points", "must be base64 of launches x width half-precision numbers");
+  if (numbers && !std::ranges::all_of(*numbers, [](float x) { return std::isfinite(x); }))
+    table.fail("points", "must be finite");
+  near.points = numbers.value_or(std::vector<float>(near.width * near.weights.size()));
+  return near;
+}
+
 FamilyAdaptation read_family(const Value& value, Diagnostics& diagnostics) {
   TableReader table(value, diagnostics, "family");
   FamilyAdaptation family;
-  std::int64_t width = 0;
-  std::string points;
   table.require("family", family.family);
   table.require("version", family.version);
   family.networks = read_fingerprint(table, "networks");
   table.require("offset", family.offset);
-  table.require("length", family.length);
-  table.expect("length", family.length > 0, "must be above 0");
   table.expect("offset", std::abs(family.offset) <= offset_max,
                fmt::format("must be within {} of 0", offset_max));
   table.require("error", family.error);
   table.require("error_before", family.error_before);
-  table.require("width", width);
-  table.require("weights", family.weights);
-  table.require("points", points);
+  for (const auto& [name, near] :
+       {std::pair("states", &family.states), std::pair("inputs", &family.inputs)}) {
+    const Value* part = table.find(name);
+    const bool is_table = part != nullptr && part->is_object();
+    table.expect(name, is_table, "must be a table");
+    if (is_table) *near = read_nearness(*part, diagnostics, name);
+  }
   table.finish();
-  const auto launches = static_cast<std::int64_t>(family.weights.size());
-  const bool is_sound = width > 0 && width <= width_max && launches > 0 && launches <= launches_max;
-  table.expect("width", is_sound, "width and launches are too few or too many");
-  if (!is_sound) return family;
-  family.width = static_cast<std::size_t>(width);
-  auto numbers = decode_halves(points, family.width * family.weights.size());
-  if (!numbers) table.fail("points", "must be base64 of launches x width half-precision numbers");
-  if (numbers && !std::ranges::all_of(*numbers, [](float x) { return std::isfinite(x); }))
-    table.fail("points", "must be finite");
-  family.points = numbers.value_or(std::vector<float>(family.width * family.weights.size()));
   return family;
+}
+
+double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+
+Value value_of(const Nearness& near) {
+  ValueArray weights;
+  for (const double weight : near.weights) weights.emplace_back(rounded(weight));
+  return ValueObject{{"length", rounded(near.length)},
+                     {"width", static_cast<std::int64_t>(near.width)},
+                     {"points", encode_halves(near.points)},
+                     {"weights", std::move(weights)}};
 }
 
 /// Of all members but the checksum itself: a digit that was damaged prices everything anew.
@@ -86,22 +110,29 @@ void read_families(const Value* families, Diagnostics& diagnostics, Adaptation& 
 
 }  // namespace
 
-bool FamilyAdaptation::corrects() const {
-  return offset != 0 || std::ranges::any_of(weights, [](double weight) { return weight != 0; });
-}
-
-double FamilyAdaptation::correction(std::span<const float> state) const {
-  FORETOKEN_CHECK(state.size() == width, "{} numbers instead of {}", state.size(), width);
+double Nearness::sum(std::span<const float> point) const {
+  FORETOKEN_CHECK(point.size() == width, "{} numbers instead of {}", point.size(), width);
   using Vector = Eigen::Map<const Eigen::VectorXf>;
   const auto size = static_cast<Eigen::Index>(width);
-  const Vector at(state.data(), size);
+  const Vector at(point.data(), size);
   const double inverse = 1.0 / (2 * length * length);
-  double sum = offset;
+  double sum = 0;
   for (std::size_t launch = 0; launch < weights.size(); ++launch) {
-    const Vector point(points.data() + launch * width, size);
-    sum += weights[launch] * std::exp(-inverse * static_cast<double>((at - point).squaredNorm()));
+    const Vector own(points.data() + launch * width, size);
+    sum += weights[launch] * std::exp(-inverse * static_cast<double>((at - own).squaredNorm()));
   }
   return sum;
+}
+
+bool FamilyAdaptation::corrects() const {
+  const auto is_set = [](double weight) { return weight != 0; };
+  return offset != 0 || std::ranges::any_of(states.weights, is_set) ||
+         std::ranges::any_of(inputs.weights, is_set);
+}
+
+double FamilyAdaptation::correction(std::span<const float> state,
+                                    std::span<const float> input) const {
+  return offset + states.sum(state) + inputs.sum(input);
 }
 
 const FamilyAdaptation* Adaptation::find(std::string_view family) const {
@@ -151,21 +182,16 @@ Adaptation load_adaptation(const std::string& path) {
 }
 
 std::string write_adaptation(const Adaptation& adaptation) {
-  const auto rounded = [](double value) { return std::stod(fmt::format("{:.6g}", value)); };
   ValueArray families;
   for (const FamilyAdaptation& family : adaptation.families) {
-    ValueArray weights;
-    for (const double weight : family.weights) weights.emplace_back(rounded(weight));
     families.emplace_back(ValueObject{{"family", family.family},
                                       {"version", family.version},
                                       {"networks", fmt::format("{:016x}", family.networks)},
                                       {"offset", rounded(family.offset)},
-                                      {"length", rounded(family.length)},
                                       {"error", rounded(family.error)},
                                       {"error_before", rounded(family.error_before)},
-                                      {"width", static_cast<std::int64_t>(family.width)},
-                                      {"points", encode_halves(family.points)},
-                                      {"weights", std::move(weights)}});
+                                      {"states", value_of(family.states)},
+                                      {"inputs", value_of(family.inputs)}});
   }
   Value root(ValueObject{{"format", std::string(format_name)},
                          {"gpu", adaptation.gpu},

@@ -1,7 +1,8 @@
 // What a few launches on one GPU say about how it differs from what the networks expect: for each
-// family a correction of log(time), the posterior mean of a Gaussian process over the networks' own
-// state, where launches stand close that the networks treat alike. Written by
-// `foretoken-calibrate adapt`, a JSON file; read by the synperf predictor.
+// family a correction of log(time), the posterior mean of a Gaussian process. It is the sum of what
+// varies over the networks' own states, where launches stand close that the networks treat alike,
+// and of what varies over their inputs, which know differences that did not matter on other GPUs.
+// Written by `foretoken-calibrate adapt`, a JSON file; read by the synperf predictor.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,20 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/networks/network.hpp"
+
 namespace foretoken {
+
+/// A sum over launches, each counting for what lies near it.
+struct Nearness {
+  /// exp(-|x - y|^2 / (2 length^2)) is how much a launch at x says about one at y.
+  double length = 1;
+  std::size_t width = 0;        // numbers of a point
+  std::vector<float> points;    // launches x width
+  std::vector<double> weights;  // a launch; all 0 where there is nothing to correct
+
+  [[nodiscard]] double sum(std::span<const float> point) const;
+};
 
 struct FamilyAdaptation {
   std::string family;
@@ -19,17 +33,14 @@ struct FamilyAdaptation {
   std::uint64_t networks = 0;
   /// What every price of the family is corrected by, in log(time).
   double offset = 0;
-  /// exp(-|x - y|^2 / (2 length^2)) is how much a launch at x says about one at y.
-  double length = 1;
-  std::size_t width = 0;        // Ensemble::state_width()
-  std::vector<float> points;    // launches x width, states of the networks
-  std::vector<double> weights;  // a launch; all 0 where the networks need no correction
+  Nearness states;  // Ensemble::state_width() numbers
+  Nearness inputs;  // Ensemble::features(), scaled
   /// Mean relative error of the launches, each predicted from the others; and without adaptation.
   double error = 0, error_before = 0;
 
   [[nodiscard]] bool corrects() const;
-  /// To be added to log(time) of a kernel that brings the networks into `state`.
-  [[nodiscard]] double correction(std::span<const float> state) const;
+  /// To be added to log(time) of a kernel that stands there.
+  [[nodiscard]] double correction(std::span<const float> state, std::span<const float> input) const;
 };
 
 struct Adaptation {

@@ -53,10 +53,8 @@ Adaptation written_adaptation() {
                           .version = 3,
                           .networks = 0x1234abcd,
                           .offset = 0.25,
-                          .length = 2,
-                          .width = 4,
-                          .points = {0.5F, 1, -2, 4, 0, 0.25F, 8, -1},
-                          .weights = {0.125, -0.5},
+                          .states = {2, 4, {0.5F, 1, -2, 4, 0, 0.25F, 8, -1}, {0.125, -0.5}},
+                          .inputs = {1, 1, {0.5F, -2}, {0.25, 0}},
                           .error = 0.04,
                           .error_before = 0.1};
   return {"imaginary-x1", {family}};

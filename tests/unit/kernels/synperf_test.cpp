@@ -138,9 +138,11 @@ class AdaptedSynPerfTest : public SynPerfTest {
     adaptation_.networks = networks.fingerprint();
     adaptation_.offset = std::log(1.5);
     adaptation_.error = 0.03;
-    adaptation_.width = networks.state_width();
-    adaptation_.points.resize(networks.state_width());
-    adaptation_.weights = {0};
+    const auto one_launch = [](std::size_t width) {
+      return Nearness{1, width, std::vector<float>(width), {0}};
+    };
+    adaptation_.states = one_launch(networks.state_width());
+    adaptation_.inputs = one_launch(networks.features().size());
     path_ = (folder_ / "my.adaptation.json").string();
     write("h100-sxm");
   }
