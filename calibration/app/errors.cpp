@@ -1,17 +1,21 @@
 // foretoken-calibrate errors: the table of held-out errors that reports take their intervals from.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "calibration/app/subcommand.hpp"
 #include "calibration/evaluate/error_table.hpp"
 #include "calibration/say.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
+#include "sim/base/toml.hpp"
 
 namespace foretoken {
 namespace {
 
 struct ErrorsCommand {
-  std::string seen, gpu, comm, silicon, out;
+  std::string seen, gpu, comm, silicon, keep, out;
 };
 
 const std::vector<std::string> provenance = {
@@ -27,6 +31,8 @@ const std::vector<std::string> provenance = {
     "      --servers examples/servers/public.toml --json > silicon.json",
     "  foretoken-calibrate errors --seen seen.json --gpu gpu.json --comm comm.json \\",
     "      --silicon silicon.json --out sim/report/tables/predictor_errors.toml",
+    "or, the held-out errors alone (minutes instead of hours), with --seen and --keep of this "
+    "file.",
     "error: layouts held out, on GPUs that were measured (gpus). unseen: each GPU left out in "
     "turn;",
     "where a family was measured on one GPU only, 2.5 times error, as synperf itself takes it.",
@@ -44,12 +50,27 @@ Value loaded(const std::string& path) {
 }
 
 int errors(const ErrorsCommand& command) {
-  std::vector<HeldOutError> table = {communication_error(loaded(command.comm)),
-                                     host_error(loaded(command.silicon))};
-  for (HeldOutError& error : server_errors(loaded(command.silicon)))
-    table.push_back(std::move(error));
-  for (HeldOutError& error : kernel_errors(loaded(command.seen), loaded(command.gpu)))
-    table.push_back(std::move(error));
+  std::vector<HeldOutError> kept;
+  if (!command.keep.empty()) kept = read_error_table(load_toml(command.keep));
+  const auto is_anew = [&](const std::string& path, const char* option) {
+    if (!path.empty() || !command.keep.empty()) return !path.empty();
+    throw ConfigError({option}, "is missing; give it, or a table that has its errors with --keep");
+  };
+  std::vector<HeldOutError> table;
+  const auto take = [&table](std::vector<HeldOutError> errors) {
+    std::ranges::move(errors, std::back_inserter(table));
+  };
+  take({is_anew(command.comm, "--comm") ? communication_error(loaded(command.comm))
+                                        : find_error(kept, "all", "communication")});
+  if (is_anew(command.silicon, "--silicon")) {
+    take({host_error(loaded(command.silicon))});
+    take(server_errors(loaded(command.silicon)));
+  } else {
+    for (const char* name : {"host", "server_ttft", "server_tpot"})
+      take({find_error(kept, "all", name)});
+  }
+  take(is_anew(command.gpu, "--gpu") ? kernel_errors(loaded(command.seen), loaded(command.gpu))
+                                     : kernel_errors(loaded(command.seen), kept));
   const std::string text = error_table_text(table, provenance);
   if (command.out.empty()) {
     say("{}", text);
@@ -67,12 +88,14 @@ void add_errors(CLI::App& program, Action& chosen) {
       "errors", "The table of held-out errors that the intervals of reports come from");
   auto command = std::make_shared<ErrorsCommand>();
   const auto input = [&](const char* name, std::string& path, const char* text) {
-    subcommand->add_option(name, path, text)->required()->check(CLI::ExistingFile);
+    return subcommand->add_option(name, path, text)->check(CLI::ExistingFile);
   };
-  input("--seen", command->seen, "What evaluate --json wrote");
+  input("--seen", command->seen, "What evaluate --json wrote")->required();
   input("--gpu", command->gpu, "What evaluate --split gpu --json wrote");
   input("--comm", command->comm, "What evaluate --comm --json wrote");
   input("--silicon", command->silicon, "What foretoken validate --silicon --json printed");
+  input("--keep", command->keep,
+        "A table written earlier: errors of what is left out stay its own");
   subcommand->add_option("--out", command->out, "Write the table here instead of printing it");
   subcommand->callback([command, &chosen] { chosen = [command] { return errors(*command); }; });
 }

@@ -146,6 +146,16 @@ std::vector<HeldOutError> kernel_errors(const Value& seen, const Value& gpu) {
   return errors;
 }
 
+std::vector<HeldOutError> kernel_errors(const Value& seen, const std::vector<HeldOutError>& kept) {
+  std::vector<HeldOutError> errors = kernel_errors(seen, ValueObject{{"lines", ValueArray{}}});
+  for (HeldOutError& found : errors) {
+    const HeldOutError& before = find_error(kept, found.predictor, found.family);
+    found.is_unseen_assumed = found.gpus.size() == 1;
+    if (!found.is_unseen_assumed) found.unseen = std::max(found.error, before.unseen);
+  }
+  return errors;
+}
+
 HeldOutError communication_error(const Value& comm) {
   HeldOutError found{"all", "communication", 0, 0, false, {}};
   double sum = 0;
@@ -208,6 +218,35 @@ std::vector<HeldOutError> server_errors(const Value& silicon) {
     found.push_back({"all", "server_" + latency, error, error, false, {}});
   }
   return found;
+}
+
+std::vector<HeldOutError> read_error_table(const Value& table) {
+  std::vector<HeldOutError> errors;
+  if (!table.is_object()) throw ConfigError(table.position, "is no table of errors");
+  for (const auto& [predictor, families] : std::get<ValueObject>(table.data)) {
+    if (!families.is_object()) throw ConfigError(families.position, "is no table of errors");
+    for (const auto& [family, row] : std::get<ValueObject>(families.data)) {
+      HeldOutError& error = errors.emplace_back();
+      error.predictor = predictor;
+      error.family = family;
+      error.error = number(row, "error");
+      error.unseen = number(row, "unseen");
+      for (const Value& gpu : list(row, "gpus"))
+        error.gpus.push_back(std::get<std::string>(gpu.data));
+      error.is_unseen_assumed = error.gpus.size() == 1;
+    }
+  }
+  return errors;
+}
+
+const HeldOutError& find_error(const std::vector<HeldOutError>& errors, std::string_view predictor,
+                               std::string_view family) {
+  const auto found = std::ranges::find_if(errors, [&](const HeldOutError& error) {
+    return error.predictor == predictor && error.family == family;
+  });
+  if (found != errors.end()) return *found;
+  throw ConfigError({"--keep"}, fmt::format("has no [{}.{}], which was not measured anew either",
+                                            predictor, family));
 }
 
 std::string error_table_text(const std::vector<HeldOutError>& errors,

@@ -30,6 +30,9 @@ struct HeldOutError {
 /// `seen` and `gpu`: what evaluate --json wrote of these splits. Where a family stands for several,
 /// the larger error. A family that `seen` does not have is a ConfigError.
 std::vector<HeldOutError> kernel_errors(const Value& seen, const Value& gpu);
+/// The same where nobody left GPUs out anew: `kept` says how far off each family is on these. One
+/// that it does not have is a ConfigError.
+std::vector<HeldOutError> kernel_errors(const Value& seen, const std::vector<HeldOutError>& kept);
 /// All-reduce by the closed forms, of evaluate --comm --json: 8 GPUs from 2 and 4, and the mean
 /// over the GPUs left out.
 HeldOutError communication_error(const Value& comm);
@@ -39,6 +42,12 @@ HeldOutError host_error(const Value& silicon);
 /// What nine of ten servers that settings were chosen on are off by, whatever the reason, as the
 /// mean absolute error of which that is half an interval: "server_ttft" and "server_tpot".
 std::vector<HeldOutError> server_errors(const Value& silicon);
+
+/// What a table that was written earlier says. Anything else is a ConfigError.
+std::vector<HeldOutError> read_error_table(const Value& table);
+/// Of these, that of the predictor and family; a ConfigError where there is none.
+const HeldOutError& find_error(const std::vector<HeldOutError>& errors, std::string_view predictor,
+                               std::string_view family);
 
 /// The table as TOML; `provenance` are comment lines without their marks.
 std::string error_table_text(const std::vector<HeldOutError>& errors,

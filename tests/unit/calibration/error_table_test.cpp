@@ -127,6 +127,21 @@ TEST(ErrorTable, IsTomlThatReadsBack) {
   EXPECT_EQ(std::get<ValueArray>(rope.find("gpus")->data).size(), 2U);
 }
 
+TEST(ErrorTable, KeepsWhatIsNotMeasuredAnew) {
+  const std::vector<HeldOutError> before = kernel_errors(
+      evaluation({}), evaluation({{"attention_decode", 0.20}, {"gemm_16bit", 0.05}}, false));
+  const Value table = parse_toml(error_table_text(before, {}), "kept.toml");
+  // Half as far off as before, products three times as far.
+  const std::vector<HeldOutError> anew = kernel_errors(
+      evaluation({{"attention_decode", 0.02}, {"attention_prefill", 0.02}, {"gemm_16bit", 0.12}}),
+      read_error_table(table));
+  EXPECT_DOUBLE_EQ(find(anew, "attention").error, 0.02);
+  EXPECT_DOUBLE_EQ(find(anew, "attention").unseen, 0.20);
+  EXPECT_DOUBLE_EQ(find(anew, "gemm_16bit").unseen, 0.12);
+  EXPECT_THROW((void)kernel_errors(evaluation({}), std::vector<HeldOutError>{}), ConfigError);
+  EXPECT_THROW((void)read_error_table(parse_toml("[a]\nb = 1\n", "no.toml")), ConfigError);
+}
+
 TEST(ErrorTable, ThatShipsHasEveryFamilyOfEveryPredictor) {
   const Value table =
       load_toml(std::string(FORETOKEN_SOURCE_DIR) + "/sim/report/tables/predictor_errors.toml");
