@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
 
 #include "sim/base/toml.hpp"
 
@@ -140,6 +143,51 @@ TEST(ErrorTable, KeepsWhatIsNotMeasuredAnew) {
   EXPECT_DOUBLE_EQ(find(anew, "gemm_16bit").unseen, 0.12);
   EXPECT_THROW((void)kernel_errors(evaluation({}), std::vector<HeldOutError>{}), ConfigError);
   EXPECT_THROW((void)read_error_table(parse_toml("[a]\nb = 1\n", "no.toml")), ConfigError);
+}
+
+/// What calibration/ACCURACY.md, which a test holds to what `evaluate` prints, says of each
+/// predictor and family, in %.
+std::map<std::string, std::map<std::string, double, std::less<>>> page_errors() {
+  std::ifstream page(std::string(FORETOKEN_SOURCE_DIR) + "/calibration/ACCURACY.md");
+  std::map<std::string, std::map<std::string, double, std::less<>>> errors;
+  std::vector<std::string> titles;
+  for (std::string line; std::getline(page, line);) {
+    std::vector<std::string> cells;  // two blanks or more between them, "synperf %" is one
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      if (word == "%" && !cells.empty())
+        cells.back() += " %";
+      else
+        cells.push_back(word);
+    }
+    if (cells.size() > 5 && cells[0] == "family" && cells[1] == "split") titles = cells;
+    if (line == "```" || cells.size() != titles.size()) continue;
+    for (std::size_t i = 5; i < cells.size(); ++i) {
+      if (!titles[i].ends_with(" %") || cells == titles) continue;
+      errors[titles[i].substr(0, titles[i].size() - 2)][cells[0]] = std::stod(cells[i]);
+    }
+  }
+  return errors;
+}
+
+// Else: foretoken-calibrate errors, as the table's head says.
+TEST(ErrorTable, ThatShipsIsOfThePricesOfToday) {
+  const auto page = page_errors();
+  const auto shipped = read_error_table(
+      load_toml(std::string(FORETOKEN_SOURCE_DIR) + "/sim/report/tables/predictor_errors.toml"));
+  int compared = 0;
+  for (const HeldOutError& row : shipped) {
+    if (row.predictor == "all") continue;
+    const auto& family = *std::ranges::find(error_families(), row.family, &ErrorFamily::name);
+    double largest = 0;
+    for (const std::string_view part : family.parts)
+      largest = std::max(largest, page.at(row.predictor).find(part)->second);
+    // The page rounds to 0.1 %, the table up to that.
+    EXPECT_NEAR(100 * row.error, std::min(largest, 100.0), 0.151)
+        << row.predictor << ' ' << row.family;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 5 * static_cast<int>(error_families().size()));
 }
 
 TEST(ErrorTable, ThatShipsHasEveryFamilyOfEveryPredictor) {
