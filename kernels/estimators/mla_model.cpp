@@ -129,7 +129,7 @@ double norm(std::initializer_list<double> parts, double power) {
 /// Absorbed keys and values: the latent one with its rotary part, and the latent one again.
 double absorbed_dims(const Mla& mla) { return 2.0 * mla.latent_dim + mla.rope_dim; }
 
-double tensor_us(double flops, DType dtype, double share, const GpuSpec& gpu) {
+double mla_tensor_us(double flops, DType dtype, double share, const GpuSpec& gpu) {
   return flops / (product_ops(dtype, gpu) * share * gpu.sm_count * gpu.clock.value()) * 1e6;
 }
 
@@ -160,8 +160,8 @@ double add_decode(const Mla& mla, const MlaDecodeConstants& c, const GpuSpec& gp
   const bool multiplies_fp8 =
       c.multiplies_fp8 && out.has_small_cache && gpu.tensor_rate(DType::fp8).value() > 0;
   const double padded = std::ceil(rows / c.granule) * c.granule;
-  out.math = tensor_us(2 * absorbed_dims(mla) * out.sequences * padded * out.keys,
-                       multiplies_fp8 ? DType::fp8 : mla.dtype, c.tensor_share, gpu);
+  out.math = mla_tensor_us(2 * absorbed_dims(mla) * out.sequences * padded * out.keys,
+                           multiplies_fp8 ? DType::fp8 : mla.dtype, c.tensor_share, gpu);
   const double slowness = 2e9 / gpu.clock.value();
   const double tiles = out.sequences * std::ceil(rows / c.tile_rows) / gpu.sm_count;
   if (c.splits > 0) {
@@ -174,8 +174,8 @@ double add_decode(const Mla& mla, const MlaDecodeConstants& c, const GpuSpec& gp
 }
 
 /// us of the device
-double add_prompts(const Mla& mla, const MlaPromptConstants& c, const GpuSpec& gpu,
-                   MlaEstimate& out) {
+double add_mla_prompts(const Mla& mla, const MlaPromptConstants& c, const GpuSpec& gpu,
+                       MlaEstimate& out) {
   const double heads = mla.query_heads;
   const double rows = out.sequences * heads * out.queries;
   const double tile_queries =
@@ -183,7 +183,7 @@ double add_prompts(const Mla& mla, const MlaPromptConstants& c, const GpuSpec& g
   const double keys = out.keys + (tile_queries + (out.is_absorbed ? tile_keys : c.tile_rows)) / 2;
   const double dims = out.is_absorbed ? absorbed_dims(mla) : expanded_key_dim + expanded_value_dim;
   const double speedup = out.has_small_cache ? c.fp8_speedup : 1;
-  out.math = tensor_us(2 * dims * rows * keys, mla.dtype, c.tensor_share * speedup, gpu);
+  out.math = mla_tensor_us(2 * dims * rows * keys, mla.dtype, c.tensor_share * speedup, gpu);
   const double tiles = out.is_absorbed
                            ? out.sequences * std::ceil(heads * out.queries / c.tile_rows)
                            : out.sequences * heads * std::ceil(out.queries / c.tile_rows);
@@ -227,7 +227,7 @@ MlaEstimate estimate_mla(const Mla& mla, const GpuSpec& gpu, bool is_cold) {
   if (has_host && is_cold) out.fixed = graph_fixed;
   const double device =
       is_decode ? add_decode(mla, code.decode, gpu, out)
-                : add_prompts(mla, out.is_absorbed ? code.absorbed : code.expanded, gpu, out);
+                : add_mla_prompts(mla, out.is_absorbed ? code.absorbed : code.expanded, gpu, out);
   out.total = has_host && !is_cold ? norm({out.fixed, device}, host_power) : out.fixed + device;
   add_bound(out, device);
   return out;

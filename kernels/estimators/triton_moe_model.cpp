@@ -69,8 +69,8 @@ void add_products(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeCon
   model.empty = model.empty_ctas * constants.empty_cycles / gpu.sm_count / gpu.clock.value();
 }
 
-void add_weights(const FusedMoe& kernel, const GpuSpec& gpu, const TritonMoeConstants& constants,
-                 TritonMoeModel& model) {
+void add_triton_weights(const FusedMoe& kernel, const GpuSpec& gpu,
+                        const TritonMoeConstants& constants, TritonMoeModel& model) {
   const double size = bytes_per_element(kernel.dtype);
   const double expert_bytes =
       model.products * static_cast<double>(kernel.hidden) * model.width * size;
@@ -156,7 +156,7 @@ TritonMoeModel triton_moe_model(const FusedMoe& kernel, const GpuSpec& gpu,
   count_tiles(kernel, model);
   model.launch = launch_cycles(kernel, constants) / gpu.clock.value();
   add_products(kernel, gpu, constants, model);
-  add_weights(kernel, gpu, constants, model);
+  add_triton_weights(kernel, gpu, constants, model);
   add_handed_on(kernel, gpu, constants, model);
   return model;
 }

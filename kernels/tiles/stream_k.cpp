@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t whole_parts(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 struct Work {
   std::int64_t tiles, slices, units;  // slices of one tile
@@ -22,8 +22,8 @@ struct Work {
 std::int64_t energy_aware(const Work& work) {
   constexpr double busy_enough = 0.75;
   for (std::int64_t pieces = 1; pieces <= 32; pieces *= 2) {
-    const std::int64_t each = ceil_div(pieces * work.tiles, work.units);
-    const std::int64_t needed = ceil_div(pieces * work.tiles, each);
+    const std::int64_t each = whole_parts(pieces * work.tiles, work.units);
+    const std::int64_t needed = whole_parts(pieces * work.tiles, each);
     if (static_cast<double>(needed) > busy_enough * static_cast<double>(work.units)) {
       return std::min(needed, work.units);
     }
@@ -38,8 +38,8 @@ std::int64_t reduction_cost_aware(const Work& work) {
   std::int64_t best = 1;
   for (std::int64_t grid = 1; grid <= work.units; ++grid) {
     const std::int64_t all = work.tiles * work.slices;
-    const std::int64_t each = ceil_div(all, grid);
-    std::int64_t peers = ceil_div(work.slices, each);
+    const std::int64_t each = whole_parts(all, grid);
+    std::int64_t peers = whole_parts(work.slices, each);
     if (all % grid != 0 || each % work.slices != 0) ++peers;
     double cost = fixed + (peers > 1 ? partnered : 0) + slice * static_cast<double>(each) +
                   partner * static_cast<double>(peers - 1);
@@ -142,8 +142,8 @@ std::int64_t cheapest(const Work& work, const TileModel& model, const TiledProdu
 
 std::int64_t stream_k_grid(GridPolicy policy, const TileModel& model, const TiledProduct& product,
                            const ProductTile& tile, const TileMachine& machine) {
-  const Work work = {tile_grid(product, tile).tiles() * product.batch, ceil_div(product.k, tile.k),
-                     machine.units};
+  const Work work = {tile_grid(product, tile).tiles() * product.batch,
+                     whole_parts(product.k, tile.k), machine.units};
   switch (policy) {
     case GridPolicy::data_parallel:
       return work.tiles;

@@ -284,19 +284,16 @@ LaunchedDeployment servers_of(const Scenario& scenario) {
                       "itself");
   }
   LaunchedDeployment deployment;
-  const std::vector<PoolSpec> pools = pools_of(scenario);
-  for (const PoolSpec& pool : pools)
+  for (const PoolSpec& pool : pools_of(scenario))
     deployment.servers.push_back(ServerWriter(pool, deployment.notes).write());
-  if (scenario.autoscaler) {
-    deployment.notes.push_back(
-        "the autoscaler is not exported: the replicas are those that the "
-        "run begins with");
-  }
-  if (hands_over(scenario)) {
-    deployment.notes.push_back(
+  std::vector<std::string>& notes = deployment.notes;
+  if (scenario.autoscaler)
+    notes.push_back(
+        "the autoscaler is not exported: the replicas are those that the run begins with");
+  if (hands_over(scenario))
+    notes.push_back(
         "a router in front has to send prompts to the prefill servers first "
         "(Dynamo's and llm-d's do)");
-  }
   return deployment;
 }
 

@@ -12,12 +12,6 @@
 namespace foretoken {
 namespace {
 
-std::string spelled_out(std::string_view name) {
-  std::string text(name);
-  std::ranges::replace(text, '_', ' ');
-  return text;
-}
-
 std::string asked_text(const LatencyQuestion& question) {
   if (question.request)
     return fmt::format("{} of request {}", metric_text(question.metric), *question.request);
@@ -79,8 +73,8 @@ class ExplanationPage {
     if (const auto most = std::ranges::max_element(phase_.kernels, {}, &BoundTime::seconds);
         most != phase_.kernels.end()) {
       tiles.push_back(
-          {"GPUs meanwhile", spelled_out(most->family), "",
-           fmt::format("bound by {}, {}", spelled_out(most->bound), milliseconds(most->seconds))});
+          {"GPUs meanwhile", spelled(most->family), "",
+           fmt::format("bound by {}, {}", spelled(most->bound), milliseconds(most->seconds))});
     }
     if (!explanation_.relaxed.empty()) {
       const RelaxedRun* best = most_helpful(explanation_);
@@ -159,8 +153,8 @@ class ExplanationPage {
     std::vector<std::string> names, bounds;
     for (const BoundTime& time : times) {
       whole += time.seconds;
-      names.push_back(spelled_out(time.family));
-      bounds.push_back(spelled_out(time.bound));
+      names.push_back(spelled(time.family));
+      bounds.push_back(spelled(time.bound));
       ms.push_back(time.seconds * 1e3 / divisor_);
       shares.push_back(share(time.seconds) * 100);
       auto known = std::ranges::find(families, names.back(), &PageBar::name);

@@ -63,6 +63,13 @@ std::string duration(double seconds) {
   return fmt::format("{} h {:02} min", grouped(minutes / 60), minutes % 60);
 }
 
+std::string spelled(std::string_view name) {
+  std::string words(name);
+  std::ranges::replace(words, '_', ' ');
+  if (words.starts_with("kv")) words.replace(0, 2, "KV");
+  return words;
+}
+
 std::string counted(std::int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
 }

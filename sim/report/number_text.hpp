@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace foretoken {
 
@@ -20,6 +21,8 @@ std::string percent(double share);
 std::string attained(double share);
 /// "812 ms", "17.3 s", "4 min 05 s", "3 h 25 min".
 std::string duration(double seconds);
+/// A stable name as words: "kv_cache" is "KV cache".
+std::string spelled(std::string_view name);
 /// "1 request", "400 requests"; `noun` gets an s.
 std::string counted(std::int64_t count, const std::string& noun);
 

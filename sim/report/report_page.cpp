@@ -19,12 +19,6 @@
 namespace foretoken {
 namespace {
 
-/// "fused_add_rms_norm" as people write it.
-std::string spelled(std::string name) {
-  std::ranges::replace(name, '_', ' ');
-  return name;
-}
-
 /// "90 % 95.9–117 · ", or nothing.
 std::string within(const Report& report, std::string_view table, std::string_view figure,
                    double unit = 1) {

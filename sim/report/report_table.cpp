@@ -44,14 +44,6 @@ std::string dollars(double amount) {
   return fmt::format("${}", small ? brief(amount) : grouped(amount, 2));
 }
 
-/// A stable name as words: "kv_cache" is "KV cache".
-std::string spelled(std::string_view name) {
-  std::string words(name);
-  std::ranges::replace(words, '_', ' ');
-  if (words.starts_with("kv")) words.replace(0, 2, "KV");
-  return words;
-}
-
 /// Where the prices of an origin come from, in words.
 std::string origin_text(std::string_view origin) {
   if (origin == "learned") return "by the learned predictor";

@@ -10,13 +10,6 @@
 #include "sim/scenario/variant.hpp"
 
 namespace foretoken {
-namespace {
-
-void add_time(PriceTotals& totals, std::string_view family, Seconds time) {
-  if (time > Seconds(0.0)) totals.time_by.emplace_back(family, time);
-}
-
-}  // namespace
 
 DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
                                std::vector<ReplicaPlacement> placements)
@@ -292,10 +285,13 @@ PriceTotals DeployedEngine::totals() const {
     host += replica->host().waited();
     totals.host_work += replica->host().worked();
   }
-  add_time(totals, "shared_communication", communication);
-  add_time(totals, "host", host);
-  add_time(totals, "kv_copy", copies);
-  add_time(totals, "adapter_load", adapters);
+  const auto add = [&](std::string_view family, Seconds time) {
+    if (time > Seconds(0.0)) totals.time_by.emplace_back(family, time);
+  };
+  add("shared_communication", communication);
+  add("host", host);
+  add("kv_copy", copies);
+  add("adapter_load", adapters);
   return totals;
 }
 

@@ -37,7 +37,7 @@ constexpr double noise = 0.03;  // relative, of a group's mean latency: requests
 constexpr int rounds_max = 12;
 constexpr double reach_min = 0.2;  // of the steps by which slopes are taken, of the first ones
 constexpr double dampings[] = {0, 0.01, 0.1, 1, 10};
-constexpr double worth_a_round = 0.02;  // of the squares
+constexpr double worth_a_round = 0.005;  // of the squares
 
 /// Unknowns in units of their usual size, the last one what prices are multiplied by, less 1, in
 /// units of what they are off.
@@ -223,12 +223,12 @@ HostFit fit_host(const std::vector<HostSight>& recorded, const HostSettings& sta
     const std::vector<Eigen::VectorXd> found = problem.errors(tries);
     const auto best = std::ranges::min_element(
         found, {}, [](const Eigen::VectorXd& error) { return error.squaredNorm(); });
-    if (best->squaredNorm() < (1 - worth_a_round) * errors.squaredNorm()) {
-      x = tries[static_cast<std::size_t>(best - found.begin())];
-    } else if ((reach /= 2) < reach_min) {
-      break;
-    }
+    const double squares = best->squaredNorm(), squares_before = errors.squaredNorm();
+    if (squares < squares_before) x = tries[static_cast<std::size_t>(best - found.begin())];
+    const bool is_worth_it = squares < (1 - worth_a_round) * squares_before;
+    const bool is_last = !is_worth_it && (reach /= 2) < reach_min;
     slopes = slopes_at(problem, x, reach, errors);
+    if (is_last) break;
     told = told_by(slopes, order, told.fitted);
   }
   HostFit fit = fit_of(problem, before, x, told, deviations(slopes, errors, told.fitted));

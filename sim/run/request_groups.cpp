@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "sim/run/latency_row.hpp"
 #include "sim/run/throughput.hpp"
 
 namespace foretoken {
@@ -13,11 +14,6 @@ struct Samples {
   double output_tokens = 0;
   std::vector<double> ttft, tpot, end_to_end;  // ms
 };
-
-LatencyRow row_of(std::vector<double> samples) {
-  const Summary summary = summarize(std::move(samples));
-  return {summary.mean, summary.p50, summary.p90, summary.p95, summary.p99, summary.max};
-}
 
 void add(const RequestRecord& record, const SloTargets& slo, Samples& samples) {
   ++samples.group.arrived;
@@ -32,9 +28,9 @@ void add(const RequestRecord& record, const SloTargets& slo, Samples& samples) {
 
 RequestGroup figures_of(Samples samples, double seconds) {
   RequestGroup& group = samples.group;
-  group.ttft_ms = row_of(std::move(samples.ttft));
-  group.tpot_ms = row_of(std::move(samples.tpot));
-  group.e2e_ms = row_of(std::move(samples.end_to_end));
+  group.ttft_ms = latency_row(std::move(samples.ttft));
+  group.tpot_ms = latency_row(std::move(samples.tpot));
+  group.e2e_ms = latency_row(std::move(samples.end_to_end));
   group.attainment = static_cast<double>(samples.good) / static_cast<double>(group.arrived);
   if (seconds > 0.0) group.output_tokens_per_s = samples.output_tokens / seconds;
   return std::move(group);

@@ -5,6 +5,7 @@
 
 #include "kernels/routing.hpp"
 #include "sim/base/unit_text.hpp"
+#include "sim/run/adapter_figures.hpp"
 #include "sim/run/interval_estimate.hpp"
 #include "sim/run/kv_tiers.hpp"
 #include "sim/run/pool_figures.hpp"
@@ -182,23 +183,6 @@ void add_prices(const SimulatedRun& outcome, Report& report) {
   }
 }
 
-void add_adapters(const SimulatedRun& outcome, Report& report) {
-  const Scenario& shown = outcome.pools.specs()[first_decoding(outcome.pools)].scenario;
-  if (!shown.execution.lora) return;
-  AdapterTotals totals;
-  for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool)
-    totals += outcome.pools.engine(pool).adapters();
-  AdapterFigures& adapters = report.adapters.emplace(AdapterFigures{});
-  adapters.asked = shown.workload->adapters();
-  adapters.slots = shown.execution.lora->adapters_max;
-  if (totals.steps > 0)
-    adapters.mean_step = static_cast<double>(totals.uses) / static_cast<double>(totals.steps);
-  adapters.loads = totals.loads;
-  adapters.from_disk = totals.from_disk;
-  for (const auto& [family, time] : outcome.pools.totals().time_by)
-    if (family == "adapter_load") adapters.wait_s += time.value();
-}
-
 /// Of the first pool that decodes with drafts.
 void add_speculation(const SimulatedRun& outcome, Report& report) {
   const std::vector<PoolSpec>& pools = outcome.pools.specs();
@@ -283,7 +267,8 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_load(scenario, outcome, report);
   add_experts(outcome, report);
   add_prices(outcome, report);
-  add_adapters(outcome, report);
+  add_adapters(outcome.pools.specs()[first_decoding(outcome.pools)].scenario, outcome.pools,
+               report);
   add_speculation(outcome, report);
   add_fleet(outcome, report);
   add_cost(outcome, report);

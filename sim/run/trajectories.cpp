@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/metrics/distribution.hpp"
+#include "sim/run/latency_row.hpp"
 
 namespace foretoken {
 namespace {
@@ -41,11 +41,6 @@ Seconds model_time(const RequestRecord& last, const RecordOf& record_of) {
   }
 }
 
-LatencyRow statistics_of(std::vector<double> samples) {
-  const Summary summary = summarize(std::move(samples));
-  return {summary.mean, summary.p50, summary.p90, summary.p95, summary.p99, summary.max};
-}
-
 }  // namespace
 
 std::optional<TrajectoryFigures> trajectory_figures(const Timeline& timeline) {
@@ -77,8 +72,8 @@ std::optional<TrajectoryFigures> trajectory_figures(const Timeline& timeline) {
     in_model += model_time(*trajectory.last, record_of);
   }
   if (figures.started > 0) figures.requests_mean = requests / static_cast<double>(figures.started);
-  figures.e2e_ms = statistics_of(std::move(times_ms));
-  figures.output_tokens_per_s = statistics_of(std::move(rates));
+  figures.e2e_ms = latency_row(std::move(times_ms));
+  figures.output_tokens_per_s = latency_row(std::move(rates));
   if (whole > Seconds(0.0)) figures.model_share = in_model / whole;
   return figures;
 }

@@ -2,24 +2,19 @@
 
 #include <algorithm>
 
-#include "sim/metrics/distribution.hpp"
 #include "sim/report/figures.hpp"
+#include "sim/run/latency_row.hpp"
 
 namespace foretoken {
 namespace {
-
-LatencyRow row_of(const std::vector<double>& milliseconds) {
-  const Summary summary = summarize(milliseconds);
-  return {summary.mean, summary.p50, summary.p90, summary.p95, summary.p99, summary.max};
-}
 
 ValidatedLatency latency(std::string name, std::vector<double> measured,
                          std::vector<double> simulated) {
   std::ranges::sort(measured);
   std::ranges::sort(simulated);
   return {.name = std::move(name),
-          .measured = row_of(measured),
-          .simulated = row_of(simulated),
+          .measured = latency_row(measured),
+          .simulated = latency_row(simulated),
           .measured_samples = std::move(measured),
           .simulated_samples = std::move(simulated)};
 }

@@ -44,6 +44,7 @@ constexpr Engine engines[] = {
     {"shortest_job_first", "length = \"prompt\"\npatience = \"2 s\""},
     {"priority"},
     {"priority", "preempts = false\nprefill_chunk_max = 9"},
+    {"vtc"},
 };
 
 struct Traffic {

@@ -225,7 +225,7 @@ EOF
     mkdir "$work/tiles"
     "$tune" export $recording --kernel matmul --as tiles --to "$work/tiles/t.csv" >/dev/null
     "$calibrate" evaluate --tiles --own "$work/tiles" >"$work/out"
-    grep -q "10 shapes, 2880 times of tiles; h200-sxm" "$work/out" || fail "$(head -3 "$work/out")"
+    grep -q "10 shapes, 2880 times of tiles; bf16 on h200-sxm" "$work/out" || fail "$(head -3 "$work/out")"
     expect_error "cuts no product" export $recording --kernel rms_norm --as pool --to "$work/none.json"
     status=0
     "$foretoken" select --gpu b200-sxm --gemm 64x64x64 --pool "$work/pool.json" 2>"$work/error" || status=$?

@@ -161,7 +161,8 @@ std::map<std::string, std::map<std::string, double, std::less<>>> page_errors() 
         cells.push_back(word);
     }
     if (cells.size() > 5 && cells[0] == "family" && cells[1] == "split") titles = cells;
-    if (line == "```" || cells.size() != titles.size()) continue;
+    if (line == "```") titles.clear();  // the table ends, and what follows is prose
+    if (titles.empty() || cells.size() != titles.size()) continue;
     for (std::size_t i = 5; i < cells.size(); ++i) {
       if (!titles[i].ends_with(" %") || cells == titles) continue;
       errors[titles[i].substr(0, titles[i].size() - 2)][cells[0]] = std::stod(cells[i]);
