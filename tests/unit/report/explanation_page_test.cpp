@@ -61,7 +61,7 @@ TEST_F(ExplanationPage, AddsUpKernelsByFamily) {
               HasSubstr(R"({"name":"gemm","value":"60.0 ms · 60.0 %","parts":[)"
                         R"({"name":"tensor","share":0.625},{"name":"dram","share":0.125}]})"));
   EXPECT_THAT(html, HasSubstr(R"("note":"bound by tensor, 50.0 ms")"));
-  EXPECT_THAT(html, HasSubstr(R"({"name":"kv write","value":"20.0 ms · 20.0 %")"));
+  EXPECT_THAT(html, HasSubstr(R"({"name":"KV write","value":"20.0 ms · 20.0 %")"));
 }
 
 TEST_F(ExplanationPage, ShowsWhatWouldHelpAndHowToRunIt) {
