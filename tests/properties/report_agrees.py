@@ -174,7 +174,7 @@ def check_fair_shares(run):
 
     got, wanted = collections.Counter(), collections.Counter()
     for row in run.rows:
-        if row.arrival <= end:
+        if row.arrival <= end + DATE:  # the last arrival may be the end itself, and is rounded
             got[row.tenant] += served(row, end) - served(row, start)
             wanted[row.tenant] += row.prompt + 2 * row.output - served(row, start)
     names = [name for name in wanted if wanted[name] > 0]
