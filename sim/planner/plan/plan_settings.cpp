@@ -102,8 +102,9 @@ class SettingsReader {
     read_replications();
     table_.finish();
     const Value* deployment = root_.find("deployment");
-    settings_.names_replicas =
-        deployment != nullptr && deployment->is_object() && deployment->find("replicas") != nullptr;
+    settings_.names_replicas = root_.find("pool") != nullptr ||  // each its own
+                               (deployment != nullptr && deployment->is_object() &&
+                                deployment->find("replicas") != nullptr);
     return std::move(settings_);
   }
 

@@ -49,10 +49,11 @@ const Keys<ModelTable>& model_keys() {
        "How unevenly tokens fall on experts, which decides how many a step reads and how long the "
        "busiest GPU takes: the exponent A of a power law, entropy over its maximum B (drawn for "
        "each step if S is given), or recorded histograms. All but recorded ones are synthetic. The "
-       "default is the law that AIConfigurator measures its tables of experts with, which public "
-       "servers' TPOT bears out (foretoken validate --silicon); no published record of a router "
-       "was "
-       "found that says more than one figure. balanced deals them out evenly, which wakes more "
+       "default is the law that AIConfigurator measures its tables of experts with; no published "
+       "record of a router was found that says more than one figure, and measured servers are "
+       "nearer "
+       "with it in some models and nearer with balanced in others. balanced deals them out evenly, "
+       "which wakes more "
        "experts than any router does."},
   };
   return keys;

@@ -1,0 +1,1 @@
+plan examples/two_models.toml
