@@ -57,7 +57,23 @@ Change Change::parse(std::string_view assignment) {
   return change;
 }
 
+std::optional<std::string_view> number_as_typed(const Value& value) {
+  const bool is_number = std::holds_alternative<double>(value.data) ||
+                         std::holds_alternative<std::int64_t>(value.data);
+  const std::string_view source = value.position.file;
+  const auto equals = source.find('=');
+  if (!is_number || !source.starts_with("--set ") || equals == std::string_view::npos)
+    return std::nullopt;
+  std::string_view typed = source.substr(equals + 1);
+  while (typed.starts_with(' ')) typed.remove_prefix(1);
+  while (typed.ends_with(' ')) typed.remove_suffix(1);
+  // An element of an array has the array's position.
+  if (typed.empty() || typed.starts_with('[') || typed.starts_with('{')) return std::nullopt;
+  return typed;
+}
+
 std::string Change::value_text() const {
+  if (const auto typed = number_as_typed(value)) return std::string(*typed);
   if (const auto* number = std::get_if<double>(&value.data)) return fmt::format("{}", *number);
   const auto* bare = std::get_if<std::string>(&value.data);
   if (bare != nullptr) {

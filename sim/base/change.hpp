@@ -2,6 +2,7 @@
 // sweep or a plan differ by. Its text is what a person types and what a store keeps.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,10 @@ struct Change {
 };
 
 using Changes = std::vector<Change>;
+
+/// The number that somebody wrote after --set, as spelled there ("0.10" stays that): for keys whose
+/// strings look like numbers, such as versions. Nothing for other values and other sources.
+std::optional<std::string_view> number_as_typed(const Value& value);
 
 /// Each as "table.key=value", and back.
 std::vector<std::string> texts_of(const Changes& changes);

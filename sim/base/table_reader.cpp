@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/base/change.hpp"
 #include "sim/base/nearest_name.hpp"
 
 namespace foretoken {
@@ -17,6 +18,17 @@ bool take(const Value& value, T& out) {
     return true;
   }
   return false;
+}
+
+// --set engine.version=0.12 needs no quotes.
+bool take(const Value& value, std::string& out) {
+  if (const auto* exact = std::get_if<std::string>(&value.data)) {
+    out = *exact;
+    return true;
+  }
+  const auto typed = number_as_typed(value);
+  if (typed) out = *typed;
+  return typed.has_value();
 }
 
 bool take(const Value& value, int& out) {
@@ -100,6 +112,12 @@ std::string unlike(const Value& value, const std::vector<T>&) {
 template <class T>
 std::string unlike(const Value& value, const T&) {
   return "not " + found(value);
+}
+
+std::string unlike(const Value& value, const std::string&) {
+  const bool is_number = std::holds_alternative<double>(value.data) ||
+                         std::holds_alternative<std::int64_t>(value.data);
+  return fmt::format("not {}{}", found(value), is_number ? "; put it in quotes" : "");
 }
 
 }  // namespace

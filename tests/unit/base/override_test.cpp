@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/change.hpp"
+#include "sim/base/table_reader.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken {
@@ -32,6 +33,30 @@ TEST(Override, ReadsTomlValues) {
   EXPECT_EQ(after("", "a.x=[1, 2]"), "[a]\nx = [1, 2]\n");
   EXPECT_EQ(after("", "a.x={ y = 1 }"), "[a]\nx = { y = 1 }\n");
   EXPECT_EQ(after("", "a.x=\"1\""), "[a]\nx = \"1\"\n");
+}
+
+TEST(Override, AStringThatLooksLikeANumberNeedsNoQuotes) {
+  const auto read_back = [](const Change& change) {
+    Value root = parse_toml("[engine]\n", "a.toml");
+    apply_changes(root, {change});
+    Diagnostics mistakes;
+    TableReader table(*root.find("engine"), mistakes, "engine");
+    std::string version;
+    table.read("version", version);
+    mistakes.throw_if_any();
+    return version;
+  };
+  // A version 0.10 is not 0.1.
+  const Change typed = Change::parse("engine.version=0.10");
+  EXPECT_EQ(read_back(typed), "0.10");
+  EXPECT_EQ(typed.text(), "engine.version=0.10");
+  EXPECT_EQ(read_back(Change::parse(typed.text())), "0.10");
+  EXPECT_EQ(read_back(Change::parse("engine.version= 1 ")), "1");
+  EXPECT_EQ(read_back(Change("engine.version", 0.5)), "0.5");
+  EXPECT_EQ(read_back(Change::parse("engine.version=\"0.12\"")), "0.12");
+  EXPECT_THAT([&] { read_back(Change::parse("engine.version=[0.12]")); },
+              ThrowsMessage<ConfigError>("--set engine.version=[0.12]: engine.version: must be a "
+                                         "string, not an array"));
 }
 
 TEST(Override, ABareWordIsAString) {

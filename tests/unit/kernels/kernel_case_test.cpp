@@ -228,7 +228,7 @@ TEST(KernelCase, ReportsAllMistakesOfACaseTogether) {
             "fp16, fp8, fp8_block, nvfp4, mxfp4, int8, fp32, w4a16, w4a16_g32, w8a16\n"
             "cases.jsonl:3: gemm.framework: unknown value 'vlm'; did you mean 'vllm'? Known: "
             "vllm, sglang, trtllm, pytorch\n"
-            "cases.jsonl:3: gemm.kernel_source: must be a string, not 3\n"
+            "cases.jsonl:3: gemm.kernel_source: must be a string, not 3; put it in quotes\n"
             "cases.jsonl:3: gemm.dtyp: unknown key; did you mean 'dtype'?");
 }
 

@@ -71,7 +71,7 @@ TEST(EngineVersion, VersionsThatItDoesNotDescribeSayWhichItDoes) {
   EXPECT_EQ(error_of({"preset = \"vllm-v1\"", "version = \"latest\""}),
             "s.toml:12:1: \"latest\" is no version; write it as the engine does: \"0.19.0\"");
   EXPECT_EQ(error_of({"preset = \"vllm-v1\"", "version = 0.12"}),
-            "s.toml:12:1: engine.version: must be a string, not 0.12");
+            "s.toml:12:1: engine.version: must be a string, not 0.12; put it in quotes");
   EXPECT_EQ(error_of({"version = \"0.12\""}),
             "s.toml:11:1: engine.version: is an engine's; name that in preset = \"vllm-v1\" or so");
   const EnginePreset vllm = load_engine_preset("vllm-v1", {});
