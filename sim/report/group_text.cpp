@@ -28,7 +28,7 @@ std::string table_text(const std::vector<RequestGroup>& groups, const std::strin
                    {has_targets ? "SLO met" : "E2E p99", Align::right, 0}});
   for (const RequestGroup& figures : groups) {
     const std::string last =
-        has_targets ? fmt::format("{:.1f} %", 100 * figures.attainment) : brief(figures.e2e_ms.p99);
+        has_targets ? attained(figures.attainment) + " %" : brief(figures.e2e_ms.p99);
     table.add_row({figures.name.empty() ? std::to_string(figures.priority)
                                         : fitted(figures.name, label_columns),
                    fmt::format("{} of {}", grouped(figures.completed), grouped(figures.arrived)),

@@ -50,7 +50,7 @@ void add_verdicts(ResultTable& table, const Comparison& comparison, const Ink& i
       ResultColumn::of_texts("", "", "SLO met", texts(comparison, [&](const ComparedLayout& row) {
                                if (row.report() == nullptr) return std::string();
                                const Report::Slo& slo = row.report()->slo;
-                               return fmt::format("{} {}", percent(slo.attainment),
+                               return fmt::format("{} % {}", attained(slo.attainment),
                                                   slo.met ? ink.good("✓") : ink.bad("✗"));
                              }));
   terminal.is_right = true;

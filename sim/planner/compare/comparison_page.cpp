@@ -138,8 +138,8 @@ std::vector<PageTile> best_tiles(const Comparison& comparison) {
                                    brief(report.ttft_ms.p99), brief(report.tpot_ms.p99),
                                    brief(report.throughput.output_tokens_per_s / report.gpus));
     if (!report.slo.targets.empty()) {
-      note += fmt::format(" · SLO {} by {}", report.slo.met ? "met" : "missed: met",
-                          percent(report.slo.attainment));
+      note += fmt::format(" · SLO {} by {} %", report.slo.met ? "met" : "missed: met",
+                          attained(report.slo.attainment));
     }
     for (const std::size_t row : ties) {
       note += fmt::format("{}{}", row == ties.front() ? " · tied on some goals with " : " or ",

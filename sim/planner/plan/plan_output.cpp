@@ -65,7 +65,7 @@ std::string table_of_choices(const Plan& plan, const std::vector<std::size_t>& r
     for (const std::size_t m : {ttft, tpot}) {
       if (m != latency) cells.push_back(brief(result.metrics[m]));
     }
-    cells.push_back(percent(result.metrics[attainment]));
+    cells.push_back(attained(result.metrics[attainment]) + " %");
     cells.push_back(brief(result.objectives.tokens_per_s_gpu));
     table.add_row(std::move(cells));
   }

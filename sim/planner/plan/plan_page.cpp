@@ -80,13 +80,13 @@ void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_
        fmt::format("${} a month · {}${} per M output tokens", month_text(range.predicted), open,
                    grouped(dollars_per_million(plan, best), 2))});
   const std::size_t share = figure_index("attainment");
-  tiles.push_back(
-      {"Within the SLO", percent(result.metrics[share]), "",
-       fmt::format("{}{} wanted",
-                   sure == nullptr ? ""
-                                   : fmt::format("{} to {} · ", percent(sure->metrics[share].low),
-                                                 percent(sure->metrics[share].high)),
-                   percent(plan.space.slo.percentile / 100))});
+  tiles.push_back({"Within the SLO", attained(result.metrics[share]), "%",
+                   fmt::format("{}{} wanted",
+                               sure == nullptr ? ""
+                                               : fmt::format("{} to {} % · ",
+                                                             attained(sure->metrics[share].low),
+                                                             attained(sure->metrics[share].high)),
+                               percent(plan.space.slo.percentile / 100))});
   std::vector<std::string> latencies = {"ttft_p99", "tpot_p99"};
   if (std::ranges::find(latencies, plan.settings.latency) == latencies.end())
     latencies.insert(latencies.begin(), plan.settings.latency);

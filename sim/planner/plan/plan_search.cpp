@@ -51,8 +51,8 @@ class Search {
         close(i, CandidateFate::impossible, candidate.bounds.too_large);
       } else if (candidate.bounds.attainment < settings_.fleet.target) {
         close(i, CandidateFate::too_slow,
-              fmt::format("even without queueing {} of requests would meet the SLO",
-                          percent(candidate.bounds.attainment)));
+              fmt::format("even without queueing {} % of requests would meet the SLO",
+                          attained(candidate.bounds.attainment)));
       } else if (standings_.least_units(i) > candidate.units_max) {
         close(i, CandidateFate::too_slow,
               fmt::format("even without queueing the load takes {} of them; {} are allowed",

@@ -40,7 +40,7 @@ std::string plan_space_table(const PlanSpace& space, bool colour, int width) {
     cells.push_back(fmt::format("{}", candidate.unit_gpus));
     cells.push_back(fmt::format("{} of {}", units, candidate.units_max));
     cells.push_back(fmt::format("{:.2f}", candidate.dollars_per_hour(units)));
-    cells.push_back(percent(candidate.bounds.attainment));
+    cells.push_back(attained(candidate.bounds.attainment) + " %");
     table.add_row(std::move(cells));
   }
   std::string text = table.text({.width = width, .colour = colour});

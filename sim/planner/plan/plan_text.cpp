@@ -226,12 +226,12 @@ std::string spare_text(const Plan& plan) {
 std::string seeds_text(const Plan& plan, std::size_t candidate) {
   const CandidateResult& result = plan.result.candidates[candidate];
   std::vector<std::string> shares;
-  for (const double share : result.attainments) shares.push_back(percent(share));
+  for (const double share : result.attainments) shares.push_back(attained(share) + " %");
   std::string text = fmt::format("meets the SLO for {} of requests", fmt::join(shares, ", "));
   if (shares.size() > 1) {
-    text += fmt::format(" ({}; lower end of their interval {})",
+    text += fmt::format(" ({}; lower end of their interval {} %)",
                         plan.space.traffic.is_recorded ? "samples" : "seeds",
-                        percent(result.attainment_low));
+                        attained(result.attainment_low));
   }
   if (plan.is_sampled) {
     text += result.is_checked_whole ? "; the first is all of the traffic, the others are samples"

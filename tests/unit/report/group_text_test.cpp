@@ -27,7 +27,7 @@ TEST(GroupText, SetsClassesOfRequestsSideBySide) {
   report.by_priority[1].attainment = 0.625;
   EXPECT_THAT(report_table(report, false, 80), HasSubstr(R"(
   priority  ms   completed  TTFT p50  TTFT p99  TPOT p50  E2E p99  SLO met
-  0                9 of 10      12.5      40.0      5.00      900   90.0 %
+  0                9 of 10      12.5      40.0      5.00      900     90 %
   2               20 of 20     1,200     9,000      6.25   40,000   62.5 %
 )"));
 }
@@ -44,8 +44,8 @@ TEST(GroupText, SetsTenantsSideBySideAndSaysHowFairlyTheyWereServed) {
   const std::string text = report_table(report, false, 80);
   EXPECT_THAT(text, HasSubstr(R"(
   tenant  ms     completed  rejected  TTFT p99  TPOT p50  E2E p99  SLO met
-  web              9 of 10         1         0         0        0   90.0 %
-  batch           20 of 20         0         0         0        0  100.0 %
+  web              9 of 10         1         0         0        0     90 %
+  batch           20 of 20         0         0         0        0    100 %
   fairness       0.988 of 1 (Jain's index over tenants)
 )"));
   EXPECT_THAT(text, HasSubstr("1 request rejected: no room in the gateway's queue"));
