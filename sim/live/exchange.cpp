@@ -10,9 +10,7 @@ namespace {
 /// As vLLM, SGLang and gateways answer: what can never be served is the client's mistake, full
 /// queues are 429, nobody there to serve is 503.
 RequestRefused refusal(const RequestRecord& record) {
-  if (record.status == RequestStatus::rejected) {
-    return {429, "RateLimitError", "The queue is full; try again later"};
-  }
+  const auto rejected = [](const char* why) { return RequestRefused{429, "RateLimitError", why}; };
   const std::string length = fmt::format("{} prompt tokens and the answer", record.prompt_tokens);
   switch (record.reason) {
     case FailureReason::context_length:
@@ -21,11 +19,17 @@ RequestRefused refusal(const RequestRecord& record) {
       return bad_request(length + " are more than the KV cache of a replica holds");
     case FailureReason::step_tokens:
       return bad_request("The prompt is longer than a step of the engine takes");
+    case FailureReason::tenant_limit:
+      return rejected("The tenant's rate limit is reached; try again later");
+    case FailureReason::shed:
+      return rejected("The gateway's queue is full; try again later");
     case FailureReason::replica_failures:
     case FailureReason::no_replica:
     case FailureReason::none:
       break;
   }
+  if (record.status == RequestStatus::rejected)
+    return rejected("The queue is full; try again later");
   return {503, "ServiceUnavailableError", "No replica is there to serve the request"};
 }
 

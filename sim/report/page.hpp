@@ -111,8 +111,8 @@ struct PageGrid {
     std::string name, unit;  // "TTFT p99", "ms"
     int decimals = 0;
     bool more_is_better = false;
-    std::vector<double> means;      // by point; NaN: nothing ran there
-    std::vector<double> low, high;  // empty: unknown
+    std::vector<double> means = {};           // by point; NaN: nothing ran there
+    std::vector<double> low = {}, high = {};  // empty: unknown
   };
   std::vector<Key> keys;
   std::vector<std::vector<std::size_t>> places;  // by key, then by point: which of its values

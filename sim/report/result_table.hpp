@@ -30,9 +30,9 @@ struct ResultCell {
 enum class ResultKind { key, text, flag, count, number, share, price };
 
 struct ResultColumn {
-  std::string name;         // in CSV and JSON: "ttft_p99_ms"
-  std::string title, unit;  // on the page: "TTFT p99", "ms"
-  std::string header;       // in the terminal
+  std::string name;                   // in CSV and JSON: "ttft_p99_ms"
+  std::string title = {}, unit = {};  // on the page: "TTFT p99", "ms"
+  std::string header = {};            // in the terminal
   ResultKind kind = ResultKind::text;
   std::string group = {};     // in JSON, the object that it stands in: "settings"
   bool is_bounded = false;    // CSV and JSON give its interval

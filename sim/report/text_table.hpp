@@ -12,7 +12,7 @@
 namespace foretoken {
 
 struct TextColumn {
-  std::string header;  // the header line is left out when no column has one
+  std::string header = {};  // the header line is left out when no column has one
   Align align = Align::left;
   int width_min = 0;
   bool folds = false;  // a longer text takes several lines instead of being cut

@@ -31,7 +31,7 @@ struct HostConstant {
 
 struct HostFit {
   HostSettings host;
-  std::vector<HostConstant> constants;
+  std::vector<HostConstant> constants = {};
   double gpu = 1, gpu_deviation = 0;         // what prices would be multiplied by
   double error_before = 0, error_after = 0;  // root mean square of relative errors
 };

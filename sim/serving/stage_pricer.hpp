@@ -161,9 +161,9 @@ class StagePricer {
   /// What a routing decides.
   struct Routed {
     StageProgram program;
-    TemplateMap template_of;          // of all or the local part, by (tokens, logit rows)
-    TemplateMap joint_template_of;    // by (tokens of all ranks, of the rank with most)
-    TemplateMap adapted_template_of;  // by (tokens with adapters, adapters)
+    TemplateMap template_of;               // of all or the local part, by (tokens, logit rows)
+    TemplateMap joint_template_of;         // by (tokens of all ranks, of the rank with most)
+    TemplateMap adapted_template_of = {};  // by (tokens with adapters, adapters)
   };
 
   Pass run(std::span<const BatchShape> ranks);
