@@ -220,7 +220,8 @@ struct Report {
     int up_max = 0;
     double gpu_hours = 0;        // of replicas that were up
     std::optional<double> cost;  // USD, of these; nullopt = a GPU has no price
-    std::int64_t starts = 0, failures = 0;
+    std::int64_t starts = 0, wakes = 0, starts_from_peer = 0;  // in all, and of these
+    std::int64_t failures = 0;
   };
 
   /// Equal replicas among others; none where all are equal.
@@ -242,6 +243,7 @@ struct Report {
   /// KV caches that went from replicas that prefill to those that decode.
   struct KvTransfers {
     std::int64_t count = 0;
+    std::int64_t local = 0;  // requests whose prompt was computed where they were decoded
     double bytes = 0;        // of all, those of requests that are not counted too
     LatencyRow wait_ms;      // from a request's first token until it had blocks to go to
     LatencyRow transfer_ms;  // first byte sent to last byte arrived

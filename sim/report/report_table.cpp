@@ -186,8 +186,7 @@ class ReportText {
     }
     const auto met = *interval_of(report_, "slo", "attainment");
     if (!report_.slo.targets.empty() && met.low < met.high) {
-      parts.push_back(
-          fmt::format("SLO met by {}–{} %", grouped(100 * met.low, 1), attained(met.high)));
+      parts.push_back(fmt::format("SLO met by {}–{} %", attained(met.low), attained(met.high)));
     }
     const double width = report_.step_error.half_width(interval_confidence);
     std::string steps = fmt::format("step-time uncertainty ±{}", percent(width));
@@ -220,11 +219,19 @@ class ReportText {
     return brief(fleet.gpu_hours) + " GPU hours" + cost;
   }
 
+  static std::string starts(const Report::Fleet& fleet) {
+    std::string text = counted(fleet.starts, "start");
+    if (fleet.wakes > 0) text += fmt::format(", {} from sleep", grouped(fleet.wakes));
+    if (fleet.starts_from_peer > 0)
+      text += fmt::format(", {} with a peer's weights", grouped(fleet.starts_from_peer));
+    return text;
+  }
+
   [[nodiscard]] std::string fleet(std::string_view label, const Report::Fleet& fleet) const {
     std::vector<std::string> parts = {fmt::format("{} serving on average, at most {} up",
                                                   grouped(fleet.serving_mean, 2), fleet.up_max),
                                       gpu_hours(fleet)};
-    if (fleet.starts > 0) parts.push_back(counted(fleet.starts, "start"));
+    if (fleet.starts > 0) parts.push_back(starts(fleet));
     if (fleet.failures > 0) parts.push_back(ink_.warning(counted(fleet.failures, "failure")));
     return facts(label, parts);
   }
@@ -281,9 +288,12 @@ class ReportText {
                          brief(row.p99), brief(row.max));
     };
     const double each = transfers.count > 0 ? transfers.bytes / transfers.count : 0.0;
-    result += '\n' + facts("KV transfers", {grouped(transfers.count),
-                                            readable(Bytes(transfers.bytes)) + " in total",
-                                            readable(Bytes(each)) + " each"});
+    std::vector<std::string> parts = {grouped(transfers.count),
+                                      readable(Bytes(transfers.bytes)) + " in total",
+                                      readable(Bytes(each)) + " each"};
+    if (transfers.local > 0)
+      parts.push_back(grouped(transfers.local) + " prompts computed where they are decoded");
+    result += '\n' + facts("KV transfers", parts);
     result += facts("  taking", {times(transfers.transfer_ms)});
     result += facts("  after prefill", {times(transfers.exposed_ms)});
     return result + facts("  awaiting space", {times(transfers.wait_ms)});

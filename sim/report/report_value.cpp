@@ -176,6 +176,8 @@ void members(Archive& a, Report::Fleet& fleet) {
   a("gpu_hours", fleet.gpu_hours);
   a("cost", fleet.cost);
   a("starts", fleet.starts);
+  a("wakes", fleet.wakes);
+  a("starts_from_peer", fleet.starts_from_peer);
   a("failures", fleet.failures);
 }
 
@@ -219,6 +221,7 @@ void members(Archive& a, Report::Pool& pool) {
 template <class Archive>
 void members(Archive& a, Report::KvTransfers& transfers) {
   a("count", transfers.count);
+  a("local", transfers.local);
   a("bytes", transfers.bytes);
   a("wait_ms", transfers.wait_ms);
   a("transfer_ms", transfers.transfer_ms);

@@ -110,7 +110,8 @@ Pool& DeployedPools::start_model(int model, const Start& start, RequestListener&
     start_fleet(model, PoolRole::both, fleet, nullptr, start);
     return fleet;
   }
-  handoffs_.push_back(std::make_unique<Handoff>(std::move(paths), start.platform, client));
+  handoffs_.push_back(
+      std::make_unique<Handoff>(std::move(paths), deployment.handoff, start.platform, client));
   Handoff& handoff = *handoffs_.back();
   Fleet& prefill = add_fleet(deployment.prefill_router, "prefill_router", start.platform,
                              handoff.prefill_listener());

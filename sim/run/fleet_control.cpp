@@ -34,19 +34,25 @@ std::vector<PlannedFailure::Hit> hits(const Failure& failure, const ClusterSpec&
 }  // namespace
 
 MemberSettings member_settings(const Scenario& pool, const MemoryPlan& memory) {
-  return {.startup = startup_time(pool, memory), .is_scaled = pool.autoscaler.has_value()};
+  const StartupSettings& startup = pool.startup;
+  const int gpus = std::min(pool.deployment.layout.ranks(), pool.cluster.node.gpus);
+  const Bytes weights = memory.weights * gpus;  // of a node
+  const Seconds read = startup.weights_bandwidth ? weights / *startup.weights_bandwidth : Seconds();
+  MemberSettings settings{.startup = startup.time + read, .is_scaled = pool.autoscaler.has_value()};
+  if (startup.peer_bandwidth)
+    settings.startup_from_peer = startup.time + weights / *startup.peer_bandwidth;
+  if (startup.sleep == SleepMode::weights_discarded) settings.wake = startup.wake_time + read;
+  if (startup.sleep == SleepMode::weights_on_host) {
+    const NodeSpec& node = pool.cluster.node;
+    settings.wake =
+        startup.wake_time + memory.weights / (node.host_link_bandwidth * node.host_link_efficiency);
+  }
+  return settings;
 }
 
 ReplicaState first_state(const Scenario& pool, std::size_t index) {
   if (index >= static_cast<std::size_t>(pool.deployment.replicas)) return ReplicaState::stopped;
   return pool.startup.is_cold ? ReplicaState::starting : ReplicaState::serving;
-}
-
-Seconds startup_time(const Scenario& pool, const MemoryPlan& memory) {
-  const StartupSettings& startup = pool.startup;
-  if (!startup.weights_bandwidth) return startup.time;
-  const int gpus = std::min(pool.deployment.layout.ranks(), pool.cluster.node.gpus);
-  return startup.time + memory.weights * gpus / *startup.weights_bandwidth;
 }
 
 FleetControl::FleetControl(const Scenario& scenario, Platform& platform, Timeline& timeline,

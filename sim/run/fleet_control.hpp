@@ -15,16 +15,14 @@
 
 namespace foretoken {
 
-/// Of every replica of a pool.
+/// Of every replica of a pool. What it takes to start one: a fixed time, and the weights of the
+/// GPUs that it has on one node over the rate at which they come there, from disks, a peer or the
+/// host.
 MemberSettings member_settings(const Scenario& pool, const MemoryPlan& memory);
 
 /// What replica number `index` of a pool is at time 0: as many as the run begins with are up, or
 /// start.
 ReplicaState first_state(const Scenario& pool, std::size_t index);
-
-/// From the decision to start a replica to its first request: the fixed time, and the weights of
-/// the GPUs that it has on one node over the rate at which a node reads them.
-Seconds startup_time(const Scenario& pool, const MemoryPlan& memory);
 
 /// The replicas of a pool: where they are, and where each stands.
 struct ControlledPool {

@@ -38,6 +38,8 @@ std::optional<Report::Fleet> fleet_of(const SimulatedRun& outcome, std::size_t p
   const GpuSpec& gpu = outcome.pools.specs()[pool].scenario.cluster.gpu;
   if (gpu.price) fleet.cost = gpu.price->value() * fleet.gpu_hours;
   fleet.starts = usage->starts;
+  fleet.wakes = usage->wakes;
+  fleet.starts_from_peer = usage->starts_from_peer;
   fleet.failures = usage->failures;
   return fleet;
 }

@@ -220,6 +220,9 @@ void add_handoffs(const Scenario& scenario, const Timeline& timeline, Report& re
   for (const RequestRecord& record : timeline.requests()) {
     const KvHandoff& handoff = record.handoff;
     transfers.bytes += handoff.bytes.value();
+    const std::int64_t local_max = scenario.deployment.handoff.local_prefill_max;
+    if (record.output_asked > 1 && record.prompt_tokens <= local_max && timeline.is_counted(record))
+      ++transfers.local;
     if (!handoff.has_happened() || !timeline.is_counted(record)) continue;
     wait.push_back(handoff.wait.value());
     transfer.push_back(handoff.transfer.value());

@@ -10,6 +10,10 @@ constexpr std::int64_t waiting_weight = 4;
 
 }  // namespace
 
+void AttentionRanks::tell(PrefixListener* listener) {
+  for (Rank& rank : ranks_) rank.cache->tell(listener);
+}
+
 void AttentionRanks::add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler) {
   ranks_.push_back({std::move(cache), std::move(scheduler)});
 }

@@ -21,6 +21,10 @@ class AttentionRanks {
   /// Adds a rank. `scheduler` works on `cache`.
   void add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler);
 
+  /// Tells `listener`, which must outlive the ranks, what prefixes their caches find from now on,
+  /// each rank's by itself.
+  void tell(PrefixListener* listener);
+
   /// Whether a rank's cache could hold a sequence of `tokens` alone.
   [[nodiscard]] bool can_hold(std::int64_t tokens) const;
   /// Whether its whole length can be held and the scheduler takes it.

@@ -6,25 +6,14 @@
 namespace foretoken {
 namespace {
 
-enum class EventKind : std::uint64_t { started, drained, freed };
+enum class FleetEvent : std::uint64_t { started, drained, freed };
 
 /// A member, what happens to it, and which of its starts it belongs to.
-std::uint64_t tag(EventKind kind, std::size_t member, std::uint32_t start) {
+std::uint64_t tag(FleetEvent kind, std::size_t member, std::uint32_t start) {
   return member | static_cast<std::uint64_t>(kind) << 24 | std::uint64_t{start} << 32;
 }
 
 }  // namespace
-
-double FleetUsage::up_mean(Seconds from, Seconds to) const {
-  if (to <= from) return 0.0;
-  Seconds sum;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    const Seconds begin = std::max(from, changes[i].at);
-    const Seconds end = i + 1 < changes.size() ? std::min(to, changes[i + 1].at) : to;
-    if (end > begin) sum += static_cast<double>(changes[i].up) * (end - begin);
-  }
-  return sum / (to - from);
-}
 
 Fleet::Fleet(const FrontEndSettings& settings, Platform& platform, std::unique_ptr<Router> router,
              RequestListener& client)
@@ -32,7 +21,9 @@ Fleet::Fleet(const FrontEndSettings& settings, Platform& platform, std::unique_p
       platform_(platform),
       router_(std::move(router)),
       client_(client),
-      held_(settings) {}
+      held_(settings) {
+  if (const auto delay = router_->event_delay()) cache_events_.emplace(platform_, *delay);
+}
 
 void Fleet::add(Replica& replica, MemberSettings settings, ReplicaState state) {
   FORETOKEN_CHECK(members_.empty() ||
@@ -43,6 +34,8 @@ void Fleet::add(Replica& replica, MemberSettings settings, ReplicaState state) {
   member.settings = settings;
   member.state = state;
   member.seen.id = replica.id();
+  if (cache_events_) replica.tell(&cache_events_->of(replica.id()));
+  member.can_wake = state == ReplicaState::serving && settings.wake.has_value();
   if (state == ReplicaState::starting) begin_start(member);
 }
 
@@ -106,6 +99,7 @@ void Fleet::submit(const Request& request, const RequestRecord& record) {
 
 void Fleet::route(const Request& request, const RequestRecord& record,
                   const std::vector<ReplicaStatus>& able) {
+  if (cache_events_) cache_events_->deliver(*router_);
   const ReplicaId chosen = router_->choose(request, able);
   FORETOKEN_CHECK(std::ranges::find(able, chosen, &ReplicaStatus::id) != able.end(),
                   "router chose replica {}, which takes no requests", chosen.value);
@@ -142,38 +136,18 @@ std::span<const Fleet::Member> Fleet::members_of(FleetPart part) const {
   return std::span(members_).subspan(part.first, part.count);
 }
 
-void Fleet::count_usage(FleetUsage& usage, FleetPart part) {
-  FORETOKEN_CHECK(part.first + part.count <= members_.size(), "replicas {} to {} of {}", part.first,
-                  part.first + part.count, members_.size());
-  counted_.push_back({&usage, part, platform_.now()});
-  usage.up_max = static_cast<int>(std::ranges::count_if(members_of(part), is_up));
-  usage.changes.push_back({platform_.now(), usage.up_max});
-}
-
-void Fleet::count_until_now(Counted& counted) {
-  FleetUsage& usage = *counted.usage;
-  const Seconds now = platform_.now();
-  const Seconds passed = now - counted.until;
-  const std::span<const Member> members = members_of(counted.part);
-  const auto serving =
-      static_cast<double>(std::ranges::count(members, ReplicaState::serving, &Member::state));
-  usage.up += static_cast<double>(std::ranges::count_if(members, is_up)) * passed;
-  usage.serving += serving * passed;
-  if (usage.curve != nullptr) usage.curve->add_replicas(counted.until, now, serving);
-  counted.until = now;
-}
-
 void Fleet::set_state(Member& member, ReplicaState state) {
-  const auto counted = std::ranges::find_if(counted_, [&](const Counted& one) {
-    return index_of(member) - one.part.first < one.part.count;
-  });
-  if (counted != counted_.end()) count_until_now(*counted);
+  Counted* const counted = counting(member);
+  if (counted != nullptr) count_until_now(*counted);
   if (state == ReplicaState::stopped || state == ReplicaState::failed) {
+    if (cache_events_) cache_events_->forget(member.replica->id());
     router_->forget(member.replica->id());
     member.seen_at = Seconds(-1.0);
   }
+  if (state == ReplicaState::serving) member.can_wake = member.settings.wake.has_value();
+  if (state == ReplicaState::failed) member.can_wake = false;
   member.state = state;
-  if (counted == counted_.end()) return;
+  if (counted == nullptr) return;
   FleetUsage& usage = *counted->usage;
   const auto up = std::ranges::count_if(members_of(counted->part), is_up);
   usage.up_max = std::max(usage.up_max, static_cast<int>(up));
@@ -182,11 +156,26 @@ void Fleet::set_state(Member& member, ReplicaState state) {
   usage.failures += state == ReplicaState::failed ? 1 : 0;
 }
 
+Seconds Fleet::start_time(const Member& member) {
+  const MemberSettings& settings = member.settings;
+  FleetUsage uncounted;
+  const Counted* const counted = counting(member);
+  FleetUsage& usage = counted == nullptr ? uncounted : *counted->usage;
+  const Seconds alone = member.can_wake ? *settings.wake : settings.startup;
+  if (settings.startup_from_peer && *settings.startup_from_peer < alone && is_any_serving()) {
+    ++usage.starts_from_peer;
+    return *settings.startup_from_peer;
+  }
+  if (member.can_wake) ++usage.wakes;
+  return alone;
+}
+
 void Fleet::begin_start(Member& member) {
+  const Seconds takes = start_time(member);
   set_state(member, ReplicaState::starting);
   ++member.starts;
-  platform_.at(platform_.now() + member.settings.startup, *this,
-               tag(EventKind::started, index_of(member), member.starts));
+  platform_.at(platform_.now() + takes, *this,
+               tag(FleetEvent::started, index_of(member), member.starts));
 }
 
 void Fleet::start(std::size_t replica) {
@@ -209,7 +198,7 @@ void Fleet::stop(std::size_t replica) {
 /// Soon, not at once: the replica itself may be asking.
 void Fleet::stop_if_drained(const Member& member) {
   if (member.state != ReplicaState::draining || member.outstanding > 0) return;
-  platform_.at(platform_.now(), *this, tag(EventKind::drained, index_of(member), member.starts));
+  platform_.at(platform_.now(), *this, tag(FleetEvent::drained, index_of(member), member.starts));
 }
 
 void Fleet::fail(std::size_t replica) {
@@ -236,17 +225,17 @@ void Fleet::give_up(std::size_t replica) {
 
 void Fleet::on_event(std::uint64_t tag) {
   Member& member = members_[tag & 0xffffff];
-  const auto kind = static_cast<EventKind>(tag >> 24 & 0xff);
-  if (kind == EventKind::freed) {
+  const auto kind = static_cast<FleetEvent>(tag >> 24 & 0xff);
+  if (kind == FleetEvent::freed) {
     is_release_armed_ = false;
     return release_held();
   }
   if (member.starts != tag >> 32) return;
-  if (kind == EventKind::started && member.state == ReplicaState::starting) {
+  if (kind == FleetEvent::started && member.state == ReplicaState::starting) {
     set_state(member, ReplicaState::serving);
     release_held();
   }
-  if (kind == EventKind::drained && member.state == ReplicaState::draining &&
+  if (kind == FleetEvent::drained && member.state == ReplicaState::draining &&
       member.outstanding == 0) {
     member.replica->reset();
     set_state(member, ReplicaState::stopped);
@@ -255,7 +244,7 @@ void Fleet::on_event(std::uint64_t tag) {
 
 void Fleet::arm_release() {
   if (held_.empty() || std::exchange(is_release_armed_, true)) return;
-  platform_.at(platform_.now(), *this, tag(EventKind::freed, 0, 0));
+  platform_.at(platform_.now(), *this, tag(FleetEvent::freed, 0, 0));
 }
 
 void Fleet::release_held() {

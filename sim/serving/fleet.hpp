@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "sim/metrics/timeline.hpp"
+#include "sim/serving/cache_events.hpp"
+#include "sim/serving/fleet_usage.hpp"
 #include "sim/serving/gateway_queue.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/replica.hpp"
@@ -25,30 +27,10 @@ struct EnumNames<ReplicaState> {
 };
 
 struct MemberSettings {
-  Seconds startup = {};    // from the decision to start the replica to its first request
-  bool is_scaled = false;  // when it is stopped it may be started
-};
-
-/// Replicas in a row.
-struct FleetPart {
-  std::size_t first = 0, count = 0;
-};
-
-/// What replicas cost and how many there were, in replica-seconds. Up are those that have their
-/// GPUs to themselves: starting, serving or draining, not failed ones.
-struct FleetUsage {
-  struct Change {
-    Seconds at;
-    int up = 0;  // from then on
-  };
-  Seconds up, serving;
-  std::int64_t starts = 0, failures = 0;
-  int up_max = 0;
-  std::vector<Change> changes;  // the first is where counting began
-  LoadCurve* curve = nullptr;   // takes serving replicas over time, if there is one
-
-  /// Replicas that were up between the two dates, on average.
-  [[nodiscard]] double up_mean(Seconds from, Seconds to) const;
+  Seconds startup = {};  // from the decision to start the replica to its first request
+  std::optional<Seconds> startup_from_peer = {};  // the same with weights of one that serves
+  std::optional<Seconds> wake = {};  // the same of one that served before and was stopped
+  bool is_scaled = false;            // when it is stopped it may be started
 };
 
 class Fleet final : public Pool, public RequestListener, public EventHandler {
@@ -104,6 +86,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
     MemberSettings settings;
     ReplicaState state = ReplicaState::serving;
     std::int64_t outstanding = 0;
+    bool can_wake = false;     // it has served, and has not failed since
     std::uint32_t starts = 0;  // a start-up that was called off must not come true
     int failures = 0;          // that are not over
     bool starts_after_repair = false;
@@ -130,7 +113,11 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   [[nodiscard]] bool anybody_will_serve() const;
   [[nodiscard]] std::span<const Member> members_of(FleetPart part) const;
   void set_state(Member& member, ReplicaState state);
+  /// Null: nobody counts what the member does.
+  [[nodiscard]] Counted* counting(const Member& member);
   void begin_start(Member& member);
+  /// What the member's start takes now; counted as what it is.
+  Seconds start_time(const Member& member);
   void stop_if_drained(const Member& member);
   void route(const Request& request, const RequestRecord& record,
              const std::vector<ReplicaStatus>& able);
@@ -149,6 +136,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   FrontEndSettings settings_;
   Platform& platform_;
   std::unique_ptr<Router> router_;
+  std::optional<CacheEvents> cache_events_;  // where the router listens
   RequestListener& client_;
   std::vector<Member> members_;
   GatewayQueue held_;  // while no replica takes requests

@@ -5,9 +5,12 @@
 
 namespace foretoken {
 
-Handoff::Handoff(std::vector<std::vector<KvPath>> paths, Platform& platform,
-                 RequestListener& client)
-    : paths_(std::move(paths)), platform_(platform), client_(client) {}
+Handoff::Handoff(std::vector<std::vector<KvPath>> paths, const HandoffSettings& settings,
+                 Platform& platform, RequestListener& client)
+    : paths_(std::move(paths)),
+      local_prefill_max_(settings.local_prefill_max),
+      platform_(platform),
+      client_(client) {}
 
 void Handoff::connect(Fleet& prefill, Fleet& decode) {
   prefill_ = &prefill;
@@ -57,6 +60,10 @@ void Handoff::submit(const Request& request, const RequestRecord& record) {
   open->second.request = request;
   open->second.record = record;
   open->second.serial = ++serials_;
+  if (request.prompt_tokens <= local_prefill_max_) {
+    open->second.is_local = open->second.has_arrived = true;
+    return ask_decode(open->second);
+  }
   open->second.is_prefilling = true;
   prefill_->submit(request, record);
 }

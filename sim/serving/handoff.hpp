@@ -14,6 +14,8 @@
 //                  prompt that is preempted gives up the blocks that it was to go to: others that
 //                  are computed may be waiting for them, and it for theirs.
 //
+// Short prompts may skip all this: the decode replica computes them itself.
+//
 // A sequence that a decode replica preempts is recomputed there. What it leaves out: the control
 // messages between the two, and transfers in blocks (tokens are sent, not blocks rounded up).
 #pragma once
@@ -23,6 +25,7 @@
 
 #include "sim/serving/fleet.hpp"
 #include "sim/serving/kv_shards.hpp"
+#include "sim/serving/settings/handoff_settings.hpp"
 
 namespace foretoken {
 
@@ -37,7 +40,8 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
  public:
   /// `paths` by kind of the prefill replica, then of the decode replica. References must outlive
   /// the handoff.
-  Handoff(std::vector<std::vector<KvPath>> paths, Platform& platform, RequestListener& client);
+  Handoff(std::vector<std::vector<KvPath>> paths, const HandoffSettings& settings,
+          Platform& platform, RequestListener& client);
 
   /// Whom the fleets tell of their requests.
   [[nodiscard]] RequestListener& prefill_listener() { return prefill_listener_; }
@@ -55,6 +59,9 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
   void on_piece_computed(const PromptPiece& piece) override;
   void on_displaced(RequestId request) override;
   void on_prefilled(const RequestRecord& record, std::size_t attention_rank) override;
+  [[nodiscard]] bool is_local(RequestId request) const override {
+    return open_.at(request.value).is_local;
+  }
   void on_reserved(ReplicaId replica, RequestId request, std::size_t attention_rank,
                    std::int64_t found) override;
 
@@ -90,6 +97,7 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
     Request request;
     RequestRecord record;      // as far as the client's view is known here
     std::uint32_t serial = 0;  // of attempts, so that an earlier one's transfers mean nothing
+    bool is_local = false;     // the decode fleet computes the prompt, too
     bool is_prefilling = false, is_decoding = false;  // a fleet has it
     bool is_prefilled = false, has_arrived = false;
     ReplicaId from, to;
@@ -134,6 +142,7 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
   void withdraw(Open& open, RequestStatus status);
 
   std::vector<std::vector<KvPath>> paths_;
+  std::int64_t local_prefill_max_;
   Platform& platform_;
   RequestListener& client_;
   SideListener prefill_listener_{*this, Side::prefill}, decode_listener_{*this, Side::decode};

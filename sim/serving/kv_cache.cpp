@@ -121,7 +121,9 @@ void KvCache::take_chunks(Sequence& sequence, std::size_t chunks) {
     for (std::size_t i = 0; i < chunks; ++i) {
       if (sequence.chunks[i] != PrefixCache::none) continue;
       const std::uint64_t hash = sequence.prefix_hashes[i];
-      host_.holds(hash) ? host_.unpin(hash) : store_->unpin(hash);
+      const bool is_on_host = host_.holds(hash);
+      is_on_host ? host_.unpin(hash) : store_->unpin(hash);
+      if (listener_ != nullptr && !is_on_host) listener_->on_prefix_kept(hash);
       sequence.chunks[i] = prefixes_.add(hash, chunk_blocks);
     }
   }
@@ -174,12 +176,18 @@ bool KvCache::evict(std::int64_t wanted) {
     const bool was_on_host = host_.holds(evicted.hash);
     if (host_.keep(evicted.hash, evicted.blocks)) {
       count_copies({.to_host = evicted.blocks});
-      for (const PrefixCache::Evicted& chunk : host_.take_evicted()) store(chunk);
+      for (const PrefixCache::Evicted& chunk : host_.take_evicted()) leave_host(chunk);
     } else if (!was_on_host) {
-      store(evicted);
+      leave_host(evicted);
     }
   }
   return true;
+}
+
+void KvCache::leave_host(const PrefixCache::Evicted& chunk) {
+  const bool is_gone = prefixes_.find(chunk.hash) == PrefixCache::none;
+  if (listener_ != nullptr && is_gone) listener_->on_prefix_gone(chunk.hash);
+  store(chunk);
 }
 
 void KvCache::store(const PrefixCache::Evicted& chunk) {
@@ -195,6 +203,7 @@ void KvCache::publish(Sequence& sequence, std::int64_t tokens) {
       const std::int64_t blocks = sequence.prefix_chunk_tokens / block_tokens_;
       sequence.chunks.push_back(prefixes_.add(hash, blocks));
       sequence.chunk_blocks += blocks;
+      if (listener_ != nullptr && !host_.holds(hash)) listener_->on_prefix_kept(hash);
       if (store_ != nullptr && store_->takes_what_is_computed()) store({hash, blocks});
     }
     const bool has_more = sequence.next_chunk < sequence.prefix_hashes.size();
@@ -242,7 +251,7 @@ void KvCache::preempt(Sequence& sequence) {
   release(sequence);
   free_.leave(sequence, whole);
   if (swaps) {
-    for (const PrefixCache::Evicted& chunk : host_.take_evicted()) store(chunk);
+    for (const PrefixCache::Evicted& chunk : host_.take_evicted()) leave_host(chunk);
     count_copies({.to_host = blocks});
     ++swapped_;
     sequence.swapped_blocks = blocks;

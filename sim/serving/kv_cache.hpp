@@ -106,6 +106,9 @@ class KvCache {
   /// it starts again like a new one, by match_prefix() and start().
   void preempt(Sequence& sequence);
 
+  /// Tells `listener`, which must outlive the cache, what prefixes it finds from now on.
+  void tell(PrefixListener* listener) { listener_ = listener; }
+
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
   /// Blocks that can be had: free ones and idle prefixes.
   [[nodiscard]] std::int64_t free() const { return free_.count() + prefixes_.idle_blocks(); }
@@ -123,6 +126,7 @@ class KvCache {
   /// Until `wanted` blocks are free. Returns false and changes nothing if that many cannot be had.
   bool evict(std::int64_t wanted);
   /// The host has no room for it, or keeps it no longer.
+  void leave_host(const PrefixCache::Evicted& chunk);
   void store(const PrefixCache::Evicted& chunk);
   void publish(Sequence& sequence, std::int64_t tokens);
   [[nodiscard]] PrefixMatch match_swapped(const Sequence& sequence) const;
@@ -140,7 +144,8 @@ class KvCache {
   bool swaps_;
   PrefixCache prefixes_;
   HostPool host_;
-  KvStore* store_;  // may be null, may be others' too
+  KvStore* store_;                      // may be null, may be others' too
+  PrefixListener* listener_ = nullptr;  // may stay null
   PrefixTotals prefix_totals_;
   KvCopies copies_, copies_total_;
   std::int64_t swapped_ = 0;

@@ -26,6 +26,8 @@ class KvPort {
   /// The first token is drawn. The replica computes no more for the request, but keeps its blocks
   /// until Replica::release().
   virtual void on_prefilled(const RequestRecord& record, std::size_t attention_rank) = 0;
+  /// Whether the replica that goes on computes the prompt, too; then nothing is brought there.
+  [[nodiscard]] virtual bool is_local(RequestId request) const = 0;
   /// A replica that goes on has taken blocks for the request; `found` tokens of its prompt are
   /// there from others that began alike. The rest is to be brought: Replica::receive().
   virtual void on_reserved(ReplicaId replica, RequestId request, std::size_t attention_rank,

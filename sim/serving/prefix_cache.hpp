@@ -13,6 +13,15 @@
 
 namespace foretoken {
 
+/// Is told of each prefix chunk that a replica can serve from now on without computing it, from its
+/// GPUs or its host's memory, and of each that it no longer can.
+class PrefixListener {
+ public:
+  virtual ~PrefixListener() = default;
+  virtual void on_prefix_kept(std::uint64_t hash) = 0;
+  virtual void on_prefix_gone(std::uint64_t hash) = 0;
+};
+
 class PrefixCache {
  public:
   using Chunk = std::uint32_t;

@@ -132,7 +132,7 @@ void Replica::submit(const Request& request, const RequestRecord& record) {
 
 void Replica::admit(Sequence& sequence, const Request& request) {
   FailureReason& reason = sequence.record.reason;
-  if (config_.role == PoolRole::decode) {
+  if (config_.role == PoolRole::decode && !config_.port->is_local(request.id)) {
     reason = refusal(request);
     if (reason != FailureReason::none) return end(sequence, RequestStatus::failed);
     reserving_.push_back(&sequence);
@@ -217,6 +217,7 @@ void Replica::reset() {
   past_prefixes_ = prefix_totals();
   past_host_ = host_totals();
   ranks_ = start_engines_();
+  ranks_.tell(prefix_listener_);
   past_adapters_ = adapter_totals();
   forget_adapters();
   sequences_.clear();

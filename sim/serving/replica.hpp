@@ -90,6 +90,13 @@ class Replica final : public EventHandler {
   /// As a replica that has just started. It must have no requests.
   void reset();
 
+  /// Tells `listener`, which must outlive the replica, what prefixes its caches find from now on.
+  /// What is gone because the replica fails or starts anew is not told.
+  void tell(PrefixListener* listener) {
+    prefix_listener_ = listener;
+    ranks_.tell(listener);
+  }
+
   [[nodiscard]] ReplicaId id() const { return config_.id; }
   [[nodiscard]] PoolRole role() const { return config_.role; }
   [[nodiscard]] const AttentionRanks& ranks() const { return ranks_; }
@@ -219,7 +226,8 @@ class Replica final : public EventHandler {
   Platform& platform_;
   EngineStart start_engines_;
   AttentionRanks ranks_;
-  std::vector<AdapterCache> adapters_;  // by attention rank; empty: there are none
+  PrefixListener* prefix_listener_ = nullptr;  // may stay null
+  std::vector<AdapterCache> adapters_;         // by attention rank; empty: there are none
   AdapterTotals past_adapters_;
   PrefixTotals past_prefixes_;  // of caches that were lost
   HostTotals past_host_;

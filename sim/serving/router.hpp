@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,12 @@ class Router {
   virtual ReplicaId choose(const Request& request, std::span<const ReplicaStatus> replicas) = 0;
   /// A replica has stopped or failed: what its caches held is gone.
   virtual void forget(ReplicaId replica) { (void)replica; }
+
+  /// How long after a replica's caches have kept or lost a prefix chunk the router hears of it;
+  /// none: it does not listen.
+  [[nodiscard]] virtual std::optional<Seconds> event_delay() const { return std::nullopt; }
+  virtual void on_prefix_kept(ReplicaId replica, std::uint64_t hash) { (void)replica, (void)hash; }
+  virtual void on_prefix_gone(ReplicaId replica, std::uint64_t hash) { (void)replica, (void)hash; }
 };
 
 /// Routers that leave something to chance draw from the stream "router".

@@ -84,6 +84,12 @@ struct PoolShare {
   std::vector<RequestWork> requests;
 };
 
+bool computes_prompt(const PoolSpec& pool, const SampledRequest& request) {
+  const HandoffSettings& handoff = pool.scenario.deployment.handoff;
+  const bool is_local = request.prompt_tokens <= handoff.local_prefill_max;
+  return is_local ? pool.decodes() : pool.prefills();
+}
+
 /// Units that the pools of one role take, on average over the traffic.
 double units_on_average(const std::vector<PoolShare>& pools, const Scenario& scenario,
                         const TrafficSample& traffic) {
@@ -132,7 +138,8 @@ double units_of(const std::vector<PoolShare>& pools, const Scenario& scenario,
       static_cast<std::int64_t>(traffic.requests.size()) != traffic.count)
     return units;
   const PoolShare& pool = pools.front();
-  for (std::size_t stage = 0; stage < pool.requests.front().stages(); ++stage) {
+  const auto most_stages = std::ranges::max_element(pool.requests, {}, &RequestWork::stages);
+  for (std::size_t stage = 0; stage < most_stages->stages(); ++stage) {
     const double replicas = replicas_of_stage(pool.requests, stage, scenario, traffic, *load);
     units = std::max(units, replicas / pool.count / *load);
   }
@@ -166,7 +173,7 @@ LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
   for (const SampledRequest& request : traffic.requests) {
     double first_s = traffic.shares_prefixes ? 0 : std::numeric_limits<double>::infinity();
     for (std::size_t p = 0; p < pools.size() && !traffic.shares_prefixes; ++p) {
-      if (!pools[p].prefills()) continue;
+      if (!computes_prompt(pools[p], request)) continue;
       first_s = std::min(first_s, replicas[p].prompt_s(request.prompt_tokens));
     }
     const double whole_s = first_s + token_s * static_cast<double>(request.output_tokens - 1);
@@ -187,14 +194,14 @@ LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
   for (const bool decodes : {false, true}) {
     std::vector<PoolShare> shares;
     for (std::size_t p = 0; p < pools.size(); ++p) {
-      const bool both = pools[p].role == PoolRole::both;
-      if (!both && pools[p].decodes() != decodes) continue;
+      if (decodes ? !pools[p].decodes() : !pools[p].prefills()) continue;
       PoolShare& pool = shares.emplace_back();
       pool.count = scenario.pools.empty() ? 1 : pools[p].scenario.deployment.replicas;
       for (const SampledRequest& request : traffic.requests) {
         RequestWork& work = pool.requests.emplace_back();
-        if (both || !decodes) work.prompt = replicas[p].prompt_work(request, traffic);
-        if (both || decodes) work.tokens = replicas[p].token_work(request);
+        if (computes_prompt(pools[p], request))
+          work.prompt = replicas[p].prompt_work(request, traffic);
+        if (pools[p].decodes()) work.tokens = replicas[p].token_work(request);
       }
     }
     if (!shares.empty())

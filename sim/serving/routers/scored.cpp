@@ -1,5 +1,6 @@
 // The replica with the highest sum of weighted scores, each from 0 to 1, as the Kubernetes
-// gateway's endpoint picker and llm-d choose: how much of the prompt was sent there before, how
+// gateway's endpoint picker and llm-d choose: how much of the prompt is there (was sent there
+// before, or is kept there by what its caches tell: llm-d's precise-prefix-cache-scorer), how
 // short its queue is among all, how empty its KV cache is, how few requests it has among all. Of
 // equals, one at random. A score pulls, and no threshold cuts it off: a replica with the whole
 // prompt is taken until queue and cache of another are better by more than the prefix weighs.
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/serving/kept_prefixes.hpp"
 #include "sim/serving/router.hpp"
 #include "sim/serving/sent_prefixes.hpp"
 
@@ -17,9 +19,17 @@ namespace foretoken {
 
 Registry<RouterFactory>::Entry scored_router();
 
+enum class PrefixKnowledge { sent, cached };
+template <>
+struct EnumNames<PrefixKnowledge> {
+  static constexpr auto names = std::to_array<std::string_view>({"sent", "cached"});
+};
+
 namespace {
 
 struct ScoredConfig {
+  PrefixKnowledge prefixes = PrefixKnowledge::sent;
+  Seconds event_delay;
   double prefix_weight = 3, queue_weight = 2, kv_weight = 2, requests_weight = 0;
   std::int64_t match_chunks_max = 256;     // of a prompt
   std::int64_t index_chunks_max = 31'250;  // of each replica
@@ -28,11 +38,20 @@ struct ScoredConfig {
 const Keys<ScoredConfig>& scored_keys() {
   using S = ScoredConfig;
   static const Keys<S> keys = {
+      {"prefixes",
+       &S::prefixes,
+       {},
+       "What the router knows of caches: sent (which prompts it sent where; it learns of no "
+       "eviction) or cached (what replicas keep, by the events that their caches publish)."},
+      {"event_delay",
+       &S::event_delay,
+       {.range = not_negative()},
+       "With prefixes = \"cached\": time from an event in a cache to the router's knowing of it."},
       {"prefix_weight",
        &S::prefix_weight,
        {.range = not_negative()},
-       "Weight of the share of the prompt that was sent to the replica before. 0: caches do not "
-       "count."},
+       "Weight of the share of the prompt that is there, as far as the router knows. 0: caches do "
+       "not count."},
       {"queue_weight",
        &S::queue_weight,
        {.range = not_negative()},
@@ -50,11 +69,11 @@ const Keys<ScoredConfig>& scored_keys() {
       {"match_chunks_max",
        &S::match_chunks_max,
        {.range = at_least(1), .unit = "chunks"},
-       "Prefix chunks of a prompt that are looked at and remembered, from its beginning."},
+       "Prefix chunks of a prompt that are looked at, and remembered, from its beginning."},
       {"index_chunks_max",
        &S::index_chunks_max,
        {.range = at_least(1), .unit = "chunks"},
-       "Prefix chunks that the router remembers for each replica; the oldest are forgotten."},
+       "Prefix chunks sent that the router remembers for each replica; the oldest are forgotten."},
   };
   return keys;
 }
@@ -103,17 +122,28 @@ class Scored final : public Router {
       best.push_back(replica.id);
     }
     const ReplicaId chosen = one_of(best);
-    sent_.add(chosen, hashes);
+    if (!listens()) sent_.add(chosen, hashes);
     return chosen;
   }
 
-  void forget(ReplicaId replica) override { sent_.forget(replica); }
+  void forget(ReplicaId replica) override {
+    sent_.forget(replica);
+    kept_.forget(replica);
+  }
+  [[nodiscard]] std::optional<Seconds> event_delay() const override {
+    return listens() ? std::optional(config_.event_delay) : std::nullopt;
+  }
+  void on_prefix_kept(ReplicaId replica, std::uint64_t hash) override { kept_.keep(replica, hash); }
+  void on_prefix_gone(ReplicaId replica, std::uint64_t hash) override { kept_.lose(replica, hash); }
 
  private:
   [[nodiscard]] double known_share(ReplicaId replica, std::span<const std::uint64_t> hashes) const {
     if (hashes.empty()) return 0;
-    return static_cast<double>(sent_.known(replica, hashes)) / static_cast<double>(hashes.size());
+    const std::size_t known =
+        listens() ? kept_.known(replica, hashes) : sent_.known(replica, hashes);
+    return static_cast<double>(known) / static_cast<double>(hashes.size());
   }
+  [[nodiscard]] bool listens() const { return config_.prefixes == PrefixKnowledge::cached; }
 
   ReplicaId one_of(const std::vector<ReplicaId>& equals) {
     if (equals.size() == 1) return equals.front();
@@ -122,17 +152,22 @@ class Scored final : public Router {
   }
 
   ScoredConfig config_;
-  SentPrefixes sent_;
+  SentPrefixes sent_;  // one of both is used
+  KeptPrefixes kept_;
   RandomStream random_;
 };
 
 }  // namespace
 
 Registry<RouterFactory>::Entry scored_router() {
-  return {"scored", "the highest sum of weighted scores: prefix sent, queue, KV cache, requests",
+  return {"scored", "the highest sum of weighted scores: prefix there, queue, KV cache, requests",
           [](TableReader& options, const RandomStreams& random) {
             ScoredConfig config;
             scored_keys().read(options, config);
+            options.expect(
+                "event_delay",
+                config.event_delay == Seconds{} || config.prefixes == PrefixKnowledge::cached,
+                "only with prefixes = \"cached\"");
             return std::make_unique<Scored>(config, random);
           },
           scored_keys().notes()};

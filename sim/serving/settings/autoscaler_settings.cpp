@@ -20,6 +20,22 @@ const Keys<StartupSettings>& startup_keys() {
         .fallback = "not set (weights load in no time)"},
        "Rate at which a node reads weights, shared by its GPUs; adds the time to load the model to "
        "every start. About \"5 GB/s\" from a local NVMe disk, less over a network."},
+      {"peer_bandwidth",
+       &S::peer_bandwidth,
+       {.range = above(0, "must be above 0, for example \"40 GB/s\" over RDMA"),
+        .fallback = "not set (weights come from disks)"},
+       "Rate at which a node gets weights from the GPUs of a replica that serves, where there is "
+       "one "
+       "and that is sooner (SGLang's remote instance loader, Dynamo's ModelExpress). Its requests "
+       "are not slowed down."},
+      {"sleep",
+       &S::sleep,
+       {},
+       "What is left of a replica that the autoscaler stops (vLLM's sleep mode): off, nothing; "
+       "weights_on_host, its process, with the weights in the host's memory (level 1); "
+       "weights_discarded, its process alone (level 2). It wakes in wake_time and the time of its "
+       "weights, in place of time. GPUs of a replica that sleeps are not paid for."},
+      {"wake_time", &S::wake_time, {.range = not_negative()}, "With sleep: fixed part of waking."},
       {"is_cold",
        &S::is_cold,
        {},

@@ -9,12 +9,25 @@
 
 namespace foretoken {
 
+/// What is left of a replica that was stopped, as vLLM's sleep mode has it: nothing; its process,
+/// with the weights in the host's memory (level 1); its process alone (level 2).
+enum class SleepMode { off, weights_on_host, weights_discarded };
+template <>
+struct EnumNames<SleepMode> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"off", "weights_on_host", "weights_discarded"});
+};
+
 /// How long a replica takes from the decision to start it to its first request.
 struct StartupSettings {
   Seconds time;  // besides loading weights: container, libraries, compilation, CUDA graphs
   /// At which a node reads weights, all its GPUs together; nullopt = they take no time.
   std::optional<BytesPerSecond> weights_bandwidth;
-  bool is_cold = false;  // the replicas of time 0 start then; else they are up
+  /// At which they come from a replica that serves; nullopt = they do not.
+  std::optional<BytesPerSecond> peer_bandwidth;
+  SleepMode sleep = SleepMode::off;
+  Seconds wake_time{1.0};  // besides loading weights
+  bool is_cold = false;    // the replicas of time 0 start then; else they are up
 
   bool operator==(const StartupSettings&) const = default;
 };

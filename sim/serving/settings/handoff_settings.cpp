@@ -16,6 +16,12 @@ const Keys<HandoffSettings>& handoff_keys() {
        {},
        "Which pool streams the first token: the prefill replica as soon as it is drawn, or the "
        "decode replica once the KV cache has arrived, which adds the transfer to TTFT."},
+      {"local_prefill_max",
+       &S::local_prefill_max,
+       {.range = at_least(0), .unit = "tokens"},
+       "Prompts up to this long are computed by the decode replica itself, beside its decodes: no "
+       "transfer, and no wait for the prefill pool (conditional disaggregation in Dynamo, the "
+       "prefill decider of llm-d). 0: none."},
   };
   return keys;
 }

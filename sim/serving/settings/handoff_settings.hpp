@@ -33,6 +33,7 @@ struct EnumNames<FirstToken> {
 struct HandoffSettings {
   KvTransfer kv_transfer = KvTransfer::after_prefill;
   FirstToken first_token = FirstToken::prefill;
+  std::int64_t local_prefill_max = 0;  // tokens of prompts that are computed where they are decoded
 };
 
 const Keys<HandoffSettings>& handoff_keys();

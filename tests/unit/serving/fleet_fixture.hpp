@@ -52,6 +52,7 @@ struct TestedFleet {
   Seconds startup = {}, status_interval = {};
   std::int64_t outstanding_max = 0;
   bool is_scaled = false;
+  std::optional<Seconds> startup_from_peer = {}, wake = {};
 };
 
 class FleetTest : public ::testing::Test {
@@ -71,15 +72,19 @@ class FleetTest : public ::testing::Test {
   /// Builds everything with `count` replicas in `state`.
   void build(int count, TestedFleet settings = {}, FrontEndSettings front = {.attempts_max = 1},
              const char* router = "round_robin", ReplicaState state = ReplicaState::serving) {
-    platform = std::make_unique<Platform>(usual_cluster(gpu, count));
-    front_end = std::make_unique<FrontEnd>(*platform, source, timeline, front, nullptr, most_open);
     Diagnostics diagnostics;
     TableReader options(empty, diagnostics, "");
+    build(count, settings, front, router_catalog().find(router, {}).make(options, RandomStreams(1)),
+          state);
+  }
+
+  void build(int count, TestedFleet settings, FrontEndSettings front,
+             std::unique_ptr<Router> router, ReplicaState state = ReplicaState::serving) {
+    platform = std::make_unique<Platform>(usual_cluster(gpu, count));
+    front_end = std::make_unique<FrontEnd>(*platform, source, timeline, front, nullptr, most_open);
     front.status_interval = settings.status_interval;
     front.outstanding_max = settings.outstanding_max;
-    fleet = std::make_unique<Fleet>(
-        front, *platform, router_catalog().find(router, {}).make(options, RandomStreams(1)),
-        *front_end);
+    fleet = std::make_unique<Fleet>(front, *platform, std::move(router), *front_end);
     front_end->connect(*fleet);
     for (int i = 0; i < count; ++i) {
       ReplicaConfig config;
@@ -90,7 +95,9 @@ class FleetTest : public ::testing::Test {
       config.context_max = 2000;
       replicas.push_back(std::make_unique<Replica>(
           config, *platform, [this] { return start_engines(); }, timeline, *fleet, nullptr));
-      fleet->add(*replicas.back(), {settings.startup, settings.is_scaled}, state);
+      fleet->add(*replicas.back(),
+                 {settings.startup, settings.startup_from_peer, settings.wake, settings.is_scaled},
+                 state);
     }
   }
 

@@ -129,6 +129,47 @@ TEST_F(FleetTest, TheRoutersViewOfAnEngineIsAsOldAsItsInterval) {
   EXPECT_EQ(record(3).replica.value, 1U);
 }
 
+TEST_F(FleetTest, WhatSleptWakesAndWhatFailedStartsAnew) {
+  build(1, {.startup = Seconds(steps(20)), .is_scaled = true, .wake = Seconds(steps(3))});
+  FleetUsage usage;
+  fleet->count_usage(usage, all());
+  add(12, 50, 1);  // comes while it sleeps: answered at 15 + 1
+  add(32, 50, 1);  // after a failure: 50 + 1
+  at(5, [&] { fleet->stop(0); });
+  at(12, [&] { fleet->start(0); });
+  at(20, [&] { fleet->fail(0); });
+  at(25, [&] { fleet->repair(0); });
+  at(26, [&] { fleet->stop(0); });  // as long as it starts it has nothing to sleep with
+  at(30, [&] { fleet->start(0); });
+  run();
+  EXPECT_NEAR(record(0).first_token.value(), steps(16), 1e-9);
+  EXPECT_NEAR(record(1).first_token.value(), steps(51), 1e-9);
+  EXPECT_EQ(usage.starts, 3);
+  EXPECT_EQ(usage.wakes, 1);
+}
+
+TEST_F(FleetTest, WeightsComeFromAPeerWhereOneServesAndThatIsSooner) {
+  build(2, {.startup = Seconds(steps(20)),
+            .is_scaled = true,
+            .startup_from_peer = Seconds(steps(6)),
+            .wake = Seconds(steps(8))});
+  FleetUsage usage;
+  fleet->count_usage(usage, all());
+  add(60, 50, 1);
+  at(1, [&] { fleet->stop(0); });
+  at(2, [&] { fleet->start(0); });  // 1 serves: 6 steps instead of 8
+  at(7.5, [&] { EXPECT_EQ(fleet->state(0), ReplicaState::starting); });
+  at(8.5, [&] { EXPECT_EQ(fleet->state(0), ReplicaState::serving); });
+  at(10, [&] { fleet->stop(0), fleet->stop(1); });
+  at(11, [&] { fleet->start(0); });  // nobody serves: it wakes by itself
+  at(18.5, [&] { EXPECT_EQ(fleet->state(0), ReplicaState::starting); });
+  at(19.5, [&] { EXPECT_EQ(fleet->state(0), ReplicaState::serving); });
+  run();
+  EXPECT_EQ(usage.starts, 2);
+  EXPECT_EQ(usage.wakes, 1);
+  EXPECT_EQ(usage.starts_from_peer, 1);
+}
+
 TEST_F(FleetTest, AFailureLosesWhatTheCachesHeld) {
   const auto share = [&](Request& request) {
     request.prefix_block_tokens = 16;

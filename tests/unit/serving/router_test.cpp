@@ -234,6 +234,31 @@ TEST(Router, ScoredForgetsWhatFailedAndWhatIsTooLong) {
   EXPECT_EQ(chosen.size(), 2U);
 }
 
+TEST(Router, ScoredListensToWhatCachesKeepAndLose) {
+  const auto router = make("scored", "prefixes = \"cached\"\nevent_delay = \"20 ms\"");
+  EXPECT_EQ(router->event_delay(), Seconds(0.020));
+  EXPECT_EQ(make("scored")->event_delay(), std::nullopt);
+  const std::vector<ReplicaStatus> replicas = {{{0}, 0}, {{1}, 0, 1}};
+  const auto chosen = [&] { return router->choose(prompt_of({1, 2, 3, 4}), replicas).value; };
+  // The queue's 2 count for replica 0, whatever was sent to 1 before.
+  (void)router->choose(prompt_of({1, 2, 3, 4}), std::vector<ReplicaStatus>{replicas[1]});
+  EXPECT_EQ(chosen(), 0U);
+  // Two of four chunks are worth 1.5, three 2.25.
+  for (const std::uint64_t hash : {1, 2, 4}) router->on_prefix_kept({1}, hash);
+  EXPECT_EQ(chosen(), 0U);
+  router->on_prefix_kept({1}, 3);
+  EXPECT_EQ(chosen(), 1U);
+  router->on_prefix_gone({1}, 2);  // what follows is of no use
+  EXPECT_EQ(chosen(), 0U);
+  // Two ranks of a replica keep the same chunk, and one of them evicts it.
+  router->on_prefix_kept({1}, 2);
+  router->on_prefix_kept({1}, 2);
+  router->on_prefix_gone({1}, 2);
+  EXPECT_EQ(chosen(), 1U);
+  router->forget({1});
+  EXPECT_EQ(chosen(), 0U);
+}
+
 TEST(Router, OptionsOutOfRangeAreMistakes) {
   const auto message = [](const char* name, const char* text) {
     try {
@@ -245,6 +270,11 @@ TEST(Router, OptionsOutOfRangeAreMistakes) {
   };
   EXPECT_EQ(message("prefix_affinity", "match_min = 30"),
             "options:1:1: deployment.match_min: is a share of the prompt: from 0 to 1");
+  EXPECT_EQ(message("scored", "event_delay = \"20 ms\""),
+            "options:1:1: deployment.event_delay: only with prefixes = \"cached\"");
+  EXPECT_EQ(message("scored", "prefixes = \"cache\""),
+            "options:1:1: deployment.prefixes: unknown value 'cache'; did you mean 'cached'? "
+            "Known: sent, cached");
   EXPECT_EQ(message("prefix_affinity", "balance_rel = 0.5"),
             "options:1:1: deployment.balance_rel: must be at least 1");
   EXPECT_EQ(message("sticky", "imbalance_max = -1"),
