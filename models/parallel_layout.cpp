@@ -179,8 +179,8 @@ Bytes weight_bytes_per_rank(const Transformer& model, const ParallelLayout& layo
   split.plain += vocabulary_matrices(model, layout, stage) * model.hidden *
                  (padded_vocabulary(model) / layout.tensor);
   if (stage == 0) {
-    // Encoders run before the first layer, cut like it.
-    split.plain += model.encoder_parameters / layout.tensor;
+    // Encoders run before the first layer, cut like it or whole on every rank.
+    split.plain += model.encoder_weights() / (layout.encoder_by_data ? 1 : layout.tensor);
     const std::int64_t all_layers = model.layers * model.layer_embedding;
     split.plain += all_layers * (padded_vocabulary(model) / layout.tensor + model.hidden) +
                    model.layer_embedding;

@@ -27,6 +27,8 @@ struct ParallelLayout {
   int prefill_context = 1;          // groups that share prompts
   int redundant_experts = 0;        // copies of experts a layer, spread over `expert` with them
   bool experts_by_load = false;     // experts and copies lie where they even out the load
+  bool encoder_by_data = false;     // each rank of a group encodes some of the images, not a part
+                                    // of each (vLLM's --mm-encoder-tp-mode data)
 
   /// Tensor-parallel groups of a stage.
   [[nodiscard]] int groups() const { return data_parallel_attention * prefill_context; }

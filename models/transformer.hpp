@@ -13,6 +13,7 @@
 #include "hardware/dtype.hpp"
 #include "kernels/expert_reach.hpp"
 #include "models/layer_kinds.hpp"
+#include "models/vision.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/quantity.hpp"
@@ -124,8 +125,10 @@ struct Transformer {
   /// repeating as window_pattern does; {} = all as the fields above say.
   std::vector<LayerKind> kinds;
   std::vector<int> kind_pattern;
-  /// Encoders of images and sound, which come before the language model: loaded, but no request
-  /// here has anything for them.
+  /// What makes tokens of images.
+  std::optional<VisionEncoder> vision;
+  /// Of encoders of which nothing but their size is known: loaded, but no request here has anything
+  /// for them.
   std::int64_t encoder_parameters = 0;
   /// What was left out of the model when it was imported, a sentence each.
   std::vector<std::string> left_out;
@@ -149,6 +152,11 @@ struct Transformer {
   [[nodiscard]] AttentionShape attention(int layer) const;
   /// Of the layer's MLP where it is dense.
   [[nodiscard]] std::int64_t dense_width(int layer) const;
+  /// Parameters of all encoders, which come before the language model.
+  [[nodiscard]] std::int64_t encoder_weights() const {
+    return encoder_parameters + (vision ? vision->parameters() : 0);
+  }
+  [[nodiscard]] bool takes_images() const { return vision && vision->takes_images(); }
   /// Products of an MLP or expert: gate, up and down, or the last two.
   [[nodiscard]] int mlp_products() const { return ungated_mlp ? 2 : 3; }
   friend bool operator==(const Transformer&, const Transformer&) = default;

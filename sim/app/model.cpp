@@ -23,6 +23,16 @@ std::string billions(std::int64_t count) {
   return fmt::format("{:.2f} B", static_cast<double>(count) / 1e9);
 }
 
+/// What a picture of one megapixel becomes says more than the encoder's widths.
+std::string encoder_text(const Transformer& model) {
+  std::string text = billions(model.encoder_weights()) + " parameters";
+  if (!model.takes_images()) return text + ", in memory alone";
+  constexpr std::int64_t side = 1024;
+  const ImagePatches image = model.vision->patches_of(side, side);
+  return text + fmt::format(", {} layers; an image of {} x {} is {} tokens", model.vision->layers,
+                            side, side, image.tokens);
+}
+
 TextTable::Layout model_layout() {
   return {.width = terminal_width(stdout), .colour = shows_colour(stdout), .kept = 1};
 }
@@ -199,9 +209,7 @@ int show_model(const std::string& name, bool is_json) {
     row("MTP modules", fmt::format("{}, {} parameters each beside", model.mtp_layers,
                                    parameter_count(mtp_module(model))));
   }
-  if (model.encoder_parameters > 0) {
-    row("encoders", fmt::format("{} parameters, in memory alone", model.encoder_parameters));
-  }
+  if (model.encoder_weights() > 0) row("encoders", encoder_text(model));
   row("vocabulary", fmt::format("{}", model.vocabulary));
   row("context", fmt::format("{} tokens", model.context_max));
   row("weights in bf16", readable(weight_bytes_per_rank(model, {}, 0, DType::bf16)));

@@ -134,7 +134,7 @@ Value model_value(const Transformer& model) {
                           {"target_vocabulary", model.draft_head->target_vocabulary}});
   }
   if (model.mtp_layers > 0) value.set("mtp_layers", model.mtp_layers);
-  if (model.encoder_parameters > 0) value.set("encoder_parameters", model.encoder_parameters);
+  if (model.encoder_weights() > 0) value.set("encoder_parameters", model.encoder_weights());
   if (!model.left_out.empty()) {
     value.set("left_out", ValueArray(model.left_out.begin(), model.left_out.end()));
   }

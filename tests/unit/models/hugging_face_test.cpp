@@ -143,9 +143,9 @@ TEST(HuggingFace, GemmaWithVisionIsItsTextConfig) {
   // 27 layers of four projections, an MLP of two, biases, two layer norms; patches of 14 x 14 x 3;
   // the projection to 3,840.
   const std::int64_t layer = 4 * 1152 * 1152 + 2 * 1152 * 4304 + 4 * 1152 + 5 * 1152 + 4304;
-  EXPECT_EQ(model.encoder_parameters, 27 * layer + 588 * 1152 + 1152 + 1152 * 3840);
+  EXPECT_EQ(model.encoder_weights(), 27 * layer + 588 * 1152 + 1152 + 1152 * 3840);
   EXPECT_THAT(model.left_out, testing::ElementsAre(testing::StartsWith("images: the encoder's")));
-  model.encoder_parameters = 0;
+  model.vision.reset();
   model.left_out.clear();
   EXPECT_EQ(model, spec("gemma-3-12b"));
   const Value bare = config(R"({"architectures": ["Gemma3ForConditionalGeneration"]})");

@@ -154,7 +154,7 @@ TEST(WeightBytes, RanksTogetherHoldEachParameterOnce) {
         }
         std::int64_t expected = parameter_count(transformer) +
                                 (tensor - 1) * replicated_parameters(transformer) +
-                                transformer.encoder_parameters / tensor * tensor;
+                                transformer.encoder_weights() / tensor * tensor;
         if (transformer.tied_embeddings && pipeline > 1) {
           expected += transformer.vocabulary * transformer.hidden;
         }

@@ -92,7 +92,7 @@ TEST(Specs, CountWhatIsPublishedOfTheOthers) {
     const double total = static_cast<double>(parameter_count(model)) / 1e9;
     const double active = static_cast<double>(active_parameter_count(model)) / 1e9;
     const double words = static_cast<double>(model.vocabulary * model.hidden) / 1e9;
-    const double encoder = static_cast<double>(model.encoder_parameters) / 1e9;
+    const double encoder = static_cast<double>(model.encoder_weights()) / 1e9;
     EXPECT_TRUE(is_near(card->total, {total, total + encoder, total - words})) << name << total;
     if (card->active == 0) continue;
     EXPECT_TRUE(is_near(card->active, {active, active - words, active - 2 * words}))

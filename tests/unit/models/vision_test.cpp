@@ -1,0 +1,162 @@
+// Image encoders: tokens of images by each model's rule, by hand, parameters, and the [vision]
+// table.
+#include <gmock/gmock.h>
+
+#include "models/transformer.hpp"
+#include "sim/base/toml.hpp"
+
+namespace foretoken::vision_test {
+namespace {
+
+ImagePatches cut(const char* model, std::int64_t width, std::int64_t height) {
+  return load_model(model, {}).vision->patches_of(width, height);
+}
+
+// Patches of 16, 2 x 2 to a token: sides are multiples of 32, areas from 65,536 to 16,777,216.
+TEST(Vision, QwenRoundsSidesIntoItsLimits) {
+  // 720 / 32 = 22.5 goes to even, 22; 1280 / 32 = 40.
+  EXPECT_EQ(cut("qwen3.5-27b", 1280, 720), (ImagePatches{1, 3520, 880}));
+  EXPECT_EQ(cut("qwen3.5-27b", 720, 1280), (ImagePatches{1, 3520, 880}));
+  // 1,024 pixels are 64 times too few: both sides eight times as long.
+  EXPECT_EQ(cut("qwen3.5-27b", 32, 32).tokens, 64);
+  // Four times too many: both sides halved, 4,096 / 32 = 128.
+  EXPECT_EQ(cut("qwen3.5-27b", 8192, 8192).tokens, 16'384);
+  EXPECT_EQ(load_model("qwen3.5-27b", {}).vision->tokens_most(), 16'384);
+}
+
+// Patches of 14, 2 x 2 to a token; 16,384 patches, never enlarged.
+TEST(Vision, KimiShrinksAndPads) {
+  EXPECT_EQ(cut("kimi-k2.5", 1000, 700), (ImagePatches{1, 3600, 900}));  // ceil(1000 / 28) x 25
+  EXPECT_EQ(cut("kimi-k2.5", 1, 1).tokens, 1);
+  // 285 x 214 patches: sqrt(16384 / 60990) = 0.5183 makes 2073 x 1554, 75 x 56 tokens.
+  EXPECT_EQ(cut("kimi-k2.5", 4000, 3000).tokens, 75 * 56);
+  EXPECT_EQ(cut("kimi-k3", 4000, 3000).tokens, 143 * 108);  // 65,536 patches are enough
+  // A side of at most 512 patches: 14,336 x 28 pixels shrink by half.
+  EXPECT_EQ(cut("kimi-k2.5", 14'336, 28).tokens, 256);
+}
+
+// 280 tokens of 48 x 48 pixels, 3 x 3 patches each, whatever the image; the encoder runs on all.
+TEST(Vision, Gemma4FitsItsBudget) {
+  // sqrt(645120 / 921600) = 0.8367: 1,070.9 x 602.4 pixels, 22 x 12 tokens.
+  EXPECT_EQ(cut("gemma-4-31b", 1280, 720), (ImagePatches{1, 2520, 264}));
+  EXPECT_EQ(cut("gemma-4-31b", 48, 48), (ImagePatches{1, 2520, 256}));  // 16.7 a side
+  EXPECT_EQ(cut("gemma-4-31b", 10'000, 10).tokens, 280);                // a line
+  EXPECT_EQ(cut("gemma-4-31b", 10, 10'000).tokens, 280);
+}
+
+VisionEncoder encoder(ImageSizing sizing) {
+  VisionEncoder vision;
+  vision.layers = 2;
+  vision.hidden = 64;
+  vision.intermediate = 128;
+  vision.heads = 4;
+  vision.head_dim = 16;
+  vision.patch = 14;
+  vision.projector = {64, 32};
+  vision.sizing = sizing;
+  return vision;
+}
+
+// Gemma 3: 896 / 14 = 64 patches on a side, 4 x 4 to a token.
+TEST(Vision, ASquareIsAlwaysTheSame) {
+  VisionEncoder vision = encoder(ImageSizing::square);
+  vision.side_max = 64;
+  vision.merge = 4;
+  EXPECT_EQ(vision.patches_of(1, 5000), (ImagePatches{1, 4096, 256}));
+  EXPECT_EQ(vision.tokens_most(), 256);
+}
+
+// Llama 4: tiles of 336 pixels, 24 x 24 patches, 144 tokens.
+TEST(Vision, TilesWasteLeast) {
+  VisionEncoder vision = encoder(ImageSizing::tiled);
+  vision.side_max = 24;
+  vision.merge = 2;
+  vision.tiles_max = 16;
+  EXPECT_EQ(vision.patches_of(336, 336), (ImagePatches{1, 576, 144}));
+  // 4 x 3 tiles enlarge by 1.05, 5 x 3 by 1.31, 4 x 4 as the first with more of them; and a whole.
+  EXPECT_EQ(vision.patches_of(1280, 720), (ImagePatches{13, 576, 13 * 144}));
+  // 16 tiles in a row shrink least: 5,376 / 6,000.
+  EXPECT_EQ(vision.patches_of(6000, 300).tiles, 17);
+  EXPECT_EQ(vision.tokens_most(), 17 * 144);
+}
+
+TEST(Vision, LargerImagesNeverHaveFewerPatches) {
+  for (const char* model : {"qwen3.5-27b", "kimi-k2.5", "kimi-k3", "gemma-4-31b"}) {
+    std::int64_t before = 0;
+    for (const std::int64_t side : {16, 100, 500, 1000, 2000, 4000, 8000}) {
+      const ImagePatches image = cut(model, side, side);
+      EXPECT_GE(image.all_patches(), before) << model << side;
+      EXPECT_LE(image.tokens, load_model(model, {}).vision->tokens_most()) << model << side;
+      before = image.all_patches();
+    }
+  }
+}
+
+// Two layers of four 64 x 64 projections, two products of 64 x 128, two layer norms and biases;
+// 588 pixel values to 64 with a bias; 10 positions; 64 to 32.
+TEST(Vision, ParametersAreThoseOfItsParts) {
+  VisionEncoder vision = encoder(ImageSizing::unknown);
+  vision.positions = 10;
+  const std::int64_t layer = 4 * 64 * 64 + 2 * 64 * 128 + 4 * 64 + 5 * 64 + 128;
+  EXPECT_EQ(vision.parameters(), 2 * layer + 588 * 64 + 64 + 640 + 64 * 32);
+  vision.biases = false;
+  vision.gated_mlp = true;
+  vision.head_dim = 32;  // projections of 128
+  EXPECT_EQ(vision.parameters(),
+            2 * (4 * 64 * 128 + 3 * 64 * 128 + 4 * 64) + 588 * 64 + 640 + 64 * 32);
+}
+
+// As counted for these configurations before there was a table.
+TEST(Vision, BuiltInEncodersCountAsTheirCheckpoints) {
+  const auto count = [](const char* name) { return load_model(name, {}).encoder_weights(); };
+  EXPECT_EQ(count("qwen3-vl-235b-a22b"), 576'388'336);
+  EXPECT_EQ(count("qwen3.5-397b-a17b"), 456'010'480);
+  EXPECT_EQ(count("kimi-k2.5"), 471'141'616);
+  EXPECT_EQ(count("gemma-4-31b"), 575'737'344);
+}
+
+constexpr std::string_view text = R"(name = "toy"
+layers = 2
+hidden = 64
+intermediate = 128
+query_heads = 4
+kv_heads = 2
+head_dim = 16
+vocabulary = 1000
+context_max = 2048
+)";
+
+std::vector<std::string> mistakes(const std::string& vision) {
+  std::vector<std::string> found;
+  try {
+    read_model(parse_toml(std::string(text) + "[vision]\n" + vision, "toy.toml"));
+  } catch (const ConfigError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) found.push_back(diagnostic.message);
+  }
+  return found;
+}
+
+TEST(Vision, TableIsReadAsItIsWritten) {
+  for (const char* name : {"qwen3-vl-235b-a22b", "kimi-k3", "gemma-4-26b-a4b"}) {
+    const Transformer model = load_model(name, {});
+    EXPECT_TRUE(model.takes_images()) << name;
+    EXPECT_EQ(read_model(parse_toml(model_toml(model), name)), model);
+  }
+}
+
+TEST(Vision, MistakesAreToldTogether) {
+  EXPECT_THAT(mistakes("layers = 2\nhidden = 32\nintermediate = 64\npatch = 14\n"
+                       "projector = [32, 48]\nsizing = \"rounded\"\ncolour = 3\n"),
+              testing::UnorderedElementsAre(
+                  "vision.projector: must end in the language model's width, 64",
+                  "vision.sizing: \"rounded\" needs patches_max", testing::HasSubstr("colour")));
+  EXPECT_THAT(mistakes("layers = 2\nhidden = 32\nintermediate = 64\npatch = 14\n"
+                       "projector = [32, 64]\nsizing = \"rounded\"\npatches_max = 100\n"),
+              testing::ElementsAre("vision.sizing: is of use only with heads and head_dim"));
+  EXPECT_THAT(mistakes("layers = 2\nhidden = 32\nintermediate = 64\npatch = 14\nwindow = 8\n"
+                       "full_layers = [2]\nprojector = [32, 64]\n"),
+              testing::ElementsAre("vision.full_layers: names layer 2 of 2"));
+}
+
+}  // namespace
+}  // namespace foretoken::vision_test
