@@ -35,7 +35,8 @@ class TrafficSource final : public RequestSource {
         random_(random),
         times_(traffic, random),
         draws_(traffic, random),
-        adapters_(traffic.adapters, random) {}
+        adapters_(traffic.adapters, random),
+        images_(traffic.images, random) {}
 
   std::optional<Request> next() override { return next_request(); }
 
@@ -72,6 +73,7 @@ class TrafficSource final : public RequestSource {
     request.id = RequestId{static_cast<std::uint32_t>(number)};
     request.arrival = arrival->time;
     give_adapter(adapters_.next(), request);
+    images_.give(request);
     return request;
   }
 
@@ -80,6 +82,7 @@ class TrafficSource final : public RequestSource {
   LimitedTimes times_;
   RequestDraws draws_;
   AdapterDraws adapters_;
+  ImageDraws images_;
 };
 
 }  // namespace

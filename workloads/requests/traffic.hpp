@@ -9,6 +9,7 @@
 #include "workloads/requests/adapters.hpp"
 #include "workloads/requests/agents.hpp"
 #include "workloads/requests/arrival_process.hpp"
+#include "workloads/requests/images.hpp"
 #include "workloads/requests/length_distribution.hpp"
 #include "workloads/requests/patience.hpp"
 #include "workloads/requests/request.hpp"
@@ -32,6 +33,7 @@ struct Traffic {
   std::shared_ptr<const LengthDistribution> output_tokens;
   RequestClasses classes;
   AdapterTraffic adapters;
+  ImageTraffic images;
   Patience patience;
   std::shared_ptr<const Trace> trace;  // null if nothing comes from one
   std::optional<Sessions> sessions;    // arrivals are theirs, then, and prompts one turn's part
@@ -65,7 +67,7 @@ class RequestDraws {
   PatienceDraws patience_;
 };
 
-/// A fresh source. Streams: "arrivals", "adapters" and those of RequestDraws.
+/// A fresh source. Streams: "arrivals", "adapters", "images" and those of RequestDraws.
 std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random);
 
 }  // namespace foretoken

@@ -115,6 +115,7 @@ class TrafficWorkload final : public Workload {
 
   int prefix_block_tokens() const override { return traffic_.prefix_block_tokens; }
   std::int64_t adapters() const override { return traffic_.adapters.count; }
+  bool has_images() const override { return !traffic_.images.empty(); }
 
   std::vector<std::string> models() const override { return traffic_.classes.models(); }
 
@@ -135,6 +136,7 @@ class TrafficWorkload final : public Workload {
     }
     traffic_.classes.describe(table);
     describe(traffic_.adapters, table);
+    describe(traffic_.images, table);
     patience_keys().write(traffic_.patience, table);
     time_transform_keys().write(traffic_.transform, table);
     return table;
@@ -163,6 +165,7 @@ class WorkloadReader {
     read_prefix_blocks();
     traffic_.classes = read_request_classes(table_, catalog_.lengths, traffic_.trace);
     traffic_.adapters = read_adapters(table_);
+    read_image_traffic();
     patience_keys().read(table_, traffic_.patience);
     time_transform_keys().read(table_, traffic_.transform);
     table_.finish();
@@ -211,6 +214,16 @@ class WorkloadReader {
                   "remove it");
     table_.expect("agents", !traffic_.agents || !traffic_.sessions,
                   "and sessions are different traffic; keep one of the two tables");
+  }
+
+  void read_image_traffic() {
+    traffic_.images = read_images(table_, options_.vision, catalog_.lengths);
+    table_.expect("images", traffic_.images.empty() || !(traffic_.sessions || traffic_.agents),
+                  "cannot be combined with sessions or agents: later turns would have the images "
+                  "of earlier ones, which is not modelled");
+    table_.expect("images", traffic_.images.empty() || !traffic_.system_prompts,
+                  "cannot be combined with system_prompts, which is not modelled; give single "
+                  "requests");
   }
 
   /// Prompts of other lengths than the trace's share nothing with each other.
@@ -364,7 +377,8 @@ std::vector<KeyTable> workload_key_tables() {
         "Agents instead of single requests: [workload.agents]."},
        {"system_prompts", "table", "", "not set", "",
         "Beginnings that prompts share: [workload.system_prompts]."},
-       adapters_note()});
+       adapters_note(),
+       images_note()});
   add(request_class_notes());
   add(patience_keys().notes());
   add(time_transform_keys().notes());
@@ -387,6 +401,7 @@ std::vector<KeyTable> workload_key_tables() {
   tables.push_back(system_prompt_key_table());
   for (KeyTable& table : request_class_key_tables()) tables.push_back(std::move(table));
   tables.push_back(adapters_key_table());
+  tables.push_back(image_key_table());
   tables.push_back(cancellation_key_table());
   tables.push_back(diurnal_key_table());
   return tables;

@@ -32,14 +32,17 @@ class Workload {
   [[nodiscard]] virtual std::vector<std::string> models() const { return {}; }
   /// Adapters that its requests ask for; 0 = all want the base model.
   [[nodiscard]] virtual std::int64_t adapters() const { return 0; }
+  /// Whether requests have images.
+  [[nodiscard]] virtual bool has_images() const { return false; }
   /// The table as resolved: defaults filled in, reads back to the same workload.
   [[nodiscard]] virtual Value resolved() const = 0;
 };
 
 struct WorkloadOptions {
-  std::filesystem::path base_folder;  // relative trace paths start here
-  bool skip_bad_lines = false;        // go on past malformed trace lines and count them
-  int block_tokens = 16;              // that a prefix hash of generated traffic stands for
+  std::filesystem::path base_folder;         // relative trace paths start here
+  bool skip_bad_lines = false;               // go on past malformed trace lines and count them
+  int block_tokens = 16;                     // that a prefix hash of generated traffic stands for
+  std::optional<VisionEncoder> vision = {};  // which cuts images into tokens; nullopt: nobody does
 };
 
 /// The variants a [workload] may name.
