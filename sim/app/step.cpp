@@ -20,7 +20,13 @@ int step(const StepOptions& options) {
     cost.drafts = price_drafts(*subject.speculation, subject.layout, subject.execution,
                                subject.cluster, subject.comm, *subject.predictor, batch);
   }
+  const std::vector<ImagePatches> images = step_images(options, subject);
+  if (!images.empty()) {
+    cost.encoder = price_images(subject.model, subject.layout, subject.execution, subject.cluster,
+                                subject.comm, *subject.predictor, images);
+  }
   StepCircumstances circumstances{subject.host_us, subject.execution.implementation.is_cold};
+  circumstances.images = images;
   if (subject.model.moe && subject.layout.groups() > 1) circumstances.exchange = subject.exchange;
   if (options.json) {
     show_data(to_json(step_value(cost, circumstances)) + "\n");
@@ -61,6 +67,13 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--predictor", options->predictor, "Predictor (see foretoken list)");
   command->add_option("--prefill", options->prefill, "Prompts: COUNTxTOKENS[@ALREADY_CACHED],...");
   command->add_option("--decode", options->decode, "Decoding sequences: COUNTxCONTEXT,...");
+  CLI::Option* images =
+      command->add_option("--images", options->images,
+                          "Images that the step encodes for its prompts: COUNTxWIDTHxHEIGHT,...");
+  command
+      ->add_flag("--encoder-data", options->encoder_by_data,
+                 "Each rank encodes some of the images, not a part of each")
+      ->needs(images);
   CLI::Option* drafts =
       command->add_option("--drafts", options->drafts, "Draft tokens verified per decode")
           ->check(CLI::Range(0, 64));
@@ -108,7 +121,7 @@ void add_step(CLI::App& program, Action& chosen) {
       "Take model, cluster, layout, engine and predictor from this scenario instead");
   for (CLI::Option* setting : settings) {
     const bool is_of_batch = setting->check_name("--prefill") || setting->check_name("--decode") ||
-                             setting->check_name("--adapters");
+                             setting->check_name("--images") || setting->check_name("--adapters");
     if (!is_of_batch) scenario->excludes(setting);
   }
   command
@@ -122,6 +135,7 @@ void add_step(CLI::App& program, Action& chosen) {
       "--prefill 1x2048,1x512@4096 --decode 32x2000\n"
       "  foretoken step --model llama-3.1-70b --cluster h200-sxm-4 --tp 4 --decode 32x2000 "
       "--speculate eagle --drafts 3\n"
+      "  foretoken step --model qwen3.5-27b --gpu h200-sxm --prefill 1x1500 --images 1x1280x720\n"
       "  foretoken step --model qwen3-30b-a3b --gpu l40s --dtype fp8 --decode 8x512 --json\n"
       "  foretoken step --scenario examples/tensor_parallel.toml --decode 64x1024"));
   command->callback([options, &chosen] { chosen = [options] { return step(*options); }; });

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "sim/app/step_subject.hpp"
+#include "workloads/encoder_kernels.hpp"
 
 namespace foretoken {
 namespace {
@@ -51,6 +53,49 @@ void add_slices(const std::string& text, const char* option, bool is_prefill, in
 }
 
 }  // namespace
+
+namespace {
+
+/// "2x1280x720": COUNTxWIDTHxHEIGHT.
+void add_images(std::string_view piece, const VisionEncoder& vision,
+                std::vector<ImagePatches>& images) {
+  constexpr std::int64_t side_max = 100'000, count_max = 10'000;
+  std::array<std::int64_t, 3> numbers{};
+  std::string_view body = piece;
+  for (std::int64_t& number : numbers) {
+    const std::string_view text = next_piece(body, 'x');
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_whole = status == std::errc() && end == text.data() + text.size();
+    if (!is_whole || number < 1 || number > side_max) {
+      throw ConfigError({"--images"}, fmt::format("'{}' is not COUNTxWIDTHxHEIGHT in pixels, such "
+                                                  "as 2x1280x720",
+                                                  piece));
+    }
+  }
+  if (!body.empty() || numbers[0] > count_max)
+    throw ConfigError({"--images"}, fmt::format("'{}' is not COUNTxWIDTHxHEIGHT", piece));
+  images.insert(images.end(), static_cast<std::size_t>(numbers[0]),
+                vision.patches_of(numbers[1], numbers[2]));
+}
+
+}  // namespace
+
+std::vector<ImagePatches> step_images(const StepOptions& options, const StepSubject& subject) {
+  std::vector<ImagePatches> images;
+  if (options.images.empty()) return images;
+  if (!subject.model.takes_images()) {
+    throw ConfigError({"--images"}, fmt::format("{} takes no images, or how it cuts them is not "
+                                                "known; choose a model with a [vision] table",
+                                                subject.model.name));
+  }
+  if (const std::string problem = encoder_problem(*subject.model.vision, subject.layout);
+      !problem.empty()) {
+    throw ConfigError({"--images"}, problem + "; see --encoder-data");
+  }
+  std::string_view rest = options.images;
+  while (!rest.empty()) add_images(next_piece(rest, ','), *subject.model.vision, images);
+  return images;
+}
 
 BatchShape step_batch(const StepOptions& options, const ParallelLayout& layout, int drafts) {
   std::vector<SequenceSlice> slices;

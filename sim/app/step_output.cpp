@@ -68,6 +68,23 @@ std::string batch_text(const BatchShape& batch) {
   return text;
 }
 
+/// "2 images of 920 tokens", or of as many as they have together where they differ.
+std::string images_text(const std::vector<ImagePatches>& images) {
+  std::int64_t tokens = 0;
+  for (const ImagePatches& image : images) tokens += image.tokens;
+  const auto count = std::ssize(images);
+  const std::string_view noun = count == 1 ? "image" : "images";
+  return tokens == count * images.front().tokens
+             ? fmt::format("{} {} of {} tokens", count, noun, images.front().tokens)
+             : fmt::format("{} {}, {} tokens in all", count, noun, tokens);
+}
+
+Seconds time_of(const std::vector<StepKernel>& kernels) {
+  Seconds sum;
+  for (const StepKernel& kernel : kernels) sum += kernel.time;
+  return sum;
+}
+
 }  // namespace
 
 Value step_value(const StepCost& cost, const StepCircumstances& circumstances) {
@@ -84,6 +101,16 @@ Value step_value(const StepCost& cost, const StepCircumstances& circumstances) {
   std::vector<StepKernel> all;
   for (const auto& stage : cost.stages) all.insert(all.end(), stage.begin(), stage.end());
   value.set("kernels", kernels_value(all));
+  if (!cost.encoder.empty()) {
+    std::int64_t tokens = 0;
+    for (const ImagePatches& image : circumstances.images) tokens += image.tokens;
+    Value encoder;
+    encoder.set("images", std::ssize(circumstances.images));
+    encoder.set("image_tokens", tokens);
+    encoder.set("time_us", rounded(time_of(cost.encoder).value() * 1e6));
+    encoder.set("kernels", kernels_value(cost.encoder));
+    value.set("encoder", std::move(encoder));
+  }
   if (!cost.drafts.empty()) value.set("drafts", drafts_value(cost.drafts));
   if (cost.stages.size() > 1) {
     ValueArray stages;
@@ -122,6 +149,7 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
            std::string(enum_name(kernel.bound_by)), std::string(enum_name(kernel.origin))});
     }
   };
+  add_rows("", cost.encoder);
   for (std::size_t i = 0; i < cost.stages.size(); ++i) {
     add_rows(cost.stages.size() > 1 ? fmt::format("{}: ", i) : "", cost.stages[i]);
   }
@@ -138,6 +166,10 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
     show("  experts exchange by {}\n", exchange_text(circumstances.exchange->exchange));
     if (!circumstances.exchange->chosen_by.empty())
       show("    as {}\n", circumstances.exchange->chosen_by);
+  }
+  if (!cost.encoder.empty()) {
+    show("  of which encoding {} {:.1f} us; their tokens count among the prompts'\n",
+         images_text(circumstances.images), time_of(cost.encoder).value() * 1e6);
   }
   if (cost.drafts.empty()) return;
   Seconds drafting;

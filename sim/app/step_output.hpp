@@ -15,6 +15,7 @@ struct StepCircumstances {
   double host_us = 0;
   bool is_cold = true;
   std::optional<SettledExchange> exchange = {};  // of attention ranks' tokens
+  std::vector<ImagePatches> images = {};         // that are encoded before the step
 };
 
 /// Times in microseconds; `stages` where there are several.

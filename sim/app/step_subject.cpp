@@ -90,6 +90,7 @@ StepSubject subject_of_options(const StepOptions& options) {
   subject.model = load_model(options.model, {"--model"});
   warn_of_left_out(subject.model);
   subject.layout = options.layout;
+  subject.layout.encoder_by_data = options.encoder_by_data;
   subject.host_us = options.host_us;
   ExecutionSettings& execution = subject.execution;
   execution.set_formats(subject.model.released.value_or(WeightFormats()));

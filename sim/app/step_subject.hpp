@@ -25,6 +25,8 @@ struct StepOptions {
   std::vector<std::string> overrides;
   std::string speculate, draft_model;
   int drafts = 0, draft_tensor = 0;
+  std::string images;
+  bool encoder_by_data = false;
   int adapters = 0, adapter_rank = LoraSettings{}.rank;
   bool warm = false;
   ParallelLayout layout;
@@ -52,5 +54,8 @@ struct StepSubject {
 StepSubject step_subject(const StepOptions& options);
 /// Prompts and decodes, each of which verifies `drafts` tokens. Throws ConfigError.
 BatchShape step_batch(const StepOptions& options, const ParallelLayout& layout, int drafts);
+/// Images of --images that the step encodes. Throws ConfigError, also for a model or a layout that
+/// cannot.
+std::vector<ImagePatches> step_images(const StepOptions& options, const StepSubject& subject);
 
 }  // namespace foretoken

@@ -26,6 +26,11 @@ DeploymentExport export_deployment(const Scenario& scenario) {
   out.notes = deployment.notes;
   out.files.push_back({"scenario.toml", to_toml(resolved_scenario(scenario)),
                        "what was simulated: `foretoken simulate scenario.toml`"});
+  if (scenario.workload->has_images()) {
+    out.notes.emplace_back(
+        "bench.sh sends text alone: images have to be added by hand (vllm bench serve has "
+        "--dataset-name random-mm)");
+  }
   const DeploymentFormatRegistry formats = deployment_format_registry();
   for (const auto& entry : formats.entries()) {
     const std::unique_ptr<DeploymentFormat> format = entry.make();

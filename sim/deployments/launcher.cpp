@@ -93,6 +93,7 @@ Launcher read_launcher(const EmbeddedFile& embedded) {
   file.require("model_flag", launcher.model_flag);
   file.require("separator", separator);
   file.read("options_flag", launcher.options_flag);
+  file.read("encoder_parallel", launcher.encoder_parallel);
   file.read("also_options", launcher.also_options);
   file.read("options_win", launcher.options_win);
   file.require("switches", launcher.switches);

@@ -69,6 +69,7 @@ struct Launcher {
   LayoutFlags layout;
   SpeculativeFlags speculative;
   AdapterFlags adapters;
+  std::string encoder_parallel;  // flag for how ranks share an image encoder; "" = there is none
   NamePairs quantizations, kv_dtypes;  // formats in the engine's words
 
   /// A flag's first name, with underscores.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/model_name.hpp"
+#include "sim/deployments/exportable.hpp"
 #include "sim/deployments/launch_line.hpp"
 #include "sim/deployments/launcher.hpp"
 #include "sim/scenario/tables.hpp"
@@ -13,8 +14,8 @@ namespace {
 
 /// Of [engine]: told otherwise, or the engine's own business.
 constexpr auto untold_keys = std::to_array<std::string_view>(
-    {"preset", "version", "speculative", "host_kv", "kv_store", "lora", "framework", "sampling",
-     "memory_rule", "preemption", "host_copies"});
+    {"preset", "version", "speculative", "host_kv", "kv_store", "lora", "encoder", "framework",
+     "sampling", "memory_rule", "preemption", "host_copies"});
 
 class ServerWriter {
  public:
@@ -37,6 +38,7 @@ class ServerWriter {
     set_engine();
     set_speculation();
     set_adapters();
+    set_encoder();
     set_host_memory();
     set_role();
     return std::move(server_);
@@ -237,6 +239,13 @@ class ServerWriter {
     note(fmt::format("name the adapters themselves: {} NAME=PATH", launcher_.spelt(flags.names)));
   }
 
+  void set_encoder() {
+    if (!scenario_.engine.encoder) return;
+    const std::string& flag = launcher_.encoder_parallel;
+    const EncoderParallel parallel = scenario_.engine.encoder->parallel;
+    if (!flag.empty()) server_.set(flag, std::string(enum_name(parallel)));
+  }
+
   void set_host_memory() {
     if (scenario_.engine.kv_store)
       note(
@@ -278,22 +287,11 @@ class ServerWriter {
 }  // namespace
 
 LaunchedDeployment servers_of(const Scenario& scenario) {
-  if (served_models(scenario).size() > 1) {
-    throw ConfigError(scenario.model_position,
-                      "an export is for one model, and the pools serve several; export each by "
-                      "itself");
-  }
+  check_exportable(scenario);
   LaunchedDeployment deployment;
   for (const PoolSpec& pool : pools_of(scenario))
     deployment.servers.push_back(ServerWriter(pool, deployment.notes).write());
-  std::vector<std::string>& notes = deployment.notes;
-  if (scenario.autoscaler)
-    notes.push_back(
-        "the autoscaler is not exported: the replicas are those that the run begins with");
-  if (hands_over(scenario))
-    notes.push_back(
-        "a router in front has to send prompts to the prefill servers first "
-        "(Dynamo's and llm-d's do)");
+  append_fleet_notes(scenario, deployment.notes);
   return deployment;
 }
 

@@ -29,6 +29,7 @@ class TableFiller {
     fill_layout();
     fill_speculation();
     fill_adapters();
+    fill_encoder();
     for (const LaunchFlag& flag : server_.flags) {
       if (std::ranges::find(done_, flag.name) == done_.end()) fill_flag(flag);
     }
@@ -225,6 +226,23 @@ class TableFiller {
       tell(flags.names, FlagFate::not_modelled, "not taken over: set it as [workload.adapters]");
     out_.notes.push_back(
         "which adapters requests ask for, no flag says: add [workload.adapters] with their count");
+  }
+
+  void fill_encoder() {
+    const std::string& flag = launcher_.encoder_parallel;
+    const Value* given = flag.empty() ? nullptr : server_.find(flag);
+    if (given == nullptr) return;
+    const auto* text = std::get_if<std::string>(&given->data);
+    if (text == nullptr || (*text != "weights" && *text != "data")) {
+      fail(given->position, fmt::format("{} must be weights or data, not {}", launcher_.spelt(flag),
+                                        launch_value_text(*given)));
+    }
+    if (!model_.takes_images())
+      return tell(flag, FlagFate::no_effect, "nothing, since the model takes no images");
+    Value table;
+    table.set("parallel", *text);
+    out_.engine.set("encoder", std::move(table));
+    tell_set(flag, "engine.encoder", "parallel", *given);
   }
 
   void fill_flag(const LaunchFlag& flag) {

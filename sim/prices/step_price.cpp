@@ -3,6 +3,7 @@
 #include "kernels/communication/comm_groups.hpp"
 #include "kernels/communication/communication_price.hpp"
 #include "sim/prices/placement.hpp"
+#include "workloads/encoder_kernels.hpp"
 
 namespace foretoken {
 namespace {
@@ -50,22 +51,56 @@ Seconds StepCost::communication(std::size_t stage) const { return sum(stages[sta
 Seconds DraftPasses::time() const { return sum(kernels, false) + sum(kernels, true); }
 
 Seconds StepCost::compute() const {
-  Seconds total = sum(stages, false);
+  Seconds total = sum(encoder, false) + sum(stages, false);
   for (const DraftPasses& pass : drafts) total += sum(pass.kernels, false);
   return total;
 }
 Seconds StepCost::communication() const {
-  Seconds total = sum(stages, true);
+  Seconds total = sum(encoder, true) + sum(stages, true);
   for (const DraftPasses& pass : drafts) total += sum(pass.kernels, true);
   return total;
+}
+
+namespace {
+
+StepKernel price_kernel(const KernelCall& call, const ClusterSpec& cluster,
+                        const Predictor& predictor) {
+  const Prediction prediction = predictor.predict(call.kernel, cluster.gpu);
+  return {std::string(call.role),
+          std::string(kernel_name(call.kernel)),
+          call.calls,
+          prediction.time * call.calls,
+          prediction.bound_by,
+          prediction.origin,
+          false};
+}
+
+CommGroupSizes group_sizes(const ParallelLayout& layout) {
+  return {static_cast<std::size_t>(layout.tensor), static_cast<std::size_t>(layout.decode_context)};
+}
+
+}  // namespace
+
+std::vector<StepKernel> price_images(const Transformer& model, const ParallelLayout& layout,
+                                     const ExecutionSettings& execution, const ClusterSpec& cluster,
+                                     const CommSettings& comm, const Predictor& predictor,
+                                     std::span<const ImagePatches> images) {
+  const ReplicaPlacement placement = place_replicas(cluster, layout, 1, {}).front();
+  std::vector<StepKernel> kernels;
+  for (const KernelCall& call : encoder_kernels(*model.vision, layout, execution, images)) {
+    const bool communicates = std::holds_alternative<Collective>(call.kernel);
+    kernels.push_back(communicates
+                          ? price_collective(call, cluster, comm, placement, group_sizes(layout), 0)
+                          : price_kernel(call, cluster, predictor));
+  }
+  return kernels;
 }
 
 StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                     const ExecutionSettings& execution, const ClusterSpec& cluster,
                     const CommSettings& comm, const Predictor& predictor, const BatchShape& batch) {
   const ReplicaPlacement placement = place_replicas(cluster, layout, 1, {}).front();
-  const CommGroupSizes sizes{static_cast<std::size_t>(layout.tensor),
-                             static_cast<std::size_t>(layout.decode_context)};
+  const CommGroupSizes sizes = group_sizes(layout);
   StepCost cost;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     std::vector<StepKernel>& kernels = cost.stages.emplace_back();
@@ -75,10 +110,7 @@ StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                                            static_cast<std::size_t>(stage)));
         continue;
       }
-      const Prediction prediction = predictor.predict(call.kernel, cluster.gpu);
-      kernels.push_back({std::string(call.role), std::string(kernel_name(call.kernel)), call.calls,
-                         prediction.time * call.calls, prediction.bound_by, prediction.origin,
-                         false});
+      kernels.push_back(price_kernel(call, cluster, predictor));
     }
   }
   return cost;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,10 +37,11 @@ struct DraftPasses {
 struct StepCost {
   std::vector<std::vector<StepKernel>> stages;
   std::vector<DraftPasses> drafts = {};
+  std::vector<StepKernel> encoder = {};  // of images, before the first stage
 
   [[nodiscard]] Seconds compute(std::size_t stage) const;
   [[nodiscard]] Seconds communication(std::size_t stage) const;
-  /// Sums over stages and drafts: the latency of one step through an empty pipeline.
+  /// Sums over images, stages and drafts: the latency of one step through an empty pipeline.
   [[nodiscard]] Seconds compute() const;
   [[nodiscard]] Seconds communication() const;
 };
@@ -49,6 +51,12 @@ struct StepCost {
 StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                     const ExecutionSettings& execution, const ClusterSpec& cluster,
                     const CommSettings& comm, const Predictor& predictor, const BatchShape& batch);
+
+/// The same for encoding `images`, at least one, which the model must take.
+std::vector<StepKernel> price_images(const Transformer& model, const ParallelLayout& layout,
+                                     const ExecutionSettings& execution, const ClusterSpec& cluster,
+                                     const CommSettings& comm, const Predictor& predictor,
+                                     std::span<const ImagePatches> images);
 
 /// The same for the passes of a draft behind a step of `batch`, which verifies the drafts of the
 /// step before.

@@ -23,11 +23,13 @@ namespace foretoken {
 ///   preempted        from its last step before a preemption to the next one
 ///   retry            from its last step on a replica that failed to the first on another
 ///   drafts           passes of the draft model
+///   encoder          images that its steps encode, its own and others'
 ///   kv_copies        KV blocks to and from the host's memory
 ///   host             GPUs waiting for the CPU
 ///   communication    collectives, and hidden states between pipeline stages
 ///   kv_wait          until a replica that decodes had KV blocks for it
 ///   kv_transfer      its KV cache on the way there
+///   image_transfer   its images, encoded elsewhere, on the way to whoever computes its prompt
 ///   idle             the replica did nothing for it and nothing else in its place: bubbles
 enum class LatencyCause {
   front_end,
@@ -40,19 +42,21 @@ enum class LatencyCause {
   preempted,
   retry,
   drafts,
+  encoder,
   kv_copies,
   host,
   communication,
   kv_wait,
   kv_transfer,
+  image_transfer,
   idle
 };
 template <>
 struct EnumNames<LatencyCause> {
   static constexpr auto names = std::to_array<std::string_view>(
       {"front_end", "queueing", "own_prefill", "own_decode", "others_prefill", "others_decode",
-       "recompute", "preempted", "retry", "drafts", "kv_copies", "host", "communication", "kv_wait",
-       "kv_transfer", "idle"});
+       "recompute", "preempted", "retry", "drafts", "encoder", "kv_copies", "host", "communication",
+       "kv_wait", "kv_transfer", "image_transfer", "idle"});
 };
 
 /// Seconds by cause.

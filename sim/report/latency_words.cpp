@@ -37,6 +37,8 @@ std::string_view cause_text(LatencyCause cause) {
       return "retry after a failure";
     case LatencyCause::drafts:
       return "draft passes";
+    case LatencyCause::encoder:
+      return "encoding images";
     case LatencyCause::kv_copies:
       return "KV copies, host";
     case LatencyCause::host:
@@ -47,6 +49,8 @@ std::string_view cause_text(LatencyCause cause) {
       return "waiting for KV blocks";
     case LatencyCause::kv_transfer:
       return "KV transfer";
+    case LatencyCause::image_transfer:
+      return "image transfer";
     case LatencyCause::idle:
       return "idle, pipeline bubbles";
   }

@@ -13,6 +13,7 @@
 #include "sim/base/value.hpp"
 #include "sim/report/adapter_figures.hpp"
 #include "sim/report/expert_figures.hpp"
+#include "sim/report/image_figures.hpp"
 #include "sim/report/request_group.hpp"
 #include "sim/report/request_row.hpp"
 #include "sim/report/running_costs.hpp"
@@ -177,6 +178,8 @@ struct Report {
   std::optional<ExpertFigures> experts;
 
   std::optional<AdapterFigures> adapters;
+
+  std::optional<ImageFigures> images;
 
   struct Speculation {
     std::string method;  // "eagle"

@@ -363,6 +363,7 @@ class ReportText {
                fmt::format("batch mean {}, max {}", grouped(report_.batch_mean, 1),
                            grouped(report_.batch_max))});
     if (report_.experts) result += facts("expert routing", expert_parts(*report_.experts));
+    if (report_.images) result += facts("images", image_parts(*report_.images));
     if (report_.adapters) result += facts("adapters", adapter_parts(*report_.adapters));
     if (const auto& host = report_.host; host && report_.iterations > 0) {
       const auto steps = static_cast<double>(report_.iterations);

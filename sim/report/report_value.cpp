@@ -153,6 +153,17 @@ void members(Archive& a, AdapterFigures& adapters) {
 }
 
 template <class Archive>
+void members(Archive& a, ImageFigures& images) {
+  a("reached", images.reached);
+  a("tokens_mean", images.tokens_mean);
+  a("cache_hit_rate", images.cache_hit_rate);
+  a("cache_tokens", images.cache_tokens);
+  a("encoder_s", images.encoder_s);
+  a("encoder_share", images.encoder_share);
+  a("sent_bytes", images.sent_bytes);
+}
+
+template <class Archive>
 void members(Archive& a, Report::Speculation& speculation) {
   a("method", speculation.method);
   a("drafts", speculation.drafts);
@@ -320,6 +331,7 @@ void add_extras(Archive& a, Report& report) {
   a("kv_transfers", report.kv_transfers);
   a("network", report.network);
   a("adapters", report.adapters);
+  a("images", report.images);
   a("speculation", report.speculation);
   a("fleet", report.fleet);
   a("host", report.host);

@@ -83,12 +83,14 @@ void DeployedPools::start_fleet(int model, PoolRole role, Fleet& fleet, Handoff*
     const Scenario& scenario = specs_[pool].scenario;
     parts_[pool] = {
         &specs_[pool], &fleet, {fleet.size(), engine.placements().size()}, &engine.placements()};
-    engine.start_replicas({pool, {replicas_}, handoff, &*parties_}, start.platform, start.timeline,
-                          fleet, start.observer);
+    ImagePort* images = specs_[pool].prefills() ? encoder_ : nullptr;
+    engine.start_replicas({pool, {replicas_}, handoff, images, &*parties_}, start.platform,
+                          start.timeline, fleet, start.observer);
     for (std::size_t i = 0; i < engine.replicas().size(); ++i) {
       const auto& replica = engine.replicas()[i];
       fleet.add(*replica, member_settings(scenario, engine.memory()), first_state(scenario, i));
       if (handoff != nullptr) handoff->add(*replica, kind);
+      if (encoder_ != nullptr) encoder_->add(*replica, scenario.deployment.layout.tensor);
       ++replicas_;
     }
     ++kind;
@@ -103,6 +105,24 @@ Fleet& DeployedPools::add_fleet(const VariantChoice& router, const std::string& 
 }
 
 Pool& DeployedPools::start_model(int model, const Start& start, RequestListener& client) {
+  encoder_ = nullptr;
+  const auto encoding = std::ranges::find_if(
+      specs_, [&](const PoolSpec& spec) { return spec.encodes() && spec.model == model; });
+  if (encoding == specs_.end()) return start_serving(model, start, client);
+  const Scenario& scenario = encoding->scenario;
+  const double values = static_cast<double>(scenario.model.vision->values_per_token());
+  const Bytes token(values * bytes_per_element(activation_dtype(scenario.execution.dtype)));
+  encoders_.push_back(std::make_unique<EncodeHandoff>(token, start.platform, client));
+  encoder_ = encoders_.back().get();
+  Pool& serving = start_serving(model, start, encoder_->serve_listener());
+  Fleet& fleet =
+      add_fleet({"least_outstanding"}, "encode", start.platform, encoder_->encode_listener());
+  start_fleet(model, PoolRole::encode, fleet, nullptr, start);
+  encoder_->connect(fleet, serving);
+  return *encoder_;
+}
+
+Pool& DeployedPools::start_serving(int model, const Start& start, RequestListener& client) {
   const Deployment& deployment = scenario_.deployment;
   std::vector<std::vector<KvPath>> paths = kv_paths(model);
   if (paths.empty()) {
@@ -173,6 +193,12 @@ std::vector<ReplicaGauges> DeployedPools::gauges() const {
     }
   }
   return all;
+}
+
+Bytes DeployedPools::images_sent() const {
+  Bytes sent;
+  for (const auto& encoder : encoders_) sent += encoder->sent();
+  return sent;
 }
 
 PriceTotals DeployedPools::totals() const {

@@ -9,6 +9,7 @@
 #include "sim/run/deployment.hpp"
 #include "sim/run/fleet_control.hpp"
 #include "sim/run/replica_gauges.hpp"
+#include "sim/serving/encode_handoff.hpp"
 #include "sim/serving/fleet.hpp"
 #include "sim/serving/handoff.hpp"
 #include "sim/serving/model_pools.hpp"
@@ -38,6 +39,8 @@ class DeployedPools {
   /// Of all replicas that compute prompts.
   [[nodiscard]] PrefixTotals prefixes() const;
   [[nodiscard]] PriceTotals totals() const;
+  /// Of encoded images, between replicas.
+  [[nodiscard]] Bytes images_sent() const;
 
  private:
   [[nodiscard]] std::unique_ptr<Router> make_router(const VariantChoice& choice,
@@ -51,6 +54,8 @@ class DeployedPools {
   };
   /// The pools of a model, and whom its requests are handed to.
   Pool& start_model(int model, const Start& start, RequestListener& client);
+  /// Those that serve the language model.
+  Pool& start_serving(int model, const Start& start, RequestListener& client);
   Fleet& add_fleet(const VariantChoice& router, const std::string& table_name, Platform& platform,
                    RequestListener& client);
   /// Makes the replicas of the model's pools with this role and adds them to the fleet.
@@ -62,6 +67,8 @@ class DeployedPools {
   std::vector<std::unique_ptr<DeployedEngine>> engines_;  // by pool
   std::uint32_t replicas_ = 0;
   std::vector<std::unique_ptr<Handoff>> handoffs_;
+  std::vector<std::unique_ptr<EncodeHandoff>> encoders_;
+  EncodeHandoff* encoder_ = nullptr;  // of the model that is started; null: it has none of its own
   std::optional<ModelPools> models_;  // where there are several
   std::vector<std::unique_ptr<Fleet>> fleets_;
   std::vector<ControlledPool> parts_;  // of fleets, by pool

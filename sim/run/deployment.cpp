@@ -8,6 +8,7 @@
 #include "sim/prices/scenario_prices.hpp"
 #include "sim/run/adapter_limits.hpp"
 #include "sim/scenario/variant.hpp"
+#include "sim/serving/encode_scheduler.hpp"
 
 namespace foretoken {
 
@@ -31,23 +32,37 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
     const auto scheduler = make_variant(catalogs.schedulers, scenario.engine.scheduler, "engine",
                                         SchedulerLimits(scenario.engine), scratch);
     expect_adapter_scheduler(scenario, *scheduler);
+    if (role_ != PoolRole::encode) expect_image_scheduler(scenario, *scheduler);
   });
   diagnostics.attempt([&] { check_all_reduce(); });
   diagnostics.attempt([&] {
-    const MemoryLimits limits{scenario.engine, scenario.engine, draft_memory(scenario)};
-    memory_ = plan_memory(scenario.model, layout, scenario.execution, scenario.cluster.gpu, limits);
-    kv_blocks_ = memory_.kv_blocks;
-    if (scenario.engine.kv_blocks > 0) {
-      kv_blocks_ = scenario.engine.kv_blocks;
+    const MemoryLimits limits{scenario.engine, scenario.engine, draft_memory(scenario),
+                              encoder_limits(scenario)};
+    if (role_ == PoolRole::encode) {
+      memory_ = plan_encoder_memory(scenario.model, layout, scenario.execution,
+                                    scenario.cluster.gpu, limits, scenario.engine_position);
+      kv_blocks_ = memory_.kv_blocks;
     } else {
-      check_memory(memory_, scenario.model, layout, scenario.cluster.gpu, limits,
-                   scenario.model_position, scenario.engine_position);
+      plan_kv(limits);
+      check_host_room();
     }
-    check_host_room();
     stores_.emplace(scenario_, memory_.kv_block_all_ranks);
   });
   diagnostics.throw_if_any();
-  check_traffic_fits();
+  if (role_ != PoolRole::encode) check_traffic_fits();
+}
+
+void DeployedEngine::plan_kv(const MemoryLimits& limits) {
+  const ParallelLayout& layout = scenario_.deployment.layout;
+  const GpuSpec& gpu = scenario_.cluster.gpu;
+  memory_ = plan_memory(scenario_.model, layout, scenario_.execution, gpu, limits);
+  kv_blocks_ = memory_.kv_blocks;
+  if (scenario_.engine.kv_blocks > 0) {
+    kv_blocks_ = scenario_.engine.kv_blocks;
+  } else {
+    check_memory(memory_, scenario_.model, layout, gpu, limits, scenario_.model_position,
+                 scenario_.engine_position);
+  }
 }
 
 std::int64_t DeployedEngine::context_max() const {
@@ -124,6 +139,17 @@ DraftPricer* DeployedEngine::draft_pricer_for(const StageLinks& links) {
   return draft_pricers_.back().pricer.get();
 }
 
+EncoderPricer* DeployedEngine::encoder_pricer_for(const GroupLinks& links) {
+  if (!scenario_.workload->has_images()) return nullptr;
+  for (const EncoderEntry& entry : encoder_pricers_) {
+    if (entry.links == links) return entry.pricer.get();
+  }
+  encoder_pricers_.push_back(
+      {links, std::make_unique<EncoderPricer>(*scenario_.model.vision, scenario_.deployment.layout,
+                                              scenario_.execution, links, comm_, *predictor_)});
+  return encoder_pricers_.back().pricer.get();
+}
+
 ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacement& placement,
                                              const LinkParties& parties, Platform& platform) {
   ReplicaConfig config;
@@ -165,6 +191,9 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
             .per_token);
   }
   config.adapters = adapter_limits(scenario_);
+  config.encoder = encoder_pricer_for(group_links(
+      scenario_.cluster,
+      members_of(CommGroup::tensor_parallel, config.groups, placement.front()).front()));
   if (scenario_.engine.speculative) {
     const std::span<const GpuId> last = placement.back();
     DraftPricer* pricer = draft_pricer_for(
@@ -204,6 +233,7 @@ void DeployedEngine::start_replicas(const PoolPart& part, Platform& platform, Ti
     config.pool = part.pool;
     config.role = role_;
     config.port = part.port;
+    config.images = part.images;
     if (role_ == PoolRole::prefill) {
       const HandoffSettings& handoff = scenario_.deployment.handoff;
       config.announces_pieces = handoff.kv_transfer == KvTransfer::layer_wise;
@@ -218,81 +248,22 @@ void DeployedEngine::start_replicas(const PoolPart& part, Platform& platform, Ti
 AttentionRanks DeployedEngine::start_engines() {
   SchedulerLimits limits = scenario_.engine;
   if (scenario_.execution.lora) limits.adapters_max = scenario_.execution.lora->adapters_max;
+  const EncoderSettings encoder = encoder_limits(scenario_);
   const std::shared_ptr<KvStore> store = stores_->for_start();
   AttentionRanks ranks(store);
   for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
-    auto cache = std::make_unique<KvCache>(kv_blocks_, scenario_.engine.block_tokens,
-                                           scenario_.engine.prefix_caching, host_kv(),
-                                           memory_.beside, store.get());
-    auto scheduler =
-        make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine", limits, *cache);
-    ranks.add(std::move(cache), std::move(scheduler));
+    auto cache = std::make_unique<KvCache>(
+        kv_blocks_, scenario_.engine.block_tokens, scenario_.engine.prefix_caching,
+        role_ == PoolRole::encode ? HostKv() : host_kv(), memory_.beside, store.get());
+    auto scheduler = role_ == PoolRole::encode
+                         ? std::make_unique<EncodeScheduler>()
+                         : make_variant(catalogs_.schedulers, scenario_.engine.scheduler, "engine",
+                                        limits, *cache);
+    std::unique_ptr<EncoderCache> images;
+    if (encoder.step_tokens > 0) images = std::make_unique<EncoderCache>(encoder);
+    ranks.add(std::move(cache), std::move(scheduler), std::move(images));
   }
   return ranks;
-}
-
-PrefixTotals DeployedEngine::prefixes() const {
-  PrefixTotals totals;
-  for (const auto& replica : replicas_) totals += replica->prefix_totals();
-  return totals;
-}
-
-HostTotals DeployedEngine::host() const {
-  HostTotals totals;
-  for (const auto& replica : replicas_) totals += replica->host_totals();
-  return totals;
-}
-
-AdapterTotals DeployedEngine::adapters() const {
-  AdapterTotals totals;
-  for (const auto& replica : replicas_) totals += replica->adapter_totals();
-  return totals;
-}
-
-SpeculationTotals DeployedEngine::speculation() const {
-  SpeculationTotals totals;
-  for (const auto& replica : replicas_) {
-    if (replica->speculation() != nullptr) totals += *replica->speculation();
-  }
-  return totals;
-}
-
-Seconds DeployedEngine::smallest_step() const {
-  if (pricers_.empty()) return {};
-  BatchShape one{.tokens = 1, .logit_rows = 1, .attention = AttentionLoad::exact({{1, 1}})};
-  const std::vector<BatchShape> ranks(
-      static_cast<std::size_t>(scenario_.deployment.layout.data_parallel_attention), one);
-  Seconds time;
-  for (const PricedKernel& kernel : pricers_.front().pricer->kernels(ranks))
-    time += kernel.price.time * kernel.call.calls;
-  const HostSettings host = scenario_.engine.host.here(stretch_of(scenario_, "host"));
-  return host.async_scheduling ? time + host.gap : time + host.gap + host.step + host.sequence;
-}
-
-PriceTotals DeployedEngine::totals() const {
-  PriceTotals totals;
-  for (const PricerEntry& entry : pricers_) entry.pricer->add_to(totals);
-  for (const DraftEntry& entry : draft_pricers_) {
-    if (entry.pricer != nullptr) entry.pricer->add_to(totals);
-  }
-  Seconds communication, host, copies, adapters;
-  for (const auto& replica : replicas_) {
-    totals.transfers_priced += replica->sends_priced();
-    totals.transfers_shared += replica->sends_shared();
-    copies += replica->copy_wait();
-    adapters += replica->adapter_wait();
-    communication += replica->shared_communication();
-    host += replica->host().waited();
-    totals.host_work += replica->host().worked();
-  }
-  const auto add = [&](std::string_view family, Seconds time) {
-    if (time > Seconds(0.0)) totals.time_by.emplace_back(family, time);
-  };
-  add("shared_communication", communication);
-  add("host", host);
-  add("kv_copy", copies);
-  add("adapter_load", adapters);
-  return totals;
 }
 
 }  // namespace foretoken

@@ -9,6 +9,7 @@
 #include "sim/prices/placement.hpp"
 #include "sim/run/catalogs.hpp"
 #include "sim/run/draft_deployment.hpp"
+#include "sim/run/encoder_deployment.hpp"
 #include "sim/run/kv_stores.hpp"
 #include "sim/run/link_parties.hpp"
 #include "sim/serving/memory_plan.hpp"
@@ -21,6 +22,7 @@ struct PoolPart {
   std::size_t pool = 0;
   ReplicaId first;  // the others follow
   KvPort* port = nullptr;
+  ImagePort* images = nullptr;
   const LinkParties* parties = nullptr;  // of all pools
 };
 
@@ -48,6 +50,7 @@ class DeployedEngine {
   [[nodiscard]] HostTotals host() const;
   [[nodiscard]] const KvStores& kv_stores() const { return *stores_; }
   [[nodiscard]] AdapterTotals adapters() const;
+  [[nodiscard]] EncoderTotals encoder() const;
   /// Of all replicas; empty without speculation.
   [[nodiscard]] SpeculationTotals speculation() const;
   /// GPU time by kernel family (communication and host time included), and launches by origin.
@@ -58,6 +61,7 @@ class DeployedEngine {
 
  private:
   void check_traffic_fits() const;
+  void plan_kv(const MemoryLimits& limits);
   void check_all_reduce() const;
   void check_host_room() const;
   [[nodiscard]] HostKv host_kv() const;
@@ -65,6 +69,7 @@ class DeployedEngine {
   /// A replica's schedulers with empty caches.
   [[nodiscard]] AttentionRanks start_engines();
   DraftPricer* draft_pricer_for(const StageLinks& links);
+  EncoderPricer* encoder_pricer_for(const GroupLinks& links);
   ReplicaConfig replica_config(ReplicaId id, const ReplicaPlacement& placement,
                                const LinkParties& parties, Platform& platform);
 
@@ -88,6 +93,11 @@ class DeployedEngine {
     std::unique_ptr<DraftPricer> pricer;  // null: drafts run on no GPU
   };
   std::vector<DraftEntry> draft_pricers_;
+  struct EncoderEntry {
+    GroupLinks links;
+    std::unique_ptr<EncoderPricer> pricer;
+  };
+  std::vector<EncoderEntry> encoder_pricers_;
   std::optional<KvStores> stores_;  // once the memory is planned
   std::vector<std::unique_ptr<Replica>> replicas_;
 };

@@ -141,6 +141,16 @@ void LatencyCollector::on_kv_arrival(ReplicaId replica, Seconds now, const Reque
   if (brings_token) live.has_first_token = true;
 }
 
+void LatencyCollector::on_images_arrived(ReplicaId replica, Seconds now, RequestId id) {
+  const auto found = live_.find(id.value);
+  if (found == live_.end()) return;
+  Live& live = found->second;
+  live.phase().parts[LatencyCause::image_transfer] += std::max(0.0, now.value() - live.until);
+  live.until = std::max(live.until, now.value());
+  live.last = {replica.value, 0};
+  live.computed_once = 0;  // what follows is a queue again
+}
+
 void LatencyCollector::on_request_ended(const RequestRecord& record) {
   if (!is_watched(record.id)) return;
   const auto found = live_.find(record.id.value);

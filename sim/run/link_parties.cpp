@@ -25,7 +25,7 @@ LinkParties::LinkParties(const Scenario& scenario, const std::vector<PoolSpec>& 
                          const std::vector<const std::vector<ReplicaPlacement>*>& placements)
     : scenario_(scenario), wiring_(scenario.cluster), parties_(wiring_.link_count()) {
   if (scenario.network != NetworkMode::automatic) return;
-  std::vector<GpuId> prefill, decode;
+  std::vector<GpuId> prefill, decode, encode, served;
   for (std::size_t pool = 0; pool < pools.size(); ++pool) {
     for (const ReplicaPlacement& placement : *placements[pool]) {
       add_replica(pools[pool].scenario, placement);
@@ -34,10 +34,14 @@ LinkParties::LinkParties(const Scenario& scenario, const std::vector<PoolSpec>& 
           prefill.insert(prefill.end(), stage.begin(), stage.end());
         if (pools[pool].role == PoolRole::decode)
           decode.insert(decode.end(), stage.begin(), stage.end());
+        std::vector<GpuId>& ends = pools[pool].encodes() ? encode : served;
+        if (pools[pool].encodes() || pools[pool].prefills())
+          ends.insert(ends.end(), stage.begin(), stage.end());
       }
     }
   }
   add_handovers(prefill, decode);
+  if (!encode.empty()) add_handovers(encode, served);
   for (const LinkFailure& failure : scenario.link_failures) {
     const std::vector<LinkIndex> links = links_of(failure, wiring_);
     add_party({links.begin(), links.end()});

@@ -85,6 +85,7 @@ std::vector<NamedCount> memory_pieces(const DeployedEngine& engine) {
   add("weights", plan.weights - plan.draft_weights);
   add("draft_weights", plan.draft_weights);
   add("adapters", plan.adapters);
+  add("encoder_cache", plan.encoder_cache);
   add("kv_cache", kv);
   add("activations", plan.activations);
   add("cuda_graphs", plan.graphs);

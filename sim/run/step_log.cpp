@@ -20,6 +20,15 @@ void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds durat
   if (stage == 0 && batch.host_delay > Seconds(0.0)) {
     fmt::format_to(out, R"("host_s":{:.9f},)", batch.host_delay.value());
   }
+  if (stage == 0 && !batch.images.empty()) {
+    line_ += R"("images":[)";
+    const char* before = "";
+    for (const ImagePatches& image : batch.images) {
+      fmt::format_to(out, "{}[{},{},{}]", before, image.tiles, image.patches, image.tokens);
+      before = ",";
+    }
+    line_ += "],";
+  }
   line_ += R"("prefill":[)";
   decode_contexts_.clear();
   verified_.clear();

@@ -98,6 +98,8 @@ StepSplit split_step(const StageStep& step, const BatchEntry* own, LatencyCause 
   };
   take(LatencyCause::kv_copies, step.compute_from - step.start);
   take(LatencyCause::host, step.host_delay);
+  const double encoding = take(LatencyCause::encoder, step.encoder_time);
+  if (encoding > 0) add_bound_time(split.kernels, {"encoder", "mixed", encoding});
   const double drafting = take(LatencyCause::drafts, step.draft_time);
   if (drafting > 0) add_bound_time(split.kernels, {"draft", "mixed", drafting});
   // Collectives over shared links come after the kernels, unless they overlap.
@@ -107,6 +109,7 @@ StepSplit split_step(const StageStep& step, const BatchEntry* own, LatencyCause 
   left -= gpu;
   parts[LatencyCause::kv_copies] += left;  // copies that ended later than all else
 
+  if (step.pricer == nullptr) return split;
   const std::vector<PricedKernel> kernels = step.pricer->kernels(step.shapes);
   double full = 0, collectives = 0, shared_priced = 0;
   for (const PricedKernel& kernel : kernels) {

@@ -6,6 +6,7 @@
 #include "kernels/routing.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/run/adapter_figures.hpp"
+#include "sim/run/image_figures.hpp"
 #include "sim/run/interval_estimate.hpp"
 #include "sim/run/kv_tiers.hpp"
 #include "sim/run/pool_figures.hpp"
@@ -272,6 +273,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_prices(outcome, report);
   add_adapters(outcome.pools.specs()[first_decoding(outcome.pools)].scenario, outcome.pools,
                report);
+  add_images(outcome.pools, report);
   add_speculation(outcome, report);
   add_fleet(outcome, report);
   add_cost(outcome, report);

@@ -41,8 +41,10 @@ std::string_view describe(const StageStep& step, TraceArguments& arguments) {
   };
   add_time("kv_copies_us", step.compute_from - step.start);
   add_time("host_us", step.host_delay);
+  add_time("encoder_us", step.encoder_time);
   add_time("draft_us", step.draft_time);
   add_time("shared_communication_us", step.communication_end - step.communication_from);
+  if (step.pricer == nullptr) return "encode";
   return prefills == 0 ? "decode" : decodes == 0 ? "prefill" : "prefill and decode";
 }
 
@@ -59,7 +61,9 @@ std::vector<std::string> replica_names(const Scenario& scenario) {
       }
     }
   };
-  for (const PoolRole role : {PoolRole::both, PoolRole::prefill, PoolRole::decode}) add(role);
+  for (const PoolRole role :
+       {PoolRole::both, PoolRole::prefill, PoolRole::decode, PoolRole::encode})
+    add(role);
   return names;
 }
 
@@ -134,7 +138,8 @@ void TraceRecorder::add_parts(const StageStep& step, TraceTrack track) {
   add("kv copies", step.start, step.compute_from);
   Seconds at = step.compute_from + step.host_delay;
   add("host", step.compute_from, at);
-  at = add_kernels(step, track, at);
+  add("encoder", at, at + step.encoder_time);
+  at = add_kernels(step, track, at + step.encoder_time);
   add("draft", at, at + step.draft_time);
   add("shared communication", step.communication_from, step.communication_end);
   add("waiting for kv copies", step.communication_end, step.end);
@@ -144,6 +149,7 @@ void TraceRecorder::add_parts(const StageStep& step, TraceTrack track) {
 Seconds TraceRecorder::add_kernels(const StageStep& step, TraceTrack track, Seconds from) {
   Seconds at = from;
   const Seconds end = std::min(from + step.kernel_time, step.end);
+  if (step.pricer == nullptr) return end;
   for (const PricedKernel& kernel : step.pricer->kernels(step.shapes)) {
     if (kernel.is_shared) continue;
     const Seconds next = std::min(at + kernel.price.time * kernel.call.calls, end);

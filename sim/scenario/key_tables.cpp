@@ -11,7 +11,7 @@ const std::vector<KeyTable>& scenario_key_tables() {
   static const std::vector<KeyTable> tables = [] {
     std::vector<KeyTable> out = {
         model_key_table(),    cluster_key_table(), deployment_key_table(), engine_key_table(),
-        kv_store_key_table(), lora_key_table(),    speculative_key_table()};
+        kv_store_key_table(), lora_key_table(),    encoder_key_table(),    speculative_key_table()};
     const std::vector<KeyTable> workload = workload_key_tables();
     out.insert(out.end(), workload.begin(), workload.end());
     for (KeyTable (*table)() :

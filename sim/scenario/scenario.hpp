@@ -24,6 +24,7 @@
 #include "sim/scenario/failure.hpp"
 #include "sim/scenario/speculative.hpp"
 #include "sim/serving/settings/autoscaler_settings.hpp"
+#include "sim/serving/settings/encoder_settings.hpp"
 #include "sim/serving/settings/engine_limits.hpp"
 #include "sim/serving/settings/engine_memory.hpp"
 #include "sim/serving/settings/front_end_settings.hpp"
@@ -99,6 +100,7 @@ struct EngineSettings : SchedulerLimits, EngineMemory {
   std::int64_t queue_max = 0;    // requests that wait in an engine; 0 = any number
   HostSettings host;             // work on the CPU
   std::optional<SpeculativeSettings> speculative;  // nullopt = a token a step
+  std::optional<EncoderSettings> encoder;          // of images; nullopt = as usual
 };
 
 /// Where the intervals of a report's figures come from: from the run itself, which costs next to
@@ -170,8 +172,9 @@ struct PoolSpec {
   Scenario scenario;  // without pools
   int model = 0;      // that it serves: Request::model
 
-  [[nodiscard]] bool prefills() const { return role != PoolRole::decode; }
-  [[nodiscard]] bool decodes() const { return role != PoolRole::prefill; }
+  [[nodiscard]] bool encodes() const { return role == PoolRole::encode; }
+  [[nodiscard]] bool prefills() const { return role != PoolRole::decode && !encodes(); }
+  [[nodiscard]] bool decodes() const { return role != PoolRole::prefill && !encodes(); }
 };
 
 /// The links that fail, as `wiring` of the scenario's cluster numbers them; none: there is no such

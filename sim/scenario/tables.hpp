@@ -75,6 +75,11 @@ void read_lora_table(TableReader& engine, Scenario& scenario);
 /// Reports requests that ask for adapters of an engine that has none.
 void check_adapters(const Scenario& scenario, Diagnostics& diagnostics);
 
+/// [engine.encoder], likewise.
+void read_encoder_table(TableReader& engine, Scenario& scenario);
+/// Reports images that the engines of `pool`, one of the scenario's, cannot encode.
+void check_images(const Scenario& scenario, const PoolSpec& pool, Diagnostics& diagnostics);
+
 /// What is left of the table are the variant's options; sim/run checks them when it builds it.
 void take_options(TableReader& table, VariantChoice& choice);
 /// The way back.
@@ -98,6 +103,7 @@ KeyTable deployment_key_table();
 KeyTable engine_key_table();
 KeyTable kv_store_key_table();
 KeyTable lora_key_table();
+KeyTable encoder_key_table();
 KeyTable speculative_key_table();
 KeyTable pool_key_table();
 KeyTable front_end_key_table();

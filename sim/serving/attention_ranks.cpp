@@ -14,8 +14,11 @@ void AttentionRanks::tell(PrefixListener* listener) {
   for (Rank& rank : ranks_) rank.cache->tell(listener);
 }
 
-void AttentionRanks::add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler) {
-  ranks_.push_back({std::move(cache), std::move(scheduler)});
+void AttentionRanks::add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler,
+                         std::unique_ptr<EncoderCache> images) {
+  const bool is_minded = scheduler->mind_images(images.get());
+  FORETOKEN_CHECK(is_minded, "a scheduler that knows nothing of images");
+  ranks_.push_back({std::move(cache), std::move(images), std::move(scheduler)});
 }
 
 bool AttentionRanks::can_hold(std::int64_t tokens) const {
@@ -125,6 +128,17 @@ std::int64_t AttentionRanks::blocks() const {
   std::int64_t sum = 0;
   for (const Rank& rank : ranks_) sum += rank.cache->blocks();
   return sum;
+}
+
+void AttentionRanks::pass_images(Sequence& sequence, std::int64_t tokens) {
+  if (!sequence.images.empty()) ranks_[sequence.attention_rank].images->pass(sequence, tokens);
+}
+
+EncoderTotals AttentionRanks::encoder_totals() const {
+  EncoderTotals totals;
+  for (const Rank& rank : ranks_)
+    if (rank.images != nullptr) totals += rank.images->totals();
+  return totals;
 }
 
 PrefixTotals AttentionRanks::prefix_totals() const {

@@ -18,8 +18,9 @@ class AttentionRanks {
   /// `store` is what the ranks' caches have behind them; null: nothing.
   explicit AttentionRanks(std::shared_ptr<KvStore> store) : store_(std::move(store)) {}
 
-  /// Adds a rank. `scheduler` works on `cache`.
-  void add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler);
+  /// Adds a rank. `scheduler` works on `cache` and `images` (null: no request has any).
+  void add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler,
+           std::unique_ptr<EncoderCache> images = nullptr);
 
   /// Tells `listener`, which must outlive the ranks, what prefixes their caches find from now on,
   /// each rank's by itself.
@@ -60,11 +61,16 @@ class AttentionRanks {
   /// What a rank's next step has to copy: KvCache::take_copies().
   [[nodiscard]] KvCopies take_copies(std::size_t rank) { return ranks_[rank].cache->take_copies(); }
 
+  /// A step has computed the first `tokens` of `sequence`: it needs their images no more.
+  void pass_images(Sequence& sequence, std::int64_t tokens);
+  [[nodiscard]] EncoderTotals encoder_totals() const;
+
   [[nodiscard]] KvStore* store() { return store_.get(); }
 
  private:
   struct Rank {
     std::unique_ptr<KvCache> cache;
+    std::unique_ptr<EncoderCache> images;
     std::unique_ptr<Scheduler> scheduler;
   };
   [[nodiscard]] std::size_t least_loaded() const;

@@ -22,6 +22,7 @@ struct BatchEntry {
 struct Batch {
   std::vector<BatchEntry> entries;
   std::vector<std::uint32_t> adapters;  // of its sequences, each once, in order of first use
+  std::vector<ImagePatches> images;     // to be encoded before the step
   BatchShape shape;
   Seconds scheduled_at;
   Seconds host_delay;           // by how much the CPU makes the step longer
@@ -36,6 +37,7 @@ struct Batch {
   void clear() {
     entries.clear();
     adapters.clear();
+    images.clear();
     admissions = 0;
     shape.tokens = shape.logit_rows = 0;
     shape.adapters = shape.adapted_tokens = 0;
@@ -62,11 +64,15 @@ struct Batch {
     if (sequence.adapter) use_adapter(*sequence.adapter, new_tokens);
     shape.logit_rows += samples ? 1 + verified : 0;
     if (samples && drafts_max > 0) add_drafting(slice.context_tokens);
-    if (sequence.record.scheduled < Seconds(0.0)) {
-      sequence.record.scheduled = scheduled_at;
-      ++admissions;
-    }
+    note_start(sequence);
     entries.push_back({&sequence, slice.query_tokens, slice.context_tokens, samples, verified});
+  }
+
+  /// The step works on `sequence`, for the first time or not.
+  void note_start(Sequence& sequence) {
+    if (sequence.record.scheduled >= Seconds(0.0)) return;
+    sequence.record.scheduled = scheduled_at;
+    ++admissions;
   }
 
  private:

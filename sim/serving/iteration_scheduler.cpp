@@ -6,6 +6,7 @@ void IterationScheduler::next_batch(Seconds now, Batch& batch) {
   now_ = now;
   budget_ = limits_.batch_tokens_max;
   has_preempted_ = false;
+  if (images_ != nullptr) images_->begin_step();
   adapters_.clear();
   for (const Sequence* sequence : running_) note_adapter(*sequence);
   for (; !joining_.empty() && has_slot() && has_adapter_slot(*joining_.front());
@@ -15,6 +16,21 @@ void IterationScheduler::next_batch(Seconds now, Batch& batch) {
   }
   fill(batch);
   for (; !passed_over_.empty(); passed_over_.pop_back()) waiting_.push_front(passed_over_.back());
+}
+
+bool IterationScheduler::mind_images(EncoderCache* cache) {
+  if (cache != nullptr && !cuts_prompts()) return false;
+  images_ = cache;
+  return true;
+}
+
+std::int64_t IterationScheduler::reachable(Sequence& sequence, std::int64_t computed,
+                                           std::int64_t tokens) {
+  return images_ != nullptr ? images_->reach(sequence, computed, tokens) : tokens;
+}
+
+void IterationScheduler::forgo_images(Sequence& sequence) {
+  if (images_ != nullptr) images_->forgo(sequence);
 }
 
 bool IterationScheduler::has_adapter_slot(const Sequence& sequence) const {
@@ -36,6 +52,7 @@ void IterationScheduler::pass_over_adapters() {
 
 void IterationScheduler::remove(Sequence& sequence) {
   cache_.release(sequence);
+  if (images_ != nullptr) images_->release(sequence);
   if (std::erase(running_, &sequence) == 0 && std::erase(waiting_, &sequence) == 0)
     std::erase(joining_, &sequence);
   forget(sequence);
@@ -43,6 +60,7 @@ void IterationScheduler::remove(Sequence& sequence) {
 
 void IterationScheduler::schedule(Sequence& sequence, std::int64_t tokens, Batch& batch) {
   batch.add(sequence, tokens);
+  if (images_ != nullptr) images_->encode(batch.images);
   sequence.computed += tokens;
   ++sequence.steps_in_flight;
   budget_ -= tokens;
@@ -51,8 +69,12 @@ void IterationScheduler::schedule(Sequence& sequence, std::int64_t tokens, Batch
 bool IterationScheduler::serve(std::size_t index, std::int64_t tokens, Batch& batch) {
   Sequence& sequence = *running_[index];
   if (sequence.missing_tokens() == 1) tokens = std::min(sequence.decode_tokens(), budget_);
+  tokens = reachable(sequence, sequence.computed, tokens);
+  if (tokens == 0) return false;
   while (!cache_.grow(sequence, sequence.computed + tokens)) {
-    if (!preempt_last(index)) return false;
+    if (preempt_last(index)) continue;
+    forgo_images(sequence);
+    return false;
   }
   schedule(sequence, tokens, batch);
   return true;
@@ -67,7 +89,12 @@ void IterationScheduler::serve_decodes(Batch& batch) {
 bool IterationScheduler::admit_front(const KvEntry& entry, std::int64_t tokens,
                                      std::int64_t reserved_tokens, Batch& batch) {
   Sequence& sequence = *waiting_.front();
-  if (!preempter_.let_in(sequence, entry, tokens, reserved_tokens)) return false;
+  tokens = reachable(sequence, entry.tokens, tokens);
+  if (tokens == 0) return false;
+  if (!preempter_.let_in(sequence, entry, tokens, reserved_tokens)) {
+    forgo_images(sequence);
+    return false;
+  }
   waiting_.pop_front();
   running_.push_back(&sequence);
   note_adapter(sequence);
@@ -78,6 +105,7 @@ bool IterationScheduler::admit_front(const KvEntry& entry, std::int64_t tokens,
 void IterationScheduler::preempt(std::size_t index) {
   Sequence& victim = *running_[index];
   preempter_.preempt(victim);
+  if (images_ != nullptr) images_->release(victim);
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(index));
   put_back(victim);
 }

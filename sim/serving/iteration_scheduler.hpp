@@ -20,6 +20,7 @@ class IterationScheduler : public Scheduler {
     return sequence.known_tokens() + 1;
   }
   void next_batch(Seconds now, Batch& batch) final;
+  bool mind_images(EncoderCache* cache) final;
   void remove(Sequence& sequence) final;
 
   [[nodiscard]] std::int64_t waiting() const final {
@@ -44,6 +45,8 @@ class IterationScheduler : public Scheduler {
   virtual void let_run(Sequence& sequence) { running_.push_back(&sequence); }
   /// `sequence` is gone for good; forget what else is known of it.
   virtual void forget(Sequence& sequence) { (void)sequence; }
+  /// Whether prompts may be cut before any token, as images demand.
+  [[nodiscard]] virtual bool cuts_prompts() const { return false; }
 
   [[nodiscard]] bool has_slot() const { return running() < limits_.sequences_max; }
   /// Sets those at the front of the queue aside, until the step is filled, for whose adapters the
@@ -59,12 +62,14 @@ class IterationScheduler : public Scheduler {
   void schedule(Sequence& sequence, std::int64_t tokens, Batch& batch);
   /// Gives running_[index] `tokens` more, preempting those behind it while blocks are short. Where
   /// one token is missing, the drafts behind it go along as far as the budget lasts.
-  /// Returns whether they are in the step; if not, it waits or was preempted itself.
+  /// Returns whether they are in the step; if not, it waits (for an image, too) or was preempted
+  /// itself.
   bool serve(std::size_t index, std::int64_t tokens, Batch& batch);
   /// Everyone that lacks one token only, drafts apart.
   void serve_decodes(Batch& batch);
   /// Lets the first that waits run, with `tokens` after those of `entry` in this step, keeping
-  /// blocks for `reserved_tokens` in all. Returns false and changes nothing if blocks are short.
+  /// blocks for `reserved_tokens` in all. Returns false and changes nothing if blocks are short, or
+  /// an image right behind `entry` cannot be encoded now.
   bool admit_front(const KvEntry& entry, std::int64_t tokens, std::int64_t reserved_tokens,
                    Batch& batch);
 
@@ -82,11 +87,17 @@ class IterationScheduler : public Scheduler {
   std::deque<Sequence*> waiting_;   // the next first
 
  private:
+  /// How many of the `tokens` behind the first `computed` the encoder cache lets into the step.
+  [[nodiscard]] std::int64_t reachable(Sequence& sequence, std::int64_t computed,
+                                       std::int64_t tokens);
+  /// Gives back what reachable() took for a sequence that is not in the step after all.
+  void forgo_images(Sequence& sequence);
   /// Whether `sequence` could run beside those that do.
   [[nodiscard]] bool has_adapter_slot(const Sequence& sequence) const;
   void note_adapter(const Sequence& sequence);
 
-  std::deque<Sequence*> joining_;  // with blocks, for want of a slot
+  EncoderCache* images_ = nullptr;  // null: no request has any
+  std::deque<Sequence*> joining_;   // with blocks, for want of a slot
   std::vector<Sequence*> passed_over_;
   std::vector<std::uint32_t> adapters_;  // of those that run
   Seconds now_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/unit_text.hpp"
+#include "sim/serving/encoder_memory.hpp"
 
 namespace foretoken {
 namespace {
@@ -110,6 +111,8 @@ Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout, i
   const auto vocabulary = static_cast<double>(model.vocabulary);
   const auto hidden = static_cast<double>(model.hidden);
   double peak = tokens * element * layer_width(model, layout, execution);
+  if (stage == 0 && limits.encoder.step_tokens > 0)
+    peak = std::max(peak, element * encoder_values(*model.vision, layout, limits.encoder));
   if (limits.memory_rule != MemoryRule::of_total) return Bytes(peak);
   // vLLM's own: its profile run samples too, and its step is compiled.
   if (stage == layout.pipeline - 1) {
@@ -158,30 +161,15 @@ Bytes kv_budget(const MemoryPlan& plan, const MemoryLimits& limits) {
     case MemoryRule::of_total:
       break;
     case MemoryRule::static_fraction:
-      return limits.memory_utilization * free_at_start - plan.weights - plan.adapters;
+      return limits.memory_utilization * free_at_start - plan.weights - plan.adapters -
+             plan.encoder_cache;
     case MemoryRule::of_free:
-      return limits.memory_utilization *
-             (free_at_start - plan.weights - plan.adapters - plan.activations - plan.runtime);
+      return limits.memory_utilization * (free_at_start - plan.weights - plan.adapters -
+                                          plan.encoder_cache - plan.activations - plan.runtime);
   }
   const Bytes graphs = limits.graphs_in_share ? plan.graphs : Bytes(0.0);
   return limits.memory_utilization * plan.usable() - plan.weights - plan.adapters -
-         plan.activations - plan.runtime - plan.communication - graphs;
-}
-
-/// "memory_utilization = 0.9 of 44.4 GiB leaves 40 GiB", by the rule.
-std::string share_text(const MemoryPlan& plan, const MemoryLimits& limits) {
-  const Bytes free_at_start = plan.usable() - plan.context - plan.communication;
-  Bytes whole = plan.usable();
-  std::string_view what;
-  if (limits.memory_rule == MemoryRule::static_fraction) {
-    whole = free_at_start;
-    what = " free before loading";
-  } else if (limits.memory_rule == MemoryRule::of_free) {
-    whole = std::max(Bytes(0.0), free_at_start - plan.weights - plan.activations - plan.runtime);
-    what = " free after loading";
-  }
-  return fmt::format("memory_utilization = {} of {}{} leaves {}", limits.memory_utilization,
-                     readable(whole), what, readable(limits.memory_utilization * whole));
+         plan.encoder_cache - plan.activations - plan.runtime - plan.communication - graphs;
 }
 
 }  // namespace
@@ -233,6 +221,7 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
       plan.adapters = static_cast<double>(execution.lora->adapters_max) *
                       StageProgram(model, layout, execution, stage).adapter_bytes();
     }
+    if (stage == 0) plan.encoder_cache = encoder_cache_bytes(model, execution, limits.encoder);
     plan.activations = activation_bytes(model, layout, stage, execution, gpu, limits);
     plan.graphs = graph_bytes(model, layout, stage, execution, limits.sequences_max);
     const Bytes draft_kv = has_draft ? limits.draft.kv_per_token : Bytes(0.0);
@@ -248,49 +237,40 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
   }
   fullest.kv_block_all_ranks = block_all_ranks;
   fullest.unused = fullest.usable() - fullest.context - fullest.communication - fullest.weights -
-                   fullest.adapters - fullest.activations - fullest.runtime - fullest.graphs -
+                   fullest.adapters - fullest.encoder_cache - fullest.activations -
+                   fullest.runtime - fullest.graphs -
                    static_cast<double>(fullest.kv_blocks) * fullest.kv_block;
   return fullest;
 }
 
-void check_memory(const MemoryPlan& plan, const Transformer& model, const ParallelLayout& layout,
-                  const GpuSpec& gpu, const MemoryLimits& limits,
-                  const SourcePosition& model_position, const SourcePosition& share_position) {
-  if (plan.kv_blocks <= 0) {
-    const Bytes missing = plan.kv_block - plan.kv_budget;
-    // More of them leave each fewer experts; without any, replicas would not help.
-    const std::string attention_ranks =
-        layout.data_parallel_attention > 1
-            ? fmt::format(", data_parallel_attention (now {})", layout.data_parallel_attention)
-            : "";
+MemoryPlan plan_encoder_memory(const Transformer& model, const ParallelLayout& layout,
+                               const ExecutionSettings& execution, const GpuSpec& gpu,
+                               const MemoryLimits& limits, const SourcePosition& position) {
+  const double element = bytes_per_element(activation_dtype(execution.dtype));
+  MemoryPlan plan;
+  plan.capacity = gpu.memory_capacity;
+  plan.driver = gpu.memory_capacity - gpu.usable_memory();
+  plan.context = context_bytes;
+  plan.communication = communication_bytes(layout, gpu, limits.memory_rule);
+  plan.runtime = runtime_bytes;
+  const int ranks = layout.encoder_by_data ? 1 : layout.tensor;
+  plan.weights = Bytes(static_cast<double>(model.vision->parameters() / ranks) * element);
+  plan.encoder_cache = encoder_cache_bytes(model, execution, limits.encoder);
+  plan.activations = Bytes(element * encoder_values(*model.vision, layout, limits.encoder));
+  plan.kv_blocks = 1;
+  plan.kv_block_all_ranks = Bytes(1.0);
+  plan.unused = plan.usable() - plan.context - plan.communication - plan.weights -
+                plan.encoder_cache - plan.activations - plan.runtime;
+  if (plan.unused < Bytes(0.0)) {
     throw ConfigError(
-        model_position,
-        fmt::format(
-            "{} does not fit on {}: each GPU needs {} of weights{}{}, {} of activations and {} "
-            "for runtime and communication, but {}; {} are missing. Raise tensor_parallel "
-            "(now {}){} or "
-            "pipeline_parallel (now {}), choose a smaller dtype or a GPU with more memory",
-            model.name, gpu.name, readable(plan.weights),
-            plan.draft_weights > Bytes(0.0)
-                ? fmt::format(" ({} of them the draft's)", readable(plan.draft_weights))
-                : "",
-            plan.adapters > Bytes(0.0) ? fmt::format(", {} of adapters", readable(plan.adapters))
-                                       : "",
-            readable(plan.activations), readable(plan.runtime + plan.communication),
-            share_text(plan, limits), readable(missing), layout.tensor, attention_ranks,
-            layout.pipeline));
+        position,
+        fmt::format("the image encoder of {} does not fit on {}: it needs {} of weights, {} for a "
+                    "step and {} for its cache; {} are missing. Lower [engine.encoder] step_tokens "
+                    "or cache_tokens, or take a GPU with more memory",
+                    model.name, gpu.name, readable(plan.weights), readable(plan.activations),
+                    readable(plan.encoder_cache), readable(-1.0 * plan.unused)));
   }
-  const Bytes free_at_start = plan.usable() - plan.context;
-  const Bytes asked = limits.memory_utilization * plan.usable();
-  if (limits.memory_rule == MemoryRule::of_total && asked > free_at_start) {
-    throw ConfigError(
-        share_position,
-        fmt::format("memory_utilization = {} asks for {} of {}, but once CUDA has started only {} "
-                    "are free; lower it to {:.2f}",
-                    limits.memory_utilization, readable(asked), readable(plan.usable()),
-                    readable(free_at_start),
-                    std::floor(100.0 * (free_at_start / plan.usable())) / 100.0));
-  }
+  return plan;
 }
 
 }  // namespace foretoken

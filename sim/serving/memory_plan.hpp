@@ -9,6 +9,7 @@
 
 #include "hardware/gpu.hpp"
 #include "models/sequence_memory.hpp"
+#include "sim/serving/encoder_cache.hpp"
 #include "sim/serving/kv_beside.hpp"
 #include "sim/serving/settings/engine_limits.hpp"
 #include "sim/serving/settings/engine_memory.hpp"
@@ -23,9 +24,11 @@ struct DraftMemory {
   Bytes kv_per_token;  // its own keys and values, in the same blocks
 };
 
-/// What an engine is set to, and what its draft keeps.
+/// What an engine is set to, what its draft keeps, and how many tokens of images it encodes in a
+/// step and keeps (0: started for text alone, as vLLM with --limit-mm-per-prompt image=0).
 struct MemoryLimits : SchedulerLimits, EngineMemory {
   DraftMemory draft = {};
+  EncoderSettings encoder = {};
 };
 
 /// Bytes of one GPU, a rank of the stage that holds the fewest blocks.
@@ -37,7 +40,8 @@ struct MemoryPlan {
   Bytes weights;        // table of rotary embeddings and a draft's weights included
   Bytes draft_weights;  // of these
   Bytes adapters;       // slots of adapters (LoRA), full or not
-  Bytes activations;    // of the largest step, sampling included
+  Bytes encoder_cache;  // of encoded images, full or not
+  Bytes activations;    // of the largest step, sampling and encoding images included
   Bytes runtime;        // code of kernels, workspaces of libraries
   Bytes graphs;         // CUDA graphs, one a batch size
   Bytes kv_budget;      // for KV blocks; may be negative
@@ -55,6 +59,13 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
                        const ExecutionSettings& execution, const GpuSpec& gpu,
                        const MemoryLimits& limits);
+
+/// The plan of a replica that only encodes images: the encoder, its largest step and what it keeps.
+/// One KV block of no size stands for those that it has not. Throws ConfigError at `position` if
+/// that does not fit.
+MemoryPlan plan_encoder_memory(const Transformer& model, const ParallelLayout& layout,
+                               const ExecutionSettings& execution, const GpuSpec& gpu,
+                               const MemoryLimits& limits, const SourcePosition& position);
 
 /// Throws ConfigError at `model_position` if the weights do not fit or no KV block is left, saying
 /// how much is missing and what would help; at `share_position` if the share is more than is free

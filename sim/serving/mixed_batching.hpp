@@ -31,6 +31,7 @@ class MixedBatching : public IterationScheduler {
   MixedBatching(const MixedBatchingConfig& config, const SchedulerLimits& limits, KvCache& cache)
       : IterationScheduler(limits, cache), config_(config) {}
 
+  [[nodiscard]] bool cuts_prompts() const override { return config_.chunked_prefill; }
   /// The tokens of running_[index], as many as the step has room for.
   void serve_running(std::size_t index, Batch& batch);
   /// Whether the step may take someone new: nobody lost blocks in it, and there is room.

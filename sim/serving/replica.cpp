@@ -105,6 +105,8 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
   sequence.tenant = request.tenant;
   sequence.tenant_weight = request.tenant_weight;
   sequence.adapter = request.adapter;
+  for (const PromptImage& image : request.images) sequence.images.push_back({image});
+  sequence.brings_images = request.images_encoded;
   sequence.delivered = record.output_tokens;
   sequence.last_token = record.last_token;
   sequence.has_ended = false;
@@ -138,24 +140,41 @@ void Replica::admit(Sequence& sequence, const Request& request) {
     reserving_.push_back(&sequence);
     return reserve_blocks();
   }
-  const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
-  if (config_.role == PoolRole::prefill) {
-    sequence.shows_tokens = config_.shows_first_token || request.output_tokens <= 1;
+  if (config_.role == PoolRole::prefill || config_.role == PoolRole::encode) {
+    const bool shows = config_.role == PoolRole::prefill && config_.shows_first_token;
+    sequence.shows_tokens =
+        shows || (request.output_tokens <= 1 && config_.role != PoolRole::encode);
     sequence.output_tokens = 1;
   }
-  if (tokens > config_.context_max) {
-    reason = FailureReason::context_length;
-  } else if (!ranks_.can_serve(sequence)) {
-    const std::int64_t held = sequence.prompt_tokens + sequence.output_tokens + sequence.draft_room;
-    reason = ranks_.can_hold(held) ? FailureReason::step_tokens : FailureReason::kv_cache;
-  }
+  reason = obstacle(sequence, request.prompt_tokens + request.output_tokens);
   if (reason != FailureReason::none) return end(sequence, RequestStatus::failed);
   if (config_.queue_max > 0 && ranks_.queue_length() >= config_.queue_max) {
     return end(sequence, RequestStatus::rejected);
   }
+  if (config_.images != nullptr && sequence.brings_images)
+    return config_.images->on_awaiting_images(config_.id, request.id);
+  enter(sequence);
+}
+
+FailureReason Replica::obstacle(const Sequence& sequence, std::int64_t tokens) const {
+  if (tokens > config_.context_max) return FailureReason::context_length;
+  if (config_.role == PoolRole::encode || ranks_.can_serve(sequence)) return FailureReason::none;
+  const std::int64_t held = sequence.prompt_tokens + sequence.output_tokens + sequence.draft_room;
+  return ranks_.can_hold(held) ? FailureReason::step_tokens : FailureReason::kv_cache;
+}
+
+void Replica::receive_images(RequestId id) {
+  const auto found = by_id_.find(id.value);
+  if (found == by_id_.end()) return;
+  if (observer_ != nullptr) observer_->on_images_arrived(config_.id, platform_.now(), id);
+  enter(*found->second);
+  count_load();
+}
+
+void Replica::enter(Sequence& sequence) {
   const HostSettings& costs = config_.host;
   const Seconds taken =
-      costs.front_end_request + costs.front_end_token * static_cast<double>(request.prompt_tokens);
+      costs.front_end_request + costs.front_end_token * static_cast<double>(sequence.prompt_tokens);
   if (taken == Seconds(0.0)) return take(sequence);
   front_end_free_ = std::max(front_end_free_, platform_.now()) + taken;
   front_end_queue_.push_back(&sequence);
@@ -216,6 +235,7 @@ void Replica::reset() {
   ++life_;
   past_prefixes_ = prefix_totals();
   past_host_ = host_totals();
+  past_images_ = encoder_totals();
   ranks_ = start_engines_();
   ranks_.tell(prefix_listener_);
   past_adapters_ = adapter_totals();
@@ -251,6 +271,12 @@ void Replica::forget_adapters() {
 AdapterTotals Replica::adapter_totals() const {
   AdapterTotals totals = past_adapters_;
   for (const AdapterCache& rank : adapters_) totals += rank.totals();
+  return totals;
+}
+
+EncoderTotals Replica::encoder_totals() const {
+  EncoderTotals totals = ranks_.encoder_totals();
+  totals += past_images_;
   return totals;
 }
 
@@ -361,6 +387,7 @@ void Replica::count_tokens(const Batch& batch) {
   for (const BatchEntry& entry : batch.entries) {
     Sequence& sequence = *entry.sequence;
     --sequence.steps_in_flight;
+    ranks_.pass_images(sequence, entry.context_tokens);
     if (!entry.samples || sequence.has_ended) continue;
     const std::int64_t before = sequence.produced;
     produce(entry, batch);

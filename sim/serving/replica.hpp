@@ -17,7 +17,9 @@
 #include "sim/platform/platform.hpp"
 #include "sim/serving/adapter_cache.hpp"
 #include "sim/serving/attention_ranks.hpp"
+#include "sim/serving/encoder_pricer.hpp"
 #include "sim/serving/host_clock.hpp"
+#include "sim/serving/image_port.hpp"
 #include "sim/serving/kv_port.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/settings/engine_memory.hpp"
@@ -33,6 +35,7 @@ struct ReplicaConfig {
   std::size_t pool = 0;  // by which the timeline sums up
   PoolRole role = PoolRole::both;
   KvPort* port = nullptr;         // of all roles but both
+  ImagePort* images = nullptr;    // who brings images; null: it encodes them itself
   bool announces_pieces = false;  // prefill: tells the port of pieces, not only of whole prompts
   bool shows_first_token = true;  // prefill: to the client, at once
   std::vector<std::vector<GpuId>> stage_gpus;  // by stage, by attention and tensor-parallel rank
@@ -53,7 +56,8 @@ struct ReplicaConfig {
   std::vector<int> layers;       // by stage
   HostCopies host_copies = HostCopies::layer_wise;
   std::optional<Speculation> speculation = {};
-  AdapterLimits adapters = {};  // of each attention rank
+  AdapterLimits adapters = {};       // of each attention rank
+  EncoderPricer* encoder = nullptr;  // of images; null: no request has any
 };
 
 /// Makes a replica's engines with empty caches: once, and again whenever it starts anew.
@@ -80,6 +84,9 @@ class Replica final : public EventHandler {
   /// decode: all that was missing after on_reserved() has come. `record` is of the replica that
   /// computed it.
   void receive(RequestId id, const RequestRecord& record);
+
+  /// What was asked of the image port for a request has come, if it is still here.
+  void receive_images(RequestId id);
 
   /// Ends every request that has not ended as unfinished: the run was cut.
   void abandon();
@@ -118,6 +125,7 @@ class Replica final : public EventHandler {
   /// And because adapters had to be loaded.
   [[nodiscard]] Seconds adapter_wait() const { return adapter_wait_; }
   [[nodiscard]] AdapterTotals adapter_totals() const;
+  [[nodiscard]] EncoderTotals encoder_totals() const;
   /// Adapters in GPU memory, on any attention rank, in no particular order but always the same.
   [[nodiscard]] std::vector<std::uint32_t> adapters_held() const;
   /// Null without speculation.
@@ -146,7 +154,8 @@ class Replica final : public EventHandler {
     Seconds sent_from;            // to the current stage
     std::size_t shared_next = 0;  // collectives of the current stage that were started
     StagePrice price;
-    Seconds draft_time;  // of the passes behind the last stage
+    Seconds draft_time;    // of the passes behind the last stage
+    EncoderPrice encoder;  // of the images before the first stage
     int transfers_open = 0;
     bool busy = false;
     std::vector<KvCopies> copies;         // by attention rank; empty: none in this step
@@ -168,6 +177,10 @@ class Replica final : public EventHandler {
   void handle(std::uint64_t tag);
   /// Takes a request, or ends it at once.
   void admit(Sequence& sequence, const Request& request);
+  /// Why it could never be served; none: it can.
+  [[nodiscard]] FailureReason obstacle(const Sequence& sequence, std::int64_t tokens) const;
+  /// Hands it to the front end.
+  void enter(Sequence& sequence);
   void start_next_step();
   [[nodiscard]] bool fills_in_turn() const;
   /// decode: takes blocks for those that wait to be brought here, in order.
@@ -187,6 +200,8 @@ class Replica final : public EventHandler {
   /// Until the adapters of the step are on the GPUs; ranks load theirs at the same time.
   Seconds load_adapters(const Slot& slot);
   Seconds price_drafts(Slot& slot);
+  /// Of the attention rank whose images take longest.
+  [[nodiscard]] EncoderPrice price_images(const Slot& slot);
   void start_stage(std::size_t stage, std::size_t slot);
   void start_copies(std::size_t stage, std::size_t slot);
   void copy_parts(std::size_t stage, std::size_t slot, Platform::HostCopy direction);
@@ -229,6 +244,7 @@ class Replica final : public EventHandler {
   PrefixListener* prefix_listener_ = nullptr;  // may stay null
   std::vector<AdapterCache> adapters_;         // by attention rank; empty: there are none
   AdapterTotals past_adapters_;
+  EncoderTotals past_images_;
   PrefixTotals past_prefixes_;  // of caches that were lost
   HostTotals past_host_;
   Timeline& timeline_;

@@ -19,6 +19,7 @@ std::span<const BatchShape> Replica::shapes_of(const Slot& slot) {
 }
 
 StagePrice Replica::price(std::size_t stage, const Slot& slot) {
+  if (config_.role == PoolRole::encode) return {};  // images alone
   return config_.pricers[stage]->price(shapes_of(slot));
 }
 
@@ -37,7 +38,7 @@ Seconds Replica::price_drafts(Slot& slot) {
 /// attention ranks can.
 Seconds Replica::host_delay(const Slot& slot) {
   HostWork work;
-  bool is_captured = true, has_prefill = false;
+  bool is_captured = config_.role != PoolRole::encode, has_prefill = false;
   for (const Batch& batch : slot.batches) {
     work.sequences += static_cast<std::int64_t>(batch.entries.size());
     work.admissions += batch.admissions;
@@ -50,8 +51,22 @@ Seconds Replica::host_delay(const Slot& slot) {
   } else {
     work.launches = slot.price.launches;
     work.layers = config_.layers.empty() ? 0 : config_.layers.front();
+    if (config_.role == PoolRole::encode) work.layers = 0;
   }
-  return host_.delay(platform_.now(), slot.price.time, work);
+  work.launches += slot.encoder.launches;
+  return host_.delay(platform_.now(), slot.price.time + slot.encoder.time, work);
+}
+
+EncoderPrice Replica::price_images(const Slot& slot) {
+  EncoderPrice longest;
+  if (config_.encoder == nullptr) return longest;
+  for (const Batch& batch : slot.batches) {
+    if (batch.images.empty()) continue;
+    const EncoderPrice price = config_.encoder->price(batch.images);
+    if (price.time > longest.time) longest = price;
+  }
+  config_.encoder->add(longest);
+  return longest;
 }
 
 Seconds Replica::load_adapters(const Slot& slot) {
@@ -84,17 +99,20 @@ void Replica::compute(std::size_t stage, std::size_t slot_index) {
   slot.draft_time = is_last(stage) ? price_drafts(slot) : Seconds(0.0);
   // Collectives that overlap with computation start with it, others after it.
   Seconds time = slot.price.overlap ? Seconds(0.0) : slot.price.time + slot.draft_time;
-  Seconds delay;
+  Seconds before;
+  slot.encoder = {};
   if (stage == 0) {
-    delay = host_delay(slot) + load_adapters(slot);
+    slot.encoder = price_images(slot);
+    const Seconds delay = host_delay(slot) + load_adapters(slot);
     for (Batch& batch : slot.batches) batch.host_delay = delay;
-    time += delay;
+    before = delay + slot.encoder.time;
+    time += before;
   }
   slot.compute_due = platform_.now() + time;
   if (slot.price.rounds.empty()) {
     platform_.at(slot.compute_due, *this, tag(EventKind::computed, stage, slot_index));
   } else {
-    compute_on_links(stage, slot_index, delay, slot.draft_time);
+    compute_on_links(stage, slot_index, before, slot.draft_time);
   }
   if (config_.announces_pieces) announce_pieces(stage, slot, true);
 }
@@ -188,12 +206,13 @@ void Replica::tell_observer(std::size_t stage, const Slot& slot, const ReplicaLo
   step.host_delay = stage == 0 ? slot.batches.front().host_delay : Seconds(0.0);
   step.kernel_time = slot.price.time;
   step.draft_time = slot.draft_time;
+  step.encoder_time = slot.encoder.time;
   step.communication_from = slot.communication_from;
   step.communication_end = slot.communication_end;
   step.overlaps = slot.price.overlap.has_value();
   step.batches = slot.batches;
   step.shapes = shapes_of(slot);
-  step.pricer = config_.pricers[stage];
+  if (config_.role != PoolRole::encode) step.pricer = config_.pricers[stage];
   step.load = load;
   step.kv_blocks = static_cast<double>(ranks_.blocks());
   observer_->on_stage_step(step);

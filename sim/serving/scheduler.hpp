@@ -9,6 +9,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/base/table_reader.hpp"
 #include "sim/serving/batch.hpp"
+#include "sim/serving/encoder_cache.hpp"
 #include "sim/serving/kv_cache.hpp"
 #include "sim/serving/settings/engine_limits.hpp"
 
@@ -26,6 +27,10 @@ class Scheduler {
 
   /// Whether it keeps to SchedulerLimits::adapters_max.
   [[nodiscard]] virtual bool minds_adapters() const { return false; }
+
+  /// From now on no step takes tokens of an image that `cache` (null: there are no images) neither
+  /// has nor can have encoded for it. Returns false if the scheduler knows nothing of images.
+  virtual bool mind_images(EncoderCache* cache) { return cache == nullptr; }
 
   /// A new sequence waits. It must be able to fit the KV cache alone, and can_serve.
   virtual void enqueue(Sequence& sequence) = 0;

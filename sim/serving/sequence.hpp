@@ -14,6 +14,11 @@
 
 namespace foretoken {
 
+/// An image of a prompt. Held: in the encoder cache for this sequence, or being encoded.
+struct SequenceImage : PromptImage {
+  bool is_held = false;
+};
+
 struct Sequence {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  // to produce
@@ -22,6 +27,8 @@ struct Sequence {
   int tenant = 0;    // whose it is, for schedulers that share among tenants
   double tenant_weight = 1.0;
   std::optional<std::uint32_t> adapter;
+  std::vector<SequenceImage> images;
+  bool brings_images = false;  // they come encoded
   /// Tokens whose keys and values are in the cache or being computed by a step in flight. It is
   /// advanced when a step is scheduled; preemption sets it back to 0. Drafted tokens in the step
   /// count; those that are rejected are taken off again.

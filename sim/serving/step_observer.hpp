@@ -11,23 +11,24 @@
 namespace foretoken {
 
 /// One stage's part of a step that is over, all attention ranks together. The parts of its time, in
-/// order: copies of KV blocks that come first, the CPU's delay, kernels, the draft's passes,
-/// collectives over links that others use too, and what is left of copies beside them.
+/// order: copies of KV blocks that come first, the CPU's delay, images that are encoded, kernels,
+/// the draft's passes, collectives over links that others use too, and what is left of copies
+/// beside them.
 struct StageStep {
   ReplicaId replica;
   int stage = 0;
   Seconds start, end;
   Seconds compute_from;  // later than start: KV blocks were copied before
-  Seconds host_delay, kernel_time, draft_time;
+  Seconds host_delay, encoder_time, kernel_time, draft_time;
   /// Of collectives over shared links; equal where there were none. With overlap they run beside
   /// the kernels.
   Seconds communication_from, communication_end;
-  bool overlaps = false;               // halves of the batch compute and communicate at once
-  std::span<const Batch> batches;      // by attention rank, those without work included
-  std::span<const BatchShape> shapes;  // as they were priced
-  const StagePricer* pricer = nullptr;
-  ReplicaLoad load;      // of the replica, after the step
-  double kv_blocks = 0;  // that it has
+  bool overlaps = false;                // halves of the batch compute and communicate at once
+  std::span<const Batch> batches;       // by attention rank, those without work included
+  std::span<const BatchShape> shapes;   // as they were priced
+  const StagePricer* pricer = nullptr;  // null: images are encoded, and nothing else
+  ReplicaLoad load;                     // of the replica, after the step
+  double kv_blocks = 0;                 // that it has
 };
 
 class StepObserver {
@@ -45,6 +46,8 @@ class StepObserver {
   /// client's first token.
   virtual void on_kv_arrival(ReplicaId /*replica*/, Seconds /*now*/,
                              const RequestRecord& /*record*/, bool /*brings_token*/) {}
+  /// Images of a request have come from a replica that encoded them.
+  virtual void on_images_arrived(ReplicaId /*replica*/, Seconds /*now*/, RequestId /*id*/) {}
   /// A request's client gets `count` tokens at `date`: now, or when the front end is through with
   /// them.
   virtual void on_tokens(RequestId /*id*/, std::int64_t /*count*/, Seconds /*date*/) {}

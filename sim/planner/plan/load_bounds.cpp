@@ -194,6 +194,7 @@ LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
   for (const bool decodes : {false, true}) {
     std::vector<PoolShare> shares;
     for (std::size_t p = 0; p < pools.size(); ++p) {
+      if (pools[p].encodes()) continue;  // its work only adds to the others'
       if (decodes ? !pools[p].decodes() : !pools[p].prefills()) continue;
       PoolShare& pool = shares.emplace_back();
       pool.count = scenario.pools.empty() ? 1 : pools[p].scenario.deployment.replicas;

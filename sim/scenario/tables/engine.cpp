@@ -180,6 +180,7 @@ void read_keys(TableReader& table, const EngineTable& given, Scenario& scenario)
   check_memory_keys(table, scenario);
   read_kv_store(table, scenario);
   read_lora_table(table, scenario);
+  read_encoder_table(table, scenario);
   check_execution(table, scenario);
 }
 
@@ -260,6 +261,8 @@ Value resolved_engine_table(const Scenario& scenario) {
   }
   if (scenario.engine.kv_store)
     engine.set("kv_store", kv_store_keys().table(*scenario.engine.kv_store));
+  if (scenario.engine.encoder)
+    engine.set("encoder", encoder_keys().table(*scenario.engine.encoder));
   if (scenario.execution.lora) engine.set("lora", lora_keys().table(*scenario.execution.lora));
   append_options(engine, scenario.engine.scheduler.options);
   keep_over_preset(scenario, engine);

@@ -20,7 +20,8 @@ const Keys<PoolSpec>& role_keys() {
        &PoolSpec::role,
        {.required = true},
        "What the pool's replicas compute: prefill (prompts, whose KV cache they hand on), decode "
-       "(what follows) or both (whole requests)."},
+       "(what follows), both (whole requests), or encode (images of requests, which others then "
+       "need not encode)."},
   };
   return keys;
 }
@@ -75,6 +76,8 @@ void check_roles(const Value& pools, const std::string& model, const Scenario& s
   } else if (any(PoolRole::decode) && !any(PoolRole::prefill)) {
     mistake = "no pool hands prompts on to those that decode; give one the role \"prefill\"";
   }
+  if (mistake.empty() && any(PoolRole::encode) && !any(PoolRole::both) && !hands_over)
+    mistake = "no pool serves what the others encode; give one the role \"both\"";
   if (!mistake.empty()) diagnostics.add(pools.position, fmt::format("pool roles: {}", mistake));
 }
 

@@ -47,6 +47,8 @@ class Sarathi final : public IterationScheduler {
       : IterationScheduler(limits, cache), config_(config) {}
 
  private:
+  [[nodiscard]] bool cuts_prompts() const override { return true; }
+
   void fill(Batch& batch) override {
     lower_budget(config_.chunk_tokens);
     serve_decodes(batch);

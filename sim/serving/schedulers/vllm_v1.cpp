@@ -2,9 +2,9 @@
 // admits waiting ones while the token budget, the sequence limit and KV blocks last. Prefill and
 // decode mix in one batch; a prompt longer than the budget is cut into chunks. When blocks run out
 // the sequence admitted last gives all of its blocks back and is recomputed, or fetched, later.
-// Requests for whose adapter the GPU has no slot are passed by others.
-// Left out: encoder inputs, and concurrent partial prefills of several long prompts. Its priorities
-// are the scheduler "priority".
+// Requests for whose adapter the GPU has no slot are passed by others. A prompt goes no further
+// than images that are encoded, or can be before the step (encoder_cache.hpp). Left out: concurrent
+// partial prefills of several long prompts. Its priorities are the scheduler "priority".
 
 #include "sim/serving/mixed_batching.hpp"
 

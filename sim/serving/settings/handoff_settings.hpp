@@ -7,11 +7,12 @@
 namespace foretoken {
 
 /// What the replicas of a pool do: prompts, whose KV cache they hand on, with the first token; what
-/// follows; or both, as one engine does.
-enum class PoolRole { both, prefill, decode };
+/// follows; both, as one engine does; or the images of prompts, before any of these.
+enum class PoolRole { both, prefill, decode, encode };
 template <>
 struct EnumNames<PoolRole> {
-  static constexpr auto names = std::to_array<std::string_view>({"both", "prefill", "decode"});
+  static constexpr auto names =
+      std::to_array<std::string_view>({"both", "prefill", "decode", "encode"});
 };
 
 /// When the KV cache of a prompt leaves the replica that computed it: layer by layer while the next

@@ -190,6 +190,17 @@ name = "h100-sxm-1"
 preset = "vllm-v1"
 lora = { adapters_max = 8, rank = 32 }
 )"},
+    {"image encoder", R"(
+[model]
+name = "qwen3.5-27b"
+[cluster]
+name = "h200-sxm-2"
+[deployment]
+tensor_parallel = 2
+[engine]
+preset = "vllm-v1"
+encoder = { parallel = "data" }
+)"},
     {"pools", R"(
 [model]
 name = "qwen3-32b"

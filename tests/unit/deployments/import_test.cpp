@@ -150,6 +150,18 @@ TEST(Import, Adapters) {
   EXPECT_EQ(fate_of(without, "--max-lora-rank"), FlagFate::no_effect);
 }
 
+TEST(Import, HowRanksShareAnImageEncoder) {
+  const LaunchedScenario found =
+      imported("vllm serve Qwen/Qwen3.5-27B -tp 2 --mm-encoder-tp-mode data");
+  EXPECT_THAT(table(found, "engine"), HasSubstr(R"("encoder":{"parallel":"data"})"));
+  EXPECT_EQ(fate_of(found, "--mm-encoder-tp-mode"), FlagFate::set);
+  const LaunchedScenario text =
+      imported("vllm serve Qwen/Qwen3-8B --mm-encoder-tp-mode data --limit-mm-per-prompt image=1");
+  EXPECT_THAT(table(text, "engine"), Not(HasSubstr("encoder")));
+  EXPECT_EQ(fate_of(text, "--mm-encoder-tp-mode"), FlagFate::no_effect);
+  EXPECT_EQ(fate_of(text, "--limit-mm-per-prompt"), FlagFate::no_effect);
+}
+
 TEST(Import, DraftsOfEachEngine) {
   EXPECT_THAT(table(imported(R"(vllm serve deepseek-ai/DeepSeek-V3 -tp 8 --speculative-config )"
                              R"('{"method": "mtp", "num_speculative_tokens": 2}')"),

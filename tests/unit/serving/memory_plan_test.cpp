@@ -190,6 +190,51 @@ TEST(MemoryPlan, RefusesAShareThatIsNotFreeAtTheStart) {
   EXPECT_EQ(refusal(gpu_with(Bytes(24 * gibibyte)), limits), "");
 }
 
+/// Of 2 layers of 8, MLPs of 16, 2 heads of 4; 2 x 2 patches a token, projected to 8.
+VisionEncoder tiny_encoder() {
+  VisionEncoder vision;
+  vision.layers = 2;
+  vision.hidden = 8;
+  vision.intermediate = 16;
+  vision.heads = 2;
+  vision.head_dim = 4;
+  vision.patch = 2;
+  vision.merge = 2;
+  vision.projector = {32, 8};
+  return vision;
+}
+
+TEST(MemoryPlan, ImagesHaveACacheAndAStepOfTheirOwn) {
+  Transformer model = tiny_model();
+  model.vision = tiny_encoder();
+  MemoryLimits limits{{.batch_tokens_max = 4, .sequences_max = 2}, {.memory_utilization = 0.5}};
+  const GpuSpec gpu = gpu_with(Bytes(4e9));
+  const MemoryPlan text = plan_memory(model, {}, {}, gpu, limits);
+  EXPECT_EQ(text.encoder_cache.value(), 0);
+  limits.encoder = {.step_tokens = 100, .cache_tokens = 300};
+  const MemoryPlan images = plan_memory(model, {}, {}, gpu, limits);
+  EXPECT_EQ(images.encoder_cache.value(), 300 * 8 * 2);
+  // 400 patches * 2 B * (2 * 8 + max(4 * 8, 2 * 16)).
+  EXPECT_EQ(images.activations.value(), 400 * 2 * 48);
+  EXPECT_EQ(images.kv_budget,
+            text.kv_budget - images.encoder_cache - (images.activations - text.activations));
+}
+
+// Parameters: 2 * (4*8*8 + 2*8*16 + 4*8 + 5*8 + 16) of layers, 12*8 + 8 of patches, 32*8.
+TEST(MemoryPlan, AReplicaThatEncodesHoldsTheEncoderAlone) {
+  Transformer model = tiny_model();
+  model.vision = tiny_encoder();
+  MemoryLimits limits{{.batch_tokens_max = 4, .sequences_max = 2}, {}};
+  limits.encoder = {.step_tokens = 100, .cache_tokens = 300};
+  const GpuSpec gpu = gpu_with(Bytes(4e9));
+  const MemoryPlan plan = plan_encoder_memory(model, {}, {}, gpu, limits, {});
+  EXPECT_EQ(plan.weights.value(), 2 * (2 * 600 + 104 + 256));
+  EXPECT_EQ(plan.kv_block.value(), 0);
+  EXPECT_GT(plan.unused.value(), 0);
+  EXPECT_THROW(plan_encoder_memory(model, {}, {}, gpu_with(Bytes(6.9e8)), limits, {"a.toml", 3, 1}),
+               ConfigError);
+}
+
 TEST(MemoryPlan, ExpertsKeepEveryTokensCopies) {
   Transformer model = tiny_model();
   model.moe = MoeConfig{.experts = 8, .topk = 4, .intermediate = 6, .shared_intermediate = 2};

@@ -1,0 +1,30 @@
+#include "sim/deployments/exportable.hpp"
+
+namespace foretoken {
+
+void check_exportable(const Scenario& scenario) {
+  if (served_models(scenario).size() > 1) {
+    throw ConfigError(scenario.model_position,
+                      "an export is for one model, and the pools serve several; export each by "
+                      "itself");
+  }
+  for (const PoolSpec& pool : scenario.pools) {
+    if (!pool.encodes()) continue;
+    throw ConfigError(pool.scenario.deployment_position,
+                      fmt::format("pool \"{}\" encodes images on GPUs of its own, which no export "
+                                  "writes; leave it out, or write its launch by hand",
+                                  pool.name));
+  }
+}
+
+void append_fleet_notes(const Scenario& scenario, std::vector<std::string>& notes) {
+  if (scenario.autoscaler)
+    notes.push_back(
+        "the autoscaler is not exported: the replicas are those that the run begins with");
+  if (hands_over(scenario))
+    notes.push_back(
+        "a router in front has to send prompts to the prefill servers first "
+        "(Dynamo's and llm-d's do)");
+}
+
+}  // namespace foretoken

@@ -1,0 +1,138 @@
+#include "sim/serving/encoder_cache.hpp"
+
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+
+namespace foretoken {
+
+EncoderTotals& EncoderTotals::operator+=(const EncoderTotals& other) {
+  images += other.images;
+  found += other.found;
+  tokens += other.tokens;
+  encoded += other.encoded;
+  return *this;
+}
+
+void EncoderCache::begin_step() {
+  budget_ = limits_.step_tokens;
+  encodes_any_ = false;
+}
+
+EncoderCache::Entry* EncoderCache::find(std::uint64_t identity) {
+  const auto found = std::ranges::find(entries_, identity, &Entry::identity);
+  return found != entries_.end() ? &*found : nullptr;
+}
+
+bool EncoderCache::has_room(std::int64_t tokens) const {
+  return held_ == 0 || held_ + tokens <= limits_.cache_tokens;
+}
+
+/// What nobody needs goes, the one longest idle first.
+void EncoderCache::make_room(std::int64_t tokens) {
+  while (used_ > held_ && used_ + tokens > limits_.cache_tokens) {
+    const Entry* oldest = nullptr;
+    for (const Entry& entry : entries_) {
+      if (entry.holders > 0) continue;
+      if (oldest == nullptr || entry.idle_since < oldest->idle_since) oldest = &entry;
+    }
+    erase(oldest->identity);
+  }
+}
+
+void EncoderCache::erase(std::uint64_t identity) {
+  const auto found = std::ranges::find(entries_, identity, &Entry::identity);
+  used_ -= found->tokens;
+  entries_.erase(found);
+}
+
+void EncoderCache::hold(Entry& entry, SequenceImage& image) {
+  if (entry.holders++ == 0) held_ += entry.tokens;
+  image.is_held = true;
+}
+
+void EncoderCache::let_go(SequenceImage& image) {
+  if (!image.is_held) return;
+  image.is_held = false;
+  Entry& entry = *find(image.identity);
+  if (--entry.holders > 0) return;
+  held_ -= entry.tokens;
+  entry.idle_since = ++releases_;
+}
+
+std::int64_t EncoderCache::reach(Sequence& sequence, std::int64_t computed, std::int64_t tokens) {
+  settle();
+  budget_before_ = budget_;
+  encoded_before_ = encodes_any_;
+  for (std::size_t i = 0; i < sequence.images.size(); ++i) {
+    SequenceImage& image = sequence.images[i];
+    if (image.first_token >= computed + tokens) break;
+    if (image.end() <= computed || image.is_held) continue;
+    const std::int64_t size = image.patches.tokens;
+    Entry* known = find(image.identity);
+    if (known == nullptr) {
+      const bool has_budget = sequence.brings_images || size <= budget_ || !encodes_any_;
+      const bool is_within = has_budget && has_room(size);
+      if (!is_within) return std::max<std::int64_t>(0, image.first_token - computed);
+      make_room(size);
+      entries_.push_back({image.identity, size, 0, 0});
+      used_ += size;
+      if (!sequence.brings_images) {
+        budget_ = std::max<std::int64_t>(0, budget_ - size);
+        encodes_any_ = true;
+        planned_.push_back(image.patches);
+      }
+      known = &entries_.back();
+      taken_.push_back({i, true});
+    } else {
+      ++planned_found_;
+      taken_.push_back({i, false});
+    }
+    planned_tokens_ += size;
+    hold(*known, image);
+  }
+  return tokens;
+}
+
+void EncoderCache::encode(std::vector<ImagePatches>& images) {
+  for (const ImagePatches& image : planned_) {
+    images.push_back(image);
+    totals_.encoded += image.tokens;
+  }
+  totals_.images += std::ssize(taken_);
+  totals_.found += planned_found_;
+  totals_.tokens += planned_tokens_;
+  settle();
+}
+
+/// What the last reach() did stands.
+void EncoderCache::settle() {
+  taken_.clear();
+  planned_.clear();
+  planned_found_ = planned_tokens_ = 0;
+}
+
+/// Those that were to be encoded are not there; a later one of the same sequence may have held on
+/// to an earlier one, so that all let go before any goes.
+void EncoderCache::forgo(Sequence& sequence) {
+  for (const Taken& taken : taken_) let_go(sequence.images[taken.image]);
+  for (const Taken& taken : taken_) {
+    if (taken.is_new) erase(sequence.images[taken.image].identity);
+  }
+  budget_ = budget_before_;
+  encodes_any_ = encoded_before_;
+  settle();
+}
+
+void EncoderCache::pass(Sequence& sequence, std::int64_t computed) {
+  for (SequenceImage& image : sequence.images) {
+    if (image.end() > computed) break;
+    let_go(image);
+  }
+}
+
+void EncoderCache::release(Sequence& sequence) {
+  for (SequenceImage& image : sequence.images) let_go(image);
+}
+
+}  // namespace foretoken

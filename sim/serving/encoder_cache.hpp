@@ -1,0 +1,86 @@
+// Which images an engine has encoded, by their identity: what its encoder put out is kept until
+// room is needed, those that nobody needs any more longest go first. A step encodes an image as a
+// whole, before the language model, when it first reaches its tokens, as far as the step's budget
+// and the cache's room last; a prompt does not get past an image for which they do not (vLLM V1:
+// core/sched/scheduler.py, _try_schedule_encoder_inputs; core/encoder_cache_manager.py). Sizes are
+// tokens of the language model. An image larger than either limit goes alone. One that comes
+// encoded takes room and no budget.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/serving/sequence.hpp"
+#include "sim/serving/settings/encoder_settings.hpp"
+
+namespace foretoken {
+
+struct EncoderTotals {
+  std::int64_t images = 0;   // that steps reached; again after a preemption
+  std::int64_t found = 0;    // of these, those that were in the cache
+  std::int64_t tokens = 0;   // of all of them
+  std::int64_t encoded = 0;  // tokens of those that were not
+
+  EncoderTotals& operator+=(const EncoderTotals& other);
+};
+
+class EncoderCache {
+ public:
+  explicit EncoderCache(const EncoderSettings& limits) : limits_(limits) {}
+
+  /// A step begins, with its budget.
+  void begin_step();
+  /// How many of the `tokens` of `sequence` behind its first `computed` can be in the step: up to
+  /// the first image that cannot be encoded. Keeps the images of these for the sequence, and room
+  /// for those that have to be encoded, until encode() or forgo().
+  std::int64_t reach(Sequence& sequence, std::int64_t computed, std::int64_t tokens);
+  /// The step takes what reach() gave: adds what it encodes to `images`.
+  void encode(std::vector<ImagePatches>& images);
+  /// It does not.
+  void forgo(Sequence& sequence);
+  /// Tokens up to `computed` are computed; their images may make room.
+  void pass(Sequence& sequence, std::int64_t computed);
+  /// The sequence needs none of its images any more, or has to begin again.
+  void release(Sequence& sequence);
+
+  /// Tokens of images that some sequence needs, and of all that are kept.
+  [[nodiscard]] std::int64_t held() const { return held_; }
+  [[nodiscard]] std::int64_t used() const { return used_; }
+  [[nodiscard]] const EncoderTotals& totals() const { return totals_; }
+
+ private:
+  struct Entry {
+    std::uint64_t identity = 0;
+    std::int64_t tokens = 0;
+    std::int64_t holders = 0;
+    std::uint64_t idle_since = 0;
+  };
+  /// What reach() did for one image.
+  struct Taken {
+    std::size_t image = 0;  // of the sequence
+    bool is_new = false;
+  };
+
+  [[nodiscard]] Entry* find(std::uint64_t identity);
+  [[nodiscard]] bool has_room(std::int64_t tokens) const;
+  void make_room(std::int64_t tokens);
+  void hold(Entry& entry, SequenceImage& image);
+  void let_go(SequenceImage& image);
+  void erase(std::uint64_t identity);
+  void settle();
+
+  EncoderSettings limits_;
+  std::vector<Entry> entries_;  // in order of encoding
+  std::int64_t used_ = 0, held_ = 0;
+  std::uint64_t releases_ = 0;
+  std::int64_t budget_ = 0;
+  bool encodes_any_ = false;  // in this step
+  std::vector<Taken> taken_;  // by the last reach(), not settled yet
+  std::vector<ImagePatches> planned_;
+  std::int64_t planned_found_ = 0, planned_tokens_ = 0;
+  std::int64_t budget_before_ = 0;  // reach()
+  bool encoded_before_ = false;
+  EncoderTotals totals_;
+};
+
+}  // namespace foretoken

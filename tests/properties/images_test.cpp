@@ -1,0 +1,183 @@
+// Laws of images in whole runs: nobody is lost however small the encoder cache, more and larger
+// images are never cheaper, repeated ones are, and none is encoded twice while it is kept.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/properties/forked_run.hpp"
+
+namespace foretoken::images_test {
+namespace {
+
+constexpr const char* many = R"(
+[model]
+name = "qwen3.5-27b"
+[cluster]
+name = "h200-sxm-1"
+[workload]
+arrivals = "poisson"
+rate = "4 /s"
+requests = 120
+prompt_tokens = { distribution = "lognormal", mean = 200, p99 = 800, max = 1000 }
+output_tokens = { distribution = "lognormal", mean = 30, p99 = 90, max = 100 }
+[workload.images]
+count = 2
+width = 1024
+height = 768
+[predictor]
+name = "roofline"
+)";
+
+Report run(const std::vector<std::string>& overrides, StepObserver* observer = nullptr,
+           const std::string& text = many) {
+  RunOptions options;
+  options.observer = observer;
+  return run_scenario(scenario_from(text.c_str(), overrides), Catalogs(), options);
+}
+
+/// In a child: a process can simulate once.
+double ttft(const std::vector<std::string>& overrides) {
+  return in_child([&] {
+           const Report report = run(overrides);
+           FORETOKEN_CHECK(report.requests.completed == 120, "some are lost");
+           return report.ttft_ms.mean;
+         })
+      .value_or(-1);
+}
+
+/// What steps encoded, and that none takes more than its budget.
+class EncodedImages final : public StepObserver {
+ public:
+  void on_step(ReplicaId, int stage, Seconds, Seconds, const Batch& batch) override {
+    if (stage > 0) return;
+    std::int64_t tokens = 0;
+    for (const ImagePatches& image : batch.images) tokens += image.tokens;
+    images += std::ssize(batch.images);
+    most = std::max(most, tokens);
+    for (const BatchEntry& entry : batch.entries) {
+      // Whatever is computed of an image's tokens, its image is held then.
+      for (const SequenceImage& image : entry.sequence->images) {
+        const bool is_touched =
+            image.first_token < entry.context_tokens && image.end() > entry.context_tokens;
+        if (is_touched) EXPECT_TRUE(image.is_held);
+      }
+    }
+  }
+  std::int64_t images = 0, most = 0;
+};
+
+// 1024 x 768 pixels: 32 x 24 tokens.
+TEST(ImageProperties, EachIsEncodedOnce) {
+  EncodedImages seen;
+  const Report report = run({}, &seen);
+  EXPECT_EQ(report.requests.completed, 120);
+  EXPECT_EQ(seen.images, 240);
+  EXPECT_LE(seen.most, 16'384);
+  ASSERT_TRUE(report.images);
+  EXPECT_EQ(report.images->reached, 240);
+  EXPECT_EQ(report.images->tokens_mean, 768);
+  EXPECT_EQ(report.images->cache_hit_rate, 0);
+  EXPECT_GT(report.images->encoder_s, 0);
+}
+
+TEST(ImageProperties, OneImageForAllIsEncodedOnceWhileItIsKept) {
+  EncodedImages seen;
+  const Report report = run({"workload.images.repeated=1", "workload.images.different=1"}, &seen);
+  EXPECT_EQ(seen.images, 1);
+  EXPECT_NEAR(report.images->cache_hit_rate, 239.0 / 240.0, 1e-9);
+}
+
+// Blocks for two prompts: sequences are preempted and begin again, images and all.
+TEST(ImageProperties, NobodyIsLostWhereMemoryIsShort) {
+  EncodedImages seen;
+  const Report report = run({"engine.kv_blocks=700", "workload.rate='40 /s'",
+                             "workload.images.count=4", "engine.encoder.cache_tokens=1"},
+                            &seen);
+  EXPECT_EQ(report.requests.completed, 120);
+  EXPECT_GE(seen.images, 480);
+}
+
+TEST(ImageProperties, MoreAndLargerImagesAreNeverCheaper) {
+  const double one = ttft({"workload.images.count=1"}), two = ttft({}),
+               larger = ttft({"workload.images.width=2048"});
+  EXPECT_GT(one, 0);
+  EXPECT_GT(two, one);
+  EXPECT_GT(larger, two);
+}
+
+TEST(ImageProperties, RepeatedImagesAreCheaper) {
+  const double fresh = ttft({}), half = ttft({"workload.images.repeated=0.5"}),
+               all = ttft({"workload.images.repeated=1", "workload.images.different=4"});
+  EXPECT_LT(half, fresh);
+  EXPECT_LT(all, half);
+}
+
+/// The same requests where images are encoded on a GPU of their own, before one that computes
+/// prompts and one that decodes.
+std::string apart() {
+  std::string text = many;
+  text.replace(text.find("h200-sxm-1"), 10, "h200-sxm-4");
+  return text + R"(
+[pool.encode]
+role = "encode"
+[pool.prefill]
+role = "prefill"
+[pool.decode]
+role = "decode"
+)";
+}
+
+/// Which roles' steps encode: by whether they have anything else to do.
+class EncodingSteps final : public StepObserver {
+ public:
+  void on_step(ReplicaId, int, Seconds, Seconds, const Batch& batch) override {
+    if (batch.images.empty()) return;
+    images += std::ssize(batch.images);
+    EXPECT_EQ(batch.shape.tokens, 0);  // no token of a prompt beside them
+  }
+  void on_images_arrived(ReplicaId, Seconds, RequestId) override { ++arrivals; }
+  std::int64_t images = 0, arrivals = 0;
+};
+
+TEST(ImageProperties, APoolOfItsOwnEncodesEachOnce) {
+  EncodingSteps seen;
+  const Report report = run({}, &seen, apart());
+  EXPECT_EQ(report.requests.completed, 120);
+  EXPECT_EQ(seen.images, 240);
+  EXPECT_EQ(seen.arrivals, 120);
+  ASSERT_TRUE(report.images);
+  EXPECT_EQ(report.images->reached, 240);
+  // 240 images of 768 tokens, 5,120 values of 2 B each, to one rank.
+  EXPECT_EQ(report.images->sent_bytes, 240.0 * 768 * 5120 * 2);
+  EXPECT_EQ(report.pools.size(), 3U);
+}
+
+// Each of the ranks that compute prompts fetches all.
+TEST(ImageProperties, EveryRankFetchesTheImages) {
+  const Report report = run({"pool.prefill.tensor_parallel=2"}, nullptr, apart());
+  EXPECT_EQ(report.requests.completed, 120);
+  EXPECT_EQ(report.images->sent_bytes, 2 * 240.0 * 768 * 5120 * 2);
+}
+
+TEST(ImageProperties, NobodyIsLostWhereAnEncoderFailsAndClientsLeave) {
+  std::string text = apart();
+  text += R"(
+[[failures]]
+pool = "encode"
+replica = 0
+at = "4 s"
+recovers_after = "3 s"
+[front_end]
+attempts_max = 3
+)";
+  const Report report = run({"workload.timeout='6 s'"}, nullptr, text);
+  const Report::Requests& ends = report.requests;
+  EXPECT_EQ(ends.arrived, 120);
+  EXPECT_EQ(ends.completed + ends.failed + ends.timed_out, 120);
+  EXPECT_GT(ends.completed, 60);
+}
+
+}  // namespace
+}  // namespace foretoken::images_test
