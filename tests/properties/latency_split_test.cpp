@@ -135,6 +135,36 @@ void expect_whole(const Scenario& scenario) {
   EXPECT_EQ(splits.size(), completed);
 }
 
+// 1280 x 720 pixels are 3,520 patches and 880 tokens; the encoder has 27 layers, 16 of the language
+// model's 64 have attention. The second request has the same image, which is not encoded again.
+TEST(LatencySplit, ImagesAreEncodedBeforeTheirPrompt) {
+  const char* const changes =
+      "{ count = 1, width = 1280, height = 720, repeated = 1, different = 1 }";
+  Report report;
+  const auto splits =
+      splits_of(scenario_from(two_requests, {"model.name=qwen3.5-27b", "workload.prompt_tokens=120",
+                                             "engine.sequences_max=1",
+                                             std::string("workload.images=") + changes}),
+                report);
+  ASSERT_EQ(splits.size(), 2U);
+  const LatencyPhase& first = splits.at(0).to_first_token;
+  EXPECT_NEAR(first.parts[LatencyCause::encoder], 27 * 3520e-6, 1e-12);
+  EXPECT_NEAR(first.parts[LatencyCause::own_prefill], 16 * 1000e-6, 1e-12);
+  EXPECT_NEAR(first.whole_s, 27 * 3520e-6 + 16 * 1000e-6, 1e-12);
+  const LatencyPhase& second = splits.at(1).to_first_token;
+  EXPECT_NEAR(second.parts[LatencyCause::encoder], 0, 1e-12);
+  EXPECT_NEAR(second.while_queueing[LatencyCause::encoder], 27 * 3520e-6, 1e-12);
+  EXPECT_NEAR(second.parts[LatencyCause::own_prefill], 16 * 1000e-6, 1e-12);
+}
+
+TEST(LatencySplit, PartsAddUpWhereImagesAreEncodedElsewhere) {
+  expect_whole(
+      load_scenario(FORETOKEN_SOURCE_DIR "/examples/encode_pool.toml",
+                    parse_changes({"workload.requests=40", "engine.host_time='0 s'",
+                                   "engine.front_end_request='0 s'", "engine.front_end_token='0 s'",
+                                   "engine.front_end_output='0 s'", "workload.rate='12 /s'"})));
+}
+
 TEST(LatencySplit, PartsAddUpInBusyPipelines) {
   expect_whole(scenario_from(busy_pipelines, {"workload.requests=80"}));
 }
