@@ -50,6 +50,10 @@ bool require_count(TableReader& table, std::string_view key, Integer& out, std::
 void read_expert_groups(TableReader& table, std::string_view count_key, std::string_view chosen_key,
                         MoeConfig& moe);
 
+/// Parameters of an encoder but its biases and norms, for sizes that may be beyond what is
+/// believed.
+double parameters_about(const VisionEncoder& vision);
+
 /// Adds a diagnostic at `position` if the model, whose members are within the limits above, has
 /// more parameters in all than parameters_limit.
 void check_parameter_limit(const Transformer& model, const SourcePosition& position,

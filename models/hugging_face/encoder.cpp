@@ -17,6 +17,18 @@ std::int64_t count_of(TableReader& table, std::initializer_list<std::string_view
   return count;
 }
 
+/// A side, in pixels or patches, or a number of frames.
+constexpr std::int64_t side_limit = 10'000;
+
+/// As count_of(), of what is a side.
+int side_of(TableReader& table, std::initializer_list<std::string_view> keys) {
+  int side = 0;
+  for (const std::string_view key : keys) {
+    if (read_within(table, key, side, 1, side_limit)) return side;
+  }
+  return side;
+}
+
 /// A "vision_config" while it is read.
 struct TowerReader {
   TableReader& table;
@@ -29,7 +41,7 @@ struct TowerReader {
   [[nodiscard]] std::int64_t root_count(std::string_view key) const {
     const Value* value = config.config.find(key);
     const auto* count = value != nullptr ? std::get_if<std::int64_t>(&value->data) : nullptr;
-    return count != nullptr ? std::clamp<std::int64_t>(*count, 0, width_limit) : 0;
+    return count != nullptr ? std::clamp<std::int64_t>(*count, 0, side_limit) : 0;
   }
 };
 
@@ -78,7 +90,7 @@ void set_merger(VisionEncoder& vision, std::int64_t out) {
 /// models' preprocessor_config.json.
 void read_qwen_tower(TowerReader& tower) {
   VisionEncoder& vision = tower.vision;
-  vision.merge = static_cast<int>(count_of(tower.table, {"spatial_merge_size"}));
+  vision.merge = side_of(tower.table, {"spatial_merge_size"});
   if (vision.merge == 0) vision.merge = 2;
   const std::int64_t out = count_of(tower.table, {"out_hidden_size"});
   set_merger(vision, out > 0 ? out : tower.config.model.hidden);
@@ -104,7 +116,8 @@ void read_kimi_tower(TowerReader& tower) {
   VisionEncoder& vision = tower.vision;
   std::vector<int> kernel;
   tower.table.read("merge_kernel_size", kernel);
-  if (!kernel.empty() && kernel.front() > 0) vision.merge = kernel.front();
+  if (!kernel.empty() && kernel.front() > 0 && kernel.front() <= side_limit)
+    vision.merge = kernel.front();
   set_merger(vision, count_of(tower.table, {"text_hidden_size"}));
   const bool is_third = tower.table.find("qkv_hidden_size") != nullptr;
   vision.sizing = ImageSizing::padded;
@@ -115,7 +128,7 @@ void read_kimi_tower(TowerReader& tower) {
 /// One product behind the pooled patches (transformers, modeling_gemma4.py).
 void read_gemma4_tower(TowerReader& tower) {
   VisionEncoder& vision = tower.vision;
-  vision.merge = static_cast<int>(count_of(tower.table, {"pooling_kernel_size"}));
+  vision.merge = side_of(tower.table, {"pooling_kernel_size"});
   const std::int64_t tokens = count_of(tower.table, {"default_output_length"});
   if (vision.merge == 0 || tokens == 0) return;
   vision.sizing = ImageSizing::fitted;
@@ -143,7 +156,7 @@ void read_llama4_tower(TowerReader& tower) {
   if (size == 0 || between == 0 || vision.patch == 0) return;
   double ratio = 0.5;
   tower.table.read("pixel_shuffle_ratio", ratio);
-  vision.merge = ratio > 0 ? std::max(1, static_cast<int>(std::lround(1 / ratio))) : 1;
+  vision.merge = ratio > 0.01 ? std::max(1, static_cast<int>(std::lround(1 / ratio))) : 1;
   vision.projector = {vision.hidden * vision.merge * vision.merge, between, between,
                       tower.config.model.hidden};
   vision.side_max = size / vision.patch;
@@ -195,8 +208,8 @@ void read_tower(TowerReader& tower) {
   vision.hidden = count_of(table, {"vt_hidden_size", "embed_dim", "hidden_size"});
   vision.intermediate = count_of(table, {"vt_intermediate_size", "intermediate_size"});
   if (vision.intermediate == 0) vision.intermediate = 4 * vision.hidden;
-  vision.patch = static_cast<int>(count_of(table, {"patch_size"}));
-  vision.frames = std::max(1, static_cast<int>(count_of(table, {"temporal_patch_size"})));
+  vision.patch = side_of(table, {"patch_size"});
+  vision.frames = std::max(1, side_of(table, {"temporal_patch_size"}));
   read_tower_heads(tower);
   read_tower_positions(tower);
   read_tower_block(tower);
@@ -216,6 +229,10 @@ void read_vision_tower(ConfigReader& config) {
   if (vision.layers == 0 || vision.hidden == 0) {
     model.left_out.emplace_back(
         "an encoder of images of unknown size: neither its memory nor its work is counted");
+    return;
+  }
+  if (parameters_about(vision) > parameters_limit) {
+    model.vision = vision;  // which check_parameter_limit() refuses
     return;
   }
   if (vision.patch > 0 && vision.projector.back() == model.hidden) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/serving/scheduler.hpp"
-
 namespace foretoken {
 
 /// As vLLM's compute_mm_encoder_budget: a step's tokens, and no fewer than the largest image's.

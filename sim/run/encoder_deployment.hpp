@@ -2,8 +2,8 @@
 #pragma once
 
 #include "sim/scenario/scenario.hpp"
-#include "sim/serving/encoder_cache.hpp"
 #include "sim/serving/encoder_pricer.hpp"
+#include "sim/serving/scheduler.hpp"
 
 namespace foretoken {
 

@@ -61,7 +61,9 @@ class EncodedImages final : public StepObserver {
       for (const SequenceImage& image : entry.sequence->images) {
         const bool is_touched =
             image.first_token < entry.context_tokens && image.end() > entry.context_tokens;
-        if (is_touched) EXPECT_TRUE(image.is_held);
+        if (is_touched) {
+          EXPECT_TRUE(image.is_held);
+        }
       }
     }
   }

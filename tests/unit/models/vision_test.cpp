@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "models/transformer.hpp"
+#include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken::vision_test {
@@ -153,9 +154,73 @@ TEST(Vision, MistakesAreToldTogether) {
   EXPECT_THAT(mistakes("layers = 2\nhidden = 32\nintermediate = 64\npatch = 14\n"
                        "projector = [32, 64]\nsizing = \"rounded\"\npatches_max = 100\n"),
               testing::ElementsAre("vision.sizing: is of use only with heads and head_dim"));
+  EXPECT_THAT(mistakes("layers = 10000\nhidden = 4000000\nintermediate = 4000000\npatch = 100000\n"
+                       "frames = 100000\nprojector = [4000000, 64]\n"),
+              testing::ElementsAre(testing::HasSubstr("parameters, more than 1e+15")));
   EXPECT_THAT(mistakes("layers = 2\nhidden = 32\nintermediate = 64\npatch = 14\nwindow = 8\n"
                        "full_layers = [2]\nprojector = [32, 64]\n"),
               testing::ElementsAre("vision.full_layers: names layer 2 of 2"));
+}
+
+/// A small text model of `architecture` with this "vision_config" and further keys.
+Transformer imported(const std::string& architecture, const std::string& vision,
+                     const std::string& more = "") {
+  const std::string file = fmt::format(
+      R"({{"architectures": ["{}"], {} "vision_config": {}, "text_config": {{
+          "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 4,
+          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+          "vocab_size": 1000, "max_position_embeddings": 4096, "sliding_window": 4096}}}})",
+      architecture, more, vision);
+  return import_hugging_face(parse_json(file, {"config.json"}), "m");
+}
+
+// Fields as published with gemma-3-12b-it: 64 x 64 patches, 256 tokens whatever the image.
+TEST(Vision, Gemma3IsASquare) {
+  const Transformer model = imported("Gemma3ForConditionalGeneration",
+                                     R"({"hidden_size": 1152, "image_size": 896,
+      "intermediate_size": 4304, "model_type": "siglip_vision_model", "num_attention_heads": 16,
+      "num_hidden_layers": 27, "patch_size": 14})",
+                                     R"("mm_tokens_per_image": 256,)");
+  ASSERT_TRUE(model.takes_images());
+  EXPECT_EQ(model.vision->patches_of(300, 5000), (ImagePatches{1, 4096, 256}));
+  EXPECT_TRUE(model.left_out.empty());
+}
+
+// With Qwen2.5-VL-7B: gated, windows of 112 pixels (8 patches) but in four layers, 28 pixels a
+// token's side.
+TEST(Vision, Qwen25HasWindows) {
+  const Transformer model = imported("Qwen2_5_VLForConditionalGeneration",
+                                     R"({"depth": 32, "hidden_act": "silu", "hidden_size": 1280,
+      "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 64, "patch_size": 14,
+      "spatial_merge_size": 2, "temporal_patch_size": 2, "window_size": 112,
+      "fullatt_block_indexes": [7, 15, 23, 31], "model_type": "qwen2_5_vl"})");
+  ASSERT_TRUE(model.takes_images());
+  EXPECT_TRUE(model.vision->gated_mlp);
+  EXPECT_EQ(model.vision->window, 8);
+  EXPECT_THAT(model.vision->full_layers, testing::ElementsAre(7, 15, 23, 31));
+  EXPECT_EQ(model.vision->patches_of(1280, 720), (ImagePatches{1, 4784, 46 * 26}));
+}
+
+// With Mistral Small 3.1: sides of at most 1,540 pixels, shrunk and padded to 28.
+TEST(Vision, PixtralPads) {
+  const Transformer model = imported("Mistral3ForConditionalGeneration",
+                                     R"({"head_dim": 64, "hidden_size": 1024, "image_size": 1540,
+      "intermediate_size": 4096, "model_type": "pixtral", "num_attention_heads": 16,
+      "num_hidden_layers": 24, "patch_size": 14})",
+                                     R"("spatial_merge_size": 2,)");
+  ASSERT_TRUE(model.takes_images());
+  EXPECT_FALSE(model.vision->biases);
+  EXPECT_EQ(model.vision->patches_of(1000, 700).tokens, 36 * 25);
+  EXPECT_EQ(model.vision->patches_of(3080, 1540).tokens, 55 * 28);  // halved: 770 / 28 = 27.5
+}
+
+TEST(Vision, HowAnUnknownEncoderCutsIsTold) {
+  const Transformer model = imported("Gemma3ForConditionalGeneration",
+                                     R"({"hidden_size": 1152, "intermediate_size": 4304,
+      "num_hidden_layers": 27, "patch_size": 14})");
+  EXPECT_FALSE(model.takes_images());
+  EXPECT_THAT(model.left_out,
+              testing::ElementsAre(testing::HasSubstr("how it cuts an image into tokens")));
 }
 
 }  // namespace

@@ -19,7 +19,11 @@ prompt_tokens = { distribution = "uniform", min = 1, max = 900 }
 output_tokens = 5
 )";
 
-WorkloadOptions options() { return {.vision = load_model("qwen3.5-27b", {}).vision}; }
+WorkloadOptions options() {
+  WorkloadOptions options;
+  options.vision = load_model("qwen3.5-27b", {}).vision;
+  return options;
+}
 
 std::vector<Request> with(const std::string& images) {
   return requests(std::string(traffic) + "images = " + images + "\n", options());
