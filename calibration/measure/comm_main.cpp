@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.hpp"
 #include "comm_stopwatch.hpp"
 #include "dataset_writer.hpp"
 #include "nccl_group.hpp"
@@ -47,6 +48,18 @@ struct CommOptions {
   bool coarse = false, graph_only = false, nccl_only = false;
 };
 
+/// Throws std::runtime_error for an operation that no group has.
+void check_operations(const CommOptions& options) {
+  constexpr const char* known[] = {"all_reduce", "all_gather", "reduce_scatter",
+                                   "all_to_all", "broadcast",  "send_recv"};
+  for (const std::string& name : options.operations) {
+    if (std::find(std::begin(known), std::end(known), name) != std::end(known)) continue;
+    std::string names;
+    for (const char* each : known) names += (names.empty() ? "" : ", ") + std::string(each);
+    throw std::runtime_error("no operation \"" + name + "\"; there are " + names);
+  }
+}
+
 CommOptions parse_comm(int argc, char** argv) {
   CommOptions options;
   for (int i = 1; i < argc; ++i) {
@@ -58,7 +71,7 @@ CommOptions parse_comm(int argc, char** argv) {
     if (word == "--out") {
       options.out = value();
     } else if (word == "--gpus") {
-      options.gpus = std::stoi(value());
+      options.gpus = number_of<int>(word, value());
     } else if (word == "--operations") {
       const std::string list = value();
       for (std::size_t at = 0; at <= list.size();) {
@@ -67,9 +80,9 @@ CommOptions parse_comm(int argc, char** argv) {
         at = comma + 1;
       }
     } else if (word == "--min") {
-      options.bytes_min = std::stoull(value());
+      options.bytes_min = number_of<std::size_t>(word, value());
     } else if (word == "--max") {
-      options.bytes_max = std::stoull(value());
+      options.bytes_max = number_of<std::size_t>(word, value());
     } else if (word == "--coarse") {
       options.coarse = true;
     } else if (word == "--graph-only") {
@@ -80,6 +93,7 @@ CommOptions parse_comm(int argc, char** argv) {
       throw std::runtime_error("unknown option " + word);
     }
   }
+  check_operations(options);
   return options;
 }
 

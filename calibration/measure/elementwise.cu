@@ -75,8 +75,8 @@ Family rope(const Gpu&, const FamilyOptions&) {
                        .input_bytes = std::size_t{2} * tokens * heads * head_dim,
                        .index_count = static_cast<std::size_t>(tokens),
                        .index_bound = positions};
-      one.launch = [tokens, heads, half = head_dim / 2 / Packed::size](const Buffers& b,
-                                                                       cudaStream_t stream) {
+      one.launch = [tokens, heads = heads, half = head_dim / 2 / Packed::size](
+                       const Buffers& b, cudaStream_t stream) {
         rope_kernel<<<tokens, block_size(long{heads} * half, 512), 0, stream>>>(
             reinterpret_cast<Packed*>(b.input), reinterpret_cast<const Packed*>(b.shared),
             b.indices, heads, half, heads * 2 * half);

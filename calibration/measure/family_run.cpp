@@ -104,7 +104,8 @@ class FamilyRun {
       return true;
     } catch (const std::runtime_error& error) {
       if (failed_++ == 0) first_failure_ = error.what();
-      check(cudaGetLastError(), "after a failed shape");  // a broken context ends the program
+      static_cast<void>(cudaGetLastError());                   // that of the shape alone
+      check(cudaDeviceSynchronize(), "after a failed shape");  // a broken context ends the program
       return false;
     }
   }

@@ -98,8 +98,8 @@ Family qk_norm(const Gpu& gpu, const FamilyOptions&) {
                        .input_bytes = std::size_t{2} * count * head_dim};
       const long blocks = (count + qk_norm_warps - 1) / qk_norm_warps;
       const int grid = static_cast<int>(std::min(blocks, 8L * gpu.sm_count));
-      one.launch = [grid, count, heads, packs = head_dim / Packed::size](const Buffers& b,
-                                                                         cudaStream_t stream) {
+      one.launch = [grid, count, heads = heads, packs = head_dim / Packed::size](
+                       const Buffers& b, cudaStream_t stream) {
         qk_norm_kernel<<<grid, 32 * qk_norm_warps, 0, stream>>>(
             reinterpret_cast<Packed*>(b.input), reinterpret_cast<const Packed*>(b.shared), packs,
             heads, heads, heads * packs, count);

@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "arguments.hpp"
+
 namespace foretoken::measure {
 
 const char* const usage = R"(usage: foretoken-measure FAMILY... [options]
@@ -33,28 +35,30 @@ Options parse(int argc, char** argv) {
       if (i + 1 >= argc) throw std::runtime_error(word + " needs a value");
       return argv[++i];
     };
+    const auto number = [&] { return number_of<double>(word, value()); };
+    const auto whole = [&]<typename Value>(Value) { return number_of<Value>(word, value()); };
     if (word == "--out")
       options.out = value();
     else if (word == "--seconds")
-      options.seconds = std::stod(value());
+      options.seconds = number();
     else if (word == "--few")
-      options.few = std::stoi(value());
+      options.few = whole(options.few);
     else if (word == "--limit")
-      options.limit = std::stoull(value());
+      options.limit = whole(options.limit);
     else if (word == "--memory")
-      options.memory_gb = std::stod(value());
+      options.memory_gb = number();
     else if (word == "--settle")
-      options.settle_ms = std::stod(value());
+      options.settle_ms = number();
     else if (word == "--shapes")
       options.family.shapes_file = value();
     else if (word == "--gemm-api")
       options.family.gemm_api = value();
     else if (word == "--repeat")
-      options.repeat = std::stoi(value());
+      options.repeat = whole(options.repeat);
     else if (word == "--seed")
-      options.family.seed = std::stoull(value());
+      options.family.seed = whole(options.family.seed);
     else if (word == "--device")
-      options.device = std::stoi(value());
+      options.device = whole(options.device);
     else if (word == "--once")
       options.once = true;
     else if (word == "--cases")

@@ -125,7 +125,7 @@ Family topk_routing(const Gpu&, const FamilyOptions&) {
       one.coordinates = {std::log2(tokens), std::log2(experts), std::log2(topk)};
       one.footprint = {.input_bytes = std::size_t{2} * tokens * experts,
                        .output_bytes = std::size_t{8} * tokens * topk};
-      one.launch = [tokens, experts, topk](const Buffers& b, cudaStream_t stream) {
+      one.launch = [tokens, experts = experts, topk = topk](const Buffers& b, cudaStream_t stream) {
         launch_routing(b, stream, tokens, experts, topk);
       };
       family.cases.push_back(std::move(one));

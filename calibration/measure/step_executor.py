@@ -19,8 +19,10 @@ import multiprocessing
 import os
 import pathlib
 import random
+import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 import traceback
@@ -339,6 +341,8 @@ def build_kernels(folder):
     here = pathlib.Path(__file__).resolve().parent
     major, minor = torch.cuda.get_device_capability()
     library = pathlib.Path(folder) / "step_kernels.so"
+    if shutil.which("nvcc") is None:
+        raise SystemExit("nvcc is not on the PATH: add the CUDA toolkit's bin folder")
     subprocess.run(["nvcc", "-O3", "-std=c++20", f"-arch=sm_{major}{minor}", "--shared",
                     "-Xcompiler", "-fPIC", str(here / "step_kernels.cu"), "-o", str(library)],
                    check=True)
@@ -496,7 +500,7 @@ def main():
             raise SystemExit(f"torchrun starts the ranks of one layout, here {ranks}: name one model "
                              "and no other --tp")
         execute_rank(arguments.model, arguments)
-    tables = Tables(arguments.out)
+    tables, failures = Tables(arguments.out), 0
     with tempfile.TemporaryDirectory() as folder:
         library = build_kernels(folder)
         for i, (name, tp) in enumerate(jobs):
@@ -508,8 +512,10 @@ def main():
                     job = (execute, name, tp, arguments, library, seconds, i)
                     tables.add(*process.submit(*job).result())
             except (Exception, SystemExit) as failure:
-                print(f"{name} tp {tp}: failed: {failure!r}", flush=True)
+                failures += 1
+                print(f"{name} tp {tp}: failed: {str(failure) or repr(failure)}", flush=True)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

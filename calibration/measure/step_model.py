@@ -388,5 +388,8 @@ class RankModel:
 
 
 def specification(name, root=pathlib.Path(__file__).resolve().parents[2]):
-    path = pathlib.Path(name)
-    return path if path.suffix == ".toml" else root / "models" / "specs" / f"{name}.toml"
+    specs = root / "models" / "specs"
+    path = pathlib.Path(name) if name.endswith(".toml") else specs / f"{name}.toml"
+    if not path.exists():
+        raise SystemExit(f"{path} does not exist: name a file of {specs} or one of your own")
+    return path
