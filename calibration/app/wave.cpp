@@ -9,6 +9,7 @@
 #include "calibration/fit/judge_wave.hpp"
 #include "calibration/fit/wave_machine_fit.hpp"
 #include "calibration/fit/wave_policies.hpp"
+#include "calibration/fit/wave_pool.hpp"
 #include "calibration/fit/wave_tables.hpp"
 #include "calibration/say.hpp"
 #include "sim/base/fingerprint.hpp"
@@ -137,8 +138,9 @@ int evaluate_wave(const EvaluateWave& command) {
   const MoeGrid& between =
       command.data.empty() ? load_moe_grid(std::string(default_between)) : grid;
   say("{}\n", policy_table(between, command.options));
-  say("{}\n{}\n{}\n{}\n{}", speedup_table(grid, command.options), opportunity_table(grid),
-      utilisation_table(utilisation_samples), split_k_table(grid), group_m_table(grid));
+  say("{}\n{}\n{}\n{}\n{}\n{}", speedup_table(grid, command.options), opportunity_table(grid),
+      utilisation_table(utilisation_samples), split_k_table(grid), group_m_table(grid),
+      pool_table(grid, command.options));
   return 0;
 }
 

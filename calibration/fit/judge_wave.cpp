@@ -10,6 +10,7 @@
 #include "calibration/fit/grow_forest.hpp"
 #include "calibration/fit/small_mlp.hpp"
 #include "kernels/tiles/moe_dispatch.hpp"
+#include "kernels/tiles/moe_region.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {
@@ -263,6 +264,20 @@ WaveMethod analytic_method() {
       }
       const auto predicted = found->second.times_us(point.histogram);
       times[i].assign(predicted.begin(), predicted.end());
+    }
+    return times;
+  };
+}
+
+WaveMethod advised(const WaveMethod& method) {
+  return [method](const MoeGrid& grid, const WaveFold& fold) {
+    const GpuSpec gpu = load_gpu(grid.gpu, {grid.source});
+    PredictedTimes times = method(grid, fold);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const RegionAdvice advice = layer_advice(grid.points[fold.held_out[i]].layer, {}, gpu);
+      for (std::size_t tile = 0; tile < grid.tiles.size(); ++tile) {
+        if (!is_advised(grid.tiles[tile], advice)) times[i][tile] = none;
+      }
     }
     return times;
   };

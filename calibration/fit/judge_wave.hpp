@@ -44,8 +44,10 @@ WaveMethod forest_comparator();
 WaveMethod mlp_comparator();
 /// The shipped fit; without the layer's own points at all if it is `unseen`.
 WaveMethod two_level(const WaveFitOptions& options, bool unseen);
-/// From the specification alone.
+/// From the specification alone, all configurations.
 WaveMethod analytic_method();
+/// The same with candidates that the regions advise for a point's layer, and no others.
+WaveMethod advised(const WaveMethod& method);
 
 struct WaveChoice {
   std::size_t point = 0, tile = 0;

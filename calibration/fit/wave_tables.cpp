@@ -42,7 +42,7 @@ std::vector<NamedMethod> methods_of(const WaveFitOptions& options, bool with_com
     methods.push_back({"random forest", forest_comparator()});
     methods.push_back({"perceptron 32x16", mlp_comparator()});
   }
-  methods.push_back({"specification alone", analytic_method()});
+  methods.push_back({"specification alone", advised(analytic_method())});
   methods.push_back({"two-level, unseen", two_level(options, true)});
   methods.push_back({"two-level", two_level(options, false)});
   return methods;

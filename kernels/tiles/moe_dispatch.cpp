@@ -14,6 +14,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "kernels/tiles/moe_region.hpp"
 #include "kernels/tiles/wave_analytic.hpp"
 
 namespace foretoken {
@@ -201,10 +202,17 @@ MoeDispatcher::Linear::Linear(const MoeLayer& layer, std::span<const WaveConstan
   if (!residual.empty()) set_residual(residual);
 }
 
-MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu) : layer_(layer), gpu_(gpu) {
-  const WaveProfile* profile = find_wave_profile(gpu, layer.dtype);
-  *this = profile != nullptr ? MoeDispatcher(layer, gpu, *profile)
-                             : MoeDispatcher(layer, gpu, pool_for(gpu, layer.dtype), {}, {});
+MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, MoePool pool)
+    : layer_(layer), gpu_(gpu) {
+  if (const WaveProfile* profile = find_wave_profile(gpu, layer.dtype)) {
+    *this = MoeDispatcher(layer, gpu, *profile);
+    return;
+  }
+  const std::vector<MoeTile> all = pool_for(gpu, layer.dtype);
+  *this = MoeDispatcher(
+      layer, gpu, pool == MoePool::whole ? all : advised_pool(all, layer_advice(layer, {}, gpu)),
+      {}, {});
+  whole_pool_ = all.size();
 }
 
 MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, const WaveProfile& profile)
@@ -220,6 +228,7 @@ MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, const Wa
   }
   *this = MoeDispatcher(layer, gpu, tiles, constants, source,
                         own != nullptr ? own->residual : WaveResidual());
+  whole_pool_ = profile.tiles.size();
 }
 
 MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu,
@@ -230,6 +239,7 @@ MoeDispatcher::MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu,
       gpu_(gpu),
       source_(std::move(source)),
       tiles_(tiles.begin(), tiles.end()),
+      whole_pool_(tiles.size()),
       times_(tiles.size()) {
   FORETOKEN_CHECK(!tiles.empty() && (constants.empty() || constants.size() == tiles.size()),
                   "{} tiles, {} sets of constants", tiles.size(), constants.size());

@@ -3,7 +3,8 @@
 // number of tokens, stands beside it.
 //
 // On a GPU with a wave profile (wave_profile.hpp) times are its; on others the same waves are
-// priced from the specification (wave_analytic.hpp), in a pool of tiles that fit it.
+// priced from the specification (wave_analytic.hpp), in a pool of the tiles that fit it and that
+// the layer's performance region advises (moe_region.hpp).
 #pragma once
 
 #include <memory>
@@ -36,10 +37,16 @@ struct DispatchSource {
   double expected_error = 0;  // relative, of a predicted time; 0 = not known
 };
 
+/// On a GPU that nobody measured. advised: of the configurations that fit, those that RaMP's
+/// regions leave (advised_pool); whole: all of them, to see what the advice costs. Where times were
+/// measured the contenders are what came near the best, which says more: `foretoken-calibrate
+/// evaluate --wave` prints both.
+enum class MoePool { advised, whole };
+
 class MoeDispatcher {
  public:
   /// Throws PredictionError where the GPU has no tensor path for the format.
-  MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu);
+  MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, MoePool pool = MoePool::advised);
   /// With a profile of one's own, of this GPU and the layer's format.
   MoeDispatcher(const MoeLayer& layer, const GpuSpec& gpu, const WaveProfile& profile);
   /// With constants at hand; `residual` is empty or has weights for each tile.
@@ -52,6 +59,8 @@ class MoeDispatcher {
 
   [[nodiscard]] const DispatchSource& source() const { return source_; }
   [[nodiscard]] std::span<const MoeTile> tiles() const { return tiles_; }
+  /// How many configurations there were before the advice.
+  [[nodiscard]] std::size_t whole_pool() const { return whole_pool_; }
 
   /// Microseconds of each of tiles(), in their order. `histogram`: assignments of each of the
   /// layer's experts, at least one above 0. The span is good until the next call.
@@ -67,6 +76,7 @@ class MoeDispatcher {
   GpuSpec gpu_;
   DispatchSource source_;
   std::vector<MoeTile> tiles_;
+  std::size_t whole_pool_ = 0;
   std::vector<int> heights_;
   std::vector<std::size_t> height_of_;  // a tile
   std::vector<TiledLayer> tiled_;       // a tile

@@ -1,6 +1,8 @@
 #include "kernels/tiles/moe_region.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace foretoken {
 namespace {
@@ -62,15 +64,28 @@ RegionAdvice region_advice(const RegionVariables& variables, const RegionThresho
               variables.waves<thresholds.split_k_waves, variables.waves> thresholds.full_waves};
 }
 
-std::string predicted_modes(const MoeLayer& layer, const RegionTile& tile, const GpuSpec& gpu) {
+RegionAdvice layer_advice(const MoeLayer& layer, const RegionTile& tile, const GpuSpec& gpu) {
   RegionVariables one_row_of_tiles = region_variables(layer, tile, 0, gpu);
   one_row_of_tiles.waves = one_row_of_tiles.l2_pressure / gpu.sm_count;
-  const RegionAdvice advice =
-      region_advice(one_row_of_tiles, region_thresholds(gpu, layer.dtype, tile));
+  return region_advice(one_row_of_tiles, region_thresholds(gpu, layer.dtype, tile));
+}
+
+std::string predicted_modes(const RegionAdvice& advice) {
   std::string modes = "Tile";
   if (advice.split_k) modes += " + split-K";
   if (advice.group_m) modes += " + GROUP_M";
   return modes == "Tile" ? "Tile only" : modes;
+}
+
+bool is_advised(const MoeTile& tile, const RegionAdvice& advice) {
+  return (tile.group_m == 1 || advice.group_m) && (tile.split_k == 1 || advice.split_k);
+}
+
+std::vector<MoeTile> advised_pool(std::span<const MoeTile> tiles, const RegionAdvice& advice) {
+  std::vector<MoeTile> pool;
+  std::ranges::copy_if(tiles, std::back_inserter(pool),
+                       [&](const MoeTile& tile) { return is_advised(tile, advice); });
+  return pool;
 }
 
 }  // namespace foretoken

@@ -1,6 +1,7 @@
 // RaMP's performance regions (arXiv 2604.26039, Section IV-A, Tables II and III): which
 // optimisations of a fused mixture-of-experts kernel can help a layer, from its shape, the routing
-// and the GPU's specification, before anything is measured.
+// and the GPU's specification, before anything is measured; and the pool of configurations that is
+// left of all when those that cannot help are not tried.
 //
 // The paper gives its thresholds as numbers of an H200. Here they are carried over: a CTA's start
 // goes with the GPU's launch latency, a tile's time with its tensor rate, L2 with its size.
@@ -14,11 +15,14 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hardware/gpu.hpp"
 #include "kernels/tiles/moe_layer.hpp"
+#include "kernels/tiles/moe_tile.hpp"
 #include "sim/base/enum_names.hpp"
 
 namespace foretoken {
@@ -72,7 +76,16 @@ struct RegionAdvice {
 RegionAdvice region_advice(const RegionVariables& variables, const RegionThresholds& thresholds);
 
 /// What Table III predicts for a layer at any routing: split-K counts if one tile of rows leaves
-/// enough SMs idle. "Tile only", "Tile + split-K" or "Tile + GROUP_M", or both.
-std::string predicted_modes(const MoeLayer& layer, const RegionTile& tile, const GpuSpec& gpu);
+/// enough SMs idle. Throws as region_thresholds.
+RegionAdvice layer_advice(const MoeLayer& layer, const RegionTile& tile, const GpuSpec& gpu);
+
+/// The advice as Table III puts it: "Tile only", "Tile + split-K" or "Tile + GROUP_M", or both.
+std::string predicted_modes(const RegionAdvice& advice);
+
+/// The pool that dispatch chooses from for a layer: the configurations of `tiles` that use no mode
+/// but those advised (Section IV-C: GROUP_M doubles the pool of the layers that it is advised for,
+/// and of no others). In their order; never empty where `tiles` has one without modes.
+std::vector<MoeTile> advised_pool(std::span<const MoeTile> tiles, const RegionAdvice& advice);
+bool is_advised(const MoeTile& tile, const RegionAdvice& advice);
 
 }  // namespace foretoken

@@ -21,6 +21,7 @@
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
 #include "workloads/histogram_file.hpp"
+#include "workloads/routing_source.hpp"
 
 namespace foretoken {
 namespace {
@@ -40,8 +41,9 @@ struct DispatchOptions {
 struct Step {
   Transformer model;
   FusedMoe kernel;
-  std::vector<std::int64_t> all;   // assignments of all experts
-  std::vector<std::int64_t> rank;  // of the busiest rank's
+  std::vector<std::int64_t> all;                      // assignments of all experts
+  std::vector<std::int64_t> rank;                     // of the busiest rank's
+  Routing::Kind given = Routing::Kind::balancedness;  // how the user said it
 };
 
 template <class Enum>
@@ -60,6 +62,7 @@ std::vector<std::int64_t> read_counts(const std::string& path) {
 }
 
 void take_histogram(const DispatchOptions& options, Step& step) {
+  step.given = Routing::Kind::histogram;
   FusedMoe& kernel = step.kernel;
   step.all = read_counts(options.histogram);
   if (step.all.size() != static_cast<std::size_t>(kernel.experts)) {
@@ -152,6 +155,7 @@ struct Answer {
   DispatchSource source;
   std::optional<RegionVariables> variables;  // of the routing-aware choice
   std::string region, modes;
+  std::size_t whole_pool = 0;
 };
 
 MoeDispatcher dispatcher_for(const MoeLayer& layer, const GpuSpec& gpu, const std::string& path) {
@@ -187,7 +191,8 @@ Answer answer(const Step& step, const GpuSpec& gpu, const std::string& profile) 
                        gpu);
   result.region =
       enum_name(region_of(*result.variables, region_thresholds(gpu, result.layer.dtype)));
-  result.modes = predicted_modes(result.layer, {}, gpu);
+  result.modes = predicted_modes(layer_advice(result.layer, {}, gpu));
+  result.whole_pool = dispatcher.whole_pool();
   return result;
 }
 
@@ -214,9 +219,12 @@ void print_json(const DispatchOptions& options, const Step& step, const GpuSpec&
   root.set("dtype", std::string(enum_name(step.kernel.dtype)));
   root.set("tokens", step.kernel.tokens);
   root.set("balancedness", rounded(balancedness(step.all)));
+  root.set("routing_source", std::string(routing_source(step.given)));
   root.set("experts", answer.layer.experts);
   root.set("active_experts", active_experts(step.rank));
   root.set("region", answer.region);
+  root.set("configurations", ValueObject{{"tried", static_cast<std::int64_t>(answer.tiles.size())},
+                                         {"of", static_cast<std::int64_t>(answer.whole_pool)}});
   root.set("origin", std::string(enum_name(answer.source.origin)));
   if (answer.source.expected_error > 0) {
     root.set("expected_error", rounded(answer.source.expected_error));
@@ -252,17 +260,26 @@ std::string source_text(const DispatchSource& source) {
   }
 }
 
+std::string pool_text(const Answer& answer) {
+  return fmt::format("{} of {} configurations tried: {}", answer.tiles.size(), answer.whole_pool,
+                     answer.source.origin == Origin::analytic
+                         ? "those worth trying in the region"
+                         : "those that came near the best when measured");
+}
+
 void print_table(const DispatchOptions& options, const Step& step, const GpuSpec& gpu,
                  const Answer& answer) {
   const bool colour = shows_colour(stdout);
   show("{} on {}: {} experts of {} x {} in {} a rank\n", Ink(colour).strong(step.model.name),
        gpu.name, answer.layer.experts, answer.layer.hidden, answer.layer.intermediate,
        enum_name(step.kernel.dtype));
-  show("{} tokens x {} experts, balancedness {:.3f}, {} experts active on the busiest rank\n",
-       step.kernel.tokens, step.kernel.topk, balancedness(step.all), active_experts(step.rank));
+  show("{} tokens x {} experts, balancedness {:.3f} ({}), {} experts active on the busiest rank\n",
+       step.kernel.tokens, step.kernel.topk, balancedness(step.all), routing_source(step.given),
+       active_experts(step.rank));
   show("region {}: rho {:.0f}, lambda {:.0f}, kappa {:.0f}, omega {:.2f}; worth trying: {}\n",
        answer.region, answer.variables->compute_density, answer.variables->l2_pressure,
        answer.variables->reduction_depth, answer.variables->waves, answer.modes);
+  show("{}\n", pool_text(answer));
   const double error = answer.source.expected_error;
   show("{}{}\n\n", source_text(answer.source),
        error > 0 ? fmt::format("; times within {:.1f} % on average", 100 * error) : "");

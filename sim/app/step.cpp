@@ -27,6 +27,7 @@ int step(const StepOptions& options) {
   }
   StepCircumstances circumstances{subject.host_us, subject.execution.implementation.is_cold};
   circumstances.images = images;
+  if (subject.model.moe) circumstances.routing = subject.execution.routing;
   if (subject.model.moe && subject.layout.groups() > 1) circumstances.exchange = subject.exchange;
   if (options.json) {
     show_data(to_json(step_value(cost, circumstances)) + "\n");

@@ -5,6 +5,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
+#include "workloads/routing_source.hpp"
 
 namespace foretoken {
 namespace {
@@ -35,6 +36,11 @@ Value drafts_value(const std::vector<DraftPasses>& drafts) {
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+Value routing_value(const Routing& routing) {
+  return ValueObject{{"routing", routing_text(routing)},
+                     {"source", std::string(routing_source(routing.kind))}};
 }
 
 Value exchange_value(const SettledExchange& settled) {
@@ -97,6 +103,7 @@ Value step_value(const StepCost& cost, const StepCircumstances& circumstances) {
   value.set("communication_us", rounded(communication_us));
   value.set("host_us", host_us);
   value.set("cold", circumstances.is_cold);
+  if (circumstances.routing) value.set("expert_routing", routing_value(*circumstances.routing));
   if (circumstances.exchange) value.set("expert_exchange", exchange_value(*circumstances.exchange));
   std::vector<StepKernel> all;
   for (const auto& stage : cost.stages) all.insert(all.end(), stage.begin(), stage.end());
@@ -162,6 +169,10 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
        cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
   show("  {}\n", circumstances.is_cold ? "cold: weights and KV cache come from DRAM"
                                        : "warm: weights and KV cache are in the L2 where they fit");
+  if (circumstances.routing) {
+    show("  expert routing {} ({})\n", routing_text(*circumstances.routing),
+         routing_source(circumstances.routing->kind));
+  }
   if (circumstances.exchange) {
     show("  experts exchange by {}\n", exchange_text(circumstances.exchange->exchange));
     if (!circumstances.exchange->chosen_by.empty())

@@ -16,6 +16,7 @@ struct StepCircumstances {
   bool is_cold = true;
   std::optional<SettledExchange> exchange = {};  // of attention ranks' tokens
   std::vector<ImagePatches> images = {};         // that are encoded before the step
+  std::optional<Routing> routing = {};           // of tokens to experts
 };
 
 /// Times in microseconds; `stages` where there are several.

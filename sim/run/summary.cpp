@@ -17,6 +17,7 @@
 #include "sim/run/scenario_text.hpp"
 #include "sim/run/tenant_fairness.hpp"
 #include "sim/run/trajectories.hpp"
+#include "workloads/routing_source.hpp"
 
 namespace foretoken {
 namespace {
@@ -139,8 +140,7 @@ void add_experts(const SimulatedRun& outcome, Report& report) {
       expert_counts(shown.execution.routing, tokens, moe.topk, moe.experts);
   ExpertFigures& experts = report.experts.emplace(ExpertFigures{});
   experts.routing = drawn.empty() ? routing_text(shown.execution.routing) : drawn;
-  const bool is_recorded = shown.execution.routing.kind == Routing::Kind::histogram;
-  experts.source = is_recorded ? "recorded" : "synthetic";
+  experts.source = routing_source(shown.execution.routing.kind);
   experts.groups = moe.groups.count;
   experts.topk_groups = moe.groups.chosen;
   experts.experts = moe.experts;

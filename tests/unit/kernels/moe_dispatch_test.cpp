@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -218,6 +219,31 @@ TEST(MoeDispatcher, SaysWhereItsTimesComeFrom) {
   mine.file = "mine.toml";
   EXPECT_EQ(MoeDispatcher(profiled, mine).source().origin, Origin::analytic);
   EXPECT_THROW(MoeDispatcher(profiled, load_gpu("a100-sxm", {})), PredictionError);
+}
+
+TEST(MoeDispatcher, TriesWhatTheRegionAdvises) {
+  const MoeLayer olmoe{64, 2048, 1024, DType::fp8}, wide{64, 2048, 11776, DType::fp8};
+  const auto grouped = [](const MoeTile& tile) { return tile.group_m > 1; };
+  const GpuSpec gpu = load_gpu("b200-sxm", {});
+  MoeDispatcher whole(olmoe, gpu, MoePool::whole), few(olmoe, gpu);
+  EXPECT_TRUE(std::ranges::any_of(whole.tiles(), grouped));
+  EXPECT_FALSE(std::ranges::any_of(few.tiles(), grouped));
+  EXPECT_EQ(few.whole_pool(), whole.tiles().size());
+  EXPECT_LT(few.tiles().size(), few.whole_pool() / 2);
+  // What is tried costs what it cost before.
+  const auto counts = even_histogram(512, 64);
+  const auto times = whole.times_us(counts);
+  const auto few_times = few.times_us(counts);
+  for (std::size_t i = 0; i < few.tiles().size(); ++i) {
+    const auto same = std::ranges::find(whole.tiles(), few.tiles()[i]) - whole.tiles().begin();
+    EXPECT_FLOAT_EQ(few_times[i], times[static_cast<std::size_t>(same)]);
+  }
+  // Experts that L2 does not hold are advised groups, and a B200's holds twice an H200's.
+  EXPECT_FALSE(std::ranges::any_of(MoeDispatcher(wide, gpu).tiles(), grouped));
+  const MoeLayer wider{64, 2048, 32768, DType::fp8};
+  EXPECT_TRUE(std::ranges::any_of(MoeDispatcher(wider, gpu).tiles(), grouped));
+  // What measurements name is tried whatever the region says.
+  EXPECT_TRUE(std::ranges::any_of(MoeDispatcher(olmoe, h200()).tiles(), grouped));
 }
 
 // One expert with one tile of 16 x 128 x 128 in fp8 on an H200: 16 and 16 CTAs, one wave each. An

@@ -100,6 +100,43 @@ TEST(Region, AdviceIsTable2s) {
   EXPECT_TRUE(advice({8, 6144, 16384, DType::fp8}, 26).group_m);
 }
 
+/// Configurations of the measured pool that are advised for a layer.
+std::vector<MoeTile> pool_of(const MoeLayer& layer, const GpuSpec& gpu) {
+  return advised_pool(moe_tiles(measured_pool_options(), layer.dtype, h200()),
+                      layer_advice(layer, {}, gpu));
+}
+
+// Of the 134 fp8 configurations 20 are a tile of at most 64 rows with its stages, 7 a taller one
+// (128 x 128 x 256 has no room for four stages): 2 groups x (20 x 3 splits + 7).
+TEST(MoePool, HoldsWhatTheRegionAdvises) {
+  const MoeLayer olmoe{64, 2048, 1024, DType::fp8}, deepseek{32, 7168, 256, DType::fp8};
+  const auto plain = pool_of(olmoe, h200());
+  EXPECT_EQ(plain.size(), 20U + 7);
+  EXPECT_THAT(plain, Each(Field(&MoeTile::group_m, 1)));
+  EXPECT_THAT(plain, Each(Field(&MoeTile::split_k, 1)));
+  const auto split = pool_of(deepseek, h200());
+  EXPECT_EQ(split.size(), 20U * 3 + 7);
+  EXPECT_THAT(split, Each(Field(&MoeTile::group_m, 1)));
+  const auto grouped = pool_of({8, 6144, 16384, DType::fp8}, h200());  // Mixtral
+  EXPECT_EQ(grouped.size(), 2U * (20 + 7));
+  EXPECT_THAT(grouped, Each(Field(&MoeTile::split_k, 1)));
+}
+
+TEST(MoePool, FollowsLayerAndGpu) {
+  // 90 columns of tiles x 16 of depth are at the limit of 1,440, 92 beyond it.
+  EXPECT_EQ(pool_of({64, 2048, 11520, DType::fp8}, h200()).size(), 27U);
+  EXPECT_EQ(pool_of({64, 2048, 11776, DType::fp8}, h200()).size(), 54U);
+  // OLMoE's 128 tiles of 32 KiB: three quarters of 5 MiB hold 120 of them.
+  GpuSpec small = h200();
+  small.l2_size = Bytes(5 << 20);
+  EXPECT_EQ(pool_of({64, 2048, 1024, DType::fp8}, small).size(), 54U);
+  // A depth of 47 tiles is too little, and 56 are where a launch costs twice as much.
+  EXPECT_EQ(pool_of({32, 6016, 256, DType::fp8}, h200()).size(), 27U);
+  GpuSpec slow = h200();
+  slow.launch_latency = 2 * slow.launch_latency;
+  EXPECT_EQ(pool_of({32, 7168, 256, DType::fp8}, slow).size(), 27U);
+}
+
 TEST(MoePool, HasTheMeasuredConfigurationsOfAnH200) {
   for (const DType dtype : {DType::bf16, DType::fp8}) {
     const auto tiles = moe_tiles(measured_pool_options(), dtype, h200());

@@ -37,7 +37,7 @@ void expect_row(const MoeLayer& layer, const Row& row) {
   EXPECT_EQ(variables.reduction_depth, row.kappa);
   const Region region = region_of(variables, region_thresholds(gpu, DType::fp8));
   EXPECT_EQ(enum_name(region)[0], row.regime);
-  EXPECT_EQ(predicted_modes(layer, {}, gpu), row.modes);
+  EXPECT_EQ(predicted_modes(layer_advice(layer, {}, gpu)), row.modes);
 }
 
 TEST(MoeRegion, ReproducesTable3) {
