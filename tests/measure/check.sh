@@ -247,12 +247,11 @@ case $case in
         -Wno-unknown-cuda-version -Xclang -target-sdk-version=11.0 -D__CUDA_ARCH_FEAT_SM90_ALL -Werror -include $gpu/cuda_runtime.h -I$gpu \
         -Icalibration/measure -I. "$1"
     }
-    count=0
-    for source in calibration/measure/*.cu; do
-      parse "$source" 2>"$work/error" || fail "$source: $(cat "$work/error")"
-      count=$((count + 1))
-    done
-    [ $count -ge 10 ] || fail "$count sources, not all"
+    export gpu
+    export -f parse
+    printf '%s\n' calibration/measure/*.cu >"$work/sources"
+    [ "$(wc -l <"$work/sources")" -ge 10 ] || fail "not all sources: $(cat "$work/sources")"
+    xargs -P 2 -I {} bash -c 'parse {}' <"$work/sources" 2>"$work/error" || fail "$(cat "$work/error")"
     sed 's/threadIdx\.x/threadIdx.w/' calibration/measure/stopwatch.cu >"$work/wrong.cu"
     ! parse "$work/wrong.cu" 2>"$work/error" || fail "it parses anything"
     grep -q "no member named 'w'" "$work/error" || fail "another mistake: $(cat "$work/error")"
