@@ -9,6 +9,7 @@ namespace foretoken {
 namespace {
 
 constexpr int column_width_min = 6;   // a text column is not cut below "abcde…"
+constexpr int short_width_max = 10;   // and one of short words not at all
 constexpr int folded_width_min = 20;  // nor folded to less than a few words a line
 
 /// Columns of a line whose cells are `widths` wide.
@@ -56,12 +57,15 @@ int TextTable::natural_width(const Layout& layout) const {
 }
 
 std::vector<int> TextTable::fitting_widths(const Layout& layout) const {
-  std::vector<int> widths = natural_widths();
+  const std::vector<int> natural = natural_widths();
+  std::vector<int> widths = natural;
   for (int excess = line_width(widths, layout) - layout.width; excess > 0; --excess) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const bool is_name = layout.kept && i < *layout.kept;
-      const int least = columns_[i].folds ? folded_width_min : column_width_min;
+      const int least = columns_[i].folds               ? folded_width_min
+                        : natural[i] <= short_width_max ? natural[i]
+                                                        : column_width_min;
       if (columns_[i].align == Align::right || is_name || widths[i] <= least) continue;
       if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
     }
