@@ -4,9 +4,6 @@ namespace foretoken {
 
 void read_startup_table(TableReader table, Scenario& scenario) {
   startup_keys().read(table, scenario.startup);
-  table.expect("wake_time",
-               table.find("wake_time") == nullptr || scenario.startup.sleep != SleepMode::off,
-               "only with sleep = \"weights_on_host\" or \"weights_discarded\"");
   finish(table);
 }
 

@@ -164,10 +164,6 @@ Registry<RouterFactory>::Entry scored_router() {
           [](TableReader& options, const RandomStreams& random) {
             ScoredConfig config;
             scored_keys().read(options, config);
-            options.expect(
-                "event_delay",
-                config.event_delay == Seconds{} || config.prefixes == PrefixKnowledge::cached,
-                "only with prefixes = \"cached\"");
             return std::make_unique<Scored>(config, random);
           },
           scored_keys().notes()};

@@ -270,8 +270,6 @@ TEST(Router, OptionsOutOfRangeAreMistakes) {
   };
   EXPECT_EQ(message("prefix_affinity", "match_min = 30"),
             "options:1:1: deployment.match_min: is a share of the prompt: from 0 to 1");
-  EXPECT_EQ(message("scored", "event_delay = \"20 ms\""),
-            "options:1:1: deployment.event_delay: only with prefixes = \"cached\"");
   EXPECT_EQ(message("scored", "prefixes = \"cache\""),
             "options:1:1: deployment.prefixes: unknown value 'cache'; did you mean 'cached'? "
             "Known: sent, cached");
