@@ -171,7 +171,7 @@ TEST(PlanSearch, BoundsRuleOut) {
   problem.candidates[4].impossible = "TP 3 does not divide the heads";
   const auto [result, runs] = problem.solve(false);
   EXPECT_EQ(result.candidates[0].fate, CandidateFate::too_slow);
-  EXPECT_THAT(result.candidates[0].reason, HasSubstr("40.0 % of requests"));
+  EXPECT_THAT(result.candidates[0].reason, HasSubstr("40 % of requests"));
   EXPECT_EQ(result.candidates[2].fate, CandidateFate::impossible);
   EXPECT_EQ(result.candidates[3].fate, CandidateFate::too_slow);
   EXPECT_THAT(result.candidates[3].reason, HasSubstr("takes 2 of them"));
