@@ -110,6 +110,8 @@ void add_fleet(const SimulatedRun& outcome, Report& report) {
     report.fleet->up_max += part->up_max;
     report.fleet->gpu_hours += part->gpu_hours;
     report.fleet->starts += part->starts;
+    report.fleet->wakes += part->wakes;
+    report.fleet->starts_from_peer += part->starts_from_peer;
     report.fleet->failures += part->failures;
   }
 }
