@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "sim/report/number_text.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -65,8 +67,8 @@ std::string run_title(const Scenario& scenario) {
     const std::string its_model = has_models ? fmt::format(" ({} {})", pool.scenario.model.title,
                                                            formats_text(pool.scenario.execution))
                                              : "";
-    pools += fmt::format("{} {}{} on {} GPUs{}", pools.empty() ? "" : ";", pool.name, its_model,
-                         gpus_of(pool.scenario), layout_text(pool.scenario));
+    pools += fmt::format("{} {}{} on {}{}", pools.empty() ? "" : ";", pool.name, its_model,
+                         counted(gpus_of(pool.scenario), "GPU"), layout_text(pool.scenario));
   }
   return fmt::format("{} {}:{}", model, scenario.cluster.name, pools);
 }

@@ -4,8 +4,7 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view example =
-    "write a number of tokens, or for example { distribution = \"lognormal\", mean = 1000, p99 = "
-    "4000 }";
+    "write a number, or for example { distribution = \"lognormal\", mean = 1000, p99 = 4000 }";
 
 std::unique_ptr<LengthDistribution> make(const Value& options, const std::string& full_key,
                                          Diagnostics& diagnostics, const LengthInputs& inputs,

@@ -95,11 +95,11 @@ TEST(WorkloadErrors, Limits) {
 
 TEST(WorkloadErrors, Lengths) {
   EXPECT_EQ(errors(std::string(poisson) + "output_tokens = 2"),
-            "s.toml:1:2: workload.prompt_tokens: is missing; write a number of tokens, or for "
+            "s.toml:1:2: workload.prompt_tokens: is missing; write a number, or for "
             "example { distribution = \"lognormal\", mean = 1000, p99 = 4000 }");
   EXPECT_EQ(prompt_errors("0"), "s.toml:6:1: workload.prompt_tokens: must be at least 1");
   EXPECT_EQ(prompt_errors("9.5"),
-            "s.toml:6:1: workload.prompt_tokens: is a number; write a number of tokens, or for "
+            "s.toml:6:1: workload.prompt_tokens: is a number; write a number, or for "
             "example { distribution = \"lognormal\", mean = 1000, p99 = 4000 }");
   EXPECT_EQ(prompt_errors("3000000000"),
             "s.toml:6:1: workload.prompt_tokens: must be an integer up to 2147483647, not "
