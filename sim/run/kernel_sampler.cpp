@@ -11,6 +11,7 @@
 namespace foretoken {
 
 void KernelSampler::on_stage_step(const StageStep& step) {
+  if (step.pricer == nullptr) return;
   const std::int64_t number = steps_++;
   if (number % stride_ != 0) return;
   if (samples_.size() == steps_max) {

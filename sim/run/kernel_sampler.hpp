@@ -14,6 +14,7 @@ namespace foretoken {
 class KernelSampler final : public StepObserver {
  public:
   void on_step(ReplicaId, int, Seconds, Seconds, const Batch&) override {}
+  /// Those that only encode images are passed over.
   void on_stage_step(const StageStep& step) override;
 
   /// Points that a chart could not tell apart are one. Kernels without arithmetic have no place on
