@@ -83,7 +83,7 @@ void DeployedPools::start_fleet(int model, PoolRole role, Fleet& fleet, Handoff*
     const Scenario& scenario = specs_[pool].scenario;
     parts_[pool] = {
         &specs_[pool], &fleet, {fleet.size(), engine.placements().size()}, &engine.placements()};
-    ImagePort* images = specs_[pool].prefills() ? encoder_ : nullptr;
+    ImagePort* images = specs_[pool].encodes() ? nullptr : encoder_;
     engine.start_replicas({pool, {replicas_}, handoff, images, &*parties_}, start.platform,
                           start.timeline, fleet, start.observer);
     for (std::size_t i = 0; i < engine.replicas().size(); ++i) {

@@ -26,6 +26,7 @@ LinkParties::LinkParties(const Scenario& scenario, const std::vector<PoolSpec>& 
     : scenario_(scenario), wiring_(scenario.cluster), parties_(wiring_.link_count()) {
   if (scenario.network != NetworkMode::automatic) return;
   std::vector<GpuId> prefill, decode, encode, served;
+  const bool decodes_local_prompts = scenario.deployment.handoff.local_prefill_max > 0;
   for (std::size_t pool = 0; pool < pools.size(); ++pool) {
     for (const ReplicaPlacement& placement : *placements[pool]) {
       add_replica(pools[pool].scenario, placement);
@@ -35,7 +36,7 @@ LinkParties::LinkParties(const Scenario& scenario, const std::vector<PoolSpec>& 
         if (pools[pool].role == PoolRole::decode)
           decode.insert(decode.end(), stage.begin(), stage.end());
         std::vector<GpuId>& ends = pools[pool].encodes() ? encode : served;
-        if (pools[pool].encodes() || pools[pool].prefills())
+        if (pools[pool].encodes() || pools[pool].prefills() || decodes_local_prompts)
           ends.insert(ends.end(), stage.begin(), stage.end());
       }
     }

@@ -163,6 +163,17 @@ TEST(ImageProperties, EveryRankFetchesTheImages) {
   EXPECT_EQ(report.images->sent_bytes, 2 * 240.0 * 768 * 5120 * 2);
 }
 
+// Prompts that the decode replica computes itself want their images there.
+TEST(ImageProperties, ImagesOfLocalPromptsTravelToWhoDecodes) {
+  EncodingSteps seen;
+  const Report report = run({"deployment.local_prefill_max=100000"}, &seen, apart());
+  EXPECT_EQ(report.requests.completed, 120);
+  EXPECT_EQ(report.kv_transfers->count, 0);
+  EXPECT_EQ(seen.images, 240);
+  EXPECT_EQ(seen.arrivals, 120);
+  EXPECT_EQ(report.images->sent_bytes, 240.0 * 768 * 5120 * 2);
+}
+
 TEST(ImageProperties, NobodyIsLostWhereAnEncoderFailsAndClientsLeave) {
   std::string text = apart();
   text += R"(
