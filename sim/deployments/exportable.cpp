@@ -21,10 +21,19 @@ void append_fleet_notes(const Scenario& scenario, std::vector<std::string>& note
   if (scenario.autoscaler)
     notes.push_back(
         "the autoscaler is not exported: the replicas are those that the run begins with");
-  if (hands_over(scenario))
+  const Deployment& deployment = scenario.deployment;
+  if (deployment.router.name != "round_robin")
     notes.push_back(
-        "a router in front has to send prompts to the prefill servers first "
-        "(Dynamo's and llm-d's do)");
+        fmt::format("the router \"{}\" and its options are not exported: set up the "
+                    "gateway that stands before the servers",
+                    deployment.router.name));
+  if (!hands_over(scenario)) return;
+  const std::int64_t local = deployment.handoff.local_prefill_max;
+  notes.push_back(
+      "a router in front has to send prompts to the prefill servers first "
+      "(Dynamo's and llm-d's do)" +
+      (local > 0 ? fmt::format(", those of up to {} tokens to the decode servers alone", local)
+                 : ""));
 }
 
 }  // namespace foretoken

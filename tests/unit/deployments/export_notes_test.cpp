@@ -1,0 +1,41 @@
+// What servers' launch lines cannot say of a fleet is told beside them.
+#include <gmock/gmock.h>
+
+#include "sim/base/toml.hpp"
+#include "sim/deployments/scenario_servers.hpp"
+
+namespace foretoken::export_notes_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> notes(const std::string& rest) {
+  const std::string text = R"([model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h100-sxm-8"
+[engine]
+preset = "vllm-v1"
+[workload]
+arrivals = "all_at_once"
+requests = 20
+prompt_tokens = 1000
+output_tokens = 100
+)" + rest;
+  return servers_of(read_scenario(parse_toml(text, "test.toml"), {".", false})).notes;
+}
+
+TEST(ExportNotes, SayWhatTheGatewayHasToDo) {
+  EXPECT_THAT(notes(""), IsEmpty());
+  EXPECT_THAT(notes("[deployment]\nreplicas = 2\nrouter = \"scored\"\n"),
+              ElementsAre(HasSubstr("the router \"scored\" and its options are not exported")));
+  const std::string apart = "[pool.p]\nrole = \"prefill\"\n[pool.d]\nrole = \"decode\"\n";
+  EXPECT_THAT(notes(apart), ElementsAre(::testing::EndsWith("(Dynamo's and llm-d's do)")));
+  EXPECT_THAT(notes("[deployment]\nlocal_prefill_max = 512\n" + apart),
+              ElementsAre(HasSubstr("those of up to 512 tokens to the decode servers alone")));
+}
+
+}  // namespace
+}  // namespace foretoken::export_notes_test
