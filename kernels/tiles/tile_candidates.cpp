@@ -22,6 +22,11 @@ double slice_bytes(const TiledProduct& product, const ProductTile& tile) {
   return (tile.m * product.a_bytes + tile.n * product.b_bytes) * tile.k;
 }
 
+ProductTile with_stages(ProductTile tile, int stages) {
+  tile.stages = stages;
+  return tile;
+}
+
 template <class Visit>
 void for_each_tile(const TiledProduct& product, const TileMachine& machine, const Visit& visit) {
   const std::vector<int> all_sides = sides_of(product, machine);
@@ -105,13 +110,22 @@ std::vector<ProductTile> pipelined_candidates(const TiledProduct& product,
                                               const TileMachine& machine) {
   std::vector<ProductTile> result;
   constexpr double row_min = 64, row_max = 512;  // bytes of a slice's rows
-  for (const ProductTile& tile : tile_candidates(product, machine)) {
+  constexpr int shallow = 3, deep = 6;           // stages
+  constexpr int wide_warps = 8, wide_values = 8192;
+  const auto add = [&](ProductTile tile) {
+    if (tile.stages > shallow) result.push_back(with_stages(tile, shallow));
+    result.push_back(tile);
+    if (const ProductTile deeper = with_stages(tile, deep); is_feasible(product, deeper, machine)) {
+      result.push_back(deeper);
+    }
+  };
+  for (ProductTile tile : tile_candidates(product, machine)) {
     const double row = tile.k * product.a_bytes;
     if (row < row_min || row > row_max || tile.m * tile.n < 512) continue;
-    ProductTile shallow = tile;
-    shallow.stages = 3;
-    if (tile.stages > shallow.stages) result.push_back(shallow);
-    result.push_back(tile);
+    add(tile);
+    if (tile.warps >= wide_warps || tile.m * tile.n < wide_values) continue;
+    tile.warps = wide_warps;
+    add(tile);
   }
   return result.empty() ? tile_candidates(product, machine) : result;
 }
