@@ -5,8 +5,8 @@
 #
 #   tests/bless.sh            everything
 #   tests/bless.sh NAME…      only these examples or error cases; README is one too, KEYS the page of a
-#                             scenario's keys, ACCURACY that of figures and SERVERS that of whole servers (both
-#                             need FORETOKEN_DATA; not part of "everything")
+#                             scenario's keys; not part of "everything": ACCURACY, the page of figures, SERVERS, that
+#                             of whole servers (both need FORETOKEN_DATA), and TUNE, that of tuning
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -49,8 +49,12 @@ if wanted KEYS "$@"; then
   "$foretoken" keys --markdown >sim/scenario/KEYS.md
 fi
 if [ $# -gt 0 ] && wanted ACCURACY "$@"; then
-  cmake --build --preset release --target foretoken-calibrate
+  cmake --build --preset release --target foretoken-calibrate foretoken-tune
   bash tests/golden/check_readme.sh calibration/ACCURACY.md "$foretoken" --bless
+fi
+if [ $# -gt 0 ] && wanted TUNE "$@"; then
+  cmake --build --preset release --target foretoken-tune
+  bash tests/golden/check_readme.sh calibration/tune/README.md "$foretoken" --bless
 fi
 if [ $# -gt 0 ] && wanted SERVERS "$@"; then
   bash tests/golden/check_scoreboard.sh "$foretoken" --bless

@@ -10,6 +10,7 @@
 #include "calibration/app/columns.hpp"
 #include "calibration/app/comm.hpp"
 #include "calibration/app/executed.hpp"
+#include "calibration/app/kernel_choices.hpp"
 #include "calibration/app/left_out.hpp"
 #include "calibration/app/modules.hpp"
 #include "calibration/app/processes.hpp"
@@ -36,7 +37,8 @@ struct EvaluateCommand {
   int jobs = 1;
   bool is_brief = false, by_source = false, with_details = false;
   bool comm = false, steps = false, tiles = false, is_split_given = false;
-  bool tuned = false, wave = false, ragged = false, promises = false, modules = false;
+  bool tuned = false, choices = false, wave = false, ragged = false, promises = false,
+       modules = false;
   EvaluateWave wave_options;
   FewLaunches few;
   std::vector<std::string> left_out = main_gpus, also_without;
@@ -313,9 +315,9 @@ class Evaluation {
 
   const EvaluateCommand& command_;
   Split split_;
+  std::vector<std::string> columns_;
   bool is_left_out_;  // by left_out.hpp, a family at a time
   std::size_t rows_max_;
-  std::vector<std::string> columns_;
   ColumnSettings settings_;
   std::vector<FamilyTable> tables_;
   std::vector<MeasuredStep> steps_;
@@ -341,6 +343,7 @@ int evaluate(const EvaluateCommand& asked) {
     return evaluate_comm(communication);
   }
   if (command.tiles) return evaluate_tile_choices({command.datasets, command.json});
+  if (command.choices) return evaluate_choices({command.datasets, command.json});
   if (command.tuned) {
     const std::vector<std::string>& grids = command.wave_options.data;
     return evaluate_tuning({grids.empty() ? "" : grids.front(), command.json});
@@ -444,6 +447,9 @@ void add_evaluate(CLI::App& program, Action& chosen) {
                        "--json: write the table that the predictor takes them from");
   subcommand->add_flag("--tiles", command->tiles,
                        "Judge which tile each tile model selects, by exhaustive measurements");
+  subcommand->add_flag("--choices", command->choices,
+                       "Judge all choices of kernels, a line each: tiles, Stream-K's grids, "
+                       "cuBLAS's tiles, configurations of experts");
   subcommand->add_flag("--tuned", command->tuned,
                        "Judge what block sizes, stages and warps bring to layers of experts below "
                        "their ceiling");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "calibration/evaluate/stream_k_report.hpp"
+#include "calibration/evaluate/tile_gap_report.hpp"
 #include "calibration/evaluate/tile_report.hpp"
 #include "calibration/fit/stream_k_fit.hpp"
 #include "calibration/fit/tile_constants_fit.hpp"
@@ -36,8 +37,6 @@ void print_fields(std::span<const TileConstants::Field> fields, const TileConsta
 }
 
 constexpr const char* fitted_half = "shapes whose (n, k) hash to an even number";
-/// Of our tables, the one that constants are fitted to; the others judge.
-constexpr const char* fitted_table = "h200/gemm_tiles.csv.gz";
 
 /// Fits them, says so, and returns where they come from.
 Value add_stream_k(const std::vector<StreamKTimes>& files, TileConstants& constants) {
@@ -57,8 +56,11 @@ int evaluate_tile_choices(const EvaluateTileChoices& command) {
   ValueArray tables;
   for (const TileTimes& file : load_tile_times(command.datasets.own)) {
     const TileReport tiles(file);
-    say("{}\n", tiles.text());
-    tables.push_back(tiles.json());
+    const TileGapReport gaps(file);
+    say("{}\n{}\n", tiles.text(), gaps.text());
+    Value table = tiles.json();
+    table.set("against_cublas", gaps.json());
+    tables.push_back(std::move(table));
   }
   const StreamKReport grids(load_stream_k_times(command.datasets.own));
   say("{}", grids.text());
@@ -70,8 +72,7 @@ int evaluate_tile_choices(const EvaluateTileChoices& command) {
 }
 
 int evaluate_tuning(const EvaluateTuning& command) {
-  const MoeGrid grid = load_moe_grid(
-      command.data.empty() ? "calibration/datasets/h100/moe_tuning_bf16.csv.gz" : command.data);
+  const MoeGrid grid = load_moe_grid(command.data.empty() ? default_tuning : command.data);
   const TuningReport report(grid);
   say("{}", report.text());
   if (!command.json.empty()) write_file(command.json, to_json(report.json()) + "\n");
@@ -80,7 +81,8 @@ int evaluate_tuning(const EvaluateTuning& command) {
 
 int fit_tile_constants(const FitTileConstants& command) {
   auto files = load_tile_times(command.datasets.own);
-  if (const auto own = std::ranges::find(files, fitted_table, &TileTimes::file); own != files.end())
+  if (const auto own = std::ranges::find(files, fitted_tile_table, &TileTimes::file);
+      own != files.end())
     files = {std::move(*own)};
   TileConstantsFit fit = fit_tile_constants(files, embedded_tile_constants());
   ValueObject provenance = {{"data", file_names(files)},

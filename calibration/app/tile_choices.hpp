@@ -9,6 +9,11 @@
 
 namespace foretoken {
 
+/// Of our tables, the one that constants of the tile model are fitted to; the others judge.
+inline constexpr const char* fitted_tile_table = "h200/gemm_tiles.csv.gz";
+/// Experts below their ceiling under every configuration.
+inline constexpr const char* default_tuning = "calibration/datasets/h100/moe_tuning_bf16.csv.gz";
+
 struct EvaluateTileChoices {
   DatasetOptions datasets;  // only --own has times of tiles
   std::string json;

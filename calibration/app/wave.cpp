@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "calibration/fit/judge_wave.hpp"
+#include "calibration/fit/routing_gain.hpp"
 #include "calibration/fit/wave_machine_fit.hpp"
 #include "calibration/fit/wave_policies.hpp"
 #include "calibration/fit/wave_pool.hpp"
@@ -108,12 +109,27 @@ int fit_wave_machine(const FitWaveMachine& command) {
   return 0;
 }
 
+namespace {
+
+/// What the command names, or the committed grid and its contenders.
+EvaluateWave with_defaults(EvaluateWave command) {
+  if (!command.data.empty()) return command;
+  command.data.emplace_back(default_data);
+  if (command.refined.empty()) command.refined = default_refined;
+  return command;
+}
+
+}  // namespace
+
+MoeGrid wave_grid(const EvaluateWave& command) {
+  const EvaluateWave asked = with_defaults(command);
+  MoeGrid grid = load_grids(asked.data);
+  refine(grid, load_passes(asked.refined));
+  return grid;
+}
+
 int evaluate_wave(const EvaluateWave& command) {
-  std::vector<std::string> data = command.data, refined = command.refined;
-  if (data.empty()) {
-    data.emplace_back(default_data);
-    if (refined.empty()) refined = default_refined;
-  }
+  const EvaluateWave asked = with_defaults(command);
   std::vector<WaveSplit> splits = {WaveSplit::profiled, WaveSplit::spread, WaveSplit::folds};
   if (!command.split.empty()) {
     const auto split = parse_enum<WaveSplit>(command.split);
@@ -124,8 +140,8 @@ int evaluate_wave(const EvaluateWave& command) {
     }
     splits = {*split};
   }
-  MoeGrid grid = load_grids(data);
-  const std::vector<MoeGrid> passes = load_passes(refined);
+  MoeGrid grid = load_grids(asked.data);
+  const std::vector<MoeGrid> passes = load_passes(asked.refined);
   if (!passes.empty()) say("{}\n", noise_table(grid, passes.front()));
   for (std::size_t i = 1; i < passes.size(); ++i) {
     say("{}\n", noise_table(passes.front(), passes[i]));

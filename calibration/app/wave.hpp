@@ -31,5 +31,7 @@ struct EvaluateWave {
   WaveFitOptions options;
 };
 int evaluate_wave(const EvaluateWave& command);
+/// The times it judges by: those of the grids, refined.
+MoeGrid wave_grid(const EvaluateWave& command);
 
 }  // namespace foretoken

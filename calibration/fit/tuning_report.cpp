@@ -63,14 +63,8 @@ double geometric_mean(const std::vector<double>& values) {
   return values.empty() ? 1 : std::exp(sum / static_cast<double>(values.size()));
 }
 
-struct Summary {
-  int layers = 0, chosen_below = 0, best_below = 0;
-  double gap = 0, chosen_gap = 0, best_gap = 0;
-  double promised = 1, gained = 1, best = 1;
-};
-
-Summary summary_of(const std::vector<TunedLayer>& layers, double gap_min) {
-  Summary summary;
+TuningSummary summary_of(const std::vector<TunedLayer>& layers, double gap_min) {
+  TuningSummary summary;
   std::vector<double> promised, gained, best;
   for (const TunedLayer& layer : layers) {
     if (layer.gap < gap_min) continue;
@@ -97,7 +91,7 @@ Summary summary_of(const std::vector<TunedLayer>& layers, double gap_min) {
 const std::array<std::pair<const char*, double>, 2> groups = {
     {{"below their ceiling here", underperforming}, {"all that were timed", -1e9}}};
 
-ValueObject summary_value(const Summary& summary) {
+ValueObject summary_value(const TuningSummary& summary) {
   return {{"layers", summary.layers},
           {"gap", summary.gap},
           {"chosen_gap", summary.chosen_gap},
@@ -164,6 +158,8 @@ TuningReport::TuningReport(const MoeGrid& grid, const Ceilings& ceilings)
   }
 }
 
+TuningSummary TuningReport::below_ceiling() const { return summary_of(layers_, underperforming); }
+
 std::string TuningReport::text() const {
   std::string text = fmt::format(
       "Tuning by block sizes, stages and warps on {}: {} layers x {} configurations\n"
@@ -173,7 +169,7 @@ std::string TuningReport::text() const {
       gpu_, layers_.size(), configurations_, "", "", "gap", "speed-up", "", "layers", "fallback",
       "choice", "best", "promised", "choice", "best");
   for (const auto& [name, gap_min] : groups) {
-    const Summary s = summary_of(layers_, gap_min);
+    const TuningSummary s = summary_of(layers_, gap_min);
     text += fmt::format("{:26}{:>7}{:>9.3f}{:>7.3f}{:>8.3f}{:>8.2f}x{:>6.2f}x{:>6.2f}x\n", name,
                         s.layers, s.gap, s.chosen_gap, s.best_gap, s.promised, s.gained, s.best);
     text += fmt::format("  {} of them still are with the choice, {} with the best\n",
@@ -191,7 +187,7 @@ Value TuningReport::json() const {
   ValueObject root = {{"gpu", gpu_},
                       {"data", source_},
                       {"configurations", static_cast<std::int64_t>(configurations_)}};
-  root.emplace_back("below", summary_value(summary_of(layers_, groups[0].second)));
+  root.emplace_back("below", summary_value(below_ceiling()));
   root.emplace_back("all", summary_value(summary_of(layers_, groups[1].second)));
   ValueObject elsewhere;
   for (const PromisedGain& gain : elsewhere_) {

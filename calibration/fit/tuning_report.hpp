@@ -22,6 +22,13 @@ struct TunedLayer {
   double promised = 1, gained = 1, best = 1;
 };
 
+/// Means over some layers; speed-ups geometric.
+struct TuningSummary {
+  int layers = 0, chosen_below = 0, best_below = 0;  // below: still below their ceiling
+  double gap = 0, chosen_gap = 0, best_gap = 0;
+  double promised = 1, gained = 1, best = 1;
+};
+
 /// What the model promises for the same layers on a GPU where nobody timed them.
 struct PromisedGain {
   std::string gpu;
@@ -34,6 +41,8 @@ class TuningReport {
   explicit TuningReport(const MoeGrid& grid, const Ceilings& ceilings = Ceilings());
 
   [[nodiscard]] const std::vector<TunedLayer>& layers() const { return layers_; }
+  /// Of the layers that frameworks' fallback leaves below their ceiling.
+  [[nodiscard]] TuningSummary below_ceiling() const;
   [[nodiscard]] const std::vector<PromisedGain>& elsewhere() const { return elsewhere_; }
   [[nodiscard]] std::string text() const;
   [[nodiscard]] Value json() const;

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "calibration/fit/routing_gain.hpp"
 #include "calibration/fit/wave_policies.hpp"
 #include "kernels/routing.hpp"
 #include "kernels/tiles/expert_histogram.hpp"
@@ -46,36 +47,6 @@ std::vector<NamedMethod> methods_of(const WaveFitOptions& options, bool with_com
   methods.push_back({"two-level, unseen", two_level(options, true)});
   methods.push_back({"two-level", two_level(options, false)});
   return methods;
-}
-
-struct GeometricMean {
-  double logs = 0;
-  int count = 0;
-  void add(double ratio) {
-    logs += std::log(ratio);
-    ++count;
-  }
-  [[nodiscard]] double value() const { return count == 0 ? 1 : std::exp(logs / count); }
-};
-
-/// Points by architecture, tokens and balancedness.
-using PointKey = std::tuple<std::string, std::int64_t, double>;
-std::map<PointKey, std::size_t> index_of_points(const MoeGrid& grid) {
-  std::map<PointKey, std::size_t> index;
-  for (std::size_t i = 0; i < grid.points.size(); ++i) {
-    const MoeGridPoint& point = grid.points[i];
-    index.try_emplace({point.architecture, point.tokens, point.balancedness}, i);
-  }
-  return index;
-}
-
-/// The best tile at balancedness 1 for as many tokens; nullopt without such a point.
-std::optional<std::size_t> static_tile(const MoeGrid& grid,
-                                       const std::map<PointKey, std::size_t>& index,
-                                       const MoeGridPoint& point) {
-  const auto even = index.find({point.architecture, point.tokens, 1.0});
-  if (even == index.end()) return std::nullopt;
-  return best_tile(grid.points[even->second]);
 }
 
 /// The least time among tiles that `keeps` keeps; infinity without one.
@@ -117,53 +88,6 @@ std::string regret_table(const MoeGrid& grid, WaveSplit split, const WaveFitOpti
     text += '\n';
   }
   return text;
-}
-
-std::string speedup_table(const MoeGrid& grid, const WaveFitOptions& options) {
-  const auto index = index_of_points(grid);
-  const WaveJudgement judged =
-      judge_wave(grid, wave_folds(grid, WaveSplit::folds), two_level(options, false));
-  struct Row {
-    GeometricMean speedup, oracle;
-    int losses = 0;
-    double largest_loss = 0, largest_gain = 0;
-  };
-  std::map<std::string, Row> by_architecture;
-  std::map<double, Row> by_balancedness;
-  Row total;
-  double slowdown = 0;
-  for (const WaveChoice& choice : judged.choices) {
-    const MoeGridPoint& point = grid.points[choice.point];
-    const auto fixed = static_tile(grid, index, point);
-    if (!fixed || std::isnan(point.times_us[*fixed])) continue;
-    const double speedup = point.times_us[*fixed] / point.times_us[choice.tile];
-    slowdown += 1 / speedup - 1;
-    for (Row* row :
-         {&by_architecture[point.architecture], &by_balancedness[point.balancedness], &total}) {
-      row->speedup.add(speedup);
-      row->oracle.add(point.times_us[*fixed] / point.times_us[best_tile(point)]);
-      row->losses += speedup < 1 ? 1 : 0;
-      row->largest_loss = std::max(row->largest_loss, 1 / speedup - 1);
-      row->largest_gain = std::max(row->largest_gain, speedup);
-    }
-  }
-  std::string text =
-      "routing-aware against static (the measured best at balancedness 1; at powers of two bucket "
-      "is the same), each point held out once\n";
-  text += fmt::format("{:<18} {:>8} {:>8} {:>8} {:>8} {:>8} {:>12}\n", "", "points", "speed-up",
-                      "largest", "oracle", "slower", "worst loss %");
-  const auto line = [&](const std::string& name, const Row& row) {
-    text += fmt::format("{:<18} {:>8} {:>8.3f} {:>8.3f} {:>8.3f} {:>8} {:>12.1f}\n", name,
-                        row.speedup.count, row.speedup.value(), row.largest_gain,
-                        row.oracle.value(), row.losses, 100 * row.largest_loss);
-  };
-  for (const auto& [balancedness, row] : by_balancedness) {
-    line(fmt::format("balancedness {}", balancedness), row);
-  }
-  for (const std::string& name : architectures_of(grid)) line(name, by_architecture[name]);
-  line("all", total);
-  return text + fmt::format("mean time over static's: {:+.2f} %\n",
-                            100 * slowdown / std::max(1, total.speedup.count));
 }
 
 std::string opportunity_table(const MoeGrid& grid) {

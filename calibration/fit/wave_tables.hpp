@@ -12,11 +12,6 @@ namespace foretoken {
 std::string regret_table(const MoeGrid& grid, WaveSplit split, const WaveFitOptions& options,
                          bool with_comparators);
 
-/// Choices of the shipped fit, each point held out once, against the static policy (the measured
-/// best at balancedness 1 for as many tokens): geometric mean of the speed-up by balancedness,
-/// points lost and the largest loss.
-std::string speedup_table(const MoeGrid& grid, const WaveFitOptions& options);
-
 /// Points at which another configuration than a fixed policy's is best, and by how much: what
 /// serving frameworks fall back to, and the best at balancedness 1.
 std::string opportunity_table(const MoeGrid& grid);

@@ -8,9 +8,7 @@
 #include <type_traits>
 
 #include "calibration/tune/serving.hpp"
-#include "sim/base/json.hpp"
 #include "workloads/generator.hpp"
-#include "workloads/requests/text_lines.hpp"
 
 namespace foretoken::tune {
 namespace {
@@ -44,76 +42,42 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return std::exp(sum);
 }
 
-const ValueArray& list_in(const Value& of, std::string_view key, const SourcePosition& position) {
-  const Value* found = of.is_object() ? of.find(key) : nullptr;
-  if (found != nullptr && found->is_array()) return std::get<ValueArray>(found->data);
-  throw ConfigError(position, fmt::format("has no list '{}': write it with `foretoken simulate "
-                                          "--steps`",
-                                          key));
-}
-
-std::pair<std::int64_t, std::int64_t> pair_in(const Value& entry, const SourcePosition& position) {
-  const auto* const pair = std::get_if<ValueArray>(&entry.data);
-  const auto number = [&](std::size_t i) {
-    const auto* whole = std::get_if<std::int64_t>(&(*pair)[i].data);
-    return whole == nullptr ? std::int64_t{0} : *whole;
-  };
-  constexpr std::int64_t most = 1 << 30;
-  if (pair == nullptr || pair->size() != 2 || number(0) < 1 || number(1) < 1 || number(0) > most ||
-      number(1) > most) {
-    throw ConfigError(position, "a batch's entries are pairs of whole numbers from 1 on");
-  }
-  return {number(0), number(1)};
-}
-
 }  // namespace
 
-Traffic::Traffic(const std::string& steps, const std::string& model, int tensor_parallel) {
-  std::map<std::pair<std::int64_t, std::int64_t>, double> batches;  // tokens, rows of logits
-  TextLines lines(steps);
-  std::string_view line;
-  while (lines.next(line)) {
-    if (line.empty()) continue;
-    const SourcePosition position{steps, lines.number(), 0};
-    const Value step = parse_json(std::string(line), position);
-    std::int64_t tokens = 0, rows = 0;
-    for (const Value& entry : list_in(step, "prefill", position)) {
-      tokens += pair_in(entry, position).first;
-      ++rows;
-    }
-    for (const Value& entry : list_in(step, "decode", position)) {
-      const std::int64_t sequences = pair_in(entry, position).second;
-      tokens += sequences;
-      rows += sequences;
-    }
-    const Value* stage = step.find("stage");
-    const auto* number = stage == nullptr ? nullptr : std::get_if<std::int64_t>(&stage->data);
-    if (tokens == 0 || (number != nullptr && *number != 0)) continue;
-    const Value* duration = step.find("duration_s");
-    const auto* seconds = duration == nullptr ? nullptr : std::get_if<double>(&duration->data);
-    seconds_ += seconds == nullptr ? 0 : *seconds;
-    ++steps_;
-    ++batches[{tokens, rows}];
+Traffic::Traffic(const std::string& steps, const std::string& model, int tensor_parallel,
+                 Objective objective)
+    : objective_(objective) {
+  std::map<Batch, Counts> batches;
+  double tokens = 0;
+  for (const TrafficStep& step : read_traffic_steps(steps, objective)) {
+    seconds_ += step.weight * step.seconds;
+    tokens += step.decodes;
+    ++units_;
+    Counts& counts = batches[{step.tokens, step.logit_rows}];
+    ++counts.launches;
+    counts.weight += step.weight;
   }
-  if (batches.empty()) throw ConfigError({steps, 0, 0}, "holds no step");
+  if (objective == Objective::tpot) units_ = tokens;
   add_launches(load_model(model, {"--traffic-model", 0, 0}), tensor_parallel, batches);
 }
 
 void Traffic::add_launches(const Transformer& model, int tensor_parallel,
-                           const std::map<std::pair<std::int64_t, std::int64_t>, double>& batches) {
+                           const std::map<Batch, Counts>& batches) {
   ParallelLayout layout;
   layout.tensor = tensor_parallel;
   Diagnostics diagnostics;
   check_layout(model, layout, {"--traffic-tp", 0, 0}, diagnostics);
   diagnostics.throw_if_any();
   const StageProgram program(model, layout, ExecutionSettings{}, 0);
-  for (const auto& [sizes, count] : batches) {
+  for (const auto& [sizes, counts] : batches) {
     BatchShape batch;
     batch.tokens = sizes.first;
     batch.logit_rows = sizes.second;
     batch.attention = AttentionLoad::exact({SequenceSlice{sizes.first, sizes.first}});
     for (const KernelCall& call : program.kernels(batch)) {
-      if (sizes_of(call.kernel)) launches_.emplace_back(call.kernel, count * call.calls);
+      if (!sizes_of(call.kernel)) continue;
+      launches_.emplace_back(call.kernel,
+                             Counts{counts.launches * call.calls, counts.weight * call.calls});
     }
   }
 }
@@ -128,7 +92,7 @@ TrafficShare Traffic::weigh(Problem& problem) const {
   if (!sizes_of(shapes.front())) return share;
   std::vector<double> weights(shapes.size(), 0);
   double log_distance = 0;
-  for (const auto& [kernel, count] : launches_) {
+  for (const auto& [kernel, counts] : launches_) {
     if (kernel.index() != shapes.front().index()) continue;
     const std::vector<double> sizes = *sizes_of(kernel);
     std::size_t nearest = 0;
@@ -141,12 +105,12 @@ TrafficShare Traffic::weigh(Problem& problem) const {
       }
     }
     if (least >= reach) {
-      share.left_out += count;
+      share.left_out += counts.launches;
       continue;
     }
-    weights[nearest] += count;
-    share.launches += count;
-    log_distance += count * std::log(least);
+    weights[nearest] += counts.weight;
+    share.launches += counts.launches;
+    log_distance += counts.launches * std::log(least);
   }
   if (share.launches == 0) return share;
   share.distance = std::exp(log_distance / share.launches);
@@ -167,12 +131,12 @@ bool Traffic::take_shapes(Problem& problem, std::size_t most) const {
   }
   if (std::ranges::max(size_of) > 1 || size_of[0] == size_of[1]) return false;
   std::map<Shape, double> moved;  // rows x width x launches
-  for (const auto& [kernel, count] : launches_) {
+  for (const auto& [kernel, counts] : launches_) {
     if (kernel.index() != type) continue;
     const std::vector<double> sizes = *sizes_of(kernel);
     Shape shape;
     for (const std::size_t size : size_of) shape.push_back(std::llround(sizes[size]));
-    moved[shape] += count * sizes[0] * sizes[1];
+    moved[shape] += counts.weight * sizes[0] * sizes[1];
   }
   if (moved.empty()) return false;
   std::vector<std::pair<Shape, double>> ordered(moved.begin(), moved.end());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "calibration/tune/problem.hpp"
+#include "calibration/tune/traffic_steps.hpp"
 #include "kernels/kernel.hpp"
 #include "models/transformer.hpp"
 
@@ -29,11 +30,13 @@ class Traffic {
   /// A launch counts where its sizes multiplied are off by less.
   static constexpr double reach = 8;
 
-  /// `steps`: JSON lines. Throws ConfigError for anything else in it, an unknown model or a layout
-  /// that does not fit it.
-  Traffic(const std::string& steps, const std::string& model, int tensor_parallel);
+  /// `steps`: as read_traffic_steps() takes them. Throws ConfigError for what it does not take, an
+  /// unknown model or a layout that does not fit it.
+  Traffic(const std::string& steps, const std::string& model, int tensor_parallel,
+          Objective objective = Objective::cost);
 
-  /// Sets the problem's weights: launches in the run, by shape. launches is 0, and nothing set, for
+  /// Sets the problem's weights by shape: launches in the run (objective tpot: times the answers
+  /// that wait for each). launches is 0, and nothing set, for
   /// a kernel that serving does not know or the run does not launch.
   TrafficShare weigh(Problem& problem) const;
 
@@ -42,15 +45,24 @@ class Traffic {
   /// cannot take. False, and nothing changed, elsewhere.
   bool take_shapes(Problem& problem, std::size_t most = 12) const;
 
-  [[nodiscard]] double steps() const { return steps_; }
-  [[nodiscard]] double mean_step_seconds() const { return seconds_ / steps_; }
+  [[nodiscard]] Objective objective() const { return objective_; }
+  /// What the objective is a mean over: steps (cost), tokens of answers but the first (tpot).
+  [[nodiscard]] double units() const { return units_; }
+  /// The run's mean step, or its mean time between tokens.
+  [[nodiscard]] double mean_seconds() const { return seconds_ / units_; }
 
  private:
-  void add_launches(const Transformer& model, int tensor_parallel,
-                    const std::map<std::pair<std::int64_t, std::int64_t>, double>& batches);
+  struct Counts {
+    double launches = 0, weight = 0;
+  };
+  using Batch = std::pair<std::int64_t, std::int64_t>;  // tokens, rows of logits
 
-  double steps_ = 0, seconds_ = 0;
-  std::vector<std::pair<Kernel, double>> launches_;
+  void add_launches(const Transformer& model, int tensor_parallel,
+                    const std::map<Batch, Counts>& batches);
+
+  Objective objective_;
+  double units_ = 0, seconds_ = 0;
+  std::vector<std::pair<Kernel, Counts>> launches_;
 };
 
 }  // namespace foretoken::tune

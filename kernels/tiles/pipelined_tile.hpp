@@ -59,6 +59,11 @@ double pipelined_cycles_least(const PipelinedProduct& product, const PipelinedTi
 TileLatency pipelined_tile(const TiledProduct& product, const ProductTile& tile,
                            const TileMachine& machine, const TileConstants& constants);
 
+/// What a plain loop lacks to a vendor's: pipelined_tile() again with constants that leave a cost
+/// out (pipelined_gaps.cpp).
+std::vector<TileGap> pipelined_gaps(const TiledProduct& product, const ProductTile& tile,
+                                    const TileMachine& machine, const TileConstants& constants);
+
 /// Cycles of the product as Stream-K does it: the slices of all tiles dealt to `grid` CTAs in equal
 /// runs, each tile finished by the CTA that has its first slice, with what others put into memory.
 /// `grid`: 1 to all slices; with a CTA a tile it is what pipelined_tile() says of one part. The

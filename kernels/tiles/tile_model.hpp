@@ -9,6 +9,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kernels/tiles/tile_machine.hpp"
 #include "sim/base/registry.hpp"
@@ -49,6 +51,14 @@ struct TileLatency {
   TileBottleneck bottleneck = TileBottleneck::full_compute;
 };
 
+/// What a tile of a compiler's plain loop would take without one of the costs that a vendor's
+/// hand-written kernels avoid.
+struct TileGap {
+  std::string_view name;  // of the cost, for machines: "products"
+  std::string_view what;  // what would take it away
+  double cycles;          // of the product without it; never more than with it
+};
+
 class TileModel {
  public:
   virtual ~TileModel() = default;
@@ -86,6 +96,13 @@ class TileModel {
   [[nodiscard]] virtual std::unique_ptr<TileSearch> search(const TiledProduct& format,
                                                            std::span<const ProductTile> candidates,
                                                            const TileMachine& machine) const;
+
+  /// One entry a cost, then all of them at once ("all"), for exactly this tile. Empty for models
+  /// that do not tell these costs apart.
+  [[nodiscard]] virtual std::vector<TileGap> gaps(const TiledProduct&, const ProductTile&,
+                                                  const TileMachine&) const {
+    return {};
+  }
 
   /// Whether warps and stages change its numbers; if not, a rule sets them (tile_candidates.hpp).
   [[nodiscard]] virtual bool knows_pipelines() const = 0;

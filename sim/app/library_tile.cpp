@@ -5,7 +5,10 @@
 #include <cmath>
 
 #include "kernels/tiles/tile_choice.hpp"
+#include "sim/base/unit_text.hpp"
 #include "sim/report/rounding.hpp"
+#include "sim/report/text_table.hpp"
+#include "sim/run/catalogs.hpp"
 
 namespace foretoken {
 namespace {
@@ -24,31 +27,80 @@ std::string filling(double rounds) {
                      100 * rounds / started);
 }
 
-}  // namespace
-
-std::optional<LibraryTile> library_tile(const TiledProduct& product, DType dtype,
-                                        const ProductTile& chosen, const GpuSpec& gpu) {
-  const auto tile =
-      profiled_cublas_tile({.m = product.m, .n = product.n, .k = product.k, .dtype = dtype}, gpu);
-  if (!tile) return std::nullopt;
-  return LibraryTile{tile->m,
-                     tile->n,
-                     tile->k,
-                     tile->stages,
-                     tile->split_k,
-                     rounds_of(product, tile->m, tile->n, tile->split_k, gpu.sm_count),
-                     rounds_of(product, chosen.m, chosen.n, chosen.split_k, gpu.sm_count)};
+/// Whole launches of cuBLAS, as PyTorch makes them.
+Seconds library_time(const Gemm& product, const GpuSpec& gpu) {
+  const auto predictor = make_predictor(Catalogs().predictors, "synperf", {});
+  return predictor->predict(product, gpu).time;
 }
 
-std::string LibraryTile::text() const {
-  return fmt::format("cuBLAS takes {}x{}x{}, {} stages, split-K {}: {}\nthe first tile: {}\n", m, n,
-                     k, stages, split_k, filling(rounds), filling(chosen_rounds));
+/// cuBLAS's time over another's: 1 is as fast.
+double speed(Seconds library, Seconds other) { return library / other; }
+
+}  // namespace
+
+std::optional<LibraryTile> library_tile(const TileSelector& selector, const TiledProduct& product,
+                                        DType dtype, const TileChoice& chosen, const GpuSpec& gpu) {
+  const Gemm gemm{.m = product.m,
+                  .n = product.n,
+                  .k = product.k,
+                  .dtype = dtype,
+                  .implementation = {.framework = Framework::pytorch}};
+  const auto tile = profiled_cublas_tile(gemm, gpu);
+  if (!tile) return std::nullopt;
+  LibraryTile out{.m = tile->m,
+                  .n = tile->n,
+                  .k = tile->k,
+                  .stages = tile->stages,
+                  .split_k = tile->split_k,
+                  .rounds = rounds_of(product, tile->m, tile->n, tile->split_k, gpu.sm_count),
+                  .chosen_rounds = rounds_of(product, chosen.tile.m, chosen.tile.n,
+                                             chosen.tile.split_k, gpu.sm_count),
+                  .time = library_time(gemm, gpu),
+                  .chosen_time = chosen.time,
+                  .gaps = {}};
+  const TileMachine& machine = selector.machine();
+  for (const TileGap& gap : selector.model().gaps(product, chosen.tile, machine)) {
+    out.gaps.push_back({gap, Seconds(gap.cycles / machine.clock)});
+  }
+  return out;
+}
+
+std::string LibraryTile::text(int width) const {
+  std::string out = fmt::format(
+      "\ncuBLAS takes {} (predicted); the first tile reaches {:.2f} of its speed\n"
+      "  its tile is {}x{}x{}, {} stages, split-K {}: {}\n  the first tile: {}\n",
+      readable(time), speed(time, chosen_time), m, n, k, stages, split_k, filling(rounds),
+      filling(chosen_rounds));
+  if (gaps.empty()) return out;
+  TextTable table({{"what the first tile's plain loop lacks", Align::left},
+                   {"time with it", Align::right},
+                   {"of cuBLAS's speed", Align::right}});
+  table.add_row(
+      {"as it is", readable(chosen_time), fmt::format("{:.2f}", speed(time, chosen_time))});
+  for (const Gap& gap : gaps) {
+    table.add_row({std::string(gap.cost.what), readable(gap.time),
+                   fmt::format("{:.2f}", speed(time, gap.time))});
+  }
+  return out + table.text({.width = width, .colour = false});
 }
 
 Value LibraryTile::value() const {
-  return ValueObject{{"library", "cublas"},       {"tile", fmt::format("{}x{}x{}", m, n, k)},
-                     {"stages", stages},          {"split_k", split_k},
-                     {"rounds", rounded(rounds)}, {"chosen_rounds", rounded(chosen_rounds)}};
+  Value value = ValueObject{{"library", "cublas"},
+                            {"tile", fmt::format("{}x{}x{}", m, n, k)},
+                            {"stages", stages},
+                            {"split_k", split_k},
+                            {"rounds", rounded(rounds)},
+                            {"chosen_rounds", rounded(chosen_rounds)},
+                            {"time_us", rounded(time.value() * 1e6)},
+                            {"chosen_speed", rounded(speed(time, chosen_time))}};
+  Value without;
+  for (const Gap& gap : gaps) {
+    without.set(std::string(gap.cost.name),
+                ValueObject{{"time_us", rounded(gap.time.value() * 1e6)},
+                            {"speed", rounded(speed(time, gap.time))}});
+  }
+  if (!gaps.empty()) value.set("without", std::move(without));
+  return value;
 }
 
 }  // namespace foretoken

@@ -164,8 +164,8 @@ void print_select_json(const TileSelector& selector, const SelectQuestion& quest
   }
   root.set("tiles", std::move(tiles));
   if (options.explain) {
-    const auto library =
-        library_tile(question.product, question.dtype, answer.choices.front().tile, question.gpu);
+    const auto library = library_tile(selector, question.product, question.dtype,
+                                      answer.choices.front(), question.gpu);
     if (library) root.set("library", library->value());
   }
   show_data(to_json(root) + "\n");
@@ -223,8 +223,8 @@ void print_select_explanation(const TileSelector& selector, const SelectQuestion
   }
   show("{}", grids);
   if (const auto library =
-          library_tile(question.product, question.dtype, choice.tile, question.gpu)) {
-    show("{}", library->text());
+          library_tile(selector, question.product, question.dtype, choice, question.gpu)) {
+    show("{}", library->text(terminal_width(stdout)));
   }
 }
 
@@ -309,7 +309,8 @@ void add_select(CLI::App& program, Action& chosen) {
       ->needs(pool);
   command->add_option("--top", options->top, "Number of tiles to list")->check(CLI::Range(1, 100));
   command->add_flag("--explain", options->explain,
-                    "Show the cycles of each part of the best tile, and Stream-K grids");
+                    "Show the cycles of each part of the best tile, Stream-K grids, and what "
+                    "is missing to cuBLAS where its launches were profiled");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(examples(
       "  foretoken select --gpu h200-sxm --gemm 4096x6144x4096\n"

@@ -121,6 +121,11 @@ EOF
     grep -q "stands for 192 launches, sizes 1.00x off$" "$work/out" || fail "not its own shapes: $(cat "$work/out")"
     grep -q "[0-9.]* us a step, untouched [0-9.]*; the run's mean step 5000 us" "$work/out" ||
       fail "no time of a step: $(cat "$work/out")"
+    grep -q "GPU time, and with it cost, [0-9.]* % less" "$work/out" || fail "no cost: $(cat "$work/out")"
+    "$tune" "${arguments[@]}" --kernels add_rms_norm --objective tpot >"$work/out"
+    grep -q "us of TPOT, untouched [0-9.]*; the run's TPOT 5000 us, [0-9.]* % less" "$work/out" ||
+      fail "no TPOT: $(cat "$work/out")"
+    expect_error "requires --traffic" run --kernels rope --objective tpot
     "$tune" "${arguments[@]}" --evaluator replay --log $recording --json >"$work/out"
     grep -q '"untouched_us_a_step"' "$work/out" || fail "no traffic in: $(cat "$work/out")"
     ! grep -q '"kernel": "softmax"' "$work/out" || fail "softmax is not launched"

@@ -33,6 +33,7 @@ struct RunFlags {
   std::uint64_t seed = 1;
   std::string steps, best;
   std::string traffic, model;
+  std::string objective = "cost";
   int tp = 1;
   CeilingFlags ceilings;
   bool stops = false;  // at the ceiling
@@ -59,11 +60,42 @@ std::string share_text(const TrafficShare& share) {
   return text;
 }
 
-/// Of a mean step: all launches that the problem's shapes stand for.
-double step_seconds(const Problem& problem, const std::vector<double>& by_shape, double steps) {
+/// Of the objective: all launches that the problem's shapes stand for.
+double part_of(const Traffic& traffic, const Problem& problem,
+               const std::vector<double>& by_shape) {
   double sum = 0;
   for (std::size_t i = 0; i < problem.weights.size(); ++i) sum += problem.weights[i] * by_shape[i];
-  return sum / steps;
+  return sum / traffic.units();
+}
+
+/// What the kernel takes of the objective, untouched and at its best; seconds of a step or of TPOT.
+struct TrafficParts {
+  double before = 0, after = 0;
+};
+
+std::string parts_text(const Traffic& traffic, const TrafficParts& parts) {
+  const double whole = traffic.mean_seconds();
+  const double saved = 100 * (parts.before - parts.after) / whole;
+  if (traffic.objective() == Objective::tpot) {
+    return fmt::format(
+        "{:.1f} us of TPOT, untouched {:.1f}; the run's TPOT {:.0f} us, {:.1f} % less",
+        1e6 * parts.after, 1e6 * parts.before, 1e6 * whole, saved);
+  }
+  return fmt::format(
+      "{:.1f} us a step, untouched {:.1f}; the run's mean step {:.0f} us: GPU time, and "
+      "with it cost, {:.1f} % less",
+      1e6 * parts.after, 1e6 * parts.before, 1e6 * whole, saved);
+}
+
+Value parts_value(const Traffic& traffic, const TrafficShare& share, const TrafficParts& parts) {
+  const std::string unit = traffic.objective() == Objective::tpot ? "us_of_tpot" : "us_a_step";
+  return ValueObject{{"objective", std::string(enum_name(traffic.objective()))},
+                     {"launches", share.launches},
+                     {"left_out", share.left_out},
+                     {"distance", share.distance},
+                     {"untouched_" + unit, 1e6 * parts.before},
+                     {unit, 1e6 * parts.after},
+                     {"saved", (parts.before - parts.after) / traffic.mean_seconds()}};
 }
 
 /// Leaves out what the run does not launch; shares are those of the problems that stay.
@@ -95,7 +127,7 @@ int run_run(const RunFlags& flags) {
   std::optional<Traffic> traffic;
   std::vector<TrafficShare> shares;
   if (!flags.traffic.empty()) {
-    traffic.emplace(flags.traffic, flags.model, flags.tp);
+    traffic.emplace(flags.traffic, flags.model, flags.tp, *parse_enum<Objective>(flags.objective));
     shares = weigh_all(problems, *traffic,
                        flags.inputs.evaluator != "replay" && flags.inputs.suite.shapes.empty());
   }
@@ -142,26 +174,20 @@ int run_run(const RunFlags& flags) {
                                    {"parameters", parameters},
                                    {"ended", std::string(end_name(trajectory.end))},
                                    {"ceiling", position_value(position)}});
-    double before = 0, after = 0;
+    TrafficParts parts;
     if (traffic) {
-      before = step_seconds(problem, trajectory.pool.front().seconds, traffic->steps());
-      after = step_seconds(problem, fastest->seconds, traffic->steps());
-      const TrafficShare& share = shares[found.size() - 1];
+      parts = {part_of(*traffic, problem, trajectory.pool.front().seconds),
+               part_of(*traffic, problem, fastest->seconds)};
       std::get<ValueObject>(found.back().data)
-          .emplace_back("traffic", ValueObject{{"launches", share.launches},
-                                               {"left_out", share.left_out},
-                                               {"distance", share.distance},
-                                               {"untouched_us_a_step", 1e6 * before},
-                                               {"us_a_step", 1e6 * after}});
+          .emplace_back("traffic", parts_value(*traffic, shares[found.size() - 1], parts));
     }
     if (!flags.is_json) {
       say("{:20} {:7.3f}x  {:3} evaluations, {} failed  {}\n", problem.name, 1 / fastest->time,
           trajectory.steps.size(), failed, parameters);
       say("{:20} {}; {}\n", "", position_text(position), end_text(trajectory, flags.budget));
       if (traffic) {
-        say("{:20} {}\n{:20} {:.1f} us a step, untouched {:.1f}; the run's mean step {:.0f} us\n",
-            "", share_text(shares[found.size() - 1]), "", 1e6 * after, 1e6 * before,
-            1e6 * traffic->mean_step_seconds());
+        say("{:20} {}\n{:20} {}\n", "", share_text(shares[found.size() - 1]), "",
+            parts_text(*traffic, parts));
       }
       std::fflush(stdout);
     }
@@ -200,11 +226,17 @@ void add_run(CLI::App& program, Action& chosen) {
   command->add_option("--seed", flags->seed)->capture_default_str();
   CLI::Option* model =
       command->add_option("--traffic-model", flags->model, "Model that the run served");
+  CLI::Option* traffic = command->add_option(
+      "--traffic", flags->traffic,
+      "Steps of a run (foretoken simulate --steps): kernels count as often as it launches them");
+  traffic->needs(model);
   command
-      ->add_option("--traffic", flags->traffic,
-                   "Steps of a run (foretoken simulate --steps): kernels count as often as it "
-                   "launches them")
-      ->needs(model);
+      ->add_option("--objective", flags->objective,
+                   "With --traffic, what a faster kernel is to lower: cost (GPU time: every step "
+                   "counts once) or tpot (a step counts for each answer that waits for it)")
+      ->check(CLI::IsMember({"cost", "tpot"}))
+      ->needs(traffic)
+      ->capture_default_str();
   command->add_option("--traffic-tp", flags->tp, "Ranks that shared a layer in the run")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

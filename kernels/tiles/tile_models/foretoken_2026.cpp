@@ -1,5 +1,5 @@
 // Our own generation: pipelined_tile.hpp with the constants inside the program, or others (a fit
-// tries them). It knows warps and stages, so that candidates come with three and four stages each.
+// tries them). It knows warps and stages, so that candidates come with several of each.
 #include "kernels/tiles/pipelined_search.hpp"
 
 namespace foretoken {
@@ -57,6 +57,11 @@ class Foretoken2026 final : public TileModel {
                                                    std::span<const ProductTile> candidates,
                                                    const TileMachine& machine) const override {
     return pipelined_search(format, candidates, machine, constants_);
+  }
+
+  [[nodiscard]] std::vector<TileGap> gaps(const TiledProduct& product, const ProductTile& tile,
+                                          const TileMachine& machine) const override {
+    return pipelined_gaps(product, tile, machine, constants_);
   }
 
   [[nodiscard]] double tie_cycles() const override { return 0; }

@@ -92,6 +92,23 @@ TEST(PipelinedTile, TallGroupsSpareDram) {
   EXPECT_GE(cheapest_group(product, tile, machine, TileConstants{}), 2);
 }
 
+// Products at half the rate, 50 cycles beside them a slice, 100 a tile: 16 slices of 1,074 and 100.
+TEST(PipelinedTile, GapsTakeOneCostAwayEach) {
+  TileConstants constants = bare_constants();
+  constants.group_math = 0.5;
+  constants.slice = 50;
+  const TiledProduct product = tiled_product(128, 128, 1024, DType::bf16);
+  const auto gaps = pipelined_gaps(product, deep, h200(), constants);
+  ASSERT_EQ(gaps.size(), 5U);
+  EXPECT_NEAR(cycles(128, 128, 1024, deep, constants), 16 * 1074 + 100, 0.1);
+  EXPECT_NEAR(gaps[0].cycles, 16 * 512 + 100, 0.1);
+  EXPECT_NEAR(gaps[1].cycles, 16 * 1074, 0.1);
+  EXPECT_NEAR(gaps[2].cycles, 16 * 1074 + 100, 0.1);
+  EXPECT_NEAR(gaps[3].cycles, 16 * 1074 + 100, 0.1);
+  EXPECT_EQ(gaps[4].name, "all");
+  EXPECT_NEAR(gaps[4].cycles, 16 * 512, 0.1);
+}
+
 double stream_k(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t grid,
                 const TileConstants& constants, const ProductTile& tile = deep) {
   return stream_k_cycles(tiled_product(m, n, k, DType::bf16), tile, grid, h200(), constants);

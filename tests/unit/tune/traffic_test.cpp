@@ -30,13 +30,13 @@ std::string steps_file(const std::string& text) {
 }
 
 /// Three steps: a prompt of 1,024 tokens, then two decodes of it; one more of another stage.
-Traffic three_steps() {
+Traffic three_steps(Objective objective = Objective::cost) {
   return Traffic(steps_file(R"({"duration_s":0.02,"stage":0,"prefill":[[1024,1024]],"decode":[]}
 {"duration_s":0.005,"stage":0,"prefill":[],"decode":[[1025,1]]}
 {"duration_s":0.005,"stage":0,"prefill":[],"decode":[[1026,1]]}
 {"duration_s":0.005,"stage":1,"prefill":[],"decode":[[1026,1]]}
 )"),
-                 "llama-3.1-8b", 1);
+                 "llama-3.1-8b", 1, objective);
 }
 
 double sum(const std::vector<double>& values) {
@@ -54,8 +54,8 @@ std::string refusal(const std::string& steps, const std::string& model, int tp) 
 
 TEST(Traffic, CountsLaunchesForTheNearestShape) {
   const Traffic traffic = three_steps();
-  EXPECT_EQ(traffic.steps(), 3);
-  EXPECT_NEAR(traffic.mean_step_seconds(), 0.01, 1e-12);
+  EXPECT_EQ(traffic.units(), 3);
+  EXPECT_NEAR(traffic.mean_seconds(), 0.01, 1e-12);
   Problem norm = suite_problem("rms_norm"), add_norm = suite_problem("add_rms_norm");
   // 3 x 64 norms; those of one token may be out of every shape's reach, but none is lost.
   const TrafficShare share = traffic.weigh(add_norm);
@@ -94,6 +94,35 @@ TEST(Traffic, BringsItsOwnShapesOfWhatWorksRowByRow) {
   }
 }
 
+// Nobody decodes while the prompt is computed, so it costs but is in nobody's TPOT.
+TEST(Traffic, TpotCountsAStepForEachAnswerThatWaits) {
+  const Traffic traffic = three_steps(Objective::tpot);
+  EXPECT_EQ(traffic.units(), 2);
+  EXPECT_NEAR(traffic.mean_seconds(), 0.005, 1e-12);
+  Problem norm = suite_problem("add_rms_norm");
+  norm.shapes = {{1, 4096}, {1024, 4096}};
+  const TrafficShare share = traffic.weigh(norm);
+  EXPECT_THAT(norm.weights, testing::ElementsAre(128, 0));
+  EXPECT_EQ(share.launches, 3 * 64);  // launches stay launches
+}
+
+// Replica 0 decodes 4, computes a prompt while they wait, decodes 3 of them and the new one's; the
+// prompts of replica 1, before and after all its decodes, keep nobody waiting.
+TEST(Traffic, AnswersWaitForPromptsBetweenTheirTokens) {
+  const auto steps =
+      read_traffic_steps(steps_file(R"({"duration_s":1,"replica":1,"prefill":[[8,8]],"decode":[]}
+{"duration_s":1,"replica":0,"prefill":[],"decode":[[9,4]]}
+{"duration_s":1,"replica":1,"prefill":[],"decode":[[9,1]]}
+{"duration_s":1,"replica":0,"prefill":[[8,8]],"decode":[]}
+{"duration_s":1,"replica":1,"prefill":[[8,8]],"decode":[]}
+{"duration_s":1,"replica":0,"prefill":[],"decode":[[9,3]]}
+)"),
+                         Objective::tpot);
+  std::vector<double> weights;
+  for (const TrafficStep& step : steps) weights.push_back(step.weight);
+  EXPECT_THAT(weights, testing::ElementsAre(0, 4, 1, 3, 0, 3));
+}
+
 TEST(Traffic, LeavesOutWhatTheRunDoesNotLaunch) {
   for (const char* name : {"softmax", "attention", "mixture_of_experts"}) {
     Problem problem = suite_problem(name);
@@ -130,6 +159,7 @@ TEST(Traffic, SaysWhatIsWrong) {
   EXPECT_THAT(refusal(fine, "lama-3.1-8b", 1), HasSubstr("llama-3.1-8b"));
   EXPECT_THAT(refusal(fine, "llama-3.1-8b", 7), HasSubstr("7"));
   EXPECT_EQ(refusal(fine, "llama-3.1-8b", 2), "");
+  EXPECT_THROW((void)read_traffic_steps(steps_file(fine), Objective::tpot), ConfigError);
 }
 
 }  // namespace
