@@ -12,9 +12,10 @@ double ExecutedRuns::Run::error(std::size_t predictor) const {
 }
 
 void ExecutedRuns::add(const ExecutedStep& step, const std::vector<Seconds>& predicted) {
-  auto run = std::ranges::find(runs_, step.run, &Run::name);
+  const std::string of = fmt::format("{} TP{} on {}", step.model, step.layout.tensor, step.gpu);
+  auto run = std::ranges::find_if(
+      runs_, [&](const Run& known) { return known.name == step.run && known.of == of; });
   if (run == runs_.end()) {
-    const std::string of = fmt::format("{} TP{} on {}", step.model, step.layout.tensor, step.gpu);
     run = runs_.insert(runs_.end(),
                        Run{step.run, of, 0, {}, std::vector<Seconds>(predictors_.size())});
   }
