@@ -34,6 +34,8 @@ struct ParallelLayout {
   [[nodiscard]] int groups() const { return data_parallel_attention * prefill_context; }
   [[nodiscard]] int stage_ranks() const { return tensor * groups(); }
   [[nodiscard]] int ranks() const { return stage_ranks() * pipeline; }
+
+  bool operator==(const ParallelLayout&) const = default;
 };
 
 /// The most GPUs that a replica may span: 200 times the widest expert parallelism in use (320), so

@@ -50,6 +50,7 @@ struct KvHandoff {
   Seconds transfer{-1.0};  // from the first byte sent to the last one's arrival
   Seconds exposed{-1.0};   // that part of it in which neither replica could go on
   Bytes bytes;
+  int kept = 0;  // times that it was kept for another replica, as the one it was to go to failed
 
   [[nodiscard]] bool has_happened() const { return transfer >= Seconds(0.0); }
 };

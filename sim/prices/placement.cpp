@@ -1,5 +1,6 @@
 #include "sim/prices/placement.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace foretoken {
@@ -50,14 +51,24 @@ std::vector<ReplicaPlacement> place_replicas(const ClusterSpec& cluster,
 
 std::vector<std::vector<ReplicaPlacement>> place_pools(const std::vector<PoolSpec>& pools) {
   std::map<std::size_t, GpuCursor> cursors;
+  std::map<std::string, GpuCursor> begins;  // by pool
   std::vector<std::vector<ReplicaPlacement>> placements;
   for (const PoolSpec& pool : pools) {
     const Scenario& scenario = pool.scenario;
     const Deployment& deployment = scenario.deployment;
+    const auto shared = begins.find(deployment.shares_gpus_with);
+    if (!deployment.shares_gpus_with.empty() && shared != begins.end()) {
+      GpuCursor again = shared->second;
+      placements.push_back(
+          place(again, deployment.layout, replicas_max(scenario), scenario.deployment_position));
+      std::ranges::reverse(placements.back());
+      continue;
+    }
     GpuCursor& cursor =
         cursors.try_emplace(deployment.node_group, scenario.cluster, deployment.node_group)
             .first->second;
     if (deployment.own_nodes) cursor.finish_node();
+    begins.emplace(pool.name, cursor);
     placements.push_back(
         place(cursor, deployment.layout, replicas_max(scenario), scenario.deployment_position));
     if (deployment.own_nodes) cursor.finish_node();

@@ -22,7 +22,8 @@ std::vector<ReplicaPlacement> place_replicas(const ClusterSpec& cluster,
                                              const SourcePosition& position);
 
 /// For each pool one placement a replica. Pools that stand on the same nodes take them one after
-/// the other. Throws ConfigError at the pool whose groups do not fit.
+/// the other; one that shares another's begins at their end, so that the first replicas of both
+/// have GPUs. Throws ConfigError at the pool whose groups do not fit.
 std::vector<std::vector<ReplicaPlacement>> place_pools(const std::vector<PoolSpec>& pools);
 
 }  // namespace foretoken

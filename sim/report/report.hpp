@@ -224,6 +224,7 @@ struct Report {
     double gpu_hours = 0;        // of replicas that were up
     std::optional<double> cost;  // USD, of these; nullopt = a GPU has no price
     std::int64_t starts = 0, wakes = 0, starts_from_peer = 0;  // in all, and of these
+    std::optional<std::int64_t> role_switches;  // of the starts; nullopt = no pools share GPUs
     std::int64_t failures = 0;
   };
 
@@ -246,11 +247,12 @@ struct Report {
   /// KV caches that went from replicas that prefill to those that decode.
   struct KvTransfers {
     std::int64_t count = 0;
-    std::int64_t local = 0;  // requests whose prompt was computed where they were decoded
-    double bytes = 0;        // of all, those of requests that are not counted too
-    LatencyRow wait_ms;      // from a request's first token until it had blocks to go to
-    LatencyRow transfer_ms;  // first byte sent to last byte arrived
-    LatencyRow exposed_ms;   // of that, what came after prefill and the wait
+    std::int64_t local = 0;            // requests whose prompt was computed where they were decoded
+    std::optional<std::int64_t> kept;  // as decode replicas failed; nullopt = none is
+    double bytes = 0;                  // of all, those of requests that are not counted too
+    LatencyRow wait_ms;                // from a request's first token until it had blocks to go to
+    LatencyRow transfer_ms;            // first byte sent to last byte arrived
+    LatencyRow exposed_ms;             // of that, what came after prefill and the wait
   };
   std::optional<KvTransfers> kv_transfers;
 

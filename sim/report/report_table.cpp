@@ -224,6 +224,8 @@ class ReportText {
     if (fleet.wakes > 0) text += fmt::format(", {} from sleep", grouped(fleet.wakes));
     if (fleet.starts_from_peer > 0)
       text += fmt::format(", {} with a peer's weights", grouped(fleet.starts_from_peer));
+    if (fleet.role_switches.value_or(0) > 0)
+      text += fmt::format(", {} by changing roles", grouped(*fleet.role_switches));
     return text;
   }
 
@@ -293,6 +295,8 @@ class ReportText {
                                       readable(Bytes(each)) + " each"};
     if (transfers.local > 0)
       parts.push_back(grouped(transfers.local) + " prompts computed where they are decoded");
+    if (transfers.kept.value_or(0) > 0)
+      parts.push_back(grouped(*transfers.kept) + " sent again after decode replicas failed");
     result += '\n' + facts("KV transfers", parts);
     result += facts("  taking", {times(transfers.transfer_ms)});
     result += facts("  after prefill", {times(transfers.exposed_ms)});

@@ -189,6 +189,7 @@ void members(Archive& a, Report::Fleet& fleet) {
   a("starts", fleet.starts);
   a("wakes", fleet.wakes);
   a("starts_from_peer", fleet.starts_from_peer);
+  a("role_switches", fleet.role_switches);
   a("failures", fleet.failures);
 }
 
@@ -233,6 +234,7 @@ template <class Archive>
 void members(Archive& a, Report::KvTransfers& transfers) {
   a("count", transfers.count);
   a("local", transfers.local);
+  a("kept", transfers.kept);
   a("bytes", transfers.bytes);
   a("wait_ms", transfers.wait_ms);
   a("transfer_ms", transfers.transfer_ms);

@@ -74,6 +74,25 @@ std::vector<std::vector<KvPath>> DeployedPools::kv_paths(int model) const {
   return paths;
 }
 
+/// Pools that share GPUs have equal weights if model, number format and layout are.
+MemberSettings DeployedPools::settings_of(std::size_t pool) {
+  const Scenario& scenario = specs_[pool].scenario;
+  MemberSettings settings = member_settings(scenario, engines_[pool]->memory());
+  const auto shares = [&](const PoolSpec& one, const PoolSpec& other) {
+    return one.scenario.deployment.shares_gpus_with == other.name;
+  };
+  for (std::size_t other = 0; other < specs_.size(); ++other) {
+    const PoolSpec &one = specs_[std::min(pool, other)], &two = specs_[std::max(pool, other)];
+    if (pool == other || !shares(two, one)) continue;
+    settings.gpus = &shares_;
+    const bool are_equal = one.model == two.model &&
+                           one.scenario.execution.dtype == two.scenario.execution.dtype &&
+                           one.scenario.deployment.layout == two.scenario.deployment.layout;
+    settings.weights = static_cast<int>(are_equal ? std::min(pool, other) : pool);
+  }
+  return settings;
+}
+
 void DeployedPools::start_fleet(int model, PoolRole role, Fleet& fleet, Handoff* handoff,
                                 const Start& start) {
   std::size_t kind = 0;
@@ -88,7 +107,7 @@ void DeployedPools::start_fleet(int model, PoolRole role, Fleet& fleet, Handoff*
                           start.timeline, fleet, start.observer);
     for (std::size_t i = 0; i < engine.replicas().size(); ++i) {
       const auto& replica = engine.replicas()[i];
-      fleet.add(*replica, member_settings(scenario, engine.memory()), first_state(scenario, i));
+      fleet.add(*replica, settings_of(pool), first_state(scenario, i));
       if (handoff != nullptr) handoff->add(*replica, kind);
       if (encoder_ != nullptr) encoder_->add(*replica, scenario.deployment.layout.tensor);
       ++replicas_;
@@ -130,8 +149,8 @@ Pool& DeployedPools::start_serving(int model, const Start& start, RequestListene
     start_fleet(model, PoolRole::both, fleet, nullptr, start);
     return fleet;
   }
-  handoffs_.push_back(
-      std::make_unique<Handoff>(std::move(paths), deployment.handoff, start.platform, client));
+  handoffs_.push_back(std::make_unique<Handoff>(std::move(paths), deployment.handoff,
+                                                scenario_.front_end, start.platform, client));
   Handoff& handoff = *handoffs_.back();
   Fleet& prefill = add_fleet(deployment.prefill_router, "prefill_router", start.platform,
                              handoff.prefill_listener());
@@ -184,12 +203,12 @@ PrefixTotals DeployedPools::prefixes() const {
 
 std::vector<ReplicaGauges> DeployedPools::gauges() const {
   std::vector<ReplicaGauges> all;
-  for (const auto& engine : engines_) {
-    for (const auto& replica : engine->replicas()) {
+  for (std::size_t pool = 0; pool < specs_.size(); ++pool) {
+    for (const auto& replica : engines_[pool]->replicas()) {
       const AttentionRanks& ranks = replica->ranks();
       const double used = static_cast<double>(ranks.blocks_used());
       all.push_back({ranks.running(), ranks.waiting(), used / static_cast<double>(ranks.blocks()),
-                     replica->prefix_totals()});
+                     replica->prefix_totals(), specs_[pool].model});
     }
   }
   return all;

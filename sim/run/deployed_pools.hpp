@@ -58,6 +58,7 @@ class DeployedPools {
   Pool& start_serving(int model, const Start& start, RequestListener& client);
   Fleet& add_fleet(const VariantChoice& router, const std::string& table_name, Platform& platform,
                    RequestListener& client);
+  [[nodiscard]] MemberSettings settings_of(std::size_t pool);
   /// Makes the replicas of the model's pools with this role and adds them to the fleet.
   void start_fleet(int model, PoolRole role, Fleet& fleet, Handoff* handoff, const Start& start);
 
@@ -66,6 +67,7 @@ class DeployedPools {
   std::vector<PoolSpec> specs_;
   std::vector<std::unique_ptr<DeployedEngine>> engines_;  // by pool
   std::uint32_t replicas_ = 0;
+  GpuShares shares_;
   std::vector<std::unique_ptr<Handoff>> handoffs_;
   std::vector<std::unique_ptr<EncodeHandoff>> encoders_;
   EncodeHandoff* encoder_ = nullptr;  // of the model that is started; null: it has none of its own

@@ -39,6 +39,7 @@ MemberSettings member_settings(const Scenario& pool, const MemoryPlan& memory) {
   const Bytes weights = memory.weights * gpus;  // of a node
   const Seconds read = startup.weights_bandwidth ? weights / *startup.weights_bandwidth : Seconds();
   MemberSettings settings{.startup = startup.time + read, .is_scaled = pool.autoscaler.has_value()};
+  settings.role_switch = startup.role_switch;
   if (startup.peer_bandwidth)
     settings.startup_from_peer = startup.time + weights / *startup.peer_bandwidth;
   if (startup.sleep == SleepMode::weights_discarded) settings.wake = startup.wake_time + read;
@@ -68,13 +69,25 @@ FleetControl::FleetControl(const Scenario& scenario, Platform& platform, Timelin
     planned.push_back({failure.at, hits(failure, scenario.cluster, pools), failure.recovers_after});
   }
   if (!planned.empty()) failures_.emplace(platform, std::move(planned));
+  std::vector<std::size_t> scaled;  // pools, by autoscaler
   for (const ControlledPool& pool : pools) {
     const Scenario& spec = pool.spec->scenario;
     if (!spec.autoscaler) continue;
+    scaled.push_back(static_cast<std::size_t>(&pool - pools.data()));
     const std::int64_t sequences_max =
         std::int64_t{spec.engine.sequences_max} * spec.deployment.layout.data_parallel_attention;
     autoscalers_.push_back(std::make_unique<Autoscaler>(*spec.autoscaler, sequences_max, platform,
                                                         *pool.fleet, pool.part, pool.spec->role));
+  }
+  for (std::size_t i = 0; i < scaled.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const PoolSpec &root = *pools[scaled[j]].spec, &pool = *pools[scaled[i]].spec;
+      if (pool.scenario.deployment.shares_gpus_with != root.name) continue;
+      const int gpus = pool.scenario.deployment.layout.ranks();
+      const int root_gpus = root.scenario.deployment.layout.ranks();
+      autoscalers_[i]->share(*autoscalers_[j], gpus, root_gpus);
+      autoscalers_[j]->share(*autoscalers_[i], root_gpus, gpus);
+    }
   }
 }
 

@@ -29,7 +29,9 @@ LinkParties::LinkParties(const Scenario& scenario, const std::vector<PoolSpec>& 
   const bool decodes_local_prompts = scenario.deployment.handoff.local_prefill_max > 0;
   for (std::size_t pool = 0; pool < pools.size(); ++pool) {
     for (const ReplicaPlacement& placement : *placements[pool]) {
-      add_replica(pools[pool].scenario, placement);
+      // Replicas that share GPUs are never up at once.
+      if (pools[pool].scenario.deployment.shares_gpus_with.empty())
+        add_replica(pools[pool].scenario, placement);
       for (const std::vector<GpuId>& stage : placement) {
         if (pools[pool].role == PoolRole::prefill)
           prefill.insert(prefill.end(), stage.begin(), stage.end());
@@ -85,6 +87,7 @@ void LinkParties::add_handovers(const std::vector<GpuId>& from, const std::vecto
     for (const GpuId end : ends) {
       bool leaves = false;
       for (const GpuId other : others) {
+        if (other == end) continue;  // shared: never up in both roles
         const std::array pair = {end, other};
         const bool is_inside = are_on_one_node(scenario_.cluster, pair);
         if (!is_inside && std::exchange(leaves, true)) continue;

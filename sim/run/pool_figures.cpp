@@ -40,6 +40,7 @@ std::optional<Report::Fleet> fleet_of(const SimulatedRun& outcome, std::size_t p
   fleet.starts = usage->starts;
   fleet.wakes = usage->wakes;
   fleet.starts_from_peer = usage->starts_from_peer;
+  if (shares_gpus(outcome.pools.specs())) fleet.role_switches = usage->role_switches;
   fleet.failures = usage->failures;
   return fleet;
 }
@@ -112,6 +113,8 @@ void add_fleet(const SimulatedRun& outcome, Report& report) {
     report.fleet->starts += part->starts;
     report.fleet->wakes += part->wakes;
     report.fleet->starts_from_peer += part->starts_from_peer;
+    if (part->role_switches)
+      report.fleet->role_switches = report.fleet->role_switches.value_or(0) + *part->role_switches;
     report.fleet->failures += part->failures;
   }
 }

@@ -12,6 +12,7 @@ struct ReplicaGauges {
   std::int64_t running = 0, waiting = 0;  // requests
   double kv_used = 0;                     // share of its KV blocks
   PrefixTotals prefixes;                  // since the run began
+  int model = 0;                          // that it serves: Request::model
 };
 
 }  // namespace foretoken

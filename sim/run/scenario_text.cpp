@@ -67,8 +67,10 @@ std::string run_title(const Scenario& scenario) {
     const std::string its_model = has_models ? fmt::format(" ({} {})", pool.scenario.model.title,
                                                            formats_text(pool.scenario.execution))
                                              : "";
-    pools += fmt::format("{} {}{} on {}{}", pools.empty() ? "" : ";", pool.name, its_model,
-                         counted(gpus_of(pool.scenario), "GPU"), layout_text(pool.scenario));
+    const bool shares = !pool.scenario.deployment.shares_gpus_with.empty();
+    pools += fmt::format("{} {}{} on {}{}{}", pools.empty() ? "" : ";", pool.name, its_model,
+                         shares ? "the same " : "", counted(gpus_of(pool.scenario), "GPU"),
+                         layout_text(pool.scenario));
   }
   return fmt::format("{} {}:{}", model, scenario.cluster.name, pools);
 }

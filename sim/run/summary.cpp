@@ -178,9 +178,11 @@ void add_prices(const SimulatedRun& outcome, Report& report) {
       report.origins.push_back({std::string(EnumNames<Origin>::names[i]), launches});
     }
   }
+  int gpus = 0;  // those that pools share counted for each
+  for (const PoolSpec& pool : outcome.pools.specs()) gpus += gpus_of(pool.scenario);
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
     report.gpu_busy +=
-        busy_share(outcome, pool) * gpus_of(outcome.pools.specs()[pool].scenario) / report.gpus;
+        busy_share(outcome, pool) * gpus_of(outcome.pools.specs()[pool].scenario) / gpus;
   }
 }
 
@@ -218,9 +220,11 @@ void add_handoffs(const Scenario& scenario, const Timeline& timeline, Report& re
   if (!hands_over(scenario)) return;
   Report::KvTransfers& transfers = report.kv_transfers.emplace(Report::KvTransfers{});
   std::vector<double> wait, transfer, exposed;
+  if (scenario.deployment.handoff.retry == HandoffRetry::failed_side) transfers.kept = 0;
   for (const RequestRecord& record : timeline.requests()) {
     const KvHandoff& handoff = record.handoff;
     transfers.bytes += handoff.bytes.value();
+    if (transfers.kept) *transfers.kept += handoff.kept;
     const std::int64_t local_max = scenario.deployment.handoff.local_prefill_max;
     if (record.output_asked > 1 && record.prompt_tokens <= local_max && timeline.is_counted(record))
       ++transfers.local;
@@ -259,8 +263,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   report.scenario = scenario_seen_from_here(scenario);
   report.seed = scenario.run.seed;
   report.warmup_s = scenario.run.warmup.value();
-  report.gpus = 0;
-  for (const PoolSpec& pool : outcome.pools.specs()) report.gpus += gpus_of(pool.scenario);
+  report.gpus = gpus_of_all(outcome.pools.specs());
   report.requests.skipped_lines = outcome.skipped_lines;
   report.kv.preemptions = preemptions_of(outcome.timeline);
   add_request_figures(scenario, outcome.timeline, outcome.timeline.requests(), report);

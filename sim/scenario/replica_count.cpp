@@ -28,6 +28,7 @@ bool fit(const Scenario& scenario, const Scenario& pool) {
   GpuCursor cursor(pool.cluster, pool.deployment.node_group);
   return std::ranges::all_of(scenario.pools, [&](const PoolSpec& other) {
     return other.scenario.deployment.node_group != pool.deployment.node_group ||
+           !other.scenario.deployment.shares_gpus_with.empty() ||
            take_replicas(cursor, other.scenario);
   });
 }

@@ -64,6 +64,7 @@ void check_pools_fit(const Scenario& scenario, Diagnostics& diagnostics) {
     for (std::size_t j = 0; j <= i; ++j) {
       const Scenario& other = scenario.pools[j].scenario;
       if (other.deployment.node_group != pool.deployment.node_group) continue;
+      if (!other.deployment.shares_gpus_with.empty()) continue;
       const std::int64_t gpus = gpus_wanted(other);
       needed += gpus;
       needs += fmt::format("{}{} {}", needs.empty() ? "" : ", ", scenario.pools[j].name, gpus);
@@ -191,6 +192,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   (void)file.find_table("plan");  // what `foretoken plan` may choose from; a run does not ask
   file.finish();
   if (pools != nullptr) read_pool_tables(*pools, engine, options, scenario, diagnostics);
+  if (diagnostics.empty()) keep_only_model(scenario, diagnostics);
   if (diagnostics.empty()) fill_replicas(scenario, diagnostics);
   if (diagnostics.empty()) {
     for (const PoolSpec& pool : pools_of(scenario)) {
@@ -205,6 +207,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
     check_failures(scenario, diagnostics);
     check_front_end(scenario, diagnostics);
     check_models(scenario, diagnostics);
+    check_shared_gpus(scenario, diagnostics);
     if (diagnostics.empty()) check_pools_fit(scenario, diagnostics);
   }
   diagnostics.throw_if_any();

@@ -57,6 +57,8 @@ struct Deployment {
   VariantChoice router{"round_robin"};
   std::size_t node_group = 0;  // of the cluster whose nodes these replicas stand on
   bool own_nodes = false;      // which hold no other pool's replicas
+  /// Of the pool whose GPUs these replicas may have when it leaves them; "" = they have their own.
+  std::string shares_gpus_with;
 
   // Where some pools only compute prompts.
   VariantChoice prefill_router{"round_robin"}, decode_router{"round_robin"};
@@ -116,6 +118,7 @@ struct EnumNames<IntervalSource> {
 
 struct RunSettings {
   std::uint64_t seed = 1;
+  std::string only_model;  // requests for it and the pools that serve it; "" = all
   IntervalSource intervals = IntervalSource::automatic;
   Seconds warmup;                  // requests that arrive before are served but not counted
   std::optional<Seconds> horizon;  // the run is cut here; nullopt = until the last request ends
@@ -184,6 +187,11 @@ std::vector<LinkIndex> links_of(const LinkFailure& failure, const Wiring& wiring
 /// Node, and number in it, of a network card counted over the cluster; the node is beyond the last
 /// if there is no such card.
 std::pair<int, int> place_of_nic(const ClusterSpec& cluster, int nic);
+
+/// Whether some pool's replicas stand on another one's GPUs.
+bool shares_gpus(const std::vector<PoolSpec>& pools);
+/// GPUs of all pools' replicas, those that two share once.
+int gpus_of_all(const std::vector<PoolSpec>& pools);
 
 /// The models that pools serve, each once, by the names that the scenario gives them.
 std::vector<std::string> served_models(const Scenario& scenario);

@@ -56,6 +56,9 @@ void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics);
 void check_failures(const Scenario& scenario, Diagnostics& diagnostics);
 /// And gives pools the numbers of their models.
 void check_models(Scenario& scenario, Diagnostics& diagnostics);
+/// Leaves out what run.only_model does not name, before anything is counted.
+void keep_only_model(Scenario& scenario, Diagnostics& diagnostics);
+void check_shared_gpus(const Scenario& scenario, Diagnostics& diagnostics);
 void check_front_end(const Scenario& scenario, Diagnostics& diagnostics);
 /// Those of links among them.
 const Keys<LinkFailure>& link_failure_keys();

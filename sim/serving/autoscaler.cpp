@@ -18,7 +18,15 @@ Autoscaler::Autoscaler(const AutoscalerSettings& settings, std::int64_t sequence
       fleet_(fleet),
       part_(part),
       role_(role),
-      policy_(make_scaling_policy(settings)) {}
+      policy_(make_scaling_policy(settings)),
+      most_(settings.max) {}
+
+void Autoscaler::share(const Autoscaler& other, int gpus, int others_gpus) {
+  other_ = &other;
+  gpus_ = gpus;
+  others_gpus_ = others_gpus;
+  most_ = (settings_.max * gpus - other.settings_.min * others_gpus) / gpus;
+}
 
 void Autoscaler::arm() {
   arm(look);
@@ -92,8 +100,16 @@ void Autoscaler::on_event(std::uint64_t tag) {
 }
 
 void Autoscaler::follow(int wanted, int current) {
+  wanted = std::min(wanted, most_);
   if (wanted > current) grow(wanted - current);
-  if (wanted < current) shrink(current - wanted);
+  lacking_ = std::max(0, wanted - count(ReplicaState::serving) - count(ReplicaState::starting));
+  const int spare = current - wanted;
+  if (spare > 0) shrink(other_ == nullptr ? spare : std::min(spare, asked_for()));
+}
+
+int Autoscaler::asked_for() const {
+  const int gpus = other_->lacking_ * others_gpus_;
+  return std::max(0, (gpus + gpus_ - 1) / gpus_ - count(ReplicaState::draining));
 }
 
 /// Draining replicas first, since their weights are loaded; then by number.
@@ -101,6 +117,7 @@ void Autoscaler::grow(int replicas) {
   for (const ReplicaState from : {ReplicaState::draining, ReplicaState::stopped}) {
     for (std::size_t i = part_.first; i < end() && replicas > 0; ++i) {
       if (fleet_.state(i) != from) continue;
+      if (from == ReplicaState::stopped && !fleet_.finds_gpus(i)) continue;
       fleet_.start(i);
       changed_ = platform_.now();
       --replicas;
@@ -108,12 +125,14 @@ void Autoscaler::grow(int replicas) {
   }
 }
 
-/// Those that start first, then those with the fewest requests, the highest number among equals.
+/// Those that start first, then those with the fewest requests, the highest number among equals. On
+/// shared GPUs the highest number: there the other pool's begin.
 void Autoscaler::shrink(int replicas) {
   for (; replicas > 0; --replicas) {
     std::optional<std::size_t> chosen;
     const auto loss = [&](std::size_t i) {
-      return fleet_.state(i) == ReplicaState::starting ? -1 : fleet_.outstanding(i);
+      if (other_ != nullptr) return std::int64_t{0};
+      return fleet_.state(i) == ReplicaState::starting ? std::int64_t{-1} : fleet_.outstanding(i);
     };
     for (std::size_t i = part_.first; i < end(); ++i) {
       const ReplicaState state = fleet_.state(i);

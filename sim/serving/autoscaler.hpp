@@ -2,6 +2,7 @@
 // `interval` a policy (scaling_policy.hpp) is told of the load and says how many there should be.
 // Scaling down drains: what a replica has it finishes, KV caches that it is to send included.
 // Scaling up takes the replica's start-up time, except for those that still drain.
+// Where two pools share GPUs, a replica only leaves its own for one that the other pool lacks.
 #pragma once
 
 #include "sim/serving/fleet.hpp"
@@ -16,6 +17,9 @@ class Autoscaler final : public EventHandler {
   /// least `max` replicas.
   Autoscaler(const AutoscalerSettings& settings, std::int64_t sequences_max, Platform& platform,
              Fleet& fleet, FleetPart part, PoolRole role = PoolRole::both);
+  /// `other` scales the pool that has the same GPUs, whose replicas take so many where this one's
+  /// take `gpus`. What the other's least replicas take is left to it.
+  void share(const Autoscaler& other, int gpus, int others_gpus);
   /// Arms the first look, one interval after the beginning.
   void arm();
 
@@ -34,6 +38,8 @@ class Autoscaler final : public EventHandler {
   void arm(std::uint64_t tag);
   void grow(int replicas);
   void shrink(int replicas);
+  /// Replicas that have to leave their GPUs for the other pool, those that do so already left out.
+  [[nodiscard]] int asked_for() const;
 
   AutoscalerSettings settings_;
   std::int64_t sequences_max_;
@@ -44,6 +50,10 @@ class Autoscaler final : public EventHandler {
   std::unique_ptr<ScalingPolicy> policy_;
   double tokens_before_ = 0.0;  // at the last look
   Seconds changed_{-1e30};      // when it last scaled; long ago at first
+  int lacking_ = 0;             // replicas that were wanted and found no GPUs at the last look
+  const Autoscaler* other_ = nullptr;  // null: the GPUs are its own
+  int gpus_ = 1, others_gpus_ = 1;
+  int most_;  // replicas
 };
 
 }  // namespace foretoken

@@ -36,6 +36,7 @@ void Fleet::add(Replica& replica, MemberSettings settings, ReplicaState state) {
   member.seen.id = replica.id();
   if (cache_events_) replica.tell(&cache_events_->of(replica.id()));
   member.can_wake = state == ReplicaState::serving && settings.wake.has_value();
+  if (settings.gpus != nullptr && is_up(member)) settings.gpus->take(replica);
   if (state == ReplicaState::starting) begin_start(member);
 }
 
@@ -139,6 +140,8 @@ std::span<const Fleet::Member> Fleet::members_of(FleetPart part) const {
 void Fleet::set_state(Member& member, ReplicaState state) {
   Counted* const counted = counting(member);
   if (counted != nullptr) count_until_now(*counted);
+  const bool was_up = is_up(member);
+  pass_gpus(member, state);
   if (state == ReplicaState::stopped || state == ReplicaState::failed) {
     if (cache_events_) cache_events_->forget(member.replica->id());
     router_->forget(member.replica->id());
@@ -153,7 +156,9 @@ void Fleet::set_state(Member& member, ReplicaState state) {
   usage.up_max = std::max(usage.up_max, static_cast<int>(up));
   usage.changes.push_back({platform_.now(), static_cast<int>(up)});
   usage.starts += state == ReplicaState::starting ? 1 : 0;
-  usage.failures += state == ReplicaState::failed ? 1 : 0;
+  // On GPUs that two share one of them was not there to fail.
+  const bool counts = was_up || member.settings.gpus == nullptr;
+  usage.failures += state == ReplicaState::failed && counts ? 1 : 0;
 }
 
 Seconds Fleet::start_time(const Member& member) {
@@ -162,6 +167,11 @@ Seconds Fleet::start_time(const Member& member) {
   const Counted* const counted = counting(member);
   FleetUsage& usage = counted == nullptr ? uncounted : *counted->usage;
   const Seconds alone = member.can_wake ? *settings.wake : settings.startup;
+  if (settings.gpus != nullptr && settings.role_switch && *settings.role_switch < alone &&
+      settings.gpus->hold(settings.weights, *member.replica)) {
+    ++usage.role_switches;
+    return *settings.role_switch;
+  }
   if (settings.startup_from_peer && *settings.startup_from_peer < alone && is_any_serving()) {
     ++usage.starts_from_peer;
     return *settings.startup_from_peer;
@@ -184,7 +194,7 @@ void Fleet::start(std::size_t replica) {
     set_state(member, ReplicaState::serving);
     return arm_release();
   }
-  if (member.state == ReplicaState::stopped) begin_start(member);
+  if (member.state == ReplicaState::stopped && finds_gpus(member)) begin_start(member);
 }
 
 void Fleet::stop(std::size_t replica) {
@@ -214,7 +224,7 @@ void Fleet::repair(std::size_t replica) {
   Member& member = members_[replica];
   FORETOKEN_CHECK(member.failures > 0, "replica {} is repaired but has not failed", replica);
   if (--member.failures > 0) return;
-  if (member.starts_after_repair) return begin_start(member);
+  if (member.starts_after_repair && finds_gpus(member)) return begin_start(member);
   set_state(member, ReplicaState::stopped);
 }
 

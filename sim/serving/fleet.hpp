@@ -11,6 +11,7 @@
 #include "sim/serving/cache_events.hpp"
 #include "sim/serving/fleet_usage.hpp"
 #include "sim/serving/gateway_queue.hpp"
+#include "sim/serving/gpu_shares.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/replica.hpp"
 #include "sim/serving/router.hpp"
@@ -31,6 +32,10 @@ struct MemberSettings {
   std::optional<Seconds> startup_from_peer = {};  // the same with weights of one that serves
   std::optional<Seconds> wake = {};  // the same of one that served before and was stopped
   bool is_scaled = false;            // when it is stopped it may be started
+  /// Of GPUs that another pool's replicas stand on too; null: they are its own. Outlives the fleet.
+  GpuShares* gpus = nullptr;
+  int weights = 0;                          // which it loads: GpuShares::hold()
+  std::optional<Seconds> role_switch = {};  // startup where these are in place
 };
 
 class Fleet final : public Pool, public RequestListener, public EventHandler {
@@ -47,8 +52,11 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   void cancel(RequestId id, RequestStatus status) override;
   void abandon() override;
 
-  /// A stopped replica starts, a draining one takes requests again. No effect on others.
+  /// A stopped replica starts, a draining one takes requests again. No effect on others, nor where
+  /// another pool's replica has its GPUs.
   void start(std::size_t replica);
+  /// Whether start() would have an effect on a stopped replica.
+  [[nodiscard]] bool finds_gpus(std::size_t replica) const { return finds_gpus(members_[replica]); }
   /// A serving replica drains, a starting one stops. No effect on others.
   void stop(std::size_t replica);
   /// Whatever it was, it is gone with all it held, until as many repairs follow. Requests in it are
@@ -103,6 +111,11 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   [[nodiscard]] static bool is_up(const Member& member) {
     return member.state != ReplicaState::stopped && member.state != ReplicaState::failed;
   }
+  [[nodiscard]] static bool finds_gpus(const Member& member) {
+    return member.settings.gpus == nullptr || member.settings.gpus->are_free(*member.replica);
+  }
+  /// Takes shared GPUs, or leaves them.
+  static void pass_gpus(const Member& member, ReplicaState next);
   [[nodiscard]] Member& member_of(ReplicaId id);
   [[nodiscard]] std::size_t index_of(const Member& member) const {
     return static_cast<std::size_t>(&member - members_.data());

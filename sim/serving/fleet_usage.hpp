@@ -22,6 +22,7 @@ struct FleetUsage {
   Seconds up, serving;
   /// Starts in all, those out of sleep, and those with weights of another replica.
   std::int64_t starts = 0, wakes = 0, starts_from_peer = 0;
+  std::int64_t role_switches = 0;  // in place of another pool's replica
   std::int64_t failures = 0;
   int up_max = 0;
   std::vector<Change> changes;  // the first is where counting began

@@ -4,11 +4,19 @@
 #include <utility>
 
 namespace foretoken {
+namespace {
+
+/// Tags with this bit are of a request and say how often it was kept; others are parts.
+constexpr std::uint64_t retry_tag = std::uint64_t{1} << 63;
+
+}  // namespace
 
 Handoff::Handoff(std::vector<std::vector<KvPath>> paths, const HandoffSettings& settings,
-                 Platform& platform, RequestListener& client)
+                 const FrontEndSettings& attempts, Platform& platform, RequestListener& client)
     : paths_(std::move(paths)),
-      local_prefill_max_(settings.local_prefill_max),
+      settings_(settings),
+      attempts_max_(attempts.attempts_max),
+      retry_delay_(attempts.retry_delay),
       platform_(platform),
       client_(client) {}
 
@@ -60,7 +68,8 @@ void Handoff::submit(const Request& request, const RequestRecord& record) {
   open->second.request = request;
   open->second.record = record;
   open->second.serial = ++serials_;
-  if (request.prompt_tokens <= local_prefill_max_) {
+  open->second.kept = record.handoff.kept;
+  if (request.prompt_tokens <= settings_.local_prefill_max) {
     open->second.is_local = open->second.has_arrived = true;
     return ask_decode(open->second);
   }
@@ -79,7 +88,8 @@ void Handoff::start_source(Open& open, ReplicaId replica, std::size_t attention_
 }
 
 void Handoff::ask_decode(Open& open) {
-  if (open.is_decoding) return;
+  open.wants_decode = true;
+  if (open.is_decoding || open.is_delayed) return;
   open.is_decoding = true;
   decode_->submit(open.request, open.record);
 }
@@ -116,15 +126,20 @@ void Handoff::on_piece_computed(const PromptPiece& piece) {
   if (open->is_reserved) send_ready(*open);
 }
 
-void Handoff::on_displaced(RequestId request) {
-  Open& open = *find(request);
+void Handoff::forget_target(Open& open) {
   open.serial = ++serials_;  // what is on its way is for nothing
   open.transfers_open = 0;
   open.tails.clear();
-  std::ranges::fill(open.ready, 0);
   std::ranges::fill(open.sent, 0);
   open.found = 0;
   open.is_reserved = false;
+}
+
+void Handoff::on_displaced(RequestId request) {
+  Open& open = *find(request);
+  forget_target(open);
+  std::ranges::fill(open.ready, 0);
+  open.wants_decode = false;
   if (std::exchange(open.is_decoding, false)) decode_->cancel(request, RequestStatus::cancelled);
 }
 
@@ -223,6 +238,9 @@ std::uint32_t Handoff::add_part(Open& open, Part part) {
 }
 
 void Handoff::on_event(std::uint64_t tag) {
+  if ((tag & retry_tag) != 0) {
+    return ask_again({static_cast<std::uint32_t>(tag)}, static_cast<int>((tag & ~retry_tag) >> 32));
+  }
   const auto number = static_cast<std::uint32_t>(tag);
   Part part = parts_[number];
   free_parts_.push_back(number);
@@ -252,6 +270,7 @@ void Handoff::finish_if_arrived(Open& open) {
   handoff.transfer = now - open.first_sent_at;
   handoff.exposed = now - std::max(open.reserved_at, open.prefilled_at);
   handoff.bytes += open.bytes;
+  handoff.kept = open.kept;
   open.has_arrived = true;
   open.is_prefilling = false;
   const RequestId id = open.request.id;
@@ -284,6 +303,7 @@ void Handoff::on_ended(Side side, const RequestRecord& record) {
     ended.status = record.status;
     ended.reason = record.reason;
   }
+  ended.handoff.kept = open->kept;
   withdraw(*open, record.status);
   open_.erase(record.id.value);
   client_.on_request_ended(ended);
@@ -294,11 +314,32 @@ void Handoff::on_lost(Side side, const RequestRecord& record) {
   if (open == nullptr) return;
   bool& has_it = side == Side::prefill ? open->is_prefilling : open->is_decoding;
   if (!std::exchange(has_it, false)) return;
+  if (side == Side::decode && keep_prompt(*open)) return;
   const bool knows_less = side == Side::decode && !open->has_arrived && open->is_prefilled;
-  const RequestRecord lost = knows_less ? open->record : record;
+  RequestRecord lost = knows_less ? open->record : record;
+  lost.handoff.kept = open->kept;
   withdraw(*open, RequestStatus::failed);
   open_.erase(record.id.value);
   client_.on_request_lost(lost);
+}
+
+bool Handoff::keep_prompt(Open& open) {
+  const bool is_there = open.is_prefilling && !open.has_arrived;
+  if (settings_.retry != HandoffRetry::failed_side || !is_there) return false;
+  if (open.record.attempts + open.kept >= attempts_max_) return false;
+  ++open.kept;
+  forget_target(open);
+  open.first_sent_at = Seconds(-1.0);
+  open.is_delayed = true;
+  platform_.at(platform_.now() + retry_delay_, *this,
+               retry_tag | static_cast<std::uint64_t>(open.kept) << 32 | open.request.id.value);
+  return true;
+}
+
+void Handoff::ask_again(RequestId id, int kept) {
+  Open* open = find(id);
+  if (open == nullptr || open->kept != kept || !std::exchange(open->is_delayed, false)) return;
+  if (open->wants_decode) ask_decode(*open);
 }
 
 void Handoff::cancel(RequestId id, RequestStatus status) {

@@ -16,6 +16,9 @@
 //
 // Short prompts may skip all this: the decode replica computes them itself.
 //
+// A failure of either side loses the request, whose next attempt is whole; with retry =
+// failed_side a decode replica that fails before the KV cache has come only costs its own part.
+//
 // A sequence that a decode replica preempts is recomputed there. What it leaves out: the control
 // messages between the two, and transfers in blocks (tokens are sent, not blocks rounded up).
 #pragma once
@@ -25,6 +28,7 @@
 
 #include "sim/serving/fleet.hpp"
 #include "sim/serving/kv_shards.hpp"
+#include "sim/serving/settings/front_end_settings.hpp"
 #include "sim/serving/settings/handoff_settings.hpp"
 
 namespace foretoken {
@@ -38,10 +42,10 @@ struct KvPath {
 
 class Handoff final : public Pool, public KvPort, public EventHandler {
  public:
-  /// `paths` by kind of the prefill replica, then of the decode replica. References must outlive
-  /// the handoff.
+  /// `paths` by kind of the prefill replica, then of the decode replica; of `attempts` how many
+  /// there are and after what delay. References must outlive the handoff.
   Handoff(std::vector<std::vector<KvPath>> paths, const HandoffSettings& settings,
-          Platform& platform, RequestListener& client);
+          const FrontEndSettings& attempts, Platform& platform, RequestListener& client);
 
   /// Whom the fleets tell of their requests.
   [[nodiscard]] RequestListener& prefill_listener() { return prefill_listener_; }
@@ -99,6 +103,9 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
     std::uint32_t serial = 0;  // of attempts, so that an earlier one's transfers mean nothing
     bool is_local = false;     // the decode fleet computes the prompt, too
     bool is_prefilling = false, is_decoding = false;  // a fleet has it
+    int kept = 0;               // decode replicas that failed while the prompt stayed
+    bool is_delayed = false;    // the decode fleet is asked again later,
+    bool wants_decode = false;  // if it still has to be then
     bool is_prefilled = false, has_arrived = false;
     ReplicaId from, to;
     std::size_t from_rank = 0, to_rank = 0;  // attention ranks
@@ -131,6 +138,11 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
   [[nodiscard]] GpuId gpu_of(ReplicaId replica, int stage, std::size_t attention_rank, int rank,
                              int tensor) const;
 
+  /// Whatever was to go to a decode replica has nowhere to go.
+  void forget_target(Open& open);
+  /// Whether the request goes on with the decode side lost.
+  bool keep_prompt(Open& open);
+  void ask_again(RequestId id, int kept);
   void start_source(Open& open, ReplicaId replica, std::size_t attention_rank);
   void ask_decode(Open& open);
   void send_ready(Open& open);
@@ -142,7 +154,9 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
   void withdraw(Open& open, RequestStatus status);
 
   std::vector<std::vector<KvPath>> paths_;
-  std::int64_t local_prefill_max_;
+  HandoffSettings settings_;
+  int attempts_max_;
+  Seconds retry_delay_;
   Platform& platform_;
   RequestListener& client_;
   SideListener prefill_listener_{*this, Side::prefill}, decode_listener_{*this, Side::decode};

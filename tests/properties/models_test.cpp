@@ -108,5 +108,21 @@ TEST(ModelsProperties, OneModelIsAsFastAsAlone) {
   EXPECT_NEAR(*large, alone(large_pools, 1).value_or(-1), 1e-6 * *large);
 }
 
+// Which a plan of each model by itself goes by.
+TEST(ModelsProperties, OnlyOneModelIsItsPartOfTheWhole) {
+  for (const std::string model : {"llama-3.1-8b", "qwen3-0.6b"}) {
+    const auto part = in_child([&] { return latencies(run(both_models()), model); });
+    const auto alone = in_child([&] {
+      const Scenario only = scenario_from(both_models(), {"run.only_model=" + model});
+      const Report report = run_scenario(only, Catalogs());
+      FORETOKEN_CHECK(report.requests.completed == report.requests.arrived, "all are served");
+      FORETOKEN_CHECK(report.rows.back().id + 1 == report.rows.size(), "ids count what is left");
+      return latencies(report, "");
+    });
+    ASSERT_TRUE(part && alone) << model;
+    EXPECT_NEAR(*alone, *part, 1e-6 * *part) << model;
+  }
+}
+
 }  // namespace
 }  // namespace foretoken::models_test

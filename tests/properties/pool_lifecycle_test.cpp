@@ -100,11 +100,12 @@ is_cold = {}
 )",
       nodes,
       hands_over ? fmt::format("kv_transfer = \"{}\"\nfirst_token = \"{}\"\nprefill_router = "
-                               "\"{}\"\ndecode_router = \"{}\"",
+                               "\"{}\"\ndecode_router = \"{}\"\nretry = \"{}\"",
                                pick.one_of({"after_prefill", "layer_wise"}),
                                pick.one_of({"prefill", "decode"}),
                                pick.one_of({"round_robin", "prefix_affinity", "scored", "sticky"}),
-                               pick.one_of({"least_outstanding", "kv_load", "power_of_two"}))
+                               pick.one_of({"least_outstanding", "kv_load", "power_of_two"}),
+                               pick.one_of({"whole", "failed_side"}))
                  : "router = \"least_outstanding\"",
       pick.one_of({200, 1024}), pick.one_of({4, 32}), 1 + pick.below(4), pick.below(2) * 50,
       pick.chance(60) ? "" : random_gateway(pick), pick.below(3) * 200,

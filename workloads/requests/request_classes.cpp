@@ -108,6 +108,13 @@ bool RequestClasses::are_priorities() const {
          });
 }
 
+double RequestClasses::share_of_model(int model) const {
+  if (models_.empty()) return model == 0 ? 1.0 : 0.0;
+  double sum = 0.0;
+  for (const RequestClass& one : classes_) sum += one.model_number == model ? one.share : 0.0;
+  return sum / share_sum_;
+}
+
 const RequestClass& RequestClasses::sample(RandomStream& random) const {
   if (classes_.empty()) return any_;
   double left = uniform(random) * share_sum_;

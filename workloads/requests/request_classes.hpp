@@ -45,6 +45,8 @@ class RequestClasses {
   [[nodiscard]] const std::vector<Tenant>& tenants() const { return tenants_; }
   /// Likewise each model.
   [[nodiscard]] const std::vector<std::string>& models() const { return models_; }
+  /// Part of the requests that ask for models()[model].
+  [[nodiscard]] double share_of_model(int model) const;
   /// The class of the next request. Draws one number; none without classes.
   [[nodiscard]] const RequestClass& sample(RandomStream& random) const;
   /// Sets the key if there are classes.

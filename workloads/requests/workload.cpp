@@ -119,6 +119,8 @@ class TrafficWorkload final : public Workload {
 
   std::vector<std::string> models() const override { return traffic_.classes.models(); }
 
+  double share_of_model(int model) const override { return traffic_.classes.share_of_model(model); }
+
   std::vector<Tenant> tenants() const override { return traffic_.classes.tenants(); }
 
   Value resolved() const override {

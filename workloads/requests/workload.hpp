@@ -30,6 +30,10 @@ class Workload {
   [[nodiscard]] virtual std::vector<Tenant> tenants() const { return {}; }
   /// Which models they ask for, by Request::model; empty = the only one.
   [[nodiscard]] virtual std::vector<std::string> models() const { return {}; }
+  /// Its part of the requests that its limits count; below 1 where some are left out.
+  [[nodiscard]] virtual double share() const { return 1.0; }
+  /// Of the requests, the part that asks for models()[model].
+  [[nodiscard]] virtual double share_of_model(int model) const { return model == 0 ? 1.0 : 0.0; }
   /// Adapters that its requests ask for; 0 = all want the base model.
   [[nodiscard]] virtual std::int64_t adapters() const { return 0; }
   /// Whether requests have images.

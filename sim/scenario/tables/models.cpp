@@ -4,6 +4,7 @@
 
 #include "sim/base/nearest_name.hpp"
 #include "sim/scenario/tables.hpp"
+#include "workloads/requests/one_model.hpp"
 
 namespace foretoken {
 namespace {
@@ -26,6 +27,44 @@ std::vector<std::string> served_models(const Scenario& scenario) {
     if (std::ranges::find(models, name) == models.end()) models.push_back(name);
   }
   return models;
+}
+
+void keep_only_model(Scenario& scenario, Diagnostics& diagnostics) {
+  const std::string& name = scenario.run.only_model;
+  if (name.empty()) return;
+  const std::vector<std::string> served = served_models(scenario);
+  const std::vector<std::string> asked = scenario.workload->models();
+  std::vector<PoolSpec> kept;
+  for (const PoolSpec& pool : pools_of(scenario))
+    if (is_called(pool.scenario, name)) kept.push_back(pool);
+  if (kept.empty()) {
+    diagnostics.add(scenario.model_position,
+                    "run.only_model: nobody serves it: " +
+                        unknown_name_message("model", name, known_models(served)));
+    return;
+  }
+  const Scenario& first = kept.front().scenario;
+  const auto number =
+      std::ranges::find_if(asked, [&](const std::string& one) { return is_called(first, one); });
+  if (number == asked.end()) {
+    if (asked.empty() && served.size() < 2) return;  // all requests ask for it
+    diagnostics.add(scenario.model_position,
+                    fmt::format("run.only_model: no request asks for {}; give [[workload.classes]] "
+                                "a class that does",
+                                name));
+    return;
+  }
+  scenario.workload = requests_for(scenario.workload, static_cast<int>(number - asked.begin()));
+  for (PoolSpec& pool : kept) pool.scenario.workload = scenario.workload;
+  if (scenario.pools.empty()) return;
+  scenario.model_name = first.model_name;
+  scenario.model = first.model;
+  scenario.execution = first.execution;
+  scenario.pools = std::move(kept);
+  std::erase_if(scenario.failures, [&](const Failure& failure) {
+    return failure.part == FailingPart::replica &&
+           std::ranges::find(scenario.pools, failure.pool, &PoolSpec::name) == scenario.pools.end();
+  });
 }
 
 void check_models(Scenario& scenario, Diagnostics& diagnostics) {

@@ -32,6 +32,12 @@ const Keys<PoolSpec>& pool_keys() {
        [](auto& pool) -> decltype(auto) { return (pool.scenario.deployment.own_nodes); },
        {.quiet = true},
        "Whether the pool's nodes hold no replicas of other pools."},
+      {"shares_gpus_with",
+       [](auto& pool) -> decltype(auto) { return (pool.scenario.deployment.shares_gpus_with); },
+       {.fallback = "not set", .allowed = "a pool above this one", .quiet = true},
+       "Pool whose GPUs these replicas may have too: where one pool's autoscaler wants replicas "
+       "that find no GPUs and the other's has more than it wants, these drain and leave theirs. "
+       "Prefill and decode so change their ratio, and models take turns, within the same GPUs."},
   };
   return keys;
 }

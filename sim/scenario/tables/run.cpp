@@ -11,6 +11,11 @@ const Keys<RunSettings>& run_keys() {
        {},
        "Seed of every random stream: arrivals, lengths, acceptance. The same seed gives the same "
        "run, bit by bit; other seeds show how much is chance."},
+      {"only_model",
+       &S::only_model,
+       {.fallback = "not set (all models)", .quiet = true},
+       "Of several models the one whose pools and requests are run; the other pools are left out, "
+       "and their requests with them."},
       {"intervals",
        &S::intervals,
        {},

@@ -28,6 +28,14 @@ const Keys<StartupSettings>& startup_keys() {
        "one "
        "and that is sooner (SGLang's remote instance loader, Dynamo's ModelExpress). Its requests "
        "are not slowed down."},
+      {"role_switch",
+       &S::role_switch,
+       {.range = not_negative(), .fallback = "not set (a start as any other)", .quiet = true},
+       "With pools that share GPUs (shares_gpus_with): time in which a replica takes over GPUs "
+       "that "
+       "the other pool's replica of the same model and layout has left, with the weights in place. "
+       "0 s where engines change roles between steps, seconds where they capture CUDA graphs "
+       "anew."},
       {"sleep",
        &S::sleep,
        {},

@@ -25,6 +25,9 @@ struct StartupSettings {
   std::optional<BytesPerSecond> weights_bandwidth;
   /// At which they come from a replica that serves; nullopt = they do not.
   std::optional<BytesPerSecond> peer_bandwidth;
+  /// On GPUs that another pool's replica of the same model and layout had last; nullopt = a start
+  /// like any other.
+  std::optional<Seconds> role_switch;
   SleepMode sleep = SleepMode::off;
   Seconds wake_time{1.0};  // besides loading weights
   bool is_cold = false;    // the replicas of time 0 start then; else they are up

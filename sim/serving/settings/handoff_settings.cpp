@@ -16,6 +16,13 @@ const Keys<HandoffSettings>& handoff_keys() {
        {},
        "Which pool streams the first token: the prefill replica as soon as it is drawn, or the "
        "decode replica once the KV cache has arrived, which adds the transfer to TTFT."},
+      {"retry",
+       &S::retry,
+       {.quiet = true},
+       "What is done again when a decode replica fails while a request waits there for its KV "
+       "cache: whole, the prompt too; failed_side, its own part alone: the prefill replica keeps "
+       "the prompt's KV cache and sends it to another decode replica. A failure of the prefill "
+       "replica, or after the KV cache has come, costs all of the request either way."},
       {"local_prefill_max",
        &S::local_prefill_max,
        {.range = at_least(0), .unit = "tokens"},

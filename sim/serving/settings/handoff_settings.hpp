@@ -31,9 +31,18 @@ struct EnumNames<FirstToken> {
   static constexpr auto names = std::to_array<std::string_view>({"prefill", "decode"});
 };
 
+/// What is done again when a decode replica fails before a request's KV cache has come: all of it,
+/// or its own part, while the replica that computed the prompt keeps it.
+enum class HandoffRetry { whole, failed_side };
+template <>
+struct EnumNames<HandoffRetry> {
+  static constexpr auto names = std::to_array<std::string_view>({"whole", "failed_side"});
+};
+
 struct HandoffSettings {
   KvTransfer kv_transfer = KvTransfer::after_prefill;
   FirstToken first_token = FirstToken::prefill;
+  HandoffRetry retry = HandoffRetry::whole;
   std::int64_t local_prefill_max = 0;  // tokens of prompts that are computed where they are decoded
 };
 

@@ -58,5 +58,38 @@ TEST(Models, MistakesAreTold) {
               HasSubstr("workload.classes.model: is given for some classes only"));
 }
 
+TEST(Models, OneAloneLeavesTheOthersOut) {
+  const Scenario scenario = read(several, {"run.only_model=llama-3.1-70b"});
+  ASSERT_EQ(scenario.pools.size(), 1U);
+  EXPECT_EQ(scenario.pools[0].name, "large");
+  EXPECT_EQ(scenario.pools[0].model, 0);
+  EXPECT_EQ(scenario.model.name, "llama-3.1-70b");
+  EXPECT_TRUE(scenario.workload->models().empty());
+  EXPECT_DOUBLE_EQ(scenario.workload->share(), 0.25);
+  const auto all = read(several).workload->start(RandomStreams(1));
+  const auto its = scenario.workload->start(RandomStreams(1));
+  for (std::uint32_t id = 0; const auto request = its->next(); ++id) {
+    auto other = all->next();
+    while (other && other->model != 1) other = all->next();
+    ASSERT_TRUE(other.has_value());
+    EXPECT_EQ(request->id.value, id);
+    EXPECT_EQ(request->model, 0);
+    EXPECT_EQ(request->arrival, other->arrival);
+    EXPECT_EQ(request->prompt_tokens, other->prompt_tokens);
+  }
+  const Scenario again = read(to_toml(resolved_scenario(scenario)));
+  EXPECT_EQ(to_toml(resolved_scenario(again)), to_toml(resolved_scenario(scenario)));
+}
+
+TEST(Models, OneAloneHasToBeServedAndAskedFor) {
+  EXPECT_THAT(error_of(several, {"run.only_model=llama-3.1-8"}),
+              HasSubstr("run.only_model: nobody serves it: unknown model 'llama-3.1-8'; did you "
+                        "mean 'llama-3.1-8b'?"));
+  EXPECT_THAT(error_of(std::string(minimal) + pools, {"run.only_model=llama-3.1-70b"}),
+              HasSubstr("run.only_model: no request asks for llama-3.1-70b; give "
+                        "[[workload.classes]] a class that does"));
+  EXPECT_EQ(read(minimal, {"run.only_model=llama-3.1-8b"}).workload->share(), 1.0);
+}
+
 }  // namespace
 }  // namespace foretoken::models_test

@@ -1,0 +1,57 @@
+#include "sim/serving/gpu_shares.hpp"
+
+#include <algorithm>
+
+#include "sim/serving/fleet.hpp"
+
+namespace foretoken {
+namespace {
+
+/// Whether `accepts` is true of all GPUs of the replica.
+bool all_gpus(const Replica& replica, const auto& accepts) {
+  return std::ranges::all_of(replica.stage_gpus(), [&](const std::vector<GpuId>& stage) {
+    return std::ranges::all_of(stage, accepts);
+  });
+}
+
+}  // namespace
+
+bool GpuShares::are_free(const Replica& replica) const {
+  return all_gpus(replica, [&](GpuId gpu) {
+    const auto found = shares_.find(gpu.value);
+    return found == shares_.end() || !found->second.is_taken;
+  });
+}
+
+void GpuShares::take(const Replica& replica) {
+  FORETOKEN_CHECK(are_free(replica), "replica {} starts on GPUs of another", replica.id().value);
+  for (const std::vector<GpuId>& stage : replica.stage_gpus()) {
+    for (const GpuId gpu : stage) shares_[gpu.value] = {true, std::nullopt, replica.id()};
+  }
+}
+
+void GpuShares::leave(const Replica& replica, std::optional<int> weights) {
+  for (const std::vector<GpuId>& stage : replica.stage_gpus()) {
+    for (const GpuId gpu : stage) shares_[gpu.value] = {false, weights, replica.id()};
+  }
+}
+
+bool GpuShares::hold(int weights, const Replica& replica) const {
+  return all_gpus(replica, [&](GpuId gpu) {
+    const auto found = shares_.find(gpu.value);
+    return found != shares_.end() && found->second.weights == weights &&
+           found->second.last != replica.id();
+  });
+}
+
+void Fleet::pass_gpus(const Member& member, ReplicaState next) {
+  GpuShares* const gpus = member.settings.gpus;
+  if (gpus == nullptr) return;
+  const bool will_be_up = next != ReplicaState::stopped && next != ReplicaState::failed;
+  if (!is_up(member) && will_be_up) gpus->take(*member.replica);
+  if (!is_up(member) || will_be_up) return;
+  const bool is_whole = member.state == ReplicaState::draining && next == ReplicaState::stopped;
+  gpus->leave(*member.replica, is_whole ? std::optional(member.settings.weights) : std::nullopt);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,107 @@
+// A decode replica that fails while prompts wait at the replica that computed them: with retry =
+// failed_side they are not computed again. Counts of steps and of attempts follow by hand.
+
+#include <gtest/gtest.h>
+
+#include "tests/properties/forked_run.hpp"
+
+namespace foretoken::handoff_retry_test {
+namespace {
+
+// A prompt a step, and a decode replica with room for one request: of three that come at once, the
+// first decodes when its replica fails, and two wait for its blocks.
+constexpr const char* three_requests = R"(
+[model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h100-sxm-2"
+[predictor]
+name = "roofline"
+[front_end]
+retry_delay = "100 ms"
+[pool.prefill]
+role = "prefill"
+[pool.prefill.engine]
+batch_tokens_max = 1600
+prefix_caching = false
+[pool.decode]
+role = "decode"
+[pool.decode.engine]
+kv_blocks = 120
+[[failures]]
+at = "500 ms"
+replica = 0
+pool = "decode"
+recovers_after = "200 ms"
+[workload]
+arrivals = "all_at_once"
+requests = 3
+prompt_tokens = 1600
+output_tokens = 200
+)";
+
+/// One figure of a run with these changes.
+double of_run(const std::vector<std::string>& changes,
+              const std::function<double(const Report&)>& figure) {
+  return in_child([&] {
+           return figure(run_scenario(scenario_from(three_requests, changes), Catalogs()));
+         })
+      .value_or(-1e9);
+}
+
+double prefill_steps(const Report& report) {
+  return static_cast<double>(report.pools.front().iterations);
+}
+double retries(const Report& report) { return static_cast<double>(report.requests.retries); }
+double kept(const Report& report) {
+  return static_cast<double>(report.kv_transfers->kept.value_or(-1));
+}
+double completed(const Report& report) { return static_cast<double>(report.requests.completed); }
+double failed(const Report& report) { return static_cast<double>(report.requests.failed); }
+
+TEST(HandoffRetry, WholeComputesAllPromptsAgain) {
+  for (const char* transfer : {"after_prefill", "layer_wise"}) {
+    const std::vector<std::string> changes = {std::string("deployment.kv_transfer=") + transfer};
+    EXPECT_EQ(of_run(changes, prefill_steps), 6) << transfer;
+    EXPECT_EQ(of_run(changes, retries), 3);
+    EXPECT_EQ(of_run(changes, kept), -1);
+    EXPECT_EQ(of_run(changes, completed), 3);
+  }
+}
+
+TEST(HandoffRetry, FailedSideKeepsThePromptsThatWait) {
+  for (const char* transfer : {"after_prefill", "layer_wise"}) {
+    const std::vector<std::string> changes = {std::string("deployment.kv_transfer=") + transfer,
+                                              "deployment.retry=failed_side"};
+    EXPECT_EQ(of_run(changes, prefill_steps), 4) << transfer;  // the one that decoded, again
+    EXPECT_EQ(of_run(changes, retries), 3);
+    EXPECT_EQ(of_run(changes, kept), 2);
+    EXPECT_EQ(of_run(changes, completed), 3);
+  }
+}
+
+TEST(HandoffRetry, AttemptsAreLimitedEitherWay) {
+  const std::vector<std::string> changes = {"deployment.retry=failed_side",
+                                            "front_end.attempts_max=1"};
+  EXPECT_EQ(of_run(changes, failed), 3);
+  EXPECT_EQ(of_run(changes, kept), 0);
+}
+
+TEST(HandoffRetry, AFailedPrefillReplicaCostsTheWholeRequest) {
+  const std::vector<std::string> changes = {"deployment.retry=failed_side", "failures=[]"};
+  EXPECT_EQ(of_run(changes, prefill_steps), 3);
+  const auto of_prefill = [&](const auto& figure) {
+    return in_child([&] {
+      std::string text = three_requests;
+      text.replace(text.find("pool = \"decode\""), 15, "pool = \"prefill\"");
+      return figure(
+          run_scenario(scenario_from(text, {"deployment.retry=failed_side"}), Catalogs()));
+    });
+  };
+  EXPECT_EQ(of_prefill(prefill_steps), 5);  // the two that waited there
+  EXPECT_EQ(of_prefill(kept), 0);
+  EXPECT_EQ(of_prefill(completed), 3);
+}
+
+}  // namespace
+}  // namespace foretoken::handoff_retry_test
