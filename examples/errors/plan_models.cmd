@@ -1,1 +1,1 @@
-plan examples/two_models.toml
+plan examples/two_models.toml --max-load

@@ -16,6 +16,7 @@
 #include "sim/base/toml.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/planner/plan/max_load.hpp"
+#include "sim/planner/plan/model_plans.hpp"
 #include "sim/planner/plan/plan.hpp"
 #include "sim/planner/plan/plan_page.hpp"
 #include "sim/planner/run_store.hpp"
@@ -97,6 +98,12 @@ class PlanCall {
     settings_ = read_plan_settings(root_);
     // The scenario's own cluster, unless others are named: a GPU alone has no size.
     if (options.max_load && options.lists[0].empty()) settings_.gpus.clear();
+    if (!options.max_load) model_count_ = count_models();
+    if (has_models() && wants_page()) {
+      throw ConfigError({"--report"},
+                        "draws the plan of one model, and the pools serve several; name one with "
+                        "--set run.only_model=NAME");
+    }
     folder_ = options.out_folder.empty()
                   ? std::filesystem::path(options.scenario).stem().string() + ".plan"
                   : options.out_folder;
@@ -104,14 +111,16 @@ class PlanCall {
 
   int run() {
     if (program_.check) {
-      check_plan_space(
-          settings_,
-          [&](const Changes& changes) {
-            Scenario scenario = load(changes);
-            program_.check(scenario);
-            return scenario;
-          },
-          sizing());
+      for (const PlanSettings& settings : settings_of_plans()) {
+        check_plan_space(
+            settings,
+            [&](const Changes& changes) {
+              Scenario scenario = load(changes);
+              program_.check(scenario);
+              return scenario;
+            },
+            sizing());
+      }
     }
     if (options_.is_dry) return show_space();
     if (wants_page()) check_page_charts();
@@ -125,8 +134,9 @@ class PlanCall {
     ScenarioRunner& runner = program_.runner(options_.jobs);
     constexpr double ticks_s = 0.1;
     runner.while_waiting(ticks_s, [&] { progress.tick(); });
-    const PlanAnswer answer =
-        options_.max_load ? find_load(runner, store, progress) : find_plan(runner, store, progress);
+    const PlanAnswer answer = options_.max_load ? find_load(runner, store, progress)
+                              : has_models()    ? find_models(runner, store, progress)
+                                                : find_plan(runner, store, progress);
     runner.while_waiting(0, {});
     progress.clear();
     write(answer, outputs);
@@ -146,6 +156,12 @@ class PlanCall {
     return time;
   }
 
+  /// Without pools there is one, and the file need not stand on a cluster of its own.
+  [[nodiscard]] int count_models() const {
+    if (root_.find("pool") == nullptr) return 1;
+    return static_cast<int>(std::max<std::size_t>(1, load({}).workload->models().size()));
+  }
+
   [[nodiscard]] Scenario load(const Changes& changes) const {
     return load_scenario(options_.scenario, with(options_.overrides, changes));
   }
@@ -157,24 +173,65 @@ class PlanCall {
     return options_.max_load ? PlanSizing::cluster : PlanSizing::fleet;
   }
 
+  /// Several are planned together; the highest load is one model's.
+  [[nodiscard]] bool has_models() const { return !options_.max_load && model_count_ > 1; }
+
+  /// One for each model.
+  [[nodiscard]] std::vector<PlanSettings> settings_of_plans() const {
+    if (!has_models()) return {settings_};
+    const Scenario scenario = load({});
+    std::vector<PlanSettings> all;
+    for (int model = 0; model < model_count_; ++model)
+      all.push_back(settings_of_model(settings_, scenario, model));
+    return all;
+  }
+
   [[nodiscard]] int show_space() const {
     if (options_.quiet) return 0;
-    show("{}", plan_space_table(plan_space(settings_, loader(), sizing()), shows_colour(stdout),
-                                terminal_width(stdout)));
+    for (const PlanSettings& settings : settings_of_plans()) {
+      if (has_models()) show("  {}\n", settings.common.front().value_text());
+      show("{}", plan_space_table(plan_space(settings, loader(), sizing()), shows_colour(stdout),
+                                  terminal_width(stdout)));
+    }
     return 0;
   }
 
+  PlanOptions search_options(RunStore& store, PlanProgress& progress) const {
+    return {.is_exhaustive = options_.exhaustive,
+            .looks_closely = !options_.quick,
+            .progress = [&](const PlanStatus& status) { progress.update(status); },
+            .store = &store};
+  }
+
+  PlanTableLayout table_layout(std::size_t candidates) const {
+    PlanTableLayout layout{.colour = shows_colour(stdout), .width = terminal_width(stdout)};
+    if (options_.all) layout.rows_max = candidates;
+    return layout;
+  }
+
+  PlanAnswer find_models(ScenarioRunner& runner, RunStore& store, PlanProgress& progress) {
+    ModelPlans plans =
+        make_model_plans(settings_, loader(), runner, search_options(store, progress));
+    plans.overrides = options_.overrides;
+    if (plans.is_found()) chosen_ = plans.run;
+    std::size_t candidates = 0;
+    for (ModelPlan& part : plans.models) {
+      part.plan.overrides = options_.overrides;
+      candidates = std::max(candidates, part.plan.result.candidates.size());
+    }
+    return {model_plans_table(plans, options_.scenario, table_layout(candidates)),
+            model_plans_csv(plans),
+            "",
+            model_plans_value(plans),
+            plans.is_complete,
+            plans.is_found()};
+  }
+
   PlanAnswer find_plan(ScenarioRunner& runner, RunStore& store, PlanProgress& progress) {
-    Plan plan = make_plan(settings_, loader(), runner,
-                          {.is_exhaustive = options_.exhaustive,
-                           .looks_closely = !options_.quick,
-                           .progress = [&](const PlanStatus& status) { progress.update(status); },
-                           .store = &store});
+    Plan plan = make_plan(settings_, loader(), runner, search_options(store, progress));
     plan.overrides = options_.overrides;
     if (plan.result.cheapest) chosen_ = plan.judged_run(*plan.result.cheapest);
-    PlanTableLayout layout{.colour = shows_colour(stdout), .width = terminal_width(stdout)};
-    if (options_.all) layout.rows_max = plan.result.candidates.size();
-    return {plan_table(plan, options_.scenario, layout),
+    return {plan_table(plan, options_.scenario, table_layout(plan.result.candidates.size())),
             plan_csv(plan),
             wants_page() ? plan_page(plan, options_.scenario, loader(), program_.simulator.version)
                          : "",
@@ -252,6 +309,7 @@ class PlanCall {
   PlanSettings settings_;
   std::vector<HardwareChange> changes_;
   std::optional<Seconds> time_limit_;
+  int model_count_ = 1;  // that the pools serve
   std::filesystem::path folder_;
   std::optional<Changes> chosen_;  // keys of the cheapest's run
 };

@@ -81,6 +81,11 @@ void PlanRequests::add_seed(int replication, Changes& keys) const {
   keys.emplace_back("run.seed", static_cast<std::int64_t>(run_.seed) + replication);
 }
 
+void PlanRequests::add_count(std::int64_t count, Changes& keys) const {
+  const double counted = std::ceil(static_cast<double>(count) / traffic_.share);
+  keys.emplace_back("workload.requests", static_cast<std::int64_t>(counted));
+}
+
 void PlanRequests::add_targets(double slowdown, Changes& keys) const {
   if (slowdown == 1) return;
   const auto tighten = [&](const char* key, const std::optional<Seconds>& target) {
@@ -111,7 +116,7 @@ void PlanRequests::add_unit_traffic(const PlanProbe& probe, Changes& keys) const
     const double place = (probe.replication * 2) % windows / double{windows - 1};
     return add_window({(1 - kept) * place, (1 - kept) * place + kept}, speed, unit_warmup, keys);
   }
-  if (kept < 1) keys.emplace_back("workload.requests", unit_requests);
+  if (kept < 1) add_count(unit_requests, keys);
   const Seconds warmup = std::max(run_.warmup / speed, traffic_.span * kept / speed * unit_warmup);
   keys.emplace_back("run.warmup", exact_text(warmup));
 }
@@ -125,7 +130,7 @@ std::vector<RunRequest> PlanRequests::look(const PlanProbe& probe) const {
   add_speed(probe.load, keys);
   const std::int64_t count = std::max(look_requests, traffic_.count / (2 * look_parts));
   if (!traffic_.is_recorded) {
-    keys.emplace_back("workload.requests", count);
+    add_count(count, keys);
     return asked;
   }
   const double length = static_cast<double>(count) / static_cast<double>(traffic_.count);

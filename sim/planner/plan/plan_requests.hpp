@@ -69,6 +69,8 @@ class PlanRequests {
   void add_speed(double speed, Changes& keys) const;
   void add_window(const Window& window, double speed, double warmup, Changes& keys) const;
   void add_seed(int replication, Changes& keys) const;
+  /// The first `count` of the requests.
+  void add_count(std::int64_t count, Changes& keys) const;
   void add_targets(double slowdown, Changes& keys) const;
   [[nodiscard]] std::vector<RunRequest> look(const PlanProbe& probe) const;
   void add_unit_traffic(const PlanProbe& probe, Changes& keys) const;

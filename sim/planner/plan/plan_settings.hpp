@@ -31,6 +31,8 @@ struct PlanSettings {
   /// Tensor-parallel sizes that are tried because nobody said which; empty: somebody did, or they
   /// are not free.
   std::vector<std::string> usual_tensor;
+  /// Keys that all choices have: which of several models is planned.
+  Changes common;
   bool names_replicas = false;  // the scenario itself does, outside of [plan]
   int replicas_max = 64, gpus_max = 256;
   std::vector<GpuPrice> prices;

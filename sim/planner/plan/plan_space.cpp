@@ -67,6 +67,7 @@ class SpaceBuilder {
  private:
   /// The keys of the choice itself; the pools' ratio is a number of replicas.
   void read_choice(const Layout& layout, bool chooses_hardware, CandidateKeys& keys) const {
+    keys.fixed = settings_.common;
     for (std::size_t i = 0; i < space_.axes.size(); ++i) {
       if (i == 0 && chooses_hardware) {
         (settings_.gpus.empty() ? keys.cluster : keys.gpu) = layout.values[i];
@@ -107,7 +108,7 @@ class SpaceBuilder {
       keys.node_gpus = usual_cluster(load_gpu(keys.gpu, {"plan.gpus"}), 1 << 12).node.gpus;
     }
     const Scenario scenario = load_unit(keys);
-    check_question(scenario);
+    check_plan_question(scenario);
     const std::vector<PoolSpec> pools = pools_of(scenario);
     size(scenario, pools, keys, candidate);
     for (const PoolSpec& pool : pools) {
@@ -145,11 +146,14 @@ class SpaceBuilder {
 
   /// "PP 1" and so on, of what is no choice.
   [[nodiscard]] std::string fixed_layout_of(const Scenario& scenario) const {
-    if (!scenario.pools.empty()) return "layouts of the pools";
-    const ParallelLayout& layout = scenario.deployment.layout;
+    if (scenario.pools.size() > 1) return "layouts of the pools";
+    const PoolSpec pool = pools_of(scenario).front();
+    const std::string table =
+        pool.name.empty() ? std::string("deployment.") : "pool." + pool.name + ".";
+    const ParallelLayout& layout = pool.scenario.deployment.layout;
     std::string text;
     const auto add = [&](const char* key, const char* label, int value) {
-      if (is_axis(std::string("deployment.") + key)) return;
+      if (is_axis(table + key)) return;
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", label, value);
     };
     add("tensor_parallel", "TP", layout.tensor);
@@ -158,26 +162,6 @@ class SpaceBuilder {
       add("data_parallel_attention", "DP", layout.data_parallel_attention);
     if (layout.expert > 1) add("expert_parallel", "EP", layout.expert);
     return text;
-  }
-
-  void check_question(const Scenario& scenario) const {
-    if (served_models(scenario).size() > 1) {
-      throw ConfigError(
-          {"pool"},
-          "a plan is for one model, and the pools serve several; plan each by itself, "
-          "or compare deployments of all with simulate and compare");
-    }
-    const auto waits = [](const auto& targets) { return targets.ttft || targets.e2e; };
-    if (!waits(scenario.slo) && std::ranges::none_of(scenario.slo.classes, waits)) {
-      throw ConfigError({"slo"},
-                        "a plan needs a target that waiting breaks: give [slo] ttft or "
-                        "e2e; without one any queue is fine");
-    }
-    if (scenario.autoscaler) {
-      throw ConfigError({"autoscaler"},
-                        "a plan finds a fixed number of replicas; remove the table, "
-                        "or simulate the autoscaler itself");
-    }
   }
 
   void size(const Scenario& scenario, const std::vector<PoolSpec>& pools, CandidateKeys& keys,
@@ -195,6 +179,7 @@ class SpaceBuilder {
       if (!has_pools && is_cluster && !settings_.names_replicas)
         count = std::max(1, replicas_that_fit(scenario.cluster, deployment.layout));
       keys.replicas.emplace_back(key, count);
+      std::erase_if(keys.fixed, [&](const Change& change) { return change.key == key; });
       const int groups = deployment.layout.pipeline * deployment.layout.groups() * count;
       keys.groups.push_back({deployment.layout.tensor, groups});
       candidate.groups.push_back({deployment.layout.tensor, groups, pool.scenario.cluster.node.gpus,

@@ -47,6 +47,9 @@ enum class PlanSizing {
 /// `impossible`.
 PlanSpace plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing);
 
+/// Throws ConfigError for a scenario whose question has no answer.
+void check_plan_question(const Scenario& scenario);
+
 /// Throws as plan_space() does, and prices nothing.
 void check_plan_space(const PlanSettings& settings, const LoadScenario& load, PlanSizing sizing);
 

@@ -7,7 +7,6 @@
 
 #include "sim/base/unit_text.hpp"
 #include "sim/planner/choice_text.hpp"
-#include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
 
 namespace foretoken {
@@ -17,7 +16,10 @@ std::string choice_of(const Plan& plan, std::size_t candidate) {
 }
 
 std::string with_units(const Plan& plan, std::size_t candidate) {
-  const int units = plan.result.candidates[candidate].units;
+  return with_units(plan, candidate, plan.result.candidates[candidate].units);
+}
+
+std::string with_units(const Plan& plan, std::size_t candidate, int units) {
   const std::string text = choice_of(plan, candidate);
   const bool has_pools = plan.space.keys[candidate].replicas.size() > 1;
   return fmt::format("{}{}", text.empty() ? "" : text + ", ",
@@ -238,18 +240,6 @@ std::string seeds_text(const Plan& plan, std::size_t candidate) {
                                     : "; samples, not yet checked on all of the traffic";
   }
   return text;
-}
-
-std::vector<std::string> command_words(const Plan& plan, std::size_t candidate,
-                                       const std::string& scenario) {
-  std::vector<std::string> assignments;
-  for (const std::string& assignment : plan.overrides) {
-    if (!assignment.starts_with("plan.")) assignments.push_back(assignment);
-  }
-  std::ranges::move(texts_of(plan.judged_run(candidate)), std::back_inserter(assignments));
-  std::vector<std::string> words = {"foretoken simulate " + shell_word(scenario)};
-  std::ranges::move(set_words(assignments), std::back_inserter(words));
-  return words;
 }
 
 std::string_view fate_title(CandidateFate fate) {

@@ -13,6 +13,7 @@ namespace foretoken {
 std::string choice_of(const Plan& plan, std::size_t candidate);
 /// "h100-sxm, TP 4, PP 2, 3 replicas": as many as hold.
 std::string with_units(const Plan& plan, std::size_t candidate);
+std::string with_units(const Plan& plan, std::size_t candidate, int units);
 /// "4 x h100-sxm + 4 x h200-sxm": of the units that hold.
 std::string gpus_text(const Plan& plan, std::size_t candidate);
 /// "ttft ≤ 2 s · tpot ≤ 100 ms for 99.0 % of the requests".
@@ -47,6 +48,9 @@ std::string seeds_text(const Plan& plan, std::size_t candidate);
 /// The words of the command that runs what was judged of a candidate, for command_lines().
 std::vector<std::string> command_words(const Plan& plan, std::size_t candidate,
                                        const std::string& scenario);
+/// Of any run, with the keys that were set for all runs.
+std::vector<std::string> command_words(const std::vector<std::string>& overrides,
+                                       const Changes& run, const std::string& scenario);
 
 /// What the candidates of a fate are called together: "not worth a look".
 std::string_view fate_title(CandidateFate fate);

@@ -81,6 +81,7 @@ TrafficSample sample_traffic(const Scenario& scenario) {
   sample.is_recorded = arrivals != nullptr && *arrivals == "trace" &&
                        comes_from_trace(workload, "prompt_tokens") &&
                        comes_from_trace(workload, "output_tokens");
+  sample.share = scenario.workload->share();
   sample.shares_prefixes = scenario.workload->prefix_block_tokens() > 0;
   for (const char* key : {"sessions", "timeout", "cancellations"})
     if (workload.find(key) != nullptr) sample.is_open = false;

@@ -26,6 +26,7 @@ struct ArrivalCounts {
 
 struct TrafficSample {
   std::vector<SampledRequest> requests;  // the first of them, in order of arrival
+  double share = 1;                      // of the requests that [workload]'s own limit counts
   std::int64_t count = 0;                // of all, as far as counted
   bool is_all = true;                    // false: counting stopped before the last
   Seconds span;                          // first to last arrival

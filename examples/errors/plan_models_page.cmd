@@ -1,0 +1,1 @@
+plan examples/plan_models.toml --report plan.html
