@@ -26,7 +26,7 @@ struct ServeOptions {
   std::string scenario;
   std::vector<std::string> overrides;
   LiveOptions live;
-  std::string record_folder;
+  std::string served_name, record_folder;
   bool json = false, quiet = false;
 };
 
@@ -36,8 +36,8 @@ void tell_ready(const ServeOptions& options, std::uint16_t port) {
       live.host.find(':') == std::string::npos ? live.host : "[" + live.host + "]";
   const std::string speed =
       live.speed == 1.0 ? "" : fmt::format(" at {} times its speed", live.speed);
-  tell("Serving {}{} on http://{}:{}/v1 · Ctrl-C stops and reports\n", live.model, speed, host,
-       port);
+  tell("Serving {}{} on http://{}:{}/v1 · Ctrl-C stops and reports\n", fmt::join(live.models, ", "),
+       speed, host, port);
 }
 
 void show_report(const ServeOptions& options, const ServedLive& served) {
@@ -65,20 +65,38 @@ void write_record(const ServeOptions& options, const Scenario& scenario, const S
        options.record_folder);
 }
 
+/// As clients call them.
+std::vector<std::string> names_of_models(const Scenario& scenario, const ServeOptions& options) {
+  if (served_models(scenario).size() < 2)
+    return {options.served_name.empty() ? scenario.model_name : options.served_name};
+  const std::vector<std::string> models = scenario.workload->models();
+  if (!options.served_name.empty()) {
+    throw ConfigError({"--served-model-name"},
+                      fmt::format("names one model, and {} has {} ({}), which clients call so; "
+                                  "leave it out",
+                                  options.scenario, models.size(), fmt::join(models, ", ")));
+  }
+  if (!options.record_folder.empty()) {
+    throw ConfigError(
+        {"--record"},
+        fmt::format("keeps one model's requests, and {0} has {1} ({2}); leave it out, "
+                    "or serve one with --set run.only_model={3}",
+                    options.scenario, models.size(), fmt::join(models, ", "), models.front()));
+  }
+  return models;
+}
+
 int serve_scenario(ServeOptions options) {
   const Scenario scenario = load_scenario(options.scenario, parse_changes(options.overrides));
-  if (served_models(scenario).size() > 1) {
-    throw ConfigError({options.scenario},
-                      "serves one model, and the pools have several; leave out "
-                      "all pools but one model's");
+  options.live.models = names_of_models(scenario, options);
+  for (const PoolSpec& pool : pools_of(scenario)) {
+    if (!options.quiet) warn_of_left_out(pool.scenario.model);
   }
-  if (!options.quiet) warn_of_left_out(scenario.model);
   Outputs outputs(inputs_of(options.scenario, options.overrides));
   options.live.records = !options.record_folder.empty();
   if (options.live.records) {
     outputs.expect_in(options.record_folder, {"requests.jsonl", "scenario.toml"});
   }
-  if (options.live.model.empty()) options.live.model = scenario.model_name;
   const ServedLive served = serve(scenario, Catalogs(), options.live, [&](std::uint16_t port) {
     if (!options.quiet) tell_ready(options, port);
   });
@@ -106,8 +124,10 @@ void add_serve(CLI::App& program, Action& chosen) {
   command->add_option("--speed", options->live.speed, "Simulated seconds per second of real time")
       ->check(CLI::Range(1e-3, speed_max))
       ->capture_default_str();
-  command->add_option("--served-model-name", options->live.model,
-                      "Model name that clients use (default: the scenario's)");
+  command->add_option(
+      "--served-model-name", options->served_name,
+      "Model name that clients use (default: the scenario's; of several models each "
+      "keeps its own)");
   command->add_option("--record", options->record_folder,
                       "On exit, write the served requests to this folder, for foretoken validate");
   command->add_flag("--json", options->json, "On exit, print only the JSON of report.json");

@@ -3,15 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "sim/base/json.hpp"
+#include "workloads/requests/one_model.hpp"
 
 namespace foretoken {
 namespace {
 
 constexpr std::string_view json_type = "application/json";
 constexpr std::string_view page_type = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What replicas of the model are: the first of its pools stands for all.
+const Scenario& scenario_of(const Scenario& scenario, int model) {
+  const auto pool = std::ranges::find(scenario.pools, model, &PoolSpec::model);
+  return pool == scenario.pools.end() ? scenario : pool->scenario;
+}
 
 /// Prompt and answer; the least of what the model and the engine allow.
 std::int64_t context_of(const Scenario& scenario) {
@@ -28,12 +36,16 @@ void refuse(HttpReply& reply, const RequestRefused& why) {
 }  // namespace
 
 Endpoint::Endpoint(const Scenario& scenario, const LiveOptions& options, LiveRun& run)
-    : run_(run),
-      model_(options.model),
-      context_max_(context_of(scenario)),
-      block_tokens_(scenario.engine.block_tokens),
-      lengths_(scenario.workload, scenario.run.seed),
-      created_(HttpServer::unix_time()) {}
+    : run_(run), created_(HttpServer::unix_time()) {
+  for (const std::string& name : options.models) {
+    const int number = static_cast<int>(models_.size());
+    const Scenario& its = scenario_of(scenario, number);
+    const auto traffic =
+        options.models.size() > 1 ? requests_for(scenario.workload, number) : scenario.workload;
+    models_.push_back({name, context_of(its), its.engine.block_tokens,
+                       AnswerLengths(traffic, scenario.run.seed)});
+  }
+}
 
 void Endpoint::on_request(const HttpRequest& request, HttpReply& reply) {
   const std::string path = request.target.substr(0, request.target.find('?'));
@@ -50,7 +62,7 @@ void Endpoint::on_request(const HttpRequest& request, HttpReply& reply) {
     };
     if (path == "/health" || path == "/ping") return answer("text/plain", "");
     if (path == "/v1/models") return answer(json_type, models());
-    if (path == "/metrics") return answer(page_type, run_.metrics().page(model_, run_.gauges()));
+    if (path == "/metrics") return answer(page_type, metrics());
     if (path == "/version")
       return answer(json_type, fmt::format(R"({{"version":"foretoken {}"}})", version()));
     throw RequestRefused(404, "NotFoundError",
@@ -62,39 +74,71 @@ void Endpoint::on_request(const HttpRequest& request, HttpReply& reply) {
 }
 
 std::string Endpoint::models() const {
-  Value model;
-  model.set("id", model_);
-  model.set("object", "model");
-  model.set("created", created_);
-  model.set("owned_by", "foretoken");
-  if (context_max_ < std::numeric_limits<std::int64_t>::max())
-    model.set("max_model_len", context_max_);
-  return to_json(ValueObject{{"object", "list"}, {"data", ValueArray{model}}}, -1);
+  ValueArray list;
+  for (const Served& served : models_) {
+    Value model;
+    model.set("id", served.name);
+    model.set("object", "model");
+    model.set("created", created_);
+    model.set("owned_by", "foretoken");
+    if (served.context_max < std::numeric_limits<std::int64_t>::max())
+      model.set("max_model_len", served.context_max);
+    list.push_back(std::move(model));
+  }
+  return to_json(ValueObject{{"object", "list"}, {"data", std::move(list)}}, -1);
 }
 
-std::int64_t Endpoint::answer_tokens(const CompletionRequest& asked) {
-  const std::int64_t room = context_max_ - asked.prompt_tokens;
+std::string Endpoint::metrics() const {
+  const std::vector<ReplicaGauges> gauges = run_.gauges();
+  std::vector<ServedMetrics> told;
+  for (std::size_t model = 0; model < models_.size(); ++model) {
+    ServedMetrics& one = told.emplace_back();
+    one.model = models_[model].name;
+    one.metrics = &run_.metrics()[model];
+    std::ranges::copy_if(
+        gauges, std::back_inserter(one.replicas),
+        [&](const ReplicaGauges& replica) { return replica.model == static_cast<int>(model); });
+  }
+  return metrics_page(told);
+}
+
+std::size_t Endpoint::model_of(const CompletionRequest& asked) const {
+  if (asked.model.empty() && models_.size() == 1) return 0;
+  const auto found = std::ranges::find(models_, asked.model, &Served::name);
+  if (found != models_.end()) return static_cast<std::size_t>(found - models_.begin());
+  std::string known;
+  for (const Served& one : models_)
+    known += fmt::format("{}`{}`", known.empty() ? "" : ", ", one.name);
+  if (asked.model.empty()) throw bad_request("model: is missing; name one of " + known);
+  throw RequestRefused(404, "NotFoundError",
+                       fmt::format("The model `{}` does not exist; this server's {} {}",
+                                   asked.model, models_.size() > 1 ? "are" : "is", known));
+}
+
+std::int64_t Endpoint::answer_tokens(const CompletionRequest& asked, Served& model) {
+  const std::int64_t room = model.context_max - asked.prompt_tokens;
   if (room < 1 || asked.tokens_max.value_or(1) > room) {
     throw bad_request(fmt::format(
         "This model's maximum context length is {} tokens. However, you requested {} tokens "
         "({} in the prompt, {} in the completion). Ask for fewer",
-        context_max_, asked.prompt_tokens + asked.tokens_max.value_or(1), asked.prompt_tokens,
+        model.context_max, asked.prompt_tokens + asked.tokens_max.value_or(1), asked.prompt_tokens,
         asked.tokens_max.value_or(1)));
   }
   const std::int64_t most = asked.tokens_max.value_or(room);
   // Drawn in any case, so that what one client asks for changes no other's answer.
-  const std::int64_t drawn = std::max(lengths_.next(), asked.tokens_min);
+  const std::int64_t drawn = std::max(model.lengths.next(), asked.tokens_min);
   return asked.ignores_eos && asked.tokens_max ? most : std::min(drawn, most);
 }
 
 void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply) {
-  CompletionRequest asked = read_completion(http.body, is_chat, block_tokens_);
-  if (!asked.model.empty() && asked.model != model_) {
-    throw RequestRefused(
-        404, "NotFoundError",
-        fmt::format("The model `{}` does not exist; this server's is `{}`", asked.model, model_));
-  }
-  const std::int64_t tokens = answer_tokens(asked);
+  const int usual_block = models_.front().block_tokens;
+  CompletionRequest asked = read_completion(http.body, is_chat, usual_block);
+  const std::size_t number = model_of(asked);
+  Served& model = models_[number];
+  // Which model's blocks the prompt is cut into is known only now.
+  if (model.block_tokens != usual_block)
+    asked = read_completion(http.body, is_chat, model.block_tokens);
+  const std::int64_t tokens = answer_tokens(asked, model);
   const auto bytes = static_cast<std::size_t>(tokens * text_bytes_per_token);
   AnswerPlan plan{tokens, bytes, tokens == asked.tokens_max ? "length" : "stop"};
   if (const auto stop = find_stop(asked.stop, tokens)) {
@@ -104,12 +148,13 @@ void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply)
   request.prompt_tokens = asked.prompt_tokens;
   request.output_tokens = plan.tokens;
   request.prefix_hashes = std::move(asked.prefix_hashes);
-  request.prefix_block_tokens = block_tokens_;
+  request.prefix_block_tokens = model.block_tokens;
+  request.model = static_cast<int>(number);
   request.priority = asked.priority;
   const std::string name = fmt::format("{}-{}", is_chat ? "chatcmpl" : "cmpl", answers_++);
   auto exchange = std::make_unique<Exchange>(
-      asked, std::move(plan), CompletionEnvelope(is_chat, name, model_, HttpServer::unix_time()),
-      reply, *this);
+      asked, std::move(plan),
+      CompletionEnvelope(is_chat, name, model.name, HttpServer::unix_time()), reply, *this);
   Exchange& known = *exchange;
   exchanges_.emplace(&reply, std::move(exchange));
   known.set_id(run_.submit(std::move(request), known));

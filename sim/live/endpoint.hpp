@@ -1,6 +1,6 @@
 // The paths of an OpenAI-compatible server, in front of a run: completions become requests of the
-// simulation, and what becomes of them the answers. /v1/models, /health, /version and /metrics say
-// what vLLM's say.
+// simulation, for the model that they name, and what becomes of them the answers. /v1/models,
+// /health, /version and /metrics say what vLLM's say.
 #pragma once
 
 #include <memory>
@@ -25,15 +25,22 @@ class Endpoint final : public HttpHandler, public ExchangeOwner {
  private:
   void on_over(HttpReply& reply) override { exchanges_.erase(&reply); }
   void complete(const HttpRequest& request, bool is_chat, HttpReply& reply);
+  /// A model that clients may ask for.
+  struct Served {
+    std::string name;
+    std::int64_t context_max;
+    int block_tokens;
+    AnswerLengths lengths;
+  };
+  /// Its number. Throws RequestRefused.
+  [[nodiscard]] std::size_t model_of(const CompletionRequest& asked) const;
   /// How many tokens are drawn, before any stop string.
-  [[nodiscard]] std::int64_t answer_tokens(const CompletionRequest& asked);
+  static std::int64_t answer_tokens(const CompletionRequest& asked, Served& model);
   [[nodiscard]] std::string models() const;
+  [[nodiscard]] std::string metrics() const;
 
   LiveRun& run_;
-  std::string model_;
-  std::int64_t context_max_;
-  int block_tokens_;
-  AnswerLengths lengths_;
+  std::vector<Served> models_;  // by Request::model
   std::int64_t created_, answers_ = 0;
   std::unordered_map<HttpReply*, std::unique_ptr<Exchange>> exchanges_;  // never walked
 };

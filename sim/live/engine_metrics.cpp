@@ -37,18 +37,6 @@ std::string label_value(std::string_view text) {
   return escaped;
 }
 
-/// One gauge or counter of every replica.
-template <class Figure>
-void append_figures(std::string_view name, std::string_view help, std::string_view type,
-                    std::string_view model, const std::vector<ReplicaGauges>& replicas,
-                    const Figure& figure, std::string& text) {
-  append_head(name, help, type, text);
-  for (std::size_t i = 0; i < replicas.size(); ++i) {
-    fmt::format_to(std::back_inserter(text), "{}{{engine=\"{}\",model_name=\"{}\"}} {}\n", name, i,
-                   model, figure(replicas[i]));
-  }
-}
-
 /// As vLLM calls it; "" for an end that it does not count as one.
 std::string_view finished_reason(RequestStatus status) {
   switch (status) {
@@ -74,9 +62,8 @@ void PrometheusHistogram::add(double value) {
   sum_ += value;
 }
 
-void PrometheusHistogram::append(std::string_view name, std::string_view help,
-                                 std::string_view labels, std::string& text) const {
-  append_head(name, help, "histogram", text);
+void PrometheusHistogram::append(std::string_view name, std::string_view labels,
+                                 std::string& text) const {
   const auto out = std::back_inserter(text);
   std::int64_t below = 0;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
@@ -117,61 +104,116 @@ void EngineMetrics::add_request(const RequestRecord& record) {
   inference_.add((record.last_token - record.scheduled).value());
 }
 
-std::string EngineMetrics::page(std::string_view model,
-                                const std::vector<ReplicaGauges>& replicas) const {
-  std::string text;
-  const std::string name = label_value(model);
-  const auto figures = [&](std::string_view key, std::string_view help, std::string_view type,
-                           const auto& figure) {
-    append_figures(key, help, type, name, replicas, figure, text);
-  };
-  figures("vllm:num_requests_running", "Number of requests in model execution batches.", "gauge",
-          [](const ReplicaGauges& replica) { return replica.running; });
-  figures("vllm:num_requests_waiting", "Number of requests waiting to be processed.", "gauge",
-          [](const ReplicaGauges& replica) { return replica.waiting; });
-  figures("vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", "gauge",
-          [](const ReplicaGauges& replica) { return replica.kv_used; });
-  figures("vllm:prefix_cache_queries_total", "Prefix cache queries, in tokens.", "counter",
-          [](const ReplicaGauges& replica) { return replica.prefixes.tokens_asked; });
-  figures("vllm:prefix_cache_hits_total", "Prefix cache hits, in tokens.", "counter",
-          [](const ReplicaGauges& replica) { return replica.prefixes.tokens_found; });
-  const std::string labels = fmt::format("model_name=\"{}\"", name);
-  const auto counter = [&](std::string_view key, std::string_view help, std::int64_t value) {
-    append_head(key, help, "counter", text);
-    fmt::format_to(std::back_inserter(text), "{}{{{}}} {}\n", key, labels, value);
-  };
-  counter("vllm:num_preemptions_total", "Preemptions of requests that have ended.", preemptions_);
-  counter("vllm:prompt_tokens_total", "Number of prefill tokens processed.", prompts_);
-  counter("vllm:generation_tokens_total", "Number of generation tokens processed.", generated_);
-  append_head("vllm:request_success_total", "Count of processed requests by how they ended.",
-              "counter", text);
-  for (const std::string_view reason : {"stop", "length", "abort", "error"}) {
-    std::int64_t count = 0;
-    for (std::size_t status = 0; status < ended_.size(); ++status) {
-      if (finished_reason(static_cast<RequestStatus>(status)) == reason) count += ended_[status];
-    }
-    fmt::format_to(std::back_inserter(text),
-                   "vllm:request_success_total{{finished_reason=\"{}\",{}}} {}\n", reason, labels,
-                   count);
+/// Metric by metric, and of each the lines of all models.
+class MetricsPage {
+ public:
+  explicit MetricsPage(const std::vector<ServedMetrics>& models) : models_(models) {}
+
+  std::string write() {
+    add_gauges();
+    add_counters();
+    add_ends();
+    add_histograms();
+    return std::move(text_);
   }
-  const auto histogram = [&](std::string_view key, std::string_view help,
-                             const PrometheusHistogram& samples) {
-    samples.append(key, help, labels, text);
-  };
-  histogram("vllm:time_to_first_token_seconds", "Time to first token in seconds.", ttft_);
-  histogram("vllm:inter_token_latency_seconds", "Inter-token latency in seconds.", gap_);
-  histogram("vllm:request_time_per_output_token_seconds", "Time per output token of a request.",
-            tpot_);
-  histogram("vllm:e2e_request_latency_seconds", "End-to-end request latency in seconds.",
-            end_to_end_);
-  histogram("vllm:request_queue_time_seconds", "Time spent in the waiting phase.", queue_);
-  histogram("vllm:request_prefill_time_seconds", "Time spent in the prefill phase.", prefill_);
-  histogram("vllm:request_decode_time_seconds", "Time spent in the decode phase.", decode_);
-  histogram("vllm:request_inference_time_seconds", "Time spent in the running phase.", inference_);
-  histogram("vllm:request_prompt_tokens", "Number of prefill tokens processed.", prompt_tokens_);
-  histogram("vllm:request_generation_tokens", "Number of generation tokens processed.",
-            output_tokens_);
-  return text;
+
+ private:
+  static std::string label(const ServedMetrics& model) {
+    return fmt::format("model_name=\"{}\"", label_value(model.model));
+  }
+
+  /// One gauge or counter of every replica.
+  void figures(std::string_view name, std::string_view help, std::string_view type,
+               const auto& figure) {
+    append_head(name, help, type, text_);
+    for (const ServedMetrics& model : models_) {
+      for (std::size_t i = 0; i < model.replicas.size(); ++i) {
+        fmt::format_to(std::back_inserter(text_), "{}{{engine=\"{}\",{}}} {}\n", name, i,
+                       label(model), figure(model.replicas[i]));
+      }
+    }
+  }
+
+  void add_gauges() {
+    figures("vllm:num_requests_running", "Number of requests in model execution batches.", "gauge",
+            [](const ReplicaGauges& replica) { return replica.running; });
+    figures("vllm:num_requests_waiting", "Number of requests waiting to be processed.", "gauge",
+            [](const ReplicaGauges& replica) { return replica.waiting; });
+    figures("vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", "gauge",
+            [](const ReplicaGauges& replica) { return replica.kv_used; });
+    figures("vllm:prefix_cache_queries_total", "Prefix cache queries, in tokens.", "counter",
+            [](const ReplicaGauges& replica) { return replica.prefixes.tokens_asked; });
+    figures("vllm:prefix_cache_hits_total", "Prefix cache hits, in tokens.", "counter",
+            [](const ReplicaGauges& replica) { return replica.prefixes.tokens_found; });
+  }
+
+  void counter(std::string_view name, std::string_view help, std::int64_t EngineMetrics::*value) {
+    append_head(name, help, "counter", text_);
+    for (const ServedMetrics& model : models_) {
+      fmt::format_to(std::back_inserter(text_), "{}{{{}}} {}\n", name, label(model),
+                     model.metrics->*value);
+    }
+  }
+
+  void add_counters() {
+    using M = EngineMetrics;
+    counter("vllm:num_preemptions_total", "Preemptions of requests that have ended.",
+            &M::preemptions_);
+    counter("vllm:prompt_tokens_total", "Number of prefill tokens processed.", &M::prompts_);
+    counter("vllm:generation_tokens_total", "Number of generation tokens processed.",
+            &M::generated_);
+  }
+
+  void add_ends() {
+    append_head("vllm:request_success_total", "Count of processed requests by how they ended.",
+                "counter", text_);
+    for (const ServedMetrics& model : models_) {
+      const auto& ended = model.metrics->ended_;
+      for (const std::string_view reason : {"stop", "length", "abort", "error"}) {
+        std::int64_t count = 0;
+        for (std::size_t status = 0; status < ended.size(); ++status) {
+          if (finished_reason(static_cast<RequestStatus>(status)) == reason) count += ended[status];
+        }
+        fmt::format_to(std::back_inserter(text_),
+                       "vllm:request_success_total{{finished_reason=\"{}\",{}}} {}\n", reason,
+                       label(model), count);
+      }
+    }
+  }
+
+  void histogram(std::string_view name, std::string_view help,
+                 PrometheusHistogram EngineMetrics::*samples) {
+    append_head(name, help, "histogram", text_);
+    for (const ServedMetrics& model : models_)
+      (model.metrics->*samples).append(name, label(model), text_);
+  }
+
+  void add_histograms() {
+    using M = EngineMetrics;
+    histogram("vllm:time_to_first_token_seconds", "Time to first token in seconds.", &M::ttft_);
+    histogram("vllm:inter_token_latency_seconds", "Inter-token latency in seconds.", &M::gap_);
+    histogram("vllm:request_time_per_output_token_seconds", "Time per output token of a request.",
+              &M::tpot_);
+    histogram("vllm:e2e_request_latency_seconds", "End-to-end request latency in seconds.",
+              &M::end_to_end_);
+    histogram("vllm:request_queue_time_seconds", "Time spent in the waiting phase.", &M::queue_);
+    histogram("vllm:request_prefill_time_seconds", "Time spent in the prefill phase.",
+              &M::prefill_);
+    histogram("vllm:request_decode_time_seconds", "Time spent in the decode phase.", &M::decode_);
+    histogram("vllm:request_inference_time_seconds", "Time spent in the running phase.",
+              &M::inference_);
+    histogram("vllm:request_prompt_tokens", "Number of prefill tokens processed.",
+              &M::prompt_tokens_);
+    histogram("vllm:request_generation_tokens", "Number of generation tokens processed.",
+              &M::output_tokens_);
+  }
+
+  const std::vector<ServedMetrics>& models_;
+  std::string text_;
+};
+
+std::string metrics_page(const std::vector<ServedMetrics>& models) {
+  return MetricsPage(models).write();
 }
 
 }  // namespace foretoken

@@ -19,8 +19,8 @@ class PrometheusHistogram {
   explicit PrometheusHistogram(std::span<const double> bounds)
       : bounds_(bounds), counts_(bounds.size() + 1) {}
   void add(double value);
-  void append(std::string_view name, std::string_view help, std::string_view labels,
-              std::string& text) const;
+  /// Its lines without help and type.
+  void append(std::string_view name, std::string_view labels, std::string& text) const;
 
  private:
   std::span<const double> bounds_;  // ascending
@@ -37,15 +37,23 @@ class EngineMetrics {
   /// One that came to its end, whatever way.
   void add_request(const RequestRecord& record);
 
-  /// The page of a server whose model is called `model`; gauges with a label for each replica.
-  [[nodiscard]] std::string page(std::string_view model,
-                                 const std::vector<ReplicaGauges>& replicas) const;
-
  private:
+  friend class MetricsPage;
   PrometheusHistogram ttft_, gap_, tpot_, end_to_end_, queue_, prefill_, decode_, inference_;
   PrometheusHistogram prompt_tokens_, output_tokens_;
   std::int64_t prompts_ = 0, generated_ = 0, preemptions_ = 0;
   std::array<std::int64_t, EnumNames<RequestStatus>::names.size()> ended_ = {};  // by status
 };
+
+/// What one model of a server has to tell.
+struct ServedMetrics {
+  std::string model;  // as clients call it
+  const EngineMetrics* metrics = nullptr;
+  std::vector<ReplicaGauges> replicas;
+};
+
+/// The page of a server: every metric once, with a label for each model, gauges with one for each
+/// of its replicas too.
+std::string metrics_page(const std::vector<ServedMetrics>& models);
 
 }  // namespace foretoken

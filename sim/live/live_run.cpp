@@ -24,7 +24,7 @@ RequestId LiveRun::submit(Request request, LiveClient& client) {
   const RequestId id{next_id_++};
   request.id = id;
   request.arrival = now();
-  clients_.emplace(id.value, Client{&client});
+  clients_.emplace(id.value, Client{&client, static_cast<std::size_t>(request.model)});
   arrived_.push_back(std::move(request));
   front_end_->look_again();
   server_->wake();
@@ -62,7 +62,7 @@ void LiveRun::on_tokens(RequestId id, std::int64_t count, Seconds date) {
 }
 
 void LiveRun::on_request_ended(const RequestRecord& record) {
-  metrics_.add_request(record);
+  metrics_.at(static_cast<std::size_t>(record.model)).add_request(record);
   const Seconds date = record.status == RequestStatus::completed ? record.finished : record.ended;
   deliver_at(date, {record.id, 0, record});
 }
@@ -88,8 +88,9 @@ void LiveRun::deliver(Seconds date, const Delivery& delivery) {
   if (found == clients_.end()) return;
   Client& client = found->second;
   if (delivery.tokens > 0) {
-    if (client.last_token >= Seconds(0.0)) metrics_.add_gap(date - client.last_token);
-    metrics_.add_tokens(delivery.tokens);
+    EngineMetrics& metrics = metrics_[client.model];
+    if (client.last_token >= Seconds(0.0)) metrics.add_gap(date - client.last_token);
+    metrics.add_tokens(delivery.tokens);
     client.last_token = date;
     client.client->on_tokens(delivery.tokens);
     lateness_.add(std::max(Seconds(0.0), now() - date) / speed_, delivery.tokens);

@@ -30,9 +30,10 @@ class LiveClient {
 
 class LiveRun final : public LiveTraffic, public StepObserver, public EventHandler {
  public:
-  /// `speed`: simulated seconds a second. `on_begin` is called when requests can be served.
-  LiveRun(double speed, std::function<void()> on_begin)
-      : speed_(speed), on_begin_(std::move(on_begin)) {}
+  /// `speed`: simulated seconds a second; `models`: that requests may ask for. `on_begin` is called
+  /// when requests can be served.
+  LiveRun(double speed, std::size_t models, std::function<void()> on_begin)
+      : speed_(speed), on_begin_(std::move(on_begin)), metrics_(models) {}
   /// Whose clock it is; before the run, which the server must outlive.
   void connect(HttpServer& server) { server_ = &server; }
 
@@ -42,7 +43,8 @@ class LiveRun final : public LiveTraffic, public StepObserver, public EventHandl
   /// Its client has gone and is not told any more.
   void cancel(RequestId id);
   [[nodiscard]] std::vector<ReplicaGauges> gauges() const { return gauges_(); }
-  [[nodiscard]] const EngineMetrics& metrics() const { return metrics_; }
+  /// By Request::model.
+  [[nodiscard]] const std::vector<EngineMetrics>& metrics() const { return metrics_; }
   /// By how much tokens were late on the wall clock, s.
   [[nodiscard]] const LatencyHistogram& lateness() const { return lateness_; }
 
@@ -61,6 +63,7 @@ class LiveRun final : public LiveTraffic, public StepObserver, public EventHandl
  private:
   struct Client {
     LiveClient* client = nullptr;
+    std::size_t model = 0;
     Seconds last_token{-1.0};
   };
   struct Delivery {
@@ -85,7 +88,7 @@ class LiveRun final : public LiveTraffic, public StepObserver, public EventHandl
   std::deque<Request> arrived_;                        // and not yet taken by the front end
   std::unordered_map<std::uint32_t, Client> clients_;  // by request; never walked
   std::map<Seconds, std::vector<Delivery>> due_;
-  EngineMetrics metrics_;
+  std::vector<EngineMetrics> metrics_;
   LatencyHistogram lateness_;
 };
 

@@ -37,7 +37,7 @@ class ServedLines final : public StepObserver {
 ServedLive serve(const Scenario& scenario, const Catalogs& catalogs, const LiveOptions& options,
                  const std::function<void(std::uint16_t)>& on_ready) {
   std::uint16_t port = 0;
-  LiveRun run(options.speed, [&] { on_ready(port); });
+  LiveRun run(options.speed, options.models.size(), [&] { on_ready(port); });
   Endpoint endpoint(scenario, options, run);
   HttpServer server(options.host, options.port, HttpLimits(), endpoint);
   port = server.port();

@@ -164,5 +164,40 @@ class Overload(unittest.TestCase):
         self.assertEqual(json.loads(report)["requests"]["rejected"], 1)
 
 
+class SeveralModels(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--speed", "20", "--json", example="two_models")
+
+    def test_each_request_goes_to_the_model_it_names(self):
+        server = self.server
+        models = json.loads(server.ask("GET", "/v1/models")[1])["data"]
+        self.assertEqual([model["id"] for model in models], ["llama-3.1-8b", "llama-3.1-70b"])
+        for model, count in (("llama-3.1-8b", 2), ("llama-3.1-70b", 1)):
+            for _ in range(count):
+                status, answer = server.complete(model=model, prompt="x", max_tokens=3,
+                                                 ignore_eos=True)
+                self.assertEqual((status, answer["model"]), (200, model))
+        status, answer = server.complete(model="gpt", prompt="x")
+        self.assertEqual((status, answer["error"]["code"]), (404, 404))
+        self.assertEqual(answer["error"]["message"], "The model `gpt` does not exist; this "
+                         "server's are `llama-3.1-8b`, `llama-3.1-70b`")
+        status, answer = server.complete(prompt="x")
+        self.assertEqual(status, 400)
+        self.assertIn("model: is missing; name one of", answer["error"]["message"])
+        metrics = server.metrics()
+        tokens = 'vllm:generation_tokens_total{model_name="%s"}'
+        self.assertEqual(metrics[tokens % "llama-3.1-8b"], 6)
+        self.assertEqual(metrics[tokens % "llama-3.1-70b"], 3)
+        page = server.ask("GET", "/metrics")[1]
+        self.assertEqual(page.count("# TYPE vllm:generation_tokens_total"), 1)
+        replicas = [key for key in metrics if key.startswith("vllm:num_requests_running")]
+        self.assertEqual(len(replicas), 5)
+        status, report = server.stop()
+        self.assertEqual(status, 0)
+        arrived = {group["name"]: group["arrived"] for group in json.loads(report)["models"]}
+        self.assertEqual(arrived, {"llama-3.1-8b": 2, "llama-3.1-70b": 1})
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())

@@ -13,11 +13,11 @@ SOURCE = pathlib.Path(os.environ["FORETOKEN_SOURCE"])
 
 
 class Server:
-    """Serves the quickstart on a free port; stop() gives its report."""
+    """Serves an example on a free port; stop() gives its report."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, example="quickstart"):
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", SOURCE / "examples/quickstart.toml", "--port", "0", *arguments],
+            [PROGRAM, "serve", SOURCE / f"examples/{example}.toml", "--port", "0", *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         first = self.process.stderr.readline()
         ready = re.match(r"Serving (.*) on http://127\.0\.0\.1:(\d+)/v1 ", first)

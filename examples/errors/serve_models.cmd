@@ -1,0 +1,1 @@
+serve examples/two_models.toml --record served
