@@ -79,7 +79,18 @@ LaunchedScenario servers_from(const LaunchSource& source) {
 
 LaunchedScenario scenario_from(const LaunchSource& source) {
   LaunchedScenario scenario = servers_from(source);
-  scenario.tables.set("workload", traffic_table(source.traffic, scenario.notes));
+  Value workload = traffic_table(source.traffic, scenario.notes);
+  if (scenario.models.size() > 1) {
+    ValueArray classes;
+    for (const std::string& model : scenario.models)
+      classes.emplace_back(ValueObject{{"model", model}, {"share", 1.0}});
+    workload.set("classes", std::move(classes));
+    scenario.notes.push_back(
+        fmt::format("nothing says which of the {} models gets how many of the requests: each an "
+                    "equal share; set `share` in [[workload.classes]]",
+                    scenario.models.size()));
+  }
+  scenario.tables.set("workload", std::move(workload));
   return scenario;
 }
 

@@ -29,7 +29,14 @@ RecordedServer server_of(const RecordedSource& source, const ServedRun& measured
     LaunchSource launched = source.launched;
     launched.model = source.model;
     launched.cluster = source.cluster;
-    return recorded_server(servers_from(launched));
+    const LaunchedScenario servers = servers_from(launched);
+    if (servers.models.size() > 1) {
+      throw ConfigError({launched.from},
+                        fmt::format("these servers have {}, and a recorded run is of one model: "
+                                    "name one service with --service",
+                                    fmt::join(servers.models, " and ")));
+    }
+    return recorded_server(servers);
   }
   const std::filesystem::path folder = folder_of(measured);
   const bool is_own = !std::filesystem::exists(folder / "meta.json") &&

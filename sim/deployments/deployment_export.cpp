@@ -18,6 +18,16 @@ std::string readme_of(const DeploymentExport& files) {
   return text;
 }
 
+void add_bench(const Scenario& scenario, const LaunchedDeployment& deployment,
+               DeploymentExport& out) {
+  const BenchScript bench = bench_script(scenario, deployment);
+  out.files.push_back(
+      {"bench.sh", bench.text, "the same traffic from a load tool, and then the prediction"});
+  if (!bench.traffic.empty())
+    out.files.push_back({"traffic.jsonl", bench.traffic, "the requests, in Mooncake's format"});
+  out.notes.insert(out.notes.end(), bench.notes.begin(), bench.notes.end());
+}
+
 }  // namespace
 
 DeploymentExport export_deployment(const Scenario& scenario) {
@@ -41,12 +51,14 @@ DeploymentExport export_deployment(const Scenario& scenario) {
       out.files.push_back({format->file_name(), format->write(deployment), entry.summary});
     }
   }
-  const BenchScript bench = bench_script(scenario, deployment);
-  out.files.push_back(
-      {"bench.sh", bench.text, "the same traffic from a load tool, and then the prediction"});
-  if (!bench.traffic.empty())
-    out.files.push_back({"traffic.jsonl", bench.traffic, "the requests, in Mooncake's format"});
-  out.notes.insert(out.notes.end(), bench.notes.begin(), bench.notes.end());
+  if (deployment.has_models()) {
+    out.notes.push_back(
+        fmt::format("no bench.sh: load tools ask for one model at a time; export each with --set "
+                    "run.only_model={}",
+                    fmt::join(served_models(scenario), " and ")));
+  } else {
+    add_bench(scenario, deployment, out);
+  }
   out.files.push_back({"README.md", readme_of(out), "this list"});
   return out;
 }

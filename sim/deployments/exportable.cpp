@@ -3,11 +3,6 @@
 namespace foretoken {
 
 void check_exportable(const Scenario& scenario) {
-  if (served_models(scenario).size() > 1) {
-    throw ConfigError(scenario.model_position,
-                      "an export is for one model, and the pools serve several; export each by "
-                      "itself");
-  }
   for (const PoolSpec& pool : scenario.pools) {
     if (!pool.encodes()) continue;
     throw ConfigError(pool.scenario.deployment_position,
@@ -27,6 +22,14 @@ void append_fleet_notes(const Scenario& scenario, std::vector<std::string>& note
         fmt::format("the router \"{}\" and its options are not exported: set up the "
                     "gateway that stands before the servers",
                     deployment.router.name));
+  if (served_models(scenario).size() > 1)
+    notes.emplace_back(
+        "a gateway in front has to send each request to the servers of the model that it names");
+  if (shares_gpus(scenario.pools))
+    notes.emplace_back(
+        "pools that share GPUs are exported with the replicas that the run begins with: who "
+        "changes "
+        "their roles is not");
   if (!hands_over(scenario)) return;
   const std::int64_t local = deployment.handoff.local_prefill_max;
   notes.push_back(

@@ -49,12 +49,15 @@ std::string pool_name(const LaunchedDeployment& deployment,
   return name;
 }
 
-/// Beside servers that only compute prompts, the others go on.
+/// Beside servers that only compute a model's prompts, its others go on.
 void settle_roles(std::vector<ServerTables>& servers) {
-  const bool hands_over = std::ranges::any_of(
-      servers, [](const ServerTables& server) { return server.role == PoolRole::prefill; });
-  for (ServerTables& server : servers)
-    if (hands_over && server.role == PoolRole::both) server.role = PoolRole::decode;
+  for (const ServerTables& prefill : servers) {
+    if (prefill.role != PoolRole::prefill) continue;
+    for (ServerTables& server : servers) {
+      const bool is_same = launch_name(server.model) == launch_name(prefill.model);
+      if (is_same && server.role == PoolRole::both) server.role = PoolRole::decode;
+    }
+  }
 }
 
 Value pool_tables(const LaunchedDeployment& deployment, const std::vector<ServerTables>& servers) {
@@ -65,20 +68,21 @@ Value pool_tables(const LaunchedDeployment& deployment, const std::vector<Server
     for (const auto& [key, value] : std::get<ValueObject>(servers[i].layout.data))
       pool.set(key, value);
     pool.set("engine", servers[i].engine);
+    if (launch_name(servers[i].model) != launch_name(servers[0].model))
+      pool.set("model", servers[i].model);
     pools.set(pool_name(deployment, servers, i), std::move(pool));
   }
   return pools;
 }
 
-void check_one_model(const LaunchedDeployment& deployment,
-                     const std::vector<ServerTables>& servers) {
-  for (std::size_t i = 1; i < servers.size(); ++i) {
-    if (launch_name(servers[i].model) == launch_name(servers[0].model)) continue;
-    throw ConfigError(deployment.servers[i].position,
-                      fmt::format("this server has {}, the first one {}; a scenario has one model: "
-                                  "name one service with --service",
-                                  launch_name(servers[i].model), launch_name(servers[0].model)));
+/// Each once, in the servers' order.
+std::vector<std::string> models_of(const std::vector<ServerTables>& servers) {
+  std::vector<std::string> models;
+  for (const ServerTables& server : servers) {
+    std::string name = launch_name(server.model);
+    if (std::ranges::find(models, name) == models.end()) models.push_back(std::move(name));
   }
+  return models;
 }
 
 void note_gpus(const LaunchedServer& server, const ServerTables& tables,
@@ -106,7 +110,7 @@ LaunchedScenario launched_scenario(const LaunchedDeployment& deployment, const s
     }
     note_gpus(server, tables, out.notes);
   }
-  check_one_model(deployment, servers);
+  out.models = models_of(servers);
   settle_roles(servers);
   out.tables.set("model", servers.front().model);
   Value table;

@@ -27,6 +27,7 @@ struct FlagOutcome {
 
 struct LaunchedScenario {
   Value tables;
+  std::vector<std::string> models;  // as the tables call them
   std::vector<FlagOutcome> flags;
   std::vector<std::string> notes;
 };

@@ -18,4 +18,9 @@ void LaunchedServer::set(std::string_view flag, Value value) {
   }
 }
 
+bool LaunchedDeployment::has_models() const {
+  return std::ranges::any_of(
+      servers, [&](const LaunchedServer& server) { return server.model != servers.front().model; });
+}
+
 }  // namespace foretoken

@@ -43,6 +43,9 @@ struct LaunchedDeployment {
   std::string name = "llm";
   std::vector<LaunchedServer> servers;
   std::vector<std::string> notes;  // what was passed over, in sentences
+
+  /// Whether servers have different ones.
+  [[nodiscard]] bool has_models() const;
 };
 
 }  // namespace foretoken

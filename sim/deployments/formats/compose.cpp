@@ -64,8 +64,9 @@ class ComposeDeployment final : public DeploymentFormat {
 
   std::string write(const LaunchedDeployment& deployment) const override {
     Value root, services, configs;
+    int ports_up = 0;  // each service has its own on the host
     for (const LaunchedServer& server : deployment.servers) {
-      services.set(server.name, service_of(server));
+      services.set(server.name, service_of(server, ports_up++));
       const std::string options = launch_options(server);
       if (!options.empty()) configs.set(server.name, ValueObject{{"content", options}});
     }
@@ -87,7 +88,7 @@ class ComposeDeployment final : public DeploymentFormat {
     };
   }
 
-  static Value service_of(const LaunchedServer& server) {
+  static Value service_of(const LaunchedServer& server, int ports_up) {
     const Launcher& launcher = launcher_called(server.launcher, server.position);
     const std::string path = "/etc/" + server.name + ".yaml";
     std::vector<std::string> command = launch_program(server);
@@ -99,8 +100,10 @@ class ComposeDeployment final : public DeploymentFormat {
     service.set("command", text_list(command));
     service.set("environment", text_list({"HF_TOKEN"}));
     // One port a replica: Docker chooses where there are several.
-    service.set("ports", text_list({server.replicas > 1 ? std::to_string(launcher.port)
-                                                        : fmt::format("{0}:{0}", launcher.port)}));
+    service.set("ports",
+                text_list({server.replicas > 1
+                               ? std::to_string(launcher.port)
+                               : fmt::format("{}:{}", launcher.port + ports_up, launcher.port)}));
     service.set("ipc", "host");
     if (!launch_options(server).empty()) {
       service.set("configs", ValueArray{ValueObject{{"source", server.name}, {"target", path}}});

@@ -46,6 +46,7 @@ class DynamoDeployment final : public DeploymentFormat {
   std::string file_name() const override { return "dynamo.yaml"; }
 
   std::string obstacle(const LaunchedDeployment& deployment) const override {
+    if (deployment.has_models()) return "a graph here is of one model";
     for (const LaunchedServer& server : deployment.servers) {
       if (!launch_options(server).empty())
         return fmt::format("{} takes options from a file, which belongs into the workers' image",

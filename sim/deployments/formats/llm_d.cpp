@@ -38,6 +38,7 @@ class LlmDDeployment final : public DeploymentFormat {
   std::string file_name() const override { return "llm-d-values.yaml"; }
 
   std::string obstacle(const LaunchedDeployment& deployment) const override {
+    if (deployment.has_models()) return "a model service is of one model";
     for (const LaunchedServer& server : deployment.servers) {
       if (server.launcher != "vllm")
         return fmt::format("llm-d's model service runs vLLM, and {} runs {}", server.name,

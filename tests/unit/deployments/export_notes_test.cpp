@@ -37,5 +37,16 @@ TEST(ExportNotes, SayWhatTheGatewayHasToDo) {
               ElementsAre(HasSubstr("those of up to 512 tokens to the decode servers alone")));
 }
 
+constexpr const char* two_models =
+    "classes = [{ model = \"llama-3.1-8b\", share = 1 }, { model = \"qwen3-0.6b\", share = 1 }]\n"
+    "[pool.chat]\nrole = \"both\"\nreplicas = 2\n"
+    "[pool.other]\nrole = \"both\"\nmodel = { name = \"qwen3-0.6b\" }\n";
+
+TEST(ExportNotes, SeveralModelsNeedAGatewayThatKnowsThem) {
+  EXPECT_THAT(notes(two_models),
+              ElementsAre(HasSubstr("a gateway in front has to send each request to the servers of "
+                                    "the model that it names")));
+}
+
 }  // namespace
 }  // namespace foretoken::export_notes_test
