@@ -130,7 +130,9 @@ class BenchWriter {
     const std::unique_ptr<RequestSource> source =
         scenario_.workload->start(RandomStreams(scenario_.run.seed));
     std::int64_t written = 0;
+    bool has_turns = false;
     while (const std::optional<Request> request = source->next()) {
+      has_turns = has_turns || request->session_requests > 1;
       if (++written > requests_written_max) {
         out_.notes.push_back(
             fmt::format("traffic.jsonl holds the first {} requests", requests_written_max));
@@ -150,7 +152,7 @@ class BenchWriter {
       // A closed loop goes on when somebody has his answer.
       if (!is_open) source->on_finished(request->id, request->arrival);
     }
-    if (workload_.find("sessions") != nullptr)
+    if (has_turns)
       out_.notes.emplace_back("traffic.jsonl has the first turn of every conversation alone");
   }
 

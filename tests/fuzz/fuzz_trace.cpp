@@ -1,5 +1,6 @@
 // Any bytes as a trace file, plain or gzip, in every format and with the format to be found out:
-// loading ends in a Trace whose rows are in order and hold tokens, or in a ConfigError. The first
+// loading ends in a Trace whose rows are in order and hold tokens and whose calls wait for earlier
+// ones, or in a ConfigError. The first
 // byte chooses the format and whether bad lines are skipped; the rest is the file, which lives in
 // memory so that no disk slows the fuzzer down.
 #include <cstdint>
@@ -19,6 +20,16 @@ void check(const Trace& trace) {
     FORETOKEN_CHECK(row == 0 || trace.arrival(row) >= trace.arrival(row - 1), "row {}", row);
     FORETOKEN_CHECK(trace.prompt_tokens(row) >= 1 && trace.output_tokens(row) >= 1, "row {}", row);
   }
+  std::size_t calls = 0;
+  for (const TraceTrajectory& trajectory : trace.trajectories()) {
+    for (std::size_t i = 0; i < trajectory.size(); ++i, ++calls) {
+      FORETOKEN_CHECK(trajectory[i].row < trace.size(), "call {}", i);
+      FORETOKEN_CHECK((i == 0) == trajectory[i].waits_for.empty(), "call {}", i);
+      for (const CallWait& wait : trajectory[i].waits_for)
+        FORETOKEN_CHECK(wait.call >= 0 && wait.call < static_cast<int>(i), "call {}", i);
+    }
+  }
+  FORETOKEN_CHECK(calls == 0 || calls == trace.size(), "{} calls", calls);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tests/properties/run_text.hpp"
+#include "workloads/requests/trace_format.hpp"
 
 namespace foretoken {
 namespace {
@@ -156,6 +157,70 @@ TEST_P(RandomAgents, NoCallIsBeforeWhatItWaitsForAndNoneIsLost) {
   EXPECT_NEAR(report.trajectories->e2e_ms.max, longest * 1e3, 1e-6);
   EXPECT_GT(report.trajectories->model_share, 0.0);
   EXPECT_LE(report.trajectories->model_share, 1.0 + 1e-12);
+}
+
+/// Recorded agents, against the order that their trace tells.
+class RecordedAgents : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(All, RecordedAgents,
+                         testing::Values("weka", "agentic_mooncake", "bailian", "mooncake_sessions",
+                                         "chats"));
+
+TEST_P(RecordedAgents, EveryCallComesAfterThoseItWaitsForAndNoneIsLost) {
+  const std::string file =
+      std::string(FORETOKEN_SOURCE_DIR "/examples/traces/") + GetParam() + ".jsonl";
+  const auto trace = load_trace(file, "", false, trace_format_registry());
+  std::string text = R"(
+[model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h200-sxm-2"
+[deployment]
+replicas = 2
+router = "prefix_affinity"
+[engine]
+kv_blocks = 1600
+[predictor]
+name = "roofline"
+[workload]
+trace = ")" + file + "\"\n";
+  if (!trace->has_arrivals()) {
+    text += "arrivals = \"all_at_once\"\nrequests = " + std::to_string(trace->size()) + "\n";
+  }
+  const Report report = run_scenario(scenario_from(text), Catalogs());
+  EXPECT_EQ(report.requests.completed, std::ssize(report.rows));
+  ASSERT_EQ(report.rows.size(), trace->size());
+  // Rows of a trajectory come in the order of its calls where one waits for the other.
+  std::map<std::uint64_t, std::vector<const RequestRow*>> rows;
+  for (const RequestRow& each : report.rows) rows[*each.session].push_back(&each);
+  ASSERT_EQ(rows.size(), trace->trajectories().size());
+  for (const auto& [number, all] : rows) {
+    const TraceTrajectory& calls = trace->trajectories()[number];
+    ASSERT_EQ(all.size(), calls.size());
+    // Which row is which call: by its lengths, as those that wait for nobody else may change
+    // places.
+    std::vector<const RequestRow*> row_of(calls.size());
+    std::vector<bool> is_taken(all.size());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      for (std::size_t k = 0; k < all.size() && row_of[i] == nullptr; ++k) {
+        const bool is_it =
+            !is_taken[k] && all[k]->output_tokens == trace->output_tokens(calls[i].row) &&
+            (calls[i].adds_to_text || all[k]->prompt_tokens == trace->prompt_tokens(calls[i].row));
+        if (!is_it) continue;
+        row_of[i] = all[k];
+        is_taken[k] = true;
+      }
+      ASSERT_NE(row_of[i], nullptr) << number << ": call " << i;
+    }
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      for (const CallWait& wait : calls[i].waits_for) {
+        const RequestRow& before = *row_of[static_cast<std::size_t>(wait.call)];
+        const double since = wait.for_start ? before.arrival_s : *before.finished_s;
+        EXPECT_GE(row_of[i]->arrival_s, since + wait.delay.value() - 1e-6) << number << ": " << i;
+      }
+    }
+  }
+  ASSERT_TRUE(report.trajectories);
+  EXPECT_EQ(report.trajectories->completed, std::ssize(rows));
 }
 
 }  // namespace

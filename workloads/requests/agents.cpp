@@ -127,8 +127,7 @@ class AgentPlanner final : public TrajectoryPlanner {
   }
 
   void use_tool(const Writer& agent, Call& next) {
-    next.waits_for = {agent.last};
-    next.delay = agents_.tool_time.sample(time_random_);
+    next.waits_for = {{agent.last, agents_.tool_time.sample(time_random_)}};
     next.request.prompt_tokens = agents_.tool_tokens->sample(tool_random_, number_);
   }
 
@@ -153,7 +152,7 @@ class AgentPlanner final : public TrajectoryPlanner {
   }
 
   /// Started by call `parent`; returns what they answer, and in `ends` the calls that do.
-  std::int64_t send_subagents(int parent, std::vector<int>& ends) {
+  std::int64_t send_subagents(int parent, std::vector<CallWait>& ends) {
     const Subagents& settings = *agents_.subagents;
     std::int64_t answers = 0;
     const std::int64_t count = settings.count->sample(subagents_random_, number_);
@@ -163,14 +162,14 @@ class AgentPlanner final : public TrajectoryPlanner {
       for (std::int64_t k = 0; k < calls; ++k) {
         Call next = call();
         if (k == 0) {
-          next.waits_for = {parent};
+          next.waits_for = {{parent}};
           next.request.prompt_tokens = settings.prompt_tokens->sample(subagents_random_, number_);
         } else {
           use_tool(subagent, next);
         }
         if (!add(subagent, std::move(next))) break;
       }
-      ends.push_back(subagent.last);
+      ends.push_back({subagent.last});
       answers += subagent.answer;
     }
     return answers;

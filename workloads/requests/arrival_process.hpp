@@ -19,7 +19,7 @@ namespace foretoken {
 
 struct Arrival {
   Seconds time;
-  std::optional<std::size_t> trace_row;  // the row of a trace that arrives, if it is one
+  std::optional<std::size_t> trace_row;  // the row, or trajectory, of a trace that arrives
 };
 
 /// A running process: arrivals in order of time, the first at 0 or later.

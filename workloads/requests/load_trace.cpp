@@ -5,6 +5,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/requests/text_lines.hpp"
 #include "workloads/requests/trace_format.hpp"
+#include "workloads/requests/trace_places.hpp"
 
 namespace foretoken {
 namespace {
@@ -84,6 +85,7 @@ class TraceBuilder final : public TraceSink {
 
   void add(const TraceRow& row, int line) override {
     if (!trace_->add(row, limits_)) throw_too_large({file_, line}, limits_);
+    if (row.place) places_.add(trace_->size() - 1, line, *row.place);
   }
   void tell(const ToldTraffic& told) override { origin_.told = told; }
   void leave_out() override { ++origin_.failed_requests; }
@@ -93,6 +95,11 @@ class TraceBuilder final : public TraceSink {
 
   std::shared_ptr<const Trace> finish(const TraceFormat& format, const std::string& name,
                                       bool skip_bad_lines) {
+    if (!places_.empty()) {
+      places_.resolve(*trace_, [this](int line, std::string message) {
+        bad_lines_.add(line, std::move(message), false);
+      });
+    }
     if (!skip_bad_lines) bad_lines_.throw_if_any();
     if (trace_->size() == 0) throw ConfigError({file_}, emptiness());
     trace_->finish();
@@ -100,6 +107,7 @@ class TraceBuilder final : public TraceSink {
     origin_.has_arrivals = format.has_arrivals();
     origin_.columns = format.columns();
     origin_.prefix_block_tokens = format.prefix_block_tokens();
+    origin_.hashes_are_local = format.hashes_are_local();
     origin_.skipped_lines = static_cast<std::int64_t>(bad_lines_.count());
     trace_->set_origin(std::move(origin_));
     return trace_;
@@ -117,6 +125,7 @@ class TraceBuilder final : public TraceSink {
   std::string file_;
   const TraceLimits& limits_;
   BadLines bad_lines_;
+  TracePlaces places_;
   std::shared_ptr<Trace> trace_ = std::make_shared<Trace>();
   Trace::Origin origin_;
 };

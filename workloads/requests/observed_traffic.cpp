@@ -153,6 +153,11 @@ ObservedTraffic observed(const Trace& trace) {
     traffic.rates = {told.requests_per_s};
     traffic.burstiness = told.burstiness > 0 ? told.burstiness : 1.0;
   }
+  if (!trace.trajectories().empty())
+    traffic.notes.emplace_back(
+        "that calls wait for each other is lost; replay the trace itself to keep it");
+  if (trace.has_texts())
+    traffic.notes.emplace_back("prompts are what each turn adds, without what was said before");
   if (trace.shares_prefixes())
     traffic.notes.emplace_back("what prompts share is lost; replay the trace itself to keep it");
   return traffic;

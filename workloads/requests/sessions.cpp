@@ -47,8 +47,8 @@ class SessionPlanner final : public TrajectoryPlanner {
     Seconds thought;
     bool is_over = false;
     for (int i = 0; i < turns; ++i) {
-      Call turn{.request = draws_.next(number), .waits_for = {}, .delay = thought};
-      if (i > 0) turn.waits_for = {i - 1};
+      Call turn{.request = draws_.next(number), .waits_for = {}};
+      if (i > 0) turn.waits_for = {{i - 1, thought}};
       thought = sessions_.think_time.sample(think_random_);
       context += turn.request.prompt_tokens + turn.request.output_tokens;
       const std::int64_t most = sessions_.context_tokens_max;

@@ -1,6 +1,7 @@
 #include "workloads/requests/trace.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace foretoken {
 
@@ -14,12 +15,31 @@ bool Trace::add(const TraceRow& row, const TraceLimits& limits) {
   return true;
 }
 
+void Trace::set_trajectories(std::vector<TraceTrajectory> trajectories) {
+  trajectories_ = std::move(trajectories);
+  has_texts_ = std::ranges::any_of(trajectories_, [](const TraceTrajectory& calls) {
+    return std::ranges::any_of(calls, &TraceCall::adds_to_text);
+  });
+}
+
 void Trace::finish() {
   if (rows_.empty()) return;
+  if (!trajectories_.empty()) follow_sorting();
   if (!std::ranges::is_sorted(rows_, {}, &Row::arrival_ns))  // sorting takes a copy
     std::ranges::stable_sort(rows_, {}, &Row::arrival_ns);
   const std::int64_t first = rows_.front().arrival_ns;
   for (Row& row : rows_) row.arrival_ns -= first;
+}
+
+void Trace::follow_sorting() {
+  std::vector<std::size_t> order(rows_.size()), place(rows_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t row) { return rows_[row].arrival_ns; });
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  for (TraceTrajectory& trajectory : trajectories_)
+    for (TraceCall& call : trajectory) call.row = place[call.row];
+  std::ranges::stable_sort(trajectories_, {},
+                           [](const TraceTrajectory& calls) { return calls.front().row; });
 }
 
 }  // namespace foretoken

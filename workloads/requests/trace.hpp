@@ -1,10 +1,12 @@
-// A recorded trace in memory: when requests came, how long they were, which prefixes they shared.
-// Rows are in order of arrival (a stable sort: rows of one date keep the file's order) and times
-// count from the earliest. Which file format it came from is trace_format.hpp's business.
+// A recorded trace in memory: when requests came, how long they were, which prefixes they shared,
+// and which of them waited for which. Rows are in order of arrival (a stable sort: rows of one date
+// keep the file's order) and times count from the earliest. Which file format it came from is
+// trace_format.hpp's business.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,13 +16,53 @@
 
 namespace foretoken {
 
+/// That a call waits for another of its trajectory, until some time after that one's end.
+struct CallWait {
+  int call = 0;
+  Seconds delay = {};
+  bool for_start = false;  // not for its end, but for it to be sent
+
+  friend bool operator==(const CallWait&, const CallWait&) = default;
+};
+
+/// The same in a file, where calls have names.
+struct NamedWait {
+  std::string id;
+  std::int64_t delay_ns = 0;
+  bool for_start = false;
+};
+
+/// Where in a trajectory a request stands, as a file tells it. Rows that name one trajectory, or
+/// that wait for each other, belong together.
+struct TracePlace {
+  std::string trajectory = {};  // "" = that of those it waits for
+  std::string id = {};          // "" = nobody waits for it by name
+  std::vector<NamedWait> waits_for = {};
+  std::optional<std::int64_t> after_previous_ns = {};  // waits for the last row of its trajectory
+  bool has_time = true;         // false: arrival_ns is unknown, what it waits for decides
+  bool is_not_earlier = false;  // nor does it come before its time, counted from the first call's
+  bool may_be_cut = false;      // those that it waits for may be missing: it then comes at its time
+  bool adds_to_text = false;    // prompt_tokens are what it adds to all that was said before
+};
+
 /// One request as a line of a trace tells it.
 struct TraceRow {
   std::int64_t arrival_ns = 0;  // from any origin; 0 if the format has no times
   int prompt_tokens = 1;
   int output_tokens = 1;
   std::vector<std::uint64_t> prefix_hashes;
+  std::optional<TracePlace> place = std::nullopt;  // nullopt: a request for itself
 };
+
+/// A row that others wait for, or that waits.
+struct TraceCall {
+  std::size_t row = 0;
+  std::vector<CallWait> waits_for = {};  // calls before it; only the first has none
+  bool adds_to_text = false;
+};
+
+/// Calls in an order in which each stands behind those that it waits for.
+using TraceTrajectory = std::vector<TraceCall>;
 
 /// What a load tool says of the traffic that it made; 0 = nothing.
 struct ToldTraffic {
@@ -41,8 +83,19 @@ class Trace {
  public:
   /// Adds a row; finish() must follow the last. False, and nothing is added, beyond the limits.
   [[nodiscard]] bool add(const TraceRow& row, const TraceLimits& limits = {});
+  /// Rows by number, in the order of add(). Needs a finish() behind it.
+  void set_trajectories(std::vector<TraceTrajectory> trajectories);
+  void set_arrival(std::size_t row, std::int64_t ns) { rows_[row].arrival_ns = ns; }
+  [[nodiscard]] std::int64_t arrival_ns(std::size_t row) const { return rows_[row].arrival_ns; }
   /// Sorts by arrival and moves the earliest to 0.
   void finish();
+
+  /// By the arrival of their first calls; empty if no row waits for another.
+  [[nodiscard]] const std::vector<TraceTrajectory>& trajectories() const { return trajectories_; }
+  /// Whether calls tell what they add to their trajectory's text, rather than whole prompts.
+  [[nodiscard]] bool has_texts() const { return has_texts_; }
+  /// Whether equal hashes mean equal prefixes within one trajectory alone.
+  [[nodiscard]] bool hashes_are_local() const { return origin_.hashes_are_local; }
 
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
   [[nodiscard]] Seconds arrival(std::size_t row) const {
@@ -77,6 +130,7 @@ class Trace {
     bool has_arrivals = true;
     std::string columns = {};
     int prefix_block_tokens = 0;
+    bool hashes_are_local = false;
     std::int64_t skipped_lines = 0, failed_requests = 0;
     ToldTraffic told = {};
   };
@@ -90,8 +144,13 @@ class Trace {
     std::int32_t prompt_tokens;
     std::int32_t output_tokens;
   };
+  /// Rows of trajectories by what they become when sorted.
+  void follow_sorting();
+
   std::deque<Row> rows_;  // grows without a copy of what is there
   std::vector<std::uint64_t> hashes_;
+  std::vector<TraceTrajectory> trajectories_;
+  bool has_texts_ = false;
   Origin origin_;
 };
 

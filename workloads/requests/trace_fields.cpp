@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/base/fingerprint.hpp"
 #include "sim/base/json.hpp"
 #include "workloads/requests/trace_format.hpp"
 
@@ -132,6 +133,12 @@ std::int64_t time_ns(const Value& row, std::string_view key, double unit_s) {
   return time_ns_of(member(row, key), key, unit_s);
 }
 
+std::int64_t delay_ns(const Value& row, std::string_view key) {
+  const std::int64_t delay = time_ns(row, key, 1e-3);
+  if (delay < 0) throw BadLine(fmt::format("{} must be at least 0 ms", key));
+  return delay;
+}
+
 std::vector<std::uint64_t> hashes(const Value& row, std::string_view key) {
   const Value* value = row.find(key);
   if (value == nullptr) return {};
@@ -147,6 +154,34 @@ std::vector<std::uint64_t> hashes(const Value& row, std::string_view key) {
     out.push_back(static_cast<std::uint64_t>(*integer));
   }
   return out;
+}
+
+std::vector<std::uint64_t> covering_hashes(const std::vector<std::uint64_t>& blocks,
+                                           std::string_view scope) {
+  std::vector<std::uint64_t> out;
+  out.reserve(blocks.size());
+  std::uint64_t before = Fingerprint().add(scope).value();
+  for (const std::uint64_t block : blocks) {
+    before = Fingerprint().add(before).add(block).value();
+    out.push_back(before);
+  }
+  return out;
+}
+
+void expect_blocks(const std::vector<std::uint64_t>& hashes, std::int64_t tokens, int block_tokens,
+                   std::string_view name) {
+  const auto blocks = static_cast<std::size_t>((tokens + block_tokens - 1) / block_tokens);
+  if (hashes.empty() || hashes.size() == blocks) return;
+  throw BadLine(fmt::format("expected {} {} for {} tokens in blocks of {}, found {}", blocks, name,
+                            tokens, block_tokens, hashes.size()));
+}
+
+std::string name_of(const Value& row, std::string_view key) {
+  const Value* value = row.find(key);
+  if (value == nullptr) return "";
+  if (value->is_string()) return std::get<std::string>(value->data);
+  if (const auto* number = std::get_if<std::int64_t>(&value->data)) return fmt::to_string(*number);
+  throw BadLine(fmt::format("{} must be a name or an integer, found {}", key, type_name(*value)));
 }
 
 }  // namespace foretoken

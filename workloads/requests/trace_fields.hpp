@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,9 @@ int token_count_of(const Value& value, std::string_view name);
 std::int64_t time_ns(std::string_view text, std::string_view name, double unit_s);
 std::int64_t time_ns(const Value& row, std::string_view key, double unit_s);
 
+/// The member `key`, at least 0 ms.
+std::int64_t delay_ns(const Value& row, std::string_view key);
+
 std::int64_t time_ns_of(const Value& value, std::string_view name, double unit_s);
 
 /// An integer or another number, or nothing.
@@ -40,5 +44,16 @@ std::optional<double> number_of(const Value* value);
 
 /// The member `key` as hashes, or none if it is absent.
 std::vector<std::uint64_t> hashes(const Value& row, std::string_view key);
+/// Hashes that cover all before them, of blocks that are numbered each for itself. What differs in
+/// `scope` shares nothing.
+std::vector<std::uint64_t> covering_hashes(const std::vector<std::uint64_t>& blocks,
+                                           std::string_view scope);
+/// Throws BadLine unless there are none, or one for each block of `tokens`, the last of which may
+/// be part full.
+void expect_blocks(const std::vector<std::uint64_t>& hashes, std::int64_t tokens, int block_tokens,
+                   std::string_view name);
+
+/// The member `key`, a name or a number, as text; "" if it is absent or null.
+std::string name_of(const Value& row, std::string_view key);
 
 }  // namespace foretoken

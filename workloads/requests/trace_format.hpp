@@ -70,6 +70,8 @@ class TraceFormat {
   [[nodiscard]] virtual int prefix_block_tokens() const { return 512; }
 
   // Known after read():
+  /// Whether equal hashes mean equal prefixes within one trajectory alone.
+  [[nodiscard]] virtual bool hashes_are_local() const { return false; }
   /// Whether rows have times.
   [[nodiscard]] virtual bool has_arrivals() const { return true; }
   /// The names of the columns as the header has them, if it has any.

@@ -122,9 +122,11 @@ Request RequestDraws::next(std::size_t row) {
   return request;
 }
 
-std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random) {
-  if (traffic.agents) return start_agents(traffic, random);
-  if (traffic.has_trajectories()) return start_sessions(traffic, random);
+bool Traffic::replays_trajectories() const {
+  return trace != nullptr && !trace->trajectories().empty();
+}
+
+std::unique_ptr<RequestSource> start_requests(const Traffic& traffic, const RandomStreams& random) {
   return std::make_unique<TrafficSource>(traffic, random);
 }
 

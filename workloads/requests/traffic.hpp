@@ -41,6 +41,9 @@ struct Traffic {
   std::optional<SystemPrompts> system_prompts;
   int prefix_block_tokens = 0;  // tokens that a hash stands for; 0 = nothing is shared
 
+  /// Whether a trace's calls wait for each other as recorded; then nothing else of the traffic has
+  /// trajectories.
+  [[nodiscard]] bool replays_trajectories() const;
   /// Whether prompts are built from texts that go on, rather than each for itself.
   [[nodiscard]] bool has_trajectories() const { return sessions || agents || system_prompts; }
 };
@@ -67,7 +70,11 @@ class RequestDraws {
   PatienceDraws patience_;
 };
 
-/// A fresh source. Streams: "arrivals", "adapters", "images" and those of RequestDraws.
+/// A fresh source of requests each for itself. Streams: "arrivals", "adapters", "images" and those
+/// of RequestDraws.
+std::unique_ptr<RequestSource> start_requests(const Traffic& traffic, const RandomStreams& random);
+
+/// A fresh source, of whatever the traffic consists of.
 std::unique_ptr<RequestSource> start_traffic(const Traffic& traffic, const RandomStreams& random);
 
 }  // namespace foretoken

@@ -16,9 +16,12 @@ struct Open {
   std::uint64_t number = 0;
   Trajectory plan;
   std::vector<int> missing;  // calls that each still waits for
-  std::size_t left = 0;      // calls that have not been answered
+  std::vector<Seconds> due;  // when each may be sent, by those that it no longer waits for
+  std::vector<std::optional<RequestId>> after;  // the call whose end `due` comes from
+  std::size_t left = 0;                         // calls that have not been answered
   int in_flight = 0;
-  bool is_over = false;  // a call failed
+  bool is_over = false;     // a call failed
+  bool has_starts = false;  // calls that wait for others to be sent
   std::optional<std::uint32_t> adapter = std::nullopt;
 };
 
@@ -30,15 +33,19 @@ class TrajectorySource final : public RequestSource {
         block_tokens_(traffic.prefix_block_tokens),
         times_(transformed(traffic.arrivals->start(random.stream("arrivals")), traffic.transform)),
         planner_(std::move(planner)),
-        adapters_(traffic.adapters, random) {}
+        adapters_(traffic.adapters, random),
+        skipped_lines_(traffic.trace == nullptr ? 0 : traffic.trace->skipped_lines()) {}
 
   std::optional<Request> next() override {
     if (limits_.requests && planned_ >= *limits_.requests) return std::nullopt;
     const std::optional<Arrival> arrival = times_->next();
     if (!arrival || (limits_.duration && arrival->time >= *limits_.duration)) return std::nullopt;
-    Open open = begin();
-    const std::uint64_t number = open.number;
-    return issue(open_.emplace(number, std::move(open)).first->second, 0, arrival->time);
+    Open begun = begin(*arrival);
+    const std::uint64_t number = begun.number;
+    Open& open = open_.emplace(number, std::move(begun)).first->second;
+    Request first = issue(open, 0, arrival->time);
+    tell_sent(open, 0, arrival->time);
+    return first;
   }
 
   std::optional<Request> next_follow_up() override {
@@ -53,14 +60,7 @@ class TrajectorySource final : public RequestSource {
     Open& open = open_.at(number);
     --open.in_flight;
     --open.left;
-    for (std::size_t i = call + 1; i < open.plan.calls.size() && !open.is_over; ++i) {
-      const Call& next = open.plan.calls[i];
-      if (std::ranges::find(next.waits_for, static_cast<int>(call)) == next.waits_for.end())
-        continue;
-      if (--open.missing[i] > 0) continue;
-      follow_ups_.push_back(issue(open, i, now + next.delay));
-      follow_ups_.back().after = id;
-    }
+    if (!open.is_over) tell_waiting(open, call, {now, id});
     end_if_over(open, now);
   }
 
@@ -73,12 +73,14 @@ class TrajectorySource final : public RequestSource {
 
   std::optional<std::int64_t> expected() const override { return limits_.requests; }
 
+  std::int64_t skipped_lines() const override { return skipped_lines_; }
+
  private:
   /// Calls beyond the limit on requests are never sent.
-  Open begin() {
+  Open begin(const Arrival& arrival) {
     Open open;
     open.number = trajectories_++;
-    open.plan = planner_->plan(open.number);
+    open.plan = planner_->plan(arrival.trace_row.value_or(open.number));
     open.adapter = adapters_.next();
     std::vector<Call>& calls = open.plan.calls;
     FORETOKEN_CHECK(!calls.empty(), "trajectory {} has no calls", open.number);
@@ -88,8 +90,44 @@ class TrajectorySource final : public RequestSource {
     }
     planned_ += static_cast<std::int64_t>(calls.size());
     open.left = calls.size();
-    for (const Call& call : calls) open.missing.push_back(static_cast<int>(call.waits_for.size()));
+    for (const Call& call : calls) {
+      open.missing.push_back(static_cast<int>(call.waits_for.size()));
+      open.has_starts |= std::ranges::any_of(call.waits_for, &CallWait::for_start);
+    }
+    open.due.resize(calls.size());
+    open.after.resize(calls.size());
     return open;
+  }
+
+  /// What has become of a call: it was sent, or (by whom) it has ended.
+  struct Event {
+    Seconds date;
+    std::optional<RequestId> ended;
+  };
+
+  void tell_sent(Open& open, std::size_t call, Seconds date) {
+    if (open.has_starts) tell_waiting(open, call, {date, std::nullopt});
+  }
+
+  /// Sends what waited for nothing else any more, and what waits for that to be sent.
+  void tell_waiting(Open& open, std::size_t call, const Event& event) {
+    for (std::size_t i = call + 1; i < open.plan.calls.size(); ++i) {
+      bool was_waiting = false;
+      for (const CallWait& wait : open.plan.calls[i].waits_for) {
+        if (wait.call != static_cast<int>(call) || wait.for_start == event.ended.has_value())
+          continue;
+        was_waiting = true;
+        --open.missing[i];
+        const Seconds due = event.date + wait.delay;
+        if (due < open.due[i]) continue;
+        open.due[i] = due;
+        open.after[i] = event.ended;
+      }
+      if (!was_waiting || open.missing[i] > 0) continue;
+      follow_ups_.push_back(issue(open, i, open.due[i]));
+      follow_ups_.back().after = open.after[i];
+      tell_sent(open, i, open.due[i]);
+    }
   }
 
   void end_if_over(const Open& open, Seconds now) {
@@ -109,12 +147,21 @@ class TrajectorySource final : public RequestSource {
 
   Request issue(Open& open, std::size_t number, Seconds arrival) {
     const Call& call = open.plan.calls[number];
-    Text& text = open.plan.texts[static_cast<std::size_t>(call.text)];
     Request request = call.request;
     request.id = RequestId{issued_++};
     request.arrival = arrival;
     request.session = open.number;
     request.session_requests = static_cast<std::int32_t>(open.plan.calls.size());
+    if (!call.is_whole) go_on(open, call, request);
+    give_adapter(open.adapter, request);
+    call_of_.emplace(request.id.value, std::pair(open.number, number));
+    ++open.in_flight;
+    return request;
+  }
+
+  /// The request reads the text of its call, which then holds the answer too.
+  void go_on(Open& open, const Call& call, Request& request) const {
+    Text& text = open.plan.texts[static_cast<std::size_t>(call.text)];
     request.prompt_tokens += text.tokens;
     text.tokens = request.prompt_tokens + request.output_tokens - call.forgotten_tokens;
     request.prefix_block_tokens = block_tokens_;
@@ -122,10 +169,6 @@ class TrajectorySource final : public RequestSource {
     request.prefix_hashes =
         hashes(open.number, call.text, text,
                request.prefix_hashes_cover_output ? text.tokens : request.prompt_tokens);
-    give_adapter(open.adapter, request);
-    call_of_.emplace(request.id.value, std::pair(open.number, number));
-    ++open.in_flight;
-    return request;
   }
 
   /// Of the whole blocks of the text's first `tokens`. Blocks within a system prompt are
@@ -153,6 +196,7 @@ class TrajectorySource final : public RequestSource {
   std::unique_ptr<ArrivalTimes> times_;  // of trajectories
   std::unique_ptr<TrajectoryPlanner> planner_;
   AdapterDraws adapters_;  // of trajectories
+  std::int64_t skipped_lines_;
   std::uint64_t trajectories_ = 0;
   std::int64_t planned_ = 0;  // calls
   std::uint32_t issued_ = 0;

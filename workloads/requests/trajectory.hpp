@@ -11,16 +11,17 @@
 #include <memory>
 #include <vector>
 
+#include "workloads/requests/trace.hpp"
 #include "workloads/requests/traffic.hpp"
 
 namespace foretoken {
 
 struct Call {
   Request request;                    // prompt_tokens: what it adds; without id, arrival and hashes
-  std::vector<int> waits_for;         // earlier calls of the trajectory; none: only the first
-  Seconds delay;                      // from the end of the last of these
+  std::vector<CallWait> waits_for;    // for earlier calls of the trajectory; none: only the first
   int text = 0;                       // that it goes on with; calls on one text wait for each other
   std::int64_t forgotten_tokens = 0;  // of its output: thinking, which no later prompt repeats
+  bool is_whole = false;  // no text: the request's prompt and hashes are all that is read
 };
 
 /// What calls read again and again, and what they add to.
@@ -38,7 +39,8 @@ struct Trajectory {
 class TrajectoryPlanner {
  public:
   virtual ~TrajectoryPlanner() = default;
-  /// The next; `number` counts from 0. At least one call.
+  /// The next; `number` counts from 0, or is that of a recorded one that arrives. At least one
+  /// call.
   virtual Trajectory plan(std::uint64_t number) = 0;
 };
 

@@ -223,6 +223,9 @@ class WorkloadReader {
     table_.expect("images", traffic_.images.empty() || !(traffic_.sessions || traffic_.agents),
                   "cannot be combined with sessions or agents: later turns would have the images "
                   "of earlier ones, which is not modelled");
+    table_.expect("images", traffic_.images.empty() || !traffic_.replays_trajectories(),
+                  "cannot be combined with a trace whose calls wait for each other: later turns "
+                  "would have the images of earlier ones, which is not modelled");
     table_.expect("images", traffic_.images.empty() || !traffic_.system_prompts,
                   "cannot be combined with system_prompts, which is not modelled; give single "
                   "requests");
@@ -233,13 +236,15 @@ class WorkloadReader {
     const bool shares = traffic_.trace != nullptr && traffic_.trace->shares_prefixes() &&
                         traffic_.prompt_tokens != nullptr && traffic_.prompt_tokens->uses_trace();
     if (shares) traffic_.prefix_block_tokens = traffic_.trace->prefix_block_tokens();
-    if (traffic_.has_trajectories()) traffic_.prefix_block_tokens = options_.block_tokens;
+    const bool has_texts =
+        traffic_.has_trajectories() || (traffic_.trace != nullptr && traffic_.trace->has_texts());
+    if (!shares && has_texts) traffic_.prefix_block_tokens = options_.block_tokens;
     if (table_.find("prefix_block_tokens") == nullptr) return;
     traffic_.prefix_block_tokens = given_.prefix_block_tokens;
     table_.expect("prefix_block_tokens", traffic_.prefix_block_tokens <= prefix_block_tokens_max,
                   fmt::format("must be at most {}", prefix_block_tokens_max), Mistake::slip);
     table_.expect(
-        "prefix_block_tokens", shares || traffic_.has_trajectories(),
+        "prefix_block_tokens", shares || has_texts,
         "has no meaning without sessions, agents, system_prompts or a trace whose requests "
         "have prefix hashes and whose prompt lengths are used; remove it");
   }

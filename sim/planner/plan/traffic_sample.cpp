@@ -95,6 +95,7 @@ TrafficSample sample_traffic(const Scenario& scenario) {
     if (!request) break;
     if (!first) first = request->arrival;
     last = request->arrival;
+    if (request->session_requests > 1) sample.is_open = false;  // the rest follows the answers
     counter.add(last);
     ++sample.count;
     if (sample.requests.size() < kept_max)

@@ -345,8 +345,9 @@ TEST_F(Traces, AnUnknownFirstLineListsTheFormats) {
   EXPECT_EQ(
       errors(write("x.csv", "a,b\n1,2\n")),
       "x.csv:1: this first line is of no known trace format: 'a,b'. Known (foretoken list "
-      "tells of them): azure, mooncake, burstgpt, vllm_bench, sglang_bench, guidellm, aiperf, "
-      "aiperf_inputs, openai_batch, litellm, sharegpt, csv, jsonl, served");
+      "tells of them): azure, agentic_mooncake, bailian, mooncake, weka, burstgpt, vllm_bench, "
+      "sglang_bench, guidellm, aiperf, aiperf_inputs, openai_batch, litellm, sharegpt, "
+      "conversations, csv, jsonl, served");
 }
 
 TEST_F(Traces, ANamedFormatInsistsOnItsHeader) {

@@ -265,8 +265,9 @@ TEST_F(WorkloadTraces, AnUnreadableTraceIsReportedWithTheTablesOtherMistakes) {
                 "s.toml:3:1: workload.rate_scale: must be from 1e-6 to 1e6; 2.0 doubles the rate");
   EXPECT_EQ(trace_errors("trace = \"t.jsonl\"\ntrace_format = \"moon\""),
             "s.toml:3:1: unknown trace format 'moon'; did you mean 'mooncake'? Known: azure, "
-            "mooncake, burstgpt, vllm_bench, sglang_bench, guidellm, aiperf, aiperf_inputs, "
-            "openai_batch, litellm, sharegpt, csv, jsonl, served");
+            "agentic_mooncake, bailian, mooncake, weka, burstgpt, vllm_bench, sglang_bench, "
+            "guidellm, aiperf, aiperf_inputs, openai_batch, litellm, sharegpt, conversations, csv, "
+            "jsonl, served");
 }
 
 TEST_F(WorkloadTraces, LinesAreReportedWhereTheyStandAndTheFileWhereItIsNamed) {

@@ -1,5 +1,6 @@
 // The times of a recorded trace, the earliest at 0. Each arrival names its row, so that lengths
-// and prefixes taken from the same trace stay with it, whatever part of it is replayed.
+// and prefixes taken from the same trace stay with it, whatever part of it is replayed. Where calls
+// wait for each other, arrivals are those of trajectories.
 #include "workloads/requests/arrival_process.hpp"
 
 namespace foretoken {
@@ -10,14 +11,16 @@ class TraceTimes final : public ArrivalTimes {
   explicit TraceTimes(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {}
 
   std::optional<Arrival> next() override {
-    if (row_ == trace_->size()) return std::nullopt;
-    const Seconds time = trace_->arrival(row_);
-    return Arrival{time, row_++};
+    const std::vector<TraceTrajectory>& trajectories = trace_->trajectories();
+    if (number_ == (trajectories.empty() ? trace_->size() : trajectories.size()))
+      return std::nullopt;
+    const std::size_t row = trajectories.empty() ? number_ : trajectories[number_].front().row;
+    return Arrival{trace_->arrival(row), number_++};
   }
 
  private:
   std::shared_ptr<const Trace> trace_;
-  std::size_t row_ = 0;
+  std::size_t number_ = 0;
 };
 
 class TraceArrivals final : public ArrivalProcess {

@@ -1,0 +1,1 @@
+traffic examples/traces/bailian.jsonl --format bailian --json

@@ -1,0 +1,1 @@
+traffic examples/traces/chats.jsonl --format conversations --json
