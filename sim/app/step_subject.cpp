@@ -146,7 +146,7 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       step_predictor(scenario, predictor_catalog()),
                       scenario.engine.host.gap.value() * 1e6,
                       scenario.engine.speculative,
-                      scenario.engine.speculative ? scenario.engine.speculative->drafts : 0};
+                      scenario.engine.speculative ? scenario.engine.speculative->verified() : 0};
   subject.exchange = exchange_of(scenario);
   if (options.adapters > 0 && !scenario.execution.lora)
     throw ConfigError({"--adapters"}, "the scenario serves none; it needs [engine.lora]");

@@ -30,11 +30,17 @@ class DraftReader {
     LaunchedDrafts drafts;
     drafts.table.set("method", here);
     drafts.table.set("drafts", count());
+    set_tree(drafts.table);
     drafts.table.set("acceptance", acceptance_assumed);
     if (const Value* model = setting(flags_.model); here == "draft_model" && model != nullptr)
       drafts.table.set("model", model_called(launch_value_text(*model), model->position));
     drafts.flags = given();
     drafts.meaning = fmt::format("[engine.speculative] method = {}, drafts = {}", here, count());
+    if (const Value* topk = drafts.table.find("topk")) {
+      drafts.meaning +=
+          fmt::format(", topk = {}, tree_tokens = {}", std::get<std::int64_t>(topk->data),
+                      std::get<std::int64_t>(drafts.table.find("tree_tokens")->data));
+    }
     drafts.note = fmt::format(
         "no launch line says how many drafts are accepted: {} is assumed of each "
         "(engine.speculative.acceptance)",
@@ -68,6 +74,20 @@ class DraftReader {
     }
     std::erase_if(names, [&](const std::string& name) { return server_.find(name) == nullptr; });
     return names;
+  }
+
+  /// Several candidates a position: a tree, whose root is among the tokens that are verified.
+  void set_tree(Value& table) const {
+    const auto whole = [&](const std::string& name) {
+      const Value* value = name.empty() ? nullptr : setting(name);
+      const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->data);
+      return number == nullptr ? std::int64_t{0} : *number;
+    };
+    const std::int64_t topk = whole(flags_.topk), verified = whole(flags_.verified);
+    if (topk < 2) return;
+    const std::int64_t most = topk + std::int64_t{count() - 1} * topk * topk;
+    table.set("topk", topk);
+    table.set("tree_tokens", verified > 1 ? verified - 1 : std::min<std::int64_t>(most, 63));
   }
 
   [[nodiscard]] int count() const {

@@ -59,6 +59,9 @@ void read_speculative_flags(TableReader table, SpeculativeFlags& speculative) {
   table.require("drafts", speculative.drafts);
   table.require("model", speculative.model);
   table.read("also_drafts", speculative.also_drafts);
+  table.read("topk", speculative.topk);
+  table.read("verified", speculative.verified);
+  table.read("sequences_max", speculative.sequences_max);
   speculative.methods = read_pairs(table, "methods");
   table.finish();
 }

@@ -36,7 +36,9 @@ struct SpeculativeFlags {
   std::string config;  // flag that holds the others as one object; "" = they are flags
   std::string method, drafts, model;
   std::vector<std::string> also_drafts;  // other names of the number
+  std::string topk, verified;            // of a tree; "" = the engine drafts chains
   NamePairs methods;
+  int sequences_max = 0;  // that the engine sets where nobody does; 0 = what it sets without drafts
 };
 
 /// The flags that say which adapters (LoRA) are served beside the model; "" = no flag says it.

@@ -215,14 +215,16 @@ class ServerWriter {
     if (drafts.method == DraftMethod::eagle && drafts.model_name.empty())
       note(fmt::format("name the draft head's checkpoint as {}", flags.model));
     note("which share of drafts is accepted, the server will tell; no flag says it");
+    if (drafts.is_tree() && flags.topk.empty())
+      note(fmt::format("{} drafts chains here; the tree is left out", launcher_.product));
     if (!flags.config.empty()) {
       server_.set(flags.config, config);
       return;
     }
     for (auto& [name, value] : std::get<ValueObject>(config.data)) server_.set(name, value);
-    if (launcher_.name == "sglang") {
-      server_.set("speculative_eagle_topk", 1);
-      server_.set("speculative_num_draft_tokens", drafts.drafts + 1);
+    if (!flags.topk.empty()) {
+      server_.set(flags.topk, drafts.topk);
+      server_.set(flags.verified, drafts.verified() + 1);
     }
   }
 

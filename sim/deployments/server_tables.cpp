@@ -198,6 +198,14 @@ class TableFiller {
     if (!drafts) return;
     out_.engine.set("speculative", drafts->table);
     out_.notes.push_back(drafts->note);
+    if (const int most = launcher_.speculative.sequences_max;
+        most > 0 && out_.engine.find("sequences_max") == nullptr) {
+      out_.engine.set("sequences_max", most);
+      out_.notes.push_back(
+          fmt::format("{} runs at most {} sequences at once where it drafts, unless "
+                      "a flag says otherwise",
+                      launcher_.product, most));
+    }
     for (const std::string& flag : drafts->flags) tell(flag, FlagFate::set, drafts->meaning);
   }
 

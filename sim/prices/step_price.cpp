@@ -119,17 +119,28 @@ StepCost price_step(const Transformer& model, const ParallelLayout& layout,
 namespace {
 
 /// One token of each sequence, as if all its drafts had been accepted.
-BatchShape drafting_shape(const BatchShape& batch, int attention_ranks) {
+BatchShape drafting_shape(const BatchShape& batch, int attention_ranks, int topk = 1) {
   std::vector<SequenceSlice> slices;
-  for (const SequenceSlice& slice : batch.attention.sequences) {
-    slices.push_back({1, slice.context_tokens});
-  }
+  for (const SequenceSlice& slice : batch.attention.sequences)
+    slices.insert(slices.end(), static_cast<std::size_t>(topk), {1, slice.context_tokens});
   BatchShape shape;
   shape.tokens = shape.logit_rows = static_cast<std::int64_t>(slices.size());
   shape.attention = AttentionLoad::exact(std::move(slices));
   shape.stage_tokens = shape.tokens * attention_ranks;
   shape.stage_tokens_max = shape.tokens;
   return shape;
+}
+
+/// Of a tree the draft runs over what can have been accepted alone.
+BatchShape caught_up(BatchShape batch, std::int64_t most) {
+  std::vector<SequenceSlice> slices = batch.attention.sequences;
+  for (SequenceSlice& slice : slices) {
+    if (!batch.attention.is_decode(slice)) continue;
+    batch.tokens -= slice.query_tokens - std::min(slice.query_tokens, most);
+    slice.query_tokens = std::min(slice.query_tokens, most);
+  }
+  batch.attention = AttentionLoad::exact(std::move(slices), most);
+  return batch;
 }
 
 }  // namespace
@@ -142,7 +153,7 @@ std::vector<DraftPasses> price_drafts(const SpeculativeSettings& speculative,
   std::vector<DraftPasses> drafts;
   if (!speculative.draft) return drafts;
   const BatchShape following = drafting_shape(batch, target_layout.data_parallel_attention);
-  BatchShape first = batch;
+  BatchShape first = speculative.is_tree() ? caught_up(batch, speculative.drafts + 1) : batch;
   first.logit_rows = following.logit_rows;
   const auto add = [&](int passes, const Transformer& draft, const BatchShape& shape) {
     StepCost cost =
@@ -158,7 +169,8 @@ std::vector<DraftPasses> price_drafts(const SpeculativeSettings& speculative,
   };
   add(1, *speculative.draft, first);
   if (speculative.drafts > 1) {
-    add(speculative.drafts - 1, speculative.following_draft(), following);
+    add(speculative.drafts - 1, speculative.following_draft(),
+        drafting_shape(batch, target_layout.data_parallel_attention, speculative.topk));
   }
   return drafts;
 }

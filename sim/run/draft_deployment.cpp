@@ -20,7 +20,7 @@ DraftMemory draft_memory(const Scenario& scenario) {
   if (!scenario.engine.speculative) return {};
   const SpeculativeSettings& speculative = *scenario.engine.speculative;
   DraftMemory memory;
-  memory.drafts = speculative.drafts;
+  memory.drafts = speculative.verified();
   if (!speculative.draft) return memory;
   const Transformer& draft = *speculative.draft;
   const ParallelLayout layout = speculative.layout(scenario.deployment.layout);
@@ -51,13 +51,21 @@ std::unique_ptr<DraftPricer> make_draft_pricer(const Scenario& scenario, StageLi
 
 Speculation make_speculation(const Scenario& scenario, ReplicaId id, DraftPricer* pricer) {
   const SpeculativeSettings& speculative = *scenario.engine.speculative;
-  return {
-      .drafts = speculative.drafts,
-      .drafts_by_batch = speculative.drafts_by_batch,
-      // What is drafted next goes beyond what is verified now (vLLM's lookahead slots).
-      .room = speculative.drafts * (speculative.draft ? 2 : 1),
-      .acceptance = AcceptanceSampler(speculative.acceptance, RandomStreams(scenario.run.seed), id),
-      .pricer = pricer};
+  const DraftTreeShape shape{.topk = speculative.topk,
+                             .verified = speculative.is_tree() ? speculative.tree_tokens : 0,
+                             .exponent = speculative.topk_exponent};
+  const int drafted =
+      speculative.is_tree() ? speculative.topk * speculative.drafts : speculative.drafts;
+  return {.drafts = speculative.verified(),
+          .depth = speculative.is_tree() ? speculative.drafts : 0,
+          .topk = speculative.topk,
+          .drafts_by_batch = speculative.drafts_by_batch,
+          // What is drafted next goes beyond what is verified now (vLLM's lookahead slots); a
+          // tree's draft keeps each candidate that it goes on with (SGLang).
+          .room = speculative.verified() + (speculative.draft ? drafted : 0),
+          .acceptance = AcceptanceSampler(DraftTree(speculative.acceptance, shape),
+                                          RandomStreams(scenario.run.seed), id),
+          .pricer = pricer};
 }
 
 }  // namespace foretoken

@@ -199,7 +199,7 @@ void add_speculation(const SimulatedRun& outcome, Report& report) {
   const SpeculationTotals totals = engine.speculation();
   Report::Speculation& speculation = report.speculation.emplace(Report::Speculation{});
   speculation.method = enum_name(settings.method);
-  speculation.drafts = settings.drafts;
+  speculation.drafts = settings.verified();
   speculation.verifications = totals.verifications;
   speculation.acceptance_length = totals.acceptance_length();
   for (std::size_t i = 0; i < totals.drafted.size(); ++i) {

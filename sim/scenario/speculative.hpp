@@ -26,7 +26,10 @@ struct EnumNames<DraftMethod> {
 
 struct SpeculativeSettings {
   DraftMethod method = DraftMethod::draft_model;
-  int drafts = 0;                  // tokens proposed for each sequence after each step; at least 1
+  int drafts = 0;               // positions proposed for each sequence after each step; at least 1
+  int topk = 1;                 // candidates a position that are drafted on; 1: a chain
+  int tree_tokens = 0;          // of a tree, drafted tokens that are verified
+  double topk_exponent = 0.43;  // how fast further candidates of a position get worse
   std::vector<double> acceptance;  // by position, given that those before it were accepted
   std::string text;                // that they were measured on; "" = they are the user's own
   /// {sequences, drafts}, ascending: how many are drafted in steps of so many sequences and more;
@@ -38,6 +41,10 @@ struct SpeculativeSettings {
   std::optional<WeightFormats> formats;  // of the draft; nullopt = as published, heads in 16 bit
   int tensor_parallel = 0;               // of the draft: 1 or the model's
   Seconds host_time;                     // added to every step beside the engine's own
+
+  [[nodiscard]] bool is_tree() const { return topk > 1; }
+  /// Drafted tokens of a sequence that a step verifies, at most.
+  [[nodiscard]] int verified() const { return is_tree() ? tree_tokens : drafts; }
 
   /// How the draft runs where the model runs as `target`.
   [[nodiscard]] ExecutionSettings execution(const ExecutionSettings& target) const;

@@ -4,27 +4,64 @@
 #include <utility>
 
 namespace foretoken {
+namespace {
+
+/// `shape` with at most `most` queries of each decode: all that the draft has to catch up with.
+BatchShape without_rejected(BatchShape shape, std::int64_t most) {
+  AttentionLoad& load = shape.attention;
+  if (load.decode.query_tokens_max <= most) return shape;
+  const LoadSums before = load.decode;
+  const std::int64_t queries = std::min(before.query_tokens, before.sequences * most);
+  load.decode.query_tokens = queries;
+  load.decode.query_tokens_max = most;
+  load.decode.causal_pairs *=
+      static_cast<double>(queries) / static_cast<double>(before.query_tokens);
+  for (SequenceSlice& slice : load.sequences)
+    if (slice.query_tokens <= before.query_tokens_max)
+      slice.query_tokens = std::min(slice.query_tokens, most);
+  shape.tokens -= before.query_tokens - queries;
+  return shape;
+}
+
+/// Each sequence of `shape`, which decodes, `times` times.
+BatchShape repeated(BatchShape shape, int times) {
+  const AttentionLoad once = shape.attention;
+  AttentionLoad& load = shape.attention;
+  load.decode.sequences *= times;
+  load.decode.query_tokens *= times;
+  load.decode.context_tokens *= times;
+  load.decode.causal_pairs *= times;
+  for (int i = 1; i < times; ++i)
+    load.sequences.insert(load.sequences.end(), once.sequences.begin(), once.sequences.end());
+  shape.tokens *= times;
+  shape.logit_rows *= times;
+  return shape;
+}
+
+}  // namespace
 
 DraftPricer::DraftPricer(std::unique_ptr<StagePricer> first, std::unique_ptr<StagePricer> following)
     : first_(std::move(first)), following_(std::move(following)) {}
 
-Seconds DraftPricer::price(std::span<const Batch> ranks, int drafts) {
-  FORETOKEN_CHECK(drafts >= 0, "{} drafts", drafts);
-  if (drafts == 0) return Seconds(0.0);
+Seconds DraftPricer::price(std::span<const Batch> ranks, const Work& work) {
+  FORETOKEN_CHECK(work.passes >= 0, "{} passes of a draft", work.passes);
+  if (work.passes == 0) return Seconds(0.0);
   shapes_.clear();
   for (const Batch& batch : ranks) {
-    shapes_.push_back(batch.shape);
+    shapes_.push_back(work.known_tokens > 0 ? without_rejected(batch.shape, work.known_tokens)
+                                            : batch.shape);
     shapes_.back().logit_rows = batch.drafting.logit_rows;
   }
   Seconds time = first_->price(shapes_).time;
   const bool any_drafts =
       std::ranges::any_of(ranks, [](const Batch& batch) { return batch.drafting.tokens > 0; });
-  if (drafts > 1 && any_drafts) {
+  if (work.passes > 1 && any_drafts) {
     shapes_.clear();
-    for (const Batch& batch : ranks) shapes_.push_back(batch.drafting);
-    time += following_->price(shapes_).time * (drafts - 1);
+    for (const Batch& batch : ranks)
+      shapes_.push_back(work.topk > 1 ? repeated(batch.drafting, work.topk) : batch.drafting);
+    time += following_->price(shapes_).time * (work.passes - 1);
     ++following_prices_;
-    following_passes_ += drafts - 1;
+    following_passes_ += work.passes - 1;
   }
   total_ += time;
   return time;

@@ -29,7 +29,8 @@ Seconds Replica::price_drafts(Slot& slot) {
   for (const Batch& batch : slot.batches)
     if (!batch.empty())
       drafts = std::max(drafts, config_.speculation->drafts_after(batch.drafting.tokens));
-  const Seconds time = config_.speculation->pricer->price(slot.batches, drafts);
+  const Seconds time =
+      config_.speculation->pricer->price(slot.batches, config_.speculation->work_for(drafts));
   for (Batch& batch : slot.batches) batch.draft_time = time;
   return time;
 }

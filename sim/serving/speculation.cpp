@@ -1,5 +1,6 @@
 #include "sim/serving/speculation.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -24,12 +25,12 @@ SpeculationTotals& SpeculationTotals::operator+=(const SpeculationTotals& other)
   return *this;
 }
 
-AcceptanceSampler::AcceptanceSampler(std::vector<double> probabilities,
-                                     const RandomStreams& streams, ReplicaId replica)
-    : probabilities_(std::move(probabilities)) {
-  totals_.drafted.resize(probabilities_.size());
-  totals_.accepted.resize(probabilities_.size());
-  for (std::size_t position = 0; position < probabilities_.size(); ++position) {
+AcceptanceSampler::AcceptanceSampler(DraftTree tree, const RandomStreams& streams,
+                                     ReplicaId replica)
+    : tree_(std::move(tree)) {
+  totals_.drafted.resize(tree_.depth());
+  totals_.accepted.resize(tree_.depth());
+  for (std::size_t position = 0; position < tree_.depth(); ++position) {
     streams_.push_back(streams.stream(
         fmt::format("speculation/replica {}/position {}", replica.value, position + 1)));
   }
@@ -37,12 +38,28 @@ AcceptanceSampler::AcceptanceSampler(std::vector<double> probabilities,
 
 std::int64_t AcceptanceSampler::draw(std::int64_t drafts) {
   const auto count = static_cast<std::size_t>(drafts);
-  FORETOKEN_CHECK(drafts >= 1 && count <= probabilities_.size(), "{} drafts of at most {}", drafts,
-                  probabilities_.size());
+  const std::vector<DraftTree::Node>& nodes = tree_.nodes();
+  FORETOKEN_CHECK(drafts >= 1 && count <= nodes.size(), "{} drafts of at most {}", drafts,
+                  nodes.size());
   ++totals_.verifications;
-  for (std::size_t i = 0; i < count; ++i) ++totals_.drafted[i];
+  int deepest = 0;
+  for (std::size_t i = 0; i < count; ++i) deepest = std::max(deepest, nodes[i].depth + 1);
+  for (int i = 0; i < deepest; ++i) ++totals_.drafted[static_cast<std::size_t>(i)];
   std::size_t accepted = 0;
-  while (accepted < count && uniform(streams_[accepted]) < probabilities_[accepted]) {
+  int node = -1;
+  while (static_cast<int>(accepted) < deepest) {
+    const double drawn = uniform(streams_[accepted]);
+    double sum = 0;
+    int next = -1;
+    for (const int child : tree_.children(node)) {
+      if (child >= drafts) break;
+      sum += nodes[static_cast<std::size_t>(child)].probability;
+      if (drawn >= sum) continue;
+      next = child;
+      break;
+    }
+    if (next < 0) break;
+    node = next;
     ++totals_.accepted[accepted++];
   }
   return static_cast<std::int64_t>(accepted);
@@ -53,6 +70,11 @@ int Speculation::drafts_after(std::int64_t sequences) const {
   for (const auto& [from, fewer] : drafts_by_batch)
     if (sequences >= from) count = fewer;
   return count;
+}
+
+DraftPricer::Work Speculation::work_for(int drafts_wanted) const {
+  if (depth == 0) return {.passes = drafts_wanted};
+  return {.passes = drafts_wanted > 0 ? depth : 0, .topk = topk, .known_tokens = depth + 1};
 }
 
 }  // namespace foretoken

@@ -31,7 +31,19 @@ const Keys<SpeculativeSettings>& speculative_keys() {
         .unit = "tokens",
         .required = true},
        "Tokens drafted for each sequence after each step and verified together in the next; 2 to 5 "
-       "are usual. 0 turns speculation off."},
+       "are usual. 0 turns speculation off. Of a tree: its depth."},
+      Key<S>("topk", &S::topk, {.range = between(1, 16, "must be from 1 (a chain) to 16")},
+             "Candidates for each position: the draft goes on with as many of a level, each of "
+             "which gets as many (EAGLE-2; SGLang's speculative_eagle_topk). 1: a chain.")
+          .written_if([](const S& s) { return s.is_tree(); }),
+      Key<S>("tree_tokens", &S::tree_tokens, {.unit = "tokens", .fallback = "required with topk"},
+             "Drafted tokens of a tree that are verified, the likeliest of all; SGLang's "
+             "speculative_num_draft_tokens is one more.")
+          .written_if([](const S& s) { return s.is_tree(); }),
+      Key<S>("topk_exponent", &S::topk_exponent, {.range = between(0, 4, "must be from 0 to 4")},
+             "That none of the k best candidates is accepted has probability (1 - acceptance) / "
+             "k^this. 0.43: the best is right in 60 %, one of five in 80 %, as of Medusa's heads.")
+          .written_if([](const S& s) { return s.is_tree(); }),
       {{.name = "acceptance",
         .type = "number, list of numbers or string",
         .fallback = "required",
@@ -203,6 +215,35 @@ void read_draft_layout(TableReader& table, const Scenario& scenario,
   check_layout(*settings.draft, layout, table.position("tensor_parallel"), table.diagnostics());
 }
 
+void read_tree(TableReader& table, SpeculativeSettings& settings) {
+  for (const char* key : {"tree_tokens", "topk_exponent"}) {
+    table.expect(key, settings.is_tree() || table.find(key) == nullptr,
+                 "has no meaning for a chain; set topk to 2 or more, or remove it");
+  }
+  if (!settings.is_tree() || settings.drafts == 0) return;
+  table.expect("topk", settings.method != DraftMethod::ngram,
+               "is for a draft that computes; an n-gram look-up gives a chain");
+  table.expect("topk", settings.drafts_by_batch.empty(),
+               "makes a tree, of which drafts_by_batch says nothing; remove the one or the other");
+  if (table.find("tree_tokens") == nullptr) {
+    table.fail("tree_tokens",
+               "is missing: how many drafted tokens of the tree are verified, for example 15 "
+               "(speculative_num_draft_tokens less one)");
+    settings.tree_tokens = settings.drafts;
+    return;
+  }
+  // The first pass drafts topk candidates, each later one as many for each of topk.
+  const std::int64_t most = std::min<std::int64_t>(
+      settings.topk + std::int64_t{settings.drafts - 1} * settings.topk * settings.topk,
+      drafts_limit);
+  table.expect(
+      "tree_tokens", settings.tree_tokens >= settings.drafts && settings.tree_tokens <= most,
+      fmt::format("must be from drafts = {} to {}, what topk = {} drafts in {} passes, and "
+                  "at most {}",
+                  settings.drafts, most, settings.topk, settings.drafts, drafts_limit));
+  settings.tree_tokens = static_cast<int>(std::clamp<std::int64_t>(settings.tree_tokens, 1, most));
+}
+
 }  // namespace
 
 void read_speculative_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
@@ -215,15 +256,15 @@ void read_speculative_table(TableReader table, const ScenarioOptions& options, S
   table.expect("dtype", !settings.formats || settings.method != DraftMethod::ngram,
                "is the format of a draft's weights, and \"ngram\" has none");
   read_draft_layout(table, scenario, settings);
+  read_tree(table, settings);
   const EngineSettings& engine = scenario.engine;
-  table.expect(
-      "drafts",
-      engine.batch_tokens_max >= std::int64_t{engine.sequences_max} * (1 + settings.drafts),
-      fmt::format("= {} asks for {} tokens a sequence and step, which is more than "
-                  "batch_tokens_max = {} for sequences_max = {}; raise the one or lower "
-                  "the other",
-                  settings.drafts, 1 + settings.drafts, engine.batch_tokens_max,
-                  engine.sequences_max));
+  const int verified = settings.verified();
+  table.expect(settings.is_tree() ? "tree_tokens" : "drafts",
+               engine.batch_tokens_max >= std::int64_t{engine.sequences_max} * (1 + verified),
+               fmt::format("= {} asks for {} tokens a sequence and step, which is more than "
+                           "batch_tokens_max = {} for sequences_max = {}; raise the one or lower "
+                           "the other",
+                           verified, 1 + verified, engine.batch_tokens_max, engine.sequences_max));
   finish(table);
   if (settings.drafts > 0) scenario.engine.speculative = std::move(settings);
 }

@@ -238,7 +238,7 @@ class DraftPasses : public ::testing::Test {
     following.draft_head->target_layers = 0;
     passes = std::make_unique<DraftPricer>(pricer(head, comm, predictor),
                                            pricer(following, comm, predictor));
-    return passes->price(std::span(&batch, 1), drafts);
+    return passes->price(std::span(&batch, 1), {.passes = drafts});
   }
 
   CommSettings comm;
@@ -269,8 +269,8 @@ TEST_F(DraftPasses, AreAsManyAsTheStepAsksFor) {
   Sequence sequence = decoding(100, 5, 4);
   batch.add(sequence, 5);
   EXPECT_NEAR(price(4, batch).value(), (16 + 3 * 15) * 1e-3, 1e-12);
-  EXPECT_NEAR(passes->price(std::span(&batch, 1), 2).value(), (16 + 15) * 1e-3, 1e-12);
-  EXPECT_EQ(passes->price(std::span(&batch, 1), 0).value(), 0);
+  EXPECT_NEAR(passes->price(std::span(&batch, 1), {.passes = 2}).value(), (16 + 15) * 1e-3, 1e-12);
+  EXPECT_EQ(passes->price(std::span(&batch, 1), {.passes = 0}).value(), 0);
 }
 
 TEST(DraftsByBatch, HoldFromTheirNumberOfSequencesOn) {
