@@ -10,7 +10,8 @@ namespace foretoken {
 KvStores::KvStores(const Scenario& scenario, Bytes block) : scenario_(scenario) {
   const std::optional<KvStoreSettings>& settings = scenario.engine.kv_store;
   if (!settings) return;
-  blocks_ = static_cast<std::int64_t>(std::floor(settings->capacity / block));
+  blocks_ =
+      static_cast<std::int64_t>(std::floor(settings->capacity * settings->compression / block));
   if (blocks_ > 0) return;
   throw ConfigError(settings->position,
                     fmt::format("engine.kv_store.capacity: {} is less than one KV block, which is "

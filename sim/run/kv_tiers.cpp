@@ -39,8 +39,9 @@ void add_store(const DeployedPools& pools, Report& report) {
     const int stores = settings->shared ? 1 : replicas_max(pools.specs()[pool].scenario);
     sums.shared = sums.shared || settings->shared;
     sums.bytes += stores * settings->capacity.value();
-    sums.bytes_written += static_cast<double>(copies.to_store) * block;
-    sums.bytes_read += static_cast<double>(copies.from_store) * block;
+    const double sent = block / settings->compression;
+    sums.bytes_written += static_cast<double>(copies.to_store) * sent;
+    sums.bytes_read += static_cast<double>(copies.from_store + copies.prefetched) * sent;
     sums.peak = std::max(sums.peak, pools.engine(pool).kv_stores().peak());
   }
   if (any) report.kv.store = sums;

@@ -18,6 +18,7 @@ KvCopies& KvCopies::operator+=(const KvCopies& other) {
   from_host += other.from_host;
   to_store += other.to_store;
   from_store += other.from_store;
+  prefetched += other.prefetched;
   return *this;
 }
 
@@ -63,7 +64,7 @@ PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
     } else if (host_.holds(hash)) {
       match.host_blocks += chunk_tokens / block_tokens_;
       match.host_tokens += chunk_tokens;
-    } else if (store_ != nullptr && store_->holds(hash)) {
+    } else if (store_ != nullptr && !sequence.is_prefetched && store_->holds(hash)) {
       match.store_tokens += chunk_tokens;
     } else {
       break;
@@ -150,7 +151,9 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
       has_more ? static_cast<std::int64_t>(match.chunks + 1) * sequence.prefix_chunk_tokens
                : Sequence::no_chunk;
   if (sequence.record.preemptions == 0) {
-    prefix_totals_ += {sequence.prompt_tokens, match.tokens, match.host_tokens, match.store_tokens};
+    const std::int64_t came = std::min(sequence.prefetched_tokens, match.host_tokens);
+    prefix_totals_ +=
+        {sequence.prompt_tokens, match.tokens, match.host_tokens - came, match.store_tokens + came};
   }
   if (sequence.swapped_blocks > 0) {
     count_copies({.from_host = match.host_blocks});
@@ -166,6 +169,28 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
   }
   if (tokens >= sequence.next_chunk_at) publish(sequence, tokens);
   return true;
+}
+
+std::vector<std::uint64_t> KvCache::in_store(const Sequence& sequence) const {
+  std::vector<std::uint64_t> found;
+  if (!shares_prefixes_ || store_ == nullptr) return found;
+  std::int64_t tokens = 0;
+  for (const std::uint64_t hash : sequence.prefix_hashes) {
+    tokens += sequence.prefix_chunk_tokens;
+    if (tokens >= sequence.known_tokens()) break;
+    if (prefixes_.find(hash) != PrefixCache::none || host_.holds(hash)) continue;
+    if (!store_->holds(hash)) break;
+    found.push_back(hash);
+  }
+  return found;
+}
+
+void KvCache::take_prefetched(std::uint64_t hash, std::int64_t blocks) {
+  copies_total_ += {.prefetched = blocks};
+  const bool is_on_gpu = prefixes_.find(hash) != PrefixCache::none;
+  const bool is_new = host_.keep(hash, blocks);
+  for (const PrefixCache::Evicted& chunk : host_.take_evicted()) leave_host(chunk);
+  if (listener_ != nullptr && is_new && !is_on_gpu) listener_->on_prefix_kept(hash);
 }
 
 bool KvCache::evict(std::int64_t wanted) {

@@ -42,6 +42,7 @@ struct PrefixTotals {
 struct KvCopies {
   std::int64_t to_host = 0, from_host = 0;
   std::int64_t to_store = 0, from_store = 0;
+  std::int64_t prefetched = 0;  // from a store to the host, beside steps
   [[nodiscard]] bool any() const { return to_host + from_host + to_store + from_store > 0; }
   KvCopies& operator+=(const KvCopies& other);
 };
@@ -95,6 +96,12 @@ class KvCache {
     if (tokens >= sequence.next_chunk_at) publish(sequence, tokens);
     return true;
   }
+  /// Chunks of a sequence's prefix that a store alone has, from the first that the GPU and the host
+  /// lack on.
+  [[nodiscard]] std::vector<std::uint64_t> in_store(const Sequence& sequence) const;
+  /// A chunk has come from the store to the host.
+  void take_prefetched(std::uint64_t hash, std::int64_t blocks);
+
   /// `to`, which holds nothing, holds all that `from` held.
   static void move_holding(Sequence& from, Sequence& to);
   /// Takes all blocks back, swapped ones too.

@@ -31,8 +31,16 @@ class KvStore {
   void pin(std::uint64_t hash) { chunks_.pin(hash); }
   void unpin(std::uint64_t hash) { chunks_.unpin(hash); }
 
-  /// When bytes that are asked for now will have come, behind all that was asked for before.
-  Seconds read(Seconds now, Bytes size) { return pass(now, size) + settings_.latency; }
+  [[nodiscard]] const KvStoreSettings& settings() const { return settings_; }
+
+  /// When bytes that are asked for now will have come, behind all that was asked for before. They
+  /// are unpacked while they come.
+  Seconds read(Seconds now, Bytes size) {
+    const Seconds begin = std::max(free_at_, now);
+    const Seconds sent = pass(now, size);
+    if (!(settings_.codec_rate > BytesPerSecond(0.0))) return sent + settings_.latency;
+    return std::max(sent, begin + size / settings_.codec_rate) + settings_.latency;
+  }
   /// Nobody waits for a write but what comes after it.
   void write(Seconds now, Bytes size) { (void)pass(now, size); }
 
@@ -42,7 +50,7 @@ class KvStore {
 
  private:
   Seconds pass(Seconds now, Bytes size) {
-    free_at_ = std::max(free_at_, now) + size / settings_.bandwidth;
+    free_at_ = std::max(free_at_, now) + size / settings_.compression / settings_.bandwidth;
     return free_at_;
   }
 

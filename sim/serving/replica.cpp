@@ -51,7 +51,8 @@ void Replica::count_load() {
 
 ReplicaLoad Replica::load_now() const {
   return {static_cast<double>(ranks_.running()),
-          static_cast<double>(ranks_.waiting()) + static_cast<double>(arrivals_.size()),
+          static_cast<double>(ranks_.waiting()) + static_cast<double>(arrivals_.size()) +
+              static_cast<double>(waiting_for_store()),
           static_cast<double>(ranks_.blocks_used())};
 }
 
@@ -81,6 +82,10 @@ void Replica::handle(std::uint64_t tag) {
       return end_copies(stage, slot);
     case EventKind::fetched:
       return take_fetched(stage, slot);
+    case EventKind::prefetched:
+      return take_prefetched(stage);
+    case EventKind::prefetch_is_due:
+      return end_prefetch_event(stage, true);
     case EventKind::settled:
       return finish_stage(stage, slot);
     case EventKind::received: {
@@ -182,6 +187,10 @@ void Replica::enter(Sequence& sequence) {
 }
 
 void Replica::take(Sequence& sequence) {
+  if (!prefetch(sequence)) queue(sequence);
+}
+
+void Replica::queue(Sequence& sequence) {
   // An asynchronous engine decides on a step when the one before starts: who comes in between
   // waits for the next.
   if (config_.host.async_scheduling && stage_busy_[0] && !fills_in_turn()) {
@@ -245,6 +254,8 @@ void Replica::reset() {
   front_end_queue_.clear();
   front_end_free_ = platform_.now();
   arrivals_.clear();
+  prefetches_.clear();
+  free_prefetches_.clear();
   for (Slot& slot : slots_) {
     slot.busy = false;
     slot.copies_open = 0;
@@ -420,6 +431,8 @@ void Replica::end(Sequence& sequence, RequestStatus status) {
   if (status != RequestStatus::completed) {  // wherever it waits
     std::erase(arrivals_, &sequence);
     std::ranges::replace(front_end_queue_, &sequence, nullptr);
+    for (Prefetch& prefetch : prefetches_)
+      if (prefetch.sequence == &sequence) prefetch.is_waiting = false;
   }
   ranks_.remove(sequence);
   if (sequence.steps_in_flight == 0) recycle(sequence);

@@ -144,8 +144,19 @@ class Replica final : public EventHandler {
     copied,   // KV blocks, between a GPU and its host
     settled,  // the last layer, after copies
     received,
-    begun,   // a step, with others in flight
-    fetched  // KV blocks, from a store to the host
+    begun,           // a step, with others in flight
+    fetched,         // KV blocks, from a store to the host
+    prefetched,      // likewise, beside steps
+    prefetch_is_due  // who waits for it waits no longer
+  };
+  struct Prefetch {  // of a request's prefix, in parts
+    Sequence* sequence = nullptr;
+    RequestId id = {};
+    std::vector<std::uint64_t> hashes = {};
+    std::int64_t chunk_blocks = 0;
+    std::size_t come = 0;  // of the hashes
+    int events_open = 0;
+    bool is_waiting = false;  // the request, for it
   };
   struct Slot {                  // a step in flight
     std::vector<Batch> batches;  // by attention rank
@@ -192,6 +203,15 @@ class Replica final : public EventHandler {
   /// The front end hands `sequence` to the engine.
   void take(Sequence& sequence);
   void take_arrivals();
+  /// Hands it to the schedulers.
+  void queue(Sequence& sequence);
+  /// Whether the store is read for `sequence` and it waits for that.
+  bool prefetch(Sequence& sequence);
+  void take_prefetched(std::size_t number);
+  void end_prefetch_event(std::size_t number, bool waits_no_longer);
+  [[nodiscard]] std::int64_t waiting_for_store() const;
+  /// Blocks of all stages and a rank's GPUs together.
+  [[nodiscard]] Bytes block_of_rank() const;
   /// What the attention ranks run, padded to CUDA graphs; valid until the next call.
   [[nodiscard]] std::span<const BatchShape> shapes_of(const Slot& slot);
   [[nodiscard]] StagePrice price(std::size_t stage, const Slot& slot);
@@ -266,6 +286,8 @@ class Replica final : public EventHandler {
   HostClock host_;
   std::deque<Sequence*> front_end_queue_;  // null: was cancelled there
   Seconds front_end_free_;                 // when it has handed over all of these
+  std::vector<Prefetch> prefetches_;
+  std::vector<std::size_t> free_prefetches_;
   std::vector<Sequence*> arrivals_;  // came while an asynchronous engine had scheduled already
   Seconds shared_communication_, copy_wait_, adapter_wait_;
   std::int64_t sends_priced_ = 0, sends_shared_ = 0;

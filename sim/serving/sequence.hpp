@@ -51,6 +51,11 @@ struct Sequence {
   std::size_t next_chunk = 0;             // to be published,
   std::int64_t next_chunk_at = no_chunk;  // when so many tokens are held
 
+  /// A store's chunks are read beside steps, not by the one that begins it; so many tokens of them
+  /// have come.
+  bool is_prefetched = false;
+  std::int64_t prefetched_tokens = 0;
+
   // Swapped out: blocks in the host's memory and the tokens they hold; 0 = none.
   std::int64_t swapped_blocks = 0, swapped_tokens = 0;
 

@@ -152,6 +152,20 @@ void read_kv_store(TableReader& engine, Scenario& scenario) {
   KvStoreSettings& store = scenario.engine.kv_store.emplace();
   kv_store_keys().read(table, store);
   store.position = table.position("capacity");
+  table.expect(
+      "prefetch_timeout",
+      store.prefetch == StorePrefetch::timeout || table.find("prefetch_timeout") == nullptr,
+      "is for prefetch = \"timeout\"; set that, or remove it");
+  table.expect("codec_rate", store.compression > 1 || table.find("codec_rate") == nullptr,
+               "is for what is compressed; set compression above 1, or remove it");
+  if (store.prefetch != StorePrefetch::none) {
+    table.expect("prefetch", scenario.engine.host_kv > Bytes(0.0),
+                 "needs room in the host's memory to read to; give engine.host_kv, for example "
+                 "\"64 GiB\"");
+    table.expect("prefetch", scenario.deployment.layout.data_parallel_attention == 1,
+                 "cannot be combined with data_parallel_attention: which rank a request goes to is "
+                 "not known when it comes");
+  }
   finish(table);
   engine.expect("kv_store", scenario.engine.prefix_caching,
                 "keeps prefixes, and prefix_caching is false: no prompt would look for them");

@@ -31,6 +31,26 @@ const Keys<KvStoreSettings>& kv_store_keys() {
        "What is written: evicted, prefixes that leave the GPU or, where there is host_kv, the "
        "host; "
        "computed, every prefix as it is computed, so that other replicas find it."},
+      {"prefetch",
+       &S::prefetch,
+       {.quiet = true},
+       "How a request's prefix comes from the store. none: the step that begins the request reads "
+       "it. Else it is read to the host's memory (host_kv) from the request's arrival on, and the "
+       "request begins: best_effort, when it can, with what has come by then; wait, when all has "
+       "come; timeout, after prefetch_timeout at the latest, with what has come (SGLang's "
+       "hicache-storage-prefetch-policy)."},
+      Key<S>("prefetch_timeout", &S::prefetch_timeout, {.range = not_negative()},
+             "How long a request waits for its prefix, from its arrival.")
+          .written_if([](const S& s) { return s.prefetch == StorePrefetch::timeout; }),
+      {"compression",
+       &S::compression,
+       {.range = at_least(1, "must be at least 1 (1: none)"), .quiet = true},
+       "Bytes of KV cache for each that the store keeps and sends: 2 for a cache of 16 bit that "
+       "is kept in 8, 3.5 to 4.3 as published of CacheGen (arXiv:2310.07240)."},
+      Key<S>("codec_rate", &S::codec_rate,
+             {.range = not_negative(), .fallback = "not set (at no cost)", .quiet = true},
+             "Rate, in bytes of KV cache, at which what is read is unpacked while it comes.")
+          .written_if([](const S& s) { return s.compression > 1; }),
   };
   return keys;
 }

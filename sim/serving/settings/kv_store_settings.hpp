@@ -15,13 +15,29 @@ struct EnumNames<StoreWrites> {
   static constexpr auto names = std::to_array<std::string_view>({"evicted", "computed"});
 };
 
+/// What becomes of a request's prefix that is in the store, before it is its turn. none: the step
+/// that begins it reads it. Else it is read to the host's memory from the request's arrival on, and
+/// best_effort: it begins when it can, with what has come by then; wait: when all has come;
+/// timeout: when all has come or that time has passed, with what has come. (SGLang's
+/// hicache_storage_prefetch_policy.)
+enum class StorePrefetch { none, best_effort, wait, timeout };
+template <>
+struct EnumNames<StorePrefetch> {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"none", "best_effort", "wait", "timeout"});
+};
+
 struct KvStoreSettings {
   Bytes capacity;
   BytesPerSecond bandwidth;  // reads and writes together
   Seconds latency;           // of a read, before its bytes
   bool shared = false;       // one for all replicas
   StoreWrites writes = StoreWrites::evicted;
-  SourcePosition position;  // of the capacity
+  StorePrefetch prefetch = StorePrefetch::none;
+  Seconds prefetch_timeout{1.0};
+  double compression = 1.0;   // bytes of KV a byte that is kept and sent
+  BytesPerSecond codec_rate;  // of KV bytes that are packed and unpacked; 0: at no cost
+  SourcePosition position;    // of the capacity
 };
 
 const Keys<KvStoreSettings>& kv_store_keys();

@@ -109,5 +109,45 @@ TEST(KvStore, ReadsAndWritesPassOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(store.read(Seconds(9), Bytes(2e9)).value(), 10.001);
 }
 
+TEST(KvStore, SendsFewerBytesWhereTheyAreCompressed) {
+  KvStoreSettings settings = settings_of(StoreWrites::evicted);
+  settings.compression = 4;
+  KvStore store(settings, 100);
+  // 8 GB are 2 GB on the way, at 2 GB/s.
+  EXPECT_NEAR(store.read(Seconds(0.0), Bytes(8e9)).value(), 1.001, 1e-12);
+  EXPECT_NEAR(store.read(Seconds(0.0), Bytes(8e9)).value(), 2.001, 1e-12);
+  // Unpacked at 4 GB/s while they come: 2 s, though the next can be sent after 1.
+  settings.codec_rate = BytesPerSecond(4e9);
+  KvStore slow(settings, 100);
+  EXPECT_NEAR(slow.read(Seconds(0.0), Bytes(8e9)).value(), 2.001, 1e-12);
+  EXPECT_NEAR(slow.read(Seconds(0.0), Bytes(8e9)).value(), 3.001, 1e-12);
+}
+
+TEST(KvStore, WhatIsPrefetchedIsFoundOnTheHost) {
+  KvStore store(settings_of(StoreWrites::computed), 100);
+  KvCache writer(9, 16, true, {}, {}, &store), reader(9, 16, true, {.blocks = 8}, {}, &store);
+  serve(writer, {1, 2, 3});
+  Sequence sequence = prompt_of({1, 2, 3, 9});
+  sequence.is_prefetched = true;
+  EXPECT_EQ(reader.match_prefix(sequence).tokens, 0);  // the step reads nothing
+  const std::vector<std::uint64_t> there = reader.in_store(sequence);
+  EXPECT_EQ(there, (std::vector<std::uint64_t>{1, 2, 3}));
+  for (std::size_t i = 0; i < 2; ++i) reader.take_prefetched(there[i], 2);
+  sequence.prefetched_tokens = 64;
+  EXPECT_EQ(reader.in_store(sequence), (std::vector<std::uint64_t>{3}));
+  const PrefixMatch match = reader.match_prefix(sequence);
+  EXPECT_EQ(match.tokens, 64);
+  EXPECT_EQ(match.host_tokens, 64);
+  ASSERT_TRUE(reader.start(sequence, match, sequence.prompt_tokens));
+  // They are the store's hits, and are copied from the host.
+  EXPECT_EQ(reader.prefix_totals().tokens_found_store, 64);
+  EXPECT_EQ(reader.prefix_totals().tokens_found_host, 0);
+  const KvCopies copies = reader.take_copies();
+  EXPECT_EQ(copies.from_host, 4);
+  EXPECT_EQ(copies.from_store, 0);
+  EXPECT_EQ(reader.host_totals().copies.prefetched, 4);
+  reader.release(sequence);
+}
+
 }  // namespace
 }  // namespace foretoken::kv_store_test
