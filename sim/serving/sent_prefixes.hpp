@@ -4,8 +4,8 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <span>
+#include <vector>
 
 #include "sim/base/ids.hpp"
 #include "sim/serving/prefix_cache.hpp"
@@ -27,17 +27,21 @@ class SentPrefixes {
 
   /// Chunks of the prompt that went to the replica before, from the first one on.
   [[nodiscard]] std::size_t known(ReplicaId replica, std::span<const std::uint64_t> hashes) const {
-    const auto sent = by_replica_.find(replica);
-    if (sent == by_replica_.end()) return 0;
     std::size_t count = 0;
-    while (count < hashes.size() && sent->second.find(hashes[count]) != PrefixCache::none) ++count;
+    while (count < hashes.size() && knows(replica, hashes[count])) ++count;
     return count;
+  }
+  /// Whether this chunk did.
+  [[nodiscard]] bool knows(ReplicaId replica, std::uint64_t hash) const {
+    return replica.value < by_replica_.size() &&
+           by_replica_[replica.value].find(hash) != PrefixCache::none;
   }
 
   /// The prompt's last chunk becomes the oldest of them: it is of no use without those before.
   void add(ReplicaId replica, std::span<const std::uint64_t> hashes) {
     if (hashes.empty()) return;
-    PrefixCache& chunks = by_replica_[replica];
+    if (replica.value >= by_replica_.size()) by_replica_.resize(replica.value + 1);
+    PrefixCache& chunks = by_replica_[replica.value];
     for (std::size_t i = hashes.size(); i-- > 0;) {
       PrefixCache::Chunk chunk = chunks.find(hashes[i]);
       if (chunk == PrefixCache::none) {
@@ -51,11 +55,13 @@ class SentPrefixes {
   }
 
   /// What its cache held is gone.
-  void forget(ReplicaId replica) { by_replica_.erase(replica); }
+  void forget(ReplicaId replica) {
+    if (replica.value < by_replica_.size()) by_replica_[replica.value] = PrefixCache();
+  }
 
  private:
   std::int64_t chunks_max_;
-  std::map<ReplicaId, PrefixCache> by_replica_;  // every chunk is idle: nobody holds on to it here
+  std::vector<PrefixCache> by_replica_;  // every chunk is idle: nobody holds on to it here
 };
 
 }  // namespace foretoken

@@ -177,15 +177,14 @@ class TrajectorySource final : public RequestSource {
   [[nodiscard]] std::vector<std::uint64_t> hashes(std::uint64_t trajectory, int number,
                                                   const Text& text, std::int64_t tokens) const {
     const std::int64_t shared = text.system_tokens / block_tokens_;
+    Fingerprint of_prompt, own;
+    of_prompt.add("system prompt").add(std::uint64_t{text.system_prompt});
+    own.add("session").add(trajectory);
+    if (number > 0) own.add(static_cast<std::uint64_t>(number));
     std::vector<std::uint64_t> all;
+    all.reserve(static_cast<std::size_t>(tokens / block_tokens_));
     for (std::int64_t i = 0; i < tokens / block_tokens_; ++i) {
-      Fingerprint hash;
-      if (i < shared) {
-        hash.add("system prompt").add(std::uint64_t{text.system_prompt});
-      } else {
-        hash.add("session").add(trajectory);
-        if (number > 0) hash.add(static_cast<std::uint64_t>(number));
-      }
+      Fingerprint hash = i < shared ? of_prompt : own;
       all.push_back(hash.add(static_cast<std::uint64_t>(i)).value());
     }
     return all;

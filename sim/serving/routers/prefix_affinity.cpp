@@ -84,6 +84,8 @@ class PrefixAffinity final : public Router {
     std::optional<ReplicaId> best;
     std::tuple<std::size_t, std::int64_t> best_rank;
     for (const ReplicaStatus& replica : replicas) {
+      // One look tells most that they know less than the best so far.
+      if (best && !sent_.knows(replica.id, hashes[std::get<0>(best_rank) - 1])) continue;
       const std::size_t known = sent_.known(replica.id, hashes);
       const std::tuple rank(known, -replica.outstanding);
       if (known == 0 || (best && rank <= best_rank)) continue;
