@@ -195,7 +195,8 @@ class SeveralModels(unittest.TestCase):
         self.assertEqual(len(replicas), 5)
         status, report = server.stop()
         self.assertEqual(status, 0)
-        arrived = {group["name"]: group["arrived"] for group in json.loads(report)["models"]}
+        arrived = {name: group["arrived"]
+                   for name, group in json.loads(report)["models"].items()}
         self.assertEqual(arrived, {"llama-3.1-8b": 2, "llama-3.1-70b": 1})
 
 
