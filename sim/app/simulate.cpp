@@ -63,7 +63,8 @@ void write_folder(const std::filesystem::path& folder, const Scenario& scenario,
 
 /// The file, with its traffic replaced.
 LaunchedScenario with_traffic(const SimulateOptions& options) {
-  LaunchedScenario scenario{load_toml(options.scenario), {}, {}};
+  LaunchedScenario scenario;
+  scenario.tables = load_toml(options.scenario);
   scenario.tables.set("workload", traffic_table(options.launched.traffic, scenario.notes));
   return scenario;
 }

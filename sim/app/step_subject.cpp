@@ -108,8 +108,11 @@ StepSubject subject_of_options(const StepOptions& options) {
   execution.implementation.is_cold = !options.warm;
   execution.sampling = parse_option<SamplingMethod>(options.sampling, "--sampling");
   execution.routing = parse_routing(options.routing, {"--routing"});
-  if (options.adapters > 0)
-    execution.lora = LoraSettings{.adapters_max = options.adapters, .rank = options.adapter_rank};
+  if (options.adapters > 0) {
+    LoraSettings& lora = execution.lora.emplace();
+    lora.adapters_max = options.adapters;
+    lora.rank = options.adapter_rank;
+  }
   Diagnostics diagnostics;
   check_layout(subject.model, subject.layout, {"step"}, diagnostics);
   diagnostics.throw_if_any();
