@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 
 #include "sim/serving/router.hpp"
 #include "sim/serving/sent_prefixes.hpp"
@@ -64,9 +65,10 @@ class PrefixAffinity final : public Router {
         std::ranges::minmax_element(replicas, {}, &ReplicaStatus::outstanding);
     ReplicaId chosen = idlest->id;
     if (!hashes.empty() && is_balanced(idlest->outstanding, busiest->outstanding)) {
-      chosen = best_match(hashes, replicas).value_or(chosen);
+      chosen = best_match(hashes, replicas, at_last(request, hashes, replicas)).value_or(chosen);
     }
     sent_.add(chosen, hashes);
+    remember(request, chosen);
     return chosen;
   }
 
@@ -78,27 +80,63 @@ class PrefixAffinity final : public Router {
            static_cast<double>(most) <= config_.balance_rel * static_cast<double>(least);
   }
 
-  /// The replica that knows most; among equals the one with the fewest requests.
-  std::optional<ReplicaId> best_match(std::span<const std::uint64_t> hashes,
-                                      std::span<const ReplicaStatus> replicas) const {
+  struct Known {
+    std::optional<ReplicaId> replica;
+    std::size_t chunks = 0;
+  };
+
+  /// What the replica knows of the prompt that the session's last request went to, if it is one of
+  /// these. Changes no choice: it spares looking through those that cannot know as much.
+  [[nodiscard]] Known at_last(const Request& request, std::span<const std::uint64_t> hashes,
+                              std::span<const ReplicaStatus> replicas) const {
+    if (!request.session) return {};
+    const auto last = last_of_session_.find(*request.session);
+    if (last == last_of_session_.end() ||
+        std::ranges::find(replicas, last->second, &ReplicaStatus::id) == replicas.end()) {
+      return {};
+    }
+    return {last->second, sent_.known(last->second, hashes)};
+  }
+
+  void remember(const Request& request, ReplicaId chosen) {
+    if (!request.session) return;
+    if (last_of_session_.size() >= sessions_max) last_of_session_.clear();
+    last_of_session_.insert_or_assign(*request.session, chosen);
+  }
+
+  /// The replica that knows most; among equals the one with the fewest requests. `last`: what one
+  /// of them knows, where that is known.
+  [[nodiscard]] std::optional<ReplicaId> best_match(std::span<const std::uint64_t> hashes,
+                                                    std::span<const ReplicaStatus> replicas,
+                                                    const Known& last) const {
     std::optional<ReplicaId> best;
     std::tuple<std::size_t, std::int64_t> best_rank;
     for (const ReplicaStatus& replica : replicas) {
-      // One look tells most that they know less than the best so far.
-      if (best && !sent_.knows(replica.id, hashes[std::get<0>(best_rank) - 1])) continue;
-      const std::size_t known = sent_.known(replica.id, hashes);
+      // To be better it must know more than the best, or as much with fewer requests: one look
+      // tells most that they do not.
+      const auto [best_known, best_room] = best_rank;
+      const std::size_t more = best && -replica.outstanding <= best_room ? 1 : 0;
+      const std::size_t least = std::max(last.chunks, best_known + more);
+      if (least > hashes.size() || (least > 0 && !sent_.knows(replica.id, hashes[least - 1]))) {
+        continue;
+      }
+      const std::size_t known =
+          replica.id == last.replica ? last.chunks : sent_.known(replica.id, hashes);
       const std::tuple rank(known, -replica.outstanding);
       if (known == 0 || (best && rank <= best_rank)) continue;
       best = replica.id;
       best_rank = rank;
     }
-    const double least = config_.match_min * static_cast<double>(hashes.size());
-    if (best && static_cast<double>(std::get<0>(best_rank)) < least) return std::nullopt;
+    const double enough = config_.match_min * static_cast<double>(hashes.size());
+    if (best && static_cast<double>(std::get<0>(best_rank)) < enough) return std::nullopt;
     return best;
   }
 
+  static constexpr std::size_t sessions_max = 1'000'000;
+
   PrefixAffinityConfig config_;
   SentPrefixes sent_;
+  std::unordered_map<std::uint64_t, ReplicaId> last_of_session_;
 };
 
 }  // namespace
