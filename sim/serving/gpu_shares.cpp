@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/serving/fleet.hpp"
-
 namespace foretoken {
 namespace {
 
@@ -42,16 +40,6 @@ bool GpuShares::hold(int weights, const Replica& replica) const {
     return found != shares_.end() && found->second.weights == weights &&
            found->second.last != replica.id();
   });
-}
-
-void Fleet::pass_gpus(const Member& member, ReplicaState next) {
-  GpuShares* const gpus = member.settings.gpus;
-  if (gpus == nullptr) return;
-  const bool will_be_up = next != ReplicaState::stopped && next != ReplicaState::failed;
-  if (!is_up(member) && will_be_up) gpus->take(*member.replica);
-  if (!is_up(member) || will_be_up) return;
-  const bool is_whole = member.state == ReplicaState::draining && next == ReplicaState::stopped;
-  gpus->leave(*member.replica, is_whole ? std::optional(member.settings.weights) : std::nullopt);
 }
 
 }  // namespace foretoken
