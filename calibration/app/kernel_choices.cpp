@@ -66,8 +66,7 @@ void add_tiles(const std::vector<TileTimes>& files, Choices& choices) {
       }
       if (!beside.empty()) beside.resize(beside.size() - 2);
       const double all = line.speeds.at("all");
-      choices.add("speed " + line.name, all, line.what.substr(0, line.what.find(" (")),
-                  fmt::format("{:.2f}", all), beside);
+      choices.add("speed " + line.name, all, line.what, fmt::format("{:.2f}", all), beside);
     }
   }
 }

@@ -25,15 +25,15 @@ void share_loads(TileConstants& constants) {
 void load_ahead(TileConstants& constants) { constants.latency = 0; }
 
 struct Cost {
-  std::string_view name, what;
+  std::string_view name, what, by;
   void (*remove)(TileConstants&);
 };
 
 constexpr Cost costs[] = {
-    {"products", "matrix pipes fed without a gap (warps that only load)", feed_products},
-    {"tile_ends", "starts and ends of tiles hidden (CTAs that stay)", hide_tile_ends},
-    {"shared_loads", "loads shared by two CTAs (clusters)", share_loads},
-    {"load_latency", "no wait for a slice (copy engine)", load_ahead},
+    {"products", "matrix pipes fed without a gap", "warps that only load", feed_products},
+    {"tile_ends", "starts and ends of tiles hidden", "CTAs that stay", hide_tile_ends},
+    {"shared_loads", "loads shared by two CTAs", "clusters", share_loads},
+    {"load_latency", "no wait for a slice", "copy engine", load_ahead},
 };
 
 }  // namespace
@@ -46,9 +46,10 @@ std::vector<TileGap> pipelined_gaps(const TiledProduct& product, const ProductTi
     TileConstants without = constants;
     cost.remove(without);
     cost.remove(none);
-    gaps.push_back({cost.name, cost.what, pipelined_tile(product, tile, machine, without).total});
+    gaps.push_back(
+        {cost.name, cost.what, cost.by, pipelined_tile(product, tile, machine, without).total});
   }
-  gaps.push_back({"all", "all of these", pipelined_tile(product, tile, machine, none).total});
+  gaps.push_back({"all", "all of these", "", pipelined_tile(product, tile, machine, none).total});
   return gaps;
 }
 

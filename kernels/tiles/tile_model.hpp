@@ -55,7 +55,8 @@ struct TileLatency {
 /// hand-written kernels avoid.
 struct TileGap {
   std::string_view name;  // of the cost, for machines: "products"
-  std::string_view what;  // what would take it away
+  std::string_view what;  // the tile without it, in words
+  std::string_view by;    // what takes it away; "" for all together
   double cycles;          // of the product without it; never more than with it
 };
 

@@ -78,7 +78,8 @@ std::string LibraryTile::text(int width) const {
   table.add_row(
       {"as it is", readable(chosen_time), fmt::format("{:.2f}", speed(time, chosen_time))});
   for (const Gap& gap : gaps) {
-    table.add_row({std::string(gap.cost.what), readable(gap.time),
+    const std::string by = gap.cost.by.empty() ? "" : fmt::format(" ({})", gap.cost.by);
+    table.add_row({std::string(gap.cost.what) + by, readable(gap.time),
                    fmt::format("{:.2f}", speed(time, gap.time))});
   }
   return out + table.text({.width = width, .colour = false});
