@@ -1,6 +1,6 @@
 // Prefixes that come from a store before it is their requests' turn: nothing is lost in any tier,
-// the same is found as without, and a request that has to queue anyway gets its first token no
-// later.
+// also where clients leave and replicas fail while they come, and a request that has to queue
+// anyway gets its first token no later.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,10 @@ INSTANTIATE_TEST_SUITE_P(All, Prefetch, testing::Values("none", "best_effort", "
 
 TEST_P(Prefetch, NothingIsLostAndHitsAreCountedOnce) {
   std::vector<std::string> changes = {std::string("engine.kv_store.prefetch=") + GetParam(),
-                                      "workload.cancellations={share=0.1,after='40 ms'}"};
+                                      "workload.cancellations={share=0.1,after='40 ms'}",
+                                      "failures=[{at='10 s',replica=0,recovers_after='1 s'},"
+                                      "{at='20 s',replica=1,recovers_after='100 ms'},"
+                                      "{at='20.3 s',replica=1,recovers_after='100 ms'}]"};
   if (GetParam() == std::string("timeout")) {
     changes.emplace_back("engine.kv_store.prefetch_timeout='3 ms'");
   }
@@ -57,6 +60,7 @@ TEST_P(Prefetch, NothingIsLostAndHitsAreCountedOnce) {
     ended += row.status == "completed" || row.status == "cancelled" ? 1 : 0;
   }
   EXPECT_EQ(ended, std::ssize(report.rows));
+  EXPECT_GT(report.requests.retries, 0);
   const double found = *report.kv.prefix_hit_rate;
   const double of_host = report.kv.host_hit_rate.value_or(0);
   const double of_store = report.kv.store_hit_rate.value_or(0);
