@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "hardware/compute_capability.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -63,10 +65,7 @@ bool same_part(const GpuSpec& a, const GpuSpec& b) {
          std::ranges::count(equal_numbers(a, b), false) == 0;
 }
 
-bool same_generation(int a, int b) {
-  constexpr int hopper = 90;
-  return a == b || (a >= hopper && a / 10 == b / 10);
-}
+bool same_generation(int a, int b) { return a == b || (a >= hopper && a / 10 == b / 10); }
 
 std::vector<GpuSpec> nearest_kin(const GpuSpec& gpu, std::span<const GpuSpec> parts) {
   std::vector<GpuSpec> nearest;

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "calibration/fit/curve_ends.hpp"
+#include "hardware/compute_capability.hpp"
 
 namespace foretoken {
 namespace {
@@ -21,7 +22,7 @@ bool is_ring(const CommPoint& point) {
 /// NVLink SHARP came with Hopper, and adds floating point; two ranks gain nothing from it.
 bool may_reduce_in_switch(const CommPoint& point) {
   return is_ring(point) && point.op == CollectiveOp::all_reduce && point.nodes == 1 &&
-         point.compute_capability >= 90 && point.element_bytes > 1 && point.ranks > 2;
+         point.compute_capability >= hopper && point.element_bytes > 1 && point.ranks > 2;
 }
 
 bool is_framework(const CommPoint& point) {

@@ -26,7 +26,7 @@ const std::vector<std::string>& names() {
 
 void write(const Attention& kernel, const AttentionSetting& setting, const DecodeEstimate& e,
            FeatureSink& out) {
-  const AttentionShape shape = decode_shape(kernel);
+  const AttentionLaunch shape = decode_shape(kernel);
   for (const double part : {e.memory, e.ctas, e.math, e.chain, e.fixed}) {
     out.add(std::log(part / e.total + 1e-3));
   }

@@ -94,7 +94,7 @@ double tiles_of_rows(AttentionCode code, double rows) {
   return rows <= merge_rows ? 1 : 2 * std::ceil(rows / pack_rows);  // the large tile costs two
 }
 
-DecodeCut cut(const AttentionShape& shape, const AttentionSetting& setting, const GpuSpec& gpu,
+DecodeCut cut(const AttentionLaunch& shape, const AttentionSetting& setting, const GpuSpec& gpu,
               DecodeEstimate& out) {
   const bool is_flashinfer_sglang = setting.code == AttentionCode::flashinfer && setting.is_sglang;
   out.has_window =
@@ -126,7 +126,7 @@ DecodeCut cut(const AttentionShape& shape, const AttentionSetting& setting, cons
   return cut;
 }
 
-void add_reads(const AttentionShape& shape, const DecodeCut& cut, const DecodeConstants& c,
+void add_reads(const AttentionLaunch& shape, const DecodeCut& cut, const DecodeConstants& c,
                const GpuSpec& gpu, DecodeEstimate& out) {
   const double cache = shape.sequences * cut.keys * 2 * shape.head_dim * shape.kv_bytes;
   const double queries = shape.sequences * shape.query_heads * shape.head_dim * 4;
@@ -145,7 +145,7 @@ void add_reads(const AttentionShape& shape, const DecodeCut& cut, const DecodeCo
   out.memory_cold = out.memory + hot * std::max(dram - l2_at_peak, 0.0);
 }
 
-void add_compute(const Attention& kernel, const AttentionShape& shape, const DecodeCut& cut,
+void add_compute(const Attention& kernel, const AttentionLaunch& shape, const DecodeCut& cut,
                  const AttentionSetting& setting, const DecodeConstants& c, const GpuSpec& gpu,
                  DecodeEstimate& out) {
   const bool is_wide = setting.code == AttentionCode::fa3 || setting.code == AttentionCode::fa4;
@@ -160,7 +160,7 @@ void add_compute(const Attention& kernel, const AttentionShape& shape, const Dec
   out.row_fill = cut.rows / (pack_rows * std::ceil(cut.rows / pack_rows));
 }
 
-void add_ctas(const AttentionShape& shape, const DecodeCut& cut, const DecodeConstants& c,
+void add_ctas(const AttentionLaunch& shape, const DecodeCut& cut, const DecodeConstants& c,
               const GpuSpec& gpu, const ClockFactors& clock, DecodeEstimate& out) {
   const double ctas = shape.sequences * cut.heads * cut.tiles;
   out.ctas_a_sm = ctas / gpu.sm_count;
@@ -189,7 +189,7 @@ DecodeEstimate estimate_decode(const Attention& kernel, const AttentionSetting& 
                                const GpuSpec& gpu) {
   const DecodeConstants& c = constants_of(setting);
   const ClockFactors clock = clock_factors(gpu);
-  const AttentionShape shape = decode_shape(kernel);
+  const AttentionLaunch shape = decode_shape(kernel);
   DecodeEstimate out;
   const DecodeCut how = cut(shape, setting, gpu, out);
   out.keys = how.keys;

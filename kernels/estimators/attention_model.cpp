@@ -35,7 +35,7 @@ bool is_attention_source(KernelSource source) {
 }
 
 /// Keys that the mean sequence's queries see together with a window; without one the sums know.
-double windowed_keys(const LoadSums& sums, const AttentionShape& shape) {
+double windowed_keys(const LoadSums& sums, const AttentionLaunch& shape) {
   const double before = shape.context - shape.queries;
   const double growing = std::clamp(shape.window - 1 - before, 0.0, shape.queries);
   const double keys =
@@ -83,22 +83,22 @@ bool runs_as(const Attention& kernel, const AttentionSetting& setting, bool is_d
   return packs_queries == is_decode;
 }
 
-AttentionShape decode_shape(const Attention& kernel) {
-  AttentionShape shape = attention_shape(kernel);
+AttentionLaunch decode_shape(const Attention& kernel) {
+  AttentionLaunch shape = attention_shape(kernel);
   if (!kernel.load.verifies_drafts()) return shape;
   shape.query_heads *= shape.queries;
   shape.group *= shape.queries;
   return shape;
 }
 
-AttentionShape attention_shape(const Attention& kernel, bool with_window) {
+AttentionLaunch attention_shape(const Attention& kernel, bool with_window) {
   const AttentionLoad& load = kernel.load;
   const LoadSums& sums = load.prefill.sequences > 0 ? load.prefill : load.decode;
   FORETOKEN_CHECK(load.prefill.sequences == 0 || load.decode.sequences == 0,
                   "{} prefill and {} decode sequences in one launch", load.prefill.sequences,
                   load.decode.sequences);
   FORETOKEN_CHECK(sums.sequences > 0 && sums.query_tokens > 0, "no queries");
-  AttentionShape shape;
+  AttentionLaunch shape;
   shape.sequences = static_cast<double>(sums.sequences);
   shape.queries = static_cast<double>(sums.query_tokens) / shape.sequences;
   shape.context = static_cast<double>(sums.context_tokens) / shape.sequences;

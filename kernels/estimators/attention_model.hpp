@@ -27,7 +27,7 @@ struct AttentionSetting {
 AttentionSetting attention_setting(const Kernel& kernel, const GpuSpec& gpu);
 
 /// Of a launch whose sequences are all decode or all prefill.
-struct AttentionShape {
+struct AttentionLaunch {
   double sequences = 0;
   double queries = 0;      // a sequence, mean
   double context = 0;      // a sequence, mean; the queries included
@@ -49,11 +49,11 @@ bool is_pure(const AttentionLoad& load, bool is_decode);
 /// 0.5's backends).
 bool runs_as(const Attention& kernel, const AttentionSetting& setting, bool is_decode);
 /// The load must be pure (checked). `with_window` false: as if there were no window.
-AttentionShape attention_shape(const Attention& kernel, bool with_window = true);
+AttentionLaunch attention_shape(const Attention& kernel, bool with_window = true);
 
 /// The shape of a decode load: several queries a sequence are more query heads of each KV head,
 /// which is how the kernels see them.
-AttentionShape decode_shape(const Attention& kernel);
+AttentionLaunch decode_shape(const Attention& kernel);
 
 /// Of tensor cores, operations a clock a SM for the products of `kernel`. Throws PredictionError
 /// where the GPU has no path for the format.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/estimators/tensor_energy.hpp"
 
 namespace foretoken {
@@ -99,7 +100,7 @@ const PlanConstants& bare_constants(const AttentionSetting& setting, bool is_dec
 
 const PlanConstants& flashinfer_constants(const AttentionSetting& setting, bool is_decode,
                                           const GpuSpec& gpu) {
-  const bool is_b200 = gpu.compute_capability >= 100 && gpu.compute_capability < 120;
+  const bool is_b200 = is_datacentre_blackwell(gpu);
   if (is_b200) return is_decode ? plan_flashinfer_b200_decode : plan_flashinfer_b200;
   if (setting.is_sglang) return is_decode ? plan_flashinfer_sglang_decode : plan_flashinfer_sglang;
   return is_decode ? plan_flashinfer_vllm_decode : plan_flashinfer_vllm;

@@ -26,7 +26,7 @@ const std::vector<std::string>& prefill_names() {
 
 void write_prefill(const Attention& kernel, const AttentionSetting& setting,
                    const PrefillEstimate& e, FeatureSink& out) {
-  const AttentionShape shape = attention_shape(kernel, e.has_window);
+  const AttentionLaunch shape = attention_shape(kernel, e.has_window);
   for (const double part : {e.tensor, e.exponentials, e.memory, e.ctas, e.longest, e.fixed}) {
     out.add(std::log(part / e.total + 1e-3));
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hardware/compute_capability.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -63,8 +65,7 @@ const PrefillConstants& prefill_constants(const AttentionSetting& setting, const
     case AttentionCode::fa3:
       return setting.is_sglang ? prefill_fa3_sglang : prefill_fa3_vllm;
     case AttentionCode::flashinfer:
-      if (gpu.compute_capability >= 100 && gpu.compute_capability < 120)
-        return prefill_flashinfer_cutlass;
+      if (is_datacentre_blackwell(gpu)) return prefill_flashinfer_cutlass;
       return setting.is_sglang ? prefill_flashinfer_sglang : prefill_flashinfer_vllm;
     case AttentionCode::trtllm:
       return setting.is_sglang ? prefill_trtllm_sglang : prefill_trtllm_vllm;
@@ -97,7 +98,7 @@ struct PrefillTiles {
 /// FlashAttention-2 halves its tile where an SM has 100 KB of shared memory (8.6, 8.9, 12.0).
 bool has_small_shared_memory(const GpuSpec& gpu) { return gpu.shared_size_sm.value() < 128 * 1024; }
 
-double tile_rows(const AttentionShape& shape, AttentionCode code, const GpuSpec& gpu) {
+double tile_rows(const AttentionLaunch& shape, AttentionCode code, const GpuSpec& gpu) {
   if (code == AttentionCode::fa2 && shape.head_dim > 64 && has_small_shared_memory(gpu)) return 64;
   if (code != AttentionCode::flashinfer) return shape.head_dim <= 128 ? 128 : 64;
   const double packed = shape.queries * shape.group;
@@ -105,7 +106,7 @@ double tile_rows(const AttentionShape& shape, AttentionCode code, const GpuSpec&
   return packed > 16 ? 64 : 16;
 }
 
-PrefillTiles prefill_tiles(const AttentionShape& shape, const AttentionSetting& setting,
+PrefillTiles prefill_tiles(const AttentionLaunch& shape, const AttentionSetting& setting,
                            const GpuSpec& gpu) {
   const bool has_bulk_copies =
       setting.code == AttentionCode::fa3 || setting.code == AttentionCode::trtllm;
@@ -128,7 +129,7 @@ PrefillTiles prefill_tiles(const AttentionShape& shape, const AttentionSetting& 
   return tiles;
 }
 
-void add_prefill_compute(const Attention& kernel, const AttentionShape& shape,
+void add_prefill_compute(const Attention& kernel, const AttentionLaunch& shape,
                          const PrefillTiles& tiles, const AttentionSetting& setting,
                          const PrefillConstants& c, const GpuSpec& gpu, const ClockFactors& clock,
                          PrefillEstimate& out) {
@@ -161,7 +162,7 @@ void add_prefill_compute(const Attention& kernel, const AttentionShape& shape,
                 out.splits;
 }
 
-void add_prefill_ctas(const AttentionShape& shape, const PrefillTiles& tiles,
+void add_prefill_ctas(const AttentionLaunch& shape, const PrefillTiles& tiles,
                       const PrefillConstants& c, const GpuSpec& gpu, const ClockFactors& clock,
                       PrefillEstimate& out) {
   out.ctas_a_sm = tiles.count / gpu.sm_count;
@@ -169,7 +170,7 @@ void add_prefill_ctas(const AttentionShape& shape, const PrefillTiles& tiles,
              std::pow(shape.head_dim / 128, c.cta_dim_power) * std::max(out.ctas_a_sm - 1, 0.0);
 }
 
-void add_prefill_memory(const AttentionShape& shape, const AttentionSetting& setting,
+void add_prefill_memory(const AttentionLaunch& shape, const AttentionSetting& setting,
                         const PrefillConstants& c, const GpuSpec& gpu, PrefillEstimate& out) {
   const double key_bytes = shape.sequences * shape.kv_heads * shape.head_dim * 2 * shape.kv_bytes;
   const double read =
@@ -211,7 +212,7 @@ PrefillEstimate estimate_prefill(const Attention& kernel, const AttentionSetting
                                  const GpuSpec& gpu) {
   const PrefillConstants& c = prefill_constants(setting, gpu);
   const ClockFactors clock = clock_factors(gpu);
-  const AttentionShape shape = attention_shape(kernel, skips_hidden_keys(setting));
+  const AttentionLaunch shape = attention_shape(kernel, skips_hidden_keys(setting));
   const PrefillTiles tiles = prefill_tiles(shape, setting, gpu);
   PrefillEstimate out;
   out.has_window = shape.window > 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/estimators/gemm_tiles.hpp"
 #include "kernels/estimators/streamed_bandwidth.hpp"
 #include "kernels/kernel_work.hpp"
@@ -46,7 +47,7 @@ Sizes sizes_of(const Gemm& gemm, DType multiplied) {
 }
 
 bool has_split_l2(const GpuSpec& gpu) {
-  return gpu.compute_capability == 80 || copy_engine(gpu) == by_bulk_copy;
+  return gpu.compute_capability == ampere || copy_engine(gpu) == by_bulk_copy;
 }
 
 bool is_sglang(const Gemm& gemm) { return gemm.implementation.framework == Framework::sglang; }
@@ -67,7 +68,7 @@ void add_quantise(GemmEstimate& e, const Gemm& gemm, const Sizes& s, const GpuSp
                   const GemmConstants& c) {
   constexpr double reference_launch = 2.2e-6;  // s, between Hopper's and Blackwell's
   constexpr double atomic_elements = 2048;     // that one block reduces before it goes to memory
-  const bool is_blackwell = gpu.compute_capability >= 100;
+  const bool is_blackwell = gpu.compute_capability >= blackwell;
   if (is_bare_gemm(gemm) || (c.quantises_on_blackwell_only && !is_blackwell)) return;
   const std::size_t who = gemm.implementation.framework == Framework::vllm ? 1 : 0;
   const double moved = s.m * s.k * c.quantise_bytes[who];
@@ -168,7 +169,7 @@ class TileTrial {
 }  // namespace
 
 CopyEngine copy_engine(const GpuSpec& gpu) {
-  const bool has_bulk_copy = gpu.compute_capability >= 90 && gpu.compute_capability < 120;
+  const bool has_bulk_copy = is_hopper_or_datacentre_blackwell(gpu);
   return has_bulk_copy ? by_bulk_copy : by_threads;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/estimators/attention_model.hpp"
 #include "kernels/kernel_work.hpp"
 
@@ -21,12 +22,6 @@ Bound HybridTime::bound() const {
 namespace {
 
 constexpr double micro = 1e-6;
-constexpr int hopper_capability = 90, blackwell_capability = 100, blackwell_client_capability = 120;
-
-bool is_hopper_or_b200(const GpuSpec& gpu) {
-  return gpu.compute_capability >= hopper_capability &&
-         gpu.compute_capability < blackwell_client_capability;
-}
 
 /// How much longer than on an H100 what a single SM does one thing after the other takes.
 double clock_stretch(const GpuSpec& gpu) {
@@ -69,8 +64,8 @@ constexpr ScanConstants triton_kda{17.3, 0.30, 1.5, 6.7, 4.0};
 constexpr ScanConstants triton_mamba{21.4, 0.30, 6.0, 1.9, 0.0, 256};
 
 bool is_native_scan(const StateScan& scan, const GpuSpec& gpu) {
-  return scan.implementation.framework == Framework::vllm && is_hopper_or_b200(gpu) &&
-         scan.kind != StateKind::mamba2;
+  return scan.implementation.framework == Framework::vllm &&
+         is_hopper_or_datacentre_blackwell(gpu) && scan.kind != StateKind::mamba2;
 }
 
 const ScanConstants& scan_constants(const StateScan& scan, const GpuSpec& gpu) {
@@ -220,7 +215,7 @@ HybridTime sparse_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool 
   out.tasks = queries * sparse.kv_heads * std::ceil(heads / tile_heads);
   out.is_other_kind = sparse.window > 0;
   const double flops = 2 * tile_heads * keys * (sparse.key_dim + sparse.value_dim);
-  const bool is_b200 = gpu.compute_capability >= blackwell_capability;
+  const bool is_b200 = gpu.compute_capability >= blackwell;
   const double share = !out.is_prompt ? decode_share : is_b200 ? prompt_share_b200 : prompt_share;
   const double tile_us =
       tensor_us(flops, activation_dtype(sparse.dtype), gpu, share) * gpu.sm_count;

@@ -4,13 +4,12 @@
 #include <array>
 #include <cmath>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/estimators/moe_reuse.hpp"
 #include "kernels/tasks/decomposition.hpp"
 
 namespace foretoken {
 namespace {
-
-constexpr int ampere = 80;  // its tables are of vLLM 0.14 and SGLang 0.5.10
 
 bool is_16_bit(DType dtype) { return bytes_per_element(dtype) >= 2; }
 
@@ -92,6 +91,7 @@ Bound MoeModel::bound() const {
 }
 
 bool has_gate(const FusedMoe& kernel, const GpuSpec& gpu) {
+  // The A100's tables are of vLLM 0.14 and SGLang 0.5.10.
   return !kernel.ungated || (gpu.compute_capability == ampere && !kernel.implementation.is_cold);
 }
 

@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/estimators/moe_reuse.hpp"
 #include "kernels/tasks/sm_scheduler.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr int hopper = 90;
 constexpr double activation_size = 2;  // bytes of an activation
 
 bool is_vllm(const FusedMoe& kernel) { return kernel.implementation.framework == Framework::vllm; }

@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/tasks/tuned_moe_shapes.hpp"
 
 namespace foretoken {
 namespace {
 
 constexpr int deep_gemm_rows = 128;  // its alignment of an expert's rows
-constexpr int ampere = 80;  // its tables are of vLLM 0.14 and SGLang 0.5.10, with older tile rules
 
 bool is_16_bit(DType dtype) { return bytes_per_element(dtype) >= 2; }
 
@@ -48,6 +48,7 @@ ExpertTile triton_tile(const FusedMoe& kernel, const GpuSpec& gpu, const ExpertL
     return {rows, rows == 16 ? 64 : 128, 64, true};
   }
   // Tables of compute capability 8.0 are of older versions; a server (cold) runs today's.
+  // The A100's tables are of vLLM 0.14 and SGLang 0.5.10, with older tile rules.
   const bool is_recent = gpu.compute_capability != ampere || kernel.implementation.is_cold;
   if (framework == Framework::vllm && is_recent) return vllm_tile(kernel.tokens, kernel.dtype);
   return sglang_tile(run.tokens, load.held, kernel.dtype);

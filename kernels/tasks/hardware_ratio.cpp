@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/kernel_work.hpp"
 #include "kernels/tasks/sm_scheduler.hpp"
 
@@ -65,7 +66,7 @@ double room_share(const LaunchShape& shape, const GpuSpec& gpu) {
 
 /// Bytes that tasks load for each that the L2 is read.
 double multicast(const Kernel& kernel, const Decomposition& tasks, const GpuSpec& known) {
-  const bool has_clusters = known.compute_capability >= 90 && known.compute_capability < 120;
+  const bool has_clusters = is_hopper_or_datacentre_blackwell(known);
   const double distinct = kernel_work(kernel).dram_bytes.value();
   if (!has_clusters || distinct == 0) return 1;
   double loaded = 0;

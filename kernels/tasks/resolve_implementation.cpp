@@ -2,21 +2,12 @@
 // 0.5.10), as the kernel names in AIConfigurator's tables (095f58a5) show for compute capabilities
 // 8.0, 8.9, 9.0 and 10.0. Capabilities that are in no table (8.6, 12.0) follow what the frameworks'
 // own selection code does on them. The majority decides where a table has several for one case.
+#include "hardware/compute_capability.hpp"
 #include "kernels/kernel_work.hpp"
 #include "kernels/tasks/decomposition.hpp"
 
 namespace foretoken {
 namespace {
-
-// Compute capabilities where the frameworks change their choice.
-constexpr int hopper = 90;
-constexpr int blackwell = 100;  // data centre: B200, B300, GB200
-constexpr int blackwell_client =
-    120;  // workstation and gaming: no tensor memory, no trtllm kernels
-
-bool is_datacentre_blackwell(const GpuSpec& gpu) {
-  return gpu.compute_capability >= blackwell && gpu.compute_capability < blackwell_client;
-}
 
 KernelSource vllm_attention(const Attention& kernel, const GpuSpec& gpu) {
   const bool has_small_cache = bytes_per_element(kernel.kv_dtype) < 2;
@@ -41,7 +32,7 @@ KernelSource sglang_attention(const Attention& kernel, const GpuSpec& gpu) {
   if (is_datacentre_blackwell(gpu)) {
     return kernel.head_dim == 192 ? KernelSource::triton : KernelSource::trtllm;
   }
-  if (gpu.compute_capability == 80) return KernelSource::flash_attention_2;
+  if (gpu.compute_capability == ampere) return KernelSource::flash_attention_2;
   return is_flashinfer_size ? KernelSource::flashinfer_fa2 : KernelSource::triton;
 }
 

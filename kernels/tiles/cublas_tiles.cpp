@@ -1,12 +1,11 @@
 // cuBLAS's choice of tile where it was profiled: cuBLAS 13 on an H200, asked about other GPUs of
 // compute capability 9.0 with their own number of SMs. Other architectures run other kernels.
+#include "hardware/compute_capability.hpp"
 #include "kernels/tiles/tile_choice.hpp"
 #include "kernels/tiles/tile_profile.hpp"
 
 namespace foretoken {
 namespace {
-
-constexpr int hopper = 90;
 
 const TileProfile* wide_profile() {
   static const TileProfile* const profile = find_tile_profile("cublas13_h200_bf16");

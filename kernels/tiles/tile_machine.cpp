@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "hardware/compute_capability.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretoken {
@@ -70,10 +71,6 @@ BandwidthCurve nvidia_curve(int units) {
   return {bend / units / units, rise / units, 0, static_cast<int>(top * units)};
 }
 
-constexpr int hopper = 90;
-constexpr int blackwell = 100;
-constexpr int blackwell_client = 120;
-
 /// Bytes of depth that one instruction takes: 32 on NVIDIA's (16 values of 16 bits).
 int instruction_depth(double bytes) { return std::max(4, static_cast<int>(32 / bytes)); }
 
@@ -89,7 +86,7 @@ void set_nvidia_instructions(TileMachine& machine, const GpuSpec& gpu, double ra
     machine.instruction = instruction(64, 8, 1.0);
     machine.narrow = instruction(16, 8, 2730.0 / 4096.0);
     machine.narrow_below = group_rows;
-  } else if (gpu.compute_capability >= blackwell && gpu.compute_capability < blackwell_client) {
+  } else if (is_datacentre_blackwell(gpu)) {
     // tcgen05 has 128 rows; mma.sync runs at an Ampere's rate there, an assumption: nobody
     // measured.
     machine.instruction = instruction(128, 8, 1.0);

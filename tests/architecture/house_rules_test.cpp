@@ -144,6 +144,25 @@ TEST(HouseRules, FileLocalFunctionsOfAFolderDiffer) {
   EXPECT_GT(seen.size(), 500U);
 }
 
+// Two types of one name in one namespace make a program whose meaning the linker chooses.
+TEST(HouseRules, TypesOfANamespaceDiffer) {
+  const std::regex opened("(?:^|\\n)namespace ([a-z_:]+) \\{");
+  const std::regex defined(
+      "(?:^|\\n)(?:struct|class) ([A-Z][A-Za-z0-9]*)(?: final)?(?: : [^{;]*)? \\{");
+  std::map<std::string, std::string> seen;  // namespace::name -> file
+  for (const SourceFile& file : room_files()) {
+    std::smatch space;
+    if (file.extension() != ".hpp" || !std::regex_search(file.text, space, opened)) continue;
+    for (std::sregex_iterator match(file.text.begin(), file.text.end(), defined), end; match != end;
+         ++match) {
+      const auto [other, is_new] = seen.try_emplace(space.str(1) + "::" + match->str(1), file.path);
+      EXPECT_TRUE(is_new) << file.path << " and " << other->second << " both define "
+                          << other->first;
+    }
+  }
+  EXPECT_GT(seen.size(), 500U);
+}
+
 TEST(HouseRules, NamesAreSnakeCase) {
   const std::regex snake("[a-z0-9_]+\\.[a-z]+");
   for (const SourceFile& file : rooms_and_tests()) {

@@ -4,14 +4,12 @@
 // (NeuSight prices a B200 that it was not trained on 34 % off with it, 39 % with what a tile model
 // selects), AMD parts what a tile model selects; both are declared. The activations are quantised
 // in a launch of their own.
+#include "hardware/compute_capability.hpp"
 #include "kernels/tasks/decomposers/gemm_launch.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr int ampere = 80;
-constexpr int ada = 89;
-constexpr int hopper = 90;
 constexpr std::string_view assumed_tiles =
     "CUTLASS tiles beyond compute capability 9.0 are the cheapest of a family, not vLLM's table";
 

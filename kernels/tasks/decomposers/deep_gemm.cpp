@@ -3,6 +3,7 @@
 // deep_gemm/jit_kernels of 2025. Other types and parts take the same rule, which is declared.
 #include <tuple>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/tasks/decomposers/gemm_launch.hpp"
 
 namespace foretoken {
@@ -40,7 +41,7 @@ Decomposition decompose_deep_gemm(const Gemm& kernel, const GpuSpec& gpu) {
   const TileConfig tile = choose_tile(shape, gpu);
   result.cut = product_cut(tile, TileOrigin::library, "DeepGEMM's rule");
   result.launches.push_back(gemm_launch("deep_gemm", tile, shape, kernel.dtype, options, gpu));
-  if (kernel.dtype != DType::fp8_block || gpu.compute_capability != 90) {
+  if (kernel.dtype != DType::fp8_block || gpu.compute_capability != hopper) {
     result.approximation =
         "DeepGEMM by its rule for Hopper's blockwise fp8: rounds and operations are right, the "
         "tile "

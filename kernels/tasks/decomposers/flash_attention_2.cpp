@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/tasks/decomposers/decomposer.hpp"
 
 namespace foretoken {
@@ -57,7 +58,7 @@ struct DenseTile {
 /// flash_fwd_launch_template.h without dropout. Compute capabilities 8.6 and 8.9 have a third of
 /// the shared memory; head_dim 256 takes the larger tile where only one CTA fits in any case.
 DenseTile dense_tile(int head_dim, bool is_causal, const GpuSpec& gpu) {
-  const bool is_small_ampere = gpu.compute_capability > 80 && gpu.compute_capability < 90;
+  const bool is_small_ampere = gpu.compute_capability > ampere && gpu.compute_capability < hopper;
   if (head_dim <= 64) return {128, 128, 128};
   if (head_dim <= 128 && is_small_ampere)
     return is_causal ? DenseTile{64, 64, 128} : DenseTile{128, 32, 128};

@@ -239,7 +239,7 @@ TEST(prefill_estimate, window_clamps_keys) {
 }
 
 TEST(attention_shape, takes_means_over_sequences) {
-  const AttentionShape shape = attention_shape(llama({{100, 100}, {300, 1000}}));
+  const AttentionLaunch shape = attention_shape(llama({{100, 100}, {300, 1000}}));
   EXPECT_EQ(shape.sequences, 2);
   EXPECT_EQ(shape.queries, 200);
   EXPECT_EQ(shape.context, 550);
