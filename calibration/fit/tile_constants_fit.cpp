@@ -12,7 +12,7 @@ namespace foretoken {
 namespace {
 
 /// One measured candidate: its weight in the error, and its time over the best one's.
-struct Point {
+struct TimedTile {
   ProductTile tile;
   double log_time, weight, regret;
   bool is_raced;
@@ -20,7 +20,7 @@ struct Point {
 
 struct FitShape {
   TiledProduct product;
-  std::vector<Point> points;
+  std::vector<TimedTile> points;
 };
 
 struct Problem {
@@ -46,7 +46,7 @@ FitShape fit_shape(const TiledShape& shape) {
   return out;
 }
 
-double predicted_log(const Problem& problem, const FitShape& shape, const Point& point,
+double predicted_log(const Problem& problem, const FitShape& shape, const TimedTile& point,
                      const TileConstants& constants) {
   return std::log(pipelined_tile(shape.product, point.tile, problem.machine, constants).total /
                   problem.machine.clock);
@@ -61,13 +61,13 @@ double loss_of(const std::vector<Problem>& problems, const TileConstants& consta
     for (const FitShape& shape : problem.shapes) {
       logs.clear();
       double least = std::numeric_limits<double>::infinity();
-      for (const Point& point : shape.points) {
+      for (const TimedTile& point : shape.points) {
         logs.push_back(predicted_log(problem, shape, point, constants));
         least = std::min(least, logs.back());
       }
       double error = 0, weight = 0, regret = 0, share = 0;
       for (std::size_t i = 0; i < shape.points.size(); ++i) {
-        const Point& point = shape.points[i];
+        const TimedTile& point = shape.points[i];
         error += point.weight * (std::hypot(logs[i] - point.log_time, smooth) - smooth);
         weight += point.weight;
         const double chance = std::exp(-sharpness * (logs[i] - least));
@@ -102,7 +102,7 @@ double median_ratio(const std::vector<Problem>& problems, const TileConstants& c
   std::vector<double> ratios;
   for (const Problem& problem : problems) {
     for (const FitShape& shape : problem.shapes) {
-      for (const Point& point : shape.points) {
+      for (const TimedTile& point : shape.points) {
         if (!point.is_raced || point.regret > near_best) continue;
         ratios.push_back(point.log_time - predicted_log(problem, shape, point, constants));
       }

@@ -15,7 +15,7 @@ std::span<const EmbeddedFile> embedded_tile_profiles();
 
 namespace {
 
-constexpr std::string_view profile_format = "foretoken tile profile 2";
+constexpr std::string_view tile_profile_format = "foretoken tile profile 2";
 
 struct TypicalTile {
   double m, n;
@@ -125,7 +125,7 @@ std::string write_tile_profile(const TileProfile& profile, const ValueObject& pr
   for (const int split : profile.splits) splits.emplace_back(split);
   ValueArray clusters;
   for (const Cluster& pair : profile.clusters) clusters.emplace_back(ValueArray{pair.m, pair.n});
-  const Value root = ValueObject{{"format", std::string(profile_format)},
+  const Value root = ValueObject{{"format", std::string(tile_profile_format)},
                                  {"features_version", tile_features_version},
                                  {"provenance", provenance},
                                  {"common_tiles", profile.common_tiles},
@@ -176,8 +176,8 @@ std::vector<std::vector<int>> integers(const Value& root, std::string_view key, 
 TileProfile read_tile_profile(const Value& root) {
   const Value& format = member(root, "format");
   const auto* const name = std::get_if<std::string>(&format.data);
-  if (name == nullptr || *name != profile_format) {
-    throw ConfigError(format.position, fmt::format("expected format '{}'", profile_format));
+  if (name == nullptr || *name != tile_profile_format) {
+    throw ConfigError(format.position, fmt::format("expected format '{}'", tile_profile_format));
   }
   const Value& version = member(root, "features_version");
   const auto* const number = std::get_if<std::int64_t>(&version.data);

@@ -15,7 +15,7 @@ std::span<const EmbeddedFile> embedded_wave_profiles();
 
 namespace {
 
-constexpr std::string_view profile_format = "foretoken wave profile 2";
+constexpr std::string_view wave_profile_format = "foretoken wave profile 2";
 constexpr std::size_t tile_numbers = 7;
 
 DType profiled_dtype(DType dtype) { return dtype == DType::fp16 ? DType::bf16 : dtype; }
@@ -158,7 +158,7 @@ std::string write_wave_profile(const WaveProfile& profile, const ValueObject& pr
                                     {"steps", std::move(steps)},
                                     {"weights", std::move(weights)}});
   }
-  const Value root = ValueObject{{"format", std::string(profile_format)},
+  const Value root = ValueObject{{"format", std::string(wave_profile_format)},
                                  {"terms_version", wave_terms_version},
                                  {"provenance", provenance},
                                  {"gpu", profile.gpu},
@@ -174,8 +174,8 @@ std::string write_wave_profile(const WaveProfile& profile, const ValueObject& pr
 
 WaveProfile read_wave_profile(const Value& root) {
   const Value& format = profile_member(root, "format");
-  if (text_of(format) != profile_format) {
-    throw ConfigError(format.position, fmt::format("expected format '{}'", profile_format));
+  if (text_of(format) != wave_profile_format) {
+    throw ConfigError(format.position, fmt::format("expected format '{}'", wave_profile_format));
   }
   const Value& version = profile_member(root, "terms_version");
   if (number_of(version) != wave_terms_version) {

@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// The longest document that is parsed; its tree takes up to 60 times as much memory.
-constexpr std::size_t text_bytes_max = std::size_t{32} << 20;
+constexpr std::size_t json_bytes_max = std::size_t{32} << 20;
 
 /// null members are dropped.
 class TreeHandler final : public JsonHandler {
@@ -72,14 +72,14 @@ std::string escaped(std::string text) {
 }  // namespace
 
 Value parse_json(std::string_view text, const SourcePosition& position) {
-  if (text.size() > text_bytes_max) throw ConfigError(position, too_long_message(text_bytes_max));
+  if (text.size() > json_bytes_max) throw ConfigError(position, too_long_message(json_bytes_max));
   TreeHandler tree(position);
   parse_json_events(text, position, false, tree);
   return tree.take();
 }
 
 Value load_json(const std::filesystem::path& path) {
-  return parse_json(file_text(path, text_bytes_max), {path.string()});
+  return parse_json(file_text(path, json_bytes_max), {path.string()});
 }
 
 std::string to_json(const Value& value, int indent) {

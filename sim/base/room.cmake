@@ -3,7 +3,7 @@
 
 # Two thirds of a file's compile time go to headers, which its neighbours include too. The 41
 # files of sim/serving take 110 s of CPU one by one and 15 s at once.
-option(FORETOKEN_UNITY "Compile the files of a folder together, up to twelve at once" ON)
+option(FORETOKEN_UNITY "Compile the files of a folder together, up to forty at once" ON)
 # Warnings about names of a neighbour, and GCC 12's false alarms in long files. The preset "dev", which
 # compiles file by file, has them all.
 set(FORETOKEN_UNITY_OPTIONS -Wno-shadow)
@@ -13,7 +13,7 @@ endif()
 
 # foretoken_unity(OUT_VARIABLE NAME SOURCES [APART file ...])
 #   What to compile in place of SOURCES: files of one folder together, in generated files of at most
-#   twelve, but those whose path ends in one of APART (a name in an anonymous namespace that a
+#   forty, but those whose path ends in one of APART (a name in an anonymous namespace that a
 #   neighbour has, too) alone. CMake's own UNITY_BUILD includes files by absolute paths, which
 #   ccache finds in no other checkout.
 function(foretoken_unity out name sources)
@@ -40,7 +40,7 @@ function(foretoken_unity out name sources)
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(LENGTH in_${folder} count)
-    math(EXPR parts "(${count} + 11) / 12")
+    math(EXPR parts "(${count} + 39) / 40")
     math(EXPR each "(${count} + ${parts} - 1) / ${parts}")
     set(part 0)
     while(in_${folder})
@@ -59,17 +59,17 @@ function(foretoken_unity out name sources)
 endfunction()
 
 # foretoken_cold(TARGET)
-#   What runs once a command (reading, writing, planning) is optimised little: a quarter of its compile
-#   time. No result changes: contraction is off, and nothing allows sums in another order.
+#   What runs once a command (reading, writing, planning) is optimised little (-O1; others -O2): a
+#   quarter of its compile time. No result changes: contraction is off, and nothing allows sums in another order.
 function(foretoken_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# foretoken_room(NAME [COLD] [LINKS target ...] [APART file ...])
+# foretoken_room(NAME [COLD|HOT] [LINKS target ...] [APART file ...])
 #   Library foretoken_<NAME> from every .cpp in the current folder and its sub-folders, linked to LINKS.
-#   A sub-folder with a CMakeLists.txt is a room of its own.
+#   A sub-folder with a CMakeLists.txt is a room of its own. HOT: its loops want -O3's vectors.
 function(foretoken_room name)
-  cmake_parse_arguments(ROOM "COLD" "" "LINKS;PRIVATE_LINKS;EXTRA;APART" ${ARGN})
+  cmake_parse_arguments(ROOM "COLD;HOT" "" "LINKS;PRIVATE_LINKS;EXTRA;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   file(GLOB rooms_within CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
   foreach(list IN LISTS rooms_within)
@@ -84,6 +84,8 @@ function(foretoken_room name)
   target_link_libraries(foretoken_${name} PUBLIC ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS})
   if(ROOM_COLD)
     foretoken_cold(foretoken_${name})
+  elseif(ROOM_HOT)
+    target_compile_options(foretoken_${name} PRIVATE $<$<CONFIG:Release>:-O3>)
   endif()
   set_target_properties(foretoken_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY FORETOKEN_ROOMS foretoken_${name})

@@ -18,7 +18,7 @@ SourcePosition position_of(const toml::source_region& region, const std::string&
 
 /// The longest text that is parsed: what lists of a million numbers take. Its tree takes some 100
 /// times as much memory.
-constexpr std::size_t text_bytes_max = std::size_t{8} << 20;
+constexpr std::size_t toml_bytes_max = std::size_t{8} << 20;
 
 Value convert(const toml::node& node, const std::string& source, int level = 0) {
   // Tables named piece by piece: [[a]], [[a.b]] … are two levels each.
@@ -90,7 +90,7 @@ std::string number_text(double number) {
 }  // namespace
 
 Value parse_toml(std::string_view text, const std::string& source) {
-  if (text.size() > text_bytes_max) throw ConfigError({source}, too_long_message(text_bytes_max));
+  if (text.size() > toml_bytes_max) throw ConfigError({source}, too_long_message(toml_bytes_max));
   check_toml_nesting(text, source);
   try {
     const toml::table table = toml::parse(text, source);
@@ -101,7 +101,7 @@ Value parse_toml(std::string_view text, const std::string& source) {
 }
 
 Value load_toml(const std::filesystem::path& path) {
-  return parse_toml(file_text(path, text_bytes_max), path.string());
+  return parse_toml(file_text(path, toml_bytes_max), path.string());
 }
 
 std::string inline_toml(const Value& value) {

@@ -53,7 +53,7 @@ class AffinityReference {
   double balance_rel_;
 };
 
-constexpr const char* conversations = R"(
+constexpr const char* recorded_conversations = R"(
 [model]
 name = "llama-3.1-8b"
 [cluster]
@@ -86,7 +86,7 @@ std::vector<Request> all_requests(const Scenario& scenario) {
 }
 
 TEST(RoutingProperties, PrefixAffinityRoutesEveryRequestAsAPlainReferenceDoes) {
-  Value root = parse_toml(conversations, "scenario.toml");
+  Value root = parse_toml(recorded_conversations, "scenario.toml");
   const Scenario scenario = read_scenario(root, {FORETOKEN_SOURCE_DIR});
   const std::vector<Request> requests = all_requests(scenario);
   const Report report = run_scenario(scenario, Catalogs());
@@ -123,7 +123,7 @@ TEST(RoutingProperties, PrefixAffinityRoutesEveryRequestAsAPlainReferenceDoes) {
 
 // Written a second time, as above: the replica taken has the highest score, of all that have it.
 TEST(RoutingProperties, ScoredTakesTheHighestScoreOfAPlainReference) {
-  Value root = parse_toml(conversations, "scenario.toml");
+  Value root = parse_toml(recorded_conversations, "scenario.toml");
   apply_changes(root, {Change::parse("deployment={replicas=4, router=\"scored\", prefix_weight=3, "
                                      "queue_weight=0, kv_weight=0, requests_weight=2}")});
   const Scenario scenario = read_scenario(root, {FORETOKEN_SOURCE_DIR});
@@ -158,7 +158,7 @@ TEST(RoutingProperties, ScoredTakesTheHighestScoreOfAPlainReference) {
 }
 
 TEST(RoutingProperties, PrefixAffinityFindsMoreThanTakingTurns) {
-  Value root = parse_toml(conversations, "scenario.toml");
+  Value root = parse_toml(recorded_conversations, "scenario.toml");
   apply_changes(root, {Change::parse("deployment.balance_abs=8")});
   const Scenario scenario = read_scenario(root, {FORETOKEN_SOURCE_DIR});
   // What turns would find is counted without a run: request i goes to replica i modulo 4.

@@ -3,7 +3,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view example =
+constexpr std::string_view length_example =
     "write a number, or for example { distribution = \"lognormal\", mean = 1000, p99 = 4000 }";
 
 std::unique_ptr<LengthDistribution> make(const Value& options, const std::string& full_key,
@@ -38,13 +38,13 @@ std::unique_ptr<LengthDistribution> read_lengths(TableReader& workload, std::str
     if (inputs.trace != nullptr) {
       return make(named("trace", workload.position(key)), full_key, diagnostics, inputs, registry);
     }
-    workload.fail(key, fmt::format("is missing; {}", example));
+    workload.fail(key, fmt::format("is missing; {}", length_example));
     return nullptr;
   }
   if (value->is_object()) return make(*value, full_key, diagnostics, inputs, registry);
   int tokens = 0;
   if (!std::holds_alternative<std::int64_t>(value->data)) {
-    workload.fail(key, fmt::format("is {}; {}", type_name(*value), example), Mistake::slip);
+    workload.fail(key, fmt::format("is {}; {}", type_name(*value), length_example), Mistake::slip);
     return nullptr;
   }
   if (!workload.read(key, tokens)) return nullptr;

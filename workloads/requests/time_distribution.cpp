@@ -13,7 +13,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view example =
+constexpr std::string_view time_example =
     "write a time, for example \"30 s\", or { distribution = \"exponential\", mean = \"30 s\" }";
 
 Seconds require_time(TableReader& table, std::string_view key) {
@@ -92,7 +92,7 @@ std::optional<TimeDistribution> read_time_distribution(TableReader& table, std::
     return times;
   }
   if (!value->is_string()) {
-    table.fail(key, fmt::format("is {}; {}", type_name(*value), example));
+    table.fail(key, fmt::format("is {}; {}", type_name(*value), time_example));
     return std::nullopt;
   }
   Seconds time;
