@@ -29,6 +29,7 @@ void Fleet::add(Replica& replica, MemberSettings settings, ReplicaState state) {
   FORETOKEN_CHECK(members_.empty() ||
                       replica.id().value == members_.front().replica->id().value + members_.size(),
                   "replica {} follows {} others", replica.id().value, members_.size());
+  is_list_kept_ = false;
   Member& member = members_.emplace_back();
   member.replica = &replica;
   member.settings = settings;
@@ -47,12 +48,16 @@ Fleet::Member& Fleet::member_of(ReplicaId id) {
 }
 
 const std::vector<ReplicaStatus>& Fleet::candidates() {
+  if (is_list_kept_) return candidates_;
+  const bool sees_engines = router_->sees_engines();
   candidates_.clear();
   const Seconds now = platform_.now();
   for (Member& member : members_) {
     if (member.state != ReplicaState::serving) continue;
     if (settings_.outstanding_max > 0 && member.outstanding >= settings_.outstanding_max) continue;
-    if (member.seen_at < Seconds(0.0) || now - member.seen_at >= settings_.status_interval) {
+    const bool is_old =
+        member.seen_at < Seconds(0.0) || now - member.seen_at >= settings_.status_interval;
+    if (sees_engines && is_old) {
       const AttentionRanks& ranks = member.replica->ranks();
       member.seen.waiting = ranks.waiting();
       member.seen.running = ranks.running();
@@ -62,9 +67,17 @@ const std::vector<ReplicaStatus>& Fleet::candidates() {
       member.seen_at = now;
     }
     member.seen.outstanding = member.outstanding;
+    member.listed = candidates_.size();
     candidates_.push_back(member.seen);
   }
+  is_list_kept_ = !sees_engines && settings_.outstanding_max == 0;
   return candidates_;
+}
+
+void Fleet::count_outstanding(Member& member, int more) {
+  member.outstanding += more;
+  const bool is_listed = is_list_kept_ && member.state == ReplicaState::serving;
+  if (is_listed) candidates_[member.listed].outstanding = member.outstanding;
 }
 
 bool Fleet::is_any_serving() const {
@@ -102,10 +115,10 @@ void Fleet::route(const Request& request, const RequestRecord& record,
                   const std::vector<ReplicaStatus>& able) {
   if (cache_events_) cache_events_->deliver(*router_);
   const ReplicaId chosen = router_->choose(request, able);
-  FORETOKEN_CHECK(std::ranges::find(able, chosen, &ReplicaStatus::id) != able.end(),
+  FORETOKEN_CHECK(std::ranges::binary_search(able, chosen, {}, &ReplicaStatus::id),
                   "router chose replica {}, which takes no requests", chosen.value);
   Member& member = member_of(chosen);
-  ++member.outstanding;
+  count_outstanding(member, 1);
   member.replica->submit(request, record);
 }
 
@@ -247,7 +260,7 @@ void Fleet::release_held() {
 
 void Fleet::let_go(const RequestRecord& record) {
   Member& member = member_of(record.replica);
-  --member.outstanding;
+  count_outstanding(member, -1);
   arm_release();
   stop_if_drained(member);
 }

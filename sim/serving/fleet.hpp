@@ -101,6 +101,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
     bool is_given_up = false;  // as failed as it is, it will not be repaired
     ReplicaStatus seen;        // by the router, at
     Seconds seen_at{-1.0};
+    std::size_t listed = 0;  // its place among candidates_, where that list is kept
   };
   struct Counted {
     FleetUsage* usage = nullptr;
@@ -120,7 +121,8 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   [[nodiscard]] std::size_t index_of(const Member& member) const {
     return static_cast<std::size_t>(&member - members_.data());
   }
-  /// A status for each replica that takes requests, in order of id.
+  /// A status for each replica that takes requests, in order of id. Kept from one request to the
+  /// next where only their numbers of requests change.
   [[nodiscard]] const std::vector<ReplicaStatus>& candidates();
   [[nodiscard]] bool is_any_serving() const;
   [[nodiscard]] bool anybody_will_serve() const;
@@ -131,6 +133,8 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   void begin_start(Member& member);
   /// What the member's start takes now; counted as what it is.
   Seconds start_time(const Member& member);
+  /// So many requests more that it has to end.
+  void count_outstanding(Member& member, int more);
   void stop_if_drained(const Member& member);
   void route(const Request& request, const RequestRecord& record,
              const std::vector<ReplicaStatus>& able);
@@ -155,7 +159,8 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   GatewayQueue held_;  // while no replica takes requests
   bool is_release_armed_ = false;
   Demand demand_;
-  std::vector<ReplicaStatus> candidates_;  // scratch
+  std::vector<ReplicaStatus> candidates_;
+  bool is_list_kept_ = false;
   std::vector<Counted> counted_;
 };
 

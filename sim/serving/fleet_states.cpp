@@ -29,6 +29,7 @@ void Fleet::set_state(Member& member, ReplicaState state) {
   if (state == ReplicaState::serving) member.can_wake = member.settings.wake.has_value();
   if (state == ReplicaState::failed) member.can_wake = false;
   member.state = state;
+  is_list_kept_ = false;
   if (counted == nullptr) return;
   FleetUsage& usage = *counted->usage;
   const auto up = std::ranges::count_if(members_of(counted->part), is_up);

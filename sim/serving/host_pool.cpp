@@ -7,7 +7,7 @@ namespace foretoken {
 bool HostPool::take(std::int64_t blocks) {
   if (blocks > blocks_ - used_ + chunks_.idle_blocks()) return false;
   while (blocks > blocks_ - used_) {
-    evicted_.push_back(chunks_.evict_one());
+    evicted_.push_back(chunks_.evict(1));
     used_ -= evicted_.back().blocks;
   }
   used_ += blocks;
@@ -16,13 +16,14 @@ bool HostPool::take(std::int64_t blocks) {
 }
 
 bool HostPool::keep(std::uint64_t hash, std::int64_t blocks) {
-  if (const PrefixCache::Chunk known = chunks_.find(hash); known != PrefixCache::none) {
-    chunks_.take(known);
-    chunks_.give_back(known);
+  const PrefixRun chunk{hash, 1};
+  if (chunks_.holds(hash)) {  // for others to copy, maybe
+    chunks_.take(chunk);
+    chunks_.give_back(chunk);
     return false;
   }
   if (!take(blocks)) return false;
-  chunks_.give_back(chunks_.add(hash, blocks));
+  chunks_.touch(chunk, blocks);
   return true;
 }
 

@@ -18,16 +18,14 @@ class HostPool {
   explicit HostPool(std::int64_t blocks) : blocks_(blocks) {}
 
   /// Whether the prefix chunk with this hash is here.
-  [[nodiscard]] bool holds(std::uint64_t hash) const {
-    return chunks_.find(hash) != PrefixCache::none;
-  }
+  [[nodiscard]] bool holds(std::uint64_t hash) const { return chunks_.holds(hash); }
   /// A chunk that left the GPU comes in, or is found to be here still; either is a use. Chunks used
   /// longest ago go for it (take_evicted()). Returns whether it had to be copied; one that cannot
   /// fit is lost.
   bool keep(std::uint64_t hash, std::int64_t blocks);
   /// The chunk, which is here, is being copied to the GPU: it stays until unpin(), which is a use.
-  void pin(std::uint64_t hash) { chunks_.take(chunks_.find(hash)); }
-  void unpin(std::uint64_t hash) { chunks_.give_back(chunks_.find(hash)); }
+  void pin(std::uint64_t hash) { chunks_.take({hash, 1}); }
+  void unpin(std::uint64_t hash) { chunks_.give_back({hash, 1}); }
 
   /// Room for the blocks of a sequence, for which chunks go. Returns false and changes nothing if
   /// there is not enough.

@@ -54,23 +54,30 @@ PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
     match.tokens = std::min(sequence.left_blocks, useful) * block_tokens_;
     return match;
   }
+  std::span<const std::uint64_t> hashes = sequence.prefix_hashes;
+  if (hashes.empty()) return match;
   const std::int64_t chunk_tokens = sequence.prefix_chunk_tokens;
-  for (const std::uint64_t hash : sequence.prefix_hashes) {
-    if (match.tokens + chunk_tokens >= sequence.known_tokens()) break;
-    const PrefixCache::Chunk chunk = prefixes_.find(hash);
-    if (chunk != PrefixCache::none) {
-      match.blocks += prefixes_.blocks(chunk);
-      if (prefixes_.is_idle(chunk)) match.idle_blocks += prefixes_.blocks(chunk);
-    } else if (host_.holds(hash)) {
-      match.host_blocks += chunk_tokens / block_tokens_;
-      match.host_tokens += chunk_tokens;
-    } else if (store_ != nullptr && !sequence.is_prefetched && store_->holds(hash)) {
-      match.store_tokens += chunk_tokens;
-    } else {
-      break;
+  const std::int64_t useful = (sequence.known_tokens() - 1) / chunk_tokens;
+  hashes = hashes.first(std::min(hashes.size(), static_cast<std::size_t>(useful)));
+  for (PrefixRun run : runs_of(hashes)) {
+    while (run.count > 0) {
+      std::int64_t chunks = 1;
+      if (const PrefixCache::Found found = prefixes_.find(run); found.chunks > 0) {
+        chunks = found.chunks;
+        match.blocks += found.blocks;
+        match.idle_blocks += found.idle_blocks;
+      } else if (host_.holds(run.first)) {
+        match.host_blocks += chunk_tokens / block_tokens_;
+        match.host_tokens += chunk_tokens;
+      } else if (store_ != nullptr && !sequence.is_prefetched && store_->holds(run.first)) {
+        match.store_tokens += chunk_tokens;
+      } else {
+        return match;
+      }
+      match.tokens += chunks * chunk_tokens;
+      match.chunks += static_cast<std::size_t>(chunks);
+      run = run.behind(chunks);
     }
-    match.tokens += chunk_tokens;
-    ++match.chunks;
   }
   return match;
 }
@@ -79,14 +86,17 @@ PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
 PrefixMatch KvCache::match_swapped(const Sequence& sequence) const {
   PrefixMatch match;
   match.tokens = sequence.swapped_tokens;
-  std::int64_t tokens = 0;
-  for (const std::uint64_t hash : sequence.prefix_hashes) {
-    const PrefixCache::Chunk chunk = prefixes_.find(hash);
-    tokens += sequence.prefix_chunk_tokens;
-    if (!shares_prefixes_ || chunk == PrefixCache::none || tokens > match.tokens) break;
-    match.blocks += prefixes_.blocks(chunk);
-    if (prefixes_.is_idle(chunk)) match.idle_blocks += prefixes_.blocks(chunk);
-    ++match.chunks;
+  std::span<const std::uint64_t> hashes = sequence.prefix_hashes;
+  if (shares_prefixes_ && !hashes.empty()) {
+    const std::int64_t swapped = match.tokens / sequence.prefix_chunk_tokens;
+    hashes = hashes.first(std::min(hashes.size(), static_cast<std::size_t>(swapped)));
+    for (const PrefixRun& run : runs_of(hashes)) {
+      const PrefixCache::Found found = prefixes_.find(run);
+      match.blocks += found.blocks;
+      match.idle_blocks += found.idle_blocks;
+      match.chunks += static_cast<std::size_t>(found.chunks);
+      if (found.chunks < run.count) break;
+    }
   }
   match.host_blocks = sequence.swapped_blocks - match.blocks;
   return match;
@@ -95,39 +105,26 @@ PrefixMatch KvCache::match_swapped(const Sequence& sequence) const {
 /// The first `chunks` of a sequence's prefix become its own to use, those in other tiers as copies.
 /// Blocks for these can be had.
 void KvCache::take_chunks(Sequence& sequence, std::size_t chunks) {
-  const std::int64_t chunk_blocks = sequence.prefix_chunk_tokens / block_tokens_;
+  const std::span hashes = std::span(std::as_const(sequence.prefix_hashes)).first(chunks);
+  sequence.chunks = runs_of(hashes);
   // Those on the GPU first: making room for the others must not evict them, nor may what comes to
   // the other tiers push those out that are to be copied.
-  std::int64_t of_host = 0, of_store = 0;
-  for (std::size_t i = 0; i < chunks; ++i) {
-    const std::uint64_t hash = sequence.prefix_hashes[i];
-    const PrefixCache::Chunk chunk = prefixes_.find(hash);
-    sequence.chunks.push_back(chunk);
-    if (chunk != PrefixCache::none) {
-      prefixes_.take(chunk);
-    } else if (host_.holds(hash)) {
-      host_.pin(hash);
-      of_host += chunk_blocks;
-    } else {
-      store_->pin(hash);
-      of_store += chunk_blocks;
+  std::vector<std::uint64_t> elsewhere;
+  for (PrefixRun run : sequence.chunks) {
+    while (run.count > 0) {
+      std::int64_t taken = prefixes_.find(run).chunks;
+      if (taken > 0) {
+        prefixes_.take({run.first, taken});
+      } else {
+        host_.holds(run.first) ? host_.pin(run.first) : store_->pin(run.first);
+        elsewhere.push_back(run.first);
+        taken = 1;
+      }
+      run = run.behind(taken);
     }
   }
-  if (const std::int64_t wanted = of_host + of_store; wanted > 0) {
-    const bool any = evict(wanted);
-    FORETOKEN_CHECK(any, "{} of {} KV blocks are free, {} are to be copied", free(), blocks_,
-                    wanted);
-    free_.take(wanted);
-    count_copies({.from_host = of_host, .from_store = of_store});
-    for (std::size_t i = 0; i < chunks; ++i) {
-      if (sequence.chunks[i] != PrefixCache::none) continue;
-      const std::uint64_t hash = sequence.prefix_hashes[i];
-      const bool is_on_host = host_.holds(hash);
-      is_on_host ? host_.unpin(hash) : store_->unpin(hash);
-      if (listener_ != nullptr && !is_on_host) listener_->on_prefix_kept(hash);
-      sequence.chunks[i] = prefixes_.add(hash, chunk_blocks);
-    }
-  }
+  const std::int64_t chunk_blocks = sequence.prefix_chunk_tokens / block_tokens_;
+  if (!elsewhere.empty()) fetch(elsewhere, chunk_blocks);
   sequence.blocks = sequence.chunk_blocks = chunk_blocks * static_cast<std::int64_t>(chunks);
 }
 
@@ -171,69 +168,40 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
   return true;
 }
 
-std::vector<std::uint64_t> KvCache::in_store(const Sequence& sequence) const {
-  std::vector<std::uint64_t> found;
-  if (!shares_prefixes_ || store_ == nullptr) return found;
-  std::int64_t tokens = 0;
-  for (const std::uint64_t hash : sequence.prefix_hashes) {
-    tokens += sequence.prefix_chunk_tokens;
-    if (tokens >= sequence.known_tokens()) break;
-    if (prefixes_.find(hash) != PrefixCache::none || host_.holds(hash)) continue;
-    if (!store_->holds(hash)) break;
-    found.push_back(hash);
-  }
-  return found;
-}
-
-void KvCache::take_prefetched(std::uint64_t hash, std::int64_t blocks) {
-  copies_total_ += {.prefetched = blocks};
-  const bool is_on_gpu = prefixes_.find(hash) != PrefixCache::none;
-  const bool is_new = host_.keep(hash, blocks);
-  for (const PrefixCache::Evicted& chunk : host_.take_evicted()) leave_host(chunk);
-  if (listener_ != nullptr && is_new && !is_on_gpu) listener_->on_prefix_kept(hash);
-}
-
-bool KvCache::evict(std::int64_t wanted) {
-  if (wanted > free()) return false;
-  while (free_.count() < wanted) {
-    const PrefixCache::Evicted evicted = prefixes_.evict_one();
-    free_.give_back(evicted.blocks);
-    const bool was_on_host = host_.holds(evicted.hash);
-    if (host_.keep(evicted.hash, evicted.blocks)) {
-      count_copies({.to_host = evicted.blocks});
-      for (const PrefixCache::Evicted& chunk : host_.take_evicted()) leave_host(chunk);
-    } else if (!was_on_host) {
-      leave_host(evicted);
-    }
-  }
-  return true;
-}
-
-void KvCache::leave_host(const PrefixCache::Evicted& chunk) {
-  const bool is_gone = prefixes_.find(chunk.hash) == PrefixCache::none;
-  if (listener_ != nullptr && is_gone) listener_->on_prefix_gone(chunk.hash);
-  store(chunk);
-}
-
-void KvCache::store(const PrefixCache::Evicted& chunk) {
-  if (store_ != nullptr && store_->keep(chunk.hash, chunk.blocks))
-    count_copies({.to_store = chunk.blocks});
-}
-
 void KvCache::publish(Sequence& sequence, std::int64_t tokens) {
-  while (tokens >= sequence.next_chunk_at) {
-    const std::uint64_t hash = sequence.prefix_hashes[sequence.next_chunk++];
-    // Two sequences may compute one prefix at the same time; the second keeps its copy to itself.
-    if (prefixes_.find(hash) == PrefixCache::none) {
-      const std::int64_t blocks = sequence.prefix_chunk_tokens / block_tokens_;
-      sequence.chunks.push_back(prefixes_.add(hash, blocks));
-      sequence.chunk_blocks += blocks;
-      if (listener_ != nullptr && !host_.holds(hash)) listener_->on_prefix_kept(hash);
-      if (store_ != nullptr && store_->takes_what_is_computed()) store({hash, blocks});
+  const std::int64_t chunk_tokens = sequence.prefix_chunk_tokens;
+  std::span<const std::uint64_t> hashes = sequence.prefix_hashes;
+  const auto next = static_cast<std::int64_t>(sequence.next_chunk);
+  const std::int64_t until = std::min(tokens / chunk_tokens, std::ssize(hashes));
+  hashes = hashes.subspan(sequence.next_chunk, static_cast<std::size_t>(until - next));
+  while (!hashes.empty()) {
+    const PrefixRun run = leading_run(hashes);
+    add_chunks(sequence, run);
+    hashes = hashes.subspan(static_cast<std::size_t>(run.count));
+  }
+  sequence.next_chunk = static_cast<std::size_t>(until);
+  sequence.next_chunk_at =
+      until < std::ssize(sequence.prefix_hashes) ? (until + 1) * chunk_tokens : Sequence::no_chunk;
+}
+
+/// Two sequences may compute one prefix at the same time; the second keeps its copy to itself.
+void KvCache::add_chunks(Sequence& sequence, PrefixRun run) {
+  const std::int64_t blocks = sequence.prefix_chunk_tokens / block_tokens_;
+  while (run.count > 0) {
+    const PrefixRun news{run.first, prefixes_.missing(run)};
+    if (news.count > 0) {
+      prefixes_.add(news, blocks);
+      const bool goes_on = !sequence.chunks.empty() && sequence.chunks.back().end() == news.first;
+      goes_on ? void(sequence.chunks.back().count += news.count) : sequence.chunks.push_back(news);
+      sequence.chunk_blocks += blocks * news.count;
     }
-    const bool has_more = sequence.next_chunk < sequence.prefix_hashes.size();
-    sequence.next_chunk_at =
-        has_more ? sequence.next_chunk_at + sequence.prefix_chunk_tokens : Sequence::no_chunk;
+    for (std::int64_t i = 0; i < news.count; ++i) {
+      const std::uint64_t hash = news.first + static_cast<std::uint64_t>(i);
+      if (listener_ != nullptr && !host_.holds(hash)) listener_->on_prefix_kept(hash);
+      if (store_ != nullptr && store_->takes_what_is_computed()) store(hash, blocks);
+    }
+    run = run.behind(news.count);
+    run = run.behind(prefixes_.find(run).chunks);
   }
 }
 
@@ -251,9 +219,8 @@ void KvCache::release(Sequence& sequence) {
   free_.disown(sequence);
   free_.give_back(sequence.blocks - sequence.chunk_blocks);
   // The last chunk first: it is then the first to go.
-  for (auto chunk = sequence.chunks.rbegin(); chunk != sequence.chunks.rend(); ++chunk) {
-    prefixes_.give_back(*chunk);
-  }
+  for (auto run = sequence.chunks.rbegin(); run != sequence.chunks.rend(); ++run)
+    prefixes_.give_back(*run);
   sequence.chunks.clear();
   sequence.blocks = sequence.chunk_blocks = 0;
   sequence.next_chunk = 0;
@@ -276,7 +243,7 @@ void KvCache::preempt(Sequence& sequence) {
   release(sequence);
   free_.leave(sequence, whole);
   if (swaps) {
-    for (const PrefixCache::Evicted& chunk : host_.take_evicted()) leave_host(chunk);
+    leave_host(host_.take_evicted());
     count_copies({.to_host = blocks});
     ++swapped_;
     sequence.swapped_blocks = blocks;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -133,11 +134,17 @@ class KvCache {
   /// Until `wanted` blocks are free. Returns false and changes nothing if that many cannot be had.
   bool evict(std::int64_t wanted);
   /// The host has no room for it, or keeps it no longer.
-  void leave_host(const PrefixCache::Evicted& chunk);
-  void store(const PrefixCache::Evicted& chunk);
+  void leave_host(std::uint64_t hash, std::int64_t blocks);
+  void leave_host(const std::vector<PrefixCache::Evicted>& chunks);
+  void leave_gpu(std::uint64_t hash, std::int64_t blocks);
+  void store(std::uint64_t hash, std::int64_t blocks);
   void publish(Sequence& sequence, std::int64_t tokens);
   [[nodiscard]] PrefixMatch match_swapped(const Sequence& sequence) const;
   void take_chunks(Sequence& sequence, std::size_t chunks);
+  /// Copies chunks, which are pinned where they are, to the GPU.
+  void fetch(std::span<const std::uint64_t> hashes, std::int64_t chunk_blocks);
+  /// Chunks that the sequence has computed become findable, those that are not yet.
+  void add_chunks(Sequence& sequence, PrefixRun run);
   void count_copies(KvCopies copies) {
     copies_ += copies;
     copies_total_ += copies;

@@ -3,9 +3,14 @@
 // sequence uses cannot go; one that nobody uses any more stays until its blocks are needed, the one
 // unused longest first (of one sequence's chunks the last one first, since it is of no use without
 // those before it).
+//
+// Contexts are long and are read again by every call: chunks whose hashes count up are handled as
+// one (the prompts of conversations and agents are made of such runs), and others one by one. It
+// changes nothing of what is kept or goes.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -22,48 +27,132 @@ class PrefixListener {
   virtual void on_prefix_gone(std::uint64_t hash) = 0;
 };
 
+/// Chunks one after the other in a prompt, whose hashes count up from `first`.
+struct PrefixRun {
+  std::uint64_t first = 0;
+  std::int64_t count = 0;
+
+  /// Hash of the chunk behind the last.
+  [[nodiscard]] std::uint64_t end() const { return first + static_cast<std::uint64_t>(count); }
+  /// Without its first chunks.
+  [[nodiscard]] PrefixRun behind(std::int64_t chunks) const {
+    return {first + static_cast<std::uint64_t>(chunks), count - chunks};
+  }
+};
+
+/// The longest run that `hashes`, of which there is one, begin with.
+inline PrefixRun leading_run(std::span<const std::uint64_t> hashes) {
+  std::size_t count = 1;
+  while (count < hashes.size() && hashes[count] == hashes[count - 1] + 1 && hashes[count] != 0)
+    ++count;
+  return {hashes.front(), static_cast<std::int64_t>(count)};
+}
+
+/// All of them.
+inline std::vector<PrefixRun> runs_of(std::span<const std::uint64_t> hashes) {
+  std::vector<PrefixRun> runs;
+  while (!hashes.empty()) {
+    runs.push_back(leading_run(hashes));
+    hashes = hashes.subspan(static_cast<std::size_t>(runs.back().count));
+  }
+  return runs;
+}
+
 class PrefixCache {
  public:
-  using Chunk = std::uint32_t;
-  static constexpr Chunk none = ~Chunk{0};
+  /// A run's first chunks that are here, and their blocks.
+  struct Found {
+    std::int64_t chunks = 0, blocks = 0, idle_blocks = 0;
+  };
+  /// Does not count as a use.
+  [[nodiscard]] Found find(PrefixRun run) const;
+  [[nodiscard]] bool holds(std::uint64_t hash) const { return find({hash, 1}).chunks == 1; }
+  /// How many of a run's first chunks are not here.
+  [[nodiscard]] std::int64_t missing(PrefixRun run) const;
 
-  /// The chunk with this hash, or none. Does not count as a use.
-  [[nodiscard]] Chunk find(std::uint64_t hash) const {
-    const auto found = by_hash_.find(hash);
-    return found == by_hash_.end() ? none : found->second;
-  }
-  [[nodiscard]] std::int64_t blocks(Chunk chunk) const { return chunks_[chunk].blocks; }
-  [[nodiscard]] bool is_idle(Chunk chunk) const { return chunks_[chunk].users == 0; }
-
-  /// Adds a chunk with one user. Its hash must not be known.
-  Chunk add(std::uint64_t hash, std::int64_t blocks);
-  /// One user more; one less.
-  void take(Chunk chunk);
-  void give_back(Chunk chunk);
+  /// Adds chunks of `blocks` each with one user. None of them may be known.
+  void add(PrefixRun run, std::int64_t blocks);
+  /// One user more of each chunk, all of which are known; one less.
+  void take(PrefixRun run);
+  void give_back(PrefixRun run);
+  /// A use of chunks that nobody holds; those that are not known, of `blocks` each, are added.
+  void touch(PrefixRun run, std::int64_t blocks);
 
   /// Blocks of chunks that nobody uses.
   [[nodiscard]] std::int64_t idle_blocks() const { return idle_blocks_; }
+  /// Went from the last to the first.
   struct Evicted {
-    std::uint64_t hash = 0;
-    std::int64_t blocks = 0;
+    PrefixRun run;
+    std::int64_t blocks = 0;  // of each chunk
   };
-  /// Forgets the chunk unused longest and says which it was. There must be an idle one.
-  Evicted evict_one();
+  /// Forgets the chunk unused longest, and those that it follows whose turn is next, as long as
+  /// `blocks` are wanted. There must be an idle one.
+  Evicted evict(std::int64_t blocks);
+
+  /// Chunks are filed by pages: those whose hashes differ only in their last bits.
+  static constexpr int page_bits = 8;
+  static std::uint64_t page_of(std::uint64_t hash) { return hash >> page_bits; }
+  /// The part of a run that is in its last page.
+  static PrefixRun last_page_of(PrefixRun run);
+  /// Whether any chunk of the page is here.
+  [[nodiscard]] bool has_page(std::uint64_t page) const { return pages_.contains(page); }
 
  private:
-  struct Entry {
-    std::uint64_t hash = 0;
-    std::int64_t blocks = 0;
-    std::int64_t users = 0;
-    Chunk older = none, newer = none;  // among the idle
-  };
-  void link_as_newest(Chunk chunk);
-  void unlink(Chunk chunk);
+  using Id = std::uint32_t;
+  static constexpr Id none = ~Id{0};
+  /// Chunks of one page one after the other, of equal use; idle ones left their users one after the
+  /// other, the last one first.
+  struct Segment {
+    std::uint64_t page = 0;
+    std::int32_t begin = 0, end = 0;  // places in the page
+    std::int32_t blocks = 0;          // of each chunk
+    std::int32_t users = 0;
+    Id next = none;                 // in the page
+    Id older = none, newer = none;  // among the idle
 
-  std::vector<Entry> chunks_;
-  std::vector<Chunk> free_;                           // of chunks_
-  std::unordered_map<std::uint64_t, Chunk> by_hash_;  // looked up, never walked
-  Chunk oldest_ = none, newest_ = none;
+    [[nodiscard]] std::int64_t size() const { return end - begin; }
+  };
+  /// The part of a run that is in one page.
+  struct Piece {
+    std::uint64_t page;
+    std::int32_t begin, end;
+  };
+  static Piece first_piece(PrefixRun run);
+  static Piece last_piece(PrefixRun run);
+
+  [[nodiscard]] Id head(std::uint64_t page) const {
+    const auto found = pages_.find(page);
+    return found == pages_.end() ? none : found->second;
+  }
+  Id new_segment(const Segment& segment);
+  /// Its chunks must not be known. Returns where they are: with those before, if they are used
+  /// alike.
+  Id insert(const Segment& segment);
+  /// Out of its page and of existence.
+  void drop(Id id);
+  /// Parts segments so that none crosses the piece's borders; puts those inside into inside_.
+  void isolate(const Piece& piece);
+  /// The same where all of the piece is known.
+  void isolate_known(const Piece& piece);
+  void split(Id id, std::int32_t at);
+  /// Lets neighbours in the page that are used alike be one again.
+  void join(std::uint64_t page);
+  /// A segment with the next one; false: they are not alike.
+  bool join_next(Id id);
+  static bool is_followed_by(const Segment& segment, const Segment& later);
+  static std::uint64_t hash_of(const Segment& segment) {
+    return segment.page << page_bits | static_cast<std::uint64_t>(segment.begin);
+  }
+  void leave(const Piece& piece);
+  void renew(const Piece& piece, std::int32_t blocks);
+  void link_as_newest(Id id);
+  void unlink(Id id);
+
+  std::vector<Segment> segments_;
+  std::vector<Id> free_;                         // of segments_
+  std::unordered_map<std::uint64_t, Id> pages_;  // their first segments; looked up, never walked
+  std::vector<Id> inside_;                       // scratch
+  Id oldest_ = none, newest_ = none;
   std::int64_t idle_blocks_ = 0;
 };
 

@@ -18,7 +18,8 @@ namespace foretoken {
 struct ReplicaStatus {
   ReplicaId id;
   std::int64_t outstanding = 0;  // requests sent there that have not ended: the front end counts
-  // What the engine says of itself; up to the fleet's status_interval old.
+  // What the engine says of itself; up to the fleet's status_interval old. Only for routers that
+  // see it (Router::sees_engines()).
   std::int64_t waiting = 0, running = 0;     // sequences
   double kv_used = 0.0;                      // share of its KV blocks, 0 to 1
   std::vector<std::uint32_t> adapters = {};  // in GPU memory
@@ -30,6 +31,9 @@ class Router {
   /// `replicas` are those that take requests now: at least one, in order of id. Others may be
   /// there next time.
   virtual ReplicaId choose(const Request& request, std::span<const ReplicaStatus> replicas) = 0;
+  /// Whether it looks at what engines say of themselves: asking all of them costs every request
+  /// time that grows with the fleet.
+  [[nodiscard]] virtual bool sees_engines() const { return true; }
   /// A replica has stopped or failed: what its caches held is gone.
   virtual void forget(ReplicaId replica) { (void)replica; }
 

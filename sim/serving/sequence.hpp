@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/metrics/request_metrics.hpp"
+#include "sim/serving/prefix_cache.hpp"
 #include "workloads/requests/request.hpp"
 
 namespace foretoken {
@@ -46,7 +47,7 @@ struct Sequence {
   static constexpr std::int64_t no_chunk = std::numeric_limits<std::int64_t>::max();
   std::vector<std::uint64_t> prefix_hashes;  // of whole chunks
   std::int64_t prefix_chunk_tokens = 0;
-  std::vector<std::uint32_t> chunks;
+  std::vector<PrefixRun> chunks;
   std::int64_t chunk_blocks = 0;          // blocks of these
   std::size_t next_chunk = 0;             // to be published,
   std::int64_t next_chunk_at = no_chunk;  // when so many tokens are held

@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -88,6 +89,40 @@ void ProgramReplicas(benchmark::State& state) {
 BENCHMARK(ProgramReplicas)
     ->RangeMultiplier(2)
     ->Range(16, 128)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+/// Agents on up to 1,024 GPUs behind a router that knows caches, load in proportion: what a call
+/// costs should stay (aim: 60 us a call and 2 GB for a million of them).
+void ProgramAgents(benchmark::State& state) {
+  const auto replicas = state.range(0) / 8;
+  const std::int64_t calls = 200 * replicas;
+  const auto arguments = [&](std::int64_t requests) {
+    return fmt::format(
+        "simulate examples/agents.toml --json --set model.name=llama-3.1-70b "
+        "--set cluster.name=h100-sxm-8x{0} --set deployment.tensor_parallel=8 "
+        "--set deployment.replicas={0} --set workload.requests={1} --set 'workload.rate={2} /s'",
+        replicas, requests, 0.5 * static_cast<double>(replicas));
+  };
+  const std::int64_t bytes_idle = run_program(arguments(1)).bytes_peak;
+  double cpu_s = 0;
+  std::int64_t iterations = 0, bytes = 0;
+  for (auto _ : state) {
+    const ProgramRun run = run_program(arguments(calls));
+    const Value report = parse_json(run.text, {"report.json"});
+    iterations += std::get<std::int64_t>(report.find("iterations")->data);
+    cpu_s += run.cpu_s;
+    bytes = std::max(bytes, run.bytes_peak - bytes_idle);
+  }
+  const auto all = static_cast<double>(state.iterations() * calls);
+  state.counters["calls/s"] = all / cpu_s;
+  state.counters["us/call"] = 1e6 * cpu_s / all;
+  state.counters["us/iteration"] = 1e6 * cpu_s / static_cast<double>(iterations);
+  state.counters["bytes/call"] = static_cast<double>(bytes) / static_cast<double>(calls);
+}
+BENCHMARK(ProgramAgents)
+    ->RangeMultiplier(2)
+    ->Range(128, 1024)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

@@ -52,8 +52,9 @@ std::optional<std::uint32_t> AdapterDraws::next() {
 void give_adapter(std::optional<std::uint32_t> adapter, Request& request) {
   request.adapter = adapter;
   if (!adapter) return;
-  for (std::uint64_t& hash : request.prefix_hashes)
-    hash = Fingerprint().add("adapter").add(std::uint64_t{*adapter}).add(hash).value();
+  // Added, so that hashes that count up still do.
+  const std::uint64_t own = Fingerprint().add("adapter").add(std::uint64_t{*adapter}).value();
+  for (std::uint64_t& hash : request.prefix_hashes) hash += own;
 }
 
 KeyNote adapters_note() {

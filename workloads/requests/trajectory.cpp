@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -173,20 +174,19 @@ class TrajectorySource final : public RequestSource {
 
   /// Of the whole blocks of the text's first `tokens`. Blocks within a system prompt are
   /// everybody's who has it; behind it a text is its own and only ever grows, so its number and the
-  /// place say what a block and everything before it holds.
+  /// place say what a block and everything before it holds. Hashes count up from block to block:
+  /// caches handle such runs as one.
   [[nodiscard]] std::vector<std::uint64_t> hashes(std::uint64_t trajectory, int number,
                                                   const Text& text, std::int64_t tokens) const {
-    const std::int64_t shared = text.system_tokens / block_tokens_;
     Fingerprint of_prompt, own;
     of_prompt.add("system prompt").add(std::uint64_t{text.system_prompt});
     own.add("session").add(trajectory);
     if (number > 0) own.add(static_cast<std::uint64_t>(number));
-    std::vector<std::uint64_t> all;
-    all.reserve(static_cast<std::size_t>(tokens / block_tokens_));
-    for (std::int64_t i = 0; i < tokens / block_tokens_; ++i) {
-      Fingerprint hash = i < shared ? of_prompt : own;
-      all.push_back(hash.add(static_cast<std::uint64_t>(i)).value());
-    }
+    const std::int64_t blocks = tokens / block_tokens_;
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(blocks));
+    const auto behind = all.begin() + std::min(text.system_tokens / block_tokens_, blocks);
+    std::iota(all.begin(), behind, of_prompt.value());
+    std::iota(behind, all.end(), own.value());
     return all;
   }
 

@@ -15,6 +15,7 @@ class LeastOutstanding final : public Router {
   ReplicaId choose(const Request& /*request*/, std::span<const ReplicaStatus> replicas) override {
     return std::ranges::min_element(replicas, {}, &ReplicaStatus::outstanding)->id;
   }
+  [[nodiscard]] bool sees_engines() const override { return false; }
 };
 
 }  // namespace

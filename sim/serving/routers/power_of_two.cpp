@@ -22,6 +22,7 @@ class PowerOfTwo final : public Router {
     const bool is_second_less = replicas[second].outstanding < replicas[first].outstanding;
     return replicas[is_second_less ? second : first].id;
   }
+  [[nodiscard]] bool sees_engines() const override { return false; }
 
  private:
   std::size_t draw(std::size_t count) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
 
 #include "sim/serving/router.hpp"
 #include "sim/serving/sent_prefixes.hpp"
@@ -60,18 +59,17 @@ class PrefixAffinity final : public Router {
       : config_(config), sent_(config.index_chunks_max) {}
 
   ReplicaId choose(const Request& request, std::span<const ReplicaStatus> replicas) override {
-    const std::span<const std::uint64_t> hashes = whole_chunks(request);
+    const std::vector<PrefixRun> prompt = runs_of(whole_chunks(request));
     const auto [idlest, busiest] =
         std::ranges::minmax_element(replicas, {}, &ReplicaStatus::outstanding);
     ReplicaId chosen = idlest->id;
-    if (!hashes.empty() && is_balanced(idlest->outstanding, busiest->outstanding)) {
-      chosen = best_match(hashes, replicas, at_last(request, hashes, replicas)).value_or(chosen);
-    }
-    sent_.add(chosen, hashes);
-    remember(request, chosen);
+    if (!prompt.empty() && is_balanced(idlest->outstanding, busiest->outstanding))
+      chosen = best_match(prompt, replicas).value_or(chosen);
+    sent_.add(chosen, prompt);
     return chosen;
   }
 
+  [[nodiscard]] bool sees_engines() const override { return false; }
   void forget(ReplicaId replica) override { sent_.forget(replica); }
 
  private:
@@ -80,63 +78,39 @@ class PrefixAffinity final : public Router {
            static_cast<double>(most) <= config_.balance_rel * static_cast<double>(least);
   }
 
-  struct Known {
-    std::optional<ReplicaId> replica;
-    std::size_t chunks = 0;
-  };
-
-  /// What the replica knows of the prompt that the session's last request went to, if it is one of
-  /// these. Changes no choice: it spares looking through those that cannot know as much.
-  [[nodiscard]] Known at_last(const Request& request, std::span<const std::uint64_t> hashes,
-                              std::span<const ReplicaStatus> replicas) const {
-    if (!request.session) return {};
-    const auto last = last_of_session_.find(*request.session);
-    if (last == last_of_session_.end() ||
-        std::ranges::find(replicas, last->second, &ReplicaStatus::id) == replicas.end()) {
-      return {};
-    }
-    return {last->second, sent_.known(last->second, hashes)};
-  }
-
-  void remember(const Request& request, ReplicaId chosen) {
-    if (!request.session) return;
-    if (last_of_session_.size() >= sessions_max) last_of_session_.clear();
-    last_of_session_.insert_or_assign(*request.session, chosen);
-  }
-
-  /// The replica that knows most; among equals the one with the fewest requests. `last`: what one
-  /// of them knows, where that is known.
-  [[nodiscard]] std::optional<ReplicaId> best_match(std::span<const std::uint64_t> hashes,
-                                                    std::span<const ReplicaStatus> replicas,
-                                                    const Known& last) const {
-    std::optional<ReplicaId> best;
-    std::tuple<std::size_t, std::int64_t> best_rank;
-    for (const ReplicaStatus& replica : replicas) {
-      // To be better it must know more than the best, or as much with fewer requests: one look
-      // tells most that they do not.
-      const auto [best_known, best_room] = best_rank;
-      const std::size_t more = best && -replica.outstanding <= best_room ? 1 : 0;
-      const std::size_t least = std::max(last.chunks, best_known + more);
-      if (least > hashes.size() || (least > 0 && !sent_.knows(replica.id, hashes[least - 1]))) {
-        continue;
+  /// The replica that knows most; among equals the one with the fewest requests.
+  [[nodiscard]] std::optional<ReplicaId> best_match(std::span<const PrefixRun> prompt,
+                                                    std::span<const ReplicaStatus> replicas) const {
+    const ReplicaStatus* best = nullptr;
+    std::size_t best_known = 0;
+    sent_.visit_parts(prompt, [&](std::size_t begin, std::span<const std::uint32_t> those) {
+      for (const std::uint32_t id : those) {
+        const auto replica =
+            std::ranges::lower_bound(replicas, ReplicaId{id}, {}, &ReplicaStatus::id);
+        if (replica == replicas.end() || replica->id.value != id) continue;
+        const std::size_t known = sent_.known(replica->id, prompt);
+        if (known == 0 || (best != nullptr && !is_better(*replica, known, *best, best_known)))
+          continue;
+        best = &*replica;
+        best_known = known;
       }
-      const std::size_t known =
-          replica.id == last.replica ? last.chunks : sent_.known(replica.id, hashes);
-      const std::tuple rank(known, -replica.outstanding);
-      if (known == 0 || (best && rank <= best_rank)) continue;
-      best = replica.id;
-      best_rank = rank;
-    }
-    const double enough = config_.match_min * static_cast<double>(hashes.size());
-    if (best && static_cast<double>(std::get<0>(best_rank)) < enough) return std::nullopt;
-    return best;
+      return best_known > begin;
+    });
+    std::int64_t chunks = 0;
+    for (const PrefixRun& run : prompt) chunks += run.count;
+    const double enough = config_.match_min * static_cast<double>(chunks);
+    if (best == nullptr || static_cast<double>(best_known) < enough) return std::nullopt;
+    return best->id;
   }
 
-  static constexpr std::size_t sessions_max = 1'000'000;
+  static bool is_better(const ReplicaStatus& replica, std::size_t known, const ReplicaStatus& best,
+                        std::size_t best_known) {
+    return std::tuple(known, -replica.outstanding, best.id) >
+           std::tuple(best_known, -best.outstanding, replica.id);
+  }
 
   PrefixAffinityConfig config_;
   SentPrefixes sent_;
-  std::unordered_map<std::uint64_t, ReplicaId> last_of_session_;
 };
 
 }  // namespace

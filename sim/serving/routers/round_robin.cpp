@@ -13,6 +13,7 @@ class RoundRobin final : public Router {
   ReplicaId choose(const Request& /*request*/, std::span<const ReplicaStatus> replicas) override {
     return replicas[turn_++ % replicas.size()].id;
   }
+  [[nodiscard]] bool sees_engines() const override { return false; }
 
  private:
   std::size_t turn_ = 0;

@@ -107,12 +107,13 @@ class Scored final : public Router {
     std::span<const std::uint64_t> hashes = whole_chunks(request);
     hashes =
         hashes.first(std::min(hashes.size(), static_cast<std::size_t>(config_.match_chunks_max)));
+    const std::vector<PrefixRun> prompt = runs_of(hashes);
     const Fewness queue(replicas, &ReplicaStatus::waiting);
     const Fewness requests(replicas, &ReplicaStatus::outstanding);
     std::vector<ReplicaId> best;
     double best_score = -1;
     for (const ReplicaStatus& replica : replicas) {
-      const double score = config_.prefix_weight * known_share(replica.id, hashes) +
+      const double score = config_.prefix_weight * known_share(replica.id, hashes, prompt) +
                            config_.queue_weight * queue(replica) +
                            config_.kv_weight * (1 - replica.kv_used) +
                            config_.requests_weight * requests(replica);
@@ -122,7 +123,7 @@ class Scored final : public Router {
       best.push_back(replica.id);
     }
     const ReplicaId chosen = one_of(best);
-    if (!listens()) sent_.add(chosen, hashes);
+    if (!listens()) sent_.add(chosen, prompt);
     return chosen;
   }
 
@@ -137,10 +138,11 @@ class Scored final : public Router {
   void on_prefix_gone(ReplicaId replica, std::uint64_t hash) override { kept_.lose(replica, hash); }
 
  private:
-  [[nodiscard]] double known_share(ReplicaId replica, std::span<const std::uint64_t> hashes) const {
+  [[nodiscard]] double known_share(ReplicaId replica, std::span<const std::uint64_t> hashes,
+                                   std::span<const PrefixRun> prompt) const {
     if (hashes.empty()) return 0;
     const std::size_t known =
-        listens() ? kept_.known(replica, hashes) : sent_.known(replica, hashes);
+        listens() ? kept_.known(replica, hashes) : sent_.known(replica, prompt);
     return static_cast<double>(known) / static_cast<double>(hashes.size());
   }
   [[nodiscard]] bool listens() const { return config_.prefixes == PrefixKnowledge::cached; }

@@ -61,6 +61,7 @@ class Sticky final : public Router {
     if (!stays) place.replica = idlest.id;
     return place.replica;
   }
+  [[nodiscard]] bool sees_engines() const override { return false; }
 
  private:
   struct Place {

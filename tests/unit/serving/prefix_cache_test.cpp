@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <map>
+
+#include "sim/base/random.hpp"
 #include "sim/serving/kv_cache.hpp"
 
 namespace foretoken::prefix_cache_test {
@@ -122,15 +126,160 @@ TEST(PrefixSharing, IsOffUnlessAskedFor) {
 
 TEST(PrefixCache, NoticesUsersThatNeverTook) {
   PrefixCache cache;
-  const PrefixCache::Chunk chunk = cache.add(7, 2);
-  cache.give_back(chunk);
+  cache.add({7, 1}, 2);
+  cache.give_back({7, 1});
   EXPECT_EQ(cache.idle_blocks(), 2);
-  EXPECT_THROW(cache.give_back(chunk), InternalError);
-  const PrefixCache::Evicted evicted = cache.evict_one();
-  EXPECT_EQ(evicted.hash, 7U);
+  EXPECT_THROW(cache.give_back({7, 1}), InternalError);
+  EXPECT_THROW(cache.take({7, 2}), InternalError) << "8 is not there";
+  const PrefixCache::Evicted evicted = cache.evict(1);
+  EXPECT_EQ(evicted.run.first, 7U);
+  EXPECT_EQ(evicted.run.count, 1);
   EXPECT_EQ(evicted.blocks, 2);
-  EXPECT_EQ(cache.find(7), PrefixCache::none);
-  EXPECT_THROW((void)cache.evict_one(), InternalError);
+  EXPECT_FALSE(cache.holds(7));
+  EXPECT_THROW((void)cache.evict(1), InternalError);
+}
+
+TEST(PrefixCache, RunsGoFromTheirEnds) {
+  PrefixCache cache;
+  cache.add({250, 20}, 2);  // over the border of a page
+  cache.give_back({250, 20});
+  cache.add({1000, 2}, 2);
+  cache.take({250, 10});
+  cache.give_back({1000, 2});
+  cache.give_back({250, 10});
+  EXPECT_EQ(cache.idle_blocks(), 44);
+  const PrefixCache::Evicted tail = cache.evict(100);
+  EXPECT_EQ(tail.run.first, 260U) << "the run's first ten were used again";
+  EXPECT_EQ(tail.run.count, 10);
+  EXPECT_EQ(cache.find({250, 20}).chunks, 10);
+  EXPECT_EQ(cache.missing({260, 5}), 5);
+  EXPECT_EQ(cache.evict(4).run.first, 1000U);
+  const PrefixCache::Evicted one = cache.evict(1);
+  EXPECT_EQ(one.run.first, 259U);
+  EXPECT_EQ(one.run.count, 1);
+}
+
+TEST(PrefixCache, ARunEndsWhereHashesDo) {
+  const std::uint64_t last = ~std::uint64_t{0};
+  const std::vector<std::uint64_t> hashes = {last - 1, last, 0, 1, 5};
+  const std::vector<PrefixRun> runs = runs_of(hashes);
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(runs[0].count, 2);
+  EXPECT_EQ(runs[1].first, 0U);
+  EXPECT_EQ(runs[2].first, 5U);
+}
+
+/// The same chunk by chunk: users of each, and the idle ones in the order in which they go.
+class ChunkByChunk {
+ public:
+  void add(std::uint64_t hash) { users_[hash] = 1; }
+  void take(std::uint64_t hash) {
+    if (users_[hash]++ == 0) std::erase(idle_, hash);
+  }
+  void give_back(std::uint64_t hash) {
+    if (--users_[hash] == 0) idle_.push_back(hash);
+  }
+  void touch(std::uint64_t hash) {
+    std::erase(idle_, hash);
+    users_[hash] = 0;
+    idle_.push_back(hash);
+  }
+  std::uint64_t evict_one() {
+    const std::uint64_t hash = idle_.front();
+    idle_.pop_front();
+    users_.erase(hash);
+    return hash;
+  }
+  [[nodiscard]] bool holds(std::uint64_t hash) const { return users_.contains(hash); }
+  [[nodiscard]] int users(std::uint64_t hash) const { return users_.at(hash); }
+  [[nodiscard]] std::size_t idle() const { return idle_.size(); }
+
+ private:
+  std::map<std::uint64_t, int> users_;
+  std::deque<std::uint64_t> idle_;
+};
+
+TEST(PrefixCache, RunsAreUsedAsTheirChunksOneByOneWouldBe) {
+  RandomStream random = RandomStreams(3).stream("runs");
+  const auto below = [&](std::uint64_t limit) { return random() % limit; };
+  PrefixCache cache;
+  ChunkByChunk plain;
+  std::vector<PrefixRun> held;
+  int evictions = 0, shared = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    // Three texts of up to 300 chunks, and chunks of their own.
+    const bool is_alone = below(5) == 0;
+    PrefixRun run{is_alone ? 5000 + 7 * below(40) : 1000 * below(3) + 200, 1};
+    if (!is_alone) run.count = 1 + static_cast<std::int64_t>(below(300));
+    const auto chunk = [&](std::int64_t k) { return run.first + static_cast<std::uint64_t>(k); };
+    std::int64_t known = 0, idle = 0;
+    for (; known < run.count && plain.holds(chunk(known)); ++known)
+      idle += plain.users(chunk(known)) == 0;
+    const PrefixCache::Found found = cache.find(run);
+    ASSERT_EQ(found.chunks, known);
+    ASSERT_EQ(found.blocks, 3 * known);
+    ASSERT_EQ(found.idle_blocks, 3 * idle);
+    switch (below(4)) {
+      case 0:  // hold what is there
+        if (known == 0) break;
+        shared += idle < known;
+        run.count = known;
+        cache.take(run);
+        for (std::int64_t k = 0; k < known; ++k) plain.take(chunk(k));
+        held.push_back(run);
+        break;
+      case 1: {  // compute what follows
+        const PrefixRun rest = run.behind(known);
+        run = {rest.first, cache.missing(rest)};
+        if (run.count == 0) break;
+        for (std::int64_t k = 0; k < run.count; ++k) ASSERT_FALSE(plain.holds(chunk(k)));
+        ASSERT_TRUE(run.count == rest.count || plain.holds(run.end()));
+        cache.add(run, 3);
+        for (std::int64_t k = 0; k < run.count; ++k) plain.add(chunk(k));
+        held.push_back(run);
+        break;
+      }
+      case 2:  // let go
+        if (held.empty()) break;
+        std::swap(held[below(held.size())], held.back());
+        run = held.back();
+        held.pop_back();
+        cache.give_back(run);
+        for (std::int64_t k = run.count; k-- > 0;) plain.give_back(chunk(k));
+        break;
+      case 3: {  // make room
+        const auto wanted = static_cast<std::int64_t>(1 + below(400));
+        for (std::int64_t freed = 0; freed < wanted && plain.idle() > 0;) {
+          const PrefixCache::Evicted gone = cache.evict(wanted - freed);
+          for (std::int64_t k = gone.run.count; k-- > 0; freed += 3, ++evictions)
+            ASSERT_EQ(plain.evict_one(), gone.run.first + static_cast<std::uint64_t>(k));
+          ASSERT_LT(freed, wanted + 3);
+        }
+        break;
+      }
+    }
+    ASSERT_EQ(cache.idle_blocks(), 3 * static_cast<std::int64_t>(plain.idle()));
+  }
+  EXPECT_GT(evictions, 3'000);
+  EXPECT_GT(shared, 500);
+}
+
+TEST(PrefixCache, TouchedRunsGoInTheOrderOfTheirLastUse) {
+  RandomStream random = RandomStreams(4).stream("runs");
+  PrefixCache cache;
+  ChunkByChunk plain;
+  for (int i = 0; i < 5'000; ++i) {
+    const PrefixRun run{100 * (random() % 6), 1 + static_cast<std::int64_t>(random() % 250)};
+    cache.touch(run, 1);
+    for (std::int64_t k = run.count; k-- > 0;)
+      plain.touch(run.first + static_cast<std::uint64_t>(k));
+    while (cache.idle_blocks() > 400) {
+      const PrefixCache::Evicted gone = cache.evict(cache.idle_blocks() - 400);
+      for (std::int64_t k = gone.run.count; k-- > 0;)
+        ASSERT_EQ(plain.evict_one(), gone.run.first + static_cast<std::uint64_t>(k));
+    }
+    ASSERT_EQ(cache.idle_blocks(), static_cast<std::int64_t>(plain.idle()));
+  }
 }
 
 }  // namespace
