@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "sim/app/named_files.hpp"
@@ -22,6 +23,7 @@
 #include "sim/report/page.hpp"
 #include "sim/run/latency_collector.hpp"
 #include "sim/run/run.hpp"
+#include "sim/run/speculation_payoff.hpp"
 
 namespace foretoken {
 namespace {
@@ -114,6 +116,17 @@ std::optional<Probed> run_first(Probes& probes, const std::function<Probed()>& j
   return first;
 }
 
+/// Tokens that a sequence has read half way through its answer, on average.
+std::int64_t mean_context(const Report& report) {
+  double sum = 0, count = 0;
+  for (const RequestRow& row : report.rows) {
+    if (row.status != "completed") continue;
+    sum += static_cast<double>(row.prompt_tokens) + static_cast<double>(row.output_tokens) / 2;
+    ++count;
+  }
+  return std::max<std::int64_t>(std::llround(sum / std::max(count, 1.0)), 1);
+}
+
 /// The run again, in this process, with an eye on that request; with [run] intervals = "simulate"
 /// those at the edges of prices too.
 void look_at(const Scenario& scenario, const Probed& first, LatencyExplanation& explanation) {
@@ -130,6 +143,9 @@ void look_at(const Scenario& scenario, const Probed& first, LatencyExplanation& 
   const auto split = collector.splits().find(id);
   FORETOKEN_CHECK(split != collector.splits().end(), "request {} was not seen", id);
   explanation.split = split->second;
+  if (scenario.engine.speculative && scenario.pools.empty()) {
+    explanation.drafts = speculation_payoff(scenario, Catalogs().predictors, mean_context(report));
+  }
 }
 
 /// The command that was given, without what concerns its output.

@@ -30,6 +30,7 @@ class ExplanationPage {
     add_tiles();
     add_causes();
     add_kernels();
+    add_drafts();
     add_relaxations();
     add_method();
     page_.section("Scenario",
@@ -173,6 +174,20 @@ class ExplanationPage {
                            PageColumn::of_texts("bound by", std::move(bounds)),
                            PageColumn::of_numbers("time", "ms", 3, std::move(ms)),
                            PageColumn::of_numbers("of its time", "%", 1, std::move(shares))});
+  }
+
+  void add_drafts() {
+    if (!explanation_.drafts) return;
+    page_.section("Does speculation pay?", explanation_.drafts->sentence());
+    std::vector<double> sequences, plain, speculative;
+    for (const DraftPayoff::Step& step : explanation_.drafts->steps) {
+      sequences.push_back(static_cast<double>(step.sequences));
+      plain.push_back(step.plain_ms);
+      speculative.push_back(step.speculative_ms);
+    }
+    page_.table("step", {PageColumn::of_numbers("sequences", "", 0, std::move(sequences)),
+                         PageColumn::of_numbers("a token without", "ms", 3, std::move(plain)),
+                         PageColumn::of_numbers("with drafts", "ms", 3, std::move(speculative))});
   }
 
   void add_relaxations() {

@@ -30,7 +30,7 @@ class ExplanationText {
         layout_{.width = width, .colour = colour} {}
 
   std::string text() const {
-    return headline() + "\n" + causes() + "\n" + kernels() + links() + relaxations();
+    return headline() + "\n" + causes() + "\n" + kernels() + links() + drafts() + relaxations();
   }
 
  private:
@@ -120,6 +120,21 @@ class ExplanationText {
     if (rest > 0) table.add_row({"others", milliseconds(rest)});
     return ink_.strong("Contended links, and the delay over the whole run") + "\n" +
            table.text(layout_) + "\n";
+  }
+
+  [[nodiscard]] std::string drafts() const {
+    if (!explanation_.drafts) return "";
+    TextTable table({{"sequences", Align::right},
+                     {"ms a token without", Align::right},
+                     {"with", Align::right},
+                     {"change", Align::right}});
+    for (const DraftPayoff::Step& step : explanation_.drafts->steps) {
+      const double change = step.speculative_ms / step.plain_ms - 1;
+      table.add_row({grouped(step.sequences), brief(step.plain_ms), brief(step.speculative_ms),
+                     fmt::format("{:+.0f} %", change * 100)});
+    }
+    return ink_.strong("Does speculation pay?") + "\n" + table.text(layout_) + "\n" +
+           explanation_.drafts->sentence() + "\n\n";
   }
 
   [[nodiscard]] std::string relaxations() const {
@@ -252,6 +267,7 @@ Value explanation_value(const LatencyExplanation& explanation) {
       links.set(link.name, rounded(link.seconds * 1e3));
     value.set("contention_by_ms", std::move(links));
   }
+  if (explanation.drafts) value.set("speculation", payoff_value(*explanation.drafts));
   if (!explanation.relaxed.empty()) value.set("relaxed", relaxed_value(explanation));
   return value;
 }

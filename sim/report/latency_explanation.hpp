@@ -7,6 +7,7 @@
 
 #include "sim/base/change.hpp"
 #include "sim/base/value.hpp"
+#include "sim/report/draft_payoff.hpp"
 #include "sim/report/latency_question.hpp"
 #include "sim/report/latency_split.hpp"
 
@@ -29,6 +30,7 @@ struct LatencyExplanation {
   RequestRow request;                           // the one that stands for it
   LatencySplit split;
   std::vector<NamedSeconds> contention_by = {};  // of the whole run, as Report::Network's
+  std::optional<DraftPayoff> drafts = {};        // of an engine that speculates
   std::vector<RelaxedRun> relaxed;  // best first, those without a value last; empty: not asked for
 
   /// Of the metric: what precedes the first token, what follows it, or both.

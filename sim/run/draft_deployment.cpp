@@ -49,11 +49,15 @@ std::unique_ptr<DraftPricer> make_draft_pricer(const Scenario& scenario, StageLi
                                        pricer(speculative.following_draft()));
 }
 
+DraftTree draft_tree(const SpeculativeSettings& speculative) {
+  return DraftTree(speculative.acceptance,
+                   {.topk = speculative.topk,
+                    .verified = speculative.is_tree() ? speculative.tree_tokens : 0,
+                    .exponent = speculative.topk_exponent});
+}
+
 Speculation make_speculation(const Scenario& scenario, ReplicaId id, DraftPricer* pricer) {
   const SpeculativeSettings& speculative = *scenario.engine.speculative;
-  const DraftTreeShape shape{.topk = speculative.topk,
-                             .verified = speculative.is_tree() ? speculative.tree_tokens : 0,
-                             .exponent = speculative.topk_exponent};
   const int drafted =
       speculative.is_tree() ? speculative.topk * speculative.drafts : speculative.drafts;
   return {.drafts = speculative.verified(),
@@ -63,8 +67,8 @@ Speculation make_speculation(const Scenario& scenario, ReplicaId id, DraftPricer
           // What is drafted next goes beyond what is verified now (vLLM's lookahead slots); a
           // tree's draft keeps each candidate that it goes on with (SGLang).
           .room = speculative.verified() + (speculative.draft ? drafted : 0),
-          .acceptance = AcceptanceSampler(DraftTree(speculative.acceptance, shape),
-                                          RandomStreams(scenario.run.seed), id),
+          .acceptance =
+              AcceptanceSampler(draft_tree(speculative), RandomStreams(scenario.run.seed), id),
           .pricer = pricer};
 }
 

@@ -21,6 +21,9 @@ std::unique_ptr<DraftPricer> make_draft_pricer(const Scenario& scenario, StageLi
                                                const CommSettings& comm,
                                                const MemoPredictor& predictor);
 
+/// What a step can accept.
+DraftTree draft_tree(const SpeculativeSettings& speculative);
+
 /// How replica `id` speculates; the scenario must. `pricer` may be null.
 Speculation make_speculation(const Scenario& scenario, ReplicaId id, DraftPricer* pricer);
 

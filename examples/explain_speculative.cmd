@@ -1,0 +1,1 @@
+explain examples/speculative_tree.toml --percentile tpot:50 --split-only
