@@ -8,6 +8,7 @@ std::vector<RequestRow> request_rows(const Timeline& timeline, const Workload& w
   const std::vector<Tenant> tenants = workload.tenants();
   const std::vector<std::string> models = workload.models();
   std::vector<RequestRow> rows;
+  rows.reserve(timeline.requests().size());
   const auto date = [](Seconds value) {
     return value >= Seconds(0.0) ? std::optional(value.value()) : std::nullopt;
   };
