@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
 
@@ -13,10 +15,18 @@ std::string DraftPayoff::sentence() const {
     return fmt::format("Speculation pays in steps of up to {} sequences, the engine's limit ({}).",
                        grouped(steps.back().sequences), contexts);
   }
-  if (*pays_below == 1)
-    return fmt::format("Speculation never pays: one sequence alone gets no more ({}).", contexts);
-  return fmt::format("Speculation pays in steps of fewer than {} sequences ({}).",
-                     grouped(*pays_below), contexts);
+  // Experts: once all of them are awake, drafts wake no more.
+  const bool pays_again = std::ranges::any_of(steps, [&](const Step& step) {
+    return step.sequences > *pays_below && step.speculative_ms < step.plain_ms;
+  });
+  if (*pays_below == 1) {
+    return pays_again ? fmt::format("Speculation pays in larger steps alone ({}).", contexts)
+                      : fmt::format("Speculation never pays: one sequence alone gets no more ({}).",
+                                    contexts);
+  }
+  return fmt::format("Speculation pays in steps of fewer than {} sequences{} ({}).",
+                     grouped(*pays_below), pays_again ? ", and again in larger ones" : "",
+                     contexts);
 }
 
 Value payoff_value(const DraftPayoff& payoff) {

@@ -118,10 +118,17 @@ TEST(SpeculationPayoff, SaysItInASentence) {
             "1,260 tokens).");
   payoff.pays_below = 77;
   EXPECT_EQ(payoff.sentence(),
+            "Speculation pays in steps of fewer than 77 sequences, and again in larger ones "
+            "(contexts of 1,260 tokens).");
+  payoff.steps[1].speculative_ms = 21;
+  EXPECT_EQ(payoff.sentence(),
             "Speculation pays in steps of fewer than 77 sequences (contexts of 1,260 tokens).");
   payoff.pays_below = 1;
   EXPECT_EQ(payoff.sentence(),
             "Speculation never pays: one sequence alone gets no more (contexts of 1,260 tokens).");
+  payoff.steps[1].speculative_ms = 15;
+  EXPECT_EQ(payoff.sentence(),
+            "Speculation pays in larger steps alone (contexts of 1,260 tokens).");
 }
 
 }  // namespace
