@@ -99,14 +99,15 @@ std::string expert_problem(const Transformer& model, const ParallelLayout& layou
                : fmt::format("does not divide the {} experts and {} redundant ones of",
                              model.moe->experts, layout.redundant_experts);
   }
-  const int ranks = layout.stage_ranks();
+  const int ranks = layout.expert_ranks();
   if (ranks % layout.expert != 0) {
     const std::string ranks_text =
-        layout.groups() > 1 ? fmt::format("tensor_parallel x {} = {}",
-                                          layout.prefill_context > 1 ? "prefill_context_parallel"
-                                                                     : "data_parallel_attention",
-                                          ranks)
-                            : fmt::format("tensor_parallel = {}", ranks);
+        layout.expert_gpus > 0 ? fmt::format("expert_gpus = {}", ranks)
+        : layout.groups() > 1  ? fmt::format("tensor_parallel x {} = {}",
+                                            layout.prefill_context > 1 ? "prefill_context_parallel"
+                                                                        : "data_parallel_attention",
+                                             ranks)
+                               : fmt::format("tensor_parallel = {}", ranks);
     return fmt::format("does not divide {}, whose ranks hold the experts of", ranks_text);
   }
   if (model.moe->intermediate % (ranks / layout.expert) != 0) {
@@ -175,11 +176,12 @@ void check_expert(const Transformer& model, const ParallelLayout& layout,
   if (problem.empty()) return;
   std::vector<int> fitting = {1};
   if (model.moe) {
-    fitting = values_up_to(std::min(layout.stage_ranks(), model.moe->experts), [&](int expert) {
-      return expert_fits(model, layout.redundant_experts, layout.stage_ranks(), expert);
+    fitting = values_up_to(std::min(layout.expert_ranks(), model.moe->experts), [&](int expert) {
+      return expert_fits(model, layout.redundant_experts, layout.expert_ranks(), expert);
     });
   }
-  const std::string_view other_ranks = layout.data_parallel_attention > 1
+  const std::string_view other_ranks = layout.expert_gpus > 0 ? "use another expert_gpus"
+                                       : layout.data_parallel_attention > 1
                                            ? "use another data_parallel_attention"
                                            : "use another tensor_parallel";
   const std::string remedy = fitting.empty() ? std::string(other_ranks) : "use " + any_of(fitting);
@@ -187,9 +189,30 @@ void check_expert(const Transformer& model, const ParallelLayout& layout,
                                         model.name, remedy));
 }
 
+/// Experts on GPUs of their own: what they cannot be combined with.
+void check_expert_gpus(const Transformer& model, const ParallelLayout& layout,
+                       const SourcePosition& position, Diagnostics& diagnostics) {
+  if (layout.expert_gpus == 0) return;
+  const auto refuse = [&](const std::string& why) {
+    diagnostics.add(position, fmt::format("expert_gpus = {} {}", layout.expert_gpus, why));
+  };
+  if (!model.moe)
+    refuse(fmt::format("needs routed experts, and there are none in {}; leave it out", model.name));
+  if (layout.pipeline > 1)
+    refuse(fmt::format(
+        "cannot be combined with pipeline_parallel = {}: which stage's experts they would hold is "
+        "not modelled; use 1",
+        layout.pipeline));
+  if (layout.prefill_context > 1)
+    refuse("cannot be combined with prefill_context_parallel; leave that out");
+}
+
 }  // namespace
 
 std::string size_problem(const ParallelLayout& layout) {
+  if (layout.expert_gpus > ranks_max)
+    return fmt::format("expert_gpus {} is more than the {} GPUs that a replica may span; lower it",
+                       layout.expert_gpus, ranks_max);
   std::int64_t ranks = 1;
   for (const int part :
        {layout.tensor, layout.pipeline, layout.data_parallel_attention, layout.prefill_context}) {
@@ -241,6 +264,7 @@ void check_layout(const Transformer& model, const ParallelLayout& layout,
   }
   const std::string problem = tensor_problem(model, layout.tensor);
   if (problem.empty()) {
+    check_expert_gpus(model, layout, position, diagnostics);
     check_expert(model, layout, position, diagnostics);
     check_context(model, layout, position, diagnostics);
     return;

@@ -74,8 +74,8 @@ ParameterSplit expert_parameters(const Operator& op, const Transformer& model,
   const std::int64_t expert = model.mlp_products() * op.in_features * op.out_features;
   const std::int64_t weights = model.moe->experts * expert;
   const std::int64_t copies = layout.redundant_experts * expert;
-  return {.experts = (weights + copies) / layout.stage_ranks(),
-          .plain = (op.parameters - weights) / layout.stage_ranks()};
+  return {.experts = (weights + copies) / layout.expert_ranks(),
+          .plain = (op.parameters - weights) / layout.expert_ranks()};
 }
 
 ParameterSplit layer_parameters(const Operator& op, const Transformer& model,
@@ -102,7 +102,9 @@ ParameterSplit graph_parameters(const OperatorGraph& graph, const Transformer& m
                                 const ParallelLayout& layout) {
   ParameterSplit split;
   for (const Operator& op : graph) {
-    if (op.shard != Shard::vocabulary) split += layer_parameters(op, model, layout);
+    const bool is_elsewhere = op.kind == OperatorKind::experts && layout.expert_gpus > 0;
+    if (op.shard != Shard::vocabulary && !is_elsewhere)
+      split += layer_parameters(op, model, layout);
   }
   return split;
 }
@@ -146,7 +148,7 @@ LinearShape shape_per_rank(const Operator& linear, const Transformer& model,
                            const ParallelLayout& layout) {
   FORETOKEN_CHECK(linear.kind == OperatorKind::linear, "{} is no linear operator", linear.role);
   LinearShape shape{linear.in_features, linear.out_features};
-  if (linear.of_moe && layout.groups() > 1) return shape;
+  if (linear.of_moe && layout.exchanges_tokens()) return shape;
   switch (linear.shard) {
     case Shard::replicated:
       break;
@@ -184,6 +186,16 @@ Bytes weight_bytes_per_rank(const Transformer& model, const ParallelLayout& layo
     const std::int64_t all_layers = model.layers * model.layer_embedding;
     split.plain += all_layers * (padded_vocabulary(model) / layout.tensor + model.hidden) +
                    model.layer_embedding;
+  }
+  return split.bytes(formats);
+}
+
+Bytes expert_bytes_per_gpu(const Transformer& model, const ParallelLayout& layout,
+                           const WeightFormats& formats) {
+  ParameterSplit split;
+  for (int layer = 0; layer < model.layers; ++layer) {
+    for (const Operator& op : layer_graph(model, layer))
+      if (op.kind == OperatorKind::experts) split += expert_parameters(op, model, layout);
   }
   return split.bytes(formats);
 }

@@ -83,6 +83,7 @@ StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layou
     : tensor_(layout.tensor),
       sharing_prompts_(layout.prefill_context),
       stage_ranks_(layout.stage_ranks()),
+      expert_ranks_(layout.expert_ranks()),
       decode_tokens_max_(settings.expert_exchange.decode_tokens_max),
       groups_(groups_on_ranks(model, layout)) {
   Builder builder(model, layout, settings, stage);
@@ -100,12 +101,13 @@ StageProgram::When StageProgram::when_of(const BatchShape& batch) const {
 }
 
 double StageProgram::copies_of_a_token() const {
-  return sets_visited(experts_.experts, experts_.topk, groups_, experts_.ep) * stage_ranks_ /
+  return sets_visited(experts_.experts, experts_.topk, groups_, experts_.ep) * expert_ranks_ /
          experts_.ep;
 }
 
 /// Every token goes once to each set of experts that it visits, and to all ranks of the set. The
-/// rank with the most tokens sends most; the one with the most popular experts receives most.
+/// rank with the most tokens sends most; the one with the most popular experts receives most (where
+/// experts are apart, counted for one of those that send to it).
 double StageProgram::exchange_rows(std::int64_t tokens, std::int64_t tokens_max) const {
   const double copies = copies_of_a_token();
   const double sent = static_cast<double>(shares(tokens_max, tensor_)) * copies;

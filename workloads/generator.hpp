@@ -2,8 +2,8 @@
 // of a request, between the scheduler that says who runs and the predictor that says how long.
 // Order and sharding follow vLLM; ALL shapes are those of one rank. Pure functions.
 // With data parallel attention, ranks work on batches of their own up to the router; then tokens
-// meet at the experts, wherever these are, and come back. What is left out: padding of all ranks'
-// batches to one size for CUDA graphs.
+// meet at the experts, wherever these are, and come back; so they do where experts have GPUs of
+// their own. What is left out: padding of all ranks' batches to one size for CUDA graphs.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,9 @@ struct ExecutionSettings {
   RoutingDraw routing_draw = {};        // MoE: instead, one a step
   ExpertExchange expert_exchange = {};  // data parallel attention
   Overlap overlap = Overlap::none;
+  /// Experts on GPUs of their own: parts of a step's batch that go back and forth between these and
+  /// attention's.
+  int expert_micro_batches = 3;
   std::optional<LoraSettings> lora = {};             // adapters beside the model
   SamplingMethod sampling = SamplingMethod::greedy;  // what benchmark clients ask for
   /// Whose kernels run. Serving is cold: each layer reads weights of its own. What a kernel before
@@ -47,6 +50,12 @@ struct ExecutionSettings {
   Implementation implementation = {.is_cold = true};
   KernelSource expert_kernels =
       KernelSource::automatic;  // automatic: what the framework would take
+
+  /// Parts of a step's batch that overlap; 1 = it runs whole.
+  [[nodiscard]] int batch_parts(const ParallelLayout& layout) const {
+    if (layout.expert_gpus > 0) return expert_micro_batches;
+    return overlap == Overlap::two_batch ? 2 : 1;
+  }
 
   [[nodiscard]] WeightFormats formats() const;
   /// Takes over the formats that a checkpoint was published in.
@@ -142,7 +151,7 @@ class StageProgram {
 
   int tensor_;
   int sharing_prompts_;
-  int stage_ranks_;
+  int stage_ranks_, expert_ranks_;
   int decode_tokens_max_;  // that are exchanged as decodes; 0 = any
   ExpertGroups groups_;    // that a token's experts are limited to
   FusedMoe experts_;       // without tokens; experts = 0: a dense model

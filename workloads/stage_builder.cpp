@@ -124,6 +124,7 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
           calls, rows_of(op));
       break;
     case OperatorKind::experts:
+      if (layout_.expert_gpus > 0) return add_experts_apart(op, calls);
       if (shares_attention()) return add_exchanged_experts(op, calls);
       add_experts(op, calls);
       break;
@@ -313,10 +314,21 @@ void StageProgram::Builder::add_collective(std::string_view role, CollectiveOp o
   steps_.back().bytes_per_row = bytes_per_row;
 }
 
-void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls, Rows rows) {
+/// Beside experts on GPUs of their own, attention's collectives are part of its turn.
+Stream StageProgram::Builder::stream_of(const Kernel& kernel) const {
   const auto* collective = std::get_if<Collective>(&kernel);
   const bool communicates = collective != nullptr && collective->group != CommGroup::next_stage;
-  const int segment = segment_of(communicates ? Stream::communication : Stream::compute);
+  return communicates && layout_.expert_gpus == 0 ? Stream::communication : Stream::compute;
+}
+
+void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls, Rows rows) {
+  const Stream stream = stream_of(kernel);
+  add(role, std::move(kernel), calls, rows, stream);
+}
+
+void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls, Rows rows,
+                                Stream stream) {
+  const int segment = segment_of(stream);
   const LoadPart part = rows == Rows::decodes   ? LoadPart::decode
                         : rows == Rows::prompts ? LoadPart::prefill
                                                 : LoadPart::all;

@@ -60,6 +60,9 @@ class StageProgram::Builder {
   void add_experts(const Operator& op, int calls);
   /// The experts, and what brings the tokens of all attention ranks to them and back.
   void add_exchanged_experts(const Operator& op, int calls);
+  /// Experts on GPUs of their own, and the sends there and back.
+  void add_experts_apart(const Operator& op, int calls);
+  void add_expert_send(std::string_view role, double bytes_per_row, int calls, Stream stream);
   void add_dispatch(ExchangeMethod method, When when, const Operator& op, int calls);
   void add_combine(ExchangeMethod method, When when, const Operator& op, int calls);
   [[nodiscard]] ExpertTraffic traffic_of(ExchangeMethod method) const;
@@ -70,6 +73,8 @@ class StageProgram::Builder {
   void add_collective(std::string_view role, CollectiveOp op, double bytes_per_row, int calls,
                       Rows rows = Rows::tokens);
   void add(std::string_view role, Kernel kernel, int calls, Rows rows = Rows::tokens);
+  void add(std::string_view role, Kernel kernel, int calls, Rows rows, Stream stream);
+  [[nodiscard]] Stream stream_of(const Kernel& kernel) const;
   void start_block(int repeats);
   /// The number of the block's current segment, a new one if `stream` is another than before.
   int segment_of(Stream stream);
@@ -79,7 +84,7 @@ class StageProgram::Builder {
   /// Whether every rank runs `op` whole on its own share of the tokens (router, shared expert).
   [[nodiscard]] bool is_whole(const Operator& op) const { return op.of_moe && shares_attention(); }
   [[nodiscard]] Rows rows_of(const Operator& op) const;
-  [[nodiscard]] bool shares_attention() const { return layout_.groups() > 1; }
+  [[nodiscard]] bool shares_attention() const { return layout_.exchanges_tokens(); }
 
   /// One rank's heads of an operator's layer; values as wide as keys, on average where they are
   /// not.

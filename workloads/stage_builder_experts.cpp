@@ -6,11 +6,12 @@
 namespace foretoken {
 
 void StageProgram::Builder::add_experts(const Operator& op, int calls) {
-  const int sharing = layout_.stage_ranks() / layout_.expert;
+  const int sharing = layout_.expert_ranks() / layout_.expert;
   Implementation implementation = settings_.implementation;
   if (settings_.expert_kernels != KernelSource::automatic) {
     implementation.source = settings_.expert_kernels;
   }
+  const Stream stream = layout_.expert_gpus > 0 ? Stream::experts : Stream::compute;
   add(op.role,
       FusedMoe{.experts = model_.moe->experts,
                .topk = model_.moe->topk,
@@ -24,7 +25,25 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
                .ungated = model_.ungated_mlp,
                .redundant = layout_.redundant_experts,
                .placed_by_load = layout_.experts_by_load},
-      calls, shares_attention() ? Rows::stage : Rows::tokens);
+      calls, shares_attention() ? Rows::stage : Rows::tokens, stream);
+}
+
+/// Each of attention's ranks sends its share of the tokens to the experts that they ask for, and
+/// gets a result back from every set of GPUs that has any of these.
+void StageProgram::Builder::add_experts_apart(const Operator& op, int calls) {
+  add_expert_send("expert_dispatch", dispatched_bytes(op.in_features), calls, Stream::to_experts);
+  add_experts(op, calls);
+  const double bytes = activation_bytes(op.in_features);
+  add_expert_send("expert_combine", bytes, calls, Stream::from_experts);
+  add_collective("moe_share_all_gather", CollectiveOp::all_gather, bytes, calls, Rows::most);
+}
+
+void StageProgram::Builder::add_expert_send(std::string_view role, double bytes_per_row, int calls,
+                                            Stream stream) {
+  add(role,
+      Collective{.op = CollectiveOp::send_recv, .group = CommGroup::expert_parallel, .ranks = 2},
+      calls, Rows::exchange, stream);
+  steps_.back().bytes_per_row = bytes_per_row;
 }
 
 void StageProgram::Builder::add_exchanged_experts(const Operator& op, int calls) {

@@ -48,4 +48,10 @@ struct GroupLinks {
 /// `group` must not be empty (checked).
 GroupLinks group_links(const ClusterSpec& cluster, std::span<const GpuId> group);
 
+/// Of GPUs `from` that send alike to each of `to`, as a send of one of `from` that all others make
+/// meanwhile: `bandwidth` is what it reaches. They count as private, whoever else is on them. The
+/// groups must not be empty, and have no GPU in common (checked).
+GroupLinks links_between(const ClusterSpec& cluster, std::span<const GpuId> from,
+                         std::span<const GpuId> to);
+
 }  // namespace foretoken

@@ -143,4 +143,22 @@ GroupLinks group_links(const ClusterSpec& cluster, std::span<const GpuId> group)
   return links;
 }
 
+GroupLinks links_between(const ClusterSpec& cluster, std::span<const GpuId> from,
+                         std::span<const GpuId> to) {
+  FORETOKEN_CHECK(!from.empty() && !to.empty(), "{} GPUs that send to {}", from.size(), to.size());
+  const Wiring wiring(cluster);
+  const GroupTraffic traffic = spread_traffic(wiring, from, to);
+  const std::vector<TrafficShare> across = shares_of(traffic, true);
+  GroupLinks links;
+  links.ranks = 2;
+  links.nodes = across.empty() ? 1 : 2;
+  links.ranks_per_node_min = links.ranks_per_node_max = across.empty() ? 2 : 1;
+  links.inside_latency = traffic.inside_latency;
+  links.across_latency = traffic.across_latency;
+  links.inside_bandwidth = rate_of(wiring, shares_of(traffic, false));
+  links.node_bandwidth = rate_of(wiring, across);
+  links.bandwidth = full_rate(wiring, traffic.shares);
+  return links;
+}
+
 }  // namespace foretoken

@@ -320,6 +320,29 @@ GroupTraffic send_traffic(const Wiring& wiring, GpuId from, GpuId to) {
   return traffic.take();
 }
 
+GroupTraffic spread_traffic(const Wiring& wiring, std::span<const GpuId> from,
+                            std::span<const GpuId> to) {
+  GroupTraffic traffic;
+  const std::size_t step = (from.size() * to.size() + flows_max - 1) / flows_max;
+  for (std::size_t sender = 0; sender < from.size(); ++sender) {
+    std::vector<TrafficShare> own;
+    double receivers = 0;
+    for (std::size_t receiver = sender % step; receiver < to.size(); receiver += step) {
+      const GroupTraffic send = send_traffic(wiring, from[sender], to[receiver]);
+      own.insert(own.end(), send.shares.begin(), send.shares.end());
+      ++receivers;
+      traffic.latency = std::max(traffic.latency, send.latency);
+      traffic.inside_latency = std::max(traffic.inside_latency, send.inside_latency);
+      traffic.across_latency = std::max(traffic.across_latency, send.across_latency);
+    }
+    for (TrafficShare& share : own) {
+      share.share /= receivers;
+      traffic.shares.push_back(std::move(share));
+    }
+  }
+  return traffic;
+}
+
 BytesPerSecond full_rate(const Wiring& wiring, std::span<const TrafficShare> shares) {
   std::vector<std::pair<LinkIndex, double>> loads;
   for (const TrafficShare& share : shares)

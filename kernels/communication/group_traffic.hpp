@@ -46,6 +46,11 @@ GroupTraffic exchange_traffic(const Wiring& wiring, std::span<const GpuId> group
 
 GroupTraffic send_traffic(const Wiring& wiring, GpuId from, GpuId to);
 
+/// Each of `from` sends alike to each of `to` (M to N); where that makes too many flows, to some of
+/// them. No GPU may be in both (checked).
+GroupTraffic spread_traffic(const Wiring& wiring, std::span<const GpuId> from,
+                            std::span<const GpuId> to);
+
 /// Only what stays inside nodes, or only what leaves them.
 std::vector<TrafficShare> shares_of(const GroupTraffic& traffic, bool is_across);
 

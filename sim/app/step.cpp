@@ -15,7 +15,7 @@ int step(const StepOptions& options) {
   const StepSubject subject = step_subject(options);
   const BatchShape batch = step_batch(options, subject.layout, subject.drafts);
   StepCost cost = price_step(subject.model, subject.layout, subject.execution, subject.cluster,
-                             subject.comm, *subject.predictor, batch);
+                             subject.comm, *subject.predictor, batch, subject.nodes);
   if (subject.speculation) {
     cost.drafts = price_drafts(*subject.speculation, subject.layout, subject.execution,
                                subject.cluster, subject.comm, *subject.predictor, batch);
@@ -28,7 +28,8 @@ int step(const StepOptions& options) {
   StepCircumstances circumstances{subject.host_us, subject.execution.implementation.is_cold};
   circumstances.images = images;
   if (subject.model.moe) circumstances.routing = subject.execution.routing;
-  if (subject.model.moe && subject.layout.groups() > 1) circumstances.exchange = subject.exchange;
+  if (subject.model.moe && subject.layout.groups() > 1 && subject.layout.expert_gpus == 0)
+    circumstances.exchange = subject.exchange;
   if (options.json) {
     show_data(to_json(step_value(cost, circumstances)) + "\n");
   } else {
@@ -61,6 +62,14 @@ void add_step(CLI::App& program, Action& chosen) {
                    "Groups of TP that compute a part of each prompt")
       ->check(above_zero());
   command->add_option("--ep", options->layout.expert, "Expert-parallel ranks")->check(above_zero());
+  command
+      ->add_option("--expert-gpus", options->layout.expert_gpus,
+                   "GPUs of their own for the experts (attention and FFN apart)")
+      ->check(above_zero());
+  command
+      ->add_option("--expert-micro-batches", options->expert_micro_batches,
+                   "Parts of the batch that go back and forth between them")
+      ->check(CLI::Range(1, 64));
   command->add_option("--dtype", options->dtype,
                       "Weight format: bf16, fp8, nvfp4 ... (default: as published)");
   command->add_option("--expert-dtype", options->expert_dtype, "Expert weight format");

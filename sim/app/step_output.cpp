@@ -51,6 +51,26 @@ Value exchange_value(const SettledExchange& settled) {
   return value;
 }
 
+Value sides_value(const StepCost& cost) {
+  Value value;
+  value.set("micro_batches", cost.micro_batches);
+  value.set("attention_us", rounded(cost.sides->attention.value() * 1e6));
+  value.set("experts_us", rounded(cost.sides->experts.value() * 1e6));
+  value.set("links_us", rounded(cost.sides->links.value() * 1e6));
+  return value;
+}
+
+/// They overlap, so that the total is less than the sum of the kernels.
+std::string sides_text(const StepCost& cost) {
+  const auto part = [&](std::string_view side, Seconds time) {
+    return fmt::format("{} {:.1f} us ({:.0f} %)", side, time.value() * 1e6,
+                       100.0 * (time / cost.sides->step));
+  };
+  return fmt::format("{} micro-batch{} in turn: {} busy, {}, {}", cost.micro_batches,
+                     cost.micro_batches == 1 ? "" : "es", part("attention", cost.sides->attention),
+                     part("experts", cost.sides->experts), part("links", cost.sides->links));
+}
+
 /// What stands in front of the kernels of a draft's passes: "draft 2-3: ".
 std::string draft_label(const DraftPasses& draft, std::size_t index) {
   if (index == 0) return "draft: ";
@@ -98,10 +118,11 @@ Value step_value(const StepCost& cost, const StepCircumstances& circumstances) {
   Value value;
   const double compute_us = cost.compute().value() * 1e6;
   const double communication_us = cost.communication().value() * 1e6;
-  value.set("total_us", rounded(compute_us + communication_us + host_us));
+  value.set("total_us", rounded(cost.time().value() * 1e6 + host_us));
   value.set("compute_us", rounded(compute_us));
   value.set("communication_us", rounded(communication_us));
   value.set("host_us", host_us);
+  if (cost.sides) value.set("sides", sides_value(cost));
   value.set("cold", circumstances.is_cold);
   if (circumstances.routing) value.set("expert_routing", routing_value(*circumstances.routing));
   if (circumstances.exchange) value.set("expert_exchange", exchange_value(*circumstances.exchange));
@@ -138,7 +159,7 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
                 const StepCircumstances& circumstances) {
   const double host_us = circumstances.host_us;
   const Ink ink(shows_colour(stdout));
-  const double total_us = (cost.compute() + cost.communication()).value() * 1e6 + host_us;
+  const double total_us = cost.time().value() * 1e6 + host_us;
   show("{}\n", ink.strong(fmt::format("One step of {}: {}", model, batch_text(batch))));
   TextTable table({{"kernel", Align::left},
                    {"type", Align::left},
@@ -167,6 +188,7 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
   show("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
   show("  compute {:.1f} us, communication {:.1f} us, host {:.1f} us\n",
        cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
+  if (cost.sides) show("  {}\n", sides_text(cost));
   show("  {}\n", circumstances.is_cold ? "cold: weights and KV cache come from DRAM"
                                        : "warm: weights and KV cache are in the L2 where they fit");
   if (circumstances.routing) {

@@ -67,6 +67,19 @@ void check_all_reduce(const std::string& name) {
   }
 }
 
+void check_expert_gpus(const StepOptions& options) {
+  if (options.layout.expert_gpus == 0) return;
+  if (options.expert_exchange != "auto") {
+    throw ConfigError({"--expert-exchange"},
+                      "is for experts on attention's GPUs; leave it out with --expert-gpus");
+  }
+  if (!options.speculate.empty() || options.adapters > 0 || !options.images.empty()) {
+    throw ConfigError({"--expert-gpus"},
+                      "cannot be combined with --speculate, --adapters or --images, which are not "
+                      "modelled beside it");
+  }
+}
+
 SettledExchange exchange_asked(const StepOptions& options, const StepSubject& subject) {
   if (!is_exchange_name(options.expert_exchange)) {
     throw ConfigError({"--expert-exchange"},
@@ -104,6 +117,7 @@ StepSubject subject_of_options(const StepOptions& options) {
                            ? activation_dtype(execution.dtype)
                            : parse_option<DType>(options.kv_dtype, "--kv-dtype");
   execution.block_tokens = options.block_tokens;
+  execution.expert_micro_batches = options.expert_micro_batches;
   execution.implementation.framework = parse_option<Framework>(options.framework, "--framework");
   execution.implementation.is_cold = !options.warm;
   execution.sampling = parse_option<SamplingMethod>(options.sampling, "--sampling");
@@ -121,6 +135,7 @@ StepSubject subject_of_options(const StepOptions& options) {
       !problem.empty()) {
     throw ConfigError({"--kv-dtype"}, problem);
   }
+  check_expert_gpus(options);
   subject.exchange = exchange_asked(options, subject);
   execution.expert_exchange = subject.exchange.exchange;
   check_all_reduce(options.all_reduce);
@@ -151,6 +166,7 @@ StepSubject subject_of_scenario(const StepOptions& options) {
                       scenario.engine.speculative,
                       scenario.engine.speculative ? scenario.engine.speculative->verified() : 0};
   subject.exchange = exchange_of(scenario);
+  subject.nodes = nodes_of(scenario.deployment);
   if (options.adapters > 0 && !scenario.execution.lora)
     throw ConfigError({"--adapters"}, "the scenario serves none; it needs [engine.lora]");
   if (subject.speculation) subject.host_us += subject.speculation->host_time.value() * 1e6;

@@ -11,6 +11,7 @@
 #include "kernels/communication/collective_cost.hpp"
 #include "kernels/communication/engine_exchange.hpp"
 #include "kernels/predictor.hpp"
+#include "sim/prices/placement.hpp"
 #include "sim/scenario/speculative.hpp"
 #include "workloads/generator.hpp"
 
@@ -30,6 +31,7 @@ struct StepOptions {
   int adapters = 0, adapter_rank = LoraSettings{}.rank;
   bool warm = false;
   ParallelLayout layout;
+  int expert_micro_batches = ExecutionSettings{}.expert_micro_batches;
   int block_tokens = 16;
   double host_us = 0;
   bool json = false;
@@ -48,6 +50,7 @@ struct StepSubject {
   std::optional<SpeculativeSettings> speculation = {};
   int drafts = 0;  // that each decode verifies
   SettledExchange exchange = {};
+  NodeGroups nodes = {};
 };
 
 /// Throws ConfigError, which names the option (or the scenario's line).

@@ -106,6 +106,11 @@ class ServerWriter {
   void set_experts() {
     const LayoutFlags& flags = launcher_.layout;
     const ParallelLayout& layout = scenario_.deployment.layout;
+    if (layout.expert_gpus > 0)
+      note(
+          fmt::format("no flag of {} gives experts GPUs of their own (expert_gpus = {}); what is "
+                      "written here counts them among its GPUs",
+                      launcher_.product, layout.expert_gpus));
     if (layout.expert < 2) return;
     if (layout.experts_by_load) set_balance();
     if (!flags.is_expert_switch) {

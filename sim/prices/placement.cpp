@@ -6,7 +6,9 @@
 namespace foretoken {
 namespace {
 
-std::vector<ReplicaPlacement> place(GpuCursor& cursor, const ParallelLayout& layout, int replicas,
+/// `experts` are the nodes of those that have GPUs of their own; it may be `cursor`.
+std::vector<ReplicaPlacement> place(GpuCursor& cursor, GpuCursor& experts,
+                                    const ParallelLayout& layout, int replicas,
                                     const SourcePosition& position) {
   const int per_node = cursor.gpus_per_node();
   if (layout.tensor > per_node && layout.tensor % per_node != 0) {
@@ -32,9 +34,19 @@ std::vector<ReplicaPlacement> place(GpuCursor& cursor, const ParallelLayout& lay
   };
   std::vector<ReplicaPlacement> placements(static_cast<std::size_t>(replicas));
   for (ReplicaPlacement& replica : placements) {
-    replica.resize(static_cast<std::size_t>(layout.pipeline));
-    for (std::vector<GpuId>& stage : replica) {
+    replica.stages.resize(static_cast<std::size_t>(layout.pipeline));
+    for (std::vector<GpuId>& stage : replica.stages) {
       for (int group = 0; group < layout.groups(); ++group) add_group(stage);
+    }
+    for (int rank = 0; rank < layout.expert_gpus; ++rank) {
+      const std::optional<GpuId> gpu = experts.take(1);
+      if (!gpu) {
+        throw ConfigError(position,
+                          fmt::format("expert_gpus = {} of {} replica(s) find no GPUs beside those "
+                                      "of attention; lower one of them or name a larger cluster",
+                                      layout.expert_gpus, replicas));
+      }
+      replica.experts.push_back(*gpu);
     }
   }
   return placements;
@@ -44,9 +56,11 @@ std::vector<ReplicaPlacement> place(GpuCursor& cursor, const ParallelLayout& lay
 
 std::vector<ReplicaPlacement> place_replicas(const ClusterSpec& cluster,
                                              const ParallelLayout& layout, int replicas,
-                                             const SourcePosition& position) {
-  GpuCursor cursor(cluster, 0);
-  return place(cursor, layout, replicas, position);
+                                             const SourcePosition& position,
+                                             const NodeGroups& nodes) {
+  GpuCursor cursor(cluster, nodes.attention), others(cluster, nodes.experts);
+  return place(cursor, nodes.experts == nodes.attention ? cursor : others, layout, replicas,
+               position);
 }
 
 std::vector<std::vector<ReplicaPlacement>> place_pools(const std::vector<PoolSpec>& pools) {
@@ -59,8 +73,8 @@ std::vector<std::vector<ReplicaPlacement>> place_pools(const std::vector<PoolSpe
     const auto shared = begins.find(deployment.shares_gpus_with);
     if (!deployment.shares_gpus_with.empty() && shared != begins.end()) {
       GpuCursor again = shared->second;
-      placements.push_back(
-          place(again, deployment.layout, replicas_max(scenario), scenario.deployment_position));
+      placements.push_back(place(again, again, deployment.layout, replicas_max(scenario),
+                                 scenario.deployment_position));
       std::ranges::reverse(placements.back());
       continue;
     }
@@ -69,8 +83,11 @@ std::vector<std::vector<ReplicaPlacement>> place_pools(const std::vector<PoolSpe
             .first->second;
     if (deployment.own_nodes) cursor.finish_node();
     begins.emplace(pool.name, cursor);
-    placements.push_back(
-        place(cursor, deployment.layout, replicas_max(scenario), scenario.deployment_position));
+    GpuCursor& experts =
+        cursors.try_emplace(deployment.expert_group, scenario.cluster, deployment.expert_group)
+            .first->second;
+    placements.push_back(place(cursor, experts, deployment.layout, replicas_max(scenario),
+                               scenario.deployment_position));
     if (deployment.own_nodes) cursor.finish_node();
   }
   return placements;

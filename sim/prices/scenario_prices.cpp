@@ -32,11 +32,12 @@ StepTimes step_times(const Scenario& scenario, const Registry<PredictorFactory>&
   std::shared_ptr<Predictor> predictor =
       std::make_shared<MemoPredictor>(step_predictor(scenario, predictors), scenario.cluster.gpu);
   return [&scenario, predictor, comm = communication_of(scenario)](const BatchShape& batch) {
-    const StepCost cost = price_step(scenario.model, scenario.deployment.layout, scenario.execution,
-                                     scenario.cluster, comm, *predictor, batch);
+    const StepCost cost =
+        price_step(scenario.model, scenario.deployment.layout, scenario.execution, scenario.cluster,
+                   comm, *predictor, batch, nodes_of(scenario.deployment));
     std::vector<Seconds> times;
     for (std::size_t stage = 0; stage < cost.stages.size(); ++stage)
-      times.push_back(cost.compute(stage) + cost.communication(stage));
+      times.push_back(cost.time(stage));
     return times;
   };
 }

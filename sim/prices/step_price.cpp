@@ -1,8 +1,11 @@
 #include "sim/prices/step_price.hpp"
 
+#include <algorithm>
+
 #include "kernels/communication/comm_groups.hpp"
 #include "kernels/communication/communication_price.hpp"
-#include "sim/prices/placement.hpp"
+#include "workloads/batch_parts.hpp"
+#include "workloads/batch_schedule.hpp"
 #include "workloads/encoder_kernels.hpp"
 
 namespace foretoken {
@@ -22,15 +25,22 @@ Seconds sum(const std::vector<std::vector<StepKernel>>& stages, bool is_communic
   return total;
 }
 
+GroupLinks links_of(const Collective& collective, const ClusterSpec& cluster,
+                    const ReplicaPlacement& placement, const CommGroupSizes& sizes,
+                    std::size_t stage) {
+  const std::vector<GpuId>& gpus = placement.stages[stage];
+  if (collective.group == CommGroup::next_stage)
+    return group_links(cluster, std::vector{gpus.front(), placement.stages[stage + 1].front()});
+  if (collective.op == CollectiveOp::send_recv)
+    return links_between(cluster, gpus, placement.experts);
+  return group_links(cluster, members_of(collective.group, sizes, gpus).front());
+}
+
 StepKernel price_collective(const KernelCall& call, const ClusterSpec& cluster,
                             const CommSettings& comm, const ReplicaPlacement& placement,
                             const CommGroupSizes& sizes, std::size_t stage) {
   const auto& collective = std::get<Collective>(call.kernel);
-  const std::vector<GpuId> group =
-      collective.group == CommGroup::next_stage
-          ? std::vector{placement[stage].front(), placement[stage + 1].front()}
-          : members_of(collective.group, sizes, placement[stage]).front();
-  const GroupLinks links = group_links(cluster, group);
+  const GroupLinks links = links_of(collective, cluster, placement, sizes, stage);
   const Prediction price = price_communication(collective, links, comm);
   StepKernel kernel{std::string(call.role),
                     std::string(kernel_name(call.kernel)),
@@ -49,6 +59,17 @@ StepKernel price_collective(const KernelCall& call, const ClusterSpec& cluster,
 Seconds StepCost::compute(std::size_t stage) const { return sum(stages[stage], false); }
 Seconds StepCost::communication(std::size_t stage) const { return sum(stages[stage], true); }
 Seconds DraftPasses::time() const { return sum(kernels, false) + sum(kernels, true); }
+
+Seconds StepCost::time(std::size_t stage) const {
+  return sides ? sides->step : compute(stage) + communication(stage);
+}
+
+Seconds StepCost::time() const {
+  Seconds total = sum(encoder, false) + sum(encoder, true);
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) total += time(stage);
+  for (const DraftPasses& pass : drafts) total += pass.time();
+  return total;
+}
 
 Seconds StepCost::compute() const {
   Seconds total = sum(encoder, false) + sum(stages, false);
@@ -96,10 +117,85 @@ std::vector<StepKernel> price_images(const Transformer& model, const ParallelLay
   return kernels;
 }
 
+namespace {
+
+/// A step whose parts take turns on attention's GPUs and the experts'.
+class SplitStep {
+ public:
+  SplitStep(const StageProgram& program, const ClusterSpec& cluster, const CommSettings& comm,
+            const Predictor& predictor, const ReplicaPlacement& placement,
+            const CommGroupSizes& sizes, const NodeGroups& nodes)
+      : program_(program),
+        cluster_(cluster),
+        experts_(cluster.seen_from(nodes.experts)),
+        comm_(comm),
+        predictor_(predictor),
+        placement_(placement),
+        sizes_(sizes),
+        schedule_(program.blocks()) {}
+
+  StepCost price(const BatchShape& batch, int micro_batches, int attention_ranks) {
+    for (BatchShape& part : split_batch(batch, micro_batches)) {
+      if (part.tokens == 0) continue;
+      part.stage_tokens = part.tokens * attention_ranks;
+      part.stage_tokens_max = part.tokens;
+      add(part);
+    }
+    StepCost cost;
+    cost.stages.push_back(std::move(kernels_));
+    cost.sides = schedule_.sides(segments_);
+    cost.micro_batches = static_cast<int>(segments_.size());
+    return cost;
+  }
+
+ private:
+  /// Kernels that parts have in common stand in one row.
+  void add(const BatchShape& part) {
+    std::vector<Seconds>& segments = segments_.emplace_back(schedule_.streams().size());
+    for (const KernelCall& call : program_.kernels(part)) {
+      const bool is_theirs = std::holds_alternative<FusedMoe>(call.kernel);
+      StepKernel priced = std::holds_alternative<Collective>(call.kernel)
+                              ? price_collective(call, cluster_, comm_, placement_, sizes_, 0)
+                              : price_kernel(call, is_theirs ? experts_ : cluster_, predictor_);
+      segments[static_cast<std::size_t>(call.segment)] += priced.time;
+      const auto known = std::ranges::find_if(kernels_, [&](const StepKernel& kernel) {
+        return kernel.role == priced.role && kernel.kernel == priced.kernel &&
+               kernel.algorithm == priced.algorithm && kernel.bound_by == priced.bound_by &&
+               kernel.origin == priced.origin;
+      });
+      if (known == kernels_.end()) {
+        kernels_.push_back(std::move(priced));
+      } else {
+        known->calls += priced.calls;
+        known->time += priced.time;
+      }
+    }
+  }
+
+  const StageProgram& program_;
+  const ClusterSpec& cluster_;
+  const ClusterSpec experts_;
+  const CommSettings& comm_;
+  const Predictor& predictor_;
+  const ReplicaPlacement& placement_;
+  const CommGroupSizes sizes_;
+  const BatchSchedule schedule_;
+  std::vector<std::vector<Seconds>> segments_;  // by part
+  std::vector<StepKernel> kernels_;
+};
+
+}  // namespace
+
 StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                     const ExecutionSettings& execution, const ClusterSpec& cluster,
-                    const CommSettings& comm, const Predictor& predictor, const BatchShape& batch) {
-  const ReplicaPlacement placement = place_replicas(cluster, layout, 1, {}).front();
+                    const CommSettings& comm, const Predictor& predictor, const BatchShape& batch,
+                    const NodeGroups& nodes) {
+  const ReplicaPlacement placement = place_replicas(cluster, layout, 1, {}, nodes).front();
+  if (layout.expert_gpus > 0) {
+    return SplitStep(StageProgram(model, layout, execution, 0), cluster, comm, predictor, placement,
+                     group_sizes(layout), nodes)
+        .price(batch, execution.expert_micro_batches, layout.data_parallel_attention);
+  }
   const CommGroupSizes sizes = group_sizes(layout);
   StepCost cost;
   for (int stage = 0; stage < layout.pipeline; ++stage) {

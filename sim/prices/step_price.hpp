@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,7 +11,9 @@
 #include "hardware/cluster.hpp"
 #include "kernels/communication/collective_cost.hpp"
 #include "kernels/predictor.hpp"
+#include "sim/prices/placement.hpp"
 #include "sim/scenario/speculative.hpp"
+#include "workloads/batch_schedule.hpp"
 #include "workloads/generator.hpp"
 
 namespace foretoken {
@@ -38,19 +41,28 @@ struct StepCost {
   std::vector<std::vector<StepKernel>> stages;
   std::vector<DraftPasses> drafts = {};
   std::vector<StepKernel> encoder = {};  // of images, before the first stage
+  /// Where experts have GPUs of their own: kernels are those of all micro-batches.
+  std::optional<SideTimes> sides = {};
+  int micro_batches = 1;  // there
 
+  /// What passes on a stage, on GPUs and links that may work at once.
+  [[nodiscard]] Seconds time(std::size_t stage) const;
+  /// Of images, stages and drafts: the latency of one step through an empty pipeline.
+  [[nodiscard]] Seconds time() const;
   [[nodiscard]] Seconds compute(std::size_t stage) const;
   [[nodiscard]] Seconds communication(std::size_t stage) const;
-  /// Sums over images, stages and drafts: the latency of one step through an empty pipeline.
+  /// Sums over images, stages and drafts.
   [[nodiscard]] Seconds compute() const;
   [[nodiscard]] Seconds communication() const;
 };
 
 /// Prices `batch` on the first GPUs of `cluster`, whose communication costs what `comm` says. Links
-/// count as uncontended.
+/// count as uncontended. Experts with GPUs of their own have those behind attention's, or the first
+/// of their group of nodes.
 StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                     const ExecutionSettings& execution, const ClusterSpec& cluster,
-                    const CommSettings& comm, const Predictor& predictor, const BatchShape& batch);
+                    const CommSettings& comm, const Predictor& predictor, const BatchShape& batch,
+                    const NodeGroups& nodes = {});
 
 /// The same for encoding `images`, at least one, which the model must take.
 std::vector<StepKernel> price_images(const Transformer& model, const ParallelLayout& layout,

@@ -17,6 +17,7 @@
 #include "sim/report/request_group.hpp"
 #include "sim/report/request_row.hpp"
 #include "sim/report/running_costs.hpp"
+#include "sim/report/side_figures.hpp"
 #include "sim/report/step_error.hpp"
 
 namespace foretoken {
@@ -38,11 +39,6 @@ enum class SteadyBasis { arrivals, service, run };
 template <>
 struct EnumNames<SteadyBasis> {
   static constexpr auto names = std::to_array<std::string_view>({"arrivals", "service", "run"});
-};
-
-struct NamedCount {
-  std::string name;
-  std::int64_t count = 0;
 };
 
 /// GPU time of a kernel family by what bounds it, and how far its prices may be off.
@@ -180,6 +176,8 @@ struct Report {
   std::optional<AdapterFigures> adapters;
 
   std::optional<ImageFigures> images;
+  /// Of the first pool whose experts have GPUs of their own; nullopt = none has.
+  std::optional<SideFigures> sides;
 
   struct Speculation {
     std::string method;  // "eagle"
@@ -241,6 +239,7 @@ struct Report {
     std::optional<double> cost_per_hour;  // USD
     std::optional<Fleet> fleet;
     std::vector<NamedCount> memory_bytes;
+    std::optional<SideFigures> sides;
   };
   std::vector<Pool> pools;
 

@@ -345,20 +345,20 @@ void add_accuracy(ReportPage& page, const Report& report) {
   page.notes(notes);
 }
 
-void add_memory(ReportPage& page, const Report& report) {
+void add_memory(ReportPage& page, const std::string& title, const std::vector<NamedCount>& pieces) {
   double capacity = 0;
   std::vector<PageBar> bars;
-  for (const NamedCount& part : report.memory_bytes) {
+  for (const NamedCount& part : pieces) {
     if (part.name == "capacity") capacity = static_cast<double>(part.count);
   }
-  for (const NamedCount& part : report.memory_bytes) {
+  for (const NamedCount& part : pieces) {
     if (part.name == "capacity" || part.name == "overcommitted" || part.count <= 0) continue;
     const auto bytes = static_cast<double>(part.count);
     bars.push_back({spelled(part.name),
                     fmt::format("{:.2f} GiB", bytes / (1 << 30)),
                     {{spelled(part.name), bytes}}});
   }
-  page.bars("Memory of one GPU", bars, capacity);
+  page.bars(title, bars, capacity);
 }
 
 }  // namespace
@@ -366,7 +366,11 @@ void add_memory(ReportPage& page, const Report& report) {
 void add_run(ReportPage& page, const Report& report) {
   add_timelines(page, report);
   add_time(page, report);
-  add_memory(page, report);
+  add_memory(page, "Memory of one GPU", report.memory_bytes);
+  if (report.sides) {
+    page.notes({fmt::format("Experts apart: {}.", fmt::join(side_parts(*report.sides), " · "))});
+    add_memory(page, "Memory of one of the experts' GPUs", report.sides->memory_bytes);
+  }
   add_roofline(page, report);
   add_request_table(page, report);
   add_accuracy(page, report);

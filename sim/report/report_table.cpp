@@ -333,11 +333,9 @@ class ReportText {
       if (kv.host) result += host();
       if (kv.store) result += store();
     }
-    std::vector<std::string> parts;
-    for (const NamedCount& part : report_.memory_bytes) {
-      parts.push_back(spelled(part.name) + " " + readable(Bytes(static_cast<double>(part.count))));
-    }
-    if (!parts.empty()) result += facts("GPU memory", parts);
+    if (!report_.memory_bytes.empty())
+      result += facts("GPU memory", memory_parts(report_.memory_bytes));
+    if (report_.sides) result += facts("of experts", memory_parts(report_.sides->memory_bytes));
     return result;
   }
 
@@ -366,6 +364,7 @@ class ReportText {
               {percent(report_.gpu_busy) + " of the time", counted(report_.iterations, "iteration"),
                fmt::format("batch mean {}, max {}", grouped(report_.batch_mean, 1),
                            grouped(report_.batch_max))});
+    if (report_.sides) result += facts("experts apart", side_parts(*report_.sides));
     if (report_.experts) result += facts("expert routing", expert_parts(*report_.experts));
     if (report_.images) result += facts("images", image_parts(*report_.images));
     if (report_.adapters) result += facts("adapters", adapter_parts(*report_.adapters));

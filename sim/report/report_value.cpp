@@ -208,6 +208,18 @@ void members(Archive& a, EnergyFigures& energy) {
 }
 
 template <class Archive>
+void members(Archive& a, SideFigures& sides) {
+  a("gpu", sides.gpu);
+  a("attention_gpus", sides.attention_gpus);
+  a("expert_gpus", sides.expert_gpus);
+  a("micro_batches", sides.micro_batches);
+  a("attention_busy", sides.attention_busy);
+  a("experts_busy", sides.experts_busy);
+  a("links_busy", sides.links_busy);
+  a.by_name("memory_bytes", sides.memory_bytes, &NamedCount::name, &NamedCount::count);
+}
+
+template <class Archive>
 void members(Archive& a, Report::Pool& pool) {
   a("role", pool.role);
   a("gpu", pool.gpu);
@@ -228,6 +240,7 @@ void members(Archive& a, Report::Pool& pool) {
   a("cost_per_hour", pool.cost_per_hour);
   a("fleet", pool.fleet);
   a.by_name("memory_bytes", pool.memory_bytes, &NamedCount::name, &NamedCount::count);
+  a("sides", pool.sides);
 }
 
 template <class Archive>
@@ -334,6 +347,7 @@ void add_extras(Archive& a, Report& report) {
   a("network", report.network);
   a("adapters", report.adapters);
   a("images", report.images);
+  a("sides", report.sides);
   a("speculation", report.speculation);
   a("fleet", report.fleet);
   a("host", report.host);

@@ -4,11 +4,17 @@
 // measured steps show, which are off by about as much as their kernels are.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace foretoken {
+
+struct NamedCount {
+  std::string name;
+  std::int64_t count = 0;
+};
 
 struct NamedSeconds {
   std::string name;  // kernel family or communication: "gemm", "attention", "all_reduce"

@@ -23,6 +23,7 @@ void add(PriceTotals& totals, const PriceTotals& more) {
   totals.host_work += more.host_work;
   totals.transfers_priced += more.transfers_priced;
   totals.transfers_shared += more.transfers_shared;
+  totals.sides += more.sides;
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
                                     scenario.cluster.gpu, limits, scenario.engine_position);
       kv_blocks_ = memory_.kv_blocks;
     } else {
+      plan_experts(limits);
       plan_kv(limits);
       check_host_room();
     }
@@ -65,6 +66,18 @@ void DeployedEngine::plan_kv(const MemoryLimits& limits) {
   }
 }
 
+void DeployedEngine::plan_experts(const MemoryLimits& limits) {
+  const Deployment& deployment = scenario_.deployment;
+  if (deployment.layout.expert_gpus == 0) return;
+  const GpuSpec& gpu = expert_gpu(scenario_);
+  if (deployment.expert_group != deployment.node_group) {
+    experts_predictor_ =
+        std::make_unique<MemoPredictor>(step_predictor(scenario_, catalogs_.predictors), gpu);
+  }
+  expert_memory_ = plan_expert_memory(scenario_.model, deployment.layout, scenario_.execution, gpu,
+                                      limits, scenario_.model_position);
+}
+
 std::int64_t DeployedEngine::context_max() const {
   const std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
   const std::int64_t of_model = scenario_.model.context_max;
@@ -75,7 +88,7 @@ std::int64_t DeployedEngine::context_max() const {
 /// An algorithm by name must serve every stage's group.
 void DeployedEngine::check_all_reduce() const {
   for (const ReplicaPlacement& replica : placements_) {
-    for (const std::vector<GpuId>& stage : replica) {
+    for (const std::vector<GpuId>& stage : replica.stages) {
       const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
       const GroupLinks links = group_links(scenario_.cluster, std::span(stage).first(tensor));
       if (may_all_reduce(comm_.all_reduce, links, comm_.parameters)) continue;
@@ -124,10 +137,10 @@ StagePricer& DeployedEngine::pricer_for(int stage, const StageLinks& links) {
   for (PricerEntry& entry : pricers_) {
     if (entry.stage == stage && entry.links == links) return *entry.pricer;
   }
-  pricers_.push_back(
-      {stage, links,
-       std::make_unique<StagePricer>(scenario_.model, scenario_.deployment.layout,
-                                     scenario_.execution, stage, links, comm_, *predictor_)});
+  pricers_.push_back({stage, links,
+                      std::make_unique<StagePricer>(scenario_.model, scenario_.deployment.layout,
+                                                    scenario_.execution, stage, links, comm_,
+                                                    *predictor_, experts_predictor_.get())});
   return *pricers_.back().pricer;
 }
 
@@ -154,7 +167,7 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
                                              const LinkParties& parties, Platform& platform) {
   ReplicaConfig config;
   config.id = id;
-  config.stage_gpus = placement;
+  config.stage_gpus = placement.stages;
   config.context_max = context_max();
   config.queue_max = scenario_.engine.queue_max;
   config.comm = comm_;
@@ -164,20 +177,23 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
   config.host_copies = scenario_.engine.host_copies;
   const auto tensor = static_cast<std::size_t>(scenario_.deployment.layout.tensor);
   config.groups = {tensor, static_cast<std::size_t>(scenario_.deployment.layout.decode_context)};
-  for (std::size_t stage = 0; stage < placement.size(); ++stage) {
-    const std::span<const GpuId> gpus = placement[stage];
+  const std::vector<std::vector<GpuId>>& stages = placement.stages;
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    const std::span<const GpuId> gpus = stages[stage];
     const auto links_of = [&](CommGroup group) {
       return group_links(scenario_.cluster, members_of(group, config.groups, gpus).front());
     };
     StageLinks links(links_of(CommGroup::tensor_parallel), links_of(CommGroup::expert_parallel));
     links.context = links_of(CommGroup::context_parallel);
     links.prompts = links_of(CommGroup::prompt_parallel);
+    if (!placement.experts.empty())
+      links.experts = links_between(scenario_.cluster, gpus, placement.experts);
     links.are_met = parties.are_collectives_met(gpus, tensor);
     config.pricers.push_back(&pricer_for(static_cast<int>(stage), links));
     config.stages.emplace_back();
     if (links.are_met) config.stages.back() = platform.add_stage(gpus, config.groups);
-    const bool is_last = stage + 1 == placement.size();
-    const std::vector<GpuId>& next = placement[is_last ? stage : stage + 1];
+    const bool is_last = stage + 1 == stages.size();
+    const std::vector<GpuId>& next = stages[is_last ? stage : stage + 1];
     const std::vector<GpuId> pair = {gpus.front(), next.front()};
     GroupLinks& send = config.send_links.emplace_back();
     if (!is_last) send = group_links(scenario_.cluster, pair);
@@ -191,11 +207,11 @@ ReplicaConfig DeployedEngine::replica_config(ReplicaId id, const ReplicaPlacemen
             .per_token);
   }
   config.adapters = adapter_limits(scenario_);
-  config.encoder = encoder_pricer_for(group_links(
-      scenario_.cluster,
-      members_of(CommGroup::tensor_parallel, config.groups, placement.front()).front()));
+  config.encoder = encoder_pricer_for(
+      group_links(scenario_.cluster,
+                  members_of(CommGroup::tensor_parallel, config.groups, stages.front()).front()));
   if (scenario_.engine.speculative) {
-    const std::span<const GpuId> last = placement.back();
+    const std::span<const GpuId> last = stages.back();
     DraftPricer* pricer = draft_pricer_for(
         {group_links(scenario_.cluster, last.first(tensor)), group_links(scenario_.cluster, last)});
     config.speculation = make_speculation(scenario_, id, pricer);

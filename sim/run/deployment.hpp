@@ -38,6 +38,8 @@ class DeployedEngine {
                       RequestListener& listener, StepObserver* observer);
 
   [[nodiscard]] const MemoryPlan& memory() const { return memory_; }
+  /// Of a GPU that holds experts and nothing else; nullopt: there are none.
+  [[nodiscard]] const std::optional<MemoryPlan>& expert_memory() const { return expert_memory_; }
   /// Of one attention rank.
   [[nodiscard]] std::int64_t kv_blocks() const { return kv_blocks_; }
   /// Of each replica.
@@ -62,6 +64,7 @@ class DeployedEngine {
  private:
   void check_traffic_fits() const;
   void plan_kv(const MemoryLimits& limits);
+  void plan_experts(const MemoryLimits& limits);
   void check_all_reduce() const;
   void check_host_room() const;
   [[nodiscard]] HostKv host_kv() const;
@@ -80,7 +83,9 @@ class DeployedEngine {
   CommSettings comm_;
   std::unique_ptr<MemoPredictor> predictor_;
   std::vector<ReplicaPlacement> placements_;
+  std::unique_ptr<MemoPredictor> experts_predictor_;  // of another kind of GPUs
   MemoryPlan memory_;
+  std::optional<MemoryPlan> expert_memory_;
   std::int64_t kv_blocks_ = 0;
   struct PricerEntry {
     int stage;

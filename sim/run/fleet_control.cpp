@@ -7,12 +7,14 @@ namespace {
 
 bool stands_on(const ReplicaPlacement& placement, const Failure& failure,
                const ClusterSpec& cluster) {
-  return std::ranges::any_of(placement, [&](const std::vector<GpuId>& stage) {
-    return std::ranges::any_of(stage, [&](GpuId gpu) {
-      return failure.index == (failure.part == FailingPart::node ? cluster.node_of(gpu)
-                                                                 : static_cast<int>(gpu.value));
-    });
-  });
+  const auto is_hit = [&](GpuId gpu) {
+    return failure.index ==
+           (failure.part == FailingPart::node ? cluster.node_of(gpu) : static_cast<int>(gpu.value));
+  };
+  return std::ranges::any_of(placement.experts, is_hit) ||
+         std::ranges::any_of(placement.stages, [&](const std::vector<GpuId>& stage) {
+           return std::ranges::any_of(stage, is_hit);
+         });
 }
 
 /// Every replica with a part in what fails, pool by pool.
@@ -35,7 +37,8 @@ std::vector<PlannedFailure::Hit> hits(const Failure& failure, const ClusterSpec&
 
 MemberSettings member_settings(const Scenario& pool, const MemoryPlan& memory) {
   const StartupSettings& startup = pool.startup;
-  const int gpus = std::min(pool.deployment.layout.ranks(), pool.cluster.node.gpus);
+  // Experts' GPUs read theirs beside attention's.
+  const int gpus = std::min(pool.deployment.layout.attention_ranks(), pool.cluster.node.gpus);
   const Bytes weights = memory.weights * gpus;  // of a node
   const Seconds read = startup.weights_bandwidth ? weights / *startup.weights_bandwidth : Seconds();
   MemberSettings settings{.startup = startup.time + read, .is_scaled = pool.autoscaler.has_value()};

@@ -32,7 +32,7 @@ LinkParties::LinkParties(const Scenario& scenario, const std::vector<PoolSpec>& 
       // Replicas that share GPUs are never up at once.
       if (pools[pool].scenario.deployment.shares_gpus_with.empty())
         add_replica(pools[pool].scenario, placement);
-      for (const std::vector<GpuId>& stage : placement) {
+      for (const std::vector<GpuId>& stage : placement.stages) {
         if (pools[pool].role == PoolRole::prefill)
           prefill.insert(prefill.end(), stage.begin(), stage.end());
         if (pools[pool].role == PoolRole::decode)
@@ -60,7 +60,8 @@ void LinkParties::add_party(const Links& links) {
   for (const LinkIndex link : links) ++parties_[link];
 }
 
-void LinkParties::add_replica(const Scenario& pool, const ReplicaPlacement& placement) {
+void LinkParties::add_replica(const Scenario& pool, const ReplicaPlacement& replica) {
+  const std::vector<std::vector<GpuId>>& placement = replica.stages;
   const auto tensor = static_cast<std::size_t>(pool.deployment.layout.tensor);
   // With one step in flight a stage is idle while hidden states are on their way.
   const bool sends_meanwhile = placement.size() > 1 && pool.deployment.micro_batches != 1;

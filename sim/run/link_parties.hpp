@@ -30,7 +30,7 @@ class LinkParties {
   [[nodiscard]] Links links_of_stage(std::span<const GpuId> stage, std::size_t tensor) const;
   [[nodiscard]] Links links_of_send(std::span<const GpuId> from, std::span<const GpuId> to) const;
   void add_party(const Links& links);
-  void add_replica(const Scenario& pool, const ReplicaPlacement& placement);
+  void add_replica(const Scenario& pool, const ReplicaPlacement& replica);
   void add_handovers(const std::vector<GpuId>& from, const std::vector<GpuId>& to);
   [[nodiscard]] bool is_met(const Links& links) const;
 

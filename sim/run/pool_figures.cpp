@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/run/scenario_text.hpp"
+#include "sim/run/side_figures.hpp"
 
 namespace foretoken {
 namespace {
@@ -24,6 +25,18 @@ Seconds replica_time(const SimulatedRun& outcome, std::size_t pool) {
   return outcome.pools.specs()[pool].scenario.deployment.replicas * outcome.ended;
 }
 
+/// USD an hour, of all GPUs; nullopt: some have no price.
+std::optional<double> price_of_replica(const Scenario& pool) {
+  const ParallelLayout& layout = pool.deployment.layout;
+  const auto& price = pool.cluster.gpu.price;
+  if (!price) return std::nullopt;
+  const double attention = price->value() * layout.attention_ranks();
+  if (layout.expert_gpus == 0) return attention;
+  const auto& of_expert = expert_gpu(pool).price;
+  if (!of_expert) return std::nullopt;
+  return attention + of_expert->value() * layout.expert_gpus;
+}
+
 /// Where a pool's replicas come and go: how many there were, and GPU time by what was up.
 std::optional<Report::Fleet> fleet_of(const SimulatedRun& outcome, std::size_t pool) {
   const FleetUsage* usage = outcome.pools.usage(pool);
@@ -35,8 +48,8 @@ std::optional<Report::Fleet> fleet_of(const SimulatedRun& outcome, std::size_t p
   fleet.up_mean = ended > 0.0 ? usage->up.value() / ended : 0.0;
   fleet.up_max = usage->up_max;
   fleet.gpu_hours = usage->up.value() / 3600.0 * layout.ranks();
-  const GpuSpec& gpu = outcome.pools.specs()[pool].scenario.cluster.gpu;
-  if (gpu.price) fleet.cost = gpu.price->value() * fleet.gpu_hours;
+  const auto price = price_of_replica(outcome.pools.specs()[pool].scenario);
+  if (price) fleet.cost = *price * usage->up.value() / 3600.0;
   fleet.starts = usage->starts;
   fleet.wakes = usage->wakes;
   fleet.starts_from_peer = usage->starts_from_peer;
@@ -45,14 +58,12 @@ std::optional<Report::Fleet> fleet_of(const SimulatedRun& outcome, std::size_t p
   return fleet;
 }
 
-/// GPUs of a pool that were paid for in the steady state, on average: all, unless replicas come and
+/// Replicas of a pool that were paid for in the steady state, on average: all, unless they come and
 /// go.
-double gpus_paid(const SimulatedRun& outcome, std::size_t pool, const Report& report) {
-  const Scenario& scenario = outcome.pools.specs()[pool].scenario;
+double replicas_paid(const SimulatedRun& outcome, std::size_t pool, const Report& report) {
   const FleetUsage* usage = outcome.pools.usage(pool);
-  if (usage == nullptr) return gpus_of(scenario);
-  return usage->up_mean(Seconds(report.steady.from_s), Seconds(report.steady.to_s)) *
-         scenario.deployment.layout.ranks();
+  if (usage == nullptr) return replicas_max(outcome.pools.specs()[pool].scenario);
+  return usage->up_mean(Seconds(report.steady.from_s), Seconds(report.steady.to_s));
 }
 
 }  // namespace
@@ -74,10 +85,13 @@ double busy_share(const SimulatedRun& outcome, std::size_t pool) {
 }
 
 std::vector<NamedCount> memory_pieces(const DeployedEngine& engine) {
-  const MemoryPlan& plan = engine.memory();
-  const Bytes kv = static_cast<double>(engine.kv_blocks()) * plan.kv_block;
+  return memory_pieces(engine.memory(), engine.kv_blocks());
+}
+
+std::vector<NamedCount> memory_pieces(const MemoryPlan& plan, std::int64_t kv_blocks) {
+  const Bytes kv = static_cast<double>(kv_blocks) * plan.kv_block;
   const Bytes unused =
-      plan.unused + static_cast<double>(plan.kv_blocks - engine.kv_blocks()) * plan.kv_block;
+      plan.unused + static_cast<double>(plan.kv_blocks - kv_blocks) * plan.kv_block;
   std::vector<NamedCount> pieces;
   const auto add = [&](const char* name, Bytes size) {
     if (size != Bytes(0.0)) pieces.push_back({name, static_cast<std::int64_t>(size.value())});
@@ -123,9 +137,9 @@ void add_cost(const SimulatedRun& outcome, Report& report) {
   Report::Cost cost;
   bool has_price = true;
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
-    const GpuSpec& gpu = outcome.pools.specs()[pool].scenario.cluster.gpu;
-    has_price &= gpu.price.has_value();
-    if (gpu.price) cost.per_hour += gpu.price->value() * gpus_paid(outcome, pool, report);
+    const auto price = price_of_replica(outcome.pools.specs()[pool].scenario);
+    has_price &= price.has_value();
+    if (price) cost.per_hour += *price * replicas_paid(outcome, pool, report);
   }
   if (!has_price) return;
   const double tokens_per_hour = report.throughput.output_tokens_per_s * 3600.0;
@@ -146,12 +160,22 @@ EnergyFigures energy_of(const SimulatedRun& outcome, std::size_t pool) {
   const PowerSettings& power = scenario.power;
   const Watts board = power.cap > Watts(0.0) ? power.uncapped : scenario.cluster.gpu.power;
   const Watts idle = power.idle > Watts(0.0) ? power.idle : idle_share * board;
-  const Seconds in_steps = layout.stage_ranks() * busy(outcome, pool);
-  const Seconds up = layout.ranks() * replica_time(outcome, pool);
+  const std::optional<SideFigures> sides = sides_of(outcome.pools, pool);
+  const Seconds steps = busy(outcome, pool), up = replica_time(outcome, pool);
   EnergyFigures energy;
-  energy.steps_j = (scenario.cluster.gpu.power * in_steps).value();
-  energy.idle_j = (idle * std::max(Seconds(0.0), up - in_steps)).value();
-  energy.host_j = (power.host * (up / scenario.cluster.node.gpus)).value();
+  const auto add = [&](Seconds in_steps, Seconds all, Watts working, Watts waiting,
+                       const NodeSpec& node) {
+    energy.steps_j += (working * in_steps).value();
+    energy.idle_j += (waiting * std::max(Seconds(0.0), all - in_steps)).value();
+    energy.host_j += (power.host * (all / node.gpus)).value();
+  };
+  add(layout.stage_ranks() * (sides ? steps * sides->attention_busy : steps),
+      layout.attention_ranks() * up, scenario.cluster.gpu.power, idle, scenario.cluster.node);
+  if (!sides) return energy;
+  const ClusterSpec experts = scenario.cluster.seen_from(scenario.deployment.expert_group);
+  const bool is_same = scenario.deployment.expert_group == scenario.deployment.node_group;
+  add(layout.expert_gpus * (steps * sides->experts_busy), layout.expert_gpus * up,
+      experts.gpu.power, is_same ? idle : idle_share * experts.gpu.power, experts.node);
   return energy;
 }
 
@@ -162,7 +186,8 @@ void add_energy(const SimulatedRun& outcome, Report& report) {
   }
   EnergyFigures all;
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
-    if (!(outcome.pools.specs()[pool].scenario.cluster.gpu.power > Watts(0.0))) return;
+    const Scenario& spec = outcome.pools.specs()[pool].scenario;
+    if (!(spec.cluster.gpu.power > Watts(0.0)) || !(expert_gpu(spec).power > Watts(0.0))) return;
     const EnergyFigures part = energy_of(outcome, pool);
     all.steps_j += part.steps_j;
     all.idle_j += part.idle_j;
@@ -200,7 +225,9 @@ void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& re
     pool.kv_mean = steps.kv_used_mean() / blocks;
     if (scenario.workload->prefix_block_tokens() > 0 && spec.scenario.engine.prefix_caching)
       pool.prefix_hit_rate = hit_rate(engine.prefixes(), engine.prefixes().tokens_found);
-    if (gpu.price) pool.cost_per_hour = gpu.price->value() * gpus_paid(outcome, i, report);
+    const auto price = price_of_replica(spec.scenario);
+    if (price) pool.cost_per_hour = *price * replicas_paid(outcome, i, report);
+    pool.sides = sides_of(outcome.pools, i);
     pool.memory_bytes = memory_pieces(engine);
   }
 }

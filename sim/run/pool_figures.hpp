@@ -17,6 +17,7 @@ double hit_rate(const PrefixTotals& prefixes, std::int64_t tokens);
 double busy_share(const SimulatedRun& outcome, std::size_t pool);
 /// What a GPU's capacity went to, largest purposes first; together they are the capacity.
 std::vector<NamedCount> memory_pieces(const DeployedEngine& engine);
+std::vector<NamedCount> memory_pieces(const MemoryPlan& plan, std::int64_t kv_blocks);
 
 /// How many replicas there were, over all pools, where they come and go.
 void add_fleet(const SimulatedRun& outcome, Report& report);

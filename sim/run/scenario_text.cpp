@@ -31,6 +31,7 @@ std::string layout_text(const Scenario& scenario) {
   if (layout.prefill_context > 1) text += fmt::format(", PCP{}", layout.prefill_context);
   if (layout.decode_context > 1) text += fmt::format(", DCP{}", layout.decode_context);
   if (layout.expert > 1) text += fmt::format(", EP{}", layout.expert);
+  if (layout.expert_gpus > 0) text += fmt::format(", experts on {} GPUs", layout.expert_gpus);
   if (layout.redundant_experts > 0) text += fmt::format(" + {} experts", layout.redundant_experts);
   if (scenario.autoscaler) {
     text += fmt::format(", {} to {} replicas", scenario.autoscaler->min, scenario.autoscaler->max);
@@ -51,6 +52,21 @@ std::optional<std::string> path_from_here(const Value* path) {
 
 }  // namespace
 
+namespace {
+
+/// "16 x NVIDIA H100 SXM", those of experts of another kind by themselves.
+std::string gpus_text(const Scenario& scenario) {
+  const Deployment& deployment = scenario.deployment;
+  const std::string& title = scenario.cluster.gpu.title;
+  if (deployment.expert_group == deployment.node_group)
+    return fmt::format("{} x {}", gpus_of(scenario), title);
+  const int replicas = replicas_max(scenario);
+  return fmt::format("{} x {} and {} x {}", deployment.layout.attention_ranks() * replicas, title,
+                     deployment.layout.expert_gpus * replicas, expert_gpu(scenario).title);
+}
+
+}  // namespace
+
 int gpus_of(const Scenario& pool) { return pool.deployment.layout.ranks() * replicas_max(pool); }
 
 std::string run_title(const Scenario& scenario) {
@@ -59,8 +75,7 @@ std::string run_title(const Scenario& scenario) {
   const bool has_models = served_models(scenario).size() > 1;
   if (has_models) model = fmt::format("{} models on", served_models(scenario).size());
   if (scenario.pools.empty()) {
-    return fmt::format("{} {} x {}{}", model, gpus_of(scenario), scenario.cluster.gpu.title,
-                       layout_text(scenario));
+    return fmt::format("{} {}{}", model, gpus_text(scenario), layout_text(scenario));
   }
   std::string pools;
   for (const PoolSpec& pool : scenario.pools) {

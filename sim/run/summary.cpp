@@ -15,6 +15,7 @@
 #include "sim/run/request_groups.hpp"
 #include "sim/run/request_rows.hpp"
 #include "sim/run/scenario_text.hpp"
+#include "sim/run/side_figures.hpp"
 #include "sim/run/tenant_fairness.hpp"
 #include "sim/run/trajectories.hpp"
 #include "workloads/routing_source.hpp"
@@ -277,6 +278,8 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_adapters(outcome.pools.specs()[first_decoding(outcome.pools)].scenario, outcome.pools,
                report);
   add_images(outcome.pools, report);
+  for (std::size_t pool = 0; pool < outcome.pools.specs().size() && !report.sides; ++pool)
+    report.sides = sides_of(outcome.pools, pool);
   add_speculation(outcome, report);
   add_fleet(outcome, report);
   add_cost(outcome, report);

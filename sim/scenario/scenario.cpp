@@ -15,74 +15,12 @@ void set_unless_empty(Value& root, std::string_view name, Value table) {
   if (!std::get<ValueObject>(table.data).empty()) root.set(name, std::move(table));
 }
 
-/// "cluster 'h100-sxm-8'", or the group of its nodes.
-std::string nodes_text(const Scenario& scenario) {
-  const ClusterSpec& cluster = scenario.cluster;
-  if (cluster.groups.empty()) return fmt::format("cluster '{}'", cluster.name);
-  return fmt::format("group '{}' of cluster '{}'",
-                     cluster.groups[scenario.deployment.node_group].name, cluster.name);
-}
-
-/// GPUs of all replicas that there may be; more than a cluster has until that was checked.
-std::int64_t gpus_wanted(const Scenario& scenario) {
-  return std::int64_t{scenario.deployment.layout.ranks()} * replicas_max(scenario);
-}
-
-int gpus_of_group(const Scenario& scenario) {
-  return scenario.cluster.nodes_of(scenario.deployment.node_group).count *
-         scenario.cluster.node.gpus;
-}
-
-void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
-  const ParallelLayout& layout = scenario.deployment.layout;
-  check_layout(scenario.model, layout, scenario.deployment_position, diagnostics);
-  const std::int64_t needed = gpus_wanted(scenario);
-  const int available = gpus_of_group(scenario);
-  if (needed > available) {
-    diagnostics.add(
-        scenario.deployment_position,
-        fmt::format(
-            "{} replica(s) x tensor_parallel {}{}{} x pipeline_parallel {} need {} GPUs, but "
-            "{} has {}; lower one of them or name a larger cluster",
-            replicas_max(scenario), layout.tensor,
-            layout.data_parallel_attention > 1
-                ? fmt::format(" x data_parallel_attention {}", layout.data_parallel_attention)
-                : "",
-            layout.prefill_context > 1
-                ? fmt::format(" x prefill_context_parallel {}", layout.prefill_context)
-                : "",
-            layout.pipeline, needed, nodes_text(scenario), available));
-  }
-}
-
-/// Pools that stand on the same nodes share them.
-void check_pools_fit(const Scenario& scenario, Diagnostics& diagnostics) {
-  for (std::size_t i = 0; i < scenario.pools.size(); ++i) {
-    const Scenario& pool = scenario.pools[i].scenario;
-    std::int64_t needed = 0;
-    std::string needs;
-    for (std::size_t j = 0; j <= i; ++j) {
-      const Scenario& other = scenario.pools[j].scenario;
-      if (other.deployment.node_group != pool.deployment.node_group) continue;
-      if (!other.deployment.shares_gpus_with.empty()) continue;
-      const std::int64_t gpus = gpus_wanted(other);
-      needed += gpus;
-      needs += fmt::format("{}{} {}", needs.empty() ? "" : ", ", scenario.pools[j].name, gpus);
-    }
-    if (needed <= gpus_of_group(pool)) continue;
-    diagnostics.add(pool.deployment_position,
-                    fmt::format("the pools need {} GPUs ({}), but {} has {}; lower a layout or "
-                                "replicas, or name a larger cluster",
-                                needed, needs, nodes_text(pool), gpus_of_group(pool)));
-    return;
-  }
-}
-
 /// The GPUs of a node hold their parts of what the host keeps.
 void check_host_memory(const Scenario& scenario, Diagnostics& diagnostics) {
   const NodeSpec& node = scenario.cluster.node;
-  const int ranks = scenario.deployment.layout.ranks();
-  const std::int64_t on_a_node = std::min<std::int64_t>(node.gpus, gpus_wanted(scenario));
+  const int ranks = scenario.deployment.layout.attention_ranks();
+  const std::int64_t on_a_node =
+      std::min<std::int64_t>(node.gpus, std::int64_t{ranks} * replicas_max(scenario));
   const Bytes needed = static_cast<double>(on_a_node) * (scenario.engine.host_kv / ranks);
   if (node.host_memory <= Bytes(0.0) || needed <= node.host_memory) return;
   diagnostics.add(
@@ -201,6 +139,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
       check_prefix_blocks(pool.scenario, diagnostics);
       check_adapters(pool.scenario, diagnostics);
       check_images(scenario, pool, diagnostics);
+      check_expert_gpus(scenario, pool, diagnostics);
       check_host_memory(pool.scenario, diagnostics);
       check_kv_format(pool.scenario, diagnostics);
     }
@@ -212,6 +151,12 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   }
   diagnostics.throw_if_any();
   return scenario;
+}
+
+const GpuSpec& expert_gpu(const Scenario& scenario) {
+  const ClusterSpec& cluster = scenario.cluster;
+  return cluster.groups.empty() ? cluster.gpu
+                                : cluster.groups[scenario.deployment.expert_group].gpu;
 }
 
 bool hands_over(const Scenario& scenario) {

@@ -55,8 +55,9 @@ struct Deployment {
   std::string expert_exchange = "auto";  // kernels/communication/engine_exchange.hpp
   NcclProtocol nccl_protocol = NcclProtocol::automatic;
   VariantChoice router{"round_robin"};
-  std::size_t node_group = 0;  // of the cluster whose nodes these replicas stand on
-  bool own_nodes = false;      // which hold no other pool's replicas
+  std::size_t node_group = 0;    // of the cluster whose nodes these replicas stand on
+  std::size_t expert_group = 0;  // likewise of layout.expert_gpus
+  bool own_nodes = false;        // which hold no other pool's replicas
   /// Of the pool whose GPUs these replicas may have when it leaves them; "" = they have their own.
   std::string shares_gpus_with;
 
@@ -187,6 +188,10 @@ std::vector<LinkIndex> links_of(const LinkFailure& failure, const Wiring& wiring
 /// Node, and number in it, of a network card counted over the cluster; the node is beyond the last
 /// if there is no such card.
 std::pair<int, int> place_of_nic(const ClusterSpec& cluster, int nic);
+
+/// The GPU that routed experts have of their own: another kind than attention's where these stand
+/// on other nodes.
+const GpuSpec& expert_gpu(const Scenario& scenario);
 
 /// Whether some pool's replicas stand on another one's GPUs.
 bool shares_gpus(const std::vector<PoolSpec>& pools);

@@ -58,6 +58,10 @@ void check_failures(const Scenario& scenario, Diagnostics& diagnostics);
 void check_models(Scenario& scenario, Diagnostics& diagnostics);
 /// Leaves out what run.only_model does not name, before anything is counted.
 void keep_only_model(Scenario& scenario, Diagnostics& diagnostics);
+/// Reports a layout that does not fit the model, and GPUs that the cluster does not have: for one
+/// kind of replicas, and for all pools that stand on the same nodes.
+void check_fit(const Scenario& scenario, Diagnostics& diagnostics);
+void check_pools_fit(const Scenario& scenario, Diagnostics& diagnostics);
 void check_shared_gpus(const Scenario& scenario, Diagnostics& diagnostics);
 void check_front_end(const Scenario& scenario, Diagnostics& diagnostics);
 /// Those of links among them.
@@ -95,6 +99,15 @@ void read_layout(TableReader& table, Scenario& scenario);
 EnginePreset preset_of(const Scenario& scenario);
 void append_layout(Value& table, const Scenario& scenario);
 std::vector<KeyNote> layout_notes();
+/// A group of the cluster's nodes by name; nullopt: there is none, which is reported.
+std::optional<std::size_t> read_node_group(TableReader& table, std::string_view key,
+                                           const Scenario& scenario);
+/// Of these keys the ones of experts on GPUs of their own, and what those of `pool`, one of the
+/// scenario's, cannot be combined with.
+void read_expert_gpus(TableReader& table, Scenario& scenario);
+void append_expert_gpus(Value& table, const Scenario& scenario);
+std::vector<KeyNote> expert_gpu_notes();
+void check_expert_gpus(const Scenario& scenario, const PoolSpec& pool, Diagnostics& diagnostics);
 
 /// Reports unknown keys; one that belongs to another table is told which.
 void finish(TableReader& table);

@@ -33,7 +33,7 @@ void check_memory(const MemoryPlan& plan, const Transformer& model, const Parall
     const Bytes missing = plan.kv_block - plan.kv_budget;
     // More of them leave each fewer experts; without any, replicas would not help.
     const std::string attention_ranks =
-        layout.data_parallel_attention > 1
+        layout.data_parallel_attention > 1 && layout.expert_gpus == 0
             ? fmt::format(", data_parallel_attention (now {})", layout.data_parallel_attention)
             : "";
     throw ConfigError(

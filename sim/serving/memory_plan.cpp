@@ -77,7 +77,11 @@ double layer_width(const Transformer& model, const ParallelLayout& layout,
                                   (2.0 * (model.mla->nope_dim + model.mla->rope_dim) +
                                    2.0 * model.mla->value_dim));
   }
-  if (model.moe) {
+  if (model.moe && layout.expert_gpus > 0) {
+    // Routed experts work elsewhere; what goes there and comes back is gathered here.
+    const double shared = 3.0 * static_cast<double>(model.moe->shared_intermediate);
+    widest = std::max(widest, 2.0 * model.moe->topk * hidden / tensor + shared);
+  } else if (model.moe) {
     // Fused experts keep each token's copies: after the first product twice the width, or after the
     // second the hidden state, in one buffer; between the two the width in another.
     const double width =
@@ -172,6 +176,17 @@ Bytes kv_budget(const MemoryPlan& plan, const MemoryLimits& limits) {
          plan.encoder_cache - plan.activations - plan.runtime - plan.communication - graphs;
 }
 
+/// What is taken of a GPU before an engine allocates anything.
+MemoryPlan started_process(const ParallelLayout& layout, const GpuSpec& gpu, MemoryRule rule) {
+  MemoryPlan plan;
+  plan.capacity = gpu.memory_capacity;
+  plan.driver = gpu.memory_capacity - gpu.usable_memory();
+  plan.context = context_bytes;
+  plan.communication = communication_bytes(layout, gpu, rule);
+  plan.runtime = runtime_bytes;
+  return plan;
+}
+
 }  // namespace
 
 namespace {
@@ -198,7 +213,44 @@ KvBeside beside_of(const SequenceMemory& sequence, const MemoryPlan& plan) {
   return beside;
 }
 
+/// Of the largest micro-batch's tokens, evenly spread: what arrives, what each expert makes of it
+/// between its products, and what goes back.
+Bytes expert_activations(const Transformer& model, const ParallelLayout& layout,
+                         const ExecutionSettings& execution, const MemoryLimits& limits) {
+  const double tokens = static_cast<double>(limits.batch_tokens_max) *
+                        layout.data_parallel_attention / execution.expert_micro_batches;
+  const double copies = tokens * model.moe->topk / layout.expert;  // on a set of GPUs
+  const double width =
+      static_cast<double>(model.moe->intermediate) * layout.expert / layout.expert_gpus;
+  const auto hidden = static_cast<double>(model.hidden);
+  return Bytes(copies * (hidden + std::max(2.0 * width, hidden) + width) *
+               bytes_per_element(activation_dtype(execution.dtype)));
+}
+
 }  // namespace
+
+MemoryPlan plan_expert_memory(const Transformer& model, const ParallelLayout& layout,
+                              const ExecutionSettings& execution, const GpuSpec& gpu,
+                              const MemoryLimits& limits, const SourcePosition& position) {
+  MemoryPlan plan = started_process(layout, gpu, limits.memory_rule);
+  plan.weights = expert_bytes_per_gpu(model, layout, execution.formats());
+  plan.activations = expert_activations(model, layout, execution, limits);
+  plan.unused = plan.usable() - plan.context - plan.communication - plan.weights -
+                plan.activations - plan.runtime;
+  if (plan.unused < Bytes(0.0)) {
+    throw ConfigError(
+        position,
+        fmt::format("the experts of {} do not fit on {} x {}: each GPU needs {} of weights, {} of "
+                    "activations and {} for CUDA, runtime and communication; {} are missing. Raise "
+                    "expert_gpus (and expert_parallel with it), choose a smaller dtype, or give "
+                    "expert_nodes with more memory",
+                    model.name, layout.expert_gpus, gpu.name, readable(plan.weights),
+                    readable(plan.activations),
+                    readable(plan.context + plan.runtime + plan.communication),
+                    readable(-1.0 * plan.unused)));
+  }
+  return plan;
+}
 
 MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
                        const ExecutionSettings& execution, const GpuSpec& gpu,
@@ -206,12 +258,7 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
   MemoryPlan fullest;
   Bytes block_all_ranks;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
-    MemoryPlan plan;
-    plan.capacity = gpu.memory_capacity;
-    plan.driver = gpu.memory_capacity - gpu.usable_memory();
-    plan.context = context_bytes;
-    plan.communication = communication_bytes(layout, gpu, limits.memory_rule);
-    plan.runtime = runtime_bytes;
+    MemoryPlan plan = started_process(layout, gpu, limits.memory_rule);
     plan.weights = weight_bytes_per_rank(model, layout, stage, execution.formats()) +
                    rotary_bytes(model, execution);
     const bool has_draft = stage + 1 == layout.pipeline;
@@ -247,12 +294,7 @@ MemoryPlan plan_encoder_memory(const Transformer& model, const ParallelLayout& l
                                const ExecutionSettings& execution, const GpuSpec& gpu,
                                const MemoryLimits& limits, const SourcePosition& position) {
   const double element = bytes_per_element(activation_dtype(execution.dtype));
-  MemoryPlan plan;
-  plan.capacity = gpu.memory_capacity;
-  plan.driver = gpu.memory_capacity - gpu.usable_memory();
-  plan.context = context_bytes;
-  plan.communication = communication_bytes(layout, gpu, limits.memory_rule);
-  plan.runtime = runtime_bytes;
+  MemoryPlan plan = started_process(layout, gpu, limits.memory_rule);
   const int ranks = layout.encoder_by_data ? 1 : layout.tensor;
   plan.weights = Bytes(static_cast<double>(model.vision->parameters() / ranks) * element);
   plan.encoder_cache = encoder_cache_bytes(model, execution, limits.encoder);

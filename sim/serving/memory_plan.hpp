@@ -67,6 +67,12 @@ MemoryPlan plan_encoder_memory(const Transformer& model, const ParallelLayout& l
                                const ExecutionSettings& execution, const GpuSpec& gpu,
                                const MemoryLimits& limits, const SourcePosition& position);
 
+/// The plan of a GPU that holds routed experts and nothing else: their weights and the largest
+/// micro-batch; no KV blocks. Throws ConfigError at `position` if that does not fit.
+MemoryPlan plan_expert_memory(const Transformer& model, const ParallelLayout& layout,
+                              const ExecutionSettings& execution, const GpuSpec& gpu,
+                              const MemoryLimits& limits, const SourcePosition& position);
+
 /// Throws ConfigError at `model_position` if the weights do not fit or no KV block is left, saying
 /// how much is missing and what would help; at `share_position` if the share is more than is free
 /// at the start.

@@ -3,26 +3,17 @@
 #include <algorithm>
 
 #include "kernels/communication/communication_price.hpp"
-#include "sim/serving/half_batch.hpp"
 #include "sim/serving/stage_pricer.hpp"
+#include "workloads/batch_parts.hpp"
 
 namespace foretoken {
 
 std::vector<PricedKernel> StagePricer::kernels(std::span<const BatchShape> ranks) const {
   std::vector<PricedKernel> kernels;
   if (schedule_) {
-    std::vector<BatchShape> first, second;
-    for (const BatchShape& rank : ranks) {
-      auto halves = split_in_half(rank);
-      first.push_back(std::move(halves.first));
-      second.push_back(std::move(halves.second));
-    }
-    const auto has_work = [](const BatchShape& rank) { return rank.tokens > 0; };
-    if (std::ranges::any_of(second, has_work)) {
-      append_kernels(first, kernels);
-      append_kernels(second, kernels);
-      return kernels;
-    }
+    for (const std::vector<BatchShape>& part : split_ranks(ranks, parts_))
+      append_kernels(part, kernels);
+    return kernels;
   }
   append_kernels(ranks, kernels);
   return kernels;
@@ -86,11 +77,14 @@ PricedKernel StagePricer::priced(const KernelCall& call, const AttentionLoad& lo
     }
     return kernel;
   }
-  kernel.price = predictor_.predict(call.kernel);
+  kernel.price = predictor_of(call.kernel).predict(call.kernel);
   return kernel;
 }
 
 const GroupLinks& StagePricer::links_of(const Collective& collective) const {
+  // Sends to experts and back: theirs are GPUs of their own.
+  if (collective.op == CollectiveOp::send_recv && collective.group == CommGroup::expert_parallel)
+    return links_.experts;
   switch (collective.group) {
     case CommGroup::context_parallel:
       return links_.context;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/communication/communication_price.hpp"
-#include "sim/serving/half_batch.hpp"
+#include "workloads/batch_parts.hpp"
 
 namespace foretoken {
 namespace {
@@ -49,33 +49,40 @@ FamilyTime& family_in(std::vector<FamilyTime>& times, std::string_view family) {
   return times.back();
 }
 
+std::vector<std::vector<Seconds>> OverlappedStep::times(double stretch) const {
+  std::vector<std::vector<Seconds>> stretched;
+  for (const Part& part : parts_) {
+    std::vector<Seconds>& times = stretched.emplace_back(part.known);
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] += part.shared[i] * stretch;
+  }
+  return stretched;
+}
+
 Seconds OverlappedStep::time(double stretch) const {
-  const auto stretched = [stretch](const Half& half) {
-    std::vector<Seconds> times = half.known;
-    for (std::size_t i = 0; i < times.size(); ++i) times[i] += half.shared[i] * stretch;
-    return times;
-  };
-  return schedule_->critical_path(stretched(first_), stretched(second_));
+  return schedule_->critical_path(times(stretch));
 }
 
 Seconds OverlappedStep::shared_time() const {
   Seconds sum;
-  for (const Half* half : {&first_, &second_}) {
-    for (const Seconds time : half->shared) sum += time;
+  for (const Part& part : parts_) {
+    for (const Seconds time : part.shared) sum += time;
   }
   return sum;
 }
 
 StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
                          const ExecutionSettings& execution, int stage, const StageLinks& links,
-                         const CommSettings& comm, const MemoPredictor& predictor)
+                         const CommSettings& comm, const MemoPredictor& predictor,
+                         const MemoPredictor* experts)
     : layout_(layout),
       random_(RandomStreams(execution.routing_draw.seed)
                   .stream(fmt::format("expert_routing/{}", stage))),
       links_(links),
       comm_(comm),
       predictor_(predictor),
-      decodes_(predictor) {
+      experts_predictor_(experts),
+      decodes_(predictor),
+      parts_(execution.batch_parts(layout)) {
   ExecutionSettings settings = execution;
   const auto add = [&](const Routing& routing) {
     settings.routing = routing;
@@ -83,11 +90,7 @@ StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
   };
   for (const Routing& routing : execution.routing_draw.each) add(routing);
   if (routed_.empty()) add(execution.routing);
-  if (execution.overlap == Overlap::two_batch) {
-    const auto& blocks = routed_.front().program.blocks();
-    schedule_.emplace(blocks);
-    for (const SegmentBlock& block : blocks) segment_count_ += block.segments.size();
-  }
+  if (parts_ > 1 || layout.expert_gpus > 0) schedule_.emplace(routed_.front().program.blocks());
 }
 
 namespace {
@@ -115,15 +118,8 @@ StagePrice StagePricer::price(std::span<const BatchShape> ranks) {
     drawn_ = static_cast<std::size_t>(share);
   }
   if (schedule_) {
-    std::vector<BatchShape> first, second;
-    bool splits = false;
-    for (const BatchShape& rank : ranks) {
-      auto halves = split_in_half(rank);
-      splits |= halves.second.tokens > 0;
-      first.push_back(std::move(halves.first));
-      second.push_back(std::move(halves.second));
-    }
-    if (splits) return overlap(first, second);
+    const std::vector<std::vector<BatchShape>> parts = split_ranks(ranks, parts_);
+    if (parts.size() > 1 || layout_.expert_gpus > 0) return overlap(parts);
   }
   Pass pass = run(ranks);
   return {pass.time,
@@ -134,18 +130,20 @@ StagePrice StagePricer::price(std::span<const BatchShape> ranks) {
           simulates_private() ? pass.order.rounds() : std::vector<StepRounds>()};
 }
 
-StagePrice StagePricer::overlap(std::span<const BatchShape> first,
-                                std::span<const BatchShape> second) {
-  Pass one = run(first);
-  Pass other = run(second);
+StagePrice StagePricer::overlap(std::span<const std::vector<BatchShape>> parts) {
   StagePrice price;
-  price.send_per_rank = one.send_per_rank + other.send_per_rank;
-  price.launches = one.launches + other.launches;
-  price.attention_launches = one.attention_launches + other.attention_launches;
-  price.shared = std::move(one.shared);
-  price.shared.insert(price.shared.end(), other.shared.begin(), other.shared.end());
-  OverlappedStep step(*schedule_, std::move(one.segments), std::move(other.segments));
+  std::vector<OverlappedStep::Part> segments;
+  for (const std::vector<BatchShape>& ranks : parts) {
+    Pass pass = run(ranks);
+    price.send_per_rank += pass.send_per_rank;
+    price.launches += pass.launches;
+    price.attention_launches += pass.attention_launches;
+    price.shared.insert(price.shared.end(), pass.shared.begin(), pass.shared.end());
+    segments.push_back(std::move(pass.segments));
+  }
+  OverlappedStep step(*schedule_, std::move(segments));
   price.time = step.time(1);
+  if (layout_.expert_gpus > 0) sides_ += step.sides();
   if (!price.shared.empty()) price.overlap = std::move(step);
   return price;
 }
@@ -233,9 +231,10 @@ void StagePricer::add(Template& step, Pass& pass) {
   pass.attention_launches += step.attention_launches;
   pass.shared.insert(pass.shared.end(), step.shared.begin(), step.shared.end());
   if (!schedule_) return;
-  pass.segments.known.resize(segment_count_);
-  pass.segments.shared.resize(segment_count_);
-  for (std::size_t i = 0; i < segment_count_; ++i) {
+  const std::size_t segments = schedule_->streams().size();
+  pass.segments.known.resize(segments);
+  pass.segments.shared.resize(segments);
+  for (std::size_t i = 0; i < segments; ++i) {
     pass.segments.known[i] += step.segments.known[i];
     pass.segments.shared[i] += step.segments.shared[i];
   }
@@ -318,8 +317,8 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
   if (part != StagePart::adapted) batch.adapters = batch.adapted_tokens = 0;
   Template made;
   if (schedule_) {
-    made.segments.known.resize(segment_count_);
-    made.segments.shared.resize(segment_count_);
+    made.segments.known.resize(schedule_->streams().size());
+    made.segments.shared.resize(schedule_->streams().size());
   }
   const KernelSequence kernels = routed_[drawn_].program.kernels(batch, part);
   made.course = StepCourse(kernels);
@@ -336,7 +335,7 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
       made.slots.push_back(call);
       continue;
     }
-    const Prediction prediction = predictor_.predict(call.kernel);
+    const Prediction prediction = predictor_of(call.kernel).predict(call.kernel);
     const Seconds time = prediction.time * call.calls;
     made.fixed_time += time;
     made.course.add_time(number, time);
@@ -345,6 +344,12 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
     made.launches_by_origin[static_cast<std::size_t>(prediction.origin)] += call.calls;
   }
   return made;
+}
+
+/// Experts may have GPUs of another kind.
+const MemoPredictor& StagePricer::predictor_of(const Kernel& kernel) const {
+  const bool is_theirs = experts_predictor_ != nullptr && std::holds_alternative<FusedMoe>(kernel);
+  return is_theirs ? *experts_predictor_ : predictor_;
 }
 
 void StagePricer::add_segment_time(std::vector<Seconds>& segments, int segment,
@@ -399,6 +404,7 @@ void StagePricer::add_to(PriceTotals& totals) const {
     totals.transfers_priced += step.transfers_priced * step.uses;
     totals.transfers_shared += step.transfers_shared * step.uses;
   }
+  totals.sides += sides_;
   for (const FamilyTime& family : slot_families_) add(family, 1);
   for (std::size_t i = 0; i < slot_launches_.size(); ++i) {
     totals.launches_by_origin[i] += slot_launches_[i];

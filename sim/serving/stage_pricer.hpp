@@ -4,6 +4,8 @@
 // attention is priced every step from the batch's load (decode_lattice.hpp).
 // Attention ranks of one stage step together: the slowest decides, then all meet at the experts.
 // Where a step's routing is drawn, what depends on it is priced once for each routing.
+// Where a step runs in parts that overlap, each part is priced like a step and the schedule of all
+// decides (batch_schedule.hpp); experts on GPUs of their own are priced on these.
 #pragma once
 
 #include <array>
@@ -19,8 +21,8 @@
 #include "sim/base/random.hpp"
 #include "sim/serving/decode_lattice.hpp"
 #include "sim/serving/step_course.hpp"
+#include "workloads/batch_schedule.hpp"
 #include "workloads/generator.hpp"
-#include "workloads/two_batch.hpp"
 
 namespace foretoken {
 
@@ -37,6 +39,7 @@ struct StageLinks {
   GroupLinks stage;    // of all ranks; used with data parallel attention
   GroupLinks context;  // of ranks that share contexts
   GroupLinks prompts;  // of those that share prompts
+  GroupLinks experts;  // from attention's ranks to experts on GPUs of their own
   /// Others may be on links that no GPU outside the group uses for itself: prices come with the
   /// order of their parts, for the platform to simulate.
   bool are_met = false;
@@ -47,24 +50,29 @@ struct StageLinks {
   friend bool operator==(const StageLinks&, const StageLinks&) = default;
 };
 
-/// A step in two halves whose communication the platform simulates meanwhile.
+/// A step in parts whose communication the platform simulates meanwhile.
 class OverlappedStep {
  public:
-  /// Time by segment of either half: what is known, and what shared links take when uncontended.
-  struct Half {
+  /// Time by segment of a part: what is known, and what shared links take when uncontended.
+  struct Part {
     std::vector<Seconds> known, shared;
   };
-  OverlappedStep(const TwoBatchSchedule& schedule, Half first, Half second)
-      : schedule_(&schedule), first_(std::move(first)), second_(std::move(second)) {}
+  OverlappedStep(const BatchSchedule& schedule, std::vector<Part> parts)
+      : schedule_(&schedule), parts_(std::move(parts)) {}
 
   /// Of the whole step, if its transfers take `stretch` times as long as uncontended.
   [[nodiscard]] Seconds time(double stretch) const;
   /// Of all transfers one after the other, uncontended.
   [[nodiscard]] Seconds shared_time() const;
+  /// Likewise, where attention and experts are apart.
+  [[nodiscard]] SideTimes sides() const { return schedule_->sides(times(1)); }
 
  private:
-  const TwoBatchSchedule* schedule_;
-  Half first_, second_;
+  /// Of each part's segments.
+  [[nodiscard]] std::vector<std::vector<Seconds>> times(double stretch) const;
+
+  const BatchSchedule* schedule_;
+  std::vector<Part> parts_;
 };
 
 struct StagePrice {
@@ -101,6 +109,7 @@ struct PriceTotals {
   Seconds host_work;  // CPU time of all steps, hidden or not
   /// Collectives and sends that took their price, and those that the platform carried as flows.
   std::int64_t transfers_priced = 0, transfers_shared = 0;
+  SideTimes sides;  // where attention and experts are apart
 };
 
 /// A kernel of a step as it was priced.
@@ -113,10 +122,12 @@ struct PricedKernel {
 
 class StagePricer {
  public:
-  /// `comm` and `predictor` must outlive the pricer, and the pricer its prices.
+  /// `comm` and the predictors must outlive the pricer, and the pricer its prices. `experts` prices
+  /// experts on GPUs of another kind; nullptr: `predictor` does.
   StagePricer(const Transformer& model, const ParallelLayout& layout,
               const ExecutionSettings& execution, int stage, const StageLinks& links,
-              const CommSettings& comm, const MemoPredictor& predictor);
+              const CommSettings& comm, const MemoPredictor& predictor,
+              const MemoPredictor* experts = nullptr);
 
   StagePrice price(const BatchShape& batch) { return price(std::span(&batch, 1)); }
 
@@ -125,7 +136,7 @@ class StagePricer {
   StagePrice price(std::span<const BatchShape> ranks);
 
   /// What price() priced, kernel by kernel: of the attention rank that takes longest, then what all
-  /// do together; of both halves, where the batch is split in two. Sums stay as they are. Costs as
+  /// do together; of all parts, where the batch is split. Sums stay as they are. Costs as
   /// much as a first price(): for samples. Where routings are drawn, with the last one drawn.
   [[nodiscard]] std::vector<PricedKernel> kernels(std::span<const BatchShape> ranks) const;
   [[nodiscard]] const GpuSpec& gpu() const { return predictor_.gpu(); }
@@ -141,20 +152,20 @@ class StagePricer {
     std::int64_t launches = 0, attention_launches = 0;
     std::vector<KernelCall> slots;  // an Attention, StateScan … whose load each step fills in
     std::vector<SharedCollective> shared;
-    OverlappedStep::Half segments;  // with overlap
+    OverlappedStep::Part segments;  // with overlap
     StepCourse course;              // where private collectives are simulated
     std::int64_t transfers_priced = 0, transfers_shared = 0;
     std::vector<FamilyTime> families;
     std::array<std::int64_t, EnumNames<Origin>::names.size()> launches_by_origin{};
     std::int64_t uses = 0;
   };
-  /// A batch, or half of one, from end to end.
+  /// A batch, or a part of one, from end to end.
   struct Pass {
     Seconds time;
     Bytes send_per_rank;
     std::int64_t launches = 0, attention_launches = 0;
     std::vector<SharedCollective> shared;
-    OverlappedStep::Half segments;
+    OverlappedStep::Part segments;
     StepOrder order;
   };
   using TemplateMap = std::unordered_map<std::uint64_t, Template*>;
@@ -171,10 +182,10 @@ class StagePricer {
   /// What the ranks do together.
   /// Whether experts are exchanged as in steps with prompts.
   [[nodiscard]] bool exchanges_prompts(const BatchShape& batch) const {
-    return layout_.groups() > 1 && batch.has_prompts();
+    return layout_.exchanges_tokens() && batch.has_prompts();
   }
   [[nodiscard]] static BatchShape joint_shape(std::span<const BatchShape> ranks);
-  StagePrice overlap(std::span<const BatchShape> first, std::span<const BatchShape> second);
+  StagePrice overlap(std::span<const std::vector<BatchShape>> parts);
   /// Prices the slots of `step` under `load` into slot_prices_ and returns their sum.
   Seconds price_slots(Template& step, const AttentionLoad& load);
   void add(Template& step, Pass& pass);
@@ -194,6 +205,7 @@ class StagePricer {
                          std::vector<PricedKernel>& kernels) const;
   [[nodiscard]] PricedKernel priced(const KernelCall& call, const AttentionLoad& load) const;
   [[nodiscard]] const GroupLinks& links_of(const Collective& collective) const;
+  [[nodiscard]] const MemoPredictor& predictor_of(const Kernel& kernel) const;
   [[nodiscard]] bool simulates_private() const { return links_.are_met && !schedule_; }
   Template& template_for(TemplateMap& known, std::uint64_t key, const BatchShape& batch,
                          StagePart part);
@@ -208,9 +220,11 @@ class StagePricer {
   StageLinks links_;
   const CommSettings& comm_;
   const MemoPredictor& predictor_;
-  mutable DecodeLattice decodes_;             // a memo is no state that shows
-  std::optional<TwoBatchSchedule> schedule_;  // with overlap
-  std::size_t segment_count_ = 0;
+  const MemoPredictor* experts_predictor_;
+  mutable DecodeLattice decodes_;          // a memo is no state that shows
+  std::optional<BatchSchedule> schedule_;  // where a step runs in parts
+  int parts_ = 1;
+  SideTimes sides_;
   std::deque<Template> templates_;       // in order of first use: sums must not depend on hashing
   std::vector<Prediction> slot_prices_;  // times of all calls
   std::vector<FamilyTime> slot_families_;

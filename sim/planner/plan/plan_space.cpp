@@ -184,6 +184,11 @@ class SpaceBuilder {
       keys.groups.push_back({deployment.layout.tensor, groups});
       candidate.groups.push_back({deployment.layout.tensor, groups, pool.scenario.cluster.node.gpus,
                                   price_of(pool.scenario.cluster.gpu)});
+      if (const int experts = deployment.layout.expert_gpus * count; experts > 0) {
+        keys.groups.push_back({1, experts});
+        candidate.groups.push_back(
+            {1, experts, pool.scenario.cluster.node.gpus, price_of(pool.scenario.cluster.gpu)});
+      }
       candidate.unit_gpus += deployment.layout.ranks() * count;
       add_gpus(pool.scenario.cluster.gpu.name, deployment.layout.ranks() * count, candidate);
       candidate.unit_dollars_per_hour +=

@@ -82,7 +82,7 @@ void fill_host_kv(TableReader& table, Scenario& scenario) {
                            "give host_memory in its [node], or a size: \"64 GiB\"",
                            scenario.cluster.name));
   scenario.engine.host_kv =
-      host_share / node.gpus * scenario.deployment.layout.ranks() * node.host_memory;
+      host_share / node.gpus * scenario.deployment.layout.attention_ranks() * node.host_memory;
 }
 
 /// The preset that the table names, or null. A name that is none was reported.

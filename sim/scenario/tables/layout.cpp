@@ -32,19 +32,12 @@ void read_replicas(TableReader& table, Scenario& scenario) {
 /// Of a cluster with different nodes, the group that these replicas stand on.
 void read_nodes(TableReader& table, Scenario& scenario) {
   const std::vector<NodeGroup>& groups = scenario.cluster.groups;
-  std::string name;
   std::vector<std::string_view> known;
   for (const NodeGroup& group : groups) known.push_back(group.name);
-  if (table.read("nodes", name)) {
-    const auto found = std::ranges::find(groups, name, &NodeGroup::name);
-    if (scenario.cluster.name.empty()) return;  // could not be read
-    if (groups.empty()) {
-      table.fail("nodes", "is for clusters with groups of different nodes; leave it out");
-    } else if (found == groups.end()) {
-      table.fail("nodes", unknown_name_message("group of nodes", name, known), Mistake::slip);
-    } else {
-      scenario.deployment.node_group = static_cast<std::size_t>(found - groups.begin());
-      scenario.cluster = scenario.cluster.seen_from(scenario.deployment.node_group);
+  if (table.find("nodes") != nullptr) {
+    if (const auto group = read_node_group(table, "nodes", scenario)) {
+      scenario.deployment.node_group = *group;
+      scenario.cluster = scenario.cluster.seen_from(*group);
     }
   } else if (!groups.empty()) {
     table.fail("nodes", fmt::format("is missing: cluster '{}' has different nodes; name one of {}",
@@ -55,8 +48,8 @@ void read_nodes(TableReader& table, Scenario& scenario) {
 /// What is read after it multiplies the layout out.
 void check_size(TableReader& table, ParallelLayout& layout) {
   const bool is_countable = layout.tensor >= 1 && layout.pipeline >= 1 && layout.expert >= 1 &&
-                            layout.data_parallel_attention >= 1 && layout.decode_context >= 1 &&
-                            layout.prefill_context >= 1;
+                            layout.expert_gpus >= 0 && layout.data_parallel_attention >= 1 &&
+                            layout.decode_context >= 1 && layout.prefill_context >= 1;
   const std::string problem = is_countable ? size_problem(layout) : "";
   if (!problem.empty()) table.diagnostics().add(table.position("tensor_parallel"), problem);
   if (!problem.empty() || !is_countable) layout = {};
@@ -75,7 +68,10 @@ bool balances_experts(const Scenario& scenario) {
   return scenario.deployment.layout.experts_by_load;
 }
 
-bool has_groups(const Scenario& scenario) { return scenario.deployment.layout.groups() > 1; }
+bool has_groups(const Scenario& scenario) {
+  const ParallelLayout& layout = scenario.deployment.layout;
+  return layout.groups() > 1 && layout.expert_gpus == 0;
+}
 
 /// Of [deployment], or of each pool.
 const Keys<Scenario>& layout_keys() {
@@ -194,6 +190,13 @@ void check_expert_exchange(TableReader& table, const Scenario& scenario) {
     table.fail("expert_exchange", unknown_name_message("way", asked, exchange_names()));
     return;
   }
+  if (layout.expert_gpus > 0) {
+    table.fail(
+        "expert_exchange",
+        "is for experts on attention's GPUs; with expert_gpus every token is sent to the GPUs "
+        "that have its experts. Leave it out");
+    return;
+  }
   table.expect("expert_exchange", layout.groups() > 1,
                "is for tokens of several attention ranks; set data_parallel_attention");
   const auto named = exchange_called(asked);
@@ -220,12 +223,18 @@ void read_layout(TableReader& table, Scenario& scenario) {
                Mistake::slip);
   }
   check_balance(table, scenario);
+  read_expert_gpus(table, scenario);
   check_size(table, deployment.layout);
   if (table.find("expert_exchange") != nullptr) check_expert_exchange(table, scenario);
 }
 
-void append_layout(Value& table, const Scenario& scenario) { layout_keys().write(scenario, table); }
+void append_layout(Value& table, const Scenario& scenario) {
+  layout_keys().write(scenario, table);
+  append_expert_gpus(table, scenario);
+}
 
-std::vector<KeyNote> layout_notes() { return layout_keys().notes(); }
+std::vector<KeyNote> layout_notes() {
+  return joined_notes({layout_keys().notes(), expert_gpu_notes()});
+}
 
 }  // namespace foretoken

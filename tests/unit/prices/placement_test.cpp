@@ -20,7 +20,7 @@ ClusterSpec cluster_of(int nodes, int gpus) {
 
 std::vector<std::uint32_t> flat(const ReplicaPlacement& placement) {
   std::vector<std::uint32_t> ids;
-  for (const auto& stage : placement) {
+  for (const auto& stage : placement.stages) {
     for (const GpuId gpu : stage) ids.push_back(gpu.value);
   }
   return ids;
@@ -56,10 +56,22 @@ TEST(Placement, AttentionRanksOfAStageStandInARow) {
   const ClusterSpec cluster = load_cluster("h200-sxm-8x2", {});
   const ParallelLayout layout{.tensor = 3, .data_parallel_attention = 3};
   const auto placements = place_replicas(cluster, layout, 1, {});
-  ASSERT_EQ(placements[0].size(), 1U);
+  ASSERT_EQ(placements[0].stages.size(), 1U);
   std::vector<std::uint32_t> gpus;
-  for (const GpuId gpu : placements[0][0]) gpus.push_back(gpu.value);
+  for (const GpuId gpu : placements[0].stages[0]) gpus.push_back(gpu.value);
   EXPECT_EQ(gpus, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 8, 9, 10}));
+}
+
+// Attention's two groups of four fill a node each half; experts take the next GPUs one by one, over
+// nodes if need be, before the next replica's attention.
+TEST(Placement, ExpertsTakeTheGpusBehindAttentions) {
+  const ParallelLayout layout = {.tensor = 2, .data_parallel_attention = 3, .expert_gpus = 3};
+  const auto placed = place_replicas(cluster_of(3, 8), layout, 2, {});
+  EXPECT_EQ(flat(placed[0]), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(placed[0].experts, (std::vector<GpuId>{{6}, {7}, {8}}));
+  EXPECT_EQ(flat(placed[1]), (std::vector<std::uint32_t>{9, 10, 11, 12, 13, 14}));
+  EXPECT_EQ(placed[1].experts, (std::vector<GpuId>{{15}, {16}, {17}}));
+  EXPECT_THROW((void)place_replicas(cluster_of(1, 8), layout, 1, {}), ConfigError);
 }
 
 TEST(Placement, PoolsTakeGpusOneAfterTheOtherOnTheirOwnNodes) {

@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "sim/serving/decode_lattice.hpp"
-#include "sim/serving/half_batch.hpp"
 #include "sim/serving/kv_cache.hpp"
 #include "sim/serving/memory_plan.hpp"
+#include "workloads/batch_parts.hpp"
 
 namespace foretoken::speculation_test {
 namespace {
@@ -126,7 +126,8 @@ TEST(HalfBatchWithDrafts, KeepsVerificationsWhole) {
   shape.tokens = shape.logit_rows = 12;
   for (const bool lists : {true, false}) {
     if (!lists) shape.attention.sequences.clear();
-    const auto [first, second] = split_in_half(shape);
+    const std::vector<BatchShape> halves = split_batch(shape, 2);
+    const BatchShape &first = halves[0], &second = halves[1];
     EXPECT_EQ(first.tokens, 8) << lists;
     EXPECT_EQ(second.tokens, 4) << lists;
     EXPECT_EQ(first.attention.decode.sequences, 2) << lists;
@@ -137,7 +138,7 @@ TEST(HalfBatchWithDrafts, KeepsVerificationsWhole) {
   lone.attention = AttentionLoad::exact({{4, 100}}, 4);
   lone.attention.sequences.clear();
   lone.tokens = 4;
-  EXPECT_EQ(split_in_half(lone).second.tokens, 0);
+  EXPECT_EQ(split_batch(lone, 2)[1].tokens, 0);
 }
 
 // 10 blocks of 16, room for 14 tokens behind the last known one. A prompt's chunk needs none.

@@ -305,8 +305,8 @@ TEST_F(DataParallelPricerTest, TwoBatchOverlapIsTheCriticalPathOfBothHalves) {
     }
     return segments;
   };
-  const Seconds path =
-      TwoBatchSchedule(program.blocks()).critical_path(segments_of(256), segments_of(512));
+  const Seconds path = BatchSchedule(program.blocks())
+                           .critical_path(std::vector{segments_of(256), segments_of(512)});
   const StagePrice price = overlapping.price(ranks);
   EXPECT_NEAR(price.time / path, 1.0, 1e-12);
   EXPECT_LT(price.time, plain.price(ranks).time);
