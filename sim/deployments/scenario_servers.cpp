@@ -107,10 +107,7 @@ class ServerWriter {
     const LayoutFlags& flags = launcher_.layout;
     const ParallelLayout& layout = scenario_.deployment.layout;
     if (layout.expert_gpus > 0)
-      note(
-          fmt::format("no flag of {} gives experts GPUs of their own (expert_gpus = {}); what is "
-                      "written here counts them among its GPUs",
-                      launcher_.product, layout.expert_gpus));
+      note(fmt::format("no flag of {} says expert_gpus", launcher_.product));
     if (layout.expert < 2) return;
     if (layout.experts_by_load) set_balance();
     if (!flags.is_expert_switch) {
@@ -247,10 +244,9 @@ class ServerWriter {
   }
 
   void set_encoder() {
-    if (!scenario_.engine.encoder) return;
     const std::string& flag = launcher_.encoder_parallel;
-    const EncoderParallel parallel = scenario_.engine.encoder->parallel;
-    if (!flag.empty()) server_.set(flag, std::string(enum_name(parallel)));
+    if (scenario_.engine.encoder && !flag.empty())
+      server_.set(flag, std::string(enum_name(scenario_.engine.encoder->parallel)));
   }
 
   void set_host_memory() {
@@ -260,12 +256,11 @@ class ServerWriter {
           "configuration by hand");
     const double bytes = scenario_.engine.host_kv.value();
     if (bytes <= 0) return;
-    const int ranks = scenario_.deployment.layout.ranks();
     if (launcher_.name == "vllm") {
       server_.set("kv_offloading_size", bytes / static_cast<double>(std::int64_t{1} << 30));
     } else if (launcher_.name == "sglang") {
       server_.set("enable_hierarchical_cache", true);
-      server_.set("hicache_size", bytes / 1e9 / ranks);
+      server_.set("hicache_size", bytes / 1e9 / scenario_.deployment.layout.attention_ranks());
     } else {
       note("TensorRT-LLM's host cache is kv_cache_config.host_cache_size; set it by hand");
     }

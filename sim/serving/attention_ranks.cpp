@@ -147,6 +147,14 @@ PrefixTotals AttentionRanks::prefix_totals() const {
   return totals;
 }
 
+std::vector<PrefixCache::Evicted> AttentionRanks::idle_prefixes() const {
+  std::vector<PrefixCache::Evicted> found;
+  for (const Rank& rank : ranks_) {
+    for (const PrefixCache::Evicted& chunk : rank.cache->idle_prefixes()) found.push_back(chunk);
+  }
+  return found;
+}
+
 HostTotals AttentionRanks::host_totals() const {
   HostTotals totals;
   for (const Rank& rank : ranks_) totals += rank.cache->host_totals();

@@ -66,6 +66,8 @@ class AttentionRanks {
   [[nodiscard]] EncoderTotals encoder_totals() const;
 
   [[nodiscard]] KvStore* store() { return store_.get(); }
+  /// Of all ranks, one after the other: KvCache::idle_prefixes().
+  [[nodiscard]] std::vector<PrefixCache::Evicted> idle_prefixes() const;
   /// Of the first rank; with several, nothing is prefetched.
   [[nodiscard]] KvCache& cache() { return *ranks_.front().cache; }
 

@@ -180,6 +180,7 @@ void Fleet::begin_start(Member& member) {
 void Fleet::start(std::size_t replica) {
   Member& member = members_[replica];
   if (member.state == ReplicaState::draining) {
+    member.leaves_at.reset();
     set_state(member, ReplicaState::serving);
     return arm_release();
   }
@@ -190,6 +191,8 @@ void Fleet::stop(std::size_t replica) {
   Member& member = members_[replica];
   if (member.state == ReplicaState::starting) set_state(member, ReplicaState::stopped);
   if (member.state != ReplicaState::serving) return;
+  member.leaves_at.reset();
+  member.leaving = {};
   set_state(member, ReplicaState::draining);
   stop_if_drained(member);
 }
@@ -236,9 +239,23 @@ void Fleet::on_event(std::uint64_t tag) {
   }
   if (kind == FleetEvent::drained && member.state == ReplicaState::draining &&
       member.outstanding == 0) {
-    member.replica->reset();
-    set_state(member, ReplicaState::stopped);
+    leave(member);
   }
+}
+
+/// What it holds is written first, part by part, if others are to find it. One that is wanted again
+/// meanwhile serves; the date that it was to go on at is then no longer its own.
+void Fleet::leave(Member& member) {
+  const Seconds now = platform_.now();
+  if (member.leaves_at && now < *member.leaves_at) return;
+  member.leaves_at = member.replica->leave_cache(member.leaving);
+  if (*member.leaves_at > now) {
+    platform_.at(*member.leaves_at, *this,
+                 tag(FleetEvent::drained, index_of(member), member.starts));
+    return;
+  }
+  member.replica->reset();
+  set_state(member, ReplicaState::stopped);
 }
 
 void Fleet::arm_release() {

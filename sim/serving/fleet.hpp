@@ -94,7 +94,9 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
     MemberSettings settings;
     ReplicaState state = ReplicaState::serving;
     std::int64_t outstanding = 0;
-    bool can_wake = false;     // it has served, and has not failed since
+    bool can_wake = false;                  // it has served, and has not failed since
+    std::optional<Seconds> leaves_at = {};  // drained: when a part of its cache is written
+    LeavingPrefixes leaving = {};
     std::uint32_t starts = 0;  // a start-up that was called off must not come true
     int failures = 0;          // that are not over
     bool starts_after_repair = false;
@@ -136,6 +138,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   /// So many requests more that it has to end.
   void count_outstanding(Member& member, int more);
   void stop_if_drained(const Member& member);
+  void leave(Member& member);
   void route(const Request& request, const RequestRecord& record,
              const std::vector<ReplicaStatus>& able);
   void end_unserved(const RequestRecord& record, RequestStatus status,

@@ -38,6 +38,9 @@ class HostPool {
     return std::exchange(evicted_, {});
   }
 
+  /// Those that are here and not being copied, the one used longest ago first.
+  [[nodiscard]] std::vector<PrefixCache::Evicted> chunks() const { return chunks_.idle(); }
+
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
   [[nodiscard]] std::int64_t used() const { return used_; }
   [[nodiscard]] std::int64_t used_peak() const { return used_peak_; }

@@ -114,6 +114,10 @@ class KvCache {
   /// it starts again like a new one, by match_prefix() and start().
   void preempt(Sequence& sequence);
 
+  /// Prefixes that are here and that nobody uses: the host's, then the GPU's, of each the one used
+  /// longest ago first.
+  [[nodiscard]] std::vector<PrefixCache::Evicted> idle_prefixes() const;
+
   /// Tells `listener`, which must outlive the cache, what prefixes it finds from now on.
   void tell(PrefixListener* listener) { listener_ = listener; }
 

@@ -80,4 +80,10 @@ void KvCache::take_prefetched(std::uint64_t hash, std::int64_t blocks) {
   if (listener_ != nullptr && is_new && !is_on_gpu) listener_->on_prefix_kept(hash);
 }
 
+std::vector<PrefixCache::Evicted> KvCache::idle_prefixes() const {
+  std::vector<PrefixCache::Evicted> found = host_.chunks();
+  for (const PrefixCache::Evicted& chunk : prefixes_.idle()) found.push_back(chunk);
+  return found;
+}
+
 }  // namespace foretoken

@@ -41,8 +41,9 @@ class KvStore {
     if (!(settings_.codec_rate > BytesPerSecond(0.0))) return sent + settings_.latency;
     return std::max(sent, begin + size / settings_.codec_rate) + settings_.latency;
   }
-  /// Nobody waits for a write but what comes after it.
-  void write(Seconds now, Bytes size) { (void)pass(now, size); }
+  /// When it will have come. Nobody waits for a write but what comes after it, and a replica that
+  /// leaves.
+  Seconds write(Seconds now, Bytes size) { return pass(now, size); }
 
   [[nodiscard]] std::int64_t blocks() const { return chunks_.blocks(); }
   [[nodiscard]] std::int64_t used() const { return chunks_.used(); }

@@ -5,6 +5,7 @@
 
 #include "sim/base/unit_text.hpp"
 #include "sim/serving/encoder_memory.hpp"
+#include "sim/serving/started_process.hpp"
 
 namespace foretoken {
 namespace {
@@ -176,7 +177,8 @@ Bytes kv_budget(const MemoryPlan& plan, const MemoryLimits& limits) {
          plan.encoder_cache - plan.activations - plan.runtime - plan.communication - graphs;
 }
 
-/// What is taken of a GPU before an engine allocates anything.
+}  // namespace
+
 MemoryPlan started_process(const ParallelLayout& layout, const GpuSpec& gpu, MemoryRule rule) {
   MemoryPlan plan;
   plan.capacity = gpu.memory_capacity;
@@ -186,8 +188,6 @@ MemoryPlan started_process(const ParallelLayout& layout, const GpuSpec& gpu, Mem
   plan.runtime = runtime_bytes;
   return plan;
 }
-
-}  // namespace
 
 namespace {
 
@@ -213,44 +213,7 @@ KvBeside beside_of(const SequenceMemory& sequence, const MemoryPlan& plan) {
   return beside;
 }
 
-/// Of the largest micro-batch's tokens, evenly spread: what arrives, what each expert makes of it
-/// between its products, and what goes back.
-Bytes expert_activations(const Transformer& model, const ParallelLayout& layout,
-                         const ExecutionSettings& execution, const MemoryLimits& limits) {
-  const double tokens = static_cast<double>(limits.batch_tokens_max) *
-                        layout.data_parallel_attention / execution.expert_micro_batches;
-  const double copies = tokens * model.moe->topk / layout.expert;  // on a set of GPUs
-  const double width =
-      static_cast<double>(model.moe->intermediate) * layout.expert / layout.expert_gpus;
-  const auto hidden = static_cast<double>(model.hidden);
-  return Bytes(copies * (hidden + std::max(2.0 * width, hidden) + width) *
-               bytes_per_element(activation_dtype(execution.dtype)));
-}
-
 }  // namespace
-
-MemoryPlan plan_expert_memory(const Transformer& model, const ParallelLayout& layout,
-                              const ExecutionSettings& execution, const GpuSpec& gpu,
-                              const MemoryLimits& limits, const SourcePosition& position) {
-  MemoryPlan plan = started_process(layout, gpu, limits.memory_rule);
-  plan.weights = expert_bytes_per_gpu(model, layout, execution.formats());
-  plan.activations = expert_activations(model, layout, execution, limits);
-  plan.unused = plan.usable() - plan.context - plan.communication - plan.weights -
-                plan.activations - plan.runtime;
-  if (plan.unused < Bytes(0.0)) {
-    throw ConfigError(
-        position,
-        fmt::format("the experts of {} do not fit on {} x {}: each GPU needs {} of weights, {} of "
-                    "activations and {} for CUDA, runtime and communication; {} are missing. Raise "
-                    "expert_gpus (and expert_parallel with it), choose a smaller dtype, or give "
-                    "expert_nodes with more memory",
-                    model.name, layout.expert_gpus, gpu.name, readable(plan.weights),
-                    readable(plan.activations),
-                    readable(plan.context + plan.runtime + plan.communication),
-                    readable(-1.0 * plan.unused)));
-  }
-  return plan;
-}
 
 MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
                        const ExecutionSettings& execution, const GpuSpec& gpu,

@@ -149,6 +149,16 @@ PrefixCache::Evicted PrefixCache::evict(std::int64_t blocks) {
   return evicted;
 }
 
+std::vector<PrefixCache::Evicted> PrefixCache::idle() const {
+  std::vector<Evicted> found;
+  for (Id id = oldest_; id != none; id = segments_[id].newer) {
+    const Segment& segment = segments_[id];
+    for (std::int64_t i = segment.size(); i-- > 0;)
+      found.push_back({{hash_of(segment) + static_cast<std::uint64_t>(i), 1}, segment.blocks});
+  }
+  return found;
+}
+
 PrefixCache::Id PrefixCache::new_segment(const Segment& segment) {
   if (free_.empty()) {
     segments_.push_back(segment);

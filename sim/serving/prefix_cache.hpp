@@ -96,6 +96,8 @@ class PrefixCache {
   static PrefixRun last_page_of(PrefixRun run);
   /// Whether any chunk of the page is here.
   [[nodiscard]] bool has_page(std::uint64_t page) const { return pages_.contains(page); }
+  /// Chunks that nobody uses, one each, the one unused longest first.
+  [[nodiscard]] std::vector<Evicted> idle() const;
 
  private:
   using Id = std::uint32_t;
@@ -154,6 +156,14 @@ class PrefixCache {
   std::vector<Id> inside_;                       // scratch
   Id oldest_ = none, newest_ = none;
   std::int64_t idle_blocks_ = 0;
+};
+
+/// Of a cache whose replica drains: prefixes that others are to find, and how many of them have
+/// gone to where they will.
+struct LeavingPrefixes {
+  std::vector<PrefixCache::Evicted> chunks;
+  std::size_t next = 0;
+  bool has_begun = false;
 };
 
 }  // namespace foretoken

@@ -96,6 +96,8 @@ class Replica final : public EventHandler {
   void fail();
   /// As a replica that has just started. It must have no requests.
   void reset();
+  /// Writes the next part of `left` to the store; when it will have come, now: that was all.
+  Seconds leave_cache(LeavingPrefixes& left);
 
   /// Tells `listener`, which must outlive the replica, what prefixes its caches find from now on.
   /// What is gone because the replica fails or starts anew is not told.

@@ -1,6 +1,7 @@
 // A replica's KV blocks on their way: between GPUs and the host's memory, and from and to a store
 // behind it, beside or before the step that needs them.
 #include <algorithm>
+#include <utility>
 
 #include "sim/serving/replica.hpp"
 
@@ -41,12 +42,31 @@ bool Replica::pass_store(std::size_t stage, std::size_t slot_index) {
   }
   const Bytes block = tensor * config_.kv_block[stage];
   KvStore& store = *ranks_.store();
-  if (to_store > 0) store.write(platform_.now(), static_cast<double>(to_store) * block);
+  if (to_store > 0) (void)store.write(platform_.now(), static_cast<double>(to_store) * block);
   if (from_store == 0) return false;
   ++slot.copies_open;
   platform_.at(store.read(platform_.now(), static_cast<double>(from_store) * block), *this,
                tag(EventKind::fetched, stage, slot_index));
   return true;
+}
+
+/// At the store's rate: GPUs and hosts are read faster. In parts of 20 ms, between which others
+/// read and write.
+Seconds Replica::leave_cache(LeavingPrefixes& left) {
+  constexpr Seconds part(0.02);
+  KvStore* const store = ranks_.store();
+  if (store == nullptr || !store->settings().write_on_drain) return platform_.now();
+  if (!std::exchange(left.has_begun, true)) left.chunks = ranks_.idle_prefixes();
+  const Bytes block = block_of_rank();
+  std::int64_t blocks = 0;
+  while (left.next < left.chunks.size() &&
+         static_cast<double>(blocks) * block < store->settings().bandwidth * part) {
+    const PrefixCache::Evicted& chunk = left.chunks[left.next++];
+    if (store->keep(chunk.run.first, chunk.blocks)) blocks += chunk.blocks;
+  }
+  if (blocks == 0) return platform_.now();
+  past_host_.copies.to_store += blocks;
+  return store->write(platform_.now(), static_cast<double>(blocks) * block);
 }
 
 void Replica::take_fetched(std::size_t stage, std::size_t slot_index) {

@@ -65,7 +65,7 @@ TEST(ExpertsApartRuns, EndEveryRequestAndCountBothSides) {
           return std::max({sides.attention_busy, sides.experts_busy, sides.links_busy});
         });
         ASSERT_TRUE(busiest.has_value()) << tensor << ranks << experts << scheduler;
-        EXPECT_GT(*busiest, 0.3);
+        EXPECT_GE(*busiest, 0.25);  // of four that take turns
         EXPECT_LE(*busiest, 1 + 1e-9);
       }
     }
@@ -77,7 +77,8 @@ TEST(ExpertsApartRuns, FasterLinksNeverTakeLonger) {
     return in_child([&] {
       return run(text_of(1, 8, 8),
                  {std::string("cluster.scale.nic_bandwidth=") + scale, "workload.requests=60",
-                  "workload.arrivals=all_at_once",
+                  "workload.rate=10000 /s",
+
                   fmt::format("deployment.expert_micro_batches={}", micro_batches)})
           .duration_s;
     });

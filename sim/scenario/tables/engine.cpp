@@ -156,6 +156,8 @@ void read_kv_store(TableReader& engine, Scenario& scenario) {
       "prefetch_timeout",
       store.prefetch == StorePrefetch::timeout || table.find("prefetch_timeout") == nullptr,
       "is for prefetch = \"timeout\"; set that, or remove it");
+  table.expect("write_on_drain", store.shared || !store.write_on_drain,
+               "is for a store that outlives the replica; set shared = true, or remove it");
   table.expect("codec_rate", store.compression > 1 || table.find("codec_rate") == nullptr,
                "is for what is compressed; set compression above 1, or remove it");
   if (store.prefetch != StorePrefetch::none) {
@@ -281,12 +283,6 @@ Value resolved_engine_table(const Scenario& scenario) {
   append_options(engine, scenario.engine.scheduler.options);
   keep_over_preset(scenario, engine);
   return engine;
-}
-
-KeyTable kv_store_key_table() {
-  return {"engine.kv_store", "",
-          "A disk or a remote store for prefixes that leave the memory of GPUs and hosts.",
-          kv_store_keys().notes()};
 }
 
 KeyTable engine_key_table() {

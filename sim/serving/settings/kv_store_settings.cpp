@@ -31,6 +31,13 @@ const Keys<KvStoreSettings>& kv_store_keys() {
        "What is written: evicted, prefixes that leave the GPU or, where there is host_kv, the "
        "host; "
        "computed, every prefix as it is computed, so that other replicas find it."},
+      {"write_on_drain",
+       &S::write_on_drain,
+       {.quiet = true},
+       "Whether a replica that drains (autoscaling, a change of roles) writes the prefixes that "
+       "its "
+       "GPUs and its host hold to the store before it leaves its GPUs, so that others find them. "
+       "Only where the store is shared."},
       {"prefetch",
        &S::prefetch,
        {.quiet = true},

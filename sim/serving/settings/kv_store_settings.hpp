@@ -33,6 +33,7 @@ struct KvStoreSettings {
   Seconds latency;           // of a read, before its bytes
   bool shared = false;       // one for all replicas
   StoreWrites writes = StoreWrites::evicted;
+  bool write_on_drain = false;  // what a replica still holds when it stops
   StorePrefetch prefetch = StorePrefetch::none;
   Seconds prefetch_timeout{1.0};
   double compression = 1.0;   // bytes of KV a byte that is kept and sent

@@ -75,6 +75,26 @@ TEST(KvStore, WithoutHostMemoryTakesWhatLeavesTheGpu) {
   EXPECT_EQ(store.used(), 4);
 }
 
+// Of chunks 1 to 4 the store has 2, the host 1, the GPU 3 and 4. Of a prompt the last chunk is the
+// one used longest ago.
+TEST(KvStore, WhatADrainedReplicaHoldsIsTheHostsAndThenTheGpus) {
+  KvStore store(settings_of(StoreWrites::evicted), 100);
+  KvCache drained(5, 16, true, {.blocks = 2}, {}, &store);
+  serve(drained, {1, 2});
+  serve(drained, {3, 4});
+  std::vector<std::uint64_t> held;
+  for (const PrefixCache::Evicted& chunk : drained.idle_prefixes()) {
+    held.push_back(chunk.run.first);
+    EXPECT_EQ(chunk.blocks, 2);
+    EXPECT_TRUE(store.keep(chunk.run.first, chunk.blocks));
+  }
+  EXPECT_EQ(held, (std::vector<std::uint64_t>{1, 4, 3}));
+  EXPECT_EQ(store.used(), 8);
+  const KvCache other(9, 16, true, {}, {}, &store);
+  EXPECT_EQ(other.match_prefix(prompt_of({1, 2})).store_tokens, 64);
+  EXPECT_EQ(other.match_prefix(prompt_of({3, 4})).store_tokens, 64);
+}
+
 TEST(KvStore, OthersFindWhatIsWrittenAsItIsComputed) {
   KvStore store(settings_of(StoreWrites::computed), 100);
   KvCache one(9, 16, true, {}, {}, &store), other(9, 16, true, {}, {}, &store);

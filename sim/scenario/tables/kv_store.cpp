@@ -1,0 +1,13 @@
+// [engine.kv_store] among the tables; engine.cpp reads it.
+#include "sim/scenario/tables.hpp"
+#include "sim/serving/settings/kv_store_settings.hpp"
+
+namespace foretoken {
+
+KeyTable kv_store_key_table() {
+  return {"engine.kv_store", "",
+          "A disk or a remote store for prefixes that leave the memory of GPUs and hosts.",
+          kv_store_keys().notes()};
+}
+
+}  // namespace foretoken
