@@ -20,6 +20,7 @@ double collective_price(const Collective& collective, const GpuSpec& gpu, bool h
   CollectiveCall call = call_of(collective, CommSettings{cluster.comm});
   call.algorithm = "nccl";  // no engine's own kernels
   call.reduces_in_switch = has_multicast;
+  call.in_step = true;
   return collective_time(call, group_links(cluster, group), cluster.comm).value();
 }
 

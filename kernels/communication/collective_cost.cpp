@@ -11,9 +11,7 @@ namespace {
 constexpr double kib = 1024.0, mib = 1024.0 * 1024.0;
 
 /// 2, 4, 6 or 8 ranks: what the engines' own kernels are compiled for.
-bool has_engine_kernels(const GroupLinks& links) {
-  return links.ranks % 2 == 0 && links.ranks <= 8;
-}
+bool has_engine_kernels(const GroupLinks& links) { return links.ranks % 2 == 0 && links.ranks <= 8; }
 
 /// The kernel on a fabric that no engine's was measured on, "" = none and NCCL all-reduces: vLLM's
 /// first rule (csrc/custom_all_reduce.cuh), which others share: below 8 MiB, one shot for two
@@ -90,6 +88,16 @@ CollectiveCost chosen(const CollectiveCall& call, const GroupLinks& links,
   return own ? *std::move(own) : tuned(call, links, parameters);
 }
 
+/// Whether all ranks meet in one of NCCL's kernels.
+bool meets_in_nccl(const CollectiveCall& call, const CollectiveCost& cost) {
+  if (call.op == CollectiveOp::send_recv || call.op == CollectiveOp::expert_dispatch ||
+      call.op == CollectiveOp::expert_combine)
+    return false;
+  const auto all = collective_algorithms();
+  const auto found = std::ranges::find(all, cost.algorithm, &CollectiveAlgorithm::name);
+  return found != all.end() && found->is_nccl;
+}
+
 /// What protocols cost over PCIe, for the hops of a node that no wire joins.
 const FabricCosts& pcie_costs() {
   static const FabricCosts costs = load_fabric("pcie", {});
@@ -132,6 +140,7 @@ CollectiveCall call_of(const Collective& kernel, const CommSettings& settings) {
           .experts = kernel.experts,
           .algorithm = settings.all_reduce,
           .protocol = settings.protocol,
+          .in_step = settings.in_steps,
           .stretch = settings.stretch};
 }
 
@@ -145,6 +154,7 @@ CollectiveCost collective_cost(const CollectiveCall& call, const GroupLinks& lin
     phase.latency *= call.stretch;
     phase.rate = phase.rate / call.stretch;
   }
+  if (call.in_step && meets_in_nccl(call, cost)) cost.phases.front().latency += nccl_step_wait;
   if (!call.in_graph) {
     const Seconds floor =
         links.ranks_per_node_max > 1 ? parameters.inside.host_floor : parameters.across.host_floor;

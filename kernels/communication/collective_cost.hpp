@@ -81,7 +81,8 @@ struct CommSettings {
   std::string all_reduce = "auto";
   std::optional<MeasuredPrices> measured = {};  // nullopt: the closed form prices all
   NcclProtocol protocol = NcclProtocol::automatic;
-  double stretch = 1;  // every price is multiplied by
+  double stretch = 1;     // every price is multiplied by
+  bool in_steps = false;  // CollectiveCall::in_step of every call
 };
 
 struct CollectiveCall {
@@ -93,12 +94,21 @@ struct CollectiveCall {
   /// and two shot at the fabric's own costs.
   std::string_view algorithm = "auto";
   NcclProtocol protocol = NcclProtocol::automatic;
-  bool in_graph = true;           // replayed from a CUDA graph; else at least the host's floor
+  bool in_graph = true;  // replayed from a CUDA graph; else at least the host's floor
+  /// Between the kernels of a step, where NCCL's collectives take nccl_step_wait longer than back
+  /// to back; nobody measured whether engines' own kernels do.
+  bool in_step = false;
   bool reduces_in_switch = true;  // NVLink SHARP adds fp16, bf16 and fp32, not integers
   /// How many times as long every phase takes as the closed form says: what was measured, and what
   /// the settings stretch.
   double stretch = 1;
 };
+
+/// NCCL's kernels start when all before them has ended, and end when the slowest rank has come.
+/// What that adds to a collective inside a step was chosen on decode steps of Llama-3.1-8B on two
+/// H200s (calibration/datasets/h200/steps_ranks.csv.gz); steps on four, and of other models, judge
+/// it.
+constexpr Seconds nccl_step_wait(2e-6);
 
 /// A kernel's call as the settings choose, which must outlive it.
 CollectiveCall call_of(const Collective& kernel, const CommSettings& settings);

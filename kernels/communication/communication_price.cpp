@@ -67,6 +67,14 @@ Prediction measured_price(const Collective& collective, const GroupLinks& links,
   return MeasuredCommunication::built_in().price(point, prices.gpu.name);  // says what is missing
 }
 
+/// What the call takes longer inside a step: tables know calls alone.
+Seconds step_wait(const CollectiveCall& call, const GroupLinks& links,
+                  const CommParameters& parameters) {
+  CollectiveCall alone = call;
+  alone.in_step = false;
+  return collective_time(call, links, parameters) - collective_time(alone, links, parameters);
+}
+
 }  // namespace
 
 MeasuredPrices measured_prices(const ClusterSpec& cluster, Framework framework,
@@ -81,6 +89,7 @@ Prediction price_communication(const Collective& collective, const GroupLinks& l
     try {
       Prediction price = measured_price(collective, links, settings);
       price.time *= settings.stretch;
+      price.time += step_wait(call_of(collective, settings), links, settings.parameters);
       return price;
     } catch (const PredictionError& error) {
       if (settings.measured->fallback == CommFallback::none) {
@@ -101,7 +110,8 @@ PricedCall priced_call(const Collective& collective, const GroupLinks& links,
   if (!settings.measured) return priced;
   const Prediction price = price_communication(collective, links, settings);
   const Seconds formula = collective_time(priced.call, links, settings.parameters);
-  if (formula > Seconds(0)) priced.call.stretch *= price.time / formula;
+  const Seconds wait = step_wait(priced.call, links, settings.parameters);
+  if (formula > Seconds(0)) priced.call.stretch *= (price.time - wait) / (formula - wait);
   priced.origin = price.origin;
   return priced;
 }

@@ -21,6 +21,7 @@ CommSettings communication_of(const Scenario& scenario) {
   CommSettings comm{scenario.cluster.comm, all_reduce_of(scenario)};
   comm.protocol = scenario.deployment.nccl_protocol;
   comm.stretch = stretch_of(scenario, "communication");
+  comm.in_steps = true;
   if (scenario.communication == CommSource::measured) {
     comm.measured = measured_prices(scenario.cluster, scenario.execution.implementation.framework,
                                     scenario.communication_fallback);

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "sim/prices/scenario_prices.hpp"
 #include "sim/prices/step_price.hpp"
 #include "tests/properties/forked_run.hpp"
 
@@ -258,7 +259,7 @@ output_tokens = 1
   for (std::uint32_t gpu = 0; gpu < 16; ++gpu) gpus.push_back({gpu});
   const MemoPredictor predictor(make_predictor(Catalogs().predictors, "roofline", {}),
                                 scenario.cluster.gpu);
-  const CommSettings comm{scenario.cluster.comm};
+  const CommSettings comm = communication_of(scenario);
   StagePricer pricer(scenario.model, scenario.deployment.layout, scenario.execution, 0,
                      {GroupLinks{}, group_links(scenario.cluster, gpus)}, comm, predictor);
   std::vector<BatchShape> ranks(16);

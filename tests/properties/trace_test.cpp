@@ -225,7 +225,9 @@ TEST_P(ExampleTrace, IsSound) {
   EXPECT_GE(traced_run.trace.flows(), with_first_token(traced_run.report));
   EXPECT_GT(traced_run.trace.counters(), 0U);
   // Steps whose halves overlap show none.
-  if (name != "two_batch_overlap") EXPECT_GT(traced_run.trace.in_category("kernel"), 0U);
+  if (name != "two_batch_overlap") {
+    EXPECT_GT(traced_run.trace.in_category("kernel"), 0U);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -277,6 +277,24 @@ TEST(CollectiveCost, OutsideACudaGraphTheHostIsTheFloor) {
   EXPECT_NEAR(collective_time(call, one_node(), simple).value() / us, 10 + 14 * 102, 1e-9);
 }
 
+TEST(CollectiveCost, NcclTakesTwoMicrosecondsMoreInsideAStep) {
+  const CommParameters all = parameters({Protocol::simple, Protocol::one_shot, Protocol::direct});
+  const auto longer_us = [&](CollectiveCall call, const GroupLinks& links) {
+    const Seconds alone = collective_time(call, links, all);
+    call.in_step = true;
+    return (collective_time(call, links, all) - alone).value() / us;
+  };
+  CollectiveCall call{.size = Bytes(1e6), .algorithm = "nccl"};
+  EXPECT_NEAR(longer_us(call, one_node()), 2, 1e-6);
+  call.stretch = 3;  // the wait is not the wire's
+  EXPECT_NEAR(longer_us(call, one_node()), 2, 1e-6);
+  call.op = CollectiveOp::all_gather;
+  EXPECT_NEAR(longer_us(call, four_nodes()), 2, 1e-6);
+  EXPECT_EQ(longer_us({.size = Bytes(1e5), .algorithm = "one_shot"}, one_node()), 0);
+  EXPECT_EQ(longer_us({.op = CollectiveOp::send_recv, .size = Bytes(1e5)}, one_node(2)), 0);
+  EXPECT_EQ(longer_us(call, GroupLinks{}), 0);
+}
+
 TEST(CollectiveCost, OneRankCostsNothing) {
   EXPECT_EQ(collective_time({.size = Bytes(1e9)}, GroupLinks{}, {}), Seconds(0));
 }

@@ -240,6 +240,19 @@ TEST(CommunicationPrice, StretchesACallToItsPrice) {
   }
 }
 
+TEST(CommunicationPrice, AddsTheWaitOfAStepToWhatTablesKnow) {
+  const ClusterSpec cluster = load_cluster("a100-sxm-8x2-ethernet", {});
+  CommSettings settings{cluster.comm, "nccl"};
+  settings.measured = measured_prices(cluster, Framework::vllm, CommFallback::none);
+  const GroupLinks links = group_links(cluster, group_of({0, 1, 2, 3, 4, 5, 6, 7}));
+  const Seconds alone = price_communication(reduce_on(8), links, settings).time;
+  settings.in_steps = true;
+  const Seconds inside = price_communication(reduce_on(8), links, settings).time;
+  EXPECT_NEAR((inside - alone).value(), nccl_step_wait.value(), 1e-12);
+  const PricedCall priced = priced_call(reduce_on(8), links, settings);
+  EXPECT_NEAR(collective_time(priced.call, links, settings.parameters) / inside, 1, 1e-12);
+}
+
 TEST(CommunicationPrice, FallsBackOnlyWhereTold) {
   EXPECT_EQ(price_on("h100-sxm-8", reduce_on(8), CommFallback::none).origin, Origin::measured);
   EXPECT_EQ(price_on("h200-sxm-8", reduce_on(8), CommFallback::none).origin, Origin::transferred);
