@@ -10,15 +10,15 @@ namespace {
 
 constexpr double kib = 1024.0, mib = 1024.0 * 1024.0;
 
-/// 2, 4, 6 or 8 ranks: what the engines' own kernels are compiled for.
-bool has_engine_kernels(const GroupLinks& links) { return links.ranks % 2 == 0 && links.ranks <= 8; }
+/// 2, 4, 6 or 8 ranks: what the engines' own kernels are compiled for where no table says more.
+bool has_usual_kernels(const GroupLinks& links) { return links.ranks % 2 == 0 && links.ranks <= 8; }
 
 /// The kernel on a fabric that no engine's was measured on, "" = none and NCCL all-reduces: vLLM's
 /// first rule (csrc/custom_all_reduce.cuh), which others share: below 8 MiB, one shot for two
 /// ranks, up to 512 KiB for four and 256 KiB for more.
 std::string_view usual_kernel(const GroupLinks& links, Bytes size) {
   constexpr double bytes_max = 8 * mib;
-  if (!has_engine_kernels(links) || size.value() >= bytes_max) return "";
+  if (!has_usual_kernels(links) || size.value() >= bytes_max) return "";
   if (links.ranks == 2) return "one_shot";
   const double one_shot_bytes_max = (links.ranks <= 4 ? 512 : 256) * kib;
   return size.value() < one_shot_bytes_max ? "one_shot" : "two_shot";
@@ -67,7 +67,7 @@ std::optional<CollectiveCost> engines_own(const EngineVersion& engine, const Col
   const AllReduceChoices& choices = AllReduceChoices::built_in();
   const std::string& fabric = parameters.inside.name;
   if (!choices.knows(engine.engine, fabric)) return usual(call, links, parameters);
-  if (!has_engine_kernels(links)) return std::nullopt;
+  if (links.ranks % 2 != 0) return std::nullopt;
   const AllReduceChoice* choice = choices.find(engine, fabric, links.ranks);
   const AllReduceKernel* kernel =
       choice == nullptr ? nullptr : choice->kernel_for(call.size.value());

@@ -161,7 +161,8 @@ const Keys<Scenario>& layout_keys() {
         .unit = "steps",
         .fallback = "one a stage",
         .quiet = true},
-       "Steps in flight at once in a pipeline. Fewer than stages leave GPUs idle."},
+       "Steps in flight at once in a pipeline. One a stage is what vLLM, SGLang and "
+       "TensorRT-LLM do in every version known. Fewer leave GPUs idle."},
       {"all_reduce",
        [](auto& s) -> decltype(auto) { return (s.deployment.all_reduce); },
        {.allowed = detail::joined(all_reduce_names())},

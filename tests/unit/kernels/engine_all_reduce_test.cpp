@@ -147,6 +147,29 @@ TEST(EngineAllReduce, EnginesAndVersionsDiffer) {
   EXPECT_NEAR(us("vllm"), 6.4, 0.4);
 }
 
+// TensorRT-LLM's kernels across trays take one shot up to 1 MiB for all ranks together; vLLM's and
+// SGLang's end at eight ranks.
+TEST(EngineAllReduce, OnARackTensorRtLlmGoesOnBeyondEightRanks) {
+  const ClusterSpec rack = load_cluster("gb200-72", {});
+  const auto algorithm = [&](std::string_view engine, std::uint32_t ranks, double kib) {
+    std::vector<GpuId> group;
+    for (std::uint32_t i = 0; i < ranks; ++i) group.push_back({i});
+    return collective_cost({.size = Bytes(kib * 1024), .algorithm = engine},
+                           group_links(rack, group), rack.comm)
+        .algorithm;
+  };
+  EXPECT_EQ(algorithm("trtllm-1.3", 16, 64), "one_shot");
+  EXPECT_EQ(algorithm("trtllm-1.3", 16, 65), "two_shot");
+  EXPECT_EQ(algorithm("trtllm-1.0", 32, 33), "two_shot");
+  EXPECT_EQ(algorithm("trtllm-1.0", 64, 16), "one_shot");
+  EXPECT_EQ(algorithm("trtllm-1.0", 64, 1e6), "two_shot");
+  for (const std::string_view engine : {"vllm-0.24", "sglang-0.5.14"}) {
+    EXPECT_NE(algorithm(engine, 16, 32), "one_shot") << engine;
+    EXPECT_NE(algorithm(engine, 16, 32), "two_shot") << engine;
+  }
+  EXPECT_NE(algorithm("trtllm-1.3", 72, 32), "one_shot");  // compiled for up to 64
+}
+
 // vLLM 0.24 hands messages beyond 64 MiB of 8 ranks to NCCL, 0.14 from 8 MiB on.
 TEST(EngineAllReduce, WhereAnEngineHandsOverToNcclDependsOnItsVersion) {
   EXPECT_EQ(h100_cost("vllm-0.24", 8, 32 * mib).algorithm, "nvls");
