@@ -30,12 +30,14 @@ CommSettings communication_of(const Scenario& scenario) {
 }
 
 StepTimes step_times(const Scenario& scenario, const Registry<PredictorFactory>& predictors) {
-  std::shared_ptr<Predictor> predictor =
-      std::make_shared<MemoPredictor>(step_predictor(scenario, predictors), scenario.cluster.gpu);
-  return [&scenario, predictor, comm = communication_of(scenario)](const BatchShape& batch) {
-    const StepCost cost =
-        price_step(scenario.model, scenario.deployment.layout, scenario.execution, scenario.cluster,
-                   comm, *predictor, batch, nodes_of(scenario.deployment));
+  const NodeGroups nodes = nodes_of(scenario.deployment);
+  std::unique_ptr<Predictor> own = step_predictor(scenario, predictors);
+  if (nodes.experts == nodes.attention)  // a memo is of one GPU
+    own = std::make_unique<MemoPredictor>(std::move(own), scenario.cluster.gpu);
+  const std::shared_ptr<Predictor> predictor = std::move(own);
+  return [&scenario, predictor, nodes, comm = communication_of(scenario)](const BatchShape& batch) {
+    const StepCost cost = price_step(scenario.model, scenario.deployment.layout, scenario.execution,
+                                     scenario.cluster, comm, *predictor, batch, nodes);
     std::vector<Seconds> times;
     for (std::size_t stage = 0; stage < cost.stages.size(); ++stage)
       times.push_back(cost.time(stage));

@@ -180,19 +180,13 @@ class SpaceBuilder {
         count = std::max(1, replicas_that_fit(scenario.cluster, deployment.layout));
       keys.replicas.emplace_back(key, count);
       std::erase_if(keys.fixed, [&](const Change& change) { return change.key == key; });
-      const int groups = deployment.layout.pipeline * deployment.layout.groups() * count;
-      keys.groups.push_back({deployment.layout.tensor, groups});
-      candidate.groups.push_back({deployment.layout.tensor, groups, pool.scenario.cluster.node.gpus,
-                                  price_of(pool.scenario.cluster.gpu)});
-      if (const int experts = deployment.layout.expert_gpus * count; experts > 0) {
-        keys.groups.push_back({1, experts});
-        candidate.groups.push_back(
-            {1, experts, pool.scenario.cluster.node.gpus, price_of(pool.scenario.cluster.gpu)});
+      const ParallelLayout& layout = deployment.layout;
+      const int groups = layout.pipeline * layout.groups() * count;
+      add_groups(pool.scenario.cluster, layout.tensor, groups, keys, candidate);
+      if (layout.expert_gpus > 0) {
+        add_groups(pool.scenario.cluster.seen_from(deployment.expert_group), 1,
+                   layout.expert_gpus * count, keys, candidate);
       }
-      candidate.unit_gpus += deployment.layout.ranks() * count;
-      add_gpus(pool.scenario.cluster.gpu.name, deployment.layout.ranks() * count, candidate);
-      candidate.unit_dollars_per_hour +=
-          price_of(pool.scenario.cluster.gpu) * deployment.layout.ranks() * count;
     }
     candidate.units_max = 1;
     if (is_cluster) return;
@@ -203,6 +197,17 @@ class SpaceBuilder {
       throw ConfigError({"plan.gpus_max"}, fmt::format("one takes {} GPUs; {} are allowed",
                                                        candidate.unit_gpus, settings_.gpus_max));
     }
+  }
+
+  /// Groups of `gpus` each on the nodes that `cluster` is seen from.
+  void add_groups(const ClusterSpec& cluster, int gpus, int groups, CandidateKeys& keys,
+                  PlanCandidate& candidate) {
+    const auto price = price_of(cluster.gpu);
+    keys.groups.push_back({gpus, groups});
+    candidate.groups.push_back({gpus, groups, cluster.node.gpus, price});
+    candidate.unit_gpus += gpus * groups;
+    add_gpus(cluster.gpu.name, gpus * groups, candidate);
+    candidate.unit_dollars_per_hour += price * (gpus * groups);
   }
 
   static void add_gpus(const std::string& name, int count, PlanCandidate& candidate) {

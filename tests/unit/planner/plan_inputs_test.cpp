@@ -91,6 +91,44 @@ TEST(PlanSettings, FindsGpusByWhatPeopleCallThem) {
   EXPECT_THAT(error_with("\"\""), HasSubstr("names no GPU"));
 }
 
+// Attention on two H200s, experts on four H100s.
+TEST(PlanSpace, ExpertsOnGpusOfAnotherKindCostWhatTheseDo) {
+  const Value root = parse_toml(R"([model]
+name = "qwen3-30b-a3b"
+[cluster]
+name = "examples/clusters/h100_and_h200.toml"
+[deployment]
+data_parallel_attention = 2
+expert_parallel = 4
+expert_gpus = 4
+nodes = "h200"
+expert_nodes = "h100"
+[workload]
+arrivals = "interval"
+rate = "10 /s"
+requests = 101
+prompt_tokens = 1000
+output_tokens = 200
+[slo]
+ttft = "2 s"
+[plan]
+prices = { h100-sxm = "2 USD/h", h200-sxm = "3 USD/h" }
+)",
+                                "s.toml");
+  const LoadScenario load = [&](const Changes& changes) {
+    Value changed = root;
+    apply_changes(changed, changes);
+    return read_scenario(changed, {FORETOKEN_SOURCE_DIR});
+  };
+  const PlanSpace space = plan_space(read_plan_settings(root), load, PlanSizing::fleet);
+  ASSERT_EQ(space.candidates.size(), 1U);
+  const PlanCandidate& unit = space.candidates[0];
+  EXPECT_EQ(unit.unit_gpus, 6);
+  EXPECT_DOUBLE_EQ(unit.unit_dollars_per_hour, 2 * 3 + 4 * 2);
+  EXPECT_THAT(unit.unit_gpus_by_name,
+              ElementsAre(std::pair("h200-sxm", 2), std::pair("h100-sxm", 4)));
+}
+
 TEST(PlanSpace, SizesHardwareToTheUnits) {
   const PlanSettings settings = read_plan_settings(root_of(
       "[plan]\ngpus = [\"h100-sxm\"]\ntensor_parallel = [2, 8]\npipeline_parallel = [1, 2]\n"));

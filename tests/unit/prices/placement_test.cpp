@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/toml.hpp"
+#include "sim/prices/scenario_prices.hpp"
 #include "sim/scenario/replica_count.hpp"
 
 namespace foretoken {
@@ -117,6 +118,40 @@ TEST(Placement, HoldsAsManyReplicasAsAutoCounts) {
       }
     }
   }
+}
+
+// Each side is priced on its own GPUs: H200s read experts' weights in less time than H100s.
+TEST(StepTimes, PricesExpertsOnGpusOfAnotherKind) {
+  const auto step_us = [](const std::string& experts) {
+    const Scenario scenario = read_scenario(parse_toml(R"([model]
+name = "qwen3-30b-a3b"
+[cluster]
+name = "examples/clusters/h100_and_h200.toml"
+[deployment]
+data_parallel_attention = 2
+expert_parallel = 2
+expert_gpus = 2
+nodes = "h200"
+expert_nodes = ")" + experts + R"("
+[predictor]
+name = "roofline"
+[workload]
+arrivals = "interval"
+rate = "10 /s"
+requests = 1
+prompt_tokens = 1000
+output_tokens = 200
+)",
+                                                       "s.toml"),
+                                            {FORETOKEN_SOURCE_DIR});
+    BatchShape batch;
+    batch.attention = AttentionLoad::exact(std::vector<SequenceSlice>(64, {1, 1000}), 1);
+    batch.tokens = batch.logit_rows = 64;
+    batch.stage_tokens = 128;
+    batch.stage_tokens_max = 64;
+    return step_times(scenario, predictor_catalog())(batch).front().value() * 1e6;
+  };
+  EXPECT_GT(step_us("h100"), 1.1 * step_us("h200"));
 }
 
 }  // namespace
