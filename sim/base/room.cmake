@@ -102,14 +102,38 @@ function(foretoken_embed out function folder pattern)
 endfunction()
 
 # foretoken_embed_files(OUT_VARIABLE FUNCTION FILES)
-#   The same for a list of files by their paths.
+#   The same for a list of files by their paths. The assembler takes their bytes as they are.
 function(foretoken_embed_files out function files)
+  set(bytes "")
+  set(labels "")
+  set(entries "")
+  set(number 0)
+  foreach(file IN LISTS files)
+    get_filename_component(stem ${file} NAME_WLE)
+    get_filename_component(path ${file} ABSOLUTE)
+    set(label ${function}_${number})
+    string(APPEND bytes "    \"${label}: .incbin \\\"${path}\\\"\\n${label}_end: .byte 0\\n\"\n")
+    string(APPEND labels "extern \"C\" const char ${label}[], ${label}_end[];\n")
+    string(APPEND entries "      {\"${stem}\", {${label}, ${label}_end}},\n")
+    math(EXPR number "${number} + 1")
+  endforeach()
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
-  add_custom_command(
-    OUTPUT ${generated}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated} -DFUNCTION=${function} "-DFILES=${files}"
-            -P ${CMAKE_SOURCE_DIR}/sim/base/embed.cmake
-    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/sim/base/embed.cmake
-    VERBATIM)
+  file(CONFIGURE OUTPUT ${generated} @ONLY CONTENT "#include <vector>
+
+#include \"sim/base/embedded.hpp\"
+
+__asm__(
+    \".section .rodata\\n\"
+${bytes}    \".previous\\n\");
+${labels}
+namespace foretoken {
+std::span<const EmbeddedFile> ${function}() {
+  static const std::vector<EmbeddedFile> files = {
+${entries}  };
+  return files;
+}
+}  // namespace foretoken
+")
+  set_source_files_properties(${generated} PROPERTIES OBJECT_DEPENDS "${files}")
   set(${out} ${generated} PARENT_SCOPE)
 endfunction()
