@@ -1,13 +1,13 @@
 #include "workloads/routing_draw.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
 #include <charconv>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
 #include "sim/base/named_path.hpp"
+#include "sim/base/quantiles.hpp"
 #include "workloads/histogram_file.hpp"
 
 namespace foretoken {
@@ -27,10 +27,9 @@ std::optional<double> parse_number(std::string_view text) {
 }
 
 std::vector<Routing> drawn_balancedness(double mean, double deviation) {
-  const boost::math::normal law(mean, deviation);
   std::vector<Routing> each;
   for (int i = 0; i < quantiles; ++i) {
-    const double drawn = boost::math::quantile(law, (i + 0.5) / quantiles);
+    const double drawn = normal_quantile((i + 0.5) / quantiles, mean, deviation);
     each.push_back({Routing::Kind::balancedness, std::clamp(drawn, balancedness_min, 1.0), {}});
   }
   return each;

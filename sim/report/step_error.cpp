@@ -1,13 +1,13 @@
 #include "sim/report/step_error.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <map>
 #include <numbers>
 #include <span>
 
 #include "sim/base/embedded.hpp"
+#include "sim/base/quantiles.hpp"
 #include "sim/base/table_reader.hpp"
 #include "sim/base/toml.hpp"
 
@@ -101,8 +101,7 @@ std::string family_title(std::string_view family) {
 }
 
 double errors_in_half_width(double confidence) {
-  return std::sqrt(std::numbers::pi / 2) *
-         boost::math::quantile(boost::math::normal(), 0.5 + confidence / 2);
+  return std::sqrt(std::numbers::pi / 2) * normal_quantile(0.5 + confidence / 2);
 }
 
 double family_error(const PricedBy& by, std::string_view family) {

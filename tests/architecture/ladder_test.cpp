@@ -69,7 +69,7 @@ const std::map<std::string, Names> libraries = {
     {"boost/asio/", {"sim/live"}},
     {"boost/beast/", {"sim/live"}},
     {"boost/random/", {"workloads"}},
-    {"boost/math/distributions/", {"sim/planner", "sim/report", "workloads"}},
+    {"boost/math/distributions/", {"sim/base"}},
     {"sqlite3.h", {"sim/planner"}},
     {"mpi.h", {"sim/app"}},
     {"Eigen/", {"kernels/networks", "kernels/tiles", "sim/run", "calibration"}},

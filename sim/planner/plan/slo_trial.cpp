@@ -1,10 +1,10 @@
 #include "sim/planner/plan/slo_trial.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "sim/base/error.hpp"
+#include "sim/base/quantiles.hpp"
 
 namespace foretoken {
 namespace {
@@ -15,7 +15,7 @@ constexpr double one_sided = 0.95;
 
 double t_quantile(double probability, int count) {
   FORETOKEN_CHECK(count >= 2, "a t quantile of {} values", count);
-  return boost::math::quantile(boost::math::students_t(count - 1), probability);
+  return students_t_quantile(probability, count - 1);
 }
 
 MeanAndError mean_and_error(const std::vector<double>& values) {

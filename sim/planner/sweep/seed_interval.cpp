@@ -1,10 +1,10 @@
 #include "sim/planner/sweep/seed_interval.hpp"
 
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 
 #include "sim/base/error.hpp"
+#include "sim/base/quantiles.hpp"
 
 namespace foretoken {
 
@@ -21,9 +21,7 @@ SeedInterval seed_interval(std::span<const double> samples, double confidence) {
   for (const double sample : samples) squares += (sample - mean) * (sample - mean);
   const double error = std::sqrt(squares / (count - 1) / count);
   const double both_tails = 1 - confidence;
-  const boost::math::students_t distribution(count - 1);
-  return {mean,
-          error * boost::math::quantile(boost::math::complement(distribution, both_tails / 2))};
+  return {mean, error * -students_t_quantile(both_tails / 2, count - 1)};
 }
 
 }  // namespace foretoken
