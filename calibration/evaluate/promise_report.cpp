@@ -68,7 +68,7 @@ PromiseReport::PromiseReport(const std::vector<PromisedLaunch>& launches) {
   }
 }
 
-std::string PromiseReport::text() const {
+std::string PromiseReport::text(bool is_brief) const {
   std::string text =
       fmt::format("{:<10} {:<28} {:<8} {:<9} {:>8} {:>10} {:>10} {:>11}\n", "GPU", "code", "batch",
                   "length", "launches", "promised %", "covered %", "half/half %");
@@ -91,7 +91,7 @@ std::string PromiseReport::text() const {
                         launches.size(), 100 * promised / static_cast<double>(launches.size()),
                         100 * share, across < 0 ? "" : fmt::format("{:.1f}", 100 * across));
   }
-  return text +
+  return (is_brief ? "" : text) +
          fmt::format("twice the promise covers 85 to 95 % of the launches in {} of {} cells\n",
                      sound, judged);
 }

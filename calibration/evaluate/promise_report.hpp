@@ -24,8 +24,8 @@ class PromiseReport {
  public:
   explicit PromiseReport(const std::vector<PromisedLaunch>& launches);
 
-  /// A line a cell, and how many cover 85 to 95 %.
-  [[nodiscard]] std::string text() const;
+  /// A line a cell, unless brief, and how many cover 85 to 95 %.
+  [[nodiscard]] std::string text(bool is_brief) const;
   /// What the predictor should promise, half of what nine of ten stay within.
   [[nodiscard]] PriceErrors::Entries entries() const;
 
