@@ -126,7 +126,7 @@ if not any(len(line) > 90 for line in run(["simulate", "--help"], 120).splitline
 
 # A terminal: colours, unless told otherwise; a progress line that is written over, never wider. It is
 # drawn ten times a second, so that the run has to take a good part of one.
-long = ["simulate", quickstart, "--set", "workload.requests=40000", "--set", "workload.rate=8 /s"]
+long = ["simulate", quickstart, "--set", "workload.requests=12000", "--set", "workload.rate=8 /s"]
 seen = on_terminal(["gpu", "list"])
 if "\x1b[" not in seen:
     fail("no colours on a terminal")

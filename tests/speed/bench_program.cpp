@@ -120,11 +120,7 @@ void ProgramAgents(benchmark::State& state) {
   state.counters["us/iteration"] = 1e6 * cpu_s / static_cast<double>(iterations);
   state.counters["bytes/call"] = static_cast<double>(bytes) / static_cast<double>(calls);
 }
-BENCHMARK(ProgramAgents)
-    ->RangeMultiplier(2)
-    ->Range(128, 1024)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+BENCHMARK(ProgramAgents)->Arg(128)->Arg(1024)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace foretoken
