@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/roof.hpp"
 #include "tests/unit/kernels/example_gpu.hpp"
 
 namespace foretoken {
@@ -55,6 +56,26 @@ TEST_F(InStepPrice, NeverRaisesAPriceWithABetterBoard) {
     EXPECT_LT(factor(large_, 1200), before);
     before = factor(large_, 1200);
   }
+}
+
+/// Ten microseconds of conversions, whatever the size, and no other format or GPU.
+TEST_F(InStepPrice, LeavesOutConversionsOfScalesOnBlackwell) {
+  gpu_.power = Watts(0);
+  gpu_.compute_capability = 100;
+  const auto in_a_step = [&](const Gemm& gemm, double us) {
+    const Prediction alone{Seconds(us * 1e-6), Bound::launch, origin_, 0.05};
+    return (in_step(alone, gemm, gpu_).time - fetch()).value() * 1e6;
+  };
+  EXPECT_NEAR(in_a_step({4, 2112, 7168, DType::fp8_block}, 20), 9.9, 1e-9);
+  EXPECT_NEAR(in_a_step({8, 256, 512, DType::fp8_block}, 8), 2,
+              1e-9);  // never more than three quarters
+  EXPECT_NEAR(in_a_step({4, 2112, 7168, DType::fp8}, 20), 20, 1e-9);
+  // Nothing beats its bytes and operations at peak: 4.0 TFLOP.
+  const Gemm large{131072, 2112, 7168, DType::fp8_block};
+  const double least_us = 1e6 * least_time(large, gpu_).time.value();
+  EXPECT_NEAR(in_a_step(large, least_us + 5), least_us, 1e-3);
+  gpu_.compute_capability = 90;
+  EXPECT_NEAR(in_a_step({4, 2112, 7168, DType::fp8_block}, 20), 20, 1e-9);
 }
 
 }  // namespace
