@@ -20,6 +20,14 @@ const Keys<ExecutionSettings>& execution_keys() {
        {},
        "How the next token is drawn: greedy takes the likeliest (temperature 0, as benchmark "
        "clients ask for), top_p sorts the vocabulary first, which costs more."},
+      {"fused_all_reduce",
+       &S::fused_all_reduce,
+       {.quiet = true},
+       "Largest all-reduce of tensor parallelism that also adds the residual and norm which follow "
+       "it, so that they need no launch of their own (vLLM's fuse_allreduce_rms, SGLang's "
+       "--enable-flashinfer-allreduce-fusion; TensorRT-LLM's are). Presets set it by version, GPU "
+       "and "
+       "number of ranks. 0 B: none does."},
       {"overlap",
        &S::overlap,
        {.quiet = true},

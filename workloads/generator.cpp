@@ -161,7 +161,7 @@ KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) co
     if (step.when != When::always && step.when != when) continue;
     if (part != StagePart::all && part_of(step.rows) != part) continue;
     const double rows = rows_of(step, batch);
-    if (rows == 0) continue;
+    if (rows <= step.fused_rows) continue;
     KernelCall& call = sequence.emplace_back(step.call);
     if (call.part == LoadPart::all && call.context_parts == 1) {
       std::visit(FillRows{batch.attention, rows, step.bytes_per_row, step.chunk, batch.adapters},

@@ -45,6 +45,9 @@ struct ExecutionSettings {
   int expert_micro_batches = 3;
   std::optional<LoraSettings> lora = {};             // adapters beside the model
   SamplingMethod sampling = SamplingMethod::greedy;  // what benchmark clients ask for
+  /// All-reduces of tensor parallelism up to this size add the residual and norm themselves, so
+  /// that no launch of its own does; 0 = none.
+  Bytes fused_all_reduce = Bytes(0.0);
   /// Whose kernels run. Serving is cold: each layer reads weights of its own. What a kernel before
   /// has just written is not: norms, rope, activations, sampling and routing find it in the L2.
   Implementation implementation = {.is_cold = true};
@@ -141,6 +144,7 @@ class StageProgram {
     double bytes_per_row = 0;  // collectives
     std::int64_t chunk = 0;    // attention within chunks of so many tokens; 0 = none
     When when = When::always;
+    double fused_rows = 0;  // up to so many are a part of the launch before
   };
   class Builder;
 

@@ -3,6 +3,7 @@
 #include "workloads/stage_builder.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace foretoken {
 
@@ -260,9 +261,19 @@ void StageProgram::Builder::add_norm(const Operator& op, int calls) {
   if (op.fused_add) {
     add(op.role, FusedAddRmsNorm{.dim = op.in_features, .dtype = activation_, .is_cold = false},
         calls);
+    if (follows_sum()) {
+      steps_.back().fused_rows =
+          std::floor(settings_.fused_all_reduce.value() / activation_bytes(op.in_features));
+    }
   } else {
     add(op.role, RmsNorm{.dim = op.in_features, .dtype = activation_, .is_cold = false}, calls);
   }
+}
+
+/// Whether residuals are added to what the ranks have summed: not behind experts that exchange
+/// tokens, nor where another norm comes between.
+bool StageProgram::Builder::follows_sum() const {
+  return layout_.tensor > 1 && !shares_attention() && !model_.post_norms;
 }
 
 void StageProgram::Builder::add_linear(const Operator& op, int calls) {

@@ -33,6 +33,7 @@ class StageProgram::Builder {
   /// The kernels of one operator, `calls` times each.
   void add_operator(const Operator& op, int calls);
   void add_norm(const Operator& op, int calls);
+  [[nodiscard]] bool follows_sum() const;
   [[nodiscard]] bool attention_rotates_and_writes() const;
   void add_rope(const Operator& op, int calls);
   void add_kv_write(const Operator& op, int calls);

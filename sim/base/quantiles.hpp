@@ -1,5 +1,5 @@
-// Quantiles of distributions that more than one room asks for. Boost.Math's, which are compiled here
-// alone: they are long templates.
+// Quantiles of distributions that more than one room asks for. Boost.Math's, which are compiled
+// here alone: they are long templates.
 #pragma once
 
 namespace foretoken {

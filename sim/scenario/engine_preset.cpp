@@ -55,6 +55,8 @@ bool PresetGroup::holds(const GpuSpec& gpu, const ParallelLayout& layout,
   return gpu.memory_capacity >= memory_at_least &&
          (memory_below <= Bytes(0.0) || gpu.memory_capacity < memory_below) &&
          (gpu_is_not.empty() || gpu.name.find(gpu_is_not) == std::string::npos) &&
+         gpu.compute_capability >= compute_at_least &&
+         (compute_below == 0 || gpu.compute_capability < compute_below) &&
          layout.tensor >= tensor_parallel_at_least &&
          layout.pipeline >= pipeline_parallel_at_least &&
          (version_at_least.empty() || !is_older(version, version_at_least)) &&
@@ -66,6 +68,11 @@ std::string PresetGroup::condition() const {
   if (memory_at_least > Bytes(0.0)) parts.push_back("from " + readable(memory_at_least));
   if (memory_below > Bytes(0.0)) parts.push_back("below " + readable(memory_below));
   if (!gpu_is_not.empty()) parts.push_back("not " + gpu_is_not);
+  for (const auto& [words, bound] :
+       {std::pair("from", compute_at_least), {"below", compute_below}}) {
+    if (bound > 0)
+      parts.push_back(fmt::format("compute capability {} {}.{}", words, bound / 10, bound % 10));
+  }
   if (tensor_parallel_at_least > 0) {
     parts.push_back(fmt::format("tensor parallel from {}", tensor_parallel_at_least));
   }

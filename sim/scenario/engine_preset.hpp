@@ -29,8 +29,9 @@ struct PresetSetting {
 
 /// Settings and where they hold: every condition that is given has to be met.
 struct PresetGroup {
-  Bytes memory_at_least, memory_below;  // of a GPU; 0 = any
-  std::string gpu_is_not;               // part of the GPU's name; "" = any
+  Bytes memory_at_least, memory_below;          // of a GPU; 0 = any
+  std::string gpu_is_not;                       // part of the GPU's name; "" = any
+  int compute_at_least = 0, compute_below = 0;  // GpuSpec::compute_capability; 0 = any
   int tensor_parallel_at_least = 0, pipeline_parallel_at_least = 0;
   std::string version_at_least, version_before;  // of the engine; "" = any
   std::vector<PresetSetting> settings;

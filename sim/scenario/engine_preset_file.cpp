@@ -46,6 +46,8 @@ PresetGroup read_group(TableReader& table) {
   table.read("memory_at_least", group.memory_at_least);
   table.read("memory_below", group.memory_below);
   table.read("gpu_is_not", group.gpu_is_not);
+  table.read("compute_at_least", group.compute_at_least);
+  table.read("compute_below", group.compute_below);
   table.read("tensor_parallel_at_least", group.tensor_parallel_at_least);
   table.read("pipeline_parallel_at_least", group.pipeline_parallel_at_least);
   table.read("version_at_least", group.version_at_least);

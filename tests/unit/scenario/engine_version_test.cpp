@@ -50,6 +50,35 @@ TEST(EngineVersion, DefaultsAreThoseOfTheVersion) {
   EXPECT_TRUE(read({"preset = \"vllm-v1\""}).engine.version.empty());
 }
 
+// Within a node of Hopper or data-centre Blackwell, the larger the fewer ranks: vLLM since 0.17,
+// TensorRT-LLM always, SGLang where it is asked for.
+TEST(EngineVersion, SumsTakeTheNormBehindThemAlong) {
+  const auto of = [](const std::string& engine, const std::string& cluster, int ranks) {
+    const std::string text =
+        "[model]\nname = \"llama-3.1-8b\"\n[cluster]\nname = \"" + cluster +
+        "\"\n[deployment]\ntensor_parallel = " + std::to_string(ranks) +
+        "\n[workload]\narrivals = \"all_at_once\"\nrequests = 1\nprompt_tokens = 1\n"
+        "output_tokens = 1\n[engine]\n" +
+        engine;
+    return read_scenario(parse_toml(text, "s.toml"), {"."}).execution.fused_all_reduce.value() /
+           1024;
+  };
+  const std::string vllm = "preset = \"vllm-v1\"\nversion = ";
+  EXPECT_EQ(of(vllm + "\"0.16\"\n", "h100-sxm-8", 4), 0);
+  EXPECT_EQ(of(vllm + "\"0.17\"\n", "h100-sxm-8", 1), 0);
+  EXPECT_EQ(of(vllm + "\"0.17\"\n", "h100-sxm-8", 2), 64 * 1024);
+  EXPECT_EQ(of(vllm + "\"0.17\"\n", "h100-sxm-8", 4), 2 * 1024);
+  EXPECT_EQ(of(vllm + "\"0.17\"\n", "b200-sxm-8", 4), 32 * 1024);
+  EXPECT_EQ(of(vllm + "\"0.17\"\n", "h100-sxm-8", 8), 512);
+  EXPECT_EQ(of(vllm + "\"0.17\"\n", "b200-sxm-8", 8), 1024);
+  EXPECT_EQ(of(vllm + "\"0.17\"\n", "a100-sxm-8", 8), 0);
+  EXPECT_EQ(of("preset = \"tensorrt-llm\"\n", "h100-sxm-8", 2), 8 * 1024);
+  EXPECT_EQ(of("preset = \"tensorrt-llm\"\nfused_all_reduce = \"0 B\"\n", "h100-sxm-8", 2), 0);
+  EXPECT_EQ(of("preset = \"sglang\"\n", "h100-sxm-8", 2), 0);
+  EXPECT_EQ(of("preset = \"sglang\"\nenable_flashinfer_allreduce_fusion = true\n", "h100-sxm-8", 2),
+            28 * 1024);
+}
+
 TEST(EngineVersion, AVersionReadsBackAndTheUserStillWins) {
   const Scenario scenario = read({"preset = \"vllm-v1\"", "version = \"0.12\"",
                                   "async_scheduling = true", "memory_utilization = 0.8"});

@@ -51,6 +51,32 @@ TEST(Generate, TensorRtLlmsAttentionRotatesAndWritesTheCache) {
   EXPECT_NE(roles_of("deepseek-v3").find("kv_write"), std::string::npos);
 }
 
+// 64 KiB are 8 rows of 4,096 numbers of 16 bits: the sum of so many takes the norm behind it along.
+TEST(Generate, SumsTakeTheNormBehindThemAlong) {
+  ExecutionSettings settings;
+  settings.fused_all_reduce = Bytes(65536);
+  const auto norms = [&](const std::string& name, const ParallelLayout& layout,
+                         std::int64_t tokens) {
+    BatchShape batch = batch_of_100();
+    batch.tokens = tokens;
+    std::int64_t count = 0;
+    for (const auto& call : generate(model(name), layout, settings, batch, 0)) {
+      if (std::holds_alternative<FusedAddRmsNorm>(call.kernel)) count += call.calls;
+    }
+    return count;
+  };
+  EXPECT_EQ(norms("llama-3.1-8b", {.tensor = 2}, 8), 0);
+  EXPECT_EQ(norms("llama-3.1-8b", {.tensor = 2}, 9), 64);  // 31 + 32 + the last
+  EXPECT_EQ(norms("llama-3.1-8b", {}, 8), 64);             // nothing is summed
+  settings.fused_all_reduce = Bytes(0);
+  EXPECT_EQ(norms("llama-3.1-8b", {.tensor = 2}, 8), 64);
+  // Experts that exchange tokens between attention ranks leave no sum.
+  settings.fused_all_reduce = Bytes(1e9);
+  EXPECT_EQ(norms("deepseek-v2-lite", {.tensor = 2}, 8), 0);
+  EXPECT_GT(norms("deepseek-v2-lite", {.tensor = 2, .expert = 4, .data_parallel_attention = 2}, 8),
+            0);
+}
+
 TEST(Generate, ExpertKernelsCanBeNamed) {
   const ExecutionSettings settings{.expert_kernels = KernelSource::marlin};
   const KernelSequence sequence = generate(model("mixtral-8x7b"), {}, settings, batch_of_100(), 0);
