@@ -7,24 +7,25 @@
 #include <iterator>
 #include <limits>
 
-#include "sim/base/csv_cell.hpp"
 #include "sim/report/number_text.hpp"
-#include "sim/report/rounding.hpp"
 
 namespace foretoken {
 namespace {
 
-bool is_text(ResultKind kind) { return kind == ResultKind::key || kind == ResultKind::text; }
-
 double scale_of(ResultKind kind) { return kind == ResultKind::share ? 100.0 : 1.0; }
 
-std::string number_text(double number, ResultKind kind) {
-  if (kind == ResultKind::count) return fmt::format("{:.0f}", number);
-  if (kind == ResultKind::price) return fmt::format("{:.2f}", number);
-  return kind == ResultKind::share ? percent(number) : brief(number);
+std::string number_text(double number, const ResultColumn& column) {
+  if (column.print != nullptr) return column.print(number);
+  if (column.kind == ResultKind::count) return grouped(number, 0);
+  if (column.kind == ResultKind::price) return grouped(number, 2);
+  return column.kind == ResultKind::share ? percent(number) : brief(number);
 }
 
 double half_width(const FigureInterval& interval) { return (interval.high - interval.low) / 2; }
+
+std::optional<FigureInterval> both_alone(const ResultCell& cell) {
+  return cell.chance || cell.prices ? std::nullopt : cell.both;
+}
 
 const std::string& shown_text(const ResultCell& cell) {
   return cell.shown.empty() ? cell.text : cell.shown;
@@ -32,54 +33,16 @@ const std::string& shown_text(const ResultCell& cell) {
 
 std::string terminal_cell(const ResultCell& cell, const ResultColumn& column,
                           const std::string& prices) {
-  if (!cell.number || is_text(column.kind)) return shown_text(cell);
-  std::string text = number_text(*cell.number, column.kind);
-  if (cell.chance) text += " ±" + number_text(*cell.chance, column.kind);
+  if (!cell.number || column.is_text() || !cell.shown.empty()) return shown_text(cell);
+  std::string text = number_text(*cell.number, column);
+  if (cell.chance) text += " ±" + number_text(*cell.chance, column);
   if (cell.prices && column.tells_prices && !prices.empty())
     text += prices + brief(half_width(*cell.prices));
+  const auto ends = column.is_bounded ? both_alone(cell) : std::nullopt;
+  if (ends && ends->low != ends->high)
+    text +=
+        fmt::format(" ({}–{})", number_text(ends->low, column), number_text(ends->high, column));
   return text;
-}
-
-std::string csv_number(double number, ResultKind kind) {
-  if (kind == ResultKind::flag) return number != 0 ? "yes" : "no";
-  return fmt::format("{}", rounded(number));
-}
-
-Value plain_value(double number, ResultKind kind) {
-  if (kind == ResultKind::flag) return number != 0;
-  if (kind == ResultKind::count) return static_cast<std::int64_t>(number);
-  return rounded(number);
-}
-
-/// Sets a member of `row`, or of the object `group` in it.
-void set_in(Value& row, const std::string& group, const std::string& name, Value value) {
-  if (group.empty()) return row.set(name, std::move(value));
-  const Value* known = row.find(group);
-  Value object = known != nullptr ? *known : Value();
-  object.set(name, std::move(value));
-  row.set(group, std::move(object));
-}
-
-Value json_row(const std::vector<ResultColumn>& columns, std::size_t row,
-               const std::function<Value(const ResultCell&)>& number) {
-  Value value;
-  Value intervals;
-  for (const ResultColumn& column : columns) {
-    const ResultCell& cell = column.cells[row];
-    if (column.name.empty()) continue;
-    if (is_text(column.kind)) {
-      if (column.kind == ResultKind::key || !cell.text.empty())
-        set_in(value, column.group, column.name, cell.text);
-      continue;
-    }
-    if (!cell.number) continue;
-    set_in(value, column.group, column.name,
-           number ? number(cell) : plain_value(*cell.number, column.kind));
-    if (!number && column.is_bounded && cell.prices)
-      intervals.set(column.name, ValueArray{rounded(cell.prices->low), rounded(cell.prices->high)});
-  }
-  if (!std::get<ValueObject>(intervals.data).empty()) value.set("intervals", std::move(intervals));
-  return value;
 }
 
 /// The ends of one of a column's intervals, if any cell has it.
@@ -91,19 +54,22 @@ void add_ends(const ResultColumn& column, std::size_t rows, const EndsOf& ends_o
   const double scale = scale_of(column.kind);
   for (std::size_t row = 0; row < rows; ++row) {
     const std::optional<FigureInterval> interval = ends_of(column.cells[row]);
-    low.push_back(interval ? interval->low * scale : no_value);
-    high.push_back(interval ? interval->high * scale : no_value);
+    const auto end = [&](double FigureInterval::*which) {
+      return interval && std::isfinite((*interval).*which) ? (*interval).*which * scale : no_value;
+    };
+    low.push_back(end(&FigureInterval::low));
+    high.push_back(end(&FigureInterval::high));
   }
 }
 
-/// No figure is below zero.
-std::optional<FigureInterval> chance_of(const ResultCell& cell) {
-  if (!cell.chance) return std::nullopt;
+/// What stands in round brackets. No figure is below zero.
+std::optional<FigureInterval> round_ends_of(const ResultCell& cell) {
+  if (!cell.chance) return both_alone(cell);
   return FigureInterval{std::max(0.0, *cell.number - *cell.chance), *cell.number + *cell.chance};
 }
 
 PageColumn page_column(const ResultColumn& column, std::size_t rows) {
-  if (is_text(column.kind)) {
+  if (column.is_text()) {
     std::vector<std::string> texts;
     for (std::size_t row = 0; row < rows; ++row) texts.push_back(shown_text(column.cells[row]));
     return column.kind == ResultKind::key ? PageColumn::of_values(column.title, std::move(texts))
@@ -114,9 +80,10 @@ PageColumn page_column(const ResultColumn& column, std::size_t rows) {
     const auto& number = column.cells[row].number;
     numbers.push_back(number ? *number * scale_of(column.kind) : no_value);
   }
-  const int decimals = column.kind == ResultKind::count ? 0 : decimals_of(numbers);
+  const int decimals =
+      column.decimals.value_or(column.kind == ResultKind::count ? 0 : decimals_of(numbers));
   PageColumn page = PageColumn::of_numbers(column.title, column.unit, decimals, std::move(numbers));
-  add_ends(column, rows, chance_of, page.low, page.high);
+  add_ends(column, rows, round_ends_of, page.low, page.high);
   const auto prices_of = [](const ResultCell& cell) { return cell.prices; };
   add_ends(column, rows, prices_of, page.price_low, page.price_high);
   return page;
@@ -168,46 +135,14 @@ bool ResultTable::has_prices() const {
   });
 }
 
-std::string ResultTable::csv() const {
-  const bool bounded = has_prices();
-  std::string text;
-  const auto line = [&](const auto& cell_of, const auto& ends_of) {
-    std::vector<std::string> cells;
-    for (const ResultColumn& column : columns) {
-      if (!column.name.empty()) cells.push_back(cell_of(column));
-    }
-    for (const ResultColumn& column : columns) {
-      if (bounded && column.is_bounded && !column.name.empty()) cells.push_back(ends_of(column));
-    }
-    text += fmt::format("{}\n", fmt::join(cells, ","));
-  };
-  line([](const ResultColumn& column) { return csv_cell(column.name); },
-       [](const ResultColumn& column) { return fmt::format("{0}_low,{0}_high", column.name); });
-  for (std::size_t row = 0; row < rows(); ++row) {
-    line(
-        [&](const ResultColumn& column) {
-          const ResultCell& cell = column.cells[row];
-          if (is_text(column.kind)) return csv_cell(cell.text);
-          return cell.number ? csv_number(*cell.number, column.kind) : std::string();
-        },
-        [&](const ResultColumn& column) {
-          const auto& ends = column.cells[row].prices;
-          return ends ? fmt::format("{},{}", rounded(ends->low), rounded(ends->high)) : ",";
-        });
-  }
-  return text;
-}
-
-ValueArray ResultTable::json(const std::function<Value(const ResultCell&)>& number) const {
-  ValueArray values;
-  for (std::size_t row = 0; row < rows(); ++row) values.push_back(json_row(columns, row, number));
-  return values;
-}
-
 std::vector<PageColumn> ResultTable::page(std::size_t rows_max) const {
   std::vector<PageColumn> page;
+  const auto is_blank = [](const ResultCell& cell) { return shown_text(cell).empty(); };
   for (const ResultColumn& column : columns) {
-    if (!column.title.empty()) page.push_back(page_column(column, std::min(rows_max, rows())));
+    const bool says_nothing =
+        column.kind == ResultKind::text && std::ranges::all_of(column.cells, is_blank);
+    if (column.title.empty() || says_nothing) continue;
+    page.push_back(page_column(column, std::min(rows_max, rows())));
   }
   put_costs_first(page);
   return page;
@@ -239,9 +174,13 @@ TextTable ResultTable::terminal(const std::string& prices,
 ResultTable::Fitted ResultTable::fitted(
     const std::string& prices, bool colour, int width,
     const std::function<bool(std::size_t row)>& is_shown) const {
-  const auto keys = std::ranges::count(columns, ResultKind::key, &ResultColumn::kind);
-  const TextTable::Layout layout{
-      .width = width, .colour = colour, .kept = static_cast<std::size_t>(keys)};
+  std::size_t shown = 0, kept = 0;  // up to the last key
+  for (const ResultColumn& column : columns) {
+    if (column.header.empty()) continue;
+    ++shown;
+    if (column.kind == ResultKind::key) kept = shown;
+  }
+  const TextTable::Layout layout{.width = width, .colour = colour, .kept = kept};
   const TextTable full = terminal(prices, is_shown);
   const bool fits = full.natural_width(layout) <= width;
   return {fits ? full.text(layout) : terminal("", is_shown).text(layout), fits};

@@ -176,7 +176,7 @@ class MaxLoadSearch {
     for (std::size_t i = 0; i < result_.rows.size(); ++i) {
       const double worth =
           result_.rows[i].base.holds / result_.space.candidates[i].unit_dollars_per_hour;
-      if (worth <= most) continue;
+      if (!(worth > most)) continue;  // what cannot be holds and costs nothing
       most = worth;
       result_.best = i;
     }

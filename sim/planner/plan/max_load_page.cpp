@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "sim/base/toml.hpp"
 #include "sim/planner/choice_text.hpp"
+#include "sim/planner/plan/max_load_columns.hpp"
 #include "sim/planner/plan/plan_metrics.hpp"
 #include "sim/planner/plan/plan_page.hpp"
 #include "sim/planner/plan/plan_text.hpp"
@@ -49,8 +48,8 @@ void add_load_tiles(ReportPage& page, const MaxLoad& answer) {
     for (const char* name : {"e2e_p50", "ttft_p99", "tpot_p99"}) {
       const double value = base.metrics[figure_index(std::string(name) + "_ms")];
       const double unit = value >= 1e3 ? 1e3 : 1;
-      tiles.push_back(
-          {latency_header(name), brief(value / unit), unit > 1 ? "s" : "ms", "at that load"});
+      tiles.push_back({figure_named(name + std::string("_ms")).title, brief(value / unit),
+                       unit > 1 ? "s" : "ms", "at that load"});
     }
   } else {
     tiles.push_back({"Holds up to", "nothing", "",
@@ -93,117 +92,32 @@ void add_loads(ReportPage& page, const MaxLoad& answer) {
   if (bars.size() > 1) page.bars("Requests/s", bars, most);
 }
 
-/// The choice of each of `rows`.
-std::vector<PageColumn> choice_columns(const MaxLoad& answer,
-                                       const std::vector<std::size_t>& rows) {
-  std::vector<PageColumn> columns;
-  for (std::size_t a = 0; a < answer.space.axes.size(); ++a) {
-    std::vector<std::string> values;
-    for (const std::size_t row : rows) values.push_back(answer.candidate_of(row).values[a]);
-    columns.push_back(PageColumn::of_values(answer.space.axes[a].label, std::move(values)));
-  }
-  return columns;
-}
-
-/// Why rows have no figures, if some have none.
-void add_load_reasons(std::vector<PageColumn>& columns, std::vector<std::string> reasons) {
-  const auto is_given = [](const std::string& reason) { return !reason.empty(); };
-  if (std::ranges::any_of(reasons, is_given))
-    columns.push_back(PageColumn::of_texts("why not", std::move(reasons)));
-}
-
-void add_load_table(ReportPage& page, const MaxLoad& answer) {
-  std::vector<std::size_t> rows(answer.rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
-  std::vector<PageColumn> columns = choice_columns(answer, rows);
-  const auto add = [&](const std::string& name, const char* unit, int decimals, auto figure) {
-    std::vector<double> numbers;
-    for (const std::size_t row : rows) {
-      const LoadAnswer& base = answer.rows[row].base;
-      numbers.push_back(base.metrics.empty() ? no_value
-                                             : figure(base, answer.candidate_of(row), row));
-    }
-    columns.push_back(PageColumn::of_numbers(name, unit, decimals, std::move(numbers)));
-  };
-  using Load = const LoadAnswer&;
-  using Candidate = const PlanCandidate&;
-  add("token cost", "$/M", 2,
-      [&](Load load, Candidate, std::size_t row) { return answer.dollars_per_million(row, load); });
-  add("GPUs", "", 0, [](Load, Candidate c, std::size_t) { return double(c.unit_gpus); });
-  add("cost", "$/h", 2, [](Load, Candidate c, std::size_t) { return c.unit_dollars_per_hour; });
-  add("holds", "requests/s", 2, [](Load load, Candidate, std::size_t) { return load.holds; });
-  for (const std::size_t row : rows) {
-    const LoadAnswer& base = answer.rows[row].base;
-    columns.back().low.push_back(base.metrics.empty() ? no_value : base.interval.low);
-    columns.back().high.push_back(base.metrics.empty() ? no_value : base.interval.high);
-  }
-  add("holds, per GPU", "requests/s", 2,
-      [](Load load, Candidate c, std::size_t) { return load.holds / c.unit_gpus; });
-  for (const char* name : {"e2e_p50", "ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99"}) {
-    const std::size_t metric = figure_index(std::string(name) + "_ms");
-    add(latency_header(name), "ms", 1,
-        [&](Load load, Candidate, std::size_t) { return load.metrics[metric]; });
-  }
-  std::vector<std::string> reasons;
-  for (const MaxLoadRow& row : answer.rows) {
-    reasons.push_back(!row.base.metrics.empty() ? ""
-                      : row.base.impossible.empty()
-                          ? "misses the SLO even at a thousandth of the load"
-                          : row.base.impossible);
-  }
-  add_load_reasons(columns, std::move(reasons));
-  put_costs_first(columns);
-  page.table("choice", columns);
-}
-
 /// Bars and a table of all changes of all choices that hold anything.
 void add_load_changes(ReportPage& page, const MaxLoad& answer) {
   if (answer.changes.empty()) return;
   page.section("What other hardware is worth",
                "How much more load the same cluster would hold with one thing changed, and what a "
                "GPU might then cost for output tokens to cost the same.");
-  std::vector<std::size_t> rows;
-  std::vector<std::string> changes, reasons;
-  std::vector<double> holds, more, cost, worth, price;
+  std::vector<LoadRow> rows;
   std::vector<PageGain> gains;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const MaxLoadRow& row = answer.rows[i];
     if (row.base.metrics.empty()) continue;
-    const double dollars =
-        answer.candidate_of(i).unit_dollars_per_hour / answer.candidate_of(i).unit_gpus;
     for (std::size_t c = 0; c < row.changed.size(); ++c) {
       const LoadAnswer& changed = row.changed[c];
-      const bool ran = changed.impossible.empty();
-      const double factor = answer.break_even_factor(row, c);
-      rows.push_back(i);
-      changes.push_back(answer.changes[c].text);
-      reasons.push_back(changed.impossible);
-      holds.push_back(ran ? changed.holds : no_value);
-      more.push_back(ran ? (factor - 1) * 100 : no_value);
-      cost.push_back(ran && changed.holds > 0 ? answer.dollars_per_million(i, changed) : no_value);
-      worth.push_back(ran ? dollars * factor : no_value);
-      price.push_back(dollars);
-      if (!ran) continue;
-      gains.push_back(
-          {fmt::format("{} · {}", answer.changes[c].text, choice_of(answer, i)),
-           fmt::format("{}{:.1f} % · {}/s instead of {}/s", factor < 1 ? "−" : "+",
-                       std::abs(factor - 1) * 100, brief(changed.holds), brief(row.base.holds)),
-           factor - 1});
+      const double gain = answer.break_even_factor(row, c) - 1;
+      rows.push_back({i, c});
+      if (!changed.impossible.empty()) continue;
+      gains.push_back({fmt::format("{} · {}", answer.changes[c].text, choice_of(answer, i)),
+                       fmt::format("{} · {}/s instead of {}/s", signed_percent(gain),
+                                   brief(changed.holds), brief(row.base.holds)),
+                       gain});
     }
   }
   if (rows.empty()) return;
   std::ranges::stable_sort(gains, std::greater(), &PageGain::gain);
   page.gains("More or less load", gains);
-  std::vector<PageColumn> columns = choice_columns(answer, rows);
-  columns.insert(columns.begin(), PageColumn::of_texts("with", std::move(changes)));
-  columns.push_back(PageColumn::of_numbers("holds", "requests/s", 2, std::move(holds)));
-  columns.push_back(PageColumn::of_numbers("more", "%", 1, std::move(more)));
-  columns.push_back(PageColumn::of_numbers("token cost", "$/M", 2, std::move(cost)));
-  columns.push_back(PageColumn::of_numbers("worth", "$/h a GPU", 2, std::move(worth)));
-  columns.push_back(PageColumn::of_numbers("price", "$/h a GPU", 2, std::move(price)));
-  add_load_reasons(columns, std::move(reasons));
-  put_costs_first(columns);
-  page.table("change", columns);
+  page.table("change", load_columns(answer, rows, LoadView::changes, Ink(false)).page());
 }
 
 void add_load_accuracy(ReportPage& page, const MaxLoad& answer) {
@@ -242,7 +156,9 @@ std::string max_load_page(const MaxLoad& answer, const std::string& scenario,
   ReportPage page("Highest load of " + scenario, "plan", version);
   add_load_tiles(page, answer);
   add_loads(page, answer);
-  add_load_table(page, answer);
+  std::vector<LoadRow> rows;
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) rows.push_back({i});
+  page.table("choice", load_columns(answer, rows, LoadView::loads, Ink(false)).page());
   add_load_changes(page, answer);
   add_load_accuracy(page, answer);
   page.section("Scenario",

@@ -3,74 +3,14 @@
 
 #include <algorithm>
 
-#include "sim/base/csv_cell.hpp"
 #include "sim/planner/choice_text.hpp"
-#include "sim/planner/plan/plan.hpp"
-#include "sim/planner/plan/plan_metrics.hpp"
+#include "sim/planner/plan/plan_columns.hpp"
 #include "sim/planner/plan/plan_text.hpp"
 #include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
-#include "sim/report/text_table.hpp"
 
 namespace foretoken {
 namespace {
-
-/// "412 (398-430)", or the figure alone where nobody looked closely.
-std::string with_interval(double value, const DeploymentConfidence* sure, std::size_t metric) {
-  if (sure == nullptr) return brief(value);
-  const Interval& interval = sure->metrics[metric];
-  if (interval.low == interval.high) return brief(value);
-  return fmt::format("{} ({}–{})", brief(value), brief(interval.low), brief(interval.high));
-}
-
-std::string marks(const Plan& plan, std::size_t candidate, const Ink& ink) {
-  if (plan.result.cheapest == candidate) return ink.good("★");
-  const bool as_good =
-      std::ranges::find(plan.as_good_as_cheapest, candidate) != plan.as_good_as_cheapest.end();
-  const bool on_front = std::ranges::find(plan.result.front, candidate) != plan.result.front.end();
-  return fmt::format("{}{}", on_front ? "◆" : "", as_good ? "≈" : "");
-}
-
-std::string table_of_choices(const Plan& plan, const std::vector<std::size_t>& rows, const Ink& ink,
-                             bool colour, int width) {
-  const std::size_t latency = figure_index(plan.settings.latency + "_ms");
-  const std::size_t ttft = figure_index("ttft_p99_ms"), tpot = figure_index("tpot_p99_ms");
-  const std::size_t attainment = figure_index("attainment");
-  std::vector<TextColumn> headers = {{""}};
-  for (const LayoutChoice& axis : plan.space.axes) headers.push_back({axis.label, Align::right});
-  for (const char* header : {"rep", "GPUs", "$/h", "$/month", "nodes", "$/month", "N+1 $/month"})
-    headers.push_back({header, Align::right});
-  headers.push_back({latency_header(plan.settings.latency), Align::right});
-  if (latency != ttft) headers.push_back({"TTFT p99", Align::right});
-  if (latency != tpot) headers.push_back({"TPOT p99", Align::right});
-  headers.push_back({"SLO met", Align::right});
-  headers.push_back({"/GPU", Align::right});
-  TextTable table(std::move(headers));
-  for (const std::size_t i : rows) {
-    const CandidateResult& result = plan.result.candidates[i];
-    const PlanCandidate& candidate = plan.space.candidates[i];
-    const DeploymentConfidence* sure = plan.confidence(i);
-    std::vector<std::string> cells = {marks(plan, i, ink)};
-    cells.insert(cells.end(), candidate.values.begin(), candidate.values.end());
-    cells.push_back(fmt::format("{}", result.units));
-    cells.push_back(fmt::format("{}", result.units * candidate.unit_gpus));
-    cells.push_back(grouped(result.units * candidate.unit_dollars_per_hour, 2));
-    cells.push_back(month_text(result.units * candidate.unit_dollars_per_hour));
-    cells.push_back(fmt::format("{}", candidate.nodes(result.units)));
-    cells.push_back(month_text(candidate.dollars_of_nodes(result.units)));
-    cells.push_back(result.units < candidate.units_max
-                        ? month_text(result.objectives.spared_dollars_per_hour)
-                        : "");
-    cells.push_back(with_interval(result.metrics[latency], sure, latency));
-    for (const std::size_t m : {ttft, tpot}) {
-      if (m != latency) cells.push_back(brief(result.metrics[m]));
-    }
-    cells.push_back(attained(result.metrics[attainment]) + " %");
-    cells.push_back(brief(result.objectives.tokens_per_s_gpu));
-    table.add_row(std::move(cells));
-  }
-  return table.text({.width = width, .colour = colour, .kept = 1 + plan.space.axes.size()});
-}
 
 /// Reasons of one fate, each with all that it holds for.
 std::string reasons(const Plan& plan, CandidateFate fate, const Ink& ink, int width) {
@@ -154,7 +94,7 @@ std::string plan_table(const Plan& plan, const std::string& scenario,
     std::vector<std::size_t> rows = plan.holding();
     const std::size_t left_out = rows.size() - std::min(rows.size(), layout.rows_max);
     rows.resize(rows.size() - left_out);
-    text += table_of_choices(plan, rows, ink, layout.colour, width);
+    text += plan_columns(plan, rows, ink).fitted("", layout.colour, width).text;
     if (left_out > 0) {
       text += wrapped(fmt::format("{} more hold and cost more: see --all or plan.csv", left_out),
                       width, 2, 2);
@@ -165,7 +105,7 @@ std::string plan_table(const Plan& plan, const std::string& scenario,
             "tokens/s per GPU at once · $ for the GPUs in use, then for whole nodes, then{} "
             "with a spare replica · latencies in ms, means over seeds · in brackets the {:g} % "
             "interval (kernel-price error and seeds) · /GPU: output tokens/s at this load",
-            latency_header(plan.settings.latency),
+            figure_named(plan.settings.latency + "_ms").title,
             plan.settings.pay == PlanPay::nodes ? " for whole nodes" : " for the GPUs in use",
             100 * plan.settings.confidence),
         width, 2, 2));

@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <tuple>
 
 #include "sim/base/toml.hpp"
-#include "sim/planner/plan/plan_metrics.hpp"
+#include "sim/planner/plan/plan_columns.hpp"
 #include "sim/planner/plan/plan_text.hpp"
 #include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
@@ -22,34 +20,6 @@ namespace {
 // Verdicts of those that hold, the last drawn above the others.
 constexpr std::string_view holding[] = {"holds", "front", "as good", "cheapest"};
 
-bool contains(const std::vector<std::size_t>& list, std::size_t candidate) {
-  return std::ranges::find(list, candidate) != list.end();
-}
-
-bool holds(const Plan& plan, std::size_t candidate) {
-  return plan.result.candidates[candidate].fate == CandidateFate::holds;
-}
-
-/// What came out for a candidate, in one or two words.
-std::string verdict_of(const Plan& plan, std::size_t candidate) {
-  if (!holds(plan, candidate)) {
-    std::string name(enum_name(plan.result.candidates[candidate].fate));
-    std::ranges::replace(name, '_', ' ');
-    return name;
-  }
-  if (plan.result.cheapest == candidate) return "cheapest";
-  if (contains(plan.as_good_as_cheapest, candidate)) return "as good";
-  return contains(plan.result.front, candidate) ? "front" : "holds";
-}
-
-double dollars_per_million(const Plan& plan, std::size_t candidate) {
-  const CandidateResult& result = plan.result.candidates[candidate];
-  // In the steady state a fleet that holds the load serves it, whatever is left at a run's end.
-  const TrafficSample& traffic = plan.space.traffic;
-  const double tokens = traffic.rate.value() * traffic.output_tokens_mean() * 3600;
-  return plan.space.candidates[candidate].dollars_per_hour(result.units) / tokens * 1e6;
-}
-
 std::string interval_note(const DeploymentConfidence* sure, std::size_t metric, double unit) {
   if (sure == nullptr) return "";
   const Interval& interval = sure->metrics[metric];
@@ -60,8 +30,8 @@ PageTile latency_tile(const CandidateResult& result, const DeploymentConfidence*
                       const std::string& name) {
   const std::size_t metric = figure_index(name + "_ms");
   const double unit = result.metrics[metric] >= 1e3 ? 1e3 : 1;
-  return {latency_header(name), brief(result.metrics[metric] / unit), unit > 1 ? "s" : "ms",
-          interval_note(sure, metric, unit)};
+  return {figure_named(name + std::string("_ms")).title, brief(result.metrics[metric] / unit),
+          unit > 1 ? "s" : "ms", interval_note(sure, metric, unit)};
 }
 
 void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_t best) {
@@ -187,82 +157,6 @@ std::vector<std::size_t> table_order(const Plan& plan) {
   return order;
 }
 
-void add_choices(ReportPage& page, const Plan& plan) {
-  const std::vector<std::size_t> order = table_order(plan);
-  std::vector<PageColumn> columns;
-  for (std::size_t a = 0; a < plan.space.axes.size(); ++a) {
-    std::vector<std::string> values;
-    for (const std::size_t i : order) values.push_back(plan.space.candidates[i].values[a]);
-    columns.push_back(PageColumn::of_values(plan.space.axes[a].label, std::move(values)));
-  }
-  const auto add = [&](const char* name, const char* unit, int decimals, auto figure) {
-    std::vector<double> numbers;
-    for (const std::size_t i : order) numbers.push_back(holds(plan, i) ? figure(i) : no_value);
-    columns.push_back(PageColumn::of_numbers(name, unit, decimals, std::move(numbers)));
-  };
-  const auto result = [&](std::size_t i) -> const CandidateResult& {
-    return plan.result.candidates[i];
-  };
-  // What it costs stands first, where a phone shows it.
-  add("cost", "$/h", 2, [&](std::size_t i) { return plan.cost_range(i).predicted; });
-  for (const std::size_t i : order) {
-    const bool sure = holds(plan, i) && plan.confidence(i) != nullptr;
-    const CostRange range = sure ? plan.cost_range(i) : CostRange{no_value, no_value, no_value};
-    columns.back().low.push_back(range.faster);
-    columns.back().high.push_back(std::isfinite(range.slower) ? range.slower : no_value);
-  }
-  add("nodes", "", 0,
-      [&](std::size_t i) { return double(plan.space.candidates[i].nodes(result(i).units)); });
-  add("nodes", "$/month", 0, [&](std::size_t i) {
-    return plan.space.candidates[i].dollars_of_nodes(result(i).units) * hours_a_month;
-  });
-  add("N+1", "$/month", 0, [&](std::size_t i) {
-    return result(i).units < plan.space.candidates[i].units_max
-               ? result(i).objectives.spared_dollars_per_hour * hours_a_month
-               : no_value;
-  });
-  add("token cost", "$/M", 2, [&](std::size_t i) { return dollars_per_million(plan, i); });
-  std::vector<std::string> verdicts, reasons;
-  for (const std::size_t i : order) {
-    verdicts.push_back(verdict_of(plan, i));
-    reasons.push_back(reason_of(plan, i));
-  }
-  columns.push_back(PageColumn::of_texts("verdict", std::move(verdicts)));
-  const bool has_pools = !plan.space.keys.empty() && plan.space.keys.front().replicas.size() > 1;
-  add(has_pools ? "sets of pools" : "replicas", "", 0,
-      [&](std::size_t i) { return double(result(i).units); });
-  add("GPUs", "", 0,
-      [&](std::size_t i) { return double(result(i).units * plan.space.candidates[i].unit_gpus); });
-  const auto add_metric = [&](const std::string& metric, const std::string& name, const char* unit,
-                              int decimals, double scale = 1) {
-    const std::size_t m = figure_index(metric);
-    add(name.c_str(), unit, decimals, [&](std::size_t i) { return result(i).metrics[m] * scale; });
-    for (const std::size_t i : order) {
-      const DeploymentConfidence* sure = plan.confidence(i);
-      columns.back().low.push_back(sure != nullptr ? sure->metrics[m].low * scale : no_value);
-      columns.back().high.push_back(sure != nullptr ? sure->metrics[m].high * scale : no_value);
-    }
-  };
-  add_metric("attainment", "within SLO", "%", 1, 100);
-  std::vector<std::string> latencies = {"ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99"};
-  if (std::ranges::find(latencies, plan.settings.latency) == latencies.end())
-    latencies.insert(latencies.begin(), plan.settings.latency);
-  for (const std::string& name : latencies) add_metric(name + "_ms", latency_header(name), "ms", 1);
-  add("per GPU", "tokens/s", 0,
-      [&](std::size_t i) { return result(i).objectives.tokens_per_s_gpu; });
-  add("holds up to", "requests/s", 2, [&](std::size_t i) {
-    const DeploymentConfidence* sure = plan.confidence(i);
-    return sure != nullptr && sure->load_holds ? *sure->load_holds * plan.space.traffic.rate.value()
-                                               : no_value;
-  });
-  std::vector<double> runs;
-  for (const std::size_t i : order) runs.push_back(double(result(i).probes));
-  columns.push_back(PageColumn::of_numbers("runs", "", 0, std::move(runs)));
-  columns.push_back(PageColumn::of_texts("why not", std::move(reasons)));
-  put_costs_first(columns);
-  page.table("choice", columns);
-}
-
 void add_as_good(ReportPage& page, const Plan& plan) {
   if (!plan.result.cheapest || plan.confidences.empty()) return;
   page.section("What may be the cheapest after all",
@@ -353,14 +247,14 @@ std::string plan_page(const Plan& plan, const std::string& scenario, const LoadS
                  "those that were looked at closely.");
     const std::size_t latency = figure_index(plan.settings.latency + "_ms");
     add_plan_scatter(page, plan, &Objectives::latency_ms, latency,
-                     latency_header(plan.settings.latency), "ms", false);
+                     figure_named(plan.settings.latency + "_ms").title, "ms", false);
     add_plan_scatter(page, plan, &Objectives::tokens_per_s_gpu, std::nullopt, "Throughput of a GPU",
                      "output tokens/s", true);
   }
   page.section("All choices",
                "Figures of those that hold, with as many replicas as that takes; in brackets their "
                "intervals where it was looked at closely. Click a column header to sort.");
-  add_choices(page, plan);
+  page.table("choice", plan_columns(plan, table_order(plan), Ink(false)).page());
   add_as_good(page, plan);
   add_plan_reasons(page, plan);
   add_plan_accuracy(page, plan);

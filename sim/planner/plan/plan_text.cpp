@@ -143,16 +143,6 @@ std::string cost_text(const Plan& plan, std::size_t candidate) {
   return fmt::format("{:.2f} ({:.2f}–{})", range.predicted, range.faster, slower);
 }
 
-std::string latency_header(const std::string& name) {
-  std::string text = name;
-  for (char& letter : text) {
-    if (letter == '_') break;
-    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
-  }
-  std::ranges::replace(text, '_', ' ');
-  return text;
-}
-
 std::string error_text(const Plan& plan, const DeploymentConfidence& cheapest) {
   std::string families;
   for (const FamilyError& family : cheapest.error.families) {

@@ -26,8 +26,6 @@ std::string question_text(const PlanSpace& space, const PlanSettings& settings, 
                           bool has_margin = true);
 /// USD an hour: "9.98 (9.98–19.96)", or the figure alone where it is sure or nobody looked closely.
 std::string cost_text(const Plan& plan, std::size_t candidate);
-/// "E2E p50" of "e2e_p50".
-std::string latency_header(const std::string& name);
 /// How far off the cheapest's steps may be, what that comes from, and what it would change.
 std::string error_text(const Plan& plan, const DeploymentConfidence& cheapest);
 inline constexpr double hours_a_month = 730;  // 8,760 a year

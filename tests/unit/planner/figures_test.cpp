@@ -9,6 +9,7 @@
 
 #include "sim/base/json.hpp"
 #include "sim/planner/compare/compare.hpp"
+#include "sim/planner/plan/plan_page.hpp"
 #include "sim/planner/run_store.hpp"
 #include "sim/planner/sweep/sweep.hpp"
 #include "sim/report/page_files.hpp"
@@ -77,6 +78,63 @@ TEST(Figures, OneThatIsAddedStandsInSweepsAndTheirStore) {
   EXPECT_EQ(row.real(0), 3.25);
   EXPECT_EQ(row.integer(1), 1);
   std::filesystem::remove(path);
+}
+
+Scenario scenario_of(const Changes& changes) {
+  return load_scenario(FORETOKEN_SOURCE_DIR "/examples/plan.toml", changes);
+}
+
+PlanSpace one_choice() {
+  PlanSpace space;
+  space.axes = {{"deployment.tensor_parallel", "TP", {"8"}}};
+  PlanCandidate candidate;
+  candidate.values = {"8"};
+  candidate.unit_dollars_per_hour = 4;
+  space.candidates = {candidate};
+  space.keys.emplace_back().replicas = {{"deployment.replicas", 1}};
+  space.traffic.requests = {{100, 50}};
+  space.traffic.rate = PerSecond(10);
+  space.slo.ttft = Seconds(0.5);
+  return space;
+}
+
+/// A time, which a plan may go by.
+void add_longest_gap() {
+  add_figure({"gap_p50_ms", "gap p50", "ms", FigureKind::time, Better::lower, FigureUse::runs,
+              "gap_ms.p50", [](const Report& r) { return r.batch_mean; }});
+}
+
+TEST(Figures, OneThatIsAddedStandsInPlans) {
+  add_longest_gap();
+  Plan plan;
+  plan.space = one_choice();
+  plan.settings.latency = "gap_p50";
+  CandidateResult& result = plan.result.candidates.emplace_back();
+  result.fate = CandidateFate::holds;
+  result.units = 1;
+  result.metrics = figure_values(batch_of(7.5));
+  plan.result.front = {0};
+  plan.result.cheapest = 0;
+  EXPECT_THAT(plan_table(plan, "a.toml", {}), HasSubstr("  gap p50  "));
+  EXPECT_THAT(plan_table(plan, "a.toml", {}), HasSubstr("  7.50  "));
+  EXPECT_THAT(plan_csv(plan), HasSubstr(",gap_p50_ms,gap_p50_ms_low,gap_p50_ms_high,"));
+  EXPECT_THAT(plan_csv(plan), HasSubstr(",7.5,,,"));
+  EXPECT_THAT(to_json(plan_value(plan), -1), HasSubstr(R"("gap_p50_ms":{"value":7.5})"));
+  if (!embedded_uplot().empty())
+    EXPECT_THAT(plan_page(plan, "a.toml", scenario_of, ""), HasSubstr(R"("name":"gap p50")"));
+}
+
+TEST(Figures, OneThatIsAddedStandsInHighestLoads) {
+  add_longest_gap();
+  MaxLoad answer;
+  answer.space = one_choice();
+  answer.rows.resize(1);
+  answer.rows[0].base = {8, 8.1, "", figure_values(batch_of(7.5)), 0.1, {7, 9}};
+  EXPECT_THAT(max_load_csv(answer), HasSubstr(",gap_p50_ms,"));
+  EXPECT_THAT(max_load_csv(answer), HasSubstr(",7.5,"));
+  EXPECT_THAT(to_json(max_load_value(answer), -1), HasSubstr(R"("gap_p50_ms":7.5)"));
+  if (!embedded_uplot().empty())
+    EXPECT_THAT(max_load_page(answer, "a.toml", scenario_of, ""), HasSubstr(R"("name":"gap p50")"));
 }
 
 TEST(Figures, EachHasANameOfItsOwnAndAPlaceThatReportsHave) {

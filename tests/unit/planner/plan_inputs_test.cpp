@@ -6,6 +6,8 @@
 #include "sim/planner/plan/demand_bound.hpp"
 #include "sim/planner/plan/max_load.hpp"
 #include "sim/planner/plan/plan_space.hpp"
+#include "tests/unit/planner/backwards_runner.hpp"
+#include "tests/unit/planner/made_up_plan.hpp"
 
 namespace foretoken::plan_inputs_test {
 namespace {
@@ -359,6 +361,21 @@ TEST(HardwareChange, ReadsPerCentAndFactors) {
               HasSubstr("did you mean 'dram_bandwidth'"));
   EXPECT_THAT(error_of([] { (void)HardwareChange::parse("gpu.dram_bandwidth=20"); }),
               HasSubstr("dram_bandwidth=+20%"));
+}
+
+TEST(MaxLoad, OfAClusterThatCannotBeIsNeverTheBest) {
+  // The scenario's load holds and no more; three GPUs cannot share 64 heads.
+  const PlanSettings settings = read_plan_settings(root_of("[plan]\ntensor_parallel = [4, 3]\n"));
+  BackwardsRunner runner([](const RunRequest& request) -> RunOutcome {
+    const auto scale = std::ranges::find(request.changes, "workload.rate_scale", &Change::key);
+    const bool holds = scale == request.changes.end() || std::stod(scale->value_text()) <= 1;
+    return {RunStatus::ran, "", made_up_report(holds ? 1 : 0.5, 1000)};
+  });
+  const MaxLoad answer = find_max_load(settings, loader(), runner, {.wants_intervals = false});
+  ASSERT_EQ(answer.rows.size(), 2U);
+  EXPECT_NEAR(answer.rows[0].base.holds, 10, 0.2);  // found to 2 %
+  EXPECT_THAT(answer.rows[1].base.impossible, HasSubstr("does not divide the 64 query heads"));
+  EXPECT_EQ(answer.best, 0U);
 }
 
 }  // namespace

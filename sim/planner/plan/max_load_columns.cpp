@@ -1,0 +1,132 @@
+#include "sim/planner/plan/max_load_columns.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sim/planner/plan/plan_columns.hpp"
+#include "sim/report/number_text.hpp"
+
+namespace foretoken {
+namespace {
+
+/// What columns ask of a row.
+struct ShownLoad {
+  const MaxLoad& answer;
+  std::size_t row;
+  std::optional<std::size_t> change;
+  bool in_files;
+  const PlanCandidate& candidate = answer.candidate_of(row);
+  const LoadAnswer& load = change ? answer.rows[row].changed[*change] : answer.rows[row].base;
+
+  [[nodiscard]] double factor() const {
+    return answer.break_even_factor(answer.rows[row], *change);
+  }
+  [[nodiscard]] double gpu_price() const {
+    return candidate.unit_dollars_per_hour / candidate.unit_gpus;
+  }
+  [[nodiscard]] int replicas() const {
+    int sum = 0;
+    for (const auto& [key, count] : answer.space.keys[answer.rows[row].candidate].replicas)
+      sum += count;
+    return sum;
+  }
+  /// CSV has zeros where readers have nothing.
+  [[nodiscard]] ResultCell holds() const {
+    if (!in_files && !load.impossible.empty()) return {.shown = "not possible"};
+    ResultCell cell{.number = load.holds};
+    if (!change && load.holds > 0) cell.both = {load.interval.low, load.interval.high};
+    return cell;
+  }
+  [[nodiscard]] std::optional<double> end(double Interval::*end) const {
+    return !change && (in_files || load.holds > 0) ? std::optional(load.interval.*end)
+                                                   : std::nullopt;
+  }
+  /// Of changed hardware that can be.
+  [[nodiscard]] std::optional<double> gain() const {
+    return load.impossible.empty() ? std::optional(factor() - 1) : std::nullopt;
+  }
+  [[nodiscard]] ResultCell worth() const {
+    if (!load.impossible.empty()) return {};
+    const double price = gpu_price(), worth = price * factor();
+    return {.number = worth, .shown = fmt::format("{:.2f} instead of {:.2f}", worth, price)};
+  }
+  /// A number that only a load has.
+  [[nodiscard]] std::optional<double> if_it_holds(double number) const {
+    return load.holds > 0 ? std::optional(number) : std::nullopt;
+  }
+};
+using LoadShown = const ShownLoad&;
+
+ResultCell metric_at_load(LoadShown r, std::size_t m) {
+  return r.load.metrics.empty() ? ResultCell() : ResultCell{.number = r.load.metrics[m]};
+}
+
+}  // namespace
+
+std::string why_no_load(const LoadAnswer& base) {
+  if (!base.metrics.empty()) return "";
+  return base.impossible.empty() ? "misses the SLO even at a thousandth of the load"
+                                 : base.impossible;
+}
+
+std::string signed_percent(double share) {
+  return fmt::format("{}{:.1f} %", share < 0 ? "−" : "+", 100 * std::abs(share));
+}
+
+ResultTable load_columns(const MaxLoad& answer, const std::vector<LoadRow>& of, LoadView view,
+                         const Ink& ink) {
+  using enum ResultKind;
+  const bool in_files = view == LoadView::files, changed = view == LoadView::changes;
+  std::vector<ShownLoad> rows;
+  for (const LoadRow& row : of) rows.push_back({answer, row.row, row.change, in_files});
+  ResultTable table;
+  const auto add = [&](ResultColumn column, const auto& content_of) {
+    table.add(std::move(column), rows, content_of);
+  };
+  const auto change = [](LoadShown r) { return r.change ? r.answer.changes[*r.change].text : ""; };
+  if (changed) add({"", "with", "", "with"}, change);
+  if (!changed)
+    add({"", "", "", " "}, [&](LoadShown r) { return answer.best == r.row ? ink.good("★") : ""; });
+  add_choices(table, answer.space, rows, !changed);
+  add({"change"}, change);
+  if (!changed) {
+    add({in_files ? "" : "replicas", "", "", "rep", count}, &ShownLoad::replicas);
+    add({"gpus", "GPUs", "", "GPUs", count}, [](LoadShown r) { return r.candidate.unit_gpus; });
+    add({"dollars_per_hour", "cost", "$/h", "$/h", price, 2},
+        [](LoadShown r) { return r.candidate.unit_dollars_per_hour; });
+  }
+  ResultColumn holds{"holds_per_s", "holds", "requests/s", "holds /s", number, 2};
+  holds.is_bounded = true;
+  add(holds, &ShownLoad::holds);
+  add({"fails_per_s", "", "", "", number}, [](LoadShown r) { return r.load.fails; });
+  if (!changed) {
+    add({"low_per_s", "", "", "", number}, [](LoadShown r) { return r.end(&Interval::low); });
+    add({"high_per_s", "", "", "", number}, [](LoadShown r) { return r.end(&Interval::high); });
+    add({in_files ? "" : "step_time_error", "", "", "", number},
+        [](LoadShown r) { return r.if_it_holds(r.load.half_width); });
+    add({"", "holds, per GPU", "requests/s", "/GPU", number, 2},
+        [](LoadShown r) { return r.if_it_holds(r.load.holds / r.candidate.unit_gpus); });
+  } else {
+    add({"", "more", "%", "more", share, 1, signed_percent}, &ShownLoad::gain);
+  }
+  add({"dollars_per_million_output_tokens", "token cost", "$/M", "$/M tok", price, 2},
+      [](LoadShown r) { return r.if_it_holds(r.answer.dollars_per_million(r.row, r.load)); });
+  if (view != LoadView::loads)
+    add({"worth_factor", "", "", "", number},
+        [](LoadShown r) { return r.change ? std::optional(r.factor()) : std::nullopt; });
+  if (changed) {
+    add({"", "worth", "$/h a GPU", "worth $/h a GPU", number, 2}, &ShownLoad::worth);
+    add({"", "price", "$/h a GPU", "", number, 2}, &ShownLoad::gpu_price);
+  }
+  for (const char* name : {"e2e_p50_ms", "ttft_p99_ms", "tpot_p99_ms"})
+    if (!changed) add_metric_in_terminal(table, rows, metric_at_load, name);
+  add_metrics(table, rows, metric_at_load,
+              [&](const Figure& figure) { return !changed && figure.use == FigureUse::runs; });
+  add({"reason", "why not"}, [](LoadShown r) {
+    return ResultCell{.text = r.load.impossible, .shown = r.change ? "" : why_no_load(r.load)};
+  });
+  return table;
+}
+
+}  // namespace foretoken
