@@ -8,6 +8,11 @@
 #include "sim/report/rounding.hpp"
 
 namespace foretoken {
+namespace {
+
+std::string change_percent(double share) { return fmt::format("{:+.0f} %", 100 * share); }
+
+}  // namespace
 
 std::string DraftPayoff::sentence() const {
   const std::string contexts = fmt::format("contexts of {} tokens", grouped(context_tokens));
@@ -29,16 +34,27 @@ std::string DraftPayoff::sentence() const {
                      contexts);
 }
 
+ResultTable payoff_columns(const DraftPayoff& payoff) {
+  using enum ResultKind;
+  using Step = const DraftPayoff::Step&;
+  ResultTable table;
+  const auto add = [&](ResultColumn column, const auto& content_of) {
+    table.add(std::move(column), payoff.steps, content_of);
+  };
+  add({"sequences", "sequences", "", "sequences", count}, &DraftPayoff::Step::sequences);
+  add({"plain_ms", "a token without", "ms", "ms a token without", number, 3},
+      &DraftPayoff::Step::plain_ms);
+  add({"speculative_ms", "with drafts", "ms", "with", number, 3},
+      &DraftPayoff::Step::speculative_ms);
+  add({"", "", "", "change", share, {}, change_percent},
+      [](Step step) { return step.speculative_ms / step.plain_ms - 1; });
+  return table;
+}
+
 Value payoff_value(const DraftPayoff& payoff) {
-  ValueArray steps;
-  for (const DraftPayoff::Step& step : payoff.steps) {
-    steps.emplace_back(ValueObject{{"sequences", step.sequences},
-                                   {"plain_ms", rounded(step.plain_ms)},
-                                   {"speculative_ms", rounded(step.speculative_ms)}});
-  }
   Value value = ValueObject{{"context_tokens", payoff.context_tokens},
                             {"tokens_per_step", rounded(payoff.tokens_per_step)},
-                            {"steps", std::move(steps)}};
+                            {"steps", payoff_columns(payoff).json()}};
   if (payoff.pays_below) value.set("pays_below", *payoff.pays_below);
   return value;
 }

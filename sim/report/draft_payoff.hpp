@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/value.hpp"
+#include "sim/report/result_table.hpp"
 
 namespace foretoken {
 
@@ -29,6 +30,8 @@ struct DraftPayoff {
   [[nodiscard]] std::string sentence() const;
 };
 
+/// For terminal, JSON and page.
+ResultTable payoff_columns(const DraftPayoff& payoff);
 Value payoff_value(const DraftPayoff& payoff);
 
 }  // namespace foretoken

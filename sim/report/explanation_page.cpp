@@ -179,15 +179,7 @@ class ExplanationPage {
   void add_drafts() {
     if (!explanation_.drafts) return;
     page_.section("Does speculation pay?", explanation_.drafts->sentence());
-    std::vector<double> sequences, plain, speculative;
-    for (const DraftPayoff::Step& step : explanation_.drafts->steps) {
-      sequences.push_back(static_cast<double>(step.sequences));
-      plain.push_back(step.plain_ms);
-      speculative.push_back(step.speculative_ms);
-    }
-    page_.table("step", {PageColumn::of_numbers("sequences", "", 0, std::move(sequences)),
-                         PageColumn::of_numbers("a token without", "ms", 3, std::move(plain)),
-                         PageColumn::of_numbers("with drafts", "ms", 3, std::move(speculative))});
+    page_.table("step", payoff_columns(*explanation_.drafts).page());
   }
 
   void add_relaxations() {

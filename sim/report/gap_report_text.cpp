@@ -6,9 +6,8 @@
 #include <array>
 
 #include "sim/report/charts.hpp"
-#include "sim/report/gap_report.hpp"
+#include "sim/report/gap_columns.hpp"
 #include "sim/report/number_text.hpp"
-#include "sim/report/text_table.hpp"
 
 namespace foretoken {
 namespace {
@@ -34,28 +33,6 @@ std::string summary(const GapReport& report, const Ink& ink) {
   return text;
 }
 
-std::string group_table(const GapReport& report, const TextTable::Layout& layout) {
-  const Ink ink(layout.colour);
-  TextTable table({{"GPU"},
-                   {"family"},
-                   {"source"},
-                   {"points", Align::right},
-                   {"below", Align::right},
-                   {"share", Align::right},
-                   {"median gap", Align::right},
-                   {"p80", Align::right},
-                   {"p90", Align::right}});
-  for (const GapGroup& group : gap_groups(report)) {
-    const bool is_gpu = group.family.empty();
-    const auto name = [&](const std::string& text) { return is_gpu ? ink.strong(text) : text; };
-    table.add_row({is_gpu ? name(group.gpu) : "", is_gpu ? name("all") : group.family, group.source,
-                   grouped(group.points), grouped(group.underperforming), percent(group.share()),
-                   fmt::format("{:.3f}", group.median), fmt::format("{:.3f}", group.p80),
-                   fmt::format("{:.3f}", group.p90)});
-  }
-  return table.text(layout);
-}
-
 std::string distribution(const GapReport& report, const Ink& ink) {
   std::vector<double> gaps;
   for (const GapPoint& point : report.points) gaps.push_back(point.gap());
@@ -76,32 +53,11 @@ std::string distribution(const GapReport& report, const Ink& ink) {
   return text;
 }
 
-/// Of "folder/file:line" what tells rows of one dataset apart.
-std::string file_name(const std::string& place) {
-  const std::size_t slash = place.rfind('/');
-  return slash == std::string::npos ? place : place.substr(slash + 1);
-}
-
-std::string worst_table(const std::vector<GapPoint>& points, const TextTable::Layout& layout) {
-  TextTable table({{"gap", Align::right},
-                   {"us", Align::right},
-                   {"could be", Align::right},
-                   {"GPU"},
-                   {"bound"},
-                   {"SM pipe"},
-                   {"waves", Align::right},
-                   {"tail", Align::right},
-                   {"row"}});
-  for (const GapPoint& point : points) {
-    const bool has_tasks = !point.pipe.empty();
-    table.add_row(
-        {fmt::format("{:.3f}", point.gap()), brief(point.measured_us), brief(point.ceiling_us),
-         point.gpu, point.bound_by, point.pipe, has_tasks ? fmt::format("{:.2f}", point.waves) : "",
-         has_tasks ? fmt::format("{:.2f}", point.imbalance) : "", file_name(point.place)});
-  }
+std::string worst_table(const GapReport& report, const std::vector<GapPoint>& points,
+                        const TextTable::Layout& layout) {
   // Under each line of the table, what was launched.
   const Ink ink(layout.colour);
-  const std::string lines = table.text(layout);
+  const std::string lines = gap_point_columns(report, points).terminal("").text(layout);
   std::size_t begin = lines.find('\n') + 1;  // behind the header
   std::string text = lines.substr(0, begin);
   for (const GapPoint& point : points) {
@@ -121,13 +77,13 @@ std::string gap_text(const GapReport& report, const GapTextOptions& options) {
   std::string text = summary(report, ink);
   if (report.points.empty()) return text;
   text +=
-      fmt::format("\n{}\n{}\n{}", group_table(report, layout),
+      fmt::format("\n{}\n{}\n{}", gap_group_columns(report, ink).terminal("").text(layout),
                   ink.strong("Share of points with at most this gap"), distribution(report, ink));
   const auto worst = worst_points(report, options.worst);
   if (worst.empty()) return text;
   text += fmt::format("\n{}{}\n{}", ink.strong("Worst points"),
                       ink.quiet("  tail: busiest SM / mean SM on its busiest pipe"),
-                      worst_table(worst, layout));
+                      worst_table(report, worst, layout));
   return text;
 }
 

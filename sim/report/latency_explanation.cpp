@@ -124,16 +124,8 @@ class ExplanationText {
 
   [[nodiscard]] std::string drafts() const {
     if (!explanation_.drafts) return "";
-    TextTable table({{"sequences", Align::right},
-                     {"ms a token without", Align::right},
-                     {"with", Align::right},
-                     {"change", Align::right}});
-    for (const DraftPayoff::Step& step : explanation_.drafts->steps) {
-      const double change = step.speculative_ms / step.plain_ms - 1;
-      table.add_row({grouped(step.sequences), brief(step.plain_ms), brief(step.speculative_ms),
-                     fmt::format("{:+.0f} %", change * 100)});
-    }
-    return ink_.strong("Does speculation pay?") + "\n" + table.text(layout_) + "\n" +
+    return ink_.strong("Does speculation pay?") + "\n" +
+           payoff_columns(*explanation_.drafts).terminal("").text(layout_) + "\n" +
            explanation_.drafts->sentence() + "\n\n";
   }
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/report/figures.hpp"
+#include "sim/report/latency_statistics.hpp"
 
 namespace foretoken {
 namespace {
@@ -129,12 +129,11 @@ LatencyAnswer answer(const Report& report, const LatencyQuestion& question) {
 
 std::optional<FigureInterval> answer_interval(const Report& report,
                                               const LatencyQuestion& question) {
-  constexpr auto figures = std::to_array<std::pair<double, std::string_view>>(
-      {{50, "p50"}, {90, "p90"}, {95, "p95"}, {99, "p99"}, {100, "max"}});
-  const auto found =
-      std::ranges::find(figures, question.percentile, &std::pair<double, std::string_view>::first);
-  if (question.request || found == figures.end()) return std::nullopt;
-  return interval_of(report, fmt::format("{}_ms", enum_name(question.metric)), found->second);
+  const std::string name =
+      question.percentile == 100 ? "max" : fmt::format("p{:g}", question.percentile);
+  const auto found = std::ranges::find(latency_statistics, name, &LatencyStatistic::name);
+  if (question.request || found == latency_statistics.end()) return std::nullopt;
+  return interval_of(report, fmt::format("{}_ms", enum_name(question.metric)), name);
 }
 
 }  // namespace foretoken

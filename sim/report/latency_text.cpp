@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "sim/report/figures.hpp"
+#include "sim/report/latency_statistics.hpp"
 #include "sim/report/number_text.hpp"
 
 namespace foretoken {
@@ -26,26 +26,15 @@ LatencyScale latency_scale(const LatencyRow& row) {
   return scale;
 }
 
-struct LatencyColumn {
-  std::string_view name;
-  double LatencyRow::*figure;
-};
-constexpr auto latency_columns = std::to_array<LatencyColumn>({{"mean", &LatencyRow::mean},
-                                                               {"p50", &LatencyRow::p50},
-                                                               {"p90", &LatencyRow::p90},
-                                                               {"p95", &LatencyRow::p95},
-                                                               {"p99", &LatencyRow::p99},
-                                                               {"max", &LatencyRow::max}});
-
-TextTable latency_table(const Report& report, const std::vector<LatencyColumn>& figures,
+TextTable latency_table(const Report& report, const std::vector<LatencyStatistic>& figures,
                         int label_columns, const TextTable::Layout& layout) {
   constexpr int figure_columns = 6;
   const int cell_room =
       (layout.width - layout.indent - label_columns) / figure_columns - layout.gap;
   const int cell_min = std::clamp(cell_room, 0, 8);
   std::vector<TextColumn> columns = {{"latency", Align::left, label_columns}};
-  for (const LatencyColumn& figure : figures) {
-    columns.push_back({std::string(figure.name), Align::right, cell_min});
+  for (const LatencyStatistic& figure : figures) {
+    columns.push_back({figure.name, Align::right, cell_min});
   }
   TextTable table(columns);
   const Ink ink(layout.colour);
@@ -54,8 +43,8 @@ TextTable latency_table(const Report& report, const std::vector<LatencyColumn>& 
     const LatencyScale scale = latency_scale(row);
     std::vector<std::string> cells = {
         fmt::format("{:<4}  {}", name, ink.quiet(empty ? "" : scale.unit))};
-    for (const LatencyColumn& figure : figures) {
-      cells.push_back(empty ? "–" : grouped(row.*figure.figure * scale.per_ms, scale.decimals));
+    for (const LatencyStatistic& figure : figures) {
+      cells.push_back(empty ? "–" : grouped(row.*figure.member * scale.per_ms, scale.decimals));
     }
     table.add_row(cells);
   };
@@ -89,11 +78,12 @@ std::vector<std::string> latency_intervals(const Report& report) {
 }
 
 std::string latency_text(const Report& report, int label_columns, const TextTable::Layout& layout) {
-  std::vector<LatencyColumn> figures(latency_columns.begin(), latency_columns.end());
+  std::vector<LatencyStatistic> figures(latency_statistics.begin(), latency_statistics.end());
   for (const std::string_view dispensable : {"p95", "p90", "max"}) {
     const TextTable table = latency_table(report, figures, label_columns, layout);
     if (table.natural_width(layout) <= layout.width) break;
-    std::erase_if(figures, [&](const LatencyColumn& f) { return f.name == dispensable; });
+    std::erase_if(figures,
+                  [&](const LatencyStatistic& figure) { return figure.name == dispensable; });
   }
   return latency_table(report, figures, label_columns, layout).text(layout);
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
-#include "sim/base/error.hpp"
 #include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
 
@@ -13,76 +13,31 @@ namespace {
 
 constexpr double gain_least = 0.005;  // what a rerun must gain to be recommended
 
+// In the order of LatencyCause and LatencyMetric.
+constexpr auto causes = std::to_array<std::string_view>(
+    {"front end", "queueing", "own prefill", "own decode", "prefill of others", "decode of others",
+     "recomputing lost tokens", "preempted", "retry after a failure", "draft passes",
+     "encoding images", "KV copies, host", "waiting for the CPU", "communication",
+     "waiting for KV blocks", "KV transfer", "image transfer", "idle, pipeline bubbles"});
+constexpr auto metrics = std::to_array<std::string_view>({"TTFT", "TPOT", "end to end"});
+constexpr auto wholes = std::to_array<std::string_view>(
+    {"arrival to first token", "an output token after the first", "arrival to last token"});
+static_assert(causes.size() == LatencyParts::count &&
+              metrics.size() == EnumNames<LatencyMetric>::names.size() &&
+              wholes.size() == metrics.size());
+
 }  // namespace
 
-std::string_view cause_text(LatencyCause cause) {
-  switch (cause) {
-    case LatencyCause::front_end:
-      return "front end";
-    case LatencyCause::queueing:
-      return "queueing";
-    case LatencyCause::own_prefill:
-      return "own prefill";
-    case LatencyCause::own_decode:
-      return "own decode";
-    case LatencyCause::others_prefill:
-      return "prefill of others";
-    case LatencyCause::others_decode:
-      return "decode of others";
-    case LatencyCause::recompute:
-      return "recomputing lost tokens";
-    case LatencyCause::preempted:
-      return "preempted";
-    case LatencyCause::retry:
-      return "retry after a failure";
-    case LatencyCause::drafts:
-      return "draft passes";
-    case LatencyCause::encoder:
-      return "encoding images";
-    case LatencyCause::kv_copies:
-      return "KV copies, host";
-    case LatencyCause::host:
-      return "waiting for the CPU";
-    case LatencyCause::communication:
-      return "communication";
-    case LatencyCause::kv_wait:
-      return "waiting for KV blocks";
-    case LatencyCause::kv_transfer:
-      return "KV transfer";
-    case LatencyCause::image_transfer:
-      return "image transfer";
-    case LatencyCause::idle:
-      return "idle, pipeline bubbles";
-  }
-  FORETOKEN_CHECK(false, "a cause without a name");
-}
-
+std::string_view cause_text(LatencyCause cause) { return causes[static_cast<std::size_t>(cause)]; }
 std::string_view metric_text(LatencyMetric metric) {
-  switch (metric) {
-    case LatencyMetric::ttft:
-      return "TTFT";
-    case LatencyMetric::tpot:
-      return "TPOT";
-    case LatencyMetric::e2e:
-      return "end to end";
-  }
-  FORETOKEN_CHECK(false, "a metric without a name");
+  return metrics[static_cast<std::size_t>(metric)];
+}
+std::string_view whole_text(LatencyMetric metric) {
+  return wholes[static_cast<std::size_t>(metric)];
 }
 
 std::string_view behind_text(LatencyCause reason) {
   return reason == LatencyCause::idle ? "nothing that ran" : cause_text(reason);
-}
-
-std::string_view whole_text(LatencyMetric metric) {
-  switch (metric) {
-    case LatencyMetric::ttft:
-      return "arrival to first token";
-    case LatencyMetric::tpot:
-      return "an output token after the first";
-    case LatencyMetric::e2e:
-      return "arrival to last token";
-  }
-  return "";
 }
 
 std::vector<CauseSeconds> ranked(const LatencyParts& parts) {

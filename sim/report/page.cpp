@@ -9,6 +9,7 @@
 #include "sim/base/json.hpp"
 #include "sim/report/page_column.hpp"
 #include "sim/report/page_files.hpp"
+#include "sim/report/svg.hpp"
 
 namespace foretoken {
 namespace {
@@ -45,58 +46,18 @@ Value axis_value(const PageAxis& axis) {
 }
 
 const char* kind_name(PageSeries::Kind kind) {
-  switch (kind) {
-    case PageSeries::Kind::line:
-      return "line";
-    case PageSeries::Kind::steps:
-      return "steps";
-    case PageSeries::Kind::area:
-      return "area";
-    case PageSeries::Kind::points:
-      break;
-  }
-  return "points";
+  constexpr const char* names[] = {"line", "steps", "area", "points"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 const char* tone_name(PageTile::Tone tone) {
   return tone == PageTile::Tone::good ? "good" : tone == PageTile::Tone::bad ? "bad" : "";
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
 /// JSON that may stand in a <script>: "<" occurs only inside strings.
 std::string script_json(const Value& value) {
-  const std::string json = to_json(value, -1);
   std::string text;
-  text.reserve(json.size());
-  for (const char c : json) {
-    if (c == '<') {
-      text += "\\u003c";
-    } else {
-      text += c;
-    }
-  }
+  for (const char c : to_json(value, -1)) c == '<' ? text += "\\u003c" : text += c;
   return text;
 }
 
@@ -255,7 +216,7 @@ std::string ReportPage::html() const {
 <title>{} · Foretoken {}</title>
 <style>
 )",
-      escaped(version_), escaped(title_), escaped(kind_));
+      markup_escaped(version_), markup_escaped(title_), markup_escaped(kind_));
   text += file_called(uplot, "uPlot.min");
   text += file_called(page, "style");
   text +=

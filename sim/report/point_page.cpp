@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
-#include "sim/report/point_report.hpp"
+#include "sim/report/point_statistics.hpp"
 
 namespace foretoken {
 namespace {
@@ -46,36 +45,6 @@ void add_point_scatter(ReportPage& page, const PointReport& report, const char* 
   page.chart(chart);
 }
 
-void add_points(ReportPage& page, const PointReport& report) {
-  const auto text_column = [&](const char* name, auto text_of) {
-    std::vector<std::string> texts;
-    for (const ComparedPoint& point : report.points) texts.push_back(text_of(point));
-    return PageColumn::of_texts(name, std::move(texts));
-  };
-  const auto number_column = [&](const char* name, const char* unit, int decimals, auto number_of) {
-    std::vector<double> numbers;
-    for (const ComparedPoint& point : report.points) numbers.push_back(number_of(point));
-    return PageColumn::of_numbers(name, unit, decimals, std::move(numbers));
-  };
-  using Point = const ComparedPoint&;
-  const auto error = [](Point point, double ratio) {
-    return point.failure.empty() ? 100 * ratio : no_value;
-  };
-  page.table(
-      "point",
-      {text_column("model", [](Point p) { return p.model; }),
-       text_column("engine", [](Point p) { return p.engine; }),
-       text_column("layout", [](Point p) { return p.layout; }),
-       text_column("part", [](Point p) { return p.is_calibration ? "calibration" : "test"; }),
-       number_column("users", "", 0, [](Point p) { return double(p.users); }),
-       number_column("prompt", "tokens", 0, [](Point p) { return double(p.prompt_tokens); }),
-       number_column("output", "tokens", 0, [](Point p) { return double(p.output_tokens); }),
-       number_column("TPOT measured", "ms", 2, [](Point p) { return p.measured_tpot_ms; }),
-       number_column("TPOT error", "%", 1, [&](Point p) { return error(p, p.tpot_error()); }),
-       number_column("TTFT measured", "ms", 1, [](Point p) { return p.measured_ttft_ms; }),
-       number_column("TTFT error", "%", 1, [&](Point p) { return error(p, p.ttft_error()); })});
-}
-
 }  // namespace
 
 std::string point_page(const PointReport& report, const std::string& version) {
@@ -103,7 +72,9 @@ std::string point_page(const PointReport& report, const std::string& version) {
                     &ComparedPoint::simulated_tpot_ms);
   add_point_scatter(page, report, "TTFT", &ComparedPoint::measured_ttft_ms,
                     &ComparedPoint::simulated_ttft_ms);
-  add_points(page, report);
+  ComparedPoints points;
+  for (const ComparedPoint& point : report.points) points.push_back(&point);
+  page.table("point", point_columns(points).page());
   page.notes(notes);
   return page.html();
 }

@@ -4,46 +4,73 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "sim/report/number_text.hpp"
 #include "sim/report/point_statistics.hpp"
 #include "sim/report/rounding.hpp"
-#include "sim/report/text_table.hpp"
 
 namespace foretoken {
 namespace {
 
-std::string share_text(const std::optional<double>& share) {
-  return share ? fmt::format("{:.0f}", 100.0 * *share) : "-";
-}
-
+std::string whole_text(double share) { return fmt::format("{:.0f}", 100.0 * share); }
 std::string percent_text(double share) { return fmt::format("{:.1f}", 100.0 * share); }
 std::string signed_text(double share) { return fmt::format("{:+.1f}", 100.0 * share); }
 
-std::string table_text(const std::map<PointGroup, ComparedPoints>& groups,
-                       const TextTable::Layout& layout) {
-  TextTable table({{"model", Align::left},
-                   {"engine", Align::left},
-                   {"part", Align::left},
-                   {"users", Align::right},
-                   {"points", Align::right},
-                   {"TPOT %", Align::right},
-                   {"bias", Align::right},
-                   {"within", Align::right},
-                   {"TTFT %", Align::right},
-                   {"bias", Align::right},
-                   {"within", Align::right}});
-  for (const auto& [group, points] : groups) {
-    const PointStatistics found = statistics_of(points);
-    table.add_row({group.model, group.engine, group.part,
-                   group.users == 0 ? "all" : grouped(std::int64_t{group.users}),
-                   grouped(found.points), percent_text(found.tpot.median),
-                   signed_text(found.tpot.bias), share_text(found.tpot.within),
-                   percent_text(found.ttft.median), signed_text(found.ttft.bias),
-                   share_text(found.ttft.within)});
-  }
-  return table.text(layout);
+/// Groups with their errors, for terminal and JSON.
+ResultTable group_columns(const std::map<PointGroup, ComparedPoints>& groups, bool by_users) {
+  using enum ResultKind;
+  struct Row {
+    PointGroup group;
+    PointStatistics found;
+  };
+  std::vector<Row> rows;
+  for (const auto& [group, points] : groups) rows.push_back({group, statistics_of(points)});
+  ResultTable table;
+  const auto add = [&](ResultColumn column, const auto& content_of) {
+    table.add(std::move(column), rows, content_of);
+  };
+  add({"model", "", "", "model"}, [](const Row& row) { return row.group.model; });
+  add({"engine", "", "", "engine"}, [](const Row& row) { return row.group.engine; });
+  add({"part", "", "", "part"}, [](const Row& row) { return row.group.part; });
+  add({"users", "", "", "users", count}, [&](const Row& row) {
+    return by_users ? ResultCell::of(row.group.users) : ResultCell{.shown = "all"};
+  });
+  add({"points", "", "", "points", count}, [](const Row& row) { return row.found.points; });
+  const auto add_errors = [&](const std::string& name, const std::string& title,
+                              LatencyErrors PointStatistics::*of) {
+    add({name + "_median_error", "", "", title + " %", number, {}, percent_text},
+        [of](const Row& row) { return (row.found.*of).median; });
+    add({name + "_bias", "", "", "bias", number, {}, signed_text},
+        [of](const Row& row) { return (row.found.*of).bias; });
+    add({name + "_within", "", "", "within", number, {}, whole_text}, [of](const Row& row) {
+      const auto& within = (row.found.*of).within;
+      return within ? ResultCell::of(*within) : ResultCell{.shown = "-"};
+    });
+  };
+  add_errors("tpot", "TPOT", &PointStatistics::tpot);
+  add_errors("ttft", "TTFT", &PointStatistics::ttft);
+  return table;
+}
+
+ResultTable host_columns(const std::vector<HostResidual>& residuals) {
+  using enum ResultKind;
+  ResultTable table;
+  const auto add = [&](ResultColumn column, const auto& content_of) {
+    table.add(std::move(column), residuals, content_of);
+  };
+  add({"model", "", "", "model"}, &HostResidual::model);
+  add({"engine", "", "", "engine"}, &HostResidual::engine);
+  add({"part", "", "", "part"},
+      [](const HostResidual& one) { return one.is_calibration ? "calibration" : "test"; });
+  add({"points", "", "", "points", count}, &HostResidual::points);
+  add({"host_share", "", "", "host share", share}, &HostResidual::share);
+  add({"host_alone", "", "", "host alone %", number, {}, signed_text}, &HostResidual::alone);
+  add({"gpu", "", "", "or GPU %", number, {}, signed_text}, &HostResidual::gpu);
+  add({"host", "", "", "and host %", number, {}, signed_text}, &HostResidual::host);
+  add({"host_deviation", "", "", "±", number, {}, percent_text}, &HostResidual::host_deviation);
+  return table;
 }
 
 std::string worst_text(const PointReport& report, std::size_t worst,
@@ -56,24 +83,7 @@ std::string worst_text(const PointReport& report, std::size_t worst,
     return std::abs(point->tpot_error());
   });
   points.resize(std::min(points.size(), worst));
-  TextTable table({{"model", Align::left},
-                   {"engine", Align::left},
-                   {"layout", Align::left},
-                   {"prompt", Align::right},
-                   {"answer", Align::right},
-                   {"users", Align::right},
-                   {"TPOT ms", Align::right},
-                   {"simulated", Align::right},
-                   {"TTFT ms", Align::right},
-                   {"simulated", Align::right}});
-  for (const ComparedPoint* point : points) {
-    table.add_row({point->model, point->engine, point->layout,
-                   grouped(std::int64_t{point->prompt_tokens}),
-                   grouped(std::int64_t{point->output_tokens}), grouped(std::int64_t{point->users}),
-                   brief(point->measured_tpot_ms), brief(point->simulated_tpot_ms),
-                   brief(point->measured_ttft_ms), brief(point->simulated_ttft_ms)});
-  }
-  return table.text(layout);
+  return point_columns(points).terminal("").text(layout);
 }
 
 /// All points of a part together.
@@ -89,22 +99,9 @@ std::map<PointGroup, ComparedPoints> totals_of(const PointReport& report) {
 std::string host_text(const PointReport& report, const TextTable::Layout& layout) {
   const std::vector<HostResidual> residuals = host_residuals(report);
   if (residuals.empty()) return "";
-  TextTable table({{"model", Align::left},
-                   {"engine", Align::left},
-                   {"part", Align::left},
-                   {"points", Align::right},
-                   {"host share", Align::right},
-                   {"host alone %", Align::right},
-                   {"or GPU %", Align::right},
-                   {"and host %", Align::right},
-                   {"±", Align::right}});
   double sum = 0;
   std::int64_t count = 0;
   for (const HostResidual& residual : residuals) {
-    table.add_row({residual.model, residual.engine,
-                   residual.is_calibration ? "calibration" : "test", grouped(residual.points),
-                   percent(residual.share), signed_text(residual.alone), signed_text(residual.gpu),
-                   signed_text(residual.host), percent_text(residual.host_deviation)});
     if (residual.is_calibration) continue;
     sum += std::abs(residual.alone);
     ++count;
@@ -112,7 +109,7 @@ std::string host_text(const PointReport& report, const TextTable::Layout& layout
   std::string text =
       "\n  unexplained part of measured TPOTs, by least squares: host time alone, or GPU and "
       "host\n" +
-      table.text(layout);
+      host_columns(residuals).terminal("").text(layout);
   if (count > 0) {
     text += fmt::format(
         "  host time of {} not used for calibration: mean error {} % if all of it is CPU time\n",
@@ -177,14 +174,14 @@ std::string point_text(const PointReport& report, bool colour, int width, std::s
   const bool has_intervals = std::ranges::any_of(
       report.points, [](const ComparedPoint& point) { return point.tpot_interval.has_value(); });
   groups.merge(totals_of(report));
-  text += table_text(groups, layout);
+  text += group_columns(groups, false).terminal("").text(layout);
   if (has_intervals) {
     text +=
         fmt::format("  within: share of measured values (%) inside the simulation's {} interval\n",
                     fmt::format("{:.0f} %", 100 * interval_confidence));
   }
   text += unclear_text(report) + host_text(report, layout) + "\n";
-  text += table_text(groups_of(report, true), layout);
+  text += group_columns(groups_of(report, true), true).terminal("").text(layout);
   if (worst > 0) text += "\n  largest TPOT errors\n" + worst_text(report, worst, layout);
   for (const auto& [reason, count] : report.failures()) {
     text += fmt::format("\n  {}: {}\n", ink.warning(counted(count, "point") + " not simulated"),
@@ -196,72 +193,70 @@ std::string point_text(const PointReport& report, bool colour, int width, std::s
   return text;
 }
 
+ResultTable point_columns(const ComparedPoints& points) {
+  using enum ResultKind;
+  using Point = const ComparedPoint*;
+  ResultTable table;
+  const auto add = [&](ResultColumn column, const auto& content_of) {
+    table.add(std::move(column), points, content_of);
+  };
+  add({"id"}, [](Point p) { return p->id; });
+  add({"model", "model", "", "model"}, [](Point p) { return p->model; });
+  add({"engine", "engine", "", "engine"}, [](Point p) { return p->engine; });
+  add({"gpu"}, [](Point p) { return p->gpu; });
+  add({"layout", "layout", "", "layout"}, [](Point p) { return p->layout; });
+  add({"part", "part"}, [](Point p) { return part_name(*p); });
+  add({"prompt_tokens", "prompt", "tokens", "prompt", count},
+      [](Point p) { return p->prompt_tokens; });
+  add({"output_tokens", "output", "tokens", "answer", count},
+      [](Point p) { return p->output_tokens; });
+  add({"users", "users", "", "users", count}, [](Point p) { return p->users; });
+  const auto add_latency = [&](const std::string& key, const std::string& title, int decimals,
+                               double ComparedPoint::*measured, double ComparedPoint::*simulated,
+                               double (ComparedPoint::*error)() const) {
+    const auto if_simulated = [](const auto& content_of) {
+      return [content_of](Point p) {
+        return p->failure.empty() ? std::optional<double>(std::invoke(content_of, *p))
+                                  : std::nullopt;
+      };
+    };
+    add({"", title + " measured", "ms", "", number, decimals},
+        [measured](Point p) { return p->*measured; });
+    add({"measured_" + key, "", "", title + " ms", number}, if_simulated(measured));
+    add({"simulated_" + key, "", "", "simulated", number}, if_simulated(simulated));
+    add({"", title + " error", "%", "", share, 1}, if_simulated(error));
+  };
+  add_latency("tpot_ms", "TPOT", 2, &ComparedPoint::measured_tpot_ms,
+              &ComparedPoint::simulated_tpot_ms, &ComparedPoint::tpot_error);
+  add_latency("ttft_ms", "TTFT", 1, &ComparedPoint::measured_ttft_ms,
+              &ComparedPoint::simulated_ttft_ms, &ComparedPoint::ttft_error);
+  return table;
+}
+
 Value point_value(const PointReport& report) {
-  ValueArray groups, points;
-  for (const bool by_users : {false, true}) {
-    for (const auto& [group, members] : groups_of(report, by_users)) {
-      Value value;
-      value.set("model", group.model);
-      value.set("engine", group.engine);
-      value.set("part", group.part);
-      if (by_users) value.set("users", group.users);
-      const PointStatistics found = statistics_of(members);
-      value.set("points", found.points);
-      const auto set = [&](const std::string& name, const LatencyErrors& errors) {
-        value.set(name + "_median_error", rounded(errors.median));
-        value.set(name + "_bias", rounded(errors.bias));
-        if (errors.within) value.set(name + "_within", rounded(*errors.within));
-      };
-      set("tpot", found.tpot);
-      set("ttft", found.ttft);
-      groups.push_back(std::move(value));
+  ValueArray groups = group_columns(groups_of(report, false), false).json();
+  std::ranges::move(group_columns(groups_of(report, true), true).json(),
+                    std::back_inserter(groups));
+  ComparedPoints all;
+  for (const ComparedPoint& point : report.points) all.push_back(&point);
+  ValueArray points = point_columns(all).json();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!all[i]->failure.empty()) {
+      points[i].set("failure", all[i]->failure);
+      continue;
     }
+    points[i].set("host_ms", rounded(all[i]->host_ms));
+    const auto set = [&](const char* name, const std::optional<FigureInterval>& interval) {
+      if (interval)
+        points[i].set(name, ValueArray{rounded(interval->low), rounded(interval->high)});
+    };
+    set("ttft_interval_ms", all[i]->ttft_interval);
+    set("tpot_interval_ms", all[i]->tpot_interval);
   }
-  for (const ComparedPoint& point : report.points) {
-    Value value;
-    value.set("id", point.id);
-    value.set("model", point.model);
-    value.set("engine", point.engine);
-    value.set("gpu", point.gpu);
-    value.set("layout", point.layout);
-    value.set("users", point.users);
-    value.set("prompt_tokens", point.prompt_tokens);
-    value.set("output_tokens", point.output_tokens);
-    value.set("part", part_name(point));
-    if (point.failure.empty()) {
-      value.set("measured_ttft_ms", rounded(point.measured_ttft_ms));
-      value.set("simulated_ttft_ms", rounded(point.simulated_ttft_ms));
-      value.set("measured_tpot_ms", rounded(point.measured_tpot_ms));
-      value.set("simulated_tpot_ms", rounded(point.simulated_tpot_ms));
-      value.set("host_ms", rounded(point.host_ms));
-      const auto set = [&](const char* name, const std::optional<FigureInterval>& interval) {
-        if (interval) value.set(name, ValueArray{rounded(interval->low), rounded(interval->high)});
-      };
-      set("ttft_interval_ms", point.ttft_interval);
-      set("tpot_interval_ms", point.tpot_interval);
-    } else {
-      value.set("failure", point.failure);
-    }
-    points.push_back(std::move(value));
-  }
-  ValueArray hosts;
-  for (const HostResidual& residual : host_residuals(report)) {
-    hosts.emplace_back(ValueObject{{"model", residual.model},
-                                   {"engine", residual.engine},
-                                   {"part", residual.is_calibration ? "calibration" : "test"},
-                                   {"points", residual.points},
-                                   {"host_share", rounded(residual.share)},
-                                   {"host_alone", rounded(residual.alone)},
-                                   {"gpu", rounded(residual.gpu)},
-                                   {"host", rounded(residual.host)},
-                                   {"host_deviation", rounded(residual.host_deviation)}});
-  }
-  Value value;
-  value.set("groups", std::move(groups));
-  value.set("host", std::move(hosts));
-  value.set("points", std::move(points));
-  value.set("left_out", left_out_value(report));
-  return value;
+  return ValueObject{{"groups", std::move(groups)},
+                     {"host", host_columns(host_residuals(report)).json()},
+                     {"points", std::move(points)},
+                     {"left_out", left_out_value(report)}};
 }
 
 }  // namespace foretoken

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/report/point_report.hpp"
+#include "sim/report/result_table.hpp"
 
 namespace foretoken {
 
@@ -38,5 +39,8 @@ struct PointStatistics {
 
 /// Of points that were simulated.
 PointStatistics statistics_of(const ComparedPoints& points);
+
+/// For terminal, JSON and page.
+ResultTable point_columns(const ComparedPoints& points);
 
 }  // namespace foretoken

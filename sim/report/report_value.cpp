@@ -8,20 +8,11 @@
 
 #include "sim/base/members.hpp"
 #include "sim/report/figures.hpp"
+#include "sim/report/latency_statistics.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/rounding.hpp"
 
 namespace foretoken {
-
-template <class Archive>
-void members(Archive& a, LatencyRow& row) {
-  a("mean", row.mean);
-  a("p50", row.p50);
-  a("p90", row.p90);
-  a("p95", row.p95);
-  a("p99", row.p99);
-  a("max", row.max);
-}
 
 template <class Archive>
 void members(Archive& a, Report::Requests& requests) {

@@ -2,30 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace foretoken {
-namespace {
 
-std::string xml_escaped(const std::string& text) {
-  std::string safe;
+std::string markup_escaped(std::string_view text) {
+  constexpr std::pair<char, std::string_view> escapes[] = {
+      {'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}};
+  std::string result;
   for (const char c : text) {
-    if (c == '&') {
-      safe += "&amp;";
-    } else if (c == '<') {
-      safe += "&lt;";
-    } else if (c == '>') {
-      safe += "&gt;";
-    } else {
-      safe += c;
-    }
+    const auto* escape = std::ranges::find(escapes, c, &std::pair<char, std::string_view>::first);
+    result += escape != std::end(escapes) ? escape->second : std::string_view(&c, 1);
   }
-  return safe;
+  return result;
 }
-
-}  // namespace
 
 std::string svg_label(double x, double y, std::string_view anchor, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     xml_escaped(text));
+                     markup_escaped(text));
 }
 
 std::string svg_line(double x1, double y1, double x2, double y2, std::string_view style) {

@@ -13,6 +13,8 @@ namespace foretoken {
 constexpr auto svg_colours = std::to_array<std::string_view>(
     {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"});
 
+/// `text` between the tags, or in an attribute, of SVG or HTML.
+std::string markup_escaped(std::string_view text);
 /// Text at (x, y); `anchor` is start, middle or end. What XML reserves is escaped.
 std::string svg_label(double x, double y, std::string_view anchor, const std::string& text);
 /// A line with attributes `style`.

@@ -110,15 +110,9 @@ class MetricsOf {
 };
 
 std::string tool_title(LoadTool tool) {
-  switch (tool) {
-    case LoadTool::vllm:
-      return "vLLM's load tool";
-    case LoadTool::aiperf:
-      return "AIPerf";
-    case LoadTool::inferencex:
-      break;
-  }
-  return "InferenceX";
+  return tool == LoadTool::vllm     ? "vLLM's load tool"
+         : tool == LoadTool::aiperf ? "AIPerf"
+                                    : "InferenceX";
 }
 
 }  // namespace

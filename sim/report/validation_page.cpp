@@ -2,13 +2,10 @@
 // every latency, and what the simulation did.
 #include <fmt/format.h>
 
-#include <array>
-#include <cmath>
-
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
 #include "sim/report/page_run.hpp"
-#include "sim/report/validation_report.hpp"
+#include "sim/report/validation_columns.hpp"
 
 namespace foretoken {
 namespace {
@@ -35,31 +32,6 @@ void add_distribution(ReportPage& page, const ValidatedLatency& latency) {
   page.chart(chart);
 }
 
-void add_figures(ReportPage& page, const ValidationReport& report) {
-  std::vector<std::string> names, units;
-  std::vector<double> measured, simulated, differences;
-  const auto add = [&](std::string name, std::string unit, double real, double ours) {
-    names.push_back(std::move(name));
-    units.push_back(std::move(unit));
-    measured.push_back(real);
-    simulated.push_back(ours);
-    differences.push_back(100 * relative_difference(real, ours));
-  };
-  for (const ValidatedLatency& latency : report.latencies) {
-    for (const auto& [name, member] : compared_statistics) {
-      add(fmt::format("{} {}", latency.name, name), "ms", latency.measured.*member,
-          latency.simulated.*member);
-    }
-  }
-  for (const ValidatedFigure& figure : report.figures) {
-    add(figure.name, figure.unit, figure.measured, figure.simulated);
-  }
-  page.table("figure", {PageColumn::of_texts("figure", names), PageColumn::of_texts("unit", units),
-                        PageColumn::of_numbers("measured", "", 2, measured),
-                        PageColumn::of_numbers("simulated", "", 2, simulated),
-                        PageColumn::of_numbers("difference", "%", 1, differences)});
-}
-
 }  // namespace
 
 std::string validation_page(const ValidationReport& report, const Report& simulated) {
@@ -78,7 +50,7 @@ std::string validation_page(const ValidationReport& report, const Report& simula
                fmt::format("{} of {}; cumulative share of requests.",
                            counted(report.requests, "request"), report.recorded));
   for (const ValidatedLatency& latency : report.latencies) add_distribution(page, latency);
-  add_figures(page, report);
+  page.table("figure", validation_columns(report, Ink(false)).page());
   page.notes(report.notes);
   add_run(page, simulated);
   return page.html();

@@ -1,33 +1,64 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "sim/report/number_text.hpp"
-#include "sim/report/text_table.hpp"
-#include "sim/report/validation_report.hpp"
+#include "sim/report/validation_columns.hpp"
 
 namespace foretoken {
 namespace {
 
-std::string difference_text(double measured, double simulated) {
-  return fmt::format("{:+.1f} %", 100.0 * relative_difference(measured, simulated));
-}
+std::string signed_percents(double share) { return fmt::format("{:+.1f} %", 100.0 * share); }
 
 bool has_intervals(const ValidationReport& report) {
   return std::ranges::any_of(report.latencies,
                              [](const ValidatedLatency& latency) { return latency.high.mean > 0; });
 }
 
-std::string interval_text(double low, double high) {
-  return high > 0 ? fmt::format("{}–{}", brief(low), brief(high)) : "";
-}
+/// A statistic of a latency, or a figure.
+struct ValidatedRow {
+  std::string name, unit;        // "TTFT mean", "ms"
+  std::string label, statistic;  // "TTFT  s" before the first of a latency, "mean"
+  double measured = 0, simulated = 0, unit_shown = 1;
+  FigureInterval interval;  // up to 0: not known
 
-/// Whether the measured value lies between.
-std::string mark_text(double measured, double low, double high, const Ink& ink) {
-  if (high <= 0) return "";
-  return measured >= low && measured <= high ? ink.good("✓") : ink.bad("✗");
+  [[nodiscard]] ResultCell shown(double number) const {
+    return {.number = number, .shown = brief(number * unit_shown)};
+  }
+  [[nodiscard]] std::string interval_text() const {
+    if (interval.high <= 0) return "";
+    return fmt::format("{}–{}", brief(interval.low * unit_shown),
+                       brief(interval.high * unit_shown));
+  }
+  /// Whether the measured value lies between.
+  [[nodiscard]] std::string mark(const Ink& ink) const {
+    if (interval.high <= 0) return "";
+    return measured >= interval.low && measured <= interval.high ? ink.good("✓") : ink.bad("✗");
+  }
+};
+
+std::vector<ValidatedRow> validated_rows(const ValidationReport& report) {
+  std::vector<ValidatedRow> rows;
+  for (const ValidatedLatency& latency : report.latencies) {
+    // Milliseconds up to ten seconds, as engines report them.
+    const bool in_seconds = latency.measured.p99 >= 1e4;
+    for (const auto& [name, member] : compared_statistics) {
+      const bool is_first = name == compared_statistics.front().first;
+      rows.push_back({fmt::format("{} {}", latency.name, name),
+                      "ms",
+                      is_first ? fmt::format("{}  {}", latency.name, in_seconds ? "s" : "ms") : "",
+                      name,
+                      latency.measured.*member,
+                      latency.simulated.*member,
+                      in_seconds ? 1e-3 : 1.0,
+                      {latency.low.*member, latency.high.*member}});
+    }
+  }
+  for (const ValidatedFigure& figure : report.figures) {
+    rows.push_back({figure.name, figure.unit, figure.name, figure.unit, figure.measured,
+                    figure.simulated, 1, figure.interval.value_or(FigureInterval())});
+  }
+  return rows;
 }
 
 }  // namespace
@@ -37,41 +68,37 @@ double relative_difference(double measured, double simulated) {
   return (simulated - measured) / measured;
 }
 
+ResultTable validation_columns(const ValidationReport& report, const Ink& ink) {
+  using enum ResultKind;
+  using Row = const ValidatedRow&;
+  const std::vector<ValidatedRow> rows = validated_rows(report);
+  ResultTable table;
+  const auto add = [&](ResultColumn column, const auto& content_of) {
+    table.add(std::move(column), rows, content_of);
+  };
+  add({"", "figure"}, &ValidatedRow::name);
+  add({"", "unit"}, &ValidatedRow::unit);
+  add({"", "", "", " "}, &ValidatedRow::label);
+  add({"", "", "", " "}, &ValidatedRow::statistic);
+  add({"", "measured", "", "measured", number, 2}, [](Row row) { return row.shown(row.measured); });
+  add({"", "simulated", "", "simulated", number, 2},
+      [](Row row) { return row.shown(row.simulated); });
+  add({"", "difference", "%", "difference", share, 1, signed_percents},
+      [](Row row) { return relative_difference(row.measured, row.simulated); });
+  ResultColumn interval{"", "", "", has_intervals(report) ? "90 % interval" : ""};
+  interval.is_right = true;
+  add(interval, &ValidatedRow::interval_text);
+  add({"", "", "", " "}, [&](Row row) { return row.mark(ink); });
+  return table;
+}
+
 std::string validation_text(const ValidationReport& report, bool colour, int width) {
   const Ink ink(colour);
-  TextTable table({{"", Align::left},
-                   {"", Align::left},
-                   {"measured", Align::right},
-                   {"simulated", Align::right},
-                   {"difference", Align::right},
-                   {has_intervals(report) ? "90 % interval" : "", Align::right},
-                   {""}});
-  for (const ValidatedLatency& latency : report.latencies) {
-    // Milliseconds up to ten seconds, as engines report them.
-    const bool in_seconds = latency.measured.p99 >= 1e4;
-    const double unit = in_seconds ? 1e-3 : 1.0;
-    for (const auto& [name, member] : compared_statistics) {
-      const double measured = latency.measured.*member;
-      const bool is_first = name == compared_statistics.front().first;
-      table.add_row({is_first ? fmt::format("{}  {}", latency.name, in_seconds ? "s" : "ms") : "",
-                     name, brief(measured * unit), brief(latency.simulated.*member * unit),
-                     difference_text(measured, latency.simulated.*member),
-                     interval_text(latency.low.*member * unit, latency.high.*member * unit),
-                     mark_text(measured, latency.low.*member, latency.high.*member, ink)});
-    }
-  }
-  for (const ValidatedFigure& figure : report.figures) {
-    const FigureInterval interval = figure.interval.value_or(FigureInterval());
-    table.add_row({figure.name, figure.unit, brief(figure.measured), brief(figure.simulated),
-                   difference_text(figure.measured, figure.simulated),
-                   interval_text(interval.low, interval.high),
-                   mark_text(figure.measured, interval.low, interval.high, ink)});
-  }
   const TextTable::Layout layout{.width = width, .indent = 2, .gap = 2, .colour = colour};
   std::string text =
       fmt::format("  {}\n  {} in {}\n\n", ink.strong(fitted(report.title, width - 2)),
                   counted(report.requests, "request"), report.recorded);
-  text += table.text(layout);
+  text += validation_columns(report, ink).terminal("").text(layout);
   if (has_intervals(report)) {
     text += ink.quiet(
         "  90 % interval of the simulated value: kernel-price error, and what servers differ by;\n"

@@ -1,30 +1,9 @@
+#include "sim/base/members.hpp"
+#include "sim/report/latency_statistics.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/validation_report.hpp"
 
 namespace foretoken {
-namespace {
-
-Value row_value(const LatencyRow& row) {
-  Value value;
-  value.set("mean", rounded(row.mean));
-  value.set("p50", rounded(row.p50));
-  value.set("p90", rounded(row.p90));
-  value.set("p95", rounded(row.p95));
-  value.set("p99", rounded(row.p99));
-  value.set("max", rounded(row.max));
-  return value;
-}
-
-Value difference_value(const LatencyRow& measured, const LatencyRow& simulated) {
-  const auto apart = [&](double LatencyRow::*member) {
-    return rounded(relative_difference(measured.*member, simulated.*member));
-  };
-  return row_value({apart(&LatencyRow::mean), apart(&LatencyRow::p50), apart(&LatencyRow::p90),
-                    apart(&LatencyRow::p95), apart(&LatencyRow::p99), apart(&LatencyRow::max)});
-}
-
-}  // namespace
-
 Value validation_value(const ValidationReport& report) {
   Value value;
   value.set("title", report.title);
@@ -32,13 +11,19 @@ Value validation_value(const ValidationReport& report) {
   value.set("requests", report.requests);
   Value latencies;
   for (const ValidatedLatency& latency : report.latencies) {
+    LatencyRow difference;
+    for (const auto& [name, member] : latency_statistics)
+      difference.*member = relative_difference(latency.measured.*member, latency.simulated.*member);
     Value entry;
-    entry.set("measured_ms", row_value(latency.measured));
-    entry.set("simulated_ms", row_value(latency.simulated));
-    entry.set("difference", difference_value(latency.measured, latency.simulated));
+    const auto set = [&](const char* name, const LatencyRow& row) {
+      entry.set(name, to_value(row, rounded));
+    };
+    set("measured_ms", latency.measured);
+    set("simulated_ms", latency.simulated);
+    set("difference", difference);
     if (latency.high.mean > 0) {
-      entry.set("low_ms", row_value(latency.low));
-      entry.set("high_ms", row_value(latency.high));
+      set("low_ms", latency.low);
+      set("high_ms", latency.high);
     }
     latencies.set(latency.name, std::move(entry));
   }

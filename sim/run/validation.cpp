@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/report/figures.hpp"
+#include "sim/report/latency_statistics.hpp"
 #include "sim/run/latency_row.hpp"
 
 namespace foretoken {
@@ -26,10 +27,7 @@ void add_intervals(const Report& simulated, ValidationReport& report) {
   constexpr const char* tables[] = {"ttft_ms", "tpot_ms", "e2e_ms"};
   for (std::size_t i = 0; i < std::size(tables); ++i) {
     ValidatedLatency& latency = report.latencies[i];
-    for (const auto& [name, figure] :
-         {std::pair("mean", &LatencyRow::mean), std::pair("p50", &LatencyRow::p50),
-          std::pair("p90", &LatencyRow::p90), std::pair("p95", &LatencyRow::p95),
-          std::pair("p99", &LatencyRow::p99), std::pair("max", &LatencyRow::max)}) {
+    for (const auto& [name, figure] : latency_statistics) {
       const FigureInterval interval =
           of_server(*interval_of(simulated, tables[i], name), latency.simulated.*figure, tables[i]);
       latency.low.*figure = interval.low;

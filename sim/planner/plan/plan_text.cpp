@@ -233,21 +233,11 @@ std::string seeds_text(const Plan& plan, std::size_t candidate) {
 }
 
 std::string_view fate_title(CandidateFate fate) {
-  switch (fate) {
-    case CandidateFate::beaten:
-      return "cannot win";
-    case CandidateFate::fails:
-      return "miss the SLO";
-    case CandidateFate::too_slow:
-      return "too slow even without queueing";
-    case CandidateFate::impossible:
-      return "not possible";
-    case CandidateFate::undecided:
-      return "not decided";
-    case CandidateFate::holds:
-      break;
-  }
-  return "hold";
+  constexpr auto titles = std::to_array<std::string_view>(  // in the order of CandidateFate
+      {"not possible", "too slow even without queueing", "cannot win", "miss the SLO",
+       "not decided", "hold"});
+  static_assert(titles.size() == EnumNames<CandidateFate>::names.size());
+  return titles[static_cast<std::size_t>(fate)];
 }
 
 std::string reason_of(const Plan& plan, std::size_t candidate) {

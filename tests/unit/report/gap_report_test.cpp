@@ -99,9 +99,10 @@ TEST(GapReport, TextOfNothingSaysWhy) {
 TEST(GapReport, CsvQuotesShapes) {
   GapReport report;
   report.points = {point("a40", "x", 0.25, "8 heads, \"1\" decode")};
-  EXPECT_EQ(gap_csv(report).substr(gap_csv(report).find('\n') + 1),
-            "a40,moe,x,\"8 heads, \"\"1\"\" decode\",folder/moe.csv:7,40.000,20.000,0.2500,0.5000,"
-            "0.2500,1,dram,l2,1.250,1.500,0\n");
+  EXPECT_EQ(
+      gap_csv(report).substr(gap_csv(report).find('\n') + 1),
+      "a40,moe,x,\"8 heads, \"\"1\"\" decode\",folder/moe.csv:7,40,20,0.25,0.5,0.25,1,dram,l2,"
+      "1.25,1.5,0\n");
 }
 
 TEST(GapReport, JsonHoldsGroupsAndWorst) {
