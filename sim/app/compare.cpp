@@ -127,8 +127,8 @@ std::string export_best(const CompareOptions& options, const Comparison& compari
                         Outputs& outputs) {
   if (options.export_folder.empty() || !comparison.is_complete) return "";
   if (comparison.best.empty()) return "  Nothing was exported: no layout served all requests\n";
-  const BestLayout& best = comparison.best.front();
-  const ComparedLayout& row = comparison.rows[best.row];
+  const BestRun& best = comparison.best.front();
+  const ComparedLayout& row = comparison.rows[best.place];
   const Scenario scenario = load_scenario(
       options.scenario, with(options.overrides, row.layout.request(comparison.choices).changes));
   return fmt::format(

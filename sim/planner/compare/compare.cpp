@@ -25,21 +25,9 @@ std::vector<const Report*> Comparison::reports() const {
   return reports;
 }
 
-std::string Comparison::goals_of(std::size_t row, const char* separator) const {
-  std::string text;
-  for (const BestLayout& goal : best) {
-    if (goal.has(row)) text += (text.empty() ? "" : separator) + goal.goal();
-  }
-  return text;
-}
-
-bool BestLayout::has(std::size_t other) const {
-  return other == row || std::ranges::find(ties, other) != ties.end();
-}
-
-std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows,
-                                     const std::vector<const Figure*>& goals) {
-  std::vector<BestLayout> best;
+std::vector<BestRun> best_layouts(const std::vector<ComparedLayout>& rows,
+                                  const std::vector<const Figure*>& goals) {
+  std::vector<BestRun> best;
   const std::vector<std::size_t> candidates = eligible(rows);
   for (const Figure* goal : goals) {
     const auto badness_of = [&](std::size_t row) { return badness(*goal, *rows[row].report()); };
@@ -49,7 +37,7 @@ std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows,
     }
     if (known.empty()) continue;
     const std::size_t winner = *std::ranges::min_element(known, {}, badness_of);
-    BestLayout& one = best.emplace_back(BestLayout{goal, winner});
+    BestRun& one = best.emplace_back(BestRun{goal, winner});
     for (const std::size_t row : known) {
       if (row != winner && are_tied(*goal, *rows[winner].report(), *rows[row].report()))
         one.ties.push_back(row);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/planner/goals.hpp"
 #include "sim/planner/layout_choices.hpp"
+#include "sim/planner/side_by_side.hpp"
 #include "sim/planner/wanted_runs.hpp"
 
 namespace foretoken {
@@ -21,26 +21,14 @@ struct ComparedLayout {
   }
 };
 
-/// "lowest TTFT p99" and the row that has it, and those that nobody can tell from it.
-struct BestLayout {
-  const Figure* figure = nullptr;
-  std::size_t row = 0;
-  std::vector<std::size_t> ties = {};
-  [[nodiscard]] std::string goal() const { return figure->goal_text(); }
-
-  [[nodiscard]] bool has(std::size_t other) const;
-};
-
 struct Comparison {
   std::vector<LayoutChoice> choices;
   std::vector<ComparedLayout> rows;  // those that finished, in the order of combinations()
-  std::vector<BestLayout> best;
+  std::vector<BestRun> best;
   bool is_complete = true;  // false: stopped by the user
 
   /// Of the rows, nullptr where one did not run.
   [[nodiscard]] std::vector<const Report*> reports() const;
-  /// Goals that the row is best by, "lowest TTFT p99; highest throughput".
-  [[nodiscard]] std::string goals_of(std::size_t row, const char* separator) const;
 };
 
 /// Rows that `store` holds already are not run again; each new one goes into it at once. Without
@@ -53,8 +41,8 @@ Comparison compare_layouts(std::vector<LayoutChoice> choices, ScenarioRunner& ru
 /// a request count: what is left of the traffic is easier to serve. Clients who gave up do not rule
 /// a run out. If any row meets an SLO, only such rows are among the best. Of equal rows the first
 /// stands for them.
-std::vector<BestLayout> best_layouts(const std::vector<ComparedLayout>& rows,
-                                     const std::vector<const Figure*>& goals);
+std::vector<BestRun> best_layouts(const std::vector<ComparedLayout>& rows,
+                                  const std::vector<const Figure*>& goals);
 
 /// "TP 4, PP 2": what is particular about a row.
 std::string layout_text(const Comparison& comparison, const ComparedLayout& row);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/planner/choice_text.hpp"
 #include "sim/planner/compare/compare.hpp"
@@ -30,17 +31,6 @@ template <class TextOf>
 std::vector<std::string> texts(const Comparison& comparison, const TextOf& text_of) {
   std::vector<std::string> all;
   for (const ComparedLayout& row : comparison.rows) all.push_back(text_of(row));
-  return all;
-}
-
-/// Marks of the terminal's table.
-std::vector<std::string> stars(const Comparison& comparison, const Ink& ink) {
-  std::vector<std::string> all;
-  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
-    const auto count =
-        std::ranges::count_if(comparison.best, [&](const BestLayout& best) { return best.has(i); });
-    all.push_back(count > 0 ? ink.good(repeated("★", static_cast<int>(count))) : "");
-  }
   return all;
 }
 
@@ -83,18 +73,6 @@ void add_failed(ResultTable& table, const Comparison& comparison) {
   table.columns.push_back(std::move(failed));
 }
 
-/// Rows that look better than they are, because they served only a part of the traffic.
-std::string unserved_text(const Comparison& comparison, const Ink& ink) {
-  std::string text;
-  for (const ComparedLayout& row : comparison.rows) {
-    if (row.report() == nullptr) continue;
-    for (const std::string& loss : losses(*row.report())) {
-      text += fmt::format("  {} {}: {}\n", ink.warning("!"), layout_text(comparison, row), loss);
-    }
-  }
-  return text;
-}
-
 /// Which rows the stars leave out, if any.
 std::string slo_note(const Comparison& comparison, const Ink& ink) {
   if (!any_slo(comparison)) return "";
@@ -111,42 +89,28 @@ std::string slo_note(const Comparison& comparison, const Ink& ink) {
 
 /// The reasons why layouts cannot be, each with all layouts it holds for.
 std::string impossible_text(const Comparison& comparison, const Ink& ink) {
-  std::vector<std::pair<std::string, std::string>> reasons;  // message, layouts
+  std::vector<ReasonGroup<std::string>> reasons;
   for (const ComparedLayout& row : comparison.rows) {
-    if (row.report() != nullptr) continue;
-    const auto known = std::ranges::find(reasons, row.outcome.message,
-                                         [](const auto& reason) { return reason.first; });
-    if (known == reasons.end()) {
-      reasons.emplace_back(row.outcome.message, layout_text(comparison, row));
-    } else {
-      known->second += " · " + layout_text(comparison, row);
-    }
+    if (row.report() == nullptr)
+      add_reason(reasons, row.outcome.message, layout_text(comparison, row));
   }
-  if (reasons.empty()) return "";
-  std::string text = fmt::format("\n  {}\n", ink.strong("not possible"));
-  for (const auto& [message, layouts] : reasons) {
-    text += fmt::format("  {} {}: {}\n", ink.bad("✗"), layouts, message);
-  }
-  return text;
+  const auto list = [](const std::vector<std::string>& layouts) {
+    return fmt::format("{}", fmt::join(layouts, " · "));
+  };
+  return reasons_text("not possible", reasons, list, ink);
 }
 
 /// What prices may make of latencies stands beside them if there is room, else below.
 std::string runs_text(const Comparison& comparison, bool colour, int width) {
   const Ink ink(colour);
   const ResultTable table = comparison_columns(comparison, ink);
-  const auto [text, fits] = table.fitted(" ±", colour, width, [&](std::size_t row) {
+  const ResultTable::Fitted fitted = table.fitted(" ±", colour, width, [&](std::size_t row) {
     return comparison.rows[row].report() != nullptr;
   });
-  const std::string units = ink.quiet(
-      fmt::format("  latencies in ms · output tokens{} per second · $ per million output tokens\n",
-                  any_slo(comparison) ? " and requests within the SLO" : ""));
-  if (!table.has_prices()) return text + units;
-  const std::string likely =
-      fmt::format("{:.0f} % interval (kernel-price error)", 100 * interval_confidence);
-  return text + units +
-         ink.quiet(
-             fits ? fmt::format("  ± half the {}; rows whose intervals overlap share a ★\n", likely)
-                  : fmt::format("  {}: {}\n", likely, table.price_ranges()));
+  const std::string text = fitted.text + ink.quiet(units_note(any_slo(comparison)));
+  if (!table.has_prices()) return text;
+  return text + ink.quiet(prices_note(fitted, "±", "; rows whose intervals overlap share a ★",
+                                      table.price_ranges()));
 }
 
 }  // namespace
@@ -169,22 +133,19 @@ ResultTable comparison_columns(const Comparison& comparison, const Ink& ink) {
         return std::string(enum_name(row.outcome.status));
       })));
   add_verdicts(table, comparison, ink);
-  std::vector<const Figure*> asked;
-  for (const BestLayout& best : comparison.best) {
-    if (best.figure->goal.empty()) asked.push_back(best.figure);
-  }
-  add_figures(table, comparison.reports(), asked);
+  add_figures(table, comparison.reports(), asked_figures(comparison.best));
   add_met(table, comparison);
   add_failed(table, comparison);
   table.columns.push_back(ResultColumn::of_texts(
       "bound", "bound by", "bound by", texts(comparison, [](const ComparedLayout& row) {
         return row.report() == nullptr ? std::string() : bound_of(*row.report());
       })));
-  table.columns.push_back(ResultColumn::of_texts("", "", " ", stars(comparison, ink)));
-  std::vector<std::string> best;
-  for (std::size_t i = 0; i < comparison.rows.size(); ++i)
-    best.push_back(comparison.goals_of(i, "; "));
-  table.columns.push_back(ResultColumn::of_texts("best", "best by", "", std::move(best)));
+  std::vector<std::size_t> places(comparison.rows.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  table.add({"", "", "", " "}, places,
+            [&](std::size_t row) { return stars_of(comparison.best, row, true, ink); });
+  table.add({"best", "best by"}, places,
+            [&](std::size_t row) { return goals_of(comparison.best, row, "; ", true); });
   table.columns.push_back(ResultColumn::of_texts(
       "reason", "reason", "",
       texts(comparison, [](const ComparedLayout& row) { return row.outcome.message; })));
@@ -203,10 +164,11 @@ std::string layout_text(const Comparison& comparison, const ComparedLayout& row)
 std::string comparison_table(const Comparison& comparison, bool colour, int width) {
   const Ink ink(colour);
   std::string text = runs_text(comparison, colour, width);
-  text += unserved_text(comparison, ink);
+  const auto name_of = [&](const ComparedLayout& row) { return layout_text(comparison, row); };
+  text += losses_text(comparison.rows, name_of, comparison.rows.size() * 3, ink);
   if (!comparison.best.empty()) text += '\n';
-  for (const BestLayout& best : comparison.best) {
-    std::string rows = layout_text(comparison, comparison.rows[best.row]);
+  for (const BestRun& best : comparison.best) {
+    std::string rows = layout_text(comparison, comparison.rows[best.place]);
     for (const std::size_t row : best.ties)
       rows += " · " + layout_text(comparison, comparison.rows[row]);
     text += wrapped(fmt::format("{} {:<28}{}", ink.good("★"), best.goal(), rows), width, 2, 32);
@@ -221,17 +183,9 @@ std::string comparison_csv(const Comparison& comparison) {
 }
 
 Value comparison_value(const Comparison& comparison) {
-  ValueArray best;
-  for (const BestLayout& goal : comparison.best) {
-    ValueArray ties;
-    for (const std::size_t row : goal.ties) ties.emplace_back(static_cast<std::int64_t>(row));
-    best.emplace_back(ValueObject{{"goal", goal.goal()},
-                                  {"row", static_cast<std::int64_t>(goal.row)},
-                                  {"ties", std::move(ties)}});
-  }
   return ValueObject{{"complete", comparison.is_complete},
                      {"rows", comparison_columns(comparison, Ink(false)).json()},
-                     {"best", std::move(best)}};
+                     {"best", best_value(comparison.best, "row", "ties")}};
 }
 
 }  // namespace foretoken

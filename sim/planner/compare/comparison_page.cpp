@@ -24,8 +24,7 @@ double ranks_of_a_stage(const Report& report) {
 }
 
 bool is_best(const Comparison& comparison, std::size_t row) {
-  return std::ranges::any_of(comparison.best,
-                             [&](const BestLayout& best) { return best.has(row); });
+  return std::ranges::any_of(comparison.best, [&](const BestRun& best) { return best.has(row); });
 }
 
 void add_compared_scatter(ReportPage& page, const Comparison& comparison, const char* figure) {
@@ -121,19 +120,19 @@ void add_compared_time(ReportPage& page, const Comparison& comparison) {
 std::vector<PageTile> best_tiles(const Comparison& comparison) {
   std::vector<PageTile> tiles;
   std::vector<std::size_t> shown;
-  for (const BestLayout& best : comparison.best) {
-    if (std::ranges::find(shown, best.row) != shown.end()) continue;
-    shown.push_back(best.row);
+  for (const BestRun& best : comparison.best) {
+    if (std::ranges::find(shown, best.place) != shown.end()) continue;
+    shown.push_back(best.place);
     std::string goals;
     std::vector<std::size_t> ties;
-    for (const BestLayout& other : comparison.best) {
-      if (other.row != best.row) continue;
+    for (const BestRun& other : comparison.best) {
+      if (other.place != best.place) continue;
       goals += (goals.empty() ? "" : ", ") + other.goal();
       for (const std::size_t row : other.ties) {
         if (std::ranges::find(ties, row) == ties.end()) ties.push_back(row);
       }
     }
-    const Report& report = *comparison.rows[best.row].report();
+    const Report& report = *comparison.rows[best.place].report();
     std::string note = fmt::format("TTFT p99 {} ms · TPOT p99 {} ms · {} tokens/s per GPU",
                                    brief(report.ttft_ms.p99), brief(report.tpot_ms.p99),
                                    brief(report.throughput.output_tokens_per_s / report.gpus));
@@ -146,7 +145,7 @@ std::vector<PageTile> best_tiles(const Comparison& comparison) {
                           layout_text(comparison, comparison.rows[row]));
     }
     tiles.push_back(
-        {goals, layout_text(comparison, comparison.rows[best.row]), "", std::move(note)});
+        {goals, layout_text(comparison, comparison.rows[best.place]), "", std::move(note)});
   }
   return tiles;
 }

@@ -14,7 +14,7 @@ namespace {
 
 /// Reasons of one fate, each with all that it holds for.
 std::string reasons(const Plan& plan, CandidateFate fate, const Ink& ink, int width) {
-  const std::vector<ReasonGroup> groups = reasons_of(plan, fate);
+  const auto groups = reasons_of(plan, fate);
   if (groups.empty()) return "";
   std::string text = fmt::format("\n  {}\n", ink.strong(std::string(fate_title(fate))));
   for (const auto& [reason, members] : groups) {

@@ -176,7 +176,7 @@ void add_plan_reasons(ReportPage& page, const Plan& plan) {
   std::vector<std::string> notes;
   for (const CandidateFate fate : {CandidateFate::beaten, CandidateFate::fails,
                                    CandidateFate::too_slow, CandidateFate::impossible}) {
-    for (const ReasonGroup& group : reasons_of(plan, fate)) {
+    for (const auto& group : reasons_of(plan, fate)) {
       notes.push_back(fmt::format("{}, {}: {}", fate_title(fate), group.reason,
                                   fmt::join(group.members, " · ")));
     }

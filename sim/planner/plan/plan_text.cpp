@@ -248,20 +248,15 @@ std::string reason_of(const Plan& plan, std::size_t candidate) {
   return "beaten by " + with_units(plan, pair->second);
 }
 
-std::vector<ReasonGroup> reasons_of(const Plan& plan, CandidateFate fate) {
-  std::vector<ReasonGroup> groups;
+std::vector<ReasonGroup<std::string>> reasons_of(const Plan& plan, CandidateFate fate) {
+  std::vector<ReasonGroup<std::string>> groups;
   for (std::size_t i = 0; i < plan.result.candidates.size(); ++i) {
     const CandidateResult& result = plan.result.candidates[i];
     if (result.fate != fate) continue;
-    const std::string reason = reason_of(plan, i);
-    const auto known = std::ranges::find(groups, reason, &ReasonGroup::reason);
-    ReasonGroup& group =
-        known != groups.end() ? *known : groups.emplace_back(ReasonGroup{reason, {}});
     std::string member = choice_of(plan, i);
-    if (fate == CandidateFate::beaten) {
+    if (fate == CandidateFate::beaten)
       member += fmt::format(" (${:.2f}/h at least)", result.objectives.dollars_per_hour);
-    }
-    group.members.push_back(std::move(member));
+    add_reason(groups, reason_of(plan, i), std::move(member));
   }
   return groups;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/planner/plan/plan.hpp"
+#include "sim/planner/side_by_side.hpp"
 
 namespace foretoken {
 
@@ -54,11 +55,7 @@ std::vector<std::string> command_words(const std::vector<std::string>& overrides
 std::string_view fate_title(CandidateFate fate);
 /// Why a candidate does not hold, or was not run; "" if it holds.
 std::string reason_of(const Plan& plan, std::size_t candidate);
-struct ReasonGroup {
-  std::string reason;
-  std::vector<std::string> members;  // choices
-};
 /// Reasons of one fate, each with all that it holds for.
-std::vector<ReasonGroup> reasons_of(const Plan& plan, CandidateFate fate);
+std::vector<ReasonGroup<std::string>> reasons_of(const Plan& plan, CandidateFate fate);
 
 }  // namespace foretoken

@@ -22,9 +22,9 @@ std::vector<Samples> samples_of(const SweepResult& result, const Figure& goal) {
   return samples;
 }
 
-std::vector<BestPoint> best_points(const SweepResult& result,
-                                   const std::vector<const Figure*>& goals) {
-  std::vector<BestPoint> best;
+std::vector<BestRun> best_points(const SweepResult& result,
+                                 const std::vector<const Figure*>& goals) {
+  std::vector<BestRun> best;
   for (const Figure* goal : goals) {
     std::vector<std::pair<std::size_t, SeedInterval>> intervals;
     std::optional<std::size_t> least;  // of them
@@ -37,9 +37,9 @@ std::vector<BestPoint> best_points(const SweepResult& result,
     }
     if (!least) continue;
     const auto& [winner, winning] = intervals[*least];
-    BestPoint found{goal, winner, {}};
+    BestRun found{goal, winner, {}};
     for (const auto& [point, interval] : intervals) {
-      if (point != winner && interval.overlaps(winning)) found.as_good.push_back(point);
+      if (point != winner && interval.overlaps(winning)) found.ties.push_back(point);
     }
     best.push_back(std::move(found));
   }

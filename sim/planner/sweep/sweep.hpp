@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/planner/goals.hpp"
 #include "sim/planner/run_store.hpp"
+#include "sim/planner/side_by_side.hpp"
 #include "sim/planner/sweep/seed_interval.hpp"
 #include "sim/planner/sweep/sweep_plan.hpp"
 
@@ -25,18 +25,10 @@ struct SweptRun {
   }
 };
 
-/// A figure's means by point that are best, and which points are within its interval.
-struct BestPoint {
-  const Figure* figure = nullptr;
-  std::size_t point = 0;
-  std::vector<std::size_t> as_good;  // others whose intervals overlap
-  [[nodiscard]] std::string goal() const { return figure->goal_text(); }
-};
-
 struct SweepResult {
   SweepPlan plan;
   std::vector<SweptRun> runs;  // the finished ones, in the plan's order
-  std::vector<BestPoint> best;
+  std::vector<BestRun> best;   // points, by their means; tied: their intervals overlap
 
   [[nodiscard]] bool is_complete() const { return runs.size() == plan.runs(); }
   /// Of the runs of `point` that ran and have the figure; nullopt if none does.

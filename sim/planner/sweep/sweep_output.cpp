@@ -44,62 +44,29 @@ std::string points_text(const SweepResult& result, bool colour, int width, std::
   const Ink ink(colour);
   ResultTable table = point_columns(result, points, ink);
   leave_out_per_gpu(table, result);
-  auto [text, fits] = table.fitted(" ~", colour, width);
+  const ResultTable::Fitted fitted = table.fitted(" ~", colour, width);
+  std::string text = fitted.text;
   if (all > rows_max)
     text += fmt::format("  … and {} more, in the store and with --csv\n", all - rows_max);
   const bool has_slo = std::ranges::any_of(
       table.columns, [](const ResultColumn& column) { return column.name == "attainment"; });
   const bool seeded = result.plan.seeds.size() > 1;
-  text += ink.quiet(fmt::format(
-      "  latencies in ms · output tokens{} per second · $ per million output tokens\n{}",
-      has_slo ? " and requests within the SLO" : "",
-      seeded ? "  means over the seeds ± half the 95 % interval\n" : ""));
+  text += ink.quiet(units_note(has_slo) +
+                    (seeded ? "  means over the seeds ± half the 95 % interval\n" : ""));
   if (!table.has_prices()) return text;
-  const std::string likely =
-      fmt::format("{:.0f} % interval (kernel-price error)", 100 * interval_confidence);
-  return text + ink.quiet(fits ? fmt::format("  ~ half the {}\n", likely)
-                               : fmt::format("  {}: {}\n", likely, price_ranges(result)));
-}
-
-std::string served_text(const SweepResult& result, const Ink& ink) {
-  std::string text;
-  std::size_t listed = 0, more = 0;
-  for (const SweptRun& run : result.runs) {
-    if (run.report() == nullptr) continue;
-    for (const std::string& loss : losses(*run.report())) {
-      if (++listed > listed_max) {
-        ++more;
-      } else {
-        text +=
-            fmt::format("  {} {}: {}\n", ink.warning("!"), run_text(result.plan, run.run), loss);
-      }
-    }
-  }
-  if (more > 0) text += fmt::format("  {} and {} more\n", ink.warning("!"), more);
-  return text;
-}
-
-std::string reasons_text(const SweepResult& result, RunStatus status, std::string_view title,
-                         const Ink& ink) {
-  const std::vector<FailedRuns> reasons = failed_runs(result, status);
-  if (reasons.empty()) return "";
-  std::string text = fmt::format("\n  {}\n", ink.strong(title));
-  for (const auto& [message, runs] : reasons)
-    text += fmt::format("  {} {}: {}\n", ink.bad("✗"), list_text(result.plan, runs, listed_max),
-                        message);
-  return text;
+  return text + ink.quiet(prices_note(fitted, "~", "", price_ranges(result)));
 }
 
 std::string best_text(const SweepResult& result, const Ink& ink) {
   std::string text = result.best.empty() ? "" : "\n";
-  for (const BestPoint& best : result.best) {
+  for (const BestRun& best : result.best) {
     std::string others;
-    if (result.plan.seeds.size() > 1 && !best.as_good.empty()) {
+    if (result.plan.seeds.size() > 1 && !best.ties.empty()) {
       others = ink.quiet(fmt::format(
-          "  tied with {}", counted(static_cast<std::int64_t>(best.as_good.size()), "other")));
+          "  tied with {}", counted(static_cast<std::int64_t>(best.ties.size()), "other")));
     }
     text += fmt::format("  {} {:<28}{}{}\n", ink.good("★"), best.goal(),
-                        point_text(result.plan, best.point), others);
+                        point_text(result.plan, best.place), others);
   }
   return text;
 }
@@ -122,33 +89,29 @@ Value mean_value(const ResultCell& cell) {
 std::string sweep_table(const SweepResult& result, bool colour, int width, std::size_t rows_max) {
   const Ink ink(colour);
   std::string text = points_text(result, colour, width, rows_max);
-  text += served_text(result, ink);
+  const auto name_of = [&](const SweptRun& run) { return run_text(result.plan, run.run); };
+  text += losses_text(result.runs, name_of, listed_max, ink);
   text += best_text(result, ink);
-  text += reasons_text(result, RunStatus::infeasible, "not possible", ink);
-  text += reasons_text(result, RunStatus::failed, "failed", ink);
-  return text;
+  const auto list = [&](const std::vector<std::size_t>& runs) {
+    return list_text(result.plan, runs, listed_max);
+  };
+  return text +
+         reasons_text("not possible", failed_runs(result, RunStatus::infeasible), list, ink) +
+         reasons_text("failed", failed_runs(result, RunStatus::failed), list, ink);
 }
 
 std::string sweep_csv(const SweepResult& result) { return run_columns(result).csv(); }
 
 Value sweep_value(const SweepResult& result) {
   const std::vector<std::size_t> ran = points_that_ran(result);
-  ValueArray points = point_columns(result, ran, Ink(false)).json(mean_value), best;
+  ValueArray points = point_columns(result, ran, Ink(false)).json(mean_value);
   for (std::size_t i = 0; i < points.size(); ++i)
     points[i].set("point", static_cast<std::int64_t>(ran[i]));
-  for (const BestPoint& goal : result.best) {
-    ValueArray as_good;
-    for (const std::size_t point : goal.as_good)
-      as_good.emplace_back(static_cast<std::int64_t>(point));
-    best.emplace_back(ValueObject{{"goal", goal.goal()},
-                                  {"point", static_cast<std::int64_t>(goal.point)},
-                                  {"within_interval", std::move(as_good)}});
-  }
   return ValueObject{{"complete", result.is_complete()},
                      {"runs_wanted", static_cast<std::int64_t>(result.plan.runs())},
                      {"runs", run_columns(result).json()},
                      {"points", std::move(points)},
-                     {"best", std::move(best)}};
+                     {"best", best_value(result.best, "point", "within_interval")}};
 }
 
 }  // namespace foretoken

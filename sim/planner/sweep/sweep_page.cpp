@@ -206,8 +206,8 @@ void add_tiles(ReportPage& page, const SweepResult& result) {
   if (failed > 0) {
     tiles.push_back({"Failed", grouped(failed), "runs", "", PageTile::Tone::bad});
   }
-  for (const BestPoint& best : result.best) {
-    const std::string name = point_text(plan, best.point);
+  for (const BestRun& best : result.best) {
+    const std::string name = point_text(plan, best.place);
     const auto known = std::ranges::find(tiles, name, &PageTile::value);
     if (known != tiles.end()) {
       known->label += ", " + best.goal();
@@ -215,9 +215,9 @@ void add_tiles(ReportPage& page, const SweepResult& result) {
     }
     tiles.push_back(
         {best.goal(), name, "",
-         best.as_good.empty() || plan.seeds.size() < 2
+         best.ties.empty() || plan.seeds.size() < 2
              ? ""
-             : fmt::format("tied with {}", counted(std::int64_t(best.as_good.size()), "other"))});
+             : fmt::format("tied with {}", counted(std::int64_t(best.ties.size()), "other"))});
   }
   page.tiles(tiles);
 }

@@ -63,40 +63,24 @@ std::vector<std::size_t> points_that_ran(const SweepResult& result) {
   return points;
 }
 
-std::vector<FailedRuns> failed_runs(const SweepResult& result, RunStatus status) {
-  std::vector<FailedRuns> reasons;
+std::vector<ReasonGroup<std::size_t>> failed_runs(const SweepResult& result, RunStatus status) {
+  std::vector<ReasonGroup<std::size_t>> reasons;
   for (const SweptRun& run : result.runs) {
-    if (run.outcome.status != status) continue;
-    const auto known = std::ranges::find(reasons, run.outcome.message, &FailedRuns::message);
-    if (known == reasons.end()) {
-      reasons.push_back({run.outcome.message, {run.run}});
-    } else {
-      known->runs.push_back(run.run);
-    }
+    if (run.outcome.status == status) add_reason(reasons, run.outcome.message, run.run);
   }
   return reasons;
 }
 
 namespace {
 
-std::vector<const Figure*> asked_for(const SweepResult& result) {
-  std::vector<const Figure*> asked;
-  for (const BestPoint& best : result.best) {
-    if (best.figure->goal.empty()) asked.push_back(best.figure);
-  }
-  return asked;
-}
-
 /// What was varied, as files call it; the page has columns of its own for it.
 void add_keys(ResultTable& table, const SweepPlan& plan, const std::vector<std::size_t>& points) {
   const std::vector<std::string> labels = labels_of(plan);
   for (std::size_t k = 0; k < plan.keys.size(); ++k) {
-    std::vector<std::string> values;
-    for (const std::size_t point : points) values.push_back(plan.points[point].values[k]);
-    ResultColumn column = ResultColumn::of_keys(plan.keys[k].key, labels[k], std::move(values));
+    ResultColumn column{plan.keys[k].key, "", "", labels[k], ResultKind::key};
     column.group = "settings";
-    column.title = "";
-    table.columns.push_back(std::move(column));
+    table.add(std::move(column), points,
+              [&](std::size_t point) { return plan.points[point].values[k]; });
   }
 }
 
@@ -146,11 +130,9 @@ ResultTable run_columns(const SweepResult& result) {
     table.columns.push_back(std::move(column));
   }
   table.columns.push_back(ResultColumn::of_texts("status", "status", "", std::move(statuses)));
-  add_figures(table, reports, asked_for(result));
+  add_figures(table, reports, asked_figures(result.best));
   table.columns.push_back(ResultColumn::of_texts("bound", "bound by", "", std::move(bounds)));
-  const auto is_told = [](const std::string& message) { return !message.empty(); };
-  const char* title = std::ranges::any_of(messages, is_told) ? "error" : "";
-  table.columns.push_back(ResultColumn::of_texts("reason", title, "", std::move(messages)));
+  table.columns.push_back(ResultColumn::of_texts("reason", "error", "", std::move(messages)));
   return table;
 }
 
@@ -159,39 +141,28 @@ ResultTable point_columns(const SweepResult& result, const std::vector<std::size
   ResultTable table;
   add_keys(table, result.plan, points);
   if (result.plan.seeds.size() > 1) {
-    ResultColumn seeds{"", "", "", "seeds"};
-    seeds.kind = ResultKind::count;
-    for (const std::size_t point : points) {
-      double count = 0;
+    table.add({"", "", "", "seeds", ResultKind::count}, points, [&](std::size_t point) {
+      int count = 0;
       result.each_run(point, [&](const Report&) { ++count; });
-      seeds.cells.push_back({.number = count});
-    }
-    table.columns.push_back(std::move(seeds));
+      return count;
+    });
   }
   std::vector<const Report*> reports;
   for (const SweptRun& run : result.runs) reports.push_back(run.report());
   ResultTable of_runs;
-  add_figures(of_runs, reports, asked_for(result));
+  add_figures(of_runs, reports, asked_figures(result.best));
   for (const ResultColumn& column : of_runs.columns)
     table.columns.push_back(means(result, points, column));
-  std::vector<std::string> bounds, stars, goals;
-  for (const std::size_t point : points) {
+  table.add({"", "bound by", "", "bound by"}, points, [&](std::size_t point) {
     const auto point_of = [&](const SweptRun& run) { return result.plan.point_of(run.run); };
     const auto runs = std::ranges::equal_range(result.runs, point, {}, point_of);
     const auto ran = [](const SweptRun& run) { return run.report() != nullptr; };
-    bounds.push_back(std::ranges::find_if(runs, ran)->bound);
-    std::string text;
-    int count = 0;
-    for (const BestPoint& best : result.best) {
-      if (best.point != point) continue;
-      text += (count++ > 0 ? ", " : "") + best.goal();
-    }
-    stars.push_back(count > 0 ? ink.good(repeated("★", count)) : "");
-    goals.push_back(text);
-  }
-  table.columns.push_back(ResultColumn::of_texts("", "bound by", "bound by", std::move(bounds)));
-  table.columns.push_back(ResultColumn::of_texts("", "", " ", std::move(stars)));
-  table.columns.push_back(ResultColumn::of_texts("", "best by", "", std::move(goals)));
+    return std::ranges::find_if(runs, ran)->bound;
+  });
+  table.add({"", "", "", " "}, points,
+            [&](std::size_t point) { return stars_of(result.best, point, false, ink); });
+  table.add({"", "best by"}, points,
+            [&](std::size_t point) { return goals_of(result.best, point, ", ", false); });
   return table;
 }
 

@@ -28,11 +28,7 @@ std::string list_text(const SweepPlan& plan, const std::vector<std::size_t>& run
 /// Points of which something ran.
 std::vector<std::size_t> points_that_ran(const SweepResult& result);
 
-struct FailedRuns {
-  std::string message;
-  std::vector<std::size_t> runs;
-};
 /// Reasons why runs of a status have no figures, each with all runs that it holds for.
-std::vector<FailedRuns> failed_runs(const SweepResult& result, RunStatus status);
+std::vector<ReasonGroup<std::size_t>> failed_runs(const SweepResult& result, RunStatus status);
 
 }  // namespace foretoken

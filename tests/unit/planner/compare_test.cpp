@@ -74,7 +74,7 @@ TEST_F(CompareTest, NamesTheBestByEachGoal) {
   BackwardsRunner runner(outcome_of);
   const Comparison comparison = compare(runner);
   std::vector<std::pair<std::string, std::size_t>> best;
-  for (const BestLayout& goal : comparison.best) best.emplace_back(goal.goal(), goal.row);
+  for (const BestRun& goal : comparison.best) best.emplace_back(goal.goal(), goal.place);
   EXPECT_THAT(comparison.best[1].ties, ElementsAre(1U, 2U, 3U, 4U)) << "all TPOTs are equal";
   EXPECT_THAT(best, ElementsAre(std::pair("lowest TTFT p99", 4U),               // 80 / 4 + 1
                                 std::pair("lowest TPOT p99", 0U),               // all equal
@@ -106,7 +106,7 @@ TEST_F(CompareTest, RowsWhoseIntervalsOverlapShareTheStar) {
     comparison.rows.push_back(row_of(value, ttft, false, false));
   comparison.best = best_layouts(comparison.rows, goals());
   ASSERT_EQ(comparison.best.front().goal(), "lowest TTFT p99");
-  EXPECT_EQ(comparison.best.front().row, 1U);
+  EXPECT_EQ(comparison.best.front().place, 1U);
   EXPECT_THAT(comparison.best.front().ties, ElementsAre(0U));
   // Every output says so.
   EXPECT_THAT(comparison_table(comparison, false, 100),
@@ -127,8 +127,8 @@ TEST_F(CompareTest, SaysWhetherEachRowMeetsTheSloAndStarsThoseThatDo) {
   comparison.choices = {{"deployment.tensor_parallel", "TP", {"1", "2"}}};
   comparison.rows = {row_of("1", 50, true, false), row_of("2", 100, true, true)};
   comparison.best = best_layouts(comparison.rows, goals());
-  for (const BestLayout& best : comparison.best) {
-    EXPECT_EQ(best.row, 1U) << best.goal() << ": TP 1 is quicker and misses";
+  for (const BestRun& best : comparison.best) {
+    EXPECT_EQ(best.place, 1U) << best.goal() << ": TP 1 is quicker and misses";
     EXPECT_TRUE(best.ties.empty()) << best.goal();
   }
   const std::string table = comparison_table(comparison, false, 120);
@@ -215,8 +215,8 @@ TEST_F(CompareTest, ARunThatLostOrRefusedRequestsIsNeverBest) {
     const ComparedLayout lossy = five_of_six(other);
     ComparedLayout whole = five_of_six(&Report::Requests::completed);
     whole.outcome.report.ttft_ms.p99 = 100;
-    for (const BestLayout& best : best_layouts({lossy, whole}, goals()))
-      EXPECT_EQ(best.row, 1U) << best.goal();
+    for (const BestRun& best : best_layouts({lossy, whole}, goals()))
+      EXPECT_EQ(best.place, 1U) << best.goal();
     EXPECT_TRUE(best_layouts({lossy}, goals()).empty());
     EXPECT_THAT(table_of(lossy), HasSubstr(std::string("\n  ! preset 1: 1 of 6 requests ") + said +
                                            ", so it is not ranked\n"));

@@ -88,11 +88,11 @@ TEST_F(SweepTest, MeansAndIntervalsAreOverTheSeeds) {
   EXPECT_FALSE(result.interval(3, figure_named("ttft_p50_ms")));
   ASSERT_FALSE(result.best.empty());
   EXPECT_EQ(result.best[0].goal(), "lowest TTFT p99");
-  EXPECT_EQ(result.best[0].point, 0U);
-  EXPECT_THAT(result.best[0].as_good, ElementsAre(1, 2));  // 6 ± 5, 8 ± 5 and 10 ± 5
+  EXPECT_EQ(result.best[0].place, 0U);
+  EXPECT_THAT(result.best[0].ties, ElementsAre(1, 2));  // 6 ± 5, 8 ± 5 and 10 ± 5
   EXPECT_EQ(result.best[2].goal(), "highest throughput");
-  EXPECT_EQ(result.best[2].point, 2U);
-  EXPECT_TRUE(result.best[2].as_good.empty());  // all seeds give the same
+  EXPECT_EQ(result.best[2].place, 2U);
+  EXPECT_TRUE(result.best[2].ties.empty());  // all seeds give the same
   const std::string table = sweep_table(result, false, 160, 60);
   EXPECT_THAT(table, HasSubstr("8.00 ±4.97"));
   EXPECT_THAT(table, HasSubstr("★ lowest TTFT p99             x 1  tied with 2 others"));
