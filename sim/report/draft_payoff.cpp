@@ -38,9 +38,7 @@ ResultTable payoff_columns(const DraftPayoff& payoff) {
   using enum ResultKind;
   using Step = const DraftPayoff::Step&;
   ResultTable table;
-  const auto add = [&](ResultColumn column, const auto& content_of) {
-    table.add(std::move(column), payoff.steps, content_of);
-  };
+  const ColumnsOf add(table, payoff.steps);
   add({"sequences", "sequences", "", "sequences", count}, &DraftPayoff::Step::sequences);
   add({"plain_ms", "a token without", "ms", "ms a token without", number, 3},
       &DraftPayoff::Step::plain_ms);

@@ -12,12 +12,6 @@
 namespace foretoken {
 namespace {
 
-std::string asked_text(const LatencyQuestion& question) {
-  if (question.request)
-    return fmt::format("{} of request {}", metric_text(question.metric), *question.request);
-  return fmt::format("p{:g} of {}", question.percentile, metric_text(question.metric));
-}
-
 class ExplanationPage {
  public:
   ExplanationPage(const LatencyExplanation& explanation, const std::string& version)
@@ -188,16 +182,7 @@ class ExplanationPage {
                   fmt::format("The same run with one change at a time, and the resulting {}.",
                               asked_text(explanation_.question)));
     std::vector<PageGain> gains;
-    std::vector<std::string> whats, sets, messages;
-    std::vector<double> values, changes;
-    bool has_messages = false;
     for (const RelaxedRun& run : explanation_.relaxed) {
-      whats.push_back(run.what);
-      sets.push_back(set_text(run));
-      messages.push_back(run.message);
-      has_messages = has_messages || !run.message.empty();
-      values.push_back(run.value_ms.value_or(no_value));
-      changes.push_back(run.value_ms ? -explanation_.gain(*run.value_ms) * 100 : no_value);
       if (!run.value_ms) continue;
       gains.push_back({run.what,
                        fmt::format("{} ms · {}", brief(*run.value_ms),
@@ -205,13 +190,7 @@ class ExplanationPage {
                        explanation_.gain(*run.value_ms)});
     }
     page_.gains("Time saved or added", gains);
-    std::vector<PageColumn> columns = {
-        PageColumn::of_texts("simulated with", std::move(whats)),
-        PageColumn::of_numbers(asked_text(explanation_.question), "ms", 2, std::move(values)),
-        PageColumn::of_numbers("change", "%", 1, std::move(changes)),
-        PageColumn::of_texts("command to reproduce", std::move(sets))};
-    if (has_messages) columns.push_back(PageColumn::of_texts("why not", std::move(messages)));
-    page_.table("change", columns);
+    page_.table("change", relaxed_columns(explanation_, Ink(false)).page());
   }
 
   void add_method() {

@@ -23,9 +23,7 @@ ResultTable gap_group_columns(const GapReport& report, const Ink& ink) {
   using Group = const GapGroup&;
   const std::vector<GapGroup> rows = gap_groups(report);
   ResultTable table;
-  const auto add = [&](ResultColumn column, const auto& content_of) {
-    table.add(std::move(column), rows, content_of);
-  };
+  const ColumnsOf add(table, rows);
   add({"gpu", "", "", "GPU"}, [&](Group group) {
     return ResultCell{.text = group.gpu,
                       .shown = group.family.empty() ? ink.strong(group.gpu) : " "};
@@ -47,9 +45,7 @@ ResultTable gap_point_columns(const GapReport& report, const std::vector<GapPoin
   using enum ResultKind;
   using Point = const GapPoint&;
   ResultTable table;
-  const auto add = [&](ResultColumn column, const auto& content_of) {
-    table.add(std::move(column), points, content_of);
-  };
+  const ColumnsOf add(table, points);
   const auto of_tasks = [&](ResultColumn column, double GapPoint::*figure) {
     add(std::move(column), [figure](Point point) {
       return point.pipe.empty() ? std::nullopt : std::optional(point.*figure);

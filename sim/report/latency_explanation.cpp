@@ -131,26 +131,8 @@ class ExplanationText {
 
   [[nodiscard]] std::string relaxations() const {
     if (explanation_.relaxed.empty()) return "";
-    const std::string header = explanation_.question.text();
-    TextTable table({{"simulated with", Align::left},
-                     {header, Align::right},
-                     {"change", Align::right},
-                     {"--set", Align::left}});
-    for (const RelaxedRun& run : explanation_.relaxed) {
-      const std::string sets = fmt::format("{}", fmt::join(texts_of(run.changes), " "));
-      if (!run.value_ms) {
-        table.add_row({run.what, "-", "", run.message});
-        continue;
-      }
-      table.add_row({run.what, brief(*run.value_ms) + " ms", change(*run.value_ms), sets});
-    }
-    return ink_.strong("What would help") + "\n" + table.text(layout_) + "\n" + advice();
-  }
-
-  [[nodiscard]] std::string change(double value_ms) const {
-    const std::string text = change_text(explanation_, value_ms);
-    if (text == "none") return text;
-    return explanation_.gain(value_ms) > 0 ? ink_.good(text) : ink_.bad(text);
+    return ink_.strong("What would help") + "\n" +
+           relaxed_columns(explanation_, ink_).terminal("").text(layout_) + "\n" + advice();
   }
 
   [[nodiscard]] std::string advice() const {
@@ -193,17 +175,10 @@ Value phase_value(const LatencyPhase& phase) {
 }
 
 Value relaxed_value(const LatencyExplanation& explanation) {
-  ValueArray runs;
-  for (const RelaxedRun& run : explanation.relaxed) {
-    const std::vector<std::string> sets = texts_of(run.changes);
-    ValueObject entry = {{"what", run.what}, {"set", ValueArray(sets.begin(), sets.end())}};
-    if (run.value_ms) {
-      entry.emplace_back("value_ms", rounded(*run.value_ms));
-      entry.emplace_back("gain", rounded(explanation.gain(*run.value_ms)));
-    } else {
-      entry.emplace_back("message", run.message);
-    }
-    runs.emplace_back(std::move(entry));
+  ValueArray runs = relaxed_columns(explanation, Ink(false)).json();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::vector<std::string> sets = texts_of(explanation.relaxed[i].changes);
+    runs[i].set("set", ValueArray(sets.begin(), sets.end()));
   }
   return runs;
 }

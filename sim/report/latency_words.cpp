@@ -80,6 +80,44 @@ std::string set_text(const RelaxedRun& run) {
   return fmt::format("{}", fmt::join(set_words(texts_of(run.changes)), " "));
 }
 
+std::string asked_text(const LatencyQuestion& question) {
+  if (question.request)
+    return fmt::format("{} of request {}", metric_text(question.metric), *question.request);
+  return fmt::format("p{:g} of {}", question.percentile, metric_text(question.metric));
+}
+
+ResultTable relaxed_columns(const LatencyExplanation& explanation, const Ink& ink) {
+  using enum ResultKind;
+  using Run = const RelaxedRun&;
+  const LatencyQuestion& question = explanation.question;
+  ResultTable table;
+  const ColumnsOf add(table, explanation.relaxed);
+  const auto gain = [&](Run run) {
+    return run.value_ms ? std::optional(explanation.gain(*run.value_ms)) : std::nullopt;
+  };
+  add({"what", "simulated with", "", "simulated with"}, &RelaxedRun::what);
+  add({"value_ms", asked_text(question), "ms", question.text(), number, 2}, [](Run run) {
+    return ResultCell{.number = run.value_ms,
+                      .shown = run.value_ms ? brief(*run.value_ms) + " ms" : "-"};
+  });
+  add({"", "change", "%", "change", share, 1}, [&](Run run) -> ResultCell {
+    if (!run.value_ms) return {};
+    const std::string text = change_text(explanation, *run.value_ms);
+    const bool is_good = *gain(run) > 0;
+    return {.number = -*gain(run),
+            .shown = text == "none" ? text
+                     : is_good      ? ink.good(text)
+                                    : ink.bad(text)};
+  });
+  add({"gain", "", "", "", number}, gain);
+  add({"", "", "", "--set"}, [](Run run) {
+    return run.value_ms ? fmt::format("{}", fmt::join(texts_of(run.changes), " ")) : run.message;
+  });
+  add({"", "command to reproduce"}, set_text);
+  add({"message", "why not"}, [](Run run) { return run.value_ms ? "" : run.message; });
+  return table;
+}
+
 std::string sentence_case(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] += 'A' - 'a';
   return text;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/report/latency_explanation.hpp"
+#include "sim/report/result_table.hpp"
 
 namespace foretoken {
 
@@ -36,6 +37,10 @@ std::string change_text(const LatencyExplanation& explanation, double value_ms);
 const RelaxedRun* most_helpful(const LatencyExplanation& explanation);
 /// "--set a.b=2 --set 'c.d=4 us'", as a shell takes it.
 std::string set_text(const RelaxedRun& run);
+/// "p99 of TTFT", or whose it is.
+std::string asked_text(const LatencyQuestion& question);
+/// What was relaxed; for terminal, JSON and page.
+ResultTable relaxed_columns(const LatencyExplanation& explanation, const Ink& ink);
 std::string sentence_case(std::string text);
 
 }  // namespace foretoken

@@ -28,9 +28,7 @@ ResultTable group_columns(const std::map<PointGroup, ComparedPoints>& groups, bo
   std::vector<Row> rows;
   for (const auto& [group, points] : groups) rows.push_back({group, statistics_of(points)});
   ResultTable table;
-  const auto add = [&](ResultColumn column, const auto& content_of) {
-    table.add(std::move(column), rows, content_of);
-  };
+  const ColumnsOf add(table, rows);
   add({"model", "", "", "model"}, [](const Row& row) { return row.group.model; });
   add({"engine", "", "", "engine"}, [](const Row& row) { return row.group.engine; });
   add({"part", "", "", "part"}, [](const Row& row) { return row.group.part; });
@@ -57,9 +55,7 @@ ResultTable group_columns(const std::map<PointGroup, ComparedPoints>& groups, bo
 ResultTable host_columns(const std::vector<HostResidual>& residuals) {
   using enum ResultKind;
   ResultTable table;
-  const auto add = [&](ResultColumn column, const auto& content_of) {
-    table.add(std::move(column), residuals, content_of);
-  };
+  const ColumnsOf add(table, residuals);
   add({"model", "", "", "model"}, &HostResidual::model);
   add({"engine", "", "", "engine"}, &HostResidual::engine);
   add({"part", "", "", "part"},
@@ -197,9 +193,7 @@ ResultTable point_columns(const ComparedPoints& points) {
   using enum ResultKind;
   using Point = const ComparedPoint*;
   ResultTable table;
-  const auto add = [&](ResultColumn column, const auto& content_of) {
-    table.add(std::move(column), points, content_of);
-  };
+  const ColumnsOf add(table, points);
   add({"id"}, [](Point p) { return p->id; });
   add({"model", "model", "", "model"}, [](Point p) { return p->model; });
   add({"engine", "engine", "", "engine"}, [](Point p) { return p->engine; });

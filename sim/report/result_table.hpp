@@ -118,6 +118,20 @@ struct ResultTable {
   [[nodiscard]] std::string price_ranges() const;
 };
 
+/// Adds columns of the same rows: `const ColumnsOf add(table, rows);`, then
+/// `add({"gpus", "GPUs"}, &Row::gpus);`.
+template <class Rows>
+struct ColumnsOf {
+  ResultTable& table;
+  const Rows& rows;
+
+  ColumnsOf(ResultTable& to, const Rows& of) : table(to), rows(of) {}
+  template <class ContentOf>
+  void operator()(ResultColumn column, const ContentOf& content_of) const {
+    table.add(std::move(column), rows, content_of);
+  }
+};
+
 /// A column for each figure that stands beside those of other runs, and for those that were `asked`
 /// for. nullptr: a row without figures. Those of an SLO are left out where no run has one.
 void add_figures(ResultTable& table, const std::vector<const Report*>& reports,

@@ -73,9 +73,7 @@ ResultTable validation_columns(const ValidationReport& report, const Ink& ink) {
   using Row = const ValidatedRow&;
   const std::vector<ValidatedRow> rows = validated_rows(report);
   ResultTable table;
-  const auto add = [&](ResultColumn column, const auto& content_of) {
-    table.add(std::move(column), rows, content_of);
-  };
+  const ColumnsOf add(table, rows);
   add({"", "figure"}, &ValidatedRow::name);
   add({"", "unit"}, &ValidatedRow::unit);
   add({"", "", "", " "}, &ValidatedRow::label);

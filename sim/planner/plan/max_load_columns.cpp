@@ -81,9 +81,7 @@ ResultTable load_columns(const MaxLoad& answer, const std::vector<LoadRow>& of, 
   std::vector<ShownLoad> rows;
   for (const LoadRow& row : of) rows.push_back({answer, row.row, row.change, in_files});
   ResultTable table;
-  const auto add = [&](ResultColumn column, const auto& content_of) {
-    table.add(std::move(column), rows, content_of);
-  };
+  const ColumnsOf add(table, rows);
   const auto change = [](LoadShown r) { return r.change ? r.answer.changes[*r.change].text : ""; };
   if (changed) add({"", "with", "", "with"}, change);
   if (!changed)

@@ -1,13 +1,12 @@
 // The plan of several models for the terminal, as CSV and as JSON.
 #include <fmt/format.h>
 
-#include "sim/base/csv_cell.hpp"
 #include "sim/planner/plan/model_plans.hpp"
 #include "sim/planner/plan/plan_text.hpp"
 #include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
+#include "sim/report/result_table.hpp"
 #include "sim/report/rounding.hpp"
-#include "sim/report/text_table.hpp"
 
 namespace foretoken {
 namespace {
@@ -41,6 +40,25 @@ std::string answer_text(const ModelPlans& plans, const std::string& scenario, co
          ink.quiet(command_lines(command_words(plans.overrides, plans.run, scenario), width, 4));
 }
 
+ResultTable model_columns(const ModelPlans& plans) {
+  using enum ResultKind;
+  using Part = const ModelPlan&;
+  ResultTable table;
+  const auto add = [&](ResultColumn column, const auto& content_of) {
+    table.add(std::move(column), plans.models, [&](Part part) {
+      return plans.is_found() ? ResultCell::of(std::invoke(content_of, part)) : ResultCell();
+    });
+  };
+  table.add({"model"}, plans.models, &ModelPlan::model);
+  table.add({"share", "", "", "", number}, plans.models, &ModelPlan::share);
+  add({"choice"}, [](Part part) { return choice_of(part.plan, part.candidate); });
+  add({"units", "", "", "", count}, &ModelPlan::units);
+  add({"gpus", "", "", "", count}, &ModelPlan::gpus);
+  add({"dollars_per_hour", "", "", "", number}, &ModelPlan::dollars_per_hour);
+  add({"attainment", "", "", "", number}, &ModelPlan::attainment);
+  return table;
+}
+
 }  // namespace
 
 std::string model_plans_table(const ModelPlans& plans, const std::string& scenario,
@@ -55,36 +73,14 @@ std::string model_plans_table(const ModelPlans& plans, const std::string& scenar
   return text;
 }
 
-std::string model_plans_csv(const ModelPlans& plans) {
-  std::string text = "model,share,choice,units,gpus,dollars_per_hour,attainment\n";
-  for (const ModelPlan& part : plans.models) {
-    text += fmt::format("{},{}", csv_cell(part.model), rounded(part.share));
-    if (!plans.is_found()) {
-      text += ",,,,,\n";
-      continue;
-    }
-    text +=
-        fmt::format(",{},{},{},{},{}\n", csv_cell(choice_of(part.plan, part.candidate)), part.units,
-                    part.gpus(), rounded(part.dollars_per_hour()), rounded(part.attainment));
-  }
-  return text;
-}
+std::string model_plans_csv(const ModelPlans& plans) { return model_columns(plans).csv(); }
 
 Value model_plans_value(const ModelPlans& plans) {
-  ValueArray models;
-  for (const ModelPlan& part : plans.models) {
-    Value model;
-    model.set("model", part.model);
-    model.set("share", rounded(part.share));
-    if (plans.is_found()) {
-      model.set("candidate", static_cast<std::int64_t>(part.candidate));
-      model.set("units", part.units);
-      model.set("gpus", part.gpus());
-      model.set("dollars_per_hour", rounded(part.dollars_per_hour()));
-      model.set("attainment", rounded(part.attainment));
-    }
-    model.set("plan", plan_value(part.plan));
-    models.emplace_back(std::move(model));
+  ValueArray models = model_columns(plans).json();
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const ModelPlan& part = plans.models[i];
+    if (plans.is_found()) models[i].set("candidate", static_cast<std::int64_t>(part.candidate));
+    models[i].set("plan", plan_value(part.plan));
   }
   Value value;
   value.set("complete", plans.is_complete);

@@ -92,9 +92,7 @@ ResultTable plan_columns(const Plan& plan, const std::vector<std::size_t>& candi
   std::vector<ShownChoice> rows;
   for (const std::size_t i : candidates) rows.push_back({plan, i});
   ResultTable table{.bounds = ResultBounds::beside};
-  const auto add = [&](ResultColumn column, const auto& content_of) {
-    table.add(std::move(column), rows, content_of);
-  };
+  const ColumnsOf add(table, rows);
   const auto of_holding = [&](ResultColumn column, const auto& content_of) {
     add(std::move(column), [&](Shown r) {
       return r.holds() ? ResultCell::of(std::invoke(content_of, r)) : ResultCell();
