@@ -69,11 +69,13 @@ std::optional<FigureInterval> round_ends_of(const ResultCell& cell) {
 }
 
 PageColumn page_column(const ResultColumn& column, std::size_t rows) {
-  if (column.is_text()) {
+  const bool is_key = column.kind == ResultKind::key;
+  const auto has_number = [](const ResultCell& cell) { return cell.number.has_value(); };
+  if (column.is_text() && !(is_key && std::ranges::all_of(column.cells, has_number))) {
     std::vector<std::string> texts;
     for (std::size_t row = 0; row < rows; ++row) texts.push_back(shown_text(column.cells[row]));
-    return column.kind == ResultKind::key ? PageColumn::of_values(column.title, std::move(texts))
-                                          : PageColumn::of_texts(column.title, std::move(texts));
+    return is_key ? PageColumn::of_values(column.title, std::move(texts))
+                  : PageColumn::of_texts(column.title, std::move(texts));
   }
   std::vector<double> numbers;
   for (std::size_t row = 0; row < rows; ++row) {
@@ -83,6 +85,7 @@ PageColumn page_column(const ResultColumn& column, std::size_t rows) {
   const int decimals =
       column.decimals.value_or(column.kind == ResultKind::count ? 0 : decimals_of(numbers));
   PageColumn page = PageColumn::of_numbers(column.title, column.unit, decimals, std::move(numbers));
+  page.is_key = is_key;
   add_ends(column, rows, round_ends_of, page.low, page.high);
   const auto prices_of = [](const ResultCell& cell) { return cell.prices; };
   add_ends(column, rows, prices_of, page.price_low, page.price_high);

@@ -44,8 +44,8 @@ struct ResultCell {
   }
 };
 
-/// key: what was varied, as text, with a number's place in the order. flag: a number that is 0
-/// or 1.
+/// key: what was varied, as text, with a number's place in the order; on the page the cells'
+/// numbers, if all have one. flag: a number that is 0 or 1.
 enum class ResultKind { key, text, flag, count, number, share, price };
 
 struct ResultColumn {

@@ -4,11 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <iterator>
 
-#include "sim/base/unit_text.hpp"
 #include "sim/planner/sweep/sweep.hpp"
 #include "sim/planner/sweep/sweep_text.hpp"
 #include "sim/report/number_text.hpp"
@@ -20,59 +17,6 @@ namespace {
 // Points come twice, in the grid and in their table, with intervals of the seeds and of prices
 // about 0.9 KB each; runs take about 80 bytes, with intervals 200. So many stay below 5 MB.
 constexpr std::size_t points_max = 3'000, runs_max = 20'000, bounded_runs_max = 10'000;
-
-/// The values of a key as numbers of one unit; empty if they are none.
-template <class Quantity>
-std::vector<double> quantities(const std::vector<std::string>& values) {
-  std::vector<double> numbers;
-  for (const std::string& value : values) {
-    Quantity quantity;
-    if (parse_quantity(value, quantity)) return {};
-    numbers.push_back(quantity.value());
-  }
-  return numbers;
-}
-
-/// "4 /s" as 4 and "/s". nullopt: does not begin with a number.
-std::optional<std::pair<double, std::string>> split_number(const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [read, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc()) return std::nullopt;
-  std::string unit(read, end);
-  unit.erase(0, unit.find_first_not_of(' '));
-  return std::pair(number, unit);
-}
-
-/// Numbers and their unit: as written if all have the same, else in the base unit.
-void read_numbers(PageGrid::Key& key) {
-  std::vector<std::string> plain = key.values;
-  for (std::string& value : plain) std::erase(value, '"');
-  bool is_alike = true;
-  std::optional<std::string> unit;
-  for (const std::string& value : plain) {
-    const auto split = split_number(value);
-    is_alike = is_alike && split && split->second == unit.value_or(split->second);
-    if (!is_alike) break;
-    unit = split->second;
-    key.numbers.push_back(split->first);
-  }
-  if (is_alike) {
-    key.unit = unit.value_or("");
-    return;
-  }
-  const auto take = [&](std::vector<double> numbers, const char* base) {
-    key.numbers = std::move(numbers);
-    key.unit = base;
-    return !key.numbers.empty();
-  };
-  if (take(quantities<Seconds>(plain), "s") || take(quantities<Bytes>(plain), "B") ||
-      take(quantities<PerSecond>(plain), "/s") || take(quantities<BytesPerSecond>(plain), "B/s") ||
-      take(quantities<FlopsPerSecond>(plain), "FLOP/s")) {
-    return;
-  }
-  key.unit.clear();
-}
 
 /// The keys, and where each of `points` stands along them.
 PageGrid keys_of(const SweepPlan& plan, const std::vector<std::size_t>& points) {
@@ -124,7 +68,8 @@ PageGrid grid_of(const SweepResult& result, const ResultTable& table,
   PageGrid grid = keys_of(result.plan, points);
   for (const bool counts : {false, true}) {  // what the reader most likely came for stands first
     for (const ResultColumn& column : table.columns) {
-      const bool is_figure = !column.name.empty() && !column.title.empty();
+      const bool is_figure =
+          column.kind != ResultKind::key && !column.name.empty() && !column.title.empty();
       if (is_figure && counts == (column.kind == ResultKind::count))
         grid.figures.push_back(grid_figure(column));
     }
@@ -139,39 +84,6 @@ std::string cut_note(std::size_t shown, std::size_t all, const char* what) {
                      grouped(static_cast<std::int64_t>(all)), what);
 }
 
-/// Of points, one a row: the values of all keys.
-void add_key_columns(std::vector<PageColumn>& columns, const SweepPlan& plan,
-                     const std::vector<std::size_t>& points) {
-  const PageGrid grid = keys_of(plan, points);
-  for (std::size_t k = 0; k < grid.keys.size(); ++k) {
-    const PageGrid::Key& key = grid.keys[k];
-    PageColumn column;
-    column.name = key.name;
-    column.unit = key.unit;
-    column.is_key = true;
-    column.is_text = key.numbers.empty();
-    if (!column.is_text) column.decimals = decimals_of(key.numbers);
-    for (const std::size_t place : grid.places[k]) {
-      if (column.is_text) {
-        column.texts.push_back(key.values[place]);
-      } else {
-        column.numbers.push_back(key.numbers[place]);
-      }
-    }
-    columns.push_back(std::move(column));
-  }
-}
-
-/// The page's columns of a table, its keys first.
-std::vector<PageColumn> with_keys(const SweepPlan& plan, const std::vector<std::size_t>& points,
-                                  const ResultTable& table) {
-  std::vector<PageColumn> columns;
-  add_key_columns(columns, plan, points);
-  std::ranges::move(table.page(points.size()), std::back_inserter(columns));
-  put_costs_first(columns);
-  return columns;
-}
-
 void add_runs(ReportPage& page, const SweepResult& result) {
   const ResultTable table = run_columns(result);
   const bool is_bounded = table.has_prices();
@@ -182,10 +94,7 @@ void add_runs(ReportPage& page, const SweepResult& result) {
                   "to sort.{}",
                   is_bounded ? " In square brackets 90 % intervals (kernel-price error)." : "",
                   cut_note(count, result.runs.size(), "runs")));
-  std::vector<std::size_t> points;
-  for (std::size_t i = 0; i < count; ++i)
-    points.push_back(result.plan.point_of(result.runs[i].run));
-  page.table("run", with_keys(result.plan, points, table));
+  page.table("run", table.page(count));
 }
 
 void add_tiles(ReportPage& page, const SweepResult& result) {
@@ -289,7 +198,7 @@ std::string sweep_page(const SweepResult& result, const std::string& title,
                                  ? "Means over the seeds, in round brackets their 95 % intervals, "
                                    "in square ones 90 % intervals (kernel-price error)."
                                  : "Means over the seeds, in brackets their 95 % intervals.");
-      page.table("point", with_keys(result.plan, points, table));
+      page.table("point", table.page(points.size()));
     }
   }
   add_failures(page, result);

@@ -3,8 +3,66 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+
+#include "sim/base/unit_text.hpp"
 
 namespace foretoken {
+namespace {
+
+/// The values of a key as numbers of one unit; empty if they are none.
+template <class Quantity>
+std::vector<double> quantities(const std::vector<std::string>& values) {
+  std::vector<double> numbers;
+  for (const std::string& value : values) {
+    Quantity quantity;
+    if (parse_quantity(value, quantity)) return {};
+    numbers.push_back(quantity.value());
+  }
+  return numbers;
+}
+
+/// "4 /s" as 4 and "/s". nullopt: does not begin with a number.
+std::optional<std::pair<double, std::string>> split_number(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc()) return std::nullopt;
+  std::string unit(read, end);
+  unit.erase(0, unit.find_first_not_of(' '));
+  return std::pair(number, unit);
+}
+
+}  // namespace
+
+void read_numbers(PageGrid::Key& key) {
+  std::vector<std::string> plain = key.values;
+  for (std::string& value : plain) std::erase(value, '"');
+  bool is_alike = true;
+  std::optional<std::string> unit;
+  for (const std::string& value : plain) {
+    const auto split = split_number(value);
+    is_alike = is_alike && split && split->second == unit.value_or(split->second);
+    if (!is_alike) break;
+    unit = split->second;
+    key.numbers.push_back(split->first);
+  }
+  if (is_alike) {
+    key.unit = unit.value_or("");
+    return;
+  }
+  const auto take = [&](std::vector<double> numbers, const char* base) {
+    key.numbers = std::move(numbers);
+    key.unit = base;
+    return !key.numbers.empty();
+  };
+  if (take(quantities<Seconds>(plain), "s") || take(quantities<Bytes>(plain), "B") ||
+      take(quantities<PerSecond>(plain), "/s") || take(quantities<BytesPerSecond>(plain), "B/s") ||
+      take(quantities<FlopsPerSecond>(plain), "FLOP/s")) {
+    return;
+  }
+  key.unit.clear();
+}
 
 std::vector<std::string> labels_of(const SweepPlan& plan) {
   const auto short_name = [](std::string key) {
@@ -73,14 +131,20 @@ std::vector<ReasonGroup<std::size_t>> failed_runs(const SweepResult& result, Run
 
 namespace {
 
-/// What was varied, as files call it; the page has columns of its own for it.
+/// What was varied; on the page as numbers, where all its values are some.
 void add_keys(ResultTable& table, const SweepPlan& plan, const std::vector<std::size_t>& points) {
   const std::vector<std::string> labels = labels_of(plan);
   for (std::size_t k = 0; k < plan.keys.size(); ++k) {
-    ResultColumn column{plan.keys[k].key, "", "", labels[k], ResultKind::key};
+    PageGrid::Key key{labels[k], "", plan.keys[k].values, {}};
+    read_numbers(key);
+    ResultColumn column{plan.keys[k].key, labels[k], key.unit, labels[k], ResultKind::key};
     column.group = "settings";
-    table.add(std::move(column), points,
-              [&](std::size_t point) { return plan.points[point].values[k]; });
+    table.add(std::move(column), points, [&](std::size_t point) {
+      ResultCell cell{.text = plan.points[point].values[k]};
+      const auto place = std::ranges::find(key.values, cell.text) - key.values.begin();
+      if (!key.numbers.empty()) cell.number = key.numbers[static_cast<std::size_t>(place)];
+      return cell;
+    });
   }
 }
 

@@ -17,6 +17,10 @@ ResultTable point_columns(const SweepResult& result, const std::vector<std::size
 
 /// The keys without their tables, where that leaves them different; "cluster" of cluster.name.
 std::vector<std::string> labels_of(const SweepPlan& plan);
+/// Numbers and their unit of the key's values: as written if all have the same unit, else in the
+/// base unit; none if they are no numbers.
+void read_numbers(PageGrid::Key& key);
+
 /// "rate 4 /s, tensor_parallel 2"
 std::string point_text(const SweepPlan& plan, std::size_t point);
 /// The same with the seed.
