@@ -94,20 +94,6 @@ PageColumn page_column(const ResultColumn& column, std::size_t rows) {
 
 }  // namespace
 
-ResultColumn ResultColumn::of_texts(std::string name, std::string title, std::string header,
-                                    std::vector<std::string> texts) {
-  ResultColumn column{std::move(name), std::move(title), "", std::move(header)};
-  for (std::string& text : texts) column.cells.push_back({.text = std::move(text)});
-  return column;
-}
-
-ResultColumn ResultColumn::of_keys(std::string name, std::string label,
-                                   std::vector<std::string> texts) {
-  ResultColumn column = of_texts(std::move(name), label, label, std::move(texts));
-  column.kind = ResultKind::key;
-  return column;
-}
-
 ResultColumn ResultColumn::of_figure(const Figure& figure) {
   ResultColumn column{figure.name, figure.title, figure.unit, figure.header};
   column.kind = figure.kind == FigureKind::count   ? ResultKind::count
@@ -116,18 +102,6 @@ ResultColumn ResultColumn::of_figure(const Figure& figure) {
                                                    : ResultKind::number;
   column.is_bounded = figure.kind != FigureKind::count;
   column.tells_prices = figure.kind == FigureKind::time;
-  return column;
-}
-
-ResultColumn ResultColumn::of_figure(const Figure& figure,
-                                     const std::vector<const Report*>& reports) {
-  ResultColumn column = of_figure(figure);
-  for (const Report* report : reports) {
-    ResultCell& cell = column.cells.emplace_back();
-    if (report == nullptr) continue;
-    cell.number = figure.in(*report);
-    cell.prices = interval_of(*report, figure);
-  }
   return column;
 }
 
@@ -219,10 +193,13 @@ void add_figures(ResultTable& table, const std::vector<const Report*>& reports,
     if (figure.use != FigureUse::runs && !is_asked) continue;
     const bool none_has_it = is_missing(figure, ran);
     if (none_has_it && figure.of == FigureOf::slo) continue;
-    ResultColumn column = ResultColumn::of_figure(figure, reports);
+    ResultColumn column = ResultColumn::of_figure(figure);
     if (is_asked && column.header.empty()) column.header = figure.title;
     if (none_has_it) column.header = column.title = "";
-    table.columns.push_back(std::move(column));
+    table.add(std::move(column), reports, [&](const Report* report) -> ResultCell {
+      if (report == nullptr) return {};
+      return {.number = figure.in(*report), .prices = interval_of(*report, figure)};
+    });
   }
 }
 

@@ -63,13 +63,8 @@ struct ResultColumn {
 
   [[nodiscard]] bool is_text() const { return kind == ResultKind::key || kind == ResultKind::text; }
 
-  static ResultColumn of_texts(std::string name, std::string title, std::string header,
-                               std::vector<std::string> texts);
-  static ResultColumn of_keys(std::string name, std::string label, std::vector<std::string> texts);
   /// Without cells yet.
   static ResultColumn of_figure(const Figure& figure);
-  /// The figure of each report, with the interval for prices; nullptr: an empty cell.
-  static ResultColumn of_figure(const Figure& figure, const std::vector<const Report*>& reports);
 };
 
 /// Where files have intervals. apart: behind all else, if there are any: "ttft_p99_ms_low" and

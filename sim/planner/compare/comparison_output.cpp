@@ -26,53 +26,6 @@ bool any_slo(const Comparison& comparison) {
   });
 }
 
-/// A column of texts of each row.
-template <class TextOf>
-std::vector<std::string> texts(const Comparison& comparison, const TextOf& text_of) {
-  std::vector<std::string> all;
-  for (const ComparedLayout& row : comparison.rows) all.push_back(text_of(row));
-  return all;
-}
-
-void add_verdicts(ResultTable& table, const Comparison& comparison, const Ink& ink) {
-  if (!any_slo(comparison)) return;
-  ResultColumn terminal =
-      ResultColumn::of_texts("", "", "SLO met", texts(comparison, [&](const ComparedLayout& row) {
-                               if (row.report() == nullptr) return std::string();
-                               const Report::Slo& slo = row.report()->slo;
-                               return fmt::format("{} % {}", attained(slo.attainment),
-                                                  slo.met ? ink.good("✓") : ink.bad("✗"));
-                             }));
-  terminal.is_right = true;
-  table.columns.push_back(std::move(terminal));
-}
-
-void add_met(ResultTable& table, const Comparison& comparison) {
-  if (!any_slo(comparison)) return;
-  ResultColumn met{"slo_met"};
-  met.kind = ResultKind::flag;
-  for (const Report* report : comparison.reports()) {
-    ResultCell& cell = met.cells.emplace_back();
-    if (report != nullptr) cell.number = report->slo.met ? 1 : 0;
-  }
-  table.columns.push_back(std::move(met));
-  table.columns.push_back(ResultColumn::of_texts(
-      "", "SLO", "", texts(comparison, [](const ComparedLayout& row) {
-        return row.report() == nullptr ? std::string() : row.report()->slo.met ? "met" : "missed";
-      })));
-}
-
-/// On the page, where there is room.
-void add_failed(ResultTable& table, const Comparison& comparison) {
-  ResultColumn failed{"", "failed", "requests"};
-  failed.kind = ResultKind::count;
-  for (const Report* report : comparison.reports()) {
-    ResultCell& cell = failed.cells.emplace_back();
-    if (report != nullptr) cell.number = static_cast<double>(report->requests.failed);
-  }
-  table.columns.push_back(std::move(failed));
-}
-
 /// Which rows the stars leave out, if any.
 std::string slo_note(const Comparison& comparison, const Ink& ink) {
   if (!any_slo(comparison)) return "";
@@ -116,39 +69,53 @@ std::string runs_text(const Comparison& comparison, bool colour, int width) {
 }  // namespace
 
 ResultTable comparison_columns(const Comparison& comparison, const Ink& ink) {
+  using enum ResultKind;
+  using Row = const ComparedLayout&;
   ResultTable table;
+  const ColumnsOf add(table, comparison.rows);
+  // Of a row that ran; else nothing.
+  const auto add_of_report = [&](ResultColumn column, const auto& content_of) {
+    add(std::move(column), [&](Row row) {
+      return row.report() != nullptr ? ResultCell::of(content_of(*row.report())) : ResultCell();
+    });
+  };
   for (std::size_t i = 0; i < comparison.choices.size(); ++i) {
     const LayoutChoice& choice = comparison.choices[i];
-    ResultColumn column = ResultColumn::of_keys(
-        choice.key, choice.label,
-        texts(comparison, [&](const ComparedLayout& row) { return row.layout.values[i]; }));
+    ResultColumn column{choice.key, choice.label, "", choice.label, key};
     column.group = "layout";
     // Files say what was asked for; a reader wants to know what "auto" came to.
-    for (std::size_t row = 0; row < comparison.rows.size(); ++row)
-      column.cells[row].shown = value_text(comparison.rows[row], i);
-    table.columns.push_back(std::move(column));
+    add(std::move(column), [&](Row row) {
+      return ResultCell{.text = row.layout.values[i], .shown = value_text(row, i)};
+    });
   }
-  table.columns.push_back(ResultColumn::of_texts(
-      "status", "status", "", texts(comparison, [](const ComparedLayout& row) {
-        return std::string(enum_name(row.outcome.status));
-      })));
-  add_verdicts(table, comparison, ink);
+  add({"status", "status"}, [](Row row) { return enum_name(row.outcome.status); });
+  const bool has_slo = any_slo(comparison);
+  if (has_slo) {
+    ResultColumn verdict{"", "", "", "SLO met"};
+    verdict.is_right = true;
+    add_of_report(std::move(verdict), [&](const Report& report) {
+      return fmt::format("{} % {}", attained(report.slo.attainment),
+                         report.slo.met ? ink.good("✓") : ink.bad("✗"));
+    });
+  }
   add_figures(table, comparison.reports(), asked_figures(comparison.best));
-  add_met(table, comparison);
-  add_failed(table, comparison);
-  table.columns.push_back(ResultColumn::of_texts(
-      "bound", "bound by", "bound by", texts(comparison, [](const ComparedLayout& row) {
-        return row.report() == nullptr ? std::string() : bound_of(*row.report());
-      })));
+  if (has_slo) {
+    add_of_report({"slo_met", "", "", "", flag},
+                  [](const Report& report) { return report.slo.met; });
+    add_of_report({"", "SLO"},
+                  [](const Report& report) { return report.slo.met ? "met" : "missed"; });
+  }
+  // On the page, where there is room.
+  add_of_report({"", "failed", "requests", "", count},
+                [](const Report& report) { return report.requests.failed; });
+  add_of_report({"bound", "bound by", "", "bound by"}, bound_of);
   std::vector<std::size_t> places(comparison.rows.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   table.add({"", "", "", " "}, places,
             [&](std::size_t row) { return stars_of(comparison.best, row, true, ink); });
   table.add({"best", "best by"}, places,
             [&](std::size_t row) { return goals_of(comparison.best, row, "; ", true); });
-  table.columns.push_back(ResultColumn::of_texts(
-      "reason", "reason", "",
-      texts(comparison, [](const ComparedLayout& row) { return row.outcome.message; })));
+  add({"reason", "reason"}, [](Row row) { return row.outcome.message; });
   return table;
 }
 

@@ -170,33 +170,27 @@ ResultColumn means(const SweepResult& result, const std::vector<std::size_t>& po
 }  // namespace
 
 ResultTable run_columns(const SweepResult& result) {
+  using Run = const SweptRun&;
   const SweepPlan& plan = result.plan;
   std::vector<std::size_t> points;
   std::vector<const Report*> reports;
-  std::vector<std::string> seeds, statuses, bounds, messages;
-  ResultColumn numbers{"run"};
-  numbers.kind = ResultKind::count;
   for (const SweptRun& run : result.runs) {
-    numbers.cells.push_back({.number = static_cast<double>(run.run)});
     points.push_back(plan.point_of(run.run));
-    if (const auto seed = plan.seed_of(run.run)) seeds.push_back(fmt::format("{}", *seed));
-    statuses.emplace_back(enum_name(run.outcome.status));
     reports.push_back(run.report());
-    bounds.push_back(run.bound);
-    messages.push_back(run.outcome.message);
   }
   ResultTable table;
-  table.columns.push_back(std::move(numbers));
+  const ColumnsOf add(table, result.runs);
+  add({"run", "", "", "", ResultKind::count}, &SweptRun::run);
   add_keys(table, plan, points);
   if (!plan.seeds.empty()) {
-    ResultColumn column = ResultColumn::of_keys("run.seed", "seed", std::move(seeds));
+    ResultColumn column{"run.seed", "seed", "", "seed", ResultKind::key};
     column.group = "settings";
-    table.columns.push_back(std::move(column));
+    add(std::move(column), [&](Run run) { return fmt::format("{}", *plan.seed_of(run.run)); });
   }
-  table.columns.push_back(ResultColumn::of_texts("status", "status", "", std::move(statuses)));
+  add({"status", "status"}, [](Run run) { return enum_name(run.outcome.status); });
   add_figures(table, reports, asked_figures(result.best));
-  table.columns.push_back(ResultColumn::of_texts("bound", "bound by", "", std::move(bounds)));
-  table.columns.push_back(ResultColumn::of_texts("reason", "error", "", std::move(messages)));
+  add({"bound", "bound by"}, &SweptRun::bound);
+  add({"reason", "error"}, [](Run run) { return run.outcome.message; });
   return table;
 }
 
