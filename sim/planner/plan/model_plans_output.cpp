@@ -1,6 +1,7 @@
 // The plan of several models for the terminal, as CSV and as JSON.
 #include <fmt/format.h>
 
+#include "sim/planner/choice_text.hpp"
 #include "sim/planner/plan/model_plans.hpp"
 #include "sim/planner/plan/plan_text.hpp"
 #include "sim/report/command_text.hpp"

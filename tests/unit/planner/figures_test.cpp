@@ -54,8 +54,9 @@ TEST(Figures, OneThatIsAddedStandsInEveryOutput) {
   EXPECT_THAT(comparison_csv(comparison), HasSubstr(",batch_mean,"));
   EXPECT_THAT(comparison_csv(comparison), HasSubstr(",7.5,"));
   EXPECT_THAT(to_json(comparison_value(comparison), -1), HasSubstr(R"("batch_mean":7.5)"));
-  if (!embedded_uplot().empty())
+  if (!embedded_uplot().empty()) {
     EXPECT_THAT(comparison_page(comparison, "", ""), HasSubstr(R"("name":"mean batch")"));
+  }
 }
 
 TEST(Figures, OneThatIsAddedStandsInSweepsAndTheirStore) {
@@ -66,8 +67,9 @@ TEST(Figures, OneThatIsAddedStandsInSweepsAndTheirStore) {
   EXPECT_THAT(sweep_csv(result), HasSubstr(",batch_mean,"));
   EXPECT_THAT(to_json(sweep_value(result), -1), HasSubstr(R"("batch_mean":{"mean":3.25})"));
   EXPECT_THAT(sweep_table(result, false, 120, 9), HasSubstr("  batch  "));
-  if (!embedded_uplot().empty())
+  if (!embedded_uplot().empty()) {
     EXPECT_THAT(sweep_page(result, "", "", ""), HasSubstr(R"("name":"mean batch")"));
+  }
 
   const std::filesystem::path path = own_folder() / "figures.sqlite";
   std::filesystem::remove(path);
@@ -120,8 +122,9 @@ TEST(Figures, OneThatIsAddedStandsInPlans) {
   EXPECT_THAT(plan_csv(plan), HasSubstr(",gap_p50_ms,gap_p50_ms_low,gap_p50_ms_high,"));
   EXPECT_THAT(plan_csv(plan), HasSubstr(",7.5,,,"));
   EXPECT_THAT(to_json(plan_value(plan), -1), HasSubstr(R"("gap_p50_ms":{"value":7.5})"));
-  if (!embedded_uplot().empty())
+  if (!embedded_uplot().empty()) {
     EXPECT_THAT(plan_page(plan, "a.toml", scenario_of, ""), HasSubstr(R"("name":"gap p50")"));
+  }
 }
 
 TEST(Figures, OneThatIsAddedStandsInHighestLoads) {
@@ -133,8 +136,9 @@ TEST(Figures, OneThatIsAddedStandsInHighestLoads) {
   EXPECT_THAT(max_load_csv(answer), HasSubstr(",gap_p50_ms,"));
   EXPECT_THAT(max_load_csv(answer), HasSubstr(",7.5,"));
   EXPECT_THAT(to_json(max_load_value(answer), -1), HasSubstr(R"("gap_p50_ms":7.5)"));
-  if (!embedded_uplot().empty())
+  if (!embedded_uplot().empty()) {
     EXPECT_THAT(max_load_page(answer, "a.toml", scenario_of, ""), HasSubstr(R"("name":"gap p50")"));
+  }
 }
 
 TEST(Figures, EachHasANameOfItsOwnAndAPlaceThatReportsHave) {
