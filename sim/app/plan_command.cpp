@@ -99,11 +99,6 @@ class PlanCall {
     // The scenario's own cluster, unless others are named: a GPU alone has no size.
     if (options.max_load && options.lists[0].empty()) settings_.gpus.clear();
     if (!options.max_load) model_count_ = count_models();
-    if (has_models() && wants_page()) {
-      throw ConfigError({"--report"},
-                        "draws the plan of one model, and the pools serve several; name one with "
-                        "--set run.only_model=NAME");
-    }
     folder_ = options.out_folder.empty()
                   ? std::filesystem::path(options.scenario).stem().string() + ".plan"
                   : options.out_folder;
@@ -173,7 +168,7 @@ class PlanCall {
     return options_.max_load ? PlanSizing::cluster : PlanSizing::fleet;
   }
 
-  /// Several are planned together; the highest load is one model's.
+  /// Several are planned one by one and put together; the highest load is that of all at once.
   [[nodiscard]] bool has_models() const { return !options_.max_load && model_count_ > 1; }
 
   /// One for each model.
@@ -221,7 +216,9 @@ class PlanCall {
     }
     return {model_plans_table(plans, options_.scenario, table_layout(candidates)),
             model_plans_csv(plans),
-            "",
+            wants_page()
+                ? model_plans_page(plans, options_.scenario, loader(), program_.simulator.version)
+                : "",
             model_plans_value(plans),
             plans.is_complete,
             plans.is_found()};
@@ -241,13 +238,13 @@ class PlanCall {
   }
 
   PlanAnswer find_load(ScenarioRunner& runner, RunStore& store, PlanProgress& progress) const {
-    const MaxLoad answer =
-        find_max_load(settings_, loader(), runner,
-                      {.changes = changes_,
-                       .wants_intervals = !options_.quick,
-                       .progress = [&](std::size_t runs) { progress.update(runs); },
-                       .store = &store});
-    return {max_load_table(answer, shows_colour(stdout), terminal_width(stdout)),
+    MaxLoad answer = find_max_load(settings_, loader(), runner,
+                                   {.changes = changes_,
+                                    .wants_intervals = !options_.quick,
+                                    .progress = [&](std::size_t runs) { progress.update(runs); },
+                                    .store = &store});
+    answer.overrides = options_.overrides;
+    return {max_load_table(answer, options_.scenario, shows_colour(stdout), terminal_width(stdout)),
             max_load_csv(answer),
             wants_page()
                 ? max_load_page(answer, options_.scenario, loader(), program_.simulator.version)

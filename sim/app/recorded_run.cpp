@@ -45,8 +45,28 @@ RecordedServer server_of(const RecordedSource& source, const ServedRun& measured
                 : find_recorded_server(folder, choices);
 }
 
+/// The models that requests may ask for: those of the recorded scenario, else those that they name.
+/// Who asks for which, they say themselves.
+void name_models(const ServedRun& measured, const Value& scenario, Value& workload) {
+  std::vector<std::string> models;
+  const Value* recorded = scenario.find("workload");
+  const Value* listed = recorded != nullptr ? recorded->find("classes") : nullptr;
+  if (listed != nullptr && listed->is_array()) {
+    for (const Value& one : std::get<ValueArray>(listed->data)) {
+      const Value* model = one.is_object() ? one.find("model") : nullptr;
+      if (model == nullptr || !model->is_string()) continue;
+      models.push_back(std::get<std::string>(model->data));
+    }
+  }
+  if (models.empty()) models = measured.models();
+  ValueArray classes;
+  for (const std::string& model : models)
+    classes.emplace_back(ValueObject{{"model", model}, {"share", 1}});
+  workload.set("classes", std::move(classes));
+}
+
 /// Requests come when they came; a fixed number of users waits for the simulated answers.
-Value workload_of(const ServedRun& measured) {
+Value recorded_workload(const ServedRun& measured, const Value& scenario) {
   Value workload;
   workload.set("arrivals", measured.users ? "closed_loop" : "trace");
   if (measured.users) {
@@ -54,6 +74,7 @@ Value workload_of(const ServedRun& measured) {
     workload.set("requests", static_cast<std::int64_t>(measured.requests.size()));
   }
   workload.set("trace", measured.file.string());
+  if (!measured.models().empty()) name_models(measured, scenario, workload);
   return workload;
 }
 
@@ -67,7 +88,7 @@ std::filesystem::path folder_of(const ServedRun& measured) {
 Scenario scenario_of(const RecordedSource& source, const ServedRun& measured,
                      std::vector<std::string>& notes) {
   RecordedServer recorded = server_of(source, measured);
-  recorded.scenario.set("workload", workload_of(measured));
+  recorded.scenario.set("workload", recorded_workload(measured, recorded.scenario));
   apply_changes(recorded.scenario, parse_changes(source.overrides));
   std::ranges::move(recorded.notes, std::back_inserter(notes));
   if (measured.failed > 0) {

@@ -76,13 +76,6 @@ std::vector<std::string> names_of_models(const Scenario& scenario, const ServeOp
                                   "leave it out",
                                   options.scenario, models.size(), fmt::join(models, ", ")));
   }
-  if (!options.record_folder.empty()) {
-    throw ConfigError(
-        {"--record"},
-        fmt::format("keeps one model's requests, and {0} has {1} ({2}); leave it out, "
-                    "or serve one with --set run.only_model={3}",
-                    options.scenario, models.size(), fmt::join(models, ", "), models.front()));
-  }
   return models;
 }
 

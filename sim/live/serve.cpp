@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "sim/base/json.hpp"
 #include "sim/live/endpoint.hpp"
 #include "sim/live/live_run.hpp"
 #include "sim/run/observer_group.hpp"
@@ -14,21 +15,30 @@ namespace {
 /// Keeps what workloads/measurements/served_run.hpp reads, in simulated seconds.
 class ServedLines final : public StepObserver {
  public:
+  /// Requests name theirs where there are several models.
+  explicit ServedLines(std::vector<std::string> models) : models_(std::move(models)) {}
+
   void on_step(ReplicaId, int, Seconds, Seconds, const Batch&) override {}
   void on_request_ended(const RequestRecord& record) override {
     if (record.status != RequestStatus::completed) return;
     fmt::format_to(std::back_inserter(lines_),
                    R"({{"request_id":"live-{}","input_toks":{},"output_toks":{},)"
                    R"("arrival_time":{:.9f},"queued_ts":{:.9f},"scheduled_ts":{:.9f},)"
-                   R"("first_token_ts":{:.9f},"last_token_ts":{:.9f}}})"
+                   R"("first_token_ts":{:.9f},"last_token_ts":{:.9f}{}}})"
                    "\n",
                    record.id.value, record.prompt_tokens, record.output_tokens,
                    record.arrival.value(), record.arrival.value(), record.scheduled.value(),
-                   record.first_token.value(), record.last_token.value());
+                   record.first_token.value(), record.last_token.value(), model_of(record));
   }
   [[nodiscard]] const std::string& lines() const { return lines_; }
 
  private:
+  [[nodiscard]] std::string model_of(const RequestRecord& record) const {
+    if (models_.size() < 2) return "";
+    return R"(,"model":)" + to_json(models_.at(static_cast<std::size_t>(record.model)));
+  }
+
+  std::vector<std::string> models_;
   std::string lines_;
 };
 
@@ -43,7 +53,7 @@ ServedLive serve(const Scenario& scenario, const Catalogs& catalogs, const LiveO
   port = server.port();
   run.connect(server);
 
-  ServedLines lines;
+  ServedLines lines(options.models);
   ObserverGroup observers;
   observers.add(run);
   if (options.records) observers.add(lines);

@@ -20,6 +20,29 @@ ValidatedLatency latency(std::string name, std::vector<double> measured,
           .simulated_samples = std::move(simulated)};
 }
 
+/// Of the requests for `model`; "": of all.
+std::vector<ValidatedLatency> latencies_of(const ServedRun& measured, const Report& simulated,
+                                           const std::string& model) {
+  std::vector<double> ttft, tpot, end_to_end;
+  for (const ServedRequest& request : measured.requests) {
+    if (!model.empty() && request.model != model) continue;
+    ttft.push_back(request.ttft().value() * 1e3);
+    if (request.output_tokens > 1) tpot.push_back(request.tpot().value() * 1e3);
+    end_to_end.push_back(request.end_to_end().value() * 1e3);
+  }
+  std::vector<double> own_ttft, own_tpot, own_end_to_end;
+  for (const RequestRow& row : simulated.rows) {
+    if (!model.empty() && row.model != model) continue;
+    if (row.ttft_ms) own_ttft.push_back(*row.ttft_ms);
+    if (row.tpot_ms && row.output_tokens > 1) own_tpot.push_back(*row.tpot_ms);
+    if (row.e2e_ms) own_end_to_end.push_back(*row.e2e_ms);
+  }
+  const std::string of = model.empty() ? "" : " " + model;
+  return {latency("TTFT" + of, std::move(ttft), std::move(own_ttft)),
+          latency("TPOT" + of, std::move(tpot), std::move(own_tpot)),
+          latency("E2E" + of, std::move(end_to_end), std::move(own_end_to_end))};
+}
+
 double rate_of(double amount, double time) { return time > 0.0 ? amount / time : 0.0; }
 
 void add_intervals(const Report& simulated, ValidationReport& report) {
@@ -51,26 +74,20 @@ ValidationReport compare_with_recorded(const ServedRun& measured, const Report& 
   report.requests = static_cast<std::int64_t>(measured.requests.size());
   report.scenario = simulated.scenario;
 
-  std::vector<double> ttft, tpot, end_to_end;
+  report.latencies = latencies_of(measured, simulated, "");
+  const std::vector<std::string> models = measured.models();
+  for (const std::string& model : models) {
+    if (models.size() < 2) break;
+    std::ranges::move(latencies_of(measured, simulated, model),
+                      std::back_inserter(report.latencies));
+  }
   double input_tokens = 0, output_tokens = 0;
   for (const ServedRequest& request : measured.requests) {
-    ttft.push_back(request.ttft().value() * 1e3);
-    if (request.output_tokens > 1) tpot.push_back(request.tpot().value() * 1e3);
-    end_to_end.push_back(request.end_to_end().value() * 1e3);
     input_tokens += static_cast<double>(request.prompt_tokens);
     output_tokens += static_cast<double>(request.output_tokens);
   }
-  std::vector<double> own_ttft, own_tpot, own_end_to_end;
-  std::int64_t lost = 0;
-  for (const RequestRow& row : simulated.rows) {
-    if (row.ttft_ms) own_ttft.push_back(*row.ttft_ms);
-    if (row.tpot_ms && row.output_tokens > 1) own_tpot.push_back(*row.tpot_ms);
-    if (row.e2e_ms) own_end_to_end.push_back(*row.e2e_ms);
-    if (!row.e2e_ms) ++lost;
-  }
-  report.latencies = {latency("TTFT", std::move(ttft), std::move(own_ttft)),
-                      latency("TPOT", std::move(tpot), std::move(own_tpot)),
-                      latency("E2E", std::move(end_to_end), std::move(own_end_to_end))};
+  const auto lost =
+      std::ranges::count_if(simulated.rows, [](const RequestRow& row) { return !row.e2e_ms; });
 
   const double time = measured.duration().value();
   const auto requests = static_cast<double>(report.requests);

@@ -62,6 +62,7 @@ RecordedRequest parse(const Value& row) {
   if (const Value* id = row.find("request_id"); id != nullptr && id->is_string()) {
     recorded.request.id = std::get<std::string>(id->data);
   }
+  recorded.request.model = name_of(row, "model");
   recorded.request.prompt_tokens = token_count(row, "input_toks");
   recorded.request.output_tokens = token_count(row, "output_toks");
   recorded.arrival = seconds(row, "arrival_time");
@@ -98,7 +99,7 @@ std::vector<RecordedRequest> read_jsonl(const std::filesystem::path& path) {
 std::vector<RecordedRequest> read_csv(const std::filesystem::path& path) {
   std::vector<RecordedRequest> rows;
   CsvRows csv(path);
-  const int id = csv.find("request_id");
+  const int id = csv.find("request_id"), model = csv.find("model");
   const int input = csv.column("input_toks"), output = csv.column("output_toks");
   const int arrival = csv.column("arrival_time");
   const int first = csv.column("first_token_ts"), last = csv.column("last_token_ts");
@@ -107,6 +108,7 @@ std::vector<RecordedRequest> read_csv(const std::filesystem::path& path) {
     RecordedRequest row;
     row.position = csv.position();
     if (id >= 0) row.request.id = csv.text(id);
+    if (model >= 0) row.request.model = csv.text(model);
     try {
       row.request.prompt_tokens = token_count(csv.text(input), "input_toks");
       row.request.output_tokens = token_count(csv.text(output), "output_toks");
@@ -210,6 +212,15 @@ double clock_offset(const std::vector<RecordedRequest>& rows) {
 }
 
 }  // namespace
+
+std::vector<std::string> ServedRun::models() const {
+  std::vector<std::string> names;
+  for (const ServedRequest& request : requests) {
+    const bool is_new = std::ranges::find(names, request.model) == names.end();
+    if (!request.model.empty() && is_new) names.push_back(request.model);
+  }
+  return names;
+}
 
 Seconds ServedRun::duration() const {
   Seconds end;

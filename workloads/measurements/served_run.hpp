@@ -5,6 +5,7 @@
 //   arrival_time                 s, when the client sent it, on any clock
 //   queued_ts, scheduled_ts      s, when the engine had it and first worked on it; optional
 //   first_token_ts, last_token_ts   s
+//   model                        which it asked for, of several; optional
 // The stamps may be on another clock than the arrivals (vLLM's are monotonic, its clients' are wall
 // clock). What the two are apart is then the least time any request took from being sent to being
 // queued, so that delays are measured from the quickest hand-over. The result file of a load tool
@@ -23,7 +24,7 @@ namespace foretoken {
 
 /// Dates count from the first arrival.
 struct ServedRequest {
-  std::string id;
+  std::string id, model;  // "" = not said
   std::int64_t prompt_tokens = 0, output_tokens = 0;
   Seconds arrival, first_token, last_token;
   std::optional<Seconds> queued, scheduled;
@@ -45,6 +46,8 @@ struct ServedRun {
   std::int64_t failed = 0;              // requests without an answer, not among these
   std::string model;                    // as the client was told; "" = not said
 
+  /// That requests name, in the order of their first ones; empty: none does.
+  [[nodiscard]] std::vector<std::string> models() const;
   /// From the first arrival to the last token.
   [[nodiscard]] Seconds duration() const;
 };

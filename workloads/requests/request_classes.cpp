@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "sim/base/key_lists.hpp"
+#include "sim/base/nearest_name.hpp"
+#include "workloads/requests/trace.hpp"
 #include "workloads/requests/traffic_keys.hpp"
 
 namespace foretoken {
@@ -58,7 +60,8 @@ Keys<RequestClass> class_keys(const LengthRegistry& lengths,
        {.fallback = "not set", .quiet = true},
        "Model that these requests ask for, by the name that [model] or a [pool.NAME.model] gives "
        "it. "
-       "Every class names one, or none does."},
+       "Every class names one, or none does. Where the requests of a trace name models (formats "
+       "jsonl and served), they go by these and not by chance."},
       {"priority",
        &S::priority,
        {.quiet = true},
@@ -99,6 +102,11 @@ RequestClasses::RequestClasses(std::vector<RequestClass> classes) : classes_(std
     one.tenant_number = static_cast<int>(known - tenants_.begin());
     if (known == tenants_.end()) tenants_.push_back({one.tenant, one.weight});
   }
+  shares_of_models_.resize(models_.size());
+  for (const RequestClass& one : classes_) {
+    if (!one.model.empty())
+      shares_of_models_[static_cast<std::size_t>(one.model_number)] += one.share / share_sum_;
+  }
 }
 
 bool RequestClasses::are_priorities() const {
@@ -110,19 +118,54 @@ bool RequestClasses::are_priorities() const {
 
 double RequestClasses::share_of_model(int model) const {
   if (models_.empty()) return model == 0 ? 1.0 : 0.0;
-  double sum = 0.0;
-  for (const RequestClass& one : classes_) sum += one.model_number == model ? one.share : 0.0;
-  return sum / share_sum_;
+  return shares_of_models_[static_cast<std::size_t>(model)];
 }
 
-const RequestClass& RequestClasses::sample(RandomStream& random) const {
+void RequestClasses::follow(const Trace& trace) {
+  if (models_.empty() || trace.models().empty()) return;
+  for (const std::string& name : trace.models()) {
+    const auto known = std::ranges::find(models_, name);
+    if (known == models_.end()) {
+      throw ConfigError({},
+                        "name every model that the trace asks for: " +
+                            unknown_name_message("model", name, {models_.begin(), models_.end()}));
+    }
+    model_of_trace_.push_back(static_cast<int>(known - models_.begin()));
+  }
+  trace_ = &trace;
+  std::vector<double> named(models_.size(), 0.0);
+  double unnamed = 0.0;
+  for (std::size_t row = 0; row < trace.size(); ++row) {
+    const auto model = trace.model(row);
+    (model ? named[static_cast<std::size_t>(model_of_trace_[*model])] : unnamed) += 1.0;
+  }
+  for (std::size_t model = 0; model < models_.size(); ++model) {
+    shares_of_models_[model] =
+        (named[model] + unnamed * shares_of_models_[model]) / static_cast<double>(trace.size());
+  }
+}
+
+const RequestClass& RequestClasses::sample(RandomStream& random, std::size_t row) const {
   if (classes_.empty()) return any_;
-  double left = uniform(random) * share_sum_;
+  const auto named = trace_ != nullptr ? trace_->model(row) : std::nullopt;
+  if (!named) return draw(random, share_sum_, std::nullopt);
+  const int model = model_of_trace_[*named];
+  double sum = 0.0;
+  for (const RequestClass& one : classes_) sum += one.model_number == model ? one.share : 0.0;
+  return draw(random, sum, model);
+}
+
+const RequestClass& RequestClasses::draw(RandomStream& random, double share_sum,
+                                         std::optional<int> model) const {
+  double left = uniform(random) * share_sum;
+  const RequestClass* last = nullptr;
   for (const RequestClass& one : classes_) {
+    if (model && one.model_number != *model) continue;
     if (left < one.share) return one;
     left -= one.share;
+    last = &one;
   }
-  return classes_.back();  // rounding took the sum of the shares below the draw
+  return *last;  // rounding took the sum of the shares below the draw
 }
 
 void RequestClasses::describe(Value& workload) const {

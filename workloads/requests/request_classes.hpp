@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,16 +48,27 @@ class RequestClasses {
   [[nodiscard]] const std::vector<std::string>& models() const { return models_; }
   /// Part of the requests that ask for models()[model].
   [[nodiscard]] double share_of_model(int model) const;
-  /// The class of the next request. Draws one number; none without classes.
-  [[nodiscard]] const RequestClass& sample(RandomStream& random) const;
+  /// From now on a row of `trace` that names a model is of one of that model's classes, and models
+  /// have the shares that they have there. Throws ConfigError, without a place, for a model that no
+  /// class names.
+  void follow(const Trace& trace);
+  /// The class of the next request, which arrives as `row` of the trace that is followed, if one
+  /// is. Draws one number; none without classes.
+  [[nodiscard]] const RequestClass& sample(RandomStream& random, std::size_t row) const;
   /// Sets the key if there are classes.
   void describe(Value& workload) const;
 
  private:
+  [[nodiscard]] const RequestClass& draw(RandomStream& random, double share_sum,
+                                         std::optional<int> model) const;
+
   std::vector<RequestClass> classes_;
   std::vector<Tenant> tenants_;
   std::vector<std::string> models_;
   double share_sum_ = 0.0;
+  const Trace* trace_ = nullptr;          // that is followed; whoever has the classes keeps it
+  std::vector<int> model_of_trace_;       // models_, by the trace's
+  std::vector<double> shares_of_models_;  // of the requests; by models_
   RequestClass any_;
 };
 

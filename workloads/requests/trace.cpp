@@ -10,9 +10,17 @@ bool Trace::add(const TraceRow& row, const TraceLimits& limits) {
     return false;
   rows_.push_back({row.arrival_ns, hashes_.size(),
                    static_cast<std::uint32_t>(row.prefix_hashes.size()), row.prompt_tokens,
-                   row.output_tokens});
+                   row.output_tokens, number_of(row.model)});
   hashes_.insert(hashes_.end(), row.prefix_hashes.begin(), row.prefix_hashes.end());
   return true;
+}
+
+std::int32_t Trace::number_of(const std::string& model) {
+  if (model.empty()) return -1;
+  const auto known = std::ranges::find(models_, model);
+  const auto number = static_cast<std::int32_t>(known - models_.begin());
+  if (known == models_.end()) models_.push_back(model);
+  return number;
 }
 
 void Trace::set_trajectories(std::vector<TraceTrajectory> trajectories) {

@@ -52,6 +52,7 @@ struct TraceRow {
   int output_tokens = 1;
   std::vector<std::uint64_t> prefix_hashes;
   std::optional<TracePlace> place = std::nullopt;  // nullopt: a request for itself
+  std::string model = {};                          // that it asked for; "" = not said
 };
 
 /// A row that others wait for, or that waits.
@@ -106,6 +107,13 @@ class Trace {
   [[nodiscard]] std::span<const std::uint64_t> prefix_hashes(std::size_t row) const {
     return {hashes_.data() + rows_[row].hashes_begin, rows_[row].hashes};
   }
+  /// That rows ask for, in the order of their first rows; empty: no row names one.
+  [[nodiscard]] const std::vector<std::string>& models() const { return models_; }
+  /// Of models(); nullopt: the row names none.
+  [[nodiscard]] std::optional<std::size_t> model(std::size_t row) const {
+    const std::int32_t model = rows_[row].model;
+    return model < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(model));
+  }
   /// From the first arrival to the last.
   [[nodiscard]] Seconds span() const { return rows_.empty() ? Seconds() : arrival(size() - 1); }
 
@@ -143,12 +151,15 @@ class Trace {
     std::uint32_t hashes;
     std::int32_t prompt_tokens;
     std::int32_t output_tokens;
+    std::int32_t model;  // of models_; -1: none
   };
+  std::int32_t number_of(const std::string& model);
   /// Rows of trajectories by what they become when sorted.
   void follow_sorting();
 
   std::deque<Row> rows_;  // grows without a copy of what is there
   std::vector<std::uint64_t> hashes_;
+  std::vector<std::string> models_;
   std::vector<TraceTrajectory> trajectories_;
   bool has_texts_ = false;
   Origin origin_;

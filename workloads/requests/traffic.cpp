@@ -99,11 +99,11 @@ RequestDraws::RequestDraws(const Traffic& traffic, const RandomStreams& random)
       patience_(traffic.patience, random) {}
 
 void RequestDraws::begin_trajectory() {
-  if (!classes_.are_priorities()) kept_ = classes_.sample(class_random_);
+  if (!classes_.are_priorities()) kept_ = classes_.sample(class_random_, 0);
 }
 
 Request RequestDraws::next(std::size_t row) {
-  const RequestClass& its = kept_ ? *kept_ : classes_.sample(class_random_);
+  const RequestClass& its = kept_ ? *kept_ : classes_.sample(class_random_, row);
   const LengthDistribution& prompt = its.prompt_tokens ? *its.prompt_tokens : *prompt_tokens_;
   const LengthDistribution& output = its.output_tokens ? *its.output_tokens : *output_tokens_;
   Request request;

@@ -165,7 +165,7 @@ class WorkloadReader {
     length_keys(catalog_.lengths, traffic_.trace).read(table_, traffic_);
     read_trajectories();
     read_prefix_blocks();
-    traffic_.classes = read_request_classes(table_, catalog_.lengths, traffic_.trace);
+    read_classes();
     traffic_.adapters = read_adapters(table_);
     read_image_traffic();
     patience_keys().read(table_, traffic_.patience);
@@ -226,9 +226,18 @@ class WorkloadReader {
     table_.expect("images", traffic_.images.empty() || !traffic_.replays_trajectories(),
                   "cannot be combined with a trace whose calls wait for each other: later turns "
                   "would have the images of earlier ones, which is not modelled");
-    table_.expect("images", traffic_.images.empty() || !traffic_.system_prompts,
-                  "cannot be combined with system_prompts, which is not modelled; give single "
-                  "requests");
+  }
+
+  /// Arrivals that are a trace's ask for the models that it names.
+  void read_classes() {
+    traffic_.classes = read_request_classes(table_, catalog_.lengths, traffic_.trace);
+    if (traffic_.trace == nullptr || given_.arrivals != "trace") return;
+    if (traffic_.replays_trajectories()) return;  // all calls of one ask for one model
+    try {
+      traffic_.classes.follow(*traffic_.trace);
+    } catch (const ConfigError& error) {
+      table_.fail("classes", error.diagnostics().front().message);
+    }
   }
 
   /// Prompts of other lengths than the trace's share nothing with each other.

@@ -211,4 +211,15 @@ LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
   return bounds;
 }
 
+LoadBounds worst_of(const std::vector<LoadBounds>& models) {
+  LoadBounds worst;
+  for (const LoadBounds& model : models) {
+    if (worst.too_large.empty()) worst.too_large = model.too_large;
+    worst.units = std::max(worst.units, model.units);
+    worst.attainment = std::min(worst.attainment, model.attainment);
+    worst.latency_ms = std::max(worst.latency_ms, model.latency_ms);
+  }
+  return worst;
+}
+
 }  // namespace foretoken

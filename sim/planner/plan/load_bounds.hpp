@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/planner/plan/replica_bounds.hpp"
 
@@ -26,5 +27,9 @@ struct LoadBounds {
 LoadBounds load_bounds(const Scenario& scenario, const TrafficSample& traffic,
                        std::string_view latency, const PriceSteps& price,
                        std::optional<double> load);
+
+/// Of several models, each of which has pools and requests of its own: whichever has it worst
+/// counts, and the first whose weights cannot fit.
+LoadBounds worst_of(const std::vector<LoadBounds>& models);
 
 }  // namespace foretoken

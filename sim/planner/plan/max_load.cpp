@@ -41,13 +41,34 @@ struct LoadQuestion {
   std::unique_ptr<HighestLoad> load, slower, faster;
 };
 
-LoadAnswer answer_of(const HighestLoad& load, double rate) {
+/// Means over the runs that held.
+std::vector<ModelAtLoad> models_of(const std::vector<const RunOutcome*>& runs,
+                                   const TrafficSample& traffic, double holds) {
+  std::vector<ModelAtLoad> models;
+  for (const ModelShare& share : traffic.models) {
+    ModelAtLoad& model = models.emplace_back(ModelAtLoad{share.name, holds * share.share, 0});
+    for (const RunOutcome* run : runs) {
+      const auto& groups = run->report.models;
+      const auto group = std::ranges::find(groups, share.name, &RequestGroup::name);
+      FORETOKEN_CHECK(group != groups.end(), "a report without model {}", share.name);
+      const auto count = static_cast<double>(runs.size());
+      model.attainment += group->attainment / count;
+      model.ttft_p99_ms += group->ttft_ms.p99 / count;
+      model.tpot_p99_ms += group->tpot_ms.p99 / count;
+    }
+  }
+  return models;
+}
+
+LoadAnswer answer_of(const HighestLoad& load, const TrafficSample& traffic) {
+  const double rate = traffic.rate.value();
   LoadAnswer answer;
   answer.impossible = load.impossible();
   if (load.search().holds()) answer.holds = *load.search().holds() * rate;
   if (load.search().fails()) answer.fails = *load.search().fails() * rate;
   answer.interval = {answer.holds, answer.fails.value_or(answer.holds)};
   if (load.best_runs().empty()) return answer;
+  answer.models = models_of(load.best_runs(), traffic, answer.holds);
   answer.metrics.assign(figures().size(), 0);
   for (const RunOutcome* run : load.best_runs()) {
     const std::vector<double> values = figure_values(run->report);
@@ -62,6 +83,7 @@ class MaxLoadSearch {
   MaxLoadSearch(MaxLoad& result, const PlanRequests& requests, const MaxLoadOptions& options,
                 PlanRuns& runs)
       : result_(result),
+        requests_(requests),
         options_(options),
         runs_(runs),
         target_(result.space.slo.percentile / 100),
@@ -109,7 +131,7 @@ class MaxLoadSearch {
     run(searches, runs_);
     for (const LoadQuestion& question : questions) {
       const std::size_t i = question.probe.candidate;
-      LoadAnswer& base = result_.rows[i].base = answer_of(*question.load, rate());
+      LoadAnswer& base = result_.rows[i].base = answer_of(*question.load, result_.space.traffic);
       if (base.metrics.empty()) continue;
       const StepError& error = question.load->best_runs().front()->report.step_error;
       base.half_width = error.half_width(result_.settings.confidence);
@@ -168,7 +190,8 @@ class MaxLoadSearch {
     }
     run(searches, runs_);
     for (const LoadQuestion& question : questions)
-      result_.rows[question.probe.candidate].changed.push_back(answer_of(*question.load, rate()));
+      result_.rows[question.probe.candidate].changed.push_back(
+          answer_of(*question.load, result_.space.traffic));
   }
 
   void judge() {
@@ -180,9 +203,15 @@ class MaxLoadSearch {
       most = worth;
       result_.best = i;
     }
+    if (!result_.best) return;
+    const MaxLoadRow& best = result_.rows[*result_.best];
+    result_.run = requests_.whole_run({.candidate = best.candidate,
+                                       .kind = PlanProbe::Kind::whole,
+                                       .load = best.base.holds / rate()});
   }
 
   MaxLoad& result_;
+  const PlanRequests& requests_;
   const MaxLoadOptions& options_;
   PlanRuns& runs_;
   double target_;
@@ -208,6 +237,11 @@ HardwareChange HardwareChange::parse(const std::string& text) {
                       fmt::format("must say by how much, as {0}=+20%, {0}=-10% or {0}=x2", name));
   }
   return {text, std::move(name), *factor};
+}
+
+const ModelAtLoad* LoadAnswer::tightest() const {
+  const auto least = std::ranges::min_element(models, {}, &ModelAtLoad::attainment);
+  return least == models.end() ? nullptr : &*least;
 }
 
 double MaxLoad::dollars_per_million(std::size_t row, const LoadAnswer& answer) const {

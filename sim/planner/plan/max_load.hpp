@@ -1,7 +1,8 @@
 // The inverse question: how much of this traffic does a given cluster hold at the SLO, and what
 // would other hardware be worth? Candidates are whole clusters here: as many replicas as the
 // scenario says, or as there is room for. Each answer is a search of the load by bisection; changed
-// hardware is the same cluster with a quantity scaled ([cluster.scale]).
+// hardware is the same cluster with a quantity scaled ([cluster.scale]). Several models keep their
+// shares of the load, and it holds if each of them meets the SLO.
 #pragma once
 
 #include <optional>
@@ -25,6 +26,14 @@ struct HardwareChange {
   static HardwareChange parse(const std::string& text);
 };
 
+/// One of several models at the highest load of all.
+struct ModelAtLoad {
+  std::string name;
+  double rate = 0;        // its requests a second
+  double attainment = 1;  // share of them that met the SLO
+  double ttft_p99_ms = 0, tpot_p99_ms = 0;
+};
+
 /// Highest load of one deployment, in requests a second.
 struct LoadAnswer {
   double holds = 0;             // 0: not even the least
@@ -33,6 +42,10 @@ struct LoadAnswer {
   std::vector<double> metrics = {};  // figures() at `holds`
   double half_width = 0;             // of a step's time
   Interval interval = {};            // of `holds`, if steps are as long or as short as they may be
+  std::vector<ModelAtLoad> models = {};  // empty: there is one
+
+  /// Of several models the one that meets the SLO least: it is the first to miss it.
+  [[nodiscard]] const ModelAtLoad* tightest() const;
 };
 
 struct MaxLoadRow {
@@ -49,6 +62,8 @@ struct MaxLoad {
   std::optional<std::size_t> best;  // holds most of a dollar's worth of hardware
   std::size_t runs = 0;
   bool is_complete = true;
+  std::vector<std::string> overrides = {};  // keys that were set for all runs
+  Changes run = {};  // the keys of the best's run at its highest load; empty: none
 
   /// What a row is about.
   [[nodiscard]] const PlanCandidate& candidate_of(std::size_t row) const {
@@ -72,7 +87,9 @@ struct MaxLoadOptions {
 MaxLoad find_max_load(const PlanSettings& settings, const LoadScenario& load,
                       ScenarioRunner& runner, const MaxLoadOptions& options);
 
-std::string max_load_table(const MaxLoad& answer, bool colour, int width);
+/// `scenario` is the file's name, for the command that runs the best at its highest load.
+std::string max_load_table(const MaxLoad& answer, const std::string& scenario, bool colour,
+                           int width);
 std::string max_load_csv(const MaxLoad& answer);
 Value max_load_value(const MaxLoad& answer);
 

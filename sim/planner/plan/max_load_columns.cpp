@@ -17,7 +17,7 @@ struct ShownLoad {
   std::optional<std::size_t> change;
   bool in_files;
   const PlanCandidate& candidate = answer.candidate_of(row);
-  const LoadAnswer& load = change ? answer.rows[row].changed[*change] : answer.rows[row].base;
+  const LoadAnswer& load = load_of(answer, {row, change});
 
   [[nodiscard]] double factor() const {
     return answer.break_even_factor(answer.rows[row], *change);
@@ -58,6 +58,24 @@ struct ShownLoad {
 };
 using LoadShown = const ShownLoad&;
 
+/// A model of a row's load.
+struct ShownModel {
+  const PlanCandidate& candidate;
+  const ModelAtLoad& model;
+  bool is_tightest;
+};
+using ModelShown = const ShownModel&;
+
+/// What a model has of a load, for CSV: nothing where the load is none.
+template <class Figure>
+void add_of_model(const ColumnsOf<std::vector<ShownLoad>>& add, const std::string& name,
+                  std::size_t m, const Figure& figure) {
+  add({name, "", "", "", ResultKind::number}, [&](LoadShown r) {
+    return r.load.models.empty() ? std::nullopt
+                                 : std::optional(std::invoke(figure, r.load.models[m]));
+  });
+}
+
 ResultCell metric_at_load(LoadShown r, std::size_t m) {
   return r.load.metrics.empty() ? ResultCell() : ResultCell{.number = r.load.metrics[m]};
 }
@@ -72,6 +90,36 @@ std::string why_no_load(const LoadAnswer& base) {
 
 std::string signed_percent(double share) {
   return fmt::format("{}{:.1f} %", share < 0 ? "−" : "+", 100 * std::abs(share));
+}
+
+const LoadAnswer& load_of(const MaxLoad& answer, const LoadRow& row) {
+  const MaxLoadRow& found = answer.rows[row.row];
+  return row.change ? found.changed[*row.change] : found.base;
+}
+
+ResultTable model_columns(const MaxLoad& answer, const std::vector<LoadRow>& of) {
+  using enum ResultKind;
+  std::vector<ShownModel> rows;
+  for (const LoadRow& row : of) {
+    const LoadAnswer& load = load_of(answer, row);
+    for (const ModelAtLoad& model : load.models)
+      rows.push_back({answer.candidate_of(row.row), model, load.tightest() == &model});
+  }
+  ResultTable table;
+  const ColumnsOf add(table, rows);
+  add({"model", "model", "", "model", key}, [](ModelShown r) { return r.model.name; });
+  add_choices(table, answer.space, rows, false);
+  add({"holds_per_s", "holds", "requests/s", "holds /s", number, 2},
+      [](ModelShown r) { return r.model.rate; });
+  add({"attainment", "within SLO", "%", "SLO met", share, 1,
+       [](double share) { return attained(share) + " %"; }},
+      [](ModelShown r) { return r.model.attainment; });
+  add({"ttft_p99_ms", "TTFT p99", "ms", "TTFT p99", number, 1},
+      [](ModelShown r) { return r.model.ttft_p99_ms; });
+  add({"tpot_p99_ms", "TPOT p99", "ms", "TPOT p99", number, 1},
+      [](ModelShown r) { return r.model.tpot_p99_ms; });
+  add({"", "limit", "", " "}, [](ModelShown r) { return r.is_tightest ? "first to miss" : ""; });
+  return table;
 }
 
 ResultTable load_columns(const MaxLoad& answer, const std::vector<LoadRow>& of, LoadView view,
@@ -124,6 +172,11 @@ ResultTable load_columns(const MaxLoad& answer, const std::vector<LoadRow>& of, 
   add({"reason", "why not"}, [](LoadShown r) {
     return ResultCell{.text = r.load.impossible, .shown = r.change ? "" : why_no_load(r.load)};
   });
+  const std::vector<ModelShare>& models = answer.space.traffic.models;
+  for (std::size_t m = 0; in_files && m < models.size(); ++m) {
+    add_of_model(add, models[m].name + " holds_per_s", m, &ModelAtLoad::rate);
+    add_of_model(add, models[m].name + " attainment", m, &ModelAtLoad::attainment);
+  }
   return table;
 }
 

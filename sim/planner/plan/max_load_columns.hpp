@@ -21,6 +21,11 @@ enum class LoadView { loads, changes, files };
 ResultTable load_columns(const MaxLoad& answer, const std::vector<LoadRow>& rows, LoadView view,
                          const Ink& ink);
 
+const LoadAnswer& load_of(const MaxLoad& answer, const LoadRow& row);
+
+/// What each model has of these rows' loads, a line a model; none of one model.
+ResultTable model_columns(const MaxLoad& answer, const std::vector<LoadRow>& rows);
+
 /// Why a row as it is holds no load; "" if it does.
 std::string why_no_load(const LoadAnswer& base);
 /// "+12.5 %".

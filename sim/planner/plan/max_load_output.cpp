@@ -7,6 +7,7 @@
 #include "sim/planner/choice_text.hpp"
 #include "sim/planner/plan/max_load_columns.hpp"
 #include "sim/planner/plan/plan_text.hpp"
+#include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
 
@@ -45,7 +46,8 @@ std::string table_of_changes(const MaxLoad& answer, const Ink& ink, bool colour,
 
 }  // namespace
 
-std::string max_load_table(const MaxLoad& answer, bool colour, int width) {
+std::string max_load_table(const MaxLoad& answer, const std::string& scenario, bool colour,
+                           int width) {
   const Ink ink(colour);
   std::string text = question_text(answer.space, answer.settings, width, false) + '\n';
   text += load_columns(answer, holding_rows(answer, std::nullopt), LoadView::loads, ink)
@@ -57,6 +59,11 @@ std::string max_load_table(const MaxLoad& answer, bool colour, int width) {
                   "latencies in ms at that load · $ per million output tokens",
                   percent(answer.settings.tolerance)),
       width, 2, 2));
+  if (!answer.space.traffic.models.empty()) {
+    text += fmt::format(
+        "\n  {}\n{}", ink.strong("each model at that load"),
+        model_columns(answer, holding_rows(answer, std::nullopt)).fitted("", colour, width).text);
+  }
   if (!answer.changes.empty()) {
     text += table_of_changes(answer, ink, colour, width);
     text += ink.quiet(wrapped(fmt::format("differences below {} are within the search tolerance · "
@@ -74,27 +81,51 @@ std::string max_load_table(const MaxLoad& answer, bool colour, int width) {
                 width, 2, 4);
   }
   if (!problems.empty()) text += '\n' + problems;
-  return text + fmt::format("\n  {} runs\n", grouped(static_cast<std::int64_t>(answer.runs)));
+  text += fmt::format("\n  {} runs\n", grouped(static_cast<std::int64_t>(answer.runs)));
+  if (answer.run.empty()) return text;
+  text += wrapped("the best at its highest load:", width, 2, 2);
+  return text +
+         ink.quiet(command_lines(command_words(answer.overrides, answer.run, scenario), width, 4));
 }
 
 std::string max_load_csv(const MaxLoad& answer) {
   return load_columns(answer, all_rows(answer), LoadView::files, Ink(false)).csv();
 }
 
+namespace {
+
+/// Each of `of` as an object, with what its models have of it.
+ValueArray load_values(const MaxLoad& answer, const std::vector<LoadRow>& of, LoadView view) {
+  ValueArray values = load_columns(answer, of, view, Ink(false)).json();
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    ValueArray models = model_columns(answer, {of[i]}).json();
+    if (models.empty()) continue;
+    values[i].set("models", std::move(models));
+    values[i].set("first_to_miss", load_of(answer, of[i]).tightest()->name);
+  }
+  return values;
+}
+
+}  // namespace
+
 Value max_load_value(const MaxLoad& answer) {
   ValueArray rows;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
-    Value& row =
-        rows.emplace_back(load_columns(answer, {{i}}, LoadView::loads, Ink(false)).json().front());
+    Value& row = rows.emplace_back(load_values(answer, {{i}}, LoadView::loads).front());
     std::vector<LoadRow> changes;
     for (std::size_t c = 0; c < answer.rows[i].changed.size(); ++c) changes.push_back({i, c});
-    ValueArray changed = load_columns(answer, changes, LoadView::changes, Ink(false)).json();
+    ValueArray changed = load_values(answer, changes, LoadView::changes);
     if (!changed.empty()) row.set("changed", std::move(changed));
   }
   Value value = ValueObject{{"complete", answer.is_complete},
                             {"confidence", rounded(answer.settings.confidence)},
                             {"runs", static_cast<std::int64_t>(answer.runs)}};
-  if (answer.best) value.set("best", static_cast<std::int64_t>(*answer.best));
+  if (answer.best) {
+    value.set("best", static_cast<std::int64_t>(*answer.best));
+    ValueArray keys;
+    for (const std::string& key : texts_of(answer.run)) keys.emplace_back(key);
+    value.set("set", std::move(keys));
+  }
   value.set("rows", std::move(rows));
   return value;
 }

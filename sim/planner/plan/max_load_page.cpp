@@ -10,6 +10,7 @@
 #include "sim/planner/plan/plan_metrics.hpp"
 #include "sim/planner/plan/plan_page.hpp"
 #include "sim/planner/plan/plan_text.hpp"
+#include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
 
@@ -92,6 +93,16 @@ void add_loads(ReportPage& page, const MaxLoad& answer) {
   if (bars.size() > 1) page.bars("Requests/s", bars, most);
 }
 
+/// What each model has of the highest load.
+void add_load_models(ReportPage& page, const MaxLoad& answer, const std::vector<LoadRow>& rows) {
+  if (answer.space.traffic.models.empty()) return;
+  const ResultTable models = model_columns(answer, rows);
+  if (models.rows() == 0) return;
+  page.section("Each model at that load",
+               "The load holds if every model meets the SLO; they keep their shares of it.");
+  page.table("model", models.page());
+}
+
 /// Bars and a table of all changes of all choices that hold anything.
 void add_load_changes(ReportPage& page, const MaxLoad& answer) {
   if (answer.changes.empty()) return;
@@ -159,15 +170,18 @@ std::string max_load_page(const MaxLoad& answer, const std::string& scenario,
   std::vector<LoadRow> rows;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) rows.push_back({i});
   page.table("choice", load_columns(answer, rows, LoadView::loads, Ink(false)).page());
+  add_load_models(page, answer, rows);
   add_load_changes(page, answer);
   add_load_accuracy(page, answer);
   page.section("Scenario",
                "Of the cluster that serves most requests for a dollar; every default "
                "filled in, at the load that was given.");
   if (answer.best) {
+    page.text("Command",
+              command_lines(command_words(answer.overrides, answer.run, scenario), 100, 0));
     page.text("scenario.toml", to_toml(resolved_scenario(load(load_keys(answer, *answer.best)))));
   }
-  page.text("Terminal output", max_load_table(answer, false, 120));
+  page.text("Terminal output", max_load_table(answer, scenario, false, 120));
   return page.html();
 }
 

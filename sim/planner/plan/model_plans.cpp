@@ -98,12 +98,7 @@ class Planner {
     const PlanRequests requests({keys}, sample_traffic(all), all.slo, all.run);
     const PlanProbe probe = {.kind = PlanProbe::Kind::whole, .load = 1 + settings_.margin};
     PlanRuns runs(
-        runner_,
-        [&](const PlanProbe& asked) {
-          std::vector<RunRequest> made = requests.requests(asked);
-          for (RunRequest& one : made) one.misses_max = std::nullopt;  // they say nothing of models
-          return made;
-        },
+        runner_, [&](const PlanProbe& asked) { return requests.requests(asked); },
         [](std::size_t) {}, options_.store);
     const RunOutcome& outcome = *runs.run({probe}).front();
     plans_.runs += runs.made();

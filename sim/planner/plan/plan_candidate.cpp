@@ -1,5 +1,6 @@
 #include "sim/planner/plan/plan_candidate.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -43,6 +44,16 @@ int nodes_of_groups(int group_gpus, int count, int node_gpus) {
   if (group_gpus > node_gpus) return count * ((group_gpus + node_gpus - 1) / node_gpus);
   const int a_node = node_gpus / group_gpus;
   return (count + a_node - 1) / a_node;
+}
+
+void PlanCandidate::add_gpus(const std::string& name, int count) {
+  auto& kinds = unit_gpus_by_name;
+  const auto known = std::ranges::find(kinds, name, &std::pair<std::string, int>::first);
+  if (known != kinds.end()) {
+    known->second += count;
+  } else {
+    kinds.emplace_back(name, count);
+  }
 }
 
 int PlanCandidate::nodes(int units) const {

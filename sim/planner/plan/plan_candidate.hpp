@@ -33,6 +33,8 @@ struct PlanCandidate {
   std::string impossible = {};  // why it cannot be, whatever the load; "" = it may
   LoadBounds bounds;
 
+  /// To those of a unit.
+  void add_gpus(const std::string& name, int count);
   [[nodiscard]] int nodes(int units) const;
   /// Of all GPUs of these nodes.
   [[nodiscard]] double dollars_of_nodes(int units) const;

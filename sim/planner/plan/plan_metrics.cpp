@@ -23,7 +23,26 @@ double merged_figure(const Figure& figure, const std::vector<const RunOutcome*>&
   return weights > 0 ? sum / weights : 0;
 }
 
+/// A model's requests in all samples; one that had none in one of them is not listed there.
+double merged_attainment(const std::string& model, const std::vector<const RunOutcome*>& samples) {
+  double met = 0, arrived = 0;
+  for (const RunOutcome* sample : samples) {
+    const auto& groups = sample->report.models;
+    const auto group = std::ranges::find(groups, model, &RequestGroup::name);
+    if (group == groups.end()) continue;
+    met += group->attainment * static_cast<double>(group->arrived);
+    arrived += static_cast<double>(group->arrived);
+  }
+  return arrived > 0 ? met / arrived : 1;
+}
+
 }  // namespace
+
+double attainment_of(const Report& report) {
+  double worst = report.slo.attainment;
+  for (const RequestGroup& model : report.models) worst = std::min(worst, model.attainment);
+  return worst;
+}
 
 bool is_planned(const Figure& figure) {
   return figure.use != FigureUse::one_run && figure.kind != FigureKind::count &&
@@ -39,6 +58,8 @@ RunOutcome merged_outcome(const std::vector<const RunOutcome*>& samples) {
   for (const Figure& figure : figures()) {
     if (figure.slot) *figure.slot(merged.report) = merged_figure(figure, samples);
   }
+  for (RequestGroup& model : merged.report.models)
+    model.attainment = merged_attainment(model.name, samples);
   return merged;
 }
 

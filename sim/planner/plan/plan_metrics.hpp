@@ -12,8 +12,8 @@ namespace foretoken {
 /// Whether a plan's tables and files have it: latencies, rates and shares that plans are judged by.
 bool is_planned(const Figure& figure);
 
-/// Share of the requests that met the SLO.
-inline double attainment_of(const Report& report) { return report.slo.attainment; }
+/// Share of the requests that met the SLO; of several models, of the one that has it worst.
+double attainment_of(const Report& report);
 /// Requests that count.
 inline double arrived_in(const Report& report) {
   return static_cast<double>(report.requests.arrived);

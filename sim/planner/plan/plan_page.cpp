@@ -157,9 +157,9 @@ std::vector<std::size_t> table_order(const Plan& plan) {
   return order;
 }
 
-void add_as_good(ReportPage& page, const Plan& plan) {
+void add_as_good(ReportPage& page, const Plan& plan, const std::string& of) {
   if (!plan.result.cheapest || plan.confidences.empty()) return;
-  page.section("What may be the cheapest after all",
+  page.section(of + "What may be the cheapest after all",
                "Of these nobody can say by prediction alone whether they cost less than the "
                "cheapest: their costs overlap once steps may be as long or as short as the "
                "predictor's error leaves open.");
@@ -172,7 +172,7 @@ void add_as_good(ReportPage& page, const Plan& plan) {
   page.notes(notes);
 }
 
-void add_plan_reasons(ReportPage& page, const Plan& plan) {
+void add_plan_reasons(ReportPage& page, const Plan& plan, const std::string& of) {
   std::vector<std::string> notes;
   for (const CandidateFate fate : {CandidateFate::beaten, CandidateFate::fails,
                                    CandidateFate::too_slow, CandidateFate::impossible}) {
@@ -182,14 +182,14 @@ void add_plan_reasons(ReportPage& page, const Plan& plan) {
     }
   }
   if (notes.empty()) return;
-  page.section("Why not the others",
+  page.section(of + "Why not the others",
                "Beaten: even at the best that its steps allow. Too slow, "
                "not possible: known before any run.");
   page.notes(notes);
 }
 
-void add_plan_accuracy(ReportPage& page, const Plan& plan) {
-  page.section("Confidence",
+void add_plan_accuracy(ReportPage& page, const Plan& plan, const std::string& of) {
+  page.section(of + "Confidence",
                "Intervals hold what the predictor's held-out error and the draw of the traffic "
                "leave open.");
   const DeploymentConfidence* sure =
@@ -237,12 +237,9 @@ void add_plan_accuracy(ReportPage& page, const Plan& plan) {
 
 }  // namespace
 
-std::string plan_page(const Plan& plan, const std::string& scenario, const LoadScenario& load,
-                      const std::string& version) {
-  ReportPage page("Plan of " + scenario, "plan", version);
-  add_plan_tiles(page, plan);
+void add_plan(ReportPage& page, const Plan& plan, const std::string& of) {
   if (plan.result.cheapest) {
-    page.section("Choices that hold",
+    page.section(of + "Choices that hold",
                  "With as many replicas as it takes. Whiskers are intervals of "
                  "those that were looked at closely.");
     const std::size_t latency = figure_index(plan.settings.latency + "_ms");
@@ -251,13 +248,20 @@ std::string plan_page(const Plan& plan, const std::string& scenario, const LoadS
     add_plan_scatter(page, plan, &Objectives::tokens_per_s_gpu, std::nullopt, "Throughput of a GPU",
                      "output tokens/s", true);
   }
-  page.section("All choices",
+  page.section(of + "All choices",
                "Figures of those that hold, with as many replicas as that takes; in brackets their "
                "intervals where it was looked at closely. Click a column header to sort.");
   page.table("choice", plan_columns(plan, table_order(plan), Ink(false)).page());
-  add_as_good(page, plan);
-  add_plan_reasons(page, plan);
-  add_plan_accuracy(page, plan);
+  add_as_good(page, plan, of);
+  add_plan_reasons(page, plan, of);
+  add_plan_accuracy(page, plan, of);
+}
+
+std::string plan_page(const Plan& plan, const std::string& scenario, const LoadScenario& load,
+                      const std::string& version) {
+  ReportPage page("Plan of " + scenario, "plan", version);
+  add_plan_tiles(page, plan);
+  add_plan(page, plan, "");
   page.section("Scenario", "Of the cheapest; every default filled in.");
   if (plan.result.cheapest) {
     const std::size_t best = *plan.result.cheapest;

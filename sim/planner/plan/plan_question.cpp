@@ -6,12 +6,6 @@
 namespace foretoken {
 
 void check_plan_question(const Scenario& scenario) {
-  if (served_models(scenario).size() > 1) {
-    throw ConfigError(
-        {"pool"},
-        "the highest load is that of one model, and the pools serve several; name one with "
-        "--set run.only_model=NAME");
-  }
   const auto waits = [](const auto& targets) { return targets.ttft || targets.e2e; };
   if (!waits(scenario.slo) && std::ranges::none_of(scenario.slo.classes, waits)) {
     throw ConfigError({"slo"},

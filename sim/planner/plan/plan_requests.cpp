@@ -227,7 +227,8 @@ std::vector<RunRequest> PlanRequests::requests(const PlanProbe& probe) const {
     add_targets(probe.slowdown, asked.front().changes);
   }
   // Only where a miss of the first replication decides, and nobody wants the figures of a failure.
-  const bool decides = probe.replication == 0 && probe.slowdown == 1;
+  // Misses of several models together say nothing of each.
+  const bool decides = probe.replication == 0 && probe.slowdown == 1 && traffic_.models.empty();
   for (RunRequest& request : asked) {
     if (!decides) request.misses_max = std::nullopt;
     request.changes.emplace_back("run.intervals", "none");

@@ -86,8 +86,9 @@ class SpaceBuilder {
   }
 
   /// One unit on hardware that surely has room for it.
-  [[nodiscard]] Scenario load_unit(const CandidateKeys& keys) const {
+  [[nodiscard]] Scenario load_unit(const CandidateKeys& keys, const std::string& model = "") const {
     Changes changes;
+    if (!model.empty()) changes.emplace_back("run.only_model", model);
     if (!keys.gpu.empty()) {
       const int nodes = (settings_.gpus_max + keys.node_gpus - 1) / keys.node_gpus + 1;
       changes.emplace_back("cluster.name",
@@ -121,18 +122,33 @@ class SpaceBuilder {
       space_.slo = scenario.slo;
       space_.run = scenario.run;
       space_.fixed_layout = fixed_layout_of(scenario);
-      space_.model = scenario.model.name;
-      if (!is_axis("model.dtype"))
+      const bool is_one = space_.traffic.models.empty();
+      space_.model = is_one ? scenario.model.name
+                            : fmt::format("{}", fmt::join(served_models(scenario), ", "));
+      if (is_one && !is_axis("model.dtype"))
         space_.model += fmt::format(" in {}", enum_name(scenario.execution.dtype));
       if (!is_axis("engine.preset")) space_.engine = scenario.engine.preset;
     }
     space_.predictor = scenario.predictor.name;
     if (!wants_bounds_) return;
-    candidate.bounds = load_bounds(
-        scenario, space_.traffic, settings_.latency + "_ms",
-        [&](const Scenario& replica) { return step_times(replica, predictors_); }, judged_load());
+    candidate.bounds = bounds_of(scenario, keys);
     // They are of one replica; a unit may be all that a cluster holds.
     if (scenario.pools.empty()) candidate.bounds.units /= keys.replicas.front().second;
+  }
+
+  [[nodiscard]] LoadBounds bounds_of(const Scenario& scenario, const CandidateKeys& keys) const {
+    const auto of = [&](const Scenario& unit, const TrafficSample& traffic) {
+      return load_bounds(
+          unit, traffic, settings_.latency + "_ms",
+          [&](const Scenario& replica) { return step_times(replica, predictors_); }, judged_load());
+    };
+    if (space_.traffic.models.empty()) return of(scenario, space_.traffic);
+    std::vector<LoadBounds> models;
+    for (const ModelShare& model : space_.traffic.models) {
+      const Scenario own = load_unit(keys, model.name);
+      models.push_back(of(own, sample_traffic(own)));
+    }
+    return worst_of(models);
   }
 
   /// The one load that fleets are asked about; that of a cluster is searched for.
@@ -206,18 +222,8 @@ class SpaceBuilder {
     keys.groups.push_back({gpus, groups});
     candidate.groups.push_back({gpus, groups, cluster.node.gpus, price});
     candidate.unit_gpus += gpus * groups;
-    add_gpus(cluster.gpu.name, gpus * groups, candidate);
+    candidate.add_gpus(cluster.gpu.name, gpus * groups);
     candidate.unit_dollars_per_hour += price * (gpus * groups);
-  }
-
-  static void add_gpus(const std::string& name, int count, PlanCandidate& candidate) {
-    auto& kinds = candidate.unit_gpus_by_name;
-    const auto known = std::ranges::find(kinds, name, &std::pair<std::string, int>::first);
-    if (known != kinds.end()) {
-      known->second += count;
-    } else {
-      kinds.emplace_back(name, count);
-    }
   }
 
   /// Of as many as are allowed, those that a cluster of its own size has room for. Pools share

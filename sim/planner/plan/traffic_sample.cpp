@@ -83,6 +83,11 @@ TrafficSample sample_traffic(const Scenario& scenario) {
                        comes_from_trace(workload, "output_tokens");
   sample.share = scenario.workload->share();
   sample.shares_prefixes = scenario.workload->prefix_block_tokens() > 0;
+  const std::vector<std::string> models = scenario.workload->models();
+  for (std::size_t model = 0; model < models.size() && models.size() > 1; ++model) {
+    sample.models.push_back(
+        {models[model], scenario.workload->share_of_model(static_cast<int>(model))});
+  }
   for (const char* key : {"sessions", "timeout", "cancellations"})
     if (workload.find(key) != nullptr) sample.is_open = false;
   read_scales(workload, sample);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/scenario/scenario.hpp"
@@ -24,6 +25,11 @@ struct ArrivalCounts {
   [[nodiscard]] double between(Seconds begin, Seconds end) const;
 };
 
+struct ModelShare {
+  std::string name;
+  double share = 1;
+};
+
 struct TrafficSample {
   std::vector<SampledRequest> requests;  // the first of them, in order of arrival
   double share = 1;                      // of the requests that [workload]'s own limit counts
@@ -37,7 +43,8 @@ struct TrafficSample {
   std::optional<Seconds> diurnal_period, diurnal_peak;  // likewise
   bool is_recorded = false;  // arrivals and lengths from a trace: no seed changes them
   bool shares_prefixes = false;
-  bool is_open = true;  // no arrival depends on an answer, and nobody gives up
+  std::vector<ModelShare> models = {};  // of the requests, where there are several
+  bool is_open = true;                  // no arrival depends on an answer, and nobody gives up
   ArrivalCounts arrivals;
 
   [[nodiscard]] double output_tokens_mean() const;

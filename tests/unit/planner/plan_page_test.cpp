@@ -143,5 +143,41 @@ TEST_F(PlanPage, OfHighestLoadsShowsWhatChangesAreWorth) {
   EXPECT_THAT(html, HasSubstr("the weights do not fit"));
 }
 
+/// Two models that hold with TP 8: two replicas and three.
+ModelPlans model_plans() {
+  ModelPlans plans;
+  for (const char* name : {"small", "large"}) {
+    ModelPlan& part = plans.models.emplace_back();
+    part.model = name;
+    part.plan = plan();
+    part.units = plans.models.size() == 1 ? 2 : 3;
+    part.share = plans.models.size() == 1 ? 0.75 : 0.25;
+    part.attainment = 0.97;
+  }
+  plans.run = {{"deployment.replicas", 2}};
+  plans.runs = 21;
+  return plans;
+}
+
+TEST_F(PlanPage, OfSeveralModelsTellsTheSumAndEachModelsPlan) {
+  const std::string html = model_plans_page(model_plans(), "chat.toml", scenario_of, "1.2.3");
+  EXPECT_THAT(html, HasSubstr(R"("label":"Cheapest for 2 models","value":"10 GPUs")"));
+  EXPECT_THAT(html, HasSubstr(R"("label":"Cost","value":"$20.00","unit":"an hour")"));
+  EXPECT_THAT(html, HasSubstr(R"("label":"small","value":"TP 8, 2 replicas")"));
+  EXPECT_THAT(html, HasSubstr(R"("label":"large","value":"TP 8, 3 replicas")"));
+  EXPECT_THAT(html, HasSubstr("small alone: All choices"));
+  EXPECT_THAT(html, HasSubstr("large alone: Confidence"));
+  EXPECT_THAT(html, HasSubstr("deployment.replicas=2"));
+}
+
+TEST_F(PlanPage, OfSeveralModelsWithoutAnAnswerSaysWhy) {
+  ModelPlans none = model_plans();
+  none.run.clear();
+  none.problem = "no choice of large holds the SLO";
+  const std::string html = model_plans_page(none, "chat.toml", scenario_of, "1.2.3");
+  EXPECT_THAT(html, HasSubstr("no choice of large holds the SLO"));
+  EXPECT_THAT(html, Not(HasSubstr("The models beside each other")));
+}
+
 }  // namespace
 }  // namespace foretoken

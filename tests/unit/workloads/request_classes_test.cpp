@@ -2,6 +2,7 @@
 
 #include "workloads/requests/request_classes.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -147,6 +148,51 @@ TEST(RequestClasses, ContradictionsAreTold) {
       error("classes = []"),
       "s.toml:7:1: workload.classes: is empty; write a list of classes, for example [{ tenant "
       "= \"web\", share = 0.7 }, { tenant = \"batch\", share = 0.3 }]");
+}
+
+// Rows of a trace that name a model go by it; their classes' shares are drawn among that model's.
+TEST(Classes, RequestsOfATraceAskForTheModelsThatItNames) {
+  const std::filesystem::path folder = own_folder();
+  std::ofstream file(folder / "trace.jsonl");
+  for (int i = 0; i < 4000; ++i) {
+    file << fmt::format(
+        R"({{"arrival_s": {}, "prompt_tokens": {}, "output_tokens": 5, "model": "{}"}})"
+        "\n",
+        i, i % 4 == 0 ? 700 : 100, i % 4 == 0 ? "large" : "small");
+  }
+  file.close();
+  const std::string workload = fmt::format("trace = \"{}\"\n", (folder / "trace.jsonl").string());
+  const std::string classes =
+      "classes = [{ model = \"small\", share = 1, priority = 1 }, { model = \"large\", share = 1 "
+      "}, "
+      "{ model = \"small\", share = 3, priority = 2 }]\n";
+  int urgent = 0;
+  for (const Request& request : requests(workload + classes)) {
+    EXPECT_EQ(request.model, request.prompt_tokens == 700 ? 1 : 0);
+    urgent += request.priority == 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(urgent, 750, 4 * 24);  // a quarter of 3,000: a standard deviation is 24
+  const auto read_all = read(workload + classes);
+  EXPECT_EQ(read_all.workload->share_of_model(0), 0.75);
+  EXPECT_EQ(read_all.workload->share_of_model(1), 0.25);
+  EXPECT_THAT(read(workload + "classes = [{ model = \"small\", share = 1 }, { model = \"lrage\", "
+                              "share = 1 }]\n")
+                  .errors,
+              testing::HasSubstr("workload.classes: name every model that the trace asks for: "
+                                 "unknown model 'large'; did you mean 'lrage'?"));
+}
+
+// Other arrivals draw lengths from it, not models.
+TEST(Classes, ModelsOfATraceThatIsNotReplayedAreDrawn) {
+  const std::filesystem::path file = own_folder() / "lengths.jsonl";
+  std::ofstream(file) << R"({"arrival_s": 0, "prompt_tokens": 9, "output_tokens": 5, "model": "x"})"
+                      << "\n";
+  const auto all =
+      requests(fmt::format("arrivals = \"poisson\"\nrate = \"5 /s\"\nrequests = 4000\ntrace = "
+                           "\"{}\"\nclasses = [{{ model "
+                           "= \"a\", share = 1 }}, {{ model = \"b\", share = 1 }}]\n",
+                           file.string()));
+  EXPECT_NEAR(std::ranges::count(all, 0, &Request::model), 2000, 4 * 32);
 }
 
 }  // namespace

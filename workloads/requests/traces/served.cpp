@@ -1,6 +1,6 @@
 // JSON lines as a benchmark records a served run (workloads/measurements/served_run.hpp):
-// arrival_time in seconds on any clock, input_toks, output_toks; what became of a request is
-// ignored.
+// arrival_time in seconds on any clock, input_toks, output_toks, model if there are several; what
+// became of a request is ignored.
 #include "workloads/requests/trace_fields.hpp"
 #include "workloads/requests/trace_format.hpp"
 
@@ -19,7 +19,9 @@ class Served final : public LineTraceFormat {
     return {time_ns(row, "arrival_time", 1.0),
             token_count(row, "input_toks"),
             token_count(row, "output_toks"),
-            {}};
+            {},
+            std::nullopt,
+            name_of(row, "model")};
   }
 };
 

@@ -1,1 +1,0 @@
-plan examples/two_models.toml --max-load

@@ -1,1 +1,0 @@
-plan examples/plan_models.toml --report plan.html

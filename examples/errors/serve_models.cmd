@@ -1,1 +1,0 @@
-serve examples/two_models.toml --record served
