@@ -16,6 +16,7 @@
 
 #include "hardware/dtype.hpp"
 #include "kernels/attention_load.hpp"
+#include "kernels/draft_verification.hpp"
 #include "kernels/expert_reach.hpp"
 #include "kernels/hybrid_kernels.hpp"
 #include "kernels/implementation.hpp"
@@ -144,14 +145,6 @@ struct Embedding {
   static constexpr auto fields() { return row_fields<Embedding>(); }
   friend bool operator==(const Embedding&, const Embedding&) = default;
 };
-/// How a sequence's next token is found in its logits. top_p: softmax, and a draw among the
-/// likeliest. greedy: the largest, which is what temperature 0 asks for.
-enum class SamplingMethod { top_p, greedy };
-template <>
-struct EnumNames<SamplingMethod> {
-  static constexpr auto names = std::to_array<std::string_view>({"top_p", "greedy"});
-};
-
 /// The end of a step: one row of logits over the vocabulary for each sequence that gets a token.
 struct Sampling {
   static constexpr std::string_view type_name = "sampling";
@@ -254,10 +247,10 @@ struct Collective {
   friend bool operator==(const Collective&, const Collective&) = default;
 };
 
-using Kernel =
-    std::variant<Gemm, Attention, Mla, RmsNorm, FusedAddRmsNorm, QkNorm, Rope, KvWrite, SiluAndMul,
-                 Embedding, Sampling, TopKRouting, FusedMoe, Collective, BatchedGemm, StateScan,
-                 StateConvolution, KeyIndexer, SparseAttention, HyperConnection, LowRank>;
+using Kernel = std::variant<Gemm, Attention, Mla, RmsNorm, FusedAddRmsNorm, QkNorm, Rope, KvWrite,
+                            SiluAndMul, Embedding, Sampling, TopKRouting, FusedMoe, Collective,
+                            BatchedGemm, StateScan, StateConvolution, KeyIndexer, SparseAttention,
+                            HyperConnection, LowRank, DraftVerification>;
 
 /// The name of the kernel's type as `foretoken predict` spells it: "gemm", "fused_add_rms_norm" …
 std::string_view kernel_name(const Kernel& kernel);

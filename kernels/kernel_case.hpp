@@ -37,6 +37,7 @@ std::vector<std::string_view> kernel_case_names();
 ///   qk_norm, rope                 tokens, heads, head_dim, [dtype]
 ///   kv_write                      tokens, kv_heads, head_dim, [dtype, kv_dtype]
 ///   sampling                      rows, vocabulary, [method: top_p, greedy]
+///   draft_verification            rows, sequences, vocabulary, [method: top_p, greedy]
 ///   topk_routing                  tokens, experts, topk
 ///   fused_moe                     tokens, experts, topk, hidden, intermediate, [dtype, tp, ep,
 ///                                 ungated: two matrices an expert, by default as the published

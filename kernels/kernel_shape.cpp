@@ -99,6 +99,9 @@ struct ShapeOf {
   std::string operator()(const Sampling& k) const {
     return fmt::format("{} rows of {}", k.rows, k.vocabulary);
   }
+  std::string operator()(const DraftVerification& k) const {
+    return fmt::format("{} rows of {} for {} sequences", k.rows, k.vocabulary, k.sequences);
+  }
   std::string operator()(const TopKRouting& k) const {
     return fmt::format("{} tokens, top {} of {}", k.tokens, k.topk, k.experts);
   }

@@ -153,6 +153,12 @@ KernelWork work_of(const Sampling& kernel) {
                    logits * bytes_per_logit + static_cast<double>(kernel.rows) * index_size);
 }
 
+KernelWork work_of(const DraftVerification& kernel) {
+  const bool is_greedy = kernel.method == SamplingMethod::greedy;
+  const double logits = product(kernel.rows, kernel.vocabulary);
+  return streaming((is_greedy ? 2 : 5) * logits, is_greedy ? 0 : logits, kernel.bytes());
+}
+
 // Softmax over the 16-bit logits, then the k largest one after the other; writes a weight (fp32),
 // an expert and a source row (int32 each) for each pick.
 KernelWork work_of(const TopKRouting& kernel) {

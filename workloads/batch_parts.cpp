@@ -135,17 +135,26 @@ std::vector<BatchShape> split_batch(const BatchShape& batch, int count) {
   std::vector<BatchShape> parts(static_cast<std::size_t>(count));
   std::vector<AttentionLoad> loads = split_load(batch.attention, count);
   std::int64_t tokens = batch.tokens, logit_rows = batch.logit_rows;
+  std::int64_t draft_rows = batch.draft_rows, verifying = batch.verifying;
   for (int part = count - 1; part > 0; --part) {
     BatchShape& shape = parts[static_cast<std::size_t>(part)];
     shape.attention = std::move(loads[static_cast<std::size_t>(part)]);
     shape.tokens = shape.attention.query_tokens();
-    if (shape.tokens > 0) shape.logit_rows = part_of(batch.logit_rows, part, count);
+    if (shape.tokens > 0) {
+      shape.logit_rows = part_of(batch.logit_rows, part, count);
+      shape.draft_rows = part_of(batch.draft_rows, part, count);
+      shape.verifying = part_of(batch.verifying, part, count);
+    }
     tokens -= shape.tokens;
     logit_rows -= shape.logit_rows;
+    draft_rows -= shape.draft_rows;
+    verifying -= shape.verifying;
   }
   parts.front().attention = std::move(loads.front());
   parts.front().tokens = tokens;
   parts.front().logit_rows = logit_rows;
+  parts.front().draft_rows = draft_rows;
+  parts.front().verifying = verifying;
   return parts;
 }
 

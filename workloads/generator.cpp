@@ -35,7 +35,7 @@ struct FillRows {
   double rows;
   double bytes_per_row;
   std::int64_t chunk;
-  std::int64_t adapters;
+  std::int64_t adapters, verifying;
 
   void operator()(LowRank& kernel) const {
     kernel.tokens = count();
@@ -52,6 +52,10 @@ struct FillRows {
   void operator()(StateScan& kernel) const { kernel.load = StateLoad::of(load); }
   void operator()(StateConvolution& kernel) const { kernel.load = StateLoad::of(load); }
   void operator()(Sampling& kernel) const { kernel.rows = count(); }
+  void operator()(DraftVerification& kernel) const {
+    kernel.rows = count();
+    kernel.sequences = verifying;
+  }
   void operator()(Collective& kernel) const { kernel.bytes = bytes_per_row * rows; }
   template <class Other>
   void operator()(Other& kernel) const {
@@ -84,6 +88,8 @@ StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layou
       sharing_prompts_(layout.prefill_context),
       stage_ranks_(layout.stage_ranks()),
       expert_ranks_(layout.expert_ranks()),
+      framework_(settings.implementation.framework),
+      sampling_(settings.sampling),
       decode_tokens_max_(settings.expert_exchange.decode_tokens_max),
       groups_(groups_on_ranks(model, layout)) {
   Builder builder(model, layout, settings, stage);
@@ -119,6 +125,14 @@ double StageProgram::exchange_rows(std::int64_t tokens, std::int64_t tokens_max)
   return std::max(sent, received);
 }
 
+/// SGLang judges a sequence's own row with those of its drafts. Parts of a batch have them by
+/// shares, each rounded for itself.
+std::int64_t StageProgram::judged_rows(const BatchShape& batch) const {
+  if (!has_draft_verification(framework_, sampling_)) return 0;
+  const std::int64_t own = framework_ == Framework::sglang ? batch.verifying : 0;
+  return std::min(batch.draft_rows + own, batch.logit_rows);
+}
+
 double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
   const std::int64_t all = batch.stage_tokens > 0 ? batch.stage_tokens : batch.tokens;
   const std::int64_t most = batch.stage_tokens_max > 0 ? batch.stage_tokens_max : batch.tokens;
@@ -127,6 +141,10 @@ double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
       break;
     case Rows::logits:
       return static_cast<double>(batch.logit_rows);
+    case Rows::drawn:
+      return static_cast<double>(batch.logit_rows - judged_rows(batch));
+    case Rows::judged:
+      return static_cast<double>(judged_rows(batch));
     case Rows::decodes:
       return static_cast<double>(batch.attention.decode.query_tokens);
     case Rows::prompts:
@@ -164,11 +182,14 @@ KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) co
     if (rows <= step.fused_rows) continue;
     KernelCall& call = sequence.emplace_back(step.call);
     if (call.part == LoadPart::all && call.context_parts == 1) {
-      std::visit(FillRows{batch.attention, rows, step.bytes_per_row, step.chunk, batch.adapters},
+      std::visit(FillRows{batch.attention, rows, step.bytes_per_row, step.chunk, batch.adapters,
+                          batch.verifying},
                  call.kernel);
     } else {
       const AttentionLoad load = call.load_of(batch.attention);
-      std::visit(FillRows{load, rows, step.bytes_per_row, step.chunk, batch.adapters}, call.kernel);
+      std::visit(
+          FillRows{load, rows, step.bytes_per_row, step.chunk, batch.adapters, batch.verifying},
+          call.kernel);
     }
   }
   return sequence;

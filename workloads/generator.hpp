@@ -76,6 +76,8 @@ struct BatchShape {
   bool stage_has_prompts = false;  // some attention rank has one; this one's count anyway
   /// Different adapters of the sequences, and their new tokens: among `tokens`.
   std::int64_t adapters = 0, adapted_tokens = 0;
+  /// Of the rows of logits, those that drafts are judged by, and the sequences that these are of.
+  std::int64_t draft_rows = 0, verifying = 0;
 
   [[nodiscard]] bool has_prompts() const {
     return stage_has_prompts || attention.prefill.sequences > 0;
@@ -120,6 +122,8 @@ class StageProgram {
   enum class Rows {
     tokens,
     logits,        // sequences that get a token
+    drawn,         // of these, those that are sampled
+    judged,        // and those that drafts are judged by
     decodes,       // new tokens of sequences that decode
     prompts,       // of prompts
     gathered,      // of prompts, on all ranks that share them
@@ -149,6 +153,7 @@ class StageProgram {
   class Builder;
 
   [[nodiscard]] double rows_of(const Step& step, const BatchShape& batch) const;
+  [[nodiscard]] std::int64_t judged_rows(const BatchShape& batch) const;
   [[nodiscard]] When when_of(const BatchShape& batch) const;
   [[nodiscard]] double copies_of_a_token() const;
   [[nodiscard]] double exchange_rows(std::int64_t tokens, std::int64_t tokens_max) const;
@@ -156,6 +161,8 @@ class StageProgram {
   int tensor_;
   int sharing_prompts_;
   int stage_ranks_, expert_ranks_;
+  Framework framework_;  // whose kernels judge drafts
+  SamplingMethod sampling_;
   int decode_tokens_max_;  // that are exchanged as decodes; 0 = any
   ExpertGroups groups_;    // that a token's experts are limited to
   FusedMoe experts_;       // without tokens; experts = 0: a dense model

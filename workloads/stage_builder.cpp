@@ -143,7 +143,12 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
     case OperatorKind::sampling:
       add(op.role,
           Sampling{.vocabulary = model_.vocabulary, .method = settings_.sampling, .is_cold = false},
-          calls, Rows::logits);
+          calls, Rows::drawn);
+      add("draft_verification",
+          DraftVerification{.vocabulary = model_.vocabulary,
+                            .method = settings_.sampling,
+                            .framework = settings_.implementation.framework},
+          calls, Rows::judged);
       break;
   }
   // What attention ranks of their own put out for their experts needs no sum.

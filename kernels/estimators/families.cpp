@@ -36,6 +36,8 @@ const EstimatorFamily& fused_add_rms_norm_family();
 const EstimatorFamily& qk_norm_family();
 const EstimatorFamily& sampling_family();
 const EstimatorFamily& sampling_greedy_family();
+const EstimatorFamily& draft_verification_family();
+const EstimatorFamily& draft_verification_greedy_family();
 const EstimatorFamily& topk_routing_family();
 
 const EstimatorFamily& state_scan_prefill_family();
@@ -90,8 +92,10 @@ std::vector<const EstimatorFamily*> trained_families() {
 /// another family has too (nvfp4 where a GPU has no path for it) may be among it.
 std::vector<const EstimatorFamily*> first_order_families() {
   std::vector<const EstimatorFamily*> families = {
-      &gemm_weight_only_family(), &moe_marlin_family(),  &moe_deep_gemm_family(),
-      &mamba_decode_family(),     &block_index_family(), &block_attention_family()};
+      &gemm_weight_only_family(),   &moe_marlin_family(),
+      &moe_deep_gemm_family(),      &mamba_decode_family(),
+      &block_index_family(),        &block_attention_family(),
+      &draft_verification_family(), &draft_verification_greedy_family()};
   add_elementwise(false, families);
   return families;
 }

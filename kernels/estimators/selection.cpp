@@ -56,6 +56,77 @@ StreamShape greedy_shape(const Kernel& kernel, const GpuSpec& gpu) {
   return shape;
 }
 
+bool covers_verification(const Kernel& kernel, SamplingMethod method) {
+  const auto* verification = std::get_if<DraftVerification>(&kernel);
+  return verification != nullptr && verification->method == method;
+}
+bool covers_random_verification(const Kernel& kernel) {
+  return covers_verification(kernel, SamplingMethod::top_p);
+}
+bool covers_greedy_verification(const Kernel& kernel) {
+  return covers_verification(kernel, SamplingMethod::greedy);
+}
+
+/// CTAs as greedy sampling's launches have them where they share rows, but for its steps: other
+/// kernels than an argmax have none at 256 values a thread.
+StreamShape greedy_verification_shape(const Kernel& kernel, const GpuSpec& gpu) {
+  constexpr double threads = 512, access_values = 4, part_values = 16, float_bytes = 4;
+  const auto& verification = std::get<DraftVerification>(kernel);
+  const auto rows = static_cast<double>(verification.rows);
+  const auto vocabulary = static_cast<double>(verification.vocabulary);
+  const double resident = gpu.sm_count * std::floor(gpu.threads_sm / threads);
+  const double parts_most = std::max(vocabulary / threads / part_values, 1.0);
+  const double parts = std::clamp(resident / rows, 1.0, parts_most);
+  StreamShape shape;
+  shape.ctas = rows * parts;
+  shape.threads = threads;
+  shape.rounds = std::max(vocabulary / parts / (threads * access_values), 1.0);
+  shape.bytes = verification.bytes();
+  shape.footprint = rows * vocabulary * float_bytes;
+  return shape;
+}
+
+/// Softmax, and what replaces rejected tokens (or SGLang's renormalisation), are a CTA a row, as
+/// without drafts; gathers and divisions move bytes.
+StreamShape verification_shape(const Kernel& kernel, const GpuSpec& gpu) {
+  const auto& verification = std::get<DraftVerification>(kernel);
+  StreamShape shape = sampling_shape(Sampling{.rows = verification.rows,
+                                              .vocabulary = verification.vocabulary,
+                                              .method = SamplingMethod::top_p,
+                                              .is_cold = false},
+                                     gpu);
+  shape.bytes = verification.bytes();
+  return shape;
+}
+
+/// Both of two launches.
+constexpr StreamConstants drawing_constants = {.launch = 0.706,
+                                               .first_round = 505,
+                                               .full_cta = 887,
+                                               .round = 4020,
+                                               .tail = 887,
+                                               .tail_share = 957,
+                                               .cta_issue = 51.9,
+                                               .dram_share = 1.08,
+                                               .overlap = 0.572,
+                                               .wave = 0.41};
+constexpr StreamConstants greedy_constants = {.launch = 3.98,
+                                              .first_round = 7.8,
+                                              .full_cta = 0,
+                                              .round = 555,
+                                              .cta_issue = 3330,
+                                              .dram_share = 0.9,
+                                              .l2_share = 0.54,
+                                              .sm_rate = 10.65,
+                                              .overlap = 1.42,
+                                              .wave = 0.005};
+
+StreamConstants verification_constants(StreamConstants constants, int launches) {
+  constants.launch *= launches / 2.0;
+  constants.error = 0.5;
+  return constants;
+}
+
 StreamShape topk_routing_shape(const Kernel& kernel, const GpuSpec&) {
   constexpr double tokens_a_cta = 4, lanes = 32, score_bytes = 2, pick_bytes = 8;
   const auto& routing = std::get<TopKRouting>(kernel);
@@ -75,33 +146,32 @@ StreamShape topk_routing_shape(const Kernel& kernel, const GpuSpec&) {
 // Alone within 7.9 and 5.8 % of the launches they were fitted to. An overlap below 1 is the two
 // launches of sampling, which do not overlap at all.
 const EstimatorFamily& sampling_family() {
-  static const StreamFamily family("sampling", covers_top_p, sampling_shape,
-                                   {.launch = 0.706,
-                                    .first_round = 505,
-                                    .full_cta = 887,
-                                    .round = 4020,
-                                    .tail = 887,
-                                    .tail_share = 957,
-                                    .cta_issue = 51.9,
-                                    .dram_share = 1.08,
-                                    .overlap = 0.572,
-                                    .wave = 0.41});
+  static const StreamFamily family("sampling", covers_top_p, sampling_shape, drawing_constants);
   return family;
 }
 
 /// Within 5.5 % of PyTorch's launches on an H200; what a CTA costs is told by their number alone.
 const EstimatorFamily& sampling_greedy_family() {
   static const StreamFamily family("sampling_greedy", covers_greedy, greedy_shape,
-                                   {.launch = 3.98,
-                                    .first_round = 7.8,
-                                    .full_cta = 0,
-                                    .round = 555,
-                                    .cta_issue = 3330,
-                                    .dram_share = 0.9,
-                                    .l2_share = 0.54,
-                                    .sm_rate = 10.65,
-                                    .overlap = 1.42,
-                                    .wave = 0.005});
+                                   greedy_constants);
+  return family;
+}
+
+/// No launch of an engine's verification was measured: the launches of sampling as fitted above,
+/// with the bytes and the number of launches that the engines' sources show. The error is a guess.
+/// Greedy: gather, cast, argmax and the comparison.
+const EstimatorFamily& draft_verification_greedy_family() {
+  static const StreamFamily family("draft_verification_greedy", covers_greedy_verification,
+                                   greedy_verification_shape,
+                                   verification_constants(greedy_constants, 4));
+  return family;
+}
+
+/// Gather, cast, temperature, softmax, noise, draws in place of rejected tokens, coins, comparison.
+const EstimatorFamily& draft_verification_family() {
+  static const StreamFamily family("draft_verification", covers_random_verification,
+                                   verification_shape,
+                                   verification_constants(drawing_constants, 8));
   return family;
 }
 

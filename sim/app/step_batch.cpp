@@ -107,7 +107,9 @@ BatchShape step_batch(const StepOptions& options, const ParallelLayout& layout, 
   }
   BatchShape batch;
   const auto decodes = static_cast<std::int64_t>(slices.size() - prompts);
-  batch.logit_rows = static_cast<std::int64_t>(slices.size()) + decodes * drafts;
+  batch.draft_rows = decodes * drafts;
+  batch.verifying = drafts > 0 ? decodes : 0;
+  batch.logit_rows = static_cast<std::int64_t>(slices.size()) + batch.draft_rows;
   batch.attention = AttentionLoad::exact(std::move(slices), 1 + drafts);
   batch.tokens = batch.attention.query_tokens();
   batch.stage_tokens = batch.tokens * layout.data_parallel_attention;

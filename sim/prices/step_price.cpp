@@ -251,6 +251,7 @@ std::vector<DraftPasses> price_drafts(const SpeculativeSettings& speculative,
   const BatchShape following = drafting_shape(batch, target_layout.data_parallel_attention);
   BatchShape first = speculative.is_tree() ? caught_up(batch, speculative.drafts + 1) : batch;
   first.logit_rows = following.logit_rows;
+  first.draft_rows = first.verifying = 0;
   const auto add = [&](int passes, const Transformer& draft, const BatchShape& shape) {
     StepCost cost =
         price_step(draft, speculative.layout(target_layout),

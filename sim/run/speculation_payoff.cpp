@@ -55,6 +55,8 @@ class PayoffPricer {
     shape.attention = AttentionLoad::exact(
         std::vector<SequenceSlice>(static_cast<std::size_t>(sequences), slice), 1 + drafts);
     shape.tokens = shape.logit_rows = shape.attention.query_tokens();
+    shape.draft_rows = sequences * drafts;
+    shape.verifying = drafts > 0 ? sequences : 0;
     shape.stage_tokens = shape.tokens * scenario_.deployment.layout.data_parallel_attention;
     shape.stage_tokens_max = shape.tokens;
     return shape;

@@ -21,6 +21,8 @@ BatchShape shape_of(const Batch& batch, const Keeps& keeps) {
     if (batch.lists_sequences) load.sequences.push_back(slice);
     shape.tokens += entry.new_tokens;
     shape.logit_rows += entry.samples ? 1 + entry.drafts : 0;
+    shape.draft_rows += entry.drafts;
+    shape.verifying += entry.drafts > 0 ? 1 : 0;
   }
   return shape;
 }

@@ -39,7 +39,7 @@ struct Batch {
     adapters.clear();
     images.clear();
     admissions = 0;
-    shape.tokens = shape.logit_rows = 0;
+    shape.tokens = shape.logit_rows = shape.draft_rows = shape.verifying = 0;
     shape.adapters = shape.adapted_tokens = 0;
     shape.attention.prefill = shape.attention.decode = {};
     shape.attention.sequences.clear();
@@ -63,6 +63,8 @@ struct Batch {
     shape.tokens += new_tokens;
     if (sequence.adapter) use_adapter(*sequence.adapter, new_tokens);
     shape.logit_rows += samples ? 1 + verified : 0;
+    shape.draft_rows += verified;
+    shape.verifying += verified > 0 ? 1 : 0;
     if (samples && drafts_max > 0) add_drafting(slice.context_tokens);
     note_start(sequence);
     entries.push_back({&sequence, slice.query_tokens, slice.context_tokens, samples, verified});

@@ -51,6 +51,7 @@ Seconds DraftPricer::price(std::span<const Batch> ranks, const Work& work) {
     shapes_.push_back(work.known_tokens > 0 ? without_rejected(batch.shape, work.known_tokens)
                                             : batch.shape);
     shapes_.back().logit_rows = batch.drafting.logit_rows;
+    shapes_.back().draft_rows = shapes_.back().verifying = 0;
   }
   Seconds time = first_->price(shapes_).time;
   const bool any_drafts =

@@ -148,13 +148,16 @@ StagePrice StagePricer::overlap(std::span<const std::vector<BatchShape>> parts) 
   return price;
 }
 
+StagePricer::TemplateKey StagePricer::key_of(const BatchShape& batch, bool has_prompts) {
+  return {template_key(batch.tokens, batch.logit_rows, has_prompts),
+          template_key(batch.draft_rows, batch.verifying, false)};
+}
+
 StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
   if (ranks.size() > 1) return run_together(ranks);
   const BatchShape batch = share_of_prompts(ranks.front(), layout_);
-  Template& step =
-      template_for(routed_[drawn_].template_of,
-                   template_key(batch.tokens, batch.logit_rows, exchanges_prompts(batch)), batch,
-                   StagePart::all);
+  Template& step = template_for(routed_[drawn_].template_of,
+                                key_of(batch, exchanges_prompts(batch)), batch, StagePart::all);
   price_slots(step, batch.attention);
   Pass pass;
   add(step, pass);
@@ -167,7 +170,7 @@ StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
 StagePricer::Template* StagePricer::adapted_template_for(const BatchShape& batch) {
   if (batch.adapters == 0) return nullptr;
   return &template_for(routed_[drawn_].adapted_template_of,
-                       template_key(batch.adapted_tokens, batch.adapters, false), batch,
+                       {template_key(batch.adapted_tokens, batch.adapters, false)}, batch,
                        StagePart::adapted);
 }
 
@@ -196,8 +199,7 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   for (const BatchShape& rank : ranks) {
     if (rank.tokens == 0) continue;
     Template& step =
-        template_for(routed_[drawn_].template_of, template_key(rank.tokens, rank.logit_rows, false),
-                     rank, StagePart::local);
+        template_for(routed_[drawn_].template_of, key_of(rank, false), rank, StagePart::local);
     Template* adapted = adapted_template_for(rank);
     const Seconds time = step.fixed_time + price_slots(step, rank.attention) +
                          (adapted != nullptr ? adapted->fixed_time : Seconds(0.0));
@@ -216,7 +218,7 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   add_adapted(slowest_adapted, pass);
   Template& joint =
       template_for(routed_[drawn_].joint_template_of,
-                   template_key(all.stage_tokens, all.stage_tokens_max, exchanges_prompts(all)),
+                   {template_key(all.stage_tokens, all.stage_tokens_max, exchanges_prompts(all))},
                    all, StagePart::joint);
   add(joint, pass);
   if (simulates_private()) pass.order.add(joint.course, {});
@@ -302,7 +304,7 @@ Prediction StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) co
   return predictor_.inner().predict(kernel, predictor_.gpu());  // hardly ever comes again
 }
 
-StagePricer::Template& StagePricer::template_for(TemplateMap& known, std::uint64_t key,
+StagePricer::Template& StagePricer::template_for(TemplateMap& known, TemplateKey key,
                                                  const BatchShape& batch, StagePart part) {
   Template*& found = known[key];
   if (found == nullptr) found = &templates_.emplace_back(make_template(batch, part));

@@ -168,7 +168,18 @@ class StagePricer {
     OverlappedStep::Part segments;
     StepOrder order;
   };
-  using TemplateMap = std::unordered_map<std::uint64_t, Template*>;
+  /// What a template's kernels depend on: see the maps, and the rows that judge drafts.
+  struct TemplateKey {
+    std::uint64_t batch = 0, drafts = 0;
+    friend bool operator==(const TemplateKey&, const TemplateKey&) = default;
+  };
+  struct TemplateHash {
+    std::size_t operator()(const TemplateKey& key) const {
+      return std::hash<std::uint64_t>()(key.batch ^ key.drafts * 0x9e3779b97f4a7c15U);
+    }
+  };
+  static TemplateKey key_of(const BatchShape& batch, bool has_prompts);
+  using TemplateMap = std::unordered_map<TemplateKey, Template*, TemplateHash>;
   /// What a routing decides.
   struct Routed {
     StageProgram program;
@@ -207,7 +218,7 @@ class StagePricer {
   [[nodiscard]] const GroupLinks& links_of(const Collective& collective) const;
   [[nodiscard]] const MemoPredictor& predictor_of(const Kernel& kernel) const;
   [[nodiscard]] bool simulates_private() const { return links_.are_met && !schedule_; }
-  Template& template_for(TemplateMap& known, std::uint64_t key, const BatchShape& batch,
+  Template& template_for(TemplateMap& known, TemplateKey key, const BatchShape& batch,
                          StagePart part);
   Template make_template(BatchShape batch, StagePart part) const;
   void add_collective(std::size_t number, const KernelCall& call, Template& made) const;

@@ -108,6 +108,8 @@ TEST(SpeculativeProperties, ALoneRequestTakesTheSumOfItsStepsAndDrafts) {
     BatchShape batch;
     batch.tokens = tokens;
     batch.logit_rows = tokens == 700 ? 1 : tokens;
+    batch.draft_rows = batch.logit_rows - 1;
+    batch.verifying = batch.draft_rows > 0 ? 1 : 0;
     batch.attention = AttentionLoad::exact({{tokens, context}}, 4);
     const CommSettings comm{scenario.cluster.comm, scenario.deployment.all_reduce};
     StepCost cost = price_step(scenario.model, {}, scenario.execution, scenario.cluster, comm,

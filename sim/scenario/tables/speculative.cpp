@@ -40,9 +40,11 @@ const Keys<SpeculativeSettings>& speculative_keys() {
              "Drafted tokens of a tree that are verified, the likeliest of all; SGLang's "
              "speculative_num_draft_tokens is one more.")
           .written_if([](const S& s) { return s.is_tree(); }),
-      Key<S>("topk_exponent", &S::topk_exponent, {.range = between(0, 4, "must be from 0 to 4")},
-             "That none of the k best candidates is accepted has probability (1 - acceptance) / "
-             "k^this. 0.43: the best is right in 60 %, one of five in 80 %, as of Medusa's heads.")
+      Key<S>(
+          "topk_exponent", &S::topk_exponent, {.range = between(0, 4, "must be from 0 to 4")},
+          "That none of the k best candidates is accepted has probability (1 - acceptance) / "
+          "k^this. 0.43: the best is right in 60 %, one of five in 80 %, as Medusa's announcement "
+          "has it of its heads, for the token after the next one.")
           .written_if([](const S& s) { return s.is_tree(); }),
       {{.name = "acceptance",
         .type = "number, list of numbers or string",

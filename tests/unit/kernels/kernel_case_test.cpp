@@ -195,7 +195,8 @@ TEST(KernelCase, KnowsEveryKernelByItsName) {
                                       kernel_name(KeyIndexer{}),
                                       kernel_name(SparseAttention{}),
                                       kernel_name(HyperConnection{}),
-                                      kernel_name(LowRank{})};
+                                      kernel_name(LowRank{}),
+                                      kernel_name(DraftVerification{})};
   ASSERT_EQ(names.size() + 1, std::variant_size_v<Kernel>);
   for (const std::string_view op : EnumNames<CollectiveOp>::names) names.insert(op);
   const auto known = kernel_case_names();
@@ -209,7 +210,7 @@ TEST(KernelCase, NamesTheNearestKernel) {
             "state_convolution, key_indexer, sparse_attention, hyper_connection, all_reduce, "
             "all_gather, reduce_scatter, all_to_all, send_recv, broadcast, expert_dispatch, "
             "expert_combine, rms_norm, fused_add_rms_norm, qk_norm, rope, silu_and_mul, embedding, "
-            "sampling, low_rank");
+            "sampling, low_rank, draft_verification");
   EXPECT_EQ(error_of(R"({"kernel": 7})"),
             "cases.jsonl:3: kernel: must be a string, not an integer");
   EXPECT_EQ(error_of("[1]"),

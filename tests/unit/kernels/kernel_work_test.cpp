@@ -31,6 +31,25 @@ TEST(KernelWork, GemmIn16Bit) {
 }
 
 // Three adapters' weights, each token's input once, and what is there already read and written.
+// 1,000 logits, 3 rows of 2 sequences. vLLM: gather 4, cast 6, argmax 4 of a row, and the gather of
+// a sequence's own; drawn: divide 8, softmax 8, read 4, and noise of a sequence 8. SGLang: cast 6,
+// divide 8, softmax 8, renormalise 8, zeros 4; 16 of a sequence.
+TEST(KernelWork, VerificationMovesWhatEachEngineDoes) {
+  const auto bytes = [](Framework framework, SamplingMethod method) {
+    return kernel_work(DraftVerification{.rows = 3,
+                                         .sequences = 2,
+                                         .vocabulary = 1000,
+                                         .method = method,
+                                         .framework = framework})
+        .dram_bytes.value();
+  };
+  EXPECT_EQ(bytes(Framework::vllm, SamplingMethod::greedy), 1000.0 * (3 * 14 + 2 * 4));
+  EXPECT_EQ(bytes(Framework::vllm, SamplingMethod::top_p), 1000.0 * (3 * 30 + 2 * 12));
+  EXPECT_EQ(bytes(Framework::sglang, SamplingMethod::top_p), 1000.0 * (3 * 34 + 2 * 16));
+  EXPECT_FALSE(has_draft_verification(Framework::sglang, SamplingMethod::greedy));
+  EXPECT_FALSE(has_draft_verification(Framework::trtllm, SamplingMethod::top_p));
+}
+
 TEST(KernelWork, LowRankProductsReadTheirAdaptersOnce) {
   const KernelWork work = kernel_work(LowRank{.tokens = 100, .adapters = 3, .in = 16, .out = 400});
   EXPECT_EQ(work.tensor_flops, 2.0 * 100 * 16 * 400);

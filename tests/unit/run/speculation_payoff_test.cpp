@@ -52,6 +52,8 @@ Seconds step_time(const Scenario& scenario, std::int64_t sequences, int drafts,
                            1 + drafts);
   batch.tokens = batch.logit_rows = batch.stage_tokens = batch.stage_tokens_max =
       sequences * (1 + drafts);
+  batch.draft_rows = sequences * drafts;
+  batch.verifying = drafts > 0 ? sequences : 0;
   const auto predictor = step_predictor(scenario, Catalogs().predictors);
   const CommSettings comm = communication_of(scenario);
   StepCost cost = price_step(scenario.model, scenario.deployment.layout, scenario.execution,

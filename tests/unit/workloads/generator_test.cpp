@@ -37,6 +37,35 @@ TEST(Generate, DenseModelOnOneRank) {
   EXPECT_EQ(kernel<Sampling>(sequence, "sampling"), (Sampling{4, 128256, SamplingMethod::greedy}));
 }
 
+// Of 13 rows 9 judge drafts of 3 sequences: vLLM samples the 4 others, SGLang, which draws, the one
+// that has no drafts; who compares tokens samples all.
+TEST(Generate, DraftsAreJudgedByRowsOfTheirOwn) {
+  BatchShape batch = batch_of_100();
+  batch.logit_rows = 13;
+  batch.draft_rows = 9;
+  batch.verifying = 3;
+  const auto rows_of = [&](Framework framework, SamplingMethod method) {
+    const ExecutionSettings settings{.sampling = method,
+                                     .implementation = {.framework = framework}};
+    const KernelSequence sequence = generate(model("llama-3.1-8b"), {}, settings, batch, 0);
+    const auto& sampled = std::get<Sampling>(find(sequence, "sampling").kernel);
+    EXPECT_EQ(std::get<Gemm>(find(sequence, "lm_head").kernel).m, 13);
+    if (!contains(sequence, "draft_verification")) return std::pair(sampled.rows, std::int64_t{0});
+    const auto& judged = std::get<DraftVerification>(find(sequence, "draft_verification").kernel);
+    EXPECT_EQ(judged.sequences, 3);
+    EXPECT_EQ(judged.vocabulary, 128256);
+    EXPECT_EQ(judged.method, method);
+    return std::pair(sampled.rows, judged.rows);
+  };
+  using Rows = std::pair<std::int64_t, std::int64_t>;
+  for (const auto method : {SamplingMethod::greedy, SamplingMethod::top_p}) {
+    EXPECT_EQ(rows_of(Framework::vllm, method), Rows(4, 9));
+    EXPECT_EQ(rows_of(Framework::trtllm, method), Rows(13, 0));
+  }
+  EXPECT_EQ(rows_of(Framework::sglang, SamplingMethod::top_p), Rows(1, 12));
+  EXPECT_EQ(rows_of(Framework::sglang, SamplingMethod::greedy), Rows(13, 0));
+}
+
 TEST(Generate, TensorRtLlmsAttentionRotatesAndWritesTheCache) {
   const ExecutionSettings settings{.implementation = {.framework = Framework::trtllm}};
   const auto roles_of = [&](const char* name) {
