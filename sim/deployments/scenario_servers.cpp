@@ -5,6 +5,7 @@
 
 #include "models/model_name.hpp"
 #include "sim/deployments/exportable.hpp"
+#include "sim/deployments/kv_transfer_config.hpp"
 #include "sim/deployments/launch_line.hpp"
 #include "sim/deployments/launcher.hpp"
 #include "sim/scenario/tables.hpp"
@@ -271,10 +272,8 @@ class ServerWriter {
     if (launcher_.name == "sglang") {
       server_.set("disaggregation_mode", std::string(enum_name(server_.role)));
     } else if (launcher_.name == "vllm") {
-      const bool prefills = server_.role == PoolRole::prefill;
-      server_.set("kv_transfer_config",
-                  ValueObject{{"kv_connector", "NixlConnector"},
-                              {"kv_role", prefills ? "kv_producer" : "kv_consumer"}});
+      const HandoffSettings& handoff = scenario_.deployment.handoff;
+      server_.set("kv_transfer_config", kv_transfer_config(server_.role, handoff));
     } else {
       note(fmt::format("which part it has, {} learns from its orchestrator", launcher_.product));
     }

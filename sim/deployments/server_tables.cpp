@@ -7,6 +7,7 @@
 #include "models/model_name.hpp"
 #include "models/transformer.hpp"
 #include "sim/base/nearest_name.hpp"
+#include "sim/deployments/kv_transfer_config.hpp"
 #include "sim/deployments/launch_line.hpp"
 #include "sim/deployments/launched_drafts.hpp"
 #include "sim/scenario/recorded_names.hpp"
@@ -291,11 +292,8 @@ class TableFiller {
     if (flag.name == "disaggregation_mode") role = launch_value_text(flag.value);
     if (flag.name == "is_prefill_worker") role = "prefill";
     if (flag.name == "is_decode_worker") role = "decode";
-    if (flag.name == "kv_transfer_config" && flag.value.is_object()) {
-      const Value* kind = flag.value.find("kv_role");
-      const std::string text = kind == nullptr ? "" : launch_value_text(*kind);
-      if (text == "kv_producer") role = "prefill";
-      if (text == "kv_consumer") role = "decode";
+    if (flag.name == "kv_transfer_config") {
+      if (const auto told = role_in_kv_transfer_config(flag.value)) role = enum_name(*told);
     }
     if (role != "prefill" && role != "decode") return false;
     if (out_.role == PoolRole::both)

@@ -51,6 +51,7 @@ struct KvHandoff {
   Seconds exposed{-1.0};   // that part of it in which neither replica could go on
   Bytes bytes;
   int kept = 0;  // times that it was kept for another replica, as the one it was to go to failed
+  int recomputed = 0;  // times that the decode replica computed it, as the one it was on failed
 
   [[nodiscard]] bool has_happened() const { return transfer >= Seconds(0.0); }
 };

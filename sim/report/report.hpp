@@ -248,10 +248,11 @@ struct Report {
     std::int64_t count = 0;
     std::int64_t local = 0;            // requests whose prompt was computed where they were decoded
     std::optional<std::int64_t> kept;  // as decode replicas failed; nullopt = none is
-    double bytes = 0;                  // of all, those of requests that are not counted too
-    LatencyRow wait_ms;                // from a request's first token until it had blocks to go to
-    LatencyRow transfer_ms;            // first byte sent to last byte arrived
-    LatencyRow exposed_ms;             // of that, what came after prefill and the wait
+    std::optional<std::int64_t> recomputed;  // as prefill replicas failed; likewise
+    double bytes = 0;                        // of all, those of requests that are not counted too
+    LatencyRow wait_ms;      // from a request's first token until it had blocks to go to
+    LatencyRow transfer_ms;  // first byte sent to last byte arrived
+    LatencyRow exposed_ms;   // of that, what came after prefill and the wait
   };
   std::optional<KvTransfers> kv_transfers;
 

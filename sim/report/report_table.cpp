@@ -297,6 +297,9 @@ class ReportText {
       parts.push_back(grouped(transfers.local) + " prompts computed where they are decoded");
     if (transfers.kept.value_or(0) > 0)
       parts.push_back(grouped(*transfers.kept) + " sent again after decode replicas failed");
+    if (transfers.recomputed.value_or(0) > 0)
+      parts.push_back(grouped(*transfers.recomputed) +
+                      " computed where they are decoded after prefill replicas failed");
     result += '\n' + facts("KV transfers", parts);
     result += facts("  taking", {times(transfers.transfer_ms)});
     result += facts("  after prefill", {times(transfers.exposed_ms)});

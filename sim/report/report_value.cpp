@@ -239,6 +239,7 @@ void members(Archive& a, Report::KvTransfers& transfers) {
   a("count", transfers.count);
   a("local", transfers.local);
   a("kept", transfers.kept);
+  a("recomputed", transfers.recomputed);
   a("bytes", transfers.bytes);
   a("wait_ms", transfers.wait_ms);
   a("transfer_ms", transfers.transfer_ms);

@@ -62,7 +62,8 @@ void add_request_figures(const Scenario& scenario, const Timeline& timeline,
     const auto reason = static_cast<std::size_t>(record.reason);
     if (record.status == RequestStatus::failed) ++failures[reason];
     if (record.status == RequestStatus::rejected) ++rejections[reason];
-    report.requests.retries += record.attempts - 1 + record.handoff.kept;
+    report.requests.retries +=
+        record.attempts - 1 + record.handoff.kept + record.handoff.recomputed;
     if (record.first_token >= Seconds(0.0)) ttft.push_back(record.ttft().value());
     if (record.status != RequestStatus::completed) continue;
     if (record.output_tokens > 1) tpot.push_back(record.tpot().value());

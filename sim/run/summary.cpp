@@ -6,6 +6,7 @@
 #include "kernels/routing.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/run/adapter_figures.hpp"
+#include "sim/run/handoff_figures.hpp"
 #include "sim/run/image_figures.hpp"
 #include "sim/run/interval_estimate.hpp"
 #include "sim/run/kv_tiers.hpp"
@@ -215,29 +216,6 @@ void add_speculation(const SimulatedRun& outcome, Report& report) {
     if (family != "host") all += time;
   }
   speculation.draft_share = all > Seconds(0.0) ? draft / all : 0.0;
-}
-
-void add_handoffs(const Scenario& scenario, const Timeline& timeline, Report& report) {
-  if (!hands_over(scenario)) return;
-  Report::KvTransfers& transfers = report.kv_transfers.emplace(Report::KvTransfers{});
-  std::vector<double> wait, transfer, exposed;
-  if (scenario.deployment.handoff.retry == HandoffRetry::failed_side) transfers.kept = 0;
-  for (const RequestRecord& record : timeline.requests()) {
-    const KvHandoff& handoff = record.handoff;
-    transfers.bytes += handoff.bytes.value();
-    if (transfers.kept) *transfers.kept += handoff.kept;
-    const std::int64_t local_max = scenario.deployment.handoff.local_prefill_max;
-    if (record.output_asked > 1 && record.prompt_tokens <= local_max && timeline.is_counted(record))
-      ++transfers.local;
-    if (!handoff.has_happened() || !timeline.is_counted(record)) continue;
-    wait.push_back(handoff.wait.value());
-    transfer.push_back(handoff.transfer.value());
-    exposed.push_back(handoff.exposed.value());
-  }
-  transfers.count = static_cast<std::int64_t>(transfer.size());
-  transfers.wait_ms = in_milliseconds(summarize(std::move(wait)));
-  transfers.transfer_ms = in_milliseconds(summarize(std::move(transfer)));
-  transfers.exposed_ms = in_milliseconds(summarize(std::move(exposed)));
 }
 
 void add_network(const SimulatedRun& outcome, Report& report) {

@@ -69,6 +69,7 @@ void Handoff::submit(const Request& request, const RequestRecord& record) {
   open->second.record = record;
   open->second.serial = ++serials_;
   open->second.kept = record.handoff.kept;
+  open->second.recomputed = record.handoff.recomputed;
   if (request.prompt_tokens <= settings_.local_prefill_max) {
     open->second.is_local = open->second.has_arrived = true;
     return ask_decode(open->second);
@@ -271,6 +272,7 @@ void Handoff::finish_if_arrived(Open& open) {
   handoff.exposed = now - std::max(open.reserved_at, open.prefilled_at);
   handoff.bytes += open.bytes;
   handoff.kept = open.kept;
+  handoff.recomputed = open.recomputed;
   open.has_arrived = true;
   open.is_prefilling = false;
   const RequestId id = open.request.id;
@@ -304,6 +306,7 @@ void Handoff::on_ended(Side side, const RequestRecord& record) {
     ended.reason = record.reason;
   }
   ended.handoff.kept = open->kept;
+  ended.handoff.recomputed = open->recomputed;
   withdraw(*open, record.status);
   open_.erase(record.id.value);
   client_.on_request_ended(ended);
@@ -314,10 +317,11 @@ void Handoff::on_lost(Side side, const RequestRecord& record) {
   if (open == nullptr) return;
   bool& has_it = side == Side::prefill ? open->is_prefilling : open->is_decoding;
   if (!std::exchange(has_it, false)) return;
-  if (side == Side::decode && keep_prompt(*open)) return;
+  if (side == Side::decode ? keep_prompt(*open) : recompute_prompt(*open, record)) return;
   const bool knows_less = side == Side::decode && !open->has_arrived && open->is_prefilled;
   RequestRecord lost = knows_less ? open->record : record;
   lost.handoff.kept = open->kept;
+  lost.handoff.recomputed = open->recomputed;
   withdraw(*open, RequestStatus::failed);
   open_.erase(record.id.value);
   client_.on_request_lost(lost);
@@ -326,13 +330,31 @@ void Handoff::on_lost(Side side, const RequestRecord& record) {
 bool Handoff::keep_prompt(Open& open) {
   const bool is_there = open.is_prefilling && !open.has_arrived;
   if (settings_.retry != HandoffRetry::failed_side || !is_there) return false;
-  if (open.record.attempts + open.kept >= attempts_max_) return false;
+  if (!may_try_again(open)) return false;
   ++open.kept;
   forget_target(open);
   open.first_sent_at = Seconds(-1.0);
   open.is_delayed = true;
   platform_.at(platform_.now() + retry_delay_, *this,
                retry_tag | static_cast<std::uint64_t>(open.kept) << 32 | open.request.id.value);
+  return true;
+}
+
+bool Handoff::recompute_prompt(Open& open, const RequestRecord& record) {
+  const bool is_wanted = open.is_decoding && !open.has_arrived;
+  if (settings_.kv_load_failure != KvLoadFailure::recompute || !is_wanted) return false;
+  if (!may_try_again(open)) return false;
+  ++open.recomputed;
+  forget_target(open);
+  open.is_local = open.has_arrived = true;
+  open.record = record;
+  const RequestId id = open.request.id;
+  for (const std::size_t member : decoders_)
+    if (members_[member].replica->recompute(id, record)) return true;
+  // The fleet has not given it to a replica yet: it comes there with what is known now.
+  open.is_decoding = false;
+  decode_->cancel(id, RequestStatus::cancelled);
+  ask_decode(open);
   return true;
 }
 

@@ -17,7 +17,9 @@
 // Short prompts may skip all this: the decode replica computes them itself.
 //
 // A failure of either side loses the request, whose next attempt is whole; with retry =
-// failed_side a decode replica that fails before the KV cache has come only costs its own part.
+// failed_side a decode replica that fails before the KV cache has come only costs its own part, and
+// with kv_load_failure = recompute so does a prefill replica: the decode replica computes the
+// prompt.
 //
 // A sequence that a decode replica preempts is recomputed there. What it leaves out: the control
 // messages between the two, and transfers in blocks (tokens are sent, not blocks rounded up).
@@ -104,6 +106,7 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
     bool is_local = false;     // the decode fleet computes the prompt, too
     bool is_prefilling = false, is_decoding = false;  // a fleet has it
     int kept = 0;               // decode replicas that failed while the prompt stayed
+    int recomputed = 0;         // prefill replicas that failed while the decode side stayed
     bool is_delayed = false;    // the decode fleet is asked again later,
     bool wants_decode = false;  // if it still has to be then
     bool is_prefilled = false, has_arrived = false;
@@ -142,6 +145,11 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
   void forget_target(Open& open);
   /// Whether the request goes on with the decode side lost.
   bool keep_prompt(Open& open);
+  /// And with the prefill side lost, of which `record` is what became.
+  bool recompute_prompt(Open& open, const RequestRecord& record);
+  [[nodiscard]] bool may_try_again(const Open& open) const {
+    return open.record.attempts + open.kept + open.recomputed < attempts_max_;
+  }
   void ask_again(RequestId id, int kept);
   void start_source(Open& open, ReplicaId replica, std::size_t attention_rank);
   void ask_decode(Open& open);

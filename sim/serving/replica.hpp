@@ -78,12 +78,12 @@ class Replica final : public EventHandler {
 
   /// Why it could not even serve the request alone; none: it could.
   [[nodiscard]] FailureReason refusal(const Request& request) const;
-  /// prefill: what on_prefilled() told of is elsewhere now, or needed no more; the request ends
-  /// here as completed.
+  /// prefill: what on_prefilled() told of is not needed here any more; the request is completed.
   void release(RequestId id);
-  /// decode: all that was missing after on_reserved() has come. `record` is of the replica that
-  /// computed it.
+  /// decode: all that was missing after on_reserved() has come; `record`: from whom.
   void receive(RequestId id, const RequestRecord& record);
+  /// decode: it will not come, the prompt is computed here. False: nobody waits for it here.
+  bool recompute(RequestId id, const RequestRecord& record);
 
   /// What was asked of the image port for a request has come, if it is still here.
   void receive_images(RequestId id);

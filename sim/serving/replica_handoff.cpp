@@ -54,6 +54,30 @@ void Replica::receive(RequestId id, const RequestRecord& record) {
   count_load();
 }
 
+/// Blocks go back, and what of the prompt is in the cache is looked up again, as vLLM does for a
+/// load of which nothing arrived (core/sched/scheduler.py, _update_waiting_for_remote_kv).
+bool Replica::recompute(RequestId id, const RequestRecord& record) {
+  const auto found = by_id_.find(id.value);
+  if (found == by_id_.end()) return false;
+  Sequence& sequence = *found->second;
+  std::erase(reserving_, &sequence);
+  ranks_.remove(sequence);
+  sequence.record = record;
+  sequence.record.replica = config_.id;
+  sequence.last_token = record.last_token;
+  sequence.delivered = std::max(sequence.delivered, record.output_tokens);
+  sequence.record.reason = obstacle(sequence, sequence.prompt_tokens + sequence.output_tokens);
+  if (sequence.record.reason != FailureReason::none) {
+    end(sequence, RequestStatus::failed);
+  } else if (config_.images != nullptr && sequence.brings_images) {
+    config_.images->on_awaiting_images(config_.id, id);
+  } else {
+    take(sequence);
+  }
+  count_load();
+  return true;
+}
+
 void Replica::announce_displaced() {
   for (std::size_t i = begun_.size(); i-- > 0;) {
     if (i >= begun_.size() || begun_[i]->blocks > 0) continue;

@@ -103,5 +103,60 @@ TEST(HandoffRetry, AFailedPrefillReplicaCostsTheWholeRequest) {
   EXPECT_EQ(of_prefill(completed), 3);
 }
 
+double recomputed(const Report& report) {
+  return static_cast<double>(report.kv_transfers->recomputed.value_or(-1));
+}
+double output_tokens(const Report& report) {
+  double sum = 0;
+  for (const RequestRow& row : report.rows) sum += static_cast<double>(row.output_tokens);
+  return sum;
+}
+double decode_steps(const Report& report) {
+  return static_cast<double>(report.pools.back().iterations);
+}
+
+/// With the prefill replica failing in place of the decode replica, for good.
+double of_lost_prefill(std::vector<std::string> changes,
+                       const std::function<double(const Report&)>& figure) {
+  return in_child([&] {
+           std::string text = three_requests;
+           text.replace(text.find("pool = \"decode\""), 15, "pool = \"prefill\"");
+           text.replace(text.find("recovers_after = \"200 ms\"\n"), 26, "");
+           return figure(run_scenario(scenario_from(text, changes), Catalogs()));
+         })
+      .value_or(-1e9);
+}
+
+// One decodes when the prefill replica fails; two wait for its blocks and compute their prompts
+// there: 200 steps for each of the three, less the first token that the prefill replica drew.
+TEST(KvLoadFailure, TheDecodeReplicaComputesThePromptsThatWait) {
+  for (const char* transfer : {"after_prefill", "layer_wise"}) {
+    for (const char* first : {"prefill", "decode"}) {
+      const std::vector<std::string> changes = {std::string("deployment.kv_transfer=") + transfer,
+                                                std::string("deployment.first_token=") + first,
+                                                "deployment.kv_load_failure=recompute"};
+      EXPECT_EQ(of_lost_prefill(changes, recomputed), 2) << transfer << first;
+      EXPECT_EQ(of_lost_prefill(changes, retries), 2);
+      EXPECT_EQ(of_lost_prefill(changes, completed), 3);
+      EXPECT_EQ(of_lost_prefill(changes, output_tokens), 600);
+      EXPECT_EQ(of_lost_prefill(changes, prefill_steps), 3);
+      EXPECT_EQ(of_lost_prefill(changes, decode_steps), 199 + 200 + 200);
+    }
+  }
+}
+
+// With nobody to compute the prompts again they end as failed, or never.
+TEST(KvLoadFailure, FailLosesWhatOnlyThePrefillReplicaHad) {
+  EXPECT_EQ(of_lost_prefill({}, completed), 1);
+  EXPECT_EQ(of_lost_prefill({}, recomputed), -1);
+}
+
+TEST(KvLoadFailure, AttemptsAreLimited) {
+  const std::vector<std::string> changes = {"deployment.kv_load_failure=recompute",
+                                            "front_end.attempts_max=1"};
+  EXPECT_EQ(of_lost_prefill(changes, recomputed), 0);
+  EXPECT_EQ(of_lost_prefill(changes, failed), 2);
+}
+
 }  // namespace
 }  // namespace foretoken::handoff_retry_test

@@ -21,8 +21,16 @@ const Keys<HandoffSettings>& handoff_keys() {
        {.quiet = true},
        "What is done again when a decode replica fails while a request waits there for its KV "
        "cache: whole, the prompt too; failed_side, its own part alone: the prefill replica keeps "
-       "the prompt's KV cache and sends it to another decode replica. A failure of the prefill "
-       "replica, or after the KV cache has come, costs all of the request either way."},
+       "the prompt's KV cache and sends it to another decode replica. A failure after the KV cache "
+       "has come costs all of the request either way, one of the prefill replica what "
+       "kv_load_failure says."},
+      {"kv_load_failure",
+       &S::kv_load_failure,
+       {.quiet = true},
+       "What is done when a prefill replica fails while a decode replica waits for a request's KV "
+       "cache (vLLM's kv_load_failure_policy): fail, the request is tried again as a whole; "
+       "recompute, the decode replica gives back the blocks that it took, and computes the prompt "
+       "itself, beside its decodes."},
       {"local_prefill_max",
        &S::local_prefill_max,
        {.range = at_least(0), .unit = "tokens"},

@@ -39,10 +39,19 @@ struct EnumNames<HandoffRetry> {
   static constexpr auto names = std::to_array<std::string_view>({"whole", "failed_side"});
 };
 
+/// What becomes of a request whose KV cache was to come from a prefill replica that failed: its
+/// next attempt is whole, or the decode replica that has it computes the prompt.
+enum class KvLoadFailure { fail, recompute };
+template <>
+struct EnumNames<KvLoadFailure> {
+  static constexpr auto names = std::to_array<std::string_view>({"fail", "recompute"});
+};
+
 struct HandoffSettings {
   KvTransfer kv_transfer = KvTransfer::after_prefill;
   FirstToken first_token = FirstToken::prefill;
   HandoffRetry retry = HandoffRetry::whole;
+  KvLoadFailure kv_load_failure = KvLoadFailure::fail;
   std::int64_t local_prefill_max = 0;  // tokens of prompts that are computed where they are decoded
 };
 
