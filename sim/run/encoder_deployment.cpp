@@ -4,16 +4,36 @@
 
 namespace foretoken {
 
-/// As vLLM's compute_mm_encoder_budget: a step's tokens, and no fewer than the largest image's.
+namespace {
+
+/// What an engine keeps of encoded images unless it is told otherwise. vLLM's
+/// compute_mm_encoder_budget: a step's tokens. SGLang's SGLANG_VLM_CACHE_SIZE_MB (environ.py): 100
+/// MB. TensorRT-LLM's lie with their requests, no more than a step's prompts have.
+std::int64_t usual_cache_tokens(const Scenario& scenario) {
+  if (scenario.execution.implementation.framework != Framework::sglang)
+    return scenario.engine.batch_tokens_max;
+  constexpr double cache_bytes = 100 * 1024 * 1024;
+  const double token_bytes = static_cast<double>(scenario.model.vision->values_per_token()) *
+                             bytes_per_element(activation_dtype(scenario.execution.dtype));
+  return static_cast<std::int64_t>(cache_bytes / token_bytes);
+}
+
+}  // namespace
+
+/// vLLM's limits are no fewer than the largest image's tokens; SGLang's cache takes only what it
+/// has room for.
 EncoderSettings encoder_limits(const Scenario& scenario) {
   if (!scenario.workload->has_images()) return {};
   EncoderSettings settings = scenario.engine.encoder.value_or(EncoderSettings{});
-  const auto limit = [&](std::int64_t given) {
-    return std::max(given > 0 ? given : scenario.engine.batch_tokens_max,
-                    scenario.model.vision->tokens_most());
+  const std::int64_t largest = scenario.model.vision->tokens_most();
+  const bool is_sglang = scenario.execution.implementation.framework == Framework::sglang;
+  const auto or_usual = [](std::int64_t given, std::int64_t usual) {
+    return given > 0 ? given : usual;
   };
-  settings.step_tokens = limit(settings.step_tokens);
-  settings.cache_tokens = limit(settings.cache_tokens);
+  settings.step_tokens =
+      std::max(or_usual(settings.step_tokens, scenario.engine.batch_tokens_max), largest);
+  settings.cache_tokens = std::max(or_usual(settings.cache_tokens, usual_cache_tokens(scenario)),
+                                   is_sglang ? std::int64_t{1} : largest);
   return settings;
 }
 
@@ -24,7 +44,7 @@ void expect_image_scheduler(const Scenario& scenario, Scheduler& scheduler) {
   throw ConfigError(
       scenario.engine_position,
       fmt::format("images of requests ([workload.images]): scheduler \"{}\" schedules no encoder; "
-                  "\"vllm_v1\" does, with chunked_prefill",
+                  "\"vllm_v1\" does, with chunked_prefill, \"sglang\" and \"tensorrt_llm\" do",
                   scenario.engine.scheduler.name));
 }
 

@@ -54,16 +54,81 @@ void EncoderCache::hold(Entry& entry, SequenceImage& image) {
 void EncoderCache::let_go(SequenceImage& image) {
   if (!image.is_held) return;
   image.is_held = false;
+  if (rule_ == EncoderRule::by_request) return;
+  if (rule_ == EncoderRule::for_request) {
+    used_ -= image.patches.tokens;
+    held_ -= image.patches.tokens;
+    return;
+  }
   Entry& entry = *find(image.identity);
   if (--entry.holders > 0) return;
   held_ -= entry.tokens;
   entry.idle_since = ++releases_;
 }
 
+namespace {
+
+/// Of all of a request's images together.
+std::uint64_t identity_of_all(const Sequence& sequence) {
+  std::uint64_t all = 0;
+  for (const SequenceImage& image : sequence.images)
+    all = (all ^ image.identity) * 0x9e3779b97f4a7c15U + (all >> 29);
+  return all;
+}
+
+std::int64_t tokens_of_all(const Sequence& sequence) {
+  std::int64_t tokens = 0;
+  for (const SequenceImage& image : sequence.images) tokens += image.patches.tokens;
+  return tokens;
+}
+
+}  // namespace
+
+void EncoderCache::reach_all(Sequence& sequence, std::int64_t computed) {
+  if (sequence.images.empty() || sequence.images.back().end() <= computed) return;
+  const bool was_reached = sequence.images.front().is_held;
+  if (rule_ == EncoderRule::for_request && was_reached) return;
+  Entry* known = rule_ == EncoderRule::by_request ? find(identity_of_all(sequence)) : nullptr;
+  if (known != nullptr) known->idle_since = ++releases_;
+  const bool is_there = known != nullptr || sequence.brings_images;
+  if (is_there && was_reached) return;
+  planned_of_ = &sequence;
+  planned_tokens_ = tokens_of_all(sequence);
+  if (is_there) {
+    planned_found_ = std::ssize(sequence.images);
+  } else {
+    for (const SequenceImage& image : sequence.images) planned_.push_back(image.patches);
+  }
+}
+
+void EncoderCache::take_all(Sequence& sequence) {
+  const bool is_kept = rule_ == EncoderRule::for_request;
+  for (SequenceImage& image : sequence.images) {
+    image.is_held = true;
+    if (!is_kept) continue;
+    used_ += image.patches.tokens;
+    held_ += image.patches.tokens;
+  }
+  if (!is_kept && !planned_.empty()) keep_all(sequence);
+}
+
+/// An entry is all images of a request, which nobody holds; the one used longest ago goes first.
+void EncoderCache::keep_all(const Sequence& sequence) {
+  const std::int64_t tokens = tokens_of_all(sequence);
+  if (tokens > limits_.cache_tokens) return;
+  make_room(tokens);
+  entries_.push_back({identity_of_all(sequence), tokens, 0, ++releases_});
+  used_ += tokens;
+}
+
 std::int64_t EncoderCache::reach(Sequence& sequence, std::int64_t computed, std::int64_t tokens) {
   settle();
   budget_before_ = budget_;
   encoded_before_ = encodes_any_;
+  if (rule_ != EncoderRule::in_budget) {
+    reach_all(sequence, computed);
+    return tokens;
+  }
   for (std::size_t i = 0; i < sequence.images.size(); ++i) {
     SequenceImage& image = sequence.images[i];
     if (image.first_token >= computed + tokens) break;
@@ -99,6 +164,10 @@ void EncoderCache::encode(std::vector<ImagePatches>& images) {
     images.push_back(image);
     totals_.encoded += image.tokens;
   }
+  if (planned_of_ != nullptr) {
+    totals_.images += std::ssize(planned_of_->images);
+    take_all(*planned_of_);
+  }
   totals_.images += std::ssize(taken_);
   totals_.found += planned_found_;
   totals_.tokens += planned_tokens_;
@@ -109,6 +178,7 @@ void EncoderCache::encode(std::vector<ImagePatches>& images) {
 void EncoderCache::settle() {
   taken_.clear();
   planned_.clear();
+  planned_of_ = nullptr;
   planned_found_ = planned_tokens_ = 0;
 }
 
@@ -125,6 +195,9 @@ void EncoderCache::forgo(Sequence& sequence) {
 }
 
 void EncoderCache::pass(Sequence& sequence, std::int64_t computed) {
+  const bool is_kept_whole = rule_ != EncoderRule::in_budget;
+  if (is_kept_whole && (rule_ == EncoderRule::by_request || sequence.prompt_tokens > computed))
+    return;
   for (SequenceImage& image : sequence.images) {
     if (image.end() > computed) break;
     let_go(image);

@@ -1,10 +1,20 @@
-// Which images an engine has encoded, by their identity: what its encoder put out is kept until
-// room is needed, those that nobody needs any more longest go first. A step encodes an image as a
-// whole, before the language model, when it first reaches its tokens, as far as the step's budget
-// and the cache's room last; a prompt does not get past an image for which they do not (vLLM V1:
-// core/sched/scheduler.py, _try_schedule_encoder_inputs; core/encoder_cache_manager.py). Sizes are
-// tokens of the language model. An image larger than either limit goes alone. One that comes
-// encoded takes room and no budget.
+// Which images an engine has encoded: what its encoder put out is kept until room is needed, those
+// that nobody needs any more longest go first. Sizes are tokens of the language model.
+//   in_budget    vLLM V1 (core/sched/scheduler.py, _try_schedule_encoder_inputs;
+//                core/encoder_cache_manager.py): a step encodes an image as a whole, before the
+//                language model, when it first reaches its tokens, as far as the step's budget and
+//                the cache's room last; a prompt does not get past an image for which they do not.
+//                An image larger than either limit goes alone. One that comes encoded takes room
+//                and no budget.
+//   by_request   SGLang (managers/mm_utils.py, _get_chunked_prefill_embedding;
+//                mem_cache/multimodal_cache.py): the step with a prompt's first piece encodes all
+//                of its images, whatever they are, in the forward pass. What comes out is kept
+//                under all of their hashes together, so that only a request with the same ones
+//                finds it; later pieces look for it there, and images are encoded again if it is
+//                gone, or never had room.
+//   for_request  TensorRT-LLM (_torch/models/modeling_multimodal_utils.py,
+//                get_multimodal_embeddings): likewise in the first piece, but what comes out stays
+//                with the request until its prompt is computed, and others do not find it.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +34,14 @@ struct EncoderTotals {
   EncoderTotals& operator+=(const EncoderTotals& other);
 };
 
+enum class EncoderRule { in_budget, by_request, for_request };
+
 class EncoderCache {
  public:
   explicit EncoderCache(const EncoderSettings& limits) : limits_(limits) {}
 
+  /// Before the first step.
+  void follow(EncoderRule rule) { rule_ = rule; }
   /// A step begins, with its budget.
   void begin_step();
   /// How many of the `tokens` of `sequence` behind its first `computed` can be in the step: up to
@@ -61,6 +75,10 @@ class EncoderCache {
     bool is_new = false;
   };
 
+  /// reach() for rules that encode all of a request's images at once.
+  void reach_all(Sequence& sequence, std::int64_t computed);
+  void take_all(Sequence& sequence);
+  void keep_all(const Sequence& sequence);
   [[nodiscard]] Entry* find(std::uint64_t identity);
   [[nodiscard]] bool has_room(std::int64_t tokens) const;
   void make_room(std::int64_t tokens);
@@ -70,6 +88,7 @@ class EncoderCache {
   void settle();
 
   EncoderSettings limits_;
+  EncoderRule rule_ = EncoderRule::in_budget;
   std::vector<Entry> entries_;  // in order of encoding
   std::int64_t used_ = 0, held_ = 0;
   std::uint64_t releases_ = 0;
@@ -77,6 +96,7 @@ class EncoderCache {
   bool encodes_any_ = false;  // in this step
   std::vector<Taken> taken_;  // by the last reach(), not settled yet
   std::vector<ImagePatches> planned_;
+  Sequence* planned_of_ = nullptr;  // all of whose images these are
   std::int64_t planned_found_ = 0, planned_tokens_ = 0;
   std::int64_t budget_before_ = 0;  // reach()
   bool encoded_before_ = false;

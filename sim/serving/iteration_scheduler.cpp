@@ -19,7 +19,11 @@ void IterationScheduler::next_batch(Seconds now, Batch& batch) {
 }
 
 bool IterationScheduler::mind_images(EncoderCache* cache) {
-  if (cache != nullptr && !cuts_prompts()) return false;
+  if (cache != nullptr) {
+    const std::optional<EncoderRule> rule = encoder_rule();
+    if (!rule) return false;
+    cache->follow(*rule);
+  }
   images_ = cache;
   return true;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "sim/serving/preempter.hpp"
@@ -45,8 +46,8 @@ class IterationScheduler : public Scheduler {
   virtual void let_run(Sequence& sequence) { running_.push_back(&sequence); }
   /// `sequence` is gone for good; forget what else is known of it.
   virtual void forget(Sequence& sequence) { (void)sequence; }
-  /// Whether prompts may be cut before any token, as images demand.
-  [[nodiscard]] virtual bool cuts_prompts() const { return false; }
+  /// How images of requests are encoded; nullopt: the scheduler knows nothing of them.
+  [[nodiscard]] virtual std::optional<EncoderRule> encoder_rule() const { return std::nullopt; }
 
   [[nodiscard]] bool has_slot() const { return running() < limits_.sequences_max; }
   /// Sets those at the front of the queue aside, until the step is filled, for whose adapters the
@@ -58,6 +59,10 @@ class IterationScheduler : public Scheduler {
   /// Whether blocks were short in this step, so that someone had to give theirs up.
   [[nodiscard]] bool has_preempted() const { return has_preempted_; }
 
+  /// How many of the `tokens` behind the first `computed` the encoder cache lets into the step; it
+  /// encodes what these need once they are put there.
+  [[nodiscard]] std::int64_t reachable(Sequence& sequence, std::int64_t computed,
+                                       std::int64_t tokens);
   /// Puts `tokens` of a sequence that holds the blocks for them into the step.
   void schedule(Sequence& sequence, std::int64_t tokens, Batch& batch);
   /// Gives running_[index] `tokens` more, preempting those behind it while blocks are short. Where
@@ -87,9 +92,6 @@ class IterationScheduler : public Scheduler {
   std::deque<Sequence*> waiting_;   // the next first
 
  private:
-  /// How many of the `tokens` behind the first `computed` the encoder cache lets into the step.
-  [[nodiscard]] std::int64_t reachable(Sequence& sequence, std::int64_t computed,
-                                       std::int64_t tokens);
   /// Gives back what reachable() took for a sequence that is not in the step after all.
   void forgo_images(Sequence& sequence);
   /// Whether `sequence` could run beside those that do.

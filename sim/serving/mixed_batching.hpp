@@ -31,7 +31,10 @@ class MixedBatching : public IterationScheduler {
   MixedBatching(const MixedBatchingConfig& config, const SchedulerLimits& limits, KvCache& cache)
       : IterationScheduler(limits, cache), config_(config) {}
 
-  [[nodiscard]] bool cuts_prompts() const override { return config_.chunked_prefill; }
+  /// A prompt is cut before an image that has to wait.
+  [[nodiscard]] std::optional<EncoderRule> encoder_rule() const override {
+    return config_.chunked_prefill ? std::optional(EncoderRule::in_budget) : std::nullopt;
+  }
   /// The tokens of running_[index], as many as the step has room for.
   void serve_running(std::size_t index, Batch& batch);
   /// Whether the step may take someone new: nobody lost blocks in it, and there is room.

@@ -47,7 +47,9 @@ class Sarathi final : public IterationScheduler {
       : IterationScheduler(limits, cache), config_(config) {}
 
  private:
-  [[nodiscard]] bool cuts_prompts() const override { return true; }
+  [[nodiscard]] std::optional<EncoderRule> encoder_rule() const override {
+    return EncoderRule::in_budget;
+  }
 
   void fill(Batch& batch) override {
     lower_budget(config_.chunk_tokens);

@@ -97,6 +97,10 @@ class Sglang final : public IterationScheduler {
   }
 
  private:
+  [[nodiscard]] std::optional<EncoderRule> encoder_rule() const override {
+    return EncoderRule::by_request;
+  }
+
   void fill(Batch& batch) override {
     if (running_.empty()) {
       ratio_ = ratio_initial_;
@@ -171,7 +175,7 @@ class Sglang final : public IterationScheduler {
     const std::int64_t missing = sequence.missing_tokens();
     const std::int64_t tokens = std::min(missing, chunk_left_);
     if (tokens <= 0 || !cache_.grow(sequence, sequence.computed + tokens)) return false;
-    schedule(sequence, tokens, batch);
+    schedule(sequence, reachable(sequence, sequence.computed, tokens), batch);
     if (tokens == missing) cut_ = nullptr;
     spend(tokens, tokens == missing ? output_expected(sequence) : 0);
     return true;

@@ -111,6 +111,10 @@ class TensorrtLlm final : public IterationScheduler {
     std::int64_t tokens = 0;
   };
 
+  [[nodiscard]] std::optional<EncoderRule> encoder_rule() const override {
+    return EncoderRule::for_request;
+  }
+
   void fill(Batch& batch) override {
     serve_decodes(batch);
     prompts_.clear();

@@ -19,7 +19,7 @@ struct EnumNames<EncoderParallel> {
 struct EncoderSettings {
   EncoderParallel parallel = EncoderParallel::weights;
   std::int64_t step_tokens = 0;   // of images that a step encodes; 0 = batch_tokens_max
-  std::int64_t cache_tokens = 0;  // that the cache has room for; likewise
+  std::int64_t cache_tokens = 0;  // that the cache has room for; 0 = as the engine has it
   SourcePosition position = {};   // of the table
 };
 

@@ -170,13 +170,94 @@ TEST_F(ImageSteps, OneThatIsGivenUpFreesItsImages) {
 
 TEST(ImageSchedulers, ThatCannotCutPromptsSayNo) {
   EncoderCache images({.step_tokens = 100, .cache_tokens = 100});
-  for (const char* name : {"orca", "static", "sglang", "tensorrt_llm"}) {
+  for (const char* name : {"orca", "static"}) {
     EngineFixture engine(100, 16, {.batch_tokens_max = 100, .sequences_max = 4}, "", name);
     EXPECT_FALSE(engine.scheduler->mind_images(&images)) << name;
     EXPECT_TRUE(engine.scheduler->mind_images(nullptr)) << name;
   }
+  for (const char* name : {"sglang", "tensorrt_llm"}) {
+    EngineFixture engine(100, 16, {.batch_tokens_max = 100, .sequences_max = 4}, "", name);
+    EXPECT_TRUE(engine.scheduler->mind_images(&images)) << name;
+  }
   EngineFixture whole(100, 16, {}, "chunked_prefill = false");
   EXPECT_FALSE(whole.scheduler->mind_images(&images));
+}
+
+// SGLang: images at 10 to 60 and 60 to 110, whatever the budget; the prompt's pieces find them
+// while they are kept, and so does a request with the same two, not one with the first alone.
+TEST(EncoderCache, RequestsFindAllOfTheirImagesTogether) {
+  EncoderCache cache({.step_tokens = 1, .cache_tokens = 150});
+  cache.follow(EncoderRule::by_request);
+  Sequence first = with_images(10, {1, 2}, 50), same = with_images(90, {1, 2}, 50);
+  Sequence one = with_images(0, {1}, 50);
+  EXPECT_EQ(cache.reach(first, 0, 5), 5);  // the first piece has none of an image's tokens
+  EXPECT_EQ(encode(cache), 2);
+  EXPECT_EQ(cache.reach(first, 5, 105), 105);
+  EXPECT_EQ(encode(cache), 0);
+  EXPECT_EQ(cache.reach(same, 0, 190), 190);
+  EXPECT_EQ(encode(cache), 0);
+  EXPECT_EQ(cache.reach(one, 0, 50), 50);
+  EXPECT_EQ(encode(cache), 1);
+  EXPECT_EQ(cache.used(), 150);
+  EXPECT_EQ(cache.totals().images, 5);
+  EXPECT_EQ(cache.totals().found, 2);
+  EXPECT_EQ(cache.totals().encoded, 150);
+  EXPECT_EQ(cache.reach(first, 110, 1), 1);  // behind its images
+  EXPECT_EQ(encode(cache), 0);
+}
+
+TEST(EncoderCache, WhatHasNoRoomIsEncodedAgainForEachPiece) {
+  EncoderCache cache({.step_tokens = 1, .cache_tokens = 60});
+  cache.follow(EncoderRule::by_request);
+  Sequence large = with_images(10, {1, 2}, 50);
+  for (const std::int64_t computed : {0, 20, 40}) {
+    EXPECT_EQ(cache.reach(large, computed, 20), 20);
+    EXPECT_EQ(encode(cache), 2) << computed;
+  }
+  EXPECT_EQ(cache.used(), 0);
+  Sequence a = with_images(0, {3}, 50), b = with_images(0, {4}, 50);
+  cache.reach(a, 0, 10);
+  EXPECT_EQ(encode(cache), 1);
+  cache.reach(b, 0, 50);
+  EXPECT_EQ(encode(cache), 1);  // takes its place
+  cache.reach(a, 10, 40);
+  EXPECT_EQ(encode(cache), 1);
+  EXPECT_EQ(cache.used(), 50);
+}
+
+// TensorRT-LLM: kept for the request alone, until its prompt is computed.
+TEST(EncoderCache, RequestsKeepTheirOwn) {
+  EncoderCache cache({.step_tokens = 1, .cache_tokens = 1});
+  cache.follow(EncoderRule::for_request);
+  Sequence first = with_images(10, {1, 2}, 50), same = with_images(10, {1, 2}, 50);
+  EXPECT_EQ(cache.reach(first, 0, 30), 30);
+  EXPECT_EQ(encode(cache), 2);
+  cache.pass(first, 100);
+  EXPECT_EQ(cache.held(), 100);
+  EXPECT_EQ(cache.reach(first, 30, 80), 80);
+  EXPECT_EQ(encode(cache), 0);
+  EXPECT_EQ(cache.reach(same, 0, 110), 110);
+  EXPECT_EQ(encode(cache), 2);
+  cache.pass(first, 110);
+  EXPECT_EQ(cache.held(), 100);
+  cache.release(same);
+  EXPECT_EQ(cache.held(), 0);
+  EXPECT_EQ(cache.used(), 0);
+  EXPECT_EQ(cache.totals().found, 0);
+}
+
+TEST(EncoderCache, WhatARequestForgoesIsNotThere) {
+  for (const EncoderRule rule : {EncoderRule::by_request, EncoderRule::for_request}) {
+    EncoderCache cache({.step_tokens = 1, .cache_tokens = 100});
+    cache.follow(rule);
+    Sequence sequence = with_images(0, {1}, 50);
+    cache.reach(sequence, 0, 50);
+    cache.forgo(sequence);
+    EXPECT_EQ(encode(cache), 0);
+    EXPECT_EQ(cache.reach(sequence, 0, 50), 50);
+    EXPECT_EQ(encode(cache), 1);
+    EXPECT_EQ(cache.totals().images, 1);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+simulate examples/images.toml --set engine.preset=sglang
