@@ -116,6 +116,83 @@ TEST(ImageProperties, RepeatedImagesAreCheaper) {
   EXPECT_LT(all, half);
 }
 
+const std::vector<const char*> other_engines = {"sglang", "tensorrt-llm"};
+
+std::vector<std::string> under(const char* engine, std::vector<std::string> more = {}) {
+  more.push_back(std::string("engine.preset=") + engine);
+  return more;
+}
+
+// A prompt's pieces of 512 tokens are three; the images come with the first.
+TEST(ImageProperties, OtherEnginesEncodeThemWithTheFirstPiece) {
+  for (const char* engine : other_engines) {
+    const double images = in_child([&] {
+                            EncodedImages seen;
+                            const Report report = run(under(engine), &seen);
+                            FORETOKEN_CHECK(report.requests.completed == 120, "some are lost");
+                            return static_cast<double>(seen.images);
+                          }).value_or(-1);
+    EXPECT_EQ(images, 240) << engine;
+    const double one = ttft(under(engine, {"workload.images.count=1"}));
+    const double two = ttft(under(engine));
+    const double larger = ttft(under(engine, {"workload.images.width=2048"}));
+    EXPECT_GT(one, 0);
+    EXPECT_GT(two, one) << engine;
+    EXPECT_GT(larger, two) << engine;
+  }
+}
+
+// 100 MiB hold 10,240 tokens of 5,120 values; a request's pair has 1,536 of them.
+TEST(ImageProperties, SglangFindsRequestsWithTheSameImages) {
+  const auto encoded = [](const char* engine) {
+    return in_child([&] {
+             EncodedImages seen;
+             (void)run(under(engine, {"workload.images.repeated=1", "workload.images.different=1"}),
+                       &seen);
+             return static_cast<double>(seen.images);
+           })
+        .value_or(-1);
+  };
+  EXPECT_EQ(encoded("sglang"), 2);
+  EXPECT_EQ(encoded("tensorrt-llm"), 240);
+}
+
+// What never has room is encoded for each piece of a prompt again.
+TEST(ImageProperties, SglangsCacheIsWorthItsRoom) {
+  const auto reached = [](const char* cache_tokens) {
+    return in_child([&] {
+             const Report report = run(under("sglang", {"engine.chunk_tokens=512", cache_tokens}));
+             FORETOKEN_CHECK(report.requests.completed == 120, "some are lost");
+             return static_cast<double>(report.images->reached);
+           })
+        .value_or(-1);
+  };
+  EXPECT_EQ(reached("engine.encoder.cache_tokens=100000"), 240);
+  EXPECT_GT(reached("engine.encoder.cache_tokens=1000"), 3 * 240);
+}
+
+// Three turns with an image each, 40 times: vLLM asks for those alone that are not in the KV cache;
+// others encode all of a request's once one of them is not.
+TEST(ImageProperties, ConversationsKeepTheirImagesInTheKvCache) {
+  const auto of_turns = [](const char* engine, const char* caches,
+                           const std::function<std::int64_t(const Report&)>& figure) {
+    return in_child([&] {
+             const Report report = run(under(
+                 engine, {"workload.sessions={turns=3,think_time='2 s'}", "workload.images.count=1",
+                          "workload.rate='1 /s'", std::string("engine.prefix_caching=") + caches}));
+             FORETOKEN_CHECK(report.requests.completed == 120, "some are lost");
+             return static_cast<double>(figure(report));
+           })
+        .value_or(-1);
+  };
+  const auto reached = [](const Report& report) { return report.images->reached; };
+  EXPECT_EQ(of_turns("vllm-v1", "false", reached), 40 * (1 + 2 + 3));
+  EXPECT_GE(of_turns("vllm-v1", "true", reached), 120);
+  EXPECT_LE(of_turns("vllm-v1", "true", reached), 130);  // few end within a block
+  for (const char* engine : other_engines)
+    EXPECT_EQ(of_turns(engine, "true", reached), 40 * (1 + 2 + 3)) << engine;
+}
+
 /// The same requests where images are encoded on a GPU of their own, before one that computes
 /// prompts and one that decodes.
 std::string apart() {

@@ -95,7 +95,8 @@ KeyTable image_key_table() {
   for (KeyNote& note : image_share_keys().notes()) notes.push_back(std::move(note));
   return {"workload.images", "",
           "Images of requests, which the model's encoder makes tokens of; they are counted beside "
-          "prompt_tokens and stand behind the text. How the engine encodes them is "
+          "prompt_tokens and stand behind the text. Turns of conversations and calls of agents "
+          "bring theirs, which later ones read again. How the engine encodes them is "
           "[engine.encoder].",
           notes};
 }

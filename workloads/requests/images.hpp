@@ -1,7 +1,9 @@
 // The images of requests: `images = { count = 2, width = 1280, height = 720, repeated = 0.3 }` of
 // the [workload] table. How many tokens they become is the model's encoder's (models/vision.hpp).
 // They stand behind the text of the prompt, as vLLM's benchmark sends them, one behind the other;
-// the few tokens that models put around an image are not counted.
+// the few tokens that models put around an image are not counted. A turn of a conversation and a
+// call of an agent bring their own, and later ones have these too; a context that is cut has lost
+// them.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,9 @@
 namespace foretoken {
 
 struct Call {
-  Request request;                    // prompt_tokens: what it adds; without id, arrival and hashes
+  /// prompt_tokens: what it adds; images count their places from there. Without id, arrival and
+  /// hashes.
+  Request request;
   std::vector<CallWait> waits_for;    // for earlier calls of the trajectory; none: only the first
   int text = 0;                       // that it goes on with; calls on one text wait for each other
   std::int64_t forgotten_tokens = 0;  // of its output: thinking, which no later prompt repeats
@@ -28,7 +30,8 @@ struct Call {
 struct Text {
   std::size_t system_prompt = 0;
   std::int64_t system_tokens = 0;
-  std::int64_t tokens = 0;  // at first, those of the system prompt included
+  std::int64_t tokens = 0;               // at first, those of the system prompt included
+  std::vector<PromptImage> images = {};  // among these
 };
 
 struct Trajectory {

@@ -220,9 +220,6 @@ class WorkloadReader {
 
   void read_image_traffic() {
     traffic_.images = read_images(table_, options_.vision, catalog_.lengths);
-    table_.expect("images", traffic_.images.empty() || !(traffic_.sessions || traffic_.agents),
-                  "cannot be combined with sessions or agents: later turns would have the images "
-                  "of earlier ones, which is not modelled");
     table_.expect("images", traffic_.images.empty() || !traffic_.replays_trajectories(),
                   "cannot be combined with a trace whose calls wait for each other: later turns "
                   "would have the images of earlier ones, which is not modelled");

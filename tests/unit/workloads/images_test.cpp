@@ -121,10 +121,61 @@ TEST(Images, MistakesAreTold) {
               testing::HasSubstr("workload.images.width: is missing"));
   EXPECT_THAT(errors("images = { count = 1, width = 10, height = 10, repeated = 1.5 }", options()),
               testing::HasSubstr("workload.images.repeated: must be from 0 to 1"));
-  EXPECT_THAT(errors("images = { count = 1, width = 10, height = 10 }\n"
-                     "sessions = { turns = 3 }",
-                     options()),
-              testing::HasSubstr("cannot be combined with sessions"));
+}
+
+/// All turns of the first conversation, each answered at once.
+std::vector<Request> turns_of(const std::string& workload) {
+  const ReadWorkload given = read(workload, options());
+  EXPECT_EQ(given.errors, "");
+  const auto source = given.workload->start(RandomStreams(1));
+  std::vector<Request> turns;
+  for (auto turn = source->next(); turn; turn = source->next_follow_up()) {
+    turns.push_back(*turn);
+    source->on_finished(turn->id, turn->arrival + Seconds(1.0));
+  }
+  return turns;
+}
+
+constexpr const char* conversation = R"(arrivals = "all_at_once"
+requests = 3
+prompt_tokens = 100
+output_tokens = 10
+)";
+
+// A turn adds 100 of text and 880 of its image, then 10 of the answer.
+TEST(Images, LaterTurnsReadThoseOfEarlierOnesAgain) {
+  const auto turns = turns_of(std::string(conversation) +
+                              "sessions = { turns = 3, think_time = \"1 s\" }\n"
+                              "images = { count = 1, width = 1280, height = 720 }\n");
+  ASSERT_EQ(turns.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(turns[i].prompt_tokens, static_cast<std::int64_t>(i) * 990 + 980);
+    ASSERT_EQ(turns[i].images.size(), i + 1);
+    for (std::size_t k = 0; k <= i; ++k) {
+      EXPECT_EQ(turns[i].images[k].first_token, static_cast<std::int64_t>(k) * 990 + 100);
+      EXPECT_EQ(turns[i].images[k].identity, turns[2].images[k].identity);
+    }
+  }
+}
+
+// Behind the system prompt's 500 tokens; what is thought, 20 tokens of it, is forgotten. The fourth
+// call has no room: its context is cut to the system prompt and 300 tokens, without images.
+TEST(Images, OfAgentsGoWithAContextThatIsCut) {
+  const auto calls = turns_of(
+      "arrivals = \"all_at_once\"\nrequests = 4\nprompt_tokens = 100\noutput_tokens = 10\n"
+      "images = { count = 1, width = 1280, height = 720 }\n"
+      "agents = { calls = 4, tool_time = \"1 s\", tool_tokens = 50, thinking_tokens = 20, "
+      "context_tokens_max = 4000, context_tokens_kept = 300 }\n"
+      "system_prompts = { count = 1, tokens = 500 }\n");
+  ASSERT_EQ(calls.size(), 4U);
+  EXPECT_EQ(calls[0].prompt_tokens, 500 + 980);
+  EXPECT_EQ(calls[0].images[0].first_token, 600);
+  EXPECT_EQ(calls[1].prompt_tokens, 1490 + 50 + 880);
+  EXPECT_EQ(calls[2].images.size(), 3U);
+  EXPECT_EQ(calls[2].images[2].first_token, 2430 + 50);
+  EXPECT_EQ(calls[3].prompt_tokens, 800 + 50 + 880);
+  ASSERT_EQ(calls[3].images.size(), 1U);
+  EXPECT_EQ(calls[3].images[0].first_token, 850);
 }
 
 }  // namespace
