@@ -37,20 +37,17 @@ const Keys<Scenario>& expert_gpu_keys() {
        [](auto& s) -> decltype(auto) { return (s.deployment.layout.expert_gpus); },
        {.range = at_least(0), .unit = "GPUs", .quiet = true},
        "GPUs of a replica that hold the routed experts and nothing else, beside those of "
-       "attention, "
-       "which keep the KV cache, the router and shared experts (attention and FFN apart, as "
-       "MegaScale-Infer and vLLM's AFD have it). Experts so get the tokens of all "
+       "attention, which keep the KV cache, the router and shared experts (attention and FFN "
+       "apart, as MegaScale-Infer and vLLM's AFD have it). Experts so get the tokens of all "
        "data_parallel_attention ranks; expert_parallel spreads them over these GPUs. 0: experts "
-       "are "
-       "on attention's GPUs."},
+       "are on attention's GPUs."},
       Key<S>(
           "expert_micro_batches",
           [](auto& s) -> decltype(auto) { return (s.execution.expert_micro_batches); },
           {.range = between(1, expert_micro_batches_max), .unit = "parts"},
           "With expert_gpus: parts of a step's batch that take turns, so that attention, experts "
-          "and "
-          "the links between work at once. 1: one side waits for the other; from 3 on, transfers "
-          "can be hidden.")
+          "and the links between work at once. 1: one side waits for the other; from 3 on, "
+          "transfers can be hidden.")
           .written_if(has_expert_gpus),
       {{.name = "expert_nodes",
         .type = "string",
