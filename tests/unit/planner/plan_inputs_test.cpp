@@ -93,6 +93,14 @@ TEST(PlanSettings, FindsGpusByWhatPeopleCallThem) {
   EXPECT_THAT(error_with("\"\""), HasSubstr("names no GPU"));
 }
 
+TEST(LoadBounds, OfSeveralModelsTheOneThatHasItWorstCounts) {
+  const LoadBounds worst = worst_of({{0.5, 0.9, 10}, {0.7, 0.99, 5}, {0.1, 1, 2, "too large"}});
+  EXPECT_EQ(worst.units, 0.7);
+  EXPECT_EQ(worst.attainment, 0.9);
+  EXPECT_EQ(worst.latency_ms, 10);
+  EXPECT_EQ(worst.too_large, "too large");
+}
+
 // Attention on two H200s, experts on four H100s.
 TEST(PlanSpace, ExpertsOnGpusOfAnotherKindCostWhatTheseDo) {
   const Value root = parse_toml(R"([model]
