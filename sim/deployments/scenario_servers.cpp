@@ -159,17 +159,18 @@ class ServerWriter {
     }
   }
 
-  static std::optional<Seconds> time_of(const Value& value) {
-    Seconds time;
-    if (!value.is_string() || parse_quantity(std::get<std::string>(value.data), time))
-      return std::nullopt;
-    return time;
+  template <class Quantity>
+  static std::optional<double> number_of(const Value& value) {
+    Quantity quantity;
+    const auto* text = std::get_if<std::string>(&value.data);
+    if (text == nullptr || parse_quantity(*text, quantity)) return std::nullopt;
+    return quantity.value();
   }
 
-  /// "800 us" is 0.0008 s.
+  /// "800 us" is 0.0008 s, "8 MiB" 8388608 B.
   static bool same(const Value& a, const Value& b) {
-    const std::optional<Seconds> left = time_of(a), right = time_of(b);
-    if (left && right) return std::abs(left->value() - right->value()) < 1e-12;
+    for (const auto number : {number_of<Seconds>, number_of<Bytes>})
+      if (number(a) && number(b)) return std::abs(*number(a) - *number(b)) < 1e-12;
     return launch_value_text(a) == launch_value_text(b);
   }
 
