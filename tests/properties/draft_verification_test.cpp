@@ -8,18 +8,6 @@
 namespace foretoken::draft_verification_test {
 namespace {
 
-constexpr const char* one_request = R"(
-[model]
-name = "llama-3.1-8b"
-[cluster]
-name = "h200-sxm-1"
-[workload]
-arrivals = "all_at_once"
-requests = 1
-prompt_tokens = 700
-output_tokens = 21
-)";
-
 /// What a decode step's tokens are drawn in, and judged in, by the default predictor.
 struct Drawn {
   double sampling = 0, verification = 0;
@@ -54,8 +42,8 @@ TEST(DraftVerificationProperties, MoreDraftsAndLargerVocabulariesAreNeverCheaper
     for (const std::string framework : {"vllm", "sglang", "trtllm"}) {
       for (const std::string sampling : {"greedy", "top_p"}) {
         const Scenario scenario =
-            scenario_from(one_request, {"cluster.name=" + cluster, "engine.framework=" + framework,
-                                        "engine.sampling=" + sampling});
+            scenario_from(lone_request, {"cluster.name=" + cluster, "engine.framework=" + framework,
+                                         "engine.sampling=" + sampling});
         const auto predictor = make_predictor(Catalogs().predictors, scenario.predictor.name, {});
         for (const std::int64_t sequences : {1, 7, 64, 256}) {
           const std::string what = cluster + ' ' + framework + ' ' + sampling;

@@ -33,6 +33,19 @@ prompt_tokens = { distribution = "lognormal", mean = 300, p99 = 1200, max = 2000
 output_tokens = { distribution = "lognormal", mean = 80, p99 = 300, max = 500 }
 )";
 
+/// 21 tokens for one prompt.
+inline constexpr const char* lone_request = R"(
+[model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h200-sxm-1"
+[workload]
+arrivals = "all_at_once"
+requests = 1
+prompt_tokens = 700
+output_tokens = 21
+)";
+
 inline Scenario scenario_from(const std::string& text,
                               const std::vector<std::string>& overrides = {}) {
   Value root = parse_toml(text, "scenario.toml");

@@ -16,19 +16,7 @@
 namespace foretoken::speculative_test {
 namespace {
 
-constexpr const char* lone = R"(
-[model]
-name = "llama-3.1-8b"
-[cluster]
-name = "h200-sxm-1"
-[workload]
-arrivals = "all_at_once"
-requests = 1
-prompt_tokens = 700
-output_tokens = 21
-[predictor]
-name = "roofline"
-)";
+const std::string lone = std::string(lone_request) + "[predictor]\nname = \"roofline\"\n";
 
 std::vector<std::string> speculative(const std::string& method, int drafts,
                                      const std::string& acceptance) {

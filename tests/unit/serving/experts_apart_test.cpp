@@ -6,17 +6,11 @@
 #include "hardware/cluster.hpp"
 #include "sim/serving/memory_plan.hpp"
 #include "sim/serving/stage_pricer.hpp"
+#include "tests/unit/serving/roofline_predictor.hpp"
 #include "workloads/batch_parts.hpp"
 
 namespace foretoken::experts_apart_pricing {
 namespace {
-
-std::unique_ptr<Predictor> roofline() {
-  Diagnostics diagnostics;
-  const Value empty;
-  TableReader options(empty, diagnostics, "predictor");
-  return predictor_catalog().find("roofline", {}).make(options);
-}
 
 BatchShape decodes(std::int64_t sequences, std::int64_t context) {
   BatchShape shape;

@@ -8,16 +8,10 @@
 #include <algorithm>
 
 #include "hardware/cluster.hpp"
+#include "tests/unit/serving/roofline_predictor.hpp"
 
 namespace foretoken {
 namespace {
-
-std::unique_ptr<Predictor> roofline() {
-  Diagnostics diagnostics;
-  const Value empty;
-  TableReader options(empty, diagnostics, "predictor");
-  return predictor_catalog().find("roofline", {}).make(options);
-}
 
 class StagePricerTest : public ::testing::Test {
  protected:
@@ -67,6 +61,24 @@ TEST_F(StagePricerTest, AdaptersAddTheirProducts) {
     last = time;
   }
   EXPECT_LT(pricer.price(batch(64, 64)).time, last);
+}
+
+// 8 rows of 4,096 numbers of 16 bits are 64 KiB: such a step saves its 64 norms and nothing else, a
+// larger one nothing.
+TEST_F(StagePricerTest, SumsThatTakeNormsAlongSaveTheirLaunches) {
+  const ParallelLayout layout{.tensor = 2};
+  GroupLinks links;
+  links.ranks = links.ranks_per_node_max = links.ranks_per_node_min = 2;
+  links.inside_bandwidth = BytesPerSecond(4e11);
+  const auto time = [&](std::int64_t tokens) {
+    StagePricer pricer(model, layout, execution, 0, links, comm, *predictor);
+    return pricer.price(batch(tokens, tokens)).time;
+  };
+  const Seconds apart = time(8), larger = time(9);
+  const FusedAddRmsNorm norm{.tokens = 8, .dim = 4096, .dtype = DType::bf16, .is_cold = false};
+  execution.fused_all_reduce = Bytes(65536);
+  EXPECT_NEAR((apart - time(8)) / predictor->predict(norm).time, 64, 1e-6);
+  EXPECT_EQ(time(9), larger);
 }
 
 // Prompts, decodes and both in turn, over one template.

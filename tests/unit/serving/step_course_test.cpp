@@ -6,16 +6,10 @@
 
 #include "hardware/cluster.hpp"
 #include "sim/serving/stage_pricer.hpp"
+#include "tests/unit/serving/roofline_predictor.hpp"
 
 namespace foretoken::step_course_test {
 namespace {
-
-std::unique_ptr<Predictor> roofline() {
-  Diagnostics diagnostics;
-  const Value empty;
-  TableReader options(empty, diagnostics, "predictor");
-  return predictor_catalog().find("roofline", {}).make(options);
-}
 
 CollectivePhases phase_of(double microseconds, double bytes) {
   CollectivePhase phase;
