@@ -37,8 +37,13 @@ EvaluateCommand ragged(EvaluateCommand command) {
   return command;
 }
 
+/// And prints what a family comes to as it is judged.
+bool has_own_columns(const EvaluateCommand& command) {
+  return command.split == "few" || command.split == "sibling";
+}
+
 void print(const EvaluateCommand& command, const std::vector<EvaluationReport>& reports) {
-  const bool is_printed = command.split == "few" || command.split == "sibling";
+  const bool is_printed = has_own_columns(command);
   for (const EvaluationReport& report : reports) {
     say("{}{}{}", is_printed ? "" : report.text(command.text), report.verdict(),
         is_printed ? report.mean_of_families() : "");
@@ -103,6 +108,8 @@ int evaluate(const EvaluateCommand& asked) {
     return 0;
   }
   if (command.promises) check_promises(command);
+  if (has_own_columns(command) && !command.also.empty())
+    throw ConfigError({"--also"}, "splits few and sibling have columns of their own");
   Evaluation evaluation(command);
   print(command, evaluation.run());
   if (command.promises) print_promises(command, evaluation.promises());

@@ -67,12 +67,13 @@ std::vector<std::string> joined(std::vector<std::string> names,
 
 }  // namespace
 
-std::vector<std::string> asked_columns(const std::vector<std::string>& names) {
+std::vector<std::string> asked_columns(const std::vector<std::string>& names,
+                                       std::string_view option) {
   const std::vector<std::string_view> known = column_names();
   if (names == std::vector<std::string>{"all"}) return {known.begin(), known.end()};
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end()) {
-      throw ConfigError({"--predictor"}, unknown_name_message("predictor", name, known));
+      throw ConfigError({std::string(option)}, unknown_name_message("predictor", name, known));
     }
   }
   return names;
@@ -81,7 +82,7 @@ std::vector<std::string> asked_columns(const std::vector<std::string>& names) {
 Evaluation::Evaluation(const EvaluationSettings& settings)
     : settings_(settings),
       split_(read_split(settings.split)),
-      columns_(joined(asked_columns(settings.columns), asked_columns(settings.also))),
+      columns_(joined(asked_columns(settings.columns), asked_columns(settings.also, "--also"))),
       is_left_out_(split_ == Split::few || split_ == Split::sibling),
       rows_max_(settings.judged.value_or(is_left_out_ ? rows_judged_quickly : rows_judged)),
       column_settings_{settings.artifacts, Recipes(settings.flags.recipes_path()), &settings.flags,
@@ -118,8 +119,6 @@ std::vector<EvaluationReport> Evaluation::run() {
   for (Table& table : answers_) reports.push_back(std::move(table.report));
   return reports;
 }
-
-PromiseReport Evaluation::promises() const { return PromiseReport(promised_); }
 
 void Evaluation::run_folds() {
   std::vector<std::vector<Fold>> folds;

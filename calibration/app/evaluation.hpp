@@ -30,8 +30,10 @@ struct EvaluationSettings {
   TrainingFlags flags;
 };
 
-/// The columns by name; "all" for all of them. Throws ConfigError for a name that is none.
-std::vector<std::string> asked_columns(const std::vector<std::string>& names);
+/// The columns by name; "all" for all of them. Throws ConfigError, of `option`, for a name that is
+/// none.
+std::vector<std::string> asked_columns(const std::vector<std::string>& names,
+                                       std::string_view option = "--predictor");
 
 class Evaluation {
  public:
@@ -41,7 +43,7 @@ class Evaluation {
   /// family comes to as it is judged.
   std::vector<EvaluationReport> run();
   /// What the prices of `synperf`, which must be a column, promised. After run(), split seen.
-  [[nodiscard]] PromiseReport promises() const;
+  [[nodiscard]] PromiseReport promises() const { return PromiseReport(promised_); }
 
  private:
   struct Job {
