@@ -53,10 +53,12 @@ TEST(EngineVersion, DefaultsAreThoseOfTheVersion) {
 // Within a node of Hopper or data-centre Blackwell, the larger the fewer ranks: vLLM since 0.17,
 // TensorRT-LLM always, SGLang where it is asked for.
 TEST(EngineVersion, SumsTakeTheNormBehindThemAlong) {
-  const auto of = [](const std::string& engine, const std::string& cluster, int ranks) {
+  const auto of = [](const std::string& engine, const std::string& cluster, int ranks,
+                     int stages = 1) {
     const std::string text =
         "[model]\nname = \"llama-3.1-8b\"\n[cluster]\nname = \"" + cluster +
         "\"\n[deployment]\ntensor_parallel = " + std::to_string(ranks) +
+        "\npipeline_parallel = " + std::to_string(stages) +
         "\n[workload]\narrivals = \"all_at_once\"\nrequests = 1\nprompt_tokens = 1\n"
         "output_tokens = 1\n[engine]\n" +
         engine;
@@ -69,6 +71,8 @@ TEST(EngineVersion, SumsTakeTheNormBehindThemAlong) {
   EXPECT_EQ(of(vllm + "\"0.17\"\n", "h100-sxm-8", 2), 64 * 1024);
   EXPECT_EQ(of(vllm + "\"0.17\"\n", "h100-sxm-8", 4), 2 * 1024);
   EXPECT_EQ(of(vllm + "\"0.17\"\n", "b200-sxm-8", 4), 32 * 1024);
+  EXPECT_EQ(of(vllm + "\"0.17\"\n", "h100-sxm-8", 4, 2), 0);
+  EXPECT_EQ(of(vllm + "\"0.21\"\n", "h100-sxm-8", 4, 2), 2 * 1024);
   EXPECT_EQ(of(vllm + "\"0.17\"\n", "h100-sxm-8", 8), 512);
   EXPECT_EQ(of(vllm + "\"0.17\"\n", "b200-sxm-8", 8), 1024);
   EXPECT_EQ(of(vllm + "\"0.17\"\n", "a100-sxm-8", 8), 0);
