@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/estimators/streamed_bandwidth.hpp"
 #include "kernels/tasks/decomposition.hpp"
 
@@ -9,7 +10,8 @@ namespace foretoken {
 namespace {
 
 /// Fitted to AIConfigurator's generation_mla tables (vLLM: A100, H100, H200, L40S; SGLang: H100,
-/// H200, L40S, B200), one row a code over all its GPUs; us at 2 GHz.
+/// H200, L40S, B200; TensorRT-LLM: A100, H100, H200, L40S), one row a code over all its GPUs; us at
+/// 2 GHz.
 struct MlaDecodeConstants {
   double fixed;         // of the call, as the tables time it
   double small_cache;   // more for an fp8 cache
@@ -93,6 +95,24 @@ constexpr MlaCode trtllm{{10.4, 0, 0.76, 0.82, 128, 16, 3.6, 2.36, 1.6, 0, true,
                          {},
                          {0.72, 1.22, 128, 1.37, 1.18, 1.9e3, 3.1e3}};
 
+// TensorRT-LLM's own, inside graphs. Before Hopper a CTA walks all keys of a sequence.
+constexpr MlaCode trtllm_hopper{
+    {14.1, 0, 0.937, 0.933, 16, 16, 3.84, 0.258, 1.55, 0, false, 0, 1, 0, 0, 0},
+    15.6,
+    3.6,
+    0,
+    0,
+    {},
+    {0.707, 1.11, 128, 0.526, 0.904, 1.6e3, 3.0e3}};
+constexpr MlaCode trtllm_before_hopper{
+    {10.3, 0, 0.9, 0.275, 64, 64, 10.7, 0.26, 1.8, 0, false, 0, 1, 1, 0.083, 0.05},
+    11.8,
+    0,
+    0,
+    0,
+    {},
+    {0.523, 1, 128, 0.149, 0.896, 0.96e3, 1.07e3}};
+
 constexpr double graph_fixed = 8;         // us: vLLM's two launches inside a graph
 constexpr double expanded_key_dim = 192;  // 128 without and 64 with rotary embedding
 constexpr double expanded_value_dim = 128;
@@ -110,7 +130,8 @@ const MlaCode& code_of(const Mla& mla, const GpuSpec& gpu) {
     case KernelSource::triton:
       return mla_is_timed_with_host(mla) ? triton_vllm : triton_sglang;
     case KernelSource::trtllm:
-      return trtllm;
+      if (is_datacentre_blackwell(gpu)) return trtllm;
+      return gpu.compute_capability < hopper ? trtllm_before_hopper : trtllm_hopper;
     case KernelSource::flash_attention_3:
       return flash_attention_3;
     default:

@@ -52,7 +52,8 @@ KernelSource choose(const Attention& kernel, const GpuSpec& gpu) {
 }
 
 KernelSource choose(const Mla& kernel, const GpuSpec& gpu) {
-  if (is_datacentre_blackwell(gpu)) return KernelSource::trtllm;
+  const bool is_trtllm = kernel.implementation.framework == Framework::trtllm;
+  if (is_trtllm || is_datacentre_blackwell(gpu)) return KernelSource::trtllm;
   if (gpu.compute_capability != hopper) return KernelSource::triton;
   const bool is_sglang = kernel.implementation.framework == Framework::sglang;
   return is_sglang ? KernelSource::flash_attention_3 : KernelSource::flash_mla;

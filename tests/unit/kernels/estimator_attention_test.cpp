@@ -352,6 +352,26 @@ TEST(mla_families, leave_out_the_host_in_serving) {
   EXPECT_LT(first_order_us(mla, h100), 15);
 }
 
+// TensorRT-LLM's tables are of graphs: short ones take 14 us on Hopper, warm or cold. Before it, a
+// CTA walks a sequence alone: twice the keys take nearly twice as long, and eight sequences as long
+// as one.
+TEST(mla_families, know_what_tensorrt_llm_does_before_blackwell) {
+  const auto time = [&](const char* name, int sequences, std::int64_t context, bool is_cold) {
+    Mla mla{16};
+    mla.implementation.framework = Framework::trtllm;
+    mla.implementation.is_cold = is_cold;
+    mla.load = AttentionLoad::exact(
+        std::vector<SequenceSlice>(static_cast<std::size_t>(sequences), {1, context}));
+    return first_order_us(mla, gpu(name));
+  };
+  EXPECT_NEAR(time("h200-sxm", 1, 2, false), 14, 1);
+  EXPECT_EQ(time("h200-sxm", 8, 1024, false), time("h200-sxm", 8, 1024, true));
+  EXPECT_LT(time("h200-sxm", 8, 1024, false), 25);
+  const double walk = time("a100-sxm", 1, 32768, true);
+  EXPECT_GT(walk, 1.9 * time("a100-sxm", 1, 16384, true));
+  EXPECT_LT(time("a100-sxm", 8, 32768, true), 1.1 * walk);
+}
+
 // FlashAttention-2 runs a mixed step's decode sequences as prefill; the others have two prices.
 TEST(split_mixed_attention, parts_go_to_families) {
   const Kernel mixed = llama({{512, 512}, {1, 4096}, {1, 4096}});

@@ -73,6 +73,8 @@ TEST(ResolveImplementation, ExpertsAndLatentAttention) {
   EXPECT_EQ(chosen(mla, "h200-sxm"), KernelSource::flash_mla);
   EXPECT_EQ(chosen(mla, "h200-sxm", Framework::sglang), KernelSource::flash_attention_3);
   EXPECT_EQ(chosen(mla, "gb300"), KernelSource::trtllm);
+  EXPECT_EQ(chosen(mla, "h200-sxm", Framework::trtllm), KernelSource::trtllm);
+  EXPECT_EQ(chosen(mla, "a100-sxm", Framework::trtllm), KernelSource::trtllm);
 }
 
 TEST(ResolveImplementation, TensorRtLlmsExpertsOnHopper) {
