@@ -264,6 +264,9 @@ std::optional<bool> cold_state(const Kernel& kernel);
 /// Nothing happens to kernels that cannot say.
 void set_cold(Kernel& kernel, bool is_cold);
 
+/// Kernels of a layer of experts that run on two streams at once (expert_streams.hpp).
+enum class ExpertStream : std::uint8_t { none, routed, shared };
+
 /// A kernel, what it does in the model ("qkv_proj"), and how often this stage runs it.
 /// `role` points at a string literal or at a name the model owns.
 struct KernelCall {
@@ -273,6 +276,7 @@ struct KernelCall {
   int segment = 0;  // run of computation or communication it belongs to (workloads/segments.hpp)
   LoadPart part = LoadPart::all;  // of the step's load, and of its rows where they are the load's
   int context_parts = 1;          // ranks that share the contexts which it reads
+  ExpertStream experts = ExpertStream::none;
 
   [[nodiscard]] AttentionLoad load_of(const AttentionLoad& step) const {
     return step.of(part, context_parts);

@@ -28,6 +28,12 @@ const Keys<ExecutionSettings>& execution_keys() {
        "--enable-flashinfer-allreduce-fusion; TensorRT-LLM's are). Presets set it by version, GPU "
        "and "
        "number of ranks. 0 B: none does."},
+      {"shared_experts_beside",
+       &S::shared_experts_beside,
+       {.range = at_least(0), .unit = "tokens", .quiet = true},
+       "Largest step whose shared experts run on a stream of their own beside the router and the "
+       "routed experts (vLLM's shared_experts_stream, SGLang's and TensorRT-LLM's second stream). "
+       "Presets set it by version. 0: one after the other."},
       {"overlap",
        &S::overlap,
        {.quiet = true},

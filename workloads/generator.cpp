@@ -90,6 +90,7 @@ StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layou
       expert_ranks_(layout.expert_ranks()),
       framework_(settings.implementation.framework),
       sampling_(settings.sampling),
+      beside_tokens_max_(settings.shared_experts_beside),
       decode_tokens_max_(settings.expert_exchange.decode_tokens_max),
       groups_(groups_on_ranks(model, layout)) {
   Builder builder(model, layout, settings, stage);
@@ -181,6 +182,7 @@ KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) co
     const double rows = rows_of(step, batch);
     if (rows <= step.fused_rows) continue;
     KernelCall& call = sequence.emplace_back(step.call);
+    if (batch.tokens <= beside_tokens_max_) call.experts = step.beside;
     if (call.part == LoadPart::all && call.context_parts == 1) {
       std::visit(FillRows{batch.attention, rows, step.bytes_per_row, step.chunk, batch.adapters,
                           batch.verifying},

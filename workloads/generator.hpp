@@ -48,6 +48,8 @@ struct ExecutionSettings {
   /// All-reduces of tensor parallelism up to this size add the residual and norm themselves, so
   /// that no launch of its own does; 0 = none.
   Bytes fused_all_reduce = Bytes(0.0);
+  /// Steps of up to so many tokens run shared experts beside the routed ones; 0 = none.
+  std::int64_t shared_experts_beside = 0;
   /// Whose kernels run. Serving is cold: each layer reads weights of its own. What a kernel before
   /// has just written is not: norms, rope, activations, sampling and routing find it in the L2.
   Implementation implementation = {.is_cold = true};
@@ -148,7 +150,8 @@ class StageProgram {
     double bytes_per_row = 0;  // collectives
     std::int64_t chunk = 0;    // attention within chunks of so many tokens; 0 = none
     When when = When::always;
-    double fused_rows = 0;  // up to so many are a part of the launch before
+    double fused_rows = 0;                     // up to so many are a part of the launch before
+    ExpertStream beside = ExpertStream::none;  // where there are few tokens
   };
   class Builder;
 
@@ -163,9 +166,10 @@ class StageProgram {
   int stage_ranks_, expert_ranks_;
   Framework framework_;  // whose kernels judge drafts
   SamplingMethod sampling_;
-  int decode_tokens_max_;  // that are exchanged as decodes; 0 = any
-  ExpertGroups groups_;    // that a token's experts are limited to
-  FusedMoe experts_;       // without tokens; experts = 0: a dense model
+  std::int64_t beside_tokens_max_;  // that shared experts run beside the routed ones of
+  int decode_tokens_max_;           // that are exchanged as decodes; 0 = any
+  ExpertGroups groups_;             // that a token's experts are limited to
+  FusedMoe experts_;                // without tokens; experts = 0: a dense model
   std::vector<Step> steps_;
   std::vector<SegmentBlock> blocks_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace foretoken {
 
@@ -72,7 +73,11 @@ void StageProgram::Builder::add_group(const LayerGroup& group) {
       add_operator(op, 1);
       op.fused_add = true;
     }
+    const std::size_t first = steps_.size();
     add_operator(op, group.layers - (splits ? 1 : 0));
+    for (Step& step : std::span(steps_).subspan(first)) {
+      if (!std::holds_alternative<Collective>(step.call.kernel)) step.beside = stream_of(op);
+    }
   }
 }
 
@@ -328,6 +333,12 @@ void StageProgram::Builder::add_collective(std::string_view role, CollectiveOp o
   add(role, Collective{.op = op, .group = CommGroup::tensor_parallel, .ranks = layout_.tensor},
       calls, rows);
   steps_.back().bytes_per_row = bytes_per_row;
+}
+
+/// Where tokens are exchanged, shared experts work on a rank's own and routed ones on all.
+ExpertStream StageProgram::Builder::stream_of(const Operator& op) const {
+  if (!op.of_moe || shares_attention()) return ExpertStream::none;
+  return op.role.starts_with("shared_") ? ExpertStream::shared : ExpertStream::routed;
 }
 
 /// Beside experts on GPUs of their own, attention's collectives are part of its turn.

@@ -75,6 +75,8 @@ class StageProgram::Builder {
                       Rows rows = Rows::tokens);
   void add(std::string_view role, Kernel kernel, int calls, Rows rows = Rows::tokens);
   void add(std::string_view role, Kernel kernel, int calls, Rows rows, Stream stream);
+  /// Which of two streams of a layer of experts `op` may run on.
+  [[nodiscard]] ExpertStream stream_of(const Operator& op) const;
   [[nodiscard]] Stream stream_of(const Kernel& kernel) const;
   void start_block(int repeats);
   /// The number of the block's current segment, a new one if `stream` is another than before.

@@ -19,6 +19,7 @@ Value kernels_value(const std::vector<StepKernel>& kernels) {
     if (!kernel.algorithm.empty()) row.set("algorithm", kernel.algorithm);
     row.set("calls", kernel.calls);
     row.set("time_us", rounded(kernel.time.value() * 1e6));
+    if (kernel.hidden > Seconds(0.0)) row.set("hidden_us", rounded(kernel.hidden.value() * 1e6));
     row.set("bound_by", std::string(enum_name(kernel.bound_by)));
     row.set("origin", std::string(enum_name(kernel.origin)));
     rows.push_back(std::move(row));
@@ -111,6 +112,15 @@ Seconds time_of(const std::vector<StepKernel>& kernels) {
   return sum;
 }
 
+/// Of shared experts, behind the routed ones of their layers.
+Seconds hidden_time(const StepCost& cost) {
+  Seconds sum;
+  for (const auto& stage : cost.stages) {
+    for (const StepKernel& kernel : stage) sum += kernel.hidden;
+  }
+  return sum;
+}
+
 }  // namespace
 
 Value step_value(const StepCost& cost, const StepCircumstances& circumstances) {
@@ -188,6 +198,10 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
   show("{}", table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)}));
   show("  compute {:.1f} us, communication {:.1f} us, host {:.1f} us\n",
        cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
+  if (const Seconds hidden = hidden_time(cost); hidden > Seconds(0.0)) {
+    show("  {:.1f} us more of shared experts, hidden behind the routed ones\n",
+         hidden.value() * 1e6);
+  }
   if (cost.sides) show("  {}\n", sides_text(cost));
   show("  {}\n", circumstances.is_cold ? "cold: weights and KV cache come from DRAM"
                                        : "warm: weights and KV cache are in the L2 where they fit");

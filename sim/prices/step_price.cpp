@@ -4,6 +4,7 @@
 
 #include "kernels/communication/comm_groups.hpp"
 #include "kernels/communication/communication_price.hpp"
+#include "kernels/expert_streams.hpp"
 #include "workloads/batch_parts.hpp"
 #include "workloads/batch_schedule.hpp"
 #include "workloads/encoder_kernels.hpp"
@@ -200,13 +201,20 @@ StepCost price_step(const Transformer& model, const ParallelLayout& layout,
   StepCost cost;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     std::vector<StepKernel>& kernels = cost.stages.emplace_back();
-    for (const KernelCall& call : generate(model, layout, execution, batch, stage)) {
+    const KernelSequence sequence = generate(model, layout, execution, batch, stage);
+    const double beside = time_beside(
+        sequence, [&](const Kernel& kernel) { return predictor.predict(kernel, cluster.gpu).time; },
+        cluster.gpu);
+    for (const KernelCall& call : sequence) {
       if (std::holds_alternative<Collective>(call.kernel)) {
         kernels.push_back(price_collective(call, cluster, comm, placement, sizes,
                                            static_cast<std::size_t>(stage)));
         continue;
       }
-      kernels.push_back(price_kernel(call, cluster, predictor));
+      StepKernel& priced = kernels.emplace_back(price_kernel(call, cluster, predictor));
+      if (call.experts != ExpertStream::shared) continue;
+      priced.hidden = priced.time * (1 - beside);
+      priced.time -= priced.hidden;
     }
   }
   return cost;

@@ -44,11 +44,14 @@ Seconds StagePricer::append_kernels(BatchShape batch, StagePart part,
                                     std::vector<PricedKernel>& kernels) const {
   const AttentionLoad load = batch.attention;
   Seconds time;
-  for (const KernelCall& call : routed_[drawn_].program.kernels(batch, part)) {
+  const KernelSequence sequence = routed_[drawn_].program.kernels(batch, part);
+  const double beside = shared_experts_share(sequence);
+  for (const KernelCall& call : sequence) {
     const auto* collective = std::get_if<Collective>(&call.kernel);
     if (collective != nullptr && collective->group == CommGroup::next_stage) continue;
     PricedKernel kernel = priced(call, load);
     if (kernel.price.time == Seconds(0.0)) continue;
+    if (call.experts == ExpertStream::shared) kernel.price.time *= beside;
     if (!kernel.is_shared) time += kernel.price.time * call.calls;
     kernels.push_back(std::move(kernel));
   }

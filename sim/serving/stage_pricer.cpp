@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/communication/communication_price.hpp"
+#include "kernels/expert_streams.hpp"
 #include "workloads/batch_parts.hpp"
 
 namespace foretoken {
@@ -323,6 +324,7 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
     made.segments.shared.resize(schedule_->streams().size());
   }
   const KernelSequence kernels = routed_[drawn_].program.kernels(batch, part);
+  const double beside = shared_experts_share(kernels);
   made.course = StepCourse(kernels);
   for (std::size_t number = 0; number < kernels.size(); ++number) {
     const KernelCall& call = kernels[number];
@@ -337,7 +339,8 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
       made.slots.push_back(call);
       continue;
     }
-    const Prediction prediction = predictor_of(call.kernel).predict(call.kernel);
+    Prediction prediction = predictor_of(call.kernel).predict(call.kernel);
+    if (call.experts == ExpertStream::shared) prediction.time *= beside;
     const Seconds time = prediction.time * call.calls;
     made.fixed_time += time;
     made.course.add_time(number, time);
@@ -346,6 +349,11 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
     made.launches_by_origin[static_cast<std::size_t>(prediction.origin)] += call.calls;
   }
   return made;
+}
+
+double StagePricer::shared_experts_share(const KernelSequence& kernels) const {
+  return time_beside(
+      kernels, [&](const Kernel& kernel) { return predictor_.predict(kernel).time; }, gpu());
 }
 
 /// Experts may have GPUs of another kind.

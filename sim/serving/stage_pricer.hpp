@@ -216,6 +216,8 @@ class StagePricer {
                          std::vector<PricedKernel>& kernels) const;
   [[nodiscard]] PricedKernel priced(const KernelCall& call, const AttentionLoad& load) const;
   [[nodiscard]] const GroupLinks& links_of(const Collective& collective) const;
+  /// What is left of shared experts' time where they run beside the routed ones.
+  [[nodiscard]] double shared_experts_share(const KernelSequence& kernels) const;
   [[nodiscard]] const MemoPredictor& predictor_of(const Kernel& kernel) const;
   [[nodiscard]] bool simulates_private() const { return links_.are_met && !schedule_; }
   Template& template_for(TemplateMap& known, TemplateKey key, const BatchShape& batch,

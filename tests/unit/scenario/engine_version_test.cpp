@@ -50,6 +50,17 @@ TEST(EngineVersion, DefaultsAreThoseOfTheVersion) {
   EXPECT_TRUE(read({"preset = \"vllm-v1\""}).engine.version.empty());
 }
 
+TEST(EngineVersion, SharedExpertsRunBesideTheRoutedSinceVllm012) {
+  const auto tokens = [](const std::vector<std::string>& engine) {
+    return read(engine).execution.shared_experts_beside;
+  };
+  EXPECT_EQ(tokens({"preset = \"vllm-v1\"\nversion = \"0.11\"\n"}), 0);
+  EXPECT_EQ(tokens({"preset = \"vllm-v1\"\nversion = \"0.12\"\n"}), 256);
+  EXPECT_EQ(tokens({"preset = \"sglang\"\n"}), 512);
+  EXPECT_EQ(tokens({"preset = \"tensorrt-llm\"\n"}), 512);
+  EXPECT_EQ(tokens({"preset = \"tensorrt-llm\"\nshared_experts_beside = 0\n"}), 0);
+}
+
 // Within a node of Hopper or data-centre Blackwell, the larger the fewer ranks: vLLM since 0.17,
 // TensorRT-LLM always, SGLang where it is asked for.
 TEST(EngineVersion, SumsTakeTheNormBehindThemAlong) {

@@ -81,6 +81,26 @@ TEST_F(StagePricerTest, SumsThatTakeNormsAlongSaveTheirLaunches) {
   EXPECT_EQ(time(9), larger);
 }
 
+// A small step is shorter by what hides behind the routed experts, kernel by kernel as in all; one
+// token more than the limit is priced as ever.
+TEST_F(StagePricerTest, SharedExpertsHideBehindTheRouted) {
+  model = load_model("deepseek-v2-lite", {});
+  const auto price = [&](std::int64_t tokens) {
+    StagePricer pricer(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
+    const BatchShape shape = batch(tokens, tokens);
+    Seconds sum;
+    for (const PricedKernel& kernel : pricer.kernels(std::span(&shape, 1)))
+      sum += kernel.price.time * kernel.call.calls;
+    const Seconds time = pricer.price(shape).time;
+    EXPECT_NEAR(sum / time, 1, 1e-9) << tokens;
+    return time;
+  };
+  const Seconds apart = price(64), larger = price(65);
+  execution.shared_experts_beside = 64;
+  EXPECT_LT(price(64), apart);
+  EXPECT_EQ(price(65), larger);
+}
+
 // Prompts, decodes and both in turn, over one template.
 TEST_F(StagePricerTest, SharedContextsEqualTheSumOverKernels) {
   model = load_model("deepseek-v3", {});
