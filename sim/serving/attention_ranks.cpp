@@ -1,6 +1,7 @@
 #include "sim/serving/attention_ranks.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace foretoken {
 namespace {
@@ -48,13 +49,18 @@ void AttentionRanks::enqueue(Sequence& sequence) {
 }
 
 void AttentionRanks::remove(Sequence& sequence) {
-  ranks_[sequence.attention_rank].scheduler->remove(sequence);
+  Rank& rank = ranks_[sequence.attention_rank];
+  std::erase(rank.arriving, &sequence);
+  rank.scheduler->remove(sequence);
 }
 
 std::optional<std::int64_t> AttentionRanks::reserve(Sequence& sequence) {
-  const auto freest =
-      std::ranges::max_element(ranks_, {}, [](const Rank& rank) { return rank.cache->free(); });
-  if (freest->scheduler->waiting_for_blocks() > 0) return std::nullopt;
+  const auto room = [](const Rank& rank) {
+    const bool has_slot = rank.scheduler->free_slots() > std::ssize(rank.arriving);
+    return std::pair(has_slot, rank.cache->free());
+  };
+  const auto freest = std::ranges::max_element(ranks_, {}, room);
+  if (!room(*freest).first || freest->scheduler->waiting_for_blocks() > 0) return std::nullopt;
   KvCache& cache = *freest->cache;
   const PrefixMatch match = cache.match_prefix(sequence);
   // The first token comes with the cache, and drafts follow it at once.
@@ -62,11 +68,13 @@ std::optional<std::int64_t> AttentionRanks::reserve(Sequence& sequence) {
                                        sequence.prompt_tokens + 1 + sequence.draft_room);
   if (!cache.start(sequence, match, match.tokens, tokens)) return std::nullopt;
   sequence.attention_rank = static_cast<std::size_t>(freest - ranks_.begin());
+  freest->arriving.push_back(&sequence);
   return match.tokens;
 }
 
 void AttentionRanks::join(Sequence& sequence) {
   Rank& rank = ranks_[sequence.attention_rank];
+  std::erase(rank.arriving, &sequence);
   const bool is_held = rank.cache->grow(sequence, sequence.known_tokens());
   FORETOKEN_CHECK(is_held, "{} tokens came, blocks were reserved for fewer",
                   sequence.known_tokens());

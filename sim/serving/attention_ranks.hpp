@@ -38,9 +38,10 @@ class AttentionRanks {
   void enqueue(Sequence& sequence);
   void remove(Sequence& sequence);
 
-  /// Takes blocks for `sequence`, as many as its scheduler asks of one that joins, on the rank with
-  /// most free ones, behind those that wait for blocks there. Returns the tokens of its prompt that
-  /// are in the cache already, or nothing if blocks are short.
+  /// Takes a slot and blocks for `sequence`, as many as its scheduler asks of one that joins, on
+  /// the rank with most free blocks among those with a slot, behind those that wait for blocks
+  /// there. Returns the tokens of its prompt that are in the cache already, or nothing if slots or
+  /// blocks are short.
   std::optional<std::int64_t> reserve(Sequence& sequence);
   /// The tokens that `sequence` has reserved blocks for are there: it runs as soon as it can.
   void join(Sequence& sequence);
@@ -76,6 +77,7 @@ class AttentionRanks {
     std::unique_ptr<KvCache> cache;
     std::unique_ptr<EncoderCache> images;
     std::unique_ptr<Scheduler> scheduler;
+    std::vector<const Sequence*> arriving = {};  // with a slot that they do not run in yet
   };
   [[nodiscard]] std::size_t least_loaded() const;
   /// Whether prompts wait for ranks that have none (TensorRT-LLM's PyExecutor,

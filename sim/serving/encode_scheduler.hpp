@@ -23,6 +23,8 @@ class EncodeScheduler final : public Scheduler {
   [[nodiscard]] std::int64_t waiting() const override;
   [[nodiscard]] std::int64_t waiting_for_blocks() const override { return 0; }
   [[nodiscard]] std::int64_t running() const override;
+  /// Nobody joins: what it encodes holds no blocks.
+  [[nodiscard]] std::int64_t free_slots() const override { return 0; }
 
  private:
   EncoderCache* images_ = nullptr;

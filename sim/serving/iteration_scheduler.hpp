@@ -33,6 +33,9 @@ class IterationScheduler : public Scheduler {
   [[nodiscard]] std::int64_t running() const final {
     return static_cast<std::int64_t>(running_.size());
   }
+  [[nodiscard]] std::int64_t free_slots() const final {
+    return limits_.sequences_max - running() - static_cast<std::int64_t>(joining_.size());
+  }
 
  protected:
   IterationScheduler(const SchedulerLimits& limits, KvCache& cache)

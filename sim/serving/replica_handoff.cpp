@@ -42,11 +42,12 @@ void Replica::receive(RequestId id, const RequestRecord& record) {
     observer_->on_kv_arrival(config_.id, now, sequence.record, sequence.delivered == 0);
   }
   if (sequence.delivered == 0) {  // the token has come with the cache
+    const Seconds shown = now + config_.host.front_end_output;
     sequence.delivered = 1;
-    sequence.last_token = sequence.record.first_token = now;
-    timeline_.record_tokens(now, 1);
+    sequence.last_token = sequence.record.first_token = shown;
+    timeline_.record_tokens(shown, 1);
     listener_.on_first_token(id);
-    if (observer_ != nullptr) observer_->on_tokens(id, 1, now);
+    if (observer_ != nullptr) observer_->on_tokens(id, 1, shown);
   }
   sequence.computed = sequence.prompt_tokens;
   ranks_.join(sequence);

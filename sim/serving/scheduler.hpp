@@ -59,6 +59,8 @@ class Scheduler {
   /// Those of them that hold no blocks yet, or no more.
   [[nodiscard]] virtual std::int64_t waiting_for_blocks() const = 0;
   [[nodiscard]] virtual std::int64_t running() const = 0;
+  /// How many more could run beside these and those that wait with blocks.
+  [[nodiscard]] virtual std::int64_t free_slots() const = 0;
 };
 
 using SchedulerFactory = std::function<std::unique_ptr<Scheduler>(

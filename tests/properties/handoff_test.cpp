@@ -300,5 +300,26 @@ TEST_F(OneNic, LayersFollowTheComputationAndTheTailIsWhatIsLeft) {
   EXPECT_NEAR(prompt, *first_token, 0.01 * *first_token);
 }
 
+// Two requests at once for a decode replica of one slot, whose blocks hold both: the second KV
+// cache stays where it was computed until the first request has had its last token.
+TEST(HandoffProperties, AKvCacheWaitsForASlotWhereItWasComputed) {
+  std::string scenario = one_to_one;
+  scenario.replace(scenario.find("rate = \"20 /s\"\n"), 15, "");
+  const auto second_after_first_ended = [&](int slots) {
+    return in_child([&]() -> double {
+      const Report report =
+          run(scenario,
+              {"workload.arrivals=all_at_once", "workload.requests=2", "workload.prompt_tokens=500",
+               "workload.output_tokens=50", "deployment.first_token=decode",
+               fmt::format("pool.decode.engine.sequences_max={}", slots)});
+      return *report.rows[1].first_token_s - *report.rows[0].finished_s;
+    });
+  };
+  const auto one = second_after_first_ended(1), two = second_after_first_ended(2);
+  ASSERT_TRUE(one && two);
+  EXPECT_GT(*one, -1e-3);
+  EXPECT_LT(*two, -0.05);
+}
+
 }  // namespace
 }  // namespace foretoken::handoff_test
