@@ -73,6 +73,16 @@ Value set_over(const Value* before, const Value& settings, const ClosedLoopPoint
   return merged;
 }
 
+void set_in_pools(Value& scenario, const ValueObject& engines, const ClosedLoopPoint& point) {
+  Value pools = *scenario.find("pool");
+  for (const auto& [name, settings] : engines) {
+    Value pool = *pools.find(name);
+    pool.set("engine", set_over(pool.find("engine"), settings, point));
+    pools.set(name, std::move(pool));
+  }
+  scenario.set("pool", std::move(pools));
+}
+
 }  // namespace
 
 bool ServerSettings::is_calibration(const ClosedLoopPoint& point) const {
@@ -143,6 +153,7 @@ Value ServerSettings::scenario(const ClosedLoopPoint& point) const {
     for (const auto& [table, settings] : rule->tables) {
       scenario.set(table, set_over(scenario.find(table), settings, point));
     }
+    if (point.prefill) set_in_pools(scenario, rule->pools, point);
   }
   return scenario;
 }

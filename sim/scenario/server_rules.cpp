@@ -39,7 +39,10 @@ RuleScope read_scope(TableReader table) {
   read_switch("attention_ranks", scope.attention_ranks);
   read_switch("expert_parallel", scope.expert_parallel);
   read_switch("disaggregated", scope.disaggregated);
+  read_switch("prefill_attention_ranks", scope.prefill_attention_ranks);
   table.read("users_at_least", scope.users_at_least);
+  table.read("users_below", scope.users_below);
+  table.read("decode_workers", scope.decode_workers);
   table.read("prompt_at_least", scope.prompt_at_least);
   table.read("prompt_below", scope.prompt_below);
   table.read("output_below", scope.output_below);
@@ -68,6 +71,9 @@ ServerRule read_rule(const Value& given, Diagnostics& diagnostics, const std::st
     if (const Value* settings = table.find_table(section))
       rule.tables.emplace_back(section, *settings);
   }
+  for (const char* pool : {"prefill", "decode"}) {
+    if (const Value* settings = table.find_table(pool)) rule.pools.emplace_back(pool, *settings);
+  }
   table.finish();
   return rule;
 }
@@ -78,13 +84,17 @@ bool RuleScope::holds(const ClosedLoopPoint& point, const std::string& model,
                       bool has_experts) const {
   const bool has_ranks = point.layout.attention_ranks > 1, is_apart = point.prefill.has_value();
   const bool is_spread = point.layout.experts > 1;
+  const bool has_prefill_ranks = is_apart && point.prefill->attention_ranks > 1;
   return experts.value_or(has_experts) == has_experts &&
          attention_ranks.value_or(has_ranks) == has_ranks &&
          expert_parallel.value_or(is_spread) == is_spread && is_among(systems, point.system) &&
-         disaggregated.value_or(is_apart) == is_apart && is_among(formats, point.gemm_format) &&
-         point.layout.tensor >= tensor_at_least && begins_with_any(sources, point.source) &&
-         begins_with_any(versions, point.version) && is_among(engines, point.engine) &&
-         is_among(models, model) && point.users >= users_at_least &&
+         disaggregated.value_or(is_apart) == is_apart &&
+         prefill_attention_ranks.value_or(has_prefill_ranks) == has_prefill_ranks &&
+         is_among(formats, point.gemm_format) && point.layout.tensor >= tensor_at_least &&
+         begins_with_any(sources, point.source) && begins_with_any(versions, point.version) &&
+         is_among(engines, point.engine) && is_among(models, model) &&
+         point.users >= users_at_least && (users_below == 0 || point.users < users_below) &&
+         (decode_workers == 0 || point.layout.workers == decode_workers) &&
          point.prompt_tokens >= prompt_at_least &&
          (prompt_below == 0 || point.prompt_tokens < prompt_below) &&
          (output_below == 0 || point.output_tokens < output_below) &&

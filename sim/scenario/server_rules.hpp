@@ -9,6 +9,8 @@
 //   length_from = 0.8                 lengths are spread evenly from this share of the nominal ones
 //   [rule.engine]                     keys of the scenario's tables: model, engine, workload …
 //   sequences_max = "users"           or a sum of numbers, users, prompt and output
+//   [rule.decode]                     keys of [engine] for the pool that decodes, where others
+//   sequences_max = 2                 prefill; [rule.prefill] for those
 #pragma once
 
 #include <filesystem>
@@ -24,15 +26,18 @@ namespace foretoken {
 
 /// Which rows a rule is for: every condition that is given has to be met.
 struct RuleScope {
-  std::vector<std::string> sources, versions;  // beginnings
-  std::vector<std::string> engines, models;    // models by their names here
-  std::vector<std::string> systems;            // as the rows call them: "h100_sxm"
-  std::vector<std::string> formats;            // of products, as the rows call them: "nvfp4"
-  std::optional<bool> experts;                 // whether the model has any
-  std::optional<bool> attention_ranks;         // whether several share the experts
-  std::optional<bool> expert_parallel;         // whether experts are spread over ranks
-  std::optional<bool> disaggregated;           // whether others compute its prompts
-  int users_at_least = 0, prompt_at_least = 0, prompt_below = 0, output_below = 0;
+  std::vector<std::string> sources, versions;   // beginnings
+  std::vector<std::string> engines, models;     // models by their names here
+  std::vector<std::string> systems;             // as the rows call them: "h100_sxm"
+  std::vector<std::string> formats;             // of products, as the rows call them: "nvfp4"
+  std::optional<bool> experts;                  // whether the model has any
+  std::optional<bool> attention_ranks;          // whether several share the experts
+  std::optional<bool> expert_parallel;          // whether experts are spread over ranks
+  std::optional<bool> disaggregated;            // whether others compute its prompts
+  std::optional<bool> prefill_attention_ranks;  // of those others
+  int users_at_least = 0, users_below = 0;
+  int prompt_at_least = 0, prompt_below = 0, output_below = 0;
+  int decode_workers = 0;  // 0 = any number
   int tensor_below = 0, tensor_at_least = 0;
 
   /// `has_experts` is of the model called `model`.
@@ -44,6 +49,7 @@ struct ServerRule {
   RuleScope scope;
   double length_from = 0;  // 0 = not said here
   ValueObject tables;      // of the scenario
+  ValueObject pools;       // engine keys of "prefill" and "decode", where these are apart
 };
 
 struct ServerRules {

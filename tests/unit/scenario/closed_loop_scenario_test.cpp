@@ -180,5 +180,28 @@ TEST(UnclearDrafts, AreRowsOfOneConfigurationFarApart) {
   EXPECT_TRUE(points_with_unclear_drafts(points, knows_one).empty()) << "that one drafts";
 }
 
+TEST(ServerSettings, RulesReachThePoolsOfThoseApart) {
+  const ServerSettings servers = settings_of(
+      "[[rule]]\nabout = \"a\"\nwhere = { decode_workers = 3, users_below = 9 }\n"
+      "[rule.prefill]\nbatch_tokens_max = \"prompt + 20\"\n[rule.decode]\nsequences_max = 2\n"
+      "[[rule]]\nabout = \"b\"\nwhere = { prefill_attention_ranks = true }\n"
+      "[rule.decode]\nsequences_max = 4\n");
+  ClosedLoopPoint point = a_point();
+  EXPECT_EQ(servers.scenario(point).find("pool"), nullptr);
+  point.prefill = MeasuredLayout{};
+  point.layout.workers = 3;
+  const auto engine = [&](std::string_view pool) {
+    const Value scenario = servers.scenario(point);
+    const Value* found = scenario.find("pool")->find(pool)->find("engine");
+    return found != nullptr ? to_toml(*found) : "";
+  };
+  EXPECT_EQ(engine("prefill"), "batch_tokens_max = 120\n");
+  EXPECT_EQ(engine("decode"), "sequences_max = 2\n");
+  point.prefill->attention_ranks = 2;
+  EXPECT_EQ(engine("decode"), "sequences_max = 4\n");
+  point.users = 9;
+  EXPECT_EQ(engine("prefill"), "");
+}
+
 }  // namespace
 }  // namespace foretoken
