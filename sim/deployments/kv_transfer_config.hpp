@@ -15,4 +15,8 @@ Value kv_transfer_config(PoolRole role, const HandoffSettings& handoff);
 /// The role that it gives a server; nullopt: it says none, or both.
 std::optional<PoolRole> role_in_kv_transfer_config(const Value& config);
 
+/// Its kv_load_failure_policy; nullopt: it says none, and vLLM's default is fail. Throws
+/// ConfigError for another word than vLLM knows.
+std::optional<KvLoadFailure> kv_load_failure_in_kv_transfer_config(const Value& config);
+
 }  // namespace foretoken

@@ -75,6 +75,31 @@ Value pool_tables(const LaunchedDeployment& deployment, const std::vector<Server
   return pools;
 }
 
+/// [deployment] of several kinds of servers. What is done about KV caches that do not come is up to
+/// those that wait for them.
+Value deployment_table(const LaunchedDeployment& deployment,
+                       const std::vector<ServerTables>& servers, std::vector<std::string>& notes) {
+  std::optional<KvLoadFailure> told;
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    if (servers[i].role != PoolRole::decode) continue;
+    const KvLoadFailure own = servers[i].kv_load_failure.value_or(KvLoadFailure::fail);
+    if (told.value_or(own) != own) {
+      notes.push_back(fmt::format(
+          "servers that decode differ in kv_load_failure_policy, and a scenario has one: {}'s {} "
+          "is "
+          "left out",
+          deployment.servers[i].name.empty() ? "the last one" : deployment.servers[i].name,
+          enum_name(own)));
+      continue;
+    }
+    told = own;
+  }
+  Value table = ValueObject{};
+  if (told && *told != KvLoadFailure::fail)
+    table.set("kv_load_failure", std::string(enum_name(*told)));
+  return table;
+}
+
 /// Each once, in the servers' order.
 std::vector<std::string> models_of(const std::vector<ServerTables>& servers) {
   std::vector<std::string> models;
@@ -120,6 +145,8 @@ LaunchedScenario launched_scenario(const LaunchedDeployment& deployment, const s
     out.tables.set("deployment", servers.front().layout);
     out.tables.set("engine", servers.front().engine);
   } else {
+    Value shared = deployment_table(deployment, servers, out.notes);
+    if (!std::get<ValueObject>(shared.data).empty()) out.tables.set("deployment", shared);
     out.tables.set("pool", pool_tables(deployment, servers));
   }
   return out;

@@ -295,11 +295,28 @@ class TableFiller {
     if (flag.name == "kv_transfer_config") {
       if (const auto told = role_in_kv_transfer_config(flag.value)) role = enum_name(*told);
     }
-    if (role != "prefill" && role != "decode") return false;
+    const bool is_prefill = role == "prefill" || out_.role == PoolRole::prefill;
+    const std::string on_failure = fill_load_failure(flag, is_prefill);
+    if (role != "prefill" && role != "decode") {
+      if (on_failure.empty()) return false;
+      tell(flag.name, FlagFate::set, on_failure + ", if other servers compute the prompts");
+      return true;
+    }
     if (out_.role == PoolRole::both)
       out_.role = role == "prefill" ? PoolRole::prefill : PoolRole::decode;
-    tell(flag.name, FlagFate::set, fmt::format("[pool] role = {}", role));
+    tell(flag.name, FlagFate::set,
+         fmt::format("[pool] role = {}{}", role, on_failure.empty() ? "" : ", " + on_failure));
     return true;
+  }
+
+  /// What the flag says of KV caches that do not come, as what it sets; "" = nothing. Servers that
+  /// only compute prompts wait for none.
+  std::string fill_load_failure(const LaunchFlag& flag, bool is_prefill) {
+    if (flag.name != "kv_transfer_config") return "";
+    const auto policy = kv_load_failure_in_kv_transfer_config(flag.value);
+    if (!policy || is_prefill) return "";
+    out_.kv_load_failure = policy;
+    return fmt::format("[deployment] kv_load_failure = {}", enum_name(*policy));
   }
 
   bool fill_format(const LaunchFlag& flag) {

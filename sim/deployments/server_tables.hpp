@@ -1,6 +1,7 @@
 // The tables of a scenario that one kind of server fills, flag by flag.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace foretoken {
 struct ServerTables {
   Value model, layout, engine;  // layout: of [deployment] or [pool.NAME]
   PoolRole role = PoolRole::both;
+  /// What it does where a prompt's KV cache does not come, if it says so.
+  std::optional<KvLoadFailure> kv_load_failure;
   int gpus = 1;  // of a replica
   int replicas = 1;
   std::vector<FlagOutcome> flags;

@@ -227,6 +227,30 @@ TEST(Import, MistakesSayWhatToDo) {
   EXPECT_THAT(failure("vllm serve Qwen/Qwen3-8B stray"), HasSubstr("'stray' stands alone"));
 }
 
+/// A server that computes prompts beside one that decodes, as launch lines.
+std::string apart(const std::string& prefill_config, const std::string& decode_config) {
+  const std::string serve = "vllm serve Qwen/Qwen3-8B --kv-transfer-config '";
+  return serve + R"({"kv_connector":"NixlConnector","kv_role":"kv_producer")" + prefill_config +
+         "}' --port 1 &\n" + serve + R"({"kv_connector":"NixlConnector","kv_role":"kv_consumer")" +
+         decode_config + "}' --port 2\n";
+}
+
+TEST(Import, LostCachesAreUpToTheServersThatWaitForThem) {
+  const std::string recompute = R"(,"kv_load_failure_policy":"recompute")";
+  const LaunchedScenario found = imported(apart("", recompute));
+  EXPECT_EQ(table(found, "deployment"), R"({"kv_load_failure":"recompute"})");
+  EXPECT_THAT(found.flags.at(2).meaning,
+              HasSubstr("[pool] role = decode, [deployment] kv_load_failure = recompute"));
+  EXPECT_EQ(imported(apart("", "")).tables.find("deployment"), nullptr);
+  EXPECT_EQ(imported(apart(recompute, "")).tables.find("deployment"), nullptr);
+  const std::string both =
+      R"(vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_role":"kv_both")" + recompute + "}'";
+  EXPECT_THAT(imported(both).flags.at(0).meaning,
+              HasSubstr("kv_load_failure = recompute, if other servers compute the prompts"));
+  EXPECT_THAT(failure(apart("", R"(,"kv_load_failure_policy":"retry")")),
+              HasSubstr("unknown kv_load_failure_policy 'retry'"));
+}
+
 TEST(Import, ManifestsAreToldByTheirContent) {
   const std::filesystem::path folder =
       std::filesystem::path(FORETOKEN_SOURCE_DIR) / "examples/deployments";

@@ -24,5 +24,33 @@ TEST(KvTransferConfig, OfBothRolesSaysNone) {
   EXPECT_EQ(role_in_kv_transfer_config(Value("kv_producer")), std::nullopt);
 }
 
+TEST(KvTransferConfig, ReadsWhatIsDoneAboutLostCaches) {
+  HandoffSettings handoff;
+  EXPECT_EQ(kv_load_failure_in_kv_transfer_config(kv_transfer_config(PoolRole::decode, handoff)),
+            std::nullopt);
+  handoff.kv_load_failure = KvLoadFailure::recompute;
+  EXPECT_EQ(kv_load_failure_in_kv_transfer_config(kv_transfer_config(PoolRole::decode, handoff)),
+            KvLoadFailure::recompute);
+  EXPECT_EQ(kv_load_failure_in_kv_transfer_config(ValueObject{{"kv_load_failure_policy", "fail"}}),
+            KvLoadFailure::fail);
+}
+
+TEST(KvTransferConfig, RefusesOtherPolicies) {
+  const auto message = [](Value policy) {
+    try {
+      kv_load_failure_in_kv_transfer_config(
+          ValueObject{{"kv_load_failure_policy", std::move(policy)}});
+    } catch (const ConfigError& error) {
+      return error.diagnostics().front().message;
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(message("recompte"),
+            "--kv-transfer-config: unknown kv_load_failure_policy 'recompte'; did you mean "
+            "'recompute'? Known: fail, recompute");
+  EXPECT_EQ(message(true),
+            "--kv-transfer-config: kv_load_failure_policy must be fail or recompute");
+}
+
 }  // namespace
 }  // namespace foretoken::kv_transfer_config_test
